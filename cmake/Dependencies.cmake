@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every library from outside and the target to link; docs/decisions/0022-dependencies.md lists them
+# all. Another one needs a decision record.
+find_package(Boost 1.81 REQUIRED)         # Boost::headers (Asio and Beast, header-only)
+find_package(CLI11 REQUIRED)              # CLI11::CLI11
+find_package(Threads REQUIRED)            # Threads::Threads
+find_package(fmt REQUIRED)                # fmt::fmt-header-only
+find_package(nlohmann_json REQUIRED)      # nlohmann_json::nlohmann_json
+find_package(spdlog REQUIRED)             # spdlog::spdlog_header_only
+find_package(tomlplusplus REQUIRED)       # tomlplusplus::tomlplusplus
+if(BUILD_TESTING)
+  find_package(rapidcheck REQUIRED)       # rapidcheck
+endif()
+
+# SQLite is linked statically: a lease journal is not at the mercy of a library upgraded beneath a
+# running daemon.
+find_library(SQLITE_ARCHIVE libsqlite3.a REQUIRED)
+add_library(sqlite INTERFACE)
+target_link_libraries(sqlite INTERFACE ${SQLITE_ARCHIVE} Threads::Threads ${CMAKE_DL_LIBS} m)

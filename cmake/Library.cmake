@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+# How the folders of src/ become libraries, programs and tests. Sources are globbed, never listed
+# by hand: a file that exists is built, a test that exists is built and run.
+if(BUILD_TESTING)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+add_custom_target(tsan_tests)  # What `./dev ci` builds and runs under ThreadSanitizer.
+
+# add_layer(NAME [LINKS other...] [TEST_LINKS other...]): the library made of src/NAME, sub-folders
+# too, but without main.cc and *_main.cc; and NAME_test of its *_test.cc, each test labelled NAME.
+function(add_layer name)
+  cmake_parse_arguments(arg "" "" "LINKS;TEST_LINKS" ${ARGN})
+  set(folder ${PROJECT_SOURCE_DIR}/src/${name})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cc)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${folder}/*.h)
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$|_main\\.cc$")
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+
+  if(sources)
+    add_library(${name} STATIC ${sources})
+    target_link_libraries(${name} PRIVATE berth_warnings)
+    set(scope PUBLIC)
+  else()
+    add_library(${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(${name} ${scope} ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${name} ${scope} ${arg_LINKS})
+  compile_headers_alone(${name} "${headers}")
+
+  if(tests AND BUILD_TESTING)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE ${name} ${arg_TEST_LINKS} berth_warnings
+                          GTest::gmock GTest::gtest_main)
+    target_compile_definitions(${name}_test PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    gtest_discover_tests(${name}_test PROPERTIES LABELS ${name} TIMEOUT 120
+                         DISCOVERY_TIMEOUT 60)
+    if(name MATCHES "^(core|server|guard)$")
+      add_dependencies(tsan_tests ${name}_test)
+    endif()
+  endif()
+endfunction()
+
+# Each header compiles alone. foo.cc includes foo.h first (tools/tidy.py sees to that), which shows
+# it for all headers with a source file; the others get one here.
+function(compile_headers_alone layer headers)
+  set(made)
+  foreach(header ${headers})
+    string(REGEX REPLACE "\\.h$" ".cc" source ${header})
+    if(NOT EXISTS ${source})
+      file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR}/src ${header})
+      string(REGEX REPLACE "\\.h$" ".cc" source ${PROJECT_BINARY_DIR}/headers/${path})
+      file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${path}\"\n")
+      list(APPEND made ${source})
+    endif()
+  endforeach()
+  if(made)
+    add_library(${layer}_headers OBJECT ${made})
+    target_link_libraries(${layer}_headers PRIVATE ${layer} berth_warnings)
+  endif()
+endfunction()
+
+# add_program(NAME SOURCE [LINKS layer...]): the program bin/NAME of one main file below src/. It is
+# left out while SOURCE does not exist.
+function(add_program name source)
+  cmake_parse_arguments(arg "" "" "LINKS" ${ARGN})
+  if(EXISTS ${PROJECT_SOURCE_DIR}/src/${source})
+    add_executable(${name} src/${source})
+    target_link_libraries(${name} PRIVATE ${arg_LINKS} berth_warnings)
+  endif()
+endfunction()
+
+# embed_openapi(LAYER): share/openapi.json as text in the library, so that the daemon can serve it.
+function(embed_openapi layer)
+  set(json ${PROJECT_SOURCE_DIR}/share/openapi.json)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${json})
+  file(READ ${json} OPENAPI_JSON)
+  configure_file(${PROJECT_SOURCE_DIR}/src/server/openapi.cc.in
+                 ${PROJECT_BINARY_DIR}/openapi.cc @ONLY)
+  target_sources(${layer} PRIVATE ${PROJECT_BINARY_DIR}/openapi.cc)
+endfunction()

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs clang-tidy, as .clang-tidy says, on the sources that changed, or with --all on every one.
+
+Changed is what differs from the branch that this one left (main or origin/main); on that branch
+itself, what its last three commits touched. A changed header counts through the sources of its
+name and those that include it directly. What was clean is remembered in build/clang-tidy and not
+run again while neither it, nor a file of ours that it includes, nor the checks change.
+"""
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+DATABASE = os.path.join(ROOT, 'build/release')
+REMEMBERED = os.path.join(ROOT, 'build/clang-tidy')
+INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.M)
+
+
+def git(*arguments):
+    run = subprocess.run(['git', *arguments], cwd=ROOT, capture_output=True, text=True)
+    return run.stdout.split('\n') if run.returncode == 0 else []
+
+
+def changed_files():
+    """Paths below ROOT, or None where git knows no earlier state: then all files count."""
+    head = git('rev-parse', 'HEAD')
+    for branch in ('origin/main', 'main'):
+        base = git('merge-base', 'HEAD', branch)
+        if base and base[0] != head[0]:
+            return git('diff', '--name-only', base[0]) + git('ls-files', '-o', '--exclude-standard')
+    for base in ('HEAD~3', 'HEAD~2', 'HEAD~1'):
+        if git('rev-parse', '-q', '--verify', base):
+            return git('diff', '--name-only', base) + git('ls-files', '-o', '--exclude-standard')
+    return None
+
+
+class Tree:
+    """Our files by path, with what of ours they include."""
+
+    def __init__(self):
+        self.hashes, self.direct = {}, {}
+
+    def read(self, path):
+        if path not in self.hashes:
+            with open(path, 'rb') as stream:
+                text = stream.read()
+            self.hashes[path] = hashlib.sha256(text).hexdigest()
+            candidates = [os.path.join(where, name.decode()) for name in INCLUDE.findall(text)
+                          for where in (ROOT, os.path.join(ROOT, 'src'), os.path.dirname(path))]
+            self.direct[path] = sorted({os.path.normpath(c) for c in candidates
+                                        if os.path.isfile(c)})
+        return self.direct[path]
+
+    def with_includes(self, path):
+        seen, left = {path}, [path]
+        while left:
+            for included in self.read(left.pop()):
+                if included not in seen:
+                    seen.add(included)
+                    left.append(included)
+        return sorted(seen)
+
+    def key(self, path, command):
+        parts = [command, checks()] + [p + self.hashes[p] for p in self.with_includes(path)]
+        return hashlib.sha256('\n'.join(parts).encode()).hexdigest()
+
+
+def checks():
+    with open(os.path.join(ROOT, '.clang-tidy'), encoding='utf-8') as stream:
+        return stream.read()
+
+
+def run_one(path):
+    # gcc's warnings that clang does not know are no finding.
+    command = ['clang-tidy-19', '--quiet', '-p', DATABASE, '--extra-arg=-Wthread-safety',
+               '--extra-arg=-Wno-unknown-warning-option', path]
+    if path.endswith('_test.cc'):
+        # The analyses of paths do not understand ASSERT_TRUE(x); and a test is run anyway.
+        command.append('--checks=-clang-analyzer-*,-bugprone-unchecked-optional-access')
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return run.returncode, run.stdout.strip(), run.stderr.strip()
+
+
+def main():
+    with open(os.path.join(DATABASE, 'compile_commands.json'), encoding='utf-8') as stream:
+        commands = {entry['file']: entry['command'] for entry in json.load(stream)
+                    if entry['file'].startswith(ROOT) and '/build/' not in entry['file']}
+    tree = Tree()
+    wanted = sorted(commands)
+    changed = None if '--all' in sys.argv[1:] else changed_files()
+    if changed is not None:
+        changed = {os.path.join(ROOT, path) for path in changed}
+        stems = {re.sub(r'\.h$', '', path) for path in changed if path.endswith('.h')}
+        wanted = [path for path in wanted if path in changed
+                  or re.sub(r'(_test)?\.cc$', '', path) in stems
+                  or changed & set(tree.read(path))]
+    os.makedirs(REMEMBERED, exist_ok=True)
+    keys = {path: os.path.join(REMEMBERED, tree.key(path, commands[path])) for path in wanted}
+    to_run = [path for path in wanted if not os.path.exists(keys[path])]
+    red = 0
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for path, (code, findings, trouble) in zip(to_run, pool.map(run_one, to_run)):
+            if code == 0:
+                open(keys[path], 'w', encoding='utf-8').close()
+                continue
+            red += 1
+            print(findings or trouble)
+    print(f'clang-tidy: {len(wanted)} of {len(commands)} sources, {len(to_run)} of them run anew, '
+          f'{red} with findings')
+    return red > 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,397 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the house rules that neither compiler nor formatter knows: layers, purity, banned words,
+sizes, heads of files, Notes, names in docs, dead tests. STYLE.md says what the rules are for.
+
+Usage: tidy.py [ROOT]. Prints one line a finding and ends with 1 if there is one. It reads the files
+below ROOT and nothing else. Run by ctest as `tidy`; its own tests are in tidy_test.py.
+"""
+import dataclasses
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+
+# What a folder of src/ may include of the others: the whole architecture, in one table.
+_PURE = ['base', 'model', 'core', 'wire', 'config']
+_DOORS = ['os', 'gpu', 'store', 'enforce']
+LAYERS = {
+    'base': [],
+    'model': ['base'],
+    'core': ['base', 'model'],
+    'wire': ['base', 'model'],
+    'config': ['base', 'model'],
+    'os': ['base', 'model'],
+    'gpu': ['base', 'model', 'os'],
+    'store': ['base', 'model', 'os'],
+    'enforce': ['base', 'model', 'os'],
+    'server': _PURE + _DOORS,
+    'client': ['base', 'model', 'wire', 'config', 'os'],
+    'cli': ['base', 'model', 'wire', 'config', 'os', 'client'],
+    'daemon': _PURE + _DOORS + ['server'],
+    'sim': ['base', 'model', 'core', 'wire', 'config', 'os', 'store'],
+    'guard': [],
+}
+# Single headers that a folder may include besides.
+ALSO = {
+    'sim': ['server/doors.h', 'server/engine.h'],
+    'config': ['core/limits.h'],
+}
+# Libraries from outside stay behind the folders named here.
+LIBRARIES = {
+    'nlohmann/': ['wire', 'config', 'gpu', 'store', 'server', 'client', 'cli', 'daemon', 'sim'],
+    'toml++/': ['config'],
+    'boost/': ['server', 'client', 'daemon'],
+    'CLI/': ['daemon', 'sim'],
+    'sqlite3.h': ['store'],
+    'spdlog/': ['server', 'daemon', 'gpu'],
+}
+
+# Banned in pure folders, tests aside.
+IMPURE = {
+    r'#include <(chrono|ctime|thread|stop_token|mutex|shared_mutex|condition_variable|future'
+    r'|atomic|filesystem|fstream|iostream|random|csignal|sys/.*|unistd\.h|fcntl\.h|signal\.h'
+    r'|time\.h|poll\.h|dlfcn\.h)>':
+        'a pure folder sees no outside world: take it as an event, a value or a parameter',
+    r'\bunordered_(multi)?(map|set)\b': 'no order that can be seen depends on a hash: std::map',
+    r'\b(map|set)<(const )?[\w:]+ ?\*': 'no order that can be seen depends on addresses',
+    r'\b(steady_clock|system_clock|clock_gettime|gettimeofday)\b': 'be handed an Instant',
+    r'\b(getenv|s?rand|random_device|mt19937\w*)\b': 'be handed a value or a seed',
+    r'\b(fopen|open|printf|fprintf|puts|cout|cerr|cin)\b *(\(|<<|>>)':
+        'return text; the edges print and read',
+}
+# Banned in all C++ of ours. Comments and strings are not looked at.
+BANNED = {
+    r'\busing namespace\b': 'name what you use',
+    r'^[ \t]*#[ \t]*ifndef \w+_H_?\b': '#pragma once',
+    r'(?<!operator )\bnew\b(?! *\()': 'std::make_unique, or a value',
+    r'(?<!operator )\bdelete\b(?<!= delete)': 'let a unique_ptr or a value own it',
+    r'(\.|->)detach\(': 'join it, or do without the thread',
+    r'\b(sleep_for|sleep_until|usleep|nanosleep|sleep) *\(': 'wait for what happens, not for time',
+    r'\bstd::endl\b': "'\\n'; flush where flushing is meant",
+    r'\bassert *\(': 'CHECK, which is on in every build',
+    r'\bthrow\b': 'return an Error',
+    r'\b(sprintf|vsprintf|strcpy|strcat|gets|atoi|atol|atof)\b *\(': 'a bounded, checked function',
+    r'\b(system|popen) *\(': 'start programs through os/, without a shell',
+}
+# Banned patterns that the files named here may use, each for the reason beside it.
+MAY = {
+    'src/base/check.cc': ['fprintf'],  # The last words of a process that is wrong.
+}
+# Banned in every text of the project.
+UNWANTED = {
+    r'\b(FIX' r'ME|TO' r'DO|XX' r'X)\b': 'mend it before it lands, or leave it out',
+    r'(?<![\w.])/(wo' r'rk|ro' r'ot)/': 'a path of one machine says nothing elsewhere',
+    r'\b([Ii]s' r'sue|[Dd]eci' r'sion|[Dd]es' r'ign) #?\d{1,3}\b':
+        'cite docs/decisions, or say it here',
+}
+PREPROCESSOR_FOLDERS = ('src/base', 'src/os', 'src/guard', 'simgpu',
+                        'src/config/toml_library.h')
+FILE_MAX, FUNCTION_MAX, COLUMN_MAX = 500, 70, 100
+EXCEPTIONS = 'tools/tidy_exceptions.txt'
+EXCEPTIONS_MAX = 0  # The number of lines in that file. It is only ever lowered.
+
+CODE = ('.h', '.cc', '.c', '.def')
+SCRIPTS = ('.py', '.bash', '.sh', '.bats', '.cmake')
+TEXTS = CODE + SCRIPTS + ('.md', '.txt', '.toml', '.json', '.yaml', '.service')
+SKIPPED = {'.git', 'build', 'node_modules', '__pycache__'}
+# Folders whose files may be named in docs by their path.
+TREE = r'(?:src|include|simgpu|examples|tests|fuzz|bench|tools|docs|cmake|web|python|integrations)/'
+
+
+@dataclasses.dataclass
+class Finding:
+    path: str
+    line: int
+    rule: str
+    text: str
+    size: int = 0  # For rules with a measure: what it is now, so that an exception can hold it.
+
+
+@dataclasses.dataclass
+class File:
+    path: str  # From the root on, with '/'.
+    text: str
+
+    def __post_init__(self):
+        self.lines = self.text.split('\n')
+        self.is_code = self.path.endswith(CODE)
+        self.is_script = self.path.endswith(SCRIPTS) or self.text.startswith('#!')
+        self.code = code_only(self.text).split('\n') if self.is_code else []
+        parts = self.path.split('/')
+        self.layer = parts[1] if parts[0] == 'src' and len(parts) > 2 else None
+
+
+_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^()\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"'
+                    r"|(?<!\w)'(?:\\.|[^'\\\n])+'", re.S)
+
+
+def code_only(text):
+    """The text with comments and the insides of literals blanked; lines and columns stay."""
+    def blank(match):
+        token = match[0]
+        if token.startswith('"') and re.search(r'#\s*include\s*$', text[:match.start()][-20:]):
+            return token
+        return re.sub(r'[^\n]', ' ', token)
+    return _TOKEN.sub(blank, text)
+
+
+def load(root):
+    files = []
+    for where, folders, names in os.walk(root):
+        folders[:] = sorted(f for f in folders if f not in SKIPPED)
+        for name in sorted(names):
+            path = os.path.join(where, name)
+            if os.path.islink(path) or not (name.endswith(TEXTS) or '.' not in name):
+                continue
+            with open(path, encoding='utf-8', errors='replace') as stream:
+                files.append(File(os.path.relpath(path, root), stream.read()))
+    return files
+
+
+def check_layers(file):
+    if not file.layer or not file.is_code:
+        return
+    if file.layer not in LAYERS:
+        yield Finding(file.path, 1, 'layer', 'a folder that LAYERS in tools/tidy.py does not name')
+        return
+    allowed = LAYERS[file.layer] + [file.layer]
+    for number, line in enumerate(file.code, 1):
+        include = re.match(r'\s*#\s*include\s*["<](([\w+.-]+)[^">]*)[">]', line)
+        if not include:
+            continue
+        path, folder = include[1], include[2]
+        if folder in LAYERS and folder not in allowed and path not in ALSO.get(file.layer, []):
+            yield Finding(file.path, number, 'layer',
+                          f'{file.layer}/ may not include {path} (LAYERS in tools/tidy.py)')
+        for library, layers in LIBRARIES.items():
+            if path.startswith(library) and file.layer not in layers:
+                yield Finding(file.path, number, 'library',
+                              f'{path} stays behind {", ".join(layers)} (LIBRARIES)')
+
+
+def check_banned(file):
+    if not file.is_code:
+        return
+    banned = dict(BANNED)
+    if file.layer in _PURE and not file.path.endswith('_test.cc'):
+        banned.update(IMPURE)
+    if file.path.startswith(('src/train/', 'python/')):
+        del banned[r'\bthrow\b']  # The outside users of our C interface speak their own idiom.
+    may = MAY.get(file.path, [])
+    for number, found, instead in matches(banned, '\n'.join(file.code)):
+        if not any(re.search(allowed, found) for allowed in may):
+            line = file.lines[number - 1].strip()
+            yield Finding(file.path, number, 'banned', f'`{line[:60]}`: {instead}')
+
+
+def matches(patterns, text):
+    """(line, what matched, value) for each pattern and each line that it matches."""
+    for pattern, value in patterns.items():
+        last = 0
+        for match in re.finditer(pattern, text, re.M):
+            number = text.count('\n', 0, match.start()) + 1
+            if number != last:
+                yield number, match[0], value
+            last = number
+
+
+def check_preprocessor(file):
+    if not file.is_code or file.path.startswith(PREPROCESSOR_FOLDERS):
+        return
+    for number, line in enumerate(file.code, 1):
+        if re.match(r'\s*#\s*(if|ifdef|ifndef|elif|define)\b', line):
+            yield Finding(file.path, number, 'preprocessor',
+                          'conditions and macros live in ' + ', '.join(PREPROCESSOR_FOLDERS))
+
+
+def check_shared_ptr(file):
+    for number, line in enumerate(file.code, 1):
+        if 'shared_ptr<' in line and not any(
+                '//' in file.lines[at] for at in (number - 1, number - 2) if at >= 0):
+            yield Finding(file.path, number, 'shared_ptr',
+                          'a comment here says why it has more than one owner')
+
+
+def check_unwanted(file):
+    for number, found, instead in matches(UNWANTED, file.text):
+        yield Finding(file.path, number, 'unwanted', f'`{found}`: {instead}')
+
+
+def check_head(file):
+    if not (file.is_code or file.is_script or file.path.endswith('CMakeLists.txt')):
+        return
+    mark = '// ' if file.is_code else '# '
+    if f'{mark}SPDX-License-Identifier: Apache-2.0' not in file.lines[:2]:
+        yield Finding(file.path, 1, 'head', 'the first line names the licence (SPDX)')
+        return
+    if not file.path.endswith(('.h', '.cc', '.c')):
+        return
+    # foo.h speaks for foo.cc and posix_foo.cc, and each of them for their tests.
+    source = file.path.replace('_test.cc', '.cc').replace('/posix_', '/')
+    owners = [source.replace('.cc', '.h'), source]
+    spoken_for = not file.known.isdisjoint(set(owners) - {file.path})
+    if not spoken_for and not re.match(r'// \S', (file.lines + [''])[1]):
+        yield Finding(file.path, 2, 'head', 'one to five lines say what the file is for')
+    if file.path.endswith('.h') and '#pragma once' not in file.lines:
+        yield Finding(file.path, 1, 'head', '#pragma once')
+
+
+def check_own_header_first(file):
+    """foo.cc includes foo.h first, which proves that foo.h compiles alone."""
+    header = re.sub(r'\.cc$', '.h', file.path)
+    if not file.path.endswith('.cc') or header not in file.known or not file.layer:
+        return
+    for number, line in enumerate(file.code, 1):
+        include = re.match(r'\s*#\s*include\s*["<]([^">]+)[">]', line)
+        if include:
+            if 'src/' + include[1] != header:
+                yield Finding(file.path, number, 'own-header', f'include {header[4:]} first')
+            return
+
+
+def check_sizes(file):
+    if not (file.is_code or file.is_script):
+        return
+    length = len(file.lines) - 1
+    if length > FILE_MAX:
+        yield Finding(file.path, 1, 'file-size', f'{length} lines; {FILE_MAX} at most', length)
+    if str(file.path).endswith('.bats'):
+        return  # What a program prints, and what is expected of it, stand whole in one line there.
+    for number, line in enumerate(file.lines, 1):
+        if len(line) > COLUMN_MAX:
+            yield Finding(file.path, number, 'columns',
+                          f'{len(line)} columns; {COLUMN_MAX} at most')
+
+
+def check_functions(files, root):
+    paths = [f.path for f in files if f.path.endswith(('.h', '.cc', '.c', '.py'))]
+    command = ['ctags', '--output-format=json', '--fields=+ne', '--kinds-C++=f', '--kinds-C=f',
+               '--kinds-Python=fm', '--map-C++=+.h', '--quiet=yes', '-L', '-', '-f', '-']
+    tags = subprocess.run(command, cwd=root, input='\n'.join(paths), text=True, check=True,
+                          capture_output=True).stdout
+    for tag in map(json.loads, tags.splitlines()):
+        length = tag.get('end', 0) - tag['line'] + 1
+        if length > FUNCTION_MAX:
+            yield Finding(tag['path'], tag['line'], 'function-size',
+                          f'{tag["name"]}: {length} lines; {FUNCTION_MAX} at most', length)
+
+
+def check_notes(files):
+    """`Note [Title]` that begins a comment is the Note; anywhere else it cites one."""
+    told, cited = {}, []
+    for file in files:
+        if file.path.endswith('tools/tidy_test.py'):
+            continue
+        for number, line in enumerate(file.lines, 1):
+            if 'Note [' not in line:
+                continue
+            for title in re.findall(r'\bNote \[([^\]]+)\]', line):
+                if re.fullmatch(r'\s*(///?|#|\*)\s*Note \[[^\]]+\](:.*|\s*)', line):
+                    told.setdefault(title, []).append((file.path, number))
+                elif '{' not in title and title != 'Title':
+                    cited.append((file.path, number, title))
+    for title, places in told.items():
+        for path, number in places[1:]:
+            yield Finding(path, number, 'note', f'Note [{title}] is told in {places[0][0]} too')
+    for path, number, title in cited:
+        if title not in told:
+            yield Finding(path, number, 'note', f'no Note [{title}] is told anywhere')
+
+
+def check_doc_names(file, root, words):
+    """What a document names in `backticks`, or links to, exists. Decision records are history."""
+    if not file.path.endswith('.md') or file.path == 'CHANGELOG.md':
+        return
+    here = os.path.dirname(os.path.join(root, file.path))
+    for number, line in enumerate(file.lines, 1):
+        for link in re.findall(r'\]\(([^)#\s:]+)(?:#[^)]*)?\)', line):
+            if not os.path.exists(os.path.join(here, link)):
+                yield Finding(file.path, number, 'doc-name', f'no file {link}')
+        if '/decisions/' in file.path:
+            continue
+        for name in re.findall(r'`([^`\s]+)`', line):
+            if re.match(TREE, name) and not re.search(r'[<>…{$]|NNNN', name):
+                layer = re.fullmatch(r'src/(\w+)/?', name)  # It may be yet to come.
+                if not (layer and layer[1] in LAYERS) and not glob.glob(
+                        os.path.join(root, name.split(':')[0])):
+                    yield Finding(file.path, number, 'doc-name', f'no file {name}')
+            word = re.fullmatch(r'(?:\w+(?:::|\.))*(\w+)\(\)|(?:\w+::)+(\w+)|(BERTH_\w+)', name)
+            if word and not name.startswith('std::') and not set(word.groups()) & words:
+                yield Finding(file.path, number, 'doc-name', f'nothing is called {name}')
+        for verb in re.findall(r'\./dev ([a-z]+)\b', line):
+            if f'verb_{verb}' not in words:
+                yield Finding(file.path, number, 'doc-name', f'./dev has no verb {verb}')
+
+
+def check_dead_tests(file, built):
+    """A test that nothing builds or runs is worse than none: it is believed."""
+    name = os.path.basename(file.path)
+    if name.endswith('_test.cc'):
+        if file.layer and file.layer not in built:
+            yield Finding(file.path, 1, 'dead-test', f'no add_layer({file.layer} …) builds it')
+        elif not file.layer and not file.path.startswith(('tests/', 'simgpu/')):
+            yield Finding(file.path, 1, 'dead-test', 'nothing builds tests here')
+        if not re.search(r'\b(TYPED_)?TEST(_F|_P)?\(|RC_GTEST', file.text):
+            yield Finding(file.path, 1, 'dead-test', 'holds no test')
+    folder = os.path.dirname(file.path)
+    if name.endswith('.bats') and folder != 'tests/cli':
+        yield Finding(file.path, 1, 'dead-test', 'bats files are run in tests/cli only')
+    if name.endswith('_test.py') and folder not in ('tools', 'tests/docs'):
+        yield Finding(file.path, 1, 'dead-test', 'Python tests are run in tools/ and tests/docs')
+    for number, line in enumerate(file.code, 1):
+        if 'DISABLED_' in line:
+            yield Finding(file.path, number, 'dead-test', 'mend the test or delete it')
+
+
+def without_exceptions(findings, lines):
+    """Takes out what the exceptions list holds; a line of it that is not exact is a finding."""
+    entries = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith('#'):
+            continue
+        rule, path, size = line.split()
+        entries[rule, path, int(size)] = number
+    if len(entries) > EXCEPTIONS_MAX:
+        yield Finding(EXCEPTIONS, 1, 'exceptions', f'{len(entries)} entries, {EXCEPTIONS_MAX} held')
+    for finding in findings:
+        if entries.pop((finding.rule, finding.path, finding.size), None) is None:
+            yield finding
+    for (rule, path, size), number in entries.items():
+        yield Finding(EXCEPTIONS, number, 'exceptions',
+                      f'{rule} {path} {size} is not so (any more): take the line out or lower it')
+
+
+def check_all(root):
+    files = load(root)
+    known = {file.path for file in files}
+    texts = {file.path: file.text for file in files}
+    built = re.findall(r'^add_layer\((\w+)', texts.get('CMakeLists.txt', ''), re.M)
+    words = {word for file in files if not file.path.endswith('.md')
+             for word in re.findall(r'\w+', file.text)}
+    findings = []
+    for file in files:
+        file.known = known
+        for check in (check_layers, check_banned, check_preprocessor, check_shared_ptr,
+                      check_unwanted, check_head, check_own_header_first, check_sizes):
+            findings += check(file)
+        findings += check_doc_names(file, root, words)
+        findings += check_dead_tests(file, built)
+    findings += check_functions(files, root)
+    findings += check_notes(files)
+    return files, list(without_exceptions(findings, texts.get(EXCEPTIONS, '').split('\n')))
+
+
+def main():
+    root = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else '.')
+    files, findings = check_all(root)
+    for finding in sorted(findings, key=lambda f: (f.path, f.line)):
+        print(f'{finding.path}:{finding.line}: [{finding.rule}] {finding.text}')
+    print(f'tidy: {len(files)} files, {len(findings)} findings')
+    return bool(findings)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

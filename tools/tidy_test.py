@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of tidy.py: each rule finds what it is for, at its line, and leaves good text alone."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import tidy
+
+HEAD = '// SPDX-License-Identifier: Apache-2.0\n'
+SAYS = HEAD + '// Says what it is for.\n'
+HEADER = SAYS + '#pragma once\n'
+HASH = '# SPDX-License-Identifier: Apache-2.0\n'
+
+
+class Tidy(unittest.TestCase):
+    def found(self, files):
+        """What tidy finds in a tree of these files, as 'path:line rule'."""
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in files.items():
+                where = os.path.join(root, path)
+                os.makedirs(os.path.dirname(where), exist_ok=True)
+                with open(where, 'w', encoding='utf-8') as stream:
+                    stream.write(text)
+            _, findings = tidy.check_all(root)
+            return [f'{f.path}:{f.line} {f.rule}' for f in findings]
+
+    def assert_clean(self, files):
+        self.assertEqual(self.found(files), [])
+
+    def test_lower_layers_may_be_included_and_no_others(self):
+        self.assert_clean({'src/core/a.cc': SAYS + '#include "base/b.h"\n#include "model/c.h"\n'})
+        self.assertEqual(self.found({'src/core/a.cc': SAYS + '#include "wire/b.h"\n'}),
+                         ['src/core/a.cc:3 layer'])
+        self.assertEqual(self.found({'src/base/a.cc': SAYS + '#include "model/b.h"\n'}),
+                         ['src/base/a.cc:3 layer'])
+
+    def test_a_single_header_may_be_named(self):
+        self.assert_clean({'src/config/a.cc': SAYS + '#include "core/limits.h"\n'})
+        self.assertEqual(self.found({'src/config/a.cc': SAYS + '#include "core/ledger.h"\n'}),
+                         ['src/config/a.cc:3 layer'])
+
+    def test_a_folder_without_a_layer_is_found(self):
+        self.assertEqual(self.found({'src/misc/a.cc': SAYS}), ['src/misc/a.cc:1 layer'])
+
+    def test_libraries_stay_behind_their_folders(self):
+        self.assert_clean({'src/store/a.cc': SAYS + '#include <sqlite3.h>\n'})
+        self.assertEqual(self.found({'src/cli/a.cc': SAYS + '#include <sqlite3.h>\n'}),
+                         ['src/cli/a.cc:3 library'])
+        self.assertEqual(self.found({'src/core/a.cc': SAYS + '#include <boost/asio.hpp>\n'}),
+                         ['src/core/a.cc:3 library'])
+
+    def test_pure_folders_see_no_outside_world(self):
+        for line in ('#include <chrono>', '#include <sys/stat.h>',
+                     'std::unordered_map<int, int> m;',
+                     'std::map<Lease*, int> m;', 'std::set<const Lease *> m;', 'getenv("HOME");',
+                     'auto t = steady_clock::now();', 'printf("x");', 'std::cout << 1;'):
+            self.assertEqual(self.found({'src/core/a.cc': f'{SAYS}{line}\n'}),
+                             ['src/core/a.cc:3 banned'], line)
+        self.assert_clean({'src/os/a.cc': SAYS + '#include <chrono>\n#include <sys/stat.h>\n'})
+        self.assert_clean({'src/core/a_test.cc': SAYS + '#include <random>\nTEST(A, B) {}\n',
+                           'CMakeLists.txt': HASH + 'add_layer(core)\n'})
+
+    def test_banned_words_are_found_in_code(self):
+        for line in ('using namespace std;', 'auto* p = new Lease;', 'delete p;', 'delete[] p;',
+                     'thread.detach();', 'std::this_thread::sleep_for(x);', 'usleep(5);',
+                     'out << std::endl;', 'assert(x);', 'throw 1;', 'atoi(text);', 'system("x");'):
+            self.assertEqual(self.found({'src/os/a.cc': f'{SAYS}{line}\n'}),
+                             ['src/os/a.cc:3 banned'], line)
+
+    def test_comments_literals_and_deleted_functions_are_no_use_of_a_word(self):
+        self.assert_clean({'src/os/a.cc': SAYS + (
+            '// throw, new and delete are banned.\n/* assert(x)\n   using namespace std; */\n'
+            'auto a = "throw new"; auto b = \'"\'; auto c = 1\'000; auto d = R"(delete p;)";\n'
+            'A(int) = delete;\nvoid operator delete(void* p);\nint renew = 1;\n'
+            'static_assert(true);\nnew (place) Lease;\n')})
+
+    def test_preprocessor_stays_in_its_folders(self):
+        self.assertEqual(self.found({'src/core/a.cc': SAYS + '#if X\n#define Y\n#endif\n'}),
+                         ['src/core/a.cc:3 preprocessor', 'src/core/a.cc:4 preprocessor'])
+        self.assert_clean({'src/os/a.cc': SAYS + '#if X\n#endif\n'})
+
+    def test_shared_ownership_is_explained(self):
+        self.assertEqual(self.found({'src/server/a.cc': SAYS + '\nstd::shared_ptr<A> a;\n'}),
+                         ['src/server/a.cc:4 shared_ptr'])
+        self.assert_clean({'src/server/a.cc': SAYS + '// Two own it.\nstd::shared_ptr<A> a;\n'})
+
+    def test_unwanted_words_are_found_in_every_text(self):
+        for text in ('FIX' + 'ME', 'TO' + 'DO: later', 'see /ro' + 'ot/x',
+                     'as iss' + 'ue 12 says', 'Decis' + 'ion 9 holds'):
+            self.assertEqual(self.found({'docs/a.md': f'# A\n{text}\n'}), ['docs/a.md:2 unwanted'])
+        self.assert_clean({'docs/a.md': 'at work/root, framework/ and an issue of 2\n'})
+
+    def test_a_file_says_its_licence_and_its_purpose(self):
+        self.assertEqual(self.found({'src/os/a.cc': 'int x;\n'}), ['src/os/a.cc:1 head'])
+        self.assertEqual(self.found({'src/os/a.cc': HEAD + 'int x;\n'}), ['src/os/a.cc:2 head'])
+        self.assertEqual(self.found({'tools/a.py': 'x = 1\n'}), ['tools/a.py:1 head'])
+        self.assertEqual(self.found({'src/os/a.h': SAYS}), ['src/os/a.h:1 head'])
+        self.assert_clean({'src/os/a.h': HEADER, 'tools/a.py': '#!/usr/bin/python3\n' + HASH,
+                           'src/os/a.cc': HEAD + '#include "os/a.h"\n',
+                           'src/os/a_test.cc': HEAD + 'TEST(A, B) {}\n',
+                           'CMakeLists.txt': HASH + 'add_layer(os)\n'})
+
+    def test_a_source_includes_its_own_header_first(self):
+        self.assertEqual(
+            self.found({'src/os/a.h': HEADER,
+                        'src/os/a.cc': HEAD + '#include <string>\n#include "os/a.h"\n'}),
+            ['src/os/a.cc:2 own-header'])
+
+    def test_sizes_are_bounded(self):
+        self.assertEqual(self.found({'src/os/a.cc': SAYS + '\n' * 499}),
+                         ['src/os/a.cc:1 file-size'])
+        self.assert_clean({'src/os/a.cc': SAYS + '\n' * 498})
+        self.assertEqual(self.found({'src/os/a.cc': SAYS + '//' + 'x' * 99 + '\n'}),
+                         ['src/os/a.cc:3 columns'])
+        body = 'void long_one() {\n%s}\n'
+        self.assertEqual(self.found({'src/os/a.cc': SAYS + body % ('  f();\n' * 69)}),
+                         ['src/os/a.cc:3 function-size'])
+        self.assert_clean({'src/os/a.cc': SAYS + body % ('  f();\n' * 68)})
+        self.assertEqual(self.found({'src/os/a.h': HEADER + 'inline ' + body % ('  f();\n' * 69)}),
+                         ['src/os/a.h:4 function-size'])
+
+    def test_a_cited_note_is_told_once(self):
+        told = {'src/os/a.cc': SAYS + '// Note [A thing]: it is so.\n'}
+        cites = {'src/os/b.cc': SAYS + 'f();  // See Note [A thing].\n'}
+        self.assert_clean(told | cites)
+        self.assertEqual(self.found(cites), ['src/os/b.cc:3 note'])
+        self.assertEqual(self.found(told | {'src/os/c.cc': told['src/os/a.cc']}),
+                         ['src/os/c.cc:3 note'])
+
+    def test_what_a_document_names_exists(self):
+        source = {'src/os/a.cc': SAYS + 'struct Lease {}; void grant_all(); // BERTH_SIM\n',
+                  'dev': '#!/bin/bash\n' + HASH + 'verb_test() { :; }\n'}
+        good = ('`src/sim/` `src/os/a.cc` `src/os/*.cc` `docs/` `src/<layer>` `grant_all()` '
+                '`Lease` `os::Lease` `BERTH_SIM` [here](a.md) [there](a.md#b) [web](https://x/y) '
+                '`std::flat_map` `./dev test`\n')
+        self.assert_clean(source | {'docs/a.md': good})
+        for bad in ('`src/misc/`', '`src/os/b.cc`', '`src/*/b.cc`', '`grant_none()`',
+                    '`Coordinator::stop`', '`BERTH_NONE`', '[x](b.md)', '`./dev nothing`'):
+            self.assertEqual(self.found(source | {'docs/a.md': f'# A\n\n{bad}\n'}),
+                             ['docs/a.md:3 doc-name'], bad)
+        self.assert_clean({'docs/decisions/0001-a.md': 'It was in `src/os/gone.cc`.\n'})
+
+    def test_a_test_that_nothing_runs_is_found(self):
+        test = {'src/os/a_test.cc': SAYS + 'TEST(A, B) {}\n'}
+        built = {'CMakeLists.txt': HASH + 'add_layer(os)\n'}
+        self.assert_clean(test | built)
+        self.assertEqual(self.found(test), ['src/os/a_test.cc:1 dead-test'])
+        self.assertEqual(self.found(built | {'src/os/a_test.cc': SAYS}),
+                         ['src/os/a_test.cc:1 dead-test'])
+        off = {'src/os/a_test.cc': SAYS + 'TEST(A, DISABLED_B) {}\n'}
+        self.assertEqual(self.found(built | off), ['src/os/a_test.cc:3 dead-test'])
+        self.assertEqual(self.found({'bench/a_test.cc': test['src/os/a_test.cc']}),
+                         ['bench/a_test.cc:1 dead-test'])
+        self.assertEqual(self.found({'tests/a.bats': HASH}), ['tests/a.bats:1 dead-test'])
+        self.assertEqual(self.found({'src/a_test.py': HASH}), ['src/a_test.py:1 dead-test'])
+
+    def test_an_exception_is_exact_and_their_number_is_held(self):
+        long_file = {'src/os/a.cc': SAYS + '\n' * 510}
+        entry = {'tools/tidy_exceptions.txt': 'file-size src/os/a.cc 512\n'}
+        stale = {'tools/tidy_exceptions.txt': 'file-size src/os/a.cc 520\n'}
+        self.assertEqual(self.found(long_file | entry), ['tools/tidy_exceptions.txt:1 exceptions'])
+        tidy.EXCEPTIONS_MAX, held = 1, tidy.EXCEPTIONS_MAX
+        self.addCleanup(setattr, tidy, 'EXCEPTIONS_MAX', held)
+        self.assert_clean(long_file | entry)
+        self.assertEqual(self.found(long_file | stale),
+                         ['src/os/a.cc:1 file-size', 'tools/tidy_exceptions.txt:1 exceptions'])
+
+    def test_the_program_ends_with_1_where_it_finds_something(self):
+        program = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'tidy.py')
+        with tempfile.TemporaryDirectory() as root:
+            self.assertEqual(subprocess.run([sys.executable, program, root],
+                                            stdout=subprocess.DEVNULL).returncode, 0)
+            with open(os.path.join(root, 'a.py'), 'w', encoding='utf-8') as stream:
+                stream.write('x = 1\n')
+            run = subprocess.run([sys.executable, program, root], capture_output=True, text=True)
+            self.assertEqual(run.returncode, 1)
+            self.assertIn('a.py:1: [head] ', run.stdout)
+
+
+if __name__ == '__main__':
+    unittest.main()
