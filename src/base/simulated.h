@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// How simulated worlds are named and where their driver lies. The simulated driver, the daemon and
+// the command line each find their world by it, so it is told here, once. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+/// BERTH_SIM_NAME where it is set; else "w" and eight hexadecimal digits that BERTH_SIM's text
+/// decides (FNV-1a).
+std::string simulated_world_name(std::string_view spec, std::string_view name);
+
+/// What LD_LIBRARY_PATH must be so that a program finds the simulated driver of this installation
+/// before any other. `program`: the path of one of our programs; `path`: what it is now. Already
+/// there, it is not put there again.
+std::string simulated_library_path(std::string_view program, std::string_view path);
+
+}  // namespace berth

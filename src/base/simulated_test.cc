@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/simulated.h"
+
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+TEST(SimulatedWorldName, IsTheGivenNameOrFollowsFromTheSpec) {
+  EXPECT_EQ(simulated_world_name("1x16GiB", "mine"), "mine");
+  EXPECT_EQ(simulated_world_name("", ""), "w811c9dc5");  // FNV-1a of nothing.
+  EXPECT_EQ(simulated_world_name("a", ""), "we40c292c");
+  EXPECT_NE(simulated_world_name("1x16GiB", ""), simulated_world_name("2x16GiB", ""));
+}
+
+TEST(SimulatedLibraryPath, PutsTheSimulatedDriverFirstAndOnce) {
+  const std::string ours = "/opt/berth/bin/../lib/simgpu";
+  EXPECT_EQ(simulated_library_path("/opt/berth/bin/berth", ""), ours);
+  EXPECT_EQ(simulated_library_path("/opt/berth/bin/berth", "/a:/b"), ours + ":/a:/b");
+  EXPECT_EQ(simulated_library_path("/opt/berth/bin/berth", ours), ours);
+  EXPECT_EQ(simulated_library_path("/opt/berth/bin/berth", ours + ":/a"), ours + ":/a");
+  EXPECT_EQ(simulated_library_path("/opt/berth/bin/berth", ours + "x"), ours + ":" + ours + "x");
+  EXPECT_EQ(simulated_library_path("/opt/berth/bin/berth", "/a:" + ours), ours + ":/a:" + ours);
+}
+
+}  // namespace
+}  // namespace berth
