@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of the devices: a Sample is one look at all of them through NVML. Figures that the
+// driver does not give are absent, never 0.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+
+namespace berth {
+
+/// A process seen on a device, with the facts by which it is attributed to a lease. All of them are
+/// read in one go by the probe, so that attribution needs no second look at /proc.
+struct ProcessSample {
+  Process process;
+  std::optional<Bytes> used;  // Absent in containers, under WSL and with some drivers.
+  UserId user;
+  std::string name;
+  std::optional<Handle> env_lease;  // BERTH_LEASE_ID of its environment, where readable.
+  std::vector<Process> ancestors;   // Parent first; at most limits::kAncestorsMax.
+  bool alive = true;  // False where the driver still lists a pid that /proc no longer has.
+};
+
+struct DeviceSample {
+  DeviceId id;
+  std::uint32_t index = 0;  // PCI order, as CUDA_DEVICE_ORDER=PCI_BUS_ID numbers them.
+  std::string model;
+  std::string pci_bus;
+  bool lost = false;    // Fallen off the bus, or the driver answers for it with errors.
+  bool asleep = false;  // Suspended by power management, and not woken to be asked.
+  std::string trouble;  // For a person; empty if there is none.
+  Bytes capacity;
+  std::optional<Bytes> used;             // By all processes; by the driver too, if not told apart.
+  std::optional<Bytes> driver_reserved;  // NVML v2 `reserved`; part of neither free nor used.
+  std::optional<std::vector<ProcessSample>> processes;  // Absent: the driver does not tell.
+};
+
+struct Sample {
+  Instant asked_at;     // When the question was sent: it shows nothing that happened later.
+  Instant answered_at;  // When the answer came.
+  bool simulated = false;
+  std::string driver_version;         // Empty if unknown.
+  std::string trouble;                // Why there are no devices; empty if there is no trouble.
+  std::vector<DeviceSample> devices;  // In PCI order.
+};
+
+}  // namespace berth

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON read into one flat list of nodes that point into the text: a start of the daemon reads some
+// ten thousand lines in a fraction of a second. For lines that this program has written itself;
+// what others send is read by wire/, which says more about what is wrong. Pure; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth {
+
+class JsonTree {
+ public:
+  enum class Kind : std::uint8_t { kNull, kFalse, kTrue, kNumber, kText, kArray, kObject };
+  /// In the order of the text: an array is followed by its elements, an object by its keys and
+  /// values in turns.
+  struct Node {
+    Kind kind = Kind::kNull;
+    bool escaped = false;   // The text holds backslashes.
+    std::uint32_t end = 0;  // Where the node after this one and all that is inside of it stands.
+    std::string_view text;  // Of a number as it stands; of a text what is between the quotes.
+  };
+
+  /// Of one value with nothing but blanks around it; the text must outlive the tree. Absent where
+  /// it is no JSON, or nested deeper than 16 levels.
+  static std::optional<JsonTree> parse(std::string_view text);
+
+  /// Node 0 is the whole.
+  const Node& operator[](std::uint32_t index) const { return nodes_[index]; }
+
+ private:
+  std::vector<Node> nodes_;
+};
+
+/// The text of a node with its escapes resolved; absent where one is wrong.
+std::optional<std::string> text_of(const JsonTree::Node& node);
+
+}  // namespace berth

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lease as everyone outside the coordinator sees it: the words of its state, its flags and its
+// figures. Made by the coordinator on demand; changing one changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/request.h"
+
+namespace berth {
+
+enum class LeaseState : std::uint8_t { kWaiting, kHeld, kSuspended, kReleasing, kEnded };
+enum class EndResult : std::uint8_t { kOk, kFailed, kKilled, kCancelled, kLimit, kRefused, kLost };
+
+/// How a command ended: exit status, or the signal that killed it.
+struct ExitStatus {
+  std::int32_t code = 0;
+  std::int32_t signal = 0;  // 0: it exited by itself.
+  friend constexpr auto operator<=>(const ExitStatus&, const ExitStatus&) = default;
+};
+
+struct LeaseFlags {
+  bool over_budget = false;
+  bool parked = false;
+  bool revoking = false;
+  bool degraded = false;
+  bool unclaimed = false;  // Granted, and the asker has not taken it up yet.
+  friend constexpr auto operator<=>(const LeaseFlags&, const LeaseFlags&) = default;
+};
+
+/// One device's part of a lease.
+struct LeasePart {
+  DeviceId device;
+  std::optional<std::uint32_t> index;  // Absent while the device is not seen.
+  Bytes granted;
+  std::optional<Bytes> used;
+  std::optional<Bytes> peak;
+};
+
+struct LeaseView {
+  LeaseId id;
+  Handle handle;
+  UserId user;
+  Request request;
+  LeaseState state = LeaseState::kWaiting;
+  LeaseFlags flags;
+  std::optional<EndResult> result;              // When ended, or as soon as it is certain.
+  std::optional<ExitStatus> exit;               // Of the command, where it is known.
+  std::optional<Process> command;               // The process the lease stands for.
+  std::optional<Process> supervisor;            // `berth run` itself.
+  std::vector<Process> members;                 // Further processes that belong to it.
+  std::vector<LeasePart> parts;                 // In PCI order; empty while waiting.
+  std::optional<std::uint32_t> queue_position;  // 1 is next; only while waiting.
+  UnixMs queued_at;
+  std::optional<UnixMs> started_at;
+  std::optional<UnixMs> ended_at;
+  std::optional<UnixMs> expected_end;  // By eta and limit; absent: unknown.
+  std::optional<UnixMs> expires_at;    // Of a lease without a process.
+  Duration waited;
+};
+
+std::string_view to_text(Priority priority);
+std::string_view to_text(Share share);
+std::string_view to_text(Leftovers leftovers);
+std::string_view to_text(LeaseState state);
+std::string_view to_text(EndResult result);
+std::optional<Priority> parse_priority(std::string_view word);
+std::optional<Share> parse_share(std::string_view word);
+std::optional<Leftovers> parse_leftovers(std::string_view word);
+std::optional<LeaseState> parse_lease_state(std::string_view word);
+std::optional<EndResult> parse_end_result(std::string_view word);
+
+/// The flags that are set, as words: "over_budget", "parked", …
+std::vector<std::string_view> words(const LeaseFlags& flags);
+
+}  // namespace berth

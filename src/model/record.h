@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records are facts that were decided. They are all that survives a daemon: recovery is applying
+// them in order. Each is complete in itself; none holds a measurement.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/lease.h"
+#include "model/request.h"
+
+namespace berth {
+
+/// One device's budget in a grant.
+struct Part {
+  DeviceId device;
+  Bytes budget;
+  friend constexpr auto operator<=>(const Part&, const Part&) = default;
+};
+
+struct RequestQueued {
+  LeaseId id;
+  Handle handle;
+  UserId user;
+  std::optional<Process> supervisor;
+  Request request;
+};
+/// The first time that a later request was granted before this one.
+struct RequestPassed {
+  LeaseId id;
+};
+struct RequestParked {
+  LeaseId id;
+  bool parked = true;  // False: it is back in its place.
+};
+/// A grant is an offer until it is claimed.
+struct LeaseGranted {
+  LeaseId id;
+  std::vector<Part> parts;  // In PCI order.
+  bool passed_others = false;
+};
+/// The offer was not taken up, or could not be written: the request is back in its place.
+struct OfferLapsed {
+  LeaseId id;
+  bool parked = true;
+};
+struct LeaseClaimed {
+  LeaseId id;
+  std::optional<Process> command;  // Absent: a lease without a process.
+};
+struct MemberSeen {
+  LeaseId id;
+  Process process;
+};
+struct MemberGone {
+  LeaseId id;
+  Process process;
+};
+/// The command ended; further members may still hold the lease.
+struct CommandEnded {
+  LeaseId id;
+  std::optional<ExitStatus> exit;  // Absent: nobody was there to see it.
+};
+struct LeaseResized {
+  LeaseId id;
+  Share share = Share::kBudget;
+  std::vector<Part> parts;
+};
+/// A growth that waits for room.
+struct GrowthQueued {
+  LeaseId id;
+  Bytes vram;  // On each device.
+  std::optional<Instant> until;
+};
+struct GrowthDropped {
+  LeaseId id;
+};
+struct LeaseRenewed {
+  LeaseId id;
+  Instant expires;
+  UnixMs expires_wall;
+};
+/// Somebody asked it to end: SIGTERM was sent, SIGKILL follows at `kill_at`.
+struct LeaseRevoked {
+  LeaseId id;
+  EndResult result = EndResult::kCancelled;
+  Instant kill_at;
+};
+/// No budget any more; charged what its processes still use.
+struct LeaseReleasing {
+  LeaseId id;
+  EndResult result = EndResult::kOk;
+};
+struct LeaseEnded {
+  LeaseId id;
+  EndResult result = EndResult::kOk;
+};
+
+/// The whole of one lease, or of an ended one kept for `show`: what a snapshot is made of.
+struct LeaseRestored {
+  LeaseView view;
+  Instant queued_instant;
+  std::uint64_t queued_sequence = 0;
+  std::optional<Instant> granted_instant;
+  std::uint64_t granted_sequence = 0;
+  std::optional<Instant> passed_since;
+  std::optional<Instant> parked_since;
+  bool passed_others = false;
+  bool claimed = false;
+  bool command_ended = false;
+  std::optional<Instant> expires;
+  std::optional<Instant> kill_at;
+  std::optional<EndResult> ending;  // The result it will have.
+  std::optional<Instant> releasing_since;
+  std::optional<GrowthQueued> growth;
+  std::optional<Instant> growth_queued;
+};
+/// Granted byte-seconds of a user's session, decayed to the instant of the record.
+struct UsageRestored {
+  UserId user;
+  std::string session;
+  double byte_seconds = 0;
+  Instant at;
+};
+struct CountersRestored {
+  std::uint64_t next_id = 1;
+  std::uint64_t last_sequence = 0;  // Of the records that the snapshot replaces.
+};
+
+using Fact = std::variant<RequestQueued, RequestPassed, RequestParked, LeaseGranted, OfferLapsed,
+                          LeaseClaimed, MemberSeen, MemberGone, CommandEnded, LeaseResized,
+                          GrowthQueued, GrowthDropped, LeaseRenewed, LeaseRevoked, LeaseReleasing,
+                          LeaseEnded, LeaseRestored, UsageRestored, CountersRestored>;
+
+struct Record {
+  std::uint64_t sequence = 0;  // Grows by one; 0 in a snapshot.
+  Instant at;
+  UnixMs wall;
+  Fact fact;
+};
+
+/// "request_queued" and so on: the word in the journal.
+std::string_view name_of(const Fact& fact);
+
+}  // namespace berth

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/record_json.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <limits>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "model/json_tree.h"
+#include "model/record_fields.h"
+#include "model/record_samples_for_test.h"
+
+namespace berth {
+namespace {
+
+// Walks the fields as the writer does, and fills them with anything.
+class Filler {
+ public:
+  void operator()(std::string_view, auto& value) { fill(value); }
+  void required(std::string_view, auto& value) { fill(value); }
+
+  template <class T>
+  void fill(std::optional<T>& value) {
+    if (*rc::gen::arbitrary<bool>()) fill(value.emplace());
+  }
+  template <class T>
+  void fill(std::vector<T>& list) {
+    list.resize(*rc::gen::inRange<std::size_t>(0, 4));
+    for (T& item : list) fill(item);
+  }
+  void fill(std::integral auto& value) {
+    value = *rc::gen::arbitrary<std::remove_reference_t<decltype(value)>>();
+  }
+  void fill(double& value) { value = *rc::gen::arbitrary<double>(); }
+  // Text that is UTF-8 already; what becomes of other text has a test of its own.
+  void fill(std::string& text) {
+    for (const char* piece : *rc::gen::container<std::vector<const char*>>(rc::gen::element(
+             "a", "7", "\"", "\\", "/", "\n", "\x01", "\x7f", "ä", "€", "😀", "{", "}"))) {
+      text += piece;
+    }
+  }
+  void fill(std::map<std::string, std::string>& map) {
+    for (int count = *rc::gen::inRange(0, 4); count > 0; --count) {
+      std::string name;
+      fill(name);
+      fill(map[name]);
+    }
+  }
+  void fill(DeviceName& name) {
+    if (*rc::gen::arbitrary<bool>()) {
+      fill(name.emplace<DeviceId>());
+    } else {
+      fill(name.emplace<std::uint32_t>());
+    }
+  }
+  void fill(Bytes& bytes) { fill(bytes.value); }
+  void fill(Instant& instant) { fill(instant.ns); }
+  void fill(Duration& duration) { fill(duration.ns); }
+  void fill(UnixMs& time) { fill(time.value); }
+  void fill(LeaseId& id) { fill(id.value); }
+  void fill(UserId& user) { fill(user.value); }
+  void fill(Handle& handle) {
+    fill(handle.high);
+    fill(handle.low);
+  }
+  void fill(DeviceId& device) {
+    fill(device.high);
+    fill(device.low);
+    fill(device.mig);
+  }
+  void fill(Priority& priority) { choose(priority, 4); }
+  void fill(Share& share) { choose(share, 3); }
+  void fill(Leftovers& leftovers) { choose(leftovers, 3); }
+  void fill(LeaseState& state) { choose(state, 5); }
+  void fill(EndResult& result) { choose(result, 7); }
+  template <class T>
+    requires requires(Filler& filler, T& t) { record_fields::walk(filler, t); }
+  void fill(T& value) {
+    record_fields::walk(*this, value);
+  }
+
+ private:
+  template <class Enum>
+  static void choose(Enum& value, int count) {
+    value = static_cast<Enum>(*rc::gen::inRange(0, count));
+  }
+};
+
+template <std::size_t kIndex = 0>
+void emplace_fact(std::size_t index, Fact& fact) {
+  if constexpr (kIndex < std::variant_size_v<Fact>) {
+    if (index != kIndex) return emplace_fact<kIndex + 1>(index, fact);
+    Filler filler;
+    filler.fill(fact.emplace<kIndex>());
+  }
+}
+
+Record any_record() {
+  Record record;
+  Filler filler;
+  filler.fill(record.sequence);
+  filler.fill(record.at);
+  filler.fill(record.wall);
+  emplace_fact(*rc::gen::inRange<std::size_t>(0, std::variant_size_v<Fact>), record.fact);
+  return record;
+}
+
+RC_GTEST_PROP(RecordJson, AnyRecordReadsBackAsItWas, ()) {
+  const std::string line = to_json(any_record());
+  const Result<Record> record = parse_record(line);
+  if (!record.ok()) RC_FAIL(record.error().message + ": " + line);
+  RC_ASSERT(to_json(*record) == line);
+}
+
+RC_GTEST_PROP(RecordJson, AnyBytesAreARecordOrAnError, ()) {
+  const auto line = *rc::gen::arbitrary<std::string>();
+  const Result<Record> record = parse_record(line);
+  RC_ASSERT(record.ok() || !record.error().message.empty());
+}
+
+// What a struct of so many fields can be made from.
+struct Anything {
+  template <class T>
+  operator T() const;  // NOLINT: never called, only looked up.
+};
+template <class T, class... Values>
+consteval std::size_t field_count() {
+  if constexpr (requires { T{Values{}..., Anything{}}; }) {
+    return field_count<T, Values..., Anything>();
+  } else {
+    return sizeof...(Values);
+  }
+}
+
+struct Counter {
+  void operator()(std::string_view, const auto&) { ++count; }
+  void required(std::string_view, const auto&) { ++count; }
+  std::size_t count = 0;
+};
+
+template <class... Structs>
+void expect_all_walked() {
+  const auto expect_walked = [](const auto& value) {
+    using Struct = std::remove_cvref_t<decltype(value)>;
+    Counter counter;
+    record_fields::walk(counter, value);
+    EXPECT_EQ(counter.count, field_count<Struct>()) << testing::internal::GetTypeName<Struct>();
+  };
+  (expect_walked(Structs{}), ...);
+}
+
+template <std::size_t... kIndexes>
+void expect_facts_walked(std::index_sequence<kIndexes...>) {
+  expect_all_walked<std::variant_alternative_t<kIndexes, Fact>...>();
+}
+
+TEST(RecordJson, NoFieldIsForgotten) {
+  expect_facts_walked(std::make_index_sequence<std::variant_size_v<Fact>>());
+  expect_all_walked<Process, ExitStatus, Part, LeasePart, LeaseFlags, Request, LeaseView>();
+}
+
+// The text of a record alone does not show that a field survives which neither side knows.
+TEST(RecordJson, EveryFieldOfEveryFactIsInTheLine) {
+  const std::vector<Record> records = samples::all_facts();
+  ASSERT_EQ(records.size(), std::variant_size_v<Fact>);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    ASSERT_EQ(records[i].fact.index(), i);
+    const Result<Record> back = parse_record(to_json(records[i]));
+    ASSERT_TRUE(back.ok()) << back.error().message;
+    EXPECT_EQ(to_json(*back), to_json(records[i]));
+  }
+  const Result<Record> queued = parse_record(to_json(records[0]));
+  const auto& [id, handle, user, supervisor, request] = std::get<RequestQueued>(queued->fact);
+  EXPECT_EQ(id.value, 12u);
+  EXPECT_EQ(handle, (Handle{0x0123456789abcdef, 42}));
+  EXPECT_EQ(user.value, 1000u);
+  EXPECT_EQ(supervisor, (Process{4710, 123455}));
+  const auto& [name, session, command, labels, priority, share, vram, device_count, devices, mixed,
+               eta, limit, wait_max, ttl, leftovers, may_yield, ancestors] = request;
+  EXPECT_EQ(name, "train-7");
+  EXPECT_EQ(session, "ana/bert");
+  EXPECT_EQ(command, samples::request().command);
+  EXPECT_EQ(labels, samples::request().labels);
+  EXPECT_EQ(priority, Priority::kHigh);
+  EXPECT_EQ(share, Share::kBudget);
+  EXPECT_EQ(vram, gib(8));
+  EXPECT_EQ(device_count, 2u);
+  EXPECT_EQ(devices, samples::request().devices);
+  EXPECT_TRUE(mixed);
+  EXPECT_EQ(eta, minutes(40));
+  EXPECT_EQ(limit, hours(2));
+  EXPECT_EQ(wait_max, minutes(5));
+  EXPECT_EQ(ttl, seconds(90));
+  EXPECT_EQ(leftovers, Leftovers::kKill);
+  EXPECT_TRUE(may_yield);
+  EXPECT_EQ(ancestors, samples::request().ancestors);
+}
+
+TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
+  const std::vector<Record> records = samples::all_facts();
+  const Result<Record> back = parse_record(to_json(records[16]));
+  ASSERT_TRUE(back.ok());
+  const auto& [view, queued, queued_sequence, granted, granted_sequence, passed_since, parked_since,
+               passed_others, claimed, command_ended, expires, kill_at, ending, releasing_since,
+               growth, growth_queued] = std::get<LeaseRestored>(back->fact);
+  EXPECT_EQ(queued, Instant{55});
+  EXPECT_EQ(queued_sequence, 9u);
+  EXPECT_EQ(granted, Instant{66});
+  EXPECT_EQ(granted_sequence, 10u);
+  EXPECT_EQ(passed_since, Instant{67});
+  EXPECT_EQ(parked_since, Instant{73});
+  EXPECT_TRUE(passed_others);
+  EXPECT_TRUE(claimed);
+  EXPECT_TRUE(command_ended);
+  EXPECT_EQ(expires, Instant{68});
+  EXPECT_EQ(kill_at, Instant{69});
+  EXPECT_EQ(ending, EndResult::kLimit);
+  EXPECT_EQ(releasing_since, Instant{74});
+  EXPECT_EQ(growth_queued, Instant{75});
+  ASSERT_TRUE(growth);
+  EXPECT_EQ(growth->until, Instant{77});
+  const LeaseView expected = samples::lease();
+  const auto& [id, handle, user, request, state, flags, result, exit, command, supervisor, members,
+               parts, position, queued_at, started_at, ended_at, expected_end, expires_at, waited] =
+      view;
+  EXPECT_EQ(id, expected.id);
+  EXPECT_EQ(handle, expected.handle);
+  EXPECT_EQ(user, expected.user);
+  EXPECT_EQ(request.name, expected.request.name);
+  EXPECT_EQ(state, expected.state);
+  EXPECT_EQ(flags, expected.flags);
+  EXPECT_EQ(result, expected.result);
+  EXPECT_EQ(exit, expected.exit);
+  EXPECT_EQ(command, expected.command);
+  EXPECT_EQ(supervisor, expected.supervisor);
+  EXPECT_EQ(members, expected.members);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].index, 0u);
+  EXPECT_EQ(parts[0].used, gib(3));
+  EXPECT_EQ(parts[0].peak, gib(5));
+  EXPECT_EQ(parts[1].index, std::nullopt);
+  EXPECT_EQ(parts[1].used, std::nullopt);
+  EXPECT_EQ(position, 3u);
+  EXPECT_EQ(queued_at, expected.queued_at);
+  EXPECT_EQ(started_at, expected.started_at);
+  EXPECT_EQ(ended_at, expected.ended_at);
+  EXPECT_EQ(expected_end, expected.expected_end);
+  EXPECT_EQ(expires_at, expected.expires_at);
+  EXPECT_EQ(waited, expected.waited);
+}
+
+TEST(RecordJson, LineReadsAsDocumented) {
+  EXPECT_EQ(to_json({7, {1'000}, {2'000}, LeaseGranted{{3}, {{{1, 2}, gib(1)}}, true}}),
+            R"({"sequence":7,"at_ns":1000,"wall_ms":2000,"fact":"lease_granted","id":3,)"
+            R"("devices":[{"uuid":"GPU-00000000-0000-0001-0000-000000000002",)"
+            R"("vram_granted_bytes":1073741824}],"passed_others":true})");
+  EXPECT_EQ(to_json({8, {1}, {-2}, LeaseClaimed{{3}, {}}}),
+            R"({"sequence":8,"at_ns":1,"wall_ms":-2,"fact":"lease_claimed","id":3})");
+}
+
+TEST(RecordJson, FieldsOfALaterReleaseArePassedOver) {
+  for (const Record& record : samples::all_facts()) {
+    std::string later;
+    for (const char c : to_json(record)) {
+      later += c;
+      if (c == '{') later += R"("invented":{"later":[1,{},"}"],"x":null},)";
+    }
+    // Labels have no fields of ours: there it is a label that is no text.
+    const std::size_t labels = later.find(R"("labels":{"invented")");
+    if (labels != std::string::npos) {
+      later.replace(later.find('{', labels), later.find(R"("team")") - later.find('{', labels),
+                    "{");
+    }
+    const Result<Record> back = parse_record(later);
+    ASSERT_TRUE(back.ok()) << back.error().message << later;
+    EXPECT_EQ(to_json(*back), to_json(record));
+  }
+}
+
+TEST(RecordJson, OrderOfFieldsDoesNotMatter) {
+  const Result<Record> record = parse_record(
+      R"({ "id" : 3 , "fact":"member_seen", "process": {"start_ticks":2,"pid":1}, "wall_ms":1,)"
+      R"("at_ns":5,"sequence":9})");
+  ASSERT_TRUE(record.ok()) << record.error().message;
+  EXPECT_EQ(to_json(*record), R"({"sequence":9,"at_ns":5,"wall_ms":1,"fact":"member_seen",)"
+                              R"("id":3,"process":{"pid":1,"start_ticks":2}})");
+}
+
+TEST(RecordJson, UnknownFactIsToldFromADamagedOne) {
+  const Result<Record> later =
+      parse_record(R"({"sequence":1,"at_ns":1,"wall_ms":1,"fact":"lease_lent","id":1})");
+  ASSERT_FALSE(later.ok());
+  EXPECT_EQ(later.error().code, Errc::kVersion);
+  EXPECT_NE(later.error().message.find("lease_lent"), std::string::npos);
+}
+
+struct Field {
+  std::string name;
+  std::size_t start = 0;  // Where its value begins in the line,
+  std::size_t end = 0;    // and ends.
+};
+
+std::vector<Field> fields_of(const std::string& line) {
+  const std::optional<JsonTree> tree = JsonTree::parse(line);
+  std::vector<Field> fields;
+  for (std::uint32_t key = 1; key < (*tree)[0].end; key = (*tree)[key + 1].end) {
+    const std::string_view name = (*tree)[key].text;
+    const auto start = static_cast<std::size_t>(name.data() - line.data());
+    if (!fields.empty()) fields.back().end = start - 2;  // `,"` stands between.
+    fields.push_back({std::string(name), start + name.size() + 2, line.size() - 1});
+  }
+  return fields;
+}
+
+TEST(RecordJson, DamageNamesTheField) {
+  for (const Record& record : samples::all_facts()) {
+    const std::string line = to_json(record);
+    for (const Field& field : fields_of(line)) {
+      const bool is_flag = line[field.start] == 't' || line[field.start] == 'f';
+      std::string damaged = line;
+      damaged.replace(field.start, field.end - field.start, is_flag ? "7" : "true");
+      const Result<Record> wrong = parse_record(damaged);
+      ASSERT_FALSE(wrong.ok()) << damaged;
+      EXPECT_EQ(wrong.error().code, Errc::kCorrupt);
+      EXPECT_NE(wrong.error().message.find(field.name), std::string::npos) << wrong.error().message;
+    }
+  }
+}
+
+TEST(RecordJson, WhatARecordCannotBeWithoutIsMissed) {
+  const std::string line = to_json(samples::all_facts().front());
+  for (const char* name : {"sequence", "at_ns", "wall_ms", "fact", "id", "handle", "request",
+                           "priority", "vram_bytes", "leftovers", "pid"}) {
+    std::string without = line;
+    without.replace(line.find("\"" + std::string(name) + "\":"), 2, "\"x");
+    const Result<Record> wrong = parse_record(without);
+    ASSERT_FALSE(wrong.ok()) << name;
+    EXPECT_NE(wrong.error().message.find(name), std::string::npos) << wrong.error().message;
+  }
+}
+
+TEST(RecordJson, FiguresOutsideTheirTypeAreRefused) {
+  const auto with = [](const std::string& field, const std::string& value) {
+    std::string line = R"({"sequence":1,"at_ns":1,"wall_ms":1,"fact":"member_seen","id":1,)"
+                       R"("process":{"pid":1,"start_ticks":1}})";
+    for (const Field& old : fields_of(line)) {
+      if (old.name == field) {
+        line.replace(old.start, old.end - old.start, value);
+        break;
+      }
+    }
+    return parse_record(line);
+  };
+  EXPECT_TRUE(with("id", "18446744073709551615").ok());
+  EXPECT_TRUE(with("at_ns", "-9223372036854775808").ok());
+  EXPECT_FALSE(with("id", "18446744073709551616").ok());
+  EXPECT_FALSE(with("id", "-1").ok());
+  EXPECT_FALSE(with("id", "1.0").ok());
+  EXPECT_FALSE(with("id", "null").ok());
+  EXPECT_FALSE(with("at_ns", "9223372036854775808").ok());
+  EXPECT_FALSE(with("process", R"({"pid":2147483648,"start_ticks":1})").ok());
+  EXPECT_FALSE(with("process", R"({"pid":1,"start_ticks":-1})").ok());
+  EXPECT_FALSE(with("process", R"({"pid":1})").ok());
+  EXPECT_FALSE(with("process", "[]").ok());
+  EXPECT_FALSE(
+      parse_record(R"({"sequence":1,"at_ns":1,"wall_ms":1,"fact":"usage_restored","user_id":1,)"
+                   R"("byte_seconds":1e999,"counted_at_ns":1})")
+          .ok());
+}
+
+TEST(RecordJson, WhatIsNoJsonObjectIsRefused) {
+  for (const char* line : {"", "{", "[]", "null", "7", "{}", "{\"sequence\":1", "\xff\xfe",
+                           "{\"sequence\":1}{\"sequence\":2}"}) {
+    EXPECT_EQ(parse_record(line).error().code, Errc::kCorrupt) << line;
+  }
+  const std::string deep(100'000, '[');
+  EXPECT_FALSE(parse_record(deep).ok());
+  EXPECT_FALSE(parse_record("{\"x\":\"" + std::string(kRecordLineMax, 'a') + "\"}").ok());
+}
+
+TEST(RecordJson, CommandThatIsNoTextIsStillReadable) {
+  Record record = samples::all_facts().front();
+  std::get<RequestQueued>(record.fact).request.command = "cat \xff\xc3(";
+  const Result<Record> back = parse_record(to_json(record));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(std::get<RequestQueued>(back->fact).request.command, "cat \uFFFD\uFFFD(");
+}
+
+TEST(RecordJson, LargestLeaseIsStillRead) {
+  Record record = samples::all_facts()[16];
+  LeaseView& lease = std::get<LeaseRestored>(record.fact).view;
+  lease.request.command = std::string(4'096, '\x01');
+  for (int i = 0; i < 16; ++i) {
+    lease.request.labels[std::string(63, '\x02') + static_cast<char>('a' + i)] =
+        std::string(64, '\x03');
+  }
+  lease.request.devices.assign(16, DeviceName{DeviceId{1, 2, true}});
+  lease.parts.assign(
+      16, {DeviceId{~0ULL, ~0ULL}, 4'000'000'000, Bytes::max(), Bytes::max(), Bytes::max()});
+  lease.members.assign(512, {std::numeric_limits<std::int32_t>::max(), ~0ULL});
+  lease.request.ancestors.assign(32, {~0ULL});
+  const std::string line = to_json(record);
+  EXPECT_LT(line.size(), kRecordLineMax / 2);
+  EXPECT_TRUE(parse_record(line).ok());
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers of the coordinator to questions: how the devices stand, why a lease waits, whether a
+// request would fit. Plain data; the words for people are made by the command line.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/lease.h"
+
+namespace berth {
+
+/// A process on a device that belongs to no lease.
+struct StrangerView {
+  Process process;
+  UserId user;
+  std::string name;
+  std::optional<Bytes> used;
+};
+
+struct DeviceView {
+  DeviceId id;
+  std::uint32_t index = 0;
+  std::string model;
+  std::string pci_bus;
+  bool lost = false;
+  bool asleep = false;
+  bool overcommitted = false;
+  std::string trouble;
+  std::optional<Bytes> capacity;
+  std::optional<Bytes> used;
+  std::optional<Bytes>
+      external;  // Used by processes of no lease, and what none can be charged for.
+  std::optional<Bytes> driver_reserved;
+  Bytes reserve;    // Configured.
+  Bytes held_back;  // max(reserve, external + driver)
+  Bytes charged;    // Sum over leases.
+  Bytes granted;    // Sum of the budgets of leases.
+  Bytes grantable;
+  std::optional<Duration> sample_age;
+  std::vector<LeaseId> leases;  // Held and releasing, in order of grant.
+  std::vector<StrangerView> strangers;
+};
+
+/// One change that would let a waiting request start sooner.
+struct Remedy {
+  enum class Kind : std::uint8_t {
+    kAskLess,      // bytes: what would be granted now, on each device.
+    kPauseLease,   // lease: whose end or pause makes room.
+    kShrinkLease,  // lease, bytes: what it could be shrunk to (its peak).
+    kOtherDevice,  // device: where it would fit.
+  };
+  Kind kind = Kind::kAskLess;
+  LeaseId lease;
+  Bytes bytes;
+  DeviceId device;
+};
+
+/// Who holds what a waiting request waits for.
+struct Holder {
+  LeaseId lease;
+  UserId user;
+  std::string name;
+  Bytes charged;
+  std::optional<UnixMs> expected_end;
+};
+
+/// How the device looks that a request waits for.
+struct Shortage {
+  DeviceId device;
+  std::uint32_t index = 0;
+  Bytes capacity;
+  Bytes held_back;
+  Bytes charged;
+  Bytes grantable;
+  Bytes missing;  // What the request lacks there.
+  std::optional<Bytes> external;
+};
+
+struct WhyView {
+  enum class Reason : std::uint8_t {
+    kNotWaiting,      // It holds, or has ended.
+    kMemory,          // No device has enough to grant.
+    kTurn,            // It would fit, and others are ahead.
+    kExclusive,       // It wants a device to itself, or someone has one to himself.
+    kStrangers,       // Memory used by processes of no lease is in the way.
+    kOvercommitted,   // The device is charged above its capacity.
+    kDriver,          // The driver has not told how the devices are.
+    kParked,          // Its own asker has set it aside.
+    kNotReconnected,  // Its asker has not come back since the daemon's restart.
+    kClaim,           // Offered to it; it has not taken it up yet.
+    kPassed,          // Nothing may pass the first any more.
+    kUserLimit,       // The user's own bound on leases.
+    kStopped,         // Nothing is granted now: disk full, safe mode.
+    kProbing,         // Memory of an ended lease has yet to be seen free.
+  };
+  LeaseId id;
+  LeaseState state = LeaseState::kWaiting;
+  Reason reason = Reason::kNotWaiting;
+  std::uint32_t position = 0;  // 1 is next.
+  std::vector<LeaseId> ahead;  // At most limits::kWhyListed.
+  std::uint64_t ahead_count = 0;
+  Duration waited;
+  std::vector<Shortage> shortages;       // Best device first.
+  std::vector<Holder> holders;           // On the best device.
+  std::optional<UnixMs> expected_start;  // Absent: no end known.
+  std::vector<Remedy> remedies;
+};
+
+struct FitView {
+  bool fits = false;
+  std::vector<DeviceId> devices;  // Where, if it fits.
+  std::optional<UnixMs> expected_start;
+  Bytes largest;  // The largest budget that would be granted now.
+  std::uint64_t ahead_count = 0;
+  std::vector<Shortage> shortages;
+};
+
+std::string_view to_text(Remedy::Kind kind);
+std::string_view to_text(WhyView::Reason reason);
+std::optional<Remedy::Kind> parse_remedy_kind(std::string_view word);
+std::optional<WhyView::Reason> parse_why_reason(std::string_view word);
+
+}  // namespace berth

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words for closed sets, once: output, JSON, the journal and metrics all use these.
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "base/check.h"
+#include "model/lease.h"
+#include "model/record.h"
+#include "model/refusal.h"
+#include "model/view.h"
+
+namespace berth {
+namespace {
+
+using Words = std::span<const std::string_view>;
+
+constexpr std::array<std::string_view, 4> kPriorities = {"low", "normal", "high", "urgent"};
+constexpr std::array<std::string_view, 3> kShares = {"budget", "exclusive", "slice"};
+constexpr std::array<std::string_view, 3> kLeftovers = {"wait", "kill", "release"};
+constexpr std::array<std::string_view, 5> kStates = {"waiting", "held", "suspended", "releasing",
+                                                     "ended"};
+constexpr std::array<std::string_view, 7> kResults = {"ok",    "failed",  "killed", "cancelled",
+                                                      "limit", "refused", "lost"};
+constexpr std::array<std::string_view, 15> kRefusals = {"invalid",
+                                                        "never_fits",
+                                                        "no_device",
+                                                        "busy",
+                                                        "queue_full",
+                                                        "not_found",
+                                                        "not_yours",
+                                                        "wrong_state",
+                                                        "would_wait_on_itself",
+                                                        "would_wait_for_each_other",
+                                                        "inside_lease",
+                                                        "disk_full",
+                                                        "safe_mode",
+                                                        "not_supported",
+                                                        "ambiguous"};
+constexpr std::array<std::string_view, 4> kRemedies = {"ask_less", "pause_lease", "shrink_lease",
+                                                       "other_device"};
+constexpr std::array<std::string_view, 14> kReasons = {
+    "not_waiting",   "memory",     "turn",    "exclusive",       "strangers",
+    "overcommitted", "driver",     "parked",  "not_reconnected", "claim",
+    "passed",        "user_limit", "stopped", "probing"};
+constexpr std::array<std::string_view, 19> kFacts = {
+    "request_queued", "request_passed", "request_parked", "lease_granted",    "offer_lapsed",
+    "lease_claimed",  "member_seen",    "member_gone",    "command_ended",    "lease_resized",
+    "growth_queued",  "growth_dropped", "lease_renewed",  "lease_revoked",    "lease_releasing",
+    "lease_ended",    "lease_restored", "usage_restored", "counters_restored"};
+static_assert(kFacts.size() == std::variant_size_v<Fact>);
+
+template <class Enum>
+std::string_view word_of(Words words, Enum value) {
+  const auto index = static_cast<std::size_t>(value);
+  CHECK(index < words.size());
+  return words[index];
+}
+
+template <class Enum>
+std::optional<Enum> value_of(Words words, std::string_view word) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == word) return static_cast<Enum>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view to_text(Priority priority) {
+  return word_of(kPriorities, priority);
+}
+std::string_view to_text(Share share) {
+  return word_of(kShares, share);
+}
+std::string_view to_text(Leftovers leftovers) {
+  return word_of(kLeftovers, leftovers);
+}
+std::string_view to_text(LeaseState state) {
+  return word_of(kStates, state);
+}
+std::string_view to_text(EndResult result) {
+  return word_of(kResults, result);
+}
+std::string_view to_text(RefusalCode code) {
+  return word_of(kRefusals, code);
+}
+std::string_view to_text(Remedy::Kind kind) {
+  return word_of(kRemedies, kind);
+}
+std::string_view to_text(WhyView::Reason reason) {
+  return word_of(kReasons, reason);
+}
+std::string_view name_of(const Fact& fact) {
+  return kFacts[fact.index()];
+}
+
+std::optional<Priority> parse_priority(std::string_view word) {
+  return value_of<Priority>(kPriorities, word);
+}
+std::optional<Share> parse_share(std::string_view word) {
+  return value_of<Share>(kShares, word);
+}
+std::optional<Leftovers> parse_leftovers(std::string_view word) {
+  return value_of<Leftovers>(kLeftovers, word);
+}
+std::optional<LeaseState> parse_lease_state(std::string_view word) {
+  return value_of<LeaseState>(kStates, word);
+}
+std::optional<EndResult> parse_end_result(std::string_view word) {
+  return value_of<EndResult>(kResults, word);
+}
+std::optional<Remedy::Kind> parse_remedy_kind(std::string_view word) {
+  return value_of<Remedy::Kind>(kRemedies, word);
+}
+std::optional<WhyView::Reason> parse_why_reason(std::string_view word) {
+  return value_of<WhyView::Reason>(kReasons, word);
+}
+std::optional<RefusalCode> parse_refusal_code(std::string_view word) {
+  return value_of<RefusalCode>(kRefusals, word);
+}
+
+std::vector<std::string_view> words(const LeaseFlags& flags) {
+  std::vector<std::string_view> set;
+  if (flags.over_budget) set.push_back("over_budget");
+  if (flags.parked) set.push_back("parked");
+  if (flags.revoking) set.push_back("revoking");
+  if (flags.degraded) set.push_back("degraded");
+  if (flags.unclaimed) set.push_back("unclaimed");
+  return set;
+}
+
+}  // namespace berth
