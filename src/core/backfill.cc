@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/backfill.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "core/limits.h"
+#include "core/placement.h"
+
+namespace berth::core {
+namespace {
+
+struct Leaving {
+  Instant at;
+  Bytes charge;
+  bool exclusive;
+};
+
+std::vector<Leaving> leaving(const Account& account, const State& state, Instant now) {
+  std::vector<Leaving> ends;
+  ends.reserve(account.entries.size());
+  for (const auto& [id, entry] : account.entries) {
+    const Lease* lease = state.find(id);
+    ends.push_back(
+        {lease == nullptr ? now : expected_end(*lease, now), entry.charge, entry.exclusive});
+  }
+  std::ranges::sort(ends, {}, &Leaving::at);
+  return ends;
+}
+
+Bytes available(const Account& account) {
+  return saturating_sub(account.capacity, account.held_back());
+}
+
+// What is still charged at `at`, as far as ends are known.
+Bytes charged_at(const Account& account, const State& state, Instant at, Instant now) {
+  Bytes sum;
+  for (const auto& [id, entry] : account.entries) {
+    const Lease* lease = state.find(id);
+    if (lease != nullptr && expected_end(*lease, now) > at) sum += entry.charge;
+  }
+  return sum;
+}
+
+// What was granted past the request since it was queued, and the lease's own part if it grows.
+Bytes passed_sum(const Account& account, const State& state, const Lease& waiting) {
+  Bytes sum;
+  for (const auto& [id, entry] : account.entries) {
+    const Lease* lease = state.find(id);
+    const Held* held = lease == nullptr ? nullptr : lease->granted();
+    if (held == nullptr) continue;
+    const bool passed = held->passed_others && held->granted_sequence > waiting.queued_sequence;
+    if (passed || id == waiting.id) sum += entry.charge;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Instant expected_end(const Lease& lease, Instant now) {
+  if (const Releasing* gone = lease.releasing()) return gone->since + limits::kReleasingMax;
+  const Held* held = lease.held();
+  if (held == nullptr) return Instant::never();
+  Instant end = Instant::never();
+  if (held->revoked) end = held->revoked->kill_at;
+  if (held->expires) end = std::min(end, *held->expires);
+  if (lease.request.limit) end = std::min(end, held->granted_at + *lease.request.limit);
+  if (lease.request.eta && lease.request.eta->ns > 0) {
+    Duration eta = *lease.request.eta;
+    while (held->granted_at + eta <= now && eta < Duration::max()) eta = eta + eta;
+    end = std::min(end, held->granted_at + eta);
+  }
+  return end;
+}
+
+Instant earliest_fit(const Account& account, const Request& request, const State& state,
+                     Instant now) {
+  if (!account.seen || !fits_ever(account, request)) return Instant::never();
+  const bool whole = request.share == Share::kExclusive;
+  const Bytes room = available(account);
+  Bytes charged = account.charged;
+  std::size_t left = account.entries.size();
+  std::uint32_t exclusive = account.exclusive_count;
+  const auto fits = [&] {
+    return whole ? left == 0 : exclusive == 0 && charged + request.vram <= room;
+  };
+  if (fits()) return now;
+  for (const Leaving& next : leaving(account, state, now)) {
+    if (next.at == Instant::never()) break;
+    charged = saturating_sub(charged, next.charge);
+    exclusive -= next.exclusive ? 1U : 0U;
+    --left;
+    if (fits()) return next.at;
+  }
+  return Instant::never();
+}
+
+Walk::Walk(const State& state, const Ledger& ledger, const Settings& settings, Instant now)
+    : state_(state), ledger_(ledger), settings_(settings), now_(now) {
+  rules_.resize(ledger.accounts().size());
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    rules_[i].closed = !ledger.accounts()[i].seen;
+    open_ += rules_[i].closed ? 0U : 1U;
+  }
+  unreserved_ = open_;
+}
+
+std::optional<std::vector<Part>> Walk::place(const Request& request) const {
+  return berth::core::place(request, ledger_,
+                            [&](const Account& account) { return may_use(account, request); });
+}
+
+bool Walk::may_use(const Account& account, const Request& request) const {
+  if (!fits_now(account, request, settings_.exclusive_external_max)) return false;
+  const auto index = static_cast<std::size_t>(&account - ledger_.accounts().data());
+  const Rule& rule = rules_[index];
+  if (rule.closed) return false;
+  if (!rule.reservation) return true;
+  const Reservation& reserved = *rule.reservation;
+  if (reserved.growth && request.priority > *reserved.growth) return true;
+  const bool ends_before =
+      request.limit && reserved.at != Instant::never() && now_ + *request.limit <= reserved.at;
+  if (ends_before) return true;
+  return request.share != Share::kExclusive && request.vram <= reserved.room;
+}
+
+void Walk::leave_waiting(const Lease& lease) {
+  const Waiting* waiting = lease.waiting();
+  const bool passed_enough = waiting != nullptr && waiting->passed_since &&
+                             *waiting->passed_since + settings_.pass_max <= now_;
+  if (!settings_.backfill || passed_enough) {
+    close_for(lease.request);
+  } else if (unreserved_ > 0) {
+    reserve(lease);
+  }
+}
+
+void Walk::close_for(const Request& request) {
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    const Account& account = ledger_.accounts()[i];
+    if (rules_[i].closed || !is_eligible(account, request) || !fits_ever(account, request)) {
+      continue;
+    }
+    rules_[i].closed = true;
+    --open_;
+    unreserved_ -= rules_[i].reservation ? 0U : 1U;
+  }
+}
+
+Walk::Reservation Walk::reservation(const Account& account, const Lease& lease, Instant at,
+                                    Bytes need) const {
+  const Bytes still_there = at == Instant::never() ? passed_sum(account, state_, lease)
+                                                   : charged_at(account, state_, at, now_);
+  // A whole device leaves no room beside it.
+  const bool whole = lease.waiting() != nullptr && lease.request.share == Share::kExclusive;
+  const Bytes room = whole ? Bytes{} : saturating_sub(available(account), still_there + need);
+  return {.lease = lease.id, .at = at, .room = room, .growth = std::nullopt};
+}
+
+// The devices on which the request fits first; those of unknown end by how little is passed there.
+void Walk::reserve(const Lease& lease) {
+  const Request& request = lease.request;
+  const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
+  const bool one_model = count > 1 && request.devices.empty() && !request.mixed;
+  struct Choice {
+    Instant at;
+    std::size_t index;
+  };
+  std::map<std::string, std::vector<Choice>> groups;
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    const Account& account = ledger_.accounts()[i];
+    if (rules_[i].closed || !is_eligible(account, request) || !fits_ever(account, request)) {
+      continue;
+    }
+    groups[one_model ? account.model : std::string()].push_back(
+        {earliest_fit(account, request, state_, now_), i});
+  }
+  std::vector<Choice> best;
+  for (auto& [model, choices] : groups) {
+    if (choices.size() < count) continue;
+    std::ranges::stable_sort(choices, {}, &Choice::at);
+    choices.resize(count);
+    if (best.empty() || choices.back().at < best.back().at) best = choices;
+  }
+  for (const Choice& choice : best) {
+    Rule& rule = rules_[choice.index];
+    if (rule.reservation) continue;
+    rule.reservation =
+        reservation(ledger_.accounts()[choice.index], lease, best.back().at, request.vram);
+    --unreserved_;
+  }
+}
+
+void Walk::leave_growing(const Lease& lease) {
+  const Held* held = lease.held();
+  if (held == nullptr || !held->growth) return;
+  for (const Part& part : held->parts) {
+    const Account* account = ledger_.find(part.device);
+    if (account == nullptr) continue;
+    const auto index = static_cast<std::size_t>(account - ledger_.accounts().data());
+    if (rules_[index].closed || rules_[index].reservation) continue;
+    Request extra = lease.request;
+    extra.share = Share::kBudget;
+    extra.vram = saturating_sub(held->growth->vram, part.budget);
+    const Instant at = earliest_fit(*account, extra, state_, now_);
+    rules_[index].reservation = reservation(*account, lease, at, extra.vram);
+    rules_[index].reservation->growth = lease.request.priority;
+    --unreserved_;
+  }
+}
+
+std::optional<Instant> Walk::reserved_at(LeaseId lease) const {
+  for (const Rule& rule : rules_) {
+    if (rule.reservation && rule.reservation->lease == lease) return rule.reservation->at;
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth::core

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Backfill by reservation: who may be granted before somebody who is ahead of him. The rule is told
+// for users in docs/scheduling.md.
+//
+// Note [Reservations]: the first waiting request that a device cannot take has a reservation there:
+// the earliest instant at which it fits if the known ends hold, or no known instant. A later
+// request may pass it if it fits now and either its own limit, which is enforced, ends before that
+// instant, or it fits into the device together with the reservation and with all that will still be
+// there. Nobody is passed for longer than Settings::pass_max: then nothing passes on any device
+// that he could use. A request is passed only by one that takes a device it could itself use.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "core/ledger.h"
+#include "core/settings.h"
+#include "core/state.h"
+#include "model/record.h"
+#include "model/request.h"
+
+namespace berth::core {
+
+/// When the lease is expected to end: start + min(limit, eta); an eta that has passed doubles.
+/// Instant::never() if nothing is known.
+Instant expected_end(const Lease& lease, Instant now);
+
+/// When `need` bytes (or the whole device) come free on the device if known ends hold, not counting
+/// anybody who waits. Instant::never() if no end is known that would do.
+Instant earliest_fit(const Account& account, const Request& request, const State& state,
+                     Instant now);
+
+/// One pass over the waiting requests in order: who may be granted now.
+class Walk {
+ public:
+  Walk(const State& state, const Ledger& ledger, const Settings& settings, Instant now);
+
+  /// Where the request may be granted now, or nothing.
+  std::optional<std::vector<Part>> place(const Request& request) const;
+
+  /// The request cannot be granted and stays ahead of all that follow.
+  void leave_waiting(const Lease& lease);
+  /// The lease waits to grow by `extra` on each of its devices, ahead of requests of at most its
+  /// own priority.
+  void leave_growing(const Lease& lease);
+
+  /// Nothing that follows can be granted, whatever it is.
+  bool is_over() const { return open_ == 0; }
+
+  /// The reservation's instant on the devices that the request was given, if it was given any.
+  std::optional<Instant> reserved_at(LeaseId lease) const;
+
+ private:
+  struct Reservation {
+    LeaseId lease;
+    Instant at;  // never(): unknown.
+    Bytes room;  // What may pass on this device beyond that instant.
+    std::optional<Priority> growth;
+  };
+  struct Rule {
+    bool closed = false;  // Nothing more is granted on this device in this pass.
+    std::optional<Reservation> reservation;
+  };
+
+  bool may_use(const Account& account, const Request& request) const;
+  void reserve(const Lease& lease);
+  void close_for(const Request& request);
+  Reservation reservation(const Account& account, const Lease& lease, Instant at, Bytes need) const;
+
+  const State& state_;
+  const Ledger& ledger_;
+  const Settings& settings_;
+  Instant now_;
+  std::vector<Rule> rules_;  // One an account, in the ledger's order.
+  std::size_t open_ = 0;     // Rules that are not closed.
+  std::size_t unreserved_ = 0;
+};
+
+}  // namespace berth::core

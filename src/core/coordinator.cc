@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frame: an event is decided into records, each record is applied, and what is derived from the
+// state follows by reindex().
+#include "core/coordinator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "core/impl.h"
+#include "core/limits.h"
+
+namespace berth::core {
+
+Coordinator::Coordinator(Settings settings) : impl_(std::make_unique<Impl>(std::move(settings))) {}
+Coordinator::~Coordinator() = default;
+Coordinator::Coordinator(Coordinator&&) noexcept = default;
+Coordinator& Coordinator::operator=(Coordinator&&) noexcept = default;
+
+Status Coordinator::apply(const Record& record) {
+  return impl_->state.apply(record);
+}
+
+std::vector<Effect> Coordinator::step(Now now, const Event& event) {
+  return impl_->step(now, event);
+}
+
+std::uint64_t Coordinator::last_sequence() const {
+  return impl_->state.last_sequence();
+}
+
+std::vector<Record> Coordinator::snapshot(Now now) const {
+  std::vector<Record> records = impl_->state.snapshot(now.instant);
+  for (Record& record : records) record.wall = now.wall;
+  return records;
+}
+
+std::vector<Effect> Coordinator::Impl::step(Now at, const Event& event) {
+  CHECK(effects.empty());
+  CHECK(answers.empty());
+  now = at;
+  std::visit([this](const auto& e) { on(e); }, event);
+  if (dirty) schedule();
+  for (const auto& [token, id] : answers) {
+    effects.emplace_back(Reply{token, view(id, now.instant, now.wall)});
+  }
+  answers.clear();
+  const std::optional<Instant> next =
+      timers.empty() ? std::nullopt : std::optional(timers.begin()->first);
+  if (next && next != wake_at) effects.emplace_back(WakeAt{*next});
+  wake_at = next;
+  return std::exchange(effects, {});
+}
+
+void Coordinator::Impl::decide(LeaseId id, Fact fact) {
+  Record record{state.last_sequence() + 1, now.instant, now.wall, std::move(fact)};
+  const Status applied = state.apply(record);
+  CHECK(applied.ok());
+  effects.emplace_back(Append{std::move(record)});
+  reindex(id);
+}
+
+void Coordinator::Impl::reindex(LeaseId id) {
+  const Lease* lease = state.find(id);
+  Observed& seen = observed[id];
+  reindex_queue(lease, seen);
+  reindex_ledger(id, lease, seen);
+  reindex_processes(id, lease, seen);
+  reindex_user(lease, seen);
+  reindex_timer(id, lease, seen);
+  const bool grows = lease != nullptr && lease->held() != nullptr && lease->held()->growth;
+  if (grows) {
+    growing.insert(id);
+  } else {
+    growing.erase(id);
+  }
+  if (lease == nullptr) {
+    settling.erase(id);
+    measured.erase(id);
+    observed.erase(id);
+  }
+  ++version;
+}
+
+void Coordinator::Impl::reindex_queue(const Lease* lease, Observed& seen) {
+  const bool waits = lease != nullptr && lease->waiting() != nullptr;
+  if (waits == seen.place.has_value()) return;
+  if (waits) {
+    seen.place = Queue::place_of(*lease, settings);
+    queue.insert(*seen.place);
+  } else {
+    queue.erase(*seen.place);
+    seen.place.reset();
+  }
+  dirty = true;
+}
+
+void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed& seen) {
+  const Held* held = lease == nullptr ? nullptr : lease->granted();
+  const bool releasing = lease != nullptr && lease->releasing() != nullptr;
+  const bool gone = held == nullptr || seen.freed;
+  if (gone) {
+    for (const DeviceId device : seen.charged_on) dirty |= ledger.put(device, id, std::nullopt);
+    seen.charged_on.clear();
+    return;
+  }
+  for (const Part& part : held->parts) {
+    const auto use = seen.use.find(part.device);
+    const Bytes used = use == seen.use.end() ? Bytes{} : use->second.now.value_or(Bytes{});
+    // Until a sample asked after the end tells what is left, all of it may be.
+    const bool known = releasing && !seen.settle_since;
+    const Entry entry{.budget = releasing ? Bytes{} : part.budget,
+                      .charge = known ? used : std::max(part.budget, used),
+                      .exclusive = lease->request.share == Share::kExclusive};
+    dirty |= ledger.put(part.device, id, entry);
+  }
+  if (seen.charged_on.empty()) {
+    for (const Part& part : held->parts) seen.charged_on.push_back(part.device);
+  }
+}
+
+void Coordinator::Impl::reindex_processes(LeaseId id, const Lease* lease, Observed& seen) {
+  std::set<Process> watch;
+  std::vector<Process> belonging;
+  const Held* held = lease == nullptr ? nullptr : lease->granted();
+  if (lease != nullptr && lease->waiting() != nullptr && !seen.connected && lease->supervisor) {
+    watch.insert(*lease->supervisor);
+  }
+  if (held != nullptr) {
+    if (held->command) {
+      belonging.push_back(*held->command);
+      if (!held->command_ended) watch.insert(*held->command);
+    }
+    if (lease->supervisor) {
+      const bool anchored = lease->request.ttl.has_value();
+      if (!anchored) belonging.push_back(*lease->supervisor);
+      if ((anchored && lease->held() != nullptr) || (!held->claimed && !seen.connected)) {
+        watch.insert(*lease->supervisor);
+      }
+    }
+    watch.insert(held->members.begin(), held->members.end());
+    belonging.insert(belonging.end(), held->members.begin(), held->members.end());
+    belonging.insert(belonging.end(), seen.leftovers.begin(), seen.leftovers.end());
+  }
+  for (const Process& process : seen.watched) {
+    if (watch.contains(process)) continue;
+    watches.erase({process, id});
+    const auto other = watches.lower_bound({process, LeaseId{}});
+    if (other == watches.end() || other->first != process) effects.emplace_back(Unwatch{process});
+  }
+  for (const Process& process : watch) {
+    if (seen.watched.contains(process)) continue;
+    const auto other = watches.lower_bound({process, LeaseId{}});
+    if (other == watches.end() || other->first != process) effects.emplace_back(Watch{process});
+    watches.emplace(process, id);
+  }
+  seen.watched = std::move(watch);
+  for (const Process& process : seen.belonging) belongings.erase({process, id});
+  for (const Process& process : belonging) belongings.emplace(process, id);
+  seen.belonging = std::move(belonging);
+  if (lease != nullptr && !seen.handle) {
+    seen.handle = lease->handle;
+    by_handle[lease->handle] = id;
+  } else if (lease == nullptr && seen.handle) {
+    by_handle.erase(*seen.handle);
+  }
+}
+
+void Coordinator::Impl::reindex_user(const Lease* lease, Observed& seen) {
+  if (lease != nullptr) seen.user = lease->user;
+  if (!seen.user) return;
+  UserCount& count = users[*seen.user];
+  const bool waits = lease != nullptr && lease->waiting() != nullptr;
+  const bool holds = lease != nullptr && lease->held() != nullptr;
+  Bytes vram;
+  if (holds) {
+    for (const Part& part : lease->held()->parts) vram += part.budget;
+  }
+  count.waiting += (waits ? 1U : 0U) - (seen.counted_waiting ? 1U : 0U);
+  count.held += (holds ? 1U : 0U) - (seen.counted_held ? 1U : 0U);
+  count.vram = saturating_sub(count.vram, seen.counted_vram) + vram;
+  seen.counted_waiting = waits;
+  seen.counted_held = holds;
+  seen.counted_vram = vram;
+  if (count.waiting == 0 && count.held == 0) users.erase(*seen.user);
+}
+
+void Coordinator::Impl::reindex_timer(LeaseId id, const Lease* lease, Observed& seen) {
+  const Instant deadline = lease == nullptr ? Instant::never() : deadline_of(*lease, seen);
+  if (deadline == seen.deadline) return;
+  if (seen.deadline != Instant::never()) timers.erase({seen.deadline, id});
+  if (deadline != Instant::never()) timers.emplace(deadline, id);
+  seen.deadline = deadline;
+}
+
+Instant Coordinator::Impl::deadline_of(const Lease& lease, const Observed& seen) const {
+  Instant at = Instant::never();
+  const auto sooner = [&](Instant other) { at = std::min(at, other); };
+  sooner(seen.exit_answer_by);
+  if (const Waiting* waiting = lease.waiting()) {
+    if (lease.request.wait_max) sooner(lease.queued_at + *lease.request.wait_max);
+    if (waiting->parked_since) sooner(*waiting->parked_since + limits::kParkedMax);
+    if (seen.reconnect_until) sooner(*seen.reconnect_until);
+  } else if (const Held* held = lease.held()) {
+    if (!held->claimed) {
+      sooner(seen.claim_until);  // Its limit is looked at when there is something to end.
+      return at;
+    }
+    if (held->expires) sooner(*held->expires);
+    if (held->growth && held->growth->until) sooner(*held->growth->until);
+    if (held->revoked) {
+      if (!seen.killed) sooner(held->revoked->kill_at);
+    } else if (lease.request.limit) {
+      sooner(held->granted_at + *lease.request.limit);
+    }
+    if (held->command_ended && seen.settle_since) {
+      sooner(*seen.settle_since + limits::kReleasingMax);
+    }
+  } else if (const Releasing* releasing = lease.releasing()) {
+    sooner(releasing->since + (seen.freed ? limits::kExitReportWithin : limits::kReleasingMax));
+  }
+  return at;
+}
+
+void Coordinator::Impl::refuse(Token token, RefusalCode code, std::string message) {
+  effects.emplace_back(Reply{token, Refusal{code, std::move(message)}});
+}
+
+void Coordinator::Impl::notify(LeaseId id, News news, std::vector<Refusal> refusal) {
+  effects.emplace_back(Notify{id, news, std::move(refusal)});
+}
+
+void Coordinator::Impl::ask_probe(Instant at) {
+  if (probe_at && *probe_at <= at) return;
+  probe_at = at;
+  effects.emplace_back(AskProbe{at});
+}
+
+const UserLimits& Coordinator::Impl::limits_of(UserId user) const {
+  const auto found = settings.limits.find(user);
+  return found == settings.limits.end() ? settings.limits_default : found->second;
+}
+
+}  // namespace berth::core

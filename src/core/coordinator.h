@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The coordinator decides which session may hold how much of which device. It is a pure state
+// machine: no clock, thread, file or socket. The daemon hands it events and performs the effects it
+// returns; the simulator does exactly the same, which is why what is tested is what runs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "core/effect.h"
+#include "core/event.h"
+#include "core/settings.h"
+#include "model/lease.h"
+#include "model/record.h"
+#include "model/refusal.h"
+#include "model/view.h"
+
+namespace berth::core {
+
+class Coordinator {
+ public:
+  explicit Coordinator(Settings settings);
+  ~Coordinator();
+  Coordinator(Coordinator&&) noexcept;
+  Coordinator& operator=(Coordinator&&) noexcept;
+
+  /// Recovery: applies one record of the journal. One that does not fit changes nothing and is
+  /// returned as an error to be said aloud; the rest goes on.
+  Status apply(const Record& record);
+
+  /// Decides one event. Total: every event in every state has an answer, and none blocks.
+  std::vector<Effect> step(Now now, const Event& event);
+
+  /// Records that rebuild this state when applied to an empty one. Sequence numbers are 0.
+  std::vector<Record> snapshot(Now now) const;
+  /// The sequence number of the last record that was applied or decided.
+  std::uint64_t last_sequence() const;
+
+  // Questions; none changes anything.
+  std::vector<LeaseView> leases(Now now) const;  // Live ones, by id.
+  std::vector<LeaseView> ended(Now now) const;   // Those still remembered, by end.
+  std::optional<LeaseView> lease(LeaseId id, Now now) const;
+  /// An id, a handle, a name, or a prefix of at least three characters of one of the latter two.
+  std::variant<LeaseId, Refusal> find(std::string_view text) const;
+  std::optional<LeaseId> find(Handle handle) const;
+  std::vector<DeviceView> devices(Now now) const;
+  std::vector<LeaseId> queue(Now now) const;  // Waiting ones, next first.
+  std::optional<WhyView> why(LeaseId id, Now now) const;
+  /// What would become of this request if it were made now.
+  std::variant<FitView, Refusal> fit(const Request& request, Actor actor, Now now) const;
+  /// Grows whenever an answer to fit() may have changed.
+  std::uint64_t ledger_version() const;
+  /// Why there are no devices; empty if there are, or if nothing is known yet.
+  std::string trouble() const;
+
+  /// Recounts every sum from nothing and compares. The step checks only what it touched.
+  void check_everything() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::core

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that the coordinator can want done. Effects are performed in order; those that tell somebody
+// something come after the records they depend on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "core/event.h"
+#include "model/lease.h"
+#include "model/record.h"
+#include "model/refusal.h"
+
+namespace berth::core {
+
+struct Append {
+  Record record;
+};
+/// Answers one event that carried a token; each such event is answered exactly once, not
+/// necessarily at once (a growth that waits).
+struct Reply {
+  Token token;
+  std::variant<LeaseView, Refusal> answer;
+};
+enum class News : std::uint8_t {
+  kGranted,  // To the asker: an offer, to be claimed.
+  kEnded,    // The view says with which result.
+  kParked,
+  kUnparked,
+  kResized,
+  kOverBudget,
+  kInBudget,  // Again.
+  kDegraded,  // A device of the lease is lost.
+  kRevoked,   // SIGTERM was sent.
+};
+/// News for whoever listens to this lease. `refusal` says why, where a waiting request ends without
+/// a grant.
+struct Notify {
+  LeaseId lease;
+  News news = News::kGranted;
+  std::vector<Refusal> refusal;  // One or none.
+};
+/// Watch a process by pidfd; one that is gone already is reported by ProcessEnded at once.
+struct Watch {
+  Process process;
+};
+struct Unwatch {
+  Process process;
+};
+/// Send a signal through the pidfd, never by pid.
+struct Signal {
+  Process process;
+  std::int32_t signal = 0;
+};
+/// Ask the probe at this instant, or as soon as it is free. Regular sampling goes on beside it.
+struct AskProbe {
+  Instant at;
+};
+/// Send Woke at this instant. Replaces the earlier one.
+struct WakeAt {
+  Instant at;
+};
+/// Something an operator should read in the log.
+struct Say {
+  std::string text;
+};
+
+using Effect = std::variant<Append, Reply, Notify, Watch, Unwatch, Signal, AskProbe, WakeAt, Say>;
+
+}  // namespace berth::core

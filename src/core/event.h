@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that can happen to the coordinator. The server makes events from sockets, timers, pidfds and
+// the probe; the simulator makes them from a seed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "core/settings.h"
+#include "model/device.h"
+#include "model/lease.h"
+#include "model/request.h"
+
+namespace berth::core {
+
+/// Who waits for the answer to an event: chosen by the server, given back in Reply.
+struct Token {
+  std::uint64_t value = 0;
+  friend constexpr auto operator<=>(const Token&, const Token&) = default;
+};
+
+/// Who asks, as the kernel names the peer of the socket.
+struct Actor {
+  UserId user;
+  bool admin = false;
+};
+
+/// A request. The server draws the handle. The answer is the lease, waiting or granted. One that
+/// waits hears the rest by Notify.
+struct Submit {
+  Token token;
+  Actor actor;
+  Handle handle;
+  std::optional<Process> supervisor;  // The asker; for a lease with a ttl what it hangs on, if any.
+  Request request;
+};
+/// The asker of a waiting or offered request is back in a new connection.
+struct Reconnect {
+  Token token;
+  Actor actor;
+  Handle handle;
+};
+/// The offer is taken up: the command stands ready and will start when this is answered.
+struct Claim {
+  Token token;
+  Actor actor;
+  Handle handle;
+  Process command;
+};
+/// A further process belongs to the lease: told by who started it.
+struct Join {
+  Token token;
+  Actor actor;
+  Handle handle;
+  Process process;
+};
+/// `berth run` has reaped the command. `leftovers` are its descendants still alive.
+struct ReportExit {
+  Token token;
+  Actor actor;
+  Handle handle;
+  ExitStatus exit;
+  std::vector<Process> leftovers;
+};
+/// Ends a lease; its memory stays charged until it is freed. `kill`: its processes are ended too.
+/// Cancelling ends a waiting request, or a lease and its processes.
+struct Release {
+  Token token;
+  Actor actor;
+  LeaseId lease;
+  bool kill = false;
+  bool cancel = false;  // The result is `cancelled`, and processes are ended.
+};
+struct Resize {
+  Token token;
+  Actor actor;
+  LeaseId lease;
+  Share share = Share::kBudget;
+  Bytes vram;                        // On each device; ignored for kExclusive.
+  std::optional<Duration> wait_max;  // Absent or 0: now or refused.
+};
+struct Renew {
+  Token token;
+  Actor actor;
+  LeaseId lease;
+  Duration ttl;
+};
+/// A stopped asker sets its waiting request aside, or takes its place again.
+struct Park {
+  Token token;
+  Actor actor;
+  Handle handle;
+  bool parked = true;
+};
+/// The connection over which a waiting request's asker listened is gone.
+struct AskerGone {
+  LeaseId lease;
+};
+/// The connection of whoever waited for a growth is gone.
+struct GrowthAskerGone {
+  LeaseId lease;
+};
+struct ProcessEnded {
+  Process process;
+};
+struct Sampled {
+  Sample sample;
+};
+/// The instant asked for by WakeAt has come.
+struct Woke {};
+struct Configured {
+  Settings settings;
+};
+/// Sent once after the last apply() and before anything else.
+struct Recovered {
+  bool same_boot = true;   // False: what the journal names ended with the machine.
+  bool safe_mode = false;  // The journal was moved aside: nothing is granted.
+};
+/// A batch of records could not be written. `refused` are the leases whose asker was told so
+/// instead of being answered; `granted` those whose grant must be taken back.
+struct JournalFailed {
+  std::string where;  // The file, for people.
+  std::vector<LeaseId> refused;
+  std::vector<LeaseId> granted;
+};
+struct JournalMended {};
+
+using Event = std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew, Park,
+                           AskerGone, GrowthAskerGone, ProcessEnded, Sampled, Woke, Configured,
+                           Recovered, JournalFailed, JournalMended>;
+
+/// The moment of an event.
+struct Now {
+  Instant instant;
+  UnixMs wall;
+};
+
+}  // namespace berth::core

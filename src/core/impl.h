@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inside of the coordinator. State survives and changes by records alone; Observed is what is
+// known of a lease beside it, and dies with the daemon; the rest (queue, ledger, timers, watches)
+// is derived from the two by reindex(). Included by the files of src/core only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/coordinator.h"
+#include "core/ledger.h"
+#include "core/queue.h"
+#include "core/state.h"
+#include "model/device.h"
+
+namespace berth::core {
+
+/// Measured on one device.
+struct Use {
+  std::optional<Bytes> now;
+  Bytes peak;
+};
+
+struct Observed {
+  // Facts that are not worth a record.
+  bool connected = true;                   // The asker of a waiting request listens.
+  std::optional<Instant> reconnect_until;  // Until then an absent asker keeps his turn.
+  Instant claim_until = Instant::never();
+  std::map<DeviceId, Use> use;
+  bool over_budget = false;
+  bool degraded = false;
+  bool killed = false;                  // SIGKILL was sent.
+  std::optional<Instant> settle_since;  // Only a sample asked after this tells what is left.
+  bool freed = false;                   // Releasing, and the driver lists nothing of it.
+  std::vector<Process> leftovers;       // Told by the supervisor; not known to use a device.
+  std::optional<Token> growth_token;    // Who waits for the growth.
+  std::optional<Token> exit_token;      // Who waits to hear what the command left behind.
+  Instant exit_answer_by = Instant::never();
+
+  // Derived, kept to be taken back.
+  std::optional<Place> place;
+  std::vector<DeviceId> charged_on;
+  std::set<Process> watched;
+  std::vector<Process> belonging;
+  Instant deadline = Instant::never();
+  std::optional<Handle> handle;
+  std::optional<UserId> user;
+  bool counted_waiting = false;
+  bool counted_held = false;
+  Bytes counted_vram;
+};
+
+/// What the last samples told of a device, beside its account.
+struct KnownDevice {
+  std::string pci_bus;
+  std::string trouble;
+  bool asleep = false;
+  std::optional<Bytes> used;
+  std::optional<Bytes> driver_reserved;
+  bool tells_processes = false;  // The driver lists them.
+  std::optional<Instant> sampled_at;
+  std::vector<StrangerView> strangers;
+};
+
+struct UserCount {
+  std::uint32_t waiting = 0;
+  std::uint32_t held = 0;
+  Bytes vram;
+};
+
+struct Coordinator::Impl {
+  explicit Impl(Settings with) : settings(std::move(with)) {}
+
+  Settings settings;
+  State state;
+  std::map<LeaseId, Observed> observed;
+
+  // Derived.
+  Ledger ledger;
+  Queue queue;
+  std::set<std::pair<Instant, LeaseId>> timers;
+  std::set<std::pair<Process, LeaseId>> watches;     // Who waits for the end of which process.
+  std::set<std::pair<Process, LeaseId>> belongings;  // Whose use of a device counts for whom.
+  std::map<Handle, LeaseId> by_handle;
+  std::map<UserId, UserCount> users;
+  std::set<LeaseId> growing;
+  std::uint64_t version = 0;
+
+  // What the last samples said.
+  std::map<DeviceId, KnownDevice> seen_devices;
+  std::set<LeaseId> measured;  // Leases with a figure in the last sample.
+  std::set<LeaseId> settling;  // Leases that wait for a sample.
+  bool sample_seen = false;
+  bool simulated = false;
+  std::string trouble;
+
+  std::string journal_full_where;  // Not empty: nothing is granted.
+  bool safe_mode = false;
+
+  // Of the step under way.
+  Now now;
+  std::vector<Effect> effects;
+  std::vector<std::pair<Token, LeaseId>> answers;  // Given at the end, when all is decided.
+  bool dirty = false;                              // The schedule must be looked at.
+  std::optional<Instant> wake_at;                  // What was last asked for.
+  std::optional<Instant> probe_at;
+
+  // Answers of views, remembered while nothing changes.
+  struct OrderCache {
+    std::uint64_t version = 0;
+    Instant at;
+    std::vector<LeaseId> order;
+    std::map<LeaseId, std::uint32_t> position;
+  };
+  mutable std::optional<OrderCache> order_cache;
+
+  // coordinator.cc: deciding and deriving.
+  std::vector<Effect> step(Now at, const Event& event);
+  void decide(LeaseId id, Fact fact);
+  void reindex(LeaseId id);
+  void reindex_queue(const Lease* lease, Observed& seen);
+  void reindex_ledger(LeaseId id, const Lease* lease, Observed& seen);
+  void reindex_processes(LeaseId id, const Lease* lease, Observed& seen);
+  void reindex_user(const Lease* lease, Observed& seen);
+  void reindex_timer(LeaseId id, const Lease* lease, Observed& seen);
+  void answer(Token token, LeaseId id) { answers.emplace_back(token, id); }
+  void refuse(Token token, RefusalCode code, std::string message);
+  void notify(LeaseId id, News news, std::vector<Refusal> refusal = {});
+  void ask_probe(Instant at);
+  Instant deadline_of(const Lease& lease, const Observed& seen) const;
+  bool may_grant() const { return journal_full_where.empty() && !safe_mode; }
+  const UserLimits& limits_of(UserId user) const;
+
+  // requests.cc: what askers do.
+  void on(const Submit& event);
+  void on(const Reconnect& event);
+  void on(const Claim& event);
+  void on(const Join& event);
+  void on(const Park& event);
+  void on(const AskerGone& event);
+  std::optional<Refusal> refuse_request(const Request& request, Actor actor) const;
+  std::optional<Refusal> refuse_shape(const Request& request) const;
+  std::optional<Refusal> refuse_devices(const Request& request) const;
+  std::optional<Refusal> refuse_user(const Request& request, UserId user) const;
+  std::optional<Refusal> refuse_ancestors(const Request& request) const;
+  const Lease* lease_of(Token token, Actor actor, Handle handle);
+  const Lease* lease_of(Token token, Actor actor, LeaseId id);
+
+  // lifecycle.cc: how leases end.
+  void on(const ReportExit& event);
+  void on(const Release& event);
+  void on(const Renew& event);
+  void on(const ProcessEnded& event);
+  void on(const Woke& event);
+  void on_due(LeaseId id);
+  void asker_stays_away(LeaseId id);
+  void process_ended(LeaseId id, Process process);
+  void command_finished(LeaseId id);
+  void start_releasing(LeaseId id, EndResult result);
+  void end_growth(LeaseId id);
+  void end_waiting(LeaseId id, EndResult result, std::vector<Refusal> refusal);
+  void revoke(LeaseId id, EndResult result);
+  void send_signal(LeaseId id, std::int32_t signal);
+  void settle(LeaseId id);
+  void finish_if_free(LeaseId id);
+  void answer_exit(LeaseId id);
+  EndResult result_of(const Held& held) const;
+
+  // resizing.cc
+  void on(const Resize& event);
+  void on(const GrowthAskerGone& event);
+  bool try_growth(LeaseId id);
+  void drop_growth(LeaseId id, std::optional<Refusal> refusal);
+  std::optional<Refusal> refuse_growth(const Lease& lease, Bytes vram) const;
+  void resize_to_exclusive(const Resize& event, const Lease& lease);
+
+  // sampling.cc
+  void on(const Sampled& event);
+  void update_accounts(const Sample& sample);
+  void update_account(const DeviceSample& device, Instant answered_at);
+  void attribute(const DeviceSample& device, Instant asked_at, std::set<LeaseId>& touched);
+  std::optional<LeaseId> lease_of_process(const ProcessSample& process, DeviceId device) const;
+  void settle_with(const Sample& sample);
+  void settle_one(LeaseId id);
+  void announce_budget(LeaseId id);
+  void announce_lost(LeaseId id);
+  bool is_listed(const Lease& lease, bool alive_only) const;
+  void ask_probe_again();
+
+  // scheduling.cc
+  void schedule();
+  bool grant_one();
+  bool nothing_fits() const;
+  bool keeps_turn(const Lease& lease) const;
+  bool is_offerable(const Lease& lease) const;
+  bool user_has_room(const Lease& lease) const;
+  void grant(LeaseId id, std::vector<Part> parts, bool passed_others);
+  void mark_passed(const std::vector<LeaseId>& ahead, const std::vector<Part>& parts,
+                   bool& passed_any);
+
+  // operating.cc: configuration, recovery, the journal.
+  void on(const Configured& event);
+  void on(const Recovered& event);
+  void on(const JournalFailed& event);
+  void on(const JournalMended& event);
+
+  // views.cc, why.cc
+  LeaseView view(LeaseId id, Instant at, UnixMs wall) const;
+  const OrderCache& order(Instant at) const;
+  std::variant<FitView, Refusal> fit(const Request& request, Actor actor, Now at);
+  WhyView why(const Lease& lease, Now at) const;
+  WhyView::Reason reason_of(const Lease& lease, const WhyView& view) const;
+  void add_holders(const Lease& lease, WhyView& view, Now at) const;
+  void add_remedies(const Lease& lease, WhyView& view) const;
+  std::string shortage_text(const Request& request) const;
+  void check_everything() const;
+};
+
+/// The wall time of an instant, as seen from `now`.
+inline UnixMs wall_at(Instant instant, Now now) {
+  return {now.wall.value + (instant - now.instant).ns / 1'000'000};
+}
+
+}  // namespace berth::core

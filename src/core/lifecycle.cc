@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// How leases end. A lease hangs on its command and its members; when all are gone it is asked of
+// the driver what is still in use, and that is charged until it is freed.
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "base/quantity.h"
+#include "core/impl.h"
+#include "core/limits.h"
+
+namespace berth::core {
+namespace {
+
+// As Linux numbers them on every machine; <csignal> would bring the rest of the world.
+constexpr std::int32_t kTerminate = 15;
+constexpr std::int32_t kKill = 9;
+
+std::string text_of(LeaseId id) {
+  return "lease " + std::to_string(id.value);
+}
+
+}  // namespace
+
+void Coordinator::Impl::on(const ReportExit& event) {
+  LeaseId id;
+  if (const auto found = by_handle.find(event.handle); found != by_handle.end()) {
+    id = found->second;
+  } else {
+    for (const LeaseView& view : state.ended()) {
+      if (view.handle == event.handle && view.user == event.actor.user) id = view.id;
+    }
+  }
+  const Lease* lease = state.find(id);
+  if (lease == nullptr) {
+    const LeaseView* ended = state.find_ended(id);
+    if (ended == nullptr) {
+      refuse(event.token, RefusalCode::kNotFound,
+             "there is no lease " + to_text(event.handle) + " any more");
+      return;
+    }
+    if (!ended->exit) decide(id, CommandEnded{id, event.exit});
+    answer(event.token, id);
+    return;
+  }
+  if (lease_of(event.token, event.actor, id) == nullptr) return;
+  const Held* held = lease->granted();
+  if (held == nullptr || !held->command) {
+    refuse(event.token, RefusalCode::kWrongState, text_of(id) + " has no command");
+    return;
+  }
+  const bool news = !held->command_ended;
+  if (!held->exit) decide(id, CommandEnded{id, event.exit});
+  Observed& seen = observed.at(id);
+  seen.leftovers = event.leftovers;
+  if (news) command_finished(id);
+  finish_if_free(id);
+  if (state.find(id) == nullptr || event.leftovers.empty()) {
+    answer(event.token, id);
+    return;
+  }
+  // Who is still on a device is known after the next sample; the asker is not kept long.
+  if (seen.exit_token) answer(*seen.exit_token, id);
+  seen.exit_token = event.token;
+  seen.exit_answer_by = now.instant + limits::kLeftoversWithin;
+  reindex(id);
+}
+
+void Coordinator::Impl::answer_exit(LeaseId id) {
+  Observed& seen = observed.at(id);
+  if (!seen.exit_token) return;
+  answer(*seen.exit_token, id);
+  seen.exit_token.reset();
+  seen.exit_answer_by = Instant::never();
+  reindex(id);
+}
+
+void Coordinator::Impl::on(const Release& event) {
+  const Lease* lease = lease_of(event.token, event.actor, event.lease);
+  if (lease == nullptr) return;
+  const LeaseId id = lease->id;
+  answer(event.token, id);
+  const Held* held = lease->held();
+  if (lease->waiting() != nullptr || (held != nullptr && !held->claimed)) {
+    end_waiting(id, EndResult::kCancelled,
+                {{RefusalCode::kWrongState, text_of(id) + " was cancelled while it waited"}});
+  } else if (held != nullptr) {
+    const bool has_processes = !held->members.empty() || (held->command && !held->command_ended);
+    if (event.kill || event.cancel) {
+      revoke(id, EndResult::kCancelled);
+      if (!has_processes) start_releasing(id, EndResult::kCancelled);
+    } else {
+      start_releasing(id, held->command_ended ? result_of(*held) : EndResult::kOk);
+    }
+  } else if (event.kill) {
+    send_signal(id, kTerminate);
+  }
+}
+
+void Coordinator::Impl::on(const Renew& event) {
+  const Lease* lease = lease_of(event.token, event.actor, event.lease);
+  if (lease == nullptr) return;
+  if (lease->held() == nullptr || !lease->held()->expires) {
+    refuse(event.token, RefusalCode::kWrongState,
+           text_of(lease->id) + " does not expire: only a reservation is renewed");
+    return;
+  }
+  if (event.ttl.ns <= 0 || event.ttl > limits::kTtlMax) {
+    refuse(event.token, RefusalCode::kInvalid,
+           "a reservation lasts more than nothing and at most " + to_text(limits::kTtlMax));
+    return;
+  }
+  const Instant expires = now.instant + event.ttl;
+  decide(lease->id, LeaseRenewed{lease->id, expires, wall_at(expires, now)});
+  answer(event.token, lease->id);
+}
+
+void Coordinator::Impl::on(const ProcessEnded& event) {
+  std::vector<LeaseId> concerned;
+  for (auto i = watches.lower_bound({event.process, LeaseId{}});
+       i != watches.end() && i->first == event.process; ++i) {
+    concerned.push_back(i->second);
+  }
+  for (const LeaseId id : concerned) process_ended(id, event.process);
+}
+
+void Coordinator::Impl::process_ended(LeaseId id, Process process) {
+  const Lease* lease = state.find(id);
+  if (lease == nullptr) return;
+  const bool is_supervisor = lease->supervisor == process;
+  const Held* held = lease->granted();
+  if (held == nullptr || !held->claimed) {
+    if (is_supervisor) end_waiting(id, EndResult::kCancelled, {});
+    return;
+  }
+  if (held->command == process && !held->command_ended) {
+    decide(id, CommandEnded{id, std::nullopt});
+    command_finished(id);
+    return;
+  }
+  if (held->members.contains(process)) {
+    decide(id, MemberGone{id, process});
+    const bool nobody_left = held->members.empty() && (held->command_ended || !held->command);
+    const bool hangs_on_them = !lease->request.ttl || held->revoked;
+    if (lease->held() != nullptr && nobody_left && hangs_on_them) settle(id);
+  }
+  // The terminal's session leader, on which a reservation hangs.
+  if (lease->held() != nullptr && is_supervisor && lease->request.ttl) {
+    start_releasing(id, EndResult::kOk);
+  }
+}
+
+void Coordinator::Impl::command_finished(LeaseId id) {
+  const Lease& lease = *state.find(id);
+  if (lease.held() == nullptr) return;
+  switch (lease.request.leftovers) {
+    case Leftovers::kRelease:
+      start_releasing(id, result_of(*lease.held()));
+      return;
+    case Leftovers::kKill:
+      if (!lease.held()->members.empty() && !lease.held()->revoked) {
+        revoke(id, result_of(*lease.held()));
+      }
+      break;
+    case Leftovers::kWait:
+      break;
+  }
+  settle(id);
+}
+
+// Who is left on the devices is what the next sample says, if it was asked after this.
+void Coordinator::Impl::settle(LeaseId id) {
+  observed.at(id).settle_since = now.instant;
+  settling.insert(id);
+  reindex(id);
+  ask_probe(now.instant);
+}
+
+void Coordinator::Impl::end_growth(LeaseId id) {
+  if (!state.find(id)->held()->growth) return;
+  drop_growth(id, Refusal{RefusalCode::kWrongState, text_of(id) + " ended while it waited"});
+}
+
+void Coordinator::Impl::start_releasing(LeaseId id, EndResult result) {
+  end_growth(id);
+  observed.at(id).settle_since = now.instant;
+  decide(id, LeaseReleasing{id, result});
+  settling.insert(id);
+  ask_probe(now.instant);
+}
+
+EndResult Coordinator::Impl::result_of(const Held& held) const {
+  if (held.revoked) return held.revoked->result;
+  if (!held.command) return EndResult::kOk;
+  if (!held.exit) return EndResult::kLost;
+  if (held.exit->signal != 0) return EndResult::kKilled;
+  return held.exit->code == 0 ? EndResult::kOk : EndResult::kFailed;
+}
+
+// Its memory is free. What may still be missing is word of how the command ended.
+void Coordinator::Impl::finish_if_free(LeaseId id) {
+  const Lease* lease = state.find(id);
+  if (lease == nullptr || lease->releasing() == nullptr || !observed.at(id).freed) return;
+  const Releasing& releasing = *lease->releasing();
+  const bool awaits_exit = releasing.was.command && !releasing.was.exit && lease->supervisor &&
+                           now.instant < releasing.since + limits::kExitReportWithin;
+  if (awaits_exit) return;
+  answer_exit(id);
+  const EndResult known = result_of(releasing.was);
+  const EndResult result = releasing.result == EndResult::kLost ? known : releasing.result;
+  decide(id, LeaseEnded{id, result});
+  notify(id, News::kEnded);
+}
+
+void Coordinator::Impl::end_waiting(LeaseId id, EndResult result, std::vector<Refusal> refusal) {
+  answer_exit(id);
+  decide(id, LeaseEnded{id, result});
+  notify(id, News::kEnded, std::move(refusal));
+}
+
+void Coordinator::Impl::revoke(LeaseId id, EndResult result) {
+  if (!state.find(id)->held()->revoked) {
+    decide(id, LeaseRevoked{id, result, now.instant + limits::kKillAfter});
+    notify(id, News::kRevoked);
+  }
+  send_signal(id, kTerminate);
+}
+
+void Coordinator::Impl::send_signal(LeaseId id, std::int32_t signal) {
+  const Held& held = *state.find(id)->granted();
+  if (held.command && !held.command_ended) effects.emplace_back(Signal{*held.command, signal});
+  for (const Process& member : held.members) effects.emplace_back(Signal{member, signal});
+}
+
+void Coordinator::Impl::on(const Woke&) {
+  wake_at.reset();
+  while (!timers.empty() && timers.begin()->first <= now.instant) {
+    const auto [at, id] = *timers.begin();
+    on_due(id);
+    // Each due lease leaves this instant behind; one that did not would be asked for ever.
+    CHECK(timers.empty() || *timers.begin() != std::pair(at, id));
+  }
+  dirty = true;
+}
+
+// After a restart: whose process lives keeps his place and loses his turn; who cannot even be
+// watched has gone.
+void Coordinator::Impl::asker_stays_away(LeaseId id) {
+  observed.at(id).reconnect_until.reset();
+  if (state.find(id)->supervisor) {
+    decide(id, RequestParked{id, true});
+  } else {
+    end_waiting(id, EndResult::kCancelled, {});
+  }
+}
+
+void Coordinator::Impl::on_due(LeaseId id) {
+  const Lease& lease = *state.find(id);
+  Observed& seen = observed.at(id);
+  const auto due = [&](Instant at) { return at <= now.instant; };
+  if (due(seen.exit_answer_by)) {
+    answer_exit(id);
+  } else if (const Waiting* waiting = lease.waiting()) {
+    if (lease.request.wait_max && due(lease.queued_at + *lease.request.wait_max)) {
+      end_waiting(id, EndResult::kRefused,
+                  {{RefusalCode::kBusy, "not granted within " + to_text(*lease.request.wait_max) +
+                                            ": " + shortage_text(lease.request)}});
+    } else if (waiting->parked_since && due(*waiting->parked_since + limits::kParkedMax)) {
+      end_waiting(id, EndResult::kCancelled,
+                  {{RefusalCode::kBusy, text_of(id) + " was set aside for " +
+                                            to_text(limits::kParkedMax) + " and is cancelled"}});
+    } else {
+      asker_stays_away(id);
+    }
+  } else if (const Held* held = lease.held()) {
+    if (!held->claimed) {
+      decide(id, OfferLapsed{id, true});
+      notify(id, News::kParked);
+    } else if (held->expires && due(*held->expires)) {
+      start_releasing(id, EndResult::kOk);
+    } else if (held->growth && held->growth->until && due(*held->growth->until)) {
+      drop_growth(id, Refusal{RefusalCode::kBusy, "there was no room to grow in the given time"});
+    } else if (held->revoked && !seen.killed && due(held->revoked->kill_at)) {
+      seen.killed = true;
+      send_signal(id, kKill);
+      reindex(id);
+    } else if (held->command_ended && seen.settle_since &&
+               due(*seen.settle_since + limits::kReleasingMax)) {
+      start_releasing(id, result_of(*held));
+    } else {
+      revoke(id, EndResult::kLimit);
+    }
+  } else {
+    if (!seen.freed) {
+      effects.emplace_back(Say{text_of(id) + " ended " + to_text(limits::kReleasingMax) +
+                               " ago and the driver has not freed its memory, or has not "
+                               "answered: what is left is counted as external"});
+      for (const DeviceId device : seen.charged_on) {
+        // The next sample counts it so itself.
+        Account& account = ledger.account(device);
+        if (const auto entry = account.entries.find(id); entry != account.entries.end()) {
+          account.external += entry->second.charge;
+        }
+      }
+      seen.freed = true;
+    }
+    reindex(id);
+    finish_if_free(id);
+  }
+}
+
+}  // namespace berth::core

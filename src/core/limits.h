@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bounds of everything that can grow. Reaching one is an answer, not an accident.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/units.h"
+
+namespace berth::limits {
+
+inline constexpr std::size_t kDevicesMax = 256;  // On a machine, MIG slices included.
+inline constexpr std::uint32_t kDevicesPerLease = 16;
+inline constexpr std::size_t kWaitingMax = 20'000;    // Requests in the queue.
+inline constexpr std::size_t kLeasesMax = 20'000;     // Held and releasing.
+inline constexpr std::size_t kMembersPerLease = 512;  // Processes, departed ones included.
+inline constexpr std::size_t kAncestorsMax = 32;      // Parents looked at above a process.
+inline constexpr std::size_t kEndedKept = 1'000;      // Ended leases that `show` still knows.
+inline constexpr std::size_t kBackfillDepth = 256;    // Requests looked at behind the first.
+inline constexpr std::size_t kWhyListed = 16;         // Names in an answer of `why`.
+inline constexpr std::size_t kShareGroups = 4'096;    // (user, session) pairs whose use is kept.
+
+inline constexpr std::size_t kNameMax = 64;  // Bytes of a name, session or label.
+inline constexpr std::size_t kLabelsMax = 16;
+inline constexpr std::size_t kCommandMax = 4'096;  // Longer ones are shortened for display.
+
+// A lease that has ended is watched this long until the driver has freed its memory.
+inline constexpr Duration kProbeFastFor = seconds(1);
+inline constexpr Duration kProbeFastEvery = milliseconds(10);
+inline constexpr Duration kProbeSlowEvery = milliseconds(100);
+inline constexpr Duration kReleasingMax = seconds(30);
+
+inline constexpr Duration kReconnectWithin = seconds(5);   // After a restart of the daemon.
+inline constexpr Duration kParkedMax = hours(1);           // Then the request is cancelled.
+inline constexpr Duration kKillAfter = seconds(10);        // SIGKILL after SIGTERM.
+inline constexpr Duration kExitReportWithin = seconds(1);  // From a living supervisor.
+inline constexpr Duration kLeftoversWithin =
+    milliseconds(250);                                // To say who still uses the device.
+inline constexpr Duration kShareHalfLife = hours(1);  // `fair`: how fast past use is forgotten.
+inline constexpr Duration kShareAhead = minutes(1);   // `fair`: what a grant counts at once.
+inline constexpr Duration kTtlMax = hours(24 * 31);
+
+}  // namespace berth::limits

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the operator and the machine do: configuration, recovery, a journal that cannot be written.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/impl.h"
+#include "core/limits.h"
+
+namespace berth::core {
+namespace {
+
+std::vector<LeaseId> ids_of(const std::map<LeaseId, Lease>& leases) {
+  std::vector<LeaseId> ids;
+  ids.reserve(leases.size());
+  for (const auto& [id, lease] : leases) ids.push_back(id);
+  return ids;
+}
+
+}  // namespace
+
+void Coordinator::Impl::on(const Configured& event) {
+  for (auto& [id, seen] : observed) {
+    if (seen.place) queue.erase(*seen.place);
+  }
+  settings = event.settings;
+  for (auto& [id, seen] : observed) {
+    if (!seen.place) continue;
+    seen.place = Queue::place_of(*state.find(id), settings);
+    queue.insert(*seen.place);
+  }
+  for (const auto& [device, last] : seen_devices) {
+    const auto own = settings.device_reserve.find(device);
+    ledger.account(device).reserve =
+        own == settings.device_reserve.end() ? settings.reserve : own->second;
+  }
+  ++version;
+  dirty = true;
+}
+
+void Coordinator::Impl::on(const Recovered& event) {
+  safe_mode = event.safe_mode;
+  if (!event.same_boot) {
+    // Instants of another boot mean nothing in this one: shares begin to decay anew.
+    for (const auto& [key, usage] : std::map(state.usage())) {
+      decide(LeaseId{}, UsageRestored{key.user, key.session, usage.byte_seconds, now.instant});
+    }
+  }
+  for (const LeaseId id : ids_of(state.leases())) {
+    if (!event.same_boot) {
+      // The machine went down with everything on it.
+      decide(id, LeaseEnded{id, EndResult::kLost});
+      continue;
+    }
+    const Lease& lease = *state.find(id);
+    Observed& seen = observed[id];
+    const bool offered = lease.held() != nullptr && !lease.held()->claimed;
+    if (lease.waiting() != nullptr || offered) {
+      seen.connected = false;
+      seen.reconnect_until = now.instant + limits::kReconnectWithin;
+      seen.claim_until = now.instant + limits::kReconnectWithin + settings.claim_within;
+    } else if (lease.releasing() != nullptr || lease.held()->command_ended) {
+      seen.settle_since = now.instant;
+      settling.insert(id);
+    }
+    reindex(id);
+    // Nobody is left to be told whether it grew.
+    if (lease.held() != nullptr && lease.held()->growth) drop_growth(id, std::nullopt);
+  }
+  ask_probe(now.instant);
+  dirty = true;
+}
+
+void Coordinator::Impl::on(const JournalFailed& event) {
+  journal_full_where = event.where;
+  for (const LeaseId id : event.refused) {
+    if (state.find(id) != nullptr) decide(id, LeaseEnded{id, EndResult::kRefused});
+  }
+  for (const LeaseId id : event.granted) {
+    const Lease* lease = state.find(id);
+    if (lease == nullptr || lease->held() == nullptr || lease->held()->command) continue;
+    decide(id, OfferLapsed{id, false});
+  }
+  effects.emplace_back(Say{"the journal " + event.where +
+                           " cannot be written: nothing is granted until it can; running leases "
+                           "are not touched"});
+}
+
+void Coordinator::Impl::on(const JournalMended&) {
+  if (journal_full_where.empty()) return;
+  effects.emplace_back(Say{"the journal can be written again: leases are granted again"});
+  journal_full_where.clear();
+  dirty = true;
+}
+
+}  // namespace berth::core

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The waiting requests in the order of the policy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "core/policies/rank.h"
+#include "core/settings.h"
+#include "core/share.h"
+#include "core/state.h"
+
+namespace berth::core {
+
+/// Where a request stands; kept by whoever put it there, to take it out again.
+struct Place {
+  ShareKey group;
+  std::int64_t rank = 0;
+  std::uint64_t sequence = 0;
+  LeaseId id;
+  Instant queued_at;
+  Bytes need;  // On each device; Bytes::max() for a whole device.
+};
+
+class Queue {
+ public:
+  static Place place_of(const Lease& lease, const Settings& settings);
+
+  void insert(const Place& place);
+  void erase(const Place& place);
+
+  std::size_t size() const { return size_; }
+  /// The least that any request needs on a device; Bytes::max() if none asks for a budget.
+  Bytes least_need() const;
+  bool has_whole_device_request() const;
+
+ private:
+  friend class InOrder;
+  struct Key {
+    std::int64_t rank;
+    std::uint64_t sequence;
+    LeaseId id;
+    Bytes need;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  using Group = std::set<Key>;
+
+  std::map<ShareKey, Group> groups_;
+  std::multiset<Bytes> needs_;
+  std::set<std::pair<Instant, LeaseId>> by_age_;
+  std::size_t size_ = 0;
+};
+
+/// The waiting requests, one after the other in the order of the policy. With `fair`, groups are
+/// merged as if each grant were made: whoever has had least comes next, and is then charged for
+/// what he was given. The queue must not change meanwhile.
+class InOrder {
+ public:
+  InOrder(const Queue& queue, Instant now, const Settings& settings,
+          const std::map<ShareKey, Usage>& usage);
+
+  /// Absent after the last.
+  std::optional<LeaseId> next();
+
+ private:
+  struct Turn {
+    double share;
+    Queue::Group::const_iterator head;
+    Queue::Group::const_iterator end;
+  };
+  static bool is_later(const Turn& a, const Turn& b);
+
+  const Queue& queue_;
+  Instant aged_before_;  // Who asked before this comes before everybody.
+  std::set<std::pair<Instant, LeaseId>>::const_iterator aged_;
+  std::set<LeaseId> aged_seen_;
+  std::vector<Turn> turns_;  // A heap: the next group's turn is in front.
+};
+
+}  // namespace berth::core

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// What askers do: ask, come back, claim, set aside, hang up.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/quantity.h"
+#include "core/impl.h"
+#include "core/limits.h"
+
+namespace berth::core {
+namespace {
+
+bool is_good_name(const std::string& name) {
+  if (name.empty()) return true;
+  const bool reserved =
+      (name[0] >= '0' && name[0] <= '9') || name[0] == '@' || name.starts_with("l_");
+  const bool printable = std::ranges::all_of(
+      name, [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f; });
+  return !reserved && printable && name.size() <= limits::kNameMax;
+}
+
+Refusal invalid(std::string message) {
+  return {RefusalCode::kInvalid, std::move(message)};
+}
+
+std::string text_of(LeaseId id) {
+  return "lease " + std::to_string(id.value);
+}
+
+}  // namespace
+
+void Coordinator::Impl::on(const Submit& event) {
+  if (std::optional<Refusal> refusal = refuse_request(event.request, event.actor)) {
+    effects.emplace_back(Reply{event.token, *std::move(refusal)});
+    return;
+  }
+  const bool no_wait = event.request.wait_max && event.request.wait_max->ns == 0;
+  if (no_wait) {
+    const std::variant<FitView, Refusal> fits = fit(event.request, event.actor, now);
+    if (const auto* view = std::get_if<FitView>(&fits); view == nullptr || !view->fits) {
+      refuse(event.token, RefusalCode::kBusy, shortage_text(event.request));
+      return;
+    }
+  }
+  const LeaseId id{state.next_id()};
+  decide(id, RequestQueued{id, event.handle, event.actor.user, event.supervisor, event.request});
+  answer(event.token, id);
+  if (!settling.empty()) ask_probe(now.instant);
+}
+
+void Coordinator::Impl::on(const Reconnect& event) {
+  const auto found = by_handle.find(event.handle);
+  if (found == by_handle.end()) {
+    // An answer that was lost is given again, the last one included.
+    const auto ended = std::ranges::find(state.ended(), event.handle, &LeaseView::handle);
+    if (ended != state.ended().end() && ended->user == event.actor.user) {
+      answer(event.token, ended->id);
+      return;
+    }
+  }
+  const Lease* lease = lease_of(event.token, event.actor, event.handle);
+  if (lease == nullptr) return;
+  Observed& seen = observed.at(lease->id);
+  seen.connected = true;
+  seen.reconnect_until.reset();
+  if (lease->held() != nullptr && !lease->held()->claimed) {
+    seen.claim_until = now.instant + settings.claim_within;
+  }
+  if (lease->waiting() != nullptr && lease->waiting()->parked_since) {
+    decide(lease->id, RequestParked{lease->id, false});
+  }
+  answer(event.token, lease->id);
+  dirty = true;
+  reindex(lease->id);
+}
+
+void Coordinator::Impl::on(const Claim& event) {
+  const Lease* lease = lease_of(event.token, event.actor, event.handle);
+  if (lease == nullptr) return;
+  const Held* held = lease->held();
+  const bool again = held != nullptr && held->claimed && held->command == event.command;
+  if (held == nullptr || (held->claimed && !again) || lease->request.ttl) {
+    refuse(event.token, RefusalCode::kWrongState,
+           text_of(lease->id) + " cannot be claimed: " +
+               (held == nullptr ? "it has not been granted, or the offer lapsed"
+                                : "it is claimed already"));
+    return;
+  }
+  if (!again) decide(lease->id, LeaseClaimed{lease->id, event.command});
+  answer(event.token, lease->id);
+}
+
+void Coordinator::Impl::on(const Join& event) {
+  const Lease* lease = lease_of(event.token, event.actor, event.handle);
+  if (lease == nullptr) return;
+  const Held* held = lease->held();
+  if (held == nullptr || !held->claimed) {
+    refuse(event.token, RefusalCode::kWrongState,
+           text_of(lease->id) + " is not held: no process can join it");
+    return;
+  }
+  const bool joined = held->members.contains(event.process) || held->command == event.process;
+  if (!joined && held->members.size() >= limits::kMembersPerLease) {
+    refuse(event.token, RefusalCode::kQueueFull,
+           text_of(lease->id) + " has " + std::to_string(limits::kMembersPerLease) +
+               " processes already, which is the most that one lease can have");
+    return;
+  }
+  if (!joined) decide(lease->id, MemberSeen{lease->id, event.process});
+  answer(event.token, lease->id);
+}
+
+void Coordinator::Impl::on(const Park& event) {
+  const Lease* lease = lease_of(event.token, event.actor, event.handle);
+  if (lease == nullptr) return;
+  const LeaseId id = lease->id;
+  const bool offered = lease->held() != nullptr && !lease->held()->claimed;
+  if (lease->waiting() == nullptr && !(offered && event.parked)) {
+    refuse(event.token, RefusalCode::kWrongState, text_of(id) + " is not waiting");
+    return;
+  }
+  if (offered) {
+    decide(id, OfferLapsed{id, true});
+  } else if (lease->waiting()->parked_since.has_value() != event.parked) {
+    decide(id, RequestParked{id, event.parked});
+    dirty = true;
+  }
+  answer(event.token, id);
+}
+
+void Coordinator::Impl::on(const AskerGone& event) {
+  const Lease* lease = state.find(event.lease);
+  if (lease == nullptr) return;
+  const bool offered = lease->held() != nullptr && !lease->held()->claimed;
+  if (lease->waiting() != nullptr || offered) {
+    end_waiting(event.lease, EndResult::kCancelled, {});
+  }
+}
+
+std::optional<Refusal> Coordinator::Impl::refuse_request(const Request& request,
+                                                         Actor actor) const {
+  if (safe_mode) {
+    return Refusal{RefusalCode::kSafeMode,
+                   "the daemon is in safe mode and grants nothing: its journal was moved aside "
+                   "(see berth doctor)"};
+  }
+  if (!journal_full_where.empty()) {
+    return Refusal{RefusalCode::kDiskFull, "the journal " + journal_full_where +
+                                               " cannot be written: free some space there; "
+                                               "running leases are not touched"};
+  }
+  if (auto refusal = refuse_shape(request)) return refusal;
+  if (auto refusal = refuse_user(request, actor.user)) return refusal;
+  if (auto refusal = refuse_devices(request)) return refusal;
+  return refuse_ancestors(request);
+}
+
+std::optional<Refusal> Coordinator::Impl::refuse_shape(const Request& request) const {
+  if (!is_good_name(request.name)) {
+    return invalid("the name '" + request.name.substr(0, limits::kNameMax) +
+                   "' cannot be used: at most 64 printable bytes that do not begin with a digit, "
+                   "'@' or 'l_'");
+  }
+  if (request.session.size() > limits::kNameMax || request.labels.size() > limits::kLabelsMax) {
+    return invalid("a session name has at most 64 bytes, and a request at most 16 labels");
+  }
+  for (const auto& [key, value] : request.labels) {
+    if (key.empty() || key.size() > limits::kNameMax || value.size() > limits::kNameMax) {
+      return invalid("the label '" + key.substr(0, limits::kNameMax) +
+                     "' has no key, or more than 64 bytes");
+    }
+  }
+  if (request.share == Share::kSlice) {
+    return Refusal{RefusalCode::kNotSupported,
+                   "time slices (--share slice) are not in this version: use a budget (-m) or the "
+                   "whole device (-x)"};
+  }
+  if (request.share == Share::kBudget && request.vram == Bytes{}) {
+    return invalid("a budget of 0 bytes: say how much memory is needed, as in -m 8G");
+  }
+  const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
+  if (count == 0 || count > limits::kDevicesPerLease) {
+    return invalid(std::to_string(count) + " devices: a lease has from 1 to " +
+                   std::to_string(limits::kDevicesPerLease));
+  }
+  for (const std::optional<Duration>& given :
+       {request.eta, request.limit, request.wait_max, request.ttl}) {
+    if (given && given->ns < 0) return invalid("a duration below 0");
+  }
+  if (request.limit && request.limit->ns == 0) return invalid("a limit of 0: it would end at once");
+  if (request.ttl && request.limit) return invalid("a reservation has its time, and no --limit");
+  if (request.ttl && (request.ttl->ns == 0 || *request.ttl > limits::kTtlMax)) {
+    return invalid("a reservation lasts more than nothing and at most " + to_text(limits::kTtlMax));
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> Coordinator::Impl::refuse_user(const Request& request, UserId user) const {
+  const UserLimits& limits = limits_of(user);
+  const auto found = users.find(user);
+  const UserCount count = found == users.end() ? UserCount{} : found->second;
+  if (queue.size() >= limits::kWaitingMax) {
+    return Refusal{
+        RefusalCode::kQueueFull,
+        "the queue is full: " + std::to_string(limits::kWaitingMax) + " requests wait already"};
+  }
+  if (count.waiting >= limits.waiting_max) {
+    return Refusal{RefusalCode::kQueueFull,
+                   "you have " + std::to_string(count.waiting) +
+                       " requests waiting, which is your limit (limits.waiting)"};
+  }
+  if (count.held >= limits.leases_max || state.leases().size() >= limits::kLeasesMax * 2) {
+    return Refusal{RefusalCode::kQueueFull, "you hold " + std::to_string(count.held) +
+                                                " leases, which is your limit (limits.leases)"};
+  }
+  if (request.vram > limits.vram_max) {
+    return Refusal{RefusalCode::kQueueFull, to_text(request.vram) + " is above your limit of " +
+                                                to_text(limits.vram_max) + " of VRAM"};
+  }
+  if (request.priority > limits.priority_max) {
+    return Refusal{RefusalCode::kNotYours, "priority " + std::string(to_text(request.priority)) +
+                                               " is above the highest that you may use here, " +
+                                               std::string(to_text(limits.priority_max))};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> Coordinator::Impl::refuse_devices(const Request& request) const {
+  if (seen_devices.empty()) {
+    if (!sample_seen || trouble.empty()) return std::nullopt;  // Not known yet: it waits.
+    return Refusal{RefusalCode::kNoDevice, "no GPU can be used: " + trouble};
+  }
+  std::set<DeviceId> named;
+  for (const DeviceName& name : request.devices) {
+    const auto found = std::ranges::find_if(ledger.accounts(), [&](const Account& account) {
+      const auto* id = std::get_if<DeviceId>(&name);
+      return id != nullptr ? account.id == *id
+                           : account.seen && account.index == std::get<std::uint32_t>(name);
+    });
+    const auto* id = std::get_if<DeviceId>(&name);
+    const std::string text =
+        id != nullptr ? to_text(*id) : std::to_string(std::get<std::uint32_t>(name));
+    if (found == ledger.accounts().end()) {
+      return Refusal{RefusalCode::kNoDevice, "there is no GPU " + text +
+                                                 " here: this machine has " +
+                                                 std::to_string(ledger.accounts().size()) +
+                                                 ", numbered from 0 (berth status lists them)"};
+    }
+    if (!named.insert(found->id).second) return invalid("GPU " + text + " is named twice");
+  }
+  const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
+  std::map<std::string, std::size_t> able;
+  Bytes largest;
+  for (const Account& account : ledger.accounts()) {
+    // One that fell off the bus may never come back: nobody waits for it.
+    if (!account.seen || !is_eligible(account, request)) continue;
+    largest = std::max(largest, account.grantable_when_empty());
+    if (fits_ever(account, request)) {
+      const bool one_model = request.devices.empty() && !request.mixed;
+      able[one_model ? account.model : std::string()] += 1;
+    }
+  }
+  const bool enough =
+      std::ranges::any_of(able, [&](const auto& group) { return group.second >= count; });
+  if (enough) return std::nullopt;
+  if (request.share == Share::kBudget && request.vram > largest) {
+    return Refusal{RefusalCode::kNeverFits,
+                   to_text(request.vram) +
+                       " fits on no GPU here: the largest budget that can be "
+                       "granted is " +
+                       to_text(largest)};
+  }
+  return Refusal{RefusalCode::kNeverFits,
+                 "there are no " + std::to_string(count) + " GPUs here that could take it" +
+                     (request.mixed ? "" : " (of one model: --mixed allows different ones)")};
+}
+
+// Inside other leases: it must be able to start while they hold what they hold.
+std::optional<Refusal> Coordinator::Impl::refuse_ancestors(const Request& request) const {
+  if (request.ancestors.empty()) return std::nullopt;
+  const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
+  std::size_t able = 0;
+  LeaseId blocker;
+  for (const Account& account : ledger.accounts()) {
+    if (!is_eligible(account, request)) continue;
+    Bytes kept;
+    bool alone = true;
+    for (const LeaseId ancestor : request.ancestors) {
+      const auto entry = account.entries.find(ancestor);
+      if (entry == account.entries.end()) continue;
+      blocker = ancestor;
+      kept += entry->second.charge;
+      alone = false;
+      if (entry->second.exclusive) kept = Bytes::max();
+    }
+    const bool fits = request.share == Share::kExclusive
+                          ? alone
+                          : request.vram + kept <= account.grantable_when_empty();
+    able += fits ? 1U : 0U;
+  }
+  if (able >= count || ledger.accounts().empty()) return std::nullopt;
+  return Refusal{RefusalCode::kWouldWaitOnItself,
+                 "it could not start before " + text_of(blocker) +
+                     " ends, inside of which it is asked: ask less, or use that lease's budget"};
+}
+
+const Lease* Coordinator::Impl::lease_of(Token token, Actor actor, Handle handle) {
+  const auto found = by_handle.find(handle);
+  if (found == by_handle.end()) {
+    refuse(token, RefusalCode::kNotFound, "there is no lease " + to_text(handle) + " any more");
+    return nullptr;
+  }
+  return lease_of(token, actor, found->second);
+}
+
+const Lease* Coordinator::Impl::lease_of(Token token, Actor actor, LeaseId id) {
+  const Lease* lease = state.find(id);
+  if (lease == nullptr) {
+    const LeaseView* ended = state.find_ended(id);
+    refuse(token, ended != nullptr ? RefusalCode::kWrongState : RefusalCode::kNotFound,
+           ended != nullptr ? text_of(id) + " has ended already" : "there is no " + text_of(id));
+    return nullptr;
+  }
+  if (lease->user != actor.user && !actor.admin) {
+    refuse(token, RefusalCode::kNotYours,
+           text_of(id) + " belongs to another user (uid " + std::to_string(lease->user.value) +
+               "): ask him, or an administrator");
+    return nullptr;
+  }
+  return lease;
+}
+
+}  // namespace berth::core

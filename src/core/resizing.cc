@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases that shrink and grow while they run. A budget falls at once; it grows now, or waits ahead
+// of requests of its priority, or is refused with what is missing.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/quantity.h"
+#include "core/impl.h"
+#include "core/limits.h"
+
+namespace berth::core {
+namespace {
+
+std::string text_of(LeaseId id) {
+  return "lease " + std::to_string(id.value);
+}
+
+std::vector<Part> with_budget(const std::vector<Part>& parts, Bytes vram) {
+  std::vector<Part> changed = parts;
+  for (Part& part : changed) part.budget = vram;
+  return changed;
+}
+
+}  // namespace
+
+void Coordinator::Impl::on(const Resize& event) {
+  const Lease* lease = lease_of(event.token, event.actor, event.lease);
+  if (lease == nullptr) return;
+  const LeaseId id = lease->id;
+  const Held* held = lease->held();
+  if (held == nullptr) {
+    refuse(event.token, RefusalCode::kWrongState,
+           text_of(id) + " is not held: a request that waits is cancelled and asked again");
+    return;
+  }
+  if (event.share == Share::kSlice) {
+    refuse(event.token, RefusalCode::kNotSupported, "time slices are not in this version");
+    return;
+  }
+  if (held->growth) drop_growth(id, Refusal{RefusalCode::kBusy, "asked anew"});
+  if (event.share == Share::kExclusive) {
+    resize_to_exclusive(event, *lease);
+    return;
+  }
+  if (event.vram < settings.context_estimate) {
+    refuse(event.token, RefusalCode::kInvalid,
+           to_text(event.vram) +
+               " is below what one process costs before its first allocation, "
+               "about " +
+               to_text(settings.context_estimate) + ": ask at least that");
+    return;
+  }
+  const bool grows =
+      std::ranges::any_of(held->parts, [&](const Part& part) { return event.vram > part.budget; });
+  if (!grows) {
+    decide(id, LeaseResized{id, Share::kBudget, with_budget(held->parts, event.vram)});
+    announce_budget(id);
+    notify(id, News::kResized);
+    answer(event.token, id);
+    return;
+  }
+  if (std::optional<Refusal> refusal = refuse_growth(*lease, event.vram)) {
+    effects.emplace_back(Reply{event.token, *std::move(refusal)});
+    return;
+  }
+  const bool waits = event.wait_max && event.wait_max->ns > 0;
+  std::optional<Instant> until;
+  if (waits) until = now.instant + *event.wait_max;
+  decide(id, GrowthQueued{id, event.vram, until});
+  observed.at(id).growth_token = event.token;
+  if (!try_growth(id) && !waits) {
+    drop_growth(id, Refusal{RefusalCode::kBusy, "not now: " + shortage_text(lease->request)});
+  }
+}
+
+void Coordinator::Impl::resize_to_exclusive(const Resize& event, const Lease& lease) {
+  std::vector<Part> parts = lease.held()->parts;
+  for (Part& part : parts) {
+    const Account* account = ledger.find(part.device);
+    if (account == nullptr || !account->seen || account->entries.size() != 1) {
+      refuse(event.token, RefusalCode::kBusy,
+             "other leases are on the device of " + text_of(lease.id) +
+                 ": it can be made exclusive when it is alone there");
+      return;
+    }
+    const Bytes room = saturating_sub(account->capacity, account->held_back());
+    part.budget = std::max(part.budget, room);
+  }
+  decide(lease.id, LeaseResized{lease.id, Share::kExclusive, parts});
+  notify(lease.id, News::kResized);
+  answer(event.token, lease.id);
+}
+
+std::optional<Refusal> Coordinator::Impl::refuse_growth(const Lease& lease, Bytes vram) const {
+  if (!may_grant()) {
+    return Refusal{safe_mode ? RefusalCode::kSafeMode : RefusalCode::kDiskFull,
+                   "nothing is granted now, growth included (see berth doctor)"};
+  }
+  Bytes sum;
+  for (std::size_t i = 0; i < lease.held()->parts.size(); ++i) sum += vram;
+  const UserLimits& limits = limits_of(lease.user);
+  const Bytes others =
+      saturating_sub(users.at(lease.user).vram, observed.at(lease.id).counted_vram);
+  if (others + sum > limits.vram_max) {
+    return Refusal{RefusalCode::kQueueFull,
+                   "that is above your limit of " + to_text(limits.vram_max) + " of VRAM"};
+  }
+  for (const Part& part : lease.held()->parts) {
+    const Account* account = ledger.find(part.device);
+    const Bytes most = account == nullptr ? Bytes{} : account->grantable_when_empty();
+    if (vram > most) {
+      return Refusal{RefusalCode::kNeverFits,
+                     to_text(vram) + " does not fit into that GPU: at most " + to_text(most)};
+    }
+    // Room that only another waiting growth could make is room that never comes.
+    Bytes waiting_to_grow;
+    LeaseId other;
+    for (const auto& [id, entry] : account->entries) {
+      if (id == lease.id || !growing.contains(id)) continue;
+      waiting_to_grow += entry.charge;
+      other = id;
+    }
+    if (waiting_to_grow + vram > most) {
+      return Refusal{RefusalCode::kWouldWaitForEachOther,
+                     "it would wait for " + text_of(other) + ", which waits to grow as well"};
+    }
+  }
+  return std::nullopt;
+}
+
+bool Coordinator::Impl::try_growth(LeaseId id) {
+  const Held& held = *state.find(id)->held();
+  const Bytes vram = held.growth->vram;
+  for (const Part& part : held.parts) {
+    const Account* account = ledger.find(part.device);
+    if (account == nullptr) return false;
+    // Where the lease uses more than its budget, its charge has room that its budget may not take.
+    const Bytes others = saturating_sub(account->granted, part.budget);
+    const bool fits = others + vram + account->reserve <= account->capacity;
+    if (vram > part.budget && (!fits || account->overcommitted())) return false;
+    const auto entry = account->entries.find(id);
+    const Bytes own = entry == account->entries.end() ? Bytes{} : entry->second.charge;
+    if (saturating_sub(vram, own) > account->grantable() && vram > own) return false;
+  }
+  decide(id, LeaseResized{id, Share::kBudget, with_budget(held.parts, vram)});
+  Observed& seen = observed.at(id);
+  if (seen.growth_token) answer(*std::exchange(seen.growth_token, std::nullopt), id);
+  announce_budget(id);
+  notify(id, News::kResized);
+  return true;
+}
+
+void Coordinator::Impl::drop_growth(LeaseId id, std::optional<Refusal> refusal) {
+  decide(id, GrowthDropped{id});
+  Observed& seen = observed.at(id);
+  const std::optional<Token> token = std::exchange(seen.growth_token, std::nullopt);
+  if (token && refusal) effects.emplace_back(Reply{*token, *std::move(refusal)});
+  dirty = true;
+}
+
+void Coordinator::Impl::on(const GrowthAskerGone& event) {
+  const Lease* lease = state.find(event.lease);
+  if (lease == nullptr || lease->held() == nullptr || !lease->held()->growth) return;
+  observed.at(event.lease).growth_token.reset();
+  drop_growth(event.lease, std::nullopt);
+}
+
+}  // namespace berth::core

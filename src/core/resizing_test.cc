@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "core/coordinator.h"
+#include "core/story.h"
+
+namespace berth::core {
+namespace {
+
+using S = Story;
+
+class Resizing : public testing::Test {
+ protected:
+  Resizing() {
+    (void)story.ask(S::budget(gib(8)));
+    (void)story.claim(1);
+    (void)story.ask(S::budget(gib(6)));
+    (void)story.claim(2);
+  }
+
+  std::string resize(std::uint64_t lease, Bytes vram, std::optional<Duration> wait = {}) {
+    return story.tell(Resize{{++token}, {{1000}}, {lease}, Share::kBudget, vram, wait});
+  }
+
+  Story story{{.order = Order::kFifo, .reserve = {}}};
+  std::uint64_t token = 100;
+};
+
+TEST_F(Resizing, ShrinkingFreesTheRestAtOnce) {
+  (void)story.ask(S::budget(gib(4)));
+  EXPECT_EQ(resize(1, gib(6)), "resize 1; grant 3; held 1; ");
+}
+
+TEST_F(Resizing, ShrinkingBelowUseKeepsTheUseCharged) {
+  story.use(1, gib(7));
+  (void)story.sample();
+  EXPECT_EQ(resize(1, gib(4)), "over 1; resize 1; held 1; ");
+  EXPECT_TRUE(story.coordinator.lease({1}, story.now)->flags.over_budget);
+  EXPECT_EQ(story.look().charged, gib(13));
+  story.use(1, gib(3));
+  EXPECT_EQ(story.sample(), "in budget 1; ");
+  EXPECT_EQ(story.look().charged, gib(10));
+}
+
+TEST_F(Resizing, GrowingIsGrantedNowOrRefusedWithWhatIsMissing) {
+  EXPECT_EQ(resize(1, gib(10)), "resize 1; held 1; ");
+  EXPECT_EQ(resize(1, gib(11)), "refuse busy; ");
+  EXPECT_EQ(story.look().grantable, Bytes{});
+  EXPECT_EQ(resize(1, gib(17)), "refuse never_fits; ");
+}
+
+TEST_F(Resizing, AGrowthThatWaitsComesBeforeNewRequests) {
+  EXPECT_EQ(resize(1, gib(15), minutes(10)), "");
+  EXPECT_EQ(story.ask(S::budget(gib(2))), "waiting 3; ");  // 15 + 2 do not fit together.
+  EXPECT_EQ(story.ask(S::budget(gib(1))), "held 4; ");
+  EXPECT_EQ(story.end(2), "held 2; end 2; resize 1; held 1; ");
+  EXPECT_EQ(story.coordinator.lease({1}, story.now)->parts[0].granted, gib(15));
+}
+
+TEST_F(Resizing, AGrowthWaitsNoLongerThanItSaid) {
+  EXPECT_EQ(resize(1, gib(12), minutes(10)), "");
+  EXPECT_EQ(story.pass(minutes(10)), "refuse busy; ");
+  EXPECT_EQ(story.coordinator.lease({1}, story.now)->parts[0].granted, gib(8));
+}
+
+TEST_F(Resizing, TwoThatWouldWaitForEachOtherAreNotLeftToDoSo) {
+  EXPECT_EQ(resize(1, gib(12), minutes(10)), "");
+  EXPECT_EQ(resize(2, gib(9), minutes(10)), "refuse would_wait_for_each_other; ");
+}
+
+TEST_F(Resizing, BelowTheContextEstimateMakesNoSense) {
+  EXPECT_EQ(resize(1, mib(100)), "refuse invalid; ");
+}
+
+TEST_F(Resizing, OnlyAHeldLeaseIsResized) {
+  (void)story.ask(S::budget(gib(8)));
+  EXPECT_EQ(resize(3, gib(4)), "refuse wrong_state; ");
+  EXPECT_EQ(resize(99, gib(4)), "refuse not_found; ");
+}
+
+TEST_F(Resizing, ExclusiveOpensAtOnceAndClosesOnlyWhenAlone) {
+  const auto exclusive = [&] {
+    return story.tell(Resize{{++token}, {{1000}}, {1}, Share::kExclusive, {}, {}});
+  };
+  EXPECT_EQ(exclusive(), "refuse busy; ");
+  (void)story.end(2);
+  EXPECT_EQ(exclusive(), "resize 1; held 1; ");
+  EXPECT_EQ(story.coordinator.lease({1}, story.now)->parts[0].granted, gib(16));
+  EXPECT_EQ(story.ask(S::budget(gib(4))), "waiting 3; ");
+  EXPECT_EQ(resize(1, gib(8)), "resize 1; grant 3; held 1; ");
+}
+
+TEST_F(Resizing, EveryGrowthThatWaitsIsAnsweredWhenItsLeaseEnds) {
+  EXPECT_EQ(resize(1, gib(12), minutes(10)), "");
+  EXPECT_EQ(story.tell(Release{{9}, {{1000}}, {1}}), "refuse wrong_state; releasing 1; ");
+}
+
+TEST_F(Resizing, AGrowthThatWaitsIsAnsweredWhenTheCommandIsGone) {
+  EXPECT_EQ(resize(1, gib(12), minutes(10)), "");
+  EXPECT_EQ(story.end(1), "held 1; refuse wrong_state; end 1; ");
+}
+
+TEST_F(Resizing, ALeaseAboveItsBudgetGrowsNoFurtherThanBudgetsMay) {
+  story.use(1, gib(12));
+  (void)story.sample();  // 12 in use and 6 promised, on 16.
+  EXPECT_EQ(resize(1, gib(11)), "refuse busy; ");
+}
+
+TEST_F(Resizing, AGrowthWhoseAskerHangsUpIsForgotten) {
+  EXPECT_EQ(resize(1, gib(12), minutes(10)), "");
+  (void)story.tell(GrowthAskerGone{{1}});
+  EXPECT_EQ(story.ask(S::budget(gib(2))), "held 3; ");
+}
+
+}  // namespace
+}  // namespace berth::core

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a sample of the devices changes: capacities, who uses how much, who belongs to which lease,
+// and which ended lease is free at last.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "core/impl.h"
+#include "core/limits.h"
+
+namespace berth::core {
+
+void Coordinator::Impl::on(const Sampled& event) {
+  const Sample& sample = event.sample;
+  sample_seen = true;
+  simulated = sample.simulated;
+  trouble = sample.trouble;
+  if (probe_at && sample.asked_at >= *probe_at) probe_at.reset();
+  // A driver in trouble tells nothing: what was known last stays, and grows old.
+  if (sample.trouble.empty()) {
+    update_accounts(sample);
+    std::set<LeaseId> touched = std::exchange(measured, {});
+    for (const LeaseId id : touched) {
+      for (auto& [device, use] : observed.at(id).use) use.now.reset();
+    }
+    for (const DeviceSample& device : sample.devices) {
+      attribute(device, sample.asked_at, touched);
+    }
+    for (const LeaseId id : touched) {
+      if (state.find(id) == nullptr) continue;
+      reindex(id);
+      announce_budget(id);
+    }
+    settle_with(sample);
+  }
+  if (!settling.empty()) ask_probe_again();
+}
+
+void Coordinator::Impl::update_accounts(const Sample& sample) {
+  std::set<DeviceId> seen_before;
+  for (const Account& account : ledger.accounts()) {
+    if (account.seen) seen_before.insert(account.id);
+  }
+  for (const auto& [device, last] : seen_devices) {
+    const bool present = std::ranges::any_of(
+        sample.devices, [&](const DeviceSample& other) { return other.id == device; });
+    if (!present) ledger.account(device).seen = false;
+  }
+  for (const DeviceSample& device : sample.devices) update_account(device, sample.answered_at);
+  ledger.sort();
+  for (const Account& account : ledger.accounts()) {
+    const bool changed = account.seen != seen_before.contains(account.id);
+    if (!changed) continue;
+    for (const auto& [id, entry] : account.entries) announce_lost(id);
+  }
+  dirty = true;
+}
+
+void Coordinator::Impl::announce_lost(LeaseId id) {
+  bool degraded = false;
+  for (const Part& part : state.find(id)->granted()->parts) {
+    const Account* account = ledger.find(part.device);
+    degraded |= account == nullptr || (!account->seen && seen_devices.contains(account->id));
+  }
+  Observed& seen = observed.at(id);
+  if (degraded && !seen.degraded) notify(id, News::kDegraded);
+  seen.degraded = degraded;
+}
+
+void Coordinator::Impl::update_account(const DeviceSample& device, Instant answered_at) {
+  if (seen_devices.size() >= limits::kDevicesMax && !seen_devices.contains(device.id)) return;
+  Account& account = ledger.account(device.id);
+  KnownDevice& last = seen_devices[device.id];
+  account.seen = !device.lost;
+  last.trouble = device.trouble;
+  if (device.lost) return;
+  account.index = device.index;
+  account.model = device.model;
+  if (!device.asleep || device.capacity > Bytes{}) account.capacity = device.capacity;
+  account.driver = device.driver_reserved.value_or(Bytes{});
+  const auto own = settings.device_reserve.find(device.id);
+  account.reserve = own == settings.device_reserve.end() ? settings.reserve : own->second;
+  last.pci_bus = device.pci_bus;
+  last.asleep = device.asleep;
+  last.used = device.used;
+  last.driver_reserved = device.driver_reserved;
+  last.tells_processes = device.processes.has_value();
+  last.sampled_at = answered_at;
+}
+
+// Who belongs to a lease: see docs/scheduling.md, «Who belongs to a lease». Nearest parent first,
+// so that a lease inside another counts for itself.
+std::optional<LeaseId> Coordinator::Impl::lease_of_process(const ProcessSample& process,
+                                                           DeviceId device) const {
+  const auto direct = [&](Process candidate) -> std::optional<LeaseId> {
+    // The youngest lease that names it.
+    auto i = belongings.lower_bound({candidate, LeaseId{~std::uint64_t{0}}});
+    if (i == belongings.begin()) return std::nullopt;
+    --i;
+    return i->first == candidate ? std::optional(i->second) : std::nullopt;
+  };
+  if (!process.alive) {
+    // Its start time went with it: the pid, and a lease on this device that had it, must do.
+    const Account* account = ledger.find(device);
+    if (account == nullptr) return std::nullopt;
+    for (const auto& [id, entry] : account->entries) {
+      const Held* held = state.find(id)->granted();
+      const auto is_it = [&](const Process& p) { return p.pid == process.process.pid; };
+      if (held == nullptr) continue;
+      if ((held->command && is_it(*held->command)) || std::ranges::any_of(held->members, is_it) ||
+          std::ranges::any_of(held->departed, is_it) ||
+          std::ranges::any_of(observed.at(id).leftovers, is_it)) {
+        return id;
+      }
+    }
+    return std::nullopt;
+  }
+  if (auto id = direct(process.process)) return id;
+  for (const Process& ancestor : process.ancestors) {
+    if (auto id = direct(ancestor)) return id;
+  }
+  if (process.env_lease) {
+    const auto named = by_handle.find(*process.env_lease);
+    if (named != by_handle.end() && state.find(named->second)->user == process.user) {
+      return named->second;
+    }
+  }
+  return std::nullopt;
+}
+
+void Coordinator::Impl::attribute(const DeviceSample& device, Instant asked_at,
+                                  std::set<LeaseId>& touched) {
+  if (device.lost || device.asleep) return;
+  std::vector<StrangerView>& others = seen_devices[device.id].strangers;
+  others.clear();
+  Bytes ours;    // Of used, what leases account for.
+  Bytes theirs;  // Known figures of strangers.
+  static const std::vector<ProcessSample> kNone;
+  for (const ProcessSample& process : device.processes ? *device.processes : kNone) {
+    const std::optional<LeaseId> id = lease_of_process(process, device.id);
+    const Lease* lease = id ? state.find(*id) : nullptr;
+    const bool on_its_device = lease != nullptr && lease->granted() != nullptr &&
+                               std::ranges::any_of(lease->granted()->parts, [&](const Part& part) {
+                                 return part.device == device.id;
+                               });
+    if (!on_its_device) {
+      others.push_back({process.process, process.user, process.name, process.used});
+      theirs += process.used.value_or(Bytes{});
+      continue;
+    }
+    Observed& seen = observed.at(*id);
+    Use& use = seen.use[device.id];
+    // A process without a figure may use all of the budget, for all that is known.
+    Bytes assumed;
+    for (const Part& part : lease->granted()->parts) {
+      if (part.device == device.id) assumed = part.budget;
+    }
+    ours += process.used.value_or(assumed);
+    if (process.used) {
+      use.now = use.now.value_or(Bytes{}) + *process.used;
+      use.peak = std::max(use.peak, *use.now);
+    }
+    measured.insert(*id);
+    touched.insert(*id);
+    const Held* held = lease->held();
+    const bool is_command = held != nullptr && held->command == process.process;
+    // A process that was seen in time is a member; one that died since is not worth a record.
+    if (held != nullptr && held->claimed && process.alive && !is_command &&
+        !held->members.contains(process.process) && asked_at >= held->granted_at &&
+        held->members.size() < limits::kMembersPerLease) {
+      decide(*id, MemberSeen{*id, process.process});
+    }
+  }
+  Account& account = ledger.account(device.id);
+  if (!device.processes) {
+    for (const auto& [id, entry] : account.entries) ours += entry.budget;
+  }
+  const Bytes external = device.used ? saturating_sub(*device.used, ours) : theirs;
+  dirty |= external != account.external;
+  account.external = external;
+  ++version;
+}
+
+void Coordinator::Impl::announce_budget(LeaseId id) {
+  const Lease* lease = state.find(id);
+  if (lease == nullptr || lease->held() == nullptr) return;
+  Observed& seen = observed.at(id);
+  bool over = false;
+  for (const Part& part : lease->held()->parts) {
+    const auto use = seen.use.find(part.device);
+    over |= use != seen.use.end() && use->second.now.value_or(Bytes{}) > part.budget;
+  }
+  if (over == seen.over_budget) return;
+  seen.over_budget = over;
+  notify(id, over ? News::kOverBudget : News::kInBudget);
+}
+
+void Coordinator::Impl::settle_with(const Sample& sample) {
+  std::vector<LeaseId> due;
+  for (const LeaseId id : settling) {
+    const Observed& seen = observed.at(id);
+    if (seen.settle_since && sample.asked_at < *seen.settle_since) continue;
+    due.push_back(id);
+  }
+  for (const LeaseId id : due) settle_one(id);
+}
+
+// A sample asked after the end tells who is left.
+void Coordinator::Impl::settle_one(LeaseId id) {
+  const Lease& lease = *state.find(id);
+  for (const Part& part : lease.granted()->parts) {
+    const Account* account = ledger.find(part.device);
+    // A device that cannot be asked tells nothing; the deadline of `releasing` ends the wait.
+    if (account == nullptr || !account->seen) return;
+  }
+  Observed& seen = observed.at(id);
+  seen.settle_since.reset();
+  if (const Held* held = lease.held()) {
+    if (!held->members.empty()) {
+      settling.erase(id);  // They hold it; their ends are watched.
+      answer_exit(id);
+      if (held->revoked == std::nullopt && lease.request.leftovers == Leftovers::kKill) {
+        revoke(id, result_of(*held));
+      }
+      reindex(id);
+      return;
+    }
+    end_growth(id);
+    decide(id, LeaseReleasing{id, result_of(*held)});
+  }
+  if (measured.contains(id)) {
+    reindex(id);
+    return;
+  }
+  seen.freed = true;
+  settling.erase(id);
+  reindex(id);
+  finish_if_free(id);
+}
+
+void Coordinator::Impl::ask_probe_again() {
+  Instant at = Instant::never();
+  for (const LeaseId id : settling) {
+    const Lease& lease = *state.find(id);
+    if (observed.at(id).settle_since) {
+      at = now.instant;
+      break;
+    }
+    const Releasing* releasing = lease.releasing();
+    if (releasing == nullptr) continue;
+    const Duration age = now.instant - releasing->since;
+    const bool awaited = queue.size() > 0 || !growing.empty();
+    const Duration every = !awaited                      ? seconds(1)
+                           : age < limits::kProbeFastFor ? limits::kProbeFastEvery
+                                                         : limits::kProbeSlowEvery;
+    at = std::min(at, now.instant + every);
+  }
+  // A driver in trouble is not asked in a loop.
+  if (!trouble.empty()) at = std::max(at, now.instant + seconds(1));
+  if (at != Instant::never()) ask_probe(at);
+}
+
+}  // namespace berth::core

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is granted what, now. Runs at the end of each step that changed the queue or the ledger.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "core/backfill.h"
+#include "core/impl.h"
+#include "core/limits.h"
+
+namespace berth::core {
+
+void Coordinator::Impl::schedule() {
+  dirty = false;
+  if (!may_grant()) return;
+  // Each turn takes one request out of the queue, or one growth, or is the last.
+  while (grant_one()) {
+  }
+  dirty = false;
+}
+
+// Spares the walk in the usual case: devices are full, and an event changed nothing about that.
+bool Coordinator::Impl::nothing_fits() const {
+  if (queue.size() == 0) return true;
+  Bytes largest;
+  bool empty_device = false;
+  for (const Account& account : ledger.accounts()) {
+    largest = std::max(largest, account.grantable());
+    empty_device |= account.seen && account.entries.empty();
+  }
+  return queue.least_need() > largest && !(empty_device && queue.has_whole_device_request());
+}
+
+bool Coordinator::Impl::grant_one() {
+  if (growing.empty() && nothing_fits()) return false;
+  Walk walk(state, ledger, settings, now.instant);
+  for (const LeaseId id : growing) {
+    if (try_growth(id)) return true;
+    walk.leave_growing(*state.find(id));
+  }
+  std::vector<LeaseId> ahead;
+  InOrder waiting(queue, now.instant, settings, state.usage());
+  for (std::size_t looked_at = 0; looked_at < limits::kBackfillDepth; ++looked_at) {
+    const std::optional<LeaseId> next = waiting.next();
+    if (!next) break;
+    const LeaseId id = *next;
+    const Lease& lease = *state.find(id);
+    if (!is_offerable(lease)) {
+      if (!keeps_turn(lease)) continue;
+    } else if (!user_has_room(lease)) {
+      continue;
+    } else if (std::optional<std::vector<Part>> parts = walk.place(lease.request)) {
+      bool passed_any = false;
+      mark_passed(ahead, *parts, passed_any);
+      grant(id, *std::move(parts), passed_any);
+      return true;
+    }
+    walk.leave_waiting(lease);
+    if (walk.is_over()) break;
+    ahead.push_back(id);
+  }
+  return false;
+}
+
+bool Coordinator::Impl::is_offerable(const Lease& lease) const {
+  return !lease.waiting()->parked_since && observed.at(lease.id).connected;
+}
+
+// Its asker is expected back any moment: nobody takes the place meanwhile.
+bool Coordinator::Impl::keeps_turn(const Lease& lease) const {
+  const Observed& seen = observed.at(lease.id);
+  return !lease.waiting()->parked_since && seen.reconnect_until &&
+         *seen.reconnect_until > now.instant;
+}
+
+bool Coordinator::Impl::user_has_room(const Lease& lease) const {
+  const UserLimits& limits = limits_of(lease.user);
+  const auto found = users.find(lease.user);
+  if (found == users.end()) return true;
+  const std::uint64_t devices =
+      lease.request.devices.empty() ? lease.request.device_count : lease.request.devices.size();
+  Bytes asked;
+  for (std::uint64_t i = 0; i < devices; ++i) asked += lease.request.vram;
+  return found->second.held < limits.leases_max && found->second.vram + asked <= limits.vram_max;
+}
+
+// Those ahead that could use a device of the grant are passed by it; the first time is recorded.
+void Coordinator::Impl::mark_passed(const std::vector<LeaseId>& ahead,
+                                    const std::vector<Part>& parts, bool& passed_any) {
+  for (const LeaseId id : ahead) {
+    const Lease& lease = *state.find(id);
+    const bool same_device = std::ranges::any_of(parts, [&](const Part& part) {
+      const Account* account = ledger.find(part.device);
+      return is_eligible(*account, lease.request) && fits_ever(*account, lease.request);
+    });
+    if (!same_device) continue;
+    passed_any = true;
+    if (!lease.waiting()->passed_since) decide(id, RequestPassed{id});
+  }
+}
+
+void Coordinator::Impl::grant(LeaseId id, std::vector<Part> parts, bool passed_others) {
+  Observed& seen = observed.at(id);
+  seen.claim_until = now.instant + settings.claim_within;
+  seen.reconnect_until.reset();
+  decide(id, LeaseGranted{id, parts, passed_others});
+  for (const Part& part : parts) {
+    const Account& account = *ledger.find(part.device);
+    CHECK(account.charged + account.held_back() <= account.capacity);
+    CHECK(account.granted <= saturating_sub(account.capacity, account.reserve));
+    CHECK(account.exclusive_count == 0 || account.entries.size() == 1);
+  }
+  const Request& request = state.find(id)->request;
+  if (request.ttl) {
+    const Instant expires = now.instant + *request.ttl;
+    decide(id, LeaseClaimed{id, std::nullopt});
+    decide(id, LeaseRenewed{id, expires, wall_at(expires, now)});
+  }
+  const bool answered_now =
+      std::ranges::any_of(answers, [&](const auto& answer) { return answer.second == id; });
+  if (!answered_now) notify(id, News::kGranted);
+}
+
+}  // namespace berth::core

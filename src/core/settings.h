@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operator may set about decisions. The server fills it from the configuration; records
+// never depend on it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/request.h"
+
+namespace berth::core {
+
+enum class Order : std::uint8_t { kFifo, kPriority, kFair };
+
+struct UserLimits {
+  std::uint32_t waiting_max = 256;
+  std::uint32_t leases_max = 64;
+  Bytes vram_max = Bytes::max();  // Sum of budgets.
+  Priority priority_max = Priority::kUrgent;
+};
+
+struct Settings {
+  Order order = Order::kFair;
+  bool backfill = true;
+  Duration pass_max = minutes(10);    // Nobody is passed for longer.
+  Duration aging = minutes(15);       // `priority`: what one level is worth in waiting time.
+  Duration starve_after = hours(24);  // `fair`: who waited longer comes before everyone.
+  Duration claim_within = seconds(5);
+  Bytes reserve = mib(512);  // Kept for strangers, on each device.
+  std::map<DeviceId, Bytes> device_reserve;
+  Bytes exclusive_external_max = gib(1);
+  Bytes context_estimate = mib(300);  // What a process costs before its first allocation.
+  UserLimits limits_default;
+  std::map<UserId, UserLimits> limits;  // Instead of the default.
+};
+
+}  // namespace berth::core

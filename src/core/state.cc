@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/state.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "core/limits.h"
+
+namespace berth::core {
+namespace {
+
+double budget_sum(const Held& held) {
+  double sum = 0;
+  for (const Part& part : held.parts) sum += static_cast<double>(part.budget.value);
+  return sum;
+}
+
+void depart(Held& held, Process process) {
+  if (held.departed.size() >= limits::kMembersPerLease) held.departed.pop_front();
+  held.departed.push_back(process);
+}
+
+}  // namespace
+
+const Held* Lease::granted() const {
+  if (const Releasing* gone = releasing()) return &gone->was;
+  return held();
+}
+
+// One function a fact. Each returns false where the fact does not fit what is known, and has then
+// changed nothing.
+struct State::Applier {
+  State& self;
+  const Record& record;
+
+  Lease* lease(LeaseId id) const {
+    const auto found = self.leases_.find(id);
+    return found == self.leases_.end() ? nullptr : &found->second;
+  }
+  template <class S>
+  S* in_state(LeaseId id) const {
+    Lease* found = lease(id);
+    return found == nullptr ? nullptr : std::get_if<S>(&found->state);
+  }
+  // Held, or releasing with what it held.
+  Held* granted(LeaseId id) const {
+    if (Held* held = in_state<Held>(id)) return held;
+    Releasing* releasing = in_state<Releasing>(id);
+    return releasing == nullptr ? nullptr : &releasing->was;
+  }
+
+  bool operator()(const RequestQueued& fact) const {
+    if (fact.id.value == 0 || self.leases_.contains(fact.id)) return false;
+    self.leases_.emplace(fact.id, Lease{.id = fact.id,
+                                        .handle = fact.handle,
+                                        .user = fact.user,
+                                        .supervisor = fact.supervisor,
+                                        .request = fact.request,
+                                        .queued_at = record.at,
+                                        .queued_wall = record.wall,
+                                        .queued_sequence = record.sequence,
+                                        .state = Waiting{}});
+    self.next_id_ = std::max(self.next_id_, fact.id.value + 1);
+    return true;
+  }
+
+  bool operator()(const RequestPassed& fact) const {
+    Waiting* waiting = in_state<Waiting>(fact.id);
+    if (waiting == nullptr) return false;
+    if (!waiting->passed_since) waiting->passed_since = record.at;
+    return true;
+  }
+
+  bool operator()(const RequestParked& fact) const {
+    Waiting* waiting = in_state<Waiting>(fact.id);
+    if (waiting == nullptr) return false;
+    waiting->parked_since = fact.parked ? std::optional(record.at) : std::nullopt;
+    return true;
+  }
+
+  bool operator()(const LeaseGranted& fact) const {
+    Lease* found = lease(fact.id);
+    if (found == nullptr || !found->waiting() || fact.parts.empty()) return false;
+    Held held;
+    held.parts = fact.parts;
+    held.granted_at = record.at;
+    held.granted_wall = record.wall;
+    held.granted_sequence = record.sequence;
+    held.passed_others = fact.passed_others;
+    found->state = std::move(held);
+    self.charge_share(*found, record.at, 1);
+    return true;
+  }
+
+  bool operator()(const OfferLapsed& fact) const {
+    Lease* found = lease(fact.id);
+    if (found == nullptr || !found->held() || found->held()->command) return false;
+    self.charge_share(*found, record.at, -1);
+    found->state = Waiting{.parked_since = fact.parked ? std::optional(record.at) : std::nullopt,
+                           .passed_since = std::nullopt};
+    return true;
+  }
+
+  bool operator()(const LeaseClaimed& fact) const {
+    Held* held = in_state<Held>(fact.id);
+    if (held == nullptr || held->claimed) return false;
+    held->claimed = true;
+    held->command = fact.command;
+    return true;
+  }
+
+  bool operator()(const MemberSeen& fact) const {
+    Held* held = granted(fact.id);
+    if (held == nullptr || held->members.size() >= limits::kMembersPerLease) return false;
+    held->members.insert(fact.process);
+    return true;
+  }
+
+  bool operator()(const MemberGone& fact) const {
+    Held* held = granted(fact.id);
+    if (held == nullptr || held->members.erase(fact.process) == 0) return false;
+    depart(*held, fact.process);
+    return true;
+  }
+
+  bool operator()(const CommandEnded& fact) const {
+    if (Held* held = granted(fact.id)) {
+      if (!held->command_ended && held->command) depart(*held, *held->command);
+      held->command_ended = true;
+      if (fact.exit) held->exit = fact.exit;
+      return true;
+    }
+    // The exit status came after the end: nobody knew the result yet.
+    const auto found = std::ranges::find(self.ended_, fact.id, &LeaseView::id);
+    if (found == self.ended_.end() || found->exit || !fact.exit) return false;
+    found->exit = fact.exit;
+    if (found->result == EndResult::kLost) {
+      found->result = fact.exit->signal != 0 ? EndResult::kKilled
+                      : fact.exit->code != 0 ? EndResult::kFailed
+                                             : EndResult::kOk;
+    }
+    return true;
+  }
+
+  bool operator()(const LeaseResized& fact) const {
+    Lease* found = lease(fact.id);
+    Held* held = in_state<Held>(fact.id);
+    if (held == nullptr || fact.parts.size() != held->parts.size()) return false;
+    self.charge_share(*found, record.at, -1);
+    held->parts = fact.parts;
+    held->growth.reset();
+    found->request.share = fact.share;
+    found->request.vram = fact.share == Share::kExclusive ? Bytes{} : fact.parts.front().budget;
+    self.charge_share(*found, record.at, 1);
+    return true;
+  }
+
+  bool operator()(const GrowthQueued& fact) const {
+    Held* held = in_state<Held>(fact.id);
+    if (held == nullptr) return false;
+    held->growth = Growth{.vram = fact.vram, .queued_at = record.at, .until = fact.until};
+    return true;
+  }
+
+  bool operator()(const GrowthDropped& fact) const {
+    Held* held = in_state<Held>(fact.id);
+    if (held == nullptr || !held->growth) return false;
+    held->growth.reset();
+    return true;
+  }
+
+  bool operator()(const LeaseRenewed& fact) const {
+    Held* held = in_state<Held>(fact.id);
+    if (held == nullptr) return false;
+    held->expires = fact.expires;
+    held->expires_wall = fact.expires_wall;
+    return true;
+  }
+
+  bool operator()(const LeaseRevoked& fact) const {
+    Held* held = in_state<Held>(fact.id);
+    if (held == nullptr || held->revoked) return false;
+    held->revoked = Revocation{.result = fact.result, .kill_at = fact.kill_at};
+    return true;
+  }
+
+  bool operator()(const LeaseReleasing& fact) const {
+    Lease* found = lease(fact.id);
+    if (found == nullptr || !found->held()) return false;
+    self.charge_share(*found, record.at, -1);
+    Held was = std::move(*std::get_if<Held>(&found->state));
+    found->state = Releasing{.was = std::move(was), .result = fact.result, .since = record.at};
+    return true;
+  }
+
+  bool operator()(const LeaseEnded& fact) const {
+    Lease* found = lease(fact.id);
+    if (found == nullptr) return false;
+    if (found->held()) self.charge_share(*found, record.at, -1);
+    self.end(fact.id, fact.result, record);
+    return true;
+  }
+
+  bool operator()(const UsageRestored& fact) const {
+    Usage& usage = self.usage_[{fact.user, fact.session}];
+    // The rate comes from the leases, which the snapshot restores before.
+    usage.byte_seconds = fact.byte_seconds;
+    usage.at = fact.at;
+    return true;
+  }
+
+  bool operator()(const CountersRestored& fact) const {
+    self.next_id_ = std::max(self.next_id_, fact.next_id);
+    self.last_sequence_ = std::max(self.last_sequence_, fact.last_sequence);
+    return true;
+  }
+
+  bool operator()(const LeaseRestored& fact) const;
+};
+
+bool State::Applier::operator()(const LeaseRestored& fact) const {
+  const LeaseView& view = fact.view;
+  if (view.id.value == 0 || self.leases_.contains(view.id)) return false;
+  self.next_id_ = std::max(self.next_id_, view.id.value + 1);
+  if (view.state == LeaseState::kEnded) {
+    self.ended_.push_back(view);
+    if (self.ended_.size() > limits::kEndedKept) self.ended_.pop_front();
+    return true;
+  }
+  Lease lease{
+      .id = view.id,
+      .handle = view.handle,
+      .user = view.user,
+      .supervisor = view.supervisor,
+      .request = view.request,
+      .queued_at = fact.queued_instant,
+      .queued_wall = view.queued_at,
+      .queued_sequence = fact.queued_sequence,
+      .state = Waiting{.parked_since = fact.parked_since, .passed_since = fact.passed_since}};
+  if (view.state != LeaseState::kWaiting) {
+    if (view.parts.empty()) return false;
+    Held held;
+    for (const LeasePart& part : view.parts) held.parts.push_back({part.device, part.granted});
+    held.granted_at = fact.granted_instant.value_or(fact.queued_instant);
+    held.granted_wall = view.started_at.value_or(view.queued_at);
+    held.granted_sequence = fact.granted_sequence;
+    held.passed_others = fact.passed_others;
+    held.claimed = fact.claimed;
+    held.command = view.command;
+    held.command_ended = fact.command_ended;
+    held.exit = view.exit;
+    held.members.insert(view.members.begin(), view.members.end());
+    held.expires = fact.expires;
+    held.expires_wall = view.expires_at.value_or(UnixMs{});
+    if (fact.kill_at) {
+      held.revoked = Revocation{.result = fact.ending.value_or(EndResult::kCancelled),
+                                .kill_at = *fact.kill_at};
+    }
+    if (fact.growth) {
+      held.growth = Growth{.vram = fact.growth->vram,
+                           .queued_at = fact.growth_queued.value_or(held.granted_at),
+                           .until = fact.growth->until};
+    }
+    if (view.state == LeaseState::kReleasing) {
+      lease.state = Releasing{.was = std::move(held),
+                              .result = fact.ending.value_or(EndResult::kLost),
+                              .since = fact.releasing_since.value_or(fact.queued_instant)};
+    } else {
+      lease.state = std::move(held);
+    }
+  }
+  const Lease& kept = self.leases_.emplace(view.id, std::move(lease)).first->second;
+  if (kept.held()) self.charge_share(kept, record.at, 1);
+  return true;
+}
+
+Status State::apply(const Record& record) {
+  const bool numbered = record.sequence != 0;
+  if (numbered && record.sequence <= last_sequence_) {
+    return Error{Errc::kCorrupt, "record " + std::to_string(record.sequence) +
+                                     " comes after record " + std::to_string(last_sequence_)};
+  }
+  if (!std::visit(Applier{*this, record}, record.fact)) {
+    return Error{Errc::kCorrupt, "record " + std::to_string(record.sequence) + " (" +
+                                     std::string(name_of(record.fact)) +
+                                     ") does not fit what the records before it say"};
+  }
+  if (numbered) last_sequence_ = record.sequence;
+  return Unit{};
+}
+
+const Lease* State::find(LeaseId id) const {
+  const auto found = leases_.find(id);
+  return found == leases_.end() ? nullptr : &found->second;
+}
+
+const LeaseView* State::find_ended(LeaseId id) const {
+  const auto found = std::ranges::find(ended_, id, &LeaseView::id);
+  return found == ended_.end() ? nullptr : &*found;
+}
+
+void State::charge_share(const Lease& lease, Instant at, double sign) {
+  const Held* held = lease.held();
+  CHECK(held != nullptr);
+  change_rate(usage_[{lease.user, lease.request.session}], at, sign * budget_sum(*held));
+  if (usage_.size() > limits::kShareGroups) bound_shares(at);
+}
+
+void State::bound_shares(Instant at) {
+  auto least = usage_.end();
+  for (auto i = usage_.begin(); i != usage_.end(); ++i) {
+    if (i->second.rate > 0) continue;
+    if (least == usage_.end() || share_at(i->second, at) < share_at(least->second, at)) least = i;
+  }
+  if (least != usage_.end()) usage_.erase(least);
+}
+
+void State::end(LeaseId id, EndResult result, const Record& record) {
+  const auto found = leases_.find(id);
+  LeaseView view = survivor_view(found->second);
+  view.state = LeaseState::kEnded;
+  view.flags = {};
+  view.result = result;
+  view.ended_at = record.wall;
+  view.members.clear();
+  ended_.push_back(std::move(view));
+  if (ended_.size() > limits::kEndedKept) ended_.pop_front();
+  leases_.erase(found);
+}
+
+LeaseView survivor_view(const Lease& lease) {
+  LeaseView view;
+  view.id = lease.id;
+  view.handle = lease.handle;
+  view.user = lease.user;
+  view.request = lease.request;
+  view.supervisor = lease.supervisor;
+  view.queued_at = lease.queued_wall;
+  if (const Waiting* waiting = lease.waiting()) {
+    view.flags.parked = waiting->parked_since.has_value();
+    return view;
+  }
+  const Held& held = *lease.granted();
+  view.state = lease.releasing() != nullptr ? LeaseState::kReleasing : LeaseState::kHeld;
+  view.flags.revoking = held.revoked.has_value();
+  view.flags.unclaimed = !held.claimed;
+  view.exit = held.exit;
+  view.command = held.command;
+  view.members.assign(held.members.begin(), held.members.end());
+  for (const Part& part : held.parts) {
+    view.parts.push_back({.device = part.device,
+                          .index = std::nullopt,
+                          .granted = part.budget,
+                          .used = std::nullopt,
+                          .peak = std::nullopt});
+  }
+  view.started_at = held.granted_wall;
+  if (held.expires) view.expires_at = held.expires_wall;
+  view.waited = held.granted_at - lease.queued_at;
+  return view;
+}
+
+std::vector<Record> State::snapshot(Instant now) const {
+  std::vector<Record> records;
+  records.reserve(ended_.size() + leases_.size() + usage_.size() + 1);
+  const auto add = [&](Fact fact) { records.push_back({0, now, UnixMs{}, std::move(fact)}); };
+  for (const LeaseView& view : ended_) add(LeaseRestored{.view = view});
+  for (const auto& [id, lease] : leases_) {
+    LeaseRestored fact{.view = survivor_view(lease),
+                       .queued_instant = lease.queued_at,
+                       .queued_sequence = lease.queued_sequence};
+    if (const Waiting* waiting = lease.waiting()) {
+      fact.passed_since = waiting->passed_since;
+      fact.parked_since = waiting->parked_since;
+    }
+    if (const Held* held = lease.granted()) {
+      fact.granted_instant = held->granted_at;
+      fact.granted_sequence = held->granted_sequence;
+      fact.passed_others = held->passed_others;
+      fact.claimed = held->claimed;
+      fact.command_ended = held->command_ended;
+      fact.expires = held->expires;
+      if (held->revoked) {
+        fact.kill_at = held->revoked->kill_at;
+        fact.ending = held->revoked->result;
+      }
+      if (held->growth) {
+        fact.growth = GrowthQueued{id, held->growth->vram, held->growth->until};
+        fact.growth_queued = held->growth->queued_at;
+      }
+    }
+    if (const Releasing* releasing = lease.releasing()) {
+      fact.ending = releasing->result;
+      fact.releasing_since = releasing->since;
+    }
+    add(std::move(fact));
+  }
+  for (const auto& [key, usage] : usage_) {
+    add(UsageRestored{key.user, key.session, share_at(usage, now), now});
+  }
+  add(CountersRestored{next_id_, last_sequence_});
+  return records;
+}
+
+}  // namespace berth::core

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// What survives the daemon. State changes by apply(record) and in no other way; apply looks at no
+// clock, configuration or measurement, so that recovery gives the same leases under any of them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "core/share.h"
+#include "model/lease.h"
+#include "model/record.h"
+#include "model/request.h"
+
+namespace berth::core {
+
+struct Waiting {
+  std::optional<Instant> parked_since;  // Its own asker set it aside.
+  std::optional<Instant> passed_since;  // Since when later requests were granted before it.
+};
+
+struct Growth {
+  Bytes vram;  // On each device, as it shall be.
+  Instant queued_at;
+  std::optional<Instant> until;
+};
+
+struct Revocation {
+  EndResult result = EndResult::kCancelled;
+  Instant kill_at;
+};
+
+struct Held {
+  std::vector<Part> parts;
+  Instant granted_at;
+  UnixMs granted_wall;
+  std::uint64_t granted_sequence = 0;
+  bool passed_others = false;
+  bool claimed = false;
+  std::optional<Process> command;
+  bool command_ended = false;
+  std::optional<ExitStatus> exit;
+  std::set<Process> members;     // Alive, as far as is known; the command is not among them.
+  std::deque<Process> departed;  // Dead; the driver may still list them.
+  std::optional<Instant> expires;
+  UnixMs expires_wall;
+  std::optional<Revocation> revoked;
+  std::optional<Growth> growth;
+};
+
+struct Releasing {
+  Held was;
+  EndResult result = EndResult::kOk;
+  Instant since;
+};
+
+struct Lease {
+  LeaseId id;
+  Handle handle;
+  UserId user;
+  std::optional<Process> supervisor;
+  Request request;
+  Instant queued_at;
+  UnixMs queued_wall;
+  std::uint64_t queued_sequence = 0;
+  std::variant<Waiting, Held, Releasing> state;
+
+  const Waiting* waiting() const { return std::get_if<Waiting>(&state); }
+  const Held* held() const { return std::get_if<Held>(&state); }
+  const Releasing* releasing() const { return std::get_if<Releasing>(&state); }
+  /// Of a held or a releasing lease; null while it waits.
+  const Held* granted() const;
+};
+
+class State {
+ public:
+  /// A record that does not fit changes nothing and is an error.
+  Status apply(const Record& record);
+
+  const std::map<LeaseId, Lease>& leases() const { return leases_; }
+  const Lease* find(LeaseId id) const;
+  const std::deque<LeaseView>& ended() const { return ended_; }
+  const LeaseView* find_ended(LeaseId id) const;
+  const std::map<ShareKey, Usage>& usage() const { return usage_; }
+  std::uint64_t next_id() const { return next_id_; }
+  std::uint64_t last_sequence() const { return last_sequence_; }
+
+  /// Everything, as records that rebuild it.
+  std::vector<Record> snapshot(Instant now) const;
+
+ private:
+  struct Applier;
+
+  void charge_share(const Lease& lease, Instant at, double sign);
+  void bound_shares(Instant at);
+  void end(LeaseId id, EndResult result, const Record& record);
+
+  std::map<LeaseId, Lease> leases_;
+  std::deque<LeaseView> ended_;  // Oldest first, at most limits::kEndedKept.
+  std::map<ShareKey, Usage> usage_;
+  std::uint64_t next_id_ = 1;
+  std::uint64_t last_sequence_ = 0;
+};
+
+/// The parts of a view that follow from what survives: everything but measurements, position and
+/// index.
+LeaseView survivor_view(const Lease& lease);
+
+}  // namespace berth::core

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: a coordinator with a clock that stands still and a few devices, and what it answers as
+// short lines: "grant 1; " for news, "held 1; " for an answer, "refuse busy; " for a refusal.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/coordinator.h"
+
+namespace berth::core {
+
+inline DeviceId device(std::uint64_t n) {
+  return {0xd0, n, false};
+}
+
+class Story {
+ public:
+  explicit Story(Settings settings = {.order = Order::kFifo},
+                 std::vector<Bytes> devices = {gib(16)})
+      : coordinator(settings) {
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      DeviceSample sample{.id = device(i),
+                          .index = static_cast<std::uint32_t>(i),
+                          .model = "Simulated",
+                          .capacity = devices[i],
+                          .used = Bytes{0},
+                          .driver_reserved = Bytes{0},
+                          .processes = std::vector<ProcessSample>{}};
+      hardware.push_back(sample);
+    }
+    (void)tell(Recovered{});
+    (void)sample();
+  }
+
+  std::string tell(const Event& event) {
+    std::string out;
+    for (const Effect& effect : coordinator.step(now, event)) {
+      effects.push_back(effect);
+      out += told(effect);
+    }
+    coordinator.check_everything();
+    return out;
+  }
+
+  static Request budget(Bytes vram) { return {.vram = vram}; }
+  static Request whole() { return {.share = Share::kExclusive}; }
+
+  std::string ask(Request request, std::uint32_t user = 1000) {
+    ++handles;
+    return tell(
+        Submit{{handles}, {{user}}, {0, handles}, process(1000 + handles), std::move(request)});
+  }
+  /// The n-th lease asked for takes up its offer with a process whose pid is its number.
+  std::string claim(std::uint64_t n) {
+    return tell(Claim{{n}, {{1000}, true}, {0, n}, process(n)});
+  }
+  static Process process(std::uint64_t n) { return {static_cast<std::int32_t>(n), n}; }
+  /// The command of lease n ends, and the driver lists nothing of it.
+  std::string end(std::uint64_t n) {
+    std::string out = tell(ReportExit{{n}, {{1000}, true}, {0, n}, {}, {}});
+    return out + tell(ProcessEnded{process(n)}) + sample();
+  }
+  std::string sample() { return tell(Sampled{{now.instant, now.instant, true, "", "", hardware}}); }
+  /// Process n uses `bytes` on a device; 0: it is no longer listed.
+  void use(std::uint64_t n, Bytes bytes, std::size_t on = 0, bool alive = true) {
+    auto& processes = *hardware[on].processes;
+    std::erase_if(processes,
+                  [&](const ProcessSample& p) { return p.process.pid == process(n).pid; });
+    if (bytes > Bytes{}) {
+      Process who = process(n);
+      if (!alive) who.start_ticks = 0;
+      processes.push_back({.process = who, .used = bytes, .user = {1000}, .alive = alive});
+    }
+    Bytes sum;
+    for (const ProcessSample& p : processes) sum += *p.used;
+    hardware[on].used = sum;
+  }
+  std::string pass(Duration time) {
+    now.instant = now.instant + time;
+    now.wall.value += time.ns / 1'000'000;
+    return tell(Woke{});
+  }
+  LeaseState state(std::uint64_t id) { return coordinator.lease({id}, now)->state; }
+  DeviceView look(std::size_t at = 0) { return coordinator.devices(now)[at]; }
+
+  /// A new coordinator from the records so far, as after a restart.
+  void restart(Settings settings = {.order = Order::kFifo}, bool same_boot = true) {
+    Coordinator fresh(settings);
+    for (const Effect& effect : effects) {
+      if (const auto* append = std::get_if<Append>(&effect)) {
+        if (!fresh.apply(append->record).ok()) ++records_refused;
+      }
+    }
+    coordinator = std::move(fresh);
+    (void)tell(Recovered{.same_boot = same_boot});
+  }
+
+  Coordinator coordinator;
+  std::vector<DeviceSample> hardware;
+  std::vector<Effect> effects;
+  Now now{{1'000'000'000'000}, {1'700'000'000'000}};
+  std::uint64_t handles = 0;
+  int records_refused = 0;
+
+ private:
+  static std::string told(const Effect& effect) {
+    if (const auto* reply = std::get_if<Reply>(&effect)) {
+      if (const auto* refusal = std::get_if<Refusal>(&reply->answer)) {
+        return "refuse " + std::string(to_text(refusal->code)) + "; ";
+      }
+      const auto& view = std::get<LeaseView>(reply->answer);
+      return std::string(to_text(view.state)) + " " + std::to_string(view.id.value) + "; ";
+    }
+    if (const auto* news = std::get_if<Notify>(&effect)) {
+      static const std::map<News, std::string> kWords = {
+          {News::kGranted, "grant "},      {News::kEnded, "end "},
+          {News::kParked, "park "},        {News::kUnparked, "unpark "},
+          {News::kResized, "resize "},     {News::kOverBudget, "over "},
+          {News::kInBudget, "in budget "}, {News::kDegraded, "degraded "},
+          {News::kRevoked, "revoke "}};
+      return kWords.at(news->news) + std::to_string(news->lease.value) + "; ";
+    }
+    if (const auto* signal = std::get_if<Signal>(&effect)) {
+      return "signal " + std::to_string(signal->signal) + " to " +
+             std::to_string(signal->process.pid) + "; ";
+    }
+    return "";
+  }
+};
+
+}  // namespace berth::core

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers about leases and devices.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/quantity.h"
+#include "core/backfill.h"
+#include "core/impl.h"
+#include "core/limits.h"
+
+namespace berth::core {
+namespace {
+
+constexpr std::size_t kPrefixMin = 3;
+
+}  // namespace
+
+LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
+  const Lease* lease = state.find(id);
+  if (lease == nullptr) {
+    const LeaseView* gone = state.find_ended(id);
+    return gone == nullptr ? LeaseView{} : *gone;
+  }
+  LeaseView view = survivor_view(*lease);
+  const Observed& seen = observed.at(id);
+  view.flags.over_budget = seen.over_budget;
+  view.flags.degraded = seen.degraded;
+  for (LeasePart& part : view.parts) {
+    if (const Account* account = ledger.find(part.device); account != nullptr && account->seen) {
+      part.index = account->index;
+    }
+    const auto last = seen_devices.find(part.device);
+    const auto use = seen.use.find(part.device);
+    if (use != seen.use.end()) {
+      part.used = use->second.now;
+      part.peak = use->second.peak;
+    }
+    // Looked at, and none of its processes is there: that is a figure, and it is 0.
+    const bool told = last != seen_devices.end() && last->second.tells_processes &&
+                      !last->second.asleep &&
+                      last->second.sampled_at >= lease->granted()->granted_at;
+    if (told && !part.used) {
+      part.used = Bytes{};
+      part.peak = part.peak.value_or(Bytes{});
+    }
+  }
+  if (lease->waiting() != nullptr) view.waited = at - lease->queued_at;
+  if (lease->held() != nullptr && lease->held()->revoked)
+    view.result = lease->held()->revoked->result;
+  if (const Releasing* releasing = lease->releasing()) {
+    // Lost is what a lease is as long as nobody has said how its command ended.
+    if (releasing->result != EndResult::kLost) view.result = releasing->result;
+  }
+  const Instant end = expected_end(*lease, at);
+  if (lease->held() != nullptr && end != Instant::never()) {
+    view.expected_end = wall_at(end, {at, wall});
+  }
+  return view;
+}
+
+const Coordinator::Impl::OrderCache& Coordinator::Impl::order(Instant at) const {
+  const bool fresh =
+      order_cache && order_cache->version == version && at - order_cache->at < seconds(1);
+  if (fresh) return *order_cache;
+  OrderCache cache{.version = version, .at = at};
+  cache.order.reserve(queue.size());
+  InOrder waiting(queue, at, settings, state.usage());
+  while (const std::optional<LeaseId> id = waiting.next()) cache.order.push_back(*id);
+  for (std::size_t i = 0; i < cache.order.size(); ++i) {
+    cache.position[cache.order[i]] = static_cast<std::uint32_t>(i + 1);
+  }
+  order_cache = std::move(cache);
+  return *order_cache;
+}
+
+std::vector<LeaseView> Coordinator::leases(Now now) const {
+  std::vector<LeaseView> views;
+  views.reserve(impl_->state.leases().size());
+  const auto& position = impl_->order(now.instant).position;
+  for (const auto& [id, lease] : impl_->state.leases()) {
+    views.push_back(impl_->view(id, now.instant, now.wall));
+    if (const auto at = position.find(id); at != position.end()) {
+      views.back().queue_position = at->second;
+    }
+  }
+  return views;
+}
+
+std::vector<LeaseView> Coordinator::ended(Now) const {
+  return {impl_->state.ended().begin(), impl_->state.ended().end()};
+}
+
+std::optional<LeaseView> Coordinator::lease(LeaseId id, Now now) const {
+  const Lease* lease = impl_->state.find(id);
+  if (lease == nullptr && impl_->state.find_ended(id) == nullptr) return std::nullopt;
+  LeaseView view = impl_->view(id, now.instant, now.wall);
+  if (lease != nullptr && lease->waiting() != nullptr) {
+    view.queue_position = impl_->order(now.instant).position.at(id);
+  }
+  return view;
+}
+
+std::optional<LeaseId> Coordinator::find(Handle handle) const {
+  if (const auto found = impl_->by_handle.find(handle); found != impl_->by_handle.end()) {
+    return found->second;
+  }
+  const auto& ended = impl_->state.ended();
+  const auto found = std::ranges::find(ended, handle, &LeaseView::handle);
+  return found == ended.end() ? std::nullopt : std::optional(found->id);
+}
+
+// A whole match beats prefixes, live leases beat ended ones, the youngest of one name beats others.
+std::variant<LeaseId, Refusal> Coordinator::find(std::string_view text) const {
+  const Refusal none{RefusalCode::kNotFound,
+                     "there is no lease '" + std::string(text) + "' (berth ps -a lists them)"};
+  const bool number =
+      !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  if (number) {
+    if (text.size() > 18) return none;
+    const LeaseId id{std::stoull(std::string(text))};
+    const bool known = impl_->state.find(id) != nullptr || impl_->state.find_ended(id) != nullptr;
+    return known ? std::variant<LeaseId, Refusal>(id) : none;
+  }
+  std::vector<LeaseId> live;
+  std::vector<LeaseId> past;
+  std::optional<LeaseId> exact;
+  const auto look = [&](LeaseId id, Handle handle, const std::string& name,
+                        std::vector<LeaseId>& matches) {
+    const std::string written = to_text(handle);
+    if (name == text || written == text) exact = id;
+    const bool prefix =
+        text.size() >= kPrefixMin &&
+        (name.starts_with(text) || (text.size() > kPrefixMin && written.starts_with(text)));
+    if (prefix) matches.push_back(id);
+  };
+  for (const LeaseView& view : impl_->state.ended()) {
+    look(view.id, view.handle, view.request.name, past);
+  }
+  if (exact) past = {*exact};
+  exact.reset();
+  for (const auto& [id, lease] : impl_->state.leases()) {
+    look(id, lease.handle, lease.request.name, live);
+  }
+  if (exact) live = {*exact};
+  const std::vector<LeaseId>& matches = live.empty() ? past : live;
+  if (matches.empty()) return none;
+  if (matches.size() == 1) return matches.front();
+  std::string listed;
+  for (const LeaseId id : matches) {
+    if (listed.size() < 60) listed += (listed.empty() ? "" : ", ") + std::to_string(id.value);
+  }
+  return Refusal{RefusalCode::kAmbiguous,
+                 "'" + std::string(text) + "' fits several leases: " + listed};
+}
+
+std::vector<DeviceView> Coordinator::devices(Now now) const {
+  std::vector<DeviceView> views;
+  for (const Account& account : impl_->ledger.accounts()) {
+    DeviceView view;
+    view.id = account.id;
+    view.index = account.index;
+    view.model = account.model;
+    view.lost = !account.seen;
+    view.overcommitted = account.overcommitted();
+    if (const auto last = impl_->seen_devices.find(account.id); last != impl_->seen_devices.end()) {
+      const KnownDevice& device = last->second;
+      view.pci_bus = device.pci_bus;
+      view.asleep = device.asleep;
+      view.trouble = device.trouble;
+      view.capacity = account.capacity;
+      view.strangers = device.strangers;
+      if (device.sampled_at) view.sample_age = now.instant - *device.sampled_at;
+      const bool current = account.seen && impl_->trouble.empty() && !view.asleep;
+      if (current) {
+        view.used = device.used;
+        view.driver_reserved = device.driver_reserved;
+        view.external = account.external;
+      }
+    }
+    view.reserve = account.reserve;
+    view.held_back = account.held_back();
+    view.charged = account.charged;
+    view.granted = account.granted;
+    view.grantable = account.grantable();
+    for (const auto& [id, entry] : account.entries) view.leases.push_back(id);
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+std::vector<LeaseId> Coordinator::queue(Now now) const {
+  return impl_->order(now.instant).order;
+}
+
+std::optional<WhyView> Coordinator::why(LeaseId id, Now now) const {
+  if (const Lease* lease = impl_->state.find(id)) return impl_->why(*lease, now);
+  if (impl_->state.find_ended(id) == nullptr) return std::nullopt;
+  WhyView view;
+  view.id = id;
+  view.state = LeaseState::kEnded;
+  return view;
+}
+
+std::variant<FitView, Refusal> Coordinator::fit(const Request& request, Actor actor,
+                                                Now now) const {
+  return impl_->fit(request, actor, now);
+}
+
+std::uint64_t Coordinator::ledger_version() const {
+  return impl_->version;
+}
+
+std::string Coordinator::trouble() const {
+  return impl_->trouble;
+}
+
+void Coordinator::check_everything() const {
+  impl_->check_everything();
+}
+
+// Recounts from nothing what reindex() keeps by hand.
+void Coordinator::Impl::check_everything() const {
+  ledger.check();
+  std::map<UserId, UserCount> recount;
+  std::size_t waiting = 0;
+  for (const auto& [id, lease] : state.leases()) {
+    const Observed& seen = observed.at(id);
+    CHECK(seen.place.has_value() == (lease.waiting() != nullptr));
+    CHECK(seen.deadline == deadline_of(lease, seen));
+    CHECK(seen.deadline == Instant::never() || timers.contains({seen.deadline, id}));
+    CHECK(by_handle.at(lease.handle) == id);
+    waiting += lease.waiting() != nullptr ? 1U : 0U;
+    UserCount& count = recount[lease.user];
+    count.waiting += lease.waiting() != nullptr ? 1U : 0U;
+    if (const Held* held = lease.held()) {
+      count.held += 1;
+      for (const Part& part : held->parts) {
+        count.vram += part.budget;
+        const Entry& entry = ledger.find(part.device)->entries.at(id);
+        CHECK(entry.budget == part.budget);
+      }
+    }
+  }
+  CHECK(waiting == queue.size());
+  CHECK(observed.size() == state.leases().size());
+  for (const auto& [user, count] : recount) {
+    if (count.waiting == 0 && count.held == 0) continue;
+    const UserCount& kept = users.at(user);
+    CHECK(kept.waiting == count.waiting && kept.held == count.held && kept.vram == count.vram);
+  }
+  for (const Account& account : ledger.accounts()) {
+    for (const auto& [id, entry] : account.entries) {
+      const Lease* lease = state.find(id);
+      CHECK(lease != nullptr && lease->granted() != nullptr);
+    }
+  }
+}
+
+}  // namespace berth::core
