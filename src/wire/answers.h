@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answers that are about more than one lease: devices, the whole state, why and fit.
+// Written by the daemon, read leniently by clients. Any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "model/lease.h"
+#include "model/view.h"
+#include "wire/lease.h"
+
+namespace berth::wire {
+
+/// GET /v1/status
+struct StatusAnswer {
+  UnixMs time;
+  bool simulated = false;
+  std::string trouble;              // Why there are no devices; empty: no trouble.
+  std::vector<DeviceView> devices;  // In PCI order.
+  std::vector<LeaseView> leases;    // Live ones that do not wait, by id.
+  std::vector<LeaseView> queue;     // Waiting ones, next first.
+};
+struct NamedStatus {
+  StatusAnswer status;
+  UserNames names;
+};
+std::string encode_status(const StatusAnswer& status, const Viewer& viewer);
+Result<NamedStatus> decode_status(std::string_view text);
+
+/// GET /v1/devices
+struct DeviceList {
+  UnixMs time;
+  bool simulated = false;
+  std::vector<DeviceView> items;
+};
+struct NamedDevices {
+  DeviceList list;
+  UserNames names;
+};
+std::string encode_devices(const DeviceList& list, const UserNames& names);
+Result<NamedDevices> decode_devices(std::string_view text);
+
+/// GET /v1/leases/{ref}/why, and the event `waiting`.
+struct NamedWhy {
+  WhyView why;
+  UserNames names;
+};
+std::string encode_why(const WhyView& why, const UserNames& names);
+Result<NamedWhy> decode_why(std::string_view text);
+
+/// POST /v1/fit, and the event `fit`.
+std::string encode_fit(const FitView& fit);
+Result<FitView> decode_fit(std::string_view text);
+
+}  // namespace berth::wire

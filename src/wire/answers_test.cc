@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/answers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "wire/daemon.h"
+#include "wire/samples_for_test.h"
+
+namespace berth::wire {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr bool kSeesAll = true;
+
+Viewer anna(const UserNames& names) {
+  return {.user = samples::kAnna, .sees_all_commands = kSeesAll, .names = names};
+}
+
+TEST(Answers, StatusReadsBackAsItWasWritten) {
+  const std::string text = encode_status(samples::status(), anna(samples::names()));
+  const Result<NamedStatus> named = decode_status(text);
+  ASSERT_TRUE(named.ok()) << named.error().message;
+  EXPECT_EQ(named->names, samples::names());
+  EXPECT_EQ(encode_status(named->status, anna(named->names)), text);
+}
+
+TEST(Answers, DevicesReadBackAsTheyWereWritten) {
+  const DeviceList list = {.time = {5}, .simulated = true, .items = {samples::device_view()}};
+  const std::string text = encode_devices(list, samples::names());
+  const Result<NamedDevices> named = decode_devices(text);
+  ASSERT_TRUE(named.ok()) << named.error().message;
+  EXPECT_EQ(encode_devices(named->list, named->names), text);
+  EXPECT_EQ(named->list.items[0].pci_bus, samples::device_view().pci_bus);
+}
+
+TEST(Answers, UnknownFigureOfADeviceIsNull) {
+  DeviceView lost = samples::device_view();
+  lost.capacity.reset();
+  lost.used.reset();
+  lost.external.reset();
+  lost.driver_reserved.reset();
+  lost.sample_age.reset();
+  lost.strangers[0].used.reset();
+  const std::string text = encode_devices({.items = {lost}}, samples::names());
+  EXPECT_THAT(text, HasSubstr(R"("vram_total_bytes":null,"vram_used_bytes":null,)"
+                              R"("vram_external_bytes":null,"vram_driver_bytes":null,)"));
+  EXPECT_THAT(text, HasSubstr(R"("sample_age_ms":null)"));
+  const Result<NamedDevices> named = decode_devices(text);
+  ASSERT_TRUE(named.ok());
+  EXPECT_EQ(named->list.items[0].capacity, std::nullopt);
+  EXPECT_EQ(named->list.items[0].strangers[0].used, std::nullopt);
+}
+
+TEST(Answers, WhyReadsBackAsItWasWritten) {
+  const std::string text = encode_why(samples::why(), samples::names());
+  const Result<NamedWhy> named = decode_why(text);
+  ASSERT_TRUE(named.ok()) << named.error().message;
+  EXPECT_EQ(encode_why(named->why, named->names), text);
+  EXPECT_THAT(text, HasSubstr(R"({"kind":"shrink_lease","id":12,"vram_bytes":10737418240,)"
+                              R"("uuid":null})"));
+}
+
+TEST(Answers, AdviceOfANewerDaemonIsLeftOut) {
+  const Result<NamedWhy> named = decode_why(
+      R"({"id":1,"remedies":[{"kind":"buy_another"},{"kind":"ask_less","vram_bytes":7}]})");
+  ASSERT_TRUE(named.ok()) << named.error().message;
+  ASSERT_EQ(named->why.remedies.size(), 1U);
+  EXPECT_EQ(named->why.remedies[0].bytes, Bytes{7});
+}
+
+TEST(Answers, FitReadsBackAsItWasWritten) {
+  const std::string text = encode_fit(samples::fit());
+  const Result<FitView> fit = decode_fit(text);
+  ASSERT_TRUE(fit.ok()) << fit.error().message;
+  EXPECT_EQ(encode_fit(*fit), text);
+  EXPECT_THAT(fit->devices, ElementsAre(samples::device(1), samples::device(2)));
+}
+
+TEST(Answers, DaemonReadsBackAsItWasWritten) {
+  const std::string text = encode_daemon(samples::daemon());
+  const Result<DaemonView> daemon = decode_daemon(text);
+  ASSERT_TRUE(daemon.ok()) << daemon.error().message;
+  EXPECT_EQ(encode_daemon(*daemon), text);
+  EXPECT_THAT(text, HasSubstr(R"({"schema":"berth/daemon/v1","pid":321,)"));
+}
+
+TEST(Answers, VersionReadsBackAsItWasWritten) {
+  const ServerHello hello = {.version = "0.1.0", .world = "real", .simulated = false, .pid = 3};
+  const Result<ServerHello> read = decode_version(encode_version(hello));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(*read, hello);
+  EXPECT_FALSE(decode_version(R"({"api":"1"})").ok());
+}
+
+TEST(Answers, WhatIsNoAnswerIsAnError) {
+  for (const std::string_view text : {"", "{", "[]", R"({"id":"x","fits":1,"pid":"y"})"}) {
+    EXPECT_FALSE(decode_why(text).ok()) << text;
+    EXPECT_FALSE(decode_fit(text).ok()) << text;
+    EXPECT_FALSE(decode_daemon(text).ok()) << text;
+  }
+  EXPECT_FALSE(decode_status(R"({"devices":[{"uuid":"card 0"}]})").ok());
+  EXPECT_FALSE(decode_fit(R"({"fits":true,"devices":["card 0"]})").ok());
+  EXPECT_FALSE(decode_why(R"({"id":1,"expected_start":"soon"})").ok());
+}
+
+}  // namespace
+}  // namespace berth::wire

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// An error as it is sent: a word for programs and a sentence for people. One table says for each
+// word which HTTP status it travels with and which exit status the command line ends with. Any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/refusal.h"
+#include "wire/exit_status.h"
+
+namespace berth::wire {
+
+struct ApiError {
+  std::string code;  // A word of error_words(), or one of a newer daemon's.
+  std::string message;
+  friend bool operator==(const ApiError&, const ApiError&) = default;
+};
+
+// The words beside those of RefusalCode.
+namespace code {
+inline constexpr std::string_view kBadRequest = "bad_request";
+inline constexpr std::string_view kUnknownField = "unknown_field";
+inline constexpr std::string_view kTooLarge = "too_large";
+inline constexpr std::string_view kTimeout = "timeout";
+inline constexpr std::string_view kMethodNotAllowed = "method_not_allowed";
+inline constexpr std::string_view kWrongWorld = "wrong_world";
+inline constexpr std::string_view kWrongProcess = "wrong_process";
+inline constexpr std::string_view kVersion = "version";
+inline constexpr std::string_view kTooMany = "too_many";
+inline constexpr std::string_view kTooManyConnections = "too_many_connections";
+inline constexpr std::string_view kInternal = "internal";
+inline constexpr std::string_view kStopping = "stopping";
+}  // namespace code
+
+ApiError to_api_error(const Refusal& refusal);
+/// Of an Error that a decoder of this folder returned: kInvalid becomes bad_request, kNotFound (a
+/// field that nobody knows) unknown_field, kFull too_large, kVersion version, all else internal.
+ApiError to_api_error(const Error& error);
+
+/// 500 for a word that is not in the table.
+std::uint16_t http_status(std::string_view code);
+/// kFailed for a word that is not in the table: a newer daemon understood and refused.
+ExitCode exit_code(std::string_view code);
+/// Every word of the table.
+std::vector<std::string_view> error_words();
+
+/// {"error":{"code":…,"message":…}}
+std::string encode_error(const ApiError& error);
+/// The error of an answer whose status is not 2xx. Any text gives an error: one that is not ours
+/// becomes `internal` with its beginning.
+ApiError decode_error(std::string_view body);
+
+}  // namespace berth::wire

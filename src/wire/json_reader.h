@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads JSON field by field into typed values, and keeps the first thing that was wrong as a
+// sentence for a person. Strictly (what others send us: a field nobody asked for is an error) or
+// leniently (what a daemon of another version answers: such fields are ignored). Within wire only;
+// no header of a library is behind it. Not shared between threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+
+namespace berth::wire {
+
+enum class Manner : std::uint8_t { kStrict, kLenient };
+
+class ObjectReader;
+
+/// A parsed text and the first error met in it. Errors: kInvalid (malformed, or a wrong value),
+/// kNotFound (a field that nobody knows), kFull (longer than `size_max`).
+class JsonDocument {
+ public:
+  struct Form {
+    std::string_view what;  // "the request body": the subject of messages.
+    Manner manner = Manner::kStrict;
+    std::size_t size_max = 0;
+  };
+  /// An empty text is an empty object.
+  JsonDocument(std::string_view text, Form form);
+  ~JsonDocument();
+  JsonDocument(const JsonDocument&) = delete;
+  JsonDocument& operator=(const JsonDocument&) = delete;
+
+  /// The outermost object; one without fields if there is none.
+  ObjectReader root();
+  /// The first error, or none.
+  Status status() const;
+
+ private:
+  friend class ObjectReader;
+  void fail(Errc code, std::string message);
+
+  std::string what_;
+  Manner manner_;
+  std::optional<Error> error_;
+  std::unique_ptr<nlohmann::json> json_;
+};
+
+/// One object of a document. Fields that are absent or null leave their target as it is.
+/// `done()` ends the reading; only then are unknown fields an error.
+class ObjectReader {
+ public:
+  struct Range {
+    std::uint64_t min = 0;
+    std::uint64_t max = 0;
+  };
+
+  bool has(std::string_view field);  // Present, and not null.
+  void require(std::string_view field);
+  void text(std::string_view field, std::string& out);
+  void line(std::string_view field, std::string& out);  // Without control characters.
+  void boolean(std::string_view field, bool& out);
+  void integer(std::string_view field, std::int32_t& out);
+  std::optional<std::uint64_t> number(std::string_view field, Range range);
+  void number(std::string_view field, std::uint32_t& out, Range range);
+  void bytes(std::string_view field, Bytes& out, Bytes min = {});
+  void bytes(std::string_view field, std::optional<Bytes>& out);
+  void milliseconds(std::string_view field, Duration& out);
+  void milliseconds(std::string_view field, std::optional<Duration>& out, Duration min = {});
+  void time(std::string_view field, UnixMs& out);
+  void time(std::string_view field, std::optional<UnixMs>& out);
+  void lines(std::string_view field, std::map<std::string, std::string>& out);
+  void texts(std::string_view field, std::map<std::string, std::string>& out);
+  void words(std::string_view field, std::vector<std::string>& out);
+  std::vector<std::uint64_t> numbers(std::string_view field, Range range, std::size_t count_max);
+  using NumberOrText = std::variant<std::uint64_t, std::string>;
+  std::vector<NumberOrText> numbers_or_texts(std::string_view field, std::size_t count_max);
+
+  /// One of a closed set of words; `choices` is how a message lists them.
+  template <class Value>
+  void word(std::string_view field, Value& out, std::optional<Value> (*parse)(std::string_view),
+            std::string_view choices) {
+    std::string found;
+    text(field, found);
+    if (found.empty() && !has(field)) return;
+    if (const std::optional<Value> value = parse(found)) {
+      out = *value;
+    } else {
+      refuse_word(field, found, choices);
+    }
+  }
+
+  std::optional<ObjectReader> object(std::string_view field);
+  std::vector<ObjectReader> objects(std::string_view field, std::size_t count_max);
+
+  /// A value that is well-formed and makes no sense.
+  void refuse(std::string_view field, std::string_view why);
+  void done();
+
+ private:
+  friend class JsonDocument;
+  ObjectReader(JsonDocument& document, const nlohmann::json* json, std::string path);
+
+  const nlohmann::json* find(std::string_view field);
+  const nlohmann::json* array(std::string_view field, std::size_t count_max);
+  void each_text(std::string_view field, std::map<std::string, std::string>& out, bool line_only);
+  std::string name(std::string_view field) const;
+  void refuse_word(std::string_view field, std::string_view found, std::string_view choices);
+
+  JsonDocument* document_;
+  const nlohmann::json* json_;  // Null: no such object.
+  std::string path_;            // "anchor." and so on; empty at the root.
+  std::vector<std::string> asked_;
+};
+
+}  // namespace berth::wire

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/json_writer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/json_string.h"
+#include "base/quantity.h"
+
+namespace berth::wire {
+
+void JsonWriter::separate() {
+  if (comma_) text_ += ',';
+  comma_ = true;
+}
+
+void JsonWriter::close(char bracket) {
+  CHECK(depth_ > 0);
+  --depth_;
+  text_ += bracket;
+  comma_ = true;
+}
+
+JsonWriter& JsonWriter::begin_object() {
+  separate();
+  text_ += '{';
+  comma_ = false;
+  ++depth_;
+  return *this;
+}
+
+JsonWriter& JsonWriter::end_object() {
+  close('}');
+  return *this;
+}
+
+JsonWriter& JsonWriter::begin_array() {
+  separate();
+  text_ += '[';
+  comma_ = false;
+  ++depth_;
+  return *this;
+}
+
+JsonWriter& JsonWriter::end_array() {
+  close(']');
+  return *this;
+}
+
+JsonWriter& JsonWriter::key(std::string_view name) {
+  separate();
+  append_json_string(name, text_);
+  text_ += ':';
+  comma_ = false;
+  return *this;
+}
+
+JsonWriter& JsonWriter::null() {
+  separate();
+  text_ += "null";
+  return *this;
+}
+
+JsonWriter& JsonWriter::boolean(bool value) {
+  separate();
+  text_ += value ? "true" : "false";
+  return *this;
+}
+
+JsonWriter& JsonWriter::integer(std::int64_t value) {
+  separate();
+  text_ += std::to_string(value);
+  return *this;
+}
+
+JsonWriter& JsonWriter::number(std::uint64_t value) {
+  separate();
+  text_ += std::to_string(value);
+  return *this;
+}
+
+JsonWriter& JsonWriter::text(std::string_view value) {
+  separate();
+  append_json_string(value, text_);
+  return *this;
+}
+
+JsonWriter& JsonWriter::text_or_null(std::string_view value) {
+  return value.empty() ? null() : text(value);
+}
+
+JsonWriter& JsonWriter::bytes(std::optional<Bytes> value) {
+  return value ? number(value->value) : null();
+}
+
+JsonWriter& JsonWriter::milliseconds(std::optional<Duration> value) {
+  // A figure of two clocks may come out a little below nothing; readers expect none such.
+  return value ? integer(std::max<std::int64_t>(0, value->ns / 1'000'000)) : null();
+}
+
+JsonWriter& JsonWriter::time(std::optional<UnixMs> value) {
+  return value ? text(to_text(*value)) : null();
+}
+
+std::string JsonWriter::take() {
+  CHECK(depth_ == 0);
+  comma_ = false;
+  return std::exchange(text_, {});
+}
+
+}  // namespace berth::wire

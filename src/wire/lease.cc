@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/lease.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <variant>
+
+#include "wire/json_reader.h"
+#include "wire/json_writer.h"
+#include "wire/limits.h"
+
+namespace berth::wire {
+namespace {
+
+constexpr JsonDocument::Form kAnswer = {
+    .what = "the daemon's answer", .manner = Manner::kLenient, .size_max = limits::kAnswerMax};
+constexpr std::uint64_t kPidMax = std::numeric_limits<std::int32_t>::max();
+constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t kMax64 = std::numeric_limits<std::uint64_t>::max();
+constexpr std::size_t kAnyCount = std::numeric_limits<std::size_t>::max();
+
+std::size_t device_count(const Request& request) {
+  return request.devices.empty() ? request.device_count : request.devices.size();
+}
+
+// On all devices together; absent where it was not said in bytes.
+std::optional<Bytes> requested(const Request& request) {
+  if (request.vram == Bytes{}) return std::nullopt;
+  Bytes sum;
+  const std::size_t count =
+      std::min<std::size_t>(device_count(request), kMax64 / request.vram.value);
+  sum.value = request.vram.value * count;
+  return sum;
+}
+
+// Absent if a part is, or if there is no part.
+template <class Figure>
+std::optional<Bytes> sum_of(const std::vector<LeasePart>& parts, Figure figure) {
+  if (parts.empty()) return std::nullopt;
+  Bytes sum;
+  for (const LeasePart& part : parts) {
+    const std::optional<Bytes> value = figure(part);
+    if (!value) return std::nullopt;
+    sum += *value;
+  }
+  return sum;
+}
+
+void write_who(JsonWriter& writer, const LeaseView& view, const Viewer& viewer) {
+  writer.key("id").number(view.id.value);
+  writer.key("handle").text(to_text(view.handle));
+  writer.key("name").text_or_null(view.request.name);
+  const auto name = viewer.names.find(view.user);
+  writer.key("user").text_or_null(name == viewer.names.end() ? "" : name->second);
+  writer.key("user_id").number(view.user.value);
+  writer.key("session").text_or_null(view.request.session);
+}
+
+void write_state(JsonWriter& writer, const LeaseView& view) {
+  writer.key("state").text(to_text(view.state));
+  writer.key("flags").begin_array();
+  for (const std::string_view flag : words(view.flags)) writer.text(flag);
+  writer.end_array();
+  writer.key("result");
+  view.result ? writer.text(to_text(*view.result)) : writer.null();
+  const bool exited = view.exit && view.exit->signal == 0;
+  const bool killed = view.exit && view.exit->signal != 0;
+  writer.key("exit_code");
+  exited ? writer.integer(view.exit->code) : writer.null();
+  writer.key("exit_signal");
+  killed ? writer.integer(view.exit->signal) : writer.null();
+}
+
+void write_request(JsonWriter& writer, const Request& request) {
+  writer.key("priority").text(to_text(request.priority));
+  writer.key("share").text(to_text(request.share));
+  writer.key("device_count").number(device_count(request));
+  writer.key("requested_devices").begin_array();
+  for (const DeviceName& device : request.devices) {
+    if (const auto* index = std::get_if<std::uint32_t>(&device)) {
+      writer.number(*index);
+    } else {
+      writer.text(to_text(std::get<DeviceId>(device)));
+    }
+  }
+  writer.end_array();
+  writer.key("mixed").boolean(request.mixed);
+  writer.key("leftovers").text(to_text(request.leftovers));
+  writer.key("may_yield").boolean(request.may_yield);
+}
+
+void write_memory(JsonWriter& writer, const LeaseView& view) {
+  const auto granted = [](const LeasePart& part) { return std::optional<Bytes>(part.granted); };
+  const auto used = [](const LeasePart& part) { return part.used; };
+  const auto peak = [](const LeasePart& part) { return part.peak; };
+  writer.key("vram_requested_bytes").bytes(requested(view.request));
+  writer.key("vram_granted_bytes").bytes(sum_of(view.parts, granted));
+  writer.key("vram_used_bytes").bytes(sum_of(view.parts, used));
+  writer.key("vram_peak_bytes").bytes(sum_of(view.parts, peak));
+  writer.key("devices").begin_array();
+  for (const LeasePart& part : view.parts) {
+    writer.begin_object().key("uuid").text(to_text(part.device)).key("index");
+    part.index ? writer.number(*part.index) : writer.null();
+    writer.key("vram_granted_bytes").bytes(part.granted);
+    writer.key("vram_used_bytes").bytes(part.used);
+    writer.key("vram_peak_bytes").bytes(part.peak).end_object();
+  }
+  writer.end_array();
+}
+
+void write_processes(JsonWriter& writer, const LeaseView& view, const Viewer& viewer) {
+  const bool known = view.command.has_value();
+  writer.key("pid");
+  known ? writer.integer(view.command->pid) : writer.null();
+  writer.key("start_ticks");
+  known ? writer.number(view.command->start_ticks) : writer.null();
+  writer.key("supervisor_pid");
+  view.supervisor ? writer.integer(view.supervisor->pid) : writer.null();
+  writer.key("member_pids").begin_array();
+  for (const Process member : view.members) writer.integer(member.pid);
+  writer.end_array();
+  const bool shown = viewer.sees_all_commands || viewer.user == view.user;
+  writer.key("command").text_or_null(shown ? view.request.command : "");
+  writer.key("labels").begin_object();
+  for (const auto& [key, value] : view.request.labels) writer.key(key).text(value);
+  writer.end_object();
+}
+
+void write_times(JsonWriter& writer, const LeaseView& view) {
+  writer.key("queued").time(view.queued_at);
+  writer.key("started").time(view.started_at);
+  writer.key("ended").time(view.ended_at);
+  writer.key("expected_end").time(view.expected_end);
+  writer.key("expires").time(view.expires_at);
+  writer.key("eta_ms").milliseconds(view.request.eta);
+  writer.key("limit_ms").milliseconds(view.request.limit);
+  writer.key("wait_ms").milliseconds(view.request.wait_max);
+  writer.key("ttl_ms").milliseconds(view.request.ttl);
+  writer.key("waited_ms").milliseconds(view.waited);
+  writer.key("queue_position");
+  view.queue_position ? writer.number(*view.queue_position) : writer.null();
+}
+
+LeaseFlags read_flags(ObjectReader& reader) {
+  std::vector<std::string> set;
+  reader.words("flags", set);
+  const auto has = [&](std::string_view word) { return std::ranges::find(set, word) != set.end(); };
+  return {.over_budget = has("over_budget"),
+          .parked = has("parked"),
+          .revoking = has("revoking"),
+          .degraded = has("degraded"),
+          .unclaimed = has("unclaimed")};
+}
+
+DeviceId read_device_id(ObjectReader& reader, std::string_view field) {
+  std::string uuid;
+  reader.text(field, uuid);
+  const std::optional<DeviceId> device = parse_device_id(uuid);
+  if (!device) reader.refuse(field, "must be the UUID of a device");
+  return device.value_or(DeviceId{});
+}
+
+std::optional<std::int32_t> read_pid(ObjectReader& reader, std::string_view field) {
+  if (!reader.has(field)) return std::nullopt;
+  std::int32_t pid = 0;
+  reader.integer(field, pid);
+  return pid;
+}
+
+void read_state(ObjectReader& reader, LeaseView& view) {
+  reader.require("state");
+  reader.word("state", view.state, parse_lease_state, "a state of a lease");
+  view.flags = read_flags(reader);
+  if (reader.has("result")) {
+    view.result.emplace(EndResult::kOk);
+    reader.word("result", *view.result, parse_end_result, "a result of a lease");
+  }
+  if (reader.has("exit_code") || reader.has("exit_signal")) {
+    view.exit.emplace();
+    reader.integer("exit_code", view.exit->code);
+    reader.integer("exit_signal", view.exit->signal);
+  }
+}
+
+void read_request(ObjectReader& reader, Request& request) {
+  reader.text("name", request.name);
+  reader.text("session", request.session);
+  reader.text("command", request.command);
+  reader.texts("labels", request.labels);
+  reader.word("priority", request.priority, parse_priority, "a priority");
+  reader.word("share", request.share, parse_share, "a way to share");
+  reader.number("device_count", request.device_count, {1, kMax32});
+  for (const auto& name : reader.numbers_or_texts("requested_devices", kAnyCount)) {
+    if (const auto* index = std::get_if<std::uint64_t>(&name)) {
+      if (*index > kMax32) reader.refuse("requested_devices", "must be indices or UUIDs");
+      request.devices.emplace_back(static_cast<std::uint32_t>(*index));
+    } else if (const auto uuid = parse_device_id(std::get<std::string>(name))) {
+      request.devices.emplace_back(*uuid);
+    }
+  }
+  std::optional<Bytes> sum;
+  reader.bytes("vram_requested_bytes", sum);
+  if (sum) request.vram = Bytes{sum->value / std::max<std::size_t>(1, device_count(request))};
+  reader.boolean("mixed", request.mixed);
+  reader.word("leftovers", request.leftovers, parse_leftovers, "what becomes of leftovers");
+  reader.boolean("may_yield", request.may_yield);
+  reader.milliseconds("eta_ms", request.eta);
+  reader.milliseconds("limit_ms", request.limit);
+  reader.milliseconds("wait_ms", request.wait_max);
+  reader.milliseconds("ttl_ms", request.ttl);
+}
+
+void read_parts(ObjectReader& reader, std::vector<LeasePart>& parts) {
+  for (ObjectReader& device : reader.objects("devices", kAnyCount)) {
+    LeasePart part;
+    part.device = read_device_id(device, "uuid");
+    if (device.has("index")) device.number("index", part.index.emplace(), {0, kMax64});
+    device.bytes("vram_granted_bytes", part.granted);
+    device.bytes("vram_used_bytes", part.used);
+    device.bytes("vram_peak_bytes", part.peak);
+    parts.push_back(part);
+  }
+}
+
+void read_processes(ObjectReader& reader, LeaseView& view) {
+  if (const auto pid = read_pid(reader, "pid")) {
+    const std::uint64_t start = reader.number("start_ticks", {0, kMax64}).value_or(0);
+    view.command = Process{.pid = *pid, .start_ticks = start};
+  }
+  if (const auto pid = read_pid(reader, "supervisor_pid")) {
+    view.supervisor = Process{.pid = *pid, .start_ticks = 0};
+  }
+  for (const std::uint64_t pid : reader.numbers("member_pids", {0, kPidMax}, kAnyCount)) {
+    view.members.push_back({.pid = static_cast<std::int32_t>(pid), .start_ticks = 0});
+  }
+}
+
+void read_times(ObjectReader& reader, LeaseView& view) {
+  reader.time("queued", view.queued_at);
+  reader.time("started", view.started_at);
+  reader.time("ended", view.ended_at);
+  reader.time("expected_end", view.expected_end);
+  reader.time("expires", view.expires_at);
+  reader.milliseconds("waited_ms", view.waited);
+  if (reader.has("queue_position")) {
+    reader.number("queue_position", view.queue_position.emplace(), {0, kMax64});
+  }
+}
+
+bool may_be_set(std::string_view variable) {
+  return variable.starts_with("CUDA_") || variable.starts_with("NVIDIA_") ||
+         variable.starts_with("BERTH_");
+}
+
+}  // namespace
+
+void write_lease(JsonWriter& writer, const LeaseView& view, const Viewer& viewer,
+                 LeaseExtras extras) {
+  writer.begin_object();
+  write_who(writer, view, viewer);
+  write_state(writer, view);
+  write_request(writer, view.request);
+  write_memory(writer, view);
+  write_processes(writer, view, viewer);
+  write_times(writer, view);
+  if (extras.env != nullptr) {
+    writer.key("env").begin_object();
+    for (const auto& [name, value] : *extras.env) writer.key(name).text(value);
+    writer.end_object();
+  }
+  if (extras.refusal != nullptr) {
+    writer.key("refusal").begin_object();
+    writer.key("code").text(to_text(extras.refusal->code));
+    writer.key("message").text(extras.refusal->message).end_object();
+  }
+  writer.end_object();
+}
+
+LeaseAnswer read_lease(ObjectReader& reader) {
+  LeaseAnswer answer;
+  LeaseView& view = answer.view;
+  reader.require("id");
+  view.id = LeaseId{reader.number("id", {1, kMax64}).value_or(0)};
+  std::string handle;
+  reader.text("handle", handle);
+  if (const std::optional<Handle> parsed = parse_handle(handle)) {
+    view.handle = *parsed;
+  } else {
+    reader.refuse("handle", "must be the handle of a lease");
+  }
+  reader.text("user", answer.user);
+  reader.require("user_id");
+  reader.number("user_id", view.user.value, {0, kMax64});
+  read_state(reader, view);
+  read_request(reader, view.request);
+  read_parts(reader, view.parts);
+  read_processes(reader, view);
+  read_times(reader, view);
+  reader.texts("env", answer.env);
+  std::erase_if(answer.env, [](const auto& entry) { return !may_be_set(entry.first); });
+  if (std::optional<ObjectReader> refusal = reader.object("refusal")) {
+    answer.refusal.emplace();
+    refusal->text("code", answer.refusal->code);
+    refusal->text("message", answer.refusal->message);
+  }
+  return answer;
+}
+
+std::string encode_lease(const LeaseView& view, const Viewer& viewer, LeaseExtras extras) {
+  JsonWriter writer;
+  write_lease(writer, view, viewer, extras);
+  return writer.take();
+}
+
+Result<LeaseAnswer> decode_lease(std::string_view text) {
+  JsonDocument document(text, kAnswer);
+  ObjectReader reader = document.root();
+  LeaseAnswer answer = read_lease(reader);
+  TRY_STATUS(document.status());
+  return answer;
+}
+
+std::string encode_leases(std::string_view schema, UnixMs time, const std::vector<LeaseView>& items,
+                          const Viewer& viewer) {
+  JsonWriter writer;
+  writer.begin_object().key("schema").text(schema).key("time").time(time);
+  writer.key("items").begin_array();
+  for (const LeaseView& item : items) write_lease(writer, item, viewer);
+  writer.end_array().end_object();
+  return writer.take();
+}
+
+Result<LeaseList> decode_leases(std::string_view text) {
+  JsonDocument document(text, kAnswer);
+  ObjectReader reader = document.root();
+  LeaseList list;
+  reader.time("time", list.time);
+  for (ObjectReader& item : reader.objects("items", kAnyCount)) {
+    LeaseAnswer answer = read_lease(item);
+    if (!answer.user.empty()) list.names.emplace(answer.view.user, std::move(answer.user));
+    list.items.push_back(std::move(answer.view));
+  }
+  TRY_STATUS(document.status());
+  return list;
+}
+
+}  // namespace berth::wire

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lease as JSON: written for whoever looks at it, read leniently by clients. Any thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "model/lease.h"
+#include "model/refusal.h"
+#include "wire/error.h"
+
+namespace berth::wire {
+
+class JsonWriter;
+class ObjectReader;
+
+/// What users are called. One that is missing has no name here, and reads as null.
+using UserNames = std::map<UserId, std::string>;
+/// Variables for the command. Only CUDA_*, NVIDIA_* and BERTH_* names are read.
+using Environment = std::map<std::string, std::string>;
+
+/// For whom an answer is written.
+struct Viewer {
+  UserId user;
+  bool sees_all_commands = true;  // False: the command lines of others read as null.
+  const UserNames& names;
+};
+
+/// What an answer adds to the lease, where it adds anything.
+struct LeaseExtras {
+  const Environment* env = nullptr;  // To a claim or join.
+  const Refusal* refusal = nullptr;  // To the event `ended` of a request that got no grant.
+};
+
+/// A lease as a client reads it. `view.members` and `view.supervisor` come without start times,
+/// `view.request.ancestors` do not come at all.
+struct LeaseAnswer {
+  LeaseView view;
+  std::string user;  // Empty: it has no name.
+  Environment env;
+  std::optional<ApiError> refusal;
+};
+
+std::string encode_lease(const LeaseView& view, const Viewer& viewer, LeaseExtras extras = {});
+Result<LeaseAnswer> decode_lease(std::string_view text);
+
+/// {"schema":…,"time":…,"items":[…]}: ps ("berth/ps/v1") and the queue ("berth/queue/v1").
+inline constexpr std::string_view kPsSchema = "berth/ps/v1";
+inline constexpr std::string_view kQueueSchema = "berth/queue/v1";
+struct LeaseList {
+  UnixMs time;
+  std::vector<LeaseView> items;
+  UserNames names;
+};
+std::string encode_leases(std::string_view schema, UnixMs time, const std::vector<LeaseView>& items,
+                          const Viewer& viewer);
+Result<LeaseList> decode_leases(std::string_view text);
+
+// For the other files of this folder.
+void write_lease(JsonWriter& writer, const LeaseView& view, const Viewer& viewer,
+                 LeaseExtras extras = {});
+LeaseAnswer read_lease(ObjectReader& reader);
+
+}  // namespace berth::wire

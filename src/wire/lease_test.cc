@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/lease.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "wire/samples_for_test.h"
+
+namespace berth::wire {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+std::string encoded(const LeaseView& view) {
+  return encode_lease(view, {.user = samples::kAnna, .names = samples::names()});
+}
+
+TEST(Lease, IsWrittenInOneOrderOfFields) {
+  EXPECT_EQ(
+      encoded(samples::held()),
+      R"({"id":12,"handle":"l_aaaaaaaaaaaaoaaaaaaaaaaabe","name":"train-gpt2","user":"anna",)"
+      R"("user_id":1000,"session":"anna-laptop","state":"held",)"
+      R"("flags":["over_budget","degraded"],"result":null,"exit_code":null,"exit_signal":null,)"
+      R"("priority":"high","share":"slice","device_count":2,"requested_devices":[],)"
+      R"("mixed":true,"leftovers":"kill","may_yield":true,"vram_requested_bytes":8589934592,)"
+      R"("vram_granted_bytes":8589934592,"vram_used_bytes":6442450944,)"
+      R"("vram_peak_bytes":8589934592,"devices":[)"
+      R"({"uuid":"GPU-5a1c0d2e-0000-0000-0000-000000000001","index":0,)"
+      R"("vram_granted_bytes":4294967296,"vram_used_bytes":5368709120,)"
+      R"("vram_peak_bytes":6442450944},)"
+      R"({"uuid":"GPU-5a1c0d2e-0000-0000-0000-000000000002","index":1,)"
+      R"("vram_granted_bytes":4294967296,"vram_used_bytes":1073741824,)"
+      R"("vram_peak_bytes":2147483648}],"pid":4711,"start_ticks":99,"supervisor_pid":4710,)"
+      R"("member_pids":[4712],"command":"python train.py --lr \"1e-3\"",)"
+      R"("labels":{"team":"nlp"},"queued":"2026-02-07T13:15:00.123Z",)"
+      R"("started":"2026-02-07T13:15:01.000Z","ended":null,)"
+      R"("expected_end":"2026-02-07T14:15:01.000Z","expires":"2026-02-07T13:20:00.000Z",)"
+      R"("eta_ms":3600000,"limit_ms":7200000,"wait_ms":0,"ttl_ms":300000,"waited_ms":877,)"
+      R"("queue_position":null})");
+}
+
+TEST(Lease, ReadsBackAsItWasWritten) {
+  for (const LeaseView& view : {samples::held(), samples::waiting(), samples::ended()}) {
+    const std::string text = encoded(view);
+    const Result<LeaseAnswer> answer =
+        decode_lease(encode_lease(view, {.user = view.user, .names = samples::names()}));
+    ASSERT_TRUE(answer.ok()) << answer.error().message;
+    EXPECT_EQ(answer->user, samples::names().at(view.user));
+    EXPECT_EQ(encoded(answer->view), text);
+    EXPECT_EQ(answer->view.request.vram, view.request.vram);
+    EXPECT_EQ(answer->view.exit, view.exit);
+  }
+}
+
+TEST(Lease, WithoutGrantHasNoFiguresAndNoStart) {
+  const std::string text = encoded(samples::waiting());
+  for (const std::string_view field : {"vram_requested_bytes", "vram_granted_bytes",
+                                       "vram_used_bytes", "vram_peak_bytes", "started", "pid"}) {
+    EXPECT_THAT(text, HasSubstr("\"" + std::string(field) + "\":null"));
+  }
+  EXPECT_THAT(text, HasSubstr(R"("devices":[])"));
+}
+
+TEST(Lease, SumIsUnknownIfOnePartIs) {
+  LeaseView view = samples::held();
+  view.parts[1].used.reset();
+  const std::string text = encoded(view);
+  EXPECT_THAT(text, HasSubstr(R"("vram_used_bytes":null,"vram_peak_bytes":8589934592,)"));
+}
+
+TEST(Lease, SumsSaturate) {
+  LeaseView view = samples::held();
+  view.request.vram = {std::uint64_t{1} << 62U};
+  view.request.device_count = 16;
+  view.parts[0].used = Bytes::max();
+  EXPECT_TRUE(decode_lease(encoded(view)).ok());
+  EXPECT_THAT(encoded(view), HasSubstr(R"("vram_used_bytes":18446744073709551615)"));
+}
+
+TEST(Lease, CommandOfAnotherIsHiddenWhereCommandsAre) {
+  const LeaseView view = samples::held();
+  const auto seen_by = [&](UserId user, bool all) {
+    return encode_lease(view, {.user = user, .sees_all_commands = all, .names = samples::names()});
+  };
+  EXPECT_THAT(seen_by(samples::kAnna, false), HasSubstr("train.py"));
+  EXPECT_THAT(seen_by(samples::kBert, true), HasSubstr("train.py"));
+  EXPECT_THAT(seen_by(samples::kBert, false), Not(HasSubstr("train.py")));
+  EXPECT_THAT(seen_by(samples::kBert, false), HasSubstr(R"("command":null)"));
+  EXPECT_THAT(seen_by(samples::kBert, false), HasSubstr(R"("name":"train-gpt2")"));
+}
+
+TEST(Lease, UserWithoutNameIsNull) {
+  const UserNames nobody;
+  EXPECT_THAT(encode_lease(samples::held(), {.user = samples::kAnna, .names = nobody}),
+              HasSubstr(R"("user":null,"user_id":1000)"));
+}
+
+TEST(Lease, CommandThatIsNoTextStaysReadable) {
+  LeaseView view = samples::held();
+  view.request.command = "cat \xFF\xFE\n\x1B[2J";
+  const Result<LeaseAnswer> answer = decode_lease(encoded(view));
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer->view.request.command, "cat \uFFFD\uFFFD\n\x1B[2J");
+}
+
+TEST(Lease, ExitIsACodeOrASignal) {
+  LeaseView view = samples::ended();
+  EXPECT_THAT(encoded(view), HasSubstr(R"("exit_code":null,"exit_signal":9)"));
+  view.exit = ExitStatus{.code = 3};
+  EXPECT_THAT(encoded(view), HasSubstr(R"("exit_code":3,"exit_signal":null)"));
+}
+
+TEST(Lease, CarriesEnvironmentAndRefusalWhereTheyApply) {
+  const Environment env = {{"CUDA_VISIBLE_DEVICES", "0,1"}, {"BERTH_LEASE", "12"}};
+  const Refusal refusal = {RefusalCode::kBusy, "waited 5 s"};
+  const Result<LeaseAnswer> answer = decode_lease(
+      encode_lease(samples::held(), {.user = samples::kAnna, .names = samples::names()},
+                   {.env = &env, .refusal = &refusal}));
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer->env, env);
+  EXPECT_EQ(answer->refusal, (ApiError{"busy", "waited 5 s"}));
+}
+
+TEST(Lease, OnlyVariablesOfOursAreTakenFromAnAnswer) {
+  const Environment env = {{"LD_PRELOAD", "/tmp/evil.so"},
+                           {"PATH", "/tmp"},
+                           {"NVIDIA_VISIBLE_DEVICES", "0"},
+                           {"XCUDA_", "1"}};
+  const Result<LeaseAnswer> answer = decode_lease(encode_lease(
+      samples::held(), {.user = samples::kAnna, .names = samples::names()}, {.env = &env}));
+  ASSERT_TRUE(answer.ok());
+  EXPECT_THAT(answer->env, UnorderedElementsAre(Pair("NVIDIA_VISIBLE_DEVICES", "0")));
+}
+
+TEST(Lease, FieldsOfANewerDaemonAreIgnored) {
+  std::string text = encoded(samples::held());
+  text.insert(1, R"("restarts":3,"history":{"a":[1,2,{"b":null}]},)");
+  EXPECT_TRUE(decode_lease(text).ok());
+}
+
+TEST(Lease, AnswerThatIsNoLeaseIsAnError) {
+  const std::string whole = encoded(samples::held());
+  for (const std::string& text :
+       {std::string(), std::string("{}"), std::string("[]"), whole.substr(0, whole.size() / 2),
+        std::string(R"({"id":1,"handle":"x","user_id":0,"state":"held"})"),
+        std::string(R"({"id":1,"handle":"l_aaaaaaaaaaaaoaaaaaaaaaaabe","user_id":0,)"
+                    R"("state":"flying"})")}) {
+    const Result<LeaseAnswer> answer = decode_lease(text);
+    ASSERT_FALSE(answer.ok()) << text;
+    EXPECT_THAT(answer.error().message, HasSubstr("the daemon's answer"));
+  }
+}
+
+TEST(LeaseList, ReadsBackAsItWasWritten) {
+  const std::string text =
+      encode_leases(kPsSchema, {1'770'470'110'000}, {samples::held(), samples::waiting()},
+                    {.user = samples::kAnna, .names = samples::names()});
+  EXPECT_THAT(text, HasSubstr(R"({"schema":"berth/ps/v1","time":"2026-02-07T13:15:10.000Z",)"));
+  const Result<LeaseList> list = decode_leases(text);
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  EXPECT_EQ(list->names, samples::names());
+  EXPECT_EQ(encode_leases(kPsSchema, list->time, list->items,
+                          {.user = samples::kAnna, .names = list->names}),
+            text);
+  const Result<LeaseList> none = decode_leases(R"({"items":[]})");
+  ASSERT_TRUE(none.ok());
+  EXPECT_THAT(none->items, IsEmpty());
+}
+
+}  // namespace
+}  // namespace berth::wire

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bodies of requests. The daemon decodes them strictly: an unknown field, a wrong type, a
+// fraction or an overflow is an error that names the field (to_api_error() in wire/error.h says how
+// it is sent). The client leaves out what stands at its default, so that a daemon one minor version
+// older meets a field it does not know only where something is asked that it cannot do. Any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "model/lease.h"
+#include "model/request.h"
+
+namespace berth::wire {
+
+/// POST /v1/leases and /v1/fit. A budget of 0 bytes means that nothing was said about memory.
+struct RequestBody {
+  Request request;
+  std::optional<Process> anchor;  // What a lease without a command hangs on, beside its ttl.
+};
+std::string encode_request(const RequestBody& body);
+Result<RequestBody> decode_request(std::string_view text);
+
+/// POST …/claim and …/join: the command that stands ready, or a process that joins.
+std::string encode_process_body(Process process);
+Result<Process> decode_process_body(std::string_view text);
+
+/// POST …/exit
+struct ExitBody {
+  ExitStatus exit;
+  std::vector<Process> leftovers;
+};
+std::string encode_exit(const ExitBody& body);
+Result<ExitBody> decode_exit(std::string_view text);
+
+/// POST …/park
+struct ParkBody {
+  bool parked = true;
+};
+std::string encode_park(ParkBody body);
+Result<ParkBody> decode_park(std::string_view text);
+
+/// POST …/release
+struct ReleaseBody {
+  bool kill = false;
+};
+std::string encode_release(ReleaseBody body);
+Result<ReleaseBody> decode_release(std::string_view text);
+
+/// POST …/resize. Bytes, or kExclusive, or a share and bytes.
+struct ResizeBody {
+  std::optional<Share> share;
+  std::optional<Bytes> vram;         // On each device.
+  std::optional<Duration> wait_max;  // Absent or 0: now or refused.
+};
+std::string encode_resize(const ResizeBody& body);
+Result<ResizeBody> decode_resize(std::string_view text);
+
+/// POST …/renew
+struct RenewBody {
+  Duration ttl;
+};
+std::string encode_renew(RenewBody body);
+Result<RenewBody> decode_renew(std::string_view text);
+
+/// Bodies that say nothing: cancel, reconnect, daemon stop and reload. Empty or {}.
+Status decode_nothing(std::string_view text);
+
+}  // namespace berth::wire

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/routes.h"
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "wire/url.h"
+
+namespace berth::wire {
+namespace {
+
+bool is_parameter(std::string_view segment) {
+  return segment.starts_with('{');
+}
+
+// What stands for the parameter of `path`; absent: the segments are of another path.
+std::optional<std::string> match_path(std::string_view path,
+                                      const std::vector<std::string>& segments) {
+  if (segments.empty()) return std::nullopt;
+  std::string lease;
+  path.remove_prefix(1);
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const std::size_t end = path.find('/');
+    const std::string_view expected = path.substr(0, end);
+    if (is_parameter(expected)) {
+      lease = segments[i];
+    } else if (expected != segments[i]) {
+      return std::nullopt;
+    }
+    const bool last_expected = end == std::string_view::npos;
+    const bool last = i + 1 == segments.size();
+    if (last_expected != last) return std::nullopt;
+    if (!last) path.remove_prefix(end + 1);
+  }
+  return lease;
+}
+
+ApiError error_of(std::string_view code, std::string message) {
+  return {std::string(code), std::move(message)};
+}
+
+std::variant<RouteMatch, ApiError> with_query(RouteMatch match, const Target& target) {
+  for (const auto& [key, value] : target.query) {
+    if (match.route != Route::kLeases || key != "all") {
+      return error_of(code::kUnknownField, "the query parameter '" + key + "' is not known here");
+    }
+    if (value != "0" && value != "1" && value != "true" && value != "false") {
+      return error_of(code::kBadRequest, "the query parameter 'all' must be 0 or 1");
+    }
+    match.all = value == "1" || value == "true";
+  }
+  return match;
+}
+
+}  // namespace
+
+std::string_view to_text(Method method) {
+  return method == Method::kGet ? "GET" : "POST";
+}
+
+std::variant<RouteMatch, ApiError> match_route(std::string_view method, std::string_view target) {
+  const Result<Target> parsed = parse_target(target);
+  if (!parsed.ok()) return to_api_error(parsed.error());
+  std::optional<Method> other;
+  for (const RouteRow& row : kRoutes) {
+    std::optional<std::string> lease = match_path(row.path, parsed->segments);
+    if (!lease) continue;
+    if (to_text(row.method) == method) {
+      return with_query({.route = row.route, .lease = *std::move(lease)}, *parsed);
+    }
+    other = row.method;
+  }
+  const std::string path(target.substr(0, target.find('?')));
+  if (other) {
+    return error_of(code::kMethodNotAllowed,
+                    path + " is for " + std::string(to_text(*other)) + " requests");
+  }
+  return error_of(to_text(RefusalCode::kNotFound),
+                  "there is nothing at " + path + "; GET /v1/openapi.json lists what there is");
+}
+
+std::string target_of(Route route, std::string_view lease) {
+  for (const RouteRow& row : kRoutes) {
+    if (row.route != route) continue;
+    const std::size_t open = row.path.find('{');
+    if (open == std::string_view::npos) return std::string(row.path);
+    const std::size_t close = row.path.find('}');
+    CHECK(!lease.empty());
+    return std::string(row.path.substr(0, open)) + percent_encode(lease) +
+           std::string(row.path.substr(close + 1));
+  }
+  CHECK(false);
+  return {};
+}
+
+}  // namespace berth::wire

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that can be asked of the daemon, in one table: the server dispatches by it, and the
+// OpenAPI file is checked against it. Any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "wire/error.h"
+
+namespace berth::wire {
+
+enum class Method : std::uint8_t { kGet, kPost };
+
+enum class Route : std::uint8_t {
+  kHealth,
+  kVersion,
+  kDaemon,
+  kDaemonStop,
+  kDaemonReload,
+  kStatus,
+  kDevices,
+  kQueue,
+  kLeases,
+  kSubmit,
+  kReconnect,
+  kClaim,
+  kJoin,
+  kExit,
+  kPark,
+  kLease,
+  kWhy,
+  kLeaseEvents,
+  kRelease,
+  kCancel,
+  kResize,
+  kRenew,
+  kFit,
+  kEvents,
+  kOpenApi,
+};
+
+struct RouteRow {
+  Route route;
+  Method method;
+  std::string_view path;  // {handle}: a lease's handle. {ref}: its id, handle, name or a prefix.
+};
+
+inline constexpr std::array kRoutes = {
+    RouteRow{Route::kHealth, Method::kGet, "/healthz"},
+    RouteRow{Route::kVersion, Method::kGet, "/v1/version"},
+    RouteRow{Route::kDaemon, Method::kGet, "/v1/daemon"},
+    RouteRow{Route::kDaemonStop, Method::kPost, "/v1/daemon/stop"},
+    RouteRow{Route::kDaemonReload, Method::kPost, "/v1/daemon/reload"},
+    RouteRow{Route::kStatus, Method::kGet, "/v1/status"},
+    RouteRow{Route::kDevices, Method::kGet, "/v1/devices"},
+    RouteRow{Route::kQueue, Method::kGet, "/v1/queue"},
+    RouteRow{Route::kLeases, Method::kGet, "/v1/leases"},
+    RouteRow{Route::kSubmit, Method::kPost, "/v1/leases"},
+    RouteRow{Route::kReconnect, Method::kPost, "/v1/leases/{handle}/reconnect"},
+    RouteRow{Route::kClaim, Method::kPost, "/v1/leases/{handle}/claim"},
+    RouteRow{Route::kJoin, Method::kPost, "/v1/leases/{handle}/join"},
+    RouteRow{Route::kExit, Method::kPost, "/v1/leases/{handle}/exit"},
+    RouteRow{Route::kPark, Method::kPost, "/v1/leases/{handle}/park"},
+    RouteRow{Route::kLease, Method::kGet, "/v1/leases/{ref}"},
+    RouteRow{Route::kWhy, Method::kGet, "/v1/leases/{ref}/why"},
+    RouteRow{Route::kLeaseEvents, Method::kGet, "/v1/leases/{ref}/events"},
+    RouteRow{Route::kRelease, Method::kPost, "/v1/leases/{ref}/release"},
+    RouteRow{Route::kCancel, Method::kPost, "/v1/leases/{ref}/cancel"},
+    RouteRow{Route::kResize, Method::kPost, "/v1/leases/{ref}/resize"},
+    RouteRow{Route::kRenew, Method::kPost, "/v1/leases/{ref}/renew"},
+    RouteRow{Route::kFit, Method::kPost, "/v1/fit"},
+    RouteRow{Route::kEvents, Method::kGet, "/v1/events"},
+    RouteRow{Route::kOpenApi, Method::kGet, "/v1/openapi.json"},
+};
+
+std::string_view to_text(Method method);  // "GET"
+
+struct RouteMatch {
+  Route route;
+  std::string lease;  // What stands for {handle} or {ref}; empty without one.
+  bool all = false;   // ?all=1 of kLeases: ended leases too.
+};
+
+/// Which route a request means. The error is not_found, method_not_allowed (naming the method that
+/// is), or a target that makes no sense.
+std::variant<RouteMatch, ApiError> match_route(std::string_view method, std::string_view target);
+
+/// The target of a request to `route`: the client's side of match_route.
+std::string target_of(Route route, std::string_view lease = {});
+
+}  // namespace berth::wire

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// One full example of each answer, every field of it set, for the tests of this folder.
+#pragma once
+
+#include <cstdint>
+
+#include "base/units.h"
+#include "wire/answers.h"
+#include "wire/daemon.h"
+#include "wire/lease.h"
+#include "wire/request.h"
+
+namespace berth::wire::samples {
+
+inline constexpr UserId kAnna{1000};
+inline constexpr UserId kBert{1001};
+
+inline const UserNames& names() {
+  static const UserNames kNames = {{kAnna, "anna"}, {kBert, "bert"}};
+  return kNames;
+}
+
+inline DeviceId device(std::uint64_t n) {
+  return {.high = 0x5a1c0d2e00000000, .low = n};
+}
+
+inline RequestBody request() {
+  RequestBody body;
+  Request& request = body.request;
+  request.name = "train-gpt2";
+  request.session = "anna-laptop";
+  request.command = "python train.py --lr \"1e-3\"";
+  request.labels = {{"team", "nlp"}};
+  request.priority = Priority::kHigh;
+  request.share = Share::kSlice;
+  request.vram = gib(4);
+  request.device_count = 2;
+  request.devices = {DeviceName{1U}, DeviceName{device(2)}};
+  request.mixed = true;
+  request.eta = hours(1);
+  request.limit = hours(2);
+  request.wait_max = Duration{};
+  request.ttl = minutes(5);
+  request.leftovers = Leftovers::kKill;
+  request.may_yield = true;
+  request.ancestors = {{7}, {9}};
+  body.anchor = Process{.pid = 4711, .start_ticks = 18'000'000'000'000'000'000U};
+  return body;
+}
+
+/// Held by Anna, on two devices.
+inline LeaseView held() {
+  LeaseView view;
+  view.id = {12};
+  view.handle = {.high = 7, .low = 9};
+  view.user = kAnna;
+  view.request = request().request;
+  view.request.devices.clear();
+  view.request.ancestors.clear();  // These are not sent.
+  view.state = LeaseState::kHeld;
+  view.flags = {.over_budget = true, .degraded = true};
+  view.command = Process{.pid = 4711, .start_ticks = 99};
+  view.supervisor = Process{.pid = 4710};
+  view.members = {{.pid = 4712}};
+  view.parts = {
+      {.device = device(1), .index = 0, .granted = gib(4), .used = gib(5), .peak = gib(6)},
+      {.device = device(2), .index = 1, .granted = gib(4), .used = gib(1), .peak = gib(2)}};
+  view.queued_at = {1'770'470'100'123};
+  view.started_at = UnixMs{1'770'470'101'000};
+  view.expected_end = UnixMs{1'770'473'701'000};
+  view.expires_at = UnixMs{1'770'470'400'000};
+  view.waited = milliseconds(877);
+  return view;
+}
+
+/// Bert's, for a whole device.
+inline LeaseView waiting() {
+  LeaseView view;
+  view.id = {14};
+  view.handle = {.high = 1, .low = 2};
+  view.user = kBert;
+  view.request.command = "./sweep.sh";
+  view.request.share = Share::kExclusive;
+  view.request.devices = {DeviceName{0U}, DeviceName{device(2)}};
+  view.queue_position = 1;
+  view.queued_at = {1'770'470'100'000};
+  view.waited = minutes(4);
+  return view;
+}
+
+/// Anna's, killed by signal 9.
+inline LeaseView ended() {
+  LeaseView view = held();
+  view.id = {11};
+  view.state = LeaseState::kEnded;
+  view.flags = {};
+  view.result = EndResult::kKilled;
+  view.exit = ExitStatus{.signal = 9};
+  view.ended_at = UnixMs{1'770'470'102'000};
+  return view;
+}
+
+inline DeviceView device_view() {
+  DeviceView view;
+  view.id = device(1);
+  view.index = 1;
+  view.model = "RTX 5080";
+  view.pci_bus = "00000000:01:00.0";
+  view.overcommitted = true;
+  view.trouble = "one page is retired";
+  view.capacity = gib(16);
+  view.used = gib(7);
+  view.external = mib(400);
+  view.driver_reserved = mib(300);
+  view.reserve = mib(512);
+  view.held_back = mib(700);
+  view.charged = gib(6);
+  view.granted = gib(5);
+  view.grantable = gib(9);
+  view.sample_age = milliseconds(250);
+  view.leases = {{12}, {13}};
+  view.strangers = {{.process = {.pid = 900, .start_ticks = 5},
+                     .user = kBert,
+                     .name = "firefox",
+                     .used = mib(400)}};
+  return view;
+}
+
+inline std::vector<Shortage> shortages() {
+  return {{.device = device(1),
+           .index = 1,
+           .capacity = gib(16),
+           .held_back = mib(700),
+           .charged = gib(14),
+           .grantable = gib(1),
+           .missing = gib(5),
+           .external = mib(400)}};
+}
+
+inline WhyView why() {
+  WhyView view;
+  view.id = {14};
+  view.state = LeaseState::kWaiting;
+  view.reason = WhyView::Reason::kMemory;
+  view.position = 3;
+  view.ahead = {{12}, {13}};
+  view.ahead_count = 2;
+  view.waited = minutes(4);
+  view.shortages = shortages();
+  view.holders = {{.lease = {12},
+                   .user = kAnna,
+                   .name = "train-gpt2",
+                   .charged = gib(11),
+                   .expected_end = UnixMs{1'770'473'701'000}}};
+  view.expected_start = UnixMs{1'770'473'701'000};
+  view.remedies = {{.kind = Remedy::Kind::kShrinkLease, .lease = {12}, .bytes = gib(10)},
+                   {.kind = Remedy::Kind::kOtherDevice, .device = device(2)}};
+  return view;
+}
+
+inline FitView fit() {
+  FitView view;
+  view.fits = true;
+  view.devices = {device(1), device(2)};
+  view.expected_start = UnixMs{1'770'473'701'000};
+  view.largest = gib(9);
+  view.ahead_count = 4;
+  view.shortages = shortages();
+  return view;
+}
+
+inline StatusAnswer status() {
+  return {.time = {1'770'470'110'000},
+          .simulated = true,
+          .trouble = "the driver has not answered for 3 s",
+          .devices = {device_view()},
+          .leases = {held()},
+          .queue = {waiting()}};
+}
+
+inline DaemonView daemon() {
+  DaemonView view;
+  view.pid = 321;
+  view.version = "0.1.0";
+  view.started = {1'770'470'000'000};
+  view.socket = "/run/berth/berthd.sock";
+  view.state_dir = "/var/lib/berth";
+  view.mode = DaemonView::Mode::kSystem;
+  view.world = "real";
+  view.trouble = "no driver";
+  view.probe = {.state = "stale",
+                .sample_age = milliseconds(4'000),
+                .restarts = 2,
+                .driver_version = "570.1",
+                .trouble = "no answer for 3 s"};
+  view.counts = {.waiting = 1, .held = 2, .releasing = 3, .connections = 4, .event_streams = 5};
+  view.journal = {.path = "/var/lib/berth/leases.db",
+                  .sequence = 1'000,
+                  .records = 10,
+                  .safe_mode = true,
+                  .trouble = "No space left on device"};
+  return view;
+}
+
+}  // namespace berth::wire::samples

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Server-sent events (the text/event-stream of the HTML standard): what the daemon writes, and a
+// reader that takes the bytes as they come. A reader is not shared between threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace berth::wire {
+
+struct SseEvent {
+  std::string event;  // "message" where the stream names none.
+  std::string id;     // The last id given; empty if none.
+  std::string data;
+  friend bool operator==(const SseEvent&, const SseEvent&) = default;
+};
+
+/// One event. An empty name or id is left out.
+std::string encode_event(const SseEvent& event);
+/// A comment: ignored by readers, it shows that the daemon is there.
+inline constexpr std::string_view kSseComment = ": \n\n";
+
+class SseReader {
+ public:
+  /// The events that these bytes complete, however the stream was split. kFull: an event longer
+  /// than limits::kEventMax; nothing more can be read then.
+  Result<std::vector<SseEvent>> feed(std::string_view bytes);
+
+ private:
+  void end_line(std::vector<SseEvent>& events);
+
+  std::string line_;
+  SseEvent event_;
+  std::size_t size_ = 0;  // Of the event so far.
+  bool has_data_ = false;
+  bool after_return_ = false;  // A line feed now belongs to the end of line before it.
+  bool at_start_ = true;
+};
+
+/// The names of our events. `lease` opens every stream about one lease; its data is the lease, as
+/// is that of all others but `waiting` (a Why) and `fit` (a Fit).
+enum class EventName : std::uint8_t {
+  kLease,
+  kWaiting,
+  kGranted,
+  kEnded,
+  kParked,
+  kUnparked,
+  kResized,
+  kOverBudget,
+  kInBudget,
+  kDegraded,
+  kRevoked,
+  kFit,
+};
+std::string_view to_text(EventName name);
+std::optional<EventName> parse_event_name(std::string_view word);
+
+}  // namespace berth::wire
