@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operator or user may set, checked and typed, each value with its origin. The defaults of
+// the members are the built-in ones. Plain data; config/load.h makes it from text. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/request.h"
+
+namespace berth::config {
+
+enum class Mode : std::uint8_t { kUser, kSystem };
+
+enum class LogLevel : std::uint8_t { kError, kWarn, kInfo, kDebug };
+enum class Order : std::uint8_t { kFifo, kPriority, kFair };
+enum class VisibleDevices : std::uint8_t { kIndex, kUuid };
+enum class ShowCommands : std::uint8_t { kOwn, kAll };
+enum class Color : std::uint8_t { kAuto, kAlways, kNever };
+enum class Output : std::uint8_t { kTable, kWide, kJson, kNdjson, kCsv, kTsv, kIds };
+
+/// What a request gets that says nothing about memory.
+struct DefaultVram {
+  enum class Kind : std::uint8_t { kExclusive, kAsk, kSize };
+  Kind kind = Kind::kExclusive;  // kAsk: nothing; it is refused, naming -m.
+  Bytes size;                    // With kSize only.
+  friend constexpr auto operator<=>(const DefaultVram&, const DefaultVram&) = default;
+};
+
+struct Daemon {
+  std::string state_dir;  // Empty: the place of the mode.
+  LogLevel log = LogLevel::kInfo;
+};
+
+struct Gpu {
+  Bytes reserve = mib(512);
+  Duration sample_interval = seconds(1);
+  std::map<DeviceId, Bytes> device_reserve;  // Instead of `reserve`.
+};
+
+struct Policy {
+  DefaultVram default_vram;
+  Order order = Order::kFair;
+  bool backfill = true;
+  Duration pass_max = minutes(10);
+  Duration aging = minutes(15);
+  Duration claim_within = seconds(5);
+  Bytes exclusive_external_max = gib(1);
+  VisibleDevices visible_devices = VisibleDevices::kIndex;
+};
+
+struct Access {
+  std::vector<std::string> admins = {"root", "@wheel"};  // Users, and groups with '@'.
+  ShowCommands show_commands = ShowCommands::kOwn;
+};
+
+/// Of each user.
+struct Limits {
+  std::uint32_t waiting = 256;
+  std::uint32_t leases = 64;
+  std::uint32_t connections = 1'024;
+  std::uint32_t event_streams = 64;
+};
+
+/// Of one user, instead of what holds for all.
+struct User {
+  std::optional<Bytes> vram;  // Sum of budgets.
+  std::optional<std::uint32_t> leases;
+  std::optional<Priority> max_priority;
+};
+
+struct Client {
+  Color color = Color::kAuto;
+  Output output = Output::kTable;
+};
+
+/// Defaults of the requests made in a project.
+struct RequestDefaults {
+  std::optional<DefaultVram> vram;
+  std::optional<Duration> eta;
+  std::string name;
+  std::map<std::string, std::string> labels;
+  std::optional<Duration> wait;
+};
+
+/// Where a value comes from; later ones win.
+struct Origin {
+  enum class Layer : std::uint8_t { kBuiltIn, kMachine, kUser, kProject, kEnvironment, kFlag };
+  Layer layer = Layer::kBuiltIn;
+  std::string where;       // A file, a variable or an option; empty if built-in.
+  std::uint32_t line = 0;  // From 1, in a file.
+  std::uint32_t column = 0;
+  friend bool operator==(const Origin&, const Origin&) = default;
+};
+/// "built-in", "/etc/berth/berth.toml:3", "BERTH_LOG", "--color".
+std::string to_text(const Origin& origin);
+
+struct Config {
+  Mode mode = Mode::kUser;
+  Daemon daemon;
+  Gpu gpu;
+  Policy policy;
+  Access access;
+  Limits limits;
+  std::map<std::string, User> users;  // By name, or number as text.
+  Client client;
+  RequestDefaults request;
+  std::map<std::string, Origin> origins;  // By key, of what is not built-in.
+};
+
+/// The built-in values. One user's own daemon bounds him by what the machine can do; a shared one
+/// bounds each user.
+Config built_in(Mode mode);
+
+/// The highest priority that counts for a user whose `max_priority` is not set.
+constexpr Priority max_priority_default(Mode mode) {
+  return mode == Mode::kSystem ? Priority::kNormal : Priority::kUrgent;
+}
+
+}  // namespace berth::config

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/keys.h"
+
+#include <array>
+#include <string>
+
+#include "base/ids.h"
+#include "core/limits.h"
+
+namespace berth::config {
+namespace {
+
+using Name = const std::string&;
+
+constexpr std::uint64_t ns(Duration duration) {
+  return static_cast<std::uint64_t>(duration.ns);
+}
+
+constexpr std::uint64_t kConnectionsMax = 1'000'000;
+constexpr std::uint64_t kPathMax = 4'096;
+
+constexpr std::array kKeys = {
+    Key{.path = "daemon.state_dir",
+        .slot = [](Config& c, Name) -> Slot { return &c.daemon.state_dir; },
+        .doc = "Where the journal lies. Empty: /var/lib/berth, or $XDG_STATE_HOME/berth/<machine "
+               "id> in user mode.",
+        .max = kPathMax,
+        .text = Key::Text::kAbsolutePath},
+    Key{.path = "daemon.log",
+        .slot = [](Config& c, Name) -> Slot { return &c.daemon.log; },
+        .doc = "How much the daemon says in its log."},
+
+    Key{.path = "gpu.reserve",
+        .slot = [](Config& c, Name) -> Slot { return &c.gpu.reserve; },
+        .doc = "Kept on each GPU for programs that hold no lease, such as a desktop."},
+    Key{.path = "gpu.sample_interval",
+        .slot = [](Config& c, Name) -> Slot { return &c.gpu.sample_interval; },
+        .doc = "How often the driver is asked for figures while a lease is held or waits.",
+        .min = ns(milliseconds(100)),
+        .max = ns(minutes(1))},
+    Key{.path = "gpu.*.reserve",
+        .slot = [](Config& c, Name name) -> Slot {
+          return &c.gpu.device_reserve[parse_device_id(name).value_or(DeviceId{})];
+        },
+        .doc = "The reserve of one GPU, named by its UUID."},
+
+    Key{.path = "policy.default_vram",
+        .slot = [](Config& c, Name) -> Slot { return &c.policy.default_vram; },
+        .doc = "What a request gets that says nothing about memory: a GPU to itself, an error that "
+               "asks for -m, or so many bytes.",
+        .min = 1},
+    Key{.path = "policy.order",
+        .slot = [](Config& c, Name) -> Slot { return &c.policy.order; },
+        .doc = "Who is next: who came first; who has the higher priority; or who has had the least "
+               "of late."},
+    Key{.path = "policy.backfill",
+        .slot = [](Config& c, Name) -> Slot { return &c.policy.backfill; },
+        .doc = "Whether a later request may start before the first one where that does not delay "
+               "it."},
+    Key{.path = "policy.pass_max",
+        .slot = [](Config& c, Name) -> Slot { return &c.policy.pass_max; },
+        .doc = "Nobody is passed by later requests for longer than this."},
+    Key{.path = "policy.aging",
+        .slot = [](Config& c, Name) -> Slot { return &c.policy.aging; },
+        .doc = "With order = \"priority\": a request rises by one priority for so much waiting.",
+        .min = ns(seconds(1))},
+    Key{.path = "policy.claim_within",
+        .slot = [](Config& c, Name) -> Slot { return &c.policy.claim_within; },
+        .doc = "A grant that is not taken up within this goes to the next one.",
+        .min = ns(milliseconds(100)),
+        .max = ns(minutes(10))},
+    Key{.path = "policy.exclusive_external_max",
+        .slot = [](Config& c, Name) -> Slot { return &c.policy.exclusive_external_max; },
+        .doc = "A whole GPU is granted only while programs that hold no lease use at most this "
+               "much of it."},
+    Key{.path = "policy.visible_devices",
+        .slot = [](Config& c, Name) -> Slot { return &c.policy.visible_devices; },
+        .doc = "How CUDA_VISIBLE_DEVICES names the GPUs of a command. MIG slices are always named "
+               "by UUID."},
+
+    Key{.path = "access.admins",
+        .slot = [](Config& c, Name) -> Slot { return &c.access.admins; },
+        .doc = "Users, and groups with '@', who may end and change the leases of others. uid 0 "
+               "always may.",
+        .max = 256},
+    Key{.path = "access.show_commands",
+        .slot = [](Config& c, Name) -> Slot { return &c.access.show_commands; },
+        .doc = "Whose command lines a user sees. Names, states and sizes are seen by all."},
+
+    Key{.path = "limits.waiting",
+        .slot = [](Config& c, Name) -> Slot { return &c.limits.waiting; },
+        .doc = "Requests of one user that may wait at a time.",
+        .min = 1,
+        .max = limits::kWaitingMax},
+    Key{.path = "limits.leases",
+        .slot = [](Config& c, Name) -> Slot { return &c.limits.leases; },
+        .doc = "Leases that one user may hold at a time; further requests wait.",
+        .min = 1,
+        .max = limits::kLeasesMax},
+    Key{.path = "limits.connections",
+        .slot = [](Config& c, Name) -> Slot { return &c.limits.connections; },
+        .doc = "Connections of one user to the daemon.",
+        .min = 1,
+        .max = kConnectionsMax},
+    Key{.path = "limits.event_streams",
+        .slot = [](Config& c, Name) -> Slot { return &c.limits.event_streams; },
+        .doc = "Connections of one user that listen for events.",
+        .min = 1,
+        .max = kConnectionsMax},
+
+    Key{.path = "users.*.vram",
+        .slot = [](Config& c, Name name) -> Slot { return &c.users[name].vram; },
+        .doc = "All budgets of this user together. Not set: no bound.",
+        .min = 1},
+    Key{.path = "users.*.leases",
+        .slot = [](Config& c, Name name) -> Slot { return &c.users[name].leases; },
+        .doc = "Instead of limits.leases.",
+        .min = 1,
+        .max = limits::kLeasesMax},
+    Key{.path = "users.*.max_priority",
+        .slot = [](Config& c, Name name) -> Slot { return &c.users[name].max_priority; },
+        .doc = "The highest priority that counts against other users. Not set: normal, or urgent "
+               "in user mode."},
+
+    Key{.path = "client.color",
+        .slot = [](Config& c, Name) -> Slot { return &c.client.color; },
+        .doc = "Whether the command line colours its output; auto: on a terminal."},
+    Key{.path = "client.output",
+        .slot = [](Config& c, Name) -> Slot { return &c.client.output; },
+        .doc = "The form in which lists are printed where --output does not say."},
+
+    Key{.path = "request.vram",
+        .slot = [](Config& c, Name) -> Slot { return &c.request.vram; },
+        .doc = "Memory of requests made here, on each GPU, where -m and -x are not given.",
+        .min = 1},
+    Key{.path = "request.eta",
+        .slot = [](Config& c, Name) -> Slot { return &c.request.eta; },
+        .doc = "How long commands run here, as far as is known.",
+        .min = ns(milliseconds(1))},
+    Key{.path = "request.name",
+        .slot = [](Config& c, Name) -> Slot { return &c.request.name; },
+        .doc = "The name of requests made here.",
+        .max = limits::kNameMax},
+    Key{.path = "request.labels",
+        .slot = [](Config& c, Name) -> Slot { return &c.request.labels; },
+        .doc = "Labels of requests made here: a table of text.",
+        .max = limits::kLabelsMax},
+    Key{.path = "request.wait",
+        .slot = [](Config& c, Name) -> Slot { return &c.request.wait; },
+        .doc = "How long requests made here wait. \"0s\": not at all; not set: without bound."},
+};
+
+}  // namespace
+
+std::span<const Key> keys() {
+  return kKeys;
+}
+
+}  // namespace berth::config

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/load.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "base/ids.h"
+#include "base/nearest.h"
+#include "config/document.h"
+#include "config/keys.h"
+#include "config/value.h"
+
+namespace berth::config {
+namespace {
+
+using Path = std::vector<std::string>;
+
+std::vector<std::string_view> split(std::string_view path) {
+  std::vector<std::string_view> segments;
+  while (true) {
+    const std::size_t dot = path.find('.');
+    segments.push_back(path.substr(0, dot));
+    if (dot == std::string_view::npos) return segments;
+    path.remove_prefix(dot + 1);
+  }
+}
+
+// Whether `path` is the beginning of a key's path, or all of it.
+struct Match {
+  const Key* key = nullptr;  // All of it.
+  std::string name;          // What stands for '*'.
+  bool section = false;      // A beginning.
+  bool free_name = false;    // Its last part stands for '*'.
+};
+
+Match match(const Path& path) {
+  Match found;
+  for (const Key& key : keys()) {
+    const std::vector<std::string_view> segments = split(key.path);
+    if (path.size() > segments.size()) continue;
+    std::string name;
+    bool same = true;
+    for (std::size_t i = 0; i < path.size() && same; ++i) {
+      if (segments[i] == "*") {
+        name = path[i];
+      } else {
+        same = segments[i] == path[i];
+      }
+    }
+    if (!same) continue;
+    if (path.size() == segments.size()) return {.key = &key, .name = std::move(name)};
+    found.section = true;
+    found.free_name = segments[path.size() - 1] == "*";
+  }
+  return found;
+}
+
+// The key or section that may have been meant: a near one at this place, or the same word
+// elsewhere.
+std::optional<std::string> meant(const Path& path, bool project) {
+  std::vector<std::string_view> here;
+  const Path above(path.begin(), path.end() - 1);
+  for (const Key& key : keys()) {
+    const std::vector<std::string_view> segments = split(key.path);
+    if (key.path.starts_with(kProject) != project) continue;
+    if (segments.size() < path.size()) continue;
+    const bool beside = std::ranges::equal(
+        above, std::span(segments).first(above.size()),
+        [](const std::string& have, std::string_view want) { return want == "*" || want == have; });
+    if (beside && segments[above.size()] != "*") here.push_back(segments[above.size()]);
+  }
+  if (const auto near = nearest(path.back(), here)) return std::string(*near);
+  if (project) return std::nullopt;
+  for (const Key& key : keys()) {
+    const bool same_word = split(key.path).back() == path.back() && !key.path.starts_with(kProject);
+    if (same_word && key.path.find('*') == std::string_view::npos) return std::string(key.path);
+  }
+  return std::nullopt;
+}
+
+class Loader {
+ public:
+  explicit Loader(Mode mode) : config_(built_in(mode)) {}
+
+  void read_file(const File& file);
+  void read_override(const Override& override);
+  std::variant<Loaded, Problems> result() &&;
+
+ private:
+  void read_table(const File& file, const Given::Table& table, const Path& path);
+  void read_entry(const File& file, const Entry& entry, Path path);
+  void read_value(const File& file, const Entry& entry, const Path& path, const Match& found);
+  void unknown(const File& file, const Entry& entry, const Path& path);
+  void problem(Problem problem) {
+    if (problems_.size() < kProblemsMax) problems_.push_back(std::move(problem));
+  }
+
+  Config config_;
+  Problems problems_;
+  Problems ignored_;
+};
+
+// As the user wrote it: without the section that a project's file stands for.
+std::string shown(const Path& path, bool project) {
+  std::string text;
+  for (std::size_t i = project ? 1 : 0; i < path.size(); ++i) {
+    text += (text.empty() ? "" : ".") + toml_key(path[i]);
+  }
+  return text;
+}
+
+Problem problem_at(const File& file, Position at, std::string message) {
+  return {.where = file.path, .line = at.line, .column = at.column, .message = std::move(message)};
+}
+
+Origin::Layer layer_of(File::Kind kind) {
+  switch (kind) {
+    case File::Kind::kMachine:
+      return Origin::Layer::kMachine;
+    case File::Kind::kUser:
+      return Origin::Layer::kUser;
+    case File::Kind::kProject:
+      break;
+  }
+  return Origin::Layer::kProject;
+}
+
+void Loader::read_file(const File& file) {
+  auto parsed = parse_toml(file.path, file.text);
+  if (Problem* wrong = std::get_if<Problem>(&parsed)) {
+    problem(std::move(*wrong));
+    return;
+  }
+  const Path root = file.kind == File::Kind::kProject ? Path{"request"} : Path{};
+  read_table(file, std::get<Given::Table>(parsed), root);
+}
+
+void Loader::read_table(const File& file, const Given::Table& table, const Path& path) {
+  for (const Entry& entry : table) read_entry(file, entry, path);
+}
+
+void Loader::read_entry(const File& file, const Entry& entry, Path path) {
+  const bool project = file.kind == File::Kind::kProject;
+  path.push_back(entry.key);
+  const Match found = match(path);
+  const bool project_key = path.front() == "request";
+  if (found.key != nullptr && project_key == project) return read_value(file, entry, path, found);
+  const auto* table = std::get_if<Given::Table>(&entry.given.value);
+  if (!found.section || project_key != project || (found.free_name && table == nullptr)) {
+    return unknown(file, entry, path);
+  }
+  if (table == nullptr) {
+    return problem(problem_at(file, entry.given.at,
+                              shown(path, project) + ": is a section, not " + entry.given.shown() +
+                                  ": write [" + shown(path, project) + "]"));
+  }
+  if (found.free_name && path.front() == "gpu" && !parse_device_id(entry.key)) {
+    return problem(problem_at(file, entry.at,
+                              shown(path, project) + ": is not the UUID of a GPU, as `nvidia-smi "
+                                                     "-L` prints it"));
+  }
+  const bool too_many = config_.users.size() == kUsersMax && !config_.users.contains(entry.key);
+  if (found.free_name && path.front() == "users" && too_many) {
+    return problem(
+        problem_at(file, entry.at,
+                   shown(path, project) + ": more than " + std::to_string(kUsersMax) + " users"));
+  }
+  read_table(file, *table, path);
+}
+
+void Loader::read_value(const File& file, const Entry& entry, const Path& path,
+                        const Match& found) {
+  const bool project = file.kind == File::Kind::kProject;
+  const Status status = read(*found.key, entry.given, found.key->slot(config_, found.name));
+  if (!status.ok()) {
+    return problem(
+        problem_at(file, entry.given.at, shown(path, project) + ": " + status.error().message));
+  }
+  config_.origins[shown(path, false)] = {.layer = layer_of(file.kind),
+                                         .where = file.path,
+                                         .line = entry.at.line,
+                                         .column = entry.at.column};
+}
+
+void Loader::unknown(const File& file, const Entry& entry, const Path& path) {
+  const bool project = file.kind == File::Kind::kProject;
+  std::string message = shown(path, project);
+  const std::optional<std::string> other = meant(path, project);
+  const std::string hint = other ? "; did you mean '" + *other + "'?" : "";
+  if (!project) {
+    const bool of_project = path.front() == "request";
+    message += of_project ? ": belongs into the .berth.toml of a project, without 'request.'"
+                          : ": there is no such key" + hint;
+    return problem(problem_at(file, entry.at, std::move(message)));
+  }
+  message += ": ignored: a project may set vram, eta, name, labels and wait" + hint;
+  if (ignored_.size() < kProblemsMax) {
+    ignored_.push_back(problem_at(file, entry.at, std::move(message)));
+  }
+}
+
+void Loader::read_override(const Override& override) {
+  Path path;
+  for (const std::string_view segment : split(override.key)) path.emplace_back(segment);
+  const Match found = match(path);
+  if (found.key == nullptr) {
+    return problem({.where = override.where, .message = override.key + ": there is no such key"});
+  }
+  const Given given{.value = override.text, .at = {}, .loose = true};
+  const Status status = read(*found.key, given, found.key->slot(config_, found.name));
+  if (!status.ok()) {
+    return problem({.where = override.where, .message = status.error().message});
+  }
+  config_.origins[override.key] = {.layer = override.layer, .where = override.where};
+}
+
+std::variant<Loaded, Problems> Loader::result() && {
+  if (!problems_.empty()) return std::move(problems_);
+  return Loaded{.config = std::move(config_), .ignored = std::move(ignored_)};
+}
+
+}  // namespace
+
+std::variant<Loaded, Problems> load(const Input& input) {
+  Loader loader(input.mode);
+  for (const File& file : input.files) loader.read_file(file);
+  for (const Override& override : input.overrides) loader.read_override(override);
+  return std::move(loader).result();
+}
+
+std::vector<Override> overrides_of_environment(
+    const std::map<std::string, std::string>& environment) {
+  struct Row {
+    std::string variable;
+    std::string key;
+    std::string text;  // Instead of the variable's own.
+  };
+  // NO_COLOR wins over CLICOLOR_FORCE: who sets it asked for no colour whatever else is said.
+  const std::array<Row, 5> rows = {{{"BERTH_LOG", "daemon.log", ""},
+                                    {"BERTH_FORMAT", "client.output", ""},
+                                    {"BERTH_DEFAULT_VRAM", "request.vram", ""},
+                                    {"CLICOLOR_FORCE", "client.color", "always"},
+                                    {"NO_COLOR", "client.color", "never"}}};
+  std::vector<Override> overrides;
+  for (const Row& row : rows) {
+    const auto at = environment.find(row.variable);
+    if (at == environment.end() || at->second.empty()) continue;
+    if (row.variable == "CLICOLOR_FORCE" && at->second == "0") continue;
+    overrides.push_back({.layer = Origin::Layer::kEnvironment,
+                         .key = row.key,
+                         .text = row.text.empty() ? at->second : row.text,
+                         .where = row.variable});
+  }
+  return overrides;
+}
+
+}  // namespace berth::config

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/print.h"
+
+#include <cstddef>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+#include "base/ids.h"
+#include "config/keys.h"
+#include "config/value.h"
+
+namespace berth::config {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Parts {
+  std::string section;  // "gpu", or "users.*"
+  std::string_view last;
+};
+
+Parts parts_of(const Key& key) {
+  const std::size_t dot = key.path.rfind('.');
+  return {.section = std::string(key.path.substr(0, dot)), .last = key.path.substr(dot + 1)};
+}
+
+bool has_name(const Key& key) {
+  return key.path.find('*') != std::string_view::npos;
+}
+
+// The section as it stands in a file, with an example for the name of the user's choice.
+std::string header(const std::string& section) {
+  if (section == "gpu.*") return "[gpu.\"GPU-5a1c0d2e-0000-0000-0000-000000000000\"]";
+  if (section == "users.*") return "[users.guest]";
+  return "[" + section + "]";
+}
+
+std::string example(const Key& key) {
+  if (key.path == "gpu.*.reserve") return "\"2GiB\"";
+  if (key.path == "users.*.vram") return "\"12GiB\"";
+  if (key.path == "users.*.leases") return "2";
+  return "\"normal\"";
+}
+
+void append_wrapped(std::string& out, std::string_view prefix, std::string_view text) {
+  constexpr std::size_t kColumns = 80;
+  while (!text.empty()) {
+    std::size_t end = text.size();
+    if (prefix.size() + text.size() > kColumns) {
+      end = text.rfind(' ', kColumns - prefix.size());
+      if (end == std::string_view::npos || end == 0) end = text.size();
+    }
+    out.append(prefix).append(text.substr(0, end)).append("\n");
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+std::string escaped_for_table(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '|' || c == '<' || c == '*') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+std::string default_cell(const Key& key, Config& user, Config& system) {
+  if (has_name(key)) return "–";
+  const std::optional<std::string> in_user = as_toml(slot_of(key, user));
+  const std::optional<std::string> in_system = as_toml(slot_of(key, system));
+  if (!in_user) return "–";
+  if (in_user == in_system) return "`" + *in_user + "`";
+  return "`" + *in_system + "`; in user mode `" + *in_user + "`";
+}
+
+Json schema_of(const Key& key) {
+  Config config = built_in(Mode::kUser);
+  const Slot slot = slot_of(key, config);
+  Json schema;
+  schema["description"] = std::string(key.doc);
+  const std::vector<std::string_view> words = words_of(key);
+  if (std::holds_alternative<bool*>(slot)) {
+    schema["type"] = "boolean";
+  } else if (std::holds_alternative<std::uint32_t*>(slot) ||
+             std::holds_alternative<std::optional<std::uint32_t>*>(slot)) {
+    schema["type"] = "integer";
+    schema["minimum"] = key.min;
+    schema["maximum"] = key.max;
+  } else if (std::holds_alternative<std::vector<std::string>*>(slot)) {
+    schema["type"] = "array";
+    schema["items"] = {{"type", "string"}};
+  } else {
+    schema["type"] = "string";
+  }
+  for (const std::string_view word : words) schema["enum"].push_back(std::string(word));
+  return schema;
+}
+
+Json object_schema() {
+  return {{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
+}
+
+}  // namespace
+
+std::vector<ShownValue> shown_values(const Config& config) {
+  Config copy = config;  // A slot is a place to write to as well.
+  std::vector<ShownValue> shown;
+  const auto add = [&](const Key& key, const std::string& path, const std::string& name) {
+    const auto origin = config.origins.find(path);
+    const bool set = origin != config.origins.end();
+    if (!name.empty() && !set) return;
+    shown.push_back({.key = path,
+                     .value = as_toml(key.slot(copy, name)).value_or(""),
+                     .origin = set ? origin->second : Origin{}});
+  };
+  for (const Key& key : keys()) {
+    if (!has_name(key)) {
+      add(key, std::string(key.path), "");
+      continue;
+    }
+    const std::size_t star = key.path.find('*');
+    const std::string before(key.path.substr(0, star));
+    const std::string after(key.path.substr(star + 1));
+    if (before == "users.") {
+      for (const auto& [name, user] : config.users) add(key, before + toml_key(name) + after, name);
+    } else {
+      for (const auto& [device, bytes] : config.gpu.device_reserve) {
+        add(key, before + to_text(device) + after, to_text(device));
+      }
+    }
+  }
+  return shown;
+}
+
+std::string default_file(Mode mode) {
+  Config config = built_in(mode);
+  std::string text =
+      "# The configuration of Berth. What is commented out here holds anyway: a line says\n"
+      "# something else only where its '#' is gone. docs/config.md tells where files are looked\n"
+      "# for and which one wins; `berth config show --origin` what holds now, and why.\n";
+  std::string section;
+  for (const Key& key : keys()) {
+    if (key.path.starts_with(kProject)) continue;
+    const Parts parts = parts_of(key);
+    if (parts.section != section) {
+      section = parts.section;
+      text += "\n" + std::string(has_name(key) ? "#" : "") + header(section) + "\n";
+    }
+    append_wrapped(text, "# ", key.doc);
+    append_wrapped(text, "# ", "Takes " + in_words(key) + ".");
+    const std::string value =
+        has_name(key) ? example(key) : as_toml(slot_of(key, config)).value_or("\"\"");
+    text += "#" + std::string(parts.last) + " = " + value + "\n";
+  }
+  return text;
+}
+
+std::string markdown_tables() {
+  Config user = built_in(Mode::kUser);
+  Config system = built_in(Mode::kSystem);
+  std::string text;
+  std::string section;
+  for (const Key& key : keys()) {
+    const Parts parts = parts_of(key);
+    if (parts.section != section) {
+      section = parts.section;
+      const bool project = key.path.starts_with(kProject);
+      text += (text.empty() ? "" : "\n");
+      text += project ? "### In a project's `.berth.toml`\n" : "### `" + header(section) + "`\n";
+      text += "| key | takes | default | what it does |\n|---|---|---|---|\n";
+    }
+    text += "| `" + std::string(parts.last) + "` | " + escaped_for_table(in_words(key)) + " | " +
+            default_cell(key, user, system) + " | " + escaped_for_table(key.doc) + " |\n";
+  }
+  return text;
+}
+
+std::string json_schema() {
+  Json schema = object_schema();
+  for (const Key& key : keys()) {
+    if (key.path.starts_with(kProject)) continue;
+    const Parts parts = parts_of(key);
+    const std::string top = parts.section.substr(0, parts.section.find('.'));
+    Json& properties = schema["properties"];
+    if (!properties.contains(top)) properties[top] = object_schema();
+    Json* section = &properties[top];
+    if (has_name(key)) {
+      Json& named = (*section)[top == "gpu" ? "patternProperties" : "additionalProperties"];
+      if (top == "gpu") {
+        section = &(named["^(GPU|MIG)-[0-9a-fA-F-]{36}$"] = object_schema());
+      } else {
+        if (!named.is_object()) named = object_schema();
+        section = &named;
+      }
+    }
+    (*section)["properties"][std::string(parts.last)] = schema_of(key);
+  }
+  Json whole = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                {"title", "berth.toml, the configuration of Berth"}};
+  whole.update(schema);
+  return whole.dump(2) + "\n";
+}
+
+}  // namespace berth::config

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/value.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "base/nearest.h"
+#include "base/quantity.h"
+#include "core/limits.h"
+
+namespace berth::config {
+namespace {
+
+using Words = std::span<const std::string_view>;
+using Labels = std::map<std::string, std::string>;
+
+// The words of each enumeration, in the order of its values.
+template <class Enum>
+constexpr std::array<std::string_view, 0> kWords = {};
+template <>
+constexpr std::array<std::string_view, 4> kWords<LogLevel> = {"error", "warn", "info", "debug"};
+template <>
+constexpr std::array<std::string_view, 3> kWords<Order> = {"fifo", "priority", "fair"};
+template <>
+constexpr std::array<std::string_view, 2> kWords<VisibleDevices> = {"index", "uuid"};
+template <>
+constexpr std::array<std::string_view, 2> kWords<ShowCommands> = {"own", "all"};
+template <>
+constexpr std::array<std::string_view, 3> kWords<Color> = {"auto", "always", "never"};
+template <>
+constexpr std::array<std::string_view, 7> kWords<Output> = {"table", "wide", "json", "ndjson",
+                                                            "csv",   "tsv",  "ids"};
+template <>
+constexpr std::array<std::string_view, 4> kWords<Priority> = {"low", "normal", "high", "urgent"};
+
+template <class T>
+concept Enumeration = std::is_enum_v<T>;
+
+std::string listed(Words words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text += "\"" + std::string(words[i]) + "\"";
+  }
+  return text;
+}
+
+bool is_line(std::string_view text) {
+  return std::ranges::none_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7F; });
+}
+
+std::string range_text(const Key& key) {
+  return "from " + std::to_string(key.min) + " to " + std::to_string(key.max);
+}
+
+// What a type is called.
+struct InWords {
+  const Key& key;
+  std::string operator()(bool*) const { return "true or false"; }
+  std::string operator()(std::uint32_t*) const { return "a number " + range_text(key); }
+  std::string operator()(Bytes*) const { return "a size such as \"8GiB\""; }
+  std::string operator()(Duration*) const { return "a duration such as \"90s\" or \"2h30m\""; }
+  std::string operator()(std::string*) const {
+    return key.text == Key::Text::kAbsolutePath ? "an absolute path, or \"\"" : "text";
+  }
+  std::string operator()(std::vector<std::string>*) const { return "a list of text"; }
+  std::string operator()(Labels*) const { return "a table of text"; }
+  std::string operator()(DefaultVram*) const {
+    return "\"exclusive\", \"ask\" or a size such as \"8GiB\"";
+  }
+  template <Enumeration E>
+  std::string operator()(E*) const {
+    return listed(kWords<E>);
+  }
+  template <class T>
+  std::string operator()(std::optional<T>*) const {
+    return (*this)(static_cast<T*>(nullptr));
+  }
+};
+
+// Reads into the place, or says why not.
+struct Reader {
+  const Key& key;
+  const Given& given;
+
+  Error wrong() const { return wrong("must be " + std::visit(InWords{key}, slot)); }
+  Error wrong(std::string_view what) const {
+    return {Errc::kInvalid, std::string(what) + ", not " + given.shown()};
+  }
+  const std::string* text() const { return std::get_if<std::string>(&given.value); }
+
+  template <class Value>
+  Status in_range(const Value& value, std::uint64_t measure, std::string (*show)(std::uint64_t),
+                  Value& out) const {
+    if (measure < key.min) return wrong("must be at least " + show(key.min));
+    if (measure > key.max) return wrong("must be at most " + show(key.max));
+    out = value;
+    return Unit{};
+  }
+
+  Status operator()(bool* out) const {
+    if (const auto* value = std::get_if<bool>(&given.value)) {
+      *out = *value;
+      return Unit{};
+    }
+    if (!given.loose || (*text() != "true" && *text() != "false")) return wrong();
+    *out = *text() == "true";
+    return Unit{};
+  }
+
+  Status operator()(std::uint32_t* out) const {
+    std::int64_t number = 0;
+    if (const auto* value = std::get_if<std::int64_t>(&given.value)) {
+      number = *value;
+    } else if (given.loose) {
+      const char* end = text()->data() + text()->size();
+      const auto [stop, error] = std::from_chars(text()->data(), end, number);
+      if (error != std::errc{} || stop != end) return wrong();
+    } else {
+      return wrong();
+    }
+    if (number < 0 || std::cmp_less(number, key.min) || std::cmp_greater(number, key.max)) {
+      return wrong();
+    }
+    *out = static_cast<std::uint32_t>(number);
+    return Unit{};
+  }
+
+  Status operator()(Bytes* out) const {
+    if (text() == nullptr) return wrong();
+    const Result<Bytes> bytes = parse_bytes(*text());
+    if (!bytes.ok()) return bytes.error();
+    // 8 would be eight bytes, which nobody means.
+    if (bytes->value != 0 && text()->find_first_not_of("0123456789. ") == std::string::npos) {
+      return wrong("must have a unit, as in \"8GiB\"");
+    }
+    return in_range(
+        *bytes, bytes->value, [](std::uint64_t min) { return to_text(Bytes{min}); }, *out);
+  }
+
+  Status operator()(Duration* out) const {
+    if (text() == nullptr) return wrong();
+    const Result<Duration> duration = parse_duration(*text());
+    if (!duration.ok()) return duration.error();
+    if (duration->ns % milliseconds(1).ns != 0) return wrong("must be whole milliseconds");
+    const auto show = [](std::uint64_t min) {
+      return to_text(Duration{static_cast<std::int64_t>(min)});
+    };
+    return in_range(*duration, static_cast<std::uint64_t>(duration->ns), show, *out);
+  }
+
+  Status operator()(std::string* out) const {
+    if (text() == nullptr) return wrong();
+    if (!is_line(*text())) return wrong("must not hold control characters");
+    if (text()->size() > key.max) {
+      return wrong("must have at most " + std::to_string(key.max) + " bytes");
+    }
+    const bool relative = !text()->empty() && !text()->starts_with('/');
+    if (key.text == Key::Text::kAbsolutePath && relative) return wrong();
+    *out = *text();
+    return Unit{};
+  }
+
+  Status operator()(std::vector<std::string>* out) const {
+    const auto* list = std::get_if<Given::List>(&given.value);
+    if (list == nullptr) return wrong();
+    if (list->size() > key.max) {
+      return Error{Errc::kInvalid, "must have at most " + std::to_string(key.max) + " elements"};
+    }
+    std::vector<std::string> texts;
+    for (const Given& element : *list) {
+      const auto* value = std::get_if<std::string>(&element.value);
+      const bool sound = value != nullptr && !value->empty() && *value != "@" && is_line(*value);
+      if (!sound) {
+        return Error{Errc::kInvalid, "must be a list of text; " + element.shown() + " is in it"};
+      }
+      texts.push_back(*value);
+    }
+    *out = std::move(texts);
+    return Unit{};
+  }
+
+  Status operator()(Labels* out) const {
+    const auto* table = std::get_if<Given::Table>(&given.value);
+    if (table == nullptr) return wrong();
+    if (table->size() > key.max) {
+      return Error{Errc::kInvalid, "must have at most " + std::to_string(key.max) + " entries"};
+    }
+    Labels labels;
+    for (const Entry& entry : *table) {
+      const auto* value = std::get_if<std::string>(&entry.given.value);
+      if (value == nullptr || !is_line(*value) || !is_line(entry.key) || entry.key.empty()) {
+        return Error{Errc::kInvalid,
+                     "must be a table of text; " + entry.given.shown() + " is in it"};
+      }
+      if (std::max(value->size(), entry.key.size()) > limits::kNameMax) {
+        return Error{Errc::kInvalid, "must have keys and values of at most " +
+                                         std::to_string(limits::kNameMax) + " bytes"};
+      }
+      labels.emplace(entry.key, *value);
+    }
+    *out = std::move(labels);
+    return Unit{};
+  }
+
+  Status operator()(DefaultVram* out) const {
+    if (text() == nullptr) return wrong();
+    if (*text() == "exclusive" || *text() == "ask") {
+      using Kind = DefaultVram::Kind;
+      *out = {.kind = *text() == "ask" ? Kind::kAsk : Kind::kExclusive};
+      return Unit{};
+    }
+    if (*text() == "learned") {
+      return Error{Errc::kInvalid,
+                   "'learned' needs sizes learned from earlier runs, which this version does not "
+                   "keep: use \"exclusive\", \"ask\" or a size"};
+    }
+    Bytes size;
+    if (!parse_bytes(*text()).ok()) return wrong();
+    TRY_STATUS((*this)(&size));
+    *out = {.kind = DefaultVram::Kind::kSize, .size = size};
+    return Unit{};
+  }
+
+  template <Enumeration E>
+  Status operator()(E* out) const {
+    if (text() == nullptr) return wrong();
+    const auto at = std::ranges::find(kWords<E>, *text());
+    if (at == kWords<E>.end()) {
+      Error error = wrong();
+      if (const auto meant = nearest(*text(), kWords<E>)) {
+        error.message += "; did you mean '" + std::string(*meant) + "'?";
+      }
+      return error;
+    }
+    *out = static_cast<E>(at - kWords<E>.begin());
+    return Unit{};
+  }
+
+  template <class T>
+  Status operator()(std::optional<T>* out) const {
+    T value{};
+    TRY_STATUS((*this)(&value));
+    *out = value;
+    return Unit{};
+  }
+
+  Slot slot;
+};
+
+// An exact size or duration, in the largest unit that divides it.
+struct UnitOf {
+  std::uint64_t factor;
+  std::string_view name;
+};
+std::string in_units(std::uint64_t value, std::span<const UnitOf> units) {
+  for (const UnitOf& unit : units) {
+    if (value % unit.factor == 0) {
+      return "\"" + std::to_string(value / unit.factor) + std::string(unit.name) + "\"";
+    }
+  }
+  return "\"" + std::to_string(value) + "\"";
+}
+
+struct AsToml {
+  using Text = std::optional<std::string>;
+  Text operator()(const bool* value) const { return *value ? "true" : "false"; }
+  Text operator()(const std::uint32_t* value) const { return std::to_string(*value); }
+  Text operator()(const Bytes* value) const {
+    constexpr std::array<UnitOf, 5> kUnits = {{{1ULL << 40U, "TiB"},
+                                               {1ULL << 30U, "GiB"},
+                                               {1ULL << 20U, "MiB"},
+                                               {1ULL << 10U, "KiB"},
+                                               {1, "B"}}};
+    return value->value == 0 ? "\"0B\"" : in_units(value->value, kUnits);
+  }
+  Text operator()(const Duration* value) const {
+    constexpr std::array<UnitOf, 4> kUnits = {
+        {{3'600'000'000'000, "h"}, {60'000'000'000, "m"}, {1'000'000'000, "s"}, {1'000'000, "ms"}}};
+    return value->ns == 0 ? "\"0s\"" : in_units(static_cast<std::uint64_t>(value->ns), kUnits);
+  }
+  Text operator()(const std::string* value) const { return toml_text(*value); }
+  Text operator()(const std::vector<std::string>* values) const {
+    std::string text;
+    for (const std::string& value : *values) {
+      text += (text.empty() ? "" : ", ") + toml_text(value);
+    }
+    return "[" + text + "]";
+  }
+  Text operator()(const Labels* labels) const {
+    std::string text;
+    for (const auto& [key, value] : *labels) {
+      text += (text.empty() ? " " : ", ") + toml_key(key) + " = " + toml_text(value);
+    }
+    return "{" + text + (text.empty() ? "}" : " }");
+  }
+  Text operator()(const DefaultVram* value) const {
+    switch (value->kind) {
+      case DefaultVram::Kind::kExclusive:
+        return "\"exclusive\"";
+      case DefaultVram::Kind::kAsk:
+        return "\"ask\"";
+      case DefaultVram::Kind::kSize:
+        break;
+    }
+    return (*this)(&value->size);
+  }
+  template <Enumeration E>
+  Text operator()(const E* value) const {
+    return "\"" + std::string(kWords<E>[static_cast<std::size_t>(*value)]) + "\"";
+  }
+  template <class T>
+  Text operator()(const std::optional<T>* value) const {
+    return *value ? (*this)(&**value) : std::nullopt;
+  }
+};
+
+struct WordsOf {
+  template <class T>
+  std::vector<std::string_view> operator()(T*) const {
+    if constexpr (Enumeration<T>) {
+      return {kWords<T>.begin(), kWords<T>.end()};
+    } else {
+      return {};
+    }
+  }
+  template <class T>
+  std::vector<std::string_view> operator()(std::optional<T>*) const {
+    return (*this)(static_cast<T*>(nullptr));
+  }
+};
+
+}  // namespace
+
+Status read(const Key& key, const Given& given, Slot slot) {
+  return std::visit(Reader{.key = key, .given = given, .slot = slot}, slot);
+}
+
+std::string in_words(const Key& key) {
+  Config config;
+  return std::visit(InWords{key}, slot_of(key, config));
+}
+
+std::optional<std::string> as_toml(Slot slot) {
+  return std::visit(AsToml{}, slot);
+}
+
+std::vector<std::string_view> words_of(const Key& key) {
+  Config config;
+  return std::visit(WordsOf{}, slot_of(key, config));
+}
+
+std::string toml_text(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+std::string toml_key(std::string_view name) {
+  const bool bare = !name.empty() && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+  });
+  return bare ? std::string(name) : toml_text(name);
+}
+
+Slot slot_of(const Key& key, Config& config) {
+  return key.slot(config, "GPU-00000000-0000-0000-0000-000000000000");
+}
+
+}  // namespace berth::config
