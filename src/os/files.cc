@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "os/files.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <string_view>
+
+#include "os/errors.h"
+#include "os/random.h"
+
+namespace berth::os {
+namespace {
+
+constexpr unsigned kGroupOrOthers = 077;
+constexpr unsigned kGroupOrOthersWrite = 022;
+
+Result<std::string> read_all(int fd, const std::string& path, std::size_t bytes_max) {
+  std::string content;
+  std::array<char, 4'096> piece{};
+  for (;;) {
+    const ssize_t count = ::read(fd, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error("cannot read " + path, errno);
+    if (count == 0) return content;
+    if (content.size() + static_cast<std::size_t>(count) > bytes_max) {
+      return Error{Errc::kFull, path + " is longer than " + std::to_string(bytes_max) + " bytes"};
+    }
+    content.append(piece.data(), static_cast<std::size_t>(count));
+  }
+}
+
+Status write_all(int fd, const std::string& path, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t count = ::write(fd, content.data(), content.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error("cannot write " + path, errno);
+    content.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return Unit{};
+}
+
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Status write_and_rename(const std::string& temporary, const std::string& path,
+                        const std::string& content, unsigned mode, Sync sync) {
+  const UniqueFd fd(
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd) return system_error("cannot make " + temporary, errno);
+  TRY_STATUS(write_all(fd.get(), temporary, content));
+  if (::fchmod(fd.get(), mode) != 0) return system_error("cannot chmod " + temporary, errno);
+  if (sync == Sync::kPowerCut && ::fsync(fd.get()) != 0) {
+    return system_error("cannot sync " + temporary, errno);
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    return system_error("cannot rename " + temporary + " to " + path, errno);
+  }
+  return sync == Sync::kPowerCut ? sync_file(directory_of(path)) : Status(Unit{});
+}
+
+Result<UniqueFd> open_lock_file(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd) return system_error("cannot open " + path, errno);
+  return fd;
+}
+
+// For people only: whoever finds the lock taken reads whom to look at.
+Status sign(int fd, const std::string& path) {
+  const std::string text = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(fd, 0) != 0 || ::lseek(fd, 0, SEEK_SET) != 0) {
+    return system_error("cannot write " + path, errno);
+  }
+  return write_all(fd, path, text);
+}
+
+std::string holder_named_in(int fd) {
+  std::array<char, 32> text{};
+  const ssize_t count = ::pread(fd, text.data(), text.size() - 1, 0);
+  const std::string_view digits(text.data(), count > 0 ? static_cast<std::size_t>(count) : 0);
+  const std::size_t end = digits.find_first_not_of("0123456789");
+  const std::string pid(digits.substr(0, end));
+  return pid.empty() ? "another process" : "process " + pid;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return system_error("cannot open " + path, errno);
+  return read_all(fd.get(), path, bytes_max);
+}
+
+Result<std::string> read_trusted_file(const std::string& path, std::size_t bytes_max) {
+  // Without O_NONBLOCK, a named pipe in the place of the file would stop the caller for ever.
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd) return system_error("cannot open " + path, errno);
+  struct stat found{};
+  if (::fstat(fd.get(), &found) != 0) return system_error("cannot stat " + path, errno);
+  if (!S_ISREG(found.st_mode)) return Error{Errc::kPermission, path + " is not a file"};
+  if (found.st_uid != 0 && found.st_uid != ::geteuid()) {
+    return Error{Errc::kPermission, path + " belongs to user " + std::to_string(found.st_uid) +
+                                        ": it must be yours or root's"};
+  }
+  if ((found.st_mode & kGroupOrOthersWrite) != 0) {
+    return Error{Errc::kPermission,
+                 path + " can be written by group or others: chmod go-w '" + path + "'"};
+  }
+  return read_all(fd.get(), path, bytes_max);
+}
+
+Status write_file_atomically(const std::string& path, const std::string& content, unsigned mode,
+                             Sync sync) {
+  // A name of its own: two writers at once must not write into one file before renaming it.
+  const std::string temporary = path + ".new." + std::to_string(random_number());
+  Status written = write_and_rename(temporary, path, content, mode, sync);
+  if (!written.ok()) ::unlink(temporary.c_str());
+  return written;
+}
+
+Status make_directories(const std::string& path) {
+  if (path.empty()) return Error{Errc::kInvalid, "cannot make a directory without a name"};
+  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (::mkdir(part.c_str(), 0700) != 0) {
+      // An ancestor on a read-only file system or of another user may well be there already.
+      const int error = errno;
+      struct stat found{};
+      if (::stat(part.c_str(), &found) != 0) {
+        return system_error("cannot make the directory " + part, error);
+      }
+      if (!S_ISDIR(found.st_mode)) return Error{Errc::kConflict, part + " is not a directory"};
+    }
+    if (slash == std::string::npos) return Unit{};
+  }
+}
+
+Status make_private_directory(const std::string& path) {
+  TRY_STATUS(make_directories(path));
+  struct stat found{};
+  if (::lstat(path.c_str(), &found) != 0) return system_error("cannot stat " + path, errno);
+  if (!S_ISDIR(found.st_mode)) {
+    return Error{Errc::kPermission, path + " is a link, not a directory: remove it, or set " +
+                                        "BERTH_RUNTIME_DIR to a directory of yours"};
+  }
+  if (found.st_uid != ::geteuid()) {
+    return Error{Errc::kPermission, path + " belongs to user " + std::to_string(found.st_uid) +
+                                        ": set BERTH_RUNTIME_DIR to a directory of yours"};
+  }
+  if ((found.st_mode & kGroupOrOthers) != 0) {
+    return Error{Errc::kPermission, path + " is open to group or others: chmod 700 '" + path + "'"};
+  }
+  return Unit{};
+}
+
+Result<UniqueFd> hold_directory(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) return system_error("cannot open the directory " + path, errno);
+  if (::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) {
+    return system_error("cannot lock the directory " + path, errno);
+  }
+  return fd;
+}
+
+Result<FileLock> FileLock::take(const std::string& path) {
+  TRY(fd, open_lock_file(path));
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return system_error("cannot lock " + path, errno);
+    return Error{Errc::kConflict, path + " is locked by " + holder_named_in(fd.get())};
+  }
+  TRY_STATUS(sign(fd.get(), path));
+  return FileLock(std::move(fd));
+}
+
+Result<FileLock> FileLock::wait(const std::string& path) {
+  TRY(fd, open_lock_file(path));
+  if (::flock(fd.get(), LOCK_EX) != 0) {
+    if (errno == EINTR) return Error{Errc::kTimedOut, "interrupted while waiting for " + path};
+    return system_error("cannot lock " + path, errno);
+  }
+  TRY_STATUS(sign(fd.get(), path));
+  return FileLock(std::move(fd));
+}
+
+Status reserve_space(const std::string& path, Bytes size) {
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd) return system_error("cannot open " + path, errno);
+  int error = 0;
+  do {
+    error = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(size.value));
+  } while (error == EINTR);
+  if (error != 0) return system_error("cannot set space aside in " + path, error);
+  return Unit{};
+}
+
+Status sync_file(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd || ::fsync(fd.get()) != 0) return system_error("cannot sync " + path, errno);
+  return Unit{};
+}
+
+Result<Bytes> free_space(const std::string& path) {
+  struct statvfs found{};
+  if (::statvfs(path.c_str(), &found) != 0) return system_error("cannot statfs " + path, errno);
+  return Bytes{found.f_bavail * found.f_frsize};
+}
+
+Result<bool> is_network_file_system(const std::string& path) {
+  // Of those not in linux/magic.h, the numbers are the ones of statfs(2).
+  constexpr std::array<unsigned, 11> kNetworkMagic = {
+      NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,  SMB2_SUPER_MAGIC, CIFS_SUPER_MAGIC,
+      V9FS_MAGIC,       CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC,  AFS_FS_MAGIC,
+      CODA_SUPER_MAGIC, FUSE_SUPER_MAGIC, 0x0bd00bd0U /* Lustre */};
+  struct statfs found{};
+  if (::statfs(path.c_str(), &found) != 0) return system_error("cannot statfs " + path, errno);
+  return std::ranges::find(kNetworkMagic, static_cast<unsigned>(found.f_type)) !=
+         kNetworkMagic.end();
+}
+
+bool exists(const std::string& path) {
+  struct stat found{};
+  return ::lstat(path.c_str(), &found) == 0;
+}
+
+Status move_file(const std::string& from, const std::string& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
+    return Unit{};
+  }
+  // Some network file systems know no flag; there a check must do.
+  if (errno == EINVAL && !exists(to) && ::rename(from.c_str(), to.c_str()) == 0) return Unit{};
+  return system_error("cannot rename " + from + " to " + to, errno);
+}
+
+}  // namespace berth::os

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The door to files: reading whole, writing so that a reader sees all or nothing, private
+// directories, locks held for life. Nothing here is for bulk data. Any thread; each call may block
+// on the disk.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "os/unique_fd.h"
+
+namespace berth::os {
+
+/// Whole, or kFull where it is longer than `bytes_max`. Works on files of /proc too.
+Result<std::string> read_file(const std::string& path, std::size_t bytes_max);
+
+/// As read_file, of a file that nobody but its owner can have written: kPermission unless it is
+/// owned by us or root and not writable by group or others.
+Result<std::string> read_trusted_file(const std::string& path, std::size_t bytes_max);
+
+enum class Sync : std::uint8_t { kNone, kPowerCut };  // What the content must survive.
+
+/// Writes beside the path and renames. `mode` as chmod takes it.
+Status write_file_atomically(const std::string& path, const std::string& content, unsigned mode,
+                             Sync sync);
+
+/// Makes the directory and its missing parents, 0700. One that is there is left as it is.
+Status make_directories(const std::string& path);
+
+/// Makes the directory 0700 (and missing parents), and checks what is there: kPermission unless it
+/// is a directory itself (no link), ours, and closed to group and others.
+Status make_private_directory(const std::string& path);
+
+/// Keeps the directory from programs that clean up old files, as systemd-tmpfiles does, for as long
+/// as the descriptor is open.
+Result<UniqueFd> hold_directory(const std::string& path);
+
+/// A lock that one process has, kept until this dies; the kernel gives it back when the process
+/// ends in whatever way. The file stays and names the last holder.
+class FileLock {
+ public:
+  /// kConflict, naming the holder's pid, where another has it.
+  static Result<FileLock> take(const std::string& path);
+  /// Waits for it without bound; a signal with a handler ends the wait with kTimedOut.
+  static Result<FileLock> wait(const std::string& path);
+
+ private:
+  explicit FileLock(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
+};
+
+/// Gives the file at least this size, in blocks that are its own: writing to them cannot fail for
+/// lack of space. Makes the file (0600) if there is none.
+Status reserve_space(const std::string& path, Bytes size);
+/// The content, or the entries of a directory, have been written to the disk itself when this
+/// returns. Blocks long.
+Status sync_file(const std::string& path);
+/// What an ordinary user could still write there.
+Result<Bytes> free_space(const std::string& path);
+/// NFS, SMB, 9P, Ceph, AFS, FUSE and their like: locks and shared memory are not to be trusted.
+Result<bool> is_network_file_system(const std::string& path);
+bool exists(const std::string& path);
+/// Renames; never over something that is there.
+Status move_file(const std::string& from, const std::string& to);
+
+}  // namespace berth::os

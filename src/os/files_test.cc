@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "os/files.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace berth::os {
+namespace {
+
+class Files : public testing::Test {
+ protected:
+  Files() {
+    std::string name = testing::TempDir() + "berth-files-XXXXXX";
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~Files() override { std::filesystem::remove_all(folder_); }
+  std::string at(const std::string& name) const { return folder_ + "/" + name; }
+
+  std::string folder_;
+};
+
+TEST_F(Files, WholeFilesAreReadUpToABound) {
+  std::ofstream(at("a")) << std::string(10'000, 'x');
+  EXPECT_EQ(read_file(at("a"), 10'000)->size(), 10'000u);
+  EXPECT_EQ(read_file(at("a"), 9'999).error().code, Errc::kFull);
+  EXPECT_EQ(read_file(at("b"), 1).error().code, Errc::kNotFound);
+  EXPECT_NE(read_file(at("b"), 1).error().message.find(at("b")), std::string::npos);
+  EXPECT_EQ(read_file(folder_, 1).error().code, Errc::kIo);
+}
+
+TEST_F(Files, WrittenFileReplacesTheOldOneWholeAndLeavesNothingElse) {
+  for (const Sync sync : {Sync::kNone, Sync::kPowerCut}) {
+    ASSERT_TRUE(write_file_atomically(at("a"), "one", 0644, sync).ok());
+    ASSERT_TRUE(write_file_atomically(at("a"), "two", 0640, sync).ok());
+    EXPECT_EQ(*read_file(at("a"), 10), "two");
+  }
+  struct stat found{};
+  ASSERT_EQ(::stat(at("a").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 07777U, 0640u);
+  EXPECT_FALSE(write_file_atomically(folder_ + "/missing/a", "x", 0644, Sync::kNone).ok());
+  std::filesystem::create_directory(at("full"));
+  EXPECT_FALSE(write_file_atomically(at("full"), "x", 0644, Sync::kNone).ok());
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder_)) ++count;
+  EXPECT_EQ(count, 2u);
+}
+
+TEST_F(Files, PrivateDirectoryIsMadeClosedAndAnOpenOneIsRefused) {
+  ASSERT_TRUE(make_private_directory(at("x/y")).ok());
+  struct stat found{};
+  ASSERT_EQ(::stat(at("x/y").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 07777U, 0700u);
+  EXPECT_TRUE(make_private_directory(at("x/y")).ok());
+
+  ASSERT_EQ(::chmod(at("x/y").c_str(), 0750), 0);
+  EXPECT_EQ(make_private_directory(at("x/y")).error().code, Errc::kPermission);
+  ASSERT_EQ(::symlink(at("x").c_str(), at("link").c_str()), 0);
+  EXPECT_EQ(make_private_directory(at("link")).error().code, Errc::kPermission);
+  std::ofstream(at("file")) << "x";
+  EXPECT_EQ(make_private_directory(at("file")).error().code, Errc::kConflict);
+  EXPECT_EQ(make_private_directory(at("file/y")).error().code, Errc::kConflict);
+  EXPECT_EQ(make_private_directory("").error().code, Errc::kInvalid);
+}
+
+TEST_F(Files, DirectoryOfAnotherUserIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a directory away";
+  ASSERT_TRUE(make_private_directory(at("his")).ok());
+  ASSERT_EQ(::chown(at("his").c_str(), 12'345, 12'345), 0);
+  const Status made = make_private_directory(at("his"));
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Errc::kPermission);
+  EXPECT_NE(made.error().message.find("12345"), std::string::npos);
+}
+
+TEST_F(Files, OnlyAFileThatNobodyElseCouldWriteIsTrusted) {
+  std::ofstream(at("a")) << "x";
+  ASSERT_EQ(::chmod(at("a").c_str(), 0644), 0);
+  EXPECT_EQ(*read_trusted_file(at("a"), 10), "x");
+  for (const unsigned mode : {0664U, 0646U}) {
+    ASSERT_EQ(::chmod(at("a").c_str(), mode), 0);
+    EXPECT_EQ(read_trusted_file(at("a"), 10).error().code, Errc::kPermission) << mode;
+  }
+  ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(read_trusted_file(at("pipe"), 10).error().code, Errc::kPermission);
+  if (::geteuid() != 0) return;
+  ASSERT_EQ(::chmod(at("a").c_str(), 0644), 0);
+  ASSERT_EQ(::chown(at("a").c_str(), 12'345, 12'345), 0);
+  EXPECT_EQ(read_trusted_file(at("a"), 10).error().code, Errc::kPermission);
+}
+
+TEST_F(Files, SecondTakerOfALockIsToldWhoHasIt) {
+  {
+    const Result<FileLock> first = FileLock::take(at("lock"));
+    ASSERT_TRUE(first.ok());
+    const Result<FileLock> second = FileLock::take(at("lock"));
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(second.error().code, Errc::kConflict);
+    EXPECT_NE(second.error().message.find("process " + std::to_string(::getpid())),
+              std::string::npos);
+  }
+  EXPECT_TRUE(FileLock::take(at("lock")).ok());
+  EXPECT_TRUE(FileLock::wait(at("lock")).ok());
+}
+
+TEST_F(Files, LockOfAKilledProcessIsFree) {
+  std::array<int, 2> up{};
+  ASSERT_EQ(::pipe2(up.data(), O_CLOEXEC), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Result<FileLock> lock = FileLock::take(at("lock"));
+    (void)!::write(up[1], lock.ok() ? "y" : "n", 1);
+    for (;;) ::pause();
+  }
+  char answer = 0;
+  ASSERT_EQ(::read(up[0], &answer, 1), 1);
+  EXPECT_EQ(answer, 'y');
+  EXPECT_FALSE(FileLock::take(at("lock")).ok());
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(FileLock::take(at("lock")).ok());
+  ::close(up[0]);
+  ::close(up[1]);
+}
+
+TEST_F(Files, HeldDirectoryCannotBeLockedByACleaner) {
+  const UniqueFd cleaner(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  {
+    const Result<UniqueFd> held = hold_directory(folder_);
+    ASSERT_TRUE(held.ok());
+    EXPECT_NE(::flock(cleaner.get(), LOCK_EX | LOCK_NB), 0);
+  }
+  EXPECT_EQ(::flock(cleaner.get(), LOCK_EX | LOCK_NB), 0);
+}
+
+TEST_F(Files, MovingNeverReplaces) {
+  std::ofstream(at("a")) << "a";
+  std::ofstream(at("b")) << "b";
+  EXPECT_EQ(move_file(at("a"), at("b")).error().code, Errc::kConflict);
+  EXPECT_EQ(*read_file(at("b"), 10), "b");
+  EXPECT_TRUE(move_file(at("a"), at("c")).ok());
+  EXPECT_FALSE(exists(at("a")));
+  EXPECT_EQ(*read_file(at("c"), 10), "a");
+}
+
+TEST_F(Files, ReservedSpaceKeepsTheContent) {
+  ASSERT_TRUE(reserve_space(at("new"), kib(64)).ok());
+  EXPECT_EQ(std::filesystem::file_size(at("new")), 65'536u);
+  struct stat found{};
+  ASSERT_EQ(::stat(at("new").c_str(), &found), 0);
+  EXPECT_GE(found.st_blocks * 512, 65'536);
+  EXPECT_EQ(found.st_mode & 0777U, 0600u);
+  std::ofstream(at("old")) << "abc";
+  ASSERT_TRUE(reserve_space(at("old"), Bytes{2}).ok());
+  EXPECT_EQ(*read_file(at("old"), 10), "abc");
+  EXPECT_EQ(reserve_space(at("missing/x"), kib(1)).error().code, Errc::kNotFound);
+  EXPECT_TRUE(sync_file(at("old")).ok());
+  EXPECT_TRUE(sync_file(folder_).ok());
+  EXPECT_EQ(sync_file(at("missing")).error().code, Errc::kNotFound);
+}
+
+TEST_F(Files, FileSystemAnswers) {
+  EXPECT_GT(free_space(folder_)->value, 0u);
+  EXPECT_FALSE(*is_network_file_system(folder_));
+  EXPECT_EQ(is_network_file_system(at("missing")).error().code, Errc::kNotFound);
+}
+
+}  // namespace
+}  // namespace berth::os

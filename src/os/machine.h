@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which machine this is, and since which boot. Any thread.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace berth::os {
+
+/// "ed6c5fe1-5320-40e2-a696-450d49ba3925": another one after each boot.
+Result<std::string> boot_id();
+/// 32 hexadecimal digits that stay; "unknown" on a machine that has none.
+std::string machine_id();
+
+}  // namespace berth::os

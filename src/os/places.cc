@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "os/places.h"
+
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/simulated.h"
+#include "os/files.h"
+#include "os/machine.h"
+#include "os/users.h"
+
+namespace berth::os {
+namespace {
+
+constexpr const char* kRealWorld = "real";
+constexpr const char* kSystemRuntime = "/run/berth";
+constexpr const char* kSystemState = "/var/lib/berth";
+constexpr const char* kSocketName = "/berthd.sock";
+constexpr std::size_t kSocketPathMax = sizeof(sockaddr_un::sun_path) - 1;  // 107, and a zero.
+constexpr std::size_t kWorldNameMax = 64;
+constexpr std::size_t kFoldersMax = 256;  // Looked at on the way up to the root.
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// XDG says that a path which is not absolute is to be ignored.
+std::string absolute(std::string path) {
+  return path.starts_with('/') ? path : std::string();
+}
+
+bool is_usable_directory(const std::string& path) {
+  struct stat found{};
+  return ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
+         ::access(path.c_str(), W_OK | X_OK) == 0;
+}
+
+bool is_of_logind(const Surroundings& surroundings) {
+  const std::string own = "/run/user/" + std::to_string(surroundings.user.value);
+  return surroundings.xdg_runtime_dir == own || surroundings.xdg_runtime_dir.starts_with(own + "/");
+}
+
+std::string fallback_runtime(const Surroundings& surroundings) {
+  return "/tmp/berth-" + std::to_string(surroundings.user.value);
+}
+
+// logind wipes its directory at the user's last log-out, while jobs in tmux or under nohup run on:
+// it is no place for a daemon unless the user lingers.
+std::string user_runtime(const Surroundings& surroundings) {
+  if (!surroundings.runtime_dir.empty()) return surroundings.runtime_dir;
+  if (!surroundings.xdg_runtime_dir.empty() &&
+      (surroundings.lingers || !is_of_logind(surroundings))) {
+    return surroundings.xdg_runtime_dir + "/berth";
+  }
+  return fallback_runtime(surroundings);
+}
+
+std::string user_state(const Surroundings& surroundings) {
+  const std::string base = surroundings.xdg_state_home.empty() ? surroundings.home + "/.local/state"
+                                                               : surroundings.xdg_state_home;
+  // A home directory may be shared by machines, whose GPUs and processes are not.
+  return base + "/berth/" + surroundings.machine_id;
+}
+
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name.size() <= kWorldNameMax && name.front() != '.' &&
+         std::ranges::all_of(name, [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                  c == '-' || c == '_' || c == '.';
+         });
+}
+
+// Client and daemon have different working directories: a relative path would be two places.
+Status check_absolute(const std::string& name, const std::string& path) {
+  if (path.empty() || path.starts_with('/')) return Unit{};
+  return Error{Errc::kInvalid, name + ": '" + path + "' is not an absolute path"};
+}
+
+std::string in_world(const std::string& directory, const std::string& world) {
+  return world == kRealWorld ? directory : directory + "/sim/" + world;
+}
+
+}  // namespace
+
+Surroundings surroundings_from_environment() {
+  Surroundings found;
+  found.user = own_user();
+  found.home = absolute(variable("HOME"));
+  if (found.home.empty()) found.home = home_directory(found.user);
+  found.machine_id = machine_id();
+  found.runtime_dir = variable("BERTH_RUNTIME_DIR");
+  found.socket = variable("BERTH_SOCKET");
+  found.config = variable("BERTH_CONFIG");
+  found.sim = variable("BERTH_SIM");
+  found.sim_name = variable("BERTH_SIM_NAME");
+  found.xdg_runtime_dir = absolute(variable("XDG_RUNTIME_DIR"));
+  if (!is_usable_directory(found.xdg_runtime_dir)) found.xdg_runtime_dir.clear();
+  found.xdg_state_home = absolute(variable("XDG_STATE_HOME"));
+  found.xdg_config_home = absolute(variable("XDG_CONFIG_HOME"));
+  found.lingers = exists("/var/lib/systemd/linger/" + user_name(found.user));
+  return found;
+}
+
+Result<std::string> world_of(const Surroundings& surroundings) {
+  if (surroundings.sim.empty()) return std::string(kRealWorld);
+  std::string name = simulated_world_name(surroundings.sim, surroundings.sim_name);
+  if (!is_plain_name(name) || name == kRealWorld) {
+    return Error{Errc::kInvalid, "BERTH_SIM_NAME: '" + name +
+                                     "': a name is 1 to 64 letters, digits, '-', '_' and '.', " +
+                                     "does not begin with a point, and is not 'real'"};
+  }
+  return name;
+}
+
+Status check_socket_path(const std::string& path) {
+  TRY_STATUS(check_absolute("the socket path", path));
+  if (path.size() <= kSocketPathMax) return Unit{};
+  return Error{Errc::kInvalid, "the socket path " + path + " has " + std::to_string(path.size()) +
+                                   " bytes, and a socket allows " + std::to_string(kSocketPathMax) +
+                                   ": set BERTH_RUNTIME_DIR to a shorter directory"};
+}
+
+Result<Places> places_of(const Surroundings& surroundings, Mode mode,
+                         const std::string& state_dir) {
+  TRY_STATUS(check_absolute("BERTH_RUNTIME_DIR", surroundings.runtime_dir));
+  TRY_STATUS(check_absolute("state_dir", state_dir));
+  TRY(world, world_of(surroundings));
+  Places places;
+  places.world = world;
+  const bool user = mode == Mode::kUser;
+  std::string runtime = user ? user_runtime(surroundings) : kSystemRuntime;
+  if (!user && !surroundings.runtime_dir.empty()) runtime = surroundings.runtime_dir;
+  std::string state = user ? user_state(surroundings) : kSystemState;
+  if (!state_dir.empty()) state = state_dir;
+  places.runtime_dir = in_world(runtime, world);
+  places.socket =
+      surroundings.socket.empty() ? places.runtime_dir + kSocketName : surroundings.socket;
+  places.state_dir = in_world(state, world);
+  TRY_STATUS(check_socket_path(places.socket));
+  return places;
+}
+
+Status make_places(const Places& places, Mode mode) {
+  if (mode == Mode::kSystem) {
+    TRY_STATUS(make_directories(places.runtime_dir));
+    return make_directories(places.state_dir);
+  }
+  TRY_STATUS(make_private_directory(places.runtime_dir));
+  return make_private_directory(places.state_dir);
+}
+
+Result<std::vector<std::string>> sockets_to_try(const Surroundings& surroundings) {
+  if (!surroundings.socket.empty()) {
+    TRY_STATUS(check_socket_path(surroundings.socket));
+    return std::vector{surroundings.socket};
+  }
+  TRY_STATUS(check_absolute("BERTH_RUNTIME_DIR", surroundings.runtime_dir));
+  TRY(world, world_of(surroundings));
+  std::vector<std::string> runtimes;
+  if (!surroundings.runtime_dir.empty()) {
+    runtimes = {surroundings.runtime_dir};
+  } else {
+    runtimes = {kSystemRuntime, user_runtime(surroundings)};
+    // A daemon that was started with other surroundings (by cron, before lingering was set) is
+    // found as well.
+    if (!surroundings.xdg_runtime_dir.empty()) {
+      runtimes.push_back(surroundings.xdg_runtime_dir + "/berth");
+    }
+    runtimes.push_back(fallback_runtime(surroundings));
+  }
+  std::vector<std::string> sockets;
+  for (const std::string& runtime : runtimes) {
+    std::string socket = in_world(runtime, world) + kSocketName;
+    TRY_STATUS(check_socket_path(socket));
+    if (std::ranges::find(sockets, socket) == sockets.end()) sockets.push_back(std::move(socket));
+  }
+  return sockets;
+}
+
+ConfigPaths config_paths(const Surroundings& surroundings) {
+  const std::string base = surroundings.xdg_config_home.empty() ? surroundings.home + "/.config"
+                                                                : surroundings.xdg_config_home;
+  return {
+      .system_file = "/etc/berth/berth.toml",
+      .system_folder = "/etc/berth/conf.d",
+      .user_file = surroundings.config.empty() ? base + "/berth/config.toml" : surroundings.config};
+}
+
+std::optional<std::string> find_project_config(const std::string& directory,
+                                               const std::string& home) {
+  std::string at = directory;
+  for (std::size_t folders = 0; folders < kFoldersMax && at.starts_with('/'); ++folders) {
+    const std::string path = (at == "/" ? "" : at) + "/.berth.toml";
+    if (exists(path)) return path;
+    if (at == home || at == "/" || exists(at + "/.git")) return std::nullopt;
+    const std::size_t slash = at.rfind('/');
+    at = slash == 0 ? "/" : at.substr(0, slash);
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth::os

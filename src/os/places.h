@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the socket, the state and the configuration lie, in user mode, system mode and simulated
+// worlds. The environment is read once, into Surroundings; all else is computed from that. Any
+// thread, but the environment only while no other one changes it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+
+namespace berth::os {
+
+enum class Mode : std::uint8_t { kUser, kSystem };
+
+/// What decides about places. Empty strings: not set.
+struct Surroundings {
+  UserId user;
+  std::string home;
+  std::string machine_id;
+  std::string runtime_dir;      // BERTH_RUNTIME_DIR
+  std::string socket;           // BERTH_SOCKET
+  std::string config;           // BERTH_CONFIG
+  std::string sim;              // BERTH_SIM: what to simulate
+  std::string sim_name;         // BERTH_SIM_NAME
+  std::string xdg_runtime_dir;  // XDG_RUNTIME_DIR, if it is a directory of the user's
+  std::string xdg_state_home;
+  std::string xdg_config_home;
+  bool lingers = false;  // logind keeps /run/user/UID after the user's last log-out.
+};
+Surroundings surroundings_from_environment();
+
+/// Where a daemon puts things. Nothing is made or looked at here.
+struct Places {
+  std::string world;        // "real", or the name of the simulated world.
+  std::string runtime_dir;  // Socket, locks and the files of leases.
+  std::string socket;
+  std::string state_dir;
+};
+
+/// `state_dir`: as configured, or empty. kInvalid where the socket's path is too long for a socket
+/// or the world's name is no name.
+Result<Places> places_of(const Surroundings& surroundings, Mode mode, const std::string& state_dir);
+/// Makes both directories. In user mode they must be private (kPermission otherwise).
+Status make_places(const Places& places, Mode mode);
+
+/// The sockets where a client may find its daemon, in the order to try them. Only the first of
+/// BERTH_SOCKET and BERTH_RUNTIME_DIR, where set; else the system's daemon, then the user's own.
+Result<std::vector<std::string>> sockets_to_try(const Surroundings& surroundings);
+
+/// kInvalid, naming the path and the cure, where it does not fit into a socket address.
+Status check_socket_path(const std::string& path);
+
+/// "real", or the name of the simulated world.
+Result<std::string> world_of(const Surroundings& surroundings);
+
+/// The files to read, later ones winning; those of a conf.d folder are in order of name. The
+/// project's own file is found with find_project_config.
+struct ConfigPaths {
+  std::string system_file;
+  std::string system_folder;  // *.toml
+  std::string user_file;
+};
+ConfigPaths config_paths(const Surroundings& surroundings);
+/// The .berth.toml of `directory` or the nearest one above it, up to the first repository root or
+/// `home`.
+std::optional<std::string> find_project_config(const std::string& directory,
+                                               const std::string& home);
+
+}  // namespace berth::os

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The door to processes. A process is a pid and its start time, never a pid alone; what is done to
+// one is done through a pidfd that was opened for exactly that pair. Any thread; nothing here
+// waits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "os/unique_fd.h"
+
+namespace berth::os {
+
+/// One look at /proc/PID/stat.
+struct ProcessState {
+  Process process;
+  std::string name;    // At most 15 bytes, chosen by the program.
+  bool ended = false;  // Nothing of it runs any more; its parent has not reaped it yet.
+  std::int32_t parent_pid = 0;
+  std::int32_t group = 0;
+  std::int32_t session = 0;           // The pid of the session leader.
+  std::uint64_t terminal = 0;         // Device number of the controlling terminal; 0: none.
+  std::int32_t foreground_group = 0;  // Of that terminal; -1: none.
+};
+Result<ProcessState> process_state(std::int32_t pid);
+/// Of exactly this process: kNotFound where the pid is another's by now.
+Result<ProcessState> process_state(Process process);
+/// The text of /proc/PID/stat, as the kernel writes it.
+Result<ProcessState> parse_process_state(std::string_view text);
+
+Process self();
+/// False once nothing of it runs any more, reaped or not.
+bool is_alive(Process process);
+/// Parent first, at most `count_max`; the last is the first process of the PID namespace.
+std::vector<Process> ancestors(Process process, std::size_t count_max);
+/// All that live and have this process up their chain.
+std::vector<Process> descendants(Process process);
+/// kNotFound if the leader of its session is gone.
+Result<Process> session_leader(Process process);
+
+/// Readable once the process has ended. kNotFound if it has already.
+Result<UniqueFd> open_pidfd(Process process);
+/// kNotFound if it has ended.
+Status send_signal(const UniqueFd& pidfd, int signal);
+/// Opens a pidfd for it and signals that.
+Status send_signal(Process process, int signal);
+
+/// Whoever connected a Unix socket, or listens on it, as the kernel names him.
+struct Peer {
+  UserId user;
+  std::int32_t pid = 0;            // 0: in a PID namespace that is not ours or below it.
+  std::optional<Process> process;  // Absent: it has ended, or its pid means nothing here.
+  UniqueFd pidfd;                  // There if `process` is.
+  bool certain = false;  // The kernel gave the pidfd itself; else the pid was looked up later.
+};
+Result<Peer> peer_of(int socket);
+/// Whether the process that the other side says it is can be believed: kPermission, naming the PID
+/// namespace, where it differs from what the kernel says.
+Status verify(const Peer& peer, Process claimed);
+
+/// Whether a handler of its own is installed for the signal: one without would die of it.
+Result<bool> catches(Process process, int signal);
+/// Of the environment that the program was started with.
+Result<std::optional<std::string>> environment_value(Process process, const std::string& name);
+Result<std::vector<std::string>> command_line(Process process);
+/// The effective uid.
+Result<UserId> user_of(Process process);
+
+}  // namespace berth::os
