@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/nvml.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+
+namespace berth::gpu {
+
+using ListProcesses = nvml::Return (*)(nvml::Device, unsigned int*, nvml::ProcessInfoV2*);
+
+// Null: this driver does not have it. Those after the blank line may be missing.
+struct Nvml::Functions {
+  nvml::Return (*init)();
+  nvml::Return (*shutdown)();
+  nvml::Return (*driver_version)(char*, unsigned int);
+  nvml::Return (*count)(unsigned int*);
+  nvml::Return (*device)(unsigned int, nvml::Device*);
+  nvml::Return (*uuid)(nvml::Device, char*, unsigned int);
+  nvml::Return (*name)(nvml::Device, char*, unsigned int);
+  nvml::Return (*pci)(nvml::Device, nvml::PciInfo*);
+  nvml::Return (*memory)(nvml::Device, nvml::Memory*);
+
+  nvml::Return (*memory_v2)(nvml::Device, nvml::MemoryV2*);
+  ListProcesses compute;
+  ListProcesses graphics;
+  const char* (*simulated_world)();
+};
+
+namespace {
+
+constexpr std::size_t kListedMax = 4'096;  // Processes of one kind on one device.
+
+template <class Function>
+bool find(void* library, const char* name, Function& function) {
+  void* address = ::dlsym(library, name);
+  std::memcpy(&function, &address, sizeof(address));
+  return address != nullptr;
+}
+
+// The name of a function that NVML must have and this one lacks; null if there is none.
+const char* missing(void* library, Nvml::Functions& functions) {
+  if (!find(library, "nvmlInit_v2", functions.init)) return "nvmlInit_v2";
+  if (!find(library, "nvmlShutdown", functions.shutdown)) return "nvmlShutdown";
+  if (!find(library, "nvmlSystemGetDriverVersion", functions.driver_version))
+    return "nvmlSystemGetDriverVersion";
+  if (!find(library, "nvmlDeviceGetCount_v2", functions.count)) return "nvmlDeviceGetCount_v2";
+  if (!find(library, "nvmlDeviceGetHandleByIndex_v2", functions.device))
+    return "nvmlDeviceGetHandleByIndex_v2";
+  if (!find(library, "nvmlDeviceGetUUID", functions.uuid)) return "nvmlDeviceGetUUID";
+  if (!find(library, "nvmlDeviceGetName", functions.name)) return "nvmlDeviceGetName";
+  if (!find(library, "nvmlDeviceGetPciInfo_v3", functions.pci)) return "nvmlDeviceGetPciInfo_v3";
+  if (!find(library, "nvmlDeviceGetMemoryInfo", functions.memory)) return "nvmlDeviceGetMemoryInfo";
+  // Not in drivers before 510, or not in a real one at all. Two versions have the same layout.
+  (void)find(library, "nvmlDeviceGetMemoryInfo_v2", functions.memory_v2);
+  if (!find(library, "nvmlDeviceGetComputeRunningProcesses_v3", functions.compute))
+    (void)find(library, "nvmlDeviceGetComputeRunningProcesses_v2", functions.compute);
+  if (!find(library, "nvmlDeviceGetGraphicsRunningProcesses_v3", functions.graphics))
+    (void)find(library, "nvmlDeviceGetGraphicsRunningProcesses_v2", functions.graphics);
+  (void)find(library, "berthSimulatedWorld", functions.simulated_world);
+  return nullptr;
+}
+
+Error not_loaded(const std::string& library) {
+  const char* said = ::dlerror();
+  const std::string reason = said == nullptr ? "no reason given" : said;
+  // The dynamic linker names the file that is not there: this one, or one that this one needs.
+  if (reason.starts_with(library) && reason.find("No such file") != std::string::npos) {
+    return {Errc::kUnavailable, library +
+                                    " is not installed: this machine has no NVIDIA driver, "
+                                    "or it is where the dynamic linker does not look"};
+  }
+  return {Errc::kUnavailable, library + " cannot be loaded: " + reason};
+}
+
+Error not_initialised(const std::string& library, nvml::Return result) {
+  const auto because = [&](const std::string& cure) {
+    return Error{Errc::kUnavailable, library + ": " + explain(result) + cure};
+  };
+  switch (result) {
+    case nvml::kVersionMismatch:
+      return because(
+          ": the driver was updated while its kernel module stayed; reboot, or unload "
+          "and load the module nvidia");
+    case nvml::kDriverNotLoaded:
+      return because(": load the kernel module (modprobe nvidia), or install it for this kernel");
+    case nvml::kNoPermission:
+      return because(": the device files /dev/nvidia* are not open to this user");
+    case nvml::kGpuNotFound:
+      return because(": the driver is there and sees no GPU");
+    default:
+      return because("");
+  }
+}
+
+template <class Ask>
+Told<std::string> told_text(Ask ask) {
+  std::array<char, nvml::kTextMax> text{};
+  const nvml::Return result = ask(text.data(), static_cast<unsigned int>(text.size()));
+  text.back() = '\0';
+  return {result, text.data()};
+}
+
+// One kind of processes. The list may grow between two calls; then it is asked again.
+nvml::Return list(ListProcesses function, nvml::Device device,
+                  std::vector<nvml::ProcessInfoV2>& listed) {
+  listed.resize(64);
+  for (;;) {
+    auto count = static_cast<unsigned int>(listed.size());
+    const nvml::Return result = function(device, &count, listed.data());
+    if (result == nvml::kSuccess) {
+      listed.resize(std::min<std::size_t>(count, listed.size()));
+      return result;
+    }
+    if (result != nvml::kInsufficientSize || listed.size() >= kListedMax) return result;
+    listed.resize(
+        std::min<std::size_t>(std::max<std::size_t>(count + 16, 2 * listed.size()), kListedMax));
+  }
+}
+
+}  // namespace
+
+std::string explain(nvml::Return result) {
+  const auto* found = std::ranges::find(nvml::kReturnTexts, result, &nvml::ReturnText::value);
+  if (found == std::end(nvml::kReturnTexts))
+    return "NVML error " + std::to_string(static_cast<std::uint32_t>(result));
+  return std::string(found->text) + " (NVML_" + found->name + ")";
+}
+
+Result<std::unique_ptr<Nvml>> Nvml::load(const std::string& library) {
+  void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return not_loaded(library);
+  auto functions = std::make_unique<Functions>();
+  if (const char* name = missing(handle, *functions); name != nullptr) {
+    ::dlclose(handle);
+    return Error{Errc::kUnavailable, library + " has no " + name + ": it is not NVIDIA's library"};
+  }
+  if (const nvml::Return result = functions->init(); result != nvml::kSuccess) {
+    ::dlclose(handle);
+    return not_initialised(library, result);
+  }
+  return std::make_unique<Nvml>(handle, std::move(functions));
+}
+
+Nvml::Nvml(void* library, std::unique_ptr<Functions> functions)
+    : library_(library), functions_(std::move(functions)) {}
+
+Nvml::~Nvml() {
+  (void)functions_->shutdown();
+  ::dlclose(library_);
+}
+
+std::optional<std::string> Nvml::simulated_world() const {
+  if (functions_->simulated_world == nullptr) return std::nullopt;
+  return functions_->simulated_world();
+}
+
+std::string Nvml::driver_version() const {
+  const Told<std::string> told = told_text(functions_->driver_version);
+  return told ? told.value : "";
+}
+
+Told<std::uint32_t> Nvml::count() const {
+  Told<std::uint32_t> told;
+  told.result = functions_->count(&told.value);
+  return told;
+}
+
+Told<nvml::Device> Nvml::device(std::uint32_t index) const {
+  Told<nvml::Device> told;
+  told.result = functions_->device(index, &told.value);
+  return told;
+}
+
+Told<std::string> Nvml::uuid(nvml::Device device) const {
+  return told_text(
+      [&](char* text, unsigned int length) { return functions_->uuid(device, text, length); });
+}
+
+Told<std::string> Nvml::name(nvml::Device device) const {
+  return told_text(
+      [&](char* text, unsigned int length) { return functions_->name(device, text, length); });
+}
+
+Told<std::string> Nvml::pci_bus(nvml::Device device) const {
+  nvml::PciInfo info{};
+  const nvml::Return result = functions_->pci(device, &info);
+  info.bus_id[sizeof(info.bus_id) - 1] = '\0';
+  return {result, info.bus_id};
+}
+
+Told<MemoryFigures> Nvml::memory(nvml::Device device) const {
+  if (functions_->memory_v2 != nullptr) {
+    nvml::MemoryV2 memory{.version = nvml::kMemoryVersion2};
+    if (functions_->memory_v2(device, &memory) == nvml::kSuccess)
+      return {nvml::kSuccess, {{memory.total}, {memory.used}, Bytes{memory.reserved}}};
+  }
+  nvml::Memory memory{};
+  const nvml::Return result = functions_->memory(device, &memory);
+  return {result, {{memory.total}, {memory.used}, std::nullopt}};
+}
+
+Told<std::vector<ProcessFigure>> Nvml::processes(nvml::Device device) const {
+  Told<std::vector<ProcessFigure>> told{nvml::kNotSupported, {}};
+  std::vector<nvml::ProcessInfoV2> listed;
+  for (const ListProcesses function : {functions_->compute, functions_->graphics}) {
+    if (function == nullptr) continue;
+    const nvml::Return result = list(function, device, listed);
+    // Some devices have one kind of processes only.
+    if (result == nvml::kNotSupported) continue;
+    told.result = result;
+    if (result != nvml::kSuccess) return told;
+    for (const nvml::ProcessInfoV2& entry : listed) {
+      const auto pid = static_cast<std::int32_t>(entry.pid);
+      // One that computes and draws is in both lists, each time with all that it uses.
+      if (std::ranges::find(told.value, pid, &ProcessFigure::pid) != told.value.end()) continue;
+      const bool known = entry.used != nvml::kValueNotAvailable;
+      told.value.push_back({pid, known ? std::optional(Bytes{entry.used}) : std::nullopt});
+    }
+  }
+  return told;
+}
+
+}  // namespace berth::gpu

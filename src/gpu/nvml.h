@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The door to NVML: the library is found when the program runs, and its functions are called here
+// and nowhere else. Any call may hang for ever when a GPU has fallen off the bus; so only the probe
+// calls them, never the daemon. One thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "gpu/nvml_abi.h"
+
+namespace berth::gpu {
+
+/// A figure, or the driver's reason for giving none.
+template <class T>
+struct Told {
+  nvml::Return result = nvml::kUnknown;
+  T value{};
+  explicit operator bool() const { return result == nvml::kSuccess; }
+};
+
+struct MemoryFigures {
+  Bytes total;
+  Bytes used;                     // Without what the driver keeps for itself, if that is known.
+  std::optional<Bytes> reserved;  // What the driver keeps for itself.
+};
+
+struct ProcessFigure {
+  std::int32_t pid = 0;
+  std::optional<Bytes> used;
+};
+
+class Nvml {
+ public:
+  /// Loads the library and initialises it. The error is for a person and says what to do.
+  static Result<std::unique_ptr<Nvml>> load(const std::string& library);
+  ~Nvml();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  /// The name of the simulated world; nothing if NVML is a real one.
+  std::optional<std::string> simulated_world() const;
+  std::string driver_version() const;  // Empty if it is not told.
+
+  Told<std::uint32_t> count() const;
+  Told<nvml::Device> device(std::uint32_t index) const;
+  Told<std::string> uuid(nvml::Device device) const;
+  Told<std::string> name(nvml::Device device) const;
+  Told<std::string> pci_bus(nvml::Device device) const;
+  Told<MemoryFigures> memory(nvml::Device device) const;
+  /// Compute and graphics processes, each pid once.
+  Told<std::vector<ProcessFigure>> processes(nvml::Device device) const;
+
+  struct Functions;
+  /// For load().
+  Nvml(void* library, std::unique_ptr<Functions> functions);
+
+ private:
+  void* library_;
+  std::unique_ptr<Functions> functions_;
+};
+
+/// "the GPU has fallen off the bus (NVML_ERROR_GPU_IS_LOST)".
+std::string explain(nvml::Return result);
+
+}  // namespace berth::gpu

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of NVML's public ABI that Berth uses, declared by us: the probe calls it, the simulated
+// driver offers it. Types and values as nvml.h has them since driver 510; `V1` and `V2` name the
+// layouts that a function of that version fills.
+#pragma once
+
+#include <cstdint>
+
+namespace berth::nvml {
+
+enum Return : std::uint32_t {
+  kSuccess = 0,
+  kUninitialized = 1,
+  kInvalidArgument = 2,
+  kNotSupported = 3,
+  kNoPermission = 4,
+  kNotFound = 6,
+  kInsufficientSize = 7,
+  kDriverNotLoaded = 9,
+  kTimeout = 10,
+  kIrqIssue = 11,
+  kLibraryNotFound = 12,
+  kFunctionNotFound = 13,
+  kGpuIsLost = 15,
+  kResetRequired = 16,
+  kOperatingSystem = 17,
+  kVersionMismatch = 18,
+  kInUse = 19,
+  kMemory = 20,
+  kNoData = 21,
+  kInsufficientResources = 23,
+  kArgumentVersion = 25,
+  kNotReady = 27,
+  kGpuNotFound = 28,
+  kInvalidState = 29,
+  kUnknown = 999,
+};
+
+struct ReturnText {
+  Return value;
+  const char* name;  // As nvml.h has it, without NVML_.
+  const char* text;
+};
+inline constexpr ReturnText kReturnTexts[] = {
+    {kSuccess, "SUCCESS", "success"},
+    {kUninitialized, "ERROR_UNINITIALIZED", "not initialised"},
+    {kInvalidArgument, "ERROR_INVALID_ARGUMENT", "invalid argument"},
+    {kNotSupported, "ERROR_NOT_SUPPORTED", "not supported"},
+    {kNoPermission, "ERROR_NO_PERMISSION", "no permission"},
+    {kNotFound, "ERROR_NOT_FOUND", "not found"},
+    {kInsufficientSize, "ERROR_INSUFFICIENT_SIZE", "the array is too small"},
+    {kDriverNotLoaded, "ERROR_DRIVER_NOT_LOADED", "the driver is not loaded"},
+    {kTimeout, "ERROR_TIMEOUT", "timed out"},
+    {kIrqIssue, "ERROR_IRQ_ISSUE", "interrupts of a GPU do not arrive"},
+    {kLibraryNotFound, "ERROR_LIBRARY_NOT_FOUND", "a library of the driver is missing"},
+    {kFunctionNotFound, "ERROR_FUNCTION_NOT_FOUND", "the driver lacks the function"},
+    {kGpuIsLost, "ERROR_GPU_IS_LOST", "the GPU has fallen off the bus"},
+    {kResetRequired, "ERROR_RESET_REQUIRED", "the GPU must be reset"},
+    {kOperatingSystem, "ERROR_OPERATING_SYSTEM", "the operating system refuses the GPU"},
+    {kVersionMismatch, "ERROR_LIB_RM_VERSION_MISMATCH",
+     "driver and library are of different versions"},
+    {kInUse, "ERROR_IN_USE", "in use"},
+    {kMemory, "ERROR_MEMORY", "out of host memory"},
+    {kNoData, "ERROR_NO_DATA", "no data"},
+    {kInsufficientResources, "ERROR_INSUFFICIENT_RESOURCES", "out of resources"},
+    {kArgumentVersion, "ERROR_ARGUMENT_VERSION_MISMATCH", "a structure of another version"},
+    {kNotReady, "ERROR_NOT_READY", "not ready"},
+    {kGpuNotFound, "ERROR_GPU_NOT_FOUND", "no GPU found"},
+    {kInvalidState, "ERROR_INVALID_STATE", "invalid state"},
+    {kUnknown, "ERROR_UNKNOWN", "unknown error"},
+};
+
+using Device = struct DeviceHandle*;
+
+constexpr std::uint32_t kTextMax = 96;  // Names, UUIDs and versions are shorter.
+
+struct Memory {
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;  // What the driver keeps for itself included.
+};
+
+struct MemoryV2 {
+  unsigned int version;  // kMemoryVersion2, set by the caller.
+  unsigned long long total;
+  unsigned long long reserved;  // What the driver keeps for itself.
+  unsigned long long free;
+  unsigned long long used;
+};
+constexpr unsigned int kMemoryVersion2 = sizeof(MemoryV2) | (2U << 24U);
+
+struct PciInfo {
+  char bus_id_legacy[16];
+  unsigned int domain;
+  unsigned int bus;
+  unsigned int device;
+  unsigned int pci_device_id;
+  unsigned int pci_subsystem_id;
+  char bus_id[32];
+};
+
+struct ProcessInfoV1 {
+  unsigned int pid;
+  unsigned long long used;  // kValueNotAvailable where the driver does not tell.
+};
+struct ProcessInfoV2 {
+  unsigned int pid;
+  unsigned long long used;
+  unsigned int gpu_instance;
+  unsigned int compute_instance;
+};
+constexpr unsigned long long kValueNotAvailable = ~0ULL;
+constexpr unsigned int kNoInstance = ~0U;
+
+struct Utilization {
+  unsigned int gpu;
+  unsigned int memory;
+};
+
+static_assert(sizeof(MemoryV2) == 40 && sizeof(PciInfo) == 68 && sizeof(ProcessInfoV1) == 16 &&
+              sizeof(ProcessInfoV2) == 24);
+
+}  // namespace berth::nvml

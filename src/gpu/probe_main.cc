@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// berth-probe answers the daemon's questions about the devices, a line each way on its standard
+// input and output, one at a time. It is a process of its own because a driver may hang for ever in
+// any call: then this process is left to it, and the daemon goes on. It ends with its input.
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "gpu/probe_protocol.h"
+#include "gpu/sampler.h"
+#include "os/clock.h"
+
+namespace berth::gpu {
+namespace {
+
+constexpr int kBadQuestion = 65;
+
+bool write_all(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+// The next line without its end; empty if there is none any more.
+std::string read_line(std::string& buffer) {
+  std::array<char, kQuestionMax> chunk{};
+  for (;;) {
+    if (const std::size_t end = buffer.find('\n'); end != std::string::npos) {
+      std::string line = buffer.substr(0, end);
+      buffer.erase(0, end + 1);
+      return line;
+    }
+    if (buffer.size() > kQuestionMax) return "";
+    const ssize_t length = ::read(STDIN_FILENO, chunk.data(), chunk.size());
+    if (length < 0 && errno == EINTR) continue;
+    if (length <= 0) return "";
+    buffer.append(chunk.data(), static_cast<std::size_t>(length));
+  }
+}
+
+int run() {
+  const char* spec = std::getenv("BERTH_SIM");
+  const os::PosixClock clock;
+  Sampler sampler({.simulated = spec != nullptr && *spec != '\0'}, clock);
+  std::string buffer;
+  for (std::string line = read_line(buffer); !line.empty(); line = read_line(buffer)) {
+    const Result<Question> question = decode_question(line);
+    if (!question.ok()) return kBadQuestion;
+    if (!write_all(encode({.number = question->number, .sample = sampler.sample()}))) break;
+  }
+  // NVML is not shut down: what hangs in there must not keep this process.
+  ::_exit(0);
+}
+
+}  // namespace
+}  // namespace berth::gpu
+
+int main() {
+  return berth::gpu::run();
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/sampler.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "gpu/probe_protocol.h"
+#include "os/files.h"
+
+namespace berth::gpu {
+namespace {
+
+constexpr int kTriesForConsistency = 3;
+constexpr std::size_t kStatusMax = 64;
+
+std::string not_answering(const std::string& what, nvml::Return result) {
+  return "the driver does not tell " + what + ": " + explain(result);
+}
+
+// NVML writes 00000000:01:00.0 where /sys has 0000:01:00.0, in lower case.
+std::string sysfs_name(std::string pci_bus) {
+  const std::size_t colon = pci_bus.find(':');
+  if (colon != std::string::npos && colon > 4) pci_bus.erase(0, colon - 4);
+  std::ranges::transform(pci_bus, pci_bus.begin(), [](char c) {
+    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  });
+  return pci_bus;
+}
+
+}  // namespace
+
+Sampler::Sampler(Options options, const os::Clock& clock)
+    : options_(std::move(options)), clock_(clock) {}
+
+// What is in the way; empty if NVML is there.
+std::string Sampler::load() {
+  if (nvml_) return "";
+  Result<std::unique_ptr<Nvml>> loaded = Nvml::load(options_.library);
+  if (!loaded.ok()) return loaded.error().message;
+  simulated_ = (*loaded)->simulated_world().has_value();
+  if (options_.simulated && !simulated_) {
+    return "BERTH_SIM is set, and the " + options_.library +
+           " that was found is not the simulated one: is another directory before it in "
+           "LD_LIBRARY_PATH?";
+  }
+  nvml_ = *std::move(loaded);
+  identities_.clear();
+  return "";
+}
+
+Sample Sampler::sample() {
+  Sample sample{.simulated = options_.simulated, .trouble = load()};
+  if (!nvml_) return sample;
+  sample.simulated = simulated_;
+  sample.driver_version = nvml_->driver_version();
+  const Told<std::uint32_t> count = nvml_->count();
+  if (!count) {
+    // Whatever it is, it may be gone with another library and another start.
+    sample.trouble = not_answering("its devices", count.result);
+    nvml_.reset();
+    return sample;
+  }
+  const Instant now = clock_.now();
+  identities_.resize(std::min<std::size_t>(count.value, kDevicesMax));
+  for (std::uint32_t index = 0; index < identities_.size(); ++index) {
+    sample.devices.push_back(sample_device(index, now));
+  }
+  facts_.forget_unseen();
+  return sample;
+}
+
+DeviceSample Sampler::sample_device(std::uint32_t index, Instant now) {
+  Identity& identity = identities_[index];
+  DeviceSample sample{.index = index};
+  const Told<nvml::Device> device = nvml_->device(index);
+  if (!device) {
+    sample.trouble = not_answering("where the device is", device.result);
+  } else if (identity.id == DeviceId{}) {
+    sample.trouble = identify(device.value, identity);
+  }
+  sample.id = identity.id;
+  sample.model = identity.model;
+  sample.pci_bus = identity.pci_bus;
+  if (sample.trouble.empty()) {
+    sample.asleep = is_asleep(identity.pci_bus);
+    if (!sample.asleep) sample.trouble = measure(device.value, now, sample);
+  }
+  sample.lost = !sample.trouble.empty();
+  return sample;
+}
+
+std::string Sampler::identify(nvml::Device device, Identity& identity) const {
+  const Told<std::string> uuid = nvml_->uuid(device);
+  if (!uuid) return not_answering("the device's UUID", uuid.result);
+  const std::optional<DeviceId> id = parse_device_id(uuid.value);
+  if (!id) return "the driver calls the device '" + uuid.value + "', which is no UUID";
+  const Told<std::string> name = nvml_->name(device);
+  const Told<std::string> pci_bus = nvml_->pci_bus(device);
+  identity = {.id = *id, .model = name ? name.value : "", .pci_bus = pci_bus ? pci_bus.value : ""};
+  return "";
+}
+
+// Memory and processes come in two calls. Where an allocation fell between them, their difference
+// would look like a stranger's memory; so they are asked until the memory stood still.
+std::string Sampler::measure(nvml::Device device, Instant now, DeviceSample& sample) {
+  Told<MemoryFigures> memory = nvml_->memory(device);
+  Told<std::vector<ProcessFigure>> processes;
+  for (int tries = 0; tries < kTriesForConsistency; ++tries) {
+    processes = nvml_->processes(device);
+    const Told<MemoryFigures> again = nvml_->memory(device);
+    const bool stood_still = again.result == memory.result && again.value.used == memory.value.used;
+    memory = again;
+    if (stood_still) break;
+  }
+  if (!memory) return not_answering("the device's memory", memory.result);
+  sample.capacity = memory.value.total;
+  sample.used = memory.value.used;
+  sample.driver_reserved = memory.value.reserved;
+  if (!processes) return "";  // Under WSL, say: it is not the device that is in trouble.
+  sample.processes.emplace();
+  for (const ProcessFigure& figure : processes.value) {
+    sample.processes->push_back(facts_.look(figure.pid, now));
+    sample.processes->back().used = figure.used;
+  }
+  return "";
+}
+
+// A device that power management has suspended would be woken by a question, and again by the next.
+bool Sampler::is_asleep(const std::string& pci_bus) const {
+  // A simulated device has the address of somebody else's.
+  if (pci_bus.empty() || (simulated_ && options_.sysfs == "/sys")) return false;
+  const Result<std::string> status = os::read_file(
+      options_.sysfs + "/bus/pci/devices/" + sysfs_name(pci_bus) + "/power/runtime_status",
+      kStatusMax);
+  return status.ok() && status->starts_with("suspended");
+}
+
+}  // namespace berth::gpu

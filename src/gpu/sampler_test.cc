@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// One look at the devices, in this process, through the simulated NVML and an old one.
+#include "gpu/sampler.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "gpu/world_for_test.h"
+#include "os/processes.h"
+
+namespace berth::gpu {
+namespace {
+
+class SetClock final : public os::Clock {
+ public:
+  Instant now() const override { return time; }
+  UnixMs wall() const override { return {}; }
+  Instant time{seconds(100).ns};
+};
+
+Sampler::Options simulated() {
+  return {.library = library_directory() + "/simgpu/libnvidia-ml.so.1", .simulated = true};
+}
+
+const SetClock kClock;
+
+TEST(Sampler, DevicesComeInPciOrderWithTheirFigures) {
+  const TestWorld world("1x16GiB:RTX-5080,1x24GiB,reserved=256MiB");
+  world.set({"stranger", "1", "2GiB", "unlisted"});
+  const Sample sample = Sampler(simulated(), kClock).sample();
+  EXPECT_EQ(sample.trouble, "");
+  EXPECT_TRUE(sample.simulated);
+  EXPECT_EQ(sample.driver_version, "575.00-simulated");
+  ASSERT_EQ(sample.devices.size(), 2U);
+  EXPECT_EQ(sample.devices[0].model, "RTX-5080 (simulated)");
+  EXPECT_EQ(sample.devices[0].pci_bus, "00000000:01:00.0");
+  EXPECT_EQ(sample.devices[1].index, 1U);
+  EXPECT_EQ(sample.devices[1].capacity, gib(24));
+  EXPECT_EQ(sample.devices[1].used, gib(2));
+  EXPECT_EQ(sample.devices[1].driver_reserved, mib(256));
+  EXPECT_EQ(sample.devices[1].processes->size(), 0U);
+  EXPECT_NE(sample.devices[0].id, sample.devices[1].id);
+}
+
+TEST(Sampler, AProcessComesWithAllByWhichItIsAttributed) {
+  const TestWorld world("1x16GiB");
+  const Handle lease{0x123456789abcdef0, 42};
+  ::setenv("BERTH_LEASE_ID", to_text(lease).c_str(), 1);
+  Program user("vram_user", {"--bytes", "1GiB", "--hold", "forever"});
+  ::unsetenv("BERTH_LEASE_ID");
+  ASSERT_TRUE(user.reads("holding"));
+  const Sample sample = Sampler(simulated(), kClock).sample();
+  ASSERT_EQ(sample.devices[0].processes->size(), 1U);
+  const ProcessSample& process = sample.devices[0].processes->front();
+  EXPECT_EQ(process.process, os::process_state(user.pid())->process);
+  EXPECT_EQ(process.used, gib(1) + mib(300));
+  EXPECT_EQ(process.user.value, ::geteuid());
+  EXPECT_EQ(process.name, "vram_user");
+  EXPECT_EQ(process.env_lease, lease);
+  ASSERT_FALSE(process.ancestors.empty());
+  EXPECT_EQ(process.ancestors[0], os::self());
+  EXPECT_TRUE(process.alive);
+}
+
+TEST(Sampler, ADeadProcessThatIsStillListedKeepsItsFacts) {
+  const TestWorld world("1x16GiB");
+  world.set({"teardown", "1h"});
+  Sampler sampler(simulated(), kClock);
+  Program user("vram_user", {"--bytes", "1GiB", "--hold", "forever"});
+  ASSERT_TRUE(user.reads("holding"));
+  const ProcessSample before = sampler.sample().devices[0].processes->front();
+  ::kill(user.pid(), SIGKILL);
+  (void)user.wait();
+  const Sample sample = sampler.sample();
+  ASSERT_EQ(sample.devices[0].processes->size(), 1U);
+  const ProcessSample& after = sample.devices[0].processes->front();
+  EXPECT_FALSE(after.alive);
+  EXPECT_EQ(after.process, before.process);
+  EXPECT_EQ(after.ancestors, before.ancestors);
+  EXPECT_EQ(after.used, gib(1) + mib(300));
+  world.set({"teardown", "0"});
+  EXPECT_TRUE(sampler.sample().devices[0].processes->empty());
+}
+
+TEST(Sampler, APidThatWasNeverSeenAliveIsJustAPid) {
+  const TestWorld world("1x16GiB");
+  world.set({"stranger", "0", "2GiB"});
+  const Sample sample = Sampler(simulated(), kClock).sample();
+  ASSERT_EQ(sample.devices[0].processes->size(), 1U);
+  const ProcessSample& stranger = sample.devices[0].processes->front();
+  EXPECT_FALSE(stranger.alive);
+  EXPECT_EQ(stranger.process.pid, 4194303);
+  EXPECT_EQ(stranger.used, gib(2));
+  EXPECT_TRUE(stranger.ancestors.empty());
+}
+
+TEST(Sampler, UntoldFiguresAreAbsentAndNotZero) {
+  const TestWorld world("1x16GiB");
+  world.set({"stranger", "0", "2GiB"});
+  world.set({"no-process-figures", "on"});
+  const Sample sample = Sampler(simulated(), kClock).sample();
+  EXPECT_EQ(sample.devices[0].processes->front().used, std::nullopt);
+  EXPECT_EQ(sample.devices[0].used, gib(2));
+}
+
+TEST(Sampler, ALostDeviceKeepsItsNameAndItsNeighbourItsFigures) {
+  const TestWorld world("2x16GiB");
+  Sampler sampler(simulated(), kClock);
+  const DeviceId id = sampler.sample().devices[0].id;
+  world.set({"lose", "0"});
+  const Sample sample = sampler.sample();
+  ASSERT_EQ(sample.devices.size(), 2U);
+  EXPECT_TRUE(sample.devices[0].lost);
+  EXPECT_EQ(sample.devices[0].id, id);
+  EXPECT_NE(sample.devices[0].trouble.find("NVML_ERROR_GPU_IS_LOST"), std::string::npos);
+  EXPECT_EQ(sample.devices[0].used, std::nullopt);
+  EXPECT_FALSE(sample.devices[1].lost);
+  EXPECT_EQ(sample.devices[1].used, Bytes{});
+  world.set({"find", "0"});
+  EXPECT_FALSE(sampler.sample().devices[0].lost);
+}
+
+TEST(Sampler, ASleepingDeviceIsNotAsked) {
+  const TestWorld world("2x16GiB");
+  Sampler::Options options = simulated();
+  options.sysfs = world.directory() + "/sys";
+  const std::string power = options.sysfs + "/bus/pci/devices/0000:02:00.0/power";
+  std::filesystem::create_directories(power);
+  std::ofstream(power + "/runtime_status") << "suspended\n";
+  Sampler sampler(options, kClock);
+  Sample sample = sampler.sample();
+  EXPECT_FALSE(sample.devices[0].asleep);
+  EXPECT_TRUE(sample.devices[1].asleep);
+  EXPECT_FALSE(sample.devices[1].lost);
+  EXPECT_EQ(sample.devices[1].used, std::nullopt);
+  EXPECT_EQ(sample.devices[1].processes, std::nullopt);
+  EXPECT_NE(sample.devices[1].id, DeviceId{});
+  std::ofstream(power + "/runtime_status") << "active\n";
+  sample = sampler.sample();
+  EXPECT_FALSE(sample.devices[1].asleep);
+  EXPECT_EQ(sample.devices[1].used, Bytes{});
+}
+
+TEST(Sampler, TroubleOfTheDriverIsExplainedAndPassesWithIt) {
+  struct Case {
+    const char* code;
+    const char* says;
+  };
+  const Case cases[] = {{"ERROR_LIB_RM_VERSION_MISMATCH", "reboot"},
+                        {"ERROR_DRIVER_NOT_LOADED", "modprobe nvidia"},
+                        {"ERROR_NO_PERMISSION", "/dev/nvidia"},
+                        {"ERROR_GPU_NOT_FOUND", "sees no GPU"},
+                        {"777", "NVML error 777"}};
+  const TestWorld world("1x16GiB");
+  for (const Case& wrong : cases) {
+    Sampler sampler(simulated(), kClock);
+    world.set({"nvml-error", wrong.code});
+    const Sample sample = sampler.sample();
+    EXPECT_NE(sample.trouble.find(wrong.says), std::string::npos) << sample.trouble;
+    EXPECT_TRUE(sample.devices.empty());
+    world.set({"nvml-error", "0"});
+    EXPECT_EQ(sampler.sample().trouble, "");
+    world.set({"nvml-error", wrong.code});  // After a good start, too.
+    EXPECT_NE(sampler.sample().trouble, "");
+    world.set({"nvml-error", "0"});
+    EXPECT_EQ(sampler.sample().devices.size(), 1U);
+  }
+}
+
+TEST(Sampler, AMissingOrBrokenLibraryIsExplained) {
+  const TestWorld world("1x16GiB");
+  Sampler::Options options{.library = world.directory() + "/libnvidia-ml.so.1"};
+  Sampler sampler(options, kClock);
+  EXPECT_NE(sampler.sample().trouble.find("is not installed"), std::string::npos);
+  std::ofstream(options.library) << "no library";
+  EXPECT_NE(sampler.sample().trouble.find("cannot be loaded"), std::string::npos);
+  std::filesystem::remove(options.library);
+  std::filesystem::copy(library_directory() + "/simgpu/libcuda.so.1", options.library);
+  EXPECT_NE(sampler.sample().trouble.find("has no nvmlInit_v2"), std::string::npos);
+}
+
+TEST(Sampler, AnOldDriverTellsLessAndThatIsAbsent) {
+  const Sample sample =
+      Sampler({.library = library_directory() + "/old_nvml/libnvidia-ml.so.1"}, kClock).sample();
+  EXPECT_FALSE(sample.simulated);
+  ASSERT_EQ(sample.devices.size(), 3U);
+  EXPECT_EQ(sample.devices[0].used, Bytes{600});
+  EXPECT_EQ(sample.devices[0].driver_reserved, std::nullopt);
+  ASSERT_EQ(sample.devices[0].processes->size(), 200U);
+  EXPECT_EQ(sample.devices[0].processes->at(0).used, std::nullopt);
+  EXPECT_EQ(sample.devices[0].processes->at(7).used, Bytes{7});
+  EXPECT_TRUE(sample.devices[1].lost);
+  EXPECT_NE(sample.devices[1].trouble.find("memory"), std::string::npos);
+  EXPECT_EQ(sample.devices[2].id, DeviceId{});
+  EXPECT_NE(sample.devices[2].trouble.find("'none'"), std::string::npos);
+}
+
+TEST(Sampler, InASimulatedWorldARealDriverWillNotDo) {
+  const TestWorld world("1x16GiB");
+  const Sample sample =
+      Sampler({.library = library_directory() + "/old_nvml/libnvidia-ml.so.1", .simulated = true},
+              kClock)
+          .sample();
+  EXPECT_TRUE(sample.devices.empty());
+  EXPECT_NE(sample.trouble.find("BERTH_SIM"), std::string::npos);
+}
+
+TEST(ProcessFacts, AreReadAnewOnceASecond) {
+  ProcessFacts facts;
+  const std::int32_t self = ::getpid();
+  const Instant start{seconds(5).ns};
+  const ProcessSample first = facts.look(self, start);
+  char name[16] = {};
+  std::ifstream("/proc/self/comm") >> name;
+  std::ofstream("/proc/self/comm") << "renamed";
+  EXPECT_EQ(facts.look(self, start + milliseconds(900)).name, first.name);
+  EXPECT_EQ(facts.look(self, start + milliseconds(1'000)).name, "renamed");
+  std::ofstream("/proc/self/comm") << name;
+}
+
+}  // namespace
+}  // namespace berth::gpu
