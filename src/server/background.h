@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A daemon that was started by hand goes to the background: own session, directory /, nothing of
+// the terminal. Before anything else in the program, because it forks.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace berth::server {
+
+/// Returns in the daemon only, with a descriptor for its «ready». The caller's process ends: with 0
+/// once a byte is written there, or with the daemon's own status if that ends before.
+Result<int> go_to_background();
+
+/// Once it is ready: its last words, should it ever have any, go to this file.
+void leave_terminal(const std::string& log_path);
+
+}  // namespace berth::server

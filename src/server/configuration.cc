@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/configuration.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <variant>
+
+#include "config/load.h"
+#include "os/files.h"
+#include "os/users.h"
+
+namespace berth::server {
+namespace {
+
+constexpr std::size_t kFolderFilesMax = 256;
+
+std::vector<std::string> toml_files_in(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  std::filesystem::directory_iterator at(folder, error);
+  for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
+    if (at->path().extension() == ".toml") paths.push_back(at->path().string());
+    if (paths.size() == kFolderFilesMax) break;
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+/// A file that is not there is none, unless it was named.
+Status read_into(std::vector<config::File>& files, config::File::Kind kind, const std::string& path,
+                 bool named = false) {
+  Result<std::string> text = os::read_trusted_file(path, config::kFileMax);
+  if (text.ok()) {
+    files.push_back({.kind = kind, .path = path, .text = *std::move(text)});
+  } else if (text.error().code != Errc::kNotFound || named) {
+    return text.error();
+  }
+  return Unit{};
+}
+
+std::optional<UserId> user_called(const std::string& name) {
+  UserId user;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), user.value);
+  if (error == std::errc() && end == name.data() + name.size()) return user;
+  return os::find_user(name);
+}
+
+core::Order order_of(config::Order order) {
+  switch (order) {
+    case config::Order::kFifo:
+      return core::Order::kFifo;
+    case config::Order::kPriority:
+      return core::Order::kPriority;
+    case config::Order::kFair:
+      break;
+  }
+  return core::Order::kFair;
+}
+
+}  // namespace
+
+Result<config::Config> read_configuration(const os::Surroundings& surroundings, os::Mode mode) {
+  const os::ConfigPaths paths = os::config_paths(surroundings);
+  const bool user = mode == os::Mode::kUser;
+  config::Input input{.mode = user ? config::Mode::kUser : config::Mode::kSystem};
+  TRY_STATUS(read_into(input.files, config::File::Kind::kMachine, paths.system_file));
+  for (const std::string& path : toml_files_in(paths.system_folder)) {
+    TRY_STATUS(read_into(input.files, config::File::Kind::kMachine, path));
+  }
+  if (user) {
+    TRY_STATUS(read_into(input.files, config::File::Kind::kUser, paths.user_file,
+                         !surroundings.config.empty()));
+  }
+  if (const char* level = std::getenv("BERTH_LOG"); level != nullptr) {
+    input.overrides = config::overrides_of_environment({{"BERTH_LOG", level}});
+  }
+  const auto loaded = config::load(input);
+  if (const auto* good = std::get_if<config::Loaded>(&loaded)) return good->config;
+  std::string text;
+  for (const config::Problem& problem : std::get<config::Problems>(loaded)) {
+    text += (text.empty() ? "" : "\n") + to_text(problem);
+  }
+  return Error{Errc::kInvalid, text};
+}
+
+Admins admins_of(const config::Config& config) {
+  Admins admins{.users = {UserId{0}}, .groups = {}};
+  for (const std::string& name : config.access.admins) {
+    if (name.starts_with('@')) {
+      admins.groups.push_back(name.substr(1));
+    } else if (const auto user = user_called(name)) {
+      admins.users.insert(*user);
+    }
+  }
+  return admins;
+}
+
+core::Settings core_settings(const config::Config& config,
+                             std::vector<std::string>& unknown_users) {
+  const config::Policy& policy = config.policy;
+  core::Settings settings{
+      .order = order_of(policy.order),
+      .backfill = policy.backfill,
+      .pass_max = policy.pass_max,
+      .aging = policy.aging,
+      .claim_within = policy.claim_within,
+      .reserve = config.gpu.reserve,
+      .device_reserve = config.gpu.device_reserve,
+      .exclusive_external_max = policy.exclusive_external_max,
+      .limits_default = {.waiting_max = config.limits.waiting,
+                         .leases_max = config.limits.leases,
+                         .priority_max = config::max_priority_default(config.mode)}};
+  for (const auto& [name, user] : config.users) {
+    const auto id = user_called(name);
+    if (!id) {
+      unknown_users.push_back(name);
+      continue;
+    }
+    core::UserLimits limits = settings.limits_default;
+    limits.vram_max = user.vram.value_or(limits.vram_max);
+    limits.leases_max = user.leases.value_or(limits.leases_max);
+    limits.priority_max = user.max_priority.value_or(limits.priority_max);
+    settings.limits.emplace(*id, limits);
+  }
+  return settings;
+}
+
+DefaultVram default_vram(const config::Config& config) {
+  switch (config.policy.default_vram.kind) {
+    case config::DefaultVram::Kind::kAsk:
+      return {.share = Share::kBudget, .vram = std::nullopt};
+    case config::DefaultVram::Kind::kSize:
+      return {.share = Share::kBudget, .vram = config.policy.default_vram.size};
+    case config::DefaultVram::Kind::kExclusive:
+      break;
+  }
+  return {.share = Share::kExclusive, .vram = std::nullopt};
+}
+
+}  // namespace berth::server

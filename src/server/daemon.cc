@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/daemon.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "os/clock.h"
+#include "os/errors.h"
+#include "os/files.h"
+#include "os/machine.h"
+#include "os/processes.h"
+#include "os/signals.h"
+#include "os/users.h"
+#include "server/background.h"
+#include "server/boot_timer.h"
+#include "server/configuration.h"
+#include "server/device_claims.h"
+#include "server/engine.h"
+#include "server/http_server.h"
+#include "server/listening.h"
+#include "server/log.h"
+#include "server/notify_socket.h"
+#include "server/probe_runner.h"
+#include "server/process_watcher.h"
+#include "server/real_world.h"
+#include "server/service.h"
+#include "store/sqlite_journal.h"
+
+namespace berth::server {
+namespace {
+
+using boost::asio::posix::stream_descriptor;
+using boost::system::error_code;
+
+constexpr rlim_t kDescriptorsInHand = 512;  // For processes, files and refusals.
+constexpr auto kKeepAliveEvery = std::chrono::seconds(15);
+constexpr auto kCheckEvery = std::chrono::minutes(1);
+
+/// As many as the system lets us have.
+rlim_t raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1'024;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  (void)::getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
+}
+
+/// A daemon in a container sees neither the processes nor the claims of the host.
+Status check_container(const DaemonOptions& options, const os::Surroundings& surroundings) {
+  const char* set = std::getenv("container");
+  const bool inside = os::exists("/.dockerenv") || os::exists("/run/.containerenv") ||
+                      (set != nullptr && *set != '\0');
+  if (!inside || options.in_container || !surroundings.sim.empty()) return Unit{};
+  return Error{Errc::kUnavailable,
+               "this is a container, and a daemon in it could not see who else uses the GPUs: "
+               "mount the host's socket and set BERTH_SOCKET, or start berthd --in-container"};
+}
+
+struct Ear {
+  std::unique_ptr<stream_descriptor> descriptor;
+
+  /// Calls `heard` from the event loop each time the descriptor is readable.
+  void listen(boost::asio::io_context& io, int fd, std::function<void()> heard) {
+    descriptor = std::make_unique<stream_descriptor>(io, fd);
+    next(std::move(heard));
+  }
+  void next(std::function<void()> heard) {
+    descriptor->async_wait(stream_descriptor::wait_read,
+                           [this, heard = std::move(heard)](const error_code& code) mutable {
+                             if (code) return;
+                             heard();
+                             next(std::move(heard));
+                           });
+  }
+  ~Ear() {
+    if (descriptor) descriptor->release();  // Its owner closes it.
+  }
+};
+
+}  // namespace
+
+struct Daemon::Impl final : Host {
+  Impl(const DaemonOptions& with, const os::Surroundings& where)
+      : options(with), surroundings(where), started(clock.wall()) {}
+
+  Status take_places();
+  Status open_doors();
+  Status open_journal(store::Recovered& recovered);
+  void begin(const store::Recovered& recovered);
+  void run();
+
+  wire::DaemonView describe(core::Now now) const override;
+  void stop() override { stopping = true; }
+  Status reload() override;
+  void meet(UserId user) override;
+  const wire::UserNames& names() const override { return user_names; }
+  bool is_admin(UserId user) const override;
+  Result<UserId> owner_of(Process process) const override { return os::user_of(process); }
+
+  ServiceSettings service_settings() const;
+  EngineSettings engine_settings();
+  HttpLimits http_limits() const;
+  void probe_answered(gpu::Probe::Outcome outcome);
+  void signalled();
+  void each(boost::asio::steady_timer& timer, std::chrono::seconds every,
+            std::function<void()> what);
+  void move_log();
+  void after_each_turn();
+  std::string probe_state(core::Now now) const;
+
+  const DaemonOptions options;
+  os::Surroundings surroundings;
+  os::PosixClock clock;
+  const UnixMs started;
+  Log log;
+  config::Config config;
+  Admins admins;
+  os::Places places;
+  rlim_t descriptors = 0;
+  os::UniqueFd held_directory;
+  std::optional<ListeningSocket> listening;
+  os::UniqueFd timer_descriptor;
+  std::optional<os::SignalDescriptor> signals;
+  gpu::Probe::Options probe_options;
+  std::unique_ptr<store::Journal> journal;
+  std::optional<int> journal_descriptor;
+
+  boost::asio::io_context io{1};
+  boost::asio::steady_timer keep_alive{io};
+  boost::asio::steady_timer check{io};
+  std::unique_ptr<ProcessWatcher> processes;
+  std::unique_ptr<ProbeRunner> probe;
+  std::unique_ptr<DeviceClaims> claims;
+  std::unique_ptr<RealWorld> world;
+  std::unique_ptr<Service> service;
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<HttpServer> http;
+  std::unique_ptr<BootTimer> timer;
+  Ear signal_ear;
+  Ear journal_ear;
+
+  wire::UserNames user_names;
+  mutable std::map<UserId, bool> in_admin_group;  // Asked once; forgotten at a reload.
+  std::string probe_trouble;
+  std::string driver_version;
+  std::optional<Instant> sampled_at;
+  bool safe_mode = false;
+  bool marked_answered = false;
+  bool stopping = false;
+};
+
+// Start: everything that can fail comes before the journal, whose opening counts as a start.
+
+Status Daemon::Impl::take_places() {
+  TRY_STATUS(check_container(options, surroundings));
+  if (!options.socket.empty()) surroundings.socket = options.socket;
+  TRY(read, read_configuration(surroundings, options.mode));
+  config = std::move(read);
+  log.set_level(config.daemon.log);
+  admins = admins_of(config);
+  const std::string& state =
+      options.state_dir.empty() ? config.daemon.state_dir : options.state_dir;
+  TRY(found, os::places_of(surroundings, options.mode, state));
+  places = std::move(found);
+  Status made = os::make_places(places, options.mode);
+  if (!made.ok()) return Error{Errc::kCannotCreate, made.error().message};
+  // The directory is for all users to pass through; the socket's mode says who may connect.
+  if (options.mode == os::Mode::kSystem) (void)::chmod(places.runtime_dir.c_str(), 0755);
+  TRY(held, os::hold_directory(places.runtime_dir));
+  held_directory = std::move(held);
+  return Unit{};
+}
+
+Status Daemon::Impl::open_doors() {
+  (void)::signal(SIGPIPE, SIG_IGN);  // Whoever reads the log may go away.
+  descriptors = raise_descriptor_limit();
+  TRY(inherited, ListeningSocket::inherit());
+  if (inherited) {
+    listening.emplace(*std::move(inherited));
+    places.socket = listening->path();
+  } else {
+    const bool user = options.mode == os::Mode::kUser;
+    TRY(made, ListeningSocket::open(places.socket, user ? ListeningSocket::Access::kOwner
+                                                        : ListeningSocket::Access::kGroup));
+    listening.emplace(std::move(made));
+  }
+  TRY(timer_fd, BootTimer::open_descriptor());
+  timer_descriptor = std::move(timer_fd);
+  constexpr std::array kSignals = {SIGTERM, SIGINT, SIGHUP};
+  TRY(signal_fd, os::SignalDescriptor::open(kSignals));
+  signals.emplace(std::move(signal_fd));
+  TRY(found, gpu::probe_options(!surroundings.sim.empty()));
+  probe_options = std::move(found);
+  return Unit{};
+}
+
+Status Daemon::Impl::open_journal(store::Recovered& recovered) {
+  TRY(boot, os::boot_id());
+  TRY(network, os::is_network_file_system(places.state_dir));
+  TRY(opened, store::SqliteJournal::open({.directory = places.state_dir,
+                                          .boot_id = boot,
+                                          .now = clock.now(),
+                                          .wall = clock.wall(),
+                                          .network_file_system = network}));
+  journal = std::move(opened.journal);
+  journal_descriptor = opened.sync_descriptor;
+  recovered = std::move(opened.recovered);
+  for (const std::string& finding : recovered.findings) log.warn(finding);
+  safe_mode = recovered.safe_mode;
+  return Unit{};
+}
+
+void Daemon::Impl::begin(const store::Recovered& recovered) {
+  const bool machine = options.mode == os::Mode::kSystem;
+  meet(os::own_user());
+  processes = std::make_unique<ProcessWatcher>(
+      io, [this](Process process) { engine->process_ended(service->now(), process); });
+  probe = std::make_unique<ProbeRunner>(
+      io, clock, probe_options,
+      [this](gpu::Probe::Outcome outcome) { probe_answered(std::move(outcome)); });
+  claims = std::make_unique<DeviceClaims>(
+      io, machine ? DeviceClaims::Rank::kMachine : DeviceClaims::Rank::kUser,
+      "berth/1 version=" BERTH_VERSION " uid=" + std::to_string(os::own_user().value) +
+          " pid=" + std::to_string(::getpid()) + " socket=" + places.socket,
+      [this](const std::string& text) { log.warn(text); });
+  world = std::make_unique<RealWorld>(
+      RealWorld::Parts{.journal = *journal, .processes = *processes, .probe = *probe, .log = log});
+  service = std::make_unique<Service>(service_settings(), *this, clock);
+  engine = std::make_unique<Engine>(engine_settings(), *world, *service);
+  timer = std::make_unique<BootTimer>(io, std::move(timer_descriptor), [this] {
+    engine->woke(service->now());
+    service->woke();
+  });
+
+  std::vector<Record> records = recovered.snapshot;
+  records.insert(records.end(), recovered.records.begin(), recovered.records.end());
+  engine->recover(service->now(), records,
+                  {.same_boot = recovered.same_boot, .safe_mode = recovered.safe_mode});
+  for (const LeaseView& lease : engine->coordinator().leases(service->now())) meet(lease.user);
+
+  http = std::make_unique<HttpServer>(io, listening->take(), *service, clock, http_limits(),
+                                      wire::encode_hello(service_settings().hello));
+  service->connect(*engine, *http);
+  signal_ear.listen(io, signals->descriptor(), [this] { signalled(); });
+  if (journal_descriptor) {
+    journal_ear.listen(io, *journal_descriptor, [this] { (void)journal->synced(); });
+  }
+  each(keep_alive, kKeepAliveEvery, [this] { service->keep_streams_alive(); });
+  each(check, kCheckEvery, [this] { engine->coordinator().check_everything(); });
+}
+
+Result<std::unique_ptr<Daemon>> Daemon::start(const DaemonOptions& options,
+                                              const os::Surroundings& surroundings) {
+  auto impl = std::make_unique<Impl>(options, surroundings);
+  TRY_STATUS(impl->take_places());
+  TRY_STATUS(impl->open_doors());
+  store::Recovered recovered;
+  TRY_STATUS(impl->open_journal(recovered));
+  impl->begin(recovered);
+  return std::make_unique<Daemon>(std::move(impl));
+}
+
+Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Daemon::~Daemon() = default;
+
+// The loop.
+
+void Daemon::run() {
+  impl_->run();
+}
+
+void Daemon::Impl::run() {
+  const char* notify_socket = std::getenv("NOTIFY_SOCKET");
+  const NotifySocket notify(notify_socket == nullptr ? "" : notify_socket);
+  log.info("berthd " BERTH_VERSION " listens at " + places.socket + ", state in " +
+           places.state_dir +
+           (places.world == wire::kRealWorld ? "" : ", simulated world " + places.world));
+  if (options.ground != DaemonOptions::Ground::kFront) move_log();
+  if (options.ready_fd) {
+    (void)!::write(*options.ready_fd, "ready\n", 6);
+    ::close(*options.ready_fd);
+  }
+  notify.ready("listening at " + places.socket);
+  after_each_turn();
+  while (!stopping) {
+    io.run_one();
+    after_each_turn();
+  }
+  notify.stopping();
+  if (const Status written = engine->write_snapshot(service->now()); !written.ok()) {
+    log.warn("no snapshot at the end: " + written.error().message);
+  }
+  log.info("berthd stops; what runs goes on, and the next berthd finds it again");
+}
+
+void Daemon::Impl::move_log() {
+  const std::string path = places.state_dir + "/berthd.log";
+  log.info("the log goes on in " + path);
+  if (const Status moved = log.move_to_file(path); !moved.ok()) log.warn(moved.error().message);
+  if (options.ground == DaemonOptions::Ground::kBack) leave_terminal(path);
+}
+
+void Daemon::Impl::after_each_turn() {
+  http->flush();
+  timer->set(std::min(engine->next_wake(), service->next_wake()));
+  if (!marked_answered && service->has_answered()) {
+    marked_answered = true;
+    journal->mark_answered();
+  }
+}
+
+void Daemon::Impl::each(boost::asio::steady_timer& at, std::chrono::seconds every,
+                        std::function<void()> what) {
+  at.expires_after(every);
+  at.async_wait([this, &at, every, what = std::move(what)](const error_code& code) mutable {
+    if (code) return;
+    what();
+    each(at, every, std::move(what));
+  });
+}
+
+void Daemon::Impl::signalled() {
+  while (const auto seen = signals->read()) {
+    if (seen->signal != SIGHUP) {
+      log.info("told to stop by signal " + std::to_string(seen->signal));
+      stopping = true;
+    } else if (const Status reloaded = reload(); !reloaded.ok()) {
+      log.error("the configuration stays as it was: " + reloaded.error().message);
+    }
+  }
+}
+
+void Daemon::Impl::probe_answered(gpu::Probe::Outcome outcome) {
+  const std::string trouble = outcome.sample ? outcome.sample->trouble : outcome.trouble;
+  if (trouble != probe_trouble) {
+    trouble.empty() ? log.info("the GPU driver answers") : log.warn("GPUs: " + trouble);
+  }
+  probe_trouble = trouble;
+  if (outcome.sample) {
+    sampled_at = outcome.sample->answered_at;
+    driver_version = outcome.sample->driver_version;
+    claims->apply(clock.now(), *outcome.sample);
+    for (const DeviceSample& device : outcome.sample->devices) {
+      if (!device.processes) continue;
+      for (const ProcessSample& process : *device.processes) meet(process.user);
+    }
+    engine->sampled(service->now(), *outcome.sample);
+  } else {
+    engine->probe_failed(service->now());
+  }
+  service->figures_came();
+}
+
+// What the service asks of its host.
+
+wire::DaemonView Daemon::Impl::describe(core::Now now) const {
+  const store::JournalFacts facts = journal->facts();
+  wire::DaemonView view{
+      .pid = ::getpid(),
+      .version = BERTH_VERSION,
+      .started = started,
+      .socket = places.socket,
+      .state_dir = places.state_dir,
+      .mode = options.mode == os::Mode::kUser ? wire::DaemonView::Mode::kUser
+                                              : wire::DaemonView::Mode::kSystem,
+      .world = places.world,
+      .simulated = !surroundings.sim.empty(),
+      .trouble = engine->coordinator().trouble(),
+      .probe = {.state = probe_state(now),
+                .restarts = probe->probe().given_up(),
+                .driver_version = driver_version,
+                .trouble = probe_trouble},
+      .counts = {.connections = http->connections(), .event_streams = service->event_streams()},
+      .journal = {.path = facts.path,
+                  .sequence = facts.last_sequence,
+                  .records = facts.record_count,
+                  .safe_mode = safe_mode,
+                  .trouble = engine->journal_behind() ? "it cannot be written: nothing is granted"
+                                                      : facts.trouble}};
+  if (sampled_at) view.probe.sample_age = now.instant - *sampled_at;
+  for (const LeaseView& lease : engine->coordinator().leases(now)) {
+    if (lease.state == LeaseState::kWaiting) ++view.counts.waiting;
+    if (lease.state == LeaseState::kHeld) ++view.counts.held;
+    if (lease.state == LeaseState::kReleasing) ++view.counts.releasing;
+  }
+  return view;
+}
+
+std::string Daemon::Impl::probe_state(core::Now now) const {
+  if (!sampled_at) return probe_trouble.empty() ? "starting" : "failed";
+  if (!probe_trouble.empty()) return "stale";
+  if (probe->probe().busy() && now.instant > probe->asked_at() + seconds(2)) return "stale";
+  return probe->probe().descriptor() < 0 ? "asleep" : "answering";
+}
+
+Status Daemon::Impl::reload() {
+  const char* notify_socket = std::getenv("NOTIFY_SOCKET");
+  const NotifySocket notify(notify_socket == nullptr ? "" : notify_socket);
+  notify.reloading();
+  Result<config::Config> read = read_configuration(surroundings, options.mode);
+  notify.ready(read.ok() ? "configuration reloaded"
+                         : "the configuration has errors; the old holds");
+  if (!read.ok()) return read.error();
+  config = *std::move(read);
+  admins = admins_of(config);
+  in_admin_group.clear();
+  log.set_level(config.daemon.log);
+  service->configure(service_settings());
+  http->set_limits(http_limits());
+  engine->configure(service->now(), engine_settings());
+  log.info("the configuration was reloaded");
+  return Unit{};
+}
+
+void Daemon::Impl::meet(UserId user) {
+  if (!user_names.contains(user)) user_names.emplace(user, os::user_name(user));
+}
+
+bool Daemon::Impl::is_admin(UserId user) const {
+  if (admins.users.contains(user)) return true;
+  const auto [known, first] = in_admin_group.emplace(user, false);
+  if (first) {
+    known->second = std::ranges::any_of(
+        admins.groups, [user](const std::string& group) { return os::is_in_group(user, group); });
+  }
+  return known->second;
+}
+
+// Settings, from the configuration.
+
+ServiceSettings Daemon::Impl::service_settings() const {
+  return {.hello = {.version = BERTH_VERSION,
+                    .world = places.world,
+                    .simulated = !surroundings.sim.empty(),
+                    .pid = ::getpid()},
+          .own_user = os::own_user(),
+          .show_all_commands = config.access.show_commands == config::ShowCommands::kAll,
+          .streams_per_user = config.limits.event_streams,
+          .default_vram = default_vram(config),
+          .environment = {
+              .devices_by_uuid = config.policy.visible_devices == config::VisibleDevices::kUuid,
+              .socket = places.socket}};
+}
+
+EngineSettings Daemon::Impl::engine_settings() {
+  std::vector<std::string> unknown;
+  EngineSettings settings{.core = core_settings(config, unknown),
+                          .sample_interval = config.gpu.sample_interval,
+                          .journal_path = journal->facts().path};
+  for (const std::string& name : unknown) {
+    log.warn("[users." + name + "]: there is no such user on this machine; it counts for nobody");
+  }
+  return settings;
+}
+
+HttpLimits Daemon::Impl::http_limits() const {
+  const rlim_t in_hand = std::min(kDescriptorsInHand, descriptors / 2);
+  return {.connections = static_cast<std::size_t>(descriptors - in_hand),
+          .connections_per_user = config.limits.connections,
+          .descriptors = descriptors};
+}
+
+}  // namespace berth::server

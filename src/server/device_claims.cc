@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/device_claims.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <array>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "os/processes.h"
+#include "os/unique_fd.h"
+#include "os/users.h"
+
+namespace berth::server {
+namespace {
+
+using boost::asio::posix::stream_descriptor;
+using boost::system::error_code;
+
+constexpr std::size_t kLineMax = 512;
+constexpr int kAnswerWithinMs = 50;  // Whoever holds the name may well say nothing.
+
+struct Name {
+  sockaddr_un address{};
+  socklen_t size = 0;
+  const sockaddr* generic() const { return reinterpret_cast<const sockaddr*>(&address); }
+};
+
+Name name_of(DeviceId device) {
+  const std::string text = "berth/1/device/" + to_text(device);
+  Name name;
+  name.address.sun_family = AF_UNIX;
+  CHECK(text.size() + 1 < sizeof name.address.sun_path);
+  std::memcpy(name.address.sun_path + 1, text.data(), text.size());
+  name.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
+  return name;
+}
+
+os::UniqueFd new_socket() {
+  return os::UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+/// Printable bytes only: it is shown to people, and may come from anybody.
+std::string line_from(int socket) {
+  pollfd wanted{.fd = socket, .events = POLLIN, .revents = 0};
+  if (::poll(&wanted, 1, kAnswerWithinMs) <= 0) return {};
+  std::array<char, kLineMax> text{};
+  const ssize_t count = ::recv(socket, text.data(), text.size(), MSG_DONTWAIT);
+  std::string line;
+  for (ssize_t i = 0; i < count && text[static_cast<std::size_t>(i)] != '\n'; ++i) {
+    const char c = text[static_cast<std::size_t>(i)];
+    line += c >= 0x20 && c < 0x7f ? c : '?';
+  }
+  return line;
+}
+
+}  // namespace
+
+struct DeviceClaims::Claim {
+  std::unique_ptr<stream_descriptor> listening;  // Ours, if there.
+  std::optional<Other> other;                    // Else who has it, as far as is known.
+  Instant try_again_at;                          // 0: not tried yet.
+};
+
+DeviceClaims::DeviceClaims(boost::asio::io_context& io, Rank rank, std::string line,
+                           std::function<void(const std::string&)> say)
+    : io_(io), rank_(rank), line_(std::move(line)), say_(std::move(say)) {}
+
+DeviceClaims::~DeviceClaims() = default;
+
+void DeviceClaims::apply(Instant now, Sample& sample) {
+  std::size_t withheld = 0;
+  std::string trouble;
+  for (DeviceSample& device : sample.devices) {
+    if (device.id == DeviceId{}) continue;  // It did not even tell its name.
+    Claim& claim = claim_of(device.id);
+    if (!claim.listening && now >= claim.try_again_at) try_claim(now, device.id, claim);
+    if (claim.listening || !claim.other || outranks(*claim.other)) continue;
+    device.lost = true;
+    device.trouble = fmt::format(
+        "it is coordinated by the daemon of {} (pid {}{}{}): use that one, or ask its owner to run "
+        "Berth for the whole machine",
+        claim.other->name, claim.other->pid, claim.other->line.empty() ? "" : "; ",
+        claim.other->line);
+    trouble = "GPU " + to_text(device.id) + ": " + device.trouble;
+    ++withheld;
+  }
+  const bool all = withheld > 0 && withheld == sample.devices.size();
+  if (all && sample.trouble.empty()) sample.trouble = trouble;
+}
+
+DeviceClaims::Claim& DeviceClaims::claim_of(DeviceId device) {
+  std::unique_ptr<Claim>& claim = claims_[device];
+  if (!claim) claim = std::make_unique<Claim>();
+  return *claim;
+}
+
+void DeviceClaims::try_claim(Instant now, DeviceId device, Claim& claim) {
+  claim.try_again_at = now + kRetryEvery;
+  const Name name = name_of(device);
+  os::UniqueFd socket = new_socket();
+  if (::bind(socket.get(), name.generic(), name.size) == 0 && ::listen(socket.get(), 16) == 0) {
+    if (claim.other) say_("GPU " + to_text(device) + " is ours to coordinate now");
+    claim.other.reset();
+    claim.listening = std::make_unique<stream_descriptor>(io_, socket.release());
+    answer_soon(claim);
+    return;
+  }
+  const os::UniqueFd question = new_socket();
+  if (::connect(question.get(), name.generic(), name.size) != 0) return;  // Just gone, or deaf.
+  const Result<os::Peer> peer = os::peer_of(question.get());
+  if (!peer.ok()) return;
+  if (claim.other && claim.other->pid == peer->pid) return;
+  claim.other = Other{.user = peer->user,
+                      .name = os::user_name(peer->user),
+                      .pid = peer->pid,
+                      .line = line_from(question.get())};
+  say_(
+      fmt::format("GPU {} is coordinated by pid {} of {} already: {}", to_text(device),
+                  claim.other->pid, claim.other->name,
+                  outranks(*claim.other)
+                      ? "this is the machine's daemon and grants it all the same; sessions of that "
+                        "user count as external"
+                      : "nothing is granted on it here"));
+}
+
+/// Tells whoever connects in one line whose device it is.
+void DeviceClaims::answer_soon(Claim& claim) {
+  claim.listening->async_wait(stream_descriptor::wait_read, [this, &claim](const error_code& code) {
+    if (code) return;
+    const os::UniqueFd asker(::accept4(claim.listening->native_handle(), nullptr, nullptr,
+                                       SOCK_CLOEXEC | SOCK_NONBLOCK));
+    const std::string line = line_ + "\n";
+    if (asker) (void)::send(asker.get(), line.data(), line.size(), MSG_NOSIGNAL);
+    answer_soon(claim);
+  });
+}
+
+bool DeviceClaims::outranks(const Other& other) const {
+  const bool of_machine = other.user == UserId{0} || other.name == "berth";
+  return rank_ == Rank::kMachine && !of_machine;
+}
+
+}  // namespace berth::server

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/device_claims.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <memory>
+#include <vector>
+
+#include "os/random.h"
+#include "os/users.h"
+
+namespace berth::server {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Rank = DeviceClaims::Rank;
+
+constexpr Instant kNow{1'000'000'000'000};
+
+class DeviceClaimsTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<DeviceClaims> daemon(Rank rank) {
+    return std::make_unique<DeviceClaims>(io_, rank, "berth/1 socket=/here",
+                                          [this](const std::string& text) { said_ += text; });
+  }
+  /// One look at devices that no other test knows.
+  Sample sample() const {
+    Sample sample;
+    for (const DeviceId id : devices_) sample.devices.push_back({.id = id, .capacity = gib(16)});
+    return sample;
+  }
+
+  boost::asio::io_context io_;
+  std::string said_;
+  std::vector<DeviceId> devices_ = {{os::random_number(), 1}, {os::random_number(), 2}};
+};
+
+TEST_F(DeviceClaimsTest, DeviceThatNobodyHasIsOurs) {
+  const auto ours = daemon(Rank::kUser);
+  Sample seen = sample();
+  ours->apply(kNow, seen);
+  EXPECT_FALSE(seen.devices[0].lost);
+  EXPECT_THAT(seen.trouble, IsEmpty());
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(DeviceClaimsTest, SecondDaemonStepsBackAndNamesTheFirst) {
+  const auto first = daemon(Rank::kUser);
+  const auto second = daemon(Rank::kUser);
+  Sample seen = sample();
+  first->apply(kNow, seen);
+  seen = sample();
+  second->apply(kNow, seen);
+  EXPECT_TRUE(seen.devices[0].lost);
+  EXPECT_TRUE(seen.devices[1].lost);
+  EXPECT_THAT(seen.devices[0].trouble, AllOf(HasSubstr(os::user_name(os::own_user())),
+                                             HasSubstr("pid " + std::to_string(::getpid()))));
+  EXPECT_THAT(seen.trouble, HasSubstr("coordinated")) << "no device is left to it";
+  EXPECT_THAT(said_, HasSubstr("nothing is granted on it here"));
+}
+
+TEST_F(DeviceClaimsTest, OneDeviceOfTwoIsNoTroubleForTheOther) {
+  const auto first = daemon(Rank::kUser);
+  Sample one = sample();
+  one.devices.pop_back();
+  first->apply(kNow, one);
+  const auto second = daemon(Rank::kUser);
+  Sample seen = sample();
+  second->apply(kNow, seen);
+  EXPECT_TRUE(seen.devices[0].lost);
+  EXPECT_FALSE(seen.devices[1].lost);
+  EXPECT_THAT(seen.trouble, IsEmpty());
+}
+
+TEST_F(DeviceClaimsTest, ClaimPassesOnWhenTheFirstEndsAndNotBeforeARetryIsDue) {
+  auto first = daemon(Rank::kUser);
+  const auto second = daemon(Rank::kUser);
+  Sample seen = sample();
+  first->apply(kNow, seen);
+  seen = sample();
+  second->apply(kNow, seen);
+  first.reset();
+  io_.poll();
+  seen = sample();
+  second->apply(kNow + seconds(4), seen);
+  EXPECT_TRUE(seen.devices[0].lost);
+  seen = sample();
+  second->apply(kNow + DeviceClaims::kRetryEvery, seen);
+  EXPECT_FALSE(seen.devices[0].lost);
+  EXPECT_THAT(said_, HasSubstr("ours to coordinate now"));
+}
+
+TEST_F(DeviceClaimsTest, DaemonOfTheMachineGrantsBesideAnOrdinaryUsersAndSaysSo) {
+  if (os::own_user() == UserId{0}) GTEST_SKIP() << "root's daemon is the machine's: step back";
+  const auto users = daemon(Rank::kUser);
+  const auto machines = daemon(Rank::kMachine);
+  Sample seen = sample();
+  users->apply(kNow, seen);
+  seen = sample();
+  machines->apply(kNow, seen);
+  EXPECT_FALSE(seen.devices[0].lost);
+  EXPECT_THAT(said_, HasSubstr("external"));
+}
+
+TEST_F(DeviceClaimsTest, DaemonOfTheMachineStepsBackBeforeItsLike) {
+  if (os::own_user() != UserId{0}) GTEST_SKIP() << "only root's daemon counts as the machine's";
+  const auto first = daemon(Rank::kMachine);
+  const auto second = daemon(Rank::kMachine);
+  Sample seen = sample();
+  first->apply(kNow, seen);
+  seen = sample();
+  second->apply(kNow, seen);
+  EXPECT_TRUE(seen.devices[0].lost);
+}
+
+TEST_F(DeviceClaimsTest, DeviceWithoutANameIsNotClaimed) {
+  const auto first = daemon(Rank::kUser);
+  const auto second = daemon(Rank::kUser);
+  devices_ = {{}};
+  Sample seen = sample();
+  first->apply(kNow, seen);
+  seen = sample();
+  second->apply(kNow, seen);
+  EXPECT_FALSE(seen.devices[0].lost);
+}
+
+}  // namespace
+}  // namespace berth::server

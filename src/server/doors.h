@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two doors of the engine: the world in which effects are performed, and the outbox through
+// which callers are told. The daemon stands behind them with SQLite, pidfds and sockets, the
+// simulator with its own. None of these methods may call back into the engine.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "model/lease.h"
+#include "model/record.h"
+#include "model/refusal.h"
+#include "model/view.h"
+
+namespace berth::server {
+
+class World {
+ public:
+  World() = default;
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  virtual ~World() = default;
+
+  /// All of these records survive a death of the daemon when this returns, or none was written.
+  virtual Status append(const std::vector<Record>& records) = 0;
+  /// Replaces whatever the journal holds by these, in one transaction.
+  virtual Status replace(const std::vector<Record>& snapshot, std::uint64_t last_sequence) = 0;
+  /// False: that process (pid and start time) is gone already. Else Engine::process_ended()
+  /// follows.
+  virtual bool watch(Process process) = 0;
+  virtual void unwatch(Process process) = 0;
+  /// To a watched process, never by pid.
+  virtual void signal(Process process, std::int32_t signal) = 0;
+  /// Engine::sampled() or probe_failed() follows. Never asked again before it has.
+  virtual void ask_probe() = 0;
+  virtual void say(const std::string& text) = 0;
+};
+
+/// One connection of a client; never used twice.
+struct ConnectionId {
+  std::uint64_t value = 0;
+  friend constexpr auto operator<=>(const ConnectionId&, const ConnectionId&) = default;
+};
+
+/// The one answer to a call.
+using Answer = std::variant<LeaseView, Refusal>;
+
+/// One item of a stream of news.
+struct Item {
+  std::string_view event;  // "lease", "waiting", "granted", "fit" and so on: docs/protocol.md.
+  std::variant<LeaseView, WhyView, FitView> body;
+  std::vector<Refusal> refusal;  // One or none: why a request ended without a grant.
+  std::uint64_t number = 0;      // Grows by one with each piece of news of the daemon; 0: none.
+  bool last = false;             // The stream ends here, and the connection may ask again.
+};
+
+class Outbox {
+ public:
+  Outbox() = default;
+  Outbox(const Outbox&) = delete;
+  Outbox& operator=(const Outbox&) = delete;
+  virtual ~Outbox() = default;
+
+  /// Ends the call of this connection.
+  virtual void answer(ConnectionId connection, const Answer& answer) = 0;
+  /// The first item of a call makes a stream of it.
+  virtual void item(ConnectionId connection, const Item& item) = 0;
+  /// False while it has not taken what it was told: news that would be out of date then waits.
+  virtual bool takes_news(ConnectionId connection) const = 0;
+};
+
+}  // namespace berth::server

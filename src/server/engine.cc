@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/engine.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "base/check.h"
+
+namespace berth::server {
+namespace {
+
+bool awaits_asker(const LeaseView& lease) {
+  return lease.state == LeaseState::kWaiting || lease.flags.unclaimed;
+}
+
+Refusal unwritten_refusal(const std::string& path, const Error& error) {
+  return {.code = RefusalCode::kDiskFull,
+          .message = "the journal " + path + " cannot be written (" + error.message +
+                     "): free some space there; running leases are not touched"};
+}
+
+}  // namespace
+
+/// One step's effects while they are performed.
+struct Engine::Batch {
+  std::optional<Error> unwritten;  // Why its records could not be written.
+  std::set<LeaseId> grants;        // Among its records.
+  core::JournalFailed failed;
+};
+
+Engine::Engine(EngineSettings settings, World& world, Outbox& outbox)
+    : settings_(std::move(settings)),
+      world_(world),
+      outbox_(outbox),
+      coordinator_(settings_.core),
+      journal_(world),
+      news_(outbox),
+      probe_(settings_.sample_interval) {}
+
+void Engine::recover(core::Now now, const std::vector<Record>& records, core::Recovered recovered) {
+  for (const Record& record : records) {
+    if (const Status applied = coordinator_.apply(record); !applied.ok()) {
+      world_.say("record " + std::to_string(record.sequence) + " (" +
+                 std::string(name_of(record.fact)) + ") is set aside: " + applied.error().message);
+    }
+  }
+  decide(now, recovered);
+  live_ = coordinator_.leases(now).size();
+  if (const Status written = write_snapshot(now); !written.ok()) {
+    world_.say("no snapshot at the start: " + written.error().message);
+  }
+}
+
+Status Engine::write_snapshot(core::Now now) {
+  const bool was_behind = journal_.behind();
+  Status written =
+      journal_.replace(now.instant, coordinator_.snapshot(now), coordinator_.last_sequence());
+  if (written.ok() && was_behind) decide(now, core::JournalMended{});
+  return written;
+}
+
+void Engine::ask(core::Now now, ConnectionId connection, Ask ask, Listen listen) {
+  Call call{.kind = CallKind::kOther, .listen = listen, .lease = {}};
+  if (std::holds_alternative<core::Submit>(ask)) call.kind = CallKind::kSubmit;
+  if (std::holds_alternative<core::Reconnect>(ask)) call.kind = CallKind::kReconnect;
+  if (std::holds_alternative<core::Claim>(ask)) call.kind = CallKind::kClaim;
+  if (const auto* resize = std::get_if<core::Resize>(&ask)) {
+    call.kind = CallKind::kResize;
+    call.lease = resize->lease;
+  }
+  const bool first = calls_.emplace(connection, call).second;
+  CHECK(first);
+  probe_.looked_at(now.instant);
+  decide(now, std::visit(
+                  [connection](auto& event) -> core::Event {
+                    event.token = {connection.value};
+                    return std::move(event);
+                  },
+                  ask));
+}
+
+void Engine::follow(core::Now now, ConnectionId connection, LeaseId lease) {
+  const std::optional<LeaseView> view = coordinator_.lease(lease, now);
+  if (view) {
+    news_.open_lease(connection, *view);
+  } else {
+    outbox_.answer(connection, Refusal{.code = RefusalCode::kNotFound,
+                                       .message = "no lease " + std::to_string(lease.value)});
+  }
+}
+
+void Engine::follow_all(ConnectionId connection) {
+  news_.open_all(connection);
+}
+
+void Engine::follow_fit(core::Now now, ConnectionId connection, core::Actor actor,
+                        Request request) {
+  const auto fit = coordinator_.fit(request, actor, now);
+  if (const auto* refusal = std::get_if<Refusal>(&fit)) {
+    outbox_.answer(connection, *refusal);
+  } else {
+    news_.open_fit(now, coordinator_, connection, actor, std::move(request));
+  }
+}
+
+void Engine::hung_up(core::Now now, ConnectionId connection) {
+  news_.close(connection);
+  if (const auto call = calls_.find(connection); call != calls_.end()) {
+    const bool growth = call->second.kind == CallKind::kResize;
+    const LeaseId lease = call->second.lease;
+    calls_.erase(call);
+    if (growth) decide(now, core::GrowthAskerGone{lease});
+  }
+  std::vector<LeaseId> leases;
+  for (auto it = asked_.lower_bound({connection, {}});
+       it != asked_.end() && it->first == connection; ++it) {
+    leases.push_back(it->second);
+  }
+  for (const LeaseId lease : leases) {
+    forget_asker(lease);
+    decide(now, core::AskerGone{lease});
+  }
+}
+
+void Engine::looked_at(core::Now now) {
+  probe_.looked_at(now.instant);
+  ask_probe_if_due(now);
+}
+
+void Engine::process_ended(core::Now now, Process process) {
+  decide(now, core::ProcessEnded{process});
+}
+
+void Engine::sampled(core::Now now, const Sample& sample) {
+  probe_.answered(now.instant);
+  news_.changed();
+  decide(now, core::Sampled{sample});
+}
+
+void Engine::probe_failed(core::Now now) {
+  probe_.answered(now.instant);
+  ask_probe_if_due(now);
+}
+
+void Engine::configure(core::Now now, const EngineSettings& settings) {
+  settings_ = settings;
+  probe_.configure(settings.sample_interval);
+  decide(now, core::Configured{settings.core});
+}
+
+void Engine::woke(core::Now now) {
+  if (now.instant >= journal_.retry_at()) keep_journal(now);
+  if (now.instant >= core_wake_) {
+    core_wake_ = Instant::never();
+    decide(now, core::Woke{});
+  }
+  ask_probe_if_due(now);
+  news_.roll(now, coordinator_);
+}
+
+Instant Engine::next_wake() const {
+  return std::min({core_wake_, journal_.retry_at(), probe_.next(busy()), news_.next_roll()});
+}
+
+void Engine::decide(core::Now now, core::Event event) {
+  events_.push_back(std::move(event));
+  if (deciding_) return;
+  deciding_ = true;
+  while (!events_.empty()) {
+    const core::Event next = std::move(events_.front());
+    events_.pop_front();
+    perform(now, coordinator_.step(now, next));
+  }
+  deciding_ = false;
+  if (journal_.snapshot_due(now.instant)) keep_journal(now);
+  ask_probe_if_due(now);
+}
+
+// Note [Written before told]: all records of a step are written in one transaction before anybody
+// hears of it. Where that fails, nobody is told of a grant that a dead daemon would have forgotten:
+// a new request and a growth are answered with `disk_full`, a grant to a waiting request is not
+// announced, and the coordinator hears at once which leases that concerns, so that it takes them
+// back. All else is performed: releasing must work on a full disk. The records are kept, in order,
+// for later.
+void Engine::perform(core::Now now, std::vector<core::Effect> effects) {
+  std::vector<Record> records;
+  Batch batch;
+  for (core::Effect& effect : effects) {
+    auto* append = std::get_if<core::Append>(&effect);
+    if (append == nullptr) continue;
+    if (std::holds_alternative<RequestQueued>(append->record.fact)) ++live_;
+    if (const auto* grant = std::get_if<LeaseGranted>(&append->record.fact)) {
+      batch.grants.insert(grant->id);
+    }
+    if (std::holds_alternative<LeaseEnded>(append->record.fact)) --live_;
+    records.push_back(std::move(append->record));
+  }
+  const bool was_behind = journal_.behind();
+  if (!records.empty()) {
+    news_.changed();
+    const Status written = journal_.append(now.instant, std::move(records));
+    if (!written.ok()) batch.unwritten = written.error();
+    batch.failed.where = settings_.journal_path;
+  }
+  for (const core::Effect& effect : effects) perform_one(now, effect, batch);
+
+  if (batch.unwritten) {
+    const bool news = !batch.failed.refused.empty() || !batch.failed.granted.empty();
+    if (news || !was_behind) events_.emplace_front(std::move(batch.failed));
+  } else if (was_behind && !journal_.behind()) {
+    events_.emplace_back(core::JournalMended{});
+  }
+}
+
+void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch) {
+  std::visit(
+      [&](const auto& what) {
+        using T = std::decay_t<decltype(what)>;
+        if constexpr (std::is_same_v<T, core::Append>) {
+          // Written already, with all the others.
+        } else if constexpr (std::is_same_v<T, core::Reply>) {
+          reply(now, what, batch);
+        } else if constexpr (std::is_same_v<T, core::Notify>) {
+          if (batch.unwritten && what.news == core::News::kGranted) {
+            batch.failed.granted.push_back(what.lease);
+            return;
+          }
+          if (what.news == core::News::kEnded) forget_asker(what.lease);
+          news_.tell(now, coordinator_, what);
+        } else if constexpr (std::is_same_v<T, core::Watch>) {
+          if (!world_.watch(what.process)) events_.emplace_back(core::ProcessEnded{what.process});
+        } else if constexpr (std::is_same_v<T, core::Unwatch>) {
+          world_.unwatch(what.process);
+        } else if constexpr (std::is_same_v<T, core::Signal>) {
+          world_.signal(what.process, what.signal);
+        } else if constexpr (std::is_same_v<T, core::AskProbe>) {
+          probe_.want(what.at);
+        } else if constexpr (std::is_same_v<T, core::WakeAt>) {
+          core_wake_ = what.at;
+        } else {
+          static_assert(std::is_same_v<T, core::Say>);
+          world_.say(what.text);
+        }
+      },
+      effect);
+}
+
+void Engine::reply(core::Now now, const core::Reply& reply, Batch& batch) {
+  const ConnectionId connection{reply.token.value};
+  const auto found = calls_.find(connection);
+  if (found == calls_.end()) return;  // It hung up before the answer was known.
+  const Call call = found->second;
+  calls_.erase(found);
+
+  const auto* lease = std::get_if<LeaseView>(&reply.answer);
+  if (lease == nullptr) {
+    outbox_.answer(connection, reply.answer);
+    return;
+  }
+  if (batch.unwritten && call.kind == CallKind::kSubmit) {
+    batch.failed.refused.push_back(lease->id);
+    outbox_.answer(connection, unwritten_refusal(settings_.journal_path, *batch.unwritten));
+    return;
+  }
+  if (batch.unwritten && call.kind == CallKind::kReconnect && batch.grants.contains(lease->id)) {
+    // The grant is taken back before it is asked again, and then it waits.
+    batch.failed.granted.push_back(lease->id);
+    calls_.emplace(connection, call);
+    events_.emplace_back(core::Reconnect{
+        .token = reply.token, .actor = {.user = lease->user}, .handle = lease->handle});
+    return;
+  }
+  if (batch.unwritten && (call.kind == CallKind::kResize || call.kind == CallKind::kClaim)) {
+    outbox_.answer(connection, unwritten_refusal(settings_.journal_path, *batch.unwritten));
+    return;
+  }
+  if (!awaits_asker(*lease)) forget_asker(lease->id);
+  const bool asker = call.kind == CallKind::kSubmit || call.kind == CallKind::kReconnect;
+  if (asker && awaits_asker(*lease)) set_asker(lease->id, connection);
+  if (asker && call.listen == Listen::kStream) {
+    news_.open_asker(now, coordinator_, connection, *lease);
+  } else {
+    outbox_.answer(connection, reply.answer);
+  }
+}
+
+void Engine::set_asker(LeaseId lease, ConnectionId connection) {
+  // A connection that is older, and perhaps half dead, speaks no more for it, even if it is heard
+  // last.
+  if (const auto found = askers_.find(lease);
+      found != askers_.end() && found->second > connection) {
+    return;
+  }
+  forget_asker(lease);
+  askers_.emplace(lease, connection);
+  asked_.emplace(connection, lease);
+}
+
+void Engine::forget_asker(LeaseId lease) {
+  const auto found = askers_.find(lease);
+  if (found == askers_.end()) return;
+  asked_.erase({found->second, lease});
+  askers_.erase(found);
+}
+
+void Engine::keep_journal(core::Now now) {
+  if (journal_.snapshot_due(now.instant)) {
+    if (const Status written = write_snapshot(now); !written.ok()) {
+      world_.say("no snapshot: " + written.error().message);
+    }
+  } else if (journal_.behind() && journal_.append(now.instant, {}).ok()) {
+    decide(now, core::JournalMended{});
+  }
+}
+
+void Engine::ask_probe_if_due(core::Now now) {
+  const bool is_busy = busy();
+  if (is_busy) probe_.used(now.instant);
+  if (now.instant < probe_.next(is_busy)) return;
+  probe_.asked(now.instant);
+  world_.ask_probe();
+}
+
+bool Engine::busy() const {
+  return live_ > 0 || news_.streams() > 0;
+}
+
+}  // namespace berth::server

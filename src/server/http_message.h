@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// An HTTP request as it was parsed, and an answer before it is written. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace berth::server {
+
+struct HttpRequest {
+  std::string method;
+  std::string target;
+  std::optional<std::string> hello;  // The Berth-Hello header.
+  bool wants_stream = false;         // It accepts text/event-stream.
+  bool keep_alive = true;            // The connection stays after the answer.
+  bool chunks = true;                // HTTP/1.1: it can read a stream.
+  std::string body;
+};
+
+struct HttpAnswer {
+  std::uint16_t status = 200;
+  std::string body;  // JSON.
+  bool close = false;
+};
+
+/// "Not Found"; empty for a status that Berth does not use.
+std::string_view reason_of(std::uint16_t status);
+
+/// Head and body, as they are written. `hello` is the value of the Berth-Hello header.
+std::string encode_answer(const HttpAnswer& answer, std::string_view hello);
+/// The head of a stream of server-sent events; each event follows as a chunk.
+std::string encode_stream_head(std::string_view hello);
+std::string encode_chunk(std::string_view text);
+inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
+
+}  // namespace berth::server

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http_parser.h"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+
+namespace berth::server {
+namespace {
+
+namespace http = boost::beast::http;
+
+Error error_of(const boost::system::error_code& code) {
+  if (code == http::error::header_limit) {
+    return {Errc::kFull, "the header is larger than 16 KiB"};
+  }
+  if (code == http::error::body_limit) {
+    return {Errc::kFull, "the body is larger than 64 KiB"};
+  }
+  return {Errc::kInvalid, "this is no HTTP request: " + code.message()};
+}
+
+}  // namespace
+
+struct HttpParser::Impl {
+  http::request_parser<http::string_body> parser;
+};
+
+HttpParser::HttpParser() : impl_(std::make_unique<Impl>()) {
+  impl_->parser.header_limit(static_cast<std::uint32_t>(kHeaderMax));
+  impl_->parser.body_limit(kBodyMax);
+  impl_->parser.eager(true);
+}
+
+HttpParser::~HttpParser() = default;
+HttpParser::HttpParser(HttpParser&&) noexcept = default;
+HttpParser& HttpParser::operator=(HttpParser&&) noexcept = default;
+
+Result<std::size_t> HttpParser::put(std::string_view bytes) {
+  boost::system::error_code code;
+  const std::size_t taken =
+      impl_->parser.put(boost::asio::buffer(bytes.data(), bytes.size()), code);
+  if (code && code != http::error::need_more) return error_of(code);
+  return taken;
+}
+
+bool HttpParser::header_done() const {
+  return impl_->parser.is_header_done();
+}
+
+bool HttpParser::done() const {
+  return impl_->parser.is_done();
+}
+
+bool HttpParser::expects_continue() const {
+  if (!header_done() || done()) return false;
+  const auto found = impl_->parser.get().find(http::field::expect);
+  return found != impl_->parser.get().end() &&
+         boost::beast::iequals(found->value(), "100-continue");
+}
+
+HttpRequest HttpParser::take() {
+  CHECK(done());
+  auto message = impl_->parser.release();
+  HttpRequest request;
+  request.method = std::string(message.method_string());
+  request.target = std::string(message.target());
+  if (const auto hello = message.find("Berth-Hello"); hello != message.end()) {
+    request.hello = std::string(hello->value());
+  }
+  const auto accept = message[http::field::accept];
+  request.wants_stream = accept.find("text/event-stream") != accept.npos;
+  request.keep_alive = message.keep_alive();
+  request.chunks = message.version() >= 11;
+  request.body = std::move(message.body());
+  return request;
+}
+
+}  // namespace berth::server

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes bytes as they come from a client and makes requests of them, within bounds. The one place
+// that knows Beast; no socket is seen here. One parser a request.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "base/result.h"
+#include "server/http_message.h"
+
+namespace berth::server {
+
+class HttpParser {
+ public:
+  static constexpr std::size_t kHeaderMax = std::size_t{16} << 10U;
+  static constexpr std::size_t kBodyMax = std::size_t{64} << 10U;
+
+  HttpParser();
+  ~HttpParser();
+  HttpParser(HttpParser&&) noexcept;
+  HttpParser& operator=(HttpParser&&) noexcept;
+
+  /// How many of these bytes it took; those that it left belong before the next ones. kInvalid: no
+  /// HTTP; kFull: header or body above the bound. Nothing more can be read then.
+  Result<std::size_t> put(std::string_view bytes);
+
+  bool header_done() const;
+  bool done() const;
+  /// The client wants to hear «100 Continue» before it sends the body.
+  bool expects_continue() const;
+  /// Once done().
+  HttpRequest take();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::server

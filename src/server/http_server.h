@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connections of clients over a listening Unix socket: bytes in, requests out, and back. It bounds
+// what a client can make the daemon hold or wait for, and knows nothing of leases. A connection
+// that is idle or listens to a stream keeps no buffers.
+#pragma once
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "os/clock.h"
+#include "os/unique_fd.h"
+#include "server/transport.h"
+#include "wire/error.h"
+
+namespace berth::server {
+
+struct HttpLimits {
+  std::size_t connections = 1'024;  // Together; by descriptors.
+  std::size_t connections_per_user = 1'024;
+  std::uint64_t descriptors = 0;  // The limit as the kernel has it, for the message.
+  Duration header_within = seconds(10);
+  Duration body_within = seconds(10);
+  Duration taken_within = seconds(30);  // Some of an answer, by a client that asked for it.
+};
+
+class HttpServer final : public Transport {
+ public:
+  static constexpr Duration kLingerFor = seconds(1);
+  static constexpr std::size_t kRefusedAtOnceMax = 64;  // Connections beyond; more are cut off.
+  static constexpr std::size_t kPipelinedMax = std::size_t{80} << 10U;     // Bytes.
+  static constexpr std::size_t kStreamBacklogMax = std::size_t{1} << 20U;  // Bytes.
+
+  /// `listening` accepts already. `hello` goes with every answer.
+  HttpServer(boost::asio::io_context& io, os::UniqueFd listening, ConnectionHandler& handler,
+             const os::Clock& clock, HttpLimits limits, std::string hello);
+  ~HttpServer() override;
+
+  void answer(ConnectionId connection, const HttpAnswer& answer) override;
+  void stream(ConnectionId connection, std::string_view text) override;
+  void end_stream(ConnectionId connection) override;
+  bool drained(ConnectionId connection) const override;
+
+  /// Writes what has been said since the last time, in one piece for each connection. To be called
+  /// at the end of each turn of the event loop.
+  void flush();
+
+  void set_limits(const HttpLimits& limits) { limits_ = limits; }
+  std::size_t connections() const { return welcome_; }
+
+ private:
+  struct Connection;
+  enum class Refuse : std::uint8_t { kNo, kAll, kUser };
+
+  void accept_soon();
+  void accept();
+  void open(os::UniqueFd socket);
+  Refuse over_limit(UserId user) const;
+  void refuse(Connection& connection, std::string_view code, std::string message);
+
+  void read_soon(Connection& connection);
+  void readable(ConnectionId id);
+  bool take_bytes(Connection& connection, std::string_view bytes);
+  void parse(Connection& connection);
+  void end_of_input(Connection& connection);
+  void free_for_next(Connection& connection);
+
+  void write(Connection& connection, std::string text);
+  void send_out(Connection& connection);
+  void written(Connection& connection);
+
+  void set_deadline(Connection& connection, Instant at);
+  void arm_timer();
+  void expired();
+  void expire(Connection& connection);
+
+  Connection* find(ConnectionId id) const;
+  void drop_soon(Connection& connection);
+  void drop(ConnectionId id);
+
+  boost::asio::io_context& io_;
+  boost::asio::posix::stream_descriptor listening_;
+  ConnectionHandler& handler_;
+  const os::Clock& clock_;
+  HttpLimits limits_;
+  const std::string hello_;
+
+  std::map<ConnectionId, std::unique_ptr<Connection>> connections_;
+  std::size_t welcome_ = 0;  // Of them; the others are about to be told that they are too many.
+  std::map<UserId, std::size_t> per_user_;
+  std::uint64_t last_id_ = 0;
+  std::vector<ConnectionId> to_flush_;
+  std::set<std::pair<Instant, ConnectionId>> deadlines_;
+  boost::asio::steady_timer timer_;
+  Instant armed_for_ = Instant::never();
+  boost::asio::steady_timer accept_again_;
+  std::array<char, std::size_t{64} << 10U> buffer_;  // Shared: a read is taken in at once.
+};
+
+}  // namespace berth::server

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's world as it is: the journal on disk, processes by pidfd, the probe and the log.
+// The event loop's thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server/doors.h"
+#include "server/log.h"
+#include "server/probe_runner.h"
+#include "server/process_watcher.h"
+#include "store/journal.h"
+
+namespace berth::server {
+
+class RealWorld final : public World {
+ public:
+  struct Parts {
+    store::Journal& journal;
+    ProcessWatcher& processes;
+    ProbeRunner& probe;
+    Log& log;
+  };
+  explicit RealWorld(const Parts& parts) : parts_(parts) {}
+
+  Status append(const std::vector<Record>& records) override {
+    return parts_.journal.append(records);
+  }
+  Status replace(const std::vector<Record>& snapshot, std::uint64_t last_sequence) override {
+    return parts_.journal.replace(snapshot, last_sequence);
+  }
+  bool watch(Process process) override { return parts_.processes.watch(process); }
+  void unwatch(Process process) override { parts_.processes.unwatch(process); }
+  void signal(Process process, std::int32_t signal) override {
+    parts_.processes.signal(process, signal);
+  }
+  void ask_probe() override { parts_.probe.ask(); }
+  void say(const std::string& text) override { parts_.log.info(text); }
+
+ private:
+  Parts parts_;
+};
+
+}  // namespace berth::server

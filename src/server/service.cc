@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+#include "os/random.h"
+#include "server/openapi.h"
+#include "wire/answers.h"
+#include "wire/request.h"
+#include "wire/sse.h"
+
+namespace berth::server {
+namespace {
+
+using wire::ApiError;
+using wire::Route;
+
+ApiError error_of(std::string_view code, std::string message) {
+  return {.code = std::string(code), .message = std::move(message)};
+}
+
+}  // namespace
+
+Service::Service(ServiceSettings settings, Host& host, const os::Clock& clock)
+    : settings_(std::move(settings)), host_(host), clock_(clock) {}
+
+void Service::connect(Engine& engine, Transport& transport) {
+  engine_ = &engine;
+  transport_ = &transport;
+}
+
+// Connections.
+
+void Service::opened(ConnectionId connection, const os::Peer& peer) {
+  Client& client = clients_[connection];
+  client.peer = {.user = peer.user,
+                 .pid = peer.pid,
+                 .process = peer.process,
+                 .pidfd = {},
+                 .certain = peer.certain};
+  client.caller.actor = {.user = peer.user, .admin = host_.is_admin(peer.user)};
+  if (peer.certain) client.caller.process = peer.process;
+  host_.meet(peer.user);
+}
+
+void Service::closed(ConnectionId connection) {
+  const auto found = clients_.find(connection);
+  if (found == clients_.end()) return;
+  stream_over(found->second);
+  followers_.erase(connection);
+  clients_.erase(found);
+  engine_->hung_up(now(), connection);
+}
+
+void Service::requested(ConnectionId connection, HttpRequest request) {
+  Client& client = clients_.at(connection);
+  if (auto error = check_hello(client, request)) return fail(connection, *error);
+  const auto match = wire::match_route(request.method, request.target);
+  if (const auto* error = std::get_if<ApiError>(&match)) return fail(connection, *error);
+  const auto& route = std::get<wire::RouteMatch>(match);
+  client.route = route.route;
+  if (auto error = check_stream(client, request, route.route)) return fail(connection, *error);
+  if (!waits_for_figures(connection, route, request)) go_on(connection, client, route, request);
+}
+
+void Service::go_on(ConnectionId connection, Client& client, const wire::RouteMatch& route,
+                    const HttpRequest& request) {
+  if (auto body = overview(client, route)) return succeed(connection, *std::move(body));
+  dispatch(connection, client, route, request);
+}
+
+/// Where nobody looked for a while, the devices have not been asked for as long: what is told, or
+/// granted, now should not rest on how they were then.
+bool Service::waits_for_figures(ConnectionId connection, const wire::RouteMatch& route,
+                                HttpRequest& request) {
+  const bool needs = route.route == Route::kStatus || route.route == Route::kDevices ||
+                     route.route == Route::kFit || route.route == Route::kSubmit;
+  if (!needs) return false;
+  const core::Now at = now();
+  if (waiting_.empty() && (figures_late_ || !engine_->figures_are_old(at))) return false;
+  if (waiting_.empty()) waiting_until_ = at.instant + kFiguresWithin;
+  waiting_.push_back({.connection = connection, .route = route, .request = std::move(request)});
+  engine_->looked_at(at);
+  return true;
+}
+
+void Service::figures_came() {
+  figures_late_ = false;
+  release_waiting();
+}
+
+void Service::release_waiting() {
+  waiting_until_ = Instant::never();
+  for (const Waiting& waiting : std::exchange(waiting_, {})) {
+    const auto found = clients_.find(waiting.connection);
+    if (found == clients_.end()) continue;
+    go_on(waiting.connection, found->second, waiting.route, waiting.request);
+  }
+}
+
+void Service::woke() {
+  if (clock_.now() < waiting_until_) return;
+  figures_late_ = true;
+  release_waiting();
+}
+
+/// Who does not say hello (curl, say) may do whatever needs no process to vouch for.
+std::optional<ApiError> Service::check_hello(Client& client, const HttpRequest& request) const {
+  if (!request.hello) return std::nullopt;
+  const Result<wire::ClientHello> hello = wire::decode_client_hello(*request.hello);
+  if (!hello.ok()) return wire::to_api_error(hello.error());
+  const Status versions =
+      wire::check_versions({.api = hello->api, .version = hello->version},
+                           {.api = settings_.hello.api, .version = settings_.hello.version});
+  if (!versions.ok()) return error_of(wire::code::kVersion, versions.error().message);
+  const Status worlds = wire::check_worlds(hello->world, settings_.hello.world);
+  if (!worlds.ok()) return error_of(wire::code::kWrongWorld, worlds.error().message);
+  if (!hello->process) return std::nullopt;
+  const Status process = os::verify(client.peer, *hello->process);
+  if (!process.ok()) return error_of(wire::code::kWrongProcess, process.error().message);
+  client.caller.process = hello->process;
+  return std::nullopt;
+}
+
+std::optional<ApiError> Service::check_stream(const Client& client, const HttpRequest& request,
+                                              Route route) const {
+  const bool events = route == Route::kEvents || route == Route::kLeaseEvents;
+  const bool by_choice =
+      route == Route::kSubmit || route == Route::kReconnect || route == Route::kFit;
+  if (!events && !(by_choice && request.wants_stream)) return std::nullopt;
+  if (!request.chunks) {
+    return error_of(wire::code::kBadRequest, "a stream of events needs HTTP/1.1");
+  }
+  if (!events && route != Route::kFit) return std::nullopt;
+  const auto found = streams_.find(client.caller.actor.user);
+  if (found == streams_.end() || found->second < settings_.streams_per_user) return std::nullopt;
+  return error_of(wire::code::kTooMany,
+                  fmt::format("you listen to {} streams of events, as many as one user may "
+                              "([limits] event_streams)",
+                              found->second));
+}
+
+void Service::dispatch(ConnectionId connection, Client& client, const wire::RouteMatch& route,
+                       const HttpRequest& request) {
+  switch (route.route) {
+    case Route::kDaemonStop:
+    case Route::kDaemonReload:
+      return manage(connection, client, route.route, request.body);
+    case Route::kLease:
+    case Route::kWhy:
+    case Route::kLeaseEvents:
+      return about_lease(connection, client, route);
+    case Route::kFit:
+      return fit(connection, client, request);
+    case Route::kEvents:
+      count_stream(client);
+      followers_.insert(connection);
+      transport_->stream(connection, wire::kSseComment);
+      return engine_->follow_all(connection);
+    default:
+      break;
+  }
+  Asked asked = translate(route, request.body, translation(client.caller));
+  if (const auto* error = std::get_if<ApiError>(&asked)) return fail(connection, *error);
+  engine_->ask(now(), connection, std::get<Ask>(std::move(asked)),
+               request.wants_stream ? Engine::Listen::kStream : Engine::Listen::kAnswer);
+}
+
+/// What needs neither a lease nor a body; absent for all other routes.
+std::optional<std::string> Service::overview(const Client& client, const wire::RouteMatch& route) {
+  const core::Now at = now();
+  const core::Coordinator& coordinator = engine_->coordinator();
+  const bool simulated = settings_.hello.simulated;
+  switch (route.route) {
+    case Route::kHealth:
+      return R"({"status":"ok"})";
+    case Route::kVersion:
+      return wire::encode_version(settings_.hello);
+    case Route::kDaemon:
+      return wire::encode_daemon(host_.describe(at));
+    case Route::kOpenApi:
+      return std::string(openapi_json());
+    case Route::kStatus:
+      engine_->looked_at(at);
+      return status_json(coordinator, at, simulated, viewer(client));
+    case Route::kDevices:
+      engine_->looked_at(at);
+      return devices_json(coordinator, at, simulated, viewer(client));
+    case Route::kQueue:
+      return queue_json(coordinator, at, viewer(client));
+    case Route::kLeases:
+      engine_->looked_at(at);
+      return leases_json(coordinator, at, {.ended = route.all}, viewer(client));
+    default:
+      return std::nullopt;
+  }
+}
+
+void Service::about_lease(ConnectionId connection, Client& client, const wire::RouteMatch& route) {
+  const core::Now at = now();
+  const core::Coordinator& coordinator = engine_->coordinator();
+  const auto found = coordinator.find(route.lease);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) {
+    return fail(connection, wire::to_api_error(*refusal));
+  }
+  const LeaseId lease = std::get<LeaseId>(found);
+  if (route.route == Route::kLeaseEvents) {
+    count_stream(client);
+    return engine_->follow(at, connection, lease);
+  }
+  engine_->looked_at(at);
+  if (route.route == Route::kWhy) {
+    const auto why = coordinator.why(lease, at);
+    CHECK(why.has_value());
+    return succeed(connection, wire::encode_why(*why, host_.names()));
+  }
+  const auto view = coordinator.lease(lease, at);
+  CHECK(view.has_value());
+  succeed(connection, wire::encode_lease(*view, viewer(client)));
+}
+
+void Service::fit(ConnectionId connection, Client& client, const HttpRequest& request) {
+  auto read = translate_request(request.body, translation(client.caller));
+  if (const auto* error = std::get_if<ApiError>(&read)) return fail(connection, *error);
+  Request& wanted = std::get<wire::RequestBody>(read).request;
+  const core::Now at = now();
+  engine_->looked_at(at);
+  if (request.wants_stream) {
+    count_stream(client);
+    return engine_->follow_fit(at, connection, client.caller.actor, std::move(wanted));
+  }
+  const auto fit = engine_->coordinator().fit(wanted, client.caller.actor, at);
+  if (const auto* refusal = std::get_if<Refusal>(&fit)) {
+    return fail(connection, wire::to_api_error(*refusal));
+  }
+  succeed(connection, wire::encode_fit(std::get<FitView>(fit)));
+}
+
+void Service::manage(ConnectionId connection, const Client& client, Route route,
+                     std::string_view body) {
+  if (const Status read = wire::decode_nothing(body); !read.ok()) {
+    return fail(connection, wire::to_api_error(read.error()));
+  }
+  if (!client.caller.actor.admin && client.caller.actor.user != settings_.own_user) {
+    return fail(connection, wire::to_api_error(Refusal{
+                                .code = RefusalCode::kNotYours,
+                                .message = "only root, an admin ([access] admins) or the user it "
+                                           "runs as may stop or reload the daemon"}));
+  }
+  if (route == Route::kDaemonReload) {
+    const Status reloaded = host_.reload();
+    if (!reloaded.ok()) {
+      return fail(connection, error_of(to_text(RefusalCode::kInvalid), reloaded.error().message));
+    }
+  }
+  succeed(connection, "{}");
+  if (route == Route::kDaemonStop) host_.stop();
+}
+
+// What the engine has to say.
+
+void Service::answer(ConnectionId connection, const Answer& answer) {
+  const auto found = clients_.find(connection);
+  if (found == clients_.end()) return;
+  const Client& client = found->second;
+  if (const auto* refusal = std::get_if<Refusal>(&answer)) {
+    return fail(connection, wire::to_api_error(*refusal));
+  }
+  const auto& lease = std::get<LeaseView>(answer);
+  wire::Environment environment;
+  wire::LeaseExtras extras;
+  if (client.route == Route::kClaim || client.route == Route::kJoin) {
+    environment = command_environment(lease, settings_.environment);
+    extras.env = &environment;
+  }
+  succeed(connection, wire::encode_lease(lease, viewer(client), extras),
+          client.route == Route::kSubmit ? 201 : 200);
+}
+
+void Service::item(ConnectionId connection, const Item& item) {
+  const auto found = clients_.find(connection);
+  if (found == clients_.end()) return;
+  const wire::Viewer to = viewer(found->second);
+  wire::SseEvent event;
+  event.event = std::string(item.event);
+  if (item.number != 0) event.id = std::to_string(item.number);
+  event.data = std::visit(
+      [&](const auto& body) {
+        using T = std::decay_t<decltype(body)>;
+        if constexpr (std::is_same_v<T, LeaseView>) {
+          return wire::encode_lease(
+              body, to, {.refusal = item.refusal.empty() ? nullptr : &item.refusal.front()});
+        } else if constexpr (std::is_same_v<T, WhyView>) {
+          return wire::encode_why(body, to.names);
+        } else {
+          return wire::encode_fit(body);
+        }
+      },
+      item.body);
+  transport_->stream(connection, wire::encode_event(event));
+  if (!item.last) return;
+  stream_over(found->second);
+  transport_->end_stream(connection);
+}
+
+bool Service::takes_news(ConnectionId connection) const {
+  return transport_->drained(connection);
+}
+
+void Service::keep_streams_alive() {
+  for (const ConnectionId connection : followers_) {
+    transport_->stream(connection, wire::kSseComment);
+  }
+}
+
+// Small things.
+
+Translation Service::translation(const Caller& caller) const {
+  return {.caller = caller,
+          .coordinator = engine_->coordinator(),
+          .now = now(),
+          .default_vram = settings_.default_vram,
+          .owner_of = [this](Process process) { return host_.owner_of(process); },
+          .draw_handle = os::random_handle};
+}
+
+wire::Viewer Service::viewer(const Client& client) const {
+  return {.user = client.caller.actor.user,
+          .sees_all_commands = settings_.show_all_commands || client.caller.actor.admin,
+          .names = host_.names()};
+}
+
+void Service::succeed(ConnectionId connection, std::string body, std::uint16_t status) {
+  answered_ = true;
+  transport_->answer(connection, {.status = status, .body = std::move(body)});
+}
+
+void Service::fail(ConnectionId connection, const ApiError& error) {
+  const auto found = clients_.find(connection);
+  if (found != clients_.end()) stream_over(found->second);
+  transport_->answer(connection,
+                     {.status = wire::http_status(error.code), .body = wire::encode_error(error)});
+}
+
+void Service::count_stream(Client& client) {
+  CHECK(!client.counted);
+  client.counted = true;
+  ++streams_[client.caller.actor.user];
+  ++event_streams_;
+}
+
+void Service::stream_over(Client& client) {
+  if (!client.counted) return;
+  client.counted = false;
+  if (--streams_.at(client.caller.actor.user) == 0) streams_.erase(client.caller.actor.user);
+  --event_streams_;
+}
+
+}  // namespace berth::server

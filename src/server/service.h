@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests of clients, one by one: who asks, whether he may, what is meant, and how the answer is
+// written. Between the HTTP server and the engine; it owns no socket and reads no clock but the one
+// it is given. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "os/clock.h"
+#include "os/processes.h"
+#include "server/doors.h"
+#include "server/engine.h"
+#include "server/translate.h"
+#include "server/transport.h"
+#include "server/views.h"
+#include "wire/daemon.h"
+#include "wire/error.h"
+#include "wire/hello.h"
+#include "wire/lease.h"
+#include "wire/routes.h"
+
+namespace berth::server {
+
+/// What only the daemon around it knows or can do.
+class Host {
+ public:
+  Host() = default;
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+  virtual ~Host() = default;
+
+  virtual wire::DaemonView describe(core::Now now) const = 0;
+  /// After this turn of the event loop: jobs go on.
+  virtual void stop() = 0;
+  /// The configuration is taken over as a whole, or rejected as a whole.
+  virtual Status reload() = 0;
+  /// A user is seen: his name is looked up the first time.
+  virtual void meet(UserId user) = 0;
+  virtual const wire::UserNames& names() const = 0;
+  virtual bool is_admin(UserId user) const = 0;
+  virtual Result<UserId> owner_of(Process process) const = 0;
+};
+
+struct ServiceSettings {
+  wire::ServerHello hello;
+  UserId own_user;  // Of the daemon: he may stop it.
+  bool show_all_commands = true;
+  std::size_t streams_per_user = 64;  // Of events; a waiting request is bounded as such.
+  DefaultVram default_vram;
+  EnvironmentFacts environment;
+};
+
+class Service final : public ConnectionHandler, public Outbox {
+ public:
+  static constexpr Duration kFiguresWithin = seconds(3);  // Then old ones have to do.
+
+  Service(ServiceSettings settings, Host& host, const os::Clock& clock);
+  /// Both, before the first connection: they need one another.
+  void connect(Engine& engine, Transport& transport);
+  void configure(ServiceSettings settings) { settings_ = std::move(settings); }
+
+  void opened(ConnectionId connection, const os::Peer& peer) override;
+  void requested(ConnectionId connection, HttpRequest request) override;
+  void closed(ConnectionId connection) override;
+
+  void answer(ConnectionId connection, const Answer& answer) override;
+  void item(ConnectionId connection, const Item& item) override;
+  bool takes_news(ConnectionId connection) const override;
+
+  /// To be called after each Engine::sampled() and probe_failed(), and at next_wake(): requests
+  /// that waited for figures go on.
+  void figures_came();
+  Instant next_wake() const { return waiting_until_; }
+  void woke();
+
+  /// A comment into each stream of all news, so that proxies and readers see it alive.
+  void keep_streams_alive();
+  std::size_t event_streams() const { return event_streams_; }
+  bool has_answered() const { return answered_; }
+  core::Now now() const { return {.instant = clock_.now(), .wall = clock_.wall()}; }
+
+ private:
+  struct Client {
+    os::Peer peer;  // Without its pidfd: a connection costs one descriptor.
+    Caller caller;
+    wire::Route route = wire::Route::kHealth;  // Of the request under way.
+    bool counted = false;                      // It is a stream of events.
+  };
+
+  struct Waiting {
+    ConnectionId connection;
+    wire::RouteMatch route;
+    HttpRequest request;
+  };
+
+  bool waits_for_figures(ConnectionId connection, const wire::RouteMatch& route,
+                         HttpRequest& request);
+  void release_waiting();
+  void go_on(ConnectionId connection, Client& client, const wire::RouteMatch& route,
+             const HttpRequest& request);
+  std::optional<wire::ApiError> check_hello(Client& client, const HttpRequest& request) const;
+  std::optional<wire::ApiError> check_stream(const Client& client, const HttpRequest& request,
+                                             wire::Route route) const;
+  void dispatch(ConnectionId connection, Client& client, const wire::RouteMatch& route,
+                const HttpRequest& request);
+  std::optional<std::string> overview(const Client& client, const wire::RouteMatch& route);
+  void about_lease(ConnectionId connection, Client& client, const wire::RouteMatch& route);
+  void fit(ConnectionId connection, Client& client, const HttpRequest& request);
+  void manage(ConnectionId connection, const Client& client, wire::Route route,
+              std::string_view body);
+  Translation translation(const Caller& caller) const;
+  wire::Viewer viewer(const Client& client) const;
+
+  void succeed(ConnectionId connection, std::string body, std::uint16_t status = 200);
+  void fail(ConnectionId connection, const wire::ApiError& error);
+  void count_stream(Client& client);
+  void stream_over(Client& client);
+
+  ServiceSettings settings_;
+  Host& host_;
+  const os::Clock& clock_;
+  Engine* engine_ = nullptr;
+  Transport* transport_ = nullptr;
+
+  std::map<ConnectionId, Client> clients_;
+  std::map<UserId, std::size_t> streams_;
+  std::size_t event_streams_ = 0;
+  bool answered_ = false;             // Somebody, at some time.
+  std::set<ConnectionId> followers_;  // Of all news.
+  std::vector<Waiting> waiting_;      // For figures; at most one for each connection.
+  Instant waiting_until_ = Instant::never();
+  bool figures_late_ = false;  // They were waited for once, and have not come since.
+};
+
+}  // namespace berth::server

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests as a client sends them, up to the engine and back, without a socket: the transport
+// writes down what would be sent.
+#include "server/service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+
+#include "server/engine_story.h"
+#include "wire/answers.h"
+#include "wire/request.h"
+
+namespace berth::server {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr UserId kAna{1000};
+constexpr UserId kBen{1001};
+constexpr UserId kRoot{0};
+
+class TestClock final : public os::Clock {
+ public:
+  Instant now() const override { return at; }
+  UnixMs wall() const override { return {1'700'000'000'000}; }
+  Instant at{1'000'000'000'000};
+};
+
+class Sent final : public Transport {
+ public:
+  void answer(ConnectionId connection, const HttpAnswer& answer) override {
+    last_connection = connection;
+    last = answer;
+  }
+  void stream(ConnectionId connection, std::string_view text) override {
+    streams[connection] += text;
+  }
+  void end_stream(ConnectionId connection) override { streams[connection] += "<end>"; }
+  bool drained(ConnectionId /*connection*/) const override { return true; }
+
+  ConnectionId last_connection;
+  HttpAnswer last;
+  std::map<ConnectionId, std::string> streams;
+};
+
+class FakeHost final : public Host {
+ public:
+  wire::DaemonView describe(core::Now /*now*/) const override { return {.pid = 77}; }
+  void stop() override { stopped = true; }
+  Status reload() override {
+    if (!reloads) return Error{Errc::kInvalid, "berth.toml:3: unknown key 'reserv'"};
+    return Unit{};
+  }
+  void meet(UserId /*user*/) override {}
+  const wire::UserNames& names() const override { return names_; }
+  bool is_admin(UserId user) const override { return user == kRoot; }
+  Result<UserId> owner_of(Process process) const override {
+    const auto found = owners.find(process.pid);
+    if (found == owners.end()) return Error{Errc::kNotFound, "there is no such process"};
+    return found->second;
+  }
+
+  bool stopped = false;
+  bool reloads = true;
+  std::map<std::int32_t, UserId> owners = {{101, kAna}, {102, kAna}, {201, kBen}};
+
+ private:
+  wire::UserNames names_ = {{kAna, "ana"}, {kBen, "ben"}};
+};
+
+class ServiceTest : public ::testing::Test {
+ protected:
+  ServiceTest()
+      : service_({.hello = {.version = "0.1.0", .world = "real", .pid = 77},
+                  .own_user = kAna,
+                  .show_all_commands = false,
+                  .streams_per_user = 2,
+                  .environment = {.socket = "/run/berthd.sock"}},
+                 host_, clock_),
+        world_(trace_),
+        engine_({.core = {.order = core::Order::kFifo, .reserve = {}}}, world_, service_) {
+    service_.connect(engine_, sent_);
+    engine_.recover(service_.now(), {}, {});
+    sample();
+  }
+
+  void sample() {
+    Sample sample{.asked_at = clock_.now(), .answered_at = clock_.now()};
+    sample.devices.push_back({.id = {0xd0, 1},
+                              .capacity = gib(16),
+                              .used = Bytes{},
+                              .driver_reserved = Bytes{},
+                              .processes = std::vector<ProcessSample>{}});
+    engine_.sampled(service_.now(), sample);
+  }
+  ConnectionId connect(UserId user) {
+    const ConnectionId id{++connections_};
+    const Process process{static_cast<std::int32_t>(id.value), 5};
+    service_.opened(id, {.user = user, .pid = process.pid, .process = process, .certain = true});
+    return id;
+  }
+  HttpAnswer ask(ConnectionId connection, std::string method, std::string target,
+                 std::string body = "", bool stream = false) {
+    sent_.last = {.status = 0};
+    service_.requested(connection, {.method = std::move(method),
+                                    .target = std::move(target),
+                                    .hello = hello_,
+                                    .wants_stream = stream,
+                                    .body = std::move(body)});
+    return sent_.last;
+  }
+  HttpAnswer get(std::string target, UserId user = kAna) {
+    return ask(connect(user), "GET", std::move(target));
+  }
+  HttpAnswer post(std::string target, std::string body = "", UserId user = kAna) {
+    return ask(connect(user), "POST", std::move(target), std::move(body));
+  }
+  /// A lease as its asker reads it.
+  LeaseView lease(const HttpAnswer& answer) {
+    const auto read = wire::decode_lease(answer.body);
+    EXPECT_TRUE(read.ok()) << answer.body;
+    return read.ok() ? read->view : LeaseView{};
+  }
+  std::string code_of(const HttpAnswer& answer) { return wire::decode_error(answer.body).code; }
+  /// A lease of ana's that is held by process 101.
+  LeaseView hold(Bytes vram) {
+    const ConnectionId connection = connect(kAna);
+    const LeaseView asked = lease(ask(connection, "POST", "/v1/leases", request(vram)));
+    (void)ask(connection, "POST", "/v1/leases/" + to_text(asked.handle) + "/claim",
+              wire::encode_process_body({101, 9}));
+    return asked;
+  }
+  void end(const LeaseView& lease) {
+    (void)post("/v1/leases/" + to_text(lease.handle) + "/exit", wire::encode_exit({}));
+    sample();
+  }
+  static std::string request(Bytes vram) {
+    return wire::encode_request({.request = {.command = "python train.py", .vram = vram}});
+  }
+
+  TestClock clock_;
+  FakeHost host_;
+  Sent sent_;
+  std::vector<std::string> trace_;
+  Service service_;
+  FakeWorld world_;
+  Engine engine_;
+  std::optional<std::string> hello_;
+  std::uint64_t connections_ = 0;
+};
+
+TEST_F(ServiceTest, LifeOfALeaseByItsRoutes) {
+  const ConnectionId run = connect(kAna);
+  const HttpAnswer submitted = ask(run, "POST", "/v1/leases", request(gib(8)));
+  EXPECT_EQ(submitted.status, 201);
+  const std::string path = "/v1/leases/" + to_text(lease(submitted).handle);
+  EXPECT_EQ(lease(submitted).state, LeaseState::kHeld);
+  EXPECT_TRUE(lease(submitted).flags.unclaimed);
+
+  const HttpAnswer claimed = ask(run, "POST", path + "/claim", wire::encode_process_body({101, 9}));
+  EXPECT_EQ(claimed.status, 200);
+  EXPECT_THAT(claimed.body, AllOf(HasSubstr(R"("CUDA_VISIBLE_DEVICES":"0")"),
+                                  HasSubstr(R"("BERTH_SOCKET":"/run/berthd.sock")"),
+                                  HasSubstr(R"("BERTH_VRAM_BYTES":"8589934592")")));
+  EXPECT_EQ(ask(run, "POST", path + "/join", wire::encode_process_body({102, 9})).status, 200);
+  EXPECT_EQ(post("/v1/leases/1/resize", R"({"vram_bytes":4294967296})").status, 200);
+  EXPECT_EQ(lease(get("/v1/leases/1")).parts.at(0).granted, gib(4));
+  EXPECT_EQ(get("/v1/leases/1/why").status, 200);
+  EXPECT_EQ(code_of(post("/v1/leases/1/renew", R"({"ttl_ms":60000})")), "wrong_state");
+  EXPECT_EQ(code_of(post(path + "/park", R"({"parked":true})")), "wrong_state");
+  EXPECT_EQ(post(path + "/exit", wire::encode_exit({.exit = {.code = 3}})).status, 200);
+  engine_.process_ended(service_.now(), {102, 9});
+  sample();
+  const LeaseView ended = lease(get("/v1/leases/1"));
+  EXPECT_EQ(ended.state, LeaseState::kEnded);
+  EXPECT_EQ(ended.result, EndResult::kFailed);
+}
+
+TEST_F(ServiceTest, OverviewsAnswer) {
+  (void)hold(gib(8));
+  EXPECT_EQ(get("/healthz").body, R"({"status":"ok"})");
+  EXPECT_THAT(get("/v1/version").body, HasSubstr(R"("pid":77)"));
+  EXPECT_THAT(get("/v1/daemon").body, HasSubstr("berth/daemon/v1"));
+  EXPECT_THAT(get("/v1/status").body, AllOf(HasSubstr("berth/status/v1"), HasSubstr("GPU-")));
+  EXPECT_THAT(get("/v1/devices").body, HasSubstr("GPU-"));
+  EXPECT_THAT(get("/v1/queue").body, HasSubstr(R"("items":[])"));
+  EXPECT_THAT(get("/v1/leases").body, HasSubstr("berth/ps/v1"));
+  EXPECT_EQ(get("/v1/openapi.json").status, 200);
+}
+
+TEST_F(ServiceTest, EndedLeasesAreListedWhenAskedFor) {
+  end(hold(gib(8)));
+  EXPECT_THAT(get("/v1/leases").body, HasSubstr(R"("items":[])"));
+  EXPECT_THAT(get("/v1/leases?all=1").body, HasSubstr(R"("state":"ended")"));
+}
+
+TEST_F(ServiceTest, QueueIsListedNextFirst) {
+  (void)hold(gib(16));
+  const ConnectionId first = connect(kAna);
+  const ConnectionId second = connect(kAna);
+  (void)ask(first, "POST", "/v1/leases", request(gib(8)));
+  (void)ask(second, "POST", "/v1/leases", request(gib(9)));
+  const auto queue = wire::decode_leases(get("/v1/queue").body);
+  ASSERT_TRUE(queue.ok());
+  ASSERT_EQ(queue->items.size(), 2U);
+  EXPECT_EQ(queue->items[0].id, LeaseId{2});
+  EXPECT_EQ(queue->items[1].queue_position, 2U);
+}
+
+// Streams.
+
+TEST_F(ServiceTest, WaitingRequestListensUpToTheGrantAndThenClaims) {
+  const LeaseView holder = hold(gib(16));
+  const ConnectionId run = connect(kAna);
+  (void)ask(run, "POST", "/v1/leases", request(gib(8)), true);
+  EXPECT_THAT(sent_.streams[run], AllOf(HasSubstr("event: lease\n"), HasSubstr("event: waiting\n"),
+                                        Not(HasSubstr("<end>"))));
+  end(holder);
+  EXPECT_THAT(sent_.streams[run], AllOf(HasSubstr("event: granted\n"), HasSubstr("<end>")));
+  const LeaseView granted = lease(get("/v1/leases/2"));
+  EXPECT_EQ(ask(run, "POST", "/v1/leases/" + to_text(granted.handle) + "/claim",
+                wire::encode_process_body({102, 9}))
+                .status,
+            200);
+}
+
+TEST_F(ServiceTest, RefusalIsAPlainErrorEvenToOneWhoWouldListen) {
+  const ConnectionId run = connect(kAna);
+  const HttpAnswer answer = ask(run, "POST", "/v1/leases", request(gib(64)), true);
+  EXPECT_EQ(answer.status, 422);
+  EXPECT_EQ(code_of(answer), "never_fits");
+  EXPECT_THAT(answer.body, HasSubstr("16.0 GiB"));
+  EXPECT_THAT(sent_.streams[run], IsEmpty());
+}
+
+TEST_F(ServiceTest, RequestThatEndsWithoutAGrantSaysWhy) {
+  (void)hold(gib(16));
+  const ConnectionId run = connect(kAna);
+  (void)ask(run, "POST", "/v1/leases", request(gib(8)), true);
+  (void)post("/v1/leases/2/cancel");
+  EXPECT_THAT(sent_.streams[run], AllOf(HasSubstr("event: ended\n"), HasSubstr("cancelled"),
+                                        HasSubstr(R"("refusal":{)"), HasSubstr("<end>")));
+}
+
+TEST_F(ServiceTest, EventsOfAllLeasesAreNumbered) {
+  const ConnectionId watcher = connect(kAna);
+  (void)ask(watcher, "GET", "/v1/events");
+  end(hold(gib(8)));
+  EXPECT_THAT(sent_.streams[watcher], AllOf(HasSubstr("event: ended\n"), HasSubstr("id: 1\n")));
+  const std::size_t before = sent_.streams[watcher].size();
+  service_.keep_streams_alive();
+  EXPECT_GT(sent_.streams[watcher].size(), before);
+}
+
+TEST_F(ServiceTest, UserHasABoundOnStreamsAndGetsThemBack) {
+  const ConnectionId first = connect(kAna);
+  const ConnectionId second = connect(kAna);
+  (void)ask(first, "GET", "/v1/events");
+  (void)ask(second, "POST", "/v1/fit", request(gib(8)), true);
+  EXPECT_EQ(service_.event_streams(), 2U);
+  const HttpAnswer third = get("/v1/events");
+  EXPECT_EQ(third.status, 429);
+  EXPECT_THAT(third.body, HasSubstr("event_streams"));
+  EXPECT_EQ(ask(connect(kBen), "GET", "/v1/events").status, 0) << "the bound is one user's";
+  service_.closed(first);
+  EXPECT_EQ(ask(connect(kAna), "GET", "/v1/events").status, 0);
+}
+
+TEST_F(ServiceTest, StreamThatIsRefusedIsNotCounted) {
+  (void)ask(connect(kAna), "GET", "/v1/leases/99/events");
+  (void)ask(connect(kAna), "POST", "/v1/fit", request(gib(64)), true);
+  EXPECT_EQ(service_.event_streams(), 0U);
+}
+
+TEST_F(ServiceTest, FitSaysNowOrWhenItChanges) {
+  const auto fits = wire::decode_fit(post("/v1/fit", request(gib(8))).body);
+  ASSERT_TRUE(fits.ok());
+  EXPECT_TRUE(fits->fits);
+  const ConnectionId waiter = connect(kAna);
+  (void)ask(waiter, "POST", "/v1/fit", request(gib(8)), true);
+  EXPECT_THAT(sent_.streams[waiter], HasSubstr("event: fit\n"));
+  EXPECT_EQ(code_of(post("/v1/fit", request(gib(64)))), "never_fits");
+}
+
+// Figures.
+
+TEST_F(ServiceTest, WhoLooksAtADaemonThatRestedWaitsForFreshFigures) {
+  clock_.at = clock_.at + hours(1);
+  const int before = world_.questions;
+  const ConnectionId looks = connect(kAna);
+  EXPECT_EQ(ask(looks, "GET", "/v1/status").status, 0);
+  EXPECT_EQ(world_.questions, before + 1);
+  const ConnectionId leaves = connect(kAna);
+  (void)ask(leaves, "POST", "/v1/leases", request(gib(1)));
+  service_.closed(leaves);
+  EXPECT_EQ(get("/healthz").status, 200) << "what needs no figures does not wait";
+  sample();
+  service_.figures_came();
+  EXPECT_EQ(sent_.last.status, 200);
+  EXPECT_EQ(sent_.last_connection, looks);
+  EXPECT_EQ(get("/v1/status").status, 200) << "now they are fresh";
+  EXPECT_THAT(get("/v1/leases").body, HasSubstr(R"("items":[])"));
+}
+
+TEST_F(ServiceTest, DriverThatHangsKeepsNobodyWaitingForLong) {
+  clock_.at = clock_.at + hours(1);
+  EXPECT_EQ(get("/v1/status").status, 0);
+  EXPECT_EQ(service_.next_wake(), clock_.at + seconds(3));
+  clock_.at = service_.next_wake();
+  service_.woke();
+  EXPECT_EQ(sent_.last.status, 200);
+  clock_.at = clock_.at + hours(1);
+  EXPECT_EQ(get("/v1/status").status, 200) << "and the next one not at all";
+}
+
+// Who asks.
+
+TEST_F(ServiceTest, OneUserCannotTouchAnothersLeaseAndRootCan) {
+  const std::string handle = to_text(hold(gib(8)).handle);
+  for (const auto& [target, body] : std::vector<std::pair<std::string, std::string>>{
+           {"/v1/leases/1/release", ""},
+           {"/v1/leases/1/cancel", ""},
+           {"/v1/leases/1/resize", R"({"vram_bytes":1073741824})"},
+           {"/v1/leases/1/renew", R"({"ttl_ms":60000})"},
+           {"/v1/leases/" + handle + "/join", wire::encode_process_body({201, 9})},
+           {"/v1/leases/" + handle + "/exit", wire::encode_exit({})},
+           {"/v1/leases/" + handle + "/reconnect", ""}}) {
+    const HttpAnswer answer = post(target, body, kBen);
+    EXPECT_EQ(answer.status, 403) << target << " " << answer.body;
+    EXPECT_EQ(code_of(answer), "not_yours") << target;
+  }
+  EXPECT_EQ(post("/v1/leases/1/release", "", kRoot).status, 200);
+}
+
+TEST_F(ServiceTest, CommandLinesOfOthersAreNotShown) {
+  (void)hold(gib(8));
+  EXPECT_THAT(get("/v1/leases", kAna).body, HasSubstr("train.py"));
+  EXPECT_THAT(get("/v1/leases", kBen).body, AllOf(HasSubstr("ana"), Not(HasSubstr("train.py"))));
+  EXPECT_THAT(get("/v1/leases", kRoot).body, HasSubstr("train.py"));
+}
+
+TEST_F(ServiceTest, ProcessOfSomebodyElseOrOfNobodyIsNotTaken) {
+  const ConnectionId run = connect(kAna);
+  const LeaseView asked = lease(ask(run, "POST", "/v1/leases", request(gib(8))));
+  const std::string claim = "/v1/leases/" + to_text(asked.handle) + "/claim";
+  for (const Process process : {Process{201, 9}, Process{999, 9}}) {
+    const HttpAnswer answer = ask(run, "POST", claim, wire::encode_process_body(process));
+    EXPECT_EQ(answer.status, 403);
+    EXPECT_EQ(code_of(answer), "wrong_process");
+  }
+}
+
+TEST_F(ServiceTest, OnlyItsUserOrAnAdminStopsOrReloadsTheDaemon) {
+  EXPECT_EQ(code_of(post("/v1/daemon/stop", "", kBen)), "not_yours");
+  EXPECT_EQ(code_of(post("/v1/daemon/reload", "", kBen)), "not_yours");
+  EXPECT_FALSE(host_.stopped);
+  EXPECT_EQ(post("/v1/daemon/reload", "{}", kRoot).status, 200);
+  EXPECT_EQ(post("/v1/daemon/stop", "{}", kAna).status, 200);
+  EXPECT_TRUE(host_.stopped);
+}
+
+TEST_F(ServiceTest, RejectedConfigurationIsToldToWhoAskedForIt) {
+  host_.reloads = false;
+  const HttpAnswer answer = post("/v1/daemon/reload");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(answer.body, HasSubstr("berth.toml:3"));
+}
+
+TEST_F(ServiceTest, HelloIsCheckedAgainstVersionWorldAndKernel) {
+  const ConnectionId run = connect(kAna);
+  const std::string pid = std::to_string(run.value);
+  const auto with = [&](std::string hello) {
+    hello_ = std::move(hello);
+    return ask(run, "GET", "/healthz");
+  };
+  EXPECT_EQ(with("api=1.0; version=0.1.0; world=real; pid=" + pid + "; start=5").status, 200);
+  const HttpAnswer version = with("api=2.0; version=2.0.0; world=real");
+  EXPECT_EQ(version.status, 426);
+  EXPECT_THAT(version.body, AllOf(HasSubstr("2.0.0"), HasSubstr("0.1.0")));
+  const HttpAnswer world = with("api=1.0; version=0.1.0; world=w1234abcd");
+  EXPECT_EQ(world.status, 409);
+  EXPECT_EQ(code_of(world), "wrong_world");
+  const HttpAnswer process = with("api=1.0; version=0.1.0; world=real; pid=" + pid + "; start=6");
+  EXPECT_EQ(process.status, 403);
+  EXPECT_THAT(process.body, AllOf(HasSubstr("wrong_process"), HasSubstr("PID namespace")));
+  EXPECT_EQ(with("no hello at all").status, 400);
+}
+
+// Bad input.
+
+TEST_F(ServiceTest, UnknownRouteMethodAndFieldAreNamedWithWhatThereIs) {
+  const HttpAnswer route = get("/v1/lease");
+  EXPECT_EQ(route.status, 404);
+  EXPECT_THAT(route.body, AllOf(HasSubstr("/v1/lease;"), HasSubstr("/v1/openapi.json")));
+  const HttpAnswer method = ask(connect(kAna), "DELETE", "/v1/leases/1/release");
+  EXPECT_EQ(method.status, 405);
+  EXPECT_THAT(method.body, HasSubstr("POST"));
+  const HttpAnswer field = post("/v1/leases", R"({"vram_byte":1})");
+  EXPECT_EQ(field.status, 400);
+  EXPECT_EQ(code_of(field), "unknown_field");
+  EXPECT_THAT(field.body, HasSubstr("vram_bytes"));
+}
+
+TEST_F(ServiceTest, BodiesThatMakeNoSenseChangeNothing) {
+  (void)hold(gib(8));
+  trace_.clear();
+  for (const auto& [target, body] : std::vector<std::pair<std::string, std::string>>{
+           {"/v1/leases", "{"},
+           {"/v1/leases", "[]"},
+           {"/v1/leases", R"({"vram_bytes":-1})"},
+           {"/v1/leases", R"({"vram_bytes":1.5})"},
+           {"/v1/leases", R"({"vram_bytes":99999999999999999999})"},
+           {"/v1/leases", R"({"vram_bytes":1,"eta_ms":-5})"},
+           {"/v1/leases", R"({"vram_bytes":1,"device_count":0})"},
+           {"/v1/leases", R"({"vram_bytes":1,"priority":"highest"})"},
+           {"/v1/leases/1/release", R"({"kill":1})"},
+           {"/v1/leases/1/cancel", R"({"kill":true})"},
+           {"/v1/leases/1/resize", "{}"},
+           {"/v1/leases/1/renew", R"({"ttl_ms":0})"},
+           {"/v1/daemon/stop", R"({"now":true})"},
+           {"/v1/leases/l_notahandle/claim", R"({"pid":1,"start_ticks":1})"}}) {
+    const HttpAnswer answer = post(target, body);
+    EXPECT_GE(answer.status, 400) << target << " " << body;
+    EXPECT_LT(answer.status, 500) << target << " " << body;
+    EXPECT_THAT(wire::decode_error(answer.body).message, Not(IsEmpty()));
+  }
+  EXPECT_THAT(trace_, IsEmpty());
+  EXPECT_FALSE(host_.stopped);
+}
+
+TEST_F(ServiceTest, NamesAndPrefixesFindALeaseAndAmbiguousOnesSaySo) {
+  for (const char* name : {"train-a", "train-b"}) {
+    (void)post("/v1/leases", wire::encode_request({.request = {.name = name, .vram = gib(1)}}));
+  }
+  EXPECT_EQ(get("/v1/leases/train-a").status, 200);
+  EXPECT_EQ(code_of(get("/v1/leases/tra")), "ambiguous");
+  EXPECT_EQ(code_of(get("/v1/leases/nobody")), "not_found");
+}
+
+TEST_F(ServiceTest, RequestWithoutASizeGetsWhatThePolicySays) {
+  EXPECT_EQ(lease(post("/v1/leases", "{}")).request.share, Share::kExclusive);
+  service_.configure({.hello = {.world = "real"},
+                      .own_user = kAna,
+                      .default_vram = {.share = Share::kBudget, .vram = std::nullopt}});
+  const HttpAnswer refused = post("/v1/leases", "{}");
+  EXPECT_EQ(code_of(refused), "invalid");
+  EXPECT_THAT(refused.body, HasSubstr("-m SIZE"));
+  service_.configure({.hello = {.world = "real"},
+                      .own_user = kAna,
+                      .default_vram = {.share = Share::kBudget, .vram = gib(2)}});
+  EXPECT_EQ(lease(post("/v1/leases", "{}")).request.vram, gib(2));
+}
+
+TEST_F(ServiceTest, OldHttpReadsNoStream) {
+  sent_.last = {.status = 0};
+  service_.requested(connect(kAna), {.method = "GET", .target = "/v1/events", .chunks = false});
+  EXPECT_EQ(sent_.last.status, 400);
+}
+
+}  // namespace
+}  // namespace berth::server

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/translate.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+namespace berth::server {
+namespace {
+
+using wire::ApiError;
+using wire::Route;
+
+ApiError refused(RefusalCode code, std::string message) {
+  return wire::to_api_error(Refusal{.code = code, .message = std::move(message)});
+}
+
+/// The error of a process that the caller may not name, or nothing.
+std::optional<ApiError> check_owner(Process process, const Translation& how) {
+  const Result<UserId> owner = how.owner_of(process);
+  if (!owner.ok()) {
+    return ApiError{std::string(wire::code::kWrongProcess), owner.error().message};
+  }
+  if (*owner == how.caller.actor.user || how.caller.actor.admin) return std::nullopt;
+  return ApiError{
+      std::string(wire::code::kWrongProcess),
+      fmt::format("process {} belongs to uid {}, not to you", process.pid, owner->value)};
+}
+
+/// The lease that {ref} means.
+std::variant<LeaseId, ApiError> find_lease(const std::string& ref, const Translation& how) {
+  const auto found = how.coordinator.find(ref);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) return wire::to_api_error(*refusal);
+  return std::get<LeaseId>(found);
+}
+
+Asked submit(std::string_view body, const Translation& how) {
+  auto read = translate_request(body, how);
+  if (auto* error = std::get_if<ApiError>(&read)) return std::move(*error);
+  auto& asked = std::get<wire::RequestBody>(read);
+  core::Submit event;
+  event.actor = how.caller.actor;
+  event.handle = how.draw_handle();
+  event.supervisor = how.caller.process;
+  if (asked.request.ttl) {
+    // It hangs on the anchor beside its ttl: on a process of somebody else (a login of root's, say)
+    // on the ttl alone.
+    const bool own = asked.anchor && !check_owner(*asked.anchor, how);
+    event.supervisor = own ? asked.anchor : std::nullopt;
+  }
+  event.request = std::move(asked.request);
+  return event;
+}
+
+template <class Event>
+Asked with_process(Handle handle, std::string_view body, Process Event::* member,
+                   const Translation& how) {
+  const Result<Process> process = wire::decode_process_body(body);
+  if (!process.ok()) return wire::to_api_error(process.error());
+  if (auto error = check_owner(*process, how)) return *std::move(error);
+  Event event;
+  event.actor = how.caller.actor;
+  event.handle = handle;
+  event.*member = *process;
+  return event;
+}
+
+Asked report_exit(Handle handle, std::string_view body, const Translation& how) {
+  const Result<wire::ExitBody> read = wire::decode_exit(body);
+  if (!read.ok()) return wire::to_api_error(read.error());
+  core::ReportExit event;
+  event.actor = how.caller.actor;
+  event.handle = handle;
+  event.exit = read->exit;
+  for (const Process process : read->leftovers) {
+    if (!check_owner(process, how)) event.leftovers.push_back(process);
+  }
+  return event;
+}
+
+Asked by_handle(const wire::RouteMatch& route, std::string_view body, const Translation& how) {
+  const std::optional<Handle> handle = parse_handle(route.lease);
+  if (!handle) {
+    return refused(RefusalCode::kNotFound,
+                   fmt::format("'{}' is no handle of a lease: l_ and 26 letters", route.lease));
+  }
+  switch (route.route) {
+    case Route::kClaim:
+      return with_process(*handle, body, &core::Claim::command, how);
+    case Route::kJoin:
+      return with_process(*handle, body, &core::Join::process, how);
+    case Route::kExit:
+      return report_exit(*handle, body, how);
+    case Route::kPark: {
+      const Result<wire::ParkBody> read = wire::decode_park(body);
+      if (!read.ok()) return wire::to_api_error(read.error());
+      return core::Park{.actor = how.caller.actor, .handle = *handle, .parked = read->parked};
+    }
+    default: {
+      CHECK(route.route == Route::kReconnect);
+      const Status read = wire::decode_nothing(body);
+      if (!read.ok()) return wire::to_api_error(read.error());
+      return core::Reconnect{.actor = how.caller.actor, .handle = *handle};
+    }
+  }
+}
+
+Asked resize(LeaseId lease, std::string_view body, const Translation& how) {
+  const Result<wire::ResizeBody> read = wire::decode_resize(body);
+  if (!read.ok()) return wire::to_api_error(read.error());
+  const std::optional<LeaseView> now = how.coordinator.lease(lease, how.now);
+  // Bytes for a lease that has its devices to itself make it an ordinary budget.
+  const Share kept = now && now->request.share == Share::kSlice ? Share::kSlice : Share::kBudget;
+  return core::Resize{.actor = how.caller.actor,
+                      .lease = lease,
+                      .share = read->share.value_or(kept),
+                      .vram = read->vram.value_or(Bytes{}),
+                      .wait_max = read->wait_max};
+}
+
+Asked by_ref(const wire::RouteMatch& route, std::string_view body, const Translation& how) {
+  const auto found = find_lease(route.lease, how);
+  if (const auto* error = std::get_if<ApiError>(&found)) return *error;
+  const LeaseId lease = std::get<LeaseId>(found);
+  switch (route.route) {
+    case Route::kRelease: {
+      const Result<wire::ReleaseBody> read = wire::decode_release(body);
+      if (!read.ok()) return wire::to_api_error(read.error());
+      return core::Release{.actor = how.caller.actor, .lease = lease, .kill = read->kill};
+    }
+    case Route::kCancel: {
+      const Status read = wire::decode_nothing(body);
+      if (!read.ok()) return wire::to_api_error(read.error());
+      return core::Release{.actor = how.caller.actor, .lease = lease, .cancel = true};
+    }
+    case Route::kResize:
+      return resize(lease, body, how);
+    default: {
+      CHECK(route.route == Route::kRenew);
+      const Result<wire::RenewBody> read = wire::decode_renew(body);
+      if (!read.ok()) return wire::to_api_error(read.error());
+      return core::Renew{.actor = how.caller.actor, .lease = lease, .ttl = read->ttl};
+    }
+  }
+}
+
+}  // namespace
+
+Asked translate(const wire::RouteMatch& route, std::string_view body, const Translation& how) {
+  switch (route.route) {
+    case Route::kSubmit:
+      return submit(body, how);
+    case Route::kReconnect:
+    case Route::kClaim:
+    case Route::kJoin:
+    case Route::kExit:
+    case Route::kPark:
+      return by_handle(route, body, how);
+    default:
+      return by_ref(route, body, how);
+  }
+}
+
+std::variant<wire::RequestBody, ApiError> translate_request(std::string_view body,
+                                                            const Translation& how) {
+  Result<wire::RequestBody> read = wire::decode_request(body);
+  if (!read.ok()) return wire::to_api_error(read.error());
+  Request& request = read->request;
+  if (request.share != Share::kExclusive && request.vram == Bytes{}) {
+    if (how.default_vram.share == Share::kBudget && !how.default_vram.vram) {
+      return refused(RefusalCode::kInvalid,
+                     "say how much memory it needs (vram_bytes, berth run -m SIZE), or that it "
+                     "needs a device to itself (-x)");
+    }
+    if (request.share == Share::kBudget) request.share = how.default_vram.share;
+    request.vram = how.default_vram.vram.value_or(Bytes{});
+  }
+  return *std::move(read);
+}
+
+}  // namespace berth::server

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the body of a request to what is asked of the coordinator. Nothing is decided here but
+// whether the request makes sense and whose processes it may name.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "core/coordinator.h"
+#include "core/event.h"
+#include "model/request.h"
+#include "server/engine.h"
+#include "wire/error.h"
+#include "wire/request.h"
+#include "wire/routes.h"
+
+namespace berth::server {
+
+/// Who asks, as the kernel says.
+struct Caller {
+  core::Actor actor;
+  std::optional<Process> process;  // Absent: nobody vouches for it.
+};
+
+/// What a request without a size means: [policy] default_vram.
+struct DefaultVram {
+  Share share = Share::kExclusive;
+  std::optional<Bytes> vram;  // Absent with kBudget: the request has to say.
+};
+
+struct Translation {
+  const Caller& caller;
+  const core::Coordinator& coordinator;
+  core::Now now;
+  DefaultVram default_vram;
+  std::function<Result<UserId>(Process)> owner_of;  // kNotFound: it has ended.
+  std::function<Handle()> draw_handle;
+};
+
+using Asked = std::variant<Ask, wire::ApiError>;
+
+/// For the routes that change something about leases, kSubmit to kRenew.
+Asked translate(const wire::RouteMatch& route, std::string_view body, const Translation& how);
+/// The request of kSubmit and kFit, with what was left out filled in.
+std::variant<wire::RequestBody, wire::ApiError> translate_request(std::string_view body,
+                                                                  const Translation& how);
+
+}  // namespace berth::server

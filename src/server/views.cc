@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/views.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "wire/answers.h"
+
+namespace berth::server {
+namespace {
+
+struct Split {
+  std::vector<LeaseView> leases;  // Held and releasing, by id.
+  std::vector<LeaseView> queue;   // Waiting, next first.
+};
+Split split(const core::Coordinator& coordinator, core::Now now) {
+  Split split;
+  std::map<LeaseId, LeaseView> waiting;
+  for (LeaseView& lease : coordinator.leases(now)) {
+    if (lease.state == LeaseState::kWaiting) {
+      waiting.emplace(lease.id, std::move(lease));
+    } else {
+      split.leases.push_back(std::move(lease));
+    }
+  }
+  for (const LeaseId id : coordinator.queue(now)) {
+    const auto found = waiting.find(id);
+    if (found != waiting.end()) split.queue.push_back(std::move(found->second));
+  }
+  return split;
+}
+
+}  // namespace
+
+std::string status_json(const core::Coordinator& coordinator, core::Now now, bool simulated,
+                        const wire::Viewer& viewer) {
+  Split both = split(coordinator, now);
+  return wire::encode_status({.time = now.wall,
+                              .simulated = simulated,
+                              .trouble = coordinator.trouble(),
+                              .devices = coordinator.devices(now),
+                              .leases = std::move(both.leases),
+                              .queue = std::move(both.queue)},
+                             viewer);
+}
+
+std::string devices_json(const core::Coordinator& coordinator, core::Now now, bool simulated,
+                         const wire::Viewer& viewer) {
+  return wire::encode_devices(
+      {.time = now.wall, .simulated = simulated, .items = coordinator.devices(now)}, viewer.names);
+}
+
+std::string queue_json(const core::Coordinator& coordinator, core::Now now,
+                       const wire::Viewer& viewer) {
+  return wire::encode_leases(wire::kQueueSchema, now.wall, split(coordinator, now).queue, viewer);
+}
+
+std::string leases_json(const core::Coordinator& coordinator, core::Now now, Which which,
+                        const wire::Viewer& viewer) {
+  std::vector<LeaseView> items = coordinator.leases(now);
+  if (which.ended) {
+    std::vector<LeaseView> all = coordinator.ended(now);
+    std::sort(all.begin(), all.end(),
+              [](const LeaseView& a, const LeaseView& b) { return a.id < b.id; });
+    all.insert(all.end(), std::make_move_iterator(items.begin()),
+               std::make_move_iterator(items.end()));
+    items = std::move(all);
+  }
+  return wire::encode_leases(wire::kPsSchema, now.wall, items, viewer);
+}
+
+wire::Environment command_environment(const LeaseView& lease, const EnvironmentFacts& facts) {
+  bool by_uuid = facts.devices_by_uuid;
+  std::optional<Bytes> budget;
+  for (const LeasePart& part : lease.parts) {
+    if (!part.index || part.device.mig) by_uuid = true;
+    budget = budget ? std::min(*budget, part.granted) : part.granted;
+  }
+  std::string uuids;
+  std::string visible;
+  for (const LeasePart& part : lease.parts) {
+    const char* comma = uuids.empty() ? "" : ",";
+    uuids += comma + to_text(part.device);
+    visible += comma + (by_uuid ? to_text(part.device) : std::to_string(*part.index));
+  }
+  wire::Environment environment = {
+      {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
+      {"CUDA_VISIBLE_DEVICES", visible},
+      {"NVIDIA_VISIBLE_DEVICES", uuids},
+      {"BERTH_LEASE_ID", to_text(lease.handle)},
+      {"BERTH_LEASE", std::to_string(lease.id.value)},
+      {"BERTH_GPUS", uuids},
+      {"BERTH_SOCKET", facts.socket},
+  };
+  if (budget) environment["BERTH_VRAM_BYTES"] = std::to_string(budget->value);
+  return environment;
+}
+
+}  // namespace berth::server

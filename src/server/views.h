@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers to questions that change nothing, as JSON for whoever looks.
+#pragma once
+
+#include <string>
+
+#include "core/coordinator.h"
+#include "core/event.h"
+#include "model/lease.h"
+#include "wire/lease.h"
+
+namespace berth::server {
+
+std::string status_json(const core::Coordinator& coordinator, core::Now now, bool simulated,
+                        const wire::Viewer& viewer);
+std::string devices_json(const core::Coordinator& coordinator, core::Now now, bool simulated,
+                         const wire::Viewer& viewer);
+std::string queue_json(const core::Coordinator& coordinator, core::Now now,
+                       const wire::Viewer& viewer);
+struct Which {
+  bool ended = false;  // Beside the live ones.
+};
+std::string leases_json(const core::Coordinator& coordinator, core::Now now, Which which,
+                        const wire::Viewer& viewer);
+
+/// What the command of a lease is told: docs/protocol.md lists the variables.
+struct EnvironmentFacts {
+  bool devices_by_uuid = false;  // Else by index, as programs expect that parse numbers.
+  std::string socket;
+};
+wire::Environment command_environment(const LeaseView& lease, const EnvironmentFacts& facts);
+
+}  // namespace berth::server
