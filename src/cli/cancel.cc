@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth cancel`: out of the queue, or the command is ended and with it the lease.
+#include <string>
+
+#include "cli/control.h"
+#include "cli/render/phrases.h"
+#include "cli/verbs.h"
+#include "wire/request.h"
+
+namespace berth::cli {
+namespace {
+
+std::string would_cancel(const LeaseView& lease, const Scene& scene) {
+  const std::string who = named(lease, scene);
+  if (lease.state == LeaseState::kWaiting) return "take " + who + " out of the queue";
+  return "end the programs of " + who + " with SIGTERM, and with SIGKILL ten seconds later";
+}
+
+}  // namespace
+
+int run_cancel(Invocation& invocation) {
+  Control control(invocation);
+  invocation.about =
+      "Takes a waiting request out of the queue. Of a lease that holds, ends the programs: "
+      "SIGTERM, "
+      "and SIGKILL ten seconds later. Returns when the lease has ended.";
+  invocation.examples = {{"berth cancel 14", "one request"},
+                         {"berth cancel 20..29 --dry-run", "what would be ended"}};
+  control.declare();
+  if (const auto end = invocation.parse()) return *end;
+  return control.each([&](const LeaseView& lease) {
+    const client::Question question{
+        .route = wire::Route::kCancel, .lease = to_text(lease.handle), .body = "{}"};
+    return Control::Deed{
+        .would = would_cancel(lease, control.scene()),
+        .question = [=] { return question; },
+        .until_ended = true,
+        .told =
+            [&](const LeaseView& now) {
+              return "lease " + named(now, control.scene()) + " has ended (" + result_of(now) + ")";
+            },
+    };
+  });
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/control.h"
+
+#include <unistd.h>
+
+#include <iostream>
+#include <utility>
+
+#include "cli/render/phrases.h"
+#include "cli/selection.h"
+#include "os/users.h"
+#include "wire/lease.h"
+
+namespace berth::cli {
+namespace {
+
+// Ten seconds from SIGTERM to SIGKILL, half a minute in which memory is seen to be freed, and some.
+constexpr Duration kEndWithin = seconds(45);
+
+bool asked_and_agreed(const std::string& question) {
+  complain("berth: " + question + " [y/N] ");
+  std::string answer;
+  return std::getline(std::cin, answer) && (answer == "y" || answer == "Y" || answer == "yes");
+}
+
+}  // namespace
+
+void Control::declare() {
+  declare_leases(invocation_.options, words_);
+  invocation_.options.flag({.names = "-y,--yes", .help = "do it to leases of others unasked"},
+                           into(yes_));
+  invocation_.options.flag({.names = "--dry-run", .help = "only say what would be done"},
+                           into(dry_run_));
+  showing_.declare(Watching::kNo);
+}
+
+int Control::each(const std::function<Deed(const LeaseView&)>& deed_for) {
+  Conversation& conversation = showing_.conversation();
+  if (!showing_.open()) return conversation.status();
+  const auto leases = select_leases(conversation, words_);
+  if (!leases) return conversation.status();
+  for (const LeaseView& lease : *leases) {
+    const Deed deed = deed_for(lease);
+    if (dry_run_) {
+      tell("would " + deed.would);
+    } else if (confirmed(lease)) {
+      perform(lease, deed);
+    }
+  }
+  return conversation.status();
+}
+
+bool Control::confirmed(const LeaseView& lease) {
+  if (yes_ || lease.user == os::own_user()) return true;
+  const std::string whose =
+      "lease " + named(lease, scene()) + " belongs to " + scene().user_name(lease.user);
+  if (isatty(STDIN_FILENO) == 1) {
+    if (asked_and_agreed(whose + "; go on?")) return true;
+    showing_.conversation().note(ExitCode::kFailed);
+    return false;
+  }
+  showing_.conversation().fail(ExitCode::kUsage, whose + ": say --yes if you mean it");
+  return false;
+}
+
+void Control::perform(const LeaseView& lease, const Deed& deed) {
+  Conversation& conversation = showing_.conversation();
+  auto body = conversation.ask(deed.question(), deed.within);
+  if (!body) return;
+  auto answer = conversation.understood(wire::decode_lease(*body));
+  if (!answer) return;
+  LeaseView now = std::move(answer->view);
+  if (deed.until_ended && now.state != LeaseState::kEnded) {
+    const auto last = conversation.wait_for_end(to_text(now.handle), kEndWithin);
+    if (last) now = last->view;
+    if (now.state != LeaseState::kEnded) {
+      conversation.fail(ExitCode::kFailed, "lease " + named(lease, scene()) +
+                                               " has not ended yet; it is " +
+                                               std::string(to_text(now.state)));
+      return;
+    }
+    body = conversation.ask({.route = wire::Route::kLease, .lease = to_text(now.handle)});
+    if (!body) return;
+  }
+  if (showing_.choice().is_for_people()) {
+    tell(deed.told(now));
+  } else if (const auto text = showing_.for_programs({.json = *body, .sample = *body})) {
+    print(*text);
+  }
+}
+
+void Control::tell(const std::string& sentence) const {
+  complain("berth: " + sentence + (scene().simulated ? " (the GPU is simulated)\n" : "\n"));
+}
+
+std::string named(const LeaseView& lease, const Scene& scene) {
+  return std::to_string(lease.id.value) + " (" + session_of(lease, scene) + ")";
+}
+
+}  // namespace berth::cli

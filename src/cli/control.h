@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the verbs that change leases have in common: which leases, whether they may be touched, what
+// would be done with --dry-run, and telling what was done.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/showing.h"
+#include "cli/verb.h"
+#include "client/connection.h"
+#include "model/lease.h"
+
+namespace berth::cli {
+
+class Control {
+ public:
+  explicit Control(Invocation& invocation) : invocation_(invocation), showing_(invocation) {}
+
+  /// LEASE..., --yes, --dry-run and -o; before parse().
+  void declare();
+
+  struct Deed {
+    std::string would;  // For --dry-run: "release 12 (me/train): …".
+    std::function<client::Question()> question;
+    Duration within = client::Connection::kAnswerWithin;
+    bool until_ended = false;  // It is done when the lease has ended.
+    /// For people, from the lease as it is then: "lease 12 has ended".
+    std::function<std::string(const LeaseView&)> told;
+  };
+  /// Does it to each lease that is meant, also if it failed for one before. The exit status.
+  int each(const std::function<Deed(const LeaseView&)>& deed_for);
+
+  Scene scene() const { return showing_.scene(); }
+
+ private:
+  bool confirmed(const LeaseView& lease);
+  void perform(const LeaseView& lease, const Deed& deed);
+  void tell(const std::string& sentence) const;
+
+  Invocation& invocation_;
+  Showing showing_;
+  std::vector<std::string> words_;
+  bool yes_ = false;
+  bool dry_run_ = false;
+};
+
+/// "12 (me/train)"
+std::string named(const LeaseView& lease, const Scene& scene);
+
+}  // namespace berth::cli

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth daemon`: starts, stops and looks at the daemon. Stopping it ends no job: the leases are in
+// its journal, and the next daemon finds their processes again.
+#include "cli/render/daemon.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "cli/showing.h"
+#include "cli/verbs.h"
+#include "os/files.h"
+#include "os/places.h"
+#include "os/processes.h"
+#include "wire/daemon.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr int kStopWithinMs = 15'000;
+
+struct Asked {
+  std::string action;
+  std::optional<std::uint32_t> lines;
+  bool follow = false;
+};
+
+int status(Invocation& invocation, Showing& showing) {
+  invocation.common.autostart = false;
+  if (!showing.open()) return showing.conversation().status();
+  return showing.show([&]() -> std::optional<std::string> {
+    const auto body = showing.conversation().ask({.route = wire::Route::kDaemon});
+    if (!body) return std::nullopt;
+    if (!showing.choice().is_for_people()) {
+      return showing.for_programs({.json = *body, .sample = *body});
+    }
+    const auto daemon = showing.conversation().understood(wire::decode_daemon(*body));
+    if (!daemon) return std::nullopt;
+    return daemon_text(*daemon, showing.scene());
+  });
+}
+
+std::optional<wire::ServerHello> ask_version(Conversation& conversation) {
+  const auto body = conversation.ask({.route = wire::Route::kVersion});
+  if (!body) return std::nullopt;
+  return conversation.understood(wire::decode_version(*body));
+}
+
+void tell(const wire::ServerHello& daemon, const std::string& what) {
+  complain("berth: the daemon (pid " + std::to_string(daemon.pid) + ") " + what +
+           (daemon.simulated ? " (the GPU is simulated)\n" : "\n"));
+}
+
+int start(const Invocation& invocation) {
+  Conversation conversation(invocation);
+  const auto found = conversation.find();
+  if (found == Conversation::Found::kFailed) return conversation.status();
+  const bool runs_already = found == Conversation::Found::kDaemon;
+  if (!runs_already && !conversation.open(client::Autostart::kIfNeeded)) {
+    return conversation.status();
+  }
+  if (const auto daemon = ask_version(conversation)) {
+    tell(*daemon, runs_already ? "runs already" : "runs");
+  }
+  return conversation.status();
+}
+
+// Whether the process at the other end of the connection ended in time.
+bool has_ended(const Result<os::Peer>& peer) {
+  if (!peer.ok() || !peer->pidfd) return true;  // In a PID namespace that is not ours.
+  pollfd ended{.fd = peer->pidfd.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&ended, 1, kStopWithinMs) != 0;
+}
+
+int stop(const Invocation& invocation) {
+  Conversation conversation(invocation);
+  const auto found = conversation.find();
+  if (found == Conversation::Found::kNobody) complain("berth: no daemon runs here\n");
+  if (found != Conversation::Found::kDaemon) return conversation.status();
+  const auto daemon = ask_version(conversation);
+  if (!daemon) return conversation.status();
+  const auto peer = os::peer_of(conversation.client().connection().descriptor());
+  if (!conversation.ask({.route = wire::Route::kDaemonStop, .body = "{}"})) {
+    return conversation.status();
+  }
+  if (!has_ended(peer)) {
+    return invocation.fail(ExitCode::kFailed, "the daemon (pid " + std::to_string(daemon->pid) +
+                                                  ") was told to stop and has not ended yet");
+  }
+  tell(*daemon, "has stopped; programs that hold leases run on");
+  return conversation.status();
+}
+
+// An invalid configuration is not taken, and ends with the status of an invalid configuration.
+int reload(const Invocation& invocation) {
+  Conversation conversation(invocation);
+  if (!conversation.open(client::Autostart::kNever)) return conversation.status();
+  const auto daemon = ask_version(conversation);
+  if (!daemon) return conversation.status();
+  const auto answer =
+      conversation.client().connection().ask({.route = wire::Route::kDaemonReload, .body = "{}"});
+  if (!answer.ok()) return invocation.fail(ExitCode::kUnavailable, answer.error().message);
+  if (!answer->ok()) {
+    const wire::ApiError error = wire::decode_error(answer->body);
+    const bool invalid = error.code == to_text(RefusalCode::kInvalid);
+    return invocation.fail(invalid ? ExitCode::kConfig : wire::exit_code(error.code),
+                           error.message);
+  }
+  tell(*daemon, "has taken the configuration anew");
+  return conversation.status();
+}
+
+int logs(const Invocation& invocation, const Asked& asked) {
+  const auto places = os::places_of(os::surroundings_from_environment(), os::Mode::kUser, "");
+  if (!places.ok()) return invocation.fail(places.error());
+  const std::string path = places->runtime_dir + "/berthd.log";
+  if (!os::exists(path)) {
+    return invocation.fail(ExitCode::kNoInput,
+                           "there is no " + path +
+                               ": no daemon was started by itself here (that of "
+                               "the system writes to the journal: journalctl -u berthd)");
+  }
+  const std::string lines = std::to_string(asked.lines.value_or(50));
+  static_cast<void>(flush());
+  ::execlp("tail", "tail", "-n", lines.c_str(), asked.follow ? "-F" : "--", path.c_str(), nullptr);
+  return invocation.fail(ExitCode::kOsError,
+                         "cannot run tail: " + std::string(std::strerror(errno)));
+}
+
+}  // namespace
+
+int run_daemon(Invocation& invocation) {
+  Showing showing(invocation);
+  Asked asked;
+  invocation.about =
+      "A daemon of your own starts by itself when a verb needs one, and none of the system's runs. "
+      "Stopping it ends no program: leases are in its journal, and the daemon that is started next "
+      "finds their programs again.\n"
+      "  start   if none runs\n"
+      "  stop    returns when it has ended; without one, nothing is done\n"
+      "  status  what it says of itself; 69 without one\n"
+      "  reload  takes the configuration anew, or keeps the old one if the new is invalid (78)\n"
+      "  logs    what a daemon that started by itself wrote";
+  invocation.examples = {{"berth daemon status --json", "its pid and more, for a program"}};
+  invocation.options.operand({.metavar = "ACTION",
+                              .help = "what to do",
+                              .at_least = 1,
+                              .choices = {"start", "stop", "status", "reload", "logs"}},
+                             into(asked.action));
+  invocation.options.value({.names = "-n,--lines", .metavar = "N", .help = "logs: how many lines"},
+                           into(asked.lines));
+  invocation.options.flag({.names = "-f,--follow", .help = "logs: go on as they come"},
+                          into(asked.follow));
+  showing.declare(Watching::kYes);
+  if (const auto end = invocation.parse()) return *end;
+  if (asked.action == "status") return status(invocation, showing);
+  if (asked.action == "start") return start(invocation);
+  if (asked.action == "stop") return stop(invocation);
+  if (asked.action == "reload") return reload(invocation);
+  return logs(invocation, asked);
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the doctor looks at, as plain data: gathering it is one thing, judging it another.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/view.h"
+#include "wire/daemon.h"
+
+namespace berth::cli {
+
+/// A file that a lock-file loop made.
+struct LockFile {
+  std::string path;
+  Duration age;
+  bool held = false;  // Somebody has it open or locked, or the pid in it lives.
+};
+
+struct DirectoryFacts {
+  std::string path;
+  bool exists = false;
+  UserId owner;
+  std::uint32_t mode = 0;  // As of stat(2), permissions only.
+  std::optional<bool> on_network;
+  std::optional<Bytes> free;
+};
+
+struct DoctorFacts {
+  // Of the daemon. `daemon` and `daemon_error` are both empty if none runs and none was started.
+  std::optional<wire::DaemonView> daemon;
+  std::string daemon_error;
+  bool daemon_in_other_pid_namespace = false;
+  std::vector<DeviceView> devices;
+  std::vector<std::string> moved_aside;  // Files of the state directory.
+
+  // Of the machine.
+  UserId me;
+  std::string version;                        // Of this program.
+  std::vector<std::string> missing_programs;  // That should stand beside this one.
+  DirectoryFacts runtime;
+  DirectoryFacts state;
+  std::uint64_t descriptors_max = 0;  // The hard limit.
+  bool in_container = false;
+
+  // Of the user.
+  std::string configuration_error;  // Empty: in order.
+  std::string cuda_device_order;
+  std::string allocator_settings;  // Of PyTorch.
+  std::string allocator_variable;  // The name of the variable that has them.
+  std::string lock_prefix;         // What lock files begin with.
+  std::vector<LockFile> lock_files;
+  std::string shell;  // "bash"; empty: unknown.
+  bool completion_installed = false;
+};
+
+}  // namespace berth::cli

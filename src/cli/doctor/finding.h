@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the doctor found: a fact, what follows from it, and one command that mends it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::cli {
+
+/// kSkip: it could not be looked at.
+enum class Level : std::uint8_t { kOk, kWarn, kFail, kSkip };
+
+struct Finding {
+  std::string_view group;  // "driver", "daemon", "places", "habits", "shell"
+  std::string_view check;  // One word for programs: "probe", "disk_space".
+  Level level = Level::kOk;
+  std::string fact;
+  std::string consequence = {};  // Empty with kOk.
+  std::string cure = {};         // A command, or empty where there is none.
+};
+using Findings = std::vector<Finding>;
+
+/// "ok", "warn", "FAIL", "skip".
+std::string_view to_text(Level level);
+
+}  // namespace berth::cli

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/doctor/gather.h"
+
+#include <glob.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include "client/autostart.h"
+#include "client/configuration.h"
+#include "config/load.h"
+#include "os/clock.h"
+#include "os/files.h"
+#include "os/places.h"
+#include "os/processes.h"
+#include "os/users.h"
+#include "wire/answers.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::size_t kLockFileMax = 4'096;  // Bytes looked at of one.
+constexpr std::size_t kProcFileMax = std::size_t{4} << 20U;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+// --- the daemon
+
+void ask_daemon(client::Client& client, DoctorFacts& facts) {
+  client::Connection& connection = client.connection();
+  const auto answer = connection.ask({.route = wire::Route::kDaemon});
+  if (!answer.ok()) {
+    facts.daemon_error = answer.error().message;
+    return;
+  }
+  if (!answer->ok()) {
+    facts.daemon_error = wire::decode_error(answer->body).message;
+    return;
+  }
+  auto daemon = wire::decode_daemon(answer->body);
+  if (!daemon.ok()) {
+    facts.daemon_error = daemon.error().message;
+    return;
+  }
+  facts.daemon = *std::move(daemon);
+  const auto devices = connection.ask({.route = wire::Route::kDevices});
+  if (devices.ok() && devices->ok()) {
+    auto list = wire::decode_devices(devices->body);
+    if (list.ok()) facts.devices = std::move(list->list.items);
+  }
+  const auto peer = os::peer_of(connection.descriptor());
+  facts.daemon_in_other_pid_namespace = peer.ok() && peer->pid == 0;
+}
+
+void find_daemon(client::Autostart autostart, DoctorFacts& facts) {
+  auto client = client::Client::connect({.surroundings = os::surroundings_from_environment(),
+                                         .autostart = autostart,
+                                         .version = BERTH_VERSION});
+  if (client.ok()) {
+    ask_daemon(*client, facts);
+  } else if (autostart == client::Autostart::kIfNeeded ||
+             client.error().code != Errc::kUnavailable) {
+    facts.daemon_error = client.error().message;
+  }
+}
+
+// --- places
+
+DirectoryFacts look_at(const std::string& path) {
+  DirectoryFacts facts{.path = path};
+  struct stat found{};
+  if (::stat(path.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) return facts;
+  facts.exists = true;
+  facts.owner = {found.st_uid};
+  facts.mode = found.st_mode & 07777U;
+  if (const auto network = os::is_network_file_system(path); network.ok()) {
+    facts.on_network = *network;
+  }
+  if (const auto free = os::free_space(path); free.ok()) facts.free = *free;
+  return facts;
+}
+
+std::vector<std::string> files_moved_aside(const std::string& folder) {
+  static const std::set<std::string> kEndings = {".corrupt", ".unsafe", ".unsynced"};
+  std::vector<std::string> paths;
+  std::error_code error;
+  std::filesystem::directory_iterator at(folder, error);
+  for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
+    if (kEndings.contains(at->path().extension().string())) paths.push_back(at->path().string());
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+void find_places(DoctorFacts& facts) {
+  const auto places = os::places_of(os::surroundings_from_environment(), os::Mode::kUser, "");
+  std::string runtime = places.ok() ? places->runtime_dir : "";
+  std::string state = places.ok() ? places->state_dir : "";
+  if (facts.daemon) {
+    runtime = std::filesystem::path(facts.daemon->socket).parent_path().string();
+    state = facts.daemon->state_dir;
+  }
+  facts.runtime = look_at(runtime);
+  facts.state = look_at(state);
+  facts.moved_aside = files_moved_aside(state);
+}
+
+// --- lock files
+
+// The inodes that /proc/locks lists: "1: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF". Devices are
+// not compared, since overlay file systems show another one than stat does.
+std::set<std::uint64_t> locked_inodes() {
+  std::set<std::uint64_t> inodes;
+  const auto text = os::read_file("/proc/locks", kProcFileMax);
+  if (!text.ok()) return inodes;
+  std::string_view rest = *text;
+  while (!rest.empty()) {
+    std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const auto colon = line.rfind(':');
+    if (colon == std::string_view::npos) continue;
+    line.remove_prefix(colon + 1);
+    std::uint64_t inode = 0;
+    const auto read = std::from_chars(line.data(), line.data() + line.size(), inode);
+    if (read.ec == std::errc{}) inodes.insert(inode);
+  }
+  return inodes;
+}
+
+// A lock-file loop writes the pid of the holder into it, if anything.
+bool names_a_living_process(const std::string& path) {
+  const auto text = os::read_file(path, kLockFileMax);
+  if (!text.ok()) return false;
+  const auto digit = text->find_first_of("0123456789");
+  if (digit == std::string::npos) return false;
+  std::int32_t pid = 0;
+  std::from_chars(text->data() + digit, text->data() + text->size(), pid);
+  const auto state = os::process_state(pid);
+  return pid > 0 && state.ok() && !state->ended;
+}
+
+std::vector<LockFile> find_lock_files(const std::string& prefix) {
+  std::vector<LockFile> files;
+  glob_t found{};
+  std::string pattern;
+  for (const char c : prefix) {  // The prefix is text, not a pattern.
+    if (c == '*' || c == '?' || c == '[' || c == '\\') pattern += '\\';
+    pattern += c;
+  }
+  const std::set<std::uint64_t> locked = locked_inodes();
+  const UnixMs now = os::PosixClock().wall();
+  if (::glob((pattern + "*").c_str(), 0, nullptr, &found) == 0) {
+    for (std::size_t i = 0; i < found.gl_pathc; ++i) {
+      const std::string path = found.gl_pathv[i];
+      struct stat facts{};
+      if (::lstat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
+      const std::int64_t age_ms = now.value - std::int64_t{facts.st_mtime} * 1'000;
+      files.push_back({.path = path,
+                       .age = milliseconds(std::max<std::int64_t>(age_ms, 0)),
+                       .held = locked.contains(facts.st_ino) || names_a_living_process(path)});
+    }
+  }
+  ::globfree(&found);
+  return files;
+}
+
+// --- user and machine
+
+std::string configuration_error() {
+  const auto found = client::find_configuration(os::surroundings_from_environment(), ".",
+                                                client::ProjectFile::kIgnore);
+  if (!found.ok()) return found.error().message;
+  const auto loaded = config::load(found->input);
+  const auto* problems = std::get_if<config::Problems>(&loaded);
+  if (problems == nullptr) return {};
+  std::string text = to_text(problems->front());
+  if (problems->size() > 1) text += " (and " + std::to_string(problems->size() - 1) + " more)";
+  return text;
+}
+
+bool completion_is_installed(const std::string& shell) {
+  const std::string home = variable("HOME");
+  const std::string data =
+      variable("XDG_DATA_HOME").empty() ? home + "/.local/share" : variable("XDG_DATA_HOME");
+  const std::string config =
+      variable("XDG_CONFIG_HOME").empty() ? home + "/.config" : variable("XDG_CONFIG_HOME");
+  std::vector<std::string> paths;
+  if (shell == "bash") {
+    paths = {data + "/bash-completion/completions/berth",
+             "/usr/share/bash-completion/completions/berth", "/etc/bash_completion.d/berth"};
+  } else if (shell == "zsh") {
+    paths = {home + "/.zfunc/_berth", "/usr/local/share/zsh/site-functions/_berth",
+             "/usr/share/zsh/vendor-completions/_berth"};
+  } else if (shell == "fish") {
+    paths = {config + "/fish/completions/berth.fish",
+             "/usr/share/fish/vendor_completions.d/berth.fish"};
+  }
+  return std::ranges::any_of(paths, os::exists);
+}
+
+void look_at_user(DoctorFacts& facts) {
+  facts.configuration_error = configuration_error();
+  facts.cuda_device_order = variable("CUDA_DEVICE_ORDER");
+  for (const char* name : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
+    if (variable(name).find("max_split_size_mb") == std::string::npos) continue;
+    facts.allocator_variable = name;
+    facts.allocator_settings = variable(name);
+  }
+  facts.shell = std::filesystem::path(variable("SHELL")).filename().string();
+  facts.completion_installed = completion_is_installed(facts.shell);
+}
+
+void look_at_machine(DoctorFacts& facts) {
+  for (const char* program : {"berthd", "berth-probe"}) {
+    if (!client::sibling_program(program).ok()) facts.missing_programs.emplace_back(program);
+  }
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) facts.descriptors_max = limit.rlim_max;
+  facts.in_container = os::exists("/.dockerenv") || os::exists("/run/.containerenv");
+}
+
+}  // namespace
+
+DoctorFacts gather_facts(client::Autostart autostart, const std::string& lock_prefix) {
+  DoctorFacts facts{.me = os::own_user(), .version = BERTH_VERSION, .lock_prefix = lock_prefix};
+  find_daemon(autostart, facts);
+  look_at_machine(facts);
+  find_places(facts);
+  look_at_user(facts);
+  facts.lock_files = find_lock_files(lock_prefix);
+  return facts;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/doctor/judge.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/quantity.h"
+#include "cli/render/phrases.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr Bytes kDiskLow = gib(1);
+constexpr Bytes kDiskFull = mib(64);
+constexpr std::uint64_t kDescriptorsLow = 4'096;
+constexpr std::uint32_t kGroupOrOthers = 077;
+constexpr std::size_t kNamesShown = 4;
+
+std::string first_names(const std::vector<std::string>& names) {
+  std::vector<std::string> shown(
+      names.begin(),
+      names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kNamesShown)));
+  if (names.size() > shown.size()) {
+    shown.push_back(std::to_string(names.size() - shown.size()) + " more");
+  }
+  return joined(shown);
+}
+
+// Collects findings of one group.
+class Group {
+ public:
+  Group(Findings& findings, std::string_view name) : findings_(findings), name_(name) {}
+
+  void add(Finding finding) {
+    finding.group = name_;
+    findings_.push_back(std::move(finding));
+  }
+
+ private:
+  Findings& findings_;
+  std::string_view name_;
+};
+
+// --- driver
+
+void judge_probe(Group& group, const wire::DaemonView& daemon, std::size_t devices) {
+  const std::string& trouble = daemon.probe.trouble.empty() ? daemon.trouble : daemon.probe.trouble;
+  if (!trouble.empty()) {
+    group.add({.check = "probe",
+               .level = Level::kFail,
+               .fact = trouble,
+               .consequence = "no GPU is granted until the driver answers",
+               .cure = "nvidia-smi"});
+    return;
+  }
+  if (daemon.simulated) {
+    group.add({.check = "probe",
+               .fact = counted(devices, "simulated GPU") + " (world " + daemon.world +
+                       "); nothing here touches a real one"});
+    return;
+  }
+  const std::string& version = daemon.probe.driver_version;
+  group.add({.check = "probe",
+             .fact = "the driver" + (version.empty() ? "" : " " + version) + " answers, " +
+                     counted(devices, "GPU")});
+}
+
+void judge_device(Group& group, const DeviceView& device) {
+  const std::string gpu = "GPU " + std::to_string(device.index) + " (" + device.model + ")";
+  const std::string because = device.trouble.empty() ? "" : ": " + device.trouble;
+  Finding finding{.check = "device", .fact = gpu + " is healthy"};
+  if (device.lost) {
+    finding = {.check = "device",
+               .level = Level::kFail,
+               .fact = gpu + " is lost" + because,
+               .consequence = "nothing is granted on it; leases there go on without it",
+               .cure = "sudo dmesg | grep -i nvrm"};
+  } else if (!device.trouble.empty()) {
+    finding = {.check = "device",
+               .level = Level::kWarn,
+               .fact = gpu + because,
+               .consequence = "nothing may be granted on it until that is over",
+               .cure = "berth status"};
+  } else if (device.overcommitted) {
+    finding = {.check = "device",
+               .level = Level::kWarn,
+               .fact = gpu + " is overcommitted: more is in use or promised than it has",
+               .consequence = "nothing is granted on it, and programs may run out of memory",
+               .cure = "berth ps"};
+  } else if (device.asleep) {
+    finding.fact = gpu + " is asleep; a request wakes it";
+  }
+  group.add(std::move(finding));
+}
+
+void judge_strangers(Group& group, const DeviceView& device) {
+  if (device.strangers.empty()) return;
+  std::vector<std::string> names;
+  for (const StrangerView& stranger : device.strangers) {
+    names.push_back(stranger.name + " " + std::to_string(stranger.process.pid));
+  }
+  const std::string used = device.external ? to_text(*device.external) : "memory";
+  const std::string who =
+      names.size() == 1 ? "1 process uses " : std::to_string(names.size()) + " processes use ";
+  Finding finding{.check = "external",
+                  .fact = who + used + " of GPU " + std::to_string(device.index) +
+                          " without a lease (" + first_names(names) + ")"};
+  if (device.external && *device.external <= device.reserve) {
+    finding.fact += ", within what is kept in reserve";
+  } else {
+    finding.level = Level::kWarn;
+    finding.consequence =
+        "that memory is not granted to anybody, and what they take next may be "
+        "taken from a lease";
+    finding.cure = "berth run -m SIZE -- COMMAND";
+  }
+  group.add(std::move(finding));
+}
+
+void judge_driver(Findings& findings, const DoctorFacts& facts) {
+  Group group(findings, "driver");
+  if (!facts.daemon) {
+    group.add({.check = "probe",
+               .level = Level::kSkip,
+               .fact = "the driver was not asked",
+               .consequence = "the daemon asks it, and none runs"});
+    return;
+  }
+  judge_probe(group, *facts.daemon, facts.devices.size());
+  for (const DeviceView& device : facts.devices) {
+    judge_device(group, device);
+    judge_strangers(group, device);
+  }
+}
+
+// --- daemon
+
+void judge_running(Group& group, const DoctorFacts& facts) {
+  if (!facts.daemon_error.empty()) {
+    group.add({.check = "daemon",
+               .level = Level::kFail,
+               .fact = facts.daemon_error,
+               .consequence = "nothing can be asked for",
+               .cure = "berth daemon logs"});
+  } else if (!facts.daemon) {
+    group.add({.check = "daemon",
+               .level = Level::kSkip,
+               .fact = "no daemon runs here",
+               .consequence = "one starts by itself when a verb needs it",
+               .cure = "berth daemon start"});
+  } else if (facts.daemon->version != facts.version) {
+    group.add(
+        {.check = "daemon",
+         .level = Level::kWarn,
+         .fact = "berthd " + facts.daemon->version + " runs, and this is berth " + facts.version,
+         .consequence = "what only one of them knows cannot be used",
+         .cure = "berth daemon stop && berth daemon start"});
+  } else {
+    group.add({.check = "daemon",
+               .fact = "berthd " + facts.daemon->version + " (pid " +
+                       std::to_string(facts.daemon->pid) + ") answers"});
+  }
+}
+
+void judge_journal(Group& group, const DoctorFacts& facts) {
+  if (facts.daemon && facts.daemon->journal.safe_mode) {
+    group.add({.check = "journal",
+               .level = Level::kFail,
+               .fact = "safe mode: the journal was moved aside" +
+                       (facts.moved_aside.empty() ? "" : " to " + facts.moved_aside.back()),
+               .consequence = "nothing is granted, because reading it ended the daemon twice",
+               .cure = "berth daemon stop && berth daemon start"});
+  } else if (facts.daemon && !facts.daemon->journal.trouble.empty()) {
+    group.add({.check = "journal",
+               .level = Level::kFail,
+               .fact = facts.daemon->journal.trouble,
+               .consequence = "nothing new is granted until the journal can be written",
+               .cure = "df -h " + facts.daemon->state_dir});
+  } else if (!facts.moved_aside.empty()) {
+    group.add({.check = "journal",
+               .level = Level::kWarn,
+               .fact = "a journal was moved aside: " + first_names(facts.moved_aside),
+               .consequence = "what only it knew is lost to the daemon",
+               .cure = "ls -l " + facts.state.path});
+  } else if (facts.daemon) {
+    group.add({.check = "journal", .fact = "the journal can be written"});
+  }
+}
+
+void judge_programs(Group& group, const DoctorFacts& facts) {
+  if (facts.missing_programs.empty()) {
+    group.add({.check = "programs", .fact = "all programs of Berth are where this one is"});
+    return;
+  }
+  group.add({.check = "programs",
+             .level = Level::kFail,
+             .fact = "missing beside this program: " + joined(facts.missing_programs),
+             .consequence = "the installation is not whole",
+             .cure = "./dev build"});
+}
+
+void judge_daemon(Findings& findings, const DoctorFacts& facts) {
+  Group group(findings, "daemon");
+  judge_programs(group, facts);
+  judge_running(group, facts);
+  judge_journal(group, facts);
+  if (facts.daemon_in_other_pid_namespace) {
+    group.add({.check = "pid_namespace",
+               .level = Level::kFail,
+               .fact = "the daemon lives in another PID namespace",
+               .consequence = "it cannot see the processes that are started here",
+               .cure = "docker run --pid=host …"});
+  } else if (facts.in_container) {
+    group.add({.check = "pid_namespace",
+               .level = Level::kWarn,
+               .fact = "this is a container",
+               .consequence = "a daemon started here sees and coordinates this container alone",
+               .cure = "docker run -v /run/berth:/run/berth --pid=host …"});
+  }
+  if (!facts.configuration_error.empty()) {
+    group.add({.check = "configuration",
+               .level = Level::kFail,
+               .fact = facts.configuration_error,
+               .consequence = "verbs end with 78, and a reload keeps the old configuration",
+               .cure = "berth config check"});
+  } else {
+    group.add({.check = "configuration", .fact = "the configuration is in order"});
+  }
+}
+
+// --- places
+
+void judge_runtime(Group& group, const DoctorFacts& facts) {
+  const DirectoryFacts& runtime = facts.runtime;
+  if (facts.daemon && facts.daemon->mode == wire::DaemonView::Mode::kSystem) {
+    group.add({.check = "runtime_dir", .fact = runtime.path + " is the system daemon's"});
+  } else if (!runtime.exists) {
+    group.add({.check = "runtime_dir",
+               .level = Level::kSkip,
+               .fact = runtime.path + " is not there yet",
+               .consequence = "it is made when a daemon starts"});
+  } else if (runtime.owner != facts.me || (runtime.mode & kGroupOrOthers) != 0) {
+    group.add({.check = "runtime_dir",
+               .level = Level::kFail,
+               .fact = runtime.path + " is open to others or not yours",
+               .consequence = "no daemon of yours starts there (73)",
+               .cure = "chmod 0700 " + runtime.path});
+  } else {
+    group.add({.check = "runtime_dir", .fact = runtime.path + " is yours alone"});
+  }
+}
+
+void judge_state(Group& group, const DirectoryFacts& state) {
+  if (!state.exists) {
+    group.add({.check = "state_dir",
+               .level = Level::kSkip,
+               .fact = state.path + " is not there yet",
+               .consequence = "it is made when a daemon starts"});
+    return;
+  }
+  if (state.on_network.value_or(false)) {
+    group.add({.check = "state_dir",
+               .level = Level::kWarn,
+               .fact = state.path + " is on a network file system",
+               .consequence = "grants wait for the network, and its locks are not to be trusted",
+               .cure = "berth config show --origin"});
+  } else {
+    group.add({.check = "state_dir", .fact = state.path + " is on a local disk"});
+  }
+  if (!state.free) return;
+  const std::string room = to_text(*state.free) + " are free there";
+  if (*state.free < kDiskLow) {
+    group.add({.check = "disk_space",
+               .level = *state.free < kDiskFull ? Level::kFail : Level::kWarn,
+               .fact = "only " + room,
+               .consequence = "when the disk is full nothing new is granted (74)",
+               .cure = "df -h " + state.path});
+  } else {
+    group.add({.check = "disk_space", .fact = room});
+  }
+}
+
+void judge_places(Findings& findings, const DoctorFacts& facts) {
+  Group group(findings, "places");
+  judge_runtime(group, facts);
+  judge_state(group, facts.state);
+  if (facts.descriptors_max < kDescriptorsLow) {
+    group.add({.check = "descriptors",
+               .level = Level::kWarn,
+               .fact = "a process may have " + std::to_string(facts.descriptors_max) +
+                       " descriptors open",
+               .consequence = "a waiting request costs the daemon one; beyond that it answers 503",
+               .cure = "ulimit -Hn 65536"});
+  } else {
+    group.add({.check = "descriptors",
+               .fact = std::to_string(facts.descriptors_max) + " descriptors are enough"});
+  }
+}
+
+// --- habits
+
+void judge_allocator(Group& group, const DoctorFacts& facts) {
+  if (facts.allocator_settings.find("max_split_size_mb") == std::string::npos) return;
+  group.add({.check = "allocator",
+             .level = Level::kWarn,
+             .fact = facts.allocator_variable + " sets max_split_size_mb",
+             .consequence = "that says which free blocks PyTorch may split; it bounds no memory, "
+                            "and so it keeps nobody apart",
+             .cure = "berth run -m 8G -- COMMAND"});
+}
+
+void judge_device_order(Group& group, const DoctorFacts& facts) {
+  const std::string& order = facts.cuda_device_order;
+  if (order.empty() || order == "PCI_BUS_ID") return;
+  group.add({.check = "device_order",
+             .level = Level::kWarn,
+             .fact = "CUDA_DEVICE_ORDER is " + order,
+             .consequence =
+                 "programs without Berth count the GPUs in another order than nvidia-smi "
+                 "and Berth do",
+             .cure = "export CUDA_DEVICE_ORDER=PCI_BUS_ID"});
+}
+
+void judge_lock_files(Group& group, const DoctorFacts& facts) {
+  std::vector<std::string> stale;
+  std::vector<std::string> held;
+  for (const LockFile& file : facts.lock_files) {
+    (file.held ? held : stale).push_back(file.path + " (" + to_text(file.age) + " old)");
+  }
+  if (!stale.empty()) {
+    group.add(
+        {.check = "lock_files",
+         .level = Level::kWarn,
+         .fact = counted(stale.size(), "lock file") + " that nobody holds: " + first_names(stale),
+         .consequence = "loops that wait for them wait for ever; whoever died without "
+                        "removing his is not noticed",
+         .cure = "rm " + facts.lock_prefix + "*"});
+  }
+  if (!held.empty()) {
+    group.add({.check = "lock_files",
+               .level = Level::kWarn,
+               .fact = counted(held.size(), "lock file") + " in use: " + first_names(held),
+               .consequence = "who holds one and who holds a lease do not see each other",
+               .cure = "berth run -m 8G -- COMMAND"});
+  }
+}
+
+void judge_habits(Findings& findings, const DoctorFacts& facts) {
+  const std::size_t before = findings.size();
+  Group group(findings, "habits");
+  judge_allocator(group, facts);
+  judge_device_order(group, facts);
+  judge_lock_files(group, facts);
+  if (findings.size() > before) return;
+  group.add({.check = "habits", .fact = "no lock files, and no variable used for a budget"});
+}
+
+// --- shell
+
+std::string completion_command(const std::string& shell) {
+  if (shell == "zsh") return "berth completion zsh > ~/.zfunc/_berth";
+  if (shell == "fish") return "berth completion fish > ~/.config/fish/completions/berth.fish";
+  return "berth completion bash > ~/.local/share/bash-completion/completions/berth";
+}
+
+void judge_shell(Findings& findings, const DoctorFacts& facts) {
+  Group group(findings, "shell");
+  const bool known = facts.shell == "bash" || facts.shell == "zsh" || facts.shell == "fish";
+  if (!known) {
+    group.add({.check = "completion",
+               .level = Level::kSkip,
+               .fact = "the shell is not known",
+               .consequence = "there is completion for bash, zsh and fish"});
+  } else if (facts.completion_installed) {
+    group.add({.check = "completion", .fact = "completion for " + facts.shell + " is installed"});
+  } else {
+    group.add({.check = "completion",
+               .level = Level::kSkip,
+               .fact = "completion for " + facts.shell + " is not installed",
+               .consequence = "the shell does not complete verbs, options and leases",
+               .cure = completion_command(facts.shell)});
+  }
+}
+
+}  // namespace
+
+Findings judge(const DoctorFacts& facts) {
+  Findings findings;
+  judge_driver(findings, facts);
+  judge_daemon(findings, facts);
+  judge_places(findings, facts);
+  judge_habits(findings, facts);
+  judge_shell(findings, facts);
+  return findings;
+}
+
+std::string_view to_text(Level level) {
+  switch (level) {
+    case Level::kOk:
+      return "ok";
+    case Level::kWarn:
+      return "warn";
+    case Level::kFail:
+      return "FAIL";
+    case Level::kSkip:
+      return "skip";
+  }
+  return "";
+}
+
+}  // namespace berth::cli

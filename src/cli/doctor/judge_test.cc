@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/doctor/judge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "cli/doctor/report.h"
+
+namespace berth::cli {
+namespace {
+
+using testing::HasSubstr;
+
+// A machine on which all is well.
+DoctorFacts healthy() {
+  DoctorFacts facts{.me = {1000}, .version = "0.1.0"};
+  facts.daemon = wire::DaemonView{.pid = 7, .version = "0.1.0", .state_dir = "/state"};
+  facts.daemon->probe.driver_version = "575.57";
+  facts.devices = {{.model = "RTX 5080", .capacity = gib(16), .reserve = mib(512)}};
+  facts.runtime = {.path = "/run/b", .exists = true, .owner = {1000}, .mode = 0700};
+  facts.state = {.path = "/state", .exists = true, .on_network = false, .free = gib(50)};
+  facts.descriptors_max = 65'536;
+  facts.lock_prefix = "/tmp/gpu_lock";
+  facts.shell = "bash";
+  facts.completion_installed = true;
+  return facts;
+}
+
+Finding found(const DoctorFacts& facts, std::string_view check) {
+  for (const Finding& finding : judge(facts)) {
+    if (finding.check == check && finding.level != Level::kOk) return finding;
+  }
+  return {.check = "none"};
+}
+
+TEST(Doctor, AHealthyMachineHasNothingButOk) {
+  const Findings findings = judge(healthy());
+  EXPECT_GT(findings.size(), 8U);
+  for (const Finding& finding : findings) {
+    EXPECT_EQ(finding.level, Level::kOk) << finding.fact;
+    EXPECT_TRUE(finding.consequence.empty() && finding.cure.empty()) << finding.fact;
+  }
+}
+
+struct Illness {
+  std::string_view check;
+  Level level;
+  std::function<void(DoctorFacts&)> change;
+  std::string_view fact;
+  std::string_view cure;
+};
+
+std::vector<Illness> illnesses_of_the_machine() {
+  const auto process = [](Bytes used) {
+    return StrangerView{.process = {815, 1}, .name = "firefox", .used = used};
+  };
+  return {
+      {"probe", Level::kFail, [](auto& f) { f.daemon->probe.trouble = "no driver is installed"; },
+       "no driver is installed", "nvidia-smi"},
+      {"device", Level::kFail, [](auto& f) { f.devices[0].lost = true; },
+       "GPU 0 (RTX 5080) is lost", "dmesg"},
+      {"device", Level::kWarn,
+       [](auto& f) { f.devices[0].trouble = "the daemon of user 1001 grants it"; },
+       "the daemon of user 1001 grants it", "berth status"},
+      {"device", Level::kWarn, [](auto& f) { f.devices[0].overcommitted = true; }, "overcommitted",
+       "berth ps"},
+      {"external", Level::kWarn,
+       [=](auto& f) {
+         f.devices[0].strangers = {process(gib(3)), process(gib(2))};
+         f.devices[0].external = gib(5);
+       },
+       "2 processes use 5.0 GiB of GPU 0 without a lease (firefox 815 and firefox 815)",
+       "berth run"},
+      {"journal", Level::kFail,
+       [](auto& f) {
+         f.daemon->journal.safe_mode = true;
+         f.moved_aside = {"/state/leases.db.unsafe"};
+       },
+       "/state/leases.db.unsafe", "berth daemon"},
+      {"journal", Level::kFail, [](auto& f) { f.daemon->journal.trouble = "disk full"; },
+       "disk full", "df -h /state"},
+      {"journal", Level::kWarn, [](auto& f) { f.moved_aside = {"/state/leases.db.corrupt"}; },
+       "/state/leases.db.corrupt", "ls -l /state"},
+      {"programs", Level::kFail, [](auto& f) { f.missing_programs = {"berthd"}; }, "berthd",
+       "./dev build"},
+      {"runtime_dir", Level::kFail, [](auto& f) { f.runtime.mode = 0755; }, "/run/b is open",
+       "chmod 0700 /run/b"},
+      {"runtime_dir", Level::kFail, [](auto& f) { f.runtime.owner = {0}; }, "not yours", "chmod"},
+      {"state_dir", Level::kWarn, [](auto& f) { f.state.on_network = true; },
+       "/state is on a network file system", "berth config show"},
+      {"disk_space", Level::kWarn, [](auto& f) { f.state.free = mib(500); }, "only 500 MiB",
+       "df -h /state"},
+      {"disk_space", Level::kFail, [](auto& f) { f.state.free = mib(5); }, "only 5 MiB",
+       "df -h /state"},
+      {"descriptors", Level::kWarn, [](auto& f) { f.descriptors_max = 512; }, "512", "ulimit"},
+  };
+}
+
+std::vector<Illness> illnesses_of_the_user() {
+  return {
+      {"daemon", Level::kFail,
+       [](auto& f) {
+         f.daemon.reset();
+         f.daemon_error = "the socket's path is too long";
+       },
+       "path is too long", "berth daemon logs"},
+      {"daemon", Level::kWarn, [](auto& f) { f.version = "0.2.0"; },
+       "berthd 0.1.0 runs, and this is berth 0.2.0", "berth daemon stop"},
+      {"daemon", Level::kSkip, [](auto& f) { f.daemon.reset(); }, "no daemon runs",
+       "berth daemon start"},
+      {"probe", Level::kSkip, [](auto& f) { f.daemon.reset(); }, "not asked", ""},
+      {"pid_namespace", Level::kFail, [](auto& f) { f.daemon_in_other_pid_namespace = true; },
+       "another PID namespace", "--pid=host"},
+      {"pid_namespace", Level::kWarn, [](auto& f) { f.in_container = true; }, "container",
+       "/run/berth"},
+      {"configuration", Level::kFail,
+       [](auto& f) { f.configuration_error = "/c.toml:3:1: no such key"; }, "/c.toml:3:1",
+       "berth config check"},
+      {"allocator", Level::kWarn,
+       [](auto& f) {
+         f.allocator_variable = "PYTORCH_CUDA_ALLOC_CONF";
+         f.allocator_settings = "max_split_size_mb:7168";
+       },
+       "PYTORCH_CUDA_ALLOC_CONF sets max_split_size_mb", "berth run -m"},
+      {"device_order", Level::kWarn, [](auto& f) { f.cuda_device_order = "FASTEST_FIRST"; },
+       "FASTEST_FIRST", "PCI_BUS_ID"},
+      {"lock_files", Level::kWarn,
+       [](auto& f) { f.lock_files = {{"/tmp/gpu_lock_0", hours(50), false}}; },
+       "1 lock file that nobody holds: /tmp/gpu_lock_0 (2d02h old)", "rm /tmp/gpu_lock*"},
+      {"lock_files", Level::kWarn,
+       [](auto& f) { f.lock_files = {{"/tmp/gpu_lock_0", hours(1), true}}; }, "1 lock file in use",
+       "berth run"},
+      {"completion", Level::kSkip, [](auto& f) { f.completion_installed = false; }, "not installed",
+       "berth completion bash >"},
+  };
+}
+
+TEST(Doctor, EachIllnessIsFoundWithWhatFollowsAndACommand) {
+  std::vector<Illness> all = illnesses_of_the_machine();
+  std::ranges::move(illnesses_of_the_user(), std::back_inserter(all));
+  for (const Illness& illness : all) {
+    SCOPED_TRACE(illness.fact);
+    DoctorFacts facts = healthy();
+    illness.change(facts);
+    const Finding finding = found(facts, illness.check);
+    EXPECT_EQ(finding.check, illness.check);
+    EXPECT_EQ(finding.level, illness.level);
+    EXPECT_THAT(finding.fact, HasSubstr(std::string(illness.fact)));
+    EXPECT_THAT(finding.cure, HasSubstr(std::string(illness.cure)));
+    EXPECT_FALSE(finding.consequence.empty());
+  }
+}
+
+TEST(Doctor, StrangersWithinTheReserveAreNoIllness) {
+  DoctorFacts facts = healthy();
+  facts.devices[0].strangers = {{.process = {815, 1}, .name = "Xorg", .used = mib(200)}};
+  facts.devices[0].external = mib(200);
+  EXPECT_EQ(found(facts, "external").check, "none");
+}
+
+TEST(Doctor, SimulatedDevicesAreCalledSo) {
+  DoctorFacts facts = healthy();
+  facts.daemon->simulated = true;
+  facts.daemon->world = "w1";
+  EXPECT_THAT(judge(facts).front().fact, HasSubstr("1 simulated GPU (world w1)"));
+}
+
+TEST(Doctor, TheReportIsGroupedAndCounts) {
+  const Findings findings = {
+      {.group = "daemon", .check = "daemon", .fact = "berthd answers"},
+      {.group = "habits",
+       .check = "lock_files",
+       .level = Level::kWarn,
+       .fact = "1 lock file",
+       .consequence = "loops wait for ever",
+       .cure = "rm /tmp/gpu_lock*"},
+      {.group = "habits", .check = "x", .level = Level::kFail, .fact = "broken"}};
+  const Scene scene{.width = 80, .user_name = {}};
+  EXPECT_EQ(findings_text(findings, scene),
+            "daemon\n"
+            "  ok    berthd answers\n"
+            "habits\n"
+            "  warn  1 lock file\n"
+            "        loops wait for ever\n"
+            "        -> rm /tmp/gpu_lock*\n"
+            "  FAIL  broken\n"
+            "1 failure, 1 warning\n");
+}
+
+}  // namespace
+}  // namespace berth::cli

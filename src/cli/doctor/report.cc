@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/doctor/report.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "cli/render/phrases.h"
+#include "wire/json_writer.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::size_t kIndent = 8;  // Below the fact, behind the level.
+constexpr std::size_t kWidthUnknown = 100;
+
+Colour colour_of(Level level) {
+  switch (level) {
+    case Level::kOk:
+      return Colour::kGreen;
+    case Level::kWarn:
+      return Colour::kYellow;
+    case Level::kFail:
+      return Colour::kRed;
+    case Level::kSkip:
+      return Colour::kDim;
+  }
+  return Colour::kPlain;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+std::string text_of(const Finding& finding, const Scene& scene) {
+  const std::size_t width = std::min(scene.width.value_or(kWidthUnknown), kWidthUnknown);
+  const auto below = [&](const std::string& text) {
+    return wrapped(harmless(text, scene.letters), kIndent, width);
+  };
+  const std::string level(to_text(finding.level));
+  std::string text = below(finding.fact);
+  std::string head = "  " + painted(level, colour_of(finding.level), scene.letters);
+  head.append(kIndent - 2 - level.size(), ' ');
+  text.replace(0, kIndent, head);
+  if (!finding.consequence.empty()) text += below(finding.consequence);
+  // A command is not broken into lines: it is there to be copied.
+  if (!finding.cure.empty()) {
+    text += std::string(kIndent, ' ') + "-> " + harmless(finding.cure, scene.letters) + "\n";
+  }
+  return text;
+}
+
+std::uint64_t count_of(const Findings& findings, Level level) {
+  return static_cast<std::uint64_t>(std::ranges::count(findings, level, &Finding::level));
+}
+
+}  // namespace
+
+std::string findings_text(const Findings& findings, const Scene& scene) {
+  std::string text;
+  std::string_view group;
+  for (const Finding& finding : findings) {
+    if (finding.group != group) {
+      text += painted(finding.group, Colour::kBold, scene.letters) + "\n";
+    }
+    group = finding.group;
+    text += text_of(finding, scene);
+  }
+  return text + counted(count_of(findings, Level::kFail), "failure") + ", " +
+         counted(count_of(findings, Level::kWarn), "warning") + "\n";
+}
+
+std::string findings_json(const Findings& findings, UnixMs now) {
+  wire::JsonWriter writer;
+  writer.begin_object().key("schema").text("berth/doctor/v1").key("time").time(now);
+  writer.key("items").begin_array();
+  for (const Finding& finding : findings) {
+    writer.begin_object().key("group").text(finding.group).key("check").text(finding.check);
+    writer.key("level").text(lower(to_text(finding.level))).key("fact").text(finding.fact);
+    writer.key("consequence").text_or_null(finding.consequence);
+    writer.key("cure").text_or_null(finding.cure).end_object();
+  }
+  return writer.end_array().end_object().take();
+}
+
+}  // namespace berth::cli

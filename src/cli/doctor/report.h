@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the doctor found, written down. Pure.
+#pragma once
+
+#include <string>
+
+#include "cli/doctor/finding.h"
+#include "cli/render/scene.h"
+
+namespace berth::cli {
+
+/// Grouped; beside a fact that is not well what follows from it and a command that mends it.
+std::string findings_text(const Findings& findings, const Scene& scene);
+
+/// berth/doctor/v1; the level in lower case.
+std::string findings_json(const Findings& findings, UnixMs now);
+
+}  // namespace berth::cli

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options.h"
+
+#include <charconv>
+#include <span>
+#include <utility>
+
+#include "base/check.h"
+#include "base/nearest.h"
+#include "base/quantity.h"
+
+namespace berth::cli {
+namespace {
+
+Error wrong(std::string message) {
+  return {Errc::kInvalid, std::move(message)};
+}
+
+std::string quoted(std::string_view text) {
+  return "\"" + std::string(text) + "\"";
+}
+
+std::string listed(std::span<const std::string_view> words) {
+  std::string text;
+  for (const std::string_view word : words) {
+    if (!text.empty()) text += ", ";
+    text += word;
+  }
+  return text;
+}
+
+Status check_choice(std::string_view value, std::span<const std::string_view> choices) {
+  if (choices.empty()) return Unit{};
+  for (const std::string_view choice : choices) {
+    if (choice == value) return Unit{};
+  }
+  std::string message = quoted(value) + " is not one of " + listed(choices);
+  if (auto meant = nearest(value, choices)) message += "; did you mean " + quoted(*meant) + "?";
+  return wrong(message);
+}
+
+}  // namespace
+
+Take into(bool& flag) {
+  return [&flag](std::string_view) -> Status {
+    flag = true;
+    return Unit{};
+  };
+}
+
+Take into(std::string& text) {
+  return [&text](std::string_view value) -> Status {
+    text = value;
+    return Unit{};
+  };
+}
+
+Take into(std::optional<std::string>& text) {
+  return [&text](std::string_view value) -> Status {
+    text = std::string(value);
+    return Unit{};
+  };
+}
+
+Take into(std::vector<std::string>& list) {
+  return [&list](std::string_view value) -> Status {
+    list.emplace_back(value);
+    return Unit{};
+  };
+}
+
+Take into(std::optional<std::uint32_t>& number) {
+  return [&number](std::string_view value) -> Status {
+    std::uint32_t read = 0;
+    const char* end = value.data() + value.size();
+    const auto [stopped, code] = std::from_chars(value.data(), end, read);
+    if (code != std::errc{} || stopped != end || value.empty()) {
+      return wrong(quoted(value) + " is not a whole number");
+    }
+    number = read;
+    return Unit{};
+  };
+}
+
+Take into(std::optional<Bytes>& size) {
+  return [&size](std::string_view value) -> Status {
+    TRY(read, parse_bytes(value));
+    size = read;
+    return Unit{};
+  };
+}
+
+Take into(std::optional<Duration>& duration) {
+  return [&duration](std::string_view value) -> Status {
+    TRY(read, parse_duration(value));
+    duration = read;
+    return Unit{};
+  };
+}
+
+std::string_view Option::long_name() const {
+  const auto at = names.find("--");
+  return at == std::string_view::npos ? std::string_view() : names.substr(at + 2);
+}
+
+std::optional<char> Option::letter() const {
+  if (names.size() < 2 || names[1] == '-') return std::nullopt;
+  return names[1];
+}
+
+std::string_view Option::shown() const {
+  const auto at = names.find("--");
+  return at == std::string_view::npos ? names : names.substr(at);
+}
+
+void Options::flag(Option option, Take take) {
+  option.value = Option::Value::kNone;
+  option.take = std::move(take);
+  options_.push_back(std::move(option));
+}
+
+void Options::value(Option option, Take take) {
+  option.value = Option::Value::kNeeded;
+  option.take = std::move(take);
+  options_.push_back(std::move(option));
+}
+
+void Options::optional_value(Option option, Take take) {
+  CHECK(!option.long_name().empty());  // A letter alone has no place for `=`.
+  option.value = Option::Value::kOptional;
+  option.take = std::move(take);
+  options_.push_back(std::move(option));
+}
+
+void Options::operand(Operand operand, Take take) {
+  operand.take = std::move(take);
+  operands_.push_back(std::move(operand));
+}
+
+void Options::command(Operand operand, std::vector<std::string>& words) {
+  operand.is_command = true;
+  operand.at_most = kMany;
+  operand.take = into(words);
+  operands_.push_back(std::move(operand));
+}
+
+// One reading of a command line.
+class Parse {
+ public:
+  Parse(const Options& options, const std::vector<std::string>& arguments)
+      : options_(options), arguments_(arguments) {}
+
+  Status all() {
+    while (at_ < arguments_.size()) {
+      const std::string& word = arguments_[at_++];
+      if (word == "--") {
+        while (at_ < arguments_.size()) TRY_STATUS(operand(arguments_[at_++]));
+      } else if (word.starts_with("--")) {
+        TRY_STATUS(long_option(std::string_view(word).substr(2)));
+      } else if (word.size() > 1 && word[0] == '-') {
+        TRY_STATUS(letters(word));
+      } else {
+        TRY_STATUS(operand(word));
+      }
+    }
+    return all_given();
+  }
+
+ private:
+  Status long_option(std::string_view text) {
+    const auto equals = text.find('=');
+    const std::string_view name = text.substr(0, equals);
+    const Option* option = nullptr;
+    for (const Option& known : options_.options_) {
+      if (!name.empty() && known.long_name() == name) option = &known;
+    }
+    if (option == nullptr) return unknown("--" + std::string(name));
+    if (equals == std::string_view::npos) return without_equals(*option);
+    if (option->value == Option::Value::kNone) {
+      return wrong(std::string(option->shown()) + " takes no value");
+    }
+    return hand_over(*option, text.substr(equals + 1));
+  }
+
+  Status without_equals(const Option& option) {
+    if (option.value != Option::Value::kNeeded) return option.take("");
+    if (at_ == arguments_.size()) return needs_value(option);
+    return hand_over(option, arguments_[at_++]);
+  }
+
+  // `-aw`, `-m8G`, `-m 8G`.
+  Status letters(std::string_view word) {
+    for (std::size_t i = 1; i < word.size(); ++i) {
+      const Option* option = nullptr;
+      for (const Option& known : options_.options_) {
+        if (known.letter() == word[i]) option = &known;
+      }
+      if (option == nullptr) return unknown(std::string{'-', word[i]});
+      if (option->value == Option::Value::kNeeded && i + 1 < word.size()) {
+        return hand_over(*option, word.substr(i + 1));
+      }
+      TRY_STATUS(without_equals(*option));
+    }
+    return Unit{};
+  }
+
+  Status operand(std::string_view word) {
+    if (which_ == options_.operands_.size()) {
+      return wrong("unexpected " + quoted(word));
+    }
+    const Operand& operand = options_.operands_[which_];
+    if (auto chosen = check_choice(word, operand.choices); !chosen.ok()) return chosen.error();
+    if (auto taken = operand.take(word); !taken.ok()) {
+      return wrong(std::string(operand.metavar) + ": " + taken.error().message);
+    }
+    ++given_;
+    if (operand.is_command) {
+      while (at_ < arguments_.size()) TRY_STATUS(operand.take(arguments_[at_++]));
+    } else if (given_ == operand.at_most) {
+      ++which_;
+      given_ = 0;
+    }
+    return Unit{};
+  }
+
+  Status all_given() const {
+    for (std::size_t i = which_; i < options_.operands_.size(); ++i) {
+      const Operand& operand = options_.operands_[i];
+      const std::size_t given = i == which_ ? given_ : 0;
+      if (given < operand.at_least) {
+        return wrong(std::string(operand.metavar) + " is missing: " + std::string(operand.help));
+      }
+    }
+    return Unit{};
+  }
+
+  Status hand_over(const Option& option, std::string_view value) {
+    auto chosen = check_choice(value, option.choices);
+    auto taken = chosen.ok() ? option.take(value) : chosen;
+    if (taken.ok()) return Unit{};
+    return wrong(std::string(option.shown()) + ": " + taken.error().message);
+  }
+
+  static Status needs_value(const Option& option) {
+    return wrong(std::string(option.shown()) + " needs a value: " + std::string(option.metavar));
+  }
+
+  Status unknown(const std::string& word) const {
+    std::vector<std::string_view> names;
+    for (const Option& known : options_.options_) names.push_back(known.shown());
+    std::string message = "unknown option " + word;
+    if (auto meant = nearest(word, names)) {
+      message += "; did you mean " + std::string(*meant) + "?";
+    }
+    return wrong(message);
+  }
+
+  const Options& options_;
+  const std::vector<std::string>& arguments_;
+  std::size_t at_ = 0;     // The next argument.
+  std::size_t which_ = 0;  // The operand that is being filled,
+  std::size_t given_ = 0;  // and how many words it has.
+};
+
+Status Options::parse(const std::vector<std::string>& arguments) const {
+  return Parse(*this, arguments).all();
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// The options of a verb like `run`, and what was read into them.
+struct Sample {
+  bool all = false;
+  bool wide = false;
+  std::optional<Bytes> size;
+  bool waits = false;
+  std::optional<Duration> wait;
+  std::string order = "fair";
+  Words command;
+  Options options;
+
+  explicit Sample(std::size_t words_needed = 0) {
+    options.flag({.names = "-a,--all", .help = "all"}, into(all));
+    options.flag({.names = "-w,--wide", .help = "wide"}, into(wide));
+    options.value({.names = "-m,--vram", .metavar = "SIZE", .help = "memory"}, into(size));
+    options.optional_value({.names = "-W,--wait", .metavar = "DUR", .help = "wait"},
+                           [this](std::string_view text) -> Status {
+                             waits = true;
+                             return text.empty() ? Status(Unit{}) : into(wait)(text);
+                           });
+    options.value({.names = "--order",
+                   .metavar = "ORDER",
+                   .help = "order",
+                   .choices = {"fifo", "fair", "priority"}},
+                  into(order));
+    options.command({.metavar = "COMMAND", .help = "what to run", .at_least = words_needed},
+                    command);
+  }
+
+  std::string error_of(const Words& words) const {
+    const Status status = options.parse(words);
+    return status.ok() ? "none" : status.error().message;
+  }
+};
+
+TEST(Options, AValueStandsAfterEqualsOrBlankOrItsLetter) {
+  for (const Words& words : {Words{"--vram=8G"}, {"--vram", "8G"}, {"-m", "8G"}, {"-m8G"}}) {
+    Sample sample;
+    ASSERT_EQ(sample.error_of(words), "none");
+    EXPECT_EQ(sample.size, gib(8));
+  }
+}
+
+TEST(Options, LettersOfFlagsStandTogether) {
+  Sample sample;
+  ASSERT_EQ(sample.error_of({"-awm8G"}), "none");
+  EXPECT_TRUE(sample.all && sample.wide);
+  EXPECT_EQ(sample.size, gib(8));
+}
+
+TEST(Options, AnOptionalValueIsTakenWithEqualsOnly) {
+  Sample bare;
+  ASSERT_EQ(bare.error_of({"--wait", "5m"}), "none");
+  EXPECT_TRUE(bare.waits);
+  EXPECT_EQ(bare.wait, std::nullopt);
+  EXPECT_EQ(bare.command, Words{"5m"});
+
+  Sample valued;
+  ASSERT_EQ(valued.error_of({"--wait=5m", "true"}), "none");
+  EXPECT_EQ(valued.wait, minutes(5));
+
+  Sample letter;
+  ASSERT_EQ(letter.error_of({"-W", "true"}), "none");
+  EXPECT_TRUE(letter.waits);
+  EXPECT_EQ(letter.command, Words{"true"});
+}
+
+TEST(Options, TheCommandTakesAllThatFollowsIt) {
+  Sample bare;
+  ASSERT_EQ(bare.error_of({"-a", "ls", "-w", "--", "--all"}), "none");
+  EXPECT_FALSE(bare.wide);
+  EXPECT_EQ(bare.command, (Words{"ls", "-w", "--", "--all"}));
+
+  Sample dashes;
+  ASSERT_EQ(dashes.error_of({"--", "-odd", "--wait"}), "none");
+  EXPECT_FALSE(dashes.waits);
+  EXPECT_EQ(dashes.command, (Words{"-odd", "--wait"}));
+}
+
+TEST(Options, WhatIsWrongIsSaidWithTheCure) {
+  const Sample sample(1);
+  EXPECT_EQ(sample.error_of({"--vrma=8G"}), "unknown option --vrma; did you mean --vram?");
+  EXPECT_EQ(sample.error_of({"-z"}), "unknown option -z");
+  EXPECT_EQ(sample.error_of({"--vram"}), "--vram needs a value: SIZE");
+  EXPECT_EQ(sample.error_of({"--all=yes"}), "--all takes no value");
+  EXPECT_EQ(sample.error_of({"--order=fiar", "x"}),
+            "--order: \"fiar\" is not one of fifo, fair, priority; did you mean \"fair\"?");
+  EXPECT_EQ(sample.error_of({}), "COMMAND is missing: what to run");
+  EXPECT_EQ(sample.error_of({"--"}), "COMMAND is missing: what to run");
+  EXPECT_NE(sample.error_of({"--vram=-8G", "x"}).find("--vram: "), std::string::npos);
+}
+
+TEST(Options, OperandsMayStandBetweenOptions) {
+  Options options;
+  Words leases;
+  bool kill = false;
+  options.flag({.names = "--kill", .help = "kill"}, into(kill));
+  options.operand({.metavar = "LEASE", .help = "which", .at_least = 1, .at_most = 2}, into(leases));
+  ASSERT_TRUE(options.parse({"7", "--kill", "8"}).ok());
+  EXPECT_TRUE(kill);
+  EXPECT_EQ(leases, (Words{"7", "8"}));
+  const Status third = options.parse({"7", "8", "9"});
+  ASSERT_FALSE(third.ok());
+  EXPECT_EQ(third.error().message, "unexpected \"9\"");
+}
+
+}  // namespace
+}  // namespace berth::cli

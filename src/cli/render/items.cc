@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render/items.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/nearest.h"
+#include "cli/render/table.h"
+
+namespace berth::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json parsed(std::string_view text) {
+  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
+std::string dumped(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string scalar(const Json& value) {
+  if (value.is_null()) return {};
+  return value.is_string() ? value.get<std::string>() : dumped(value);
+}
+
+bool is_scalar(const Json& value) {
+  return !value.is_array() && !value.is_object();
+}
+
+// A device in a list is its index, or its UUID while it has none.
+std::string element(const Json& value) {
+  if (is_scalar(value)) return scalar(value);
+  for (const char* key : {"index", "uuid"}) {
+    if (value.is_object() && value.contains(key) && !value[key].is_null()) {
+      return scalar(value[key]);
+    }
+  }
+  return dumped(value);
+}
+
+// The text of one cell: lists with blanks between, pairs as key=value.
+std::string cell_of(const Json& value) {
+  if (is_scalar(value)) return scalar(value);
+  std::string text;
+  for (const auto& [key, part] : value.items()) {
+    if (!text.empty()) text += ' ';
+    text += value.is_object() ? key + "=" + element(part) : element(part);
+  }
+  return text;
+}
+
+// Spreadsheets take a cell that begins so for a formula (OWASP, «CSV Injection»).
+bool is_formula(std::string_view text) {
+  return !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
+}
+
+std::string csv_cell(const Json& value) {
+  std::string text = cell_of(value);
+  if (!value.is_number() && is_formula(text)) text.insert(0, 1, '\'');
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + '"';
+}
+
+std::string tsv_cell(const Json& value) {
+  std::string text;
+  for (const char c : cell_of(value)) {
+    switch (c) {
+      case '\t':
+        text += "\\t";
+        break;
+      case '\n':
+        text += "\\n";
+        break;
+      case '\r':
+        text += "\\r";
+        break;
+      case '\\':
+        text += "\\\\";
+        break;
+      default:
+        text += c;
+    }
+  }
+  return !value.is_number() && is_formula(text) ? "'" + text : text;
+}
+
+const Json& field_of(const Json& item, const std::string& name) {
+  static const Json kNull;
+  const auto found = item.find(name);
+  return found == item.end() ? kNull : *found;
+}
+
+struct Items {
+  Json whole;
+  std::vector<Json> list;
+  std::vector<std::string> fields;  // To be shown.
+};
+
+std::vector<std::string> known_fields(const ItemSource& source) {
+  const Json sample = parsed(source.sample);
+  const Json* item = &sample;
+  if (!source.items.empty() && sample.is_object()) {
+    const auto found = sample.find(std::string(source.items));
+    if (found == sample.end() || found->empty()) return {};
+    item = &found->front();
+  }
+  std::vector<std::string> names;
+  if (!item->is_object()) return names;
+  for (const auto& entry : item->items()) names.push_back(entry.key());
+  return names;
+}
+
+Status check_fields(const std::vector<std::string>& asked, const std::vector<std::string>& known) {
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  for (const std::string& field : asked) {
+    bool found = false;
+    std::string list;
+    for (const std::string_view name : names) {
+      found = found || name == field;
+      list.append(list.empty() ? "" : ", ").append(name);
+    }
+    if (found) continue;
+    std::string message = "--fields: there is no field \"" + field + "\"";
+    if (auto meant = nearest(field, names)) message.append("; did you mean ").append(*meant) += '?';
+    return Error{Errc::kInvalid, message + "; there are " + list};
+  }
+  return Unit{};
+}
+
+Result<Items> read(const ItemSource& source, const OutputChoice& choice) {
+  Items items{.whole = parsed(source.json)};
+  if (!items.whole.is_object()) {
+    return Error{Errc::kCorrupt, "the daemon's answer is not a JSON object"};
+  }
+  const std::vector<std::string> known = known_fields(source);
+  if (auto checked = check_fields(choice.fields, known); !checked.ok()) return checked.error();
+  items.fields = choice.fields.empty() ? known : choice.fields;
+  if (source.items.empty()) {
+    items.list.push_back(items.whole);
+    return items;
+  }
+  for (const Json& item : field_of(items.whole, std::string(source.items))) {
+    const Json& id = item.is_object() ? field_of(item, "id") : item;
+    const bool wanted =
+        !source.only || (id.is_number_unsigned() && source.only->contains(id.get<std::uint64_t>()));
+    if (wanted && item.is_object()) items.list.push_back(item);
+  }
+  return items;
+}
+
+Json reduced(const Json& item, const OutputChoice& choice) {
+  if (choice.fields.empty()) return item;
+  Json part = Json::object();
+  for (const std::string& field : choice.fields) part[field] = field_of(item, field);
+  return part;
+}
+
+std::string as_json(Items items, const ItemSource& source, const OutputChoice& choice) {
+  const int indent = source.indented && !choice.watch ? 2 : -1;
+  Json whole = source.items.empty() ? reduced(items.whole, choice) : std::move(items.whole);
+  if (!source.items.empty()) {
+    Json list = Json::array();
+    for (const Json& item : items.list) list.push_back(reduced(item, choice));
+    whole[std::string(source.items)] = std::move(list);
+  }
+  // A single item of which only some fields are wanted gets no further one.
+  const bool has_room = choice.fields.empty() || !source.items.empty();
+  if (source.simulated && has_room && !whole.contains("simulated")) {
+    whole["simulated"] = *source.simulated;
+  }
+  return dumped(whole, indent) + "\n";
+}
+
+std::string as_ids(const Items& items) {
+  std::string text;
+  for (const Json& item : items.list) {
+    const Json& id = field_of(item, "id");
+    text += cell_of(id.is_null() ? field_of(item, "uuid") : id) + "\n";
+  }
+  return text;
+}
+
+std::string as_lines(const Items& items, const OutputChoice& choice) {
+  const bool csv = choice.format == Format::kCsv;
+  const std::string_view end = csv ? "\r\n" : "\n";
+  std::string text;
+  const auto separate = [&](bool first) { return first ? "" : csv ? "," : "\t"; };
+  if (choice.header) {
+    for (const std::string& field : items.fields) {
+      text.append(separate(&field == &items.fields.front())).append(field);
+    }
+    text += end;
+  }
+  for (const Json& item : items.list) {
+    for (const std::string& field : items.fields) {
+      const Json& value = field_of(item, field);
+      text.append(separate(&field == &items.fields.front()));
+      text += csv ? csv_cell(value) : tsv_cell(value);
+    }
+    text += end;
+  }
+  return text;
+}
+
+std::string as_table(const Items& items, const OutputChoice& choice, Letters letters) {
+  Table table{.header = choice.header};
+  for (const std::string& field : items.fields) table.columns.push_back({.title = field});
+  for (const Json& item : items.list) {
+    std::vector<Cell> row;
+    for (const std::string& field : items.fields) {
+      const Json& value = field_of(item, field);
+      row.push_back({value.is_null() ? std::string(signs_of(letters).dash)
+                                     : harmless(cell_of(value), letters)});
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return render(std::move(table), std::nullopt, letters);
+}
+
+}  // namespace
+
+Result<std::string> render_items(const ItemSource& source, const OutputChoice& choice,
+                                 Letters letters) {
+  TRY(items, read(source, choice));
+  switch (choice.format) {
+    case Format::kJson:
+      return as_json(std::move(items), source, choice);
+    case Format::kNdjson: {
+      std::string text;
+      for (const Json& item : items.list) text += dumped(reduced(item, choice)) + "\n";
+      return text;
+    }
+    case Format::kCsv:
+    case Format::kTsv:
+      return as_lines(items, choice);
+    case Format::kIds:
+      return as_ids(items);
+    case Format::kTable:
+    case Format::kWide:
+      break;
+  }
+  return as_table(items, choice, letters);
+}
+
+}  // namespace berth::cli

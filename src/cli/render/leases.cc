@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render/leases.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "base/quantity.h"
+#include "cli/render/facts.h"
+#include "cli/render/phrases.h"
+
+namespace berth::cli {
+namespace {
+
+std::string dash(const Scene& scene) {
+  return std::string(signs_of(scene.letters).dash);
+}
+
+// What one lease, or one external process, uses: the three figures of the column VRAM.
+struct Figures {
+  std::optional<Bytes> used;
+  std::optional<Bytes> peak;
+  std::optional<Bytes> granted;
+};
+
+std::string padded(const std::string& text, std::size_t columns) {
+  const std::size_t used = columns_of(text);
+  return std::string(columns > used ? columns - used : 0, ' ') + text;
+}
+
+std::string vram_cell(const Figures& figures, const Scene& scene) {
+  constexpr std::size_t kColumns = 5;  // "179.1"
+  return padded(in_gib(figures.used, scene), kColumns) + " /" +
+         padded(in_gib(figures.peak, scene), kColumns) + " /" +
+         padded(in_gib(figures.granted, scene), kColumns);
+}
+
+Colour colour_of(const LeaseView& lease) {
+  if (lease.state == LeaseState::kEnded) {
+    return lease.result == EndResult::kOk ? Colour::kDim : Colour::kRed;
+  }
+  const LeaseFlags& flags = lease.flags;
+  if (flags.over_budget || flags.degraded || flags.revoking) return Colour::kRed;
+  if (lease.state == LeaseState::kHeld) return Colour::kGreen;
+  return Colour::kYellow;
+}
+
+// How long it has been in its state, as far as that is known.
+std::string age_of(const LeaseView& lease, const Scene& scene) {
+  if (lease.started_at) {
+    return age_text(between(*lease.started_at, lease.ended_at.value_or(scene.now)));
+  }
+  return age_text(between(lease.queued_at, lease.ended_at.value_or(scene.now)));
+}
+
+std::string left_of(const LeaseView& lease, const Scene& scene) {
+  if (lease.state == LeaseState::kEnded || lease.state == LeaseState::kWaiting) return dash(scene);
+  if (lease.expires_at) return about(*lease.expires_at, scene);
+  if (!lease.expected_end) return dash(scene);
+  const Duration over = between(*lease.expected_end, scene.now);
+  if (over.ns > 0) return "over " + to_text(over);
+  return about(*lease.expected_end, scene);
+}
+
+std::string vram_of(const LeaseView& lease, const Scene& scene) {
+  if (lease.state == LeaseState::kWaiting) return "asks " + size_asked_by(lease.request);
+  return vram_cell({used_by(lease), peak_of(lease), granted_to(lease)}, scene);
+}
+
+std::string gpus_of(const LeaseView& lease, const Scene& scene) {
+  return lease.parts.empty() ? dash(scene) : device_list(lease.parts, scene);
+}
+
+std::vector<Cell> row_of(const LeaseView& lease, Detail detail, const Scene& scene) {
+  std::vector<Cell> row = {
+      {std::to_string(lease.id.value), Colour::kBold},
+      {session_of(lease, scene)},
+      {state_of(lease), colour_of(lease)},
+      {gpus_of(lease, scene)},
+      {vram_of(lease, scene)},
+      {age_of(lease, scene)},
+      {left_of(lease, scene)},
+  };
+  if (detail == Detail::kWide) {
+    row.push_back({std::string(to_text(lease.request.priority))});
+    row.push_back({lease.command ? std::to_string(lease.command->pid) : dash(scene)});
+    row.push_back({to_text(lease.queued_at)});
+    row.push_back({to_text(lease.handle)});
+  }
+  row.push_back({harmless(lease.request.command, scene.letters)});
+  return row;
+}
+
+std::vector<Cell> row_of(const StrangerView& stranger, std::uint32_t gpu, Detail detail,
+                         const Scene& scene) {
+  std::vector<Cell> row = {
+      {dash(scene)},
+      {session_of(stranger.user, {}, scene) + " (external)"},
+      {dash(scene)},
+      {std::to_string(gpu)},
+      {vram_cell({.used = stranger.used}, scene)},
+      {dash(scene)},
+      {dash(scene)},
+  };
+  if (detail == Detail::kWide) {
+    row.push_back({dash(scene)});
+    row.push_back({std::to_string(stranger.process.pid)});
+    row.push_back({dash(scene)});
+    row.push_back({dash(scene)});
+  }
+  row.push_back({harmless(stranger.name, scene.letters)});
+  return row;
+}
+
+std::vector<Column> columns_of(Detail detail) {
+  constexpr auto kRight = Column::Align::kRight;
+  std::vector<Column> columns = {
+      {.title = "ID", .align = kRight},
+      {.title = "SESSION", .shrinks_to = 10},
+      {.title = "STATE", .shrinks_to = 12},
+      {.title = "GPU", .importance = 3},
+      {.title = "GiB used/peak/granted", .shrinks_to = 21, .importance = 6},
+      {.title = "AGE", .align = kRight, .importance = 4},
+      {.title = "LEFT", .align = kRight, .importance = 5},
+  };
+  if (detail == Detail::kWide) {
+    columns.push_back({.title = "PRIORITY"});
+    columns.push_back({.title = "PID", .align = kRight});
+    columns.push_back({.title = "QUEUED"});
+    columns.push_back({.title = "HANDLE"});
+  }
+  columns.push_back({.title = "COMMAND", .shrinks_to = 12, .importance = 2});
+  return columns;
+}
+
+std::string moment(UnixMs when, const Scene& scene) {
+  const Duration since = between(when, scene.now);
+  if (since.ns >= 0) return to_text(when) + " (" + age_text(since) + " ago)";
+  return to_text(when) + " (in " + about(when, scene) + ")";
+}
+
+std::string moment_or_none(std::optional<UnixMs> when, const Scene& scene) {
+  return when ? moment(*when, scene) : std::string();
+}
+
+std::string process_list(std::span<const Process> processes) {
+  std::string text;
+  for (const Process& process : processes) {
+    text += (text.empty() ? "" : " ") + std::to_string(process.pid);
+  }
+  return text;
+}
+
+void add_parts(Facts& facts, const LeaseView& lease, const Scene& scene) {
+  for (const LeasePart& part : lease.parts) {
+    const std::string used = size_or_dash(part.used, scene);
+    const std::string peak = size_or_dash(part.peak, scene);
+    facts.add(devices_of({&part, 1}), "granted " + to_text(part.granted) + ", used " + used +
+                                          ", peak " + peak + ", " + to_text(part.device));
+  }
+}
+
+void add_processes(Facts& facts, const LeaseView& lease) {
+  if (lease.command) facts.add("pid", std::to_string(lease.command->pid));
+  if (lease.supervisor) facts.add("supervisor", std::to_string(lease.supervisor->pid));
+  facts.add("members", process_list(lease.members));
+}
+
+}  // namespace
+
+Table lease_table(std::span<const LeaseView> leases, std::span<const DeviceView> devices,
+                  Detail detail, const Scene& scene) {
+  Table table{.columns = columns_of(detail)};
+  for (const LeaseView& lease : leases) table.rows.push_back(row_of(lease, detail, scene));
+  for (const DeviceView& device : devices) {
+    for (const StrangerView& stranger : device.strangers) {
+      table.rows.push_back(row_of(stranger, device.index, detail, scene));
+    }
+  }
+  return table;
+}
+
+std::string lease_details(const LeaseView& lease, const Scene& scene) {
+  const Request& request = lease.request;
+  Facts facts;
+  facts.add("state", state_of(lease));
+  facts.add("asked", asked_by(request));
+  add_parts(facts, lease, scene);
+  facts.add("session", harmless(request.session, scene.letters));
+  facts.add("priority", std::string(to_text(request.priority)));
+  facts.add("command", harmless(request.command, scene.letters));
+  for (const auto& [key, value] : request.labels) {
+    facts.add("label", harmless(key, scene.letters) + "=" + harmless(value, scene.letters));
+  }
+  add_processes(facts, lease);
+  if (lease.queue_position) facts.add("in the queue", std::to_string(*lease.queue_position) + ".");
+  facts.add("queued", moment(lease.queued_at, scene));
+  facts.add("started", moment_or_none(lease.started_at, scene));
+  facts.add("expected end", moment_or_none(lease.expected_end, scene));
+  facts.add("expires", moment_or_none(lease.expires_at, scene));
+  facts.add("ended", moment_or_none(lease.ended_at, scene));
+  if (request.eta) facts.add("eta", to_text(*request.eta));
+  if (request.limit) facts.add("limit", to_text(*request.limit));
+  facts.add("handle", to_text(lease.handle));
+  std::string title = "Lease " + std::to_string(lease.id.value) + "  " + session_of(lease, scene);
+  if (scene.simulated) title += "  (the GPU is simulated)";
+  return painted(title, Colour::kBold, scene.letters) + "\n" + std::move(facts).text(scene.letters);
+}
+
+}  // namespace berth::cli

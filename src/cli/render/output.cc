@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render/output.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace berth::cli {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Format>, 7> kFormats = {{
+    {"table", Format::kTable},
+    {"wide", Format::kWide},
+    {"json", Format::kJson},
+    {"ndjson", Format::kNdjson},
+    {"csv", Format::kCsv},
+    {"tsv", Format::kTsv},
+    {"ids", Format::kIds},
+}};
+constexpr Duration kWatchEvery = seconds(2);
+constexpr Duration kWatchLeast = milliseconds(100);
+
+std::vector<std::string_view> format_words() {
+  std::vector<std::string_view> words;
+  for (const auto& [word, format] : kFormats) words.push_back(word);
+  return words;
+}
+
+Status set_format(OutputChoice& choice, std::string_view name) {
+  for (const auto& [word, format] : kFormats) {
+    if (word != name) continue;
+    choice.format = format;
+    choice.format_given = true;
+    return Unit{};
+  }
+  return Error{Errc::kInvalid,
+               "\"" + std::string(name) + "\" is none of table, wide, json, ndjson, csv, tsv, ids"};
+}
+
+Take into_format(OutputChoice& choice, std::string_view fixed = {}) {
+  return [&choice, fixed](std::string_view value) -> Status {
+    return set_format(choice, fixed.empty() ? value : fixed);
+  };
+}
+
+Take into_fields(OutputChoice& choice) {
+  return [&choice](std::string_view list) -> Status {
+    while (!list.empty()) {
+      const auto comma = list.find(',');
+      if (comma == 0) return Error{Errc::kInvalid, "an empty name in the list"};
+      choice.fields.emplace_back(list.substr(0, comma));
+      list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
+    }
+    return Unit{};
+  };
+}
+
+Take into_watch(OutputChoice& choice) {
+  return [&choice](std::string_view value) -> Status {
+    choice.watch = kWatchEvery;
+    if (value.empty()) return Unit{};
+    TRY_STATUS(into(choice.watch)(value));
+    if (*choice.watch < kWatchLeast) return Error{Errc::kInvalid, "not more often than each 100ms"};
+    return Unit{};
+  };
+}
+
+}  // namespace
+
+void declare_output(Options& options, OutputChoice& choice, Watching watching) {
+  options.value({.names = "-o,--output",
+                 .metavar = "FORMAT",
+                 .help = "form of the output",
+                 .choices = format_words()},
+                into_format(choice));
+  options.flag({.names = "--json", .help = "the same as -o json"}, into_format(choice, "json"));
+  options.flag({.names = "--csv", .help = "the same as -o csv"}, into_format(choice, "csv"));
+  options.flag({.names = "-q,--quiet", .help = "the same as -o ids: nothing but ids"},
+               into_format(choice, "ids"));
+  options.value({.names = "--fields",
+                 .metavar = "A,B,...",
+                 .help = "only these fields, by their names in JSON"},
+                into_fields(choice));
+  options.flag({.names = "--no-header", .help = "no line with the names of the columns"},
+               [&choice](std::string_view) -> Status {
+                 choice.header = false;
+                 return Unit{};
+               });
+  if (watching == Watching::kNo) return;
+  options.optional_value({.names = "--watch",
+                          .metavar = "DUR",
+                          .help = "show it again and again, each 2s if nothing else is said; JSON "
+                                  "becomes one line a time"},
+                         into_watch(choice));
+}
+
+}  // namespace berth::cli

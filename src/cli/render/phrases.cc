@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render/phrases.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <variant>
+
+#include "base/quantity.h"
+
+namespace berth::cli {
+namespace {
+
+std::string name_of(const DeviceName& device) {
+  if (const auto* index = std::get_if<std::uint32_t>(&device)) return std::to_string(*index);
+  return to_text(std::get<DeviceId>(device));
+}
+
+std::string name_of(const LeasePart& part) {
+  return part.index ? std::to_string(*part.index) : to_text(part.device);
+}
+
+// Of a field that may be unknown on some device.
+std::optional<Bytes> sum(const LeaseView& lease, std::optional<Bytes> LeasePart::* field) {
+  if (lease.parts.empty()) return std::nullopt;
+  Bytes total;
+  for (const LeasePart& part : lease.parts) {
+    if (!(part.*field)) return std::nullopt;
+    total += *(part.*field);
+  }
+  return total;
+}
+
+}  // namespace
+
+std::string session_of(UserId user, std::string_view name, const Scene& scene) {
+  std::string text = harmless(scene.user_name(user), scene.letters);
+  if (!name.empty()) text += "/" + harmless(name, scene.letters);
+  return text;
+}
+
+std::string session_of(const LeaseView& lease, const Scene& scene) {
+  const Request& request = lease.request;
+  return session_of(lease.user, request.name.empty() ? request.session : request.name, scene);
+}
+
+std::string asked_by(const Request& request) {
+  std::vector<std::string> names;
+  for (const DeviceName& device : request.devices) names.push_back(name_of(device));
+  const std::string named = "GPU " + joined(names);
+  const std::string number = std::to_string(request.device_count);
+  const std::size_t count = names.empty() ? request.device_count : names.size();
+  if (request.share == Share::kExclusive) {
+    if (!names.empty()) return named + (count > 1 ? " for themselves" : " for itself");
+    return count > 1 ? number + " whole GPUs" : "a whole GPU";
+  }
+  const std::string size = to_text(request.vram);
+  if (!names.empty()) return size + (count > 1 ? " on each of " : " on ") + named;
+  return size + (count > 1 ? " on each of " + number + " GPUs" : " on any GPU");
+}
+
+std::string size_asked_by(const Request& request) {
+  const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
+  const std::string number = std::to_string(count);
+  if (request.share == Share::kExclusive) {
+    return count > 1 ? number + " whole GPUs" : "a whole GPU";
+  }
+  return (count > 1 ? number + " x " : "") + to_text(request.vram);
+}
+
+std::string result_of(const LeaseView& lease) {
+  if (!lease.result) return {};
+  std::string text(to_text(*lease.result));
+  // How the command ended explains these two; with the others, it follows from them.
+  if (lease.result == EndResult::kKilled && lease.exit && lease.exit->signal != 0) {
+    text += " by signal " + std::to_string(lease.exit->signal);
+  }
+  if (lease.result == EndResult::kFailed && lease.exit) {
+    text += " with exit status " + std::to_string(lease.exit->code);
+  }
+  return text;
+}
+
+std::string state_of(const LeaseView& lease) {
+  std::string text(to_text(lease.state));
+  for (const std::string_view flag : words(lease.flags)) text.append(",").append(flag);
+  if (lease.state == LeaseState::kEnded) text += ": " + result_of(lease);
+  return text;
+}
+
+std::string devices_of(std::span<const LeasePart> parts) {
+  std::vector<std::string> names;
+  for (const LeasePart& part : parts) names.push_back(name_of(part));
+  return names.empty() ? "no GPU" : "GPU " + joined(names);
+}
+
+std::string device_list(std::span<const LeasePart> parts, const Scene& scene) {
+  constexpr std::size_t kBeginning = 12;  // "GPU-5a1c0d2e"
+  std::string text;
+  for (const LeasePart& part : parts) {
+    text += (text.empty() ? "" : ",");
+    text += part.index ? std::to_string(*part.index)
+                       : to_text(part.device).substr(0, kBeginning) +
+                             std::string(signs_of(scene.letters).ellipsis);
+  }
+  return text;
+}
+
+std::optional<Bytes> used_by(const LeaseView& lease) {
+  return sum(lease, &LeasePart::used);
+}
+
+std::optional<Bytes> peak_of(const LeaseView& lease) {
+  return sum(lease, &LeasePart::peak);
+}
+
+Bytes granted_to(const LeaseView& lease) {
+  Bytes total;
+  for (const LeasePart& part : lease.parts) total += part.granted;
+  return total;
+}
+
+std::string in_gib(std::optional<Bytes> bytes, const Scene& scene) {
+  if (!bytes) return std::string(signs_of(scene.letters).dash);
+  const double value = static_cast<double>(bytes->value) / 0x1p30;
+  std::array<char, 32> text{};
+  const char* format = value > 0 && value < 0.095 ? "%.2f" : "%.1f";
+  static_cast<void>(std::snprintf(text.data(), text.size(), format, value));
+  return text.data();
+}
+
+std::string size_or_dash(std::optional<Bytes> bytes, const Scene& scene) {
+  return bytes ? to_text(*bytes) : std::string(signs_of(scene.letters).dash);
+}
+
+std::string size_argument(Bytes bytes) {
+  const std::uint64_t whole_mib = bytes.value >> 20U;
+  if (whole_mib == 0) return std::to_string(bytes.value);
+  if (whole_mib % 1024 == 0) return std::to_string(whole_mib / 1024) + "G";
+  return std::to_string(whole_mib) + "M";
+}
+
+std::string about(UnixMs when, const Scene& scene) {
+  const Duration left = between(scene.now, when);
+  if (left.ns <= 0) return "any moment";
+  if (left < minutes(1)) return "~" + to_text(seconds((left.ns + 999'999'999) / 1'000'000'000));
+  if (left < hours(1)) {
+    return "~" + std::to_string((left.ns + seconds(30).ns) / minutes(1).ns) + " min";
+  }
+  return "~" + to_text(left);
+}
+
+Duration between(UnixMs earlier, UnixMs later) {
+  constexpr std::int64_t kMost = Duration::max().ns / 1'000'000;
+  return milliseconds(std::clamp(later.value - earlier.value, -kMost, kMost));
+}
+
+std::string age_text(Duration age) {
+  return age < seconds(1) ? "<1 s" : to_text(age);
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += i + 1 == parts.size() ? " and " : ", ";
+    text += parts[i];
+  }
+  return text;
+}
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of sentences that several texts share: who, how much, where, for how long. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/render/scene.h"
+#include "model/lease.h"
+#include "model/view.h"
+
+namespace berth::cli {
+
+/// "me/train-gpt2", or "me" of a lease without a name.
+std::string session_of(UserId user, std::string_view name, const Scene& scene);
+std::string session_of(const LeaseView& lease, const Scene& scene);
+
+/// "6.0 GiB on any GPU", "8.0 GiB on each of 2 GPUs", "GPU 1 for itself".
+std::string asked_by(const Request& request);
+
+/// "6.0 GiB", "2 x 8.0 GiB", "a whole GPU": the same in few words.
+std::string size_asked_by(const Request& request);
+
+/// "held", "held,over_budget", "ended: killed by signal 9".
+std::string state_of(const LeaseView& lease);
+/// "ok", "failed with exit status 3", "killed by signal 9", "lost".
+std::string result_of(const LeaseView& lease);
+
+/// "GPU 0", "GPU 0 and 1", or the UUID where the index is not known.
+std::string devices_of(std::span<const LeasePart> parts);
+/// "0,1", or how the UUID of one begins whose index is not known: "GPU-5a1c0d2e…".
+std::string device_list(std::span<const LeasePart> parts, const Scene& scene);
+
+/// Of all devices together; absent if one of them is not known.
+std::optional<Bytes> used_by(const LeaseView& lease);
+std::optional<Bytes> peak_of(const LeaseView& lease);
+Bytes granted_to(const LeaseView& lease);
+
+/// "9.8", in GiB; a dash if unknown.
+std::string in_gib(std::optional<Bytes> bytes, const Scene& scene);
+/// "9.8 GiB"; a dash if unknown.
+std::string size_or_dash(std::optional<Bytes> bytes, const Scene& scene);
+/// What the size is called on a command line, never more than it: "1433M", "8G".
+std::string size_argument(Bytes bytes);
+
+/// "~14 min", "~42 s", "~2h05m": how long until then. "any moment" if it has passed.
+std::string about(UnixMs when, const Scene& scene);
+Duration between(UnixMs earlier, UnixMs later);
+/// "3m07s"; what is below a second is "<1 s".
+std::string age_text(Duration age);
+
+/// "a", "a and b", "a, b and c".
+std::string joined(const std::vector<std::string>& parts);
+/// "1 lease", "2 leases".
+std::string counted(std::uint64_t count, std::string_view noun);
+
+}  // namespace berth::cli

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render/status.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "base/quantity.h"
+#include "cli/render/leases.h"
+#include "cli/render/phrases.h"
+#include "cli/render/table.h"
+#include "cli/render/why.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::size_t kBarCells = 14;
+constexpr std::size_t kQueueShown = 5;  // By `status`; `berth queue` shows all.
+constexpr Duration kSampleOld = seconds(5);
+
+std::size_t cells_of(Bytes part, Bytes whole) {
+  const double share = static_cast<double>(part.value) / static_cast<double>(whole.value);
+  const auto cells = static_cast<std::size_t>(share * static_cast<double>(kBarCells) + 0.5);
+  return std::min(cells, kBarCells);
+}
+
+// What is used, what is promised beyond that, what could be granted.
+std::string bar_of(const DeviceView& device, const Scene& scene) {
+  const Signs& signs = signs_of(scene.letters);
+  if (!device.capacity || device.capacity->value == 0) return {};
+  const std::size_t used = cells_of(device.used.value_or(Bytes{}), *device.capacity);
+  const std::size_t taken = cells_of(device.held_back + device.charged, *device.capacity);
+  std::string text(signs.bar_begin);
+  for (std::size_t i = 0; i < kBarCells; ++i) {
+    text += i < used ? signs.bar_used : i < taken ? signs.bar_granted : signs.bar_free;
+  }
+  return text.append(signs.bar_end);
+}
+
+Cell health_of(const DeviceView& device, const Scene& scene) {
+  Cell cell{"healthy", Colour::kGreen};
+  if (device.lost) {
+    cell = {"lost", Colour::kRed};
+  } else if (device.overcommitted) {
+    cell = {"overcommitted", Colour::kRed};
+  } else if (device.asleep) {
+    cell = {"asleep", Colour::kDim};
+  } else if (!device.trouble.empty()) {
+    cell = {"trouble", Colour::kRed};
+  } else if (!device.sample_age) {
+    cell = {"not asked yet", Colour::kYellow};
+  } else if (*device.sample_age > kSampleOld) {
+    cell = {"figures " + to_text(*device.sample_age) + " old", Colour::kYellow};
+  }
+  if (scene.simulated) cell.text += ", simulated";
+  return cell;
+}
+
+std::vector<Cell> row_of(const DeviceView& device, const Scene& scene) {
+  const std::string unit = device.capacity ? " GiB" : "";
+  return {
+      {"GPU " + std::to_string(device.index), Colour::kBold},
+      {harmless(device.model, scene.letters)},
+      {bar_of(device, scene)},
+      {in_gib(device.used, scene) + " / " + in_gib(device.capacity, scene) + unit},
+      {"granted " + in_gib(device.granted, scene) + " GiB"},
+      {"grantable " + in_gib(device.grantable, scene) + " GiB"},
+      health_of(device, scene),
+  };
+}
+
+std::vector<Cell> row_of(const Waiting& waiting, const Scene& scene) {
+  const LeaseView& lease = waiting.lease;
+  const std::string id = std::to_string(lease.id.value);
+  return {
+      {id, Colour::kBold},
+      {session_of(lease, scene)},
+      {asked_by(lease.request)},
+      {age_text(lease.waited)},
+      {waiting.why ? short_reason(*waiting.why, scene) : std::string()},
+      {"[berth why " + id + "]", Colour::kDim},
+  };
+}
+
+std::string leases_section(const StatusFacts& facts, const Scene& scene) {
+  Table table = lease_table(facts.leases, facts.devices, Detail::kTable, scene);
+  if (table.rows.empty()) return "No leases.  berth run -m 8G -- COMMAND starts one.\n";
+  table.indent = 2;
+  return render(std::move(table), scene.width, scene.letters);
+}
+
+std::string queue_section(std::span<const Waiting> queue, const Scene& scene) {
+  if (queue.empty()) return {};
+  const std::size_t shown = std::min(queue.size(), kQueueShown);
+  std::string text = "Queue (" + std::to_string(queue.size()) + ")\n";
+  text += queue_lines(queue.first(shown), scene);
+  if (shown < queue.size()) {
+    text += "  and " + std::to_string(queue.size() - shown) + " more  [berth queue]\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string device_lines(std::span<const DeviceView> devices, const Scene& scene) {
+  constexpr auto kRight = Column::Align::kRight;
+  Table table{
+      .columns = {{},
+                  {.shrinks_to = 8, .importance = 5},
+                  {.importance = 2},
+                  {.align = kRight},
+                  {.importance = 3},
+                  {.importance = 6},
+                  {}},
+      .header = false,
+  };
+  std::string troubles;
+  for (const DeviceView& device : devices) {
+    table.rows.push_back(row_of(device, scene));
+    if (device.trouble.empty()) continue;
+    troubles += "  GPU " + std::to_string(device.index) + ": " +
+                harmless(device.trouble, scene.letters) + "\n";
+  }
+  return render(std::move(table), scene.width, scene.letters) + troubles;
+}
+
+std::string queue_lines(std::span<const Waiting> queue, const Scene& scene) {
+  constexpr auto kRight = Column::Align::kRight;
+  Table table{
+      .columns = {{.align = kRight},
+                  {.shrinks_to = 10},
+                  {.shrinks_to = 8, .importance = 6},
+                  {.align = kRight, .importance = 4},
+                  {.shrinks_to = 24},
+                  {.importance = 0}},
+      .indent = 2,
+      .header = false,
+  };
+  for (const Waiting& waiting : queue) table.rows.push_back(row_of(waiting, scene));
+  return render(std::move(table), scene.width, scene.letters);
+}
+
+std::string status_text(const StatusFacts& facts, const Scene& scene) {
+  std::string text = device_lines(facts.devices, scene);
+  if (!facts.trouble.empty()) {
+    const std::string sentence = harmless(facts.trouble, scene.letters);
+    text += painted(sentence, Colour::kRed, scene.letters) + "\n";
+  }
+  return text + leases_section(facts, scene) + queue_section(facts.queue, scene);
+}
+
+}  // namespace berth::cli

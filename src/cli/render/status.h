@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth status` and `berth queue` for people. Pure.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/render/scene.h"
+#include "model/lease.h"
+#include "model/view.h"
+
+namespace berth::cli {
+
+/// A waiting request, and why it waits where that was asked.
+struct Waiting {
+  LeaseView lease;
+  std::optional<WhyView> why;
+};
+
+struct StatusFacts {
+  std::string trouble;  // Of the probe or the daemon; empty if there is none.
+  std::vector<DeviceView> devices;
+  std::vector<LeaseView> leases;  // Not the waiting ones.
+  std::vector<Waiting> queue;     // In order.
+};
+
+std::string status_text(const StatusFacts& facts, const Scene& scene);
+
+std::string device_lines(std::span<const DeviceView> devices, const Scene& scene);
+/// One line a request; the reasons of those that have one.
+std::string queue_lines(std::span<const Waiting> queue, const Scene& scene);
+
+}  // namespace berth::cli

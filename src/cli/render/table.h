@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Columns of text without boxes. Fits them into the terminal: what is dispensable goes, then long
+// cells lose their middle, then the least important columns go. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/render/text.h"
+
+namespace berth::cli {
+
+struct Column {
+  enum class Align : std::uint8_t { kLeft, kRight };
+
+  std::string_view title;
+  Align align = Align::kLeft;
+  std::optional<std::size_t> shrinks_to;  // Cells may lose their middle down to this.
+  unsigned importance = 9;  // 9: stays however narrow it gets; 0: goes before a cell is shortened.
+};
+
+struct Cell {
+  std::string text;  // Harmless.
+  Colour colour = Colour::kPlain;
+};
+
+struct Table {
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows;  // As many cells each as there are columns.
+  std::size_t indent = 0;
+  bool header = true;
+};
+
+/// `width`: of the terminal; absent, nothing is shortened.
+std::string render(Table table, std::optional<std::size_t> width, Letters letters);
+
+}  // namespace berth::cli

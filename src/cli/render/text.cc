@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render/text.h"
+
+#include <algorithm>
+#include <array>
+
+namespace berth::cli {
+namespace {
+
+struct Letter {
+  char32_t code = 0;
+  std::size_t size = 1;  // Bytes it takes.
+  bool valid = false;
+};
+
+// The letter that begins at the first byte. Overlong forms, surrogates and what lies beyond
+// U+10FFFF are not valid, and one byte is taken of them.
+Letter first_letter(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  const unsigned first = byte(0);
+  if (first < 0x80U) return {first, 1, true};
+  const std::size_t size = first >= 0xF0U ? 4 : first >= 0xE0U ? 3 : 2;
+  if (first < 0xC2U || first > 0xF4U || text.size() < size) return {};
+  char32_t code = first & (0x7FU >> size);
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) return {};
+    code = (code << 6U) | (byte(i) & 0x3FU);
+  }
+  constexpr std::array<char32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};
+  if (code < kSmallest.at(size) || code > 0x10FFFF) return {};
+  if (code >= 0xD800 && code <= 0xDFFF) return {};
+  return {code, size, true};
+}
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+template <std::size_t N>
+bool is_in(const std::array<Range, N>& ranges, char32_t code) {
+  for (const Range& range : ranges) {
+    if (code >= range.first && code <= range.last) return true;
+  }
+  return false;
+}
+
+// Controls, marks of direction, line and paragraph separators, private use and tags.
+constexpr std::array kHarmful = {
+    Range{0x00, 0x1F},     Range{0x7F, 0x9F},        Range{0x061C, 0x061C}, Range{0x200B, 0x200F},
+    Range{0x2028, 0x202E}, Range{0x2060, 0x206F},    Range{0xE000, 0xF8FF}, Range{0xFEFF, 0xFEFF},
+    Range{0xFFF0, 0xFFFB}, Range{0xE0000, 0x10FFFF},
+};
+// The blocks that terminals draw two columns wide, and the commonest that take none. Not the whole
+// of UAX #11: a rare letter costs a crooked line.
+constexpr std::array kWide = {
+    Range{0x1100, 0x115F},   Range{0x2E80, 0x303E},   Range{0x3041, 0xA4CF},
+    Range{0xAC00, 0xD7A3},   Range{0xF900, 0xFAFF},   Range{0xFE30, 0xFE6F},
+    Range{0xFF00, 0xFF60},   Range{0xFFE0, 0xFFE6},   Range{0x1F300, 0x1F64F},
+    Range{0x1F680, 0x1F6FF}, Range{0x1F900, 0x1F9FF}, Range{0x20000, 0x3FFFD},
+};
+constexpr std::array kWithoutWidth = {Range{0x0300, 0x036F}, Range{0x1AB0, 0x1AFF},
+                                      Range{0x20D0, 0x20FF}, Range{0xFE00, 0xFE0F}};
+
+std::size_t columns_of_letter(char32_t code) {
+  if (is_in(kWithoutWidth, code)) return 0;
+  return is_in(kWide, code) ? 2 : 1;
+}
+
+// The longest beginning that fits into so many columns.
+std::string_view beginning(std::string_view text, std::size_t columns) {
+  std::size_t at = 0;
+  std::size_t used = 0;
+  while (at < text.size()) {
+    const Letter letter = first_letter(text.substr(at));
+    used += columns_of_letter(letter.code);
+    if (used > columns) break;
+    at += letter.size;
+  }
+  return text.substr(0, at);
+}
+
+// The longest end that fits.
+std::string_view end_of(std::string_view text, std::size_t columns) {
+  std::size_t width = columns_of(text);
+  while (width > columns) {
+    const Letter letter = first_letter(text);
+    width -= columns_of_letter(letter.code);
+    text.remove_prefix(letter.size);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string harmless(std::string_view untrusted, Letters letters) {
+  std::string result;
+  result.reserve(untrusted.size());
+  while (!untrusted.empty()) {
+    const Letter letter = first_letter(untrusted);
+    const bool shown =
+        letter.valid && !is_in(kHarmful, letter.code) && (letters.unicode || letter.code < 0x80);
+    if (shown) {
+      result += untrusted.substr(0, letter.size);
+    } else {
+      result += letter.code == '\n' || letter.code == '\t' ? ' ' : '?';
+    }
+    untrusted.remove_prefix(letter.size);
+  }
+  return result;
+}
+
+std::size_t columns_of(std::string_view text) {
+  std::size_t columns = 0;
+  while (!text.empty()) {
+    const Letter letter = first_letter(text);
+    columns += columns_of_letter(letter.code);
+    text.remove_prefix(letter.size);
+  }
+  return columns;
+}
+
+std::string shortened(std::string_view text, std::size_t columns, Letters letters) {
+  if (columns_of(text) <= columns) return std::string(text);
+  const std::string_view ellipsis = signs_of(letters).ellipsis;
+  const std::size_t room = columns - std::min(columns, columns_of(ellipsis));
+  std::string result(beginning(text, (room + 1) / 2));
+  if (room > 0) result += ellipsis;
+  result += end_of(text, room / 2);
+  return result;
+}
+
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
+  const std::size_t room = std::max<std::size_t>(width > indent ? width - indent : 0, 20);
+  std::string result;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    std::size_t taken = line.size();
+    if (columns_of(line) > room) {
+      const auto blank = line.substr(0, beginning(line, room).size() + 1).rfind(' ');
+      taken = blank != std::string_view::npos && blank > 0 ? blank : line.find(' ');
+      if (taken == std::string_view::npos) taken = line.size();
+      line = line.substr(0, taken);
+    }
+    if (!line.empty()) result.append(indent, ' ').append(line);
+    result += '\n';
+    text.remove_prefix(taken);
+    if (!text.empty()) text.remove_prefix(text[0] == ' ' || text[0] == '\n' ? 1 : 0);
+  }
+  return result;
+}
+
+std::string painted(std::string_view text, Colour colour, Letters letters) {
+  constexpr std::array<std::string_view, 6> kCodes = {"", "2", "1", "31", "33", "32"};
+  if (!letters.colour || colour == Colour::kPlain || text.empty()) return std::string(text);
+  std::string result = "\033[";
+  result += kCodes.at(static_cast<std::size_t>(colour));
+  return result.append("m").append(text).append("\033[0m");
+}
+
+const Signs& signs_of(Letters letters) {
+  static constexpr Signs kUnicode = {
+      .ellipsis = "…",
+      .dash = "–",
+      .minus = "−",
+      .dot = "·",
+      .about = "~",
+      .bar_begin = "▕",
+      .bar_end = "▏",
+      .bar_used = "█",
+      .bar_granted = "▒",
+      .bar_free = "░",
+  };
+  static constexpr Signs kAscii = {
+      .ellipsis = "..",
+      .dash = "-",
+      .minus = "-",
+      .dot = "|",
+      .about = "~",
+      .bar_begin = "[",
+      .bar_end = "]",
+      .bar_used = "#",
+      .bar_granted = "=",
+      .bar_free = ".",
+  };
+  return letters.unicode ? kUnicode : kAscii;
+}
+
+}  // namespace berth::cli

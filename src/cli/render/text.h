@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text for a terminal: what others named is made harmless, columns are counted, long words lose
+// their middle. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace berth::cli {
+
+/// What a terminal may be sent.
+struct Letters {
+  bool unicode = false;
+  bool colour = false;
+};
+
+/// Names and command lines come from anybody: control characters (escape sequences with them),
+/// marks that turn the direction of text, and bytes that are no UTF-8 become '?'; so does
+/// everything beyond ASCII where the terminal has none of it.
+std::string harmless(std::string_view untrusted, Letters letters);
+
+/// Columns that a terminal needs for it. Of harmless text.
+std::size_t columns_of(std::string_view text);
+
+/// At most so many columns: the middle goes, the beginning and the end stay.
+std::string shortened(std::string_view text, std::size_t columns, Letters letters);
+
+/// Breaks text at blanks so that no line is longer than `width`, a word that is longer apart: it
+/// may be there to be copied. Each line begins with `indent` blanks; line ends of the text stay.
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t width);
+
+enum class Colour : std::uint8_t { kPlain, kDim, kBold, kRed, kYellow, kGreen };
+
+/// A colour never says alone what no word says.
+std::string painted(std::string_view text, Colour colour, Letters letters);
+
+/// Signs beyond ASCII, and what stands for them without.
+struct Signs {
+  std::string_view ellipsis, dash, minus, dot, about;
+  std::string_view bar_begin, bar_end, bar_used, bar_granted, bar_free;
+};
+const Signs& signs_of(Letters letters);
+
+}  // namespace berth::cli

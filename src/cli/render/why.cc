@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render/why.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.h"
+#include "cli/render/phrases.h"
+
+namespace berth::cli {
+namespace {
+
+using Reason = WhyView::Reason;
+
+constexpr std::size_t kOtherDevicesShown = 3;
+constexpr std::size_t kNamesShown = 4;
+
+std::string id_text(LeaseId id) {
+  return std::to_string(id.value);
+}
+
+std::string gpu(const Shortage& shortage) {
+  return "GPU " + std::to_string(shortage.index);
+}
+
+const Holder* holder_of(const WhyView& why, LeaseId lease) {
+  for (const Holder& holder : why.holders) {
+    if (holder.lease == lease) return &holder;
+  }
+  return nullptr;
+}
+
+// Who may be told a command that acts on the lease.
+bool is_own(const WhyView& why, LeaseId lease, const Scene& scene) {
+  const Holder* holder = holder_of(why, lease);
+  return holder != nullptr && (holder->user == scene.me || scene.me.value == 0);
+}
+
+// "12 (guest/x)"; a lease of one's own is known by its number.
+std::string named(const WhyView& why, LeaseId lease, const Scene& scene) {
+  const Holder* holder = holder_of(why, lease);
+  if (holder == nullptr) return id_text(lease);
+  return id_text(lease) + " (" + session_of(holder->user, holder->name, scene) + ")";
+}
+
+// "GPU 0 can grant 1.4 GiB (15.9 total − 0.5 held back − 14.0 charged)"
+std::string capacity_of(const Shortage& shortage, const Scene& scene) {
+  const std::string minus = " " + std::string(signs_of(scene.letters).minus) + " ";
+  return gpu(shortage) + " can grant " + to_text(shortage.grantable) + " (" +
+         in_gib(shortage.capacity, scene) + " total" + minus + in_gib(shortage.held_back, scene) +
+         " held back" + minus + in_gib(shortage.charged, scene) + " charged)";
+}
+
+std::string where_room_lacks(const WhyView& why, const Scene& scene) {
+  std::string text;
+  const std::size_t shown = std::min(why.shortages.size(), kOtherDevicesShown + 1);
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += (i == 0 ? "" : "; ") + capacity_of(why.shortages[i], scene);
+  }
+  if (shown < why.shortages.size()) {
+    text += "; " + counted(why.shortages.size() - shown, "more GPU") + " likewise";
+  }
+  return text.empty() ? "no GPU has enough to grant" : text;
+}
+
+std::string strangers_in_the_way(const WhyView& why) {
+  if (why.shortages.empty()) return "processes outside Berth use the memory";
+  const Shortage& best = why.shortages.front();
+  const std::string used = best.external ? to_text(*best.external) : "the memory";
+  return "processes outside Berth use " + used + " of " + gpu(best) + " (berth status names them)";
+}
+
+std::string not_alone(const WhyView& why, const Scene& scene) {
+  if (why.holders.empty()) return "no GPU is free of other leases";
+  const std::string where = why.shortages.empty() ? "the GPU" : gpu(why.shortages.front());
+  return where + " cannot be shared for it while " + named(why, why.holders.front().lease, scene) +
+         " is there";
+}
+
+// The sentence after "Not now: ".
+std::string sentence_of(const WhyView& why, const Scene& scene) {
+  switch (why.reason) {
+    case Reason::kNotWaiting:
+      return "it is not waiting";
+    case Reason::kMemory:
+      return where_room_lacks(why, scene);
+    case Reason::kTurn:
+      return "it would fit, and others are ahead of it";
+    case Reason::kExclusive:
+      return not_alone(why, scene);
+    case Reason::kStrangers:
+      return strangers_in_the_way(why);
+    case Reason::kOvercommitted:
+      return where_room_lacks(why, scene) +
+             "; it is overcommitted, and nothing is granted there until that has passed";
+    case Reason::kDriver:
+      return "the driver has not told how the GPUs are (berth doctor looks why)";
+    case Reason::kParked:
+      return "it is parked: its berth run was stopped; fg brings it back to its place";
+    case Reason::kNotReconnected:
+      return "its berth run has not come back since the daemon was restarted";
+    case Reason::kClaim:
+      return "it has been offered the GPU and has not taken it up yet";
+    case Reason::kPassed:
+      return "the first in the queue has been passed for long enough, and nothing may pass it now";
+    case Reason::kUserLimit:
+      return "its user has as much as one user may have; one of the user's leases must end first";
+    case Reason::kStopped:
+      return "nothing is granted at present (berth doctor names the cause)";
+    case Reason::kProbing:
+      return "the memory of a lease that ended has yet to be seen free; that takes moments";
+  }
+  return {};
+}
+
+// The same in a few words.
+std::string phrase_of(const WhyView& why) {
+  switch (why.reason) {
+    case Reason::kNotWaiting:
+      return "does not wait";
+    case Reason::kMemory:
+      return "waits for memory";
+    case Reason::kTurn:
+      return "waits for its turn, " + std::to_string(why.ahead_count) + " ahead";
+    case Reason::kExclusive:
+      return "waits for a GPU without other leases";
+    case Reason::kStrangers:
+      return "waits for memory that processes outside Berth use";
+    case Reason::kOvercommitted:
+      return "waits: the GPU is overcommitted";
+    case Reason::kDriver:
+      return "waits for the driver's answer";
+    case Reason::kParked:
+      return "is parked";
+    case Reason::kNotReconnected:
+      return "has not reconnected";
+    case Reason::kClaim:
+      return "takes up its grant";
+    case Reason::kPassed:
+      return "waits behind one that may not be passed";
+    case Reason::kUserLimit:
+      return "waits for its user's limit";
+    case Reason::kStopped:
+      return "waits: nothing is granted at present";
+    case Reason::kProbing:
+      return "waits until freed memory is seen";
+  }
+  return {};
+}
+
+// The one whose end makes room: its end is the expected start.
+const Holder* whose_end(const WhyView& why) {
+  if (!why.expected_start) return nullptr;
+  for (const Holder& holder : why.holders) {
+    if (holder.expected_end == why.expected_start) return &holder;
+  }
+  return nullptr;
+}
+
+std::string without_end(const WhyView& why, const Scene& scene) {
+  std::vector<std::string> names;
+  for (const Holder& holder : why.holders) {
+    if (!holder.expected_end && names.size() < kNamesShown) {
+      names.push_back(named(why, holder.lease, scene));
+    }
+  }
+  if (names.empty()) return "no end known";
+  return "no end known: " + joined(names) + (names.size() == 1 ? " was" : " were") +
+         " started without --eta or --limit";
+}
+
+std::string first_chance(const WhyView& why, const Scene& scene) {
+  if (!why.expected_start) return without_end(why, scene);
+  const std::string when = about(*why.expected_start, scene);
+  const std::string start = when.starts_with('~') ? "in " + when : when;
+  const Holder* ending = whose_end(why);
+  if (ending == nullptr) return start;
+  return start + ", when " + named(why, ending->lease, scene) + " ends by its --eta or --limit";
+}
+
+std::string who_is_ahead(const WhyView& why) {
+  if (why.ahead_count == 0) return "nobody";
+  std::vector<std::string> names;
+  for (const LeaseId id : why.ahead) {
+    if (names.size() < kNamesShown) names.push_back(id_text(id));
+  }
+  if (names.size() < why.ahead_count) {
+    names.push_back(std::to_string(why.ahead_count - names.size()) + " more");
+  }
+  return joined(names);
+}
+
+std::string command_for(bool own, const std::string& command) {
+  return own ? " (" + command + ")" : "";
+}
+
+std::string text_of(const Remedy& remedy, const WhyView& why, const Scene& scene) {
+  const std::string id = id_text(remedy.lease);
+  const bool own = is_own(why, remedy.lease, scene);
+  switch (remedy.kind) {
+    case Remedy::Kind::kAskLess:
+      return "it asks for " + to_text(remedy.bytes) + " (-m " + size_argument(remedy.bytes) + ")";
+    case Remedy::Kind::kPauseLease:
+      return named(why, remedy.lease, scene) + " ends" + command_for(own, "berth release " + id);
+    case Remedy::Kind::kShrinkLease:
+      // Rounded up to a whole MiB, so that it is never below the peak.
+      return named(why, remedy.lease, scene) + " shrinks to its peak of " + to_text(remedy.bytes) +
+             command_for(own, "berth resize " + id + " -m " +
+                                  size_argument(remedy.bytes + Bytes{mib(1).value - 1}));
+    case Remedy::Kind::kOtherDevice:
+      return "it takes " + to_text(remedy.device);
+  }
+  return {};
+}
+
+std::string remedies(const WhyView& why, const Scene& scene) {
+  std::string text;
+  const std::string dot = " " + std::string(signs_of(scene.letters).dot) + " ";
+  for (const Remedy& remedy : why.remedies) {
+    text += (text.empty() ? "" : dot) + text_of(remedy, why, scene);
+  }
+  return text;
+}
+
+std::string why_it_does_not_wait(const LeaseView& lease, const Scene& scene) {
+  const std::string who = id_text(lease.id) + " " + session_of(lease, scene);
+  if (lease.state == LeaseState::kEnded) {
+    const std::string when =
+        lease.ended_at ? " " + age_text(between(*lease.ended_at, scene.now)) + " ago" : "";
+    return who + " is not waiting: it ended" + when + " (" + result_of(lease) + ").\n";
+  }
+  const std::string where = devices_of(lease.parts);
+  if (lease.state == LeaseState::kReleasing) {
+    return who + " is not waiting: it has ended, and what its processes still use of " + where +
+           " (" + size_or_dash(used_by(lease), scene) + ") stays charged until it is freed.\n" +
+           "To free it now: berth release --kill " + id_text(lease.id) + "\n";
+  }
+  std::string text = who + " is not waiting: it is " + state_of(lease) + " with " +
+                     to_text(granted_to(lease)) + " on " + where;
+  if (lease.expected_end) text += " (end: " + about(*lease.expected_end, scene) + ")";
+  text += ".\n";
+  if (!lease.flags.over_budget) return text;
+  return text + "It uses " + size_or_dash(used_by(lease), scene) +
+         ", more than its budget; nothing else is granted from that.\n";
+}
+
+// In the lines of the terminal, if it is one.
+std::string fitted(const std::string& text, const Scene& scene) {
+  return scene.width ? wrapped(text, 0, *scene.width) : text;
+}
+
+std::string ordinal(std::uint32_t position) {
+  const std::uint32_t tens = position % 100;
+  const bool teen = tens >= 11 && tens <= 13;
+  const std::string_view ending = teen                 ? "th"
+                                  : position % 10 == 1 ? "st"
+                                  : position % 10 == 2 ? "nd"
+                                  : position % 10 == 3 ? "rd"
+                                                       : "th";
+  return std::to_string(position) + std::string(ending);
+}
+
+}  // namespace
+
+std::string why_text(const LeaseView& lease, const WhyView& why, const Scene& scene) {
+  if (lease.state != LeaseState::kWaiting) {
+    return fitted(why_it_does_not_wait(lease, scene), scene);
+  }
+  std::string text = id_text(lease.id) + " " + session_of(lease, scene) + " is waiting for " +
+                     asked_by(lease.request) + " (" + std::string(to_text(lease.request.priority)) +
+                     " priority, " + age_text(why.waited) +
+                     (scene.simulated ? ", simulated GPU" : "") + ").\n";
+  text += "Not now: " + sentence_of(why, scene) + ".\n";
+  text +=
+      "First chance: " + first_chance(why, scene) + ". Ahead of it: " + who_is_ahead(why) + ".\n";
+  const std::string help = remedies(why, scene);
+  if (!help.empty()) text += "It would start sooner if: " + help + ".\n";
+  return fitted(text, scene);
+}
+
+std::string short_reason(const WhyView& why, const Scene& scene) {
+  const std::string phrase = phrase_of(why);
+  if (why.reason == Reason::kParked || why.reason == Reason::kClaim) return phrase;
+  if (const Holder* ending = whose_end(why)) {
+    return phrase + "; " + id_text(ending->lease) + " ends " +
+           (about(*why.expected_start, scene).starts_with('~') ? "in " : "") +
+           about(*why.expected_start, scene);
+  }
+  if (why.expected_start) return phrase + "; start " + about(*why.expected_start, scene);
+  return phrase + "; no end known";
+}
+
+std::string waiting_line(const Request& request, const WhyView& why, const Scene& scene) {
+  const std::string gap = scene.letters.unicode ? " — " : " - ";
+  std::string text = "waiting for " + asked_by(request) + gap;
+  if (why.position > 0) text += ordinal(why.position) + " in queue, ";
+  if (why.reason != Reason::kMemory || why.shortages.empty()) return text + phrase_of(why);
+  const Shortage& best = why.shortages.front();
+  text += gpu(best) + " has " + to_text(best.grantable) + " free";
+  if (why.holders.empty()) return text;
+  const Holder& holder = why.holders.front();
+  text += " (" + session_of(holder.user, holder.name, scene) + " holds " + to_text(holder.charged);
+  text += holder.expected_end ? ", " + about(*holder.expected_end, scene) + " left" : "";
+  return text + ")";
+}
+
+std::string fit_text(const FitView& fit, const Scene& scene) {
+  if (fit.fits) {
+    std::vector<std::string> names;
+    for (const DeviceId device : fit.devices) names.push_back(to_text(device));
+    return "It fits now" + (names.empty() ? "" : " on " + joined(names)) + ".\n";
+  }
+  std::string text = "It does not fit now.";
+  const std::size_t shown = std::min(fit.shortages.size(), kOtherDevicesShown + 1);
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += (i == 0 ? " " : "; ") + capacity_of(fit.shortages[i], scene);
+  }
+  text += shown > 0 ? ".\n" : "\n";
+  if (fit.ahead_count > 0) text += counted(fit.ahead_count, "request") + " would be ahead of it.\n";
+  text += fit.expected_start ? "First chance: " + about(*fit.expected_start, scene) + ".\n"
+                             : "First chance: no end known.\n";
+  return fitted(text + "The most that would be granted now: " + to_text(fit.largest) + ".\n",
+                scene);
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render/why.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "cli/render/sample_test.h"
+
+namespace berth::cli {
+namespace {
+
+using sample::in;
+// As wide as it takes.
+Scene scene() {
+  Scene scene = sample::scene();
+  scene.width = std::nullopt;
+  return scene;
+}
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Why, SaysWhoUntilWhenAndWhatWouldHelp) {
+  EXPECT_EQ(why_text(sample::waiting(), sample::why(), scene()),
+            "14 me/sweep is waiting for 6.0 GiB on any GPU (normal priority, 4m12s).\n"
+            "Not now: GPU 0 can grant 1.4 GiB (15.9 total − 0.5 held back − 14.0 charged).\n"
+            "First chance: in ~14 min, when 12 (me/hybrid-train) ends by its --eta or --limit. "
+            "Ahead of it: nobody.\n"
+            "It would start sooner if: it asks for 1.4 GiB (-m 1433M) · "
+            "13 (guest/self-hosted) ends · "
+            "12 (me/hybrid-train) shrinks to its peak of 10.2 GiB (berth resize 12 -m 10445M).\n");
+}
+
+TEST(Why, NamesThoseWithoutAnEnd) {
+  WhyView why = sample::why();
+  why.expected_start = std::nullopt;
+  why.ahead = {{11}, {7}};
+  why.ahead_count = 9;
+  const std::string text = why_text(sample::waiting(), why, scene());
+  EXPECT_THAT(text, HasSubstr("First chance: no end known: 13 (guest/self-hosted) was started "
+                              "without --eta or --limit."));
+  EXPECT_THAT(text, HasSubstr("Ahead of it: 11, 7 and 7 more."));
+}
+
+TEST(Why, CommandsAreToldOnlyToThoseWhoMayGiveThem) {
+  Scene of_guest = scene();
+  of_guest.me = sample::kGuest;
+  const std::string text = why_text(sample::waiting(), sample::why(), of_guest);
+  EXPECT_THAT(text, HasSubstr("13 (guest/self-hosted) ends (berth release 13)"));
+  EXPECT_THAT(text, Not(HasSubstr("berth resize 12")));
+}
+
+// Each reason has a sentence and a phrase of its own, and none is a bare no.
+TEST(Why, EachReasonIsExplained) {
+  std::set<std::string> sentences;
+  std::set<std::string> phrases;
+  int count = 0;
+  for (int i = 0; i <= static_cast<int>(WhyView::Reason::kProbing); ++i, ++count) {
+    WhyView why = sample::why();
+    why.reason = static_cast<WhyView::Reason>(i);
+    sentences.insert(why_text(sample::waiting(), why, scene()));
+    phrases.insert(short_reason(why, scene()));
+  }
+  EXPECT_EQ(sentences.size(), static_cast<std::size_t>(count));
+  EXPECT_EQ(phrases.size(), static_cast<std::size_t>(count));
+}
+
+TEST(Why, StrangersAreNamedAsTheCause) {
+  WhyView why = sample::why();
+  why.reason = WhyView::Reason::kStrangers;
+  why.shortages[0].external = gib(5);
+  EXPECT_THAT(why_text(sample::waiting(), why, scene()),
+              HasSubstr("Not now: processes outside Berth use 5.0 GiB of GPU 0"));
+}
+
+TEST(Why, ALeaseThatDoesNotWaitSaysWhatItDoes) {
+  EXPECT_EQ(why_text(sample::held(), {}, scene()),
+            "12 me/hybrid-train is not waiting: it is held with 11.0 GiB on GPU 0 "
+            "(end: ~14 min).\n");
+  EXPECT_EQ(why_text(sample::ended(), {}, scene()),
+            "9 me/old is not waiting: it ended 25m00s ago (failed with exit status 3).\n");
+  LeaseView releasing = sample::held();
+  releasing.state = LeaseState::kReleasing;
+  EXPECT_EQ(why_text(releasing, {}, scene()),
+            "12 me/hybrid-train is not waiting: it has ended, and what its processes still use of "
+            "GPU 0 (9.8 GiB) stays charged until it is freed.\n"
+            "To free it now: berth release --kill 12\n");
+}
+
+TEST(Why, TheGpuIsCalledSimulatedWhereItIs) {
+  Scene simulated = scene();
+  simulated.simulated = true;
+  EXPECT_THAT(why_text(sample::waiting(), sample::why(), simulated), HasSubstr("simulated GPU"));
+}
+
+TEST(Why, LinesAreBrokenAtWords) {
+  Scene narrow = scene();
+  narrow.width = 40;
+  const std::string text = why_text(sample::waiting(), sample::why(), narrow);
+  EXPECT_THAT(text, HasSubstr("14 me/sweep is waiting for 6.0 GiB on\nany GPU (normal priority"));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), 40U) << line;
+}
+
+TEST(Why, WithoutUnicodeAllIsAscii) {
+  Scene ascii = scene();
+  ascii.letters.unicode = false;
+  for (const char c : why_text(sample::waiting(), sample::why(), ascii)) {
+    EXPECT_LT(static_cast<unsigned char>(c), 0x80);
+  }
+}
+
+TEST(WaitingLine, TellsPlaceRoomAndHolder) {
+  WhyView why = sample::why();
+  why.position = 2;
+  EXPECT_EQ(waiting_line(sample::waiting().request, why, scene()),
+            "waiting for 6.0 GiB on any GPU — 2nd in queue, GPU 0 has 1.4 GiB free "
+            "(me/hybrid-train holds 11.0 GiB, ~14 min left)");
+}
+
+TEST(WaitingLine, PlacesAreCountedAsPeopleDo) {
+  WhyView why = sample::why();
+  why.reason = WhyView::Reason::kTurn;
+  why.ahead_count = 3;
+  const std::vector<std::pair<std::uint32_t, const char*>> places = {
+      {1, "1st"},   {2, "2nd"},   {3, "3rd"},   {4, "4th"},
+      {11, "11th"}, {12, "12th"}, {21, "21st"}, {113, "113th"}};
+  for (const auto& [position, word] : places) {
+    why.position = position;
+    EXPECT_THAT(waiting_line(sample::waiting().request, why, scene()),
+                HasSubstr("— " + std::string(word) + " in queue, waits for its turn, 3 ahead"));
+  }
+}
+
+TEST(Fit, SaysWhatWouldBeGrantedAndWhen) {
+  FitView fit{.expected_start = in(minutes(14)), .largest = sample::tenths_of_gib(14)};
+  fit.shortages = sample::why().shortages;
+  fit.ahead_count = 1;
+  EXPECT_EQ(fit_text(fit, scene()),
+            "It does not fit now. GPU 0 can grant 1.4 GiB (15.9 total − 0.5 held back − 14.0 "
+            "charged).\n"
+            "1 request would be ahead of it.\n"
+            "First chance: ~14 min.\n"
+            "The most that would be granted now: 1.4 GiB.\n");
+  EXPECT_EQ(fit_text({.fits = true, .devices = {sample::kDevice}}, scene()),
+            "It fits now on GPU-5a1c0d2e-0000-4000-8000-000000000001.\n");
+}
+
+}  // namespace
+}  // namespace berth::cli

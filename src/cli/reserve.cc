@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth reserve`: a lease without a command, for a time; its variables go to the caller's shell.
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/quantity.h"
+#include "base/simulated.h"
+#include "cli/conversation.h"
+#include "cli/run/environment.h"
+#include "cli/run/named_devices.h"
+#include "cli/run/options.h"
+#include "cli/run/request.h"
+#include "cli/run/talk.h"
+#include "cli/run/turn.h"
+#include "cli/run/words.h"
+#include "cli/settings.h"
+#include "cli/supervise/death.h"
+#include "cli/supervise/supervisor.h"
+#include "cli/verbs.h"
+#include "client/autostart.h"
+#include "os/processes.h"
+#include "wire/request.h"
+
+namespace berth::cli {
+namespace {
+
+struct ReserveOptions {
+  RequestOptions request;
+  std::optional<Duration> duration;
+  bool shell = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+void declare(Invocation& invocation, ReserveOptions& reserve) {
+  Options& options = invocation.options;
+  options.operand({.metavar = "DURATION",
+                   .help = "how long: 90s, 30m, 2h; renew makes it longer",
+                   .at_least = 1},
+                  into(reserve.duration));
+  declare_room(options, reserve.request);
+  declare_turn(options, reserve.request);
+  declare_names(options, reserve.request);
+  options.flag({.names = "--export", .help = "print the variables as a shell reads them"},
+               into(reserve.shell));
+  options.flag({.names = "--json", .help = "print the lease as JSON"}, into(reserve.json));
+  options.flag({.names = "-q,--quiet", .help = "say nothing but what went wrong"},
+               into(reserve.quiet));
+}
+
+// On a terminal a reservation ends with the session: with the leader, not with our parent, which in
+// $(berth reserve …) is a subshell that is gone at once.
+std::optional<Process> anchor() {
+  const Result<os::ProcessState> self = os::process_state(os::self().pid);
+  if (!self.ok() || self->terminal == 0) return std::nullopt;
+  const Result<Process> leader = os::session_leader(self->process);
+  return leader.ok() ? std::optional(*leader) : std::nullopt;
+}
+
+std::string exports(const VariableChanges& variables) {
+  std::string text;
+  for (const auto& [name, value] : variables.set) {
+    text += "export " + command_text({name + "=" + value}) + "\n";
+  }
+  for (const std::string& name : variables.unset) text += "unset " + name + "\n";
+  return text;
+}
+
+class Reservation {
+ public:
+  Reservation(Invocation& invocation, const ReserveOptions& options, Talk& talk)
+      : invocation_(invocation), options_(options), talk_(talk), conversation_(invocation) {}
+
+  Left make(RequestPlan plan, const DeviceChoice& choice);
+
+ private:
+  std::variant<wire::LeaseAnswer, Left> wait(const RequestPlan& plan);
+  Left tell(const LeaseView& lease);
+  Left tell_variables(const LeaseView& lease);
+  Left failed() { return {.code = conversation_.status()}; }
+
+  Invocation& invocation_;
+  const ReserveOptions& options_;
+  Talk& talk_;
+  Conversation conversation_;
+};
+
+Left Reservation::make(RequestPlan plan, const DeviceChoice& choice) {
+  if (!conversation_.open()) return failed();
+  if (!fill_devices(choice, conversation_, plan.request)) return failed();
+  if (!plan.about_default.empty()) talk_.say(plan.about_default);
+  std::variant<wire::LeaseAnswer, Left> granted = wait(plan);
+  if (const Left* left = std::get_if<Left>(&granted)) return *left;
+  const LeaseView& lease = std::get<wire::LeaseAnswer>(granted).view;
+  const auto& daemon = conversation_.client().connection().daemon();
+  const std::string number = std::to_string(lease.id.value);
+  talk_.say(
+      granted_text({.lease = lease, .devices = {}, .simulated = daemon && daemon->simulated}) +
+      ", for " + to_text(*options_.duration) + " (berth renew " + number +
+      " DURATION, berth release " + number + ")");
+  return tell(lease);
+}
+
+std::variant<wire::LeaseAnswer, Left> Reservation::wait(const RequestPlan& plan) {
+  Result<os::SignalDescriptor> signals = os::SignalDescriptor::open(supervised_signals());
+  if (!signals.ok()) {
+    conversation_.fail(ExitCode::kOsError, signals.error().message);
+    return failed();
+  }
+  StatusDescriptor status;
+  const client::ClientOptions again{.surroundings = os::surroundings_from_environment(),
+                                    .autostart = client::Autostart::kIfNeeded,
+                                    .version = BERTH_VERSION};
+  Turn turn({conversation_.client(), again, *signals, talk_, status},
+            {.request = plan.request, .anchor = anchor()});
+  return turn.wait();
+}
+
+Left Reservation::tell(const LeaseView& lease) {
+  if (options_.shell) return tell_variables(lease);
+  if (!options_.json) {
+    print(std::to_string(lease.id.value) + "\n");
+    return {};
+  }
+  const auto body =
+      conversation_.ask({.route = wire::Route::kLease, .lease = to_text(lease.handle)});
+  if (!body) return failed();
+  print(*body + "\n");
+  return {};
+}
+
+// The daemon says which variables a process of the lease gets when one joins it. We join, and are
+// gone in a moment; a reservation does not mind.
+Left Reservation::tell_variables(const LeaseView& lease) {
+  const auto body = conversation_.ask({.route = wire::Route::kJoin,
+                                       .lease = to_text(lease.handle),
+                                       .body = wire::encode_process_body(os::self())});
+  if (!body) return failed();
+  const auto joined = conversation_.understood(wire::decode_lease(*body));
+  if (!joined) return failed();
+  VariablesInput input{.lease = *joined, .socket = conversation_.client().socket()};
+  if (conversation_.is_simulated()) {
+    const Result<std::string> own = client::sibling_program("berth");
+    const char* path = std::getenv("LD_LIBRARY_PATH");
+    if (own.ok()) input.library_path = simulated_library_path(*own, path == nullptr ? "" : path);
+  }
+  const Result<Variables> variables = variables_for(input);
+  CHECK(variables.ok());  // Nothing is narrowed here.
+  print(exports(variables->changes));
+  return {};
+}
+
+}  // namespace
+
+int run_reserve(Invocation& invocation) {
+  ReserveOptions reserve;
+  invocation.about =
+      "Asks for GPU memory without a command, for a time. On a terminal the reservation also ends "
+      "when the shell of that terminal ends. Prints its number; with --export, what makes a shell "
+      "and the programs started from it a part of the lease.";
+  invocation.examples = {
+      {"eval \"$(berth reserve 2h -m 8G --export)\"", "this shell works with 8 GiB for two hours"},
+      {"berth reserve 30m -x --no-wait", "a whole GPU now, or 75"}};
+  declare(invocation, reserve);
+  if (const auto end = invocation.parse()) return *end;
+  if (reserve.shell && reserve.json) {
+    return invocation.usage_error("--export and --json exclude each other");
+  }
+  const auto config = request_settings_of(invocation);
+  if (!config) return to_status(ExitCode::kConfig);
+  Result<RequestPlan> plan = plan_request(reserve.request, *config);
+  if (!plan.ok()) return invocation.usage_error(plan.error().message);
+  const Result<DeviceChoice> choice = choice_of(reserve.request.gpus);
+  if (!choice.ok()) return invocation.usage_error(choice.error().message);
+  plan->request.ttl = reserve.duration;
+  if (const auto outer = outer_lease()) plan->request.ancestors = outer->ancestors;
+
+  Talk talk(invocation.terminal, reserve.quiet ? Talk::Volume::kQuiet : Talk::Volume::kNormal);
+  const Left left = Reservation(invocation, reserve, talk).make(*std::move(plan), *choice);
+  if (left.signal != 0) die_of(left.signal);
+  return left.code;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth run`: a command under a lease. This file is its options; what it does is in run/.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "cli/exit_status.h"
+#include "cli/run/options.h"
+#include "cli/run/runner.h"
+#include "cli/run/session.h"
+#include "cli/settings.h"
+#include "cli/supervise/death.h"
+#include "cli/verbs.h"
+
+namespace berth::cli {
+namespace {
+
+struct RunOptions {
+  SessionOptions session;
+  std::optional<std::uint32_t> status_descriptor;
+  bool quiet = false;
+};
+
+Status refuse_later(std::string_view) {
+  return Error{Errc::kInvalid, "not in this version"};
+}
+
+// Known names, so that a script written for a later version is told what is the matter.
+void declare_later_options(Options& options) {
+  constexpr std::string_view kHelp = "not in this version";
+  for (const std::string_view name :
+       {"--peak", "--on-pressure", "--checkpoint", "--grace", "--enforce", "--over-budget",
+        "--guard-mode", "--on-full", "--cap-hint"}) {
+    options.value({.names = name, .metavar = "VALUE", .help = kHelp}, refuse_later);
+  }
+  for (const std::string_view name : {"--requeue", "--container"}) {
+    options.flag({.names = name, .help = kHelp}, [name](std::string_view) -> Status {
+      return Error{Errc::kInvalid, std::string(name) + ": not in this version"};
+    });
+  }
+}
+
+void declare(Invocation& invocation, RunOptions& run) {
+  Options& options = invocation.options;
+  SessionOptions& session = run.session;
+  declare_room(options, session.request);
+  declare_turn(options, session.request);
+  options.value({.names = "--eta",
+                 .metavar = "DURATION",
+                 .help = "how long it will take, as far as you know; others plan with it"},
+                into(session.request.eta));
+  options.value({.names = "--limit",
+                 .metavar = "DURATION",
+                 .help = "how long it may take: then it is ended, with 124"},
+                into(session.request.limit));
+  options.flag({.names = "--yield", .help = "may be ended for an urgent request"},
+               into(session.request.may_yield));
+  declare_names(options, session.request);
+  options.value({.names = "--leftovers",
+                 .metavar = "WHAT",
+                 .help = "what becomes of processes that outlive the command on the GPU",
+                 .choices = {"wait", "kill", "release"}},
+                into(session.request.leftovers));
+  options.flag({.names = "--new-lease", .help = "inside a lease: ask for one more"},
+               into(session.new_lease));
+  options.flag({.names = "--notify", .help = "tell the terminal when it is granted"},
+               into(session.notify));
+  options.value({.names = "--status-fd",
+                 .metavar = "N",
+                 .help = "write what happens as lines of JSON to this descriptor"},
+                into(run.status_descriptor));
+  options.flag({.names = "--dry-run", .help = "say whether it would start now; start nothing"},
+               into(session.dry_run));
+  options.flag({.names = "-q,--quiet", .help = "say nothing but what went wrong"}, into(run.quiet));
+  declare_later_options(options);
+  options.command({.metavar = "COMMAND", .help = "what to run", .at_least = 1}, session.command);
+}
+
+// BERTH_DISABLE=1: as if we were not there.
+int just_become(std::vector<std::string> words, Talk& talk) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execvp(arguments[0], arguments.data());
+  return cannot_start(words[0], errno, talk).code;
+}
+
+bool is_disabled() {
+  const char* value = std::getenv("BERTH_DISABLE");
+  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
+}
+
+}  // namespace
+
+int run_run(Invocation& invocation) {
+  RunOptions run;
+  invocation.about =
+      "Asks for GPU memory, waits for its turn, and runs the command with it. What it takes is "
+      "given back when it ends, however it ends. The command keeps stdin, stdout, the terminal and "
+      "its exit status; what berth says is on stderr.";
+  invocation.examples = {
+      {"berth run -m 8G -- python train.py", "8 GiB of any GPU, beside others"},
+      {"berth run -x -g 2 -- ./train.sh", "two GPUs of one model, for itself"},
+      {"berth run -m 4G --wait=10m --limit 2h -- make bench", "not for longer than that"}};
+  declare(invocation, run);
+  if (const auto end = invocation.parse()) return *end;
+
+  const Talk::Volume volume = run.quiet ? Talk::Volume::kQuiet : Talk::Volume::kNormal;
+  Talk talk(invocation.terminal, volume);
+  if (is_disabled()) return just_become(run.session.command, talk);
+  StatusDescriptor status;
+  if (run.status_descriptor) {
+    Result<StatusDescriptor> opened =
+        StatusDescriptor::open(static_cast<int>(*run.status_descriptor));
+    if (!opened.ok()) return invocation.usage_error(opened.error().message);
+    status = *opened;
+  }
+  const auto config = request_settings_of(invocation);
+  if (!config) return to_status(ExitCode::kConfig);
+  if (!run.session.request.session) {
+    if (const char* session = std::getenv("BERTH_SESSION")) run.session.request.session = session;
+  }
+
+  const bool may_start = invocation.common.autostart && client::autostart_allowed_by_environment();
+  const Left left = run_session(
+      run.session, *config,
+      {.client = {.surroundings = os::surroundings_from_environment(),
+                  .autostart = may_start ? client::Autostart::kIfNeeded : client::Autostart::kNever,
+                  .version = BERTH_VERSION,
+                  .say = [&talk](std::string_view sentence) { talk.say(sentence); }},
+       .talk = talk,
+       .status = status});
+  if (left.signal != 0) die_of(left.signal);
+  return left.code;
+}
+
+}  // namespace berth::cli

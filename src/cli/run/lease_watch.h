@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Listens to the news of a lease while its command runs, and says what a person should know. The
+// command is not held up by it: where the daemon is gone, it goes on, and the daemon is looked for
+// again now and then. Not shared between threads.
+#pragma once
+
+#include <optional>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "cli/run/talk.h"
+#include "cli/supervise/supervisor.h"
+#include "client/client.h"
+#include "wire/lease.h"
+#include "wire/sse.h"
+
+namespace berth::cli {
+
+class LeaseWatch final : public Bystander {
+ public:
+  /// The client's connection is used from here on, and must have no request under way.
+  LeaseWatch(client::Client& client, const LeaseView& lease, Talk& talk);
+
+  int descriptor() const override;
+  Instant wake_at() const override { return reconnect_at_; }
+  void readable() override;
+  void woke(Instant now) override;
+
+  /// The command was told to end: by its limit, or by somebody.
+  const std::optional<EndResult>& revoked() const { return revoked_; }
+
+ private:
+  void listen();
+  void lost();
+  void take(const wire::SseEvent& event);
+
+  client::Client& client_;
+  Handle handle_;
+  std::string name_;  // "lease 12"
+  Talk& talk_;
+  bool listening_ = false;
+  std::optional<EndResult> revoked_;
+  Instant reconnect_at_ = Instant::never();
+};
+
+}  // namespace berth::cli

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options that several verbs have which ask for a lease. Declarations only; what they mean together
+// is decided in run/request.h.
+#pragma once
+
+#include "cli/options.h"
+#include "cli/run/request.h"
+
+namespace berth::cli {
+
+/// -m, -x, --share, -g, --mixed
+void declare_room(Options& options, RequestOptions& request);
+/// -p, --wait, --no-wait
+void declare_turn(Options& options, RequestOptions& request);
+/// -n, -t, --session
+void declare_names(Options& options, RequestOptions& request);
+
+}  // namespace berth::cli

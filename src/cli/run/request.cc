@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/request.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/quantity.h"
+#include "model/lease.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::size_t kCommandMax = 4'096;
+
+Error wrong(std::string message) {
+  return {Errc::kInvalid, std::move(message)};
+}
+
+Result<std::map<std::string, std::string>> read_labels(const std::vector<std::string>& words) {
+  std::map<std::string, std::string> labels;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return wrong("-t " + word + ": a label is written KEY=VALUE");
+    }
+    labels[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return labels;
+}
+
+Status fill_default_share(const config::Config& config, RequestPlan& plan) {
+  using Kind = config::DefaultVram::Kind;
+  const config::DefaultVram vram = config.request.vram.value_or(config.policy.default_vram);
+  switch (vram.kind) {
+    case Kind::kExclusive:
+      plan.request.share = Share::kExclusive;
+      plan.about_default = "no -m: asking for a whole GPU (default_vram = \"exclusive\")";
+      return Unit{};
+    case Kind::kSize:
+      plan.request.vram = vram.size;
+      plan.about_default = "no -m: asking for " + to_text(vram.size) + " (default_vram = \"" +
+                           to_text(vram.size) + "\")";
+      return Unit{};
+    case Kind::kAsk:
+      break;
+  }
+  return wrong("how much GPU memory? Say -m SIZE (-m 8G), or -x for a whole GPU");
+}
+
+Status fill_share(const RequestOptions& options, const config::Config& config, RequestPlan& plan) {
+  if (options.share == "slice") {
+    return wrong("--share slice is not in this version; -m SIZE shares a GPU by memory");
+  }
+  const bool exclusive = options.exclusive || options.share == "exclusive";
+  if (options.exclusive && options.share == "budget") {
+    return wrong("-x and --share budget exclude each other");
+  }
+  if (exclusive && options.vram) {
+    return wrong("a whole GPU comes with all of its memory: leave out -m, or -x");
+  }
+  if (options.vram) {
+    if (*options.vram == Bytes{}) return wrong("-m 0 asks for no memory");
+    plan.request.vram = *options.vram;
+    return Unit{};
+  }
+  if (exclusive) {
+    plan.request.share = Share::kExclusive;
+    return Unit{};
+  }
+  if (options.share == "budget") return wrong("--share budget needs a size: -m SIZE");
+  return fill_default_share(config, plan);
+}
+
+Status fill_times(const RequestOptions& options, const config::Config& config, Request& request) {
+  if (options.no_wait && options.wait) return wrong("--wait and --no-wait exclude each other");
+  request.eta = options.eta ? options.eta : config.request.eta;
+  request.limit = options.limit;
+  if (options.no_wait) {
+    request.wait_max = Duration{};
+  } else {
+    request.wait_max = options.wait ? options.wait_max : config.request.wait;
+  }
+  return Unit{};
+}
+
+bool is_plain(std::string_view word) {
+  return !word.empty() && std::ranges::all_of(word, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::string_view("-_./=:,+@%").find(c) != std::string_view::npos;
+  });
+}
+
+std::string quoted_for_shell(std::string_view word) {
+  if (is_plain(word)) return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace
+
+Result<RequestPlan> plan_request(const RequestOptions& options, const config::Config& config) {
+  RequestPlan plan;
+  Request& request = plan.request;
+  TRY_STATUS(fill_share(options, config, plan));
+  TRY_STATUS(fill_times(options, config, request));
+  request.name = options.name.empty() ? config.request.name : options.name;
+  request.session = options.session.value_or("");
+  request.labels = config.request.labels;
+  TRY(labels, read_labels(options.labels));
+  for (auto& [key, value] : labels) request.labels[key] = std::move(value);
+  // The words were checked where the options are declared.
+  if (options.priority) request.priority = parse_priority(*options.priority).value();
+  if (options.leftovers) request.leftovers = parse_leftovers(*options.leftovers).value();
+  request.may_yield = options.may_yield;
+  request.mixed = options.mixed;
+  return plan;
+}
+
+std::string command_text(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : " ") + quoted_for_shell(word);
+    if (text.size() > kCommandMax) break;
+  }
+  if (text.size() <= kCommandMax) return text;
+  text.resize(kCommandMax - 3);
+  return text + "...";
+}
+
+}  // namespace berth::cli

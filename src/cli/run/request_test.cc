@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/request.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace berth::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+using Kind = config::DefaultVram::Kind;
+
+Request planned(const RequestOptions& options, const config::Config& config = {}) {
+  const Result<RequestPlan> plan = plan_request(options, config);
+  EXPECT_TRUE(plan.ok()) << plan.error().message;
+  return plan.ok() ? plan->request : Request{};
+}
+std::string refused(const RequestOptions& options, const config::Config& config = {}) {
+  const Result<RequestPlan> plan = plan_request(options, config);
+  return plan.ok() ? "" : plan.error().message;
+}
+config::Config with_default(config::DefaultVram vram) {
+  config::Config config;
+  config.policy.default_vram = vram;
+  return config;
+}
+
+TEST(PlanRequest, WithoutASizeItIsAWholeGpuAndThatIsSaid) {
+  const Result<RequestPlan> plan = plan_request({}, {});
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->request.share, Share::kExclusive);
+  EXPECT_EQ(plan->request.vram, Bytes{});
+  EXPECT_THAT(plan->about_default, HasSubstr("default_vram = \"exclusive\""));
+}
+
+TEST(PlanRequest, DefaultMayBeASizeOrAQuestion) {
+  const Result<RequestPlan> plan = plan_request({}, with_default({Kind::kSize, gib(4)}));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->request.share, Share::kBudget);
+  EXPECT_EQ(plan->request.vram, gib(4));
+  EXPECT_THAT(plan->about_default, HasSubstr("4.0 GiB"));
+  EXPECT_THAT(refused({}, with_default({Kind::kAsk, {}})), HasSubstr("-m SIZE"));
+}
+
+TEST(PlanRequest, ProjectsDefaultStandsBeforeTheMachines) {
+  config::Config config = with_default({Kind::kAsk, {}});
+  config.request.vram = config::DefaultVram{Kind::kSize, gib(2)};
+  EXPECT_EQ(planned({}, config).vram, gib(2));
+}
+
+TEST(PlanRequest, WhatIsAskedForNeedsNoDefaultAndNoWord) {
+  const Result<RequestPlan> plan = plan_request({.vram = gib(8)}, with_default({Kind::kAsk, {}}));
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->request.vram, gib(8));
+  EXPECT_EQ(plan->request.share, Share::kBudget);
+  EXPECT_THAT(plan->about_default, IsEmpty());
+  EXPECT_EQ(planned({.exclusive = true}).share, Share::kExclusive);
+  EXPECT_EQ(planned({.share = "exclusive"}).share, Share::kExclusive);
+  EXPECT_EQ(planned({.vram = gib(1), .share = "budget"}).share, Share::kBudget);
+}
+
+TEST(PlanRequest, ContradictionsNameTheOptions) {
+  EXPECT_THAT(refused({.vram = gib(1), .exclusive = true}), HasSubstr("-m"));
+  EXPECT_THAT(refused({.vram = gib(1), .share = "exclusive"}), HasSubstr("-m"));
+  EXPECT_THAT(refused({.exclusive = true, .share = "budget"}), HasSubstr("--share budget"));
+  EXPECT_THAT(refused({.share = "budget"}), HasSubstr("-m SIZE"));
+  EXPECT_THAT(refused({.vram = gib(1), .share = "slice"}), HasSubstr("not in this version"));
+  EXPECT_THAT(refused({.vram = Bytes{0}}), HasSubstr("-m 0"));
+  EXPECT_THAT(refused({.wait = true, .no_wait = true}), HasSubstr("--no-wait"));
+  EXPECT_THAT(refused({.labels = {"novalue"}}), HasSubstr("KEY=VALUE"));
+  EXPECT_THAT(refused({.labels = {"=x"}}), HasSubstr("KEY=VALUE"));
+}
+
+TEST(PlanRequest, WaitIsWithoutBoundUnlessSomebodySaysOtherwise) {
+  config::Config config;
+  EXPECT_EQ(planned({}, config).wait_max, std::nullopt);
+  EXPECT_EQ(planned({.no_wait = true}, config).wait_max, Duration{});
+  EXPECT_EQ(planned({.wait = true, .wait_max = minutes(5)}, config).wait_max, minutes(5));
+  config.request.wait = minutes(10);
+  EXPECT_EQ(planned({}, config).wait_max, minutes(10));
+  EXPECT_EQ(planned({.wait = true}, config).wait_max, std::nullopt) << "--wait alone: for ever";
+}
+
+TEST(PlanRequest, OptionsStandAboveTheProject) {
+  config::Config config;
+  config.request.name = "project";
+  config.request.eta = minutes(1);
+  config.request.labels = {{"team", "a"}, {"kind", "train"}};
+  EXPECT_EQ(planned({}, config).name, "project");
+  EXPECT_EQ(planned({}, config).eta, minutes(1));
+  const Request request =
+      planned({.eta = minutes(2), .name = "mine", .labels = {"team=b", "x=a=b"}}, config);
+  EXPECT_EQ(request.name, "mine");
+  EXPECT_EQ(request.eta, minutes(2));
+  EXPECT_THAT(request.labels,
+              UnorderedElementsAre(Pair("team", "b"), Pair("kind", "train"), Pair("x", "a=b")));
+}
+
+TEST(PlanRequest, TheRestIsCarriedOver) {
+  const Request request = planned({.priority = "high",
+                                   .limit = hours(1),
+                                   .session = "me",
+                                   .leftovers = "kill",
+                                   .may_yield = true,
+                                   .mixed = true});
+  EXPECT_EQ(request.priority, Priority::kHigh);
+  EXPECT_EQ(request.limit, hours(1));
+  EXPECT_EQ(request.session, "me");
+  EXPECT_EQ(request.leftovers, Leftovers::kKill);
+  EXPECT_TRUE(request.may_yield);
+  EXPECT_TRUE(request.mixed);
+}
+
+TEST(CommandText, ReadsBackAsTheSameWords) {
+  EXPECT_EQ(command_text({"python", "train.py", "--lr=1e-3"}), "python train.py --lr=1e-3");
+  EXPECT_EQ(command_text({"sh", "-c", "echo 'a b' > $X", ""}),
+            R"(sh -c 'echo '\''a b'\'' > $X' '')");
+}
+
+TEST(CommandText, VeryLongOneIsShortened) {
+  const std::string text = command_text({"python", "-c", std::string(1'000'000, 'x')});
+  EXPECT_EQ(text.size(), 4'096);
+  EXPECT_TRUE(text.ends_with("x..."));
+}
+
+}  // namespace
+}  // namespace berth::cli

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/runner.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "cli/run/lease_watch.h"
+#include "cli/run/words.h"
+#include "cli/supervise/supervisor.h"
+#include "wire/error.h"
+#include "wire/request.h"
+
+namespace berth::cli {
+namespace {
+
+// The command has ended, and whoever waits for it waits for us.
+constexpr Duration kReportWithin = seconds(5);
+
+/// Of a command that joined a lease: nobody to listen to.
+class Nobody final : public Bystander {
+ public:
+  int descriptor() const override { return -1; }
+  Instant wake_at() const override { return Instant::never(); }
+  void readable() override {}
+  void woke(Instant) override {}
+};
+
+bool was_revoked(const std::optional<EndResult>& result) {
+  return result == EndResult::kLimit || result == EndResult::kCancelled;
+}
+
+}  // namespace
+
+Left cannot_start(const std::string& name, int number, Talk& talk) {
+  const bool missing = number == ENOENT;
+  std::string reason = ::strerrordesc_np(number);
+  if (missing) reason = "there is no such command";
+  if (number == EACCES) reason = "it is not executable";
+  talk.complain("cannot start \"" + name + "\": " + reason);
+  return {.code = to_status(missing ? ExitCode::kCommandNotFound : ExitCode::kNotExecutable)};
+}
+
+Runner::Runner(Doors doors, std::vector<std::string> words)
+    : doors_(doors), words_(std::move(words)) {
+  adopt_orphans();
+}
+
+std::variant<HeldCommand, Left> Runner::hold() {
+  // Asked now: while it waited, the shell may have put us into the background.
+  terminal_ = JobTerminal::find();
+  const auto group = terminal_ ? HeldCommand::Group::kOwn : HeldCommand::Group::kOurs;
+  Result<HeldCommand> command = HeldCommand::make(words_, group, doors_.signals.mask_before());
+  if (command.ok()) return *std::move(command);
+  doors_.talk.complain(command.error().message);
+  return Left{.code = to_status(ExitCode::kCannotSupervise)};
+}
+
+Left Runner::run(HeldCommand command, const wire::LeaseAnswer& lease,
+                 const VariableChanges& variables, Lease whose) {
+  if (terminal_) terminal_->give_to(command.process().pid);
+  if (const int number = command.let_go(variables); number != 0) {
+    if (terminal_) terminal_->take_from(command.process().pid);
+    return not_started(lease, number, whose);
+  }
+  doors_.status.running(lease.view.id, command.process());
+
+  const auto supervise = [&](Bystander& bystander) {
+    return Supervisor(command.process(), doors_.signals, terminal_ ? &*terminal_ : nullptr,
+                      bystander)
+        .run();
+  };
+  if (whose == Lease::kJoined) {
+    Nobody nobody;
+    return ended(lease, supervise(nobody), whose);
+  }
+  LeaseWatch watch(doors_.client, lease.view, doors_.talk);
+  const ExitStatus exit = supervise(watch);
+  revoked_ = watch.revoked();
+  return ended(lease, exit, whose);
+}
+
+Left Runner::ended(const wire::LeaseAnswer& lease, const ExitStatus& exit, Lease whose) {
+  std::optional<EndResult> result = revoked_;
+  if (whose == Lease::kOwn) {
+    const std::optional<LeaseView> after = report(lease, exit);
+    if (after && after->result) result = after->result;
+    // The news may come later than the end of the command that it told to end.
+    if (after && !revoked_ && was_revoked(result)) doors_.talk.say(revoked_text(*after));
+    const std::string leftovers = after ? leftovers_text(*after) : "";
+    if (!leftovers.empty()) doors_.talk.say(leftovers);
+  }
+  if (result == EndResult::kLimit) return {.code = to_status(ExitCode::kTimeLimit)};
+  doors_.status.command_ended(exit);
+  return {.code = exit.code, .signal = exit.signal};
+}
+
+Left Runner::not_started(const wire::LeaseAnswer& lease, int number, Lease whose) {
+  const Left left = cannot_start(words_.front(), number, doors_.talk);
+  if (whose == Lease::kOwn) give_back(lease, left.code);
+  return left;
+}
+
+void Runner::give_back(const wire::LeaseAnswer& lease, int code) {
+  static_cast<void>(report(lease, {.code = code, .signal = 0}));
+}
+
+// In a connection of its own: the other one listens, or was lost with the daemon. If nobody is
+// there now, the next daemon sees that the process is gone, and only the code is not known.
+std::optional<LeaseView> Runner::report(const wire::LeaseAnswer& lease, const ExitStatus& exit) {
+  Result<client::Connection> connection = doors_.client.another();
+  if (!connection.ok()) return std::nullopt;
+  const wire::ExitBody body{.exit = exit, .leftovers = Supervisor::leftovers()};
+  const Result<client::Answer> answer = connection->ask({.route = wire::Route::kExit,
+                                                         .lease = to_text(lease.view.handle),
+                                                         .body = wire::encode_exit(body)},
+                                                        kReportWithin);
+  if (!answer.ok() || !answer->ok()) return std::nullopt;
+  const Result<wire::LeaseAnswer> after = wire::decode_lease(answer->body);
+  return after.ok() ? std::optional(after->view) : std::nullopt;
+}
+
+}  // namespace berth::cli

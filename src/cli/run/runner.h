@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command of a lease: held until the lease is taken up for it, started, watched, and its end
+// reported. Not shared between threads; waits for the command.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cli/run/environment.h"
+#include "cli/run/status_descriptor.h"
+#include "cli/run/talk.h"
+#include "cli/run/turn.h"
+#include "cli/supervise/command.h"
+#include "cli/supervise/job_terminal.h"
+#include "client/client.h"
+#include "os/signals.h"
+#include "wire/lease.h"
+
+namespace berth::cli {
+
+class Runner {
+ public:
+  /// Whose lease it is. A command that joined one leaves its end to whoever started that.
+  enum class Lease : std::uint8_t { kOwn, kJoined };
+
+  struct Doors {
+    client::Client& client;
+    os::SignalDescriptor& signals;
+    Talk& talk;
+    StatusDescriptor& status;
+  };
+  Runner(Doors doors, std::vector<std::string> words);
+
+  /// A process that stands ready.
+  std::variant<HeldCommand, Left> hold();
+
+  /// Starts it under a lease that was taken up for it, and waits for its end.
+  Left run(HeldCommand command, const wire::LeaseAnswer& lease, const VariableChanges& variables,
+           Lease whose);
+
+  /// Ends a lease that was taken up for a command which is not started after all.
+  void give_back(const wire::LeaseAnswer& lease, int code);
+
+ private:
+  Left ended(const wire::LeaseAnswer& lease, const ExitStatus& exit, Lease whose);
+  Left not_started(const wire::LeaseAnswer& lease, int number, Lease whose);
+  std::optional<LeaseView> report(const wire::LeaseAnswer& lease, const ExitStatus& exit);
+
+  Doors doors_;
+  std::vector<std::string> words_;
+  std::optional<JobTerminal> terminal_;
+  std::optional<EndResult> revoked_;
+};
+
+/// "cannot start train.py: it is not executable", and the exit status that says so to programs.
+Left cannot_start(const std::string& name, int number, Talk& talk);
+
+}  // namespace berth::cli

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/session.h"
+
+#include <cstdlib>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "base/simulated.h"
+#include "cli/render/why.h"
+#include "cli/run/devices.h"
+#include "cli/run/environment.h"
+#include "cli/run/runner.h"
+#include "cli/run/words.h"
+#include "cli/supervise/supervisor.h"
+#include "client/autostart.h"
+#include "os/users.h"
+#include "wire/answers.h"
+#include "wire/error.h"
+#include "wire/request.h"
+
+namespace berth::cli {
+namespace {
+
+class Session {
+ public:
+  Session(const SessionOptions& options, const config::Config& config, SessionDoors doors)
+      : options_(options), config_(config), doors_(std::move(doors)) {}
+
+  Left run();
+
+ private:
+  /// Absent: go on.
+  using Step = std::optional<Left>;
+
+  Step plan();
+  Step connect();
+  Step take_signals();
+  Step find_outer_lease();
+  Step choose_devices();
+  Result<std::vector<DeviceView>> ask_devices();
+  void learn_models();
+  Left tell_fit();
+  Left run_in_turn();
+  Left run_inside();
+  std::variant<Variables, Left> variables(const wire::LeaseAnswer& lease);
+  void announce(const LeaseView& lease);
+  bool is_simulated();
+  void ignore_outer_lease(const std::string& why);
+  Left fail(ExitCode code, const std::string& sentence);
+  Left fail(const Error& error);
+  Left refused(const client::Answer& answer);
+  Runner runner() {
+    return Runner({*client_, *signals_, doors_.talk, doors_.status}, options_.command);
+  }
+
+  const SessionOptions& options_;
+  const config::Config& config_;
+  SessionDoors doors_;
+  std::optional<RequestPlan> plan_;
+  std::optional<client::Client> client_;
+  std::optional<os::SignalDescriptor> signals_;
+  std::optional<OuterLease> outer_;           // That the environment names.
+  std::optional<wire::LeaseAnswer> joining_;  // The lease to run inside of.
+  std::optional<std::string> preset_devices_;
+  std::vector<DeviceView> devices_;  // As far as they were asked for.
+};
+
+Left Session::run() {
+  if (const int number = trouble_starting(options_.command.front()); number != 0) {
+    return cannot_start(options_.command.front(), number, doors_.talk);
+  }
+  outer_ = outer_lease();
+  preset_devices_ = preset_visible_devices();
+  if (Step end = plan()) return *end;
+  if (Step end = connect()) return *end;
+  if (outer_ && !options_.new_lease) {
+    if (Step end = find_outer_lease()) return *end;
+  }
+  if (!joining_) {
+    if (!plan_) return *plan();  // Nothing to join, and no word about memory where one is needed.
+    if (Step end = choose_devices()) return *end;
+    if (options_.dry_run) return tell_fit();
+  }
+  if (Step end = take_signals()) return *end;
+  return joining_ ? run_inside() : run_in_turn();
+}
+
+Session::Step Session::plan() {
+  Result<RequestPlan> plan = plan_request(options_.request, config_);
+  // Inside a lease nothing need be said about memory.
+  if (!plan.ok() && outer_ && !client_ && !options_.request.asks_for_room()) return std::nullopt;
+  if (!plan.ok()) return fail(ExitCode::kUsage, plan.error().message);
+  plan_ = *std::move(plan);
+  plan_->request.command = command_text(options_.command);
+  if (options_.new_lease && outer_) plan_->request.ancestors = outer_->ancestors;
+  return std::nullopt;
+}
+
+Session::Step Session::connect() {
+  Result<client::Client> client = client::Client::connect(doors_.client);
+  if (!client.ok()) return fail(client.error());
+  client_ = *std::move(client);
+  return std::nullopt;
+}
+
+// From here on Ctrl-C is ours to handle.
+Session::Step Session::take_signals() {
+  Result<os::SignalDescriptor> signals = os::SignalDescriptor::open(supervised_signals());
+  if (!signals.ok()) return fail(ExitCode::kOsError, signals.error().message);
+  signals_ = *std::move(signals);
+  return std::nullopt;
+}
+
+// A lease that the environment names is joined if it is held and ours; else the name is stale.
+Session::Step Session::find_outer_lease() {
+  if (!outer_->handle) {
+    ignore_outer_lease("is no handle");
+    return std::nullopt;
+  }
+  const Result<client::Answer> answer =
+      client_->connection().ask({.route = wire::Route::kLease, .lease = to_text(*outer_->handle)});
+  if (!answer.ok() && answer.error().code == Errc::kConflict) {
+    // The lease's socket came with its variables; our world has another one.
+    ignore_outer_lease("belongs to another world");
+    doors_.client.surroundings.socket.clear();
+    return connect();
+  }
+  if (!answer.ok()) return fail(answer.error());
+  if (answer->status == 404 || answer->status == 403) {
+    ignore_outer_lease("is not known to this daemon");
+    return std::nullopt;
+  }
+  if (!answer->ok()) return refused(*answer);
+  Result<wire::LeaseAnswer> lease = wire::decode_lease(answer->body);
+  if (!lease.ok()) return fail(ExitCode::kVersion, lease.error().message);
+  if (lease->view.state != LeaseState::kHeld && lease->view.state != LeaseState::kSuspended) {
+    const bool ended = lease->view.state == LeaseState::kEnded;
+    ignore_outer_lease(ended ? "has ended" : "is " + std::string(to_text(lease->view.state)));
+  } else if (lease->view.user != os::own_user()) {
+    ignore_outer_lease("is another user's");
+  } else {
+    joining_ = *std::move(lease);
+  }
+  return std::nullopt;
+}
+
+void Session::ignore_outer_lease(const std::string& why) {
+  doors_.talk.say("BERTH_LEASE_ID=" + outer_->handle_text + " " + why + ": asking for a new lease");
+}
+
+Left Session::run_inside() {
+  const std::string too_much = too_much_text(joining_->view, options_.request);
+  if (!too_much.empty()) return fail(ExitCode::kNoPermission, too_much);
+  const std::string number = std::to_string(joining_->view.id.value);
+  if (options_.dry_run) {
+    doors_.talk.say("would join lease " + number + " (" + held_text(joining_->view) + ")");
+    return {};
+  }
+  Runner runner = this->runner();
+  std::variant<HeldCommand, Left> held = runner.hold();
+  if (Left* left = std::get_if<Left>(&held)) return *left;
+  HeldCommand& command = std::get<HeldCommand>(held);
+  const Result<client::Answer> answer =
+      client_->connection().ask({.route = wire::Route::kJoin,
+                                 .lease = to_text(joining_->view.handle),
+                                 .body = wire::encode_process_body(command.process())});
+  if (!answer.ok()) return fail(answer.error());
+  if (!answer->ok()) return refused(*answer);
+  const Result<wire::LeaseAnswer> lease = wire::decode_lease(answer->body);
+  if (!lease.ok()) return fail(ExitCode::kVersion, lease.error().message);
+  std::variant<Variables, Left> variables = this->variables(*lease);
+  if (Left* left = std::get_if<Left>(&variables)) return *left;
+  doors_.talk.say("joining lease " + number + " (" + held_text(lease->view) + ")");
+  return runner.run(std::move(command), *lease, std::get<Variables>(variables).changes,
+                    Runner::Lease::kJoined);
+}
+
+// -g, or a CUDA_VISIBLE_DEVICES that leaves no choice.
+Session::Step Session::choose_devices() {
+  DeviceChoice choice;
+  if (options_.request.gpus) {
+    const Result<DeviceChoice> parsed = parse_device_choice(*options_.request.gpus);
+    if (!parsed.ok()) return fail(ExitCode::kUsage, parsed.error().message);
+    choice = *parsed;
+  } else if (preset_devices_) {
+    const DeviceChoice preset = choice_of_visible_devices(*preset_devices_);
+    if (preset.count == 1) {
+      doors_.talk.say("CUDA_VISIBLE_DEVICES is \"" + *preset_devices_ + "\": asking for that GPU");
+      choice = preset;
+    }
+  }
+  if (needs_device_list(choice)) {
+    Result<std::vector<DeviceView>> devices = ask_devices();
+    if (!devices.ok()) return fail(devices.error());
+    devices_ = *std::move(devices);
+  }
+  Result<std::vector<DeviceName>> names = resolve(choice, devices_);
+  if (!names.ok()) return fail(names.error());
+  plan_->request.device_count = choice.count;
+  plan_->request.devices = *std::move(names);
+  return std::nullopt;
+}
+
+Result<std::vector<DeviceView>> Session::ask_devices() {
+  TRY(answer, client_->connection().ask({.route = wire::Route::kDevices}));
+  if (!answer.ok()) return Error{Errc::kUnavailable, wire::decode_error(answer.body).message};
+  TRY(devices, wire::decode_devices(answer.body));
+  return std::move(devices.list.items);
+}
+
+Left Session::tell_fit() {
+  const Result<client::Answer> answer = client_->connection().ask(
+      {.route = wire::Route::kFit,
+       .body = wire::encode_request({.request = plan_->request, .anchor = {}})});
+  if (!answer.ok()) return fail(answer.error());
+  if (!answer->ok()) return refused(*answer);
+  const Result<FitView> fit = wire::decode_fit(answer->body);
+  if (!fit.ok()) return fail(ExitCode::kVersion, fit.error().message);
+  Scene scene = doors_.talk.scene();
+  scene.simulated = is_simulated();
+  print(fit_text(*fit, scene));
+  return {.code = to_status(fit->fits ? ExitCode::kOk : ExitCode::kTryLater)};
+}
+
+Left Session::run_in_turn() {
+  if (!plan_->about_default.empty()) doors_.talk.say(plan_->about_default);
+  learn_models();
+  Turn turn({*client_, doors_.client, *signals_, doors_.talk, doors_.status},
+            {.request = plan_->request, .anchor = {}});
+  Runner runner = this->runner();
+  while (true) {
+    std::variant<wire::LeaseAnswer, Left> granted = turn.wait();
+    if (Left* left = std::get_if<Left>(&granted)) return *left;
+    std::variant<HeldCommand, Left> held = runner.hold();
+    if (Left* left = std::get_if<Left>(&held)) return *left;
+    HeldCommand& command = std::get<HeldCommand>(held);
+    auto claimed = turn.claim(command.process());
+    if (Left* left = std::get_if<Left>(&claimed)) return *left;
+    const auto& lease = std::get<std::optional<wire::LeaseAnswer>>(claimed);
+    if (!lease) continue;
+    std::variant<Variables, Left> variables = this->variables(*lease);
+    if (Left* left = std::get_if<Left>(&variables)) {
+      runner.give_back(*lease, left->code);
+      return *left;
+    }
+    announce(lease->view);
+    return runner.run(std::move(command), *lease, std::get<Variables>(variables).changes,
+                      Runner::Lease::kOwn);
+  }
+}
+
+std::variant<Variables, Left> Session::variables(const wire::LeaseAnswer& lease) {
+  VariablesInput input{.lease = lease, .socket = client_->socket()};
+  if (options_.new_lease && outer_) input.outer = outer_->ancestors;
+  if (is_simulated()) {
+    const Result<std::string> own = client::sibling_program("berth");
+    const char* path = std::getenv("LD_LIBRARY_PATH");
+    if (own.ok()) input.library_path = simulated_library_path(*own, path == nullptr ? "" : path);
+  }
+  input.preset_devices = preset_devices_;
+  Result<Variables> variables = variables_for(input);
+  if (!variables.ok()) return fail(ExitCode::kUsage, variables.error().message);
+  if (!variables->narrowed.empty()) doors_.talk.say(variables->narrowed);
+  return *std::move(variables);
+}
+
+void Session::announce(const LeaseView& lease) {
+  learn_models();
+  const std::string text =
+      granted_text({.lease = lease, .devices = devices_, .simulated = is_simulated()});
+  doors_.talk.say(text);
+  if (options_.notify) doors_.talk.notify(text);
+}
+
+// What GPUs are called is for people, and no reason to fail. It is asked before the wait, so that
+// it takes no time from a grant; a daemon that has just started may not know it by then.
+void Session::learn_models() {
+  if (doors_.talk.quiet() || !devices_.empty()) return;
+  if (Result<std::vector<DeviceView>> devices = ask_devices(); devices.ok()) {
+    devices_ = *std::move(devices);
+  }
+}
+
+bool Session::is_simulated() {
+  const std::optional<wire::ServerHello>& daemon = client_->connection().daemon();
+  return daemon && daemon->simulated;
+}
+
+Left Session::fail(ExitCode code, const std::string& sentence) {
+  doors_.talk.complain(sentence);
+  return {.code = to_status(code)};
+}
+
+Left Session::fail(const Error& error) {
+  return fail(client::exit_status_of(error), error.message);
+}
+
+Left Session::refused(const client::Answer& answer) {
+  const wire::ApiError error = wire::decode_error(answer.body);
+  return fail(wire::exit_code(error.code), error.message);
+}
+
+}  // namespace
+
+Left run_session(const SessionOptions& options, const config::Config& config, SessionDoors doors) {
+  StatusDescriptor& status = doors.status;
+  const Left left = Session(options, config, std::move(doors)).run();
+  status.ended(left.code);
+  return left;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// One `berth run` from its request to its end: joins the lease it runs inside of, or asks for one
+// and waits for it; then the command runs. For a program with one thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/run/request.h"
+#include "cli/run/status_descriptor.h"
+#include "cli/run/talk.h"
+#include "cli/run/turn.h"
+#include "client/client.h"
+#include "config/config.h"
+
+namespace berth::cli {
+
+struct SessionOptions {
+  RequestOptions request;
+  std::vector<std::string> command;
+  bool new_lease = false;
+  bool notify = false;
+  bool dry_run = false;
+};
+
+struct SessionDoors {
+  client::ClientOptions client;
+  Talk& talk;
+  StatusDescriptor& status;
+};
+
+/// How the program shall end. What went wrong has been said.
+Left run_session(const SessionOptions& options, const config::Config& config, SessionDoors doors);
+
+}  // namespace berth::cli

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/talk.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+
+#include "os/clock.h"
+#include "os/users.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::string_view kPrefix = "berth: ";
+constexpr std::string_view kOverwrite = "\r\x1b[K";
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Asked each time, because windows change.
+std::optional<std::size_t> width_of_errors() {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
+}
+
+}  // namespace
+
+Talk::Talk(const Terminal& terminal, Volume volume)
+    : volume_(volume),
+      is_terminal_(terminal.errors_are_terminal),
+      updates_(terminal.errors_are_terminal && variable("TERM") != "dumb"),
+      letters_{.unicode = terminal.unicode, .colour = terminal.errors_colour} {}
+
+void Talk::say(std::string_view sentence) {
+  if (!quiet()) complain(sentence);
+}
+
+void Talk::complain(std::string_view sentence) {
+  clear();
+  write(std::string(kPrefix) + std::string(sentence) + "\n");
+}
+
+void Talk::update(std::string_view sentence) {
+  if (quiet() || sentence == shown_) return;
+  shown_ = sentence;
+  const std::string line = std::string(kPrefix) + shown_;
+  if (!updates_) {
+    write(line + "\n");
+    return;
+  }
+  // One column is left free: some terminals begin a new line when the last one is written.
+  const std::optional<std::size_t> width = width_of_errors();
+  write(std::string(kOverwrite) + (width ? shortened(line, *width - 1, letters_) : line));
+}
+
+void Talk::clear() {
+  if (updates_ && !shown_.empty()) write(kOverwrite);
+  shown_.clear();
+}
+
+void Talk::notify(std::string_view sentence) {
+  if (!is_terminal_) return;
+  write(notification(sentence, {.term = variable("TERM"),
+                                .program = variable("TERM_PROGRAM"),
+                                .vte = !variable("VTE_VERSION").empty()}));
+}
+
+Scene Talk::scene() const {
+  return {.letters = letters_,
+          .width = std::nullopt,
+          .now = os::PosixClock().wall(),
+          .me = os::own_user(),
+          .user_name = os::user_name};
+}
+
+void Talk::write(std::string_view text) const {
+  while (!text.empty()) {
+    const ssize_t count = ::write(STDERR_FILENO, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;  // Nobody listens; there is nowhere to say so.
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+std::string notification(std::string_view sentence, const TerminalKind& kind) {
+  const std::string text(sentence);
+  if (kind.vte || kind.term.starts_with("rxvt") || kind.term.starts_with("foot")) {
+    return "\x1b]777;notify;berth;" + text + "\x1b\\";
+  }
+  if (kind.program == "iTerm.app" || kind.program == "WezTerm" || kind.program == "ghostty" ||
+      kind.term == "xterm-kitty") {
+    return "\x1b]9;berth: " + text + "\x1b\\";
+  }
+  return "\a";
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/turn.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <string_view>
+#include <utility>
+
+#include "cli/exit_status.h"
+#include "cli/render/phrases.h"
+#include "cli/render/why.h"
+#include "cli/supervise/death.h"
+#include "os/clock.h"
+#include "wire/answers.h"
+#include "wire/error.h"
+
+namespace berth::cli {
+namespace {
+
+using wire::EventName;
+
+// So often nobody may listen before a new daemon is started: it may be one that restarts.
+constexpr std::size_t kTriesBeforeStart = 2;
+
+int milliseconds_until(std::optional<Instant> at, Instant now) {
+  if (!at) return -1;
+  return static_cast<int>(std::max<std::int64_t>((*at - now).ns, 0) / milliseconds(1).ns + 1);
+}
+
+}  // namespace
+
+Turn::Turn(Doors doors, wire::RequestBody request) : doors_(doors), request_(std::move(request)) {}
+
+std::variant<wire::LeaseAnswer, Left> Turn::wait() {
+  while (true) {
+    if (Outcome outcome = step()) {
+      doors_.talk.clear();
+      return *std::move(outcome);
+    }
+  }
+}
+
+// Waits for one thing that happens.
+Turn::Outcome Turn::step() {
+  if (!asked_ && !reconnect_at_) ask();
+  const os::PosixClock clock;
+  const int connection = asked_ ? doors_.client.connection().descriptor() : -1;
+  std::array<pollfd, 2> wanted = {pollfd{doors_.signals.descriptor(), POLLIN, 0},
+                                  pollfd{connection, POLLIN, 0}};
+  ::poll(wanted.data(), wanted.size(), milliseconds_until(reconnect_at_, clock.now()));
+  if (Outcome outcome = handle_signals()) return outcome;
+  if (reconnect_at_) return come_back(clock.now());
+  return wanted[1].revents != 0 ? receive() : std::nullopt;
+}
+
+// The first write in a new connection is the handle: an answer that was lost is given again.
+void Turn::ask() {
+  client::Question question{
+      .route = wire::Route::kSubmit, .lease = {}, .body = wire::encode_request(request_)};
+  if (handle_) question = {.route = wire::Route::kReconnect, .lease = to_text(*handle_)};
+  asked_ = true;
+  // What fails here fails again when the answer is read, and is handled there.
+  const Status sent = doors_.client.connection().send(question);
+  if (!sent.ok()) static_cast<void>(lost_connection(sent.error()));
+}
+
+Turn::Outcome Turn::handle_signals() {
+  while (const std::optional<os::SignalSeen> seen = doors_.signals.read()) {
+    switch (seen->signal) {
+      case SIGINT:
+      case SIGQUIT:
+      case SIGTERM:
+      case SIGHUP:
+        // The end of the connection withdraws the request.
+        doors_.talk.say(id_ ? "left the queue" : "interrupted");
+        return Left{.code = 128 + seen->signal, .signal = seen->signal};
+      case SIGTSTP:
+        set_aside();
+        break;
+      case SIGCONT:
+        park(false);
+        break;
+      default:
+        break;
+    }
+  }
+  return std::nullopt;
+}
+
+// Stopped, it could not take up a grant: others go first, and it keeps its place for later.
+void Turn::set_aside() {
+  park(true);
+  doors_.talk.clear();
+  stop_as_by_terminal();
+  park(false);
+}
+
+void Turn::park(bool parked) {
+  if (!handle_) return;
+  // The first connection listens; what fails here is mended by the claim, which would come too
+  // late.
+  Result<client::Connection> connection = doors_.client.another();
+  if (!connection.ok()) return;
+  static_cast<void>(connection->ask({.route = wire::Route::kPark,
+                                     .lease = to_text(*handle_),
+                                     .body = wire::encode_park({.parked = parked})}));
+}
+
+Turn::Outcome Turn::receive() {
+  while (asked_) {
+    Result<std::optional<client::Arrival>> arrival = doors_.client.connection().receive();
+    if (!arrival.ok()) return lost_connection(arrival.error());
+    if (!arrival->has_value()) return std::nullopt;
+    Outcome outcome;
+    if (const auto* event = std::get_if<wire::SseEvent>(&**arrival)) {
+      outcome = take(*event);
+    } else if (const auto* answer = std::get_if<client::Answer>(&**arrival)) {
+      outcome = refused(*answer);
+    } else {
+      outcome = stream_ended();
+    }
+    if (outcome) return outcome;
+  }
+  return std::nullopt;
+}
+
+Turn::Outcome Turn::take(const wire::SseEvent& event) {
+  const std::optional<EventName> name = wire::parse_event_name(event.event);
+  if (name == EventName::kWaiting) {
+    show(event);
+    return std::nullopt;
+  }
+  if (!name) return std::nullopt;  // Of a newer daemon.
+  Result<wire::LeaseAnswer> lease = wire::decode_lease(event.data);
+  if (!lease.ok()) return fail(ExitCode::kVersion, lease.error().message);
+  if (!id_) doors_.status.queued(lease->view.id);
+  handle_ = lease->view.handle;
+  id_ = lease->view.id;
+  tries_ = 0;
+  last_ = *std::move(lease);
+  return std::nullopt;
+}
+
+// The last thing told before the end is what became of the request. Only now may the connection be
+// asked again.
+Turn::Outcome Turn::stream_ended() {
+  asked_ = false;
+  std::optional<wire::LeaseAnswer> lease = std::exchange(last_, std::nullopt);
+  if (!lease || lease->view.state == LeaseState::kWaiting) {
+    return lost_connection({Errc::kUnavailable, ""});  // It was told nothing: ask again, later.
+  }
+  if (lease->view.state != LeaseState::kEnded) return *std::move(lease);
+  if (lease->refusal) return fail(wire::exit_code(lease->refusal->code), lease->refusal->message);
+  return fail(ExitCode::kTryLater,
+              "request " + std::to_string(id_->value) + " ended: " + result_of(lease->view));
+}
+
+void Turn::show(const wire::SseEvent& event) {
+  const Result<wire::NamedWhy> why = wire::decode_why(event.data);
+  if (!why.ok()) return;
+  Scene scene = doors_.talk.scene();
+  scene.user_name = [&why](UserId user) {
+    const auto found = why->names.find(user);
+    return found == why->names.end() ? std::to_string(user.value) : found->second;
+  };
+  const auto& daemon = doors_.client.connection().daemon();
+  scene.simulated = daemon && daemon->simulated;
+  doors_.talk.update(waiting_line(request_.request, why->why, scene) + ". Ctrl-C to leave.");
+}
+
+Turn::Outcome Turn::refused(const client::Answer& answer) {
+  asked_ = false;
+  const wire::ApiError error = wire::decode_error(answer.body);
+  if (handle_ && error.code == to_text(RefusalCode::kNotFound)) {
+    doors_.talk.say("the daemon does not know request " + std::to_string(id_->value) +
+                    " any more; asking again");
+    handle_.reset();
+    id_.reset();
+    return std::nullopt;
+  }
+  return fail(wire::exit_code(error.code), error.message);
+}
+
+Turn::Outcome Turn::lost_connection(const Error& error) {
+  asked_ = false;
+  if (error.code != Errc::kUnavailable && error.code != Errc::kTimedOut) {
+    return fail(client::exit_status_of(error), error.message);
+  }
+  if (!reconnect_at_) doors_.talk.update("the daemon is gone; waiting for it to come back");
+  reconnect_at_ = os::PosixClock().now() + client::reconnect_pause();
+  return std::nullopt;
+}
+
+// A daemon that was stopped takes its socket away, and is waited for. One that died leaves it:
+// after some tries another one is started, as by any caller who finds none.
+Turn::Outcome Turn::come_back(Instant now) {
+  if (now < *reconnect_at_) return std::nullopt;
+  reconnect_at_.reset();
+  ++tries_;
+  Status connected = doors_.client.reconnect();
+  const bool died = !connected.ok() && connected.error().code == Errc::kUnavailable;
+  if (died && tries_ > kTriesBeforeStart &&
+      doors_.options.autostart == client::Autostart::kIfNeeded) {
+    Result<client::Client> started = client::Client::connect(doors_.options);
+    if (!started.ok())
+      return fail(client::exit_status_of(started.error()), started.error().message);
+    doors_.client = *std::move(started);
+    connected = Unit{};
+  }
+  if (connected.ok()) return std::nullopt;
+  if (connected.error().code == Errc::kNotFound) return lost_connection({Errc::kUnavailable, ""});
+  return lost_connection(connected.error());
+}
+
+std::variant<std::optional<wire::LeaseAnswer>, Left> Turn::claim(const Process& command) {
+  CHECK(handle_.has_value());
+  const client::Question question{.route = wire::Route::kClaim,
+                                  .lease = to_text(*handle_),
+                                  .body = wire::encode_process_body(command)};
+  Result<client::Answer> answer = doors_.client.connection().ask(question);
+  while (!answer.ok()) {
+    // The daemon is gone: once it is back it tells again that the request is granted, and the claim
+    // is made again, by the same process.
+    if (Outcome left = lost_connection(answer.error())) return std::get<Left>(*left);
+    std::variant<wire::LeaseAnswer, Left> granted = wait();
+    if (Left* left = std::get_if<Left>(&granted)) return *left;
+    answer = doors_.client.connection().ask(question);
+  }
+  if (answer->ok()) {
+    Result<wire::LeaseAnswer> lease = wire::decode_lease(answer->body);
+    if (lease.ok()) return std::optional(*std::move(lease));
+    return std::get<Left>(*fail(ExitCode::kVersion, lease.error().message));
+  }
+  const wire::ApiError error = wire::decode_error(answer->body);
+  if (error.code != to_text(RefusalCode::kWrongState)) {
+    return std::get<Left>(*fail(wire::exit_code(error.code), error.message));
+  }
+  park(false);
+  return std::optional<wire::LeaseAnswer>();
+}
+
+Turn::Outcome Turn::fail(ExitCode code, const std::string& sentence) {
+  doors_.talk.complain(sentence);
+  return Left{.code = to_status(code), .signal = 0};
+}
+
+}  // namespace berth::cli

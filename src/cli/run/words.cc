@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/words.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.h"
+#include "cli/render/phrases.h"
+#include "cli/run/devices.h"
+
+namespace berth::cli {
+namespace {
+
+std::string lease_name(const LeaseView& lease) {
+  return "lease " + std::to_string(lease.id.value);
+}
+
+// " (RTX 5080)", where all devices are of one known model.
+std::string models_of(const Grant& grant) {
+  std::vector<std::string_view> models;
+  for (const LeasePart& part : grant.lease.parts) {
+    const auto device = std::ranges::find(grant.devices, part.device, &DeviceView::id);
+    if (device == grant.devices.end() || device->model.empty()) return {};
+    models.push_back(device->model);
+  }
+  if (models.empty() || std::ranges::adjacent_find(models, std::not_equal_to()) != models.end()) {
+    return {};
+  }
+  return " (" + std::string(models.front()) + ")";
+}
+
+Bytes smallest_budget(const LeaseView& lease) {
+  Bytes smallest = Bytes::max();
+  for (const LeasePart& part : lease.parts) smallest = std::min(smallest, part.granted);
+  return smallest;
+}
+
+bool has_devices(const LeaseView& lease, const std::string& gpus) {
+  const Result<DeviceChoice> choice = parse_device_choice(gpus);
+  if (!choice.ok() || choice->count > lease.parts.size()) return false;
+  return choice->names.empty() || intersection(lease.parts, *choice).size() == choice->count;
+}
+
+}  // namespace
+
+std::string held_text(const LeaseView& lease) {
+  const std::string devices = devices_of(lease.parts);
+  const std::string size = to_text(smallest_budget(lease));
+  if (lease.request.share == Share::kExclusive) return "all of " + devices + " (" + size + ")";
+  return size + (lease.parts.size() > 1 ? " on each of " : " on ") + devices;
+}
+
+std::string granted_text(const Grant& grant) {
+  const LeaseView& lease = grant.lease;
+  const std::string models = models_of(grant);
+  const bool said = models.find("simulated") != std::string::npos;
+  std::string text = grant.simulated && !said ? "granted simulated " : "granted ";
+  text += devices_of(lease.parts) + models + ", " + to_text(smallest_budget(lease));
+  if (lease.parts.size() > 1) text += " on each";
+  if (lease.request.share == Share::kExclusive) text += " and nobody else";
+  text += ", " + lease_name(lease);
+  if (lease.waited >= seconds(1)) text += ", after " + to_text(lease.waited);
+  return text;
+}
+
+std::string leftovers_text(const LeaseView& lease) {
+  if (lease.state != LeaseState::kHeld || lease.members.empty()) return {};
+  const bool one = lease.members.size() == 1;
+  return std::to_string(lease.members.size()) + (one ? " process of " : " processes of ") +
+         lease_name(lease) + (one ? " still uses " : " still use ") + devices_of(lease.parts) +
+         "; it stays held until " + (one ? "it ends" : "they end") + " (berth release --kill " +
+         std::to_string(lease.id.value) + ")";
+}
+
+std::string too_much_text(const LeaseView& lease, const RequestOptions& options) {
+  const std::string inside = "you are inside " + lease_name(lease) + " (" + held_text(lease) + ")";
+  const std::string number = std::to_string(lease.id.value);
+  const bool exclusive = options.exclusive || options.share == "exclusive";
+  if (options.vram && *options.vram > smallest_budget(lease)) {
+    return inside + ": berth resize " + number + " -m " + size_argument(*options.vram) +
+           ", or --new-lease";
+  }
+  if (exclusive && lease.request.share != Share::kExclusive) {
+    return inside + ": berth resize " + number + " -x, or --new-lease";
+  }
+  if (options.gpus && !has_devices(lease, *options.gpus)) {
+    return inside + ", which has no other GPUs: --new-lease asks for more";
+  }
+  if (options.limit) {
+    return inside + ", whose limit is its own: timeout(1) limits one command, or --new-lease";
+  }
+  return {};
+}
+
+std::string revoked_text(const LeaseView& lease) {
+  const std::string told = "; its command was told to end";
+  if (lease.result == EndResult::kLimit && lease.request.limit) {
+    return lease_name(lease) + " has reached its limit of " + to_text(*lease.request.limit) + told;
+  }
+  return lease_name(lease) + " was cancelled" + told;
+}
+
+}  // namespace berth::cli

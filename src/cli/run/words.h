@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sentences that `run` says about its lease. Pure.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/units.h"
+#include "cli/run/request.h"
+#include "model/lease.h"
+#include "model/view.h"
+
+namespace berth::cli {
+
+/// "granted GPU 0 (RTX 5080), 8.0 GiB, lease 12, after 3m07s"
+struct Grant {
+  const LeaseView& lease;
+  std::span<const DeviceView> devices;  // Those whose model is known.
+  bool simulated = false;
+};
+std::string granted_text(const Grant& grant);
+
+/// "8.0 GiB on GPU 0", "all of GPU 0 (15.4 GiB)", "8.0 GiB on each of GPU 0 and 1"
+std::string held_text(const LeaseView& lease);
+
+/// "2 processes of lease 12 still use GPU 0; it stays held until they end (berth release --kill
+/// 12)". Empty: none do.
+std::string leftovers_text(const LeaseView& lease);
+
+/// "you are inside lease 12 (8.0 GiB on GPU 0): berth resize 12 -m 12G, or --new-lease". Empty: the
+/// lease has what is asked for.
+std::string too_much_text(const LeaseView& lease, const RequestOptions& options);
+
+/// "lease 12 has reached its limit of 1h00m", "lease 12 was cancelled"; what has told the command
+/// to end.
+std::string revoked_text(const LeaseView& lease);
+
+}  // namespace berth::cli

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/selection.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "cli/lease_words.h"
+#include "os/users.h"
+#include "wire/lease.h"
+
+namespace berth::cli {
+namespace {
+
+class Selector {
+ public:
+  explicit Selector(Conversation& conversation) : conversation_(conversation) {}
+
+  // False: it was said why not.
+  bool add(const std::string& text) {
+    const auto word = parse_lease_word(text);
+    if (!word.ok()) {
+      conversation_.fail(ExitCode::kUsage, word.error().message);
+      return false;
+    }
+    if (const auto* reference = std::get_if<LeaseReference>(&*word)) return add_one(*reference);
+    if (!all_ && !ask_all()) return false;
+    std::vector<LeaseView> found = chosen(*word, *all_, os::own_user());
+    if (found.empty()) {
+      conversation_.fail(ExitCode::kNoInput, text + " means no lease");
+      return false;
+    }
+    for (LeaseView& lease : found) add(std::move(lease));
+    return true;
+  }
+
+  std::vector<LeaseView> take() { return std::move(selected_); }
+
+ private:
+  void add(LeaseView lease) {
+    if (!std::ranges::count(selected_, lease.id, &LeaseView::id)) {
+      selected_.push_back(std::move(lease));
+    }
+  }
+
+  bool add_one(const LeaseReference& reference) {
+    const auto body = conversation_.ask({.route = wire::Route::kLease, .lease = reference.text});
+    if (!body) return false;
+    auto answer = conversation_.understood(wire::decode_lease(*body));
+    if (!answer) return false;
+    conversation_.learn({{answer->view.user, answer->user}});
+    add(std::move(answer->view));
+    return true;
+  }
+
+  bool ask_all() {
+    const auto body = conversation_.get(wire::target_of(wire::Route::kLeases) + "?all=1");
+    if (!body) return false;
+    auto list = conversation_.understood(wire::decode_leases(*body));
+    if (!list) return false;
+    conversation_.learn(list->names);
+    all_ = std::move(list->items);
+    return true;
+  }
+
+  Conversation& conversation_;
+  std::optional<std::vector<LeaseView>> all_;
+  std::vector<LeaseView> selected_;
+};
+
+}  // namespace
+
+void declare_leases(Options& options, std::vector<std::string>& words, std::size_t at_least) {
+  options.operand({.metavar = "LEASE",
+                   .help = "which: 7, a name or its beginning, a handle, 3..7, @last, @mine, "
+                           "@failed",
+                   .at_least = at_least,
+                   .at_most = Options::kMany},
+                  into(words));
+}
+
+std::optional<std::vector<LeaseView>> select_leases(Conversation& conversation,
+                                                    const std::vector<std::string>& words) {
+  Selector selector(conversation);
+  for (const std::string& word : words) {
+    if (!selector.add(word)) return std::nullopt;
+  }
+  return selector.take();
+}
+
+std::optional<std::string> render_each(
+    Conversation& conversation, const std::vector<std::string>& words,
+    const std::function<std::optional<std::string>(const LeaseView&)>& render) {
+  const auto leases = select_leases(conversation, words);
+  if (!leases) return std::nullopt;
+  std::string all;
+  for (const LeaseView& lease : *leases) {
+    const auto text = render(lease);
+    if (!text) return std::nullopt;
+    all += *text;
+  }
+  return all;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/showing.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "cli/settings.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::size_t kHeightUnknown = 24;
+
+// The text in the place of the one before: each line is written over the old one, so that nothing
+// flickers, and what does not fit the terminal is left out.
+std::string over_the_last(std::string_view text, std::size_t lines_max) {
+  std::string screen = "\033[H";
+  for (std::size_t line = 0; line + 1 < lines_max && !text.empty(); ++line) {
+    const auto end = std::min(text.find('\n'), text.size());
+    screen.append(text.substr(0, end)).append("\033[K\r\n");
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return screen + "\033[J";
+}
+
+}  // namespace
+
+bool Showing::open() {
+  const auto settings = settings_of(invocation_);
+  if (!settings) {
+    conversation_.note(ExitCode::kConfig);
+    return false;
+  }
+  if (!choice_.format_given) choice_.format = settings->client.output;
+  return conversation_.open();
+}
+
+std::optional<std::string> Showing::for_programs(ItemSource source) {
+  source.simulated = conversation_.is_simulated();
+  source.indented = invocation_.terminal.output_is_terminal;
+  const Scene at = scene();
+  auto text = render_items(source, choice_, at.letters);
+  if (!text.ok()) {
+    conversation_.fail(exit_code(text.error().code), text.error().message);
+    return std::nullopt;
+  }
+  const bool says_so = choice_.format == Format::kJson;
+  if (source.simulated.value_or(false) && !says_so && !std::exchange(said_simulated_, true)) {
+    complain("berth: the GPU is simulated\n");
+  }
+  return *std::move(text);
+}
+
+int Showing::show(const std::function<std::optional<std::string>()>& render) {
+  if (choice_.watch) return watch(render);
+  if (const auto text = render()) print(*text);
+  return conversation_.status();
+}
+
+int Showing::watch(const std::function<std::optional<std::string>()>& render) {
+  const Terminal& terminal = invocation_.terminal;
+  const bool in_place = terminal.output_is_terminal && choice_.is_for_people();
+  const std::int64_t every_ms = choice_.watch->ns / milliseconds(1).ns;
+  while (const auto text = render()) {
+    print(in_place ? over_the_last(*text, terminal.height.value_or(kHeightUnknown)) : *text);
+    if (!flush()) break;  // Nobody reads any more, or the disk is full.
+    ::poll(nullptr, 0, static_cast<int>(std::min<std::int64_t>(every_ms, 86'400'000)));
+  }
+  return conversation_.status();
+}
+
+}  // namespace berth::cli

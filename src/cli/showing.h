@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the verbs that show things have in common: the form of output from options and settings, the
+// one pass or the watching, and output for programs.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cli/conversation.h"
+#include "cli/render/items.h"
+#include "cli/render/output.h"
+#include "cli/verb.h"
+
+namespace berth::cli {
+
+class Showing {
+ public:
+  explicit Showing(Invocation& invocation) : invocation_(invocation), conversation_(invocation) {}
+
+  /// -o and its like; before parse().
+  void declare(Watching watching) { declare_output(invocation_.options, choice_, watching); }
+  /// Reads the settings and finds the daemon. False: it ends with the status of conversation().
+  bool open();
+
+  Conversation& conversation() { return conversation_; }
+  const OutputChoice& choice() const { return choice_; }
+  Scene scene() const { return conversation_.scene(); }
+
+  /// The text for programs, or nothing after a wrong --fields was said.
+  std::optional<std::string> for_programs(ItemSource source);
+
+  /// Prints what `render` gives: once, or with --watch until it gives nothing. The exit status.
+  int show(const std::function<std::optional<std::string>()>& render);
+
+ private:
+  int watch(const std::function<std::optional<std::string>()>& render);
+
+  Invocation& invocation_;
+  OutputChoice choice_;
+  Conversation conversation_;
+  bool said_simulated_ = false;
+};
+
+}  // namespace berth::cli

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A command that is started in two steps: the process is made and waits, so that its pid can be
+// told to the daemon; then it is given its variables and becomes the command. Killed in between, it
+// is nothing. Only for a program with one thread.
+#pragma once
+
+#include <csignal>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "os/unique_fd.h"
+
+namespace berth::cli {
+
+/// Variables of the command that differ from ours.
+struct VariableChanges {
+  std::map<std::string, std::string> set;
+  std::vector<std::string> unset;
+};
+
+/// 0, or the errno with which starting it would fail: ENOENT, EACCES. Looks where exec would look,
+/// so that a mistyped name is known before anything is asked for.
+int trouble_starting(const std::string& name);
+
+class HeldCommand {
+ public:
+  enum class Group : std::uint8_t { kOurs, kOwn };
+
+  /// Makes the process. `mask` is what its signal mask shall be.
+  static Result<HeldCommand> make(std::vector<std::string> words, Group group,
+                                  const sigset_t& mask);
+  HeldCommand(HeldCommand&& other) noexcept = default;
+  HeldCommand& operator=(HeldCommand&&) = delete;
+  /// One that was not let go ends without having been anything.
+  ~HeldCommand();
+
+  const Process& process() const { return process_; }
+
+  /// Lets it become the command. 0, or the errno with which exec failed: then it has ended, and was
+  /// reaped. Whoever called this waits for the command from here on.
+  int let_go(const VariableChanges& changes);
+
+ private:
+  HeldCommand(Process process, os::UniqueFd pipe) : process_(process), pipe_(std::move(pipe)) {}
+  void reap() const;
+
+  Process process_;
+  os::UniqueFd pipe_;  // Both ways; gone once it was let go.
+};
+
+}  // namespace berth::cli

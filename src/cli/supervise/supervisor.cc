@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/supervise/supervisor.h"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "cli/supervise/death.h"
+#include "os/clock.h"
+#include "os/processes.h"
+
+namespace berth::cli {
+namespace {
+
+// SIGTTOU is there to be blocked: then we may write to a terminal that the command has, and take it
+// back.
+constexpr std::array kSupervised = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
+                                    SIGUSR2, SIGCONT, SIGTSTP, SIGTTOU, SIGCHLD};
+
+bool is_ignored(int signal) {
+  struct sigaction action{};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+bool is_pending(int signal) {
+  sigset_t pending;
+  return ::sigpending(&pending) == 0 && ::sigismember(&pending, signal) == 1;
+}
+
+int milliseconds_until(Instant at, Instant now) {
+  if (at == Instant::never()) return -1;
+  const std::int64_t left_ms = std::max<std::int64_t>((at - now).ns, 0) / milliseconds(1).ns + 1;
+  return static_cast<int>(std::min<std::int64_t>(left_ms, 3'600'000));
+}
+
+}  // namespace
+
+std::vector<int> supervised_signals() {
+  std::vector<int> signals;
+  for (const int signal : kSupervised) {
+    // SIGCHLD must be known whatever we were started with.
+    if (signal == SIGCHLD) ::signal(SIGCHLD, SIG_DFL);
+    if (!is_ignored(signal)) signals.push_back(signal);
+  }
+  return signals;
+}
+
+void adopt_orphans() {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+Supervisor::Supervisor(Process command, os::SignalDescriptor& signals, JobTerminal* terminal,
+                       Bystander& bystander)
+    : command_(command), signals_(signals), terminal_(terminal), bystander_(bystander) {}
+
+ExitStatus Supervisor::run() {
+  reap();  // It may have ended before we listened.
+  while (!ended_) wait_for_something();
+  if (terminal_ != nullptr && ended_->signal != 0) terminal_->take_from(command_.pid);
+  if (terminal_ != nullptr) terminal_->take_from_as_it_is(command_.pid);
+  return *ended_;
+}
+
+void Supervisor::wait_for_something() {
+  const os::PosixClock clock;
+  std::array<pollfd, 2> wanted = {pollfd{signals_.descriptor(), POLLIN, 0},
+                                  pollfd{bystander_.descriptor(), POLLIN, 0}};
+  ::poll(wanted.data(), wanted.size(), milliseconds_until(bystander_.wake_at(), clock.now()));
+  while (const std::optional<os::SignalSeen> seen = signals_.read()) handle(*seen);
+  if (ended_) return;
+  if (wanted[1].revents != 0) bystander_.readable();
+  if (const Instant now = clock.now(); now >= bystander_.wake_at()) bystander_.woke(now);
+}
+
+void Supervisor::handle(const os::SignalSeen& seen) {
+  switch (seen.signal) {
+    case SIGCHLD:
+      reap();
+      break;
+    case SIGCONT:
+      resume();
+      break;
+    case SIGTSTP:
+      // From the keyboard it has reached the command too, which is in our group.
+      if (terminal_ == nullptr)
+        stop_as_by_terminal();
+      else if (seen.from_process)
+        pass_on(SIGTSTP);
+      break;
+    default:
+      // What was typed has reached the command by itself.
+      if (seen.from_process) pass_on(seen.signal);
+      break;
+  }
+}
+
+// Children that are not the command are orphans of it: they are taken off the kernel's hands.
+void Supervisor::reap() {
+  while (true) {
+    int status = 0;
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED);
+    if (pid <= 0) return;
+    if (pid != command_.pid) continue;
+    if (WIFSTOPPED(status)) command_stopped();
+    if (WIFEXITED(status)) ended_ = ExitStatus{.code = WEXITSTATUS(status), .signal = 0};
+    if (WIFSIGNALED(status)) ended_ = ExitStatus{.code = 0, .signal = WTERMSIG(status)};
+  }
+}
+
+// Without a terminal of its own it was stopped by what stops us as well, or by somebody who means
+// it alone.
+void Supervisor::command_stopped() {
+  if (terminal_ == nullptr) return;
+  terminal_->take_from(command_.pid);
+  stop_as_by_terminal();
+  // Whoever continued us has sent SIGCONT, which is handled in its turn. If nobody did, nobody
+  // watches us, and the command shall not stop either.
+  if (!is_pending(SIGCONT)) resume();
+}
+
+void Supervisor::resume() {
+  if (terminal_ != nullptr && terminal_->we_are_foreground()) terminal_->give_to(command_.pid);
+  pass_on(SIGCONT);
+}
+
+void Supervisor::pass_on(int signal) const {
+  if (ended_) return;
+  // Not reaped yet, so the pid is still the command's. The group is sent what stops and continues,
+  // as a shell does with a job; all else is for the command to pass on.
+  const bool to_group = terminal_ != nullptr && (signal == SIGCONT || signal == SIGTSTP);
+  ::kill(to_group ? -command_.pid : command_.pid, signal);
+}
+
+std::vector<Process> Supervisor::leftovers() {
+  siginfo_t child{};
+  // The usual case, without a look at all processes of the machine.
+  if (::waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return {};
+  return os::descendants(os::self());
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/verb.h"
+
+#include <algorithm>
+
+#include "base/nearest.h"
+#include "cli/exit_status.h"
+#include "cli/help.h"
+#include "cli/render/text.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::size_t kWidthWithoutTerminal = 80;
+constexpr std::size_t kWidestText = 100;
+
+Take into_colour(std::optional<ColourChoice>& choice) {
+  return [&choice](std::string_view word) -> Status {
+    choice = word == "never"  ? ColourChoice::kNever
+             : word == "auto" ? ColourChoice::kAuto
+                              : ColourChoice::kAlways;  // Also of --color alone.
+    return Unit{};
+  };
+}
+
+Take into_not(bool& flag) {
+  return [&flag](std::string_view) -> Status {
+    flag = false;
+    return Unit{};
+  };
+}
+
+void declare_common(Options& options, CommonOptions& common) {
+  options.optional_value({.names = "--color",
+                          .metavar = "WHEN",
+                          .help = "colour the output",
+                          .choices = {"auto", "always", "never"}},
+                         into_colour(common.colour));
+  options.flag({.names = "--no-autostart", .help = "do not start a daemon where none runs"},
+               into_not(common.autostart));
+  options.flag({.names = "-h,--help", .help = "this text"}, into(common.help));
+}
+
+std::size_t text_width(const Terminal& terminal) {
+  return std::min(terminal.width.value_or(kWidthWithoutTerminal), kWidestText);
+}
+
+std::string sentence_of(const std::string& who, std::string_view sentence) {
+  return who + ": " + std::string(sentence) + "\n";
+}
+
+int unknown_verb(const std::string& word) {
+  std::vector<std::string_view> names;
+  for (const Verb& verb : verbs()) names.push_back(verb.name);
+  std::string sentence = "unknown verb \"" + word + "\"";
+  if (auto meant = nearest(word, names)) {
+    sentence += "; did you mean \"" + std::string(*meant) + "\"?";
+  }
+  complain(sentence_of("berth", sentence + " (berth --help lists them)"));
+  return to_status(ExitCode::kUsage);
+}
+
+int run_verb(const Verb& verb, std::vector<std::string> arguments, CommonOptions common) {
+  Invocation invocation{.verb = verb, .arguments = std::move(arguments), .common = common};
+  return verb.run(invocation);
+}
+
+// `berth help`, `berth help VERB`.
+int help(const std::vector<std::string>& arguments, const CommonOptions& common) {
+  if (arguments.size() < 2) {
+    print(overview(text_width(find_terminal(common.colour.value_or(ColourChoice::kNever)))));
+    return to_status(ExitCode::kOk);
+  }
+  const Verb* verb = find_verb(arguments[1]);
+  return verb == nullptr ? unknown_verb(arguments[1]) : run_verb(*verb, {"--help"}, common);
+}
+
+int dispatch(const std::vector<std::string>& arguments) {
+  CommonOptions common;
+  Options before_verb;
+  declare_common(before_verb, common);
+  std::size_t at = 0;
+  while (at < arguments.size() && arguments[at].starts_with('-')) {
+    const std::string& word = arguments[at];
+    if (word == "--version" || word == "-V") return run_verb(*find_verb("version"), {}, common);
+    // What is no common option is one of `status`, which stands for no verb at all.
+    if (!before_verb.parse({word}).ok()) break;
+    ++at;
+  }
+  const std::vector<std::string> rest(arguments.begin() + static_cast<std::ptrdiff_t>(at),
+                                      arguments.end());
+  if (common.help) return help({}, common);
+  if (rest.empty() || rest[0].starts_with('-')) return run_verb(*find_verb("status"), rest, common);
+  if (rest[0] == "help") return help(rest, common);
+  const Verb* verb = find_verb(rest[0]);
+  if (verb == nullptr) return unknown_verb(rest[0]);
+  return run_verb(*verb, {rest.begin() + 1, rest.end()}, common);
+}
+
+}  // namespace
+
+std::optional<int> Invocation::parse() {
+  declare_common(options, common);
+  if (describing) return to_status(ExitCode::kOk);
+  const Status parsed = options.parse(arguments);
+  terminal = find_terminal(common.colour.value_or(ColourChoice::kNever));
+  if (common.help) {
+    print(verb_help(*this, text_width(terminal)));
+    return to_status(ExitCode::kOk);
+  }
+  if (!parsed.ok()) return usage_error(parsed.error().message);
+  return std::nullopt;
+}
+
+int Invocation::usage_error(std::string_view sentence) const {
+  complain(sentence_of("berth " + std::string(verb.name), sentence));
+  return to_status(ExitCode::kUsage);
+}
+
+int Invocation::fail(const Error& error) const {
+  return fail(exit_code(error.code), error.message);
+}
+
+int Invocation::fail(ExitCode code, std::string_view sentence) const {
+  // Sentences of the daemon hold names that others chose.
+  complain(sentence_of("berth", harmless(sentence, {.unicode = terminal.unicode})));
+  return to_status(code);
+}
+
+int run_berth(const std::vector<std::string>& arguments) {
+  return flush_output(dispatch(arguments));
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/verbs.h"
+
+#include <array>
+
+namespace berth::cli {
+namespace {
+
+// In the order of the overview that `berth --help` prints.
+constexpr std::array kVerbs = {
+    Verb{"run", "", "Daily", "run a command with GPU memory of its own", run_run},
+    Verb{"reserve", "", "Daily", "hold GPU memory for a time, without a command", run_reserve},
+    Verb{"renew", "", "Daily", "more time for a reservation", run_renew},
+    Verb{"release", "", "Daily", "end a lease; its memory is free once its programs free it",
+         run_release},
+    Verb{"status", "", "See", "GPUs, leases and queue at a glance", run_status},
+    Verb{"ps", "", "See", "leases of all users", run_ps},
+    Verb{"queue", "q", "See", "who waits, and for what", run_queue},
+    Verb{"show", "", "See", "all that is known of a lease", run_show},
+    Verb{"why", "", "See", "why a request waits, and what would help", run_why},
+    Verb{"wait", "", "See", "until leases have ended, or until a size would fit", run_wait},
+    Verb{"fit", "", "See", "whether a size would be granted now, or when", run_fit},
+    Verb{"resize", "", "Control", "change the memory of a lease while it runs", run_resize},
+    Verb{"cancel", "", "Control", "stop a lease's command, or take a request out of the queue",
+         run_cancel},
+    Verb{"doctor", "", "Machine", "look for what is wrong, and what mends it", run_doctor},
+    Verb{"daemon", "", "Machine", "start, stop and look at the daemon", run_daemon},
+    Verb{"config", "", "Machine", "what is configured, by whom, and whether it is in order",
+         run_config},
+    Verb{"completion", "", "Connect", "a script that completes command lines in your shell",
+         run_completion},
+    Verb{"version", "", "Connect", "versions of this program and of the daemon", run_version},
+};
+
+}  // namespace
+
+std::span<const Verb> verbs() {
+  return kVerbs;
+}
+
+const Verb* find_verb(std::string_view name) {
+  for (const Verb& verb : kVerbs) {
+    if (name == verb.name || (!verb.alias.empty() && name == verb.alias)) return &verb;
+  }
+  return nullptr;
+}
+
+}  // namespace berth::cli

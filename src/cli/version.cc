@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth version`: of this program and, where one runs, of the daemon.
+#include <optional>
+#include <string>
+
+#include "cli/showing.h"
+#include "cli/verbs.h"
+#include "wire/daemon.h"
+#include "wire/hello.h"
+#include "wire/json_writer.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::string_view kSchema = "berth/version/v1";
+
+std::optional<wire::ServerHello> daemon_version(Conversation& conversation) {
+  const auto body = conversation.ask({.route = wire::Route::kVersion});
+  if (!body) return std::nullopt;
+  return conversation.understood(wire::decode_version(*body));
+}
+
+std::string as_json(const std::optional<wire::ServerHello>& daemon) {
+  wire::JsonWriter writer;
+  writer.begin_object().key("schema").text(kSchema);
+  writer.key("version").text(BERTH_VERSION);
+  writer.key("api").text(to_text(wire::kApiVersion));
+  writer.key("daemon");
+  if (!daemon) return writer.null().end_object().take();
+  writer.begin_object();
+  writer.key("version").text(daemon->version).key("api").text(to_text(daemon->api));
+  writer.key("pid").integer(daemon->pid).key("world").text(daemon->world);
+  writer.key("simulated").boolean(daemon->simulated);
+  return writer.end_object().end_object().take();
+}
+
+std::string as_text(const std::optional<wire::ServerHello>& daemon) {
+  std::string text = "berth  " BERTH_VERSION ", API " + to_text(wire::kApiVersion) + "\n";
+  if (!daemon) return text + "berthd does not run here\n";
+  return text + "berthd " + daemon->version + ", API " + to_text(daemon->api) + ", pid " +
+         std::to_string(daemon->pid) + (daemon->simulated ? ", simulated GPU\n" : "\n");
+}
+
+}  // namespace
+
+int run_version(Invocation& invocation) {
+  Showing showing(invocation);
+  invocation.about = "No daemon is started for it.";
+  showing.declare(Watching::kNo);
+  if (const auto end = invocation.parse()) return *end;
+  Conversation& conversation = showing.conversation();
+  std::optional<wire::ServerHello> daemon;
+  if (conversation.find() == Conversation::Found::kDaemon) daemon = daemon_version(conversation);
+  const std::string json = as_json(daemon);
+  return showing.show([&] {
+    return showing.choice().is_for_people() ? as_text(daemon)
+                                            : showing.for_programs({.json = json, .sample = json});
+  });
+}
+
+}  // namespace berth::cli

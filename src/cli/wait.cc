@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth wait`: until leases have ended or are in another state, or until a size would fit.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/quantity.h"
+#include "cli/render/phrases.h"
+#include "cli/run/named_devices.h"
+#include "cli/run/talk.h"
+#include "cli/run/waiter.h"
+#include "cli/selection.h"
+#include "cli/settings.h"
+#include "cli/verbs.h"
+#include "os/clock.h"
+
+namespace berth::cli {
+namespace {
+
+struct WaitOptions {
+  std::vector<std::string> words;
+  bool any = false;
+  bool all = false;
+  std::string state = "ended";
+  std::optional<Duration> timeout;
+  std::optional<Bytes> fit;
+  std::optional<std::string> gpus;
+  bool notify = false;
+
+  Instant until() const { return timeout ? os::PosixClock().now() + *timeout : Instant::never(); }
+};
+
+void declare(Invocation& invocation, WaitOptions& wait) {
+  Options& options = invocation.options;
+  declare_leases(options, wait.words, 0);
+  options.flag({.names = "--all", .help = "until each of them is there; the default"},
+               into(wait.all));
+  options.flag({.names = "--any", .help = "until one of them is there, and print its number"},
+               into(wait.any));
+  options.value({.names = "--for",
+                 .metavar = "STATE",
+                 .help = "the state to wait for; ended is the default",
+                 .choices = {"held", "suspended", "releasing", "ended"}},
+                into(wait.state));
+  options.value({.names = "--timeout", .metavar = "DURATION", .help = "then end with 124"},
+                into(wait.timeout));
+  options.value({.names = "--fit",
+                 .metavar = "SIZE",
+                 .help = "instead of leases: until a request of this size would be granted"},
+                into(wait.fit));
+  options.value({.names = "-g,--gpus", .metavar = "GPUS", .help = "with --fit: how many, or which"},
+                into(wait.gpus));
+  options.flag({.names = "--notify", .help = "tell the terminal when it is so far"},
+               into(wait.notify));
+}
+
+int timed_out(const Duration& timeout) {
+  complain("berth: not within " + to_text(timeout) + "\n");
+  return to_status(ExitCode::kTimeLimit);
+}
+
+int failed(const Error& error, const Waiter& waiter, const WaitOptions& wait,
+           Conversation& conversation) {
+  if (error.code == Errc::kTimedOut) return timed_out(wait.timeout.value_or(Duration{}));
+  const ExitCode code =
+      waiter.refusal() ? wire::exit_code(waiter.refusal()->code) : client::exit_status_of(error);
+  conversation.fail(code, error.message);
+  return conversation.status();
+}
+
+int wait_for_fit(const WaitOptions& wait, const DeviceChoice& choice, Conversation& conversation,
+                 Talk& talk) {
+  wire::RequestBody request;
+  request.request.vram = *wait.fit;
+  if (!fill_devices(choice, conversation, request.request)) return conversation.status();
+  Waiter waiter(conversation.client(), wait.until());
+  const Result<FitView> fit = waiter.wait_for_fit(request);
+  if (!fit.ok()) return failed(fit.error(), waiter, wait, conversation);
+  const std::string sentence = to_text(*wait.fit) + " would be granted now";
+  talk.say(sentence);
+  if (wait.notify) talk.notify(sentence);
+  return to_status(ExitCode::kOk);
+}
+
+// The code of the first lease, in the order of the command line, that did not end well.
+int status_of(const std::vector<LeaseView>& leases, LeaseState state) {
+  for (const LeaseView& lease : leases) {
+    if (!has_reached(lease, state)) {
+      complain("berth: lease " + std::to_string(lease.id.value) + " ended before it was " +
+               std::string(to_text(state)) + " (" + result_of(lease) + ")\n");
+      return to_status(ExitCode::kFailed);
+    }
+    if (state != LeaseState::kEnded) continue;
+    if (const int status = exit_status_of(lease); status != 0) return status;
+  }
+  return to_status(ExitCode::kOk);
+}
+
+int wait_for_leases(const WaitOptions& wait, Conversation& conversation, Talk& talk) {
+  auto leases = select_leases(conversation, wait.words);
+  if (!leases) return conversation.status();
+  const LeaseState state = parse_lease_state(wait.state).value();
+  Waiter waiter(conversation.client(), wait.until());
+  Result<std::vector<LeaseView>> reached =
+      waiter.wait_for({.leases = *std::move(leases),
+                       .state = state,
+                       .quorum = wait.any ? Waiter::Quorum::kAny : Waiter::Quorum::kAll});
+  if (!reached.ok()) return failed(reached.error(), waiter, wait, conversation);
+  if (wait.notify) talk.notify("the wait is over");
+  if (wait.any) {
+    std::erase_if(*reached, [state](const LeaseView& lease) { return !has_reached(lease, state); });
+    if (reached->empty()) {
+      conversation.fail(ExitCode::kFailed, "all of them ended before one was " + wait.state);
+      return conversation.status();
+    }
+    reached->resize(1);
+    print(std::to_string(reached->front().id.value) + "\n");
+  }
+  return status_of(*reached, state);
+}
+
+}  // namespace
+
+int run_wait(Invocation& invocation) {
+  WaitOptions wait;
+  invocation.about =
+      "Waits for leases to end, and ends with the exit status of their command: 128 + n if signal "
+      "n killed it, the first that is not 0 of several, 124 after --timeout. With --fit it waits "
+      "until a request of that size would be granted at once; it holds no place in the queue.";
+  invocation.examples = {{"berth wait 12 && ./evaluate.sh", "after lease 12, if it ended well"},
+                         {"berth wait --fit 8G --notify", "until the GPU has room"}};
+  declare(invocation, wait);
+  if (const auto end = invocation.parse()) return *end;
+  if (wait.fit.has_value() == !wait.words.empty()) {
+    return invocation.usage_error("say either which leases, or --fit SIZE");
+  }
+  if (wait.any && wait.all) return invocation.usage_error("--any and --all exclude each other");
+  if (wait.gpus && !wait.fit) return invocation.usage_error("-g goes with --fit only");
+  const Result<DeviceChoice> choice = choice_of(wait.gpus);
+  if (!choice.ok()) return invocation.usage_error(choice.error().message);
+
+  if (!settings_of(invocation)) return to_status(ExitCode::kConfig);
+  Conversation conversation(invocation);
+  if (!conversation.open()) return conversation.status();
+  Talk talk(invocation.terminal, Talk::Volume::kNormal);
+  return wait.fit ? wait_for_fit(wait, *choice, conversation, talk)
+                  : wait_for_leases(wait, conversation, talk);
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks the daemon why the first requests of a queue wait.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "cli/conversation.h"
+#include "cli/render/status.h"
+#include "model/lease.h"
+
+namespace berth::cli {
+
+/// The queue as it came; the first `count` with their reasons. One that has left the queue in the
+/// meantime has none.
+std::vector<Waiting> with_reasons(std::vector<LeaseView> queue, std::size_t count,
+                                  Conversation& conversation);
+
+}  // namespace berth::cli

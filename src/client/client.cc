@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/client.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "client/autostart.h"
+#include "client/socket.h"
+#include "os/processes.h"
+
+namespace berth::client {
+namespace {
+
+constexpr const char* kDaemonProgram = "berthd";
+
+struct Found {
+  std::string path;
+  os::UniqueFd socket;
+};
+
+Error nobody(const std::vector<std::string>& tried) {
+  std::string places;
+  for (const std::string& path : tried) places += (places.empty() ? "" : ", ") + path;
+  return {Errc::kUnavailable,
+          "no daemon runs here (looked at " + places + "); start one with: berth daemon start"};
+}
+
+// The first socket behind which somebody listens. A socket that is there while nobody listens is
+// that of a daemon which died, or is being started again: its path is left in `dead`.
+Result<Found> find_listening(const std::vector<std::string>& paths, std::string& dead) {
+  for (const std::string& path : paths) {
+    Result<os::UniqueFd> socket = connect_to(path);
+    if (socket.ok()) return Found{path, *std::move(socket)};
+    const Errc code = socket.error().code;
+    if (code == Errc::kUnavailable && dead.empty()) dead = path;
+    if (code != Errc::kNotFound && code != Errc::kUnavailable) return socket.error();
+  }
+  return nobody(paths);
+}
+
+// Where a daemon that we start would listen: it is not told BERTH_SOCKET.
+Result<os::Places> own_places(os::Surroundings surroundings) {
+  surroundings.socket.clear();
+  return os::places_of(surroundings, os::Mode::kUser, "");
+}
+
+// The system's daemon, if it is only away for a moment, is not replaced by one of our own; and one
+// of our own is of use only where we would look for it.
+Result<bool> may_start(const ClientOptions& options, const std::vector<std::string>& paths,
+                       const std::string& dead, const os::Places& places) {
+  if (options.autostart == Autostart::kNever || std::ranges::count(paths, places.socket) == 0) {
+    return false;
+  }
+  TRY(system, os::places_of(options.surroundings, os::Mode::kSystem, ""));
+  return dead.empty() || dead == places.socket || dead != system.socket;
+}
+
+Result<Found> start(const ClientOptions& options, const os::Places& places) {
+  TRY(program, sibling_program(kDaemonProgram));
+  TRY(started, autostart({.program = program, .places = places}));
+  TRY(socket, connect_patiently(places.socket));
+  if (started && options.say) options.say("started the daemon " + program);
+  return Found{places.socket, std::move(socket)};
+}
+
+Result<Found> find_daemon(const ClientOptions& options) {
+  TRY(paths, os::sockets_to_try(options.surroundings));
+  std::string dead;
+  Result<Found> found = find_listening(paths, dead);
+  if (found.ok() || found.error().code != Errc::kUnavailable) return found;
+
+  TRY(places, own_places(options.surroundings));
+  TRY(starting, may_start(options, paths, dead, places));
+  if (starting) return start(options, places);
+  if (dead.empty()) return found;
+  Result<os::UniqueFd> socket = connect_patiently(dead);
+  if (!socket.ok()) return nobody(paths);
+  return Found{dead, *std::move(socket)};
+}
+
+}  // namespace
+
+Client::Client(std::string socket, wire::ClientHello hello, os::UniqueFd connected)
+    : socket_(std::move(socket)),
+      hello_(std::move(hello)),
+      connection_(std::move(connected), hello_) {}
+
+Result<Client> Client::connect(const ClientOptions& options) {
+  TRY(world, os::world_of(options.surroundings));
+  TRY(found, find_daemon(options));
+  wire::ClientHello hello{.version = options.version, .world = world, .process = os::self()};
+  return Client(std::move(found.path), std::move(hello), std::move(found.socket));
+}
+
+Result<Connection> Client::another() const {
+  TRY(socket, connect_to(socket_));
+  return Connection(std::move(socket), hello_);
+}
+
+Status Client::reconnect(Backlog backlog) {
+  TRY(socket, connect_to(socket_, backlog));
+  connection_ = Connection(std::move(socket), hello_);
+  return Unit{};
+}
+
+bool autostart_allowed_by_environment() {
+  const char* value = std::getenv("BERTH_NO_AUTOSTART");
+  return value == nullptr || *value == '\0' || std::string_view(value) == "0";
+}
+
+wire::ExitCode exit_status_of(const Error& error) {
+  switch (error.code) {
+    case Errc::kPermission:
+      return wire::ExitCode::kNoPermission;
+    case Errc::kVersion:
+    case Errc::kCorrupt:
+      return wire::ExitCode::kVersion;
+    case Errc::kConflict:
+    case Errc::kInvalid:
+      return wire::ExitCode::kConfig;
+    case Errc::kNotFound:
+    case Errc::kUnavailable:
+    case Errc::kTimedOut:
+      return wire::ExitCode::kUnavailable;
+    case Errc::kIo:
+    case Errc::kFull:
+      return wire::ExitCode::kIoError;
+    case Errc::kCannotCreate:
+      return wire::ExitCode::kCannotCreate;
+  }
+  return wire::ExitCode::kInternal;
+}
+
+}  // namespace berth::client
