@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the CUDA driver's public ABI that the simulated driver offers, declared by us: types
+// and values as cuda.h of CUDA 12 has them. abi_test.cc holds them against a real cuda.h where
+// one is installed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace berth::simgpu {
+
+enum CUresult : std::uint32_t {
+#define CUDA_RESULT(name, value, text) name = value,
+#include "simgpu/cuda/results.def"
+#undef CUDA_RESULT
+};
+
+enum CUdevice_attribute : std::uint32_t {
+#define CUDA_ATTRIBUTE(name, value, figure) name = value,
+#include "simgpu/cuda/attributes.def"
+#undef CUDA_ATTRIBUTE
+};
+
+enum CUdriverProcAddressQueryResult : std::uint32_t {
+  CU_GET_PROC_ADDRESS_SUCCESS = 0,
+  CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND = 1,
+  CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT = 2,
+};
+
+struct CUuuid {
+  char bytes[16];
+};
+
+using CUdevice = int;
+using CUdeviceptr = unsigned long long;
+using cuuint64_t = std::uint64_t;
+using CUcontext = struct CUctx_st*;
+using CUstream = struct CUstream_st*;
+using CUfunction = struct CUfunc_st*;
+struct CUexecAffinityParam;
+struct CUctxCreateParams;
+
+constexpr int kDriverVersion = 12090;
+
+}  // namespace berth::simgpu
+
+extern "C" {
+namespace berth::simgpu {
+#define CUDA_FUNCTION(symbol, name, since, parameters) CUresult symbol parameters;
+#include "simgpu/cuda/functions.def"
+#undef CUDA_FUNCTION
+}  // namespace berth::simgpu
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simgpu/cuda/driver.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "simgpu/cuda/visible.h"
+#include "simgpu/world/device_text.h"
+#include "simgpu/world/immortal.h"
+
+namespace berth::simgpu {
+namespace {
+
+// CUDA does not work in a child of fork that did not exec. The child of a multi-threaded process
+// may not even take the lock, so this stands beside it.
+std::atomic<bool> forked = false;
+
+constexpr std::size_t kContextsMax = 1024;
+
+void forget_in_child() {
+  forked.store(true);
+}
+
+// What a process has of the driver.
+struct Process {
+  std::mutex mutex;
+  std::optional<Driver> driver;
+};
+Process& the_process() {
+  static Immortal<Process> process;
+  return process.value;
+}
+
+void complain_once(const std::string& why) {
+  static std::once_flag said;
+  std::call_once(said, [&] { std::fprintf(stderr, "libcuda (simulated): %s\n", why.c_str()); });
+}
+
+std::vector<std::uint32_t> visible_now(const World& world) {
+  std::vector<PhysicalDevice> devices;
+  for (std::uint32_t i = 0; i < world.device_count(); ++i) {
+    const DeviceState& device = world.file().devices[i];
+    devices.push_back({uuid_text(device), device.capacity_blocks.load()});
+  }
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  const char* order = std::getenv("CUDA_DEVICE_ORDER");
+  return visible_devices(
+      devices, visible == nullptr ? std::nullopt : std::optional<std::string_view>(visible),
+      order != nullptr && std::strcmp(order, "PCI_BUS_ID") == 0);
+}
+
+}  // namespace
+
+ContextStack& context_stack() {
+  thread_local ContextStack stack;
+  return stack;
+}
+
+CUresult Driver::initialise() {
+  if (forked.load()) return CUDA_ERROR_NOT_INITIALIZED;
+  Process& process = the_process();
+  const std::lock_guard lock(process.mutex);
+  if (process.driver) return CUDA_SUCCESS;
+  Result<World> world = World::open_from_environment();
+  if (!world.ok()) {
+    complain_once(world.error().message);
+    return CUDA_ERROR_NO_DEVICE;
+  }
+  std::vector<std::uint32_t> visible = visible_now(*world);
+  if (visible.empty()) return CUDA_ERROR_NO_DEVICE;
+  const std::optional<std::uint32_t> slot = world->claim_slot();
+  if (!slot) {
+    complain_once("too many processes use this world already, or /proc is not there");
+    return CUDA_ERROR_OPERATING_SYSTEM;
+  }
+  process.driver.emplace(*std::move(world), *slot, std::move(visible));
+  (void)::pthread_atfork(nullptr, nullptr, &forget_in_child);
+  return CUDA_SUCCESS;
+}
+
+Driver::Driver(World world, std::uint32_t slot, std::vector<std::uint32_t> visible)
+    : world_(std::move(world)), slot_(slot), visible_(std::move(visible)) {}
+
+Driver::Locked Driver::lock_initialised() {
+  if (forked.load()) return {CUDA_ERROR_NOT_INITIALIZED, nullptr, {}};
+  Process& process = the_process();
+  std::unique_lock lock(process.mutex);
+  if (!process.driver) return {CUDA_ERROR_NOT_INITIALIZED, nullptr, {}};
+  return {CUDA_SUCCESS, &*process.driver, std::move(lock)};
+}
+
+std::optional<std::uint32_t> Driver::device(CUdevice ordinal) const {
+  if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= visible_.size()) return std::nullopt;
+  return visible_[static_cast<std::size_t>(ordinal)];
+}
+
+// The first context of the process on a device: it costs its overhead.
+CUresult Driver::enter_device(std::uint32_t device) {
+  if (world_.is_lost(device)) return CUDA_ERROR_DEVICE_UNAVAILABLE;
+  if (contexts_[device] > 0) {
+    ++contexts_[device];
+    return CUDA_SUCCESS;
+  }
+  if (!heaps_[device])
+    heaps_[device] = Heap::make(world_.file().devices[device].capacity_blocks.load() * kBlockBytes);
+  if (!heaps_[device]) return CUDA_ERROR_OPERATING_SYSTEM;
+  if (!world_.charge(slot_, device, world_.file().context_blocks)) return CUDA_ERROR_OUT_OF_MEMORY;
+  world_.set_context(slot_, device, true);
+  contexts_[device] = 1;
+  return CUDA_SUCCESS;
+}
+
+void Driver::leave_device(std::uint32_t device) {
+  if (--contexts_[device] > 0) return;
+  world_.release(slot_, device, world_.file().context_blocks);
+  world_.set_context(slot_, device, false);
+}
+
+void Driver::close(Context& context) {
+  context.alive = false;
+  const std::uint64_t blocks = heaps_[context.device]->free_all(&context);
+  if (blocks > 0) world_.release(slot_, context.device, blocks);
+  leave_device(context.device);
+}
+
+CUresult Driver::create_context(CUdevice ordinal, unsigned int flags, Context*& made) {
+  const std::optional<std::uint32_t> device = this->device(ordinal);
+  if (!device) return CUDA_ERROR_INVALID_DEVICE;
+  auto unused = std::ranges::find(created_, false, &Context::alive);
+  if (unused == created_.end() && created_.size() >= kContextsMax) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (const CUresult result = enter_device(*device); result != CUDA_SUCCESS) return result;
+  Context& context = unused == created_.end() ? created_.emplace_back() : *unused;
+  context = {.device = *device, .ordinal = ordinal, .flags = flags, .alive = true};
+  made = &context;
+  return CUDA_SUCCESS;
+}
+
+CUresult Driver::destroy_context(Context* context) {
+  const bool primary = std::ranges::any_of(
+      primaries_, [&](const Primary& candidate) { return &candidate.context == context; });
+  if (primary) return CUDA_ERROR_INVALID_CONTEXT;  // It goes by release and reset.
+  close(*context);
+  return CUDA_SUCCESS;
+}
+
+CUresult Driver::retain_primary(CUdevice ordinal, Context*& retained) {
+  const std::optional<std::uint32_t> device = this->device(ordinal);
+  if (!device) return CUDA_ERROR_INVALID_DEVICE;
+  Primary& primary = primaries_[static_cast<std::size_t>(ordinal)];
+  if (!primary.context.alive) {
+    if (const CUresult result = enter_device(*device); result != CUDA_SUCCESS) return result;
+    primary.context.device = *device;
+    primary.context.ordinal = ordinal;
+    primary.context.alive = true;
+    primary.retained = 0;
+  }
+  ++primary.retained;
+  retained = &primary.context;
+  return CUDA_SUCCESS;
+}
+
+CUresult Driver::release_primary(CUdevice ordinal) {
+  if (!device(ordinal)) return CUDA_ERROR_INVALID_DEVICE;
+  Primary& primary = primaries_[static_cast<std::size_t>(ordinal)];
+  if (!primary.context.alive) return CUDA_ERROR_INVALID_CONTEXT;
+  if (--primary.retained == 0) close(primary.context);
+  return CUDA_SUCCESS;
+}
+
+CUresult Driver::reset_primary(CUdevice ordinal) {
+  if (!device(ordinal)) return CUDA_ERROR_INVALID_DEVICE;
+  Primary& primary = primaries_[static_cast<std::size_t>(ordinal)];
+  if (primary.context.alive) close(primary.context);
+  primary.retained = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult Driver::set_primary_flags(CUdevice ordinal, unsigned int flags) {
+  if (!device(ordinal)) return CUDA_ERROR_INVALID_DEVICE;
+  primaries_[static_cast<std::size_t>(ordinal)].context.flags = flags;
+  return CUDA_SUCCESS;
+}
+
+Driver::PrimaryState Driver::primary_state(CUdevice ordinal) const {
+  const Context& context = primaries_[static_cast<std::size_t>(ordinal)].context;
+  return {.flags = context.flags, .active = context.alive};
+}
+
+Context* Driver::living(CUcontext handle) {
+  auto* context = reinterpret_cast<Context*>(handle);
+  for (Primary& primary : primaries_) {
+    if (&primary.context == context) return context->alive ? context : nullptr;
+  }
+  for (const Context& candidate : created_) {
+    if (&candidate == context) return context->alive ? context : nullptr;
+  }
+  return nullptr;
+}
+
+CUresult Driver::current(Context*& context) {
+  const CUcontext top = context_stack().top();
+  if (top == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  context = living(top);
+  if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  return world_.is_lost(context->device) ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
+}
+
+CUresult Driver::allocate(const Context& context, std::uint64_t bytes, DevicePointer& pointer) {
+  const auto charge = [&](std::uint64_t blocks) {
+    return world_.charge(slot_, context.device, blocks);
+  };
+  const auto allocated = heaps_[context.device]->allocate(bytes, &context, charge);
+  if (!allocated) return CUDA_ERROR_OUT_OF_MEMORY;
+  pointer = *allocated;
+  return CUDA_SUCCESS;
+}
+
+CUresult Driver::free(DevicePointer pointer) {
+  for (std::uint32_t device = 0; device < kDevicesMax; ++device) {
+    if (!heaps_[device]) continue;
+    const std::optional<std::uint64_t> blocks = heaps_[device]->free(pointer);
+    if (!blocks) continue;
+    if (*blocks > 0) world_.release(slot_, device, *blocks);
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+std::byte* Driver::readable(DevicePointer pointer, std::uint64_t bytes) {
+  for (const std::unique_ptr<Heap>& heap : heaps_) {
+    if (std::byte* at = heap ? heap->read(pointer, bytes) : nullptr; at != nullptr) return at;
+  }
+  return nullptr;
+}
+
+std::byte* Driver::writable(DevicePointer pointer, std::uint64_t bytes) {
+  for (const std::unique_ptr<Heap>& heap : heaps_) {
+    if (std::byte* at = heap ? heap->write(pointer, bytes) : nullptr; at != nullptr) return at;
+  }
+  return nullptr;
+}
+
+}  // namespace berth::simgpu

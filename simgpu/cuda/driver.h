@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of the simulated CUDA driver within one process: its world, slot, heaps and contexts.
+// One lock; the functions of the ABI (beside this file) take it for each call. What a process holds
+// is given back by itself through these functions or, when it is dead, by others (world.h).
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "simgpu/cuda/abi.h"
+#include "simgpu/cuda/heap.h"
+#include "simgpu/world/world.h"
+
+namespace berth::simgpu {
+
+/// What a CUcontext points to. Never freed, since a program may still hold the handle.
+struct Context {
+  std::uint32_t device = 0;  // In the world.
+  CUdevice ordinal = 0;      // As this process numbers it.
+  unsigned int flags = 0;
+  bool alive = false;
+};
+
+class Driver {
+ public:
+  /// The process's driver, locked, or the result that a call made now must give.
+  struct Locked {
+    CUresult result;
+    Driver* driver;
+    std::unique_lock<std::mutex> lock;
+  };
+  static Locked lock_initialised();
+  static CUresult initialise();
+
+  /// For initialise().
+  Driver(World world, std::uint32_t slot, std::vector<std::uint32_t> visible);
+
+  World& world() { return world_; }
+  std::size_t count() const { return visible_.size(); }
+  /// The world's number of a device of this process; CUDA_ERROR_INVALID_DEVICE is the caller's.
+  std::optional<std::uint32_t> device(CUdevice ordinal) const;
+
+  CUresult create_context(CUdevice ordinal, unsigned int flags, Context*& made);
+  CUresult destroy_context(Context* context);
+  CUresult retain_primary(CUdevice ordinal, Context*& retained);
+  CUresult release_primary(CUdevice ordinal);
+  CUresult reset_primary(CUdevice ordinal);
+  CUresult set_primary_flags(CUdevice ordinal, unsigned int flags);
+  struct PrimaryState {
+    unsigned int flags;
+    bool active;
+  };
+  PrimaryState primary_state(CUdevice ordinal) const;
+
+  /// The context of that handle, if it is one that lives.
+  Context* living(CUcontext handle);
+  /// The calling thread's context, or the result that a call which needs one must give.
+  CUresult current(Context*& context);
+
+  CUresult allocate(const Context& context, std::uint64_t bytes, DevicePointer& pointer);
+  CUresult free(DevicePointer pointer);
+  std::byte* readable(DevicePointer pointer, std::uint64_t bytes);
+  std::byte* writable(DevicePointer pointer, std::uint64_t bytes);
+
+ private:
+  struct Primary {
+    Context context;
+    std::uint32_t retained = 0;
+  };
+
+  CUresult enter_device(std::uint32_t device);
+  void leave_device(std::uint32_t device);
+  void close(Context& context);
+
+  World world_;
+  std::uint32_t slot_;                  // The process's, in all accounts.
+  std::vector<std::uint32_t> visible_;  // The world's devices, by ordinal.
+  std::array<std::unique_ptr<Heap>, kDevicesMax> heaps_;
+  std::array<std::uint32_t, kDevicesMax> contexts_{};  // Living ones, by device.
+  std::array<Primary, kDevicesMax> primaries_;         // By ordinal.
+  std::deque<Context> created_;                        // Those of the dead are used again.
+};
+
+/// The calling thread's stack of contexts.
+struct ContextStack {
+  static constexpr std::size_t kDepthMax = 64;
+  std::array<CUcontext, kDepthMax> contexts{};
+  std::size_t depth = 0;
+
+  CUcontext top() const { return depth == 0 ? nullptr : contexts[depth - 1]; }
+};
+ContextStack& context_stack();
+
+inline CUcontext handle_of(Context* context) {
+  return reinterpret_cast<CUcontext>(context);
+}
+
+}  // namespace berth::simgpu

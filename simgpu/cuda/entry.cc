@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulated driver's functions for start-up, errors and looking up functions. All may be called
+// from any thread, cuGetProcAddress before cuInit.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include "simgpu/cuda/abi.h"
+#include "simgpu/cuda/driver.h"
+
+namespace berth::simgpu {
+namespace {
+
+struct Function {
+  std::string_view name;
+  int since;
+  void* address;
+};
+
+const Function kFunctions[] = {
+#define CUDA_FUNCTION(symbol, name, since, parameters) \
+  {#name, since, reinterpret_cast<void*>(&(symbol))},
+#include "simgpu/cuda/functions.def"
+#undef CUDA_FUNCTION
+};
+
+struct NamedResult {
+  CUresult result;
+  const char* name;
+  const char* text;
+};
+
+constexpr NamedResult kResults[] = {
+#define CUDA_RESULT(name, value, text) {name, #name, text},
+#include "simgpu/cuda/results.def"
+#undef CUDA_RESULT
+};
+
+const NamedResult* named(CUresult result) {
+  const auto* found = std::ranges::find(kResults, result, &NamedResult::result);
+  return found == std::end(kResults) ? nullptr : found;
+}
+
+// The newest function of that name which is not newer than the caller's CUDA version.
+CUdriverProcAddressQueryResult look_up(std::string_view name, int version, void*& function) {
+  const Function* best = nullptr;
+  bool known = false;
+  for (const Function& candidate : kFunctions) {
+    if (candidate.name != name) continue;
+    known = true;
+    if (candidate.since <= version && (best == nullptr || best->since < candidate.since))
+      best = &candidate;
+  }
+  function = best == nullptr ? nullptr : best->address;
+  if (best != nullptr) return CU_GET_PROC_ADDRESS_SUCCESS;
+  return known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+}
+
+bool is_valid_query(const char* name, void* const* function, int version, cuuint64_t flags) {
+  return name != nullptr && function != nullptr && version <= kDriverVersion && flags <= 2;
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuInit(unsigned int flags) {
+  return flags == 0 ? Driver::initialise() : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuDriverGetVersion(int* version) {
+  if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *version = kDriverVersion;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorName(CUresult result, const char** text) {
+  if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const NamedResult* found = named(result);
+  *text = found == nullptr ? nullptr : found->name;
+  return found == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorString(CUresult result, const char** text) {
+  if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const NamedResult* found = named(result);
+  *text = found == nullptr ? nullptr : found->text;
+  return found == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult cuGetProcAddress(const char* name, void** function, int version, cuuint64_t flags) {
+  if (!is_valid_query(name, function, version, flags)) return CUDA_ERROR_INVALID_VALUE;
+  return look_up(name, version, *function) == CU_GET_PROC_ADDRESS_SUCCESS ? CUDA_SUCCESS
+                                                                          : CUDA_ERROR_NOT_FOUND;
+}
+
+// Since CUDA 12 a function that is not there is no error: the pointer is null and the status says.
+CUresult cuGetProcAddress_v2(const char* name, void** function, int version, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult* status) {
+  if (!is_valid_query(name, function, version, flags)) return CUDA_ERROR_INVALID_VALUE;
+  const CUdriverProcAddressQueryResult found = look_up(name, version, *function);
+  if (status != nullptr) *status = found;
+  return CUDA_SUCCESS;
+}
+
+}  // extern "C"
+}  // namespace berth::simgpu

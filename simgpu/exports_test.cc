@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulated libraries export exactly what their lists of functions say.
+#include <elf.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+#include <string>
+
+#include "os/files.h"
+
+namespace berth::simgpu {
+namespace {
+
+using Names = std::set<std::string>;
+
+template <class T>
+T at(const std::string& bytes, std::size_t offset) {
+  T value{};
+  EXPECT_LE(offset + sizeof(T), bytes.size());
+  if (offset + sizeof(T) <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof(T));
+  return value;
+}
+
+// The defined names of the file's dynamic symbol table.
+Names exports_of(const std::string& path) {
+  const Result<std::string> file = os::read_file(path, std::size_t{64} << 20U);
+  EXPECT_TRUE(file.ok());
+  const std::string& bytes = *file;
+  const auto header = at<Elf64_Ehdr>(bytes, 0);
+  Names names;
+  for (std::size_t i = 0; i < header.e_shnum; ++i) {
+    const auto section = at<Elf64_Shdr>(bytes, header.e_shoff + i * header.e_shentsize);
+    if (section.sh_type != SHT_DYNSYM) continue;
+    const auto strings =
+        at<Elf64_Shdr>(bytes, header.e_shoff + section.sh_link * std::size_t{header.e_shentsize});
+    for (std::size_t symbol = 0; symbol < section.sh_size / sizeof(Elf64_Sym); ++symbol) {
+      const auto entry = at<Elf64_Sym>(bytes, section.sh_offset + symbol * sizeof(Elf64_Sym));
+      if (entry.st_shndx == SHN_UNDEF || entry.st_name == 0) continue;
+      names.insert(bytes.data() + strings.sh_offset + entry.st_name);
+    }
+  }
+  return names;
+}
+
+TEST(Exports, LibcudaHasTheFunctionsOfItsListAndNoOthers) {
+  const Names listed = {
+#define CUDA_FUNCTION(symbol, name, since, parameters) #symbol,
+#include "simgpu/cuda/functions.def"
+#undef CUDA_FUNCTION
+  };
+  EXPECT_EQ(exports_of(SIMGPU_LIBRARIES "/libcuda.so.1"), listed);
+  EXPECT_EQ(exports_of(SIMGPU_LIBRARIES "/libcuda.so"), listed);
+}
+
+TEST(Exports, LibnvidiaMlHasTheFunctionsOfItsListAndTwoMore) {
+  Names listed = {
+#define NVML_FUNCTION(symbol, parameters) #symbol,
+#include "simgpu/nvml/functions.def"
+#undef NVML_FUNCTION
+  };
+  listed.insert({"nvmlErrorString", "berthSimulatedWorld"});
+  EXPECT_EQ(exports_of(SIMGPU_LIBRARIES "/libnvidia-ml.so.1"), listed);
+  EXPECT_EQ(exports_of(SIMGPU_LIBRARIES "/libnvidia-ml.so"), listed);
+}
+
+}  // namespace
+}  // namespace berth::simgpu

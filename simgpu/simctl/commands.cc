@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simgpu/simctl/commands.h"
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+
+#include "base/quantity.h"
+#include "gpu/nvml_abi.h"
+#include "simgpu/simctl/show.h"
+#include "simgpu/world/fault.h"
+
+namespace berth::simgpu {
+namespace {
+
+using Words = std::span<const std::string>;
+
+struct Command {
+  const char* name;
+  const char* arguments;
+  const char* text;
+  std::size_t words_min;
+  std::size_t words_max;
+  Result<std::string> (*run)(World& world, Words words);
+};
+
+template <class Number>
+Result<Number> parse_number(const std::string& text) {
+  Number number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end)
+    return Error{Errc::kInvalid, "'" + text + "' is not a number"};
+  return number;
+}
+
+Result<std::uint32_t> parse_device(const World& world, const std::string& text) {
+  TRY(number, parse_number<std::uint32_t>(text));
+  if (number >= world.device_count()) {
+    return Error{Errc::kNotFound, "this world has no device " + text + ": it has " +
+                                      std::to_string(world.device_count())};
+  }
+  return number;
+}
+
+Result<bool> parse_switch(const std::string& text) {
+  if (text == "on") return true;
+  if (text == "off") return false;
+  return Error{Errc::kInvalid, "'" + text + "' is neither on nor off"};
+}
+
+Result<std::uint32_t> parse_nvml_return(const std::string& text) {
+  for (const nvml::ReturnText& known : nvml::kReturnTexts) {
+    if (text == known.name || text == "NVML_" + std::string(known.name)) return known.value;
+  }
+  return parse_number<std::uint32_t>(text);
+}
+
+std::uint64_t blocks_up(Bytes bytes) {
+  return (bytes.value + kBlockBytes - 1) / kBlockBytes;
+}
+
+Result<std::string> show(World& world, Words) {
+  return show_text(world);
+}
+
+Result<std::string> events(World& world, Words) {
+  return events_text(world);
+}
+
+Result<std::string> teardown(World& world, Words words) {
+  TRY(time, parse_duration(words[0]));
+  world.file().faults.teardown_us = time.ns / 1'000;
+  return std::string();
+}
+
+Result<std::string> stranger(World& world, Words words) {
+  TRY(device, parse_device(world, words[0]));
+  TRY(size, parse_bytes(words[1]));
+  FaultState& faults = world.file().faults;
+  std::int32_t pid = kStrangerPid;
+  bool graphics = false;
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    if (words[i] == "graphics") {
+      graphics = true;
+    } else if (words[i] == "unlisted") {
+      pid = 0;
+    } else {
+      TRY(given, parse_number<std::int32_t>(words[i]));
+      pid = given;
+    }
+  }
+  if (!world.set_strangers(device, blocks_up(size))) {
+    return Error{Errc::kFull, "device " + words[0] + " has " + to_text(world.figures(device).free) +
+                                  " free, and strangers " + to_text(world.strangers(device)) +
+                                  " already"};
+  }
+  faults.stranger_pid = pid;
+  faults.stranger_is_graphics = graphics ? 1 : 0;
+  return std::string();
+}
+
+Result<std::string> nvml_error(World& world, Words words) {
+  TRY(code, parse_nvml_return(words[0]));
+  std::uint32_t left = kForEver;
+  if (words.size() > 1) {
+    TRY(count, parse_number<std::uint32_t>(words[1]));
+    left = count;
+  }
+  world.file().faults.nvml_error_left = code == nvml::kSuccess ? 0 : left;
+  world.file().faults.nvml_error = code;
+  return std::string();
+}
+
+Result<std::string> nvml_hang(World& world, Words words) {
+  TRY(time, parse_duration(words[0]));
+  set_nvml_hang(world.file().faults, time.ns == 0 ? 0 : now_ns() + time.ns);
+  return std::string();
+}
+
+Result<std::string> lose(World& world, Words words) {
+  TRY(device, parse_device(world, words[0]));
+  world.file().devices[device].lost = 1;
+  return std::string();
+}
+
+Result<std::string> find(World& world, Words words) {
+  TRY(device, parse_device(world, words[0]));
+  world.file().devices[device].lost = 0;
+  return std::string();
+}
+
+Result<std::string> no_process_figures(World& world, Words words) {
+  TRY(on, parse_switch(words[0]));
+  world.file().faults.no_process_figures = on ? 1 : 0;
+  return std::string();
+}
+
+Result<std::string> capacity(World& world, Words words) {
+  TRY(device, parse_device(world, words[0]));
+  TRY(size, parse_bytes(words[1]));
+  world.file().devices[device].capacity_blocks = size.value / kBlockBytes;
+  return std::string();
+}
+
+Result<std::string> reserved(World& world, Words words) {
+  TRY(device, parse_device(world, words[0]));
+  TRY(size, parse_bytes(words[1]));
+  world.file().devices[device].reserved_blocks = blocks_up(size);
+  return std::string();
+}
+
+constexpr Command kCommands[] = {
+    {"show", "", "what the driver counts, as JSON", 0, 0, &show},
+    {"events", "", "each change of memory, a line of JSON each", 0, 0, &events},
+    {"teardown", "TIME", "memory of a dead process stays used that long", 1, 1, &teardown},
+    {"stranger", "DEVICE SIZE [PID|unlisted] [graphics]", "memory that no program of ours has", 2,
+     4, &stranger},
+    {"nvml-error", "CODE [COUNT]", "what the next NVML calls return; 0 clears it", 1, 2,
+     &nvml_error},
+    {"nvml-hang", "TIME", "how long NVML calls hang from now on; 0 frees them", 1, 1, &nvml_hang},
+    {"lose", "DEVICE", "the device falls off the bus", 1, 1, &lose},
+    {"find", "DEVICE", "it is there again", 1, 1, &find},
+    {"no-process-figures", "on|off", "the driver does not tell what a process uses", 1, 1,
+     &no_process_figures},
+    {"capacity", "DEVICE SIZE", "the device has that much memory", 2, 2, &capacity},
+    {"reserved", "DEVICE SIZE", "the driver keeps that much of it for itself", 2, 2, &reserved},
+};
+
+}  // namespace
+
+std::string simctl_help() {
+  std::string text =
+      "usage: berth-simctl COMMAND [ARGUMENT...]\n"
+      "Sets faults of the simulated driver in the world that BERTH_SIM names.\n\n";
+  for (const Command& command : kCommands) {
+    std::string line = "  " + std::string(command.name) + " " + command.arguments;
+    line.resize(std::max<std::size_t>(line.size() + 2, 28), ' ');
+    text += line + command.text + "\n";
+  }
+  return text;
+}
+
+Result<std::string> run_simctl(World& world, const std::vector<std::string>& words) {
+  const std::string name = words.empty() ? "" : words[0];
+  const auto* command = std::ranges::find(kCommands, name, &Command::name);
+  if (command == std::end(kCommands))
+    return Error{Errc::kInvalid, "'" + name + "' is no command (try --help)"};
+  const Words arguments = Words(words).subspan(1);
+  if (arguments.size() < command->words_min || arguments.size() > command->words_max) {
+    return Error{Errc::kInvalid,
+                 "it is: berth-simctl " + name + " " + std::string(command->arguments)};
+  }
+  return command->run(world, arguments);
+}
+
+}  // namespace berth::simgpu

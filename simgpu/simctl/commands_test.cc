@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simgpu/simctl/commands.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "gpu/nvml_abi.h"
+#include "simgpu/testing.h"
+
+namespace berth::simgpu {
+namespace {
+
+using Json = nlohmann::json;
+
+bool runs(World& world, const std::vector<std::string>& words) {
+  return run_simctl(world, words).ok();
+}
+
+Json shown(World& world) {
+  return Json::parse(*run_simctl(world, {"show"}));
+}
+
+TEST(Simctl, ShowsWhatTheDriverCounts) {
+  const TemporaryWorld temporary("1x16GiB,1x24GiB");
+  World world = temporary.open();
+  ASSERT_TRUE(world.charge(*world.claim_slot(), 1, 100));
+  const Json device = shown(world)["devices"][1];
+  EXPECT_EQ(device["capacity_bytes"], gib(24).value);
+  EXPECT_EQ(device["used_bytes"], 100 * kBlockBytes);
+  EXPECT_EQ(device["used_max_bytes"], 100 * kBlockBytes);
+  EXPECT_EQ(device["processes"][0]["used_bytes"], 100 * kBlockBytes);
+  EXPECT_EQ(device["processes"][0]["ended"], false);
+}
+
+TEST(Simctl, StrangersTakeMemoryThatFitsAndGiveItBack) {
+  const TemporaryWorld temporary("1x16GiB");
+  World world = temporary.open();
+  ASSERT_TRUE(runs(world, {"stranger", "0", "2GiB"}));
+  Json device = shown(world)["devices"][0];
+  EXPECT_EQ(device["used_bytes"], gib(2).value);
+  EXPECT_EQ(device["processes"][0]["pid"], kStrangerPid);
+  ASSERT_TRUE(runs(world, {"stranger", "0", "1GiB", "4242", "graphics"}));
+  device = shown(world)["devices"][0];
+  EXPECT_EQ(device["strangers_bytes"], gib(1).value);
+  EXPECT_EQ(device["processes"][0]["pid"], 4242);
+  EXPECT_EQ(device["processes"][0]["type"], "graphics");
+  EXPECT_FALSE(runs(world, {"stranger", "0", "17GiB"}));
+  EXPECT_EQ(world.strangers(0), gib(1));
+  ASSERT_TRUE(runs(world, {"stranger", "0", "1GiB", "unlisted"}));
+  EXPECT_TRUE(shown(world)["devices"][0]["processes"].empty());
+  ASSERT_TRUE(runs(world, {"stranger", "0", "0"}));
+  EXPECT_EQ(world.figures(0).used, Bytes{});
+}
+
+TEST(Simctl, CapacityMayShrinkBelowWhatIsUsed) {
+  const TemporaryWorld temporary("1x16GiB");
+  World world = temporary.open();
+  const std::uint32_t slot = *world.claim_slot();
+  ASSERT_TRUE(world.charge(slot, 0, 1024));
+  ASSERT_TRUE(runs(world, {"capacity", "0", "1GiB"}));
+  EXPECT_EQ(world.figures(0).free, Bytes{});
+  EXPECT_EQ(world.figures(0).used, gib(2));
+  EXPECT_FALSE(world.charge(slot, 0, 1));
+  ASSERT_TRUE(runs(world, {"capacity", "0", "16GiB"}));
+  ASSERT_TRUE(runs(world, {"reserved", "0", "1GiB"}));
+  EXPECT_EQ(world.figures(0).free, gib(13));
+}
+
+TEST(Simctl, FaultsAreSetAndShown) {
+  const TemporaryWorld temporary("1x16GiB");
+  World world = temporary.open();
+  ASSERT_TRUE(runs(world, {"teardown", "500ms"}));
+  ASSERT_TRUE(runs(world, {"nvml-error", "ERROR_GPU_IS_LOST", "3"}));
+  ASSERT_TRUE(runs(world, {"nvml-hang", "60s"}));
+  ASSERT_TRUE(runs(world, {"no-process-figures", "on"}));
+  ASSERT_TRUE(runs(world, {"lose", "0"}));
+  Json all = shown(world);
+  EXPECT_EQ(all["faults"]["teardown_ms"], 500.0);
+  EXPECT_EQ(all["faults"]["nvml_error"], nvml::kGpuIsLost);
+  EXPECT_EQ(all["faults"]["nvml_errors_left"], 3);
+  EXPECT_GT(all["faults"]["nvml_hang_ms"], 1'000.0);
+  EXPECT_EQ(all["faults"]["process_figures"], false);
+  EXPECT_EQ(all["devices"][0]["lost"], true);
+  ASSERT_TRUE(runs(world, {"nvml-error", "0"}));
+  ASSERT_TRUE(runs(world, {"nvml-hang", "0"}));
+  ASSERT_TRUE(runs(world, {"no-process-figures", "off"}));
+  ASSERT_TRUE(runs(world, {"find", "0"}));
+  ASSERT_TRUE(runs(world, {"teardown", "0"}));
+  all = shown(world);
+  EXPECT_EQ(all["faults"]["nvml_error"], 0);
+  EXPECT_EQ(all["faults"]["nvml_hang_ms"], 0.0);
+  EXPECT_EQ(all["devices"][0]["lost"], false);
+}
+
+TEST(Simctl, EventsAreLinesOldestFirst) {
+  const TemporaryWorld temporary("1x16GiB");
+  World world = temporary.open();
+  const std::uint32_t slot = *world.claim_slot();
+  ASSERT_TRUE(world.charge(slot, 0, 3));
+  world.release(slot, 0, 3);
+  const std::string text = *run_simctl(world, {"events"});
+  const std::size_t second = text.find('\n') + 1;
+  EXPECT_EQ(Json::parse(text.substr(0, second))["change_bytes"], 3 * kBlockBytes);
+  EXPECT_EQ(Json::parse(text.substr(second))["used_bytes"], 0);
+  for (std::uint32_t i = 0; i < kEventsMax; ++i) {
+    ASSERT_TRUE(world.charge(slot, 0, 1));
+    world.release(slot, 0, 1);
+  }
+  const std::string later = *run_simctl(world, {"events"});
+  EXPECT_EQ(std::count(later.begin(), later.end(), '\n'), kEventsMax);
+}
+
+TEST(Simctl, WhatIsNotSoIsRefusedAndNamed) {
+  const TemporaryWorld temporary("1x16GiB");
+  World world = temporary.open();
+  const std::vector<std::string> wrong[] = {{},
+                                            {"foo"},
+                                            {"lose"},
+                                            {"lose", "1"},
+                                            {"lose", "-1"},
+                                            {"show", "x"},
+                                            {"teardown", "x"},
+                                            {"nvml-error"},
+                                            {"nvml-error", "FOO"},
+                                            {"capacity", "0"},
+                                            {"no-process-figures", "yes"},
+                                            {"stranger", "0", "2GiB", "x"}};
+  for (const std::vector<std::string>& words : wrong) {
+    const Result<std::string> shown = run_simctl(world, words);
+    ASSERT_FALSE(shown.ok());
+    EXPECT_FALSE(shown.error().message.empty());
+  }
+}
+
+}  // namespace
+}  // namespace berth::simgpu

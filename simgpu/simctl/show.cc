@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simgpu/simctl/show.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "simgpu/world/device_text.h"
+
+namespace berth::simgpu {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json process_json(const ProcessFigures& process) {
+  return {{"pid", process.pid},
+          {"used_bytes", process.used.value},
+          {"type", process.graphics ? "graphics" : "compute"},
+          {"ended", process.ended}};
+}
+
+Json device_json(World& world, std::uint32_t index) {
+  const DeviceState& device = world.file().devices[index];
+  const DeviceFigures figures = world.figures(index);
+  Json processes = Json::array();
+  for (const ProcessFigures& process : world.processes(index)) {
+    processes.push_back(process_json(process));
+  }
+  return {{"index", index},
+          {"uuid", uuid_text(device)},
+          {"name", name_text(device)},
+          {"pci_bus", pci_text(index, 8)},
+          {"capacity_bytes", figures.capacity.value},
+          {"reserved_bytes", figures.reserved.value},
+          {"used_bytes", figures.used.value},
+          {"used_max_bytes", figures.used_max.value},
+          {"free_bytes", figures.free.value},
+          {"strangers_bytes", world.strangers(index).value},
+          {"lost", world.is_lost(index)},
+          {"processes", std::move(processes)}};
+}
+
+Json faults_json(const FaultState& faults) {
+  const std::uint32_t left = faults.nvml_error_left.load();
+  const std::int64_t hang_ns = faults.nvml_hang_until_ns.load() - now_ns();
+  return {{"teardown_ms", static_cast<double>(faults.teardown_us.load()) / 1e3},
+          {"nvml_error", left == 0 ? 0 : faults.nvml_error.load()},
+          {"nvml_errors_left", left == kForEver ? Json(nullptr) : Json(left)},
+          {"nvml_hang_ms", std::max(static_cast<double>(hang_ns) / 1e6, 0.0)},
+          {"process_figures", faults.no_process_figures.load() == 0}};
+}
+
+}  // namespace
+
+std::string show_text(World& world) {
+  Json devices = Json::array();
+  for (std::uint32_t i = 0; i < world.device_count(); ++i) devices.push_back(device_json(world, i));
+  const Json shown = {{"schema", "berth/simgpu/v1"},
+                      {"world", world.place().name},
+                      {"directory", world.place().directory},
+                      {"spec", world.place().spec_text},
+                      {"context_bytes", world.file().context_blocks * kBlockBytes},
+                      {"events", world.file().events_made.load()},
+                      {"faults", faults_json(world.file().faults)},
+                      {"devices", std::move(devices)}};
+  return shown.dump(2) + "\n";
+}
+
+std::string events_text(const World& world) {
+  const std::uint64_t made = world.file().events_made.load();
+  std::string text;
+  for (std::uint64_t number = made - std::min<std::uint64_t>(made, kEventsMax); number < made;
+       ++number) {
+    const EventState& event = world.file().events[number % kEventsMax];
+    const Json line = {
+        {"number", number},
+        {"time_ns", event.time_ns.load()},
+        {"device", event.device.load()},
+        {"pid", event.pid.load()},
+        {"change_bytes", event.change_blocks.load() * static_cast<std::int64_t>(kBlockBytes)},
+        {"used_bytes", event.used_blocks.load() * kBlockBytes}};
+    // Not yet written, or written over while it was read.
+    if (event.sequence.load() == number + 1) text += line.dump() + "\n";
+  }
+  return text;
+}
+
+}  // namespace berth::simgpu

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a simulated driver counts, as JSON for people and tests. It only looks.
+#pragma once
+
+#include <string>
+
+#include "simgpu/world/world.h"
+
+namespace berth::simgpu {
+
+/// One object: devices, processes, faults.
+std::string show_text(World& world);
+
+/// One line a change of memory, oldest first, as far back as the world remembers.
+std::string events_text(const World& world);
+
+}  // namespace berth::simgpu

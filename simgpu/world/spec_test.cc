@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simgpu/world/spec.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::simgpu {
+namespace {
+
+TEST(Spec, CountsSizesAndModelsMakeDevicesInOrder) {
+  const Result<WorldSpec> spec = parse_spec("2x16GiB:RTX-5080,24G,context=64MiB,reserved=256MiB");
+  ASSERT_TRUE(spec.ok());
+  ASSERT_EQ(spec->devices.size(), 3U);
+  EXPECT_EQ(spec->devices[1].model, "RTX-5080");
+  EXPECT_EQ(spec->devices[1].capacity, gib(16));
+  EXPECT_EQ(spec->devices[2].model, "GPU");
+  EXPECT_EQ(spec->devices[2].capacity, gib(24));
+  EXPECT_EQ(spec->context, mib(64));
+  EXPECT_EQ(spec->reserved, mib(256));
+}
+
+TEST(Spec, ContextOverheadIs300MiBUnlessToldOtherwise) {
+  EXPECT_EQ(parse_spec("1x16GiB")->context, mib(300));
+  EXPECT_EQ(parse_spec("1x16GiB,context=0")->context, mib(0));
+}
+
+TEST(Spec, WhatCannotBeAWorldIsRefusedAndNamed) {
+  const char* const wrong[] = {
+      "",         "16",          "0x16GiB",  "17x1GiB",     "-1x16GiB",
+      "x16GiB",   "2x",          "2x16GiB,", "2x16GiB,,",   "context=1G",
+      "1x16GiB:", "1x16GiB:a/b", "1x2TiB",   "1x16GiB,a=1", "1x1G,reserved=1G"};
+  for (const char* text : wrong) {
+    const Result<WorldSpec> spec = parse_spec(text);
+    ASSERT_FALSE(spec.ok()) << text;
+    EXPECT_NE(spec.error().message.find("BERTH_SIM"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace berth::simgpu

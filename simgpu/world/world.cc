@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simgpu/world/world.h"
+
+#include <sys/auxv.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+
+#include "base/check.h"
+
+// Note [Death and teardown]
+//
+// The simulated driver has no process of its own that could see others die. Whoever looks at a
+// device (NVML, cuMemGetInfo, or an allocation that does not fit) looks for dead owners first. The
+// first one who finds an owner dead stamps the slot with that instant; the memory stays used, and
+// the pid listed, until the teardown time has passed since then, and is given back by the next one
+// who looks. With a teardown time of 0 it is given back at the first look. The event written says
+// since when it counts as free, not when somebody looked.
+
+namespace berth::simgpu {
+namespace {
+
+constexpr std::uint64_t kGenerationMask = 0xffff;
+
+Bytes bytes_of(std::uint64_t blocks) {
+  return {blocks * kBlockBytes};
+}
+
+// A program that is replaced by exec keeps pid and start time, but not this: the kernel gives each
+// program 16 random bytes.
+std::uint64_t own_image() {
+  std::uint64_t image = 0;
+  if (const auto* bytes = reinterpret_cast<const void*>(::getauxval(AT_RANDOM)); bytes != nullptr)
+    std::memcpy(&image, bytes, sizeof(image));
+  return image;
+}
+
+}  // namespace
+
+std::int64_t now_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_BOOTTIME, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+AccountView World::account(std::uint32_t device) const {
+  CHECK(device < kDevicesMax);
+  return {file_->devices[device].account, file_->slots[0].shares[device], sizeof(SlotState)};
+}
+
+bool World::is_lost(std::uint32_t device) const {
+  return file_->devices[device].lost.load() != 0;
+}
+
+std::uint64_t World::limit_blocks(std::uint32_t device) const {
+  const std::uint64_t capacity = file_->devices[device].capacity_blocks.load();
+  const std::uint64_t reserved = file_->devices[device].reserved_blocks.load();
+  return capacity > reserved ? capacity - reserved : 0;
+}
+
+std::optional<std::uint32_t> World::claim_slot() {
+  const Identity self = own_identity();
+  if (self == 0) return std::nullopt;
+  const std::uint64_t image = own_image();
+  reap();
+  for (std::uint32_t i = kStrangerSlot + 1; i < kSlotsMax; ++i) {
+    SlotState& slot = file_->slots[i];
+    Identity owner = slot.owner.load();
+    // What this process had before it replaced its program; a driver frees that at the exec.
+    const bool before_exec = owner == self && slot.image.load() != image;
+    if (before_exec) clear_all(i, self, now_ns());
+    if (owner != 0 && !before_exec) continue;
+    std::uint32_t seen = file_->slots_seen.load();
+    while (seen <= i && !file_->slots_seen.compare_exchange_weak(seen, i + 1)) {
+    }
+    if (!before_exec && !slot.owner.compare_exchange_strong(owner, self)) continue;
+    slot.generation.fetch_add(1);
+    slot.contexts.store(0);
+    slot.image.store(image);
+    return i;
+  }
+  return std::nullopt;
+}
+
+bool World::charge(std::uint32_t slot, std::uint32_t device, std::uint64_t blocks) {
+  std::optional<std::uint64_t> used = account(device).charge(slot, blocks, limit_blocks(device));
+  if (!used) {
+    reap();
+    used = account(device).charge(slot, blocks, limit_blocks(device));
+  }
+  if (!used) return false;
+  const std::int32_t pid = pid_of(file_->slots[slot].owner.load());
+  log(device, pid, static_cast<std::int64_t>(blocks), *used, now_ns());
+  return true;
+}
+
+void World::release(std::uint32_t slot, std::uint32_t device, std::uint64_t blocks) {
+  const std::uint64_t used = account(device).release(slot, blocks);
+  const std::int32_t pid = pid_of(file_->slots[slot].owner.load());
+  log(device, pid, -static_cast<std::int64_t>(blocks), used, now_ns());
+}
+
+void World::set_context(std::uint32_t slot, std::uint32_t device, bool exists) {
+  const std::uint32_t bit = 1U << device;
+  if (exists) {
+    file_->slots[slot].contexts.fetch_or(bit);
+  } else {
+    file_->slots[slot].contexts.fetch_and(~bit);
+  }
+}
+
+bool World::set_strangers(std::uint32_t device, std::uint64_t blocks) {
+  const std::uint64_t now = account(device).used_by(kStrangerSlot);
+  if (blocks > now) return charge(kStrangerSlot, device, blocks - now);
+  if (blocks < now) release(kStrangerSlot, device, now - blocks);
+  return true;
+}
+
+Bytes World::strangers(std::uint32_t device) const {
+  return bytes_of(account(device).used_by(kStrangerSlot));
+}
+
+// Since when the memory of a dead owner counts as free; nothing while that is still to come.
+std::optional<std::int64_t> World::torn_down_since(SlotState& slot, std::uint64_t generation,
+                                                   std::int64_t now_us) {
+  std::uint64_t death = slot.death.load();
+  if ((death & kGenerationMask) != generation || death == 0) {
+    const std::uint64_t stamp = static_cast<std::uint64_t>(now_us) << 16U | generation;
+    if (slot.death.compare_exchange_strong(death, stamp)) death = stamp;
+  }
+  const std::int64_t since =
+      static_cast<std::int64_t>(death >> 16U) + file_->faults.teardown_us.load();
+  if (now_us < since) return std::nullopt;
+  return since;
+}
+
+void World::clear_all(std::uint32_t slot, Identity owner, std::int64_t time_ns) {
+  for (std::uint32_t device = 0; device < device_count(); ++device) {
+    AccountView account = this->account(device);
+    for (;;) {
+      const std::uint64_t seen = account.settle();
+      // Somebody else may have freed the slot, and a living process have taken it.
+      if (file_->slots[slot].owner.load() != owner || account.used_by(slot) == 0) break;
+      const AccountView::Cleared cleared = account.clear_dead(slot, seen);
+      if (cleared.blocks == 0) continue;
+      log(device, pid_of(owner), -static_cast<std::int64_t>(cleared.blocks), cleared.used, time_ns);
+    }
+  }
+}
+
+void World::tear_down(std::uint32_t slot, Identity owner, std::int64_t since_us) {
+  clear_all(slot, owner, since_us * 1'000);
+  file_->slots[slot].owner.compare_exchange_strong(owner, 0);
+}
+
+void World::reap() {
+  const Identity self = own_identity();
+  const std::int64_t now_us = now_ns() / 1'000;
+  const std::uint32_t end = std::min(file_->slots_seen.load(), kSlotsMax);
+  for (std::uint32_t i = kStrangerSlot + 1; i < end; ++i) {
+    SlotState& slot = file_->slots[i];
+    // In this order: what is stamped with an owner's generation is never a later owner's death.
+    const std::uint64_t generation = slot.generation.load() & kGenerationMask;
+    const Identity owner = slot.owner.load();
+    if (owner == 0 || owner == self || is_alive(owner)) continue;
+    if (const auto since = torn_down_since(slot, generation, now_us)) tear_down(i, owner, *since);
+  }
+}
+
+DeviceFigures World::figures(std::uint32_t device) {
+  reap();
+  AccountView account = this->account(device);
+  DeviceFigures figures{.capacity = bytes_of(file_->devices[device].capacity_blocks.load()),
+                        .reserved = bytes_of(file_->devices[device].reserved_blocks.load()),
+                        .used = bytes_of(account.used()),
+                        .used_max = bytes_of(account.used_max()),
+                        .free = {}};
+  figures.free = saturating_sub(figures.capacity, figures.reserved + figures.used);
+  return figures;
+}
+
+std::vector<ProcessFigures> World::processes(std::uint32_t device) {
+  reap();
+  std::vector<ProcessFigures> found;
+  const FaultState& faults = file_->faults;
+  AccountView account = this->account(device);
+  (void)account.settle();
+  const Bytes strangers = bytes_of(account.used_by(kStrangerSlot));
+  if (const std::int32_t pid = faults.stranger_pid.load(); pid != 0 && strangers.value > 0) {
+    found.push_back(
+        {.pid = pid, .used = strangers, .graphics = faults.stranger_is_graphics.load() != 0});
+  }
+  const std::uint32_t end = std::min(file_->slots_seen.load(), kSlotsMax);
+  for (std::uint32_t i = kStrangerSlot + 1; i < end; ++i) {
+    const SlotState& slot = file_->slots[i];
+    const Identity owner = slot.owner.load();
+    const Bytes used = bytes_of(account.used_by(i));
+    const bool has_context = (slot.contexts.load() >> device & 1U) != 0;
+    if (owner == 0 || (!has_context && used.value == 0)) continue;
+    // The look above has marked the dead.
+    const std::uint64_t death = slot.death.load();
+    const bool ended =
+        death != 0 && (death & kGenerationMask) == (slot.generation.load() & kGenerationMask);
+    found.push_back({.pid = pid_of(owner), .used = used, .ended = ended});
+  }
+  return found;
+}
+
+void World::log(std::uint32_t device, std::int32_t pid, std::int64_t change, std::uint64_t used,
+                std::int64_t time_ns) {
+  const std::uint64_t number = file_->events_made.fetch_add(1);
+  EventState& event = file_->events[number % kEventsMax];
+  event.sequence.store(0);
+  event.time_ns.store(time_ns);
+  event.used_blocks.store(used);
+  event.change_blocks.store(change);
+  event.pid.store(pid);
+  event.device.store(device);
+  event.sequence.store(number + 1);
+}
+
+}  // namespace berth::simgpu
