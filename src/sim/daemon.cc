@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/daemon.h"
+
+#include <utility>
+
+namespace berth::sim {
+
+Daemon::Daemon(const Parts& parts, server::EngineSettings settings)
+    : parts_(parts), settings_(std::move(settings)) {
+  parts_.processes.on_every_end([this](Process process) { process_ended(process); });
+}
+
+void Daemon::start(std::uint64_t boot) {
+  if (engine_ != nullptr) return;
+  parts_.stage.note("daemon starts, boot {}", boot);
+  Result<store::OpenedJournal> opened = parts_.disk.open(boot);
+  if (!opened.ok()) {
+    parts_.stage.fail("the journal cannot be read: " + opened.error().message);
+    return;
+  }
+  ++generation_;
+  parts_.probe.forget();
+  journal_ = std::move(opened->journal);
+  store::Recovered& read = opened->recovered;
+  std::vector<Record> records = std::move(read.snapshot);
+  records.insert(records.end(), read.records.begin(), read.records.end());
+  server::World& world = *this;
+  server::Outbox& outbox = *this;
+  engine_ = std::make_unique<server::Engine>(settings_, world, outbox);
+  const core::Recovered recovered{.same_boot = read.same_boot, .safe_mode = read.safe_mode};
+  parts_.judge.daemon_starts(settings_.core, recovered.same_boot);
+  enter([&](core::Now now) { engine_->recover(now, records, recovered); });
+  if (!running()) return;
+  parts_.network.listen(*this);
+}
+
+void Daemon::asked(server::ConnectionId connection, server::Ask ask,
+                   server::Engine::Listen listen) {
+  if (auto* submit = std::get_if<core::Submit>(&ask)) {
+    submit->handle = {parts_.stage.random.next(), parts_.stage.random.next()};
+  }
+  enter([&](core::Now now) {
+    parts_.judge.asked(connection, ask);
+    engine_->ask(now, connection, std::move(ask), listen);
+  });
+}
+
+void Daemon::hung_up(server::ConnectionId connection) {
+  enter([&](core::Now now) {
+    parts_.judge.hung_up(connection);
+    engine_->hung_up(now, connection);
+  });
+}
+
+void Daemon::die() {
+  if (engine_ == nullptr) return;
+  dying_ = true;
+  finish_death();
+}
+
+// The engine may still be on the stack when a door is its end; it is destroyed when it has
+// returned.
+void Daemon::finish_death() {
+  parts_.stage.note("daemon dies");
+  parts_.judge.daemon_died();
+  engine_.reset();
+  journal_.reset();
+  watched_.clear();
+  dying_ = false;
+  doors_left_ = 0;
+  ++generation_;
+  parts_.network.cut_all();
+  if (on_death_) on_death_();
+}
+
+void Daemon::configure(const core::Settings& settings) {
+  settings_.core = settings;
+  if (engine_ == nullptr) return;
+  enter([&](core::Now now) {
+    parts_.judge.configured(settings);
+    engine_->configure(now, settings_);
+  });
+}
+
+void Daemon::enter(const std::function<void(core::Now)>& entry) {
+  if (engine_ == nullptr) return;
+  const core::Now now = parts_.stage.clock.now();
+  entry(now);
+  if (dying_) {
+    finish_death();
+    return;
+  }
+  parts_.judge.event_done(*engine_, now);
+  plan_wake();
+}
+
+void Daemon::plan_wake() {
+  const Instant wake = engine_->next_wake();
+  const std::uint64_t number = ++wake_number_;
+  if (wake == Instant::never()) return;
+  const Duration late = parts_.stage.random.between(Duration{}, milliseconds(1));
+  parts_.stage.clock.at(wake + late, [this, number] {
+    if (number == wake_number_) enter([this](core::Now now) { engine_->woke(now); });
+  });
+}
+
+void Daemon::process_ended(Process process) {
+  if (!watched_.contains(process)) return;
+  parts_.stage.clock.after(parts_.stage.random.spread({1'000}, milliseconds(1)),
+                           [this, process, generation = generation_] {
+                             if (generation != generation_ || watched_.erase(process) == 0) return;
+                             enter([&](core::Now now) { engine_->process_ended(now, process); });
+                           });
+}
+
+/// False: the daemon is dead, and what it was about to do does not happen.
+bool Daemon::passes_door() {
+  if (doors_left_ > 0 && --doors_left_ == 0 && !dying_) {
+    parts_.stage.deal(Fault::kDaemonKilledInside);
+    dying_ = true;
+  }
+  return !dying_;
+}
+
+Status Daemon::append(const std::vector<Record>& records) {
+  if (!passes_door()) return Unit{};
+  Status written = journal_->append(records);
+  dying_ = dying_ || parts_.disk.take_torn();
+  if (parts_.disk.wrote()) parts_.judge.wrote(records, *engine_);
+  return written;
+}
+
+Status Daemon::replace(const std::vector<Record>& snapshot, std::uint64_t last_sequence) {
+  if (!passes_door()) return Unit{};
+  Status written = journal_->replace(snapshot, last_sequence);
+  dying_ = dying_ || parts_.disk.take_torn();
+  if (parts_.disk.wrote())
+    parts_.judge.replaced(snapshot, last_sequence, engine_->journal_behind());
+  return written;
+}
+
+bool Daemon::watch(Process process) {
+  if (!passes_door()) return true;
+  if (!parts_.processes.alive(process)) return false;
+  watched_.insert(process);
+  return true;
+}
+
+void Daemon::unwatch(Process process) {
+  if (passes_door()) watched_.erase(process);
+}
+
+void Daemon::signal(Process process, std::int32_t signal) {
+  if (!passes_door()) return;
+  if (!watched_.contains(process) && parts_.processes.alive(process)) {
+    parts_.stage.fail("a signal to a process that is not watched");
+  }
+  parts_.stage.note("signal {} to {}", signal, process.pid);
+  parts_.processes.signal(process, signal);
+}
+
+void Daemon::ask_probe() {
+  if (!passes_door()) return;
+  parts_.probe.ask([this, generation = generation_](std::optional<Sample> sample) {
+    if (generation != generation_) return;
+    enter([&](core::Now now) {
+      if (!sample) {
+        engine_->probe_failed(now);
+        return;
+      }
+      parts_.judge.sampled(*sample);
+      engine_->sampled(now, *sample);
+    });
+  });
+}
+
+void Daemon::say(const std::string& text) {
+  if (passes_door()) parts_.stage.note("daemon says: {}", text);
+}
+
+void Daemon::answer(server::ConnectionId connection, const server::Answer& answer) {
+  if (!passes_door()) return;
+  parts_.judge.answered(connection, answer, *engine_);
+  parts_.network.answer(connection, answer);
+}
+
+void Daemon::item(server::ConnectionId connection, const server::Item& item) {
+  if (!passes_door()) return;
+  parts_.judge.told(connection, item, *engine_);
+  parts_.network.item(connection, item);
+}
+
+bool Daemon::takes_news(server::ConnectionId connection) const {
+  return parts_.network.takes_news(connection);
+}
+
+}  // namespace berth::sim

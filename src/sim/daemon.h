@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon of a simulated world: the real engine with its coordinator, behind doors that the seed
+// can make fail, and that can be its end between any two of them. Everything that enters or leaves
+// the engine passes here, and the judge sees it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "model/device.h"
+#include "model/record.h"
+#include "server/doors.h"
+#include "server/engine.h"
+#include "sim/disk.h"
+#include "sim/judge.h"
+#include "sim/network.h"
+#include "sim/plan.h"
+#include "sim/probe.h"
+#include "sim/processes.h"
+#include "sim/stage.h"
+#include "store/journal.h"
+
+namespace berth::sim {
+
+class Daemon final : private server::World, private server::Outbox, private Gate {
+ public:
+  struct Parts {
+    Stage& stage;
+    Processes& processes;
+    Network& network;
+    Probe& probe;
+    Disk& disk;
+    Judge& judge;
+  };
+  Daemon(const Parts& parts, server::EngineSettings settings);
+
+  /// Reads the disk and recovers. `boot` counts the machine's starts.
+  void start(std::uint64_t boot);
+  /// kill -9, between two events.
+  void die();
+  /// kill -9 when it uses one of its doors for the n-th time from now.
+  void die_at_door(std::uint64_t door) { doors_left_ = door; }
+  bool running() const { return engine_ != nullptr; }
+  void on_death(std::function<void()> hook) { on_death_ = std::move(hook); }
+
+  void configure(const core::Settings& settings);
+  const core::Settings& settings() const { return settings_.core; }
+  /// Null while it does not run.
+  const server::Engine* engine() const { return engine_.get(); }
+
+ private:
+  Status append(const std::vector<Record>& records) override;
+  Status replace(const std::vector<Record>& snapshot, std::uint64_t last_sequence) override;
+  bool watch(Process process) override;
+  void unwatch(Process process) override;
+  void signal(Process process, std::int32_t signal) override;
+  void ask_probe() override;
+  void say(const std::string& text) override;
+  void answer(server::ConnectionId connection, const server::Answer& answer) override;
+  void item(server::ConnectionId connection, const server::Item& item) override;
+  bool takes_news(server::ConnectionId connection) const override;
+  void asked(server::ConnectionId connection, server::Ask ask,
+             server::Engine::Listen listen) override;
+  void hung_up(server::ConnectionId connection) override;
+
+  void enter(const std::function<void(core::Now)>& entry);
+  bool passes_door();
+  void plan_wake();
+  void finish_death();
+  void process_ended(Process process);
+
+  Parts parts_;
+  server::EngineSettings settings_;
+  std::unique_ptr<store::Journal> journal_;
+  std::unique_ptr<server::Engine> engine_;
+  std::uint64_t generation_ = 0;  // Of daemons: what was planned for a dead one does not happen.
+  std::uint64_t wake_number_ = 0;
+  std::uint64_t doors_left_ = 0;  // 0: no death is planned.
+  bool dying_ = false;            // It has been killed: nothing that it does reaches the world.
+  std::set<Process> watched_;
+  std::function<void()> on_death_;
+};
+
+}  // namespace berth::sim

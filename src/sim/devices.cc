@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/devices.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "core/limits.h"
+
+namespace berth::sim {
+
+Bytes Device::used() const {
+  Bytes sum;
+  for (const Use& use : uses) sum += use.bytes;
+  return sum;
+}
+
+Bytes Device::used_by(Process process) const {
+  const auto use = std::ranges::find(uses, process, &Use::process);
+  return use == uses.end() ? Bytes{} : use->bytes;
+}
+
+Bytes Device::used_by(Handle lease) const {
+  Bytes sum;
+  for (const Use& use : uses) {
+    if (use.lease == lease) sum += use.bytes;
+  }
+  return sum;
+}
+
+Devices::Devices(Stage& stage, Processes& processes, std::vector<Device> devices, Teardown teardown)
+    : stage_(stage), processes_(processes), devices_(std::move(devices)), teardown_(teardown) {
+  processes_.on_every_end([this](Process process) { process_ended(process); });
+}
+
+std::optional<std::size_t> Devices::index_of(DeviceId id) const {
+  const auto device = std::ranges::find(devices_, id, &Device::id);
+  if (device == devices_.end()) return std::nullopt;
+  return static_cast<std::size_t>(device - devices_.begin());
+}
+
+bool Devices::allocate(Process process, std::size_t index, Bytes bytes) {
+  Device& device = devices_[index];
+  const Processes::Birth* birth = processes_.find(process);
+  if (birth == nullptr || device.lost) return false;
+  if (saturating_sub(device.usable(), device.used()) < bytes) return false;
+  auto use = std::ranges::find(device.uses, process, &Use::process);
+  if (use == device.uses.end()) {
+    use = device.uses.insert(
+        use, {.process = process, .user = birth->user, .lease = birth->lease, .bytes = {}});
+  }
+  use->bytes += bytes;
+  stage_.note("process {} takes {} of device {}", process.pid, bytes.value, index);
+  return true;
+}
+
+void Devices::free(Process process, std::size_t index, Bytes bytes) {
+  for (Use& use : devices_[index].uses) {
+    if (use.process == process) use.bytes = saturating_sub(use.bytes, bytes);
+  }
+  stage_.note("process {} frees {} of device {}", process.pid, bytes.value, index);
+}
+
+void Devices::process_ended(Process process) {
+  bool listed = false;
+  for (std::size_t index = 0; index < devices_.size(); ++index) {
+    const auto use = std::ranges::find(devices_[index].uses, process, &Use::process);
+    if (use == devices_[index].uses.end()) continue;
+    listed = true;
+    use->ended = true;
+    Duration delay = stage_.random.spread({10'000}, milliseconds(1));
+    if (stage_.random.chance(teardown_.slow_per_mille)) {
+      stage_.deal(Fault::kSlowTeardown);
+      delay = stage_.random.spread(milliseconds(5), milliseconds(500));
+    } else if (stage_.random.chance(teardown_.leak_per_mille)) {
+      stage_.deal(Fault::kLeak);
+      delay = stage_.random.between(limits::kReleasingMax + seconds(1),
+                                    limits::kReleasingMax + seconds(9));
+    }
+    stage_.clock.after(delay, [this, process, index] { torn_down(process, index); });
+  }
+  if (!listed) processes_.reusable(process.pid);
+}
+
+void Devices::torn_down(Process process, std::size_t index) {
+  const auto gone = [&](const Use& use) { return use.ended && use.process == process; };
+  if (std::erase_if(devices_[index].uses, gone) == 0) return;
+  stage_.note("device {} is rid of process {}", index, process.pid);
+  const bool listed = std::ranges::any_of(devices_, [&](const Device& device) {
+    return std::ranges::find(device.uses, process, &Use::process) != device.uses.end();
+  });
+  if (!listed) processes_.reusable(process.pid);
+}
+
+void Devices::lose(std::size_t index) {
+  stage_.note("device {} is lost", index);
+  devices_[index].lost = true;
+}
+
+void Devices::find_again(std::size_t index) {
+  stage_.note("device {} is back", index);
+  devices_[index].lost = false;
+  devices_[index].uses.clear();
+}
+
+void Devices::power_cut() {
+  for (Device& device : devices_) {
+    device.lost = false;
+    device.uses.clear();
+  }
+}
+
+void Devices::calm() {
+  teardown_ = {};
+  for (Device& device : devices_) {
+    device.lost = false;
+    std::erase_if(device.uses, [](const Use& use) { return use.ended; });
+  }
+}
+
+Sample Devices::look() const {
+  Sample sample;
+  sample.asked_at = stage_.clock.instant();
+  sample.answered_at = sample.asked_at;
+  sample.simulated = true;
+  sample.driver_version = "sim";
+  for (std::uint32_t index = 0; index < devices_.size(); ++index) {
+    const Device& device = devices_[index];
+    DeviceSample seen{.id = device.id,
+                      .index = index,
+                      .model = device.model,
+                      .pci_bus = "",
+                      .lost = device.lost,
+                      .capacity = device.capacity};
+    if (device.lost) {
+      seen.trouble = "lost";
+      sample.devices.push_back(std::move(seen));
+      continue;
+    }
+    seen.used = device.used();
+    seen.driver_reserved = device.driver_reserved;
+    seen.processes.emplace();
+    for (const Use& use : device.uses) {
+      ProcessSample process{.process = use.process, .used = use.bytes, .user = use.user};
+      const Processes::Birth* birth = processes_.find(use.process);
+      process.alive = birth != nullptr;
+      if (birth != nullptr) {
+        process.env_lease = birth->lease;
+        process.ancestors = processes_.ancestors(use.process);
+      }
+      seen.processes->push_back(std::move(process));
+    }
+    sample.devices.push_back(std::move(seen));
+  }
+  return sample;
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPUs of a simulated machine as the driver counts them: who uses how much, exact out-of-memory
+// at capacity, memory that is freed some time after its process has ended, a device that falls off
+// the bus.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/device.h"
+#include "sim/processes.h"
+#include "sim/stage.h"
+
+namespace berth::sim {
+
+/// What one process uses of a device.
+struct Use {
+  Process process;
+  UserId user;
+  std::optional<Handle> lease;  // Of its environment, which it takes along when it ends.
+  Bytes bytes;
+  bool ended = false;  // The process is gone; the memory is not, yet.
+};
+
+struct Device {
+  DeviceId id;
+  std::string model;
+  Bytes capacity;
+  std::optional<Bytes> driver_reserved;
+  bool lost = false;
+  std::vector<Use> uses;
+
+  Bytes used() const;
+  Bytes used_by(Process process) const;
+  Bytes used_by(Handle lease) const;
+  /// What allocations can have altogether.
+  Bytes usable() const { return saturating_sub(capacity, driver_reserved.value_or(Bytes{})); }
+};
+
+/// How long the driver takes to free the memory of what has ended.
+struct Teardown {
+  std::uint32_t slow_per_mille = 0;  // 5 to 500 ms instead of less than one.
+  std::uint32_t leak_per_mille = 0;  // Longer than a lease may be releasing.
+};
+
+class Devices {
+ public:
+  Devices(Stage& stage, Processes& processes, std::vector<Device> devices, Teardown teardown);
+
+  std::size_t count() const { return devices_.size(); }
+  const Device& at(std::size_t index) const { return devices_[index]; }
+  std::optional<std::size_t> index_of(DeviceId id) const;
+
+  /// False: out of memory, or lost, or no such process.
+  bool allocate(Process process, std::size_t index, Bytes bytes);
+  void free(Process process, std::size_t index, Bytes bytes);
+  void lose(std::size_t index);
+  /// Comes back after a reset: nothing is left on it.
+  void find_again(std::size_t index);
+  void power_cut();
+  /// Nothing is freed late any more, and what was to be is free now.
+  void calm();
+
+  /// The truth, as a driver in good health tells it. Both moments are now.
+  Sample look() const;
+
+ private:
+  void process_ended(Process process);
+  void torn_down(Process process, std::size_t index);
+
+  Stage& stage_;
+  Processes& processes_;
+  std::vector<Device> devices_;
+  Teardown teardown_;
+};
+
+}  // namespace berth::sim

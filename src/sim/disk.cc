@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/disk.h"
+
+#include <fmt/core.h>
+
+#include <optional>
+
+#include "model/record_json.h"
+
+namespace berth::sim {
+namespace {
+
+std::vector<std::string> lines_of(std::span<const Record> records) {
+  std::vector<std::string> lines;
+  lines.reserve(records.size());
+  for (const Record& record : records) lines.push_back(to_json(record));
+  return lines;
+}
+
+Result<std::vector<Record>> records_of(const std::vector<std::string>& lines) {
+  std::vector<Record> records;
+  records.reserve(lines.size());
+  for (const std::string& line : lines) {
+    TRY(record, parse_record(line));
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+}  // namespace
+
+/// One daemon's hold on the disk.
+class Disk::Door final : public store::Journal {
+ public:
+  explicit Door(Disk& disk) : disk_(disk) {}
+
+  Status append(std::span<const Record> records) override { return disk_.append(records); }
+  Status replace(std::span<const Record> snapshot, std::uint64_t last_sequence) override {
+    return disk_.replace(snapshot, last_sequence);
+  }
+  std::uint64_t last_sequence() const override { return disk_.last_sequence_; }
+  // Whatever was written survives: a power cut ends every lease in any case.
+  std::uint64_t sync() override { return ++syncs_; }
+  store::SyncProgress synced() override { return {.done = syncs_, .trouble = std::nullopt}; }
+  void mark_answered() override {}
+  store::JournalFacts facts() const override {
+    return {.path = "sim",
+            .last_sequence = disk_.last_sequence_,
+            .snapshot_count = disk_.snapshot_.size(),
+            .record_count = disk_.records_.size()};
+  }
+
+ private:
+  Disk& disk_;
+  std::uint64_t syncs_ = 0;
+};
+
+Result<store::OpenedJournal> Disk::open(std::uint64_t boot) {
+  TRY(recovered, read(boot));
+  boot_ = boot;
+  return store::OpenedJournal{.journal = std::make_unique<Door>(*this),
+                              .recovered = std::move(recovered)};
+}
+
+Result<store::Recovered> Disk::read(std::uint64_t boot) const {
+  store::Recovered recovered;
+  TRY(snapshot, records_of(snapshot_));
+  TRY(records, records_of(records_));
+  recovered.snapshot = std::move(snapshot);
+  recovered.records = std::move(records);
+  recovered.same_boot = boot_ == 0 || boot_ == boot;
+  return recovered;
+}
+
+Status Disk::refuse() {
+  wrote_ = false;
+  if (full_) return Error{Errc::kFull, "sim: no space left on device"};
+  if (std::exchange(fail_next_, false)) {
+    stage_.deal(Fault::kWriteFails);
+    return Error{Errc::kIo, "sim: input/output error"};
+  }
+  return Unit{};
+}
+
+// A transaction is there whole or not at all, however its writer ends.
+bool Disk::torn_away() {
+  if (!std::exchange(tear_next_, false)) return false;
+  stage_.deal(Fault::kWriteTorn);
+  torn_ = true;
+  return stage_.random.chance(500);
+}
+
+Status Disk::append(std::span<const Record> records) {
+  TRY_STATUS(refuse());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (records[i].sequence == last_sequence_ + 1 + i) continue;
+    return Error{Errc::kCorrupt, fmt::format("record {} cannot follow record {}",
+                                             records[i].sequence, last_sequence_ + i)};
+  }
+  if (torn_away()) return Unit{};
+  for (std::string& line : lines_of(records)) records_.push_back(std::move(line));
+  last_sequence_ += records.size();
+  wrote_ = true;
+  return Unit{};
+}
+
+Status Disk::replace(std::span<const Record> snapshot, std::uint64_t last_sequence) {
+  TRY_STATUS(refuse());
+  if (torn_away()) return Unit{};
+  snapshot_ = lines_of(snapshot);
+  records_.clear();
+  last_sequence_ = last_sequence;
+  wrote_ = true;
+  return Unit{};
+}
+
+void Disk::calm() {
+  full_ = false;
+  fail_next_ = false;
+  tear_next_ = false;
+}
+
+}  // namespace berth::sim

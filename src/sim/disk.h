@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The journal's disk in a simulated world: lines of text, as the store writes them, which outlive
+// the daemon; writes that fail, find the disk full, or are torn by a death. What was acknowledged
+// is there; what was not is there whole or not at all.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "model/record.h"
+#include "sim/stage.h"
+#include "store/journal.h"
+
+namespace berth::sim {
+
+class Disk {
+ public:
+  explicit Disk(Stage& stage) : stage_(stage) {}
+
+  /// As a daemon that starts opens its journal. `boot` counts the starts of the machine.
+  Result<store::OpenedJournal> open(std::uint64_t boot);
+  /// What such a daemon would read now.
+  Result<store::Recovered> read(std::uint64_t boot) const;
+
+  void fail_next() { fail_next_ = true; }
+  void set_full(bool full) { full_ = full; }
+  /// The daemon dies in its next write.
+  void tear_next() { tear_next_ = true; }
+  /// True once after a torn write.
+  bool take_torn() { return std::exchange(torn_, false); }
+  /// The last write changed what is stored, whatever it answered.
+  bool wrote() const { return wrote_; }
+  /// No more faults.
+  void calm();
+
+ private:
+  class Door;
+
+  Status append(std::span<const Record> records);
+  Status replace(std::span<const Record> snapshot, std::uint64_t last_sequence);
+  Status refuse();
+  bool torn_away();
+
+  Stage& stage_;
+  std::vector<std::string> snapshot_;
+  std::vector<std::string> records_;
+  std::uint64_t last_sequence_ = 0;
+  std::uint64_t boot_ = 0;  // Of the last write.
+  bool fail_next_ = false;
+  bool full_ = false;
+  bool tear_next_ = false;
+  bool torn_ = false;
+  bool wrote_ = false;
+};
+
+}  // namespace berth::sim

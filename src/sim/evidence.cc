@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/evidence.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <variant>
+#include <vector>
+
+#include "core/limits.h"
+
+namespace berth::sim {
+namespace {
+
+// A timer may be late by as much, and what it starts takes as long.
+constexpr Duration kSlack = milliseconds(20);
+
+/// Still held on the device by processes of leases that hold nothing any more.
+Bytes left_over(const Evidence& evidence, const Device& device) {
+  Bytes sum;
+  for (const Use& use : device.uses) {
+    const ShadowLease* lease = use.lease ? evidence.journal.find(*use.lease) : nullptr;
+    if (use.lease && (lease == nullptr || !lease->holds())) sum += use.bytes;
+  }
+  return sum;
+}
+
+std::string broken_on_device(const Evidence& evidence, const ShadowLease& lease,
+                             const Device& device) {
+  const Bytes budgets = evidence.journal.budgets_on(device.id);
+  if (budgets + evidence.reserve_on(device.id) > device.capacity) {
+    return fmt::format("budgets of {} on a device of {} with {} in reserve", budgets.value,
+                       device.capacity.value, evidence.reserve_on(device.id).value);
+  }
+  const Bytes left = left_over(evidence, device);
+  if (budgets + left > device.usable()) {
+    return fmt::format("budgets of {} while {} of {} are still in use by what has ended",
+                       budgets.value, left.value, device.usable().value);
+  }
+  if (evidence.told_lost.contains(device.id)) return "a grant on a lost device";
+  for (const auto& [id, other] : evidence.journal.leases()) {
+    if (id == lease.id || other.budget_on(device.id) == Bytes{}) continue;
+    if (other.request.share == Share::kExclusive || lease.request.share == Share::kExclusive) {
+      return fmt::format("lease {} beside lease {}, one of them exclusive", lease.id.value,
+                         id.value);
+    }
+  }
+  return {};
+}
+
+bool is_named(const Request& request, const Device& device, std::size_t index) {
+  return request.devices.empty() ||
+         std::ranges::any_of(request.devices, [&](const DeviceName& name) {
+           const auto* id = std::get_if<DeviceId>(&name);
+           return id != nullptr ? *id == device.id : std::get<std::uint32_t>(name) == index;
+         });
+}
+
+bool is_alive(const Evidence& evidence, const std::optional<Process>& process) {
+  return process && evidence.processes.alive(*process);
+}
+
+std::string overdue(const ShadowLease& lease, std::string_view what) {
+  return fmt::format("{} is overdue: <{}>", what, lease.told());
+}
+
+std::string broken_by_waiting(const Evidence& evidence, const ShadowLease& lease, Instant late) {
+  const Request& request = lease.request;
+  if (lease.state == ShadowLease::State::kWaiting) {
+    const bool over = request.wait_max && lease.queued_at + *request.wait_max < late;
+    return over && !lease.parked ? overdue(lease, "the end of its wait") : std::string();
+  }
+  const Instant seen = std::max({lease.granted_at, evidence.daemon_since + limits::kReconnectWithin,
+                                 evidence.of(lease.id).reconnected_at});
+  const bool lapsed = seen + evidence.claim_within_max < late;
+  return lapsed ? overdue(lease, "the lapse of an offer") : std::string();
+}
+
+std::string broken_by_holding(const Evidence& evidence, const ShadowLease& lease, Instant late) {
+  const Request& request = lease.request;
+  const bool over_limit = request.limit && !lease.kill_at &&
+                          lease.granted_at + *request.limit + evidence.claim_within_max < late;
+  if (over_limit) return overdue(lease, "the end by its limit");
+  if (lease.expires && *lease.expires < late && !lease.kill_at) {
+    return overdue(lease, "the end by its ttl");
+  }
+  if (lease.growing && lease.growth_until && *lease.growth_until < late) {
+    return overdue(lease, "the end of a growth's wait");
+  }
+  const bool killed = lease.kill_at && *lease.kill_at + milliseconds(100) < late;
+  if (killed && is_alive(evidence, lease.command)) return overdue(lease, "SIGKILL");
+  return {};
+}
+
+}  // namespace
+
+const Known& Evidence::of(LeaseId lease) const {
+  static const Known kNothing;
+  const auto found = known.find(lease);
+  return found == known.end() ? kNothing : found->second;
+}
+
+Bytes Evidence::reserve_on(DeviceId device) const {
+  const auto own = settings.device_reserve.find(device);
+  return own == settings.device_reserve.end() ? settings.reserve : own->second;
+}
+
+std::string broken_by_grant(const Evidence& evidence, const ShadowLease& lease) {
+  const Request& request = lease.request;
+  const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
+  if (lease.parts.size() != count) return "not as many devices as were asked for";
+  std::set<DeviceId> seen;
+  std::set<std::string> models;
+  for (const Part& part : lease.parts) {
+    const std::optional<std::size_t> index = evidence.devices.index_of(part.device);
+    if (!index) return "a grant on a device that is not there";
+    const Device& device = evidence.devices.at(*index);
+    if (!seen.insert(part.device).second) return "one device twice in a lease";
+    if (!is_named(request, device, *index)) return "a device that was not asked for";
+    models.insert(device.model);
+    if (part.budget == Bytes{}) return "an empty budget";
+    if (std::string broken = broken_on_device(evidence, lease, device); !broken.empty()) {
+      return fmt::format("lease {}: {}", lease.id.value, broken);
+    }
+  }
+  if (models.size() > 1 && !request.mixed && request.devices.empty()) return "mixed models";
+  return {};
+}
+
+std::string broken_by_end(const Evidence& evidence, const ShadowLease& lease, EndResult result,
+                          core::Now now) {
+  const Known& known = evidence.of(lease.id);
+  const auto because = [&](std::string_view what) {
+    return fmt::format("lease {} ended ({}) although {}: <{}>", lease.id.value, to_text(result),
+                       what, lease.told());
+  };
+  if (evidence.rebooted || known.released || lease.kill_at || evidence.is_behind(now.instant) ||
+      result == EndResult::kLimit) {
+    return {};
+  }
+  switch (lease.state) {
+    case ShadowLease::State::kReleasing:
+      return {};
+    case ShadowLease::State::kWaiting:
+    case ShadowLease::State::kOffered: {
+      const bool waited =
+          lease.request.wait_max && lease.queued_at + *lease.request.wait_max <= now.instant;
+      const bool absent = evidence.daemon_since > lease.queued_at &&
+                          known.reconnected_at < evidence.daemon_since &&
+                          evidence.daemon_since + limits::kReconnectWithin <= now.instant;
+      const bool dead = lease.supervisor && !evidence.processes.alive(*lease.supervisor);
+      if (known.asker_gone || waited || absent || dead) return {};
+      return because("its asker still waits");
+    }
+    case ShadowLease::State::kClaimed:
+      break;
+  }
+  if (lease.request.ttl) {
+    const bool expired = lease.expires && *lease.expires <= now.instant;
+    const bool hangs = is_alive(evidence, lease.supervisor) || !lease.supervisor;
+    return !expired && hangs ? because("it has not expired") : std::string();
+  }
+  if (is_alive(evidence, lease.command)) return because("its command lives");
+  if (lease.request.leftovers != Leftovers::kWait) return {};
+  const bool member_lives = std::ranges::any_of(
+      lease.members, [&](const Process& member) { return evidence.processes.alive(member); });
+  return member_lives ? because("a process of it lives") : std::string();
+}
+
+std::string broken_by_delay(const Evidence& evidence, core::Now now) {
+  // A daemon that has just come, or could not write, has had no time to see to it.
+  if (evidence.daemon_since + kSlack > now.instant) return {};
+  if (evidence.is_behind(now.instant)) return {};
+  const Instant late{now.instant.ns - kSlack.ns};
+  for (const auto& [id, lease] : evidence.journal.leases()) {
+    std::string broken;
+    switch (lease.state) {
+      case ShadowLease::State::kWaiting:
+      case ShadowLease::State::kOffered:
+        broken = broken_by_waiting(evidence, lease, late);
+        break;
+      case ShadowLease::State::kClaimed:
+        broken = broken_by_holding(evidence, lease, late);
+        break;
+      case ShadowLease::State::kReleasing:
+        if (*lease.releasing_since + limits::kReleasingMax < late) {
+          broken = overdue(lease, "the end of its releasing");
+        }
+        break;
+    }
+    if (!broken.empty()) return broken;
+  }
+  return {};
+}
+
+std::string broken_by_out_of_memory(const Evidence& evidence, std::size_t index) {
+  const Device& device = evidence.devices.at(index);
+  if (device.lost) return {};
+  Bytes others = device.driver_reserved.value_or(Bytes{});
+  for (const Use& use : device.uses) {
+    const ShadowLease* lease = use.lease ? evidence.journal.find(*use.lease) : nullptr;
+    if (!use.lease) {
+      others += use.bytes;
+    } else if (lease != nullptr && lease->holds() &&
+               device.used_by(*use.lease) > lease->budget_on(device.id)) {
+      return {};  // Somebody is above his budget.
+    }
+  }
+  if (others > evidence.reserve_least) return {};
+  return fmt::format(
+      "out of memory inside a budget: {} of {} on device {} are used, {} of it by "
+      "strangers",
+      device.used().value, device.usable().value, index, others.value);
+}
+
+}  // namespace berth::sim

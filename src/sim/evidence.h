@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the judge's rules are applied to: what was written, what was asked and told, and how the
+// devices and processes truly are. The coordinator's own opinion is no evidence.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "core/event.h"
+#include "core/settings.h"
+#include "model/lease.h"
+#include "server/doors.h"
+#include "sim/devices.h"
+#include "sim/processes.h"
+#include "sim/shadow.h"
+
+namespace berth::sim {
+
+/// What was asked about a lease beside what the journal says of it.
+struct Known {
+  server::ConnectionId asker;  // The youngest connection that asked for it.
+  bool asker_gone = false;     // That connection was closed.
+  bool released = false;       // By somebody's Release.
+  Instant reconnected_at;
+};
+
+struct Evidence {
+  const Devices& devices;
+  const Processes& processes;
+  Shadow journal;
+  core::Settings settings;    // In force.
+  Duration claim_within_max;  // The longest that was in force.
+  Bytes reserve_least;        // The least that was in force on any device.
+  bool rebooted = false;      // The machine was, and the daemon is recovering from it.
+  Instant daemon_since;       // When the daemon started, in this boot.
+  Instant behind_at;          // When some records were last known not to be written.
+  std::map<LeaseId, Known> known;
+  std::set<DeviceId> told_lost;  // By the last sample.
+
+  const Known& of(LeaseId lease) const;
+  Bytes reserve_on(DeviceId device) const;
+  /// Records are not written, or were not a moment ago.
+  bool is_behind(Instant now) const { return behind_at.ns > 0 && behind_at + seconds(2) > now; }
+};
+
+// Each rule answers with what is broken, or with nothing.
+
+/// A grant, or a growth, that was just written.
+std::string broken_by_grant(const Evidence& evidence, const ShadowLease& lease);
+/// A lease that was just ended or released; `lease` is how it stood before.
+std::string broken_by_end(const Evidence& evidence, const ShadowLease& lease, EndResult result,
+                          core::Now now);
+/// A time that has passed without what should have happened by then.
+std::string broken_by_delay(const Evidence& evidence, core::Now now);
+/// A program was refused memory inside its budget.
+std::string broken_by_out_of_memory(const Evidence& evidence, std::size_t device);
+
+}  // namespace berth::sim

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/judge.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace berth::sim {
+namespace {
+
+constexpr std::uint64_t kAuditEvery = 100;  // Events.
+
+std::optional<Handle> handle_of(const server::Ask& ask) {
+  return std::visit(
+      [](const auto& what) -> std::optional<Handle> {
+        if constexpr (requires { what.handle; }) {
+          return what.handle;
+        } else {
+          return std::nullopt;
+        }
+      },
+      ask);
+}
+
+template <class What>
+bool is_a(std::size_t kind) {
+  return kind == server::Ask(std::in_place_type<What>).index();
+}
+
+std::string listed(const std::vector<LeaseId>& ids) {
+  std::string text;
+  for (const LeaseId id : ids) text += fmt::format(" {}", id.value);
+  return text;
+}
+
+LeaseId lease_of(const Fact& fact) {
+  return std::visit(
+      [](const auto& what) {
+        if constexpr (requires { what.id; }) {
+          return what.id;
+        } else {
+          return LeaseId{};
+        }
+      },
+      fact);
+}
+
+}  // namespace
+
+Judge::Judge(Stage& stage, const Devices& devices, const Processes& processes, const Disk& disk)
+    : stage_(stage),
+      disk_(disk),
+      evidence_{.devices = devices, .processes = processes, .reserve_least = Bytes::max()} {}
+
+void Judge::check(std::string broken) {
+  if (!broken.empty()) stage_.fail(std::move(broken));
+}
+
+void Judge::daemon_starts(const core::Settings& settings, bool same_boot) {
+  evidence_.daemon_since = now().instant;
+  evidence_.behind_at = {};
+  evidence_.rebooted = !same_boot;
+  evidence_.told_lost.clear();
+  if (!same_boot) {
+    for (auto& [id, known] : evidence_.known) known.reconnected_at = {};
+  }
+  configured(settings);
+}
+
+void Judge::daemon_died() {
+  calls_.clear();
+  turns_.forget();
+}
+
+void Judge::configured(const core::Settings& settings) {
+  stage_.note("settings: order {} backfill {} pass_max {} ms reserve {} users {}",
+              static_cast<int>(settings.order), settings.backfill, settings.pass_max.ns / 1'000'000,
+              settings.reserve.value, settings.limits_default.leases_max);
+  evidence_.settings = settings;
+  evidence_.claim_within_max = std::max(evidence_.claim_within_max, settings.claim_within);
+  evidence_.reserve_least = std::min(evidence_.reserve_least, settings.reserve);
+  for (const auto& [device, reserve] : settings.device_reserve) {
+    evidence_.reserve_least = std::min(evidence_.reserve_least, reserve);
+  }
+}
+
+void Judge::asked(server::ConnectionId connection, const server::Ask& ask) {
+  stage_.note("call {} of kind {}", connection.value, ask.index());
+  const bool first = calls_.emplace(connection, Call{ask.index(), handle_of(ask)}).second;
+  if (!first) stage_.fail("a second call on a connection that waits for the first");
+  if (const auto* release = std::get_if<core::Release>(&ask)) {
+    evidence_.known[release->lease].released = true;
+  }
+  if (std::holds_alternative<core::Reconnect>(ask)) {
+    if (const ShadowLease* lease = evidence_.journal.find(*handle_of(ask))) {
+      evidence_.known[lease->id].reconnected_at = now().instant;
+    }
+  }
+}
+
+void Judge::hung_up(server::ConnectionId connection) {
+  calls_.erase(connection);
+  for (auto& [id, known] : evidence_.known) {
+    if (known.asker == connection) known.asker_gone = true;
+  }
+}
+
+void Judge::sampled(const Sample& sample) {
+  evidence_.told_lost.clear();
+  for (const DeviceSample& device : sample.devices) {
+    if (device.lost) evidence_.told_lost.insert(device.id);
+  }
+}
+
+void Judge::wrote(const std::vector<Record>& records, const server::Engine& engine) {
+  const bool late = engine.journal_behind();
+  for (const Record& record : records) check_record(record, engine, late);
+}
+
+void Judge::check_record(const Record& record, const server::Engine& engine, bool late) {
+  const LeaseId id = lease_of(record.fact);
+  stage_.note("record {} {} of lease {}", record.sequence, name_of(record.fact), id.value);
+  const ShadowLease* found = evidence_.journal.find(id);
+  const std::optional<ShadowLease> before = found ? std::optional(*found) : std::nullopt;
+  check(evidence_.journal.apply(record, stage_.coverage));
+  if (stage_.failed() || late) return;
+
+  const ShadowLease* after = evidence_.journal.find(id);
+  const bool grant = std::holds_alternative<LeaseGranted>(record.fact);
+  if (grant) {
+    check(turns_.broken_by_grant(evidence_, *after, engine.coordinator(), now()));
+  }
+  if (grant || std::holds_alternative<LeaseResized>(record.fact)) {
+    bool grows = grant;
+    for (const Part& part : after->parts) {
+      grows = grows || part.budget > before->budget_on(part.device);
+    }
+    if (grows) check(broken_by_grant(evidence_, *after));
+  }
+  if (const auto* releasing = std::get_if<LeaseReleasing>(&record.fact)) {
+    check(broken_by_end(evidence_, *before, releasing->result, now()));
+  }
+  if (const auto* ended = std::get_if<LeaseEnded>(&record.fact)) {
+    check(broken_by_end(evidence_, *before, ended->result, now()));
+    evidence_.known.erase(id);
+  }
+}
+
+void Judge::replaced(const std::vector<Record>& snapshot, std::uint64_t last_sequence,
+                     bool behind) {
+  stage_.note("snapshot of {} records up to {}", snapshot.size(), last_sequence);
+  std::string broken = evidence_.journal.replace(snapshot, last_sequence);
+  if (!behind) check(std::move(broken));
+}
+
+void Judge::check_view(const LeaseView& view, const server::Engine& engine) {
+  const bool behind = engine.journal_behind();
+  const ShadowLease* said = evidence_.journal.find(view.id);
+  if (view.state == LeaseState::kEnded) {
+    if (said != nullptr && !behind) stage_.fail("an end was told that was not written");
+    return;
+  }
+  if (said == nullptr) {
+    stage_.fail(
+        fmt::format("lease {} was told of, and the journal does not know it", view.id.value));
+    return;
+  }
+  check(contradiction(*said, view, behind));
+}
+
+void Judge::answered(server::ConnectionId connection, const server::Answer& answer,
+                     const server::Engine& engine) {
+  const auto call = calls_.find(connection);
+  if (call == calls_.end() || call->second.streams) {
+    stage_.fail("an answer to a call that was not made, or was answered already");
+    return;
+  }
+  const Call made = call->second;
+  calls_.erase(call);
+  if (const auto* refusal = std::get_if<Refusal>(&answer)) {
+    stage_.note("refused {}: {}", connection.value, refusal->message);
+    return;
+  }
+  const auto& view = std::get<LeaseView>(answer);
+  stage_.note("answered {}: lease {} is {}", connection.value, view.id.value, to_text(view.state));
+  if (made.handle && *made.handle != view.handle) stage_.fail("an answer about another lease");
+  check_view(view, engine);
+  const ShadowLease* said = evidence_.journal.find(view.id);
+  if (is_a<core::Claim>(made.kind) && said != nullptr &&
+      said->state == ShadowLease::State::kOffered) {
+    stage_.fail("a claim was answered that was not written");
+  }
+}
+
+void Judge::told(server::ConnectionId connection, const server::Item& item,
+                 const server::Engine& engine) {
+  const auto call = calls_.find(connection);
+  if (call == calls_.end()) {
+    stage_.fail("an item of a stream that nobody asked for, or that was over");
+    return;
+  }
+  stage_.note("told {}: {}", connection.value, item.event);
+  if (const auto* view = std::get_if<LeaseView>(&item.body)) {
+    if (call->second.handle && *call->second.handle != view->handle) {
+      stage_.fail("an item about another lease");
+    }
+    check_view(*view, engine);
+    heard(connection, call->second, view->id);
+  }
+  call->second.streams = true;
+  if (item.last) calls_.erase(call);
+}
+
+void Judge::heard(server::ConnectionId connection, const Call& call, LeaseId lease) {
+  if (!is_a<core::Submit>(call.kind) && !is_a<core::Reconnect>(call.kind)) return;
+  Known& known = evidence_.known[lease];
+  if (connection < known.asker) return;  // It came late.
+  known.asker = connection;
+  known.asker_gone = false;
+}
+
+void Judge::event_done(const server::Engine& engine, core::Now at) {
+  ++events_;
+  evidence_.rebooted = false;
+  if (engine.journal_behind()) evidence_.behind_at = at.instant;
+  engine.coordinator().check_everything();
+  check(broken_by_delay(evidence_, at));
+  check(turns_.broken_by_idleness(evidence_, engine, at));
+  if (events_ % kAuditEvery == 0) audit(engine, at);
+}
+
+void Judge::out_of_memory(std::size_t device) {
+  check(broken_by_out_of_memory(evidence_, device));
+}
+
+core::Coordinator Judge::started(const std::vector<Record>& records, core::Now at) {
+  core::Coordinator coordinator(evidence_.settings);
+  for (const Record& record : records) {
+    if (const Status applied = coordinator.apply(record); !applied.ok()) {
+      stage_.fail("a record that was written does not fit: " + applied.error().message);
+    }
+  }
+  // As a daemon would; nothing has reconnected and nothing is sampled, so it grants nothing.
+  static_cast<void>(coordinator.step(at, core::Recovered{.same_boot = true, .safe_mode = false}));
+  return coordinator;
+}
+
+void Judge::audit(const server::Engine& engine, core::Now at) {
+  if (engine.journal_behind()) return;
+  Result<store::Recovered> read = disk_.read(0);
+  if (!read.ok()) {
+    stage_.fail("the journal cannot be read: " + read.error().message);
+    return;
+  }
+  std::vector<Record> records = std::move(read->snapshot);
+  records.insert(records.end(), read->records.begin(), read->records.end());
+  const core::Coordinator again = started(records, at);
+  again.check_everything();
+  const std::vector<LeaseView> views = engine.coordinator().leases(at);
+  if (again.leases(at).size() != views.size() ||
+      evidence_.journal.leases().size() != views.size()) {
+    stage_.fail(
+        fmt::format("{} leases live, {} are in the journal, and a daemon that starts "
+                    "finds {}",
+                    views.size(), evidence_.journal.leases().size(), again.leases(at).size()));
+    return;
+  }
+  for (const LeaseView& view : again.leases(at)) check_view(view, engine);
+  for (const LeaseView& view : views) check_view(view, engine);
+  // What the living one shows may be a moment old: its snapshot is asked instead.
+  const core::Coordinator living = started(engine.coordinator().snapshot(at), at);
+  if (again.queue(at) != living.queue(at)) {
+    stage_.fail(fmt::format("a daemon that starts finds another order in the queue: {} became {}",
+                            listed(living.queue(at)), listed(again.queue(at))));
+  }
+}
+
+void Judge::all_over(const server::Engine& engine) {
+  audit(engine, now());
+  if (!evidence_.journal.leases().empty()) {
+    stage_.fail("not all has ended: <" + evidence_.journal.leases().begin()->second.told() + ">");
+  }
+  for (const DeviceView& device : engine.coordinator().devices(now())) {
+    if (device.charged != Bytes{} || device.granted != Bytes{}) {
+      stage_.fail(fmt::format("{} are still charged and {} granted when all has ended",
+                              device.charged.value, device.granted.value));
+    }
+  }
+  for (const auto& [connection, call] : calls_) {
+    stage_.fail(fmt::format("call {} of kind {} was never {}", connection.value, call.kind,
+                            call.streams ? "ended" : "answered"));
+  }
+}
+
+}  // namespace berth::sim

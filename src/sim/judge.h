@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Watches everything that enters or leaves the daemon and says which rule was broken first. It
+// keeps the evidence; the rules are in evidence.h and turns.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/ids.h"
+#include "core/event.h"
+#include "core/settings.h"
+#include "model/device.h"
+#include "model/record.h"
+#include "server/doors.h"
+#include "server/engine.h"
+#include "sim/disk.h"
+#include "sim/evidence.h"
+#include "sim/stage.h"
+#include "sim/turns.h"
+
+namespace berth::sim {
+
+class Judge {
+ public:
+  Judge(Stage& stage, const Devices& devices, const Processes& processes, const Disk& disk);
+
+  // What enters the daemon.
+  void daemon_starts(const core::Settings& settings, bool same_boot);
+  void daemon_died();
+  void configured(const core::Settings& settings);
+  void asked(server::ConnectionId connection, const server::Ask& ask);
+  void hung_up(server::ConnectionId connection);
+  void sampled(const Sample& sample);
+
+  // What leaves it.
+  void wrote(const std::vector<Record>& records, const server::Engine& engine);
+  void replaced(const std::vector<Record>& snapshot, std::uint64_t last_sequence, bool behind);
+  void answered(server::ConnectionId connection, const server::Answer& answer,
+                const server::Engine& engine);
+  void told(server::ConnectionId connection, const server::Item& item,
+            const server::Engine& engine);
+  /// After each event, when all its effects are performed.
+  void event_done(const server::Engine& engine, core::Now now);
+
+  /// A program was refused memory inside its budget.
+  void out_of_memory(std::size_t device);
+  /// When everything has ended: all is given back, and all that was asked is answered.
+  void all_over(const server::Engine& engine);
+
+  const Shadow& journal() const { return evidence_.journal; }
+  std::uint64_t events() const { return events_; }
+
+ private:
+  struct Call {
+    std::size_t kind = 0;  // Which alternative of Ask.
+    std::optional<Handle> handle;
+    bool streams = false;  // It has been answered with a first item, and more will follow.
+  };
+
+  void check(std::string broken);
+  void check_view(const LeaseView& view, const server::Engine& engine);
+  void heard(server::ConnectionId connection, const Call& call, LeaseId lease);
+  void check_record(const Record& record, const server::Engine& engine, bool late);
+  core::Coordinator started(const std::vector<Record>& records, core::Now at);
+  /// A coordinator made from the disk says what the living one says.
+  void audit(const server::Engine& engine, core::Now now);
+  core::Now now() const { return stage_.clock.now(); }
+
+  Stage& stage_;
+  const Disk& disk_;
+  Evidence evidence_;
+  Turns turns_;
+  std::map<server::ConnectionId, Call> calls_;
+  std::uint64_t events_ = 0;
+};
+
+}  // namespace berth::sim

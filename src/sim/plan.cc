@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/plan.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/ids.h"
+
+namespace berth::sim {
+namespace {
+
+DeviceId draw_device_id(Random& random) {
+  return {.high = random.next(), .low = random.next(), .mig = false};
+}
+
+std::vector<Device> draw_devices(Random& random) {
+  const std::vector<std::size_t> counts = {1, 1, 1, 2, 3, 4};
+  const std::vector<Bytes> capacities = {gib(8), gib(16), gib(16), gib(24)};
+  const bool one_model = random.chance(700);
+  Bytes capacity = random.pick(capacities);
+  std::vector<Device> devices;
+  for (std::size_t i = random.pick(counts); i > 0; --i) {
+    if (!one_model) capacity = random.pick(capacities);
+    devices.push_back({.id = draw_device_id(random),
+                       .model = "sim-" + std::to_string(capacity.value >> 30U),
+                       .capacity = capacity,
+                       .driver_reserved = std::nullopt,
+                       .uses = {}});
+    if (random.chance(300)) devices.back().driver_reserved = random.between(mib(100), mib(700));
+  }
+  return devices;
+}
+
+std::optional<Duration> perhaps(Random& random, std::uint32_t per_mille, Duration from,
+                                Duration to) {
+  if (!random.chance(per_mille)) return std::nullopt;
+  return random.spread(from, to);
+}
+
+Bytes draw_vram(Random& random, const Plan& plan) {
+  const Bytes capacity = random.pick(plan.devices).capacity;
+  if (random.chance(20)) return capacity + mib(1);  // Larger than what there is.
+  const std::vector<std::uint64_t> divisors = {16, 8, 4, 4, 3, 2, 2};
+  const Bytes about{capacity.value / random.pick(divisors)};
+  return {random.between(Bytes{about.value / 2}, about).value & ~(mib(1).value - 1)};
+}
+
+Request draw_request(Random& random, const Plan& plan) {
+  Request request;
+  if (random.chance(300)) request.session = "s" + std::to_string(random.below(3));
+  const std::vector<Priority> priorities = {Priority::kLow, Priority::kNormal, Priority::kNormal,
+                                            Priority::kHigh, Priority::kUrgent};
+  request.priority = random.pick(priorities);
+  if (random.chance(150)) {
+    request.share = Share::kExclusive;
+  } else {
+    request.vram = draw_vram(random, plan);
+  }
+  const std::uint64_t devices = plan.devices.size();
+  if (devices > 1 && random.chance(200)) {
+    request.device_count = 1 + static_cast<std::uint32_t>(random.below(devices));
+    request.mixed = random.chance(500);
+  } else if (random.chance(150)) {
+    request.devices.emplace_back(static_cast<std::uint32_t>(random.below(devices)));
+  } else if (random.chance(100)) {
+    request.devices.emplace_back(random.pick(plan.devices).id);
+  }
+  request.eta = perhaps(random, 300, milliseconds(10), seconds(20));
+  request.limit = perhaps(random, 250, milliseconds(10), seconds(20));
+  request.wait_max = perhaps(random, 200, milliseconds(10), seconds(30));
+  if (random.chance(80)) request.wait_max = Duration{};
+  const std::vector<Leftovers> leftovers = {Leftovers::kWait, Leftovers::kWait, Leftovers::kKill,
+                                            Leftovers::kRelease};
+  request.leftovers = random.pick(leftovers);
+  return request;
+}
+
+}  // namespace
+
+core::Settings draw_settings(Random& random, const std::vector<Device>& devices) {
+  core::Settings settings;
+  const std::vector<core::Order> orders = {core::Order::kFifo, core::Order::kPriority,
+                                           core::Order::kFair};
+  settings.order = random.pick(orders);
+  settings.backfill = random.chance(850);
+  settings.pass_max = random.spread(milliseconds(50), minutes(10));
+  settings.aging = random.spread(milliseconds(100), minutes(15));
+  settings.starve_after = random.spread(seconds(5), hours(24));
+  settings.claim_within = random.spread(milliseconds(100), seconds(5));
+  settings.reserve = random.chance(200) ? Bytes{} : random.between(mib(1), gib(2));
+  if (random.chance(200)) settings.device_reserve[random.pick(devices).id] = gib(1);
+  settings.exclusive_external_max = random.between(Bytes{}, gib(2));
+  if (random.chance(150)) {
+    settings.limits_default.leases_max = 1 + static_cast<std::uint32_t>(random.below(4));
+    settings.limits_default.waiting_max = 2 + static_cast<std::uint32_t>(random.below(8));
+  }
+  if (random.chance(150)) settings.limits_default.vram_max = gib(8);
+  return settings;
+}
+
+Plan draw_plan(Random& random) {
+  Plan plan;
+  plan.devices = draw_devices(random);
+  plan.settings = draw_settings(random, plan.devices);
+  plan.sample_interval = random.spread(milliseconds(100), seconds(1));
+  plan.users = 1 + static_cast<std::uint32_t>(random.below(4));
+  plan.sessions_at_once = 4 + static_cast<std::size_t>(random.below(28));
+  plan.arrival_max = random.spread(milliseconds(50), seconds(2));
+  const std::vector<std::uint32_t> rates = {0, 0, 10, 30, 100, 300};
+  for (std::uint32_t& rate : plan.per_mille) rate = random.pick(rates);
+  // Every world has enough trouble to count.
+  std::uint32_t& killed = plan.per_mille[static_cast<std::size_t>(Fault::kClientKilled)];
+  killed = std::max(killed, 100U);
+  std::uint32_t& restarted = plan.per_mille[static_cast<std::size_t>(Fault::kDaemonKilled)];
+  restarted = std::max(restarted, 10U);
+  return plan;
+}
+
+SessionPlan draw_session(Random& random, const Plan& plan) {
+  const auto meets = [&](Fault fault) { return random.chance(plan.rate(fault)); };
+  SessionPlan session;
+  session.user = {1'000 + static_cast<std::uint32_t>(random.below(plan.users))};
+  session.request = draw_request(random, plan);
+  session.claims_after = random.spread({100'000}, milliseconds(20));
+  session.runs_for = random.spread(milliseconds(5), seconds(20));
+  if (random.chance(200)) session.exit.code = 1;
+  session.never_claims = meets(Fault::kNeverClaims);
+  session.ignores_term = meets(Fault::kIgnoresTerm);
+  session.outlives = meets(Fault::kOutlives);
+  session.double_forks = meets(Fault::kDoubleFork);
+  const auto when = [&](Fault fault) {
+    return perhaps(random, plan.rate(fault), milliseconds(1), seconds(10));
+  };
+  session.hangs_up_after = when(Fault::kClientHangsUp);
+  session.killed_after = when(Fault::kClientKilled);
+  session.command_killed_after = when(Fault::kCommandKilled);
+  session.parks_after = perhaps(random, 60, milliseconds(1), seconds(2));
+  session.parked_for = random.spread(milliseconds(1), seconds(10));
+  session.resizes_after = perhaps(random, 150, milliseconds(5), seconds(5));
+  session.growth_wait = perhaps(random, 500, milliseconds(5), seconds(10));
+  session.released_after = perhaps(random, 80, milliseconds(5), seconds(10));
+  session.released_kill = random.chance(500);
+  session.released_cancel = random.chance(400);
+  if (random.chance(150)) {
+    session.request.ttl = random.spread(milliseconds(50), seconds(10));
+    session.renewals = static_cast<std::uint32_t>(random.below(4));
+    session.request.limit.reset();  // It has its time.
+    session.anchored = random.chance(400);
+  }
+  return session;
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a seed decides beforehand: the machine, its settings, how often each fault is dealt, and
+// what each session will want. Drawing them for a whole world at a time, instead of alike for all
+// worlds, makes some worlds calm and others wild, and reaches what an average never would.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/units.h"
+#include "core/settings.h"
+#include "model/request.h"
+#include "sim/coverage.h"
+#include "sim/devices.h"
+#include "sim/random.h"
+
+namespace berth::sim {
+
+struct Plan {
+  std::vector<Device> devices;
+  core::Settings settings;
+  Duration sample_interval;
+  std::uint32_t users = 1;
+  std::size_t sessions_at_once = 8;
+  Duration arrival_max;  // Between two sessions.
+  std::array<std::uint32_t, kFaultCount> per_mille{};
+
+  std::uint32_t rate(Fault fault) const { return per_mille[static_cast<std::size_t>(fault)]; }
+};
+
+Plan draw_plan(Random& random);
+core::Settings draw_settings(Random& random, const std::vector<Device>& devices);
+
+/// What a session will do. What it does with memory is drawn while it runs.
+struct SessionPlan {
+  UserId user;
+  Request request;
+  bool anchored = false;  // A reservation that hangs on a process.
+  Duration claims_after;
+  Duration runs_for;
+  ExitStatus exit;
+  bool never_claims = false;
+  bool ignores_term = false;
+  bool outlives = false;  // Its children live on when the command has ended.
+  bool double_forks = false;
+  std::optional<Duration> hangs_up_after;  // From the start.
+  std::optional<Duration> killed_after;
+  std::optional<Duration> command_killed_after;  // From the start of the command.
+  std::optional<Duration> parks_after;
+  Duration parked_for;
+  std::optional<Duration> resizes_after;  // From the start of the command; again and again.
+  std::optional<Duration> growth_wait;
+  std::optional<Duration> released_after;  // By its user, from the start.
+  bool released_kill = false;
+  bool released_cancel = false;
+  std::uint32_t renewals = 0;
+};
+
+SessionPlan draw_session(Random& random, const Plan& plan);
+
+}  // namespace berth::sim

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way from the driver to the daemon: answers that are late, do not come, or do not tell all.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "model/device.h"
+#include "sim/devices.h"
+#include "sim/plan.h"
+#include "sim/stage.h"
+
+namespace berth::sim {
+
+class Probe {
+ public:
+  /// Absent: it missed its deadline.
+  using Answered = std::function<void(std::optional<Sample>)>;
+
+  Probe(Stage& stage, const Plan& plan, const Devices& devices)
+      : stage_(stage), plan_(plan), devices_(devices) {}
+
+  void ask(Answered answered);
+  void set_driver_gone(bool gone) { driver_gone_ = gone; }
+  /// A daemon has started, to whom nothing was told yet.
+  void forget() { has_told_ = false; }
+  void calm();
+
+ private:
+  void lie(Sample& sample);
+
+  Stage& stage_;
+  const Plan& plan_;
+  const Devices& devices_;
+  bool driver_gone_ = false;
+  bool calm_ = false;
+  bool has_told_ = false;
+};
+
+}  // namespace berth::sim

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/program.h"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+namespace berth::sim {
+namespace {
+
+constexpr std::size_t kChildrenMax = 4;
+
+}  // namespace
+
+Process Program::start(Process supervisor, Handle lease, std::function<void(ExitStatus)> ended) {
+  lease_ = lease;
+  supervisor_ = supervisor;
+  command_ = scene_.processes.spawn({.parent = supervisor,
+                                     .user = plan_.user,
+                                     .name = "command",
+                                     .lease = lease,
+                                     .ignores_term = plan_.ignores_term,
+                                     .on_end = [this, ended = std::move(ended)](ExitStatus exit) {
+                                       command_ended();
+                                       ended(exit);
+                                     }});
+  return command_;
+}
+
+void Program::run() {
+  if (runs_ || !scene_.processes.alive(command_)) return;
+  runs_ = true;
+  const Process command = command_;
+  scene_.stage.clock.after(plan_.runs_for,
+                           [this, command] { scene_.processes.end(command, plan_.exit); });
+  if (plan_.command_killed_after) {
+    scene_.stage.clock.after(*plan_.command_killed_after, [this, command] {
+      if (!scene_.processes.alive(command)) return;
+      scene_.stage.deal(Fault::kCommandKilled);
+      scene_.processes.end(command, {.code = 0, .signal = SIGKILL});
+    });
+  }
+  plan_next();
+}
+
+void Program::plan_next() {
+  scene_.stage.clock.after(scene_.stage.random.spread(milliseconds(1), seconds(1)),
+                           [this] { act(); });
+}
+
+bool Program::over() const {
+  const auto alive = [&](const Process& process) { return scene_.processes.alive(process); };
+  return !alive(command_) && std::ranges::none_of(children_, alive);
+}
+
+void Program::act() {
+  if (over()) return;
+  plan_next();
+  if (scene_.hurry) {
+    for (const Process& child : children_) scene_.processes.end(child, {});
+    scene_.processes.end(command_, plan_.exit);
+    return;
+  }
+  // What has lost its lease takes nothing more.
+  const ShadowLease* lease = scene_.judge.journal().find(lease_);
+  if (lease == nullptr || !lease->holds()) return;
+  switch (scene_.stage.random.below(5)) {
+    case 0:
+      give_back();
+      break;
+    case 1:
+      have_child();
+      break;
+    default:
+      take(*lease);
+      break;
+  }
+}
+
+bool Program::draw_living(Process& chosen) const {
+  std::vector<Process> living = children_;
+  living.push_back(command_);
+  std::erase_if(living, [&](const Process& process) { return !scene_.processes.alive(process); });
+  if (living.empty()) return false;
+  chosen = scene_.stage.random.pick(living);
+  return true;
+}
+
+void Program::take(const ShadowLease& lease) {
+  Process process;
+  if (!draw_living(process)) return;
+  Random& random = scene_.stage.random;
+  const Part& part = random.pick(lease.parts);
+  const std::size_t index = *scene_.devices.index_of(part.device);
+  const Device& device = scene_.devices.at(index);
+  const Bytes room = saturating_sub(part.budget, device.used_by(lease_));
+  if (room == Bytes{}) return;
+  const Bytes wanted = random.chance(300) ? room : random.between({1}, room);
+  if (!scene_.devices.allocate(process, index, wanted)) scene_.judge.out_of_memory(index);
+}
+
+void Program::give_back() {
+  Process process;
+  if (!draw_living(process)) return;
+  const std::size_t index = scene_.stage.random.below(scene_.devices.count());
+  const Bytes used = scene_.devices.at(index).used_by(process);
+  if (used == Bytes{}) return;
+  scene_.devices.free(process, index, scene_.stage.random.between({1}, used));
+}
+
+void Program::have_child() {
+  if (children_.size() >= kChildrenMax || !scene_.processes.alive(command_)) return;
+  Process parent = command_;
+  const auto spawn = [&](Process below) {
+    return scene_.processes.spawn({.parent = below,
+                                   .user = plan_.user,
+                                   .name = "child",
+                                   .lease = lease_,
+                                   .ignores_term = plan_.ignores_term,
+                                   .on_end = {}});
+  };
+  if (plan_.double_forks) {
+    scene_.stage.deal(Fault::kDoubleFork);
+    parent = spawn(command_);
+  }
+  const Process child = spawn(parent);
+  if (plan_.double_forks) scene_.processes.end(parent, {});
+  children_.push_back(child);
+  scene_.stage.clock.after(scene_.stage.random.spread(milliseconds(1), seconds(20)),
+                           [this, child] { scene_.processes.end(child, {}); });
+}
+
+void Program::command_ended() {
+  for (const Process& child : children_) {
+    if (!scene_.processes.alive(child)) continue;
+    if (!plan_.outlives) {
+      scene_.processes.end(child, {.code = 0, .signal = SIGHUP});
+    } else {
+      scene_.stage.deal(Fault::kOutlives);
+    }
+  }
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs worlds one after another and adds up what they found and reached.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "sim/coverage.h"
+#include "sim/world.h"
+
+namespace berth::sim {
+
+struct Range {
+  std::uint64_t first = 1;
+  std::uint64_t count = 1;
+};
+
+struct Summary {
+  std::uint64_t seeds = 0;
+  std::uint64_t events = 0;
+  std::uint64_t uncounted = 0;  // Seeds in which too little happened.
+  std::uint64_t broken_seed = 0;
+  std::string broken;  // Of the first seed that broke a rule; empty if none did.
+  CoverageOfSeeds coverage;
+};
+
+/// The world of one seed, printed event by event or not.
+Outcome run_seed(std::uint64_t seed, bool printed);
+/// Up to the first that breaks a rule. One in twenty is run twice: both must be alike. `before` is
+/// told each seed, so that one that ends the process can be named.
+Summary run_seeds(Range range, const std::function<void(std::uint64_t)>& before = {});
+
+}  // namespace berth::sim

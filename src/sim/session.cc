@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/session.h"
+
+#include <fmt/core.h>
+
+#include <csignal>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace berth::sim {
+namespace {
+
+constexpr std::uint32_t kReportTries = 8;
+
+}  // namespace
+
+Session::Session(Scene& scene, SessionPlan plan)
+    : scene_(scene),
+      plan_(std::move(plan)),
+      program_(scene, plan_),
+      renewals_left_(plan_.renewals) {}
+
+void Session::hurry() {
+  if (phase_ != Phase::kWaiting) return;
+  if (plan_.never_claims) {
+    leave({});
+  } else {
+    ask_aside(core::Park{.token = {}, .actor = actor(), .handle = handle_, .parked = false});
+  }
+}
+
+bool Session::over() const {
+  return phase_ == Phase::kOver && program_.over();
+}
+
+std::string Session::told() const {
+  return fmt::format("session of {} in phase {}, lease {}, connection {}", supervisor_.pid,
+                     static_cast<int>(phase_), id_.value, connection_ ? connection_->value : 0);
+}
+
+void Session::start(std::optional<Process> parent) {
+  supervisor_ = scene_.processes.spawn({.parent = parent.value_or(Process{}),
+                                        .user = plan_.user,
+                                        .name = "berth",
+                                        .lease = std::nullopt,
+                                        .subreaper = true,
+                                        .on_end = {}});
+  plan_harm();
+  connect_and_ask();
+}
+
+// Not before the delay, and only if it is then still in that phase.
+void Session::once(Duration delay, Phase phase, std::function<void()> action) {
+  scene_.stage.clock.after(delay, [this, phase, action = std::move(action)] {
+    if (phase_ == phase) action();
+  });
+}
+
+bool Session::connect() {
+  connection_ =
+      scene_.network.open({.answer = [this](const server::Answer& answer) { hear(answer); },
+                           .item = [this](const server::Item& item) { hear(item); },
+                           .closed =
+                               [this, number = ++connections_made_] {
+                                 if (number == connections_made_) disconnected();
+                               }});
+  return connection_.has_value();
+}
+
+// First it asks for something; once it has a handle it asks for that.
+void Session::connect_and_ask() {
+  server::Ask ask = core::Submit{.token = {},
+                                 .actor = actor(),
+                                 .handle = {},
+                                 .supervisor = supervisor_,
+                                 .request = plan_.request};
+  if (plan_.request.ttl && !plan_.anchored) std::get<core::Submit>(ask).supervisor.reset();
+  if (phase_ == Phase::kWaiting) {
+    ask = core::Reconnect{.token = {}, .actor = actor(), .handle = handle_};
+    perhaps_reconnect_twice(ask);
+  }
+  if (!connect()) {
+    disconnected();
+    return;
+  }
+  if (phase_ == Phase::kClaiming) {
+    claim();
+    return;
+  }
+  scene_.network.ask(*connection_, ask, server::Engine::Listen::kStream);
+}
+
+void Session::disconnected() {
+  connection_.reset();
+  if (phase_ != Phase::kAsking && phase_ != Phase::kWaiting && phase_ != Phase::kClaiming) return;
+  once(milliseconds(20) + scene_.stage.random.between(Duration{}, seconds(1)), phase_,
+       [this] { connect_and_ask(); });
+}
+
+void Session::hear(const server::Item& item) {
+  if (given_up_) scene_.network.close(*given_up_);
+  given_up_.reset();
+  const auto* lease = std::get_if<LeaseView>(&item.body);
+  if (lease == nullptr || (phase_ != Phase::kAsking && phase_ != Phase::kWaiting)) return;
+  id_ = lease->id;
+  handle_ = lease->handle;
+  if (item.event == "ended") {
+    leave({.code = 75, .signal = 0});
+  } else if (item.event == "granted") {
+    granted(*lease);
+  } else if (phase_ == Phase::kAsking) {
+    phase_ = Phase::kWaiting;
+    plan_park();
+    plan_release();
+  }
+}
+
+void Session::hear(const server::Answer& answer) {
+  if (phase_ == Phase::kClaiming) {
+    claimed(answer);
+  } else if (std::holds_alternative<Refusal>(answer)) {
+    leave({.code = 64, .signal = 0});
+  }
+}
+
+void Session::granted(const LeaseView& lease) {
+  phase_ = Phase::kWaiting;
+  if (plan_.request.ttl) {
+    phase_ = Phase::kHolding;
+    scene_.network.close(*connection_);
+    connection_.reset();
+    plan_resize();
+    renew();
+    return;
+  }
+  if (plan_.never_claims && !scene_.hurry) {
+    scene_.stage.deal(Fault::kNeverClaims);
+    once(scene_.stage.random.spread(milliseconds(1), seconds(10)), Phase::kWaiting,
+         [this] { leave({}); });
+    return;
+  }
+  if (!lease.flags.unclaimed) return;
+  once(plan_.claims_after, Phase::kWaiting, [this] {
+    phase_ = Phase::kClaiming;
+    program_.start(supervisor_, handle_, [this](ExitStatus exit) { command_ended(exit); });
+    if (connection_) {
+      claim();
+    } else {
+      disconnected();
+    }
+  });
+}
+
+void Session::claim() {
+  const core::Claim claim{
+      .token = {}, .actor = actor(), .handle = handle_, .command = program_.command()};
+  perhaps_twice(claim);
+  scene_.network.ask(*connection_, claim, server::Engine::Listen::kAnswer);
+}
+
+void Session::claimed(const server::Answer& answer) {
+  if (std::holds_alternative<Refusal>(answer)) {
+    program_.end({.code = 0, .signal = SIGKILL});
+    leave({.code = 75, .signal = 0});
+    return;
+  }
+  phase_ = Phase::kRunning;
+  scene_.network.close(*connection_);
+  connection_.reset();
+  program_.run();
+  plan_resize();
+}
+
+void Session::command_ended(ExitStatus exit) {
+  if (phase_ == Phase::kOver || !scene_.processes.alive(supervisor_)) return;
+  exit_ = exit;
+  phase_ = Phase::kReporting;
+  report(kReportTries);
+}
+
+// Until somebody answers; then, or when nobody ever does, its own work is done.
+void Session::report(std::uint32_t tries) {
+  if (tries == 0) {
+    leave(exit_);
+    return;
+  }
+  core::ReportExit ask{
+      .token = {}, .actor = actor(), .handle = handle_, .exit = exit_, .leftovers = {}};
+  ask.leftovers = scene_.processes.descendants(supervisor_);
+  perhaps_twice(ask);
+  ask_aside(ask, [this](const server::Answer&) {
+    if (phase_ == Phase::kReporting) leave(exit_);
+  });
+  once(milliseconds(500), Phase::kReporting, [this, tries] { report(tries - 1); });
+}
+
+void Session::leave(ExitStatus exit) {
+  if (phase_ == Phase::kOver) return;
+  phase_ = Phase::kOver;
+  for (auto* connection : {&connection_, &given_up_}) {
+    if (*connection) scene_.network.close(**connection);
+    connection->reset();
+  }
+  scene_.processes.end(supervisor_, exit);
+}
+
+void Session::ask_aside(const server::Ask& ask,
+                        std::function<void(const server::Answer&)> answered) {
+  scene_.network.ask_once(ask, std::move(answered));
+}
+
+// The same call over a connection that it then gives up: it may arrive at any time, or never.
+void Session::perhaps_twice(const server::Ask& ask) {
+  if (scene_.hurry || !scene_.stage.random.chance(scene_.plan.rate(Fault::kMessageTwice))) return;
+  scene_.stage.deal(Fault::kMessageTwice);
+  ask_aside(ask);
+}
+
+// A connection that it gives up, and closes once it hears something on the next.
+void Session::perhaps_reconnect_twice(const server::Ask& ask) {
+  if (scene_.hurry || !scene_.stage.random.chance(scene_.plan.rate(Fault::kMessageTwice))) return;
+  scene_.stage.deal(Fault::kMessageTwice);
+  given_up_ = scene_.network.open({.answer = {}, .item = {}, .closed = {}});
+  if (given_up_) scene_.network.ask(*given_up_, ask, server::Engine::Listen::kStream);
+}
+
+void Session::plan_harm() {
+  const auto after = [&](std::optional<Duration> delay, Fault fault, std::function<void()> harm) {
+    if (!delay) return;
+    scene_.stage.clock.after(*delay, [this, fault, harm = std::move(harm)] {
+      if (scene_.hurry || phase_ == Phase::kOver) return;
+      scene_.stage.deal(fault);
+      harm();
+    });
+  };
+  after(plan_.hangs_up_after, Fault::kClientHangsUp, [this] {
+    if (phase_ == Phase::kAsking || phase_ == Phase::kWaiting) leave({});
+  });
+  after(plan_.killed_after, Fault::kClientKilled, [this] {
+    // A command that has not been let go yet ends with its supervisor.
+    const bool ready = phase_ == Phase::kClaiming;
+    leave({.code = 0, .signal = SIGKILL});
+    if (ready) program_.end({.code = 0, .signal = SIGKILL});
+  });
+}
+
+void Session::plan_park() {
+  if (!plan_.parks_after) return;
+  once(*plan_.parks_after, Phase::kWaiting, [this] {
+    const auto park = [this](bool parked) {
+      ask_aside(core::Park{.token = {}, .actor = actor(), .handle = handle_, .parked = parked});
+    };
+    park(true);
+    once(plan_.parked_for, Phase::kWaiting, [park] { park(false); });
+  });
+}
+
+void Session::plan_release() {
+  if (!plan_.released_after) return;
+  scene_.stage.clock.after(*plan_.released_after, [this] {
+    if (phase_ == Phase::kOver) return;
+    ask_aside(core::Release{.token = {},
+                            .actor = actor(),
+                            .lease = id_,
+                            .kill = plan_.released_kill,
+                            .cancel = plan_.released_cancel});
+  });
+}
+
+void Session::plan_resize() {
+  if (!plan_.resizes_after || scene_.hurry) return;
+  once(*plan_.resizes_after, phase_, [this] {
+    const ShadowLease* lease = scene_.judge.journal().find(id_);
+    if (lease == nullptr || !lease->holds()) return;
+    const Bytes now = lease->parts.front().budget;
+    core::Resize resize{.token = {}, .actor = actor(), .lease = id_, .vram = now};
+    resize.wait_max = plan_.growth_wait;
+    resize.vram = scene_.stage.random.between(Bytes{now.value / 2}, Bytes{now.value * 2});
+    if (scene_.stage.random.chance(100)) resize.share = Share::kExclusive;
+    ask_aside(resize);
+    plan_resize();
+  });
+}
+
+void Session::renew() {
+  if (phase_ != Phase::kHolding) return;
+  if (renewals_left_ == 0 || scene_.hurry) {
+    // Given back in time by half of them; the others expire.
+    if (scene_.stage.random.chance(500)) {
+      ask_aside(core::Release{.token = {}, .actor = actor(), .lease = id_});
+    }
+    leave({});
+    return;
+  }
+  --renewals_left_;
+  once({plan_.request.ttl->ns / 2}, Phase::kHolding, [this] {
+    ask_aside(core::Renew{.token = {}, .actor = actor(), .lease = id_, .ttl = *plan_.request.ttl});
+    renew();
+  });
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/shadow.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+
+namespace berth::sim {
+namespace {
+
+using State = ShadowLease::State;
+
+LeaseState public_state(const ShadowLease& lease) {
+  switch (lease.state) {
+    case State::kWaiting:
+      return LeaseState::kWaiting;
+    case State::kOffered:
+    case State::kClaimed:
+      return LeaseState::kHeld;
+    case State::kReleasing:
+      return LeaseState::kReleasing;
+  }
+  CHECK(false);
+}
+
+Transition ended_as(EndResult result) {
+  switch (result) {
+    case EndResult::kOk:
+      return Transition::kEndedOk;
+    case EndResult::kFailed:
+      return Transition::kEndedFailed;
+    case EndResult::kKilled:
+      return Transition::kEndedKilled;
+    case EndResult::kCancelled:
+      return Transition::kEndedCancelled;
+    case EndResult::kLimit:
+      return Transition::kEndedLimit;
+    case EndResult::kRefused:
+      return Transition::kEndedRefused;
+    case EndResult::kLost:
+      return Transition::kEndedLost;
+  }
+  CHECK(false);
+}
+
+// What a lease of a snapshot is.
+ShadowLease restored(const LeaseRestored& fact) {
+  const LeaseView& view = fact.view;
+  ShadowLease lease{.id = view.id,
+                    .handle = view.handle,
+                    .user = view.user,
+                    .supervisor = view.supervisor,
+                    .request = view.request,
+                    .queued_at = fact.queued_instant,
+                    .parked = view.flags.parked,
+                    .passed_since = fact.passed_since,
+                    .parts = {},
+                    .granted_at = fact.granted_instant.value_or(Instant{}),
+                    .passed_others = fact.passed_others,
+                    .command = view.command,
+                    .command_ended = fact.command_ended,
+                    .members = {view.members.begin(), view.members.end()},
+                    .kill_at = fact.kill_at,
+                    .expires = fact.expires,
+                    .releasing_since = fact.releasing_since,
+                    .growing = view.state == LeaseState::kHeld && fact.growth,
+                    .growth_until = fact.growth ? fact.growth->until : std::nullopt};
+  for (const LeasePart& part : view.parts) lease.parts.push_back({part.device, part.granted});
+  if (view.state == LeaseState::kHeld) {
+    lease.state = fact.claimed ? State::kClaimed : State::kOffered;
+  } else if (view.state == LeaseState::kReleasing) {
+    lease.state = State::kReleasing;
+  }
+  return lease;
+}
+
+}  // namespace
+
+Bytes ShadowLease::budget_on(DeviceId device) const {
+  const auto part = std::ranges::find(parts, device, &Part::device);
+  return part == parts.end() || !holds() ? Bytes{} : part->budget;
+}
+
+std::string ShadowLease::told() const {
+  std::string text = fmt::format("lease {} state {}{}{}{}{}", id.value, static_cast<int>(state),
+                                 parked ? " parked" : "", kill_at ? " revoked" : "",
+                                 growing ? " growing" : "", command_ended ? " command ended" : "");
+  for (const Part& part : parts)
+    text += fmt::format(" {:x}:{}", part.device.high, part.budget.value);
+  if (command) text += fmt::format(" command {}/{}", command->pid, command->start_ticks);
+  for (const Process& member : members) text += fmt::format(" member {}", member.pid);
+  return text;
+}
+
+// One function a fact. Each returns false where the fact cannot follow.
+struct Shadow::Applier {
+  Shadow& self;
+  const Record& record;
+  Coverage& coverage;
+
+  ShadowLease* lease(LeaseId id) const {
+    const auto found = self.leases_.find(id);
+    return found == self.leases_.end() ? nullptr : &found->second;
+  }
+  ShadowLease* holding(LeaseId id) const {
+    ShadowLease* found = lease(id);
+    return found != nullptr && found->holds() ? found : nullptr;
+  }
+  ShadowLease* waiting(LeaseId id) const {
+    ShadowLease* found = lease(id);
+    return found != nullptr && found->state == State::kWaiting ? found : nullptr;
+  }
+  bool reached(Transition transition) const {
+    coverage.reached(transition);
+    return true;
+  }
+
+  bool operator()(const RequestQueued& fact) const {
+    if (fact.id.value <= self.last_id_) return false;  // Never reused.
+    self.last_id_ = fact.id.value;
+    ShadowLease& lease = self.leases_[fact.id];
+    lease.id = fact.id;
+    lease.handle = fact.handle;
+    lease.user = fact.user;
+    lease.supervisor = fact.supervisor;
+    lease.request = fact.request;
+    lease.queued_at = record.at;
+    return reached(Transition::kQueued);
+  }
+  bool operator()(const RequestPassed& fact) const {
+    ShadowLease* found = waiting(fact.id);
+    if (found == nullptr) return false;
+    if (!found->passed_since) found->passed_since = record.at;
+    return reached(Transition::kPassed);
+  }
+  bool operator()(const RequestParked& fact) const {
+    ShadowLease* found = waiting(fact.id);
+    if (found == nullptr) return false;
+    found->parked = fact.parked;
+    return reached(fact.parked ? Transition::kParked : Transition::kUnparked);
+  }
+  bool operator()(const LeaseGranted& fact) const {
+    ShadowLease* found = waiting(fact.id);
+    if (found == nullptr || found->parked || fact.parts.empty()) return false;
+    found->state = State::kOffered;
+    found->parts = fact.parts;
+    found->granted_at = record.at;
+    found->passed_others = fact.passed_others;
+    if (fact.passed_others) coverage.reached(Transition::kGrantedPassing);
+    return reached(Transition::kGranted);
+  }
+  bool operator()(const OfferLapsed& fact) const {
+    ShadowLease* found = lease(fact.id);
+    // A reservation is claimed with its grant, and lapses with it if that could not be written.
+    const bool lapses = found != nullptr && found->holds() && !found->command;
+    if (!lapses) return false;
+    found->expires.reset();
+    found->state = State::kWaiting;
+    found->parked = fact.parked;
+    found->parts.clear();
+    found->passed_others = false;
+    found->passed_since.reset();
+    return reached(Transition::kLapsed);
+  }
+  bool operator()(const LeaseClaimed& fact) const {
+    ShadowLease* found = lease(fact.id);
+    if (found == nullptr || found->state != State::kOffered) return false;
+    found->state = State::kClaimed;
+    found->command = fact.command;
+    return reached(Transition::kClaimed);
+  }
+  bool operator()(const MemberSeen& fact) const {
+    ShadowLease* found = lease(fact.id);
+    if (found == nullptr || found->state == State::kWaiting) return false;
+    found->members.insert(fact.process);
+    return reached(Transition::kMemberSeen);
+  }
+  bool operator()(const MemberGone& fact) const {
+    ShadowLease* found = lease(fact.id);
+    if (found == nullptr || found->members.erase(fact.process) == 0) return false;
+    return reached(Transition::kMemberGone);
+  }
+  bool operator()(const CommandEnded& fact) const {
+    ShadowLease* found = lease(fact.id);
+    if (found != nullptr) found->command_ended = true;
+    // An exit status may be told after the end.
+    return (found != nullptr || fact.exit) && reached(Transition::kCommandEnded);
+  }
+  bool operator()(const LeaseResized& fact) const {
+    ShadowLease* found = holding(fact.id);
+    if (found == nullptr || fact.parts.size() != found->parts.size()) return false;
+    bool grows = false;
+    for (std::size_t i = 0; i < fact.parts.size(); ++i) {
+      if (fact.parts[i].device != found->parts[i].device) return false;
+      grows = grows || fact.parts[i].budget > found->parts[i].budget;
+    }
+    found->parts = fact.parts;
+    found->request.share = fact.share;
+    found->growing = false;
+    return reached(grows ? Transition::kGrown : Transition::kShrunk);
+  }
+  bool operator()(const GrowthQueued& fact) const {
+    ShadowLease* found = holding(fact.id);
+    if (found == nullptr) return false;
+    found->growing = true;
+    found->growth_until = fact.until;
+    return reached(Transition::kGrowthQueued);
+  }
+  bool operator()(const GrowthDropped& fact) const {
+    ShadowLease* found = holding(fact.id);
+    if (found == nullptr || !found->growing) return false;
+    found->growing = false;
+    return reached(Transition::kGrowthDropped);
+  }
+  bool operator()(const LeaseRenewed& fact) const {
+    ShadowLease* found = holding(fact.id);
+    if (found == nullptr) return false;
+    const bool again = found->expires.has_value();
+    found->expires = fact.expires;
+    return !again || reached(Transition::kRenewed);
+  }
+  bool operator()(const LeaseRevoked& fact) const {
+    ShadowLease* found = holding(fact.id);
+    if (found == nullptr || found->kill_at) return false;
+    found->kill_at = fact.kill_at;
+    return reached(Transition::kRevoked);
+  }
+  bool operator()(const LeaseReleasing& fact) const {
+    ShadowLease* found = holding(fact.id);
+    if (found == nullptr) return false;
+    found->state = State::kReleasing;
+    found->releasing_since = record.at;
+    found->growing = false;
+    return reached(Transition::kReleasing);
+  }
+  bool operator()(const LeaseEnded& fact) const {
+    ShadowLease* found = lease(fact.id);
+    if (found == nullptr) return false;
+    if (found->state == State::kWaiting) coverage.reached(Transition::kWithdrawn);
+    self.leases_.erase(fact.id);
+    return reached(ended_as(fact.result));
+  }
+  bool operator()(const UsageRestored&) const { return true; }
+  // These make up a snapshot and come in no other way.
+  bool operator()(const LeaseRestored&) const { return false; }
+  bool operator()(const CountersRestored&) const { return false; }
+};
+
+std::string Shadow::apply(const Record& record, Coverage& coverage) {
+  if (record.sequence != last_sequence_ + 1) {
+    return fmt::format("record {} was written after record {}", record.sequence, last_sequence_);
+  }
+  last_sequence_ = record.sequence;
+  if (std::visit(Applier{*this, record, coverage}, record.fact)) return {};
+  return fmt::format("record {} ({}) cannot follow what was written before it", record.sequence,
+                     name_of(record.fact));
+}
+
+std::string Shadow::replace(const std::vector<Record>& snapshot, std::uint64_t last_sequence) {
+  std::map<LeaseId, ShadowLease> leases;
+  for (const Record& record : snapshot) {
+    const auto* fact = std::get_if<LeaseRestored>(&record.fact);
+    if (fact == nullptr || fact->view.state == LeaseState::kEnded) continue;
+    if (!leases.emplace(fact->view.id, restored(*fact)).second) {
+      return fmt::format("lease {} is in the snapshot twice", fact->view.id.value);
+    }
+  }
+  leases_.swap(leases);
+  last_sequence_ = last_sequence;
+  for (const auto& [id, lease] : leases) {
+    if (!leases_.contains(id)) return fmt::format("the snapshot lacks <{}>", lease.told());
+  }
+  for (const auto& [id, lease] : leases_) {
+    const auto before = leases.find(id);
+    if (before == leases.end()) {
+      last_id_ = std::max(last_id_, id.value);
+    } else if (before->second.told() != lease.told()) {
+      return fmt::format("the snapshot has <{}>, the records before it <{}>", lease.told(),
+                         before->second.told());
+    }
+  }
+  return {};
+}
+
+const ShadowLease* Shadow::find(LeaseId id) const {
+  const auto found = leases_.find(id);
+  return found == leases_.end() ? nullptr : &found->second;
+}
+
+const ShadowLease* Shadow::find(Handle handle) const {
+  const auto found = std::ranges::find_if(
+      leases_, [&](const auto& entry) { return entry.second.handle == handle; });
+  return found == leases_.end() ? nullptr : &found->second;
+}
+
+Bytes Shadow::budgets_on(DeviceId device) const {
+  Bytes sum;
+  for (const auto& [id, lease] : leases_) sum += lease.budget_on(device);
+  return sum;
+}
+
+std::string contradiction(const ShadowLease& said, const LeaseView& view, bool behind) {
+  const auto differ = [&](std::string_view what) {
+    return fmt::format("{} of lease {} differs: the journal says <{}>", what, said.id.value,
+                       said.told());
+  };
+  if (said.handle != view.handle || said.user != view.user) return differ("handle or user");
+  const bool is_held = view.state == LeaseState::kHeld;
+  if (behind) return is_held && !said.holds() ? differ("the grant") : std::string();
+  if (public_state(said) != view.state) return differ("the state");
+  if (is_held && view.flags.unclaimed != (said.state == State::kOffered))
+    return differ("the claim");
+  if (said.parked != view.flags.parked) return differ("parked");
+  if (said.command != view.command) return differ("the command");
+  if (said.members != std::set<Process>(view.members.begin(), view.members.end())) {
+    return differ("the members");
+  }
+  const bool same_parts =
+      std::ranges::equal(said.parts, view.parts, [](const Part& part, const LeasePart& shown) {
+        return part.device == shown.device && part.budget == shown.granted;
+      });
+  return same_parts ? std::string() : differ("the budget");
+}
+
+}  // namespace berth::sim

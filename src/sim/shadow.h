@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the journal says, read a second time and in another way than the coordinator does: each
+// record must fit what came before it, and what the coordinator and its answers say must fit this.
+// Nothing here is taken from src/core.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/lease.h"
+#include "model/record.h"
+#include "sim/coverage.h"
+
+namespace berth::sim {
+
+/// A request or lease that has not ended.
+struct ShadowLease {
+  enum class State : std::uint8_t { kWaiting, kOffered, kClaimed, kReleasing };
+  State state = State::kWaiting;
+  LeaseId id;
+  Handle handle;
+  UserId user;
+  std::optional<Process> supervisor;
+  Request request;
+  Instant queued_at;
+  bool parked = false;
+  std::optional<Instant> passed_since;
+  std::vector<Part> parts;
+  Instant granted_at;
+  bool passed_others = false;
+  std::optional<Process> command;
+  bool command_ended = false;
+  std::set<Process> members;
+  std::optional<Instant> kill_at;  // Revoked.
+  std::optional<Instant> expires;
+  std::optional<Instant> releasing_since;
+  bool growing = false;
+  std::optional<Instant> growth_until;
+
+  bool holds() const { return state == State::kOffered || state == State::kClaimed; }
+  Bytes budget_on(DeviceId device) const;
+  /// Where it stands, for people.
+  std::string told() const;
+};
+
+class Shadow {
+ public:
+  /// Empty, or what rule the record breaks.
+  std::string apply(const Record& record, Coverage& coverage);
+  /// A snapshot in place of all records so far: empty, or how it differs from what they said.
+  std::string replace(const std::vector<Record>& snapshot, std::uint64_t last_sequence);
+
+  const std::map<LeaseId, ShadowLease>& leases() const { return leases_; }
+  const ShadowLease* find(LeaseId id) const;
+  const ShadowLease* find(Handle handle) const;
+  Bytes budgets_on(DeviceId device) const;
+
+ private:
+  struct Applier;
+
+  std::map<LeaseId, ShadowLease> leases_;
+  std::uint64_t last_sequence_ = 0;
+  std::uint64_t last_id_ = 0;
+};
+
+/// Empty, or how the view contradicts what the journal says. `behind`: some of it is not written
+/// yet, so that only what a grant stands on must be there.
+std::string contradiction(const ShadowLease& said, const LeaseView& view, bool behind);
+
+}  // namespace berth::sim

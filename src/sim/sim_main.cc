@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// berth-sim: runs the fault simulator on one seed or on many, and prints a seed that fails as the
+// command that replays it.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include "sim/seeds.h"
+
+namespace {
+
+using berth::sim::Outcome;
+using berth::sim::Range;
+using berth::sim::Summary;
+
+constexpr std::uint64_t kCountDefault = 200;
+constexpr std::uint64_t kCoverageLeast = 200;  // Seeds, from which on rare faults must have shown.
+
+// A CHECK that fails aborts: what is printed then is made ready before.
+char epitaph[96];
+std::size_t epitaph_length = 0;
+
+void name_seed(std::uint64_t seed) {
+  const std::string text = fmt::format("sim: a check failed; replay: ./dev sim {}\n", seed);
+  epitaph_length = text.copy(epitaph, sizeof epitaph);
+}
+
+void on_abort(int) {
+  if (write(STDERR_FILENO, epitaph, epitaph_length) < 0) _exit(1);
+}
+
+std::optional<std::uint64_t> number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// "FIRST..LAST", or how many fresh ones.
+std::optional<Range> parse_range(std::string_view text) {
+  const std::size_t dots = text.find("..");
+  if (dots == std::string_view::npos) {
+    const std::optional<std::uint64_t> count = number(text);
+    if (!count) return std::nullopt;
+    std::random_device device;
+    return Range{.first = (std::uint64_t{device()} << 16U) ^ device(), .count = *count};
+  }
+  const std::optional<std::uint64_t> first = number(text.substr(0, dots));
+  const std::optional<std::uint64_t> last = number(text.substr(dots + 2));
+  if (!first || !last || *last < *first) return std::nullopt;
+  return Range{.first = *first, .count = *last - *first + 1};
+}
+
+int replay(std::uint64_t seed, bool printed) {
+  name_seed(seed);
+  const Outcome outcome = berth::sim::run_seed(seed, printed);
+  fmt::print("seed {}: {} events, {} sessions, {} faults, trace {:016x}\n", seed, outcome.events,
+             outcome.sessions, outcome.coverage.faults(), outcome.trace_hash);
+  if (outcome.broken.empty()) return 0;
+  fmt::print("FAILED: {}\n", outcome.broken);
+  return 1;
+}
+
+int run_many(Range range) {
+  fmt::print("seeds {}..{}\n", range.first, range.first + range.count - 1);
+  std::fflush(stdout);
+  const auto begin = std::chrono::steady_clock::now();
+  const Summary summary = berth::sim::run_seeds(range, name_seed);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  summary.coverage.print();
+  fmt::print("{} seeds, {} events, {:.1f} s, {:.0f} events/s\n", summary.seeds, summary.events,
+             took.count(), static_cast<double>(summary.events) / took.count());
+  if (!summary.broken.empty()) {
+    fmt::print("FAILED: {}\nreplay: ./dev sim {}\n", summary.broken, summary.broken_seed);
+    return 1;
+  }
+  if (summary.uncounted > 0) {
+    fmt::print("FAILED: in {} seeds too little happened to show anything\n", summary.uncounted);
+    return 1;
+  }
+  if (summary.seeds >= kCoverageLeast && !summary.coverage.missed().empty()) {
+    fmt::print("FAILED: fewer than 1 % of the seeds reached '{}'\n", summary.coverage.missed());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Runs the fault simulator.", "berth-sim");
+  std::optional<std::uint64_t> seed;
+  std::string seeds = std::to_string(kCountDefault);
+  bool quiet = false;
+  app.add_option("SEED", seed, "replay this one, and print what happens");
+  app.add_option("--seeds", seeds, "FIRST..LAST, or how many fresh ones")->capture_default_str();
+  app.add_flag("--quiet", quiet, "with SEED: print the result alone");
+  CLI11_PARSE(app, argc, argv);
+
+  std::signal(SIGABRT, on_abort);
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+  if (seed) return replay(*seed, !quiet);
+  const std::optional<Range> range = parse_range(seeds);
+  if (!range) {
+    fmt::print(stderr, "berth-sim: --seeds wants FIRST..LAST or a number, not '{}'\n", seeds);
+    return 64;
+  }
+  return run_many(*range);
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// One simulated world from its seed to its end: sessions come and go under faults until enough has
+// happened; then the faults stop, everybody finishes in good order, and all must be given back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/coverage.h"
+#include "sim/daemon.h"
+#include "sim/disk.h"
+#include "sim/probe.h"
+#include "sim/scene.h"
+#include "sim/session.h"
+
+namespace berth::sim {
+
+struct Outcome {
+  std::string broken;        // The rule, or empty.
+  std::uint64_t events = 0;  // That the daemon decided.
+  std::uint64_t sessions = 0;
+  std::uint64_t trace_hash = 0;
+  Coverage coverage;
+
+  /// Less than this shows nothing.
+  bool counts() const;
+};
+
+class World {
+ public:
+  World(std::uint64_t seed, bool printed);
+  Outcome run();
+
+ private:
+  void session_arrives();
+  void begin_session();
+  void fate_strikes();
+  void strike(Fault fault);
+  void cut_power();
+  void fill_disk();
+  void lose_driver();
+  void lose_device();
+  void stranger_comes();
+  bool has_seen_enough() const;
+  void calm_down();
+  void hurry();
+  void settle();
+  bool is_over() const;
+  std::string told_waiting() const;
+
+  Stage stage_;
+  Plan plan_;
+  Processes processes_;
+  Devices devices_;
+  Disk disk_;
+  Network network_;
+  Probe probe_;
+  Judge judge_;
+  Daemon daemon_;
+  Scene scene_;
+  std::vector<std::unique_ptr<Session>> sessions_;  // All, so that what is planned finds them.
+  std::size_t first_live_ = 0;                      // Those before it are over.
+  std::vector<Process> strangers_;
+  std::uint64_t boot_ = 1;
+  std::uint64_t disk_filled_ = 0;
+};
+
+}  // namespace berth::sim
