@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+// Speed of the daemon as its clients see it, on the simulated driver: request and grant, hand-over
+// to the next of many waiters, what ten thousand of them cost, and what the daemon costs at rest.
+// One process plays all clients over the library that `berth` uses. Prints one JSON line a figure.
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "client/client.h"
+#include "os/places.h"
+#include "os/processes.h"
+#include "row.h"
+#include "wire/lease.h"
+#include "wire/request.h"
+
+extern char** environ;
+
+namespace berth {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+pid_t start(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions{};
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t pid = 0;
+  const int failed = posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  CHECK(failed == 0);
+  return pid;
+}
+
+void end(pid_t pid, int signal) {
+  CHECK(kill(pid, signal) == 0);
+  CHECK(waitpid(pid, nullptr, 0) == pid);
+}
+
+/// A daemon of its own in a world of its own, gone with this object.
+class World {
+ public:
+  explicit World(std::string bin) : bin_(std::move(bin)) {
+    std::string pattern = "/tmp/berth-bench.XXXXXX";
+    CHECK(mkdtemp(pattern.data()) != nullptr);
+    root_ = pattern;
+    const auto set = [](const char* name, const std::string& value) {
+      CHECK(setenv(name, value.c_str(), 1) == 0);
+    };
+    set("BERTH_SIM", "1x16GiB");
+    set("BERTH_SIM_NAME", "bench-" + std::to_string(getpid()));
+    set("BERTH_RUNTIME_DIR", root_ + "/run");
+    set("XDG_STATE_HOME", root_ + "/state");
+    set("XDG_CONFIG_HOME", root_ + "/config");
+    std::filesystem::create_directories(root_ + "/config/berth");
+    std::ofstream(root_ + "/config/berth/config.toml")
+        << "[limits]\nwaiting = 20000\nleases = 20000\nconnections = 20000\n"
+           "event_streams = 20000\n[gpu]\nreserve = \"0\"\n";
+    daemon_ = start({bin_ + "/berthd", "--foreground"});
+    options_ = {.surroundings = os::surroundings_from_environment(),
+                .autostart = client::Autostart::kNever,
+                .version = BERTH_VERSION};
+    const Clock::time_point began = Clock::now();
+    while (!client::Client::connect(options_).ok()) {
+      CHECK(milliseconds_since(began) < 20'000);
+      poll(nullptr, 0, 10);
+    }
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  ~World() {
+    end(daemon_, SIGTERM);
+    std::filesystem::remove_all(root_);
+  }
+
+  client::Client connect() const {
+    auto client = client::Client::connect(options_);
+    if (!client.ok()) std::fprintf(stderr, "bench: %s\n", client.error().message.c_str());
+    CHECK(client.ok());
+    return *std::move(client);
+  }
+  pid_t daemon() const { return daemon_; }
+  const std::string& bin() const { return bin_; }
+
+ private:
+  std::string bin_;
+  std::string root_;
+  pid_t daemon_ = 0;
+  client::ClientOptions options_;
+};
+
+std::string request_text(Bytes vram) {
+  return wire::encode_request({.request = {.vram = vram}, .anchor = std::nullopt});
+}
+
+wire::LeaseAnswer lease_in(const std::string& body) {
+  auto lease = wire::decode_lease(body);
+  if (!lease.ok()) std::fprintf(stderr, "bench: %s\n", body.c_str());
+  CHECK(lease.ok());
+  return *std::move(lease);
+}
+
+wire::LeaseAnswer ask(client::Client& client, const client::Question& question) {
+  auto answer = client.connection().ask(question);
+  CHECK(answer.ok());
+  return lease_in(answer->body);
+}
+
+/// One that asks for the whole budget, and what the daemon told him last.
+struct Waiter {
+  client::Client client;
+  Handle handle = {};
+  bool granted = false;
+};
+
+/// Reads what has arrived. True if the grant was among it.
+bool hears_of_grant(Waiter& waiter) {
+  while (true) {
+    auto arrival = waiter.client.connection().receive();
+    CHECK(arrival.ok());
+    if (!arrival->has_value()) return waiter.granted;
+    const auto* event = std::get_if<wire::SseEvent>(&**arrival);
+    if (event == nullptr) continue;
+    if (event->event == "lease") waiter.handle = lease_in(event->data).view.handle;
+    waiter.granted |= event->event == "granted";
+  }
+}
+
+/// Many who wait for one device, each with a connection of its own.
+class Crowd {
+ public:
+  Crowd(const World& world, std::size_t size, Bytes vram) {
+    waiters_.reserve(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      waiters_.push_back({.client = world.connect()});
+      Waiter& waiter = waiters_.back();
+      CHECK(waiter.client.connection()
+                .send({.route = wire::Route::kSubmit, .body = request_text(vram)})
+                .ok());
+      // Each is known to the daemon before the next asks.
+      const Clock::time_point began = Clock::now();
+      while (waiter.handle == Handle{} && !hears_of_grant(waiter)) {
+        CHECK(milliseconds_since(began) < 10'000);
+        pollfd one{waiter.client.connection().descriptor(), POLLIN, 0};
+        poll(&one, 1, 100);
+      }
+    }
+    for (Waiter& waiter : waiters_) {
+      polled_.push_back({waiter.client.connection().descriptor(), POLLIN, 0});
+    }
+  }
+
+  /// Waits until somebody new is granted, and says who.
+  Waiter& next_granted() {
+    const Clock::time_point began = Clock::now();
+    while (true) {
+      CHECK(milliseconds_since(began) < 60'000);
+      poll(polled_.data(), polled_.size(), 1'000);
+      for (std::size_t i = 0; i < waiters_.size(); ++i) {
+        if (polled_[i].revents == 0) continue;
+        const bool before = waiters_[i].granted;
+        if (hears_of_grant(waiters_[i]) && !before) return waiters_[i];
+      }
+    }
+  }
+  Waiter& first() { return waiters_.front(); }
+
+ private:
+  std::vector<Waiter> waiters_;
+  std::vector<pollfd> polled_;
+};
+
+void claim(Waiter& waiter, pid_t command) {
+  const auto process = os::process_state(command);
+  CHECK(process.ok());
+  const auto lease = ask(waiter.client, {.route = wire::Route::kClaim,
+                                         .lease = to_text(waiter.handle),
+                                         .body = wire::encode_process_body(process->process)});
+  CHECK(lease.view.state == LeaseState::kHeld);
+}
+
+/// The holder is killed; how long until the next of the waiters has heard of his grant, in ms.
+std::vector<double> hand_over(const World& world, std::size_t waiters, std::size_t times) {
+  Crowd crowd(world, waiters, gib(16));
+  std::vector<double> delays;
+  Waiter* holder = &crowd.first();
+  for (std::size_t i = 0; i < times; ++i) {
+    const pid_t command = start({"sleep", "1000"});
+    claim(*holder, command);
+    const Clock::time_point released = Clock::now();
+    CHECK(kill(command, SIGKILL) == 0);
+    holder = &crowd.next_granted();
+    delays.push_back(milliseconds_since(released));
+    CHECK(waitpid(command, nullptr, 0) == command);
+  }
+  return delays;
+}
+
+/// As above, where the holder uses 8 GiB that the driver frees `teardown` after its end: how long
+/// after that the next is granted, in ms. Negative: before, which must never be.
+std::vector<double> hand_over_of_memory(const World& world, int teardown_ms, std::size_t times) {
+  const pid_t setting =
+      start({world.bin() + "/berth-simctl", "teardown", std::to_string(teardown_ms) + "ms"});
+  int status = 0;
+  CHECK(waitpid(setting, &status, 0) == setting && status == 0);
+  Crowd crowd(world, times + 1, gib(12));
+  std::vector<double> delays;
+  Waiter* holder = &crowd.first();
+  for (std::size_t i = 0; i < times; ++i) {
+    const pid_t command =
+        start({world.bin() + "/vram_user", "--bytes", "8GiB", "--step", "1GiB", "--hold", "1000s"});
+    claim(*holder, command);
+    poll(nullptr, 0, 1'500);  // It allocates, and the daemon sees it.
+    const Clock::time_point killed = Clock::now();
+    end(command, SIGKILL);
+    holder = &crowd.next_granted();
+    delays.push_back(milliseconds_since(killed) - teardown_ms);
+  }
+  return delays;
+}
+
+std::vector<double> request_and_grant(const World& world, std::size_t times) {
+  client::Client client = world.connect();
+  const client::Question request{.route = wire::Route::kSubmit, .body = request_text(gib(1))};
+  std::vector<double> delays;
+  for (std::size_t i = 0; i < times; ++i) {
+    const Clock::time_point asked = Clock::now();
+    const auto lease = ask(client, request);
+    delays.push_back(milliseconds_since(asked) * 1'000);
+    CHECK(lease.view.state == LeaseState::kHeld);
+    (void)ask(client,
+              {.route = wire::Route::kCancel, .lease = to_text(lease.view.handle), .body = "{}"});
+  }
+  return delays;
+}
+
+double resident_mib(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) / 1024;
+  }
+  CHECK(false);
+}
+
+double cpu_seconds(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  text.erase(0, text.rfind(')') + 1);
+  std::istringstream fields(text);
+  std::vector<std::string> words;
+  for (std::string word; fields >> word;) words.push_back(word);
+  const double ticks = std::stod(words.at(11)) + std::stod(words.at(12));
+  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+void measure_rest(const std::string& bin) {
+  const World world(bin);
+  const double before = cpu_seconds(world.daemon());
+  constexpr double kSeconds = 20;
+  poll(nullptr, 0, static_cast<int>(kSeconds * 1'000));
+  bench::print({.name = "berthd at rest",
+                .value = (cpu_seconds(world.daemon()) - before) / kSeconds * 100,
+                .unit = "% of a core",
+                .limit = 0.1});
+  bench::print({.name = "berthd at rest, resident",
+                .value = resident_mib(world.daemon()),
+                .unit = "MiB",
+                .limit = 25});
+  bench::print({.name = "request and grant, p50",
+                .value = bench::quantile(request_and_grant(world, 2'000), 0.5),
+                .unit = "us",
+                .limit = 200});
+}
+
+void measure_hand_over(const std::string& bin) {
+  const World world(bin);
+  const auto delays = hand_over(world, 1'000, 500);
+  for (const auto& [name, part] : {std::pair{"p50", 0.5}, std::pair{"p99", 0.99}}) {
+    bench::print({.name = std::string("hand-over, 1000 waiters, ") + name,
+                  .value = bench::quantile(delays, part),
+                  .unit = "ms",
+                  .limit = 2});
+  }
+}
+
+void measure_hand_over_of_memory(const std::string& bin, int teardown_ms) {
+  const World world(bin);
+  const auto delays = hand_over_of_memory(world, teardown_ms, 10);
+  bench::print(
+      {.name = "hand-over of 8 GiB, teardown " + std::to_string(teardown_ms) + " ms, longest",
+       .value = bench::quantile(delays, 1),
+       .unit = "ms after it is free",
+       .limit = 20});
+  CHECK(bench::quantile(delays, 0) >= 0);
+}
+
+void measure_crowd(const std::string& bin) {
+  const World world(bin);
+  bench::print({.name = "hand-over, 10000 waiters, p99",
+                .value = bench::quantile(hand_over(world, 10'000, 200), 0.99),
+                .unit = "ms",
+                .limit = 10});
+  bench::print({.name = "berthd with 10000 waiters, resident",
+                .value = resident_mib(world.daemon()),
+                .unit = "MiB",
+                .limit = 100});
+}
+
+}  // namespace
+}  // namespace berth
+
+int main() {
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+  const std::string bin = std::filesystem::canonical("/proc/self/exe").parent_path();
+  berth::measure_rest(bin);
+  berth::measure_hand_over(bin);
+  for (const int teardown_ms : {0, 50, 500}) berth::measure_hand_over_of_memory(bin, teardown_ms);
+  berth::measure_crowd(bin);
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the daemon reads from the probe, and the probe from the daemon.
+#include <cstddef>
+#include <string_view>
+
+#include "fuzz.h"
+#include "gpu/probe_protocol.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text = berth::fuzz::text_of(data, size);
+  namespace gpu = berth::gpu;
+  berth::fuzz::check_trip(text, gpu::decode_answer,
+                          [](const gpu::Answer& answer) { return gpu::encode(answer); });
+  berth::fuzz::check_trip(text, gpu::decode_question,
+                          [](const gpu::Question& question) { return gpu::encode(question); });
+  return 0;
+}

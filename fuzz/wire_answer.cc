@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a client reads: answers, which read the same when they are written and read again, and a
+// stream of events however it is split. The first byte of the input says where.
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "base/result.h"
+#include "fuzz.h"
+#include "wire/answers.h"
+#include "wire/daemon.h"
+#include "wire/error.h"
+#include "wire/lease.h"
+#include "wire/sse.h"
+
+namespace {
+
+namespace wire = berth::wire;
+using berth::fuzz::check_trip;
+
+void check_stream(std::string_view bytes, std::size_t split) {
+  wire::SseReader whole;
+  const auto events = whole.feed(bytes);
+  if (!events.ok()) return;
+  split = split > bytes.size() ? bytes.size() : split;
+  wire::SseReader parts;
+  auto first = parts.feed(bytes.substr(0, split));
+  const auto second = parts.feed(bytes.substr(split));
+  CHECK(first.ok() && second.ok());
+  first->insert(first->end(), second->begin(), second->end());
+  CHECK(*first == *events);
+}
+
+wire::Viewer viewer(const wire::UserNames& names) {
+  return {.user = berth::UserId{65'534}, .names = names};
+}
+
+void check_leases(std::string_view text) {
+  check_trip(text, wire::decode_lease, [](const wire::LeaseAnswer& answer) {
+    wire::UserNames names;
+    if (!answer.user.empty()) names.emplace(answer.view.user, answer.user);
+    return wire::encode_lease(answer.view, viewer(names), {.env = &answer.env});
+  });
+  check_trip(text, wire::decode_leases, [](const wire::LeaseList& list) {
+    return wire::encode_leases(wire::kPsSchema, list.time, list.items, viewer(list.names));
+  });
+}
+
+void check_views(std::string_view text) {
+  check_trip(text, wire::decode_status, [](const wire::NamedStatus& named) {
+    return wire::encode_status(named.status, viewer(named.names));
+  });
+  check_trip(text, wire::decode_devices, [](const wire::NamedDevices& named) {
+    return wire::encode_devices(named.list, named.names);
+  });
+  check_trip(text, wire::decode_why,
+             [](const wire::NamedWhy& named) { return wire::encode_why(named.why, named.names); });
+  check_trip(text, wire::decode_fit, wire::encode_fit);
+  check_trip(text, wire::decode_version, wire::encode_version);
+  check_trip(text, wire::decode_daemon, wire::encode_daemon);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text = berth::fuzz::text_of(data + 1, size - 1);
+  check_stream(text, *data);
+  check_leases(text);
+  check_views(text);
+  CHECK(!wire::decode_error(text).code.empty());
+  return 0;
+}
