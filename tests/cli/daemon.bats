@@ -1,0 +1,127 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# `daemon`, `version` and `config`.
+load lib
+
+pid_of_daemon() { berth daemon status --json 2>/dev/null | jq .pid; }
+state_of() { berth ps "$1" --fields state --no-header -o tsv 2>/dev/null; }
+# Whoever adopted it may not have reaped it yet.
+has_ended() { [[ ! -e /proc/$1 || $(<"/proc/$1/stat") == *") Z "* ]]; }
+has_state() { [[ $(state_of "$1") == "$2" ]]; }
+
+@test "start starts one, and a second start finds it" {
+  run berth daemon start
+  status_is 0
+  contains "started the daemon"
+  pid=$(pid_of_daemon)
+  [[ $(<"/proc/$pid/comm") == berthd ]]
+  run berth daemon start
+  status_is 0
+  contains "the daemon (pid $pid) runs already"
+}
+
+@test "status tells what the daemon says of itself" {
+  berth daemon start
+  run berth daemon status
+  status_is 0
+  contains "mode     user"
+  contains "simulated (world $BERTH_SIM_NAME)"
+  contains "$world/run"
+  contains "$world/state"
+  run --separate-stderr berth daemon status --json
+  jq -e '.schema == "berth/daemon/v1" and .pid > 1 and .mode == "user" and .simulated' <<<"$output"
+}
+
+@test "stop ends the daemon and leaves running jobs alone" {
+  berth run -m 8G -n long -- sleep 60 3>&- &
+  eventually has_state 1 held
+  pid=$(pid_of_daemon)
+  job=$(berth show 1 --json | jq .pid)
+  run berth daemon stop
+  status_is 0
+  contains "the daemon (pid $pid) has stopped; programs that hold leases run on"
+  has_ended "$pid"
+  kill -0 "$job"
+  berth daemon start
+  [[ $(state_of 1) == held && $(berth show 1 --json | jq .pid) == "$job" ]]
+}
+
+@test "stop without a daemon does nothing, successfully" {
+  run berth daemon stop
+  status_is 0
+  contains "no daemon runs here"
+}
+
+@test "reload takes the configuration anew, or keeps the old one and says where it is wrong" {
+  mkdir "$world/config/berth"
+  berth daemon start
+  echo 'gpu.reserve = "2GiB"' >"$world/config/berth/config.toml"
+  run berth daemon reload
+  status_is 0
+  [[ $(berth status --json | jq .devices[0].vram_reserve_bytes) == $((2 << 30)) ]]
+  echo 'gpu.reserv = "1GiB"' >"$world/config/berth/config.toml"
+  run berth daemon reload
+  status_is 78
+  contains "config.toml:1:5: gpu.reserv"
+  rm "$world/config/berth/config.toml"
+  [[ $(berth status --json | jq .devices[0].vram_reserve_bytes) == $((2 << 30)) ]]
+}
+
+@test "logs shows what the daemon wrote" {
+  run berth daemon logs
+  status_is 66
+  berth daemon start
+  run berth daemon logs -n 5
+  status_is 0
+}
+
+@test "version tells both versions, and starts no daemon" {
+  run berth version
+  status_is 0
+  contains "berthd does not run here"
+  [[ $(berth version --json | jq .daemon) == null ]]
+  berth daemon start
+  run berth version
+  contains "API 1.0, pid $(pid_of_daemon), simulated GPU"
+  [[ $(berth version --json | jq -r .daemon.api) == 1.0 ]]
+  run berth --version
+  status_is 0
+}
+
+@test "config show tells what holds, and where it was set" {
+  mkdir "$world/config/berth"
+  printf '# mine\n[policy]\norder = "fifo"\n' >"$world/config/berth/config.toml"
+  run berth config show --origin
+  status_is 0
+  grep -Eq "policy.order +=.\"fifo\" +# $world/config/berth/config.toml:3" <<<"$output"
+  grep -Eq 'gpu.reserve += "512MiB" +# built-in' <<<"$output"
+  berth config show --json | jq -e '.items[] | select(.key == "policy.order").value == "\"fifo\""'
+  run env BERTH_FORMAT=csv berth config show --origin -o table
+  contains "# BERTH_FORMAT"
+}
+
+@test "config check says line and column of all that is wrong" {
+  printf '[policy]\norder = "fifi"\n\n[gpu]\nreservw = 1\n' >bad.toml
+  run berth config check bad.toml
+  status_is 78
+  contains "bad.toml:2:9: policy.order"
+  contains "did you mean 'fifo'?"
+  contains "bad.toml:5:1: gpu.reservw"
+  run berth config check
+  status_is 0
+  chmod go+w bad.toml
+  run berth config check bad.toml
+  status_is 78
+  contains "chmod go-w"
+}
+
+@test "config default prints a file that is in order and changes nothing" {
+  berth config default >default.toml
+  run berth config check default.toml
+  status_is 0
+  mkdir "$world/config/berth"
+  before=$(berth config show)
+  cp default.toml "$world/config/berth/config.toml"
+  [[ $(berth config show) == "$before" ]]
+  berth config schema | jq -e .properties.gpu
+}

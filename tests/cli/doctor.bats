@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# `doctor` in a world, with one thing after the other out of order.
+load lib
+
+finding() { # finding CHECK: its level, or nothing
+  berth doctor --lock-files="$world/gpu_lock" --json 2>/dev/null |
+    jq -r --arg check "$1" '[.items[] | select(.check == $check).level] | join(" ")'
+}
+
+@test "all is well in a fresh world, apart from where it runs" {
+  run berth doctor --lock-files="$world/gpu_lock"
+  status_is 0
+  contains "0 failures"
+  contains "1 simulated GPU (world $BERTH_SIM_NAME)"
+  contains "berthd 0"
+}
+
+@test "a FAIL ends with 1, and has a cure" {
+  berth daemon start
+  chmod 0755 "$world/run/sim/$BERTH_SIM_NAME"
+  run berth doctor
+  status_is 1
+  contains "FAIL"
+  contains "-> "
+}
+
+@test "stale lock files are told from those in use" {
+  [[ $(finding lock_files) == "" ]]
+  touch "$world/gpu_lock_0"
+  [[ $(finding lock_files) == warn ]]
+  run berth doctor --lock-files="$world/gpu_lock"
+  contains "1 lock file that nobody holds: $world/gpu_lock_0"
+  contains "-> rm $world/gpu_lock*"
+  exec 9>"$world/gpu_lock_1"
+  flock 9
+  run berth doctor --lock-files="$world/gpu_lock"
+  contains "1 lock file in use: $world/gpu_lock_1"
+  sleep 60 3>&- 9>&- &
+  echo "pid=$!" >"$world/gpu_lock_2"
+  run berth doctor --lock-files="$world/gpu_lock"
+  contains "2 lock files in use"
+}
+
+@test "variables that are mistaken for a budget" {
+  [[ $(finding allocator) == "" ]]
+  export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:7168
+  [[ $(finding allocator) == warn ]]
+  export CUDA_DEVICE_ORDER=FASTEST_FIRST
+  [[ $(finding device_order) == warn ]]
+}
+
+@test "a program that uses the GPU without a lease" {
+  berth daemon start
+  library=$(dirname "$(command -v berth)")/../lib/simgpu
+  LD_LIBRARY_PATH=$library vram_user --bytes 2GiB --hold 60s 3>&- >"$world/stranger" 2>&1 &
+  eventually grep -q holding "$world/stranger"
+  eventually is external warn
+  run berth doctor
+  contains "without a lease (vram_user "
+}
+is() { [[ $(finding "$1") == "$2" ]]; }
+
+@test "an invalid configuration is a finding" {
+  mkdir "$world/config/berth"
+  echo 'gpu.reserv = 1' >"$world/config/berth/config.toml"
+  [[ $(berth doctor --json --no-autostart 2>/dev/null |
+    jq -r '.items[] | select(.check == "configuration").level') == fail ]]
+}
+
+@test "without a daemon what it would know is skipped" {
+  run berth doctor --no-autostart --lock-files="$world/gpu_lock"
+  status_is 0
+  contains "skip  the driver was not asked"
+  contains "skip  no daemon runs here"
+}
+
+@test "completion that is installed is seen" {
+  export SHELL=/bin/bash
+  run berth doctor
+  contains "completion for bash is not installed"
+  mkdir -p .local/share/bash-completion/completions
+  berth completion bash >.local/share/bash-completion/completions/berth
+  run berth doctor
+  contains "completion for bash is installed"
+}
+
+@test "a journal that was moved aside is named" {
+  berth daemon start
+  state=$(berth daemon status --json | jq -r .state_dir)
+  berth daemon stop
+  echo "no database at all, but long enough to be taken for one" >"$state/leases.db"
+  run berth doctor
+  contains "a journal was moved aside:"
+  contains "$state/leases.db."
+}

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+# A fresh simulated world for each test of a bats file that says `load lib`: own home, runtime,
+# state and configuration directories, one simulated GPU of 16 GiB ($sim says another), the programs
+# of this build first in PATH. When the test ends, so do all processes that belong to its world.
+bats_require_minimum_version 1.5.0 2>/dev/null || true
+BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-60}
+
+setup() { world_up; }
+teardown() { world_down; }
+
+world_up() {
+  local build=${build_dir:-$(git rev-parse --show-toplevel)/build/release}
+  unset "${!BERTH_@}" "${!XDG_@}" "${!CUDA_@}" "${!NVIDIA_@}" LD_PRELOAD NO_COLOR CLICOLOR_FORCE
+  world=$(mktemp -d /tmp/bw.XXXXXX) # Short: the path of a socket has at most 108 characters.
+  mkdir -m 0700 "$world/home" "$world/run" "$world/state" "$world/config"
+  export HOME=$world/home XDG_STATE_HOME=$world/state XDG_CONFIG_HOME=$world/config
+  export XDG_CACHE_HOME=$world/cache BERTH_RUNTIME_DIR=$world/run
+  export BERTH_SIM=${sim:-1x16GiB} BERTH_SIM_NAME=${world##*.}
+  export PATH=$build/bin:$PATH LC_ALL=C.UTF-8
+  cd "$world/home" || return
+}
+
+# world_processes: the pids of the processes that have a directory of this world in their
+# environment, as each has that was started in it. Those that called us are not among them.
+world_processes() {
+  local pid=$BASHPID ours=" " stat
+  while ((pid > 1)); do
+    ours+="$pid "
+    stat=$(<"/proc/$pid/stat") || return
+    read -r _ pid _ <<<"${stat##*) }" # After the name, which may hold anything: state, parent.
+  done
+  # With an environment of its own, so that it does not find itself.
+  while IFS=/ read -r _ _ pid _; do
+    [[ $ours == *" $pid "* ]] || echo "$pid"
+  done < <(env -i "$(type -P grep)" -lszF "=$world/" /proc/[0-9]*/environ)
+}
+
+# world_down: ends what the test left running, and fails if a daemon has to be killed for it.
+world_down() {
+  local pid red=0
+  [[ -n ${world-} ]] || return 0
+  for pid in $(world_processes); do
+    kill -TERM -- "$pid" 2>/dev/null && kill -CONT -- "$pid" 2>/dev/null || true
+  done
+  for pid in $(world_processes); do
+    [[ $(cat "/proc/$pid/comm" 2>/dev/null) == berthd ]] || continue
+    timeout 10 tail -s 0.05 --pid="$pid" -f /dev/null || {
+      echo "the daemon (pid $pid) did not end within 10 s of SIGTERM" >&2
+      red=1
+    }
+  done
+  # One that forks while it is looked for is found in the next round.
+  for _ in {1..100}; do
+    local left=$(world_processes)
+    [[ -n $left ]] || break
+    for pid in $left; do
+      kill -KILL -- "$pid" 2>/dev/null && timeout 5 tail -s 0.05 --pid="$pid" -f /dev/null
+    done
+  done
+  cd / && rm -rf "$world"
+  return "$red"
+}
+
+# eventually COMMAND...: waits until the command succeeds, 10 s ($patience) at most.
+eventually() {
+  local end=$((SECONDS + ${patience:-10}))
+  until "$@"; do
+    if ((SECONDS >= end)); then
+      echo "not within ${patience:-10} s: $*" >&2
+      return 1
+    fi
+    sleep 0.02
+  done
+}
+
+# contains TEXT: the last `run` wrote TEXT somewhere. It says what it found instead.
+contains() {
+  [[ $output$stderr == *"$1"* ]] || {
+    printf 'wanted: %s\nfound:  %s\n' "$1" "$output${stderr:+ | stderr: $stderr}" >&2
+    return 1
+  }
+}
+
+# status_is CODE: of the last `run`.
+status_is() {
+  [[ $status == "$1" ]] || {
+    printf 'wanted: status %s\nfound:  status %s: %s\n' "$1" "$status" \
+      "$output${stderr:+ | stderr: $stderr}" >&2
+    return 1
+  }
+}
