@@ -4,9 +4,9 @@
 // that point answers no. Found by fuzz/config_file.cc. Within config/document.cc only.
 #pragma once
 
-#include <cstdint>
-
 #include <toml++/impl/preprocessor.h>
+
+#include <cstdint>
 
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE return false

@@ -95,10 +95,9 @@ void News::open_asker(core::Now now, const core::Coordinator& coordinator, Conne
   if (lease.state != LeaseState::kWaiting) {
     // One that came back may also have missed the end.
     const bool ended = lease.state == LeaseState::kEnded;
-    outbox_.item(connection, {.event = ended ? "ended" : "granted",
-                              .body = lease,
-                              .refusal = {},
-                              .last = true});
+    outbox_.item(
+        connection,
+        {.event = ended ? "ended" : "granted", .body = lease, .refusal = {}, .last = true});
     return;
   }
   Stream& stream = streams_[connection];
