@@ -8,9 +8,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 
+#include "cli/settings.h"
 #include "cli/showing.h"
 #include "cli/verbs.h"
 #include "os/files.h"
@@ -114,10 +117,24 @@ int reload(const Invocation& invocation) {
   return conversation.status();
 }
 
-int logs(const Invocation& invocation, const Asked& asked) {
-  const auto places = os::places_of(os::surroundings_from_environment(), os::Mode::kUser, "");
+// A daemon that started by itself writes to its state directory. Only one that could not start left
+// its last words where it was to be.
+std::string newest_log(const os::Places& places) {
+  const std::string path = places.state_dir + "/berthd.log";
+  const std::string last_words = places.runtime_dir + "/berthd.log";
+  std::error_code none;
+  const auto written = std::filesystem::last_write_time(path, none);
+  if (none) return last_words;
+  const auto died = std::filesystem::last_write_time(last_words, none);
+  return !none && died > written ? last_words : path;
+}
+
+int logs(Invocation& invocation, const Asked& asked) {
+  const auto config = settings_of(invocation, Complain::kNo);
+  const auto places = os::places_of(os::surroundings_from_environment(), os::Mode::kUser,
+                                    config ? config->daemon.state_dir : "");
   if (!places.ok()) return invocation.fail(places.error());
-  const std::string path = places->runtime_dir + "/berthd.log";
+  const std::string path = newest_log(*places);
   if (!os::exists(path)) {
     return invocation.fail(ExitCode::kNoInput,
                            "there is no " + path +

@@ -121,6 +121,7 @@ struct Daemon::Impl final : Host {
   void signalled();
   void each(boost::asio::steady_timer& timer, std::chrono::seconds every,
             std::function<void()> what);
+  std::string log_path() const { return places.state_dir + "/berthd.log"; }
   void move_log();
   void after_each_turn();
   std::string probe_state(core::Now now) const;
@@ -222,6 +223,8 @@ Status Daemon::Impl::open_journal(store::Recovered& recovered) {
   journal = std::move(opened.journal);
   journal_descriptor = opened.sync_descriptor;
   recovered = std::move(opened.recovered);
+  // What was found belongs into the log that stays; why a start failed, to whoever tried.
+  if (options.ground != DaemonOptions::Ground::kFront) move_log();
   for (const std::string& finding : recovered.findings) log.warn(finding);
   safe_mode = recovered.safe_mode;
   return Unit{};
@@ -289,10 +292,10 @@ void Daemon::run() {
 void Daemon::Impl::run() {
   const char* notify_socket = std::getenv("NOTIFY_SOCKET");
   const NotifySocket notify(notify_socket == nullptr ? "" : notify_socket);
+  if (options.ground == DaemonOptions::Ground::kBack) leave_terminal(log_path());
   log.info("berthd " BERTH_VERSION " listens at " + places.socket + ", state in " +
            places.state_dir +
            (places.world == wire::kRealWorld ? "" : ", simulated world " + places.world));
-  if (options.ground != DaemonOptions::Ground::kFront) move_log();
   if (options.ready_fd) {
     (void)!::write(*options.ready_fd, "ready\n", 6);
     ::close(*options.ready_fd);
@@ -311,10 +314,9 @@ void Daemon::Impl::run() {
 }
 
 void Daemon::Impl::move_log() {
-  const std::string path = places.state_dir + "/berthd.log";
-  log.info("the log goes on in " + path);
-  if (const Status moved = log.move_to_file(path); !moved.ok()) log.warn(moved.error().message);
-  if (options.ground == DaemonOptions::Ground::kBack) leave_terminal(path);
+  log.info("the log goes on in " + log_path());
+  const Status moved = log.move_to_file(log_path());
+  if (!moved.ok()) log.warn(moved.error().message);
 }
 
 void Daemon::Impl::after_each_turn() {

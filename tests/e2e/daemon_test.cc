@@ -152,6 +152,18 @@ TEST_F(DaemonTest, StartedByHandItGoesToTheBackgroundOnceItListens) {
   EXPECT_THAT(again.err, HasSubstr(std::to_string(pid))) << "says who is there";
 }
 
+TEST_F(DaemonTest, LogsShowsWhatItSaysLongAfterItsStartAndWhyItDidNotStart) {
+  ASSERT_EQ(world_.run({"berth", "daemon", "start"}).status, 0);
+  ASSERT_EQ(world_.run({"berth", "daemon", "reload"}).status, 0);
+  EXPECT_THAT(world_.run({"berth", "daemon", "logs"}).out,
+              AllOf(HasSubstr("listens at"), HasSubstr("the configuration was reloaded")));
+  ASSERT_EQ(world_.run({"berth", "daemon", "stop"}).status, 0);
+
+  std::ofstream(world_.directory() / "config" / "berth" / "config.toml") << "[gpu]\nreserv = 1\n";
+  EXPECT_EQ(world_.run({"berth", "daemon", "start"}).status, 69);
+  EXPECT_THAT(world_.run({"berth", "daemon", "logs"}).out, HasSubstr("'reserve'"));
+}
+
 TEST_F(DaemonTest, ReaderOfItsLogMayGoAway) {
   const Program running = world_.start({"bash", "-c", "exec berthd --foreground 2> >(head -n1)"});
   ASSERT_TRUE(until([&] { return connect().connected(); }));
