@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "os/errors.h"
 #include "os/processes.h"
-#include "os/unique_fd.h"
 #include "os/users.h"
 
 namespace berth::server {
@@ -65,7 +65,8 @@ std::string line_from(int socket) {
 
 struct DeviceClaims::Claim {
   std::unique_ptr<stream_descriptor> listening;  // Ours, if there.
-  std::optional<Other> other;                    // Else who has it, as far as is known.
+  std::optional<Other> other;                    // Else who has it, as far as is known,
+  std::string unknown;                           // or why that is not known.
   Instant try_again_at;                          // 0: not tried yet.
 };
 
@@ -82,18 +83,30 @@ void DeviceClaims::apply(Instant now, Sample& sample) {
     if (device.id == DeviceId{}) continue;  // It did not even tell its name.
     Claim& claim = claim_of(device.id);
     if (!claim.listening && now >= claim.try_again_at) try_claim(now, device.id, claim);
-    if (claim.listening || !claim.other || outranks(*claim.other)) continue;
+    if (is_ours_to_grant(claim)) continue;
     device.lost = true;
-    device.trouble = fmt::format(
-        "it is coordinated by the daemon of {} (pid {}{}{}): use that one, or ask its owner to run "
-        "Berth for the whole machine",
-        claim.other->name, claim.other->pid, claim.other->line.empty() ? "" : "; ",
-        claim.other->line);
+    device.trouble = trouble_of(claim);
     trouble = "GPU " + to_text(device.id) + ": " + device.trouble;
     ++withheld;
   }
   const bool all = withheld > 0 && withheld == sample.devices.size();
   if (all && sample.trouble.empty()) sample.trouble = trouble;
+}
+
+/// A device without a claim is granted by nobody, but that an ordinary user's process has its name
+/// does not keep the machine's daemon from it.
+bool DeviceClaims::is_ours_to_grant(const Claim& claim) const {
+  if (claim.listening) return true;
+  return claim.other ? outranks(*claim.other) : rank_ == Rank::kMachine;
+}
+
+std::string DeviceClaims::trouble_of(const Claim& claim) {
+  if (!claim.other) return "who coordinates it cannot be found out: " + claim.unknown;
+  return fmt::format(
+      "it is coordinated by the daemon of {} (pid {}{}{}): use that one, or ask its owner to run "
+      "Berth for the whole machine",
+      claim.other->name, claim.other->pid, claim.other->line.empty() ? "" : "; ",
+      claim.other->line);
 }
 
 DeviceClaims::Claim& DeviceClaims::claim_of(DeviceId device) {
@@ -105,16 +118,20 @@ DeviceClaims::Claim& DeviceClaims::claim_of(DeviceId device) {
 void DeviceClaims::try_claim(Instant now, DeviceId device, Claim& claim) {
   claim.try_again_at = now + kRetryEvery;
   const Name name = name_of(device);
-  os::UniqueFd socket = new_socket();
-  if (::bind(socket.get(), name.generic(), name.size) == 0 && ::listen(socket.get(), 16) == 0) {
-    if (claim.other) say_("GPU " + to_text(device) + " is ours to coordinate now");
-    claim.other.reset();
-    claim.listening = std::make_unique<stream_descriptor>(io_, socket.release());
-    answer_soon(claim);
-    return;
+  os::UniqueFd question;
+  for (int attempts_left = 2; !question; --attempts_left) {
+    os::UniqueFd socket = new_socket();
+    if (::bind(socket.get(), name.generic(), name.size) == 0 && ::listen(socket.get(), 16) == 0) {
+      return claimed(device, claim, std::move(socket));
+    }
+    question = new_socket();
+    if (::connect(question.get(), name.generic(), name.size) == 0) break;
+    const int error = errno;
+    claim.unknown = os::system_error("whoever has its name does not answer", error).message;
+    // Whoever refuses has just gone, and then the name can be had.
+    if (error != ECONNREFUSED || attempts_left <= 1) return;
+    question = {};
   }
-  const os::UniqueFd question = new_socket();
-  if (::connect(question.get(), name.generic(), name.size) != 0) return;  // Just gone, or deaf.
   const Result<os::Peer> peer = os::peer_of(question.get());
   if (!peer.ok()) return;
   if (claim.other && claim.other->pid == peer->pid) return;
@@ -129,6 +146,13 @@ void DeviceClaims::try_claim(Instant now, DeviceId device, Claim& claim) {
                       ? "this is the machine's daemon and grants it all the same; sessions of that "
                         "user count as external"
                       : "nothing is granted on it here"));
+}
+
+void DeviceClaims::claimed(DeviceId device, Claim& claim, os::UniqueFd socket) {
+  if (claim.other) say_("GPU " + to_text(device) + " is ours to coordinate now");
+  claim.other.reset();
+  claim.listening = std::make_unique<stream_descriptor>(io_, socket.release());
+  answer_soon(claim);
 }
 
 /// Tells whoever connects in one line whose device it is.

@@ -19,6 +19,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "model/device.h"
+#include "os/unique_fd.h"
 
 namespace berth::server {
 
@@ -50,6 +51,9 @@ class DeviceClaims {
 
   Claim& claim_of(DeviceId device);
   void try_claim(Instant now, DeviceId device, Claim& claim);
+  void claimed(DeviceId device, Claim& claim, os::UniqueFd socket);
+  bool is_ours_to_grant(const Claim& claim) const;
+  static std::string trouble_of(const Claim& claim);
   void answer_soon(Claim& claim);
   bool outranks(const Other& other) const;
 

@@ -94,6 +94,21 @@ TEST_F(DeviceClaimsTest, ClaimPassesOnWhenTheFirstEndsAndNotBeforeARetryIsDue) {
   EXPECT_THAT(said_, HasSubstr("ours to coordinate now"));
 }
 
+TEST_F(DeviceClaimsTest, DeviceOfOneWhoIsTooBusyToAnswerIsNotOurs) {
+  const auto first = daemon(Rank::kUser);
+  Sample seen = sample();
+  first->apply(kNow, seen);
+  // It takes up no connection while its loop stands: its backlog fills with those who ask.
+  std::vector<std::unique_ptr<DeviceClaims>> others;
+  for (int i = 0; i < 20; ++i) {
+    others.push_back(daemon(Rank::kUser));
+    seen = sample();
+    others.back()->apply(kNow, seen);
+    EXPECT_TRUE(seen.devices[0].lost);
+  }
+  EXPECT_THAT(seen.devices[0].trouble, HasSubstr("cannot be found out"));
+}
+
 TEST_F(DeviceClaimsTest, DaemonOfTheMachineGrantsBesideAnOrdinaryUsersAndSaysSo) {
   if (os::own_user() == UserId{0}) GTEST_SKIP() << "root's daemon is the machine's: step back";
   const auto users = daemon(Rank::kUser);
