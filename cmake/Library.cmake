@@ -45,10 +45,17 @@ function(add_layer name)
   endif()
 endfunction()
 
-# Tests are compiled far more often than they run: the framework's headers are read once a target,
-# and nothing is optimised. Only in tests: a source file must name what it includes.
+# Tests are compiled far more often than they run: the framework's headers are read once for all of
+# them, and nothing is optimised. Only in tests: a source file must name what it includes.
 function(build_tests_fast target)
-  target_precompile_headers(${target} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+  if(NOT TARGET test_headers)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cc CONTENT "")
+    add_library(test_headers OBJECT ${PROJECT_BINARY_DIR}/test_headers.cc)
+    target_precompile_headers(test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+    target_compile_options(test_headers PRIVATE -O0 -fPIE)  # As programs are.
+    target_link_libraries(test_headers PRIVATE berth_warnings GTest::gmock)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM test_headers)
   target_compile_options(${target} PRIVATE -O0)
 endfunction()
 
