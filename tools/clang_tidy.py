@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-DATABASE = os.path.join(ROOT, 'build/release')
+DATABASE = os.path.join(ROOT, 'build/tidy')
 REMEMBERED = os.path.join(ROOT, 'build/clang-tidy')
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.M)
 
