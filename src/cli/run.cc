@@ -36,7 +36,7 @@ void declare_later_options(Options& options) {
         "--guard-mode", "--on-full", "--cap-hint"}) {
     options.value({.names = name, .metavar = "VALUE", .help = kHelp}, refuse_later);
   }
-  for (const std::string_view name : {"--requeue", "--container"}) {
+  for (const std::string_view name : {"--requeue", "--container", "--yield"}) {
     options.flag({.names = name, .help = kHelp}, [name](std::string_view) -> Status {
       return Error{Errc::kInvalid, std::string(name) + ": not in this version"};
     });
@@ -56,8 +56,6 @@ void declare(Invocation& invocation, RunOptions& run) {
                  .metavar = "DURATION",
                  .help = "how long it may take: then it is ended, with 124"},
                 into(session.request.limit));
-  options.flag({.names = "--yield", .help = "may be ended for an urgent request"},
-               into(session.request.may_yield));
   declare_names(options, session.request);
   options.value({.names = "--leftovers",
                  .metavar = "WHAT",

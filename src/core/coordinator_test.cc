@@ -185,6 +185,9 @@ TEST(Coordinator, SenselessRequestsAreRefused) {
   Request slice = S::budget(gib(1));
   slice.share = Share::kSlice;
   EXPECT_EQ(story.ask(slice), "refuse not_supported; ");
+  Request yielding = S::budget(gib(1));
+  yielding.may_yield = true;
+  EXPECT_EQ(story.ask(yielding), "refuse not_supported; ");
   Request no_time = S::budget(gib(1));
   no_time.limit = Duration{};
   EXPECT_EQ(story.ask(no_time), "refuse invalid; ");

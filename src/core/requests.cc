@@ -176,6 +176,10 @@ std::optional<Refusal> Coordinator::Impl::refuse_shape(const Request& request) c
                    "time slices (--share slice) are not in this version: use a budget (-m) or the "
                    "whole device (-x)"};
   }
+  if (request.may_yield) {
+    return Refusal{RefusalCode::kNotSupported,
+                   "leases that give way to urgent requests (may_yield) are not in this version"};
+  }
   if (request.share == Share::kBudget && request.vram == Bytes{}) {
     return invalid("a budget of 0 bytes: say how much memory is needed, as in -m 8G");
   }

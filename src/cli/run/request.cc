@@ -112,7 +112,6 @@ Result<RequestPlan> plan_request(const RequestOptions& options, const config::Co
   // The words were checked where the options are declared.
   if (options.priority) request.priority = parse_priority(*options.priority).value();
   if (options.leftovers) request.leftovers = parse_leftovers(*options.leftovers).value();
-  request.may_yield = options.may_yield;
   request.mixed = options.mixed;
   return plan;
 }

@@ -32,7 +32,6 @@ struct RequestOptions {
   std::vector<std::string> labels;  // "KEY=VAL"
   std::optional<std::string> session;
   std::optional<std::string> leftovers;
-  bool may_yield = false;
   bool mixed = false;
 
   /// Whether it asks for something that a lease may have too little of.

@@ -100,17 +100,12 @@ TEST(PlanRequest, OptionsStandAboveTheProject) {
 }
 
 TEST(PlanRequest, TheRestIsCarriedOver) {
-  const Request request = planned({.priority = "high",
-                                   .limit = hours(1),
-                                   .session = "me",
-                                   .leftovers = "kill",
-                                   .may_yield = true,
-                                   .mixed = true});
+  const Request request = planned(
+      {.priority = "high", .limit = hours(1), .session = "me", .leftovers = "kill", .mixed = true});
   EXPECT_EQ(request.priority, Priority::kHigh);
   EXPECT_EQ(request.limit, hours(1));
   EXPECT_EQ(request.session, "me");
   EXPECT_EQ(request.leftovers, Leftovers::kKill);
-  EXPECT_TRUE(request.may_yield);
   EXPECT_TRUE(request.mixed);
 }
 
