@@ -39,7 +39,10 @@ Result<client::Client> Conversation::connect(client::Autostart autostart) const 
       .surroundings = os::surroundings_from_environment(),
       .autostart = autostart,
       .version = BERTH_VERSION,
-      .say = [](std::string_view line) { complain("berth: " + std::string(line) + "\n"); },
+      .say =
+          [quiet = quiet_](std::string_view line) {
+            if (!quiet) complain("berth: " + std::string(line) + "\n");
+          },
   });
 }
 

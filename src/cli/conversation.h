@@ -20,6 +20,8 @@ class Conversation {
  public:
   explicit Conversation(const Invocation& invocation) : invocation_(invocation) {}
 
+  /// That a daemon was started is not said.
+  void be_quiet() { quiet_ = true; }
   /// Finds the daemon, or starts one if the verb may. False: it was said why not.
   bool open(client::Autostart autostart);
   bool open();  // As the options and the environment have it.
@@ -64,6 +66,7 @@ class Conversation {
   std::optional<client::Client> client_;
   wire::UserNames names_;
   std::optional<bool> simulated_;
+  bool quiet_ = false;
   int status_ = to_status(ExitCode::kOk);
 };
 

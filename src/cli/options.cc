@@ -39,6 +39,11 @@ Status check_choice(std::string_view value, std::span<const std::string_view> ch
   return wrong(message);
 }
 
+Error nothing(std::string_view value, std::string_view least) {
+  return {Errc::kInvalid,
+          "'" + std::string(value) + "' is nothing: at least " + std::string(least)};
+}
+
 }  // namespace
 
 Take into(bool& flag) {
@@ -85,6 +90,7 @@ Take into(std::optional<std::uint32_t>& number) {
 Take into(std::optional<Bytes>& size) {
   return [&size](std::string_view value) -> Status {
     TRY(read, parse_bytes(value));
+    if (read == Bytes{}) return nothing(value, "1 byte");
     size = read;
     return Unit{};
   };
@@ -93,6 +99,15 @@ Take into(std::optional<Bytes>& size) {
 Take into(std::optional<Duration>& duration) {
   return [&duration](std::string_view value) -> Status {
     TRY(read, parse_duration(value));
+    duration = read;
+    return Unit{};
+  };
+}
+
+Take some_time_into(std::optional<Duration>& duration) {
+  return [&duration](std::string_view value) -> Status {
+    TRY(read, parse_duration(value));
+    if (read < milliseconds(1)) return nothing(value, "1ms");
     duration = read;
     return Unit{};
   };

@@ -28,8 +28,9 @@ Take into(std::string& text);
 Take into(std::optional<std::string>& text);
 Take into(std::vector<std::string>& list);  // One more each time.
 Take into(std::optional<std::uint32_t>& number);
-Take into(std::optional<Bytes>& size);
-Take into(std::optional<Duration>& duration);
+Take into(std::optional<Bytes>& size);                   // More than none.
+Take into(std::optional<Duration>& duration);            // 0 too: "do not wait".
+Take some_time_into(std::optional<Duration>& duration);  // At least 1 ms.
 
 struct Option {
   enum class Value : std::uint8_t { kNone, kNeeded, kOptional };

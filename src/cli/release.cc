@@ -12,12 +12,16 @@
 namespace berth::cli {
 namespace {
 
+bool has_programs(const LeaseView& lease) {
+  return lease.command.has_value() || !lease.members.empty() ||
+         used_by(lease).value_or(Bytes{}) > Bytes{};
+}
+
 std::string would_release(const LeaseView& lease, bool kill, const Scene& scene) {
   std::string text = "release " + named(lease, scene);
   if (lease.state == LeaseState::kWaiting) return text + ", which waits";
   text += ": " + to_text(granted_to(lease)) + " on " + devices_of(lease.parts);
-  const bool runs = lease.command.has_value() || !lease.members.empty();
-  if (!runs) return text;
+  if (!has_programs(lease)) return text;
   if (kill) return text + "; its programs would be ended";
   return text + "; its programs would run on, and what they use (now " +
          size_or_dash(used_by(lease), scene) + ") would stay charged until they free it";
@@ -25,7 +29,7 @@ std::string would_release(const LeaseView& lease, bool kill, const Scene& scene)
 
 std::string told(const LeaseView& lease, const Scene& scene) {
   const std::string who = "lease " + named(lease, scene);
-  if (lease.state != LeaseState::kReleasing) return who + " has ended";
+  if (lease.state != LeaseState::kReleasing || !has_programs(lease)) return who + " has ended";
   return who + " has ended; its programs run on, and what they use of " + devices_of(lease.parts) +
          " (" + size_or_dash(used_by(lease), scene) +
          ") stays charged until they free it: " + "berth release --kill " +

@@ -24,7 +24,7 @@ int run_renew(Invocation& invocation) {
       {.metavar = "LEASE", .help = "its number, name or handle", .at_least = 1}, into(word));
   invocation.options.operand(
       {.metavar = "DURATION", .help = "how long from now: 90s, 30m, 2h", .at_least = 1},
-      into(duration));
+      some_time_into(duration));
   showing.declare(Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
   if (!showing.open()) return showing.conversation().status();
@@ -46,7 +46,7 @@ int run_renew(Invocation& invocation) {
     const auto& expires = renewed->view.expires_at;
     complain("berth: lease " + std::to_string(renewed->view.id.value) + " lasts " +
              to_text(*duration) + " from now" + (expires ? ", until " + to_text(*expires) : "") +
-             "\n");
+             (conversation.is_simulated().value_or(false) ? " (the GPU is simulated)\n" : "\n"));
   }
   return conversation.status();
 }

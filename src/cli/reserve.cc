@@ -8,6 +8,7 @@
 #include "base/quantity.h"
 #include "base/simulated.h"
 #include "cli/conversation.h"
+#include "cli/render/items.h"
 #include "cli/run/environment.h"
 #include "cli/run/named_devices.h"
 #include "cli/run/options.h"
@@ -39,7 +40,7 @@ void declare(Invocation& invocation, ReserveOptions& reserve) {
   options.operand({.metavar = "DURATION",
                    .help = "how long: 90s, 30m, 2h; renew makes it longer",
                    .at_least = 1},
-                  into(reserve.duration));
+                  some_time_into(reserve.duration));
   declare_room(options, reserve.request);
   declare_turn(options, reserve.request);
   declare_names(options, reserve.request);
@@ -88,6 +89,7 @@ class Reservation {
 };
 
 Left Reservation::make(RequestPlan plan, const DeviceChoice& choice) {
+  if (options_.quiet) conversation_.be_quiet();
   if (!conversation_.open()) return failed();
   if (!fill_devices(choice, conversation_, plan.request)) return failed();
   if (!plan.about_default.empty()) talk_.say(plan.about_default);
@@ -127,7 +129,14 @@ Left Reservation::tell(const LeaseView& lease) {
   const auto body =
       conversation_.ask({.route = wire::Route::kLease, .lease = to_text(lease.handle)});
   if (!body) return failed();
-  print(*body + "\n");
+  const auto text =
+      render_items({.json = *body, .sample = *body, .simulated = conversation_.is_simulated()},
+                   {.format = Format::kJson}, {});
+  if (!text.ok()) {
+    conversation_.fail(exit_code(text.error().code), text.error().message);
+    return failed();
+  }
+  print(*text);
   return {};
 }
 

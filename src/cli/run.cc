@@ -51,11 +51,11 @@ void declare(Invocation& invocation, RunOptions& run) {
   options.value({.names = "--eta",
                  .metavar = "DURATION",
                  .help = "how long it will take, as far as you know; others plan with it"},
-                into(session.request.eta));
+                some_time_into(session.request.eta));
   options.value({.names = "--limit",
                  .metavar = "DURATION",
                  .help = "how long it may take: then it is ended, with 124"},
-                into(session.request.limit));
+                some_time_into(session.request.limit));
   declare_names(options, session.request);
   options.value({.names = "--leftovers",
                  .metavar = "WHAT",

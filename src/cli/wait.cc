@@ -77,7 +77,8 @@ int wait_for_fit(const WaitOptions& wait, const DeviceChoice& choice, Conversati
   const Result<FitView> fit = waiter.wait_for_fit(request);
   if (!fit.ok()) return failed(fit.error(), waiter, wait, conversation);
   const std::string sentence = to_text(*wait.fit) + " would be granted now";
-  talk.say(sentence);
+  const auto& daemon = conversation.client().connection().daemon();
+  talk.say(sentence + (daemon && daemon->simulated ? " (the GPU is simulated)" : ""));
   if (wait.notify) talk.notify(sentence);
   return to_status(ExitCode::kOk);
 }

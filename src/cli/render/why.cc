@@ -25,6 +25,19 @@ std::string gpu(const Shortage& shortage) {
   return "GPU " + std::to_string(shortage.index);
 }
 
+// " on GPU 0 and 1"; by UUID where the figures do not tell the index.
+std::string where_it_fits(const FitView& fit) {
+  std::vector<std::string> numbers;
+  std::vector<std::string> uuids;
+  for (const DeviceId device : fit.devices) {
+    uuids.push_back(to_text(device));
+    const auto known = std::ranges::find(fit.shortages, device, &Shortage::device);
+    if (known != fit.shortages.end()) numbers.push_back(std::to_string(known->index));
+  }
+  if (uuids.empty()) return "";
+  return " on " + (numbers.size() == uuids.size() ? "GPU " + joined(numbers) : joined(uuids));
+}
+
 const Holder* holder_of(const WhyView& why, LeaseId lease) {
   for (const Holder& holder : why.holders) {
     if (holder.lease == lease) return &holder;
@@ -307,11 +320,8 @@ std::string waiting_line(const Request& request, const WhyView& why, const Scene
 }
 
 std::string fit_text(const FitView& fit, const Scene& scene) {
-  if (fit.fits) {
-    std::vector<std::string> names;
-    for (const DeviceId device : fit.devices) names.push_back(to_text(device));
-    return "It fits now" + (names.empty() ? "" : " on " + joined(names)) + ".\n";
-  }
+  const std::string simulated = scene.simulated ? " (the GPU is simulated)\n" : "\n";
+  if (fit.fits) return "It fits now" + where_it_fits(fit) + "." + simulated;
   std::string text = "It does not fit now.";
   const std::size_t shown = std::min(fit.shortages.size(), kOtherDevicesShown + 1);
   for (std::size_t i = 0; i < shown; ++i) {
@@ -321,8 +331,9 @@ std::string fit_text(const FitView& fit, const Scene& scene) {
   if (fit.ahead_count > 0) text += counted(fit.ahead_count, "request") + " would be ahead of it.\n";
   text += fit.expected_start ? "First chance: " + about(*fit.expected_start, scene) + ".\n"
                              : "First chance: no end known.\n";
-  return fitted(text + "The most that would be granted now: " + to_text(fit.largest) + ".\n",
-                scene);
+  return fitted(
+      text + "The most that would be granted now: " + to_text(fit.largest) + "." + simulated,
+      scene);
 }
 
 }  // namespace berth::cli

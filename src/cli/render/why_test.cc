@@ -146,6 +146,13 @@ TEST(Fit, SaysWhatWouldBeGrantedAndWhen) {
             "The most that would be granted now: 1.4 GiB.\n");
   EXPECT_EQ(fit_text({.fits = true, .devices = {sample::kDevice}}, scene()),
             "It fits now on GPU-5a1c0d2e-0000-4000-8000-000000000001.\n");
+  Scene simulated = scene();
+  simulated.simulated = true;
+  EXPECT_EQ(fit_text({.fits = true,
+                      .devices = {sample::kDevice},
+                      .shortages = {{.device = sample::kDevice, .index = 1}}},
+                     simulated),
+            "It fits now on GPU 1. (the GPU is simulated)\n");
 }
 
 }  // namespace
