@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -83,6 +84,7 @@ Program::Program(Program&& other) noexcept
       pidfd_(std::exchange(other.pidfd_, -1)),
       in_(std::exchange(other.in_, -1)),
       status_(other.status_),
+      said_(other.said_),
       out_{std::exchange(other.out_.fd, -1), std::move(other.out_.text)},
       err_{std::exchange(other.err_.fd, -1), std::move(other.err_.text)} {}
 
@@ -115,6 +117,11 @@ void Program::close_input() {
   } else {
     close_once(in_);
   }
+}
+
+void Program::resize_window(unsigned short rows, unsigned short columns) const {
+  const winsize size{.ws_row = rows, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  EXPECT_EQ(ioctl(in_, TIOCSWINSZ, &size), 0);
 }
 
 bool Program::read_some(milliseconds patience) {
@@ -163,6 +170,18 @@ bool Program::ended() {
   while (status_ < 0 && read_some(milliseconds(0))) {
   }
   return status_ >= 0;
+}
+
+bool Program::says_next(std::string_view text) {
+  const auto end = steady_clock::now() + kPatience;
+  while (true) {
+    if (const auto at = out_.text.find(text, said_); at != std::string::npos) {
+      said_ = at + text.size();
+      return true;
+    }
+    const auto left = std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
+    if (left.count() <= 0 || status_ >= 0 || !read_some(left)) return false;
+  }
 }
 
 int Program::wait() {

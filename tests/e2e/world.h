@@ -31,10 +31,14 @@ class Program {
   /// To its standard input: its terminal, if it has one.
   void type(std::string_view text);
   void close_input();
+  /// Of its terminal, as a window that is drawn at another size.
+  void resize_window(unsigned short rows, unsigned short columns) const;
 
   /// Reads until `text` is in what it wrote to stdout or stderr; false if it ended or was silent
   /// for kPatience before.
   bool says(std::string_view text);
+  /// The same of what it writes to stdout, or to its terminal, after what this was last found in.
+  bool says_next(std::string_view text);
 
   /// Its end: the exit code, or 128 + the signal, as a shell has it. Killed after kPatience, which
   /// fails the test.
@@ -60,6 +64,7 @@ class Program {
   int pidfd_ = -1;
   int in_ = -1;
   int status_ = -1;
+  std::size_t said_ = 0;  // Of out_, as far as says_next() has come.
   Stream out_;
   Stream err_;
 };
