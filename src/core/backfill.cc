@@ -19,13 +19,14 @@ struct Leaving {
   bool exclusive;
 };
 
-std::vector<Leaving> leaving(const Account& account, const State& state, Instant now) {
+std::vector<Leaving> leaving(const Account& account, const State& state, Instant now,
+                             const Extra& extra) {
   std::vector<Leaving> ends;
   ends.reserve(account.entries.size());
   for (const auto& [id, entry] : account.entries) {
     const Lease* lease = state.find(id);
-    ends.push_back(
-        {lease == nullptr ? now : expected_end(*lease, now), entry.charge, entry.exclusive});
+    const Bytes charge = entry.charge + (id == extra.lease ? extra.bytes : Bytes{});
+    ends.push_back({lease == nullptr ? now : expected_end(*lease, now), charge, entry.exclusive});
   }
   std::ranges::sort(ends, {}, &Leaving::at);
   return ends;
@@ -36,11 +37,13 @@ Bytes available(const Account& account) {
 }
 
 // What is still charged at `at`, as far as ends are known.
-Bytes charged_at(const Account& account, const State& state, Instant at, Instant now) {
+Bytes charged_at(const Account& account, const State& state, Instant at, Instant now,
+                 const Extra& extra) {
   Bytes sum;
   for (const auto& [id, entry] : account.entries) {
     const Lease* lease = state.find(id);
-    if (lease != nullptr && expected_end(*lease, now) > at) sum += entry.charge;
+    if (lease == nullptr || expected_end(*lease, now) <= at) continue;
+    sum += entry.charge + (id == extra.lease ? extra.bytes : Bytes{});
   }
   return sum;
 }
@@ -77,18 +80,18 @@ Instant expected_end(const Lease& lease, Instant now) {
 }
 
 Instant earliest_fit(const Account& account, const Request& request, const State& state,
-                     Instant now) {
+                     Instant now, const Extra& extra) {
   if (!account.seen || !fits_ever(account, request)) return Instant::never();
   const bool whole = request.share == Share::kExclusive;
   const Bytes room = available(account);
-  Bytes charged = account.charged;
+  Bytes charged = account.charged + extra.bytes;
   std::size_t left = account.entries.size();
   std::uint32_t exclusive = account.exclusive_count;
   const auto fits = [&] {
     return whole ? left == 0 : exclusive == 0 && charged + request.vram <= room;
   };
   if (fits()) return now;
-  for (const Leaving& next : leaving(account, state, now)) {
+  for (const Leaving& next : leaving(account, state, now, extra)) {
     if (next.at == Instant::never()) break;
     charged = saturating_sub(charged, next.charge);
     exclusive -= next.exclusive ? 1U : 0U;
@@ -118,9 +121,12 @@ bool Walk::may_use(const Account& account, const Request& request) const {
   const auto index = static_cast<std::size_t>(&account - ledger_.accounts().data());
   const Rule& rule = rules_[index];
   if (rule.closed) return false;
-  if (!rule.reservation) return true;
-  const Reservation& reserved = *rule.reservation;
-  if (reserved.growth && request.priority > *reserved.growth) return true;
+  if (rule.waiting && !leaves_room(request, *rule.waiting)) return false;
+  return !rule.growing || request.priority > rule.growing_priority ||
+         leaves_room(request, *rule.growing);
+}
+
+bool Walk::leaves_room(const Request& request, const Reservation& reserved) const {
   const bool ends_before =
       request.limit && reserved.at != Instant::never() && now_ + *request.limit <= reserved.at;
   if (ends_before) return true;
@@ -146,18 +152,23 @@ void Walk::close_for(const Request& request) {
     }
     rules_[i].closed = true;
     --open_;
-    unreserved_ -= rules_[i].reservation ? 0U : 1U;
+    unreserved_ -= rules_[i].waiting ? 0U : 1U;
   }
 }
 
 Walk::Reservation Walk::reservation(const Account& account, const Lease& lease, Instant at,
-                                    Bytes need) const {
+                                    Bytes need, const Extra& extra) const {
   const Bytes still_there = at == Instant::never() ? passed_sum(account, state_, lease)
-                                                   : charged_at(account, state_, at, now_);
+                                                   : charged_at(account, state_, at, now_, extra);
   // A whole device leaves no room beside it.
   const bool whole = lease.waiting() != nullptr && lease.request.share == Share::kExclusive;
   const Bytes room = whole ? Bytes{} : saturating_sub(available(account), still_there + need);
-  return {.lease = lease.id, .at = at, .room = room, .growth = std::nullopt};
+  return {.lease = lease.id, .at = at, .room = room};
+}
+
+Extra Walk::growth_ahead(const Rule& rule, const Request& request) {
+  if (!rule.growing || request.priority > rule.growing_priority) return {};
+  return {.lease = rule.growing->lease, .bytes = rule.growing_by};
 }
 
 // The devices on which the request fits first; those of unknown end by how little is passed there.
@@ -176,7 +187,7 @@ void Walk::reserve(const Lease& lease) {
       continue;
     }
     groups[one_model ? account.model : std::string()].push_back(
-        {earliest_fit(account, request, state_, now_), i});
+        {earliest_fit(account, request, state_, now_, growth_ahead(rules_[i], request)), i});
   }
   std::vector<Choice> best;
   for (auto& [model, choices] : groups) {
@@ -187,9 +198,9 @@ void Walk::reserve(const Lease& lease) {
   }
   for (const Choice& choice : best) {
     Rule& rule = rules_[choice.index];
-    if (rule.reservation) continue;
-    rule.reservation =
-        reservation(ledger_.accounts()[choice.index], lease, best.back().at, request.vram);
+    if (rule.waiting) continue;
+    rule.waiting = reservation(ledger_.accounts()[choice.index], lease, best.back().at,
+                               request.vram, growth_ahead(rule, request));
     --unreserved_;
   }
 }
@@ -201,20 +212,22 @@ void Walk::leave_growing(const Lease& lease) {
     const Account* account = ledger_.find(part.device);
     if (account == nullptr) continue;
     const auto index = static_cast<std::size_t>(account - ledger_.accounts().data());
-    if (rules_[index].closed || rules_[index].reservation) continue;
+    Rule& rule = rules_[index];
+    if (rule.closed || rule.growing) continue;
     Request extra = lease.request;
     extra.share = Share::kBudget;
     extra.vram = saturating_sub(held->growth->vram, part.budget);
     const Instant at = earliest_fit(*account, extra, state_, now_);
-    rules_[index].reservation = reservation(*account, lease, at, extra.vram);
-    rules_[index].reservation->growth = lease.request.priority;
-    --unreserved_;
+    rule.growing = reservation(*account, lease, at, extra.vram);
+    rule.growing_priority = lease.request.priority;
+    rule.growing_by = extra.vram;
   }
 }
 
 std::optional<Instant> Walk::reserved_at(LeaseId lease) const {
   for (const Rule& rule : rules_) {
-    if (rule.reservation && rule.reservation->lease == lease) return rule.reservation->at;
+    if (rule.waiting && rule.waiting->lease == lease) return rule.waiting->at;
+    if (rule.growing && rule.growing->lease == lease) return rule.growing->at;
   }
   return std::nullopt;
 }

@@ -27,10 +27,16 @@ namespace berth::core {
 /// Instant::never() if nothing is known.
 Instant expected_end(const Lease& lease, Instant now);
 
+/// What a lease will be charged beside its charge of now: its growth.
+struct Extra {
+  LeaseId lease;  // Default: nobody.
+  Bytes bytes;
+};
+
 /// When `need` bytes (or the whole device) come free on the device if known ends hold, not counting
 /// anybody who waits. Instant::never() if no end is known that would do.
 Instant earliest_fit(const Account& account, const Request& request, const State& state,
-                     Instant now);
+                     Instant now, const Extra& extra = {});
 
 /// One pass over the waiting requests in order: who may be granted now.
 class Walk {
@@ -57,25 +63,33 @@ class Walk {
     LeaseId lease;
     Instant at;  // never(): unknown.
     Bytes room;  // What may pass on this device beyond that instant.
-    std::optional<Priority> growth;
   };
   struct Rule {
     bool closed = false;  // Nothing more is granted on this device in this pass.
-    std::optional<Reservation> reservation;
+    std::optional<Reservation> waiting;
+    // Beside it, not in its place: a request of a higher priority than the growth's passes the
+    // growth, and nobody else for that.
+    std::optional<Reservation> growing;
+    Priority growing_priority = Priority::kLow;
+    Bytes growing_by;
   };
 
   bool may_use(const Account& account, const Request& request) const;
+  bool leaves_room(const Request& request, const Reservation& reserved) const;
   void reserve(const Lease& lease);
   void close_for(const Request& request);
-  Reservation reservation(const Account& account, const Lease& lease, Instant at, Bytes need) const;
+  /// What will have grown before the request is granted anything here.
+  static Extra growth_ahead(const Rule& rule, const Request& request);
+  Reservation reservation(const Account& account, const Lease& lease, Instant at, Bytes need,
+                          const Extra& extra = {}) const;
 
   const State& state_;
   const Ledger& ledger_;
   const Settings& settings_;
   Instant now_;
-  std::vector<Rule> rules_;  // One an account, in the ledger's order.
-  std::size_t open_ = 0;     // Rules that are not closed.
-  std::size_t unreserved_ = 0;
+  std::vector<Rule> rules_;     // One an account, in the ledger's order.
+  std::size_t open_ = 0;        // Rules that are not closed.
+  std::size_t unreserved_ = 0;  // Of them, without a reservation of who waits.
 };
 
 }  // namespace berth::core

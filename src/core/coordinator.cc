@@ -45,6 +45,7 @@ std::vector<Effect> Coordinator::Impl::step(Now at, const Event& event) {
     effects.emplace_back(Reply{token, view(id, now.instant, now.wall)});
   }
   answers.clear();
+  asking.reset();
   const std::optional<Instant> next =
       timers.empty() ? std::nullopt : std::optional(timers.begin()->first);
   if (next && next != wake_at) effects.emplace_back(WakeAt{*next});
@@ -76,6 +77,8 @@ void Coordinator::Impl::reindex(LeaseId id) {
   }
   if (lease == nullptr) {
     settling.erase(id);
+    shrunk.erase(id);
+    unchecked.erase(id);
     measured.erase(id);
     observed.erase(id);
   }
@@ -106,9 +109,13 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
   }
   for (const Part& part : held->parts) {
     const auto use = seen.use.find(part.device);
-    const Bytes used = use == seen.use.end() ? Bytes{} : use->second.now.value_or(Bytes{});
+    Bytes used;
+    if (use != seen.use.end()) {
+      used = std::max(use->second.now.value_or(Bytes{}), use->second.may_be);
+    }
     // Until a sample asked after the end tells what is left, all of it may be.
-    const bool known = releasing && !seen.settle_since;
+    const bool untold = use != seen.use.end() && use->second.untold;
+    const bool known = releasing && !seen.settle_since && !untold;
     const Entry entry{.budget = releasing ? Bytes{} : part.budget,
                       .charge = known ? used : std::max(part.budget, used),
                       .exclusive = lease->request.share == Share::kExclusive};

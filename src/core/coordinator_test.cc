@@ -225,6 +225,17 @@ TEST(Coordinator, AnOfferThatIsNotClaimedGoesToTheNextAndTheRequestIsParked) {
   EXPECT_EQ(story.end(2), "held 2; end 2; grant 1; ");
 }
 
+// Whoever parks and returns need not be the connection that hears the news.
+TEST(Coordinator, AGrantThatFollowsAReturnIsToldToTheAskerToo) {
+  Story story({.order = Order::kFifo, .reserve = {}});
+  (void)story.ask(S::budget(gib(10)));
+  (void)story.claim(1);
+  (void)story.ask(S::budget(gib(10)));
+  (void)story.tell(Park{{50}, {{1000}}, {0, 2}, true});
+  (void)story.end(1);
+  EXPECT_EQ(story.tell(Park{{51}, {{1000}}, {0, 2}, false}), "grant 2; held 2; ");
+}
+
 TEST(Coordinator, AParkedRequestIsCancelledAfterAnHour) {
   Story story({.order = Order::kFifo, .reserve = {}});
   (void)story.ask(S::budget(gib(10)));

@@ -24,6 +24,8 @@ namespace berth::core {
 struct Use {
   std::optional<Bytes> now;
   Bytes peak;
+  bool untold = false;  // The driver lists a process and gives no figure for it.
+  Bytes may_be;         // The budget before it shrank, until a sample tells what is really used.
 };
 
 struct Observed {
@@ -36,6 +38,7 @@ struct Observed {
   bool degraded = false;
   bool killed = false;                  // SIGKILL was sent.
   std::optional<Instant> settle_since;  // Only a sample asked after this tells what is left.
+  std::optional<Instant> shrunk_at;     // Only a sample asked after this tells what came free.
   bool freed = false;                   // Releasing, and the driver lists nothing of it.
   std::vector<Process> leftovers;       // Told by the supervisor; not known to use a device.
   std::optional<Token> growth_token;    // Who waits for the growth.
@@ -63,8 +66,16 @@ struct KnownDevice {
   std::optional<Bytes> used;
   std::optional<Bytes> driver_reserved;
   bool tells_processes = false;  // The driver lists them.
+  bool ever_told = false;        // It has listed them before.
   std::optional<Instant> sampled_at;
   std::vector<StrangerView> strangers;
+};
+
+/// What the processes on one device use.
+struct Attributed {
+  Bytes ours;     // Known figures of processes of leases.
+  Bytes assumed;  // What their processes without a figure may use beside that.
+  Bytes theirs;   // Known figures of strangers.
 };
 
 struct UserCount {
@@ -93,8 +104,10 @@ struct Coordinator::Impl {
 
   // What the last samples said.
   std::map<DeviceId, KnownDevice> seen_devices;
-  std::set<LeaseId> measured;  // Leases with a figure in the last sample.
-  std::set<LeaseId> settling;  // Leases that wait for a sample.
+  std::set<LeaseId> measured;   // Leases with a figure in the last sample.
+  std::set<LeaseId> settling;   // Leases that wait for a sample.
+  std::set<LeaseId> shrunk;     // The same, of which the budget fell.
+  std::set<LeaseId> unchecked;  // Requests made when no device was known: one may never fit.
   bool sample_seen = false;
   bool simulated = false;
   std::string trouble;
@@ -106,6 +119,7 @@ struct Coordinator::Impl {
   Now now;
   std::vector<Effect> effects;
   std::vector<std::pair<Token, LeaseId>> answers;  // Given at the end, when all is decided.
+  std::optional<LeaseId> asking;                   // Its asker is answered by this step.
   bool dirty = false;                              // The schedule must be looked at.
   std::optional<Instant> wake_at;                  // What was last asked for.
   std::optional<Instant> probe_at;
@@ -174,6 +188,7 @@ struct Coordinator::Impl {
   // resizing.cc
   void on(const Resize& event);
   void on(const GrowthAskerGone& event);
+  void resize(LeaseId id, Share share, std::vector<Part> parts);
   bool try_growth(LeaseId id);
   void drop_growth(LeaseId id, std::optional<Refusal> refusal);
   std::optional<Refusal> refuse_growth(const Lease& lease, Bytes vram) const;
@@ -181,6 +196,7 @@ struct Coordinator::Impl {
 
   // sampling.cc
   void on(const Sampled& event);
+  void refuse_what_never_fits(const Sample& sample);
   void update_accounts(const Sample& sample);
   void update_account(const DeviceSample& device, Instant answered_at);
   void attribute(const DeviceSample& device, Instant asked_at, std::set<LeaseId>& touched);
@@ -190,7 +206,10 @@ struct Coordinator::Impl {
   void announce_budget(LeaseId id);
   void announce_lost(LeaseId id);
   bool is_listed(const Lease& lease, bool alive_only) const;
-  void ask_probe_again();
+  bool tells_who_is_left(DeviceId device) const;
+  void believe_shrunk(const Sample& sample, std::set<LeaseId>& touched);
+  Bytes external_of(const DeviceSample& device, const Attributed& sums) const;
+  void ask_probe_again(Instant asked_at);
 
   // scheduling.cc
   void schedule();

@@ -42,8 +42,10 @@ void Coordinator::Impl::on(const Recovered& event) {
   safe_mode = event.safe_mode;
   if (!event.same_boot) {
     // Instants of another boot mean nothing in this one: shares begin to decay anew.
+    const Instant last_at = state.last_at();
     for (const auto& [key, usage] : std::map(state.usage())) {
-      decide(LeaseId{}, UsageRestored{key.user, key.session, usage.byte_seconds, now.instant});
+      const double share = share_at(usage, last_at);
+      decide(LeaseId{}, UsageRestored{key.user, key.session, share, now.instant});
     }
   }
   for (const LeaseId id : ids_of(state.leases())) {
@@ -55,6 +57,7 @@ void Coordinator::Impl::on(const Recovered& event) {
     const Lease& lease = *state.find(id);
     Observed& seen = observed[id];
     const bool offered = lease.held() != nullptr && !lease.held()->claimed;
+    if (lease.waiting() != nullptr) unchecked.insert(id);
     if (lease.waiting() != nullptr || offered) {
       seen.connected = false;
       seen.reconnect_until = now.instant + limits::kReconnectWithin;

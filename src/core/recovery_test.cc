@@ -2,6 +2,9 @@
 // What survives a restart, a new configuration, a full disk and another boot.
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "core/coordinator.h"
 #include "core/story.h"
 
@@ -166,6 +169,55 @@ TEST(Recovery, ASnapshotRebuildsEverything) {
   // Ids are never used again.
   (void)fresh.step(story.now, Submit{{1}, {{1000}}, {7, 7}, {}, S::budget(gib(1))});
   EXPECT_EQ(fresh.find(Handle{7, 7}), LeaseId{5});
+}
+
+std::vector<std::pair<double, Instant>> shares_of(const Coordinator& coordinator, Now now) {
+  std::vector<std::pair<double, Instant>> shares;
+  for (const Record& record : coordinator.snapshot(now)) {
+    if (const auto* usage = std::get_if<UsageRestored>(&record.fact)) {
+      shares.emplace_back(usage->byte_seconds, usage->at);
+    }
+  }
+  return shares;
+}
+
+// Shares that differ in the last bit alone would order the queue in another way after a restart.
+TEST(Recovery, PastUseIsTheSameToTheLastBitHoweverItIsRestored) {
+  Story story({.order = Order::kFair, .reserve = {}});
+  (void)story.ask(S::budget(gib(3)), 1000);
+  (void)story.claim(1);
+  (void)story.pass(Duration{1'234'567'891});
+  (void)story.ask(S::budget(gib(5)), 1001);
+  (void)story.claim(2);
+  (void)story.pass(Duration{7'654'321'987});
+  (void)story.end(1);
+
+  const Now later{story.now.instant + milliseconds(333), story.now.wall};
+  Coordinator from_snapshot({.order = Order::kFair});
+  for (const Record& record : story.coordinator.snapshot(later)) {
+    EXPECT_TRUE(from_snapshot.apply(record).ok());
+  }
+  const auto shares = shares_of(story.coordinator, story.now);
+  EXPECT_EQ(shares.size(), 2u);
+  EXPECT_EQ(shares_of(from_snapshot, later), shares);
+  story.restart({.order = Order::kFair});
+  EXPECT_EQ(shares_of(story.coordinator, story.now), shares);
+}
+
+TEST(Recovery, UseUpToTheEndOfABootIsNotForgotten) {
+  Story story({.order = Order::kFair, .reserve = {}});
+  (void)story.ask(S::budget(gib(3)));
+  (void)story.claim(1);
+  (void)story.pass(minutes(30));
+  (void)story.ask(S::budget(gib(1)), 1001);  // A record that tells how late it was.
+  const std::vector<Record> snapshot = story.coordinator.snapshot(story.now);
+
+  Coordinator next({.order = Order::kFair});
+  for (const Record& record : snapshot) EXPECT_TRUE(next.apply(record).ok());
+  const Now booted{{1'000'000'000}, story.now.wall};
+  (void)next.step(booted, Recovered{.same_boot = false});
+  ASSERT_FALSE(shares_of(next, booted).empty());
+  EXPECT_GT(shares_of(next, booted).front().first, 3.0 * 1024 * 1024 * 1024 * 60 * 20);
 }
 
 TEST(Recovery, RecordsThatDoNotFitAreSetAsideAndTheRestGoesOn) {

@@ -45,7 +45,9 @@ void Coordinator::Impl::on(const Submit& event) {
   }
   const LeaseId id{state.next_id()};
   decide(id, RequestQueued{id, event.handle, event.actor.user, event.supervisor, event.request});
+  if (seen_devices.empty()) unchecked.insert(id);
   answer(event.token, id);
+  asking = id;
   if (!settling.empty()) ask_probe(now.instant);
 }
 
@@ -71,6 +73,7 @@ void Coordinator::Impl::on(const Reconnect& event) {
     decide(lease->id, RequestParked{lease->id, false});
   }
   answer(event.token, lease->id);
+  asking = lease->id;
   dirty = true;
   reindex(lease->id);
 }

@@ -54,7 +54,7 @@ void Coordinator::Impl::on(const Resize& event) {
   const bool grows =
       std::ranges::any_of(held->parts, [&](const Part& part) { return event.vram > part.budget; });
   if (!grows) {
-    decide(id, LeaseResized{id, Share::kBudget, with_budget(held->parts, event.vram)});
+    resize(id, Share::kBudget, with_budget(held->parts, event.vram));
     announce_budget(id);
     notify(id, News::kResized);
     answer(event.token, id);
@@ -74,6 +74,24 @@ void Coordinator::Impl::on(const Resize& event) {
   }
 }
 
+// The budget falls at once. What it leaves free is granted when a sample asked after this has told
+// that it is: a program gives back when it can, if at all.
+void Coordinator::Impl::resize(LeaseId id, Share share, std::vector<Part> parts) {
+  Observed& seen = observed.at(id);
+  for (const Part& before : state.find(id)->held()->parts) {
+    const auto after = std::ranges::find(parts, before.device, &Part::device);
+    if (after == parts.end() || after->budget >= before.budget) continue;
+    Use& use = seen.use[before.device];
+    use.may_be = std::max(use.may_be, before.budget);
+    seen.shrunk_at = now.instant;
+  }
+  if (seen.shrunk_at == now.instant) {
+    shrunk.insert(id);
+    ask_probe(now.instant);
+  }
+  decide(id, LeaseResized{id, share, std::move(parts)});
+}
+
 void Coordinator::Impl::resize_to_exclusive(const Resize& event, const Lease& lease) {
   std::vector<Part> parts = lease.held()->parts;
   for (Part& part : parts) {
@@ -87,7 +105,7 @@ void Coordinator::Impl::resize_to_exclusive(const Resize& event, const Lease& le
     const Bytes room = saturating_sub(account->capacity, account->held_back());
     part.budget = std::max(part.budget, room);
   }
-  decide(lease.id, LeaseResized{lease.id, Share::kExclusive, parts});
+  resize(lease.id, Share::kExclusive, std::move(parts));
   notify(lease.id, News::kResized);
   answer(event.token, lease.id);
 }
@@ -134,7 +152,7 @@ bool Coordinator::Impl::try_growth(LeaseId id) {
   const Bytes vram = held.growth->vram;
   for (const Part& part : held.parts) {
     const Account* account = ledger.find(part.device);
-    if (account == nullptr) return false;
+    if (account == nullptr || (vram > part.budget && !account->seen)) return false;
     // Where the lease uses more than its budget, its charge has room that its budget may not take.
     const Bytes others = saturating_sub(account->granted, part.budget);
     const bool fits = others + vram + account->reserve <= account->capacity;
@@ -143,7 +161,7 @@ bool Coordinator::Impl::try_growth(LeaseId id) {
     const Bytes own = entry == account->entries.end() ? Bytes{} : entry->second.charge;
     if (saturating_sub(vram, own) > account->grantable() && vram > own) return false;
   }
-  decide(id, LeaseResized{id, Share::kBudget, with_budget(held.parts, vram)});
+  resize(id, Share::kBudget, with_budget(held.parts, vram));
   Observed& seen = observed.at(id);
   if (seen.growth_token) answer(*std::exchange(seen.growth_token, std::nullopt), id);
   announce_budget(id);

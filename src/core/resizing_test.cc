@@ -26,9 +26,21 @@ class Resizing : public testing::Test {
   std::uint64_t token = 100;
 };
 
-TEST_F(Resizing, ShrinkingFreesTheRestAtOnce) {
+TEST_F(Resizing, WhatAShrinkFreesIsGrantedWhenItIsKnownToBeFree) {
   (void)story.ask(S::budget(gib(4)));
-  EXPECT_EQ(resize(1, gib(6)), "resize 1; grant 3; held 1; ");
+  const Sample older{story.now.instant, story.now.instant, true, "", "", story.hardware};
+  (void)story.pass(seconds(1));
+  EXPECT_EQ(resize(1, gib(6)), "resize 1; held 1; ");
+  EXPECT_EQ(story.tell(Sampled{older}), "");
+  EXPECT_EQ(story.look().charged, gib(14));
+  EXPECT_EQ(story.sample(), "grant 3; ");
+  EXPECT_EQ(story.look().charged, gib(16));
+}
+
+TEST_F(Resizing, AShrunkLeaseThatEndsIsChargedWhatItHadUntilASampleTellsMore) {
+  (void)resize(1, gib(2));
+  (void)story.tell(Release{{9}, {{1000}}, {1}});
+  EXPECT_EQ(story.look().charged, gib(14));
 }
 
 TEST_F(Resizing, ShrinkingBelowUseKeepsTheUseCharged) {
@@ -36,6 +48,7 @@ TEST_F(Resizing, ShrinkingBelowUseKeepsTheUseCharged) {
   (void)story.sample();
   EXPECT_EQ(resize(1, gib(4)), "over 1; resize 1; held 1; ");
   EXPECT_TRUE(story.coordinator.lease({1}, story.now)->flags.over_budget);
+  EXPECT_EQ(story.sample(), "");
   EXPECT_EQ(story.look().charged, gib(13));
   story.use(1, gib(3));
   EXPECT_EQ(story.sample(), "in budget 1; ");
@@ -55,6 +68,15 @@ TEST_F(Resizing, AGrowthThatWaitsComesBeforeNewRequests) {
   EXPECT_EQ(story.ask(S::budget(gib(1))), "held 4; ");
   EXPECT_EQ(story.end(2), "held 2; end 2; resize 1; held 1; ");
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->parts[0].granted, gib(15));
+}
+
+// A request may pass the growth of a lease of lower priority, and nobody else for that.
+TEST_F(Resizing, AGrowthThatWaitsHidesNoReservation) {
+  EXPECT_EQ(resize(1, gib(15), minutes(10)), "");
+  EXPECT_EQ(story.ask(S::whole()), "waiting 3; ");
+  Request high = S::budget(gib(1));
+  high.priority = Priority::kHigh;
+  EXPECT_EQ(story.ask(high), "waiting 4; ");
 }
 
 TEST_F(Resizing, AGrowthWaitsNoLongerThanItSaid) {
@@ -78,7 +100,7 @@ TEST_F(Resizing, OnlyAHeldLeaseIsResized) {
   EXPECT_EQ(resize(99, gib(4)), "refuse not_found; ");
 }
 
-TEST_F(Resizing, ExclusiveOpensAtOnceAndClosesOnlyWhenAlone) {
+TEST_F(Resizing, ExclusiveOpensAndClosesOnlyWhenAlone) {
   const auto exclusive = [&] {
     return story.tell(Resize{{++token}, {{1000}}, {1}, Share::kExclusive, {}, {}});
   };
@@ -87,7 +109,8 @@ TEST_F(Resizing, ExclusiveOpensAtOnceAndClosesOnlyWhenAlone) {
   EXPECT_EQ(exclusive(), "resize 1; held 1; ");
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->parts[0].granted, gib(16));
   EXPECT_EQ(story.ask(S::budget(gib(4))), "waiting 3; ");
-  EXPECT_EQ(resize(1, gib(8)), "resize 1; grant 3; held 1; ");
+  EXPECT_EQ(resize(1, gib(8)), "resize 1; held 1; ");
+  EXPECT_EQ(story.sample(), "grant 3; ");
 }
 
 TEST_F(Resizing, EveryGrowthThatWaitsIsAnsweredWhenItsLeaseEnds) {

@@ -22,19 +22,59 @@ void Coordinator::Impl::on(const Sampled& event) {
     update_accounts(sample);
     std::set<LeaseId> touched = std::exchange(measured, {});
     for (const LeaseId id : touched) {
-      for (auto& [device, use] : observed.at(id).use) use.now.reset();
+      for (auto& [device, use] : observed.at(id).use) {
+        use.now.reset();
+        use.untold = false;
+      }
     }
     for (const DeviceSample& device : sample.devices) {
       attribute(device, sample.asked_at, touched);
     }
+    believe_shrunk(sample, touched);
     for (const LeaseId id : touched) {
       if (state.find(id) == nullptr) continue;
       reindex(id);
       announce_budget(id);
     }
     settle_with(sample);
+    if (!unchecked.empty()) refuse_what_never_fits(sample);
   }
-  if (!settling.empty()) ask_probe_again();
+  if (!settling.empty() || !shrunk.empty()) ask_probe_again(sample.asked_at);
+}
+
+// A lease whose budget fell is charged its use from now on, unless the sample does not tell it.
+void Coordinator::Impl::believe_shrunk(const Sample& sample, std::set<LeaseId>& touched) {
+  for (const LeaseId id : std::set(shrunk)) {
+    Observed& seen = observed.at(id);
+    if (sample.asked_at < *seen.shrunk_at) continue;
+    const bool told = std::ranges::all_of(seen.use, [&](const auto& entry) {
+      // Where a figure never came none is waited for.
+      const bool missed = entry.second.untold && entry.second.peak > Bytes{};
+      return entry.second.may_be == Bytes{} || (!missed && tells_who_is_left(entry.first));
+    });
+    if (!told) continue;
+    for (auto& [device, use] : seen.use) use.may_be = {};
+    seen.shrunk_at.reset();
+    shrunk.erase(id);
+    touched.insert(id);
+  }
+}
+
+// What was asked for when no device was known is looked at once all of them are. One that is away
+// or asleep may turn out to be what was meant.
+void Coordinator::Impl::refuse_what_never_fits(const Sample& sample) {
+  const bool all_known = std::ranges::all_of(sample.devices, [&](const DeviceSample& device) {
+    const Account* account = ledger.find(device.id);
+    return account != nullptr && account->seen && account->capacity > Bytes{};
+  });
+  if (!all_known) return;
+  for (const LeaseId id : std::exchange(unchecked, {})) {
+    const Lease& lease = *state.find(id);
+    if (lease.waiting() == nullptr) continue;
+    if (std::optional<Refusal> refusal = refuse_devices(lease.request)) {
+      end_waiting(id, EndResult::kRefused, {*std::move(refusal)});
+    }
+  }
 }
 
 void Coordinator::Impl::update_accounts(const Sample& sample) {
@@ -86,6 +126,7 @@ void Coordinator::Impl::update_account(const DeviceSample& device, Instant answe
   last.used = device.used;
   last.driver_reserved = device.driver_reserved;
   last.tells_processes = device.processes.has_value();
+  last.ever_told |= last.tells_processes;
   last.sampled_at = answered_at;
 }
 
@@ -134,32 +175,33 @@ void Coordinator::Impl::attribute(const DeviceSample& device, Instant asked_at,
   if (device.lost || device.asleep) return;
   std::vector<StrangerView>& others = seen_devices[device.id].strangers;
   others.clear();
-  Bytes ours;    // Of used, what leases account for.
-  Bytes theirs;  // Known figures of strangers.
+  Attributed sums;
   static const std::vector<ProcessSample> kNone;
   for (const ProcessSample& process : device.processes ? *device.processes : kNone) {
     const std::optional<LeaseId> id = lease_of_process(process, device.id);
     const Lease* lease = id ? state.find(*id) : nullptr;
-    const bool on_its_device = lease != nullptr && lease->granted() != nullptr &&
-                               std::ranges::any_of(lease->granted()->parts, [&](const Part& part) {
-                                 return part.device == device.id;
-                               });
+    // A lease that was found free is charged nothing; what turns up of it all the same is external.
+    const bool on_its_device =
+        lease != nullptr && lease->granted() != nullptr && !observed.at(*id).freed &&
+        std::ranges::any_of(lease->granted()->parts,
+                            [&](const Part& part) { return part.device == device.id; });
     if (!on_its_device) {
       others.push_back({process.process, process.user, process.name, process.used});
-      theirs += process.used.value_or(Bytes{});
+      sums.theirs += process.used.value_or(Bytes{});
       continue;
     }
     Observed& seen = observed.at(*id);
     Use& use = seen.use[device.id];
-    // A process without a figure may use all of the budget, for all that is known.
-    Bytes assumed;
-    for (const Part& part : lease->granted()->parts) {
-      if (part.device == device.id) assumed = part.budget;
-    }
-    ours += process.used.value_or(assumed);
     if (process.used) {
+      sums.ours += *process.used;
       use.now = use.now.value_or(Bytes{}) + *process.used;
       use.peak = std::max(use.peak, *use.now);
+    } else {
+      // It may use all of the budget, for all that is known.
+      use.untold = true;
+      for (const Part& part : lease->granted()->parts) {
+        if (part.device == device.id) sums.assumed += part.budget;
+      }
     }
     measured.insert(*id);
     touched.insert(*id);
@@ -174,12 +216,27 @@ void Coordinator::Impl::attribute(const DeviceSample& device, Instant asked_at,
   }
   Account& account = ledger.account(device.id);
   if (!device.processes) {
-    for (const auto& [id, entry] : account.entries) ours += entry.budget;
+    for (const auto& [id, entry] : account.entries) {
+      sums.assumed += entry.charge;
+      if (!seen_devices[device.id].ever_told) continue;
+      observed.at(id).use[device.id].untold = true;
+      measured.insert(id);
+      touched.insert(id);
+    }
   }
-  const Bytes external = device.used ? saturating_sub(*device.used, ours) : theirs;
+  const Bytes external = external_of(device, sums);
   dirty |= external != account.external;
   account.external = external;
   ++version;
+}
+
+// Where a figure is missing, strangers use something between two bounds; what was known of them
+// last is believed as far as these allow.
+Bytes Coordinator::Impl::external_of(const DeviceSample& device, const Attributed& sums) const {
+  if (!device.used) return sums.theirs;
+  const Bytes most = saturating_sub(*device.used, sums.ours);
+  const Bytes least = saturating_sub(most, sums.assumed);
+  return std::clamp(ledger.find(device.id)->external, least, most);
 }
 
 void Coordinator::Impl::announce_budget(LeaseId id) {
@@ -206,13 +263,21 @@ void Coordinator::Impl::settle_with(const Sample& sample) {
   for (const LeaseId id : due) settle_one(id);
 }
 
+// A driver that has listed processes before and now does not says nothing about who is left; one
+// that never does leaves nothing to go by but the end itself. A lost device cannot be asked.
+bool Coordinator::Impl::tells_who_is_left(DeviceId device) const {
+  const Account* account = ledger.find(device);
+  if (account == nullptr || !account->seen) return false;
+  const auto seen = seen_devices.find(device);
+  return seen == seen_devices.end() || seen->second.tells_processes || !seen->second.ever_told;
+}
+
 // A sample asked after the end tells who is left.
 void Coordinator::Impl::settle_one(LeaseId id) {
   const Lease& lease = *state.find(id);
   for (const Part& part : lease.granted()->parts) {
-    const Account* account = ledger.find(part.device);
-    // A device that cannot be asked tells nothing; the deadline of `releasing` ends the wait.
-    if (account == nullptr || !account->seen) return;
+    // Where nothing is told, the deadline of `releasing` ends the wait.
+    if (!tells_who_is_left(part.device)) return;
   }
   Observed& seen = observed.at(id);
   seen.settle_since.reset();
@@ -239,22 +304,27 @@ void Coordinator::Impl::settle_one(LeaseId id) {
   finish_if_free(id);
 }
 
-void Coordinator::Impl::ask_probe_again() {
+void Coordinator::Impl::ask_probe_again(Instant asked_at) {
   Instant at = Instant::never();
   for (const LeaseId id : settling) {
     const Lease& lease = *state.find(id);
-    if (observed.at(id).settle_since) {
+    const std::optional<Instant> settle_since = observed.at(id).settle_since;
+    if (settle_since && asked_at < *settle_since) {
       at = now.instant;
       break;
     }
     const Releasing* releasing = lease.releasing();
-    if (releasing == nullptr) continue;
-    const Duration age = now.instant - releasing->since;
+    if (releasing == nullptr && !settle_since) continue;
+    const Duration age = now.instant - (releasing != nullptr ? releasing->since : *settle_since);
     const bool awaited = queue.size() > 0 || !growing.empty();
     const Duration every = !awaited                      ? seconds(1)
                            : age < limits::kProbeFastFor ? limits::kProbeFastEvery
                                                          : limits::kProbeSlowEvery;
     at = std::min(at, now.instant + every);
+  }
+  for (const LeaseId id : shrunk) {
+    const bool is_older = asked_at < *observed.at(id).shrunk_at;
+    at = std::min(at, is_older ? now.instant : now.instant + limits::kProbeSlowEvery);
   }
   // A driver in trouble is not asked in a loop.
   if (!trouble.empty()) at = std::max(at, now.instant + seconds(1));

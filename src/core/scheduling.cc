@@ -116,9 +116,7 @@ void Coordinator::Impl::grant(LeaseId id, std::vector<Part> parts, bool passed_o
     decide(id, LeaseClaimed{id, std::nullopt});
     decide(id, LeaseRenewed{id, expires, wall_at(expires, now)});
   }
-  const bool answered_now =
-      std::ranges::any_of(answers, [&](const auto& answer) { return answer.second == id; });
-  if (!answered_now) notify(id, News::kGranted);
+  if (asking != id) notify(id, News::kGranted);
 }
 
 }  // namespace berth::core

@@ -288,6 +288,7 @@ Status State::apply(const Record& record) {
                                      ") does not fit what the records before it say"};
   }
   if (numbered) last_sequence_ = record.sequence;
+  last_at_ = record.at;
   return Unit{};
 }
 
@@ -397,8 +398,10 @@ std::vector<Record> State::snapshot(Instant now) const {
     }
     add(std::move(fact));
   }
+  // As it is kept, and not as it has come to be by now: what is restored then stays equal, to the
+  // last bit, to what replaying the records gives, and so does the order of the queue.
   for (const auto& [key, usage] : usage_) {
-    add(UsageRestored{key.user, key.session, share_at(usage, now), now});
+    add(UsageRestored{key.user, key.session, usage.byte_seconds, usage.at});
   }
   add(CountersRestored{next_id_, last_sequence_});
   return records;

@@ -91,6 +91,8 @@ class State {
   const std::map<ShareKey, Usage>& usage() const { return usage_; }
   std::uint64_t next_id() const { return next_id_; }
   std::uint64_t last_sequence() const { return last_sequence_; }
+  /// When the last record was decided, in the boot in which it was.
+  Instant last_at() const { return last_at_; }
 
   /// Everything, as records that rebuild it.
   std::vector<Record> snapshot(Instant now) const;
@@ -107,6 +109,7 @@ class State {
   std::map<ShareKey, Usage> usage_;
   std::uint64_t next_id_ = 1;
   std::uint64_t last_sequence_ = 0;
+  Instant last_at_;
 };
 
 /// The parts of a view that follow from what survives: everything but measurements, position and

@@ -272,8 +272,12 @@ void Engine::reply(core::Now now, const core::Reply& reply, Batch& batch) {
         .token = reply.token, .actor = {.user = lease->user}, .handle = lease->handle});
     return;
   }
-  if (batch.unwritten && (call.kind == CallKind::kResize || call.kind == CallKind::kClaim)) {
-    outbox_.answer(connection, unwritten_refusal(settings_.journal_path, *batch.unwritten));
+  // What the answer says may stand on a record of this step or of one before, as where a claim is
+  // repeated that could not be written the first time.
+  const bool stands_on_records = call.kind == CallKind::kResize || call.kind == CallKind::kClaim ||
+                                 batch.grants.contains(lease->id);
+  if (journal_.behind() && stands_on_records) {
+    outbox_.answer(connection, unwritten_refusal(settings_.journal_path, journal_.trouble()));
     return;
   }
   if (!awaits_asker(*lease)) forget_asker(lease->id);

@@ -184,6 +184,17 @@ TEST(Engine, GrowthThatCannotBeWrittenIsRefused) {
   EXPECT_THAT(story.done(), Contains("answer 2 disk_full"));
 }
 
+TEST(Engine, ClaimThatCouldNotBeWrittenIsRefusedWheneverItIsRepeated) {
+  S story;
+  story.submit(1, S::budget(gib(4)));
+  story.world.full = true;
+  (void)story.done();
+  story.claim(1, 2);
+  EXPECT_THAT(story.done(), Contains("answer 2 disk_full"));
+  story.claim(1, 3);
+  EXPECT_THAT(story.done(), Contains("answer 3 disk_full"));
+}
+
 TEST(Engine, JournalIsTriedAgainEachSecond) {
   S story;
   story.world.full = true;

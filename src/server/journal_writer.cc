@@ -48,6 +48,7 @@ bool JournalWriter::snapshot_due(Instant now) const {
 Status JournalWriter::failed(Instant now, Error error) {
   behind_ = true;
   retry_at_ = now + kRetryEvery;
+  trouble_ = error;
   return error;
 }
 

@@ -29,6 +29,8 @@ class JournalWriter {
   Status replace(Instant now, const std::vector<Record>& snapshot, std::uint64_t last_sequence);
 
   bool behind() const { return behind_; }
+  /// Why the last write failed.
+  const Error& trouble() const { return trouble_; }
   bool snapshot_due(Instant now) const;
   /// When to try again: append() with nothing, or replace() if snapshot_due().
   Instant retry_at() const { return behind_ ? retry_at_ : Instant::never(); }
@@ -42,6 +44,7 @@ class JournalWriter {
   bool only_snapshot_ = false;  // They were too many to keep.
   std::size_t since_snapshot_ = 0;
   Instant retry_at_;
+  Error trouble_{};
 };
 
 }  // namespace berth::server

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// What samples that do not tell everything mean for the ledger.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/coordinator.h"
+#include "core/story.h"
+
+namespace berth::core {
+namespace {
+
+using S = Story;
+
+constexpr Bytes kAll = gib(16);
+
+class Sampling : public testing::Test {
+ protected:
+  Sampling() {
+    (void)story.ask(S::budget(gib(10)));
+    (void)story.claim(1);
+    story.use(1, gib(9));
+    (void)story.sample();
+  }
+  // The command ends; the driver still lists it.
+  void command_ends() {
+    (void)story.tell(ReportExit{{1}, {{1000}, true}, {0, 1}, {}, {}});
+    (void)story.tell(ProcessEnded{S::process(1)});
+  }
+  std::vector<ProcessSample>& processes() { return *story.hardware[0].processes; }
+
+  Story story{{.order = Order::kFifo, .reserve = {}}};
+};
+
+TEST_F(Sampling, WhatIsLeftWithoutAFigureMayBeTheWholeBudget) {
+  command_ends();
+  story.use(1, gib(2), 0, false);
+  processes()[0].used.reset();
+  (void)story.sample();
+  EXPECT_EQ(story.state(1), LeaseState::kReleasing);
+  EXPECT_EQ(story.look().charged, gib(10));
+  processes()[0].used = gib(2);
+  (void)story.sample();
+  EXPECT_EQ(story.look().charged, gib(2));
+}
+
+TEST_F(Sampling, AListThatIsMissingOnceEndsNoLease) {
+  command_ends();
+  story.use(1, gib(2), 0, false);
+  auto& listed = story.hardware[0].processes;
+  const auto kept = std::exchange(listed, std::nullopt);
+  (void)story.sample();
+  EXPECT_NE(story.state(1), LeaseState::kEnded);
+  EXPECT_EQ(story.look().charged, gib(10));
+  listed = kept;
+  (void)story.sample();
+  EXPECT_EQ(story.state(1), LeaseState::kReleasing);
+  EXPECT_EQ(story.look().charged, gib(2));
+  EXPECT_EQ(story.look().external, Bytes{});
+}
+
+// It only waits for word of how its command ended.
+TEST_F(Sampling, WhatTurnsUpOfALeaseThatWasFoundFreeIsExternal) {
+  (void)story.tell(ProcessEnded{S::process(1)});
+  story.use(1, {});
+  (void)story.sample();
+  EXPECT_EQ(story.state(1), LeaseState::kReleasing);
+  EXPECT_EQ(story.look().charged, Bytes{});
+  story.use(1, gib(2), 0, false);
+  (void)story.sample();
+  EXPECT_EQ(story.look().external, gib(2));
+}
+
+TEST_F(Sampling, StrangersAreBelievedToUseWhatTheyDidWhereAFigureIsMissing) {
+  story.use(1, gib(1));
+  story.use(7, gib(4));  // A stranger.
+  (void)story.sample();
+  EXPECT_EQ(story.look().external, gib(4));
+  std::ranges::find(processes(), S::process(1), &ProcessSample::process)->used.reset();
+  (void)story.sample();
+  EXPECT_EQ(story.look().external, gib(4));
+  story.hardware[0].used = gib(2);  // He cannot use more than there is in use.
+  (void)story.sample();
+  EXPECT_EQ(story.look().external, gib(2));
+}
+
+TEST_F(Sampling, WhatWasAskedBeforeTheFirstSampleAndNeverFitsIsRefusedThen) {
+  Coordinator coordinator({.order = Order::kFifo, .reserve = {}});
+  std::swap(story.coordinator, coordinator);
+  (void)story.tell(Recovered{});
+  EXPECT_EQ(story.ask(S::budget(kAll + gib(1))), "waiting 1; ");
+  EXPECT_EQ(story.ask(S::budget(kAll)), "waiting 2; ");
+  processes().clear();
+  story.hardware[0].used = Bytes{};
+  EXPECT_EQ(story.sample(), "end 1; grant 2; ");
+  EXPECT_EQ(story.coordinator.lease({1}, story.now)->result, EndResult::kRefused);
+}
+
+}  // namespace
+}  // namespace berth::core
