@@ -112,6 +112,7 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
     Bytes used;
     if (use != seen.use.end()) {
       used = std::max(use->second.now.value_or(Bytes{}), use->second.may_be);
+      if (use->second.untold) used = std::max(used, use->second.last);
     }
     // Until a sample asked after the end tells what is left, all of it may be.
     const bool untold = use != seen.use.end() && use->second.untold;
@@ -128,26 +129,29 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
 
 void Coordinator::Impl::reindex_processes(LeaseId id, const Lease* lease, Observed& seen) {
   std::set<Process> watch;
-  std::vector<Process> belonging;
+  std::vector<Belonging> belonging;
+  const auto count = [&](const Process& process, bool certain) {
+    belonging.push_back({.process = process, .certain = certain, .lease = id});
+  };
   const Held* held = lease == nullptr ? nullptr : lease->granted();
   if (lease != nullptr && lease->waiting() != nullptr && !seen.connected && lease->supervisor) {
     watch.insert(*lease->supervisor);
   }
   if (held != nullptr) {
     if (held->command) {
-      belonging.push_back(*held->command);
+      count(*held->command, true);
       if (!held->command_ended) watch.insert(*held->command);
     }
     if (lease->supervisor) {
       const bool anchored = lease->request.ttl.has_value();
-      if (!anchored) belonging.push_back(*lease->supervisor);
+      if (!anchored) count(*lease->supervisor, true);
       if ((anchored && lease->held() != nullptr) || (!held->claimed && !seen.connected)) {
         watch.insert(*lease->supervisor);
       }
     }
     watch.insert(held->members.begin(), held->members.end());
-    belonging.insert(belonging.end(), held->members.begin(), held->members.end());
-    belonging.insert(belonging.end(), seen.leftovers.begin(), seen.leftovers.end());
+    for (const Process& member : held->members) count(member, true);
+    for (const Process& left : seen.leftovers) count(left, false);
   }
   for (const Process& process : seen.watched) {
     if (watch.contains(process)) continue;
@@ -162,8 +166,8 @@ void Coordinator::Impl::reindex_processes(LeaseId id, const Lease* lease, Observ
     watches.emplace(process, id);
   }
   seen.watched = std::move(watch);
-  for (const Process& process : seen.belonging) belongings.erase({process, id});
-  for (const Process& process : belonging) belongings.emplace(process, id);
+  for (const Belonging& old : seen.belonging) belongings.erase(old);
+  belongings.insert(belonging.begin(), belonging.end());
   seen.belonging = std::move(belonging);
   if (lease != nullptr && !seen.handle) {
     seen.handle = lease->handle;

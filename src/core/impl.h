@@ -20,11 +20,22 @@
 
 namespace berth::core {
 
+/// A process, and the lease for which it counts. What a supervisor has told to be left behind
+/// counts for its lease only where nothing else is known: it may be of another lease, inside of
+/// this one.
+struct Belonging {
+  Process process;
+  bool certain = true;
+  LeaseId lease;
+  friend auto operator<=>(const Belonging&, const Belonging&) = default;
+};
+
 /// Measured on one device.
 struct Use {
   std::optional<Bytes> now;
   Bytes peak;
   bool untold = false;  // The driver lists a process and gives no figure for it.
+  Bytes last;           // What was known before it was untold.
   Bytes may_be;         // The budget before it shrank, until a sample tells what is really used.
 };
 
@@ -49,7 +60,7 @@ struct Observed {
   std::optional<Place> place;
   std::vector<DeviceId> charged_on;
   std::set<Process> watched;
-  std::vector<Process> belonging;
+  std::vector<Belonging> belonging;
   Instant deadline = Instant::never();
   std::optional<Handle> handle;
   std::optional<UserId> user;
@@ -95,8 +106,8 @@ struct Coordinator::Impl {
   Ledger ledger;
   Queue queue;
   std::set<std::pair<Instant, LeaseId>> timers;
-  std::set<std::pair<Process, LeaseId>> watches;     // Who waits for the end of which process.
-  std::set<std::pair<Process, LeaseId>> belongings;  // Whose use of a device counts for whom.
+  std::set<std::pair<Process, LeaseId>> watches;  // Who waits for the end of which process.
+  std::set<Belonging> belongings;                 // Whose use of a device counts for whom.
   std::map<Handle, LeaseId> by_handle;
   std::map<UserId, UserCount> users;
   std::set<LeaseId> growing;
@@ -200,6 +211,7 @@ struct Coordinator::Impl {
   void update_accounts(const Sample& sample);
   void update_account(const DeviceSample& device, Instant answered_at);
   void attribute(const DeviceSample& device, Instant asked_at, std::set<LeaseId>& touched);
+  std::optional<LeaseId> belongs_to(Process process, bool certain) const;
   std::optional<LeaseId> lease_of_process(const ProcessSample& process, DeviceId device) const;
   void settle_with(const Sample& sample);
   void settle_one(LeaseId id);

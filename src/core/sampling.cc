@@ -33,6 +33,9 @@ void Coordinator::Impl::on(const Sampled& event) {
     believe_shrunk(sample, touched);
     for (const LeaseId id : touched) {
       if (state.find(id) == nullptr) continue;
+      for (auto& [device, use] : observed.at(id).use) {
+        if (!use.untold) use.last = use.now.value_or(Bytes{});
+      }
       reindex(id);
       announce_budget(id);
     }
@@ -130,16 +133,25 @@ void Coordinator::Impl::update_account(const DeviceSample& device, Instant answe
   last.sampled_at = answered_at;
 }
 
+// The youngest lease that names it.
+std::optional<LeaseId> Coordinator::Impl::belongs_to(Process process, bool certain) const {
+  auto i = belongings.lower_bound({process, certain, LeaseId{~std::uint64_t{0}}});
+  if (i == belongings.begin()) return std::nullopt;
+  --i;
+  const bool same = i->process == process && i->certain == certain;
+  return same ? std::optional(i->lease) : std::nullopt;
+}
+
 // Who belongs to a lease: see docs/scheduling.md, «Who belongs to a lease». Nearest parent first,
 // so that a lease inside another counts for itself.
 std::optional<LeaseId> Coordinator::Impl::lease_of_process(const ProcessSample& process,
                                                            DeviceId device) const {
-  const auto direct = [&](Process candidate) -> std::optional<LeaseId> {
-    // The youngest lease that names it.
-    auto i = belongings.lower_bound({candidate, LeaseId{~std::uint64_t{0}}});
-    if (i == belongings.begin()) return std::nullopt;
-    --i;
-    return i->first == candidate ? std::optional(i->second) : std::nullopt;
+  const auto by_descent = [&](bool certain) -> std::optional<LeaseId> {
+    if (auto id = belongs_to(process.process, certain)) return id;
+    for (const Process& ancestor : process.ancestors) {
+      if (auto id = belongs_to(ancestor, certain)) return id;
+    }
+    return std::nullopt;
   };
   if (!process.alive) {
     // Its start time went with it: the pid, and a lease on this device that had it, must do.
@@ -157,17 +169,14 @@ std::optional<LeaseId> Coordinator::Impl::lease_of_process(const ProcessSample& 
     }
     return std::nullopt;
   }
-  if (auto id = direct(process.process)) return id;
-  for (const Process& ancestor : process.ancestors) {
-    if (auto id = direct(ancestor)) return id;
-  }
+  if (auto id = by_descent(true)) return id;
   if (process.env_lease) {
     const auto named = by_handle.find(*process.env_lease);
     if (named != by_handle.end() && state.find(named->second)->user == process.user) {
       return named->second;
     }
   }
-  return std::nullopt;
+  return by_descent(false);
 }
 
 void Coordinator::Impl::attribute(const DeviceSample& device, Instant asked_at,
@@ -235,7 +244,7 @@ void Coordinator::Impl::attribute(const DeviceSample& device, Instant asked_at,
 Bytes Coordinator::Impl::external_of(const DeviceSample& device, const Attributed& sums) const {
   if (!device.used) return sums.theirs;
   const Bytes most = saturating_sub(*device.used, sums.ours);
-  const Bytes least = saturating_sub(most, sums.assumed);
+  const Bytes least = std::min(most, std::max(saturating_sub(most, sums.assumed), sums.theirs));
   return std::clamp(ledger.find(device.id)->external, least, most);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What samples that do not tell everything mean for the ledger.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,6 +47,18 @@ TEST_F(Sampling, WhatIsLeftWithoutAFigureMayBeTheWholeBudget) {
   EXPECT_EQ(story.look().charged, gib(2));
 }
 
+TEST_F(Sampling, WhatIsLeftWithoutAFigureIsAtLeastWhatWasKnownOfIt) {
+  story.use(1, gib(12));
+  (void)story.sample();
+  processes()[0].used.reset();
+  (void)story.sample();
+  EXPECT_EQ(story.look().charged, gib(12));
+  command_ends();
+  story.hardware[0].processes.reset();
+  (void)story.sample();
+  EXPECT_EQ(story.look().charged, gib(12));
+}
+
 TEST_F(Sampling, AListThatIsMissingOnceEndsNoLease) {
   command_ends();
   story.use(1, gib(2), 0, false);
@@ -59,6 +72,20 @@ TEST_F(Sampling, AListThatIsMissingOnceEndsNoLease) {
   EXPECT_EQ(story.state(1), LeaseState::kReleasing);
   EXPECT_EQ(story.look().charged, gib(2));
   EXPECT_EQ(story.look().external, Bytes{});
+}
+
+// The outer lease's end tells of everything below its supervisor.
+TEST_F(Sampling, WhatAnInnerLeaseRunsIsNotLeftBehindByTheOuter) {
+  (void)story.ask(S::budget(gib(2)));
+  (void)story.claim(2);
+  const Process child = S::process(30);
+  (void)story.tell(ReportExit{{1}, {{1000}, true}, {0, 1}, {}, {S::process(2), child}});
+  story.use(1, {});
+  story.use(30, gib(1));
+  processes()[0].ancestors = {S::process(2)};
+  (void)story.sample();
+  EXPECT_THAT(story.coordinator.lease({2}, story.now)->members, testing::ElementsAre(child));
+  EXPECT_NE(story.state(1), LeaseState::kHeld);
 }
 
 // It only waits for word of how its command ended.
@@ -84,6 +111,15 @@ TEST_F(Sampling, StrangersAreBelievedToUseWhatTheyDidWhereAFigureIsMissing) {
   story.hardware[0].used = gib(2);  // He cannot use more than there is in use.
   (void)story.sample();
   EXPECT_EQ(story.look().external, gib(2));
+}
+
+TEST_F(Sampling, StrangersUseAtLeastWhatTheDriverSaysOfThem) {
+  story.use(1, gib(1));
+  processes()[0].used.reset();
+  processes().push_back({.process = S::process(7), .used = gib(4), .alive = true});
+  story.hardware[0].used = gib(5);
+  (void)story.sample();
+  EXPECT_EQ(story.look().external, gib(4));
 }
 
 TEST_F(Sampling, WhatWasAskedBeforeTheFirstSampleAndNeverFitsIsRefusedThen) {

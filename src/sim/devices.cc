@@ -39,6 +39,12 @@ std::optional<std::size_t> Devices::index_of(DeviceId id) const {
   return static_cast<std::size_t>(device - devices_.begin());
 }
 
+bool Devices::lists(Process process) const {
+  return std::ranges::any_of(devices_, [&](const Device& device) {
+    return std::ranges::find(device.uses, process, &Use::process) != device.uses.end();
+  });
+}
+
 bool Devices::allocate(Process process, std::size_t index, Bytes bytes) {
   Device& device = devices_[index];
   const Processes::Birth* birth = processes_.find(process);
@@ -86,10 +92,7 @@ void Devices::torn_down(Process process, std::size_t index) {
   const auto gone = [&](const Use& use) { return use.ended && use.process == process; };
   if (std::erase_if(devices_[index].uses, gone) == 0) return;
   stage_.note("device {} is rid of process {}", index, process.pid);
-  const bool listed = std::ranges::any_of(devices_, [&](const Device& device) {
-    return std::ranges::find(device.uses, process, &Use::process) != device.uses.end();
-  });
-  if (!listed) processes_.reusable(process.pid);
+  if (!lists(process)) processes_.reusable(process.pid);
 }
 
 void Devices::lose(std::size_t index) {

@@ -56,6 +56,8 @@ class Devices {
   const Device& at(std::size_t index) const { return devices_[index]; }
   std::optional<std::size_t> index_of(DeviceId id) const;
 
+  /// The process has been on some device and is not gone from it.
+  bool lists(Process process) const;
   /// False: out of memory, or lost, or no such process.
   bool allocate(Process process, std::size_t index, Bytes bytes);
   void free(Process process, std::size_t index, Bytes bytes);

@@ -57,7 +57,7 @@ class Disk::Door final : public store::Journal {
 
 Result<store::OpenedJournal> Disk::open(std::uint64_t boot) {
   TRY(recovered, read(boot));
-  boot_ = boot;
+  opened_in_ = boot;
   return store::OpenedJournal{.journal = std::make_unique<Door>(*this),
                               .recovered = std::move(recovered)};
 }
@@ -100,6 +100,7 @@ Status Disk::append(std::span<const Record> records) {
   if (torn_away()) return Unit{};
   for (std::string& line : lines_of(records)) records_.push_back(std::move(line));
   last_sequence_ += records.size();
+  boot_ = opened_in_;
   wrote_ = true;
   return Unit{};
 }
@@ -110,6 +111,7 @@ Status Disk::replace(std::span<const Record> snapshot, std::uint64_t last_sequen
   snapshot_ = lines_of(snapshot);
   records_.clear();
   last_sequence_ = last_sequence;
+  boot_ = opened_in_;
   wrote_ = true;
   return Unit{};
 }

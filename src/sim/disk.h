@@ -50,7 +50,8 @@ class Disk {
   std::vector<std::string> snapshot_;
   std::vector<std::string> records_;
   std::uint64_t last_sequence_ = 0;
-  std::uint64_t boot_ = 0;  // Of the last write.
+  std::uint64_t boot_ = 0;       // Of the last write.
+  std::uint64_t opened_in_ = 0;  // The boot of the daemon that holds it.
   bool fail_next_ = false;
   bool full_ = false;
   bool tear_next_ = false;

@@ -16,12 +16,28 @@ namespace {
 // A timer may be late by as much, and what it starts takes as long.
 constexpr Duration kSlack = milliseconds(20);
 
+bool is_member_or_below(const Evidence& evidence, const ShadowLease& lease, Process process) {
+  const auto names = [&](const Process& one) {
+    return one == lease.command || one == lease.supervisor || lease.members.contains(one);
+  };
+  return names(process) || std::ranges::any_of(evidence.processes.ancestors(process), names);
+}
+
+/// What an inner lease has left behind counts for the outer one, if that holds this device.
+bool is_adopted(const Evidence& evidence, const Device& device, Process process) {
+  return std::ranges::any_of(evidence.journal.leases(), [&](const auto& entry) {
+    const ShadowLease& lease = entry.second;
+    return lease.budget_on(device.id) > Bytes{} && is_member_or_below(evidence, lease, process);
+  });
+}
+
 /// Still held on the device by processes of leases that hold nothing any more.
 Bytes left_over(const Evidence& evidence, const Device& device) {
   Bytes sum;
   for (const Use& use : device.uses) {
     const ShadowLease* lease = use.lease ? evidence.journal.find(*use.lease) : nullptr;
-    if (use.lease && (lease == nullptr || !lease->holds())) sum += use.bytes;
+    if (!use.lease || (lease != nullptr && lease->holds())) continue;
+    if (!is_adopted(evidence, device, use.process)) sum += use.bytes;
   }
   return sum;
 }
@@ -57,6 +73,22 @@ bool is_named(const Request& request, const Device& device, std::size_t index) {
          });
 }
 
+// However empty the devices were.
+bool never_fits(const Evidence& evidence, const Request& request) {
+  const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
+  const bool any_model = request.mixed || !request.devices.empty();
+  std::map<std::string, std::size_t> able;
+  for (std::size_t i = 0; i < evidence.devices.count(); ++i) {
+    const Device& device = evidence.devices.at(i);
+    const Bytes reserve =
+        std::max(evidence.reserve_on(device.id), device.driver_reserved.value_or(Bytes{}));
+    const Bytes room = saturating_sub(device.capacity, reserve);
+    if (!is_named(request, device, i) || room == Bytes{} || request.vram > room) continue;
+    if (++able[any_model ? std::string() : device.model] >= count) return false;
+  }
+  return true;
+}
+
 bool is_alive(const Evidence& evidence, const std::optional<Process>& process) {
   return process && evidence.processes.alive(*process);
 }
@@ -79,7 +111,8 @@ std::string broken_by_waiting(const Evidence& evidence, const ShadowLease& lease
 
 std::string broken_by_holding(const Evidence& evidence, const ShadowLease& lease, Instant late) {
   const Request& request = lease.request;
-  const bool over_limit = request.limit && !lease.kill_at &&
+  // A daemon that was away may have let it be claimed after its limit.
+  const bool over_limit = request.limit && !lease.kill_at && lease.claimed_at < late &&
                           lease.granted_at + *request.limit + evidence.claim_within_max < late;
   if (over_limit) return overdue(lease, "the end by its limit");
   if (lease.expires && *lease.expires < late && !lease.kill_at) {
@@ -128,6 +161,18 @@ std::string broken_by_grant(const Evidence& evidence, const ShadowLease& lease) 
   return {};
 }
 
+std::string broken_by_member(const Evidence& evidence, const ShadowLease& lease, Process process) {
+  const Processes::Birth* birth = evidence.processes.find(process);
+  if (birth == nullptr || birth->lease == lease.handle) return {};  // Or it has died meanwhile.
+  const std::vector<Process> above = evidence.processes.ancestors(process);
+  const bool is_below = std::ranges::any_of(above, [&](const Process& ancestor) {
+    return is_member_or_below(evidence, lease, ancestor);
+  });
+  if (is_below) return {};
+  return fmt::format("process {} became a member of <{}>, to which it does not belong", process.pid,
+                     lease.told());
+}
+
 std::string broken_by_end(const Evidence& evidence, const ShadowLease& lease, EndResult result,
                           core::Now now) {
   const Known& known = evidence.of(lease.id);
@@ -151,6 +196,7 @@ std::string broken_by_end(const Evidence& evidence, const ShadowLease& lease, En
                           evidence.daemon_since + limits::kReconnectWithin <= now.instant;
       const bool dead = lease.supervisor && !evidence.processes.alive(*lease.supervisor);
       if (known.asker_gone || waited || absent || dead) return {};
+      if (result == EndResult::kRefused && never_fits(evidence, lease.request)) return {};
       return because("its asker still waits");
     }
     case ShadowLease::State::kClaimed:

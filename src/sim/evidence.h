@@ -51,6 +51,8 @@ struct Evidence {
 
 /// A grant, or a growth, that was just written.
 std::string broken_by_grant(const Evidence& evidence, const ShadowLease& lease);
+/// A process that was just written down as a member of the lease.
+std::string broken_by_member(const Evidence& evidence, const ShadowLease& lease, Process process);
 /// A lease that was just ended or released; `lease` is how it stood before.
 std::string broken_by_end(const Evidence& evidence, const ShadowLease& lease, EndResult result,
                           core::Now now);

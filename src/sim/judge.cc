@@ -140,6 +140,9 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
     }
     if (grows) check(broken_by_grant(evidence_, *after));
   }
+  if (const auto* member = std::get_if<MemberSeen>(&record.fact)) {
+    check(broken_by_member(evidence_, *after, member->process));
+  }
   if (const auto* releasing = std::get_if<LeaseReleasing>(&record.fact)) {
     check(broken_by_end(evidence_, *before, releasing->result, now()));
   }

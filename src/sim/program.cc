@@ -89,6 +89,9 @@ bool Program::draw_living(Process& chosen) const {
 void Program::take(const ShadowLease& lease) {
   Process process;
   if (!draw_living(process)) return;
+  // Who comes to a device only after the command has ended may find the lease over: by the rule of
+  // docs/scheduling.md he is a stranger from the first byte on.
+  if (!scene_.processes.alive(command_) && !scene_.devices.lists(process)) return;
   Random& random = scene_.stage.random;
   const Part& part = random.pick(lease.parts);
   const std::size_t index = *scene_.devices.index_of(part.device);

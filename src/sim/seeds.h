@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs worlds one after another and adds up what they found and reached.
+// Runs worlds, several at a time, and adds up what they found and reached. Each world is alone in
+// its thread, so which runs beside which changes nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -28,7 +30,8 @@ struct Summary {
 /// The world of one seed, printed event by event or not.
 Outcome run_seed(std::uint64_t seed, bool printed);
 /// Up to the first that breaks a rule. One in twenty is run twice: both must be alike. `before` is
-/// told each seed, so that one that ends the process can be named.
-Summary run_seeds(Range range, const std::function<void(std::uint64_t)>& before = {});
+/// told each seed by the thread that will run it, so that one that ends the process can be named.
+Summary run_seeds(Range range, std::size_t threads,
+                  const std::function<void(std::uint64_t)>& before = {});
 
 }  // namespace berth::sim

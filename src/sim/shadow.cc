@@ -170,6 +170,7 @@ struct Shadow::Applier {
     ShadowLease* found = lease(fact.id);
     if (found == nullptr || found->state != State::kOffered) return false;
     found->state = State::kClaimed;
+    found->claimed_at = record.at;
     found->command = fact.command;
     return reached(Transition::kClaimed);
   }
@@ -274,13 +275,15 @@ std::string Shadow::replace(const std::vector<Record>& snapshot, std::uint64_t l
   for (const auto& [id, lease] : leases) {
     if (!leases_.contains(id)) return fmt::format("the snapshot lacks <{}>", lease.told());
   }
-  for (const auto& [id, lease] : leases_) {
+  for (auto& [id, lease] : leases_) {
     const auto before = leases.find(id);
     if (before == leases.end()) {
       last_id_ = std::max(last_id_, id.value);
     } else if (before->second.told() != lease.told()) {
       return fmt::format("the snapshot has <{}>, the records before it <{}>", lease.told(),
                          before->second.told());
+    } else {
+      lease.claimed_at = before->second.claimed_at;  // No record of a snapshot tells it.
     }
   }
   return {};

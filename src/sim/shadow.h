@@ -34,6 +34,7 @@ struct ShadowLease {
   std::vector<Part> parts;
   Instant granted_at;
   bool passed_others = false;
+  Instant claimed_at;
   std::optional<Process> command;
   bool command_ended = false;
   std::set<Process> members;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -14,6 +15,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "sim/seeds.h"
 
@@ -26,9 +28,9 @@ using berth::sim::Summary;
 constexpr std::uint64_t kCountDefault = 200;
 constexpr std::uint64_t kCoverageLeast = 200;  // Seeds, from which on rare faults must have shown.
 
-// A CHECK that fails aborts: what is printed then is made ready before.
-char epitaph[96];
-std::size_t epitaph_length = 0;
+// A CHECK that fails aborts in the thread of its seed: what is printed then is made ready before.
+thread_local char epitaph[96];
+thread_local std::size_t epitaph_length = 0;
 
 void name_seed(std::uint64_t seed) {
   const std::string text = fmt::format("sim: a check failed; replay: ./dev sim {}\n", seed);
@@ -71,13 +73,13 @@ int replay(std::uint64_t seed, bool printed) {
   return 1;
 }
 
-int run_many(Range range) {
+int run_many(Range range, std::size_t threads, bool quiet) {
   fmt::print("seeds {}..{}\n", range.first, range.first + range.count - 1);
   std::fflush(stdout);
   const auto begin = std::chrono::steady_clock::now();
-  const Summary summary = berth::sim::run_seeds(range, name_seed);
+  const Summary summary = berth::sim::run_seeds(range, threads, name_seed);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  summary.coverage.print();
+  if (!quiet) summary.coverage.print();
   fmt::print("{} seeds, {} events, {:.1f} s, {:.0f} events/s\n", summary.seeds, summary.events,
              took.count(), static_cast<double>(summary.events) / took.count());
   if (!summary.broken.empty()) {
@@ -102,9 +104,11 @@ int main(int argc, char** argv) {
   std::optional<std::uint64_t> seed;
   std::string seeds = std::to_string(kCountDefault);
   bool quiet = false;
+  std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
   app.add_option("SEED", seed, "replay this one, and print what happens");
   app.add_option("--seeds", seeds, "FIRST..LAST, or how many fresh ones")->capture_default_str();
-  app.add_flag("--quiet", quiet, "with SEED: print the result alone");
+  app.add_flag("--quiet", quiet, "print the result alone");
+  app.add_option("--jobs", threads, "seeds at a time")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
   std::signal(SIGABRT, on_abort);
@@ -115,5 +119,5 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "berth-sim: --seeds wants FIRST..LAST or a number, not '{}'\n", seeds);
     return 64;
   }
-  return run_many(*range);
+  return run_many(*range, threads, quiet);
 }

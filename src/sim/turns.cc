@@ -172,8 +172,10 @@ std::string Turns::broken_by_grant(const Evidence& evidence, const ShadowLease& 
                                    const core::Coordinator& coordinator, core::Now now) const {
   // With the other orders the place of a request changes with time and with who else has asked.
   if (evidence.settings.order != core::Order::kFifo) return {};
+  std::vector<LeaseId> queue = queue_;
+  std::ranges::sort(queue);  // The order may be in force since this event only.
   bool is_first = true;
-  for (const LeaseId id : queue_) {
+  for (const LeaseId id : queue) {
     const ShadowLease* ahead = evidence.journal.find(id);
     const bool waits = ahead != nullptr && ahead->state == ShadowLease::State::kWaiting;
     if (!waits || ahead->parked || ahead->queued_at >= granted.queued_at) continue;

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/seeds.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <mutex>
+#include <set>
+
+namespace berth::sim {
+namespace {
+
+TEST(Seeds, OneSeedIsOneWorldHoweverOftenItRuns) {
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    const Outcome once = run_seed(seed, false);
+    const Outcome again = run_seed(seed, false);
+    EXPECT_EQ(once.broken, "");
+    EXPECT_EQ(once.trace_hash, again.trace_hash);
+    EXPECT_EQ(once.events, again.events);
+    EXPECT_EQ(once.coverage.by_transition(), again.coverage.by_transition());
+  }
+}
+
+TEST(Seeds, TwoSeedsAreTwoWorlds) {
+  EXPECT_NE(run_seed(1, false).trace_hash, run_seed(2, false).trace_hash);
+}
+
+TEST(Seeds, HowManyThreadsRunThemChangesNothing) {
+  const Range range{.first = 10, .count = 8};
+  std::mutex mutex;
+  std::set<std::uint64_t> told;
+  const Summary alone = run_seeds(range, 1);
+  const Summary beside = run_seeds(range, 3, [&](std::uint64_t seed) {
+    const std::scoped_lock lock(mutex);
+    told.insert(seed);
+  });
+  EXPECT_EQ(alone.broken, "");
+  EXPECT_EQ(beside.broken, "");
+  EXPECT_EQ(alone.seeds, 8U);
+  EXPECT_EQ(beside.seeds, 8U);
+  EXPECT_EQ(alone.events, beside.events);
+  EXPECT_EQ(told.size(), 8U);
+}
+
+// A seed in which little happened shows nothing.
+TEST(Seeds, ASeedCountsFromTwoThousandEventsEightSessionsAndTwentyFaultsOn) {
+  Outcome outcome{.broken = "", .events = 2'000, .sessions = 8, .trace_hash = 0, .coverage = {}};
+  for (int i = 0; i < 19; ++i) outcome.coverage.dealt(Fault::kLeak);
+  EXPECT_FALSE(outcome.counts());
+  outcome.coverage.dealt(Fault::kLeak);
+  EXPECT_TRUE(outcome.counts());
+  outcome.events = 1'999;
+  EXPECT_FALSE(outcome.counts());
+  outcome.events = 2'000;
+  outcome.sessions = 7;
+  EXPECT_FALSE(outcome.counts());
+}
+
+TEST(Seeds, EverySeedThatRunsCounts) {
+  for (std::uint64_t seed = 100; seed < 110; ++seed) {
+    EXPECT_TRUE(run_seed(seed, false).counts()) << seed;
+  }
+}
+
+TEST(Coverage, WhatFewerThanOneSeedInAHundredReachedIsMissed) {
+  Coverage all;
+  for (std::size_t i = 0; i < kFaultCount; ++i) all.dealt(static_cast<Fault>(i));
+  for (std::size_t i = 0; i < kTransitionCount; ++i) all.reached(static_cast<Transition>(i));
+  CoverageOfSeeds seeds;
+  seeds.add(all);
+  for (int i = 0; i < 99; ++i) seeds.add({});
+  EXPECT_EQ(seeds.missed(), "");
+  seeds.add({});
+  EXPECT_EQ(seeds.missed(), "client hangs up");
+}
+
+}  // namespace
+}  // namespace berth::sim
