@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/limits.h"
 #include "core/story.h"
 
 namespace berth::core {
@@ -279,6 +280,15 @@ TEST(Coordinator, AnOfferIsNotEndedByALimitThatHasNotBegun) {
   (void)story.ask(limited);
   EXPECT_EQ(story.pass(seconds(30)), "");
   EXPECT_EQ(story.pass(seconds(30)), "park 1; ");
+}
+
+TEST(Coordinator, NobodyStoresMoreThanTheBoundInACommandLine) {
+  Story story;
+  Request long_winded = S::budget(gib(1));
+  long_winded.command = std::string(limits::kCommandMax + 1, 'x');
+  EXPECT_EQ(story.ask(long_winded), "refuse invalid; ");
+  long_winded.command.pop_back();
+  EXPECT_EQ(story.ask(long_winded), "held 1; ");
 }
 
 TEST(Coordinator, OthersLeasesAreNotTouchedAndAdministratorsMay) {

@@ -22,7 +22,7 @@ inline constexpr std::size_t kShareGroups = 4'096;    // (user, session) pairs w
 
 inline constexpr std::size_t kNameMax = 64;  // Bytes of a name, session or label.
 inline constexpr std::size_t kLabelsMax = 16;
-inline constexpr std::size_t kCommandMax = 4'096;  // Longer ones are shortened for display.
+inline constexpr std::size_t kCommandMax = 4'096;  // Bytes of a command line, for people to read.
 
 // A lease that has ended is watched this long until the driver has freed its memory.
 inline constexpr Duration kProbeFastFor = seconds(1);

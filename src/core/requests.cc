@@ -174,6 +174,11 @@ std::optional<Refusal> Coordinator::Impl::refuse_shape(const Request& request) c
                      "' has no key, or more than 64 bytes");
     }
   }
+  if (request.command.size() > limits::kCommandMax) {
+    return invalid("a command line of " + std::to_string(request.command.size()) +
+                   " bytes: it is for people to read, and has at most " +
+                   std::to_string(limits::kCommandMax));
+  }
   if (request.share == Share::kSlice) {
     return Refusal{RefusalCode::kNotSupported,
                    "time slices (--share slice) are not in this version: use a budget (-m) or the "

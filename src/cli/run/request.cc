@@ -10,7 +10,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr std::size_t kCommandMax = 4'096;
+constexpr std::size_t kCommandMax = 4'096;  // As the daemon has it.
 
 Error wrong(std::string message) {
   return {Errc::kInvalid, std::move(message)};
