@@ -94,7 +94,8 @@ constexpr std::array kKeys = {
         .max = limits::kWaitingMax},
     Key{.path = "limits.leases",
         .slot = [](Config& c, Name) -> Slot { return &c.limits.leases; },
-        .doc = "Leases that one user may hold at a time; further requests wait.",
+        .doc = "Leases that one user may hold at a time: at that, a new request is refused, and "
+               "those that wait go on waiting.",
         .min = 1,
         .max = limits::kLeasesMax},
     Key{.path = "limits.connections",
