@@ -130,11 +130,16 @@ Status write_file_atomically(const std::string& path, const std::string& content
   return written;
 }
 
-Status make_directories(const std::string& path) {
+Status make_directories(const std::string& path, unsigned mode) {
   if (path.empty()) return Error{Errc::kInvalid, "cannot make a directory without a name"};
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);
-    if (::mkdir(part.c_str(), 0700) != 0) {
+    if (::mkdir(part.c_str(), 0700) == 0) {
+      // Not left to the umask of whoever started us.
+      if (mode != 0700 && ::chmod(part.c_str(), mode) != 0) {
+        return system_error("cannot chmod " + part, errno);
+      }
+    } else {
       // An ancestor on a read-only file system or of another user may well be there already.
       const int error = errno;
       struct stat found{};

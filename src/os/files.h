@@ -26,8 +26,9 @@ enum class Sync : std::uint8_t { kNone, kPowerCut };  // What the content must s
 Status write_file_atomically(const std::string& path, const std::string& content, unsigned mode,
                              Sync sync);
 
-/// Makes the directory and its missing parents, 0700. One that is there is left as it is.
-Status make_directories(const std::string& path);
+/// Makes the directory and its missing parents, with `mode` as chmod takes it. One that is there is
+/// left as it is.
+Status make_directories(const std::string& path, unsigned mode = 0700);
 
 /// Makes the directory 0700 (and missing parents), and checks what is there: kPermission unless it
 /// is a directory itself (no link), ours, and closed to group and others.

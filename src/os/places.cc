@@ -147,7 +147,8 @@ Result<Places> places_of(const Surroundings& surroundings, Mode mode,
 
 Status make_places(const Places& places, Mode mode) {
   if (mode == Mode::kSystem) {
-    TRY_STATUS(make_directories(places.runtime_dir));
+    // All users pass through; the socket's mode says who may connect.
+    TRY_STATUS(make_directories(places.runtime_dir, 0755));
     return make_directories(places.state_dir);
   }
   TRY_STATUS(make_private_directory(places.runtime_dir));

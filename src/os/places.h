@@ -44,7 +44,8 @@ struct Places {
 /// `state_dir`: as configured, or empty. kInvalid where the socket's path is too long for a socket
 /// or the world's name is no name.
 Result<Places> places_of(const Surroundings& surroundings, Mode mode, const std::string& state_dir);
-/// Makes both directories. In user mode they must be private (kPermission otherwise).
+/// Makes both directories. In user mode they must be private (kPermission otherwise); in system
+/// mode a runtime directory that is made lets all users pass.
 Status make_places(const Places& places, Mode mode);
 
 /// The sockets where a client may find its daemon, in the order to try them. Only the first of

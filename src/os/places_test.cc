@@ -142,6 +142,28 @@ TEST(Places, MadePlacesArePrivateInUserMode) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(Places, InSystemModeAllUsersGetAsFarAsTheSocketAndNobodyToTheJournal) {
+  std::string folder = testing::TempDir() + "berth-places-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  Surroundings surroundings;
+  surroundings.runtime_dir = folder + "/run";
+  surroundings.sim = "1x16GiB";
+  surroundings.sim_name = "shared";
+  const Places places = *places_of(surroundings, Mode::kSystem, folder + "/state");
+  const mode_t before = ::umask(077);
+  EXPECT_TRUE(make_places(places, Mode::kSystem).ok());
+  ::umask(before);
+  const auto mode_of = [&](const std::string& path) {
+    struct stat found{};
+    return ::stat((folder + path).c_str(), &found) == 0 ? found.st_mode & 07777U : 0U;
+  };
+  EXPECT_EQ(mode_of("/run"), 0755U);
+  EXPECT_EQ(mode_of("/run/sim"), 0755U);
+  EXPECT_EQ(mode_of("/run/sim/shared"), 0755U);
+  EXPECT_EQ(mode_of("/state"), 0700U);
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Places, ProjectConfigIsLookedForUpToTheRepositoryOrHome) {
   std::string folder = testing::TempDir() + "berth-places-XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);

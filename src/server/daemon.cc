@@ -2,7 +2,6 @@
 #include "server/daemon.h"
 
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -182,8 +181,6 @@ Status Daemon::Impl::take_places() {
   places = std::move(found);
   Status made = os::make_places(places, options.mode);
   if (!made.ok()) return Error{Errc::kCannotCreate, made.error().message};
-  // The directory is for all users to pass through; the socket's mode says who may connect.
-  if (options.mode == os::Mode::kSystem) (void)::chmod(places.runtime_dir.c_str(), 0755);
   TRY(held, os::hold_directory(places.runtime_dir));
   held_directory = std::move(held);
   return Unit{};
