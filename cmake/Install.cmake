@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` puts where. Programs look for one another beside themselves, and for the
+# simulated driver in ../lib/simgpu: whoever moves one moves all.
+include(GNUInstallDirs)
+
+install(TARGETS berth berthd berth-probe berth-simctl vram_user
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS simgpu_cuda simgpu_nvml LIBRARY DESTINATION lib/simgpu)
+
+# The shells' completion, as this very program writes it.
+foreach(shell_and_place
+        "bash=${CMAKE_INSTALL_DATADIR}/bash-completion/completions/berth"
+        "zsh=${CMAKE_INSTALL_DATADIR}/zsh/site-functions/_berth"
+        "fish=${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d/berth.fish")
+  string(REGEX REPLACE "=.*" "" shell ${shell_and_place})
+  string(REGEX REPLACE ".*=" "" place ${shell_and_place})
+  get_filename_component(folder ${place} DIRECTORY)
+  get_filename_component(file ${place} NAME)
+  set(script ${PROJECT_BINARY_DIR}/completion/${shell}/${file})
+  add_custom_command(OUTPUT ${script} DEPENDS berth
+                     COMMAND berth completion ${shell} > ${script} VERBATIM)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/completion/${shell})
+  list(APPEND scripts ${script})
+  install(FILES ${script} DESTINATION ${folder})
+endforeach()
+add_custom_target(completion ALL DEPENDS ${scripts})
+
+install(FILES share/openapi.json share/berth.schema.json
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/berth)
+install(FILES README.md ARCHITECTURE.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+
+# The unit names the place where this installation ends up, which is known only then.
+install(CODE "
+  set(bindir \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+  set(docdir \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}\")
+  configure_file(\"${PROJECT_SOURCE_DIR}/integrations/systemd/berthd.service.in\"
+                 \"${PROJECT_BINARY_DIR}/berthd.service\" @ONLY)")
+install(FILES ${PROJECT_BINARY_DIR}/berthd.service integrations/systemd/berthd.socket
+        DESTINATION lib/systemd/system)
+install(FILES integrations/systemd/berth.sysusers.conf DESTINATION lib/sysusers.d
+        RENAME berth.conf)
+
+if(BUILD_TESTING)
+  add_test(NAME install COMMAND ${PROJECT_SOURCE_DIR}/tests/install/run ${PROJECT_BINARY_DIR})
+  set_tests_properties(install PROPERTIES LABELS e2e TIMEOUT 120)
+endif()
