@@ -250,7 +250,15 @@ void judge_runtime(Group& group, const DoctorFacts& facts) {
   }
 }
 
-void judge_state(Group& group, const DirectoryFacts& state) {
+void judge_state(Group& group, const DoctorFacts& facts) {
+  const DirectoryFacts& state = facts.state;
+  if (!state.exists && facts.daemon) {
+    group.add({.check = "state_dir",
+               .level = Level::kSkip,
+               .fact = state.path + " is the daemon's, and you may not look into it",
+               .consequence = "whoever runs the daemon can (sudo berth doctor)"});
+    return;
+  }
   if (!state.exists) {
     group.add({.check = "state_dir",
                .level = Level::kSkip,
@@ -283,7 +291,7 @@ void judge_state(Group& group, const DirectoryFacts& state) {
 void judge_places(Findings& findings, const DoctorFacts& facts) {
   Group group(findings, "places");
   judge_runtime(group, facts);
-  judge_state(group, facts.state);
+  judge_state(group, facts);
   if (facts.descriptors_max < kDescriptorsLow) {
     group.add({.check = "descriptors",
                .level = Level::kWarn,

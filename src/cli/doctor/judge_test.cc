@@ -90,6 +90,8 @@ std::vector<Illness> illnesses_of_the_machine() {
       {"runtime_dir", Level::kFail, [](auto& f) { f.runtime.owner = {0}; }, "not yours", "chmod"},
       {"state_dir", Level::kWarn, [](auto& f) { f.state.on_network = true; },
        "/state is on a network file system", "berth config show"},
+      {"state_dir", Level::kSkip, [](auto& f) { f.state.exists = false; },
+       "/state is the daemon's, and you may not look into it", ""},
       {"disk_space", Level::kWarn, [](auto& f) { f.state.free = mib(500); }, "only 500 MiB",
        "df -h /state"},
       {"disk_space", Level::kFail, [](auto& f) { f.state.free = mib(5); }, "only 5 MiB",
