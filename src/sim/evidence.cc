@@ -42,6 +42,17 @@ Bytes left_over(const Evidence& evidence, const Device& device) {
   return sum;
 }
 
+/// Used beyond budgets that have shrunk, by leases of which no sample has told since.
+Bytes beyond_budgets(const Evidence& evidence, const Device& device) {
+  Bytes sum;
+  for (const auto& [id, lease] : evidence.journal.leases()) {
+    if (lease.budget_on(device.id) == Bytes{} || lease.shrunk_at <= evidence.last_asked_at)
+      continue;
+    sum += saturating_sub(device.used_by(lease.handle), lease.budget_on(device.id));
+  }
+  return sum;
+}
+
 std::string broken_on_device(const Evidence& evidence, const ShadowLease& lease,
                              const Device& device) {
   const Bytes budgets = evidence.journal.budgets_on(device.id);
@@ -53,6 +64,11 @@ std::string broken_on_device(const Evidence& evidence, const ShadowLease& lease,
   if (budgets + left > device.usable()) {
     return fmt::format("budgets of {} while {} of {} are still in use by what has ended",
                        budgets.value, left.value, device.usable().value);
+  }
+  const Bytes beyond = beyond_budgets(evidence, device);
+  if (budgets + left + beyond > device.usable()) {
+    return fmt::format("budgets of {} while {} are in use beyond budgets that have shrunk",
+                       budgets.value, beyond.value);
   }
   if (evidence.told_lost.contains(device.id)) return "a grant on a lost device";
   for (const auto& [id, other] : evidence.journal.leases()) {

@@ -40,6 +40,7 @@ struct Evidence {
   Instant behind_at;          // When some records were last known not to be written.
   std::map<LeaseId, Known> known;
   std::set<DeviceId> told_lost;  // By the last sample.
+  Instant last_asked_at;         // When the last sample was asked for.
 
   const Known& of(LeaseId lease) const;
   Bytes reserve_on(DeviceId device) const;

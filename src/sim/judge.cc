@@ -64,6 +64,7 @@ void Judge::daemon_starts(const core::Settings& settings, bool same_boot) {
   evidence_.behind_at = {};
   evidence_.rebooted = !same_boot;
   evidence_.told_lost.clear();
+  evidence_.last_asked_at = {};
   if (!same_boot) {
     for (auto& [id, known] : evidence_.known) known.reconnected_at = {};
   }
@@ -109,6 +110,7 @@ void Judge::hung_up(server::ConnectionId connection) {
 }
 
 void Judge::sampled(const Sample& sample) {
+  if (sample.trouble.empty()) evidence_.last_asked_at = sample.asked_at;
   evidence_.told_lost.clear();
   for (const DeviceSample& device : sample.devices) {
     if (device.lost) evidence_.told_lost.insert(device.id);
@@ -233,6 +235,10 @@ void Judge::event_done(const server::Engine& engine, core::Now at) {
   check(broken_by_delay(evidence_, at));
   check(turns_.broken_by_idleness(evidence_, engine, at));
   if (events_ % kAuditEvery == 0) audit(engine, at);
+}
+
+bool Judge::may_be_given_up(LeaseId lease, bool command_lives) const {
+  return evidence_.is_behind(now().instant) && (!command_lives || evidence_.of(lease).released);
 }
 
 void Judge::out_of_memory(std::size_t device) {

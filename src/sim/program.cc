@@ -64,6 +64,8 @@ void Program::act() {
   // What has lost its lease takes nothing more.
   const ShadowLease* lease = scene_.judge.journal().find(lease_);
   if (lease == nullptr || !lease->holds()) return;
+  const bool lives = scene_.processes.alive(command_);
+  if (scene_.judge.may_be_given_up(lease->id, lives)) return;
   switch (scene_.stage.random.below(5)) {
     case 0:
       give_back();

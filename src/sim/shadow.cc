@@ -196,6 +196,7 @@ struct Shadow::Applier {
     if (found == nullptr || fact.parts.size() != found->parts.size()) return false;
     bool grows = false;
     for (std::size_t i = 0; i < fact.parts.size(); ++i) {
+      if (fact.parts[i].budget < found->parts[i].budget) found->shrunk_at = record.at;
       if (fact.parts[i].device != found->parts[i].device) return false;
       grows = grows || fact.parts[i].budget > found->parts[i].budget;
     }
@@ -283,7 +284,9 @@ std::string Shadow::replace(const std::vector<Record>& snapshot, std::uint64_t l
       return fmt::format("the snapshot has <{}>, the records before it <{}>", lease.told(),
                          before->second.told());
     } else {
-      lease.claimed_at = before->second.claimed_at;  // No record of a snapshot tells it.
+      // No record of a snapshot tells these.
+      lease.claimed_at = before->second.claimed_at;
+      lease.shrunk_at = before->second.shrunk_at;
     }
   }
   return {};

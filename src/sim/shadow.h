@@ -35,6 +35,7 @@ struct ShadowLease {
   Instant granted_at;
   bool passed_others = false;
   Instant claimed_at;
+  Instant shrunk_at;
   std::optional<Process> command;
   bool command_ended = false;
   std::set<Process> members;
