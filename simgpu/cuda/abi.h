@@ -49,5 +49,7 @@ namespace berth::simgpu {
 #define CUDA_FUNCTION(symbol, name, since, parameters) CUresult symbol parameters;
 #include "simgpu/cuda/functions.def"
 #undef CUDA_FUNCTION
+/// What the first context of a process on a device takes. No real driver tells that.
+CUresult berthSimulatedContextBytes(std::size_t* bytes);
 }  // namespace berth::simgpu
 }

@@ -46,6 +46,14 @@ CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* /*parameters*/, u
   return create(context, flags, device);
 }
 
+CUresult berthSimulatedContextBytes(std::size_t* bytes) {
+  if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return with_driver([&](Driver& driver) {
+    *bytes = driver.world().file().context_blocks * kBlockBytes;
+    return CUDA_SUCCESS;
+  });
+}
+
 CUresult cuCtxDestroy_v2(CUcontext context) {
   return with_driver([&](Driver& driver) {
     Context* living = driver.living(context);

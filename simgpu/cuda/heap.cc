@@ -11,8 +11,9 @@
 // A device pointer must be a number that no host memory has, and reading it on the host must fail
 // as it does with a real device. So a heap maps twice: a range that can never be accessed, from
 // which pointers are given out, and a range of the same length that holds the data, which only the
-// copy functions know. The range is several times the device, so that a free piece of addresses is
-// long enough whenever the blocks are free.
+// copy functions know. Blocks begin at multiples of their size, as those of a real device do. The
+// range is several times the device, so that a free piece of addresses is long enough whenever the
+// blocks are free.
 
 namespace berth::simgpu {
 namespace {
@@ -41,7 +42,7 @@ void Heap::Unmap::operator()(std::byte* at) const {
 std::unique_ptr<Heap> Heap::make(std::uint64_t capacity_bytes) {
   const std::uint64_t count = blocks(capacity_bytes) * kAddressesPerByte;
   const std::uint64_t bytes = count * kBlockBytes;
-  Mapping addresses = map(bytes, PROT_NONE);
+  Mapping addresses = map(bytes + kBlockBytes, PROT_NONE);  // Its first whole block is the first.
   Mapping backing = map(bytes, PROT_READ | PROT_WRITE);
   if (!addresses || !backing) return nullptr;
   // A stripe of 4 KiB must cost 4 KiB; a child of fork has no device memory; a core dump needs
@@ -53,13 +54,17 @@ std::unique_ptr<Heap> Heap::make(std::uint64_t capacity_bytes) {
 }
 
 Heap::Heap(Mapping addresses, Mapping backing, std::uint64_t blocks)
-    : addresses_(std::move(addresses)), backing_(std::move(backing)), free_blocks_(blocks) {}
+    : addresses_(std::move(addresses)),
+      backing_(std::move(backing)),
+      first_((reinterpret_cast<DevicePointer>(addresses_.get()) + kBlockBytes - 1) / kBlockBytes *
+             kBlockBytes),
+      free_blocks_(blocks) {}
 
 std::uint64_t Heap::offset(DevicePointer pointer) const {
-  return pointer - reinterpret_cast<DevicePointer>(addresses_.get());
+  return pointer - first_;
 }
 DevicePointer Heap::pointer_at(std::uint64_t offset) const {
-  return reinterpret_cast<DevicePointer>(addresses_.get()) + offset;
+  return first_ + offset;
 }
 
 std::optional<DevicePointer> Heap::allocate(std::uint64_t bytes, const void* owner,

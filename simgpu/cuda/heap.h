@@ -75,8 +75,9 @@ class Heap {
   std::uint64_t offset(DevicePointer pointer) const;
   DevicePointer pointer_at(std::uint64_t offset) const;
 
-  Mapping addresses_;  // Reserved and inaccessible: what programs are given.
-  Mapping backing_;    // The memory itself, as long.
+  Mapping addresses_;    // Reserved and inaccessible: what programs are given.
+  Mapping backing_;      // The memory itself, as long.
+  DevicePointer first_;  // Within addresses_, a multiple of a block's size.
   RangeSet free_blocks_;
   std::map<std::uint64_t, Chunk> chunks_;  // By block.
   std::set<std::uint64_t> roomy_;          // Those of chunks_ that are not full.
