@@ -8,13 +8,15 @@ endif()
 add_custom_target(tsan_tests)  # What `./dev ci` builds and runs under ThreadSanitizer.
 
 # add_layer(NAME [LINKS other...] [TEST_LINKS other...]): the library made of src/NAME, sub-folders
-# too, but without main.cc and *_main.cc; and NAME_test of its *_test.cc, each test labelled NAME.
+# too, but without main.cc, *_main.cc and what lies in preload/, which has a build of its own; and
+# NAME_test of its *_test.cc, each test labelled NAME.
 function(add_layer name)
   cmake_parse_arguments(arg "" "" "LINKS;TEST_LINKS" ${ARGN})
   set(folder ${PROJECT_SOURCE_DIR}/src/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cc)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${folder}/*.h)
-  list(FILTER sources EXCLUDE REGEX "/main\\.cc$|_main\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$|_main\\.cc$|/preload/")
+  list(FILTER headers EXCLUDE REGEX "/preload/")
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")

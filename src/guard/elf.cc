@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guard/elf.h"
+
+#include <link.h>
+
+#include <cstddef>
+
+#include "guard/text.h"
+
+// It may be missing in a foreign C library; then nothing is found, and the guard stands aside.
+extern "C" [[gnu::weak]] int dl_iterate_phdr(int (*)(dl_phdr_info*, std::size_t, void*), void*);
+
+namespace berth::guard {
+namespace {
+
+struct Tables {
+  const ElfW(Sym) * symbols = nullptr;
+  const char* strings = nullptr;
+  const std::uint32_t* gnu_hash = nullptr;
+  const std::uint32_t* hash = nullptr;
+  std::uintptr_t name = 0;
+  bool has_name = false;
+};
+
+// Some loaders turn these entries into addresses, others leave them as they are in the file.
+std::uintptr_t address(const Object& object, std::uintptr_t value) {
+  return value < object.base ? value + object.base : value;
+}
+
+Tables tables_of(const Object& object) {
+  Tables tables;
+  const auto at = [&](const ElfW(Dyn) & entry) { return address(object, entry.d_un.d_ptr); };
+  for (const auto* entry = static_cast<const ElfW(Dyn)*>(object.dynamic); entry->d_tag != DT_NULL;
+       ++entry) {
+    switch (entry->d_tag) {
+      case DT_SYMTAB:
+        tables.symbols = reinterpret_cast<const ElfW(Sym)*>(at(*entry));
+        break;
+      case DT_STRTAB:
+        tables.strings = reinterpret_cast<const char*>(at(*entry));
+        break;
+      case DT_GNU_HASH:
+        tables.gnu_hash = reinterpret_cast<const std::uint32_t*>(at(*entry));
+        break;
+      case DT_HASH:
+        tables.hash = reinterpret_cast<const std::uint32_t*>(at(*entry));
+        break;
+      case DT_SONAME:
+        tables.name = entry->d_un.d_val;
+        tables.has_name = true;
+        break;
+      default:
+        break;
+    }
+  }
+  return tables;
+}
+
+Object object_of(const dl_phdr_info& info) {
+  Object object{.base = info.dlpi_addr, .low = UINTPTR_MAX, .high = 0, .dynamic = nullptr};
+  for (std::size_t i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = info.dlpi_phdr[i];
+    const std::uintptr_t start = object.base + part.p_vaddr;
+    if (part.p_type == PT_DYNAMIC) object.dynamic = reinterpret_cast<const void*>(start);
+    if (part.p_type != PT_LOAD) continue;
+    if (start < object.low) object.low = start;
+    if (start + part.p_memsz > object.high) object.high = start + part.p_memsz;
+  }
+  return object;
+}
+
+// visit(object) for each loaded one, in the order in which they are searched, until it says true.
+template <class Visit>
+void for_each_object(Visit visit) {
+  if (dl_iterate_phdr == nullptr) return;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        const Object object = object_of(*info);
+        return object.found() && (*static_cast<Visit*>(data))(object) ? 1 : 0;
+      },
+      &visit);
+}
+
+bool is_function(const ElfW(Sym) & symbol) {
+  return symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0 &&
+         ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
+}
+
+std::uint32_t gnu_hash_of(const char* name) {
+  std::uint32_t hash = 5381;
+  for (; *name != '\0'; ++name) hash = hash * 33 + static_cast<unsigned char>(*name);
+  return hash;
+}
+
+const ElfW(Sym) * find_by_gnu_hash(const Tables& tables, const char* name) {
+  const std::uint32_t buckets = tables.gnu_hash[0];
+  const std::uint32_t first = tables.gnu_hash[1];
+  const std::uint32_t words = tables.gnu_hash[2];
+  const std::uint32_t* bucket = tables.gnu_hash + 4 + words * (sizeof(ElfW(Addr)) / 4);
+  const std::uint32_t* chain = bucket + buckets;
+  if (buckets == 0) return nullptr;
+  const std::uint32_t hash = gnu_hash_of(name);
+  for (std::uint32_t i = bucket[hash % buckets]; i >= first; ++i) {
+    const std::uint32_t link = chain[i - first];
+    const ElfW(Sym)& symbol = tables.symbols[i];
+    if ((link | 1U) == (hash | 1U) && is_function(symbol) &&
+        equal(tables.strings + symbol.st_name, name)) {
+      return &symbol;
+    }
+    if ((link & 1U) != 0) break;
+  }
+  return nullptr;
+}
+
+const ElfW(Sym) * find_one_by_one(const Tables& tables, const char* name) {
+  for (std::uint32_t i = 0; i < tables.hash[1]; ++i) {
+    const ElfW(Sym)& symbol = tables.symbols[i];
+    if (is_function(symbol) && equal(tables.strings + symbol.st_name, name)) return &symbol;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Object object_at(const void* address) {
+  Object result;
+  for_each_object([&](const Object& object) {
+    if (!object.contains(address)) return false;
+    result = object;
+    return true;
+  });
+  return result;
+}
+
+Object object_named(const char* beginning) {
+  Object result;
+  for_each_object([&](const Object& object) {
+    if (!is_named(object, beginning)) return false;
+    result = object;
+    return true;
+  });
+  return result;
+}
+
+bool is_named(const Object& object, const char* beginning) {
+  const Tables tables = tables_of(object);
+  return tables.has_name && tables.strings != nullptr &&
+         starts_with(tables.strings + tables.name, beginning);
+}
+
+void* symbol_in(const Object& object, const char* name) {
+  const Tables tables = tables_of(object);
+  if (tables.symbols == nullptr || tables.strings == nullptr) return nullptr;
+  const ElfW(Sym)* symbol = nullptr;
+  if (tables.gnu_hash != nullptr) {
+    symbol = find_by_gnu_hash(tables, name);
+  } else if (tables.hash != nullptr) {
+    symbol = find_one_by_one(tables, name);
+  }
+  return symbol == nullptr ? nullptr : reinterpret_cast<void*>(object.base + symbol->st_value);
+}
+
+void* symbol_after(const void* address, const char* name) {
+  void* result = nullptr;
+  bool after = false;
+  for_each_object([&](const Object& object) {
+    if (after) result = symbol_in(object, name);
+    if (object.contains(address)) after = true;
+    return result != nullptr;
+  });
+  return result;
+}
+
+}  // namespace berth::guard

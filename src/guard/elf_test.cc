@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guard/elf.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+namespace berth::guard {
+namespace {
+
+int a_function_of_ours() {
+  return 1;
+}
+
+TEST(Elf, FindsTheFunctionThatTheLoaderFinds) {
+  const Object library = object_named("libc.so");
+  ASSERT_TRUE(library.found());
+  for (const char* name : {"getenv", "strtol", "qsort"}) {
+    EXPECT_EQ(symbol_in(library, name), ::dlvsym(RTLD_DEFAULT, name, "GLIBC_2.2.5")) << name;
+  }
+}
+
+TEST(Elf, AFunctionThatIsNotThereIsNotFound) {
+  const Object library = object_named("libc.so");
+  for (const char* name : {"cuMemAlloc_v2", "", "getenv_", "geten"}) {
+    EXPECT_EQ(symbol_in(library, name), nullptr) << name;
+  }
+  EXPECT_EQ(symbol_in(library, "environ"), nullptr);  // No function.
+}
+
+TEST(Elf, AnAddressTellsItsLibrary) {
+  const Object ours = object_at(reinterpret_cast<const void*>(&a_function_of_ours));
+  const Object library = object_at(::dlsym(RTLD_DEFAULT, "qsort"));
+  ASSERT_TRUE(ours.found());
+  ASSERT_TRUE(library.found());
+  EXPECT_TRUE(is_named(library, "libc.so"));
+  EXPECT_FALSE(is_named(ours, "libc.so"));
+  EXPECT_FALSE(object_at(nullptr).found());
+}
+
+TEST(Elf, SearchesInTheOrderOfTheLoader) {
+  void* const dlsym = symbol_after(reinterpret_cast<const void*>(&a_function_of_ours), "dlsym");
+  EXPECT_NE(dlsym, nullptr);
+  EXPECT_EQ(symbol_after(dlsym, "qsort"), nullptr);  // The library itself, and nothing behind it.
+}
+
+TEST(Elf, ALibraryThatIsNotLoadedIsNotFound) {
+  EXPECT_FALSE(object_named("libcuda.so").found());
+}
+
+}  // namespace
+}  // namespace berth::guard

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layout of the two files of a lease that the guard and the daemon share: `limit`, which the
+// daemon writes, and `use`, which the programs of the lease write. Numbers are little-endian and in
+// their natural places. Fields are only ever appended. Nothing here but the layout.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace berth::guard {
+
+constexpr std::uint64_t kLimitMagic = 0x54494d494c545242;  // "BRTLIMIT"
+constexpr std::uint64_t kUseMagic = 0x2d2d455355545242;    // "BRTUSE--"
+constexpr std::uint32_t kLayout = 1;
+constexpr std::uint32_t kSlotsMax = 512;
+constexpr std::uint32_t kDevicesMax = 16;
+
+using Word = std::atomic<std::uint64_t>;
+static_assert(Word::is_always_lock_free && sizeof(Word) == 8);
+
+/// One device's part of the lease.
+struct LimitDevice {
+  std::uint8_t uuid[16];
+  Word budget;       // Bytes.
+  Word context;      // What the first context of a process is taken to cost.
+  Word unaccounted;  // Measured beyond what the programs have charged; counts as used.
+  Word flags;
+  Word reserved[2];
+};
+static_assert(sizeof(LimitDevice) == 64);
+
+struct LimitFile {
+  std::uint64_t magic;
+  std::uint32_t layout;
+  std::uint32_t size;  // Of the file.
+  std::uint32_t device_count;
+  std::uint32_t device_size;  // Of an entry of `devices`.
+  Word epoch;                 // Grows with each change.
+  Word flags;
+  Word reserved[3];
+  LimitDevice devices[kDevicesMax];
+};
+static_assert(offsetof(LimitFile, devices) == 64);
+
+/// A process: pid 22 bits, start time in clock ticks since boot 42 bits. 0 is nobody.
+using Identity = std::uint64_t;
+
+constexpr Identity make_identity(std::uint64_t pid, std::uint64_t start_ticks) {
+  return pid << 42U | (start_ticks & ((std::uint64_t{1} << 42U) - 1));
+}
+constexpr std::uint64_t pid_of(Identity identity) {
+  return identity >> 42U;
+}
+constexpr std::uint64_t start_of(Identity identity) {
+  return identity & ((std::uint64_t{1} << 42U) - 1);
+}
+
+/// Who has a slot. The owner writes it; when the owner is dead, whoever clears it.
+struct SlotOwner {
+  Word identity;
+  Word pid_namespace;  // Its inode: a pid means nothing in another one.
+};
+
+/// One process's use of one device. Written by the slot's owner alone.
+struct alignas(64) SlotUse {
+  Word used;       // All that is charged.
+  Word undecided;  // The part of it that may still be taken back.
+  Word peak;
+  Word changes;  // Grows with each charge and release.
+};
+static_assert(sizeof(SlotUse) == 64);
+
+struct UseFile {
+  std::uint64_t magic;
+  std::uint32_t layout;
+  std::uint32_t size;  // Of the file: of that many devices.
+  std::uint32_t device_count;
+  std::uint32_t slot_count;
+  std::atomic<std::uint32_t> slots_seen;  // No slot at or above it was ever taken.
+  std::uint32_t reserved;
+  std::uint64_t reserved_too[4];
+  Word peak[kDevicesMax];     // The most that was charged at once.
+  Word refused[kDevicesMax];  // How often an allocation was.
+  SlotOwner owners[kSlotsMax];
+  SlotUse slots[1][kSlotsMax];  // As many rows as there are devices.
+};
+
+constexpr std::size_t use_file_size(std::uint32_t devices) {
+  return offsetof(UseFile, slots) + devices * sizeof(SlotUse) * kSlotsMax;
+}
+
+}  // namespace berth::guard

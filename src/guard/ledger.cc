@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guard/ledger.h"
+
+#include "guard/linux.h"
+
+// Note [A slot a process]
+//
+// Each process writes its own slot and reads all others. To charge n bytes it adds n to its slot,
+// then sums up all slots. If the sum is within the budget the charge stands; else it takes n back.
+// All of this is sequentially consistent, so of two processes that charge at once at least one sees
+// the other: the budget is never exceeded, whatever the order. A process that is killed at any
+// instruction leaves what it charged in its own slot, which is cleared once it is dead; there is no
+// total that could be left wrong.
+//
+// Two that charge at once may both see too much and both take it back, although one of them would
+// have fitted. `undecided` tells the cases apart: what is refused even without the undecided part
+// of the others is refused for good; else it is tried again.
+
+namespace berth::guard {
+namespace {
+
+constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 46U;  // No device has that; a sum fits.
+constexpr int kTriesMax = 2000;
+
+// Long enough to let the other one finish, and not the same for two that run in step.
+void wait_a_little(int tries) {
+  if (tries > 8) {
+    yield();
+    return;
+  }
+  const std::uint64_t spins = __builtin_ia32_rdtsc() % (std::uint64_t{16} << tries);
+  for (std::uint64_t i = 0; i < spins; ++i) __builtin_ia32_pause();
+}
+
+bool is_limit_file(const LimitFile& file, std::size_t bytes) {
+  return bytes >= sizeof(LimitFile) && file.magic == kLimitMagic && file.layout == kLayout &&
+         file.size <= bytes && file.device_size == sizeof(LimitDevice) && file.device_count > 0 &&
+         file.device_count <= kDevicesMax;
+}
+
+bool is_use_file(const UseFile& file, std::size_t bytes) {
+  return bytes >= use_file_size(1) && file.magic == kUseMagic && file.layout == kLayout &&
+         file.slot_count == kSlotsMax && file.device_count > 0 &&
+         file.device_count <= kDevicesMax && bytes >= use_file_size(file.device_count);
+}
+
+}  // namespace
+
+Ledger::Attached Ledger::attach(const void* limit, std::size_t limit_bytes, void* use,
+                                std::size_t use_bytes, const Census& census) {
+  limit_ = static_cast<const LimitFile*>(limit);
+  use_ = static_cast<UseFile*>(use);
+  census_ = census;
+  if (!is_limit_file(*limit_, limit_bytes) || !is_use_file(*use_, use_bytes) ||
+      use_->device_count != limit_->device_count) {
+    return Attached::kBadFile;
+  }
+  device_count_ = limit_->device_count;
+  return take_slot() ? Attached::kYes : Attached::kNoSlot;
+}
+
+// A program that replaced itself by another one (exec) is the same process: its slot is its own
+// still, and what it had charged was freed when it was replaced.
+bool Ledger::take_slot() {
+  const std::uint32_t seen = use_->slots_seen.load();
+  for (std::uint32_t i = 0; i < seen && i < kSlotsMax; ++i) {
+    if (use_->owners[i].identity.load() != census_.self ||
+        use_->owners[i].pid_namespace.load() != census_.pid_namespace) {
+      continue;
+    }
+    clear(i);
+    slot_ = i;
+    return true;
+  }
+  for (std::uint32_t i = 0; i < kSlotsMax; ++i) {
+    clear_if_dead(i);
+    Identity nobody = 0;
+    if (!use_->owners[i].identity.compare_exchange_strong(nobody, census_.self)) continue;
+    use_->owners[i].pid_namespace.store(census_.pid_namespace);
+    std::uint32_t highest = use_->slots_seen.load();
+    while (highest < i + 1 && !use_->slots_seen.compare_exchange_weak(highest, i + 1)) {
+    }
+    slot_ = i;
+    return true;
+  }
+  return false;
+}
+
+Ledger::Sums Ledger::sums(std::uint32_t device) const {
+  Sums sums{.all = limit_->devices[device].unaccounted.load(), .decided = 0};
+  if (sums.all > kBytesMax) sums.all = kBytesMax;
+  std::uint64_t undecided = 0;
+  std::uint32_t seen = use_->slots_seen.load();
+  if (seen > kSlotsMax) seen = kSlotsMax;
+  const SlotUse* row = use_->slots[device];
+  for (std::uint32_t i = 0; i < seen; ++i) {
+    const std::uint64_t used = row[i].used.load();
+    sums.all += used < kBytesMax ? used : kBytesMax;
+    const std::uint64_t open = row[i].undecided.load(std::memory_order_relaxed);
+    undecided += open < used ? open : used;
+  }
+  sums.decided = sums.all > undecided ? sums.all - undecided : 0;
+  return sums;
+}
+
+std::uint64_t Ledger::used(std::uint32_t device) const {
+  return sums(device).all;
+}
+
+Ledger::Charged Ledger::charge(std::uint32_t device, std::uint64_t bytes) {
+  SlotUse& ours = slot(device);
+  int full = 0;
+  for (int tries = 0; tries < kTriesMax; ++tries) {
+    const std::uint64_t budget = this->budget(device);
+    if (bytes > budget) break;
+    ours.undecided.fetch_add(bytes);
+    ours.used.fetch_add(bytes);
+    const Sums sums = this->sums(device);
+    if (sums.all <= budget) {
+      ours.undecided.fetch_sub(bytes);
+      note_success(device, sums.all);
+      return Charged::kYes;
+    }
+    ours.used.fetch_sub(bytes);
+    ours.undecided.fetch_sub(bytes);
+    if (sums.decided + bytes <= budget) {
+      full = 0;
+      wait_a_little(tries);
+      continue;
+    }
+    // A sum is not of one moment, so it is asked twice; and who is dead does not count.
+    if (sweep() > 0) continue;
+    if (++full == 2) break;
+  }
+  if (!is_sane()) return Charged::kBroken;
+  use_->refused[device].fetch_add(1, std::memory_order_relaxed);
+  return Charged::kFull;
+}
+
+void Ledger::note_success(std::uint32_t device, std::uint64_t all) {
+  SlotUse& ours = slot(device);
+  ours.changes.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t used = ours.used.load(std::memory_order_relaxed);
+  if (ours.peak.load(std::memory_order_relaxed) < used) ours.peak.store(used);
+  Word& peak = use_->peak[device];
+  std::uint64_t highest = peak.load(std::memory_order_relaxed);
+  while (highest < all && !peak.compare_exchange_weak(highest, all)) {
+  }
+}
+
+// Never below 0: a file that was scribbled on must not wrap around.
+void Ledger::release(std::uint32_t device, std::uint64_t bytes) {
+  SlotUse& ours = slot(device);
+  std::uint64_t used = ours.used.load();
+  while (!ours.used.compare_exchange_weak(used, used > bytes ? used - bytes : 0)) {
+  }
+  ours.changes.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::uint32_t Ledger::sweep() {
+  std::uint32_t count = 0;
+  const std::uint32_t seen = use_->slots_seen.load();
+  for (std::uint32_t i = 0; i < seen && i < kSlotsMax; ++i) {
+    if (clear_if_dead(i)) ++count;
+  }
+  return count;
+}
+
+// Whoever clears owns the slot meanwhile: if it is killed in the middle, the slot belongs to a dead
+// process again, and the next one clears it.
+bool Ledger::clear_if_dead(std::uint32_t slot) {
+  SlotOwner& owner = use_->owners[slot];
+  Identity identity = owner.identity.load();
+  if (identity == 0 || identity == census_.self) return false;
+  // A pid of another namespace tells us nothing; nor does one that is not known to be of ours yet.
+  if (owner.pid_namespace.load() != census_.pid_namespace) return false;
+  if (census_.is_alive(identity)) return false;
+  if (!owner.identity.compare_exchange_strong(identity, census_.self)) return false;
+  clear(slot);
+  owner.pid_namespace.store(0);
+  owner.identity.store(0);
+  return true;
+}
+
+void Ledger::clear(std::uint32_t slot) {
+  for (std::uint32_t device = 0; device < device_count_; ++device) {
+    SlotUse& use = use_->slots[device][slot];
+    use.used.store(0);
+    use.undecided.store(0);
+    use.peak.store(0);
+    use.changes.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+// Whether what the files say may be held against a program.
+bool Ledger::is_sane() const {
+  if (!is_limit_file(*limit_, sizeof(LimitFile)) ||
+      !is_use_file(*use_, use_file_size(device_count_))) {
+    return false;
+  }
+  if (use_->slots_seen.load() > kSlotsMax) return false;
+  if (use_->owners[slot_].identity.load() != census_.self) return false;
+  for (std::uint32_t device = 0; device < device_count_; ++device) {
+    if (budget(device) > kBytesMax) return false;
+    for (std::uint32_t i = 0; i < kSlotsMax; ++i) {
+      if (use_->slots[device][i].used.load() > kBytesMax) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace berth::guard

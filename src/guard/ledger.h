@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// One process's view of the ledger that all processes of a lease keep together: what each of them
+// has charged against the budget of each device. It lies in shared memory, holds no lock and waits
+// for nobody; see Note [A slot a process]. Any thread may call it once it is attached.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "guard/layout.h"
+
+namespace berth::guard {
+
+/// Who we are and who lives: /proc's word, or a test's.
+struct Census {
+  Identity self = 0;
+  std::uint64_t pid_namespace = 0;
+  bool (*is_alive)(Identity) = nullptr;
+};
+
+class Ledger {
+ public:
+  enum class Attached : std::uint8_t {
+    kYes,
+    kBadFile,  // Not a file of ours, of another layout, or too short.
+    kNoSlot,   // All slots belong to processes that live.
+  };
+  /// Checks the files and takes a slot. What an earlier program of this same process left in one
+  /// is gone with it.
+  Attached attach(const void* limit, std::size_t limit_bytes, void* use, std::size_t use_bytes,
+                  const Census& census);
+
+  enum class Charged : std::uint8_t {
+    kYes,
+    kFull,    // The budget does not allow it.
+    kBroken,  // The files make no sense: what they say must not be held against the program.
+  };
+  /// Never above the budget, in no race: the sum over all processes is within it afterwards, or
+  /// nothing is charged.
+  Charged charge(std::uint32_t device, std::uint64_t bytes);
+  void release(std::uint32_t device, std::uint64_t bytes);
+
+  std::uint32_t device_count() const { return device_count_; }
+  const std::uint8_t* uuid(std::uint32_t device) const { return limit_->devices[device].uuid; }
+  std::uint64_t budget(std::uint32_t device) const { return limit_->devices[device].budget.load(); }
+  std::uint64_t context_cost(std::uint32_t device) const {
+    return limit_->devices[device].context.load();
+  }
+  /// Of all processes, with what was measured beyond that.
+  std::uint64_t used(std::uint32_t device) const;
+  std::uint64_t used_by_us(std::uint32_t device) const { return slot(device).used.load(); }
+
+  /// Gives the slots of dead processes back; how many there were.
+  std::uint32_t sweep();
+
+ private:
+  struct Sums {
+    std::uint64_t all = 0;
+    std::uint64_t decided = 0;
+  };
+  Sums sums(std::uint32_t device) const;
+  SlotUse& slot(std::uint32_t device) const { return use_->slots[device][slot_]; }
+  bool take_slot();
+  bool clear_if_dead(std::uint32_t slot);
+  void clear(std::uint32_t slot);
+  bool is_sane() const;
+  void note_success(std::uint32_t device, std::uint64_t all);
+
+  const LimitFile* limit_ = nullptr;
+  UseFile* use_ = nullptr;
+  std::uint32_t device_count_ = 0;
+  std::uint32_t slot_ = 0;
+  Census census_;
+};
+
+}  // namespace berth::guard

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guard/linux.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+namespace berth::guard {
+namespace {
+
+constexpr long kNoSuchProcess = -3;  // -ESRCH
+constexpr int kSpins = 64;
+
+// As the kernel has it: the result, or minus the error's number.
+long system_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
+                 long f = 0) {
+  long result = number;
+  register long r10 asm("r10") = d;
+  register long r8 asm("r8") = e;
+  register long r9 asm("r9") = f;
+  asm volatile("syscall"
+               : "+a"(result)
+               : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+               : "rcx", "r11", "memory");
+  return result;
+}
+
+template <class T>
+long as_word(T* pointer) {
+  return reinterpret_cast<long>(pointer);
+}
+
+bool is_error(long result) {
+  return result < 0 && result > -4096;
+}
+
+// Reads a small file of /proc; its length, or the error.
+long read_small(const char* path, char* into, std::size_t size) {
+  const long fd = system_call(SYS_openat, AT_FDCWD, as_word(path), O_RDONLY | O_CLOEXEC);
+  if (is_error(fd)) return fd;
+  const long got = system_call(SYS_read, fd, as_word(into), static_cast<long>(size) - 1);
+  system_call(SYS_close, fd);
+  if (!is_error(got)) into[got] = '\0';
+  return got;
+}
+
+// The digits of a number, and where they end.
+char* write_number(char* at, std::uint64_t number) {
+  char digits[20];
+  int count = 0;
+  do {
+    digits[count++] = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number != 0);
+  while (count > 0) *at++ = digits[--count];
+  return at;
+}
+
+struct ProcessFacts {
+  std::uint64_t pid = 0;
+  std::uint64_t start_ticks = 0;
+  std::uint64_t threads = 0;
+  char state = '?';
+};
+
+std::uint64_t read_number(const char*& at) {
+  std::uint64_t number = 0;
+  while (*at >= '0' && *at <= '9') number = number * 10 + static_cast<std::uint64_t>(*at++ - '0');
+  return number;
+}
+
+// /proc/PID/stat: "pid (name) state …"; the name may hold anything, so the last ')' ends it.
+bool parse_stat(const char* text, ProcessFacts& facts) {
+  const char* at = text;
+  facts.pid = read_number(at);
+  const char* after_name = nullptr;
+  for (; *at != '\0'; ++at) {
+    if (*at == ')') after_name = at + 1;
+  }
+  if (after_name == nullptr || after_name[0] != ' ') return false;
+  at = after_name + 1;
+  facts.state = *at;
+  for (int field = 3; *at != '\0'; ++field) {
+    if (field == 20) facts.threads = read_number(at);
+    if (field == 22) {
+      facts.start_ticks = read_number(at);
+      return true;
+    }
+    while (*at != '\0' && *at != ' ') ++at;
+    if (*at == ' ') ++at;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Mutex::lock() {
+  for (int spin = 0; spin < kSpins; ++spin) {
+    std::uint32_t expected = 0;
+    if (word_.compare_exchange_weak(expected, 1, std::memory_order_acquire)) return;
+    __builtin_ia32_pause();
+  }
+  while (word_.exchange(2, std::memory_order_acquire) != 0) wait_on(word_, 2, 1'000'000'000);
+}
+
+void Mutex::unlock() {
+  if (word_.exchange(0, std::memory_order_release) == 2) {
+    system_call(SYS_futex, as_word(&word_), FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
+  }
+}
+
+void* map_file(const char* path, Access access, std::size_t& bytes) {
+  const bool writes = access == Access::kReadWrite;
+  const int flags = (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  const long fd = system_call(SYS_openat, AT_FDCWD, as_word(path), flags);
+  if (is_error(fd)) return nullptr;
+  struct stat found;
+  long at = -1;
+  if (!is_error(system_call(SYS_fstat, fd, as_word(&found))) && S_ISREG(found.st_mode) &&
+      found.st_size > 0) {
+    bytes = static_cast<std::size_t>(found.st_size);
+    at = system_call(SYS_mmap, 0, found.st_size, writes ? PROT_READ | PROT_WRITE : PROT_READ,
+                     MAP_SHARED, fd, 0);
+  }
+  system_call(SYS_close, fd);
+  return is_error(at) ? nullptr : reinterpret_cast<void*>(at);
+}
+
+void* map_memory(std::size_t bytes) {
+  const long at = system_call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return is_error(at) ? nullptr : reinterpret_cast<void*>(at);
+}
+
+void unmap(void* at, std::size_t bytes) {
+  system_call(SYS_munmap, as_word(at), static_cast<long>(bytes));
+}
+
+bool wipe_on_fork(void* at, std::size_t bytes) {
+  return !is_error(
+      system_call(SYS_madvise, as_word(at), static_cast<long>(bytes), MADV_WIPEONFORK));
+}
+
+Identity own_identity() {
+  char text[512];
+  ProcessFacts facts;
+  if (is_error(read_small("/proc/self/stat", text, sizeof text)) || !parse_stat(text, facts))
+    return 0;
+  return make_identity(facts.pid, facts.start_ticks);
+}
+
+std::uint64_t own_pid_namespace() {
+  struct stat found;
+  const long result =
+      system_call(SYS_newfstatat, AT_FDCWD, as_word("/proc/self/ns/pid"), as_word(&found), 0);
+  return is_error(result) ? 0 : found.st_ino;
+}
+
+bool is_alive(Identity identity) {
+  const auto pid = static_cast<long>(pid_of(identity));
+  if (pid == 0) return false;
+  if (system_call(SYS_kill, pid, 0) == kNoSuchProcess) return false;
+  char path[40] = "/proc/";
+  char* end = write_number(path + 6, pid_of(identity));
+  for (const char* rest = "/stat"; *rest != '\0'; ++rest) *end++ = *rest;
+  *end = '\0';
+  char text[512];
+  ProcessFacts facts;
+  // What cannot be read is taken to live: to take a living one for dead would free what it uses.
+  if (is_error(read_small(path, text, sizeof text)) || !parse_stat(text, facts)) return true;
+  if (facts.start_ticks != start_of(identity)) return false;
+  // The first thread may have ended, and look like a zombie, while others go on.
+  const bool over = facts.state == 'Z' || facts.state == 'X' || facts.state == 'x';
+  return !over || facts.threads > 1;
+}
+
+void yield() {
+  system_call(SYS_sched_yield);
+}
+
+void wait_on(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint64_t nanoseconds) {
+  timespec time{.tv_sec = static_cast<time_t>(nanoseconds / 1'000'000'000),
+                .tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000)};
+  system_call(SYS_futex, as_word(&word), FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, as_word(&time));
+}
+
+void wake_all(std::atomic<std::uint32_t>& word) {
+  system_call(SYS_futex, as_word(&word), FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 0x7fffffff);
+}
+
+std::uint64_t monotonic_ns() {
+  timespec now{};
+  system_call(SYS_clock_gettime, CLOCK_MONOTONIC, as_word(&now));
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+void say(const Piece* pieces, std::size_t count) {
+  constexpr std::size_t kRoom = 512;
+  char line[kRoom];
+  char* at = line;
+  const char* const end = line + kRoom - 24;  // Room for one more number and the end of the line.
+  for (const char* head = "berth-guard: "; *head != '\0'; ++head) *at++ = *head;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (pieces[i].text == nullptr) {
+      if (at < end) at = write_number(at, pieces[i].number);
+      continue;
+    }
+    for (const char* text = pieces[i].text; *text != '\0' && at < end; ++text) *at++ = *text;
+  }
+  *at++ = '\n';
+  system_call(SYS_write, 2, as_word(line), at - line);
+}
+
+}  // namespace berth::guard

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the guard needs of the kernel, without the C library: it runs in programs that have another
+// one, or an older one, and must not disturb errno. Any thread may call these.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "guard/layout.h"
+
+namespace berth::guard {
+
+/// A mutex that waits in the kernel. It is not held over calls of the driver.
+class Mutex {
+ public:
+  void lock();
+  void unlock();
+
+ private:
+  std::atomic<std::uint32_t> word_ = 0;  // 0 free, 1 held, 2 held and somebody waits.
+};
+
+class Lock {
+ public:
+  explicit Lock(Mutex& mutex) : mutex_(mutex) { mutex_.lock(); }
+  ~Lock() { mutex_.unlock(); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+enum class Access : std::uint8_t { kRead, kReadWrite };
+
+/// The whole file, shared; `bytes` is at most its size. Null where it cannot be had.
+void* map_file(const char* path, Access access, std::size_t& bytes);
+/// Memory of zeros that costs nothing until it is used. Null where there is none.
+void* map_memory(std::size_t bytes);
+void unmap(void* at, std::size_t bytes);
+/// A child of fork finds zeros there. False where the kernel cannot do that.
+bool wipe_on_fork(void* at, std::size_t bytes);
+
+/// The calling process; 0 where /proc is not there.
+Identity own_identity();
+std::uint64_t own_pid_namespace();
+/// False only if the process is surely gone: nothing of it runs any more.
+bool is_alive(Identity identity);
+
+void yield();
+/// Waits until the word is no longer `seen` or the time is over, as futex(2) does.
+void wait_on(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint64_t nanoseconds);
+void wake_all(std::atomic<std::uint32_t>& word);
+/// CLOCK_MONOTONIC, in nanoseconds.
+std::uint64_t monotonic_ns();
+
+/// Part of a line; made into one by say().
+struct Piece {
+  const char* text;
+  std::uint64_t number;  // Where text is null.
+};
+/// One line on stderr, in one write: "berth-guard: …".
+void say(const Piece* pieces, std::size_t count);
+
+}  // namespace berth::guard

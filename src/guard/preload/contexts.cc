@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hooks of contexts. The first context of a process on a device costs memory, and is where a
+// program is refused that would not have room for it; all that was allocated in one goes with it.
+#include "guard/preload/hooks.h"
+
+namespace berth::guard {
+namespace {
+
+// What the first one costs: the simulated driver knows it, of a real one it is an estimate.
+std::uint64_t context_cost(Process& process, std::uint32_t device) {
+  std::size_t exact = 0;
+  if (REAL(berthSimulatedContextBytes, &exact) == CUDA_SUCCESS) return exact;
+  return process.ledger().context_cost(device);
+}
+
+// create(): the driver's call.
+template <class Create>
+CUresult create_context(CUcontext* context, CUdevice ordinal, Create create) {
+  Process* process = Process::current();
+  const int found = process == nullptr ? -1 : device_of(*process, ordinal);
+  if (found < 0) return create();
+  const auto device = static_cast<std::uint32_t>(found);
+  if (!process->enter(device, context_cost(*process, device))) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult result = create();
+  if (result == CUDA_SUCCESS) {
+    process->context_made({.device = device, .context = handle_of(*context)});
+  } else {
+    process->leave(device);
+  }
+  return result;
+}
+
+template <class Destroy>
+CUresult destroy_context(CUcontext context, Destroy destroy) {
+  Process* process = Process::current();
+  const int device = process == nullptr ? -1 : process->device_of_context(handle_of(context));
+  const CUresult result = destroy();
+  if (device < 0 || result != CUDA_SUCCESS) return result;
+  process->context_gone(handle_of(context));
+  process->leave(static_cast<std::uint32_t>(device));
+  return result;
+}
+
+void look_at_primary(Process& process, CUdevice ordinal, std::uint32_t device) {
+  const std::uint32_t epoch = process.primary_epoch(device);
+  unsigned int flags = 0;
+  int active = 1;
+  if (REAL(cuDevicePrimaryCtxGetState, ordinal, &flags, &active) == CUDA_SUCCESS && active == 0)
+    process.primary_inactive(device, epoch);
+}
+
+template <class End>
+CUresult end_primary(CUdevice ordinal, End end) {
+  const CUresult result = end();
+  Process* process = Process::current();
+  const int device = process == nullptr ? -1 : device_of(*process, ordinal);
+  if (device >= 0 && result == CUDA_SUCCESS)
+    look_at_primary(*process, ordinal, static_cast<std::uint32_t>(device));
+  return result;
+}
+
+}  // namespace
+
+OURS cuCtxCreate(CUcontext* context, unsigned int flags, CUdevice device) {
+  return create_context(context, device, [&] { return REAL(cuCtxCreate, context, flags, device); });
+}
+OURS cuCtxCreate_v2(CUcontext* context, unsigned int flags, CUdevice device) {
+  return create_context(context, device,
+                        [&] { return REAL(cuCtxCreate_v2, context, flags, device); });
+}
+OURS cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinities, int count,
+                    unsigned int flags, CUdevice device) {
+  return create_context(context, device, [&] {
+    return REAL(cuCtxCreate_v3, context, affinities, count, flags, device);
+  });
+}
+OURS cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parameters, unsigned int flags,
+                    CUdevice device) {
+  return create_context(context, device,
+                        [&] { return REAL(cuCtxCreate_v4, context, parameters, flags, device); });
+}
+
+OURS cuCtxDestroy(CUcontext context) {
+  return destroy_context(context, [&] { return REAL(cuCtxDestroy, context); });
+}
+OURS cuCtxDestroy_v2(CUcontext context) {
+  return destroy_context(context, [&] { return REAL(cuCtxDestroy_v2, context); });
+}
+
+OURS cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice ordinal) {
+  Process* process = Process::current();
+  const int found = process == nullptr ? -1 : device_of(*process, ordinal);
+  if (found < 0) return REAL(cuDevicePrimaryCtxRetain, context, ordinal);
+  const auto device = static_cast<std::uint32_t>(found);
+  if (!process->enter_primary(device, context_cost(*process, device)))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult result = REAL(cuDevicePrimaryCtxRetain, context, ordinal);
+  process->primary_retained(device, result == CUDA_SUCCESS ? handle_of(*context) : 0);
+  if (result != CUDA_SUCCESS) look_at_primary(*process, ordinal, device);
+  return result;
+}
+
+OURS cuDevicePrimaryCtxRelease(CUdevice device) {
+  return end_primary(device, [&] { return REAL(cuDevicePrimaryCtxRelease, device); });
+}
+OURS cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  return end_primary(device, [&] { return REAL(cuDevicePrimaryCtxRelease_v2, device); });
+}
+OURS cuDevicePrimaryCtxReset(CUdevice device) {
+  return end_primary(device, [&] { return REAL(cuDevicePrimaryCtxReset, device); });
+}
+OURS cuDevicePrimaryCtxReset_v2(CUdevice device) {
+  return end_primary(device, [&] { return REAL(cuDevicePrimaryCtxReset_v2, device); });
+}
+
+}  // namespace berth::guard

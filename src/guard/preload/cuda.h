@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the CUDA driver's public ABI that the guard stands in front of, declared by us: types
+// as cuda.h of CUDA 12 has them. The functions are in hooks.def.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace berth::guard {
+
+enum CUresult : std::uint32_t {
+  CUDA_SUCCESS = 0,
+  CUDA_ERROR_INVALID_VALUE = 1,
+  CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_NOT_FOUND = 500,
+  CUDA_ERROR_NOT_SUPPORTED = 801,
+};
+
+enum CUdriverProcAddressQueryResult : std::uint32_t {
+  CU_GET_PROC_ADDRESS_SUCCESS = 0,
+};
+
+struct CUuuid {
+  std::uint8_t bytes[16];
+};
+
+using CUdevice = int;
+using CUdeviceptr = unsigned long long;
+using CUdeviceptr_v1 = unsigned int;
+using cuuint64_t = std::uint64_t;
+using CUcontext = struct CUctx_st*;
+using CUstream = struct CUstream_st*;
+struct CUexecAffinityParam;
+struct CUctxCreateParams;
+
+}  // namespace berth::guard

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The real driver: the libcuda.so.1 that the program has loaded, and the functions in it. It is
+// found among the loaded libraries and never loaded by us. Any thread.
+#pragma once
+
+#include <cstddef>
+
+#include "guard/elf.h"
+#include "guard/preload/cuda.h"
+
+namespace berth::guard {
+
+/// A function of hooks.def.
+enum class Function : std::size_t {
+#define HOOK(symbol, name, since, parameters) k_##symbol,
+#define CALLED(symbol, parameters) k_##symbol,
+#include "guard/preload/hooks.def"
+#undef HOOK
+#undef CALLED
+  kCount
+};
+
+/// The driver's own function; null if this driver has none, or none is loaded.
+void* real_address(Function function);
+
+/// Calls a function of the driver; CUDA_ERROR_NOT_SUPPORTED where it has none of that name.
+#define HOOK(symbol, name, since, parameters) using symbol##_type = CUresult parameters;
+#define CALLED(symbol, parameters) using symbol##_type = CUresult parameters;
+#include "guard/preload/hooks.def"
+#undef HOOK
+#undef CALLED
+#define REAL(symbol, ...)                        \
+  (real_address(Function::k_##symbol) == nullptr \
+       ? CUDA_ERROR_NOT_SUPPORTED                \
+       : reinterpret_cast<symbol##_type*>(real_address(Function::k_##symbol))(__VA_ARGS__))
+
+/// Whether the function of that name is one that we stand in front of.
+bool is_hooked(const char* symbol);
+/// What cuGetProcAddress calls it.
+bool is_hooked_name(const char* name);
+
+bool is_driver(const Object& object);
+/// From now on this is the driver.
+void bind(const Object& driver);
+/// The driver that is loaded, bound; not found() if there is none.
+Object loaded_driver();
+
+bool is_ours(const void* address);
+/// What a program is given in place of an address in the driver: our function for it, or itself.
+void* in_place_of(void* address);
+
+}  // namespace berth::guard

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the hooks have in common. Any thread; nothing here is called back by the driver.
+#pragma once
+
+#include <cstdint>
+
+#include "guard/preload/cuda.h"
+#include "guard/preload/driver.h"
+#include "guard/process.h"
+
+namespace berth::guard {
+
+/// What a function of ours is: seen by programs, in front of the driver's.
+#define OURS extern "C" [[gnu::visibility("default")]] CUresult
+
+/// The device of the lease that a device of this process is; -1 if it is none.
+int device_of(Process& process, CUdevice ordinal);
+
+/// Where an allocation made now by this thread comes to lie. False: none of our business.
+bool current_place(Process& process, Place& place);
+
+inline std::uint64_t handle_of(const void* handle) {
+  return reinterpret_cast<std::uint64_t>(handle);
+}
+
+}  // namespace berth::guard

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guard/process.h"
+
+#include "guard/environment.h"
+#include "guard/text.h"
+
+namespace berth::guard {
+namespace {
+
+constexpr std::size_t kPathMax = 4096;
+constexpr int kLooksAtOpening = 1000;  // A thread that opens is through in microseconds.
+
+// Beside the Process, so that a child of fork does not say it again.
+std::atomic<bool> said[static_cast<std::size_t>(Process::Once::kCount)];
+
+struct Mapping {
+  void* at = nullptr;
+  std::size_t bytes = 0;
+};
+
+Mapping map_in(const char* directory, const char* name, Access access) {
+  char path[kPathMax];
+  Mapping mapping;
+  if (join(path, sizeof path, directory, name)) mapping.at = map_file(path, access, mapping.bytes);
+  return mapping;
+}
+
+}  // namespace
+
+void Process::say_once(Once what, const char* a, const char* b, const char* c) {
+  if (said[static_cast<std::size_t>(what)].exchange(true)) return;
+  const Piece pieces[] = {{a, 0}, {b, 0}, {c, 0}};
+  say(pieces, 3);
+}
+
+Process* Process::make() {
+  auto* made = static_cast<Process*>(map_memory(sizeof(Process)));
+  if (made == nullptr) return nullptr;
+  Process* expected = nullptr;
+  (void)wipe_on_fork(made, sizeof(Process));
+  if (memory_.compare_exchange_strong(expected, made)) return made;
+  unmap(made, sizeof(Process));
+  return expected;
+}
+
+// Of several threads that come first, one opens the files; the others wait for it, but not for
+// ever.
+Process* Process::begin() {
+  Process* process = memory_.load(std::memory_order_acquire);
+  if (process == nullptr) process = make();
+  if (process == nullptr) return nullptr;
+  for (int looks = 0; looks < kLooksAtOpening; ++looks) {
+    const auto aside = static_cast<std::uint32_t>(Phase::kAside);
+    if (process->phase_.load(std::memory_order_acquire) == aside) return nullptr;
+    auto phase = static_cast<std::uint32_t>(Phase::kNew);
+    if (process->phase_.compare_exchange_strong(phase,
+                                                static_cast<std::uint32_t>(Phase::kOpening))) {
+      const Phase after = process->open() ? Phase::kActive : Phase::kAside;
+      process->phase_.store(static_cast<std::uint32_t>(after), std::memory_order_release);
+      wake_all(process->phase_);
+      return after == Phase::kActive ? process : nullptr;
+    }
+    if (phase == static_cast<std::uint32_t>(Phase::kActive)) return process;
+    wait_on(process->phase_, phase, 1'000'000);
+  }
+  return nullptr;
+}
+
+bool Process::is_own() const {
+  return self_ == own_identity();
+}
+
+bool Process::open() {
+  if (is_switched_on("BERTH_DISABLE")) return false;
+  const char* directory = variable("BERTH_LEASE_DIR");
+  if (directory == nullptr || *directory == '\0') return false;
+  const Mapping limit = map_in(directory, "/limit", Access::kRead);
+  const Mapping use = map_in(directory, "/use", Access::kReadWrite);
+  if (limit.at == nullptr || use.at == nullptr) {
+    say_once(Once::kNoFiles, "cannot open ", directory,
+             limit.at == nullptr ? "/limit: no budget holds this program"
+                                 : "/use: no budget holds this program");
+    return false;
+  }
+  const Census census{
+      .self = own_identity(), .pid_namespace = own_pid_namespace(), .is_alive = &guard::is_alive};
+  self_ = census.self;
+  asks_pid_ = !wipe_on_fork(this, sizeof(Process));
+  const Ledger::Attached attached =
+      census.self == 0 ? Ledger::Attached::kNoSlot
+                       : ledger_.attach(limit.at, limit.bytes, use.at, use.bytes, census);
+  if (attached == Ledger::Attached::kYes) return true;
+  unmap(limit.at, limit.bytes);
+  unmap(use.at, use.bytes);
+  if (attached == Ledger::Attached::kBadFile) {
+    say_once(Once::kBadFiles, "what lies in ", directory,
+             " is not of this version: no budget holds this program");
+  } else {
+    say_once(Once::kNoSlot, "too many processes use this lease: no budget holds this one");
+  }
+  return false;
+}
+
+void Process::stand_aside() {
+  say_once(Once::kBroken,
+           "the lease's files are damaged: no budget holds this program from here on");
+  phase_.store(static_cast<std::uint32_t>(Phase::kAside), std::memory_order_release);
+}
+
+int Process::device_of(const std::uint8_t (&uuid)[16]) const {
+  for (std::uint32_t device = 0; device < ledger_.device_count(); ++device) {
+    const std::uint8_t* theirs = ledger_.uuid(device);
+    bool same = true;
+    for (int i = 0; i < 16; ++i) same = same && theirs[i] == uuid[i];
+    if (same) return static_cast<int>(device);
+  }
+  return -1;
+}
+
+bool Process::reserve(std::uint32_t device, std::uint64_t bytes) {
+  switch (ledger_.charge(device, pages_of(bytes))) {
+    case Ledger::Charged::kYes:
+      return true;
+    case Ledger::Charged::kFull:
+      return false;
+    case Ledger::Charged::kBroken:
+      break;
+  }
+  stand_aside();
+  return true;
+}
+
+void Process::cancel(std::uint32_t device, std::uint64_t bytes) {
+  ledger_.release(device, pages_of(bytes));
+}
+
+// Note [Small allocations]
+//
+// The driver puts small allocations together into pages of 2 MiB. Whether one needs a new page
+// is only known afterwards, by its address. So a page is charged before each of them, and taken
+// back if the page was there already: what is charged is never less than what the driver takes. In
+// the last page below the budget this refuses a small allocation that would have found room.
+void Process::made(const Place& place, std::uint64_t address, std::uint64_t bytes) {
+  const bool small = bytes <= kSmallMax;
+  const Entry entry{.key = address,
+                    .bytes = pages_of(bytes),
+                    .owner = place.context,
+                    .count = 1,
+                    .device = static_cast<std::uint16_t>(place.device),
+                    .kind = static_cast<std::uint16_t>(small ? Kind::kSmall : Kind::kMemory)};
+  bool kept = allocations_.insert(entry);
+  bool shared = false;
+  if (small) {
+    kept = pages_.update(address / kPageBytes, [&](Entry& page) {
+      shared = page.count > 0;
+      ++page.count;
+    }) && kept;
+  }
+  if (shared) ledger_.release(place.device, entry.bytes);
+  if (!kept) {
+    say_once(Once::kNoMemory, "no memory to count allocations: some stay charged until the end");
+  }
+}
+
+void Process::freed(const Entry& entry) {
+  bool last = true;
+  if (entry.kind == static_cast<std::uint16_t>(Kind::kSmall)) {
+    (void)pages_.update(entry.key / kPageBytes, [&](Entry& page) {
+      if (page.count > 0) --page.count;
+      last = page.count == 0;
+    });
+  }
+  if (last) ledger_.release(entry.device, entry.bytes);
+}
+
+bool Process::enter_locked(std::uint32_t device, std::uint64_t cost) {
+  Contexts& contexts = devices_[device];
+  if (contexts.living == 0) {
+    if (!reserve(device, cost)) return false;
+    contexts.charged = pages_of(cost);
+  }
+  ++contexts.living;
+  return true;
+}
+
+void Process::leave_locked(std::uint32_t device) {
+  Contexts& contexts = devices_[device];
+  if (contexts.living == 0 || --contexts.living > 0) return;
+  ledger_.release(device, contexts.charged);
+  contexts.charged = 0;
+}
+
+bool Process::enter(std::uint32_t device, std::uint64_t cost) {
+  const Lock lock(devices_[device].mutex);
+  return enter_locked(device, cost);
+}
+
+void Process::leave(std::uint32_t device) {
+  const Lock lock(devices_[device].mutex);
+  leave_locked(device);
+}
+
+bool Process::enter_primary(std::uint32_t device, std::uint64_t cost) {
+  Contexts& contexts = devices_[device];
+  const Lock lock(contexts.mutex);
+  if (!contexts.has_primary && !enter_locked(device, cost)) return false;
+  contexts.has_primary = true;
+  ++contexts.retaining;
+  ++contexts.epoch;
+  return true;
+}
+
+void Process::primary_retained(std::uint32_t device, std::uint64_t context) {
+  Contexts& contexts = devices_[device];
+  {
+    const Lock lock(contexts.mutex);
+    --contexts.retaining;
+    if (context != 0) contexts.primary = context;
+  }
+  if (context != 0) context_made({.device = device, .context = context});
+}
+
+std::uint32_t Process::primary_epoch(std::uint32_t device) {
+  const Lock lock(devices_[device].mutex);
+  return devices_[device].epoch;
+}
+
+// Whoever retained it meanwhile made it live again, or will.
+void Process::primary_inactive(std::uint32_t device, std::uint32_t epoch) {
+  Contexts& contexts = devices_[device];
+  std::uint64_t context = 0;
+  {
+    const Lock lock(contexts.mutex);
+    if (!contexts.has_primary || contexts.retaining > 0 || contexts.epoch != epoch) return;
+    contexts.has_primary = false;
+    context = contexts.primary;
+    contexts.primary = 0;
+    leave_locked(device);
+  }
+  if (context != 0) context_gone(context);
+}
+
+void Process::context_made(const Place& place) {
+  (void)contexts_.insert({.key = place.context,
+                          .bytes = 0,
+                          .owner = 0,
+                          .count = 1,
+                          .device = static_cast<std::uint16_t>(place.device),
+                          .kind = 0});
+}
+
+void Process::context_gone(std::uint64_t context) {
+  (void)contexts_.take(context);
+  allocations_.take_all([&](const Entry& entry) { return entry.owner == context; },
+                        [&](const Entry& entry) { freed(entry); });
+}
+
+int Process::device_of_context(std::uint64_t context) {
+  const Entry entry = contexts_.find(context);
+  return entry.key == 0 ? -1 : entry.device;
+}
+
+std::uint64_t Process::bytes_free(std::uint32_t device) const {
+  const std::uint64_t budget = ledger_.budget(device);
+  const std::uint64_t used = ledger_.used(device);
+  return used < budget ? budget - used : 0;
+}
+
+}  // namespace berth::guard

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A hash table from addresses to what is known of them, for any number of entries and many threads:
+// shards with a mutex each, memory straight from the kernel. In zeroed memory it is empty and
+// ready. Never freed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "guard/linux.h"
+
+namespace berth::guard {
+
+struct Entry {
+  std::uint64_t key;  // 0: there is none.
+  std::uint64_t bytes;
+  std::uint64_t owner;
+  std::uint32_t count;
+  std::uint16_t device;
+  std::uint16_t kind;
+};
+
+class Table {
+ public:
+  static constexpr std::size_t kShards = 64;
+
+  /// False only if there is no memory. An entry of that key is replaced.
+  bool insert(const Entry& entry);
+  /// Takes the entry out; key 0 if there was none.
+  Entry take(std::uint64_t key);
+  Entry find(std::uint64_t key);
+
+  /// change(entry) of that key, made of zeros if it was not there. What is left with count 0 is
+  /// taken out. False only if there is no memory.
+  template <class Change>
+  bool update(std::uint64_t key, Change change) {
+    Shard& shard = this->shard(key);
+    const Lock lock(shard.mutex);
+    Entry* at = shard.find(key);
+    if (at == nullptr) at = shard.add({.key = key});
+    if (at == nullptr) return false;
+    change(*at);
+    if (at->count == 0) shard.remove(at);
+    return true;
+  }
+
+  /// Takes out all entries for which wanted(entry), and gives each to taken(entry), which must not
+  /// use this table.
+  template <class Wanted, class Taken>
+  void take_all(Wanted wanted, Taken taken) {
+    for (Shard& shard : shards_) {
+      const Lock lock(shard.mutex);
+      for (std::size_t i = 0; i < shard.room;) {
+        Entry* at = &shard.entries[i];
+        if (at->key == 0 || !wanted(*at)) {
+          ++i;
+          continue;
+        }
+        const Entry entry = *at;
+        shard.remove(at);  // What moves up comes to this place or a later one.
+        taken(entry);
+      }
+    }
+  }
+
+  std::size_t size();
+
+ private:
+  struct Shard {
+    Mutex mutex;
+    Entry* entries;
+    std::size_t room;  // A power of two.
+    std::size_t used;
+
+    Entry* find(std::uint64_t key);
+    Entry* add(const Entry& entry);  // Which is not there yet.
+    void remove(Entry* at);
+    bool grow();
+    std::size_t place(std::uint64_t key) const;
+  };
+
+  Shard& shard(std::uint64_t key);
+
+  Shard shards_[kShards];
+};
+
+}  // namespace berth::guard
