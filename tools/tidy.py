@@ -36,6 +36,7 @@ LAYERS = {
 }
 # Single headers that a folder may include besides.
 ALSO = {
+    'enforce': ['guard/layout.h', 'guard/ledger.h', 'guard/linux.h'],  # The files of a lease.
     'sim': ['server/doors.h', 'server/engine.h'],
     'config': ['core/limits.h'],
 }

@@ -117,6 +117,12 @@ Result<std::string> world_of(const Surroundings& surroundings) {
   return name;
 }
 
+std::string leases_directory(const std::string& socket) {
+  constexpr std::string_view kEnd = ".sock";
+  return (socket.ends_with(kEnd) ? socket.substr(0, socket.size() - kEnd.size()) : socket) +
+         ".leases";
+}
+
 Status check_socket_path(const std::string& path) {
   TRY_STATUS(check_absolute("the socket path", path));
   if (path.size() <= kSocketPathMax) return Unit{};

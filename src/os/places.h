@@ -52,6 +52,10 @@ Status make_places(const Places& places, Mode mode);
 /// BERTH_SOCKET and BERTH_RUNTIME_DIR, where set; else the system's daemon, then the user's own.
 Result<std::vector<std::string>> sockets_to_try(const Surroundings& surroundings);
 
+/// Where the daemon of that socket keeps the files of its leases, in a directory of each lease that
+/// has its handle for a name. Nothing is made or looked at here.
+std::string leases_directory(const std::string& socket);
+
 /// kInvalid, naming the path and the cure, where it does not fit into a socket address.
 Status check_socket_path(const std::string& path);
 

@@ -48,6 +48,7 @@ using boost::asio::posix::stream_descriptor;
 using boost::system::error_code;
 
 constexpr rlim_t kDescriptorsInHand = 512;  // For processes, files and refusals.
+constexpr Bytes kContextGuess = mib(512);   // Until it is measured.
 constexpr auto kKeepAliveEvery = std::chrono::seconds(15);
 constexpr auto kCheckEvery = std::chrono::minutes(1);
 
@@ -148,6 +149,7 @@ struct Daemon::Impl final : Host {
   std::unique_ptr<ProcessWatcher> processes;
   std::unique_ptr<ProbeRunner> probe;
   std::unique_ptr<DeviceClaims> claims;
+  std::unique_ptr<enforce::LeaseFiles> files;
   std::unique_ptr<RealWorld> world;
   std::unique_ptr<Service> service;
   std::unique_ptr<Engine> engine;
@@ -240,8 +242,13 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
       "berth/1 version=" BERTH_VERSION " uid=" + std::to_string(os::own_user().value) +
           " pid=" + std::to_string(::getpid()) + " socket=" + places.socket,
       [this](const std::string& text) { log.warn(text); });
-  world = std::make_unique<RealWorld>(
-      RealWorld::Parts{.journal = *journal, .processes = *processes, .probe = *probe, .log = log});
+  using Readers = enforce::LeaseFiles::Readers;
+  files = std::make_unique<enforce::LeaseFiles>(
+      enforce::LeaseFiles::Settings{.root = os::leases_directory(places.socket),
+                                    .readers = machine ? Readers::kAllUsers : Readers::kOwnUser,
+                                    .context = kContextGuess});
+  world = std::make_unique<RealWorld>(RealWorld::Parts{
+      .journal = *journal, .processes = *processes, .probe = *probe, .files = *files, .log = log});
   service = std::make_unique<Service>(service_settings(), *this, clock);
   engine = std::make_unique<Engine>(engine_settings(), *world, *service);
   timer = std::make_unique<BootTimer>(io, std::move(timer_descriptor), [this] {
@@ -253,7 +260,12 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   records.insert(records.end(), recovered.records.begin(), recovered.records.end());
   engine->recover(service->now(), records,
                   {.same_boot = recovered.same_boot, .safe_mode = recovered.safe_mode});
-  for (const LeaseView& lease : engine->coordinator().leases(service->now())) meet(lease.user);
+  std::vector<Handle> live;
+  for (const LeaseView& lease : engine->coordinator().leases(service->now())) {
+    meet(lease.user);
+    live.push_back(lease.handle);
+  }
+  files->keep_only(live);
 
   http = std::make_unique<HttpServer>(io, listening->take(), *service, clock, http_limits(),
                                       wire::encode_hello(service_settings().hello));

@@ -40,6 +40,9 @@ class World {
   /// Engine::sampled() or probe_failed() follows. Never asked again before it has.
   virtual void ask_probe() = 0;
   virtual void say(const std::string& text) = 0;
+  /// From now on the programs of a lease are held to these budgets; of one that has none (any
+  /// more), nothing is kept. A world without programs of its own need not do anything.
+  virtual void hold_to(Handle /*lease*/, const std::vector<Part>& /*budgets*/) {}
 };
 
 /// One connection of a client; never used twice.

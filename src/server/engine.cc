@@ -21,6 +21,23 @@ Refusal unwritten_refusal(const std::string& path, const Error& error) {
                      "): free some space there; running leases are not touched"};
 }
 
+// The lease that gets, changes or loses its budgets by this fact.
+std::optional<LeaseId> with_other_budgets(const Fact& fact) {
+  return std::visit(
+      [](const auto& what) -> std::optional<LeaseId> {
+        using T = std::decay_t<decltype(what)>;
+        constexpr bool kOthers = std::is_same_v<T, LeaseGranted> ||
+                                 std::is_same_v<T, LeaseResized> ||
+                                 std::is_same_v<T, OfferLapsed> || std::is_same_v<T, LeaseEnded>;
+        if constexpr (kOthers) {
+          return what.id;
+        } else {
+          return std::nullopt;
+        }
+      },
+      fact);
+}
+
 }  // namespace
 
 /// One step's effects while they are performed.
@@ -47,6 +64,9 @@ void Engine::recover(core::Now now, const std::vector<Record>& records, core::Re
     }
   }
   decide(now, recovered);
+  std::set<LeaseId> leases;
+  for (const LeaseView& lease : coordinator_.leases(now)) leases.insert(lease.id);
+  hold_to_budgets(now, leases);
   live_ = coordinator_.leases(now).size();
   if (const Status written = write_snapshot(now); !written.ok()) {
     world_.say("no snapshot at the start: " + written.error().message);
@@ -186,6 +206,7 @@ void Engine::decide(core::Now now, core::Event event) {
 // for later.
 void Engine::perform(core::Now now, std::vector<core::Effect> effects) {
   std::vector<Record> records;
+  std::set<LeaseId> changed;
   Batch batch;
   for (core::Effect& effect : effects) {
     auto* append = std::get_if<core::Append>(&effect);
@@ -195,6 +216,7 @@ void Engine::perform(core::Now now, std::vector<core::Effect> effects) {
       batch.grants.insert(grant->id);
     }
     if (std::holds_alternative<LeaseEnded>(append->record.fact)) --live_;
+    if (const auto lease = with_other_budgets(append->record.fact)) changed.insert(*lease);
     records.push_back(std::move(append->record));
   }
   const bool was_behind = journal_.behind();
@@ -204,6 +226,7 @@ void Engine::perform(core::Now now, std::vector<core::Effect> effects) {
     if (!written.ok()) batch.unwritten = written.error();
     batch.failed.where = settings_.journal_path;
   }
+  hold_to_budgets(now, changed);
   for (const core::Effect& effect : effects) perform_one(now, effect, batch);
 
   if (batch.unwritten) {
@@ -211,6 +234,20 @@ void Engine::perform(core::Now now, std::vector<core::Effect> effects) {
     if (news || !was_behind) events_.emplace_front(std::move(batch.failed));
   } else if (was_behind && !journal_.behind()) {
     events_.emplace_back(core::JournalMended{});
+  }
+}
+
+// Before anybody hears of a grant: its program may start at once.
+void Engine::hold_to_budgets(core::Now now, const std::set<LeaseId>& leases) {
+  for (const LeaseId id : leases) {
+    const std::optional<LeaseView> lease = coordinator_.lease(id, now);
+    if (!lease) continue;
+    std::vector<Part> budgets;
+    const bool waits = lease->state == LeaseState::kWaiting;
+    if (!waits && lease->state != LeaseState::kEnded) {
+      for (const LeasePart& part : lease->parts) budgets.push_back({part.device, part.granted});
+    }
+    world_.hold_to(lease->handle, budgets);
   }
 }
 

@@ -99,6 +99,7 @@ class Engine {
   void decide(core::Now now, core::Event event);
   void perform(core::Now now, std::vector<core::Effect> effects);
   void perform_one(core::Now now, const core::Effect& effect, Batch& batch);
+  void hold_to_budgets(core::Now now, const std::set<LeaseId>& leases);
   void reply(core::Now now, const core::Reply& reply, Batch& batch);
   void set_asker(LeaseId lease, ConnectionId connection);
   void forget_asker(LeaseId lease);

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "enforce/lease_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <span>
+#include <system_error>
+
+#include "guard/layout.h"
+#include "os/errors.h"
+#include "os/files.h"
+#include "os/unique_fd.h"
+
+// The structures of guard/layout.h are made of atomic words, which cannot be copied. What is read
+// and written here are bytes in the same places.
+
+namespace berth::enforce {
+namespace {
+
+using guard::LimitDevice;
+using guard::LimitFile;
+using guard::SlotOwner;
+using guard::SlotUse;
+using guard::UseFile;
+
+template <class T>
+void put(std::string& bytes, std::size_t at, T value) {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+template <class T>
+T get(const std::string& bytes, std::size_t at) {
+  T value{};
+  if (at + sizeof value <= bytes.size()) std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+constexpr std::size_t device_at(std::size_t index) {
+  return offsetof(LimitFile, devices) + index * sizeof(LimitDevice);
+}
+
+std::string uuid_bytes(DeviceId device) {
+  std::string bytes;
+  for (const std::uint64_t half : {device.high, device.low}) {
+    for (unsigned shift = 64; shift > 0; shift -= 8) {
+      bytes.push_back(static_cast<char>(half >> (shift - 8)));
+    }
+  }
+  return bytes;
+}
+
+DeviceId device_of(const std::string& bytes, std::size_t at) {
+  DeviceId device;
+  for (std::size_t i = 0; i < 16; ++i) {
+    std::uint64_t& half = i < 8 ? device.high : device.low;
+    half = half << 8U | get<std::uint8_t>(bytes, at + i);
+  }
+  return device;
+}
+
+bool is_limit(const std::string& bytes) {
+  return bytes.size() == sizeof(LimitFile) && get<std::uint64_t>(bytes, 0) == guard::kLimitMagic &&
+         get<std::uint32_t>(bytes, offsetof(LimitFile, layout)) == guard::kLayout &&
+         get<std::uint32_t>(bytes, offsetof(LimitFile, device_count)) <= guard::kDevicesMax;
+}
+
+bool is_use(const std::string& bytes) {
+  const auto devices = get<std::uint32_t>(bytes, offsetof(UseFile, device_count));
+  return bytes.size() >= guard::use_file_size(1) &&
+         get<std::uint64_t>(bytes, 0) == guard::kUseMagic &&
+         get<std::uint32_t>(bytes, offsetof(UseFile, layout)) == guard::kLayout && devices > 0 &&
+         devices <= guard::kDevicesMax && bytes.size() == guard::use_file_size(devices);
+}
+
+bool same_devices(const std::string& limit, const std::vector<Budget>& budgets) {
+  if (get<std::uint32_t>(limit, offsetof(LimitFile, device_count)) != budgets.size()) return false;
+  for (std::size_t i = 0; i < budgets.size(); ++i) {
+    if (limit.compare(device_at(i), 16, uuid_bytes(budgets[i].device)) != 0) return false;
+  }
+  return true;
+}
+
+Status write_word(const os::UniqueFd& file, const std::string& path, std::size_t at,
+                  std::uint64_t value) {
+  // Eight bytes in their natural place: a program that has the file mapped sees all or none.
+  if (::pwrite(file.get(), &value, sizeof value, static_cast<off_t>(at)) == sizeof value)
+    return Unit{};
+  return os::system_error("cannot write " + path, errno);
+}
+
+}  // namespace
+
+std::string LeaseFiles::directory(Handle lease) const {
+  return settings_.root + "/" + to_text(lease);
+}
+
+Status LeaseFiles::make_directory(const std::string& path, unsigned mode) const {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    return os::system_error("cannot make " + path, errno);
+  struct stat found{};
+  if (::lstat(path.c_str(), &found) != 0) return os::system_error("cannot stat " + path, errno);
+  if (!S_ISDIR(found.st_mode) || found.st_uid != ::geteuid())
+    return Error{Errc::kPermission, path + " is not a directory of ours"};
+  if (::chmod(path.c_str(), mode) != 0) return os::system_error("cannot chmod " + path, errno);
+  return Unit{};
+}
+
+Status LeaseFiles::set(Handle lease, const std::vector<Budget>& budgets) const {
+  if (budgets.empty() || budgets.size() > guard::kDevicesMax)
+    return Error{Errc::kInvalid, "a lease on " + std::to_string(budgets.size()) + " devices"};
+  const bool all = settings_.readers == Readers::kAllUsers;
+  const std::string path = directory(lease);
+  TRY_STATUS(make_directory(settings_.root, all ? 0711 : 0700));
+  TRY_STATUS(make_directory(path, all ? 0755 : 0700));
+  TRY_STATUS(make_use(path + "/use", static_cast<std::uint32_t>(budgets.size())));
+  return write_limit(path + "/limit", budgets);
+}
+
+Status LeaseFiles::write_limit(const std::string& path, const std::vector<Budget>& budgets) const {
+  const Result<std::string> there = os::read_file(path, sizeof(LimitFile));
+  if (there.ok() && is_limit(*there) && same_devices(*there, budgets)) {
+    const os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!file) return os::system_error("cannot open " + path, errno);
+    for (std::size_t i = 0; i < budgets.size(); ++i) {
+      TRY_STATUS(write_word(file, path, device_at(i) + offsetof(LimitDevice, budget),
+                            budgets[i].bytes.value));
+    }
+    const auto epoch = get<std::uint64_t>(*there, offsetof(LimitFile, epoch));
+    return write_word(file, path, offsetof(LimitFile, epoch), epoch + 1);
+  }
+  std::string bytes(sizeof(LimitFile), '\0');
+  put(bytes, 0, guard::kLimitMagic);
+  put(bytes, offsetof(LimitFile, layout), guard::kLayout);
+  put(bytes, offsetof(LimitFile, size), static_cast<std::uint32_t>(sizeof(LimitFile)));
+  put(bytes, offsetof(LimitFile, device_count), static_cast<std::uint32_t>(budgets.size()));
+  put(bytes, offsetof(LimitFile, device_size), static_cast<std::uint32_t>(sizeof(LimitDevice)));
+  put(bytes, offsetof(LimitFile, epoch), std::uint64_t{1});
+  for (std::size_t i = 0; i < budgets.size(); ++i) {
+    bytes.replace(device_at(i), 16, uuid_bytes(budgets[i].device));
+    put(bytes, device_at(i) + offsetof(LimitDevice, budget), budgets[i].bytes.value);
+    put(bytes, device_at(i) + offsetof(LimitDevice, context), settings_.context.value);
+  }
+  const unsigned mode = settings_.readers == Readers::kAllUsers ? 0644 : 0600;
+  return os::write_file_atomically(path, bytes, mode, os::Sync::kNone);
+}
+
+// One that is there and makes sense is kept: programs have it mapped.
+Status LeaseFiles::make_use(const std::string& path, std::uint32_t devices) const {
+  const std::size_t size = guard::use_file_size(devices);
+  if (const Result<std::string> there = os::read_file(path, size);
+      there.ok() && is_use(*there) && there->size() == size) {
+    return Unit{};
+  }
+  std::string bytes(size, '\0');  // Written whole, so that no write to it can lack space later.
+  put(bytes, 0, guard::kUseMagic);
+  put(bytes, offsetof(UseFile, layout), guard::kLayout);
+  put(bytes, offsetof(UseFile, size), static_cast<std::uint32_t>(size));
+  put(bytes, offsetof(UseFile, device_count), devices);
+  put(bytes, offsetof(UseFile, slot_count), guard::kSlotsMax);
+  const unsigned mode = settings_.readers == Readers::kAllUsers ? 0666 : 0600;
+  return os::write_file_atomically(path, bytes, mode, os::Sync::kNone);
+}
+
+void LeaseFiles::remove(Handle lease) const {
+  std::error_code ignored;
+  std::filesystem::remove_all(directory(lease), ignored);
+}
+
+void LeaseFiles::keep_only(const std::vector<Handle>& leases) const {
+  std::set<Handle> kept(leases.begin(), leases.end());
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(settings_.root, code)) {
+    const std::optional<Handle> lease = parse_handle(entry.path().filename().string());
+    if (lease && !kept.contains(*lease)) remove(*lease);
+  }
+}
+
+Result<Use> LeaseFiles::read(Handle lease) const {
+  const std::string path = directory(lease);
+  TRY(limit, os::read_file(path + "/limit", sizeof(LimitFile)));
+  TRY(bytes, os::read_file(path + "/use", guard::use_file_size(guard::kDevicesMax)));
+  if (!is_limit(limit) || !is_use(bytes) ||
+      get<std::uint32_t>(limit, offsetof(LimitFile, device_count)) !=
+          get<std::uint32_t>(bytes, offsetof(UseFile, device_count))) {
+    return Error{Errc::kCorrupt, "the files in " + path + " are damaged"};
+  }
+  Use use;
+  const auto devices = get<std::uint32_t>(bytes, offsetof(UseFile, device_count));
+  const std::uint32_t slots =
+      std::min(get<std::uint32_t>(bytes, offsetof(UseFile, slots_seen)), guard::kSlotsMax);
+  for (std::size_t device = 0; device < devices; ++device) {
+    const DeviceId id = device_of(limit, device_at(device));
+    use.parts.push_back(
+        {.device = id,
+         .peak = {get<std::uint64_t>(bytes, offsetof(UseFile, peak) + device * 8)},
+         .refused = get<std::uint64_t>(bytes, offsetof(UseFile, refused) + device * 8)});
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+      const std::size_t owner = offsetof(UseFile, owners) + slot * sizeof(SlotOwner);
+      const std::size_t at =
+          offsetof(UseFile, slots) + (device * guard::kSlotsMax + slot) * sizeof(SlotUse);
+      const auto identity = get<guard::Identity>(bytes, owner);
+      if (identity == 0) continue;
+      use.charges.push_back(
+          {.process = {.pid = static_cast<std::int32_t>(guard::pid_of(identity)),
+                       .start_ticks = guard::start_of(identity)},
+           .pid_namespace = get<std::uint64_t>(bytes, owner + offsetof(SlotOwner, pid_namespace)),
+           .device = id,
+           .charged = {get<std::uint64_t>(bytes, at + offsetof(SlotUse, used))},
+           .changes = get<std::uint64_t>(bytes, at + offsetof(SlotUse, changes))});
+    }
+  }
+  return use;
+}
+
+}  // namespace berth::enforce

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The door to the files through which the programs of a lease are held to their budgets: `limit`
+// and `use`, in a directory of each lease that has its handle for a name. The guard stands on their
+// other side (guard/layout.h). One thread; the files are small and mostly in memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/units.h"
+
+namespace berth::enforce {
+
+struct Budget {
+  DeviceId device;
+  Bytes bytes;
+};
+
+/// What a process has charged on a device of its lease, by its own account: not to be trusted
+/// further than it agrees with the driver's.
+struct Charge {
+  Process process;  // As its own PID namespace numbers it.
+  std::uint64_t pid_namespace = 0;
+  DeviceId device;
+  Bytes charged;
+  std::uint64_t changes = 0;
+};
+
+struct Use {
+  std::vector<Charge> charges;  // Of processes, dead ones included, that have charged something.
+  struct Part {
+    DeviceId device;
+    Bytes peak;
+    std::uint64_t refused = 0;  // How often an allocation was.
+  };
+  std::vector<Part> parts;
+};
+
+class LeaseFiles {
+ public:
+  enum class Readers : std::uint8_t {
+    kOwnUser,   // All is private.
+    kAllUsers,  // Whoever was told a handle reaches its files; nobody can list them.
+  };
+  struct Settings {
+    std::string root;  // The directory of all leases' directories.
+    Readers readers = Readers::kOwnUser;
+    Bytes context;  // What a process's first context on a device is taken to cost.
+  };
+  explicit LeaseFiles(Settings settings) : settings_(std::move(settings)) {}
+
+  /// Makes the files of a lease, or gives it other budgets on the same devices. Programs that run
+  /// see new budgets at once, and keep what they have charged.
+  Status set(Handle lease, const std::vector<Budget>& budgets) const;
+  void remove(Handle lease) const;
+  /// Removes the files of all leases that are not named: a daemon that was killed left them.
+  void keep_only(const std::vector<Handle>& leases) const;
+
+  /// kNotFound or kCorrupt where there is nothing to be read.
+  Result<Use> read(Handle lease) const;
+
+ private:
+  std::string directory(Handle lease) const;
+  Status make_directory(const std::string& path, unsigned mode) const;
+  Status write_limit(const std::string& path, const std::vector<Budget>& budgets) const;
+  Status make_use(const std::string& path, std::uint32_t devices) const;
+
+  Settings settings_;
+};
+
+}  // namespace berth::enforce

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "enforce/lease_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "guard/ledger.h"
+#include "guard/linux.h"
+#include "os/files.h"
+
+namespace berth::enforce {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Handle kLease = {12, 34};
+constexpr DeviceId kOne = {0x0011223344556677, 0x8899aabbccddeeff};
+constexpr DeviceId kTwo = {1, 2};
+
+class LeaseFilesTest : public ::testing::Test {
+ protected:
+  LeaseFilesTest() {
+    std::string pattern = "/tmp/berth-lease-files-XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+  }
+  ~LeaseFilesTest() override { fs::remove_all(directory_); }
+
+  LeaseFiles files(LeaseFiles::Readers readers = LeaseFiles::Readers::kOwnUser) const {
+    return LeaseFiles({.root = directory_ + "/leases", .readers = readers, .context = mib(300)});
+  }
+  std::string path(const std::string& name) const {
+    return directory_ + "/leases/" + to_text(kLease) + "/" + name;
+  }
+  static mode_t mode_of(const std::string& path) {
+    struct stat found{};
+    EXPECT_EQ(::stat(path.c_str(), &found), 0) << path;
+    return found.st_mode & 0777;
+  }
+
+  /// As the guard has them: mapped, by a process of that pid.
+  struct Tenant {
+    guard::Ledger ledger;
+    guard::Ledger::Attached attached = guard::Ledger::Attached::kBadFile;
+  };
+  Tenant tenant(std::uint64_t pid) const {
+    std::size_t limit_bytes = 0;
+    std::size_t use_bytes = 0;
+    void* limit = guard::map_file(path("limit").c_str(), guard::Access::kRead, limit_bytes);
+    void* use = guard::map_file(path("use").c_str(), guard::Access::kReadWrite, use_bytes);
+    Tenant tenant;
+    if (limit == nullptr || use == nullptr) return tenant;
+    tenant.attached = tenant.ledger.attach(limit, limit_bytes, use, use_bytes,
+                                           {.self = guard::make_identity(pid, 5),
+                                            .pid_namespace = 1,
+                                            .is_alive = [](guard::Identity) { return true; }});
+    return tenant;
+  }
+
+  std::string directory_;
+};
+
+TEST_F(LeaseFilesTest, TheGuardReadsWhatTheDaemonWrote) {
+  ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}, {kTwo, gib(4)}}).ok());
+  const Tenant one = tenant(7);
+  ASSERT_EQ(one.attached, guard::Ledger::Attached::kYes);
+  EXPECT_EQ(one.ledger.device_count(), 2U);
+  EXPECT_EQ(one.ledger.budget(0), gib(8).value);
+  EXPECT_EQ(one.ledger.budget(1), gib(4).value);
+  EXPECT_EQ(one.ledger.context_cost(0), mib(300).value);
+  EXPECT_THAT(std::vector<int>(one.ledger.uuid(0), one.ledger.uuid(0) + 16),
+              ::testing::ElementsAre(0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99,
+                                     0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff));
+}
+
+TEST_F(LeaseFilesTest, TheDaemonReadsWhatTheGuardCharged) {
+  ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}, {kTwo, gib(4)}}).ok());
+  Tenant one = tenant(7);
+  ASSERT_EQ(one.ledger.charge(1, mib(20).value), guard::Ledger::Charged::kYes);
+  one.ledger.release(1, mib(5).value);
+  EXPECT_EQ(one.ledger.charge(1, gib(5).value), guard::Ledger::Charged::kFull);
+  const Result<Use> use = files().read(kLease);
+  ASSERT_TRUE(use.ok());
+  ASSERT_EQ(use->charges.size(), 2U);  // A line a device.
+  EXPECT_EQ(use->charges[1].device, kTwo);
+  EXPECT_EQ(use->charges[1].process, (Process{.pid = 7, .start_ticks = 5}));
+  EXPECT_EQ(use->charges[1].charged, mib(15));
+  EXPECT_EQ(use->parts[1].peak, mib(20));
+  EXPECT_EQ(use->parts[1].refused, 1U);
+  EXPECT_EQ(use->parts[0].peak, Bytes{});
+}
+
+TEST_F(LeaseFilesTest, AnotherBudgetReachesAProgramThatRuns) {
+  ASSERT_TRUE(files().set(kLease, {{kOne, mib(10)}}).ok());
+  Tenant one = tenant(7);
+  ASSERT_EQ(one.ledger.charge(0, mib(10).value), guard::Ledger::Charged::kYes);
+  ASSERT_TRUE(files().set(kLease, {{kOne, mib(12)}}).ok());
+  EXPECT_EQ(one.ledger.charge(0, mib(2).value), guard::Ledger::Charged::kYes);
+  EXPECT_EQ(one.ledger.used(0), mib(12).value);
+}
+
+TEST_F(LeaseFilesTest, ADaemonThatStartsAgainKeepsWhatIsCharged) {
+  ASSERT_TRUE(files().set(kLease, {{kOne, mib(10)}}).ok());
+  Tenant one = tenant(7);
+  ASSERT_EQ(one.ledger.charge(0, mib(10).value), guard::Ledger::Charged::kYes);
+  ASSERT_TRUE(files().set(kLease, {{kOne, mib(10)}}).ok());
+  EXPECT_EQ(tenant(8).ledger.used(0), mib(10).value);
+}
+
+TEST_F(LeaseFilesTest, WhatWasDamagedIsMadeAnew) {
+  ASSERT_TRUE(files().set(kLease, {{kOne, mib(10)}}).ok());
+  for (const char* name : {"limit", "use"}) {
+    ASSERT_TRUE(os::write_file_atomically(path(name), "rubbish", 0600, os::Sync::kNone).ok());
+  }
+  EXPECT_FALSE(files().read(kLease).ok());
+  ASSERT_TRUE(files().set(kLease, {{kOne, mib(10)}}).ok());
+  EXPECT_EQ(tenant(7).attached, guard::Ledger::Attached::kYes);
+}
+
+TEST_F(LeaseFilesTest, OnlyWhoWasToldTheHandleReachesThem) {
+  ASSERT_TRUE(files().set(kLease, {{kOne, mib(10)}}).ok());
+  EXPECT_EQ(mode_of(directory_ + "/leases"), 0700U);
+  EXPECT_EQ(mode_of(path("use")), 0600U);
+  fs::remove_all(directory_ + "/leases");
+  ASSERT_TRUE(files(LeaseFiles::Readers::kAllUsers).set(kLease, {{kOne, mib(10)}}).ok());
+  EXPECT_EQ(mode_of(directory_ + "/leases"), 0711U);
+  EXPECT_EQ(mode_of(path("")), 0755U);
+  EXPECT_EQ(mode_of(path("limit")), 0644U);
+  EXPECT_EQ(mode_of(path("use")), 0666U);
+}
+
+TEST_F(LeaseFilesTest, ALinkInThePlaceOfTheDirectoryIsRefused) {
+  fs::create_directory(directory_ + "/elsewhere");
+  fs::create_directory_symlink(directory_ + "/elsewhere", directory_ + "/leases");
+  EXPECT_FALSE(files().set(kLease, {{kOne, mib(10)}}).ok());
+  EXPECT_TRUE(fs::is_empty(directory_ + "/elsewhere"));
+}
+
+TEST_F(LeaseFilesTest, WhatAKilledDaemonLeftIsRemoved) {
+  constexpr Handle kOther = {5, 6};
+  ASSERT_TRUE(files().set(kLease, {{kOne, mib(10)}}).ok());
+  ASSERT_TRUE(files().set(kOther, {{kOne, mib(10)}}).ok());
+  files().keep_only({kOther});
+  EXPECT_FALSE(files().read(kLease).ok());
+  EXPECT_TRUE(files().read(kOther).ok());
+  files().remove(kOther);
+  EXPECT_TRUE(fs::is_empty(directory_ + "/leases"));
+}
+
+}  // namespace
+}  // namespace berth::enforce
