@@ -24,6 +24,13 @@ struct RunOptions {
   bool quiet = false;
 };
 
+Take into_enforce(Enforce& enforce) {
+  return [&enforce](std::string_view word) -> Status {
+    enforce = word == "guard" ? Enforce::kGuard : word == "none" ? Enforce::kNone : Enforce::kAuto;
+    return Unit{};
+  };
+}
+
 Status refuse_later(std::string_view) {
   return Error{Errc::kInvalid, "not in this version"};
 }
@@ -31,9 +38,8 @@ Status refuse_later(std::string_view) {
 // Known names, so that a script written for a later version is told what is the matter.
 void declare_later_options(Options& options) {
   constexpr std::string_view kHelp = "not in this version";
-  for (const std::string_view name :
-       {"--peak", "--on-pressure", "--checkpoint", "--grace", "--enforce", "--over-budget",
-        "--guard-mode", "--on-full", "--cap-hint"}) {
+  for (const std::string_view name : {"--peak", "--on-pressure", "--checkpoint", "--grace",
+                                      "--over-budget", "--guard-mode", "--on-full", "--cap-hint"}) {
     options.value({.names = name, .metavar = "VALUE", .help = kHelp}, refuse_later);
   }
   for (const std::string_view name : {"--requeue", "--container", "--yield"}) {
@@ -62,6 +68,11 @@ void declare(Invocation& invocation, RunOptions& run) {
                  .help = "what becomes of processes that outlive the command on the GPU",
                  .choices = {"wait", "kill", "release"}},
                 into(session.request.leftovers));
+  options.value({.names = "--enforce",
+                 .metavar = "HOW",
+                 .help = "how it is held to its memory; none: it is trusted",
+                 .choices = {"auto", "guard", "none"}},
+                into_enforce(session.enforce));
   options.flag({.names = "--new-lease", .help = "inside a lease: ask for one more"},
                into(session.new_lease));
   options.flag({.names = "--notify", .help = "tell the terminal when it is granted"},

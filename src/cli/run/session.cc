@@ -44,6 +44,7 @@ class Session {
   Left run_in_turn();
   Left run_inside();
   std::variant<Variables, Left> variables(const wire::LeaseAnswer& lease);
+  Step hold_to_budget(const LeaseView& lease, Variables& variables);
   void announce(const LeaseView& lease);
   bool is_simulated();
   void ignore_outer_lease(const std::string& why);
@@ -262,7 +263,28 @@ std::variant<Variables, Left> Session::variables(const wire::LeaseAnswer& lease)
   Result<Variables> variables = variables_for(input);
   if (!variables.ok()) return fail(ExitCode::kUsage, variables.error().message);
   if (!variables->narrowed.empty()) doors_.talk.say(variables->narrowed);
+  if (Step end = hold_to_budget(lease.view, *variables)) return *end;
   return *std::move(variables);
+}
+
+Session::Step Session::hold_to_budget(const LeaseView& lease, Variables& variables) {
+  const Result<std::string> own = client::sibling_program("berth");
+  const char* preloaded = std::getenv("LD_PRELOAD");
+  GuardPlan plan = plan_guard({.enforce = options_.enforce,
+                               .command = options_.command.front(),
+                               .socket = client_->socket(),
+                               .lease = lease.handle,
+                               .own_path = own.ok() ? *own : "",
+                               .preloaded = preloaded == nullptr ? "" : preloaded});
+  if (!plan.not_held.empty()) {
+    const std::string sentence = "not held to its budget: " + plan.not_held;
+    if (options_.enforce == Enforce::kGuard) return fail(ExitCode::kUnavailable, sentence);
+    doors_.talk.say(sentence);
+  }
+  for (const auto& [name, value] : plan.set) variables.changes.set[name] = value;
+  std::erase_if(variables.changes.unset,
+                [&](const std::string& name) { return plan.set.contains(name); });
+  return std::nullopt;
 }
 
 void Session::announce(const LeaseView& lease) {

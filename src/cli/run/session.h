@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/run/guard.h"
 #include "cli/run/request.h"
 #include "cli/run/status_descriptor.h"
 #include "cli/run/talk.h"
@@ -21,6 +22,7 @@ struct SessionOptions {
   bool new_lease = false;
   bool notify = false;
   bool dry_run = false;
+  Enforce enforce = Enforce::kAuto;
 };
 
 struct SessionDoors {

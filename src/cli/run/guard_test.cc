@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/guard.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace berth::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr Handle kLease = {1, 2};
+
+// An installation, and the files of a lease.
+class GuardPlanTest : public ::testing::Test {
+ protected:
+  GuardPlanTest() {
+    std::string pattern = "/tmp/berth-guard-plan-XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+    lease_ = directory_ + "/berthd.leases/" + berth::to_text(kLease);
+    for (const std::string& path : {directory_ + "/bin", directory_ + "/lib", lease_})
+      fs::create_directories(path);
+    for (const std::string& path : {guard(), lease_ + "/limit", lease_ + "/use"})
+      std::ofstream(path) << "x";
+  }
+  ~GuardPlanTest() override { fs::remove_all(directory_); }
+
+  std::string guard() const { return directory_ + "/lib/libberth-guard.so"; }
+  GuardPlan plan(Enforce enforce = Enforce::kAuto, const std::string& preloaded = "") const {
+    return plan_guard({.enforce = enforce,
+                       .command = "/proc/self/exe",
+                       .socket = directory_ + "/berthd.sock",
+                       .lease = kLease,
+                       .own_path = directory_ + "/bin/berth",
+                       .preloaded = preloaded});
+  }
+
+  std::string directory_;
+  std::string lease_;
+};
+
+TEST_F(GuardPlanTest, TellsTheCommandItsLibraryAndItsLease) {
+  const GuardPlan made = plan();
+  EXPECT_THAT(made.not_held, IsEmpty());
+  EXPECT_EQ(made.set.at("BERTH_LEASE_DIR"), lease_);
+  EXPECT_THAT(made.set.at("LD_PRELOAD"), ::testing::EndsWith(guard()));
+}
+
+TEST_F(GuardPlanTest, WhoTrustsItsCommandSetsNothing) {
+  const GuardPlan made = plan(Enforce::kNone);
+  EXPECT_THAT(made.not_held, IsEmpty());
+  EXPECT_THAT(made.set, IsEmpty());
+}
+
+TEST_F(GuardPlanTest, WhatIsMissingIsNamedAndNothingIsSet) {
+  fs::remove(lease_ + "/use");
+  EXPECT_THAT(plan().not_held, HasSubstr(lease_));
+  EXPECT_THAT(plan().set, IsEmpty());
+  fs::remove(guard());
+  EXPECT_THAT(plan().not_held, HasSubstr("libberth-guard.so"));
+}
+
+TEST(PreloadList, OursComesLastAndOnce) {
+  EXPECT_EQ(preload_list("", {}, "/g.so"), "/g.so");
+  EXPECT_EQ(preload_list("/a.so /b.so", {}, "/g.so"), "/a.so:/b.so:/g.so");
+  EXPECT_EQ(preload_list("/g.so:/a.so", {}, "/g.so"), "/a.so:/g.so");
+  EXPECT_EQ(preload_list(":/a.so::/a.so:", {}, "/g.so"), "/a.so:/g.so");
+}
+
+TEST(PreloadList, ARunTimeOfASanitizerComesFirst) {
+  EXPECT_EQ(preload_list("/a.so", {"libasan.so.8"}, "/g.so"), "libasan.so.8:/a.so:/g.so");
+}
+
+}  // namespace
+}  // namespace berth::cli

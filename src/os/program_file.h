@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kind of program a file is, as far as it decides whether a library can be preloaded into it:
+// read from the file's head, not tried. Any thread; blocks on the disk.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace berth::os {
+
+struct ProgramFile {
+  enum class Kind : std::uint8_t {
+    kDynamic,  // For this machine, with glibc's dynamic linker.
+    kStatic,
+    kOtherLibrary,  // With another dynamic linker: musl's, say.
+    kOtherMachine,  // Or of another word size.
+    kUnknown,
+  };
+  std::string path;  // Of a script, its interpreter's.
+  Kind kind = Kind::kUnknown;
+  bool gains_rights = false;        // Set-user-id and its like: preloading is ignored there.
+  std::vector<std::string> needed;  // The libraries that it names itself.
+};
+
+/// Of the file that would be started by this name. A script's interpreter is looked at in its
+/// place. kNotFound, kIo where it cannot be read.
+Result<ProgramFile> look_at_program(const std::string& name);
+
+/// Where exec would find it: in PATH, unless there is a slash in it. kNotFound.
+Result<std::string> find_program(const std::string& name);
+
+}  // namespace berth::os

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs that know nothing of Berth, held to the budget of their lease: by each way by which a
+// program comes to the driver, in races, and when they are killed. What the simulated driver counts
+// is the judge, not what the guard believes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "world.h"
+
+namespace berth::e2e {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
+const std::string kCaller = BERTH_BUILD_DIR "/bin/tests/cuda_caller";
+const std::string kLinkedCaller = BERTH_BUILD_DIR "/bin/tests/cuda_caller_linked";
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+class GuardTest : public ::testing::Test {
+ protected:
+  GuardTest() : world_({.sim = "1x16GiB,context=64MiB", .config = ""}) {}
+
+  static std::vector<std::string> lease(const std::string& budget,
+                                        const std::vector<std::string>& command) {
+    std::vector<std::string> words = {"berth", "run", "-q", "-m", budget, "--"};
+    words.insert(words.end(), command.begin(), command.end());
+    return words;
+  }
+  /// What the caller answers to these calls, under a lease.
+  Output calls(const std::string& budget, const std::string& route, const std::string& text) const {
+    const std::string& program = route == "linked" ? kLinkedCaller : kCaller;
+    return world_.run(lease(budget, {program, route}), text);
+  }
+  json driver() const {
+    return json::parse(world_.run({"berth-simctl", "show"}).out)["devices"][0];
+  }
+
+  World world_;
+};
+
+class GuardRouteTest : public GuardTest, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(GuardRouteTest, TheBudgetEndsWithItsLastByte) {
+  // 512 MiB: 64 for the context, 448 for the program.
+  const Output said = calls("512M", GetParam(),
+                            "retain 0\n"
+                            "alloc a 209715200\n"  // 200 MiB
+                            "alloc b 262144000\n"  // 250 MiB: 2 too many
+                            "alloc c 260046848\n"  // 248 MiB
+                            "alloc d 1\n"
+                            "free a\n"
+                            "alloc e 209715200\n"
+                            "alloc f 1\n");
+  EXPECT_THAT(lines_of(said.out), ::testing::ElementsAre("0", "0", "2", "0", "2", "0", "0", "2"));
+  EXPECT_THAT(said.err, IsEmpty());
+  EXPECT_EQ(driver()["used_max_bytes"], 512 * kMiB);
+}
+
+TEST_P(GuardRouteTest, AProgramSeesACardOfItsBudgetsSize) {
+  const Output said = calls("1G", GetParam(), "retain 0\nalloc a 104857600\ninfo\ntotal 0\n");
+  const std::uint64_t left = (1024 - 64 - 100) * kMiB;
+  EXPECT_THAT(lines_of(said.out),
+              ::testing::ElementsAre("0", "0", "0 " + std::to_string(left) + " 1073741824",
+                                     "0 1073741824"));
+}
+
+TEST_P(GuardRouteTest, WhatAContextHadIsThereAgainWhenItIsGone) {
+  const Output said = calls("512M", GetParam(),
+                            "create one\ncreate two\n"
+                            "alloc a 104857600\nalloc b 1000\n"
+                            "destroy two\n"
+                            "current one\nalloc c 469762048\n"  // All 448 MiB that are not context.
+                            "destroy one\n"
+                            "retain 0\nalloc d 469762048\nreset 0\n"
+                            "retain 0\nalloc e 469762048\nrelease 0\n"
+                            "retain 0\nalloc f 469762048\n");
+  EXPECT_THAT(lines_of(said.out), ::testing::Each(::testing::Eq("0"))) << said.out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Routes, GuardRouteTest,
+                         ::testing::Values("linked", "dlsym", "default", "proc", "proc_v2",
+                                           "proc_self"),
+                         [](const auto& route) { return route.param; });
+
+TEST_F(GuardTest, ACardBelowItsContextIsRefusedAtTheContext) {
+  EXPECT_THAT(lines_of(calls("32M", "dlsym", "retain 0\ncreate a\n").out),
+              ::testing::ElementsAre("2", "2"));
+  EXPECT_EQ(driver()["used_max_bytes"], 0);
+}
+
+TEST_F(GuardTest, WhatTheDriverDoesNotKnowIsNotInventedForIt) {
+  EXPECT_THAT(lines_of(calls("1G", "dlsym", "has cuMemAlloc_v2\nhas cuMemAlloc_v9\n").out),
+              ::testing::ElementsAre("yes", "no"));
+}
+
+TEST_F(GuardTest, AnErrorOfTheDriverStaysItsOwn) {
+  // Without a context; freed twice; nothing to allocate.
+  EXPECT_THAT(lines_of(calls("1G", "dlsym",
+                             "alloc a 100\nretain 0\nalloc a 100\nfree a\nfree a\nalloc b 0\n"
+                             "free_null\n")
+                           .out),
+              ::testing::ElementsAre("201", "0", "0", "0", "1", "1", "0"));
+}
+
+TEST_F(GuardTest, SmallAllocationsCountByThePagesThatTheyShare) {
+  std::string text = "retain 0\n";
+  for (int i = 0; i < 2'000; ++i) text += "alloc s" + std::to_string(i) + " 4096\n";
+  text += "info\n";
+  for (int i = 0; i < 2'000; ++i) text += "free s" + std::to_string(i) + "\n";
+  text += "info\n";
+  const std::vector<std::string> said = lines_of(calls("1G", "dlsym", text).out);
+  ASSERT_EQ(said.size(), 4'003U);
+  const std::uint64_t left = (1024 - 64 - 8) * kMiB;  // 2 000 of 4 KiB are in four pages of 2 MiB.
+  EXPECT_EQ(said[2'001], "0 " + std::to_string(left) + " 1073741824");
+  EXPECT_EQ(said.back(), "0 " + std::to_string((1024 - 64) * kMiB) + " 1073741824");
+}
+
+TEST_F(GuardTest, NoRaceOfProcessesAndThreadsExceedsTheBudget) {
+  // Five processes of four threads each fight for the same 600 MiB.
+  const std::string one =
+      "printf 'retain 0\\nrace 4 8 5242880\\nrelease 0\\n' | " + kCaller + " dlsym";
+  const Output said =
+      world_.run(lease("600M", {"sh", "-c", "for i in 1 2 3 4 5; do (" + one + ") & done; wait"}));
+  // One that finds no room for its context is refused there, and goes on to its end.
+  EXPECT_EQ(lines_of(said.out).size(), 15U) << said.err;
+  EXPECT_THAT(said.err, IsEmpty());
+  const json device = driver();
+  EXPECT_LE(device["used_max_bytes"], 600 * kMiB);
+  EXPECT_GT(device["used_max_bytes"], 570 * kMiB);  // It was a race for the last of it.
+  EXPECT_EQ(device["used_bytes"], 0);
+}
+
+TEST_F(GuardTest, WhatAKilledProcessHadIsThereForTheNextOne) {
+  const Output said =
+      world_.run(lease("512M", {"sh", "-c",
+                                "mkfifo p; " + kCaller +
+                                    " dlsym <p >o & exec 9>p; "
+                                    "printf 'retain 0\\nalloc a 400000000\\n' >&9; "
+                                    "until [ \"$(wc -l <o)\" = 2 ]; do :; done; cat o; "
+                                    "printf 'retain 0\\nalloc b 400000000\\n' | " +
+                                    kCaller +
+                                    " dlsym; "
+                                    "kill -9 $!; wait $!; "
+                                    "printf 'retain 0\\nalloc c 400000000\\n' | " +
+                                    kCaller + " dlsym"}));
+  EXPECT_THAT(lines_of(said.out), ::testing::ElementsAre("0", "0", "0", "2", "0", "0")) << said.err;
+}
+
+TEST_F(GuardTest, AChildOfForkIsNotTakenForItsParent) {
+  // The child ends with what CUDA tells it: it is not initialised. The parent's charge stays.
+  const Output said = calls("512M", "dlsym", "retain 0\nalloc a 400000000\nfork\n");
+  EXPECT_THAT(said.out, HasSubstr("0\n0\n"));
+  EXPECT_EQ(driver()["used_bytes"], 0);
+}
+
+}  // namespace
+}  // namespace berth::e2e

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls the CUDA driver as it is told: reads one call a line, answers each with a line "RESULT …".
+// The word on its command line says by which way it comes to the driver's functions, and so by
+// which way a guard has to be in front of them. It knows nothing of Berth.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "linked.h"
+
+namespace {
+
+using Word = unsigned long long;
+// The name that cuGetProcAddress knows, and a CUDA version at which it means this function.
+struct Query {
+  std::string name;
+  int version;
+};
+Query query_of(const std::string& symbol) {
+  const char* said = std::getenv("CALLER_CUDA");
+  const int version = said == nullptr ? 12090 : static_cast<int>(std::strtol(said, nullptr, 10));
+  if (symbol == "cuCtxCreate_v2") return {"cuCtxCreate", 11000};
+  const std::size_t end = symbol.rfind("_v");
+  return {end == std::string::npos ? symbol : symbol.substr(0, end), version};
+}
+
+class Route {
+ public:
+  explicit Route(std::string name) : name_(std::move(name)) {
+    if (name_ != "linked") library_ = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (name_ != "linked" && library_ == nullptr) std::exit(69);
+  }
+
+  Any find(const std::string& symbol) {
+    if (name_ == "linked") return linked_call(symbol);
+    if (name_ == "dlsym") return ::dlsym(library_, symbol.c_str());
+    if (name_ == "default") {
+      (void)::dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+      return ::dlsym(RTLD_DEFAULT, symbol.c_str());
+    }
+    const Query query = query_of(symbol);
+    void* found = nullptr;
+    if (name_ == "proc") {
+      const auto get = reinterpret_cast<int (*)(const char*, void**, int, std::uint64_t)>(
+          ::dlsym(library_, "cuGetProcAddress"));
+      (void)get(query.name.c_str(), &found, query.version, 0);
+    } else if (name_ == "proc_v2" || name_ == "proc_self") {
+      using Get = int (*)(const char*, void**, int, std::uint64_t, int*);
+      auto get = reinterpret_cast<Get>(::dlsym(library_, "cuGetProcAddress_v2"));
+      int status = 0;
+      if (name_ == "proc_self") {  // As the run-time does: asked for itself first.
+        (void)get("cuGetProcAddress", &found, query.version, 0, &status);
+        get = reinterpret_cast<Get>(found);
+      }
+      (void)get(query.name.c_str(), &found, query.version, 0, &status);
+    }
+    return found;
+  }
+
+ private:
+  std::string name_;
+  void* library_ = nullptr;
+};
+
+template <class... Arguments>
+int call(Any function, Arguments... arguments) {
+  if (function == nullptr) return -1;
+  return reinterpret_cast<int (*)(Arguments...)>(function)(arguments...);
+}
+
+class Caller {
+ public:
+  explicit Caller(const std::string& route) : route_(route) {
+    (void)call(route_.find("cuInit"), 0U);
+    declare_contexts();
+    declare_memory();
+    declare_threads();
+  }
+
+  void run() {
+    for (std::string line; std::getline(std::cin, line);) {
+      std::istringstream words(line);
+      std::string verb;
+      words >> verb;
+      const auto found = verbs_.find(verb);
+      std::cout << (found == verbs_.end() ? "no such call" : found->second(words)) << '\n'
+                << std::flush;
+    }
+  }
+
+ private:
+  using Words = std::istringstream;
+
+  static std::string text(int result, const std::string& more = "") {
+    return std::to_string(result) + (more.empty() ? "" : " " + more);
+  }
+  static std::string name_in(Words& words) {
+    std::string name;
+    words >> name;
+    return name;
+  }
+  static Word number_in(Words& words) {
+    Word number = 0;
+    words >> number;
+    return number;
+  }
+
+  void declare_contexts() {
+    verbs_["retain"] = [this](Words& words) {
+      void* context = nullptr;
+      const int device = static_cast<int>(number_in(words));
+      const int result = call(route_.find("cuDevicePrimaryCtxRetain"), &context, device);
+      if (result == 0) (void)call(route_.find("cuCtxSetCurrent"), context);
+      return text(result);
+    };
+    verbs_["release"] = [this](Words& words) {
+      return text(
+          call(route_.find("cuDevicePrimaryCtxRelease_v2"), static_cast<int>(number_in(words))));
+    };
+    verbs_["reset"] = [this](Words& words) {
+      return text(
+          call(route_.find("cuDevicePrimaryCtxReset_v2"), static_cast<int>(number_in(words))));
+    };
+    verbs_["create"] = [this](Words& words) {
+      void*& context = contexts_[name_in(words)];
+      return text(call(route_.find("cuCtxCreate_v2"), &context, 0U, static_cast<int>(0)));
+    };
+    verbs_["destroy"] = [this](Words& words) {
+      return text(call(route_.find("cuCtxDestroy_v2"), contexts_[name_in(words)]));
+    };
+    verbs_["current"] = [this](Words& words) {
+      return text(call(route_.find("cuCtxSetCurrent"), contexts_[name_in(words)]));
+    };
+  }
+
+  void declare_memory() {
+    verbs_["alloc"] = [this](Words& words) {
+      const std::string name = name_in(words);
+      Word pointer = kUntouched;
+      const int result =
+          call(route_.find("cuMemAlloc_v2"), &pointer, static_cast<std::size_t>(number_in(words)));
+      if (result == 0) pointers_[name] = pointer;
+      return text(result, result == 0 || pointer == kUntouched ? "" : "touched");
+    };
+    verbs_["free"] = [this](Words& words) {
+      return text(call(route_.find("cuMemFree_v2"), pointers_[name_in(words)]));
+    };
+    verbs_["free_null"] = [this](Words&) {
+      return text(call(route_.find("cuMemFree_v2"), static_cast<Word>(0)));
+    };
+    verbs_["info"] = [this](Words&) {
+      std::size_t free = 0;
+      std::size_t total = 0;
+      const int result = call(route_.find("cuMemGetInfo_v2"), &free, &total);
+      return text(result, std::to_string(free) + " " + std::to_string(total));
+    };
+    verbs_["total"] = [this](Words& words) {
+      std::size_t total = 0;
+      const int result =
+          call(route_.find("cuDeviceTotalMem_v2"), &total, static_cast<int>(number_in(words)));
+      return text(result, std::to_string(total));
+    };
+    verbs_["has"] = [this](Words& words) {
+      return std::string(route_.find(name_in(words)) == nullptr ? "no" : "yes");
+    };
+  }
+
+  void declare_threads() {
+    // race THREADS ROUNDS BYTES: each thread allocates until it is refused, frees half, and so on.
+    verbs_["race"] = [this](Words& words) {
+      const Word count = number_in(words);
+      const Word rounds = number_in(words);
+      const Word bytes = number_in(words);
+      void* context = nullptr;
+      (void)call(route_.find("cuCtxGetCurrent"), &context);
+      std::vector<std::thread> threads;
+      for (Word i = 0; i < count; ++i) {
+        threads.emplace_back([=, this] { race(context, rounds, bytes + i * 4096); });
+      }
+      for (std::thread& thread : threads) thread.join();
+      return text(0);
+    };
+    verbs_["fork"] = [](Words&) {  // What a child without exec sees.
+      return std::to_string(::fork() == 0 ? ::getpid() : 0);
+    };
+    verbs_["die"] = [](Words&) -> std::string { ::_exit(3); };
+  }
+
+  void race(void* context, Word rounds, Word bytes) {
+    const Any alloc = route_.find("cuMemAlloc_v2");
+    const Any free = route_.find("cuMemFree_v2");
+    (void)call(route_.find("cuCtxSetCurrent"), context);
+    std::vector<Word> held;
+    for (Word round = 0; round < rounds; ++round) {
+      for (Word pointer = 0; call(alloc, &pointer, static_cast<std::size_t>(bytes)) == 0;) {
+        held.push_back(pointer);
+      }
+      const std::size_t kept = round + 1 == rounds ? 0 : held.size() / 2;
+      for (; held.size() > kept; held.pop_back()) (void)call(free, held.back());
+    }
+  }
+
+  static constexpr Word kUntouched = 0x5a5a5a5a;
+  Route route_;
+  std::map<std::string, std::function<std::string(Words&)>> verbs_;
+  std::map<std::string, Word> pointers_;
+  std::map<std::string, void*> contexts_;
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 2) return 64;
+  Caller(arguments[1]).run();
+  return 0;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// For the caller that is linked with a driver: these names, whatever their parameters are.
+#include <map>
+
+#include "linked.h"
+
+extern "C" {
+int cuInit();
+int cuDevicePrimaryCtxRetain();
+int cuDevicePrimaryCtxRelease_v2();
+int cuDevicePrimaryCtxReset_v2();
+int cuCtxSetCurrent();
+int cuCtxGetCurrent();
+int cuCtxCreate_v2();
+int cuCtxDestroy_v2();
+int cuMemAlloc_v2();
+int cuMemFree_v2();
+int cuMemGetInfo_v2();
+int cuDeviceTotalMem_v2();
+}
+
+Any linked_call(const std::string& symbol) {
+  static const std::map<std::string, Any> calls = {
+      {"cuInit", reinterpret_cast<Any>(&cuInit)},
+      {"cuDevicePrimaryCtxRetain", reinterpret_cast<Any>(&cuDevicePrimaryCtxRetain)},
+      {"cuDevicePrimaryCtxRelease_v2", reinterpret_cast<Any>(&cuDevicePrimaryCtxRelease_v2)},
+      {"cuDevicePrimaryCtxReset_v2", reinterpret_cast<Any>(&cuDevicePrimaryCtxReset_v2)},
+      {"cuCtxSetCurrent", reinterpret_cast<Any>(&cuCtxSetCurrent)},
+      {"cuCtxGetCurrent", reinterpret_cast<Any>(&cuCtxGetCurrent)},
+      {"cuCtxCreate_v2", reinterpret_cast<Any>(&cuCtxCreate_v2)},
+      {"cuCtxDestroy_v2", reinterpret_cast<Any>(&cuCtxDestroy_v2)},
+      {"cuMemAlloc_v2", reinterpret_cast<Any>(&cuMemAlloc_v2)},
+      {"cuMemFree_v2", reinterpret_cast<Any>(&cuMemFree_v2)},
+      {"cuMemGetInfo_v2", reinterpret_cast<Any>(&cuMemGetInfo_v2)},
+      {"cuDeviceTotalMem_v2", reinterpret_cast<Any>(&cuDeviceTotalMem_v2)},
+  };
+  const auto found = calls.find(symbol);
+  return found == calls.end() ? nullptr : found->second;
+}

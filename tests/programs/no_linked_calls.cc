@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// For the caller that is linked with no driver.
+#include "linked.h"
+
+Any linked_call(const std::string& /*symbol*/) {
+  return nullptr;
+}
