@@ -37,6 +37,30 @@ using cuuint64_t = std::uint64_t;
 using CUcontext = struct CUctx_st*;
 using CUstream = struct CUstream_st*;
 using CUfunction = struct CUfunc_st*;
+using CUmemGenericAllocationHandle = unsigned long long;
+
+enum CUmemAllocationType : std::uint32_t { CU_MEM_ALLOCATION_TYPE_PINNED = 1 };
+enum CUmemAllocationHandleType : std::uint32_t {};
+enum CUmemLocationType : std::uint32_t { CU_MEM_LOCATION_TYPE_DEVICE = 1 };
+enum CUmemAccess_flags : std::uint32_t { CU_MEM_ACCESS_FLAGS_PROT_NONE = 0 };
+enum CUmemAllocationGranularity_flags : std::uint32_t {};
+struct CUmemLocation {
+  CUmemLocationType type;
+  int id;
+};
+struct CUmemAllocationProp {
+  CUmemAllocationType type;
+  CUmemAllocationHandleType requestedHandleTypes;
+  CUmemLocation location;
+  void* win32HandleMetaData;
+  unsigned char allocFlags[8];
+};
+static_assert(sizeof(CUmemAllocationProp) == 32);
+struct CUmemAccessDesc {
+  CUmemLocation location;
+  CUmemAccess_flags flags;
+};
+
 struct CUexecAffinityParam;
 struct CUctxCreateParams;
 
@@ -51,5 +75,7 @@ namespace berth::simgpu {
 #undef CUDA_FUNCTION
 /// What the first context of a process on a device takes. No real driver tells that.
 CUresult berthSimulatedContextBytes(std::size_t* bytes);
+/// What the driver counts for the calling process on a device.
+CUresult berthSimulatedUsedBytes(std::size_t* bytes, CUdevice device);
 }  // namespace berth::simgpu
 }

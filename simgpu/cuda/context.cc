@@ -54,6 +54,16 @@ CUresult berthSimulatedContextBytes(std::size_t* bytes) {
   });
 }
 
+CUresult berthSimulatedUsedBytes(std::size_t* bytes, CUdevice ordinal) {
+  if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return with_driver([&](Driver& driver) {
+    const std::optional<std::uint32_t> device = driver.device(ordinal);
+    if (!device) return CUDA_ERROR_INVALID_DEVICE;
+    *bytes = driver.used(*device);
+    return CUDA_SUCCESS;
+  });
+}
+
 CUresult cuCtxDestroy_v2(CUcontext context) {
   return with_driver([&](Driver& driver) {
     Context* living = driver.living(context);

@@ -25,6 +25,10 @@ std::atomic<bool> forked = false;
 
 constexpr std::size_t kContextsMax = 1024;
 
+std::uint64_t blocks_of(std::uint64_t bytes) {
+  return bytes / kBlockBytes + (bytes % kBlockBytes != 0 ? 1 : 0);
+}
+
 void forget_in_child() {
   forked.store(true);
 }
@@ -126,8 +130,13 @@ void Driver::leave_device(std::uint32_t device) {
 
 void Driver::close(Context& context) {
   context.alive = false;
-  const std::uint64_t blocks = heaps_[context.device]->free_all(&context);
-  if (blocks > 0) world_.release(slot_, context.device, blocks);
+  std::uint64_t blocks = heaps_[context.device]->free_all(&context);
+  std::erase_if(managed_, [&](const auto& managed) {
+    if (managed.second.owner != &context) return false;
+    blocks += blocks_of(managed.second.bytes);
+    return true;
+  });
+  give_back(context.device, blocks);
   leave_device(context.device);
 }
 
@@ -223,7 +232,40 @@ CUresult Driver::allocate(const Context& context, std::uint64_t bytes, DevicePoi
   return CUDA_SUCCESS;
 }
 
+CUresult Driver::allocate_managed(const Context& context, std::uint64_t bytes,
+                                  DevicePointer& pointer) {
+  HostMemory memory = map_host_memory(bytes, Access::kReadWrite);
+  if (!memory || !world_.charge(slot_, context.device, blocks_of(bytes)))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  pointer = reinterpret_cast<DevicePointer>(memory.get());
+  managed_.emplace(pointer, Managed{.memory = std::move(memory),
+                                    .bytes = bytes,
+                                    .device = context.device,
+                                    .owner = &context});
+  return CUDA_SUCCESS;
+}
+
+CUresult Driver::create_memory(CUdevice ordinal, std::uint64_t bytes,
+                               VirtualMemory::Handle& handle) {
+  const std::optional<std::uint32_t> device = this->device(ordinal);
+  if (!device) return CUDA_ERROR_INVALID_DEVICE;
+  const auto made = virtual_memory_.create(
+      *device, bytes, [&](std::uint64_t blocks) { return world_.charge(slot_, *device, blocks); });
+  if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
+  handle = *made;
+  return CUDA_SUCCESS;
+}
+
+void Driver::give_back(std::uint32_t device, std::uint64_t blocks) {
+  if (blocks > 0) world_.release(slot_, device, blocks);
+}
+
 CUresult Driver::free(DevicePointer pointer) {
+  if (const auto managed = managed_.find(pointer); managed != managed_.end()) {
+    give_back(managed->second.device, blocks_of(managed->second.bytes));
+    managed_.erase(managed);
+    return CUDA_SUCCESS;
+  }
   for (std::uint32_t device = 0; device < kDevicesMax; ++device) {
     if (!heaps_[device]) continue;
     const std::optional<std::uint64_t> blocks = heaps_[device]->free(pointer);
@@ -234,18 +276,29 @@ CUresult Driver::free(DevicePointer pointer) {
   return CUDA_ERROR_INVALID_VALUE;
 }
 
+std::byte* Driver::unheaped(DevicePointer pointer, std::uint64_t bytes) {
+  auto managed = managed_.upper_bound(pointer);
+  if (managed != managed_.begin()) {
+    --managed;
+    const std::uint64_t into = pointer - managed->first;
+    const std::uint64_t length = managed->second.bytes;
+    if (into < length && bytes <= length - into) return managed->second.memory.get() + into;
+  }
+  return virtual_memory_.find(pointer, bytes);
+}
+
 std::byte* Driver::readable(DevicePointer pointer, std::uint64_t bytes) {
   for (const std::unique_ptr<Heap>& heap : heaps_) {
     if (std::byte* at = heap ? heap->read(pointer, bytes) : nullptr; at != nullptr) return at;
   }
-  return nullptr;
+  return unheaped(pointer, bytes);
 }
 
 std::byte* Driver::writable(DevicePointer pointer, std::uint64_t bytes) {
   for (const std::unique_ptr<Heap>& heap : heaps_) {
     if (std::byte* at = heap ? heap->write(pointer, bytes) : nullptr; at != nullptr) return at;
   }
-  return nullptr;
+  return unheaped(pointer, bytes);
 }
 
 }  // namespace berth::simgpu

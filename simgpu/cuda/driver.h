@@ -6,6 +6,7 @@
 
 #include <array>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include "simgpu/cuda/abi.h"
 #include "simgpu/cuda/heap.h"
+#include "simgpu/cuda/virtual_memory.h"
 #include "simgpu/world/world.h"
 
 namespace berth::simgpu {
@@ -63,6 +65,12 @@ class Driver {
 
   CUresult allocate(const Context& context, std::uint64_t bytes, DevicePointer& pointer);
   CUresult free(DevicePointer pointer);
+  /// Memory that the host reads and writes as well. It counts as the device's from the start.
+  CUresult allocate_managed(const Context& context, std::uint64_t bytes, DevicePointer& pointer);
+  VirtualMemory& virtual_memory() { return virtual_memory_; }
+  CUresult create_memory(CUdevice ordinal, std::uint64_t bytes, VirtualMemory::Handle& handle);
+  std::uint64_t used(std::uint32_t device) { return world_.used_by(slot_, device).value; }
+  void give_back(std::uint32_t device, std::uint64_t blocks);
   std::byte* readable(DevicePointer pointer, std::uint64_t bytes);
   std::byte* writable(DevicePointer pointer, std::uint64_t bytes);
 
@@ -72,6 +80,7 @@ class Driver {
     std::uint32_t retained = 0;
   };
 
+  std::byte* unheaped(DevicePointer pointer, std::uint64_t bytes);
   CUresult enter_device(std::uint32_t device);
   void leave_device(std::uint32_t device);
   void close(Context& context);
@@ -81,8 +90,16 @@ class Driver {
   std::vector<std::uint32_t> visible_;  // The world's devices, by ordinal.
   std::array<std::unique_ptr<Heap>, kDevicesMax> heaps_;
   std::array<std::uint32_t, kDevicesMax> contexts_{};  // Living ones, by device.
-  std::array<Primary, kDevicesMax> primaries_;         // By ordinal.
-  std::deque<Context> created_;                        // Those of the dead are used again.
+  struct Managed {
+    HostMemory memory;
+    std::uint64_t bytes;
+    std::uint32_t device;
+    const Context* owner;
+  };
+  std::map<DevicePointer, Managed> managed_;
+  VirtualMemory virtual_memory_;
+  std::array<Primary, kDevicesMax> primaries_;  // By ordinal.
+  std::deque<Context> created_;                 // Those of the dead are used again.
 };
 
 /// The calling thread's stack of contexts.

@@ -28,28 +28,33 @@ std::uint64_t blocks(std::uint64_t bytes) {
   return bytes / kBlockBytes + (bytes % kBlockBytes != 0 ? 1 : 0);
 }
 
-Heap::Mapping map(std::uint64_t bytes, int protection) {
-  void* at = ::mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return {at == MAP_FAILED ? nullptr : static_cast<std::byte*>(at), Heap::Unmap{bytes}};
-}
-
 }  // namespace
 
-void Heap::Unmap::operator()(std::byte* at) const {
+void UnmapHostMemory::operator()(std::byte* at) const {
   ::munmap(at, bytes);
+}
+
+HostMemory map_host_memory(std::uint64_t bytes, Access access) {
+  const int protection = access == Access::kNone ? PROT_NONE : PROT_READ | PROT_WRITE;
+  void* at = ::mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  HostMemory memory(at == MAP_FAILED ? nullptr : static_cast<std::byte*>(at),
+                    UnmapHostMemory{bytes});
+  if (!memory || access == Access::kNone) return memory;
+  // A stripe of 4 KiB must cost 4 KiB; a child of fork has no device memory; a core dump needs
+  // none.
+  for (const int advice : {MADV_NOHUGEPAGE, MADV_DONTFORK, MADV_DONTDUMP}) {
+    (void)::madvise(at, bytes, advice);
+  }
+  return memory;
 }
 
 std::unique_ptr<Heap> Heap::make(std::uint64_t capacity_bytes) {
   const std::uint64_t count = blocks(capacity_bytes) * kAddressesPerByte;
   const std::uint64_t bytes = count * kBlockBytes;
-  Mapping addresses = map(bytes + kBlockBytes, PROT_NONE);  // Its first whole block is the first.
-  Mapping backing = map(bytes, PROT_READ | PROT_WRITE);
+  Mapping addresses =
+      map_host_memory(bytes + kBlockBytes, Access::kNone);  // Its first whole block is the first.
+  Mapping backing = map_host_memory(bytes, Access::kReadWrite);
   if (!addresses || !backing) return nullptr;
-  // A stripe of 4 KiB must cost 4 KiB; a child of fork has no device memory; a core dump needs
-  // none.
-  for (const int advice : {MADV_NOHUGEPAGE, MADV_DONTFORK, MADV_DONTDUMP}) {
-    (void)::madvise(backing.get(), bytes, advice);
-  }
   return std::make_unique<Heap>(std::move(addresses), std::move(backing), count);
 }
 

@@ -23,16 +23,21 @@ constexpr std::uint64_t kSmallMax = std::uint64_t{1} << 20U;
 /// An address as CUDA gives it to a program. The host cannot read or write there.
 using DevicePointer = std::uint64_t;
 
+/// Host memory, which costs nothing until it is written; null if the host has no addresses left.
+struct UnmapHostMemory {
+  std::uint64_t bytes;
+  void operator()(std::byte* at) const;
+};
+using HostMemory = std::unique_ptr<std::byte, UnmapHostMemory>;
+enum class Access : std::uint8_t { kNone, kReadWrite };
+HostMemory map_host_memory(std::uint64_t bytes, Access access);
+
 class Heap {
  public:
   /// Reserves addresses for a device of that size; nothing if the host has none left.
   static std::unique_ptr<Heap> make(std::uint64_t capacity_bytes);
 
-  struct Unmap {
-    std::uint64_t bytes;
-    void operator()(std::byte* at) const;
-  };
-  using Mapping = std::unique_ptr<std::byte, Unmap>;
+  using Mapping = HostMemory;
   /// For make().
   Heap(Mapping addresses, Mapping backing, std::uint64_t blocks);
 

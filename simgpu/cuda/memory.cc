@@ -64,6 +64,29 @@ CUresult cuMemAlloc_v2(CUdeviceptr* pointer, std::size_t bytes) {
   });
 }
 
+CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, std::size_t* pitch, std::size_t width,
+                            std::size_t height, unsigned int element_bytes) {
+  const bool known = element_bytes == 4 || element_bytes == 8 || element_bytes == 16;
+  if (pointer == nullptr || pitch == nullptr || width == 0 || height == 0 || !known)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (width > SIZE_MAX - kGranuleBytes) return CUDA_ERROR_OUT_OF_MEMORY;
+  const std::size_t row = (width + kGranuleBytes - 1) / kGranuleBytes * kGranuleBytes;
+  if (height > SIZE_MAX / row) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult result = cuMemAlloc_v2(pointer, row * height);
+  if (result == CUDA_SUCCESS) *pitch = row;
+  return result;
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr* pointer, std::size_t bytes, unsigned int flags) {
+  if (pointer == nullptr || bytes == 0 || flags < 1 || flags > 2) return CUDA_ERROR_INVALID_VALUE;
+  return with_context([&](Driver& driver, Context& context) {
+    DevicePointer allocated = 0;
+    const CUresult result = driver.allocate_managed(context, bytes, allocated);
+    if (result == CUDA_SUCCESS) *pointer = allocated;
+    return result;
+  });
+}
+
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
   return with_context(
       [&](Driver& driver, Context&) { return pointer == 0 ? CUDA_SUCCESS : driver.free(pointer); });

@@ -101,6 +101,12 @@ void World::release(std::uint32_t slot, std::uint32_t device, std::uint64_t bloc
   log(device, pid, -static_cast<std::int64_t>(blocks), used, now_ns());
 }
 
+Bytes World::used_by(std::uint32_t slot, std::uint32_t device) {
+  AccountView account = this->account(device);
+  (void)account.settle();
+  return {account.used_by(slot) * kBlockBytes};
+}
+
 void World::set_context(std::uint32_t slot, std::uint32_t device, bool exists) {
   const std::uint32_t bit = 1U << device;
   if (exists) {

@@ -53,6 +53,7 @@ class World {
   /// Exactly: false only if the blocks do not fit beside what the living use.
   [[nodiscard]] bool charge(std::uint32_t slot, std::uint32_t device, std::uint64_t blocks);
   void release(std::uint32_t slot, std::uint32_t device, std::uint64_t blocks);
+  Bytes used_by(std::uint32_t slot, std::uint32_t device);
   void set_context(std::uint32_t slot, std::uint32_t device, bool exists);
 
   /// Tears down what dead processes left and the teardown time has passed for.
