@@ -134,20 +134,28 @@ void Process::cancel(std::uint32_t device, std::uint64_t bytes) {
   ledger_.release(device, pages_of(bytes));
 }
 
+bool Process::correct(std::uint32_t device, std::uint64_t from, std::uint64_t to) {
+  const std::uint64_t charged = pages_of(from);
+  const std::uint64_t wanted = pages_of(to);
+  if (wanted > charged) return reserve(device, wanted - charged);
+  if (wanted < charged) cancel(device, charged - wanted);
+  return true;
+}
+
 // Note [Small allocations]
 //
 // The driver puts small allocations together into pages of 2 MiB. Whether one needs a new page
 // is only known afterwards, by its address. So a page is charged before each of them, and taken
 // back if the page was there already: what is charged is never less than what the driver takes. In
 // the last page below the budget this refuses a small allocation that would have found room.
-void Process::made(const Place& place, std::uint64_t address, std::uint64_t bytes) {
-  const bool small = bytes <= kSmallMax;
+void Process::made(const Place& place, Kind kind, std::uint64_t address, std::uint64_t bytes) {
+  const bool small = kind == Kind::kMemory && bytes <= kSmallMax;
   const Entry entry{.key = address,
                     .bytes = pages_of(bytes),
                     .owner = place.context,
                     .count = 1,
                     .device = static_cast<std::uint16_t>(place.device),
-                    .kind = static_cast<std::uint16_t>(small ? Kind::kSmall : Kind::kMemory)};
+                    .kind = static_cast<std::uint16_t>(small ? Kind::kSmall : kind)};
   bool kept = allocations_.insert(entry);
   bool shared = false;
   if (small) {

@@ -10,6 +10,7 @@
 
 #include "guard/ledger.h"
 #include "guard/linux.h"
+#include "guard/physical.h"
 #include "guard/table.h"
 
 namespace berth::guard {
@@ -23,7 +24,11 @@ constexpr std::uint64_t pages_of(std::uint64_t bytes) {
   return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
-enum class Kind : std::uint16_t { kMemory, kSmall };
+enum class Kind : std::uint16_t {
+  kMemory,   // Pages of its own, or shared with others if it is small.
+  kManaged,  // Pages of its own.
+  kSmall,    // As it is kept: shares its page.
+};
 
 /// Where an allocation is made: the device by its place in the lease, and the context it dies with.
 struct Place {
@@ -50,8 +55,10 @@ class Process {
   [[nodiscard]] bool reserve(std::uint32_t device, std::uint64_t bytes);
   /// The allocation was not made after all.
   void cancel(std::uint32_t device, std::uint64_t bytes);
+  /// It was made, and of another size than was charged. False: the budget does not allow that.
+  [[nodiscard]] bool correct(std::uint32_t device, std::uint64_t from, std::uint64_t to);
   /// It was made, at this address.
-  void made(const Place& place, std::uint64_t address, std::uint64_t bytes);
+  void made(const Place& place, Kind kind, std::uint64_t address, std::uint64_t bytes);
 
   /// Before an allocation is freed: it is ours no longer. Key 0: we do not know it.
   Entry begin_free(std::uint64_t address) { return allocations_.take(address); }
@@ -76,6 +83,8 @@ class Process {
   void context_gone(std::uint64_t context);
   /// The device of a context that is known; -1 if it is not.
   int device_of_context(std::uint64_t context);
+
+  Physical& physical() { return physical_; }
 
   std::uint64_t bytes_free(std::uint32_t device) const;
 
@@ -122,6 +131,7 @@ class Process {
   Table allocations_;  // By address.
   Table pages_;        // By address / kPageBytes: how many small allocations lie there.
   Table contexts_;     // By handle.
+  Physical physical_;
   Contexts devices_[kDevicesMax];
 };
 

@@ -63,6 +63,18 @@ class Table {
     }
   }
 
+  /// The first entry for which wanted(entry); key 0 if there is none. It looks at all of them.
+  template <class Wanted>
+  Entry find_if(Wanted wanted) {
+    for (Shard& shard : shards_) {
+      const Lock lock(shard.mutex);
+      for (std::size_t i = 0; i < shard.room; ++i) {
+        if (shard.entries[i].key != 0 && wanted(shard.entries[i])) return shard.entries[i];
+      }
+    }
+    return {};
+  }
+
   std::size_t size();
 
  private:

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -92,6 +94,21 @@ TEST_P(GuardRouteTest, WhatAContextHadIsThereAgainWhenItIsGone) {
   EXPECT_THAT(lines_of(said.out), ::testing::Each(::testing::Eq("0"))) << said.out;
 }
 
+TEST_P(GuardRouteTest, EachKindOfMemoryIsRefusedAtTheLastPageAndNotBefore) {
+  // 448 MiB for the program: 447 by one kind, so that 2 MiB of any kind are too many.
+  const std::string full = std::to_string(446 * kMiB);
+  const std::string page = std::to_string(2 * kMiB);
+  for (const std::string& kind : std::vector<std::string>{
+           "alloc a " + full, "managed a " + full, "m_create a " + full, "pitch a 1048576 446"}) {
+    const Output said = calls("512M", GetParam(),
+                              "retain 0\n" + kind + "\nalloc b " + page + "\nalloc c " + page +
+                                  "\nmanaged d 1\nm_create e " + page + "\npitch f 4 1\n");
+    EXPECT_THAT(lines_of(said.out), ::testing::ElementsAre("0", "0", "0", "2", "2", "2", "2"))
+        << kind << said.err;
+  }
+  EXPECT_EQ(driver()["used_max_bytes"], 512 * kMiB);
+}
+
 INSTANTIATE_TEST_SUITE_P(Routes, GuardRouteTest,
                          ::testing::Values("linked", "dlsym", "default", "proc", "proc_v2",
                                            "proc_self"),
@@ -128,6 +145,89 @@ TEST_F(GuardTest, SmallAllocationsCountByThePagesThatTheyShare) {
   const std::uint64_t left = (1024 - 64 - 8) * kMiB;  // 2 000 of 4 KiB are in four pages of 2 MiB.
   EXPECT_EQ(said[2'001], "0 " + std::to_string(left) + " 1073741824");
   EXPECT_EQ(said.back(), "0 " + std::to_string((1024 - 64) * kMiB) + " 1073741824");
+}
+
+TEST_F(GuardTest, PhysicalMemoryIsChargedUntilItsLastHandleAndMappingAreGone) {
+  const std::string size = " 400000000\n";  // No whole pages: refused by the driver, not charged.
+  const std::string most = " 419430400\n";  // 400 MiB of 448.
+  const Output said =
+      calls("512M", "dlsym",
+            "retain 0\n"
+            "m_create odd" +
+                size + "m_create one" + most + "m_create two" + most +  // Refused: 2.
+                "m_reserve space 1073741824\n"
+                "m_map space 0 419430400 one\n"
+                "m_release one\n"
+                "alloc a 104857600\n"  // It is mapped still: 2.
+                "m_retain one space 2097152\n"
+                "m_unmap space 0 419430400\n"
+                "alloc a 104857600\n"  // It has a handle still: 2.
+                "m_release one\n"
+                "alloc a 469762048\n"  // All is there again.
+                "m_release one\n");    // There is no such handle: 1.
+  EXPECT_THAT(lines_of(said.out), ::testing::ElementsAre("0", "1", "0", "2", "0", "0", "0", "2",
+                                                         "0", "0", "2", "0", "0", "1"));
+}
+
+// One random call, mostly about things that exist.
+std::string random_call(std::mt19937_64& random) {
+  const auto below = [&](std::uint64_t end) { return std::to_string(random() % end); };
+  const std::string name = " n" + below(12);
+  const std::uint64_t number = random() % 12;  // Of a handle; its memory is of that size.
+  const std::string handle = " m" + std::to_string(number);
+  const std::string pages = " " + std::to_string((number + 1) * 8 * kMiB);
+  const std::string place = " space " + std::to_string(random() % 8 * 100 * kMiB);
+  switch (random() % 14) {
+    case 0:
+      return "alloc" + name + " " + below(300 * kMiB);
+    case 1:
+      return "alloc" + name + " " + below(kMiB);
+    case 2:
+      return "alloc" + name + " " + below(4'096);
+    case 3:
+      return "managed" + name + " " + below(100 * kMiB);
+    case 4:
+      return "pitch" + name + " " + below(9'000) + " " + below(9'000);
+    case 5:
+      return "m_create" + handle + pages;
+    case 6:
+    case 7:
+      return "m_release" + handle;
+    case 8:
+      return "m_map" + place + pages + handle;
+    case 9:
+      return "m_unmap" + place + pages;
+    case 10:
+      return "m_retain" + handle + " space " + below(800 * kMiB);
+    default:
+      return "free" + name;
+  }
+}
+
+// After each call, what the program is told to be used, which is what the guard believes, is held
+// against what the simulated driver counts for the process.
+TEST_F(GuardTest, WhatIsChargedIsWhatTheDriverCountsAfterEachCall) {
+  constexpr std::uint64_t kBudget = 1024 * kMiB;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    std::mt19937_64 random(seed);
+    std::vector<std::string> made = {"retain 0", "m_reserve space 1073741824"};
+    while (made.size() < 1'000) made.push_back(random_call(random));
+    std::string text;
+    for (const std::string& line : made) text += line + "\ninfo\ncounted\n";
+    const std::vector<std::string> said = lines_of(calls("1G", "dlsym", text).out);
+    ASSERT_EQ(said.size(), made.size() * 3);
+    int refused = 0;
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      std::uint64_t left = 0;
+      std::uint64_t counted = 0;
+      ASSERT_EQ(std::sscanf(said[3 * i + 1].c_str(), "0 %lu", &left), 1);
+      ASSERT_EQ(std::sscanf(said[3 * i + 2].c_str(), "0 %lu", &counted), 1);
+      ASSERT_EQ(kBudget - left, counted)
+          << "seed " << seed << ", after call " << i << ": " << made[i] << " = " << said[3 * i];
+      if (said[3 * i] == "2") ++refused;
+    }
+    EXPECT_GT(refused, 10) << seed;  // It came to the budget.
+  }
 }
 
 TEST_F(GuardTest, NoRaceOfProcessesAndThreadsExceedsTheBudget) {

@@ -221,9 +221,11 @@ World::World(const Options& options) {
       {"BERTH_SIM", options.sim},
       {"BERTH_SIM_NAME", name.substr(name.find('.') + 1)},
   };
+  // A preloaded library comes before the run-time of a sanitized program that a shell starts.
   for (const char* passed : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"}) {
     if (const char* value = std::getenv(passed)) environment_[passed] = value;
   }
+  environment_["ASAN_OPTIONS"] += ":verify_asan_link_order=0";
   if (!options.config.empty()) {
     std::ofstream(directory_ / "config/berth/config.toml") << options.config;
   }

@@ -83,6 +83,7 @@ class Caller {
     (void)call(route_.find("cuInit"), 0U);
     declare_contexts();
     declare_memory();
+    declare_virtual_memory();
     declare_threads();
   }
 
@@ -151,6 +152,26 @@ class Caller {
       if (result == 0) pointers_[name] = pointer;
       return text(result, result == 0 || pointer == kUntouched ? "" : "touched");
     };
+    verbs_["managed"] = [this](Words& words) {
+      const std::string name = name_in(words);
+      Word pointer = 0;
+      const int result = call(route_.find("cuMemAllocManaged"), &pointer,
+                              static_cast<std::size_t>(number_in(words)), 1U);
+      if (result != 0) return text(result);
+      pointers_[name] = pointer;
+      *reinterpret_cast<volatile char*>(pointer) = 'x';  // The host may.
+      return text(result);
+    };
+    verbs_["pitch"] = [this](Words& words) {  // NAME WIDTH HEIGHT
+      const std::string name = name_in(words);
+      Word pointer = 0;
+      std::size_t pitch = 0;
+      const auto width = static_cast<std::size_t>(number_in(words));
+      const int result = call(route_.find("cuMemAllocPitch_v2"), &pointer, &pitch, width,
+                              static_cast<std::size_t>(number_in(words)), 4U);
+      if (result == 0) pointers_[name] = pointer;
+      return text(result);
+    };
     verbs_["free"] = [this](Words& words) {
       return text(call(route_.find("cuMemFree_v2"), pointers_[name_in(words)]));
     };
@@ -169,8 +190,61 @@ class Caller {
           call(route_.find("cuDeviceTotalMem_v2"), &total, static_cast<int>(number_in(words)));
       return text(result, std::to_string(total));
     };
+    verbs_["counted"] = [this](Words&) {  // By the simulated driver.
+      std::size_t bytes = 0;
+      const int result = call(route_.find("berthSimulatedUsedBytes"), &bytes, 0);
+      return text(result, std::to_string(bytes));
+    };
     verbs_["has"] = [this](Words& words) {
       return std::string(route_.find(name_in(words)) == nullptr ? "no" : "yes");
+    };
+  }
+
+  // As cuda.h has it: pinned memory of a device.
+  struct Properties {
+    int type = 1;
+    int handle_types = 0;
+    int location_type = 1;
+    int location = 0;
+    void* metadata = nullptr;
+    unsigned char flags[8] = {};
+  };
+
+  void declare_virtual_memory() {
+    verbs_["m_create"] = [this](Words& words) {  // HANDLE BYTES
+      const std::string name = name_in(words);
+      const Properties properties;
+      Word handle = 0;
+      const int result = call(route_.find("cuMemCreate"), &handle,
+                              static_cast<std::size_t>(number_in(words)), &properties, Word{0});
+      if (result == 0) pointers_[name] = handle;
+      return text(result);
+    };
+    verbs_["m_release"] = [this](Words& words) {
+      return text(call(route_.find("cuMemRelease"), pointers_[name_in(words)]));
+    };
+    verbs_["m_retain"] = [this](Words& words) {  // HANDLE ADDRESS OFFSET
+      Word& handle = pointers_[name_in(words)];
+      const Word address = pointers_[name_in(words)];
+      return text(call(route_.find("cuMemRetainAllocationHandle"), &handle,
+                       reinterpret_cast<void*>(address + number_in(words))));
+    };
+    verbs_["m_reserve"] = [this](Words& words) {  // ADDRESS BYTES
+      Word& address = pointers_[name_in(words)];
+      return text(call(route_.find("cuMemAddressReserve"), &address,
+                       static_cast<std::size_t>(number_in(words)), std::size_t{0}, Word{0},
+                       Word{0}));
+    };
+    verbs_["m_map"] = [this](Words& words) {  // ADDRESS OFFSET BYTES HANDLE
+      const Word address = pointers_[name_in(words)] + number_in(words);
+      const auto bytes = static_cast<std::size_t>(number_in(words));
+      return text(call(route_.find("cuMemMap"), address, bytes, std::size_t{0},
+                       pointers_[name_in(words)], Word{0}));
+    };
+    verbs_["m_unmap"] = [this](Words& words) {  // ADDRESS OFFSET BYTES
+      const Word address = pointers_[name_in(words)] + number_in(words);
+      return text(
+          call(route_.find("cuMemUnmap"), address, static_cast<std::size_t>(number_in(words))));
     };
   }
 

@@ -15,6 +15,14 @@ int cuCtxCreate_v2();
 int cuCtxDestroy_v2();
 int cuMemAlloc_v2();
 int cuMemFree_v2();
+int cuMemAllocManaged();
+int cuMemAllocPitch_v2();
+int cuMemCreate();
+int cuMemRelease();
+int cuMemRetainAllocationHandle();
+int cuMemAddressReserve();
+int cuMemMap();
+int cuMemUnmap();
 int cuMemGetInfo_v2();
 int cuDeviceTotalMem_v2();
 }
@@ -31,6 +39,14 @@ Any linked_call(const std::string& symbol) {
       {"cuCtxDestroy_v2", reinterpret_cast<Any>(&cuCtxDestroy_v2)},
       {"cuMemAlloc_v2", reinterpret_cast<Any>(&cuMemAlloc_v2)},
       {"cuMemFree_v2", reinterpret_cast<Any>(&cuMemFree_v2)},
+      {"cuMemAllocManaged", reinterpret_cast<Any>(&cuMemAllocManaged)},
+      {"cuMemAllocPitch_v2", reinterpret_cast<Any>(&cuMemAllocPitch_v2)},
+      {"cuMemCreate", reinterpret_cast<Any>(&cuMemCreate)},
+      {"cuMemRelease", reinterpret_cast<Any>(&cuMemRelease)},
+      {"cuMemRetainAllocationHandle", reinterpret_cast<Any>(&cuMemRetainAllocationHandle)},
+      {"cuMemAddressReserve", reinterpret_cast<Any>(&cuMemAddressReserve)},
+      {"cuMemMap", reinterpret_cast<Any>(&cuMemMap)},
+      {"cuMemUnmap", reinterpret_cast<Any>(&cuMemUnmap)},
       {"cuMemGetInfo_v2", reinterpret_cast<Any>(&cuMemGetInfo_v2)},
       {"cuDeviceTotalMem_v2", reinterpret_cast<Any>(&cuDeviceTotalMem_v2)},
   };

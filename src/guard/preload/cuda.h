@@ -30,6 +30,24 @@ using CUdeviceptr_v1 = unsigned int;
 using cuuint64_t = std::uint64_t;
 using CUcontext = struct CUctx_st*;
 using CUstream = struct CUstream_st*;
+using CUmemGenericAllocationHandle = unsigned long long;
+
+enum CUmemAllocationType : std::uint32_t {};
+enum CUmemAllocationHandleType : std::uint32_t {};
+enum CUmemLocationType : std::uint32_t { CU_MEM_LOCATION_TYPE_DEVICE = 1 };
+struct CUmemLocation {
+  CUmemLocationType type;
+  int id;
+};
+struct CUmemAllocationProp {
+  CUmemAllocationType type;
+  CUmemAllocationHandleType requestedHandleTypes;
+  CUmemLocation location;
+  void* win32HandleMetaData;
+  unsigned char allocFlags[8];
+};
+static_assert(sizeof(CUmemAllocationProp) == 32);
+
 struct CUexecAffinityParam;
 struct CUctxCreateParams;
 

@@ -112,18 +112,73 @@ OURS cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice ordinal) {
 
 // Memory.
 
-OURS cuMemAlloc_v2(CUdeviceptr* pointer, std::size_t bytes) {
+namespace {
+
+template <class Allocate>
+CUresult allocate(Kind kind, CUdeviceptr* pointer, std::size_t bytes, Allocate allocate) {
   Process* process = Process::current();
   Place place;
   if (process == nullptr || pointer == nullptr || bytes == 0 || !current_place(*process, place))
-    return REAL(cuMemAlloc_v2, pointer, bytes);
+    return allocate();
   if (!process->reserve(place.device, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
-  const CUresult result = REAL(cuMemAlloc_v2, pointer, bytes);
+  const CUresult result = allocate();
   if (result == CUDA_SUCCESS) {
-    process->made(place, *pointer, bytes);
+    process->made(place, kind, *pointer, bytes);
   } else {
     process->cancel(place.device, bytes);
   }
+  return result;
+}
+
+// Rows of this width, as the driver has been seen to make them; it has the last word.
+std::size_t pitched(std::size_t width, std::size_t height) {
+  constexpr std::size_t kPitch = 512;
+  if (width > SIZE_MAX - kPitch) return SIZE_MAX;
+  const std::size_t row = (width + kPitch - 1) / kPitch * kPitch;
+  return row != 0 && height > SIZE_MAX / row ? SIZE_MAX : row * height;
+}
+
+}  // namespace
+
+OURS cuMemAlloc_v2(CUdeviceptr* pointer, std::size_t bytes) {
+  return allocate(Kind::kMemory, pointer, bytes,
+                  [&] { return REAL(cuMemAlloc_v2, pointer, bytes); });
+}
+
+// It is charged whole: where it lies is the driver's business, and all of it may come to the
+// device.
+OURS cuMemAllocManaged(CUdeviceptr* pointer, std::size_t bytes, unsigned int flags) {
+  return allocate(Kind::kManaged, pointer, bytes,
+                  [&] { return REAL(cuMemAllocManaged, pointer, bytes, flags); });
+}
+
+OURS cuMemAllocPitch_v2(CUdeviceptr* pointer, std::size_t* pitch, std::size_t width,
+                        std::size_t height, unsigned int element_bytes) {
+  const auto real = [&] {
+    return REAL(cuMemAllocPitch_v2, pointer, pitch, width, height, element_bytes);
+  };
+  Process* process = Process::current();
+  Place place;
+  const std::size_t guess = pitched(width, height);
+  if (process == nullptr || pointer == nullptr || pitch == nullptr || guess == 0 ||
+      !current_place(*process, place)) {
+    return real();
+  }
+  if (!process->reserve(place.device, guess)) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUdeviceptr before = *pointer;
+  const CUresult result = real();
+  if (result != CUDA_SUCCESS) {
+    process->cancel(place.device, guess);
+    return result;
+  }
+  const std::size_t bytes = *pitch * height;
+  if (!process->correct(place.device, guess, bytes)) {
+    (void)REAL(cuMemFree_v2, *pointer);
+    process->cancel(place.device, guess);
+    *pointer = before;
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  process->made(place, Kind::kMemory, *pointer, bytes);
   return result;
 }
 

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Physical memory that has handles and mappings (cuMemCreate and what follows), and when it is
+// free: not before it was released as often as it was created or retained, and nothing maps it. It
+// does not charge; it says what is free. Any thread; in zeroed memory it is empty and ready.
+#pragma once
+
+#include <cstdint>
+
+#include "guard/table.h"
+
+namespace berth::guard {
+
+class Physical {
+ public:
+  using Handle = std::uint64_t;
+  /// What a call concerns; 0: nothing that we know.
+  using Object = std::uint64_t;
+
+  struct Freed {
+    std::uint32_t device = 0;
+    std::uint64_t bytes = 0;  // 0: nothing is free.
+  };
+
+  /// The driver has made it. False: no memory to keep it in mind.
+  bool created(Handle handle, std::uint32_t device, std::uint64_t bytes);
+  /// The driver has given a handle of what is mapped at this address.
+  void retained(Handle handle, std::uint64_t address);
+
+  /// Before the driver releases a handle: afterwards, others may be given the same one.
+  Object begin_release(Handle handle);
+  Freed released(Object object);
+  void not_released(Object object, Handle handle);
+
+  Object object_of(Handle handle);
+  void mapped(Object object, std::uint64_t address, std::uint64_t bytes);
+
+  /// Before the driver unmaps a range; freed(…) for each whose last use that was. `unmap` is the
+  /// driver's call, and says whether it did.
+  template <class Unmap, class Free>
+  void unmap(std::uint64_t address, std::uint64_t bytes, Unmap unmap, Free free) {
+    Entry taken[kTakenMax];
+    std::size_t count = begin_unmap(address, bytes, taken);
+    const bool done = unmap();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (done) {
+        free(unmapped(taken[i]));
+      } else {
+        not_unmapped(taken[i]);
+      }
+    }
+    // A range with more mappings than were taken at once: the rest, now that they are gone.
+    while (done && count == kTakenMax) {
+      count = begin_unmap(address, bytes, taken);
+      for (std::size_t i = 0; i < count; ++i) free(unmapped(taken[i]));
+    }
+  }
+
+ private:
+  static constexpr std::size_t kTakenMax = 64;
+
+  std::size_t begin_unmap(std::uint64_t address, std::uint64_t bytes, Entry* taken);
+  Freed unmapped(const Entry& mapping);
+  void not_unmapped(const Entry& mapping);
+  Freed drop_locked(Object object);
+
+  Mutex mutex_;  // These calls are rare and slow in the driver; one for all is enough.
+  Object last_;
+  Table handles_;   // By handle: owner is the object, count how often it must be released.
+  Table objects_;   // By object: count is of releases and mappings to come.
+  Table mappings_;  // By address: owner is the object.
+};
+
+}  // namespace berth::guard

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hooks of virtual memory. What is charged is physical memory, on the device where it lies,
+// whatever context is current or whether there is one; addresses cost nothing. Memory that was
+// imported from another process is charged to its owner.
+#include "guard/preload/hooks.h"
+
+namespace berth::guard {
+
+OURS cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
+                 const CUmemAllocationProp* what, unsigned long long flags) {
+  Process* process = Process::current();
+  const auto real = [&] { return REAL(cuMemCreate, handle, bytes, what, flags); };
+  if (process == nullptr || handle == nullptr || what == nullptr || bytes == 0 ||
+      what->location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
+    return real();
+  }
+  const int found = device_of(*process, what->location.id);
+  if (found < 0) return real();
+  const auto device = static_cast<std::uint32_t>(found);
+  if (!process->reserve(device, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult result = real();
+  if (result != CUDA_SUCCESS) {
+    process->cancel(device, bytes);
+  } else if (!process->physical().created(*handle, device, bytes)) {
+    Process::say_once(Process::Once::kNoMemory,
+                      "no memory to count allocations: some stay charged until the end");
+  }
+  return result;
+}
+
+OURS cuMemRelease(CUmemGenericAllocationHandle handle) {
+  Process* process = Process::current();
+  const Physical::Object object =
+      process == nullptr ? 0 : process->physical().begin_release(handle);
+  const CUresult result = REAL(cuMemRelease, handle);
+  if (object == 0) return result;
+  if (result != CUDA_SUCCESS) {
+    process->physical().not_released(object, handle);
+    return result;
+  }
+  const Physical::Freed freed = process->physical().released(object);
+  if (freed.bytes > 0) process->cancel(freed.device, freed.bytes);
+  return result;
+}
+
+OURS cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* address) {
+  const CUresult result = REAL(cuMemRetainAllocationHandle, handle, address);
+  Process* process = Process::current();
+  if (result == CUDA_SUCCESS && process != nullptr && handle != nullptr)
+    process->physical().retained(*handle, handle_of(address));
+  return result;
+}
+
+OURS cuMemMap(CUdeviceptr pointer, std::size_t bytes, std::size_t offset,
+              CUmemGenericAllocationHandle handle, unsigned long long flags) {
+  Process* process = Process::current();
+  const Physical::Object object = process == nullptr ? 0 : process->physical().object_of(handle);
+  const CUresult result = REAL(cuMemMap, pointer, bytes, offset, handle, flags);
+  if (result == CUDA_SUCCESS && object != 0) process->physical().mapped(object, pointer, bytes);
+  return result;
+}
+
+OURS cuMemUnmap(CUdeviceptr pointer, std::size_t bytes) {
+  Process* process = Process::current();
+  if (process == nullptr) return REAL(cuMemUnmap, pointer, bytes);
+  CUresult result = CUDA_SUCCESS;
+  process->physical().unmap(
+      pointer, bytes,
+      [&] {
+        result = REAL(cuMemUnmap, pointer, bytes);
+        return result == CUDA_SUCCESS;
+      },
+      [&](const Physical::Freed& freed) {
+        if (freed.bytes > 0) process->cancel(freed.device, freed.bytes);
+      });
+  return result;
+}
+
+}  // namespace berth::guard
