@@ -23,9 +23,9 @@ constexpr std::uint64_t kNamespace = 7;
 // The two files of a lease, in memory that children of fork share.
 class Files {
  public:
-  explicit Files(std::uint64_t budget, std::uint32_t devices = 1) {
+  explicit Files(std::uint64_t budget, std::uint32_t devices = 1) : use_size_(use_bytes(devices)) {
     limit = static_cast<LimitFile*>(map(sizeof(LimitFile)));
-    use = static_cast<UseFile*>(map(use_bytes(devices)));
+    use = static_cast<UseFile*>(map(use_size_));
     limit->magic = kLimitMagic;
     limit->layout = use->layout = kLayout;
     limit->size = sizeof(LimitFile);
@@ -37,7 +37,7 @@ class Files {
   }
   ~Files() {
     ::munmap(limit, sizeof(LimitFile));
-    ::munmap(use, use_bytes(use->device_count));
+    ::munmap(use, use_size_);
   }
   Files(const Files&) = delete;
   Files& operator=(const Files&) = delete;
@@ -48,7 +48,7 @@ class Files {
   }
 
   Ledger::Attached attach(Ledger& ledger, const Census& census) const {
-    return ledger.attach(limit, sizeof(LimitFile), use, use_bytes(use->device_count), census);
+    return ledger.attach(limit, sizeof(LimitFile), use, use_size_, census);
   }
   std::uint64_t charged() const {
     std::uint64_t sum = 0;
@@ -58,6 +58,9 @@ class Files {
 
   LimitFile* limit;
   UseFile* use;
+
+ private:
+  std::size_t use_size_;
 };
 
 bool everybody_lives(Identity) {
