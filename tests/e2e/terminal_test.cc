@@ -23,21 +23,30 @@ constexpr std::string_view kCtrlC = "\x03";
 constexpr std::string_view kCtrlD = "\x04";
 constexpr std::string_view kCtrlZ = "\x1a";
 
-/// A program for the tests: says what reaches it, line by line and signal by signal.
+/// A program for the tests: says what reaches it, line by line and signal by signal. Its signals
+/// are written to a pipe one by one as they arrive: two of them soon after another call a handler
+/// of Python's once.
 constexpr std::string_view kTeller = R"(
-import os, signal, sys
-count = {}
-def told(number, frame):
-    name = signal.Signals(number).name
-    count[name] = count.get(name, 0) + 1
-    size = os.get_terminal_size(0)
-    os.write(1, f'{name} no. {count[name]} in {size.columns} x {size.lines}\n'.encode())
+import os, select, signal, sys
+arrived, written = os.pipe()
+os.set_blocking(written, False)
+signal.set_wakeup_fd(written)
 for name in ('INT', 'WINCH', 'CONT', 'TERM'):
-    signal.signal(getattr(signal, 'SIG' + name), told)
+    signal.signal(getattr(signal, 'SIG' + name), lambda *_: None)
+count = {}
 os.write(1, b'teller ready\n')
-for line in sys.stdin:
-    os.write(1, f'heard {line.strip().upper()}, {sorted(count.items())}\n'.encode())
-sys.exit(7)
+while True:
+    ready = select.select([arrived, 0], [], [])[0]
+    for number in os.read(arrived, 64) if arrived in ready else b'':
+        name = signal.Signals(number).name
+        count[name] = count.get(name, 0) + 1
+        size = os.get_terminal_size(0)
+        os.write(1, f'{name} no. {count[name]} in {size.columns} x {size.lines}\n'.encode())
+    if 0 in ready:
+        line = os.read(0, 1000).decode().strip()
+        if not line:
+            sys.exit(7)
+        os.write(1, f'heard {line.upper()}, {sorted(count.items())}\n'.encode())
 )";
 
 class TerminalTest : public ::testing::Test {
@@ -148,6 +157,38 @@ TEST_F(TerminalTest, CtrlCReachesTheCommandOnce) {
     EXPECT_TRUE(terminal.says_next("[prompt]"));
     enter(terminal, "echo code=$?");
     EXPECT_TRUE(terminal.says_next("code=7\r\n")) << terminal.out();
+  }
+}
+
+// The kernel has told whom it concerns. Two signals soon after another may reach a program as one;
+// a program that the kernel does not tell shows whether it is told a second time.
+TEST_F(TerminalTest, WhatIsTypedIsNotPassedOn) {
+  std::ofstream(world_.home() / "aside.py") << R"(
+import os, signal, sys
+os.setpgid(0, 0)  # As a shell makes a job of the background.
+count = {'INT': 0, 'USR1': 0}
+def told(number, frame):
+    count[signal.Signals(number).name[3:]] += 1
+    if number == signal.SIGUSR1:
+        os.write(1, f'{count}\n'.encode())
+signal.signal(signal.SIGINT, told)
+signal.signal(signal.SIGUSR1, told)
+os.write(1, f'supervisor {os.getppid()} end\n'.encode())
+while True:
+    signal.pause()
+)";
+  Program terminal = shell();
+  enter(terminal, "bash -c 'berth run -q -m 1G -- python3 aside.py; exit $?'");
+  ASSERT_TRUE(terminal.says_next(" end\r\n")) << terminal.out();
+  const std::size_t at = terminal.out().rfind("supervisor ") + 11;
+  const pid_t supervisor = std::stoi(terminal.out().substr(at));
+  for (int i = 1; i <= 3; ++i) {
+    terminal.type(kCtrlC);
+    ASSERT_TRUE(terminal.says_next("^C")) << terminal.out();
+    // Of two signals that wait the one with the lower number is taken first.
+    kill(supervisor, SIGUSR1);
+    const std::string told = "{'INT': 0, 'USR1': " + std::to_string(i) + "}\r\n";
+    ASSERT_TRUE(terminal.says_next(told)) << terminal.out();
   }
 }
 
