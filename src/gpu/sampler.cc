@@ -28,6 +28,12 @@ std::string sysfs_name(std::string pci_bus) {
   return pci_bus;
 }
 
+// The simulated driver says on stderr what it makes of BERTH_SIM, and by its code only that there
+// is no driver.
+constexpr const char* kSimulatedHint =
+    ". But this driver is simulated: write for example BERTH_SIM=2x16GiB, and see 'berth daemon "
+    "logs' for what is wrong with it";
+
 }  // namespace
 
 Sampler::Sampler(Options options, const os::Clock& clock)
@@ -37,7 +43,7 @@ Sampler::Sampler(Options options, const os::Clock& clock)
 std::string Sampler::load() {
   if (nvml_) return "";
   Result<std::unique_ptr<Nvml>> loaded = Nvml::load(options_.library);
-  if (!loaded.ok()) return loaded.error().message;
+  if (!loaded.ok()) return loaded.error().message + (options_.simulated ? kSimulatedHint : "");
   simulated_ = (*loaded)->simulated_world().has_value();
   if (options_.simulated && !simulated_) {
     return "BERTH_SIM is set, and the " + options_.library +

@@ -143,6 +143,13 @@ TEST(Sampler, ASleepingDeviceIsNotAsked) {
   EXPECT_EQ(sample.devices[1].used, Bytes{});
 }
 
+TEST(Sampler, WorldThatCannotBeMadeIsSaidSo) {
+  const TestWorld world("1x16GiB");
+  ::setenv("BERTH_SIM", "16", 1);
+  const Sample sample = Sampler(simulated(), kClock).sample();
+  EXPECT_NE(sample.trouble.find("BERTH_SIM=2x16GiB"), std::string::npos) << sample.trouble;
+}
+
 TEST(Sampler, TroubleOfTheDriverIsExplainedAndPassesWithIt) {
   struct Case {
     const char* code;

@@ -126,9 +126,11 @@ std::string leases_directory(const std::string& socket) {
 Status check_socket_path(const std::string& path) {
   TRY_STATUS(check_absolute("the socket path", path));
   if (path.size() <= kSocketPathMax) return Unit{};
-  return Error{Errc::kInvalid, "the socket path " + path + " has " + std::to_string(path.size()) +
-                                   " bytes, and a socket allows " + std::to_string(kSocketPathMax) +
-                                   ": set BERTH_RUNTIME_DIR to a shorter directory"};
+  return Error{Errc::kInvalid,
+               "the socket path " + path + " has " + std::to_string(path.size()) +
+                   " bytes, and a socket allows " + std::to_string(kSocketPathMax) +
+                   ": choose a shorter directory (BERTH_RUNTIME_DIR, BERTH_SOCKET or "
+                   "--socket say where)"};
 }
 
 Result<Places> places_of(const Surroundings& surroundings, Mode mode,

@@ -50,7 +50,7 @@ void judge_probe(Group& group, const wire::DaemonView& daemon, std::size_t devic
                .level = Level::kFail,
                .fact = trouble,
                .consequence = "no GPU is granted until the driver answers",
-               .cure = "nvidia-smi"});
+               .cure = daemon.simulated ? "berth daemon logs" : "nvidia-smi"});
     return;
   }
   if (daemon.simulated) {
