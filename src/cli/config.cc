@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth config`: shows what holds and where it was set, checks files, prints one to begin with.
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <variant>
@@ -48,7 +49,9 @@ std::optional<config::Config> loaded(const config::Input& input) {
 }
 
 Result<config::Input> found(const Asked& asked) {
-  TRY(found, client::find_configuration(os::surroundings_from_environment(), ".",
+  std::error_code error;
+  const std::string directory = std::filesystem::current_path(error);  // Empty: it is gone.
+  TRY(found, client::find_configuration(os::surroundings_from_environment(), directory,
                                         client::ProjectFile::kRead));
   for (const std::string& sentence : found.passed_over) complain("berth: " + sentence + "\n");
   found.input.mode = asked.mode();

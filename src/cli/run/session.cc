@@ -197,7 +197,7 @@ Session::Step Session::choose_devices() {
     devices_ = *std::move(devices);
   }
   Result<std::vector<DeviceName>> names = resolve(choice, devices_);
-  if (!names.ok()) return fail(names.error());
+  if (!names.ok()) return fail(exit_code(names.error().code), names.error().message);
   plan_->request.device_count = choice.count;
   plan_->request.devices = *std::move(names);
   return std::nullopt;
