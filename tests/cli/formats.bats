@@ -5,6 +5,8 @@
 load lib
 
 has_state() { [[ $(berth ps "$1" --fields state --no-header -o tsv 2>/dev/null) == "$2" ]]; }
+# Not only granted: its command has started.
+taken_up() { [[ $(berth show "$1" --json | jq .pid) == [1-9]* ]]; }
 # One lease that holds and uses memory, one request that waits, one that has ended.
 some_leases() {
   berth run -q -m 1G -n ended -t team=a -- sh -c 'exit 3' || true
@@ -144,7 +146,7 @@ PY
 
 @test "cells survive tabs, line ends, quotes and commas in what others named" {
   berth run -q -m 1G -n 'a,"b"' -- sh -c 'sleep 1000' $'tab\there' 3>&- &
-  eventually has_state 1 held
+  eventually taken_up 1
   # Control characters cannot be in a name; in a command they are made harmless.
   agree ps
   [[ $(berth ps --csv --fields name --no-header 2>/dev/null) == $'"a,""b"""\r' ]]
