@@ -37,6 +37,7 @@ using cuuint64_t = std::uint64_t;
 using CUcontext = struct CUctx_st*;
 using CUstream = struct CUstream_st*;
 using CUfunction = struct CUfunc_st*;
+using CUmemoryPool = struct CUmemPoolHandle_st*;
 using CUmemGenericAllocationHandle = unsigned long long;
 
 enum CUmemAllocationType : std::uint32_t { CU_MEM_ALLOCATION_TYPE_PINNED = 1 };
@@ -56,6 +57,21 @@ struct CUmemAllocationProp {
   unsigned char allocFlags[8];
 };
 static_assert(sizeof(CUmemAllocationProp) == 32);
+struct CUmemPoolProps {
+  CUmemAllocationType allocType;
+  CUmemAllocationHandleType handleTypes;
+  CUmemLocation location;
+  void* win32SecurityAttributes;
+  std::size_t maxSize;
+  unsigned short usage;
+  unsigned char reserved[54];
+};
+static_assert(sizeof(CUmemPoolProps) == 88);
+enum CUmemPool_attribute : std::uint32_t {
+  CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,
+  CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 5,
+  CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7,
+};
 struct CUmemAccessDesc {
   CUmemLocation location;
   CUmemAccess_flags flags;

@@ -129,7 +129,9 @@ CUresult cuCtxPopCurrent(CUcontext* context) {
 CUresult cuCtxSynchronize() {
   return with_driver([](Driver& driver) {
     Context* context = nullptr;
-    return driver.current(context);
+    const CUresult result = driver.current(context);
+    if (result == CUDA_SUCCESS) driver.synchronise();
+    return result;
   });
 }
 

@@ -106,6 +106,12 @@ std::optional<std::uint32_t> Driver::device(CUdevice ordinal) const {
   return visible_[static_cast<std::size_t>(ordinal)];
 }
 
+CUresult Driver::make_heap(std::uint32_t device) {
+  if (!heaps_[device])
+    heaps_[device] = Heap::make(world_.file().devices[device].capacity_blocks.load() * kBlockBytes);
+  return heaps_[device] ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
+}
+
 // The first context of the process on a device: it costs its overhead.
 CUresult Driver::enter_device(std::uint32_t device) {
   if (world_.is_lost(device)) return CUDA_ERROR_DEVICE_UNAVAILABLE;
@@ -113,9 +119,7 @@ CUresult Driver::enter_device(std::uint32_t device) {
     ++contexts_[device];
     return CUDA_SUCCESS;
   }
-  if (!heaps_[device])
-    heaps_[device] = Heap::make(world_.file().devices[device].capacity_blocks.load() * kBlockBytes);
-  if (!heaps_[device]) return CUDA_ERROR_OPERATING_SYSTEM;
+  if (const CUresult result = make_heap(device); result != CUDA_SUCCESS) return result;
   if (!world_.charge(slot_, device, world_.file().context_blocks)) return CUDA_ERROR_OUT_OF_MEMORY;
   world_.set_context(slot_, device, true);
   contexts_[device] = 1;
@@ -124,6 +128,7 @@ CUresult Driver::enter_device(std::uint32_t device) {
 
 void Driver::leave_device(std::uint32_t device) {
   if (--contexts_[device] > 0) return;
+  drop_pools(device);
   world_.release(slot_, device, world_.file().context_blocks);
   world_.set_context(slot_, device, false);
 }
@@ -256,6 +261,67 @@ CUresult Driver::create_memory(CUdevice ordinal, std::uint64_t bytes,
   return CUDA_SUCCESS;
 }
 
+Pool* Driver::pool(const Pool* handle) {
+  for (Pool& pool : pools_) {
+    if (&pool == handle && !pool.dying) return &pool;
+  }
+  return nullptr;
+}
+
+CUresult Driver::create_pool(CUdevice ordinal, Pool*& made) {
+  const std::optional<std::uint32_t> device = this->device(ordinal);
+  if (!device) return CUDA_ERROR_INVALID_DEVICE;
+  if (const CUresult result = make_heap(*device); result != CUDA_SUCCESS) return result;
+  made = &pools_.emplace_back(*device, *heaps_[*device]);
+  return CUDA_SUCCESS;
+}
+
+CUresult Driver::default_pool(CUdevice ordinal, Pool*& pool) {
+  const std::optional<std::uint32_t> device = this->device(ordinal);
+  if (!device) return CUDA_ERROR_INVALID_DEVICE;
+  Pool*& known = default_pools_[*device];
+  if (known == nullptr) {
+    if (const CUresult result = create_pool(ordinal, known); result != CUDA_SUCCESS) return result;
+  }
+  pool = known;
+  return CUDA_SUCCESS;
+}
+
+CUresult Driver::destroy_pool(Pool& pool) {
+  if (default_pools_[pool.device()] == &pool) return CUDA_ERROR_INVALID_VALUE;
+  give_back(pool.device(), pool.trim(0));
+  pool.dying = true;
+  std::erase_if(pools_, [](const Pool& each) { return each.dying && each.used_bytes() == 0; });
+  return CUDA_SUCCESS;
+}
+
+CUresult Driver::allocate_from(Pool& pool, std::uint64_t bytes, DevicePointer& pointer) {
+  const auto charge = [&](std::uint64_t blocks) {
+    return world_.charge(slot_, pool.device(), blocks);
+  };
+  auto allocated = pool.allocate(bytes, charge);
+  if (!allocated) {
+    give_back(pool.device(), pool.trim(0));
+    allocated = pool.allocate(bytes, charge);
+  }
+  if (!allocated) return CUDA_ERROR_OUT_OF_MEMORY;
+  pointer = *allocated;
+  return CUDA_SUCCESS;
+}
+
+void Driver::synchronise() {
+  for (Pool& pool : pools_) give_back(pool.device(), pool.trim(pool.release_threshold));
+}
+
+// With its last context on a device a process loses all that it had in pools there.
+void Driver::drop_pools(std::uint32_t device) {
+  for (const Pool& pool : pools_) {
+    if (pool.device() == device) give_back(device, heaps_[device]->free_all(&pool));
+  }
+  std::erase_if(pools_, [device](const Pool& pool) { return pool.device() == device; });
+  default_pools_[device] = nullptr;
+}
+
 void Driver::give_back(std::uint32_t device, std::uint64_t blocks) {
   if (blocks > 0) world_.release(slot_, device, blocks);
 }
@@ -264,6 +330,17 @@ CUresult Driver::free(DevicePointer pointer) {
   if (const auto managed = managed_.find(pointer); managed != managed_.end()) {
     give_back(managed->second.device, blocks_of(managed->second.bytes));
     managed_.erase(managed);
+    return CUDA_SUCCESS;
+  }
+  for (Pool& pool : pools_) {
+    if (!pool.free(pointer)) {
+      if (pool.has_chunk(pointer)) return CUDA_ERROR_INVALID_VALUE;  // Freed before.
+      continue;
+    }
+    if (pool.dying) {
+      give_back(pool.device(), pool.trim(0));
+      std::erase_if(pools_, [](const Pool& each) { return each.dying && each.used_bytes() == 0; });
+    }
     return CUDA_SUCCESS;
   }
   for (std::uint32_t device = 0; device < kDevicesMax; ++device) {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 
 #include "simgpu/cuda/abi.h"
 #include "simgpu/cuda/heap.h"
+#include "simgpu/cuda/pool.h"
 #include "simgpu/cuda/virtual_memory.h"
 #include "simgpu/world/world.h"
 
@@ -69,6 +71,15 @@ class Driver {
   CUresult allocate_managed(const Context& context, std::uint64_t bytes, DevicePointer& pointer);
   VirtualMemory& virtual_memory() { return virtual_memory_; }
   CUresult create_memory(CUdevice ordinal, std::uint64_t bytes, VirtualMemory::Handle& handle);
+  /// The pool of that handle, if it lives.
+  Pool* pool(const Pool* handle);
+  CUresult default_pool(CUdevice ordinal, Pool*& pool);
+  CUresult create_pool(CUdevice ordinal, Pool*& made);
+  CUresult destroy_pool(Pool& pool);
+  CUresult allocate_from(Pool& pool, std::uint64_t bytes, DevicePointer& pointer);
+  /// Gives back what pools hold beyond their thresholds.
+  void synchronise();
+
   std::uint64_t used(std::uint32_t device) { return world_.used_by(slot_, device).value; }
   void give_back(std::uint32_t device, std::uint64_t blocks);
   std::byte* readable(DevicePointer pointer, std::uint64_t bytes);
@@ -81,6 +92,8 @@ class Driver {
   };
 
   std::byte* unheaped(DevicePointer pointer, std::uint64_t bytes);
+  CUresult make_heap(std::uint32_t device);
+  void drop_pools(std::uint32_t device);
   CUresult enter_device(std::uint32_t device);
   void leave_device(std::uint32_t device);
   void close(Context& context);
@@ -98,8 +111,10 @@ class Driver {
   };
   std::map<DevicePointer, Managed> managed_;
   VirtualMemory virtual_memory_;
-  std::array<Primary, kDevicesMax> primaries_;  // By ordinal.
-  std::deque<Context> created_;                 // Those of the dead are used again.
+  std::list<Pool> pools_;
+  std::array<Pool*, kDevicesMax> default_pools_{};  // By device.
+  std::array<Primary, kDevicesMax> primaries_;      // By ordinal.
+  std::deque<Context> created_;                     // Those of the dead are used again.
 };
 
 /// The calling thread's stack of contexts.
