@@ -194,7 +194,7 @@ bool Process::enter_locked(std::uint32_t device, std::uint64_t cost) {
 void Process::leave_locked(std::uint32_t device) {
   Contexts& contexts = devices_[device];
   if (contexts.living == 0 || --contexts.living > 0) return;
-  ledger_.release(device, contexts.charged);
+  ledger_.release(device, contexts.charged + pools_.forget_device(device));
   contexts.charged = 0;
 }
 
@@ -268,8 +268,10 @@ int Process::device_of_context(std::uint64_t context) {
   return entry.key == 0 ? -1 : entry.device;
 }
 
-std::uint64_t Process::bytes_free(std::uint32_t device) const {
+// What dead processes left would be cleared by an allocation that needs it, so it is free.
+std::uint64_t Process::bytes_free(std::uint32_t device) {
   const std::uint64_t budget = ledger_.budget(device);
+  if (ledger_.used(device) > ledger_.used_by_us(device)) (void)ledger_.sweep();
   const std::uint64_t used = ledger_.used(device);
   return used < budget ? budget - used : 0;
 }

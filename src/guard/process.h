@@ -11,6 +11,7 @@
 #include "guard/ledger.h"
 #include "guard/linux.h"
 #include "guard/physical.h"
+#include "guard/pools.h"
 #include "guard/table.h"
 
 namespace berth::guard {
@@ -85,8 +86,9 @@ class Process {
   int device_of_context(std::uint64_t context);
 
   Physical& physical() { return physical_; }
+  Pools& pools() { return pools_; }
 
-  std::uint64_t bytes_free(std::uint32_t device) const;
+  std::uint64_t bytes_free(std::uint32_t device);
 
   /// One line on stderr, the first time that it is said in this process and its children.
   enum class Once : std::uint8_t {
@@ -132,6 +134,7 @@ class Process {
   Table pages_;        // By address / kPageBytes: how many small allocations lie there.
   Table contexts_;     // By handle.
   Physical physical_;
+  Pools pools_;
   Contexts devices_[kDevicesMax];
 };
 

@@ -5,8 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
@@ -109,6 +112,28 @@ TEST_P(GuardRouteTest, EachKindOfMemoryIsRefusedAtTheLastPageAndNotBefore) {
   EXPECT_EQ(driver()["used_max_bytes"], 512 * kMiB);
 }
 
+TEST_P(GuardRouteTest, APoolIsChargedWithWhatItReserves) {
+  const std::string chunk = std::to_string(32 * kMiB);
+  const Output said = calls("512M", GetParam(),  // 448 MiB for the program: 14 chunks.
+                            "retain 0\nasync a 1000\nasync b 1000\ninfo\n"
+                            "async c " +
+                                std::to_string(416 * kMiB) +
+                                "\n"  // All the others.
+                                "async d " +
+                                chunk +
+                                "\n"  // One too many.
+                                "free_async c\nalloc e " +
+                                chunk +
+                                "\n"  // The pool gave it back.
+                                "free_async a\nfree b\nsynchronise\ninfo\n");
+  const std::uint64_t one = (64 + 32) * kMiB;
+  EXPECT_THAT(lines_of(said.out),
+              ::testing::ElementsAre(
+                  "0", "0", "0", "0 " + std::to_string(512 * kMiB - one) + " 536870912", "0", "2",
+                  "0", "0", "0", "0", "0", "0 " + std::to_string(416 * kMiB) + " 536870912"));
+  EXPECT_EQ(driver()["used_max_bytes"], 512 * kMiB);
+}
+
 INSTANTIATE_TEST_SUITE_P(Routes, GuardRouteTest,
                          ::testing::Values("linked", "dlsym", "default", "proc", "proc_v2",
                                            "proc_self"),
@@ -177,7 +202,7 @@ std::string random_call(std::mt19937_64& random) {
   const std::string handle = " m" + std::to_string(number);
   const std::string pages = " " + std::to_string((number + 1) * 8 * kMiB);
   const std::string place = " space " + std::to_string(random() % 8 * 100 * kMiB);
-  switch (random() % 14) {
+  switch (random() % 19) {
     case 0:
       return "alloc" + name + " " + below(300 * kMiB);
     case 1:
@@ -199,6 +224,13 @@ std::string random_call(std::mt19937_64& random) {
       return "m_unmap" + place + pages;
     case 10:
       return "m_retain" + handle + " space " + below(800 * kMiB);
+    case 11:
+    case 12:
+      return "async" + name + " " + below(60 * kMiB);
+    case 13:
+      return "free_async" + name;
+    case 14:
+      return random() % 2 == 0 ? "synchronise" : "threshold " + below(100 * kMiB);
     default:
       return "free" + name;
   }
@@ -208,7 +240,7 @@ std::string random_call(std::mt19937_64& random) {
 // against what the simulated driver counts for the process.
 TEST_F(GuardTest, WhatIsChargedIsWhatTheDriverCountsAfterEachCall) {
   constexpr std::uint64_t kBudget = 1024 * kMiB;
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     std::mt19937_64 random(seed);
     std::vector<std::string> made = {"retain 0", "m_reserve space 1073741824"};
     while (made.size() < 1'000) made.push_back(random_call(random));
@@ -259,6 +291,57 @@ TEST_F(GuardTest, WhatAKilledProcessHadIsThereForTheNextOne) {
                                     "printf 'retain 0\\nalloc c 400000000\\n' | " +
                                     kCaller + " dlsym"}));
   EXPECT_THAT(lines_of(said.out), ::testing::ElementsAre("0", "0", "0", "2", "0", "0")) << said.err;
+}
+
+// Eight that allocate and free without end are killed at whatever they are doing, 200 times.
+TEST_F(GuardTest, WhoeverIsKilledWhereverLeavesNothing) {
+  const std::string endless =
+      "printf 'retain 0\\nrace 2 1000000 3145728\\n' | " + kCaller + " dlsym";
+  Program running =
+      world_.start(lease("700M", {"sh", "-c",
+                                  "cd " + world_.home().string() +
+                                      "; for i in 1 2 3 4 5 6 7 8; do"
+                                      " while ! test -e stop; do " +
+                                      endless +
+                                      "; done >/dev/null 2>&1 & done; wait; touch ended;"
+                                      "printf 'retain 0\\ninfo\\n' | " +
+                                      kCaller + " dlsym; echo over"}));
+  const auto callers = [this] {
+    std::vector<pid_t> found;
+    for (const pid_t pid : world_.processes()) {
+      std::ifstream in("/proc/" + std::to_string(pid) + "/comm");
+      std::string name;
+      if (std::getline(in, name) && name == "cuda_caller") found.push_back(pid);
+    }
+    return found;
+  };
+  std::mt19937 random(1);
+  for (int killed = 0; killed < 200;) {
+    std::vector<pid_t> found = callers();
+    std::shuffle(found.begin(), found.end(), random);
+    found.resize(std::min<std::size_t>(found.size(), 4));
+    for (const pid_t pid : found) killed += ::kill(pid, SIGKILL) == 0 ? 1 : 0;
+  }
+  std::ofstream(world_.home() / "stop") << "";
+  // Those that still run. What comes after them is not to be killed: it has not begun as long as
+  // there is no such file.
+  while (!running.ended()) {
+    const std::vector<pid_t> left = callers();
+    if (std::filesystem::exists(world_.home() / "ended")) break;
+    for (const pid_t pid : left) ::kill(pid, SIGKILL);
+  }
+  ASSERT_TRUE(running.says("over")) << running.err();
+  EXPECT_EQ(running.out(), "0\n0 " + std::to_string((700 - 64) * kMiB) + " 734003200\nover\n");
+  EXPECT_EQ(driver()["used_bytes"], 0);
+}
+
+TEST_F(GuardTest, AProgramThatReplacesItselfBeginsAnew) {
+  const Output said =
+      world_.run(lease("512M", {"sh", "-c",
+                                "printf 'retain 0\\nalloc a 400000000\\nbecome\\n' >calls;"
+                                "printf 'retain 0\\nalloc a 400000000\\n' >more;" +
+                                    kCaller + " dlsym <calls"}));
+  EXPECT_THAT(lines_of(said.out), ::testing::ElementsAre("0", "0", "0", "0")) << said.err;
 }
 
 TEST_F(GuardTest, AChildOfForkIsNotTakenForItsParent) {

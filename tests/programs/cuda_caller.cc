@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
@@ -84,6 +85,7 @@ class Caller {
     declare_contexts();
     declare_memory();
     declare_virtual_memory();
+    declare_pools();
     declare_threads();
   }
 
@@ -248,6 +250,35 @@ class Caller {
     };
   }
 
+  void declare_pools() {
+    verbs_["async"] = [this](Words& words) {  // NAME BYTES
+      const std::string name = name_in(words);
+      Word pointer = 0;
+      const int result =
+          call(route_.find("cuMemAllocAsync"), &pointer, static_cast<std::size_t>(number_in(words)),
+               static_cast<void*>(nullptr));
+      if (result == 0) pointers_[name] = pointer;
+      return text(result);
+    };
+    verbs_["free_async"] = [this](Words& words) {
+      return text(call(route_.find("cuMemFreeAsync"), pointers_[name_in(words)],
+                       static_cast<void*>(nullptr)));
+    };
+    verbs_["threshold"] = [this](Words& words) {  // Of the default pool.
+      void* pool = nullptr;
+      (void)call(route_.find("cuDeviceGetDefaultMemPool"), &pool, 0);
+      Word bytes = number_in(words);
+      return text(call(route_.find("cuMemPoolSetAttribute"), pool, 4, &bytes));
+    };
+    verbs_["trim"] = [this](Words& words) {
+      void* pool = nullptr;
+      (void)call(route_.find("cuDeviceGetDefaultMemPool"), &pool, 0);
+      return text(
+          call(route_.find("cuMemPoolTrimTo"), pool, static_cast<std::size_t>(number_in(words))));
+    };
+    verbs_["synchronise"] = [this](Words&) { return text(call(route_.find("cuCtxSynchronize"))); };
+  }
+
   void declare_threads() {
     // race THREADS ROUNDS BYTES: each thread allocates until it is refused, frees half, and so on.
     verbs_["race"] = [this](Words& words) {
@@ -265,6 +296,11 @@ class Caller {
     };
     verbs_["fork"] = [](Words&) {  // What a child without exec sees.
       return std::to_string(::fork() == 0 ? ::getpid() : 0);
+    };
+    verbs_["become"] = [](Words&) -> std::string {  // The same program again; it reads "more".
+      (void)!::freopen("more", "r", stdin);
+      ::execl("/proc/self/exe", "cuda_caller", "dlsym", nullptr);
+      return "not replaced";
     };
     verbs_["die"] = [](Words&) -> std::string { ::_exit(3); };
   }

@@ -23,6 +23,12 @@ int cuMemRetainAllocationHandle();
 int cuMemAddressReserve();
 int cuMemMap();
 int cuMemUnmap();
+int cuMemAllocAsync();
+int cuMemFreeAsync();
+int cuDeviceGetDefaultMemPool();
+int cuMemPoolSetAttribute();
+int cuMemPoolTrimTo();
+int cuCtxSynchronize();
 int cuMemGetInfo_v2();
 int cuDeviceTotalMem_v2();
 }
@@ -47,6 +53,12 @@ Any linked_call(const std::string& symbol) {
       {"cuMemAddressReserve", reinterpret_cast<Any>(&cuMemAddressReserve)},
       {"cuMemMap", reinterpret_cast<Any>(&cuMemMap)},
       {"cuMemUnmap", reinterpret_cast<Any>(&cuMemUnmap)},
+      {"cuMemAllocAsync", reinterpret_cast<Any>(&cuMemAllocAsync)},
+      {"cuMemFreeAsync", reinterpret_cast<Any>(&cuMemFreeAsync)},
+      {"cuDeviceGetDefaultMemPool", reinterpret_cast<Any>(&cuDeviceGetDefaultMemPool)},
+      {"cuMemPoolSetAttribute", reinterpret_cast<Any>(&cuMemPoolSetAttribute)},
+      {"cuMemPoolTrimTo", reinterpret_cast<Any>(&cuMemPoolTrimTo)},
+      {"cuCtxSynchronize", reinterpret_cast<Any>(&cuCtxSynchronize)},
       {"cuMemGetInfo_v2", reinterpret_cast<Any>(&cuMemGetInfo_v2)},
       {"cuDeviceTotalMem_v2", reinterpret_cast<Any>(&cuDeviceTotalMem_v2)},
   };

@@ -30,6 +30,8 @@ using CUdeviceptr_v1 = unsigned int;
 using cuuint64_t = std::uint64_t;
 using CUcontext = struct CUctx_st*;
 using CUstream = struct CUstream_st*;
+using CUevent = struct CUevent_st*;
+using CUmemoryPool = struct CUmemPoolHandle_st*;
 using CUmemGenericAllocationHandle = unsigned long long;
 
 enum CUmemAllocationType : std::uint32_t {};
@@ -47,6 +49,17 @@ struct CUmemAllocationProp {
   unsigned char allocFlags[8];
 };
 static_assert(sizeof(CUmemAllocationProp) == 32);
+
+struct CUmemPoolProps {
+  CUmemAllocationType allocType;
+  CUmemAllocationHandleType handleTypes;
+  CUmemLocation location;
+  void* win32SecurityAttributes;
+  std::size_t maxSize;
+  unsigned short usage;
+  unsigned char reserved[54];
+};
+static_assert(sizeof(CUmemPoolProps) == 88);
 
 struct CUexecAffinityParam;
 struct CUctxCreateParams;

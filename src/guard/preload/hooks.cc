@@ -120,7 +120,7 @@ CUresult allocate(Kind kind, CUdeviceptr* pointer, std::size_t bytes, Allocate a
   Place place;
   if (process == nullptr || pointer == nullptr || bytes == 0 || !current_place(*process, place))
     return allocate();
-  if (!process->reserve(place.device, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!reserve(*process, place.device, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult result = allocate();
   if (result == CUDA_SUCCESS) {
     process->made(place, kind, *pointer, bytes);
@@ -164,7 +164,7 @@ OURS cuMemAllocPitch_v2(CUdeviceptr* pointer, std::size_t* pitch, std::size_t wi
       !current_place(*process, place)) {
     return real();
   }
-  if (!process->reserve(place.device, guess)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!reserve(*process, place.device, guess)) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUdeviceptr before = *pointer;
   const CUresult result = real();
   if (result != CUDA_SUCCESS) {
@@ -188,7 +188,10 @@ OURS cuMemFree_v2(CUdeviceptr pointer) {
   // Taken out first: once it is free, another thread may be given the same address.
   const Entry entry = process->begin_free(pointer);
   const CUresult result = REAL(cuMemFree_v2, pointer);
-  if (entry.key == 0) return result;
+  if (entry.key == 0) {
+    process->pools().freed();  // Perhaps a pool's.
+    return result;
+  }
   if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_VALUE) {
     process->freed(entry);
   } else {

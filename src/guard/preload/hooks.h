@@ -19,6 +19,10 @@ int device_of(Process& process, CUdevice ordinal);
 /// Where an allocation made now by this thread comes to lie. False: none of our business.
 bool current_place(Process& process, Place& place);
 
+/// Charges what an allocation may take; what pools keep for later is given up for it where it must
+/// be. False: the allocation must be refused.
+[[nodiscard]] bool reserve(Process& process, std::uint32_t device, std::uint64_t bytes);
+
 inline std::uint64_t handle_of(const void* handle) {
   return reinterpret_cast<std::uint64_t>(handle);
 }

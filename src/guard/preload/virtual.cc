@@ -17,7 +17,7 @@ OURS cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
   const int found = device_of(*process, what->location.id);
   if (found < 0) return real();
   const auto device = static_cast<std::uint32_t>(found);
-  if (!process->reserve(device, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!reserve(*process, device, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult result = real();
   if (result != CUDA_SUCCESS) {
     process->cancel(device, bytes);
