@@ -136,7 +136,11 @@ void* map_memory(std::size_t bytes) {
 }
 
 void unmap(void* at, std::size_t bytes) {
+#ifdef __SANITIZE_THREAD__
+  ::munmap(at, bytes);  // It must see that what is mapped here next is something else.
+#else
   system_call(SYS_munmap, as_word(at), static_cast<long>(bytes));
+#endif
 }
 
 bool wipe_on_fork(void* at, std::size_t bytes) {
