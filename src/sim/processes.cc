@@ -73,7 +73,8 @@ void Processes::power_cut() {
   bodies_.clear();
   reusable_.clear();
   last_start_.clear();
-  last_pid_ = 1'000;
+  // Pids go on: what was planned for a process of this boot must not find one of the next, whose
+  // ticks begin anew.
 }
 
 const Processes::Birth* Processes::find(Process process) const {
