@@ -169,14 +169,15 @@ std::optional<LeaseId> Coordinator::Impl::lease_of_process(const ProcessSample& 
     }
     return std::nullopt;
   }
-  if (auto id = by_descent(true)) return id;
+  // Of two the younger is the inner one: an orphan of it has come below the outer's supervisor.
+  std::optional<LeaseId> id = by_descent(true);
   if (process.env_lease) {
     const auto named = by_handle.find(*process.env_lease);
     if (named != by_handle.end() && state.find(named->second)->user == process.user) {
-      return named->second;
+      id = std::max(id.value_or(LeaseId{}), named->second);
     }
   }
-  return by_descent(false);
+  return id ? id : by_descent(false);
 }
 
 void Coordinator::Impl::attribute(const DeviceSample& device, Instant asked_at,

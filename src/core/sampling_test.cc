@@ -88,6 +88,18 @@ TEST_F(Sampling, WhatAnInnerLeaseRunsIsNotLeftBehindByTheOuter) {
   EXPECT_NE(story.state(1), LeaseState::kHeld);
 }
 
+TEST_F(Sampling, AnOrphanOfAnInnerLeaseCountsForItBelowTheOuterToo) {
+  (void)story.ask(S::budget(gib(2)));
+  (void)story.claim(2);
+  story.use(30, gib(1));
+  auto& orphan = *std::ranges::find(processes(), S::process(30), &ProcessSample::process);
+  orphan.ancestors = {S::process(1)};
+  orphan.env_lease = Handle{0, 2};
+  (void)story.sample();
+  EXPECT_THAT(story.coordinator.lease({2}, story.now)->members,
+              testing::ElementsAre(S::process(30)));
+}
+
 // It only waits for word of how its command ended.
 TEST_F(Sampling, WhatTurnsUpOfALeaseThatWasFoundFreeIsExternal) {
   (void)story.tell(ProcessEnded{S::process(1)});

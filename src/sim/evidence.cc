@@ -67,8 +67,9 @@ std::string broken_on_device(const Evidence& evidence, const ShadowLease& lease,
   }
   const Bytes beyond = beyond_budgets(evidence, device);
   if (budgets + left + beyond > device.usable()) {
-    return fmt::format("budgets of {} while {} are in use beyond budgets that have shrunk",
-                       budgets.value, beyond.value);
+    return fmt::format(
+        "budgets of {} while {} are in use beyond budgets that have shrunk, on {}: <{}>",
+        budgets.value, beyond.value, device.usable().value, lease.told());
   }
   if (evidence.told_lost.contains(device.id)) return "a grant on a lost device";
   for (const auto& [id, other] : evidence.journal.leases()) {
@@ -155,7 +156,8 @@ Bytes Evidence::reserve_on(DeviceId device) const {
   return own == settings.device_reserve.end() ? settings.reserve : own->second;
 }
 
-std::string broken_by_grant(const Evidence& evidence, const ShadowLease& lease) {
+std::string broken_by_grant(const Evidence& evidence, const ShadowLease& lease,
+                            const ShadowLease& before) {
   const Request& request = lease.request;
   const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
   if (lease.parts.size() != count) return "not as many devices as were asked for";
@@ -169,8 +171,10 @@ std::string broken_by_grant(const Evidence& evidence, const ShadowLease& lease) 
     if (!is_named(request, device, *index)) return "a device that was not asked for";
     models.insert(device.model);
     if (part.budget == Bytes{}) return "an empty budget";
+    // One resize may grow a lease on one device and shrink it on another.
+    if (part.budget <= before.budget_on(part.device)) continue;
     if (std::string broken = broken_on_device(evidence, lease, device); !broken.empty()) {
-      return fmt::format("lease {}: {}", lease.id.value, broken);
+      return fmt::format("lease {}: {} (before: <{}>)", lease.id.value, broken, before.told());
     }
   }
   if (models.size() > 1 && !request.mixed && request.devices.empty()) return "mixed models";

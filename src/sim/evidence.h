@@ -50,8 +50,9 @@ struct Evidence {
 
 // Each rule answers with what is broken, or with nothing.
 
-/// A grant, or a growth, that was just written.
-std::string broken_by_grant(const Evidence& evidence, const ShadowLease& lease);
+/// A grant, or a growth, that was just written; `before` is how the lease stood before.
+std::string broken_by_grant(const Evidence& evidence, const ShadowLease& lease,
+                            const ShadowLease& before);
 /// A process that was just written down as a member of the lease.
 std::string broken_by_member(const Evidence& evidence, const ShadowLease& lease, Process process);
 /// A lease that was just ended or released; `lease` is how it stood before.

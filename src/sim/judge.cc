@@ -140,7 +140,7 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
     for (const Part& part : after->parts) {
       grows = grows || part.budget > before->budget_on(part.device);
     }
-    if (grows) check(broken_by_grant(evidence_, *after));
+    if (grows) check(broken_by_grant(evidence_, *after, *before));
   }
   if (const auto* member = std::get_if<MemberSeen>(&record.fact)) {
     check(broken_by_member(evidence_, *after, member->process));
@@ -235,10 +235,6 @@ void Judge::event_done(const server::Engine& engine, core::Now at) {
   check(broken_by_delay(evidence_, at));
   check(turns_.broken_by_idleness(evidence_, engine, at));
   if (events_ % kAuditEvery == 0) audit(engine, at);
-}
-
-bool Judge::may_be_given_up(LeaseId lease, bool command_lives) const {
-  return evidence_.is_behind(now().instant) && (!command_lives || evidence_.of(lease).released);
 }
 
 void Judge::out_of_memory(std::size_t device) {

@@ -51,8 +51,8 @@ class Judge {
   void all_over(const server::Engine& engine);
 
   const Shadow& journal() const { return evidence_.journal; }
-  /// The lease may have been given up although the journal does not say so yet.
-  bool may_be_given_up(LeaseId lease, bool command_lives) const;
+  /// Leases may have ended or shrunk although the journal does not say so yet.
+  bool journal_is_behind() const { return evidence_.is_behind(now().instant); }
   std::uint64_t events() const { return events_; }
 
  private:

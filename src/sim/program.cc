@@ -64,8 +64,7 @@ void Program::act() {
   // What has lost its lease takes nothing more.
   const ShadowLease* lease = scene_.judge.journal().find(lease_);
   if (lease == nullptr || !lease->holds()) return;
-  const bool lives = scene_.processes.alive(command_);
-  if (scene_.judge.may_be_given_up(lease->id, lives)) return;
+  if (scene_.judge.journal_is_behind()) return;
   switch (scene_.stage.random.below(5)) {
     case 0:
       give_back();
