@@ -138,7 +138,9 @@ std::string broken_by_holding(const Evidence& evidence, const ShadowLease& lease
   if (lease.growing && lease.growth_until && *lease.growth_until < late) {
     return overdue(lease, "the end of a growth's wait");
   }
-  const bool killed = lease.kill_at && *lease.kill_at + milliseconds(100) < late;
+  // A daemon that comes late sends it at once, and dying takes its time.
+  const bool killed =
+      lease.kill_at && std::max(*lease.kill_at, evidence.daemon_since) + milliseconds(100) < late;
   if (killed && is_alive(evidence, lease.command)) return overdue(lease, "SIGKILL");
   return {};
 }
