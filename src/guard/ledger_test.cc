@@ -260,6 +260,32 @@ TEST(Ledger, NoRaceOfProcessesAndThreadsExceedsTheBudget) {
   ::munmap(held, sizeof(Word));
 }
 
+// The narrowest race there is, often enough that a sum made before the charge would be caught.
+TEST(Ledger, OfTwoThatWantTheLastByteNeverBothHaveIt) {
+  const Files files(1);
+  auto* held = static_cast<Word*>(Files::map(sizeof(Word)));
+  std::vector<pid_t> children;
+  for (int i = 0; i < 2; ++i) {
+    children.push_back(::fork());
+    if (children.back() != 0) continue;
+    Ledger ledger;
+    if (files.attach(ledger, real_process()) != Ledger::Attached::kYes) ::_exit(1);
+    for (int round = 0; round < 300'000; ++round) {
+      if (ledger.charge(0, 1) != Ledger::Charged::kYes) continue;
+      if (held->fetch_add(1) != 0) ::_exit(2);
+      held->fetch_sub(1);
+      ledger.release(0, 1);
+    }
+    ::_exit(0);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  ::munmap(held, sizeof(Word));
+}
+
 TEST(Ledger, AProcessThatIsKilledAtAnyPointLeavesNothing) {
   const Files files(40 * kMiB);
   auto* held = static_cast<Word*>(Files::map(sizeof(Word)));

@@ -277,6 +277,18 @@ TEST_F(GuardTest, NoRaceOfProcessesAndThreadsExceedsTheBudget) {
   EXPECT_EQ(device["used_bytes"], 0);
 }
 
+TEST_F(GuardTest, NoRaceForPoolsExceedsTheBudget) {
+  const std::string one =
+      "printf 'retain 0\\nrace_async 4 8 5242880\\nrelease 0\\n' | " + kCaller + " dlsym";
+  const Output said =
+      world_.run(lease("700M", {"sh", "-c", "for i in 1 2 3; do (" + one + ") & done; wait"}));
+  EXPECT_EQ(lines_of(said.out).size(), 9U) << said.err;
+  const json device = driver();
+  EXPECT_LE(device["used_max_bytes"], 700 * kMiB);
+  EXPECT_GT(device["used_max_bytes"], 600 * kMiB);
+  EXPECT_EQ(device["used_bytes"], 0);
+}
+
 TEST_F(GuardTest, WhatAKilledProcessHadIsThereForTheNextOne) {
   const Output said =
       world_.run(lease("512M", {"sh", "-c",
