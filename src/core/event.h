@@ -122,11 +122,13 @@ struct Recovered {
   bool safe_mode = false;  // The journal was moved aside: nothing is granted.
 };
 /// A batch of records could not be written. `refused` are the leases whose asker was told so
-/// instead of being answered; `granted` those whose grant must be taken back.
+/// instead of being answered; `granted` and `resized` those whose grant or new budget must be taken
+/// back.
 struct JournalFailed {
   std::string where;  // The file, for people.
   std::vector<LeaseId> refused;
   std::vector<LeaseId> granted;
+  std::vector<LeaseId> resized = {};
 };
 struct JournalMended {};
 

@@ -53,7 +53,8 @@ struct Observed {
   bool freed = false;                   // Releasing, and the driver lists nothing of it.
   std::vector<Process> leftovers;       // Told by the supervisor; not known to use a device.
   std::optional<Token> growth_token;    // Who waits for the growth.
-  std::optional<Token> exit_token;      // Who waits to hear what the command left behind.
+  std::optional<LeaseResized> budgets_before;  // To take the last resize back.
+  std::optional<Token> exit_token;             // Who waits to hear what the command left behind.
   Instant exit_answer_by = Instant::never();
 
   // Derived, kept to be taken back.
@@ -201,6 +202,7 @@ struct Coordinator::Impl {
   void on(const GrowthAskerGone& event);
   void resize(LeaseId id, Share share, std::vector<Part> parts);
   bool try_growth(LeaseId id);
+  void take_back_resize(LeaseId id);
   void drop_growth(LeaseId id, std::optional<Refusal> refusal);
   std::optional<Refusal> refuse_growth(const Lease& lease, Bytes vram) const;
   void resize_to_exclusive(const Resize& event, const Lease& lease);

@@ -84,6 +84,7 @@ void Coordinator::Impl::on(const JournalFailed& event) {
     if (lease == nullptr || lease->held() == nullptr || lease->held()->command) continue;
     decide(id, OfferLapsed{id, false});
   }
+  for (const LeaseId id : event.resized) take_back_resize(id);
   effects.emplace_back(Say{"the journal " + event.where +
                            " cannot be written: nothing is granted until it can; running leases "
                            "are not touched"});

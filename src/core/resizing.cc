@@ -38,6 +38,12 @@ void Coordinator::Impl::on(const Resize& event) {
     refuse(event.token, RefusalCode::kNotSupported, "time slices are not in this version");
     return;
   }
+  if (!journal_full_where.empty()) {
+    refuse(event.token, RefusalCode::kDiskFull,
+           "the journal " + journal_full_where + " cannot be written: " + text_of(id) +
+               " keeps its budget; free some space there");
+    return;
+  }
   if (held->growth) drop_growth(id, Refusal{RefusalCode::kBusy, "asked anew"});
   if (event.share == Share::kExclusive) {
     resize_to_exclusive(event, *lease);
@@ -89,7 +95,20 @@ void Coordinator::Impl::resize(LeaseId id, Share share, std::vector<Part> parts)
     shrunk.insert(id);
     ask_probe(now.instant);
   }
+  const Lease& lease = *state.find(id);
+  seen.budgets_before = LeaseResized{id, lease.request.share, lease.held()->parts};
   decide(id, LeaseResized{id, share, std::move(parts)});
+}
+
+// What a budget that fell had left free is still charged, and what it grew by was given to nobody
+// else: nothing is in the way.
+void Coordinator::Impl::take_back_resize(LeaseId id) {
+  const Lease* lease = state.find(id);
+  if (lease == nullptr || lease->held() == nullptr) return;
+  std::optional<LeaseResized> before = std::exchange(observed.at(id).budgets_before, std::nullopt);
+  if (!before) return;
+  decide(id, *std::move(before));
+  announce_budget(id);
 }
 
 void Coordinator::Impl::resize_to_exclusive(const Resize& event, const Lease& lease) {
@@ -112,7 +131,7 @@ void Coordinator::Impl::resize_to_exclusive(const Resize& event, const Lease& le
 
 std::optional<Refusal> Coordinator::Impl::refuse_growth(const Lease& lease, Bytes vram) const {
   if (!may_grant()) {
-    return Refusal{safe_mode ? RefusalCode::kSafeMode : RefusalCode::kDiskFull,
+    return Refusal{RefusalCode::kSafeMode,
                    "nothing is granted now, growth included (see berth doctor)"};
   }
   Bytes sum;

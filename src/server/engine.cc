@@ -43,7 +43,8 @@ std::optional<LeaseId> with_other_budgets(const Fact& fact) {
 /// One step's effects while they are performed.
 struct Engine::Batch {
   std::optional<Error> unwritten;  // Why its records could not be written.
-  std::set<LeaseId> grants;        // Among its records.
+  std::set<LeaseId> grants;        // Among its records,
+  std::set<LeaseId> resizes;       // and these.
   core::JournalFailed failed;
 };
 
@@ -200,10 +201,10 @@ void Engine::decide(core::Now now, core::Event event) {
 
 // Note [Written before told]: all records of a step are written in one transaction before anybody
 // hears of it. Where that fails, nobody is told of a grant that a dead daemon would have forgotten:
-// a new request and a growth are answered with `disk_full`, a grant to a waiting request is not
-// announced, and the coordinator hears at once which leases that concerns, so that it takes them
-// back. All else is performed: releasing must work on a full disk. The records are kept, in order,
-// for later.
+// a new request and a resize are answered with `disk_full`, a grant to a waiting request is not
+// announced, no program is held to a budget that was not written, and the coordinator hears at once
+// which leases that concerns, so that it takes all this back. All else is performed: releasing must
+// work on a full disk. The records are kept, in order, for later.
 void Engine::perform(core::Now now, std::vector<core::Effect> effects) {
   std::vector<Record> records;
   std::set<LeaseId> changed;
@@ -214,6 +215,9 @@ void Engine::perform(core::Now now, std::vector<core::Effect> effects) {
     if (std::holds_alternative<RequestQueued>(append->record.fact)) ++live_;
     if (const auto* grant = std::get_if<LeaseGranted>(&append->record.fact)) {
       batch.grants.insert(grant->id);
+    }
+    if (const auto* resize = std::get_if<LeaseResized>(&append->record.fact)) {
+      batch.resizes.insert(resize->id);
     }
     if (std::holds_alternative<LeaseEnded>(append->record.fact)) --live_;
     if (const auto lease = with_other_budgets(append->record.fact)) changed.insert(*lease);
@@ -226,11 +230,15 @@ void Engine::perform(core::Now now, std::vector<core::Effect> effects) {
     if (!written.ok()) batch.unwritten = written.error();
     batch.failed.where = settings_.journal_path;
   }
+  for (const LeaseId id : batch.resizes) {
+    if (batch.unwritten) changed.erase(id);
+  }
   hold_to_budgets(now, changed);
   for (const core::Effect& effect : effects) perform_one(now, effect, batch);
 
   if (batch.unwritten) {
-    const bool news = !batch.failed.refused.empty() || !batch.failed.granted.empty();
+    const bool news = !batch.failed.refused.empty() || !batch.failed.granted.empty() ||
+                      !batch.failed.resized.empty();
     if (news || !was_behind) events_.emplace_front(std::move(batch.failed));
   } else if (was_behind && !journal_.behind()) {
     events_.emplace_back(core::JournalMended{});
@@ -262,6 +270,10 @@ void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch
         } else if constexpr (std::is_same_v<T, core::Notify>) {
           if (batch.unwritten && what.news == core::News::kGranted) {
             batch.failed.granted.push_back(what.lease);
+            return;
+          }
+          if (batch.unwritten && what.news == core::News::kResized) {
+            batch.failed.resized.push_back(what.lease);
             return;
           }
           if (what.news == core::News::kEnded) forget_asker(what.lease);

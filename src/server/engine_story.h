@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -49,9 +50,14 @@ class FakeWorld final : public World {
   void ask_probe() override { ++questions; }
   void say(const std::string& text) override { trace_.push_back("say " + text); }
 
+  void hold_to(Handle lease, const std::vector<Part>& budgets) override {
+    if (!budgets.empty()) held_to[lease] = budgets.front().budget;
+  }
+
   std::vector<Record> written;
-  std::set<LeaseId> granted;  // Whose grant was written at some time.
-  std::set<Process> gone;     // Ended before they could be watched.
+  std::map<Handle, Bytes> held_to;  // The last budget on the first device.
+  std::set<LeaseId> granted;        // Whose grant was written at some time.
+  std::set<Process> gone;           // Ended before they could be watched.
   std::uint64_t appends = 0;
   std::uint64_t fail_append = 0;  // The n-th fails; 0: none.
   bool full = false;

@@ -174,14 +174,52 @@ TEST(Engine, GrantThatCannotBeWrittenIsTakenBackAndGivenWhenItCan) {
   EXPECT_THAT(story.done(), Contains("item 2 granted 2 last"));
 }
 
-TEST(Engine, GrowthThatCannotBeWrittenIsRefused) {
+// Whoever is told that it was refused has the budget that he had, now and when the disk has room.
+TEST(Engine, ResizeThatCannotBeWrittenIsRefusedAndTakesNoEffect) {
+  for (const Bytes vram : {gib(8), gib(2)}) {
+    S story;
+    story.submit(1, S::budget(gib(4)));
+    story.claim(1, 1);
+    story.world.full = true;
+    (void)story.done();
+    const auto budget = [&] {
+      return story.engine.coordinator().lease({1}, story.now)->parts[0].granted;
+    };
+    // The first finds out that the disk is full, the second knows.
+    for (const std::uint64_t connection : {2U, 3U}) {
+      story.engine.ask(story.now, {connection},
+                       core::Resize{{}, S::kActor, {1}, Share::kBudget, vram, {}});
+      EXPECT_THAT(story.done(), Contains("answer " + std::to_string(connection) + " disk_full"));
+      EXPECT_THAT(story.outbox.last_message, HasSubstr("/state/leases.db"));
+      EXPECT_EQ(budget(), gib(4));
+      EXPECT_EQ(story.world.held_to.at(S::handle(1)), gib(4));
+    }
+    story.world.full = false;
+    story.pass(seconds(2));
+    EXPECT_FALSE(story.engine.journal_behind());
+    EXPECT_EQ(budget(), gib(4));
+    EXPECT_EQ(story.world.held_to.at(S::handle(1)), gib(4));
+    core::Coordinator next({.order = core::Order::kFifo});
+    for (const Record& record : story.world.written) EXPECT_TRUE(next.apply(record).ok());
+    (void)next.step(story.now, core::Recovered{});
+    EXPECT_EQ(next.lease({1}, story.now)->parts[0].granted, gib(4)) << "as a restart finds it";
+  }
+}
+
+TEST(Engine, GrowthThatWaitedAndCannotBeWrittenIsTakenBack) {
   S story;
-  story.submit(1, S::budget(gib(4)));
-  story.claim(1, 1);
+  for (const std::uint64_t n : {1U, 2U}) {
+    story.submit(n, S::budget(gib(8)));
+    story.claim(n, n);
+  }
+  story.engine.ask(story.now, {3},
+                   core::Resize{{}, S::kActor, {1}, Share::kBudget, gib(12), minutes(10)});
   story.world.full = true;
   (void)story.done();
-  story.engine.ask(story.now, {2}, core::Resize{{}, S::kActor, {1}, Share::kBudget, gib(8), {}});
-  EXPECT_THAT(story.done(), Contains("answer 2 disk_full"));
+  story.exit(2, 4);
+  story.sample();
+  EXPECT_THAT(story.done(), Not(Contains("answer 3 held 1")));
+  EXPECT_EQ(story.engine.coordinator().lease({1}, story.now)->parts[0].granted, gib(8));
 }
 
 TEST(Engine, ClaimThatCouldNotBeWrittenIsRefusedWheneverItIsRepeated) {

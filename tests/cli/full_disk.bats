@@ -5,6 +5,7 @@
 load lib
 
 held() { [[ $(berth show "$1" --json | jq -r '.state + (.flags | join(","))') == held ]]; }
+granted_to_kept_is() { [[ $(berth show kept --json | jq .vram_granted_bytes) == "$1" ]]; }
 state_is() { [[ $(berth show "$1" --json | jq -r .state) == "$2" ]]; }
 # fill and free: whether there is room.
 fill() { prlimit --fsize=4096: --pid "$pid"; }
@@ -26,7 +27,7 @@ setup() {
   berth reserve 1h -q -m 10G -n freed
   fill
   for words in "run -m 1G -- touch started" "run -m 1G --no-wait -- touch started" \
-    "reserve 1h -m 1G"; do
+    "reserve 1h -m 1G" "resize kept -m 2G" "resize kept -m 8G"; do
     # shellcheck disable=SC2086
     run berth $words
     status_is 74
@@ -45,6 +46,7 @@ setup() {
   status_is 1
   contains "df -h $state"
   held kept
+  granted_to_kept_is $((4 << 30))
   kill -0 "$job"
   [[ ! -e started && $(berth daemon status --json | jq .pid) == "$pid" ]]
 
@@ -55,6 +57,7 @@ setup() {
   kill -9 "$pid"
   eventually held kept
   state_is freed ended
+  granted_to_kept_is $((4 << 30))
   [[ $(berth show kept --json | jq .pid) == "$job" ]]
 }
 
