@@ -14,8 +14,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -24,6 +26,7 @@
 
 #include "base/check.h"
 #include "client/client.h"
+#include "handover.h"
 #include "os/places.h"
 #include "os/processes.h"
 #include "row.h"
@@ -72,6 +75,7 @@ class World {
     };
     set("BERTH_SIM", "1x16GiB");
     set("BERTH_SIM_NAME", "bench-" + std::to_string(getpid()));
+    set("LD_LIBRARY_PATH", bin_ + "/../lib/simgpu");  // For those who run outside of `berth run`.
     set("BERTH_RUNTIME_DIR", root_ + "/run");
     set("XDG_STATE_HOME", root_ + "/state");
     set("XDG_CONFIG_HOME", root_ + "/config");
@@ -142,8 +146,12 @@ bool hears_of_grant(Waiter& waiter) {
     auto arrival = waiter.client.connection().receive();
     CHECK(arrival.ok());
     if (!arrival->has_value()) return waiter.granted;
+    if (const auto* answer = std::get_if<client::Answer>(&**arrival)) {
+      std::fprintf(stderr, "bench: refused: %s\n", answer->body.c_str());
+      std::abort();
+    }
     const auto* event = std::get_if<wire::SseEvent>(&**arrival);
-    if (event == nullptr) continue;
+    if (event == nullptr) return waiter.granted;  // The stream has ended: nothing follows.
     if (event->event == "lease") waiter.handle = lease_in(event->data).view.handle;
     waiter.granted |= event->event == "granted";
   }
@@ -152,25 +160,24 @@ bool hears_of_grant(Waiter& waiter) {
 /// Many who wait for one device, each with a connection of its own.
 class Crowd {
  public:
-  Crowd(const World& world, std::size_t size, Bytes vram) {
-    waiters_.reserve(size);
-    for (std::size_t i = 0; i < size; ++i) {
-      waiters_.push_back({.client = world.connect()});
-      Waiter& waiter = waiters_.back();
-      CHECK(waiter.client.connection()
-                .send({.route = wire::Route::kSubmit, .body = request_text(vram)})
-                .ok());
-      // Each is known to the daemon before the next asks.
-      const Clock::time_point began = Clock::now();
-      while (waiter.handle == Handle{} && !hears_of_grant(waiter)) {
-        CHECK(milliseconds_since(began) < 10'000);
-        pollfd one{waiter.client.connection().descriptor(), POLLIN, 0};
-        poll(&one, 1, 100);
-      }
+  Crowd(const World& world, Bytes vram) : world_(world), vram_(vram) {}
+
+  /// One more, known to the daemon when this returns. The first of all is granted: it has to claim
+  /// before its offer lapses, so before many others come.
+  Waiter& add() {
+    waiters_.push_back({.client = world_.connect()});
+    Waiter& waiter = waiters_.back();
+    CHECK(waiter.client.connection()
+              .send({.route = wire::Route::kSubmit, .body = request_text(vram_)})
+              .ok());
+    const Clock::time_point began = Clock::now();
+    while (waiter.handle == Handle{} && !hears_of_grant(waiter)) {
+      CHECK(milliseconds_since(began) < 10'000);
+      pollfd one{waiter.client.connection().descriptor(), POLLIN, 0};
+      poll(&one, 1, 100);
     }
-    for (Waiter& waiter : waiters_) {
-      polled_.push_back({waiter.client.connection().descriptor(), POLLIN, 0});
-    }
+    polled_.push_back({waiter.client.connection().descriptor(), POLLIN, 0});
+    return waiter;
   }
 
   /// Waits until somebody new is granted, and says who.
@@ -186,10 +193,11 @@ class Crowd {
       }
     }
   }
-  Waiter& first() { return waiters_.front(); }
 
  private:
-  std::vector<Waiter> waiters_;
+  const World& world_;
+  Bytes vram_;
+  std::deque<Waiter> waiters_;
   std::vector<pollfd> polled_;
 };
 
@@ -203,19 +211,25 @@ void claim(Waiter& waiter, pid_t command) {
 }
 
 /// The holder is killed; how long until the next of the waiters has heard of his grant, in ms.
-std::vector<double> hand_over(const World& world, std::size_t waiters, std::size_t times) {
-  Crowd crowd(world, waiters, gib(16));
+std::vector<double> hand_over(
+    const World& world, std::size_t waiters, std::size_t times,
+    const std::function<void()>& while_all_wait = [] {}) {
+  Crowd crowd(world, gib(16));
   std::vector<double> delays;
-  Waiter* holder = &crowd.first();
+  pid_t command = start({"sleep", "1000"});
+  claim(crowd.add(), command);
+  for (std::size_t i = 1; i < waiters; ++i) crowd.add();
+  while_all_wait();
   for (std::size_t i = 0; i < times; ++i) {
-    const pid_t command = start({"sleep", "1000"});
-    claim(*holder, command);
     const Clock::time_point released = Clock::now();
     CHECK(kill(command, SIGKILL) == 0);
-    holder = &crowd.next_granted();
+    Waiter& next = crowd.next_granted();
     delays.push_back(milliseconds_since(released));
     CHECK(waitpid(command, nullptr, 0) == command);
+    command = start({"sleep", "1000"});
+    claim(next, command);
   }
+  end(command, SIGKILL);
   return delays;
 }
 
@@ -226,13 +240,14 @@ std::vector<double> hand_over_of_memory(const World& world, int teardown_ms, std
       start({world.bin() + "/berth-simctl", "teardown", std::to_string(teardown_ms) + "ms"});
   int status = 0;
   CHECK(waitpid(setting, &status, 0) == setting && status == 0);
-  Crowd crowd(world, times + 1, gib(12));
+  Crowd crowd(world, gib(12));
   std::vector<double> delays;
-  Waiter* holder = &crowd.first();
+  Waiter* holder = &crowd.add();
   for (std::size_t i = 0; i < times; ++i) {
     const pid_t command =
         start({world.bin() + "/vram_user", "--bytes", "8GiB", "--step", "1GiB", "--hold", "1000s"});
     claim(*holder, command);
+    crowd.add();
     poll(nullptr, 0, 1'500);  // It allocates, and the daemon sees it.
     const Clock::time_point killed = Clock::now();
     end(command, SIGKILL);
@@ -320,14 +335,45 @@ void measure_hand_over_of_memory(const std::string& bin, int teardown_ms) {
 
 void measure_crowd(const std::string& bin) {
   const World world(bin);
+  double resident = 0;
+  const auto delays =
+      hand_over(world, 10'000, 200, [&] { resident = resident_mib(world.daemon()); });
   bench::print({.name = "hand-over, 10000 waiters, p99",
-                .value = bench::quantile(hand_over(world, 10'000, 200), 0.99),
+                .value = bench::quantile(delays, 0.99),
                 .unit = "ms",
                 .limit = 10});
   bench::print({.name = "berthd with 10000 waiters, resident",
-                .value = resident_mib(world.daemon()),
+                .value = resident,
                 .unit = "MiB",
                 .limit = 100});
+}
+
+/// Whole programs, as a person starts them, beside those of handover_peers.cc.
+void measure_programs(const std::string& bin) {
+  const World world(bin);
+  const bench::Workspace workspace;
+  const auto in_turn = [](const bench::Command& job) {
+    bench::Command command = {"berth", "run", "-q", "-x", "--"};
+    command.insert(command.end(), job.begin(), job.end());
+    return command;
+  };
+  const bench::Handover turns =
+      measure(workspace, {.waiters = 100, .in_turn = in_turn, .waiting = {}, .pause_ms = 1'000});
+  CHECK(turns.overlaps == 0);
+  bench::print({.name = "hand-over, berth run, 100 waiters, median",
+                .value = bench::quantile(turns.ms, 0.5),
+                .unit = "ms",
+                .against = "hand-over, flock, 100 waiters, median",
+                .ratio_limit = 2});
+  std::vector<double> added;
+  for (int i = 0; i < 200; ++i) {
+    const double alone = bench::time_of({"true"});
+    added.push_back(bench::time_of({"berth", "run", "-q", "-m", "1G", "true"}) - alone);
+  }
+  bench::print({.name = "run true under berth run, added",
+                .value = bench::quantile(added, 0.5),
+                .unit = "ms",
+                .limit = 10});
 }
 
 }  // namespace
@@ -340,6 +386,7 @@ int main() {
   setrlimit(RLIMIT_NOFILE, &files);
   const std::string bin = std::filesystem::canonical("/proc/self/exe").parent_path();
   berth::measure_rest(bin);
+  berth::measure_programs(bin);
   berth::measure_hand_over(bin);
   for (const int teardown_ms : {0, 50, 500}) berth::measure_hand_over_of_memory(bin, teardown_ms);
   berth::measure_crowd(bin);
