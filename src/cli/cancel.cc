@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cli/control.h"
+#include "cli/lease_words.h"
 #include "cli/render/phrases.h"
 #include "cli/verbs.h"
 #include "wire/request.h"
@@ -30,7 +31,7 @@ int run_cancel(Invocation& invocation) {
   if (const auto end = invocation.parse()) return *end;
   return control.each([&](const LeaseView& lease) {
     const client::Question question{
-        .route = wire::Route::kCancel, .lease = to_text(lease.handle), .body = "{}"};
+        .route = wire::Route::kCancel, .lease = reference_to(lease), .body = "{}"};
     return Control::Deed{
         .would = would_cancel(lease, control.scene()),
         .question = [=] { return question; },

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <utility>
 
+#include "cli/lease_words.h"
 #include "cli/render/phrases.h"
 #include "cli/selection.h"
 #include "os/users.h"
@@ -71,7 +72,7 @@ void Control::perform(const LeaseView& lease, const Deed& deed) {
   if (!answer) return;
   LeaseView now = std::move(answer->view);
   if (deed.until_ended && now.state != LeaseState::kEnded) {
-    const auto last = conversation.wait_for_end(to_text(now.handle), kEndWithin);
+    const auto last = conversation.wait_for_end(reference_to(now), kEndWithin);
     if (last) now = last->view;
     if (now.state != LeaseState::kEnded) {
       conversation.fail(ExitCode::kFailed, "lease " + named(lease, scene()) +
@@ -79,7 +80,7 @@ void Control::perform(const LeaseView& lease, const Deed& deed) {
                                                std::string(to_text(now.state)));
       return;
     }
-    body = conversation.ask({.route = wire::Route::kLease, .lease = to_text(now.handle)});
+    body = conversation.ask({.route = wire::Route::kLease, .lease = reference_to(now)});
     if (!body) return;
   }
   if (showing_.choice().is_for_people()) {

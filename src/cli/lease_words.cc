@@ -87,4 +87,8 @@ std::vector<LeaseView> chosen(const LeaseWord& word, std::span<const LeaseView> 
   return {found.back()};
 }
 
+std::string reference_to(const LeaseView& lease) {
+  return lease.handle == Handle{} ? std::to_string(lease.id.value) : to_text(lease.handle);
+}
+
 }  // namespace berth::cli

@@ -36,4 +36,7 @@ Result<LeaseWord> parse_lease_word(std::string_view word);
 /// Those of `leases` that a range or group means, by id; none for a reference.
 std::vector<LeaseView> chosen(const LeaseWord& word, std::span<const LeaseView> leases, UserId me);
 
+/// How the daemon is to find it again: by its handle where that is told, else by its number.
+std::string reference_to(const LeaseView& lease);
+
 }  // namespace berth::cli

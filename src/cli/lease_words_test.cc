@@ -77,5 +77,10 @@ TEST(LeaseWords, WhatCannotBeMeantIsSaid) {
   EXPECT_THAT(error_of(""), HasSubstr("empty"));
 }
 
+TEST(LeaseWords, LeaseWithoutAToldHandleIsFoundByItsNumber) {
+  EXPECT_EQ(reference_to({.id = {12}}), "12");
+  EXPECT_EQ(reference_to({.id = {12}, .handle = {0, 1}}), to_text(Handle{0, 1}));
+}
+
 }  // namespace
 }  // namespace berth::cli

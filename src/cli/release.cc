@@ -5,6 +5,7 @@
 
 #include "base/quantity.h"
 #include "cli/control.h"
+#include "cli/lease_words.h"
 #include "cli/render/phrases.h"
 #include "cli/verbs.h"
 #include "wire/request.h"
@@ -53,7 +54,7 @@ int run_release(Invocation& invocation) {
   if (const auto end = invocation.parse()) return *end;
   return control.each([&](const LeaseView& lease) {
     const client::Question question{.route = wire::Route::kRelease,
-                                    .lease = to_text(lease.handle),
+                                    .lease = reference_to(lease),
                                     .body = wire::encode_release({.kill = kill})};
     return Control::Deed{
         .would = would_release(lease, kill, control.scene()),

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/quantity.h"
+#include "cli/lease_words.h"
 #include "cli/selection.h"
 #include "cli/showing.h"
 #include "cli/verbs.h"
@@ -34,7 +35,7 @@ int run_renew(Invocation& invocation) {
   if (!leases) return conversation.status();
   for (const LeaseView& lease : *leases) {
     const auto body = conversation.ask({.route = wire::Route::kRenew,
-                                        .lease = to_text(lease.handle),
+                                        .lease = reference_to(lease),
                                         .body = wire::encode_renew({.ttl = *duration})});
     if (!body) continue;
     const auto renewed = conversation.understood(wire::decode_lease(*body));

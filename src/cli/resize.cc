@@ -5,6 +5,7 @@
 
 #include "base/quantity.h"
 #include "cli/control.h"
+#include "cli/lease_words.h"
 #include "cli/render/phrases.h"
 #include "cli/verbs.h"
 #include "wire/request.h"
@@ -55,7 +56,7 @@ int run_resize(Invocation& invocation) {
   if (exclusive) body.share = Share::kExclusive;
   return control.each([&](const LeaseView& lease) {
     const client::Question question{.route = wire::Route::kResize,
-                                    .lease = to_text(lease.handle),
+                                    .lease = reference_to(lease),
                                     .body = wire::encode_resize(body)};
     return Control::Deed{
         .would = "resize " + named(lease, control.scene()) + " from " + to_text(granted_to(lease)) +

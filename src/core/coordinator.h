@@ -48,8 +48,9 @@ class Coordinator {
   std::vector<LeaseView> leases(Now now) const;  // Live ones, by id.
   std::vector<LeaseView> ended(Now now) const;   // Those still remembered, by end.
   std::optional<LeaseView> lease(LeaseId id, Now now) const;
-  /// An id, a handle, a name, or a prefix of at least three characters of one of the latter two.
-  std::variant<LeaseId, Refusal> find(std::string_view text) const;
+  /// An id, a handle, a name, or a prefix of at least three characters of one of the latter two; of
+  /// a handle only for whom it is no secret, else it could be guessed letter by letter.
+  std::variant<LeaseId, Refusal> find(std::string_view text, Actor actor) const;
   std::optional<LeaseId> find(Handle handle) const;
   std::vector<DeviceView> devices(Now now) const;
   std::vector<LeaseId> queue(Now now) const;  // Waiting ones, next first.

@@ -111,7 +111,7 @@ std::optional<LeaseId> Coordinator::find(Handle handle) const {
 }
 
 // A whole match beats prefixes, live leases beat ended ones, the youngest of one name beats others.
-std::variant<LeaseId, Refusal> Coordinator::find(std::string_view text) const {
+std::variant<LeaseId, Refusal> Coordinator::find(std::string_view text, Actor actor) const {
   const Refusal none{RefusalCode::kNotFound,
                      "there is no lease '" + std::string(text) + "' (berth ps -a lists them)"};
   const bool number =
@@ -125,22 +125,21 @@ std::variant<LeaseId, Refusal> Coordinator::find(std::string_view text) const {
   std::vector<LeaseId> live;
   std::vector<LeaseId> past;
   std::optional<LeaseId> exact;
-  const auto look = [&](LeaseId id, Handle handle, const std::string& name,
-                        std::vector<LeaseId>& matches) {
-    const std::string written = to_text(handle);
-    if (name == text || written == text) exact = id;
-    const bool prefix =
-        text.size() >= kPrefixMin &&
-        (name.starts_with(text) || (text.size() > kPrefixMin && written.starts_with(text)));
-    if (prefix) matches.push_back(id);
+  const auto look = [&](const auto& lease, const std::string& name, std::vector<LeaseId>& matches) {
+    const std::string written = to_text(lease.handle);
+    if (name == text || written == text) exact = lease.id;
+    const bool knows = actor.admin || lease.user == actor.user;
+    const bool begins = knows && text.size() > kPrefixMin && written.starts_with(text);
+    const bool prefix = text.size() >= kPrefixMin && (name.starts_with(text) || begins);
+    if (prefix) matches.push_back(lease.id);
   };
   for (const LeaseView& view : impl_->state.ended()) {
-    look(view.id, view.handle, view.request.name, past);
+    look(view, view.request.name, past);
   }
   if (exact) past = {*exact};
   exact.reset();
   for (const auto& [id, lease] : impl_->state.leases()) {
-    look(id, lease.handle, lease.request.name, live);
+    look(lease, lease.request.name, live);
   }
   if (exact) live = {*exact};
   const std::vector<LeaseId>& matches = live.empty() ? past : live;

@@ -135,7 +135,7 @@ TEST(Find, ByNumberHandleNameAndPrefix) {
   (void)story.ask(named);
   named.name = "train-bert";
   (void)story.ask(named);
-  const auto find = [&](std::string_view text) { return story.coordinator.find(text); };
+  const auto find = [&](std::string_view text) { return story.coordinator.find(text, {{1000}}); };
   EXPECT_EQ(std::get<LeaseId>(find("1")), LeaseId{1});
   EXPECT_EQ(std::get<LeaseId>(find("train-gpt2")), LeaseId{1});
   EXPECT_EQ(std::get<LeaseId>(find("train-b")), LeaseId{2});

@@ -205,7 +205,7 @@ std::optional<std::string> Service::overview(const Client& client, const wire::R
 void Service::about_lease(ConnectionId connection, Client& client, const wire::RouteMatch& route) {
   const core::Now at = now();
   const core::Coordinator& coordinator = engine_->coordinator();
-  const auto found = coordinator.find(route.lease);
+  const auto found = coordinator.find(route.lease, client.caller.actor);
   if (const auto* refusal = std::get_if<Refusal>(&found)) {
     return fail(connection, wire::to_api_error(*refusal));
   }
@@ -333,6 +333,7 @@ Translation Service::translation(const Caller& caller) const {
 wire::Viewer Service::viewer(const Client& client) const {
   return {.user = client.caller.actor.user,
           .sees_all_commands = settings_.show_all_commands || client.caller.actor.admin,
+          .sees_all_handles = client.caller.actor.admin,
           .names = host_.names()};
 }
 

@@ -345,6 +345,29 @@ TEST_F(ServiceTest, CommandLinesOfOthersAreNotShown) {
   EXPECT_THAT(get("/v1/leases", kRoot).body, HasSubstr("train.py"));
 }
 
+// limit.
+TEST_F(ServiceTest, HandlesOfOthersAreNotShownAndCannotBeGuessedLetterByLetter) {
+  const std::string handle = to_text(hold(gib(4)).handle);
+  ASSERT_EQ(handle.size(), 28U);
+  const ConnectionId follower = connect(kBen);
+  (void)ask(follower, "GET", "/v1/events");
+  const ConnectionId listener = connect(kBen);
+  (void)ask(listener, "GET", "/v1/leases/1/events");
+  for (const char* target : {"/v1/leases/1", "/v1/leases?all=1", "/v1/status", "/v1/queue"}) {
+    EXPECT_THAT(get(target, kBen).body, Not(HasSubstr(handle))) << target;
+  }
+  EXPECT_THAT(get("/v1/leases/1", kBen).body, HasSubstr(R"("handle":null)"));
+  EXPECT_THAT(get("/v1/leases/1", kAna).body, HasSubstr(handle));
+  EXPECT_THAT(get("/v1/leases/1", kRoot).body, HasSubstr(handle));
+  const std::string beginning = "/v1/leases/" + handle.substr(0, 8);
+  EXPECT_EQ(get(beginning, kBen).status, 404);
+  EXPECT_EQ(get(beginning, kAna).status, 200);
+  EXPECT_EQ(get(beginning, kRoot).status, 200);
+  end(lease(get("/v1/leases/1")));
+  EXPECT_THAT(sent_.streams[follower], AllOf(HasSubstr("ended"), Not(HasSubstr(handle))));
+  EXPECT_THAT(sent_.streams[listener], AllOf(HasSubstr("ended"), Not(HasSubstr(handle))));
+}
+
 TEST_F(ServiceTest, ProcessOfSomebodyElseOrOfNobodyIsNotTaken) {
   const ConnectionId run = connect(kAna);
   const LeaseView asked = lease(ask(run, "POST", "/v1/leases", request(gib(8))));

@@ -32,7 +32,7 @@ std::optional<ApiError> check_owner(Process process, const Translation& how) {
 
 /// The lease that {ref} means.
 std::variant<LeaseId, ApiError> find_lease(const std::string& ref, const Translation& how) {
-  const auto found = how.coordinator.find(ref);
+  const auto found = how.coordinator.find(ref, how.caller.actor);
   if (const auto* refusal = std::get_if<Refusal>(&found)) return wire::to_api_error(*refusal);
   return std::get<LeaseId>(found);
 }

@@ -51,7 +51,8 @@ std::optional<Bytes> sum_of(const std::vector<LeasePart>& parts, Figure figure) 
 
 void write_who(JsonWriter& writer, const LeaseView& view, const Viewer& viewer) {
   writer.key("id").number(view.id.value);
-  writer.key("handle").text(to_text(view.handle));
+  const bool may_speak_for_it = view.user == viewer.user || viewer.sees_all_handles;
+  writer.key("handle").text_or_null(may_speak_for_it ? to_text(view.handle) : "");
   writer.key("name").text_or_null(view.request.name);
   const auto name = viewer.names.find(view.user);
   writer.key("user").text_or_null(name == viewer.names.end() ? "" : name->second);
@@ -288,7 +289,7 @@ LeaseAnswer read_lease(ObjectReader& reader) {
   reader.text("handle", handle);
   if (const std::optional<Handle> parsed = parse_handle(handle)) {
     view.handle = *parsed;
-  } else {
+  } else if (!handle.empty()) {
     reader.refuse("handle", "must be the handle of a lease");
   }
   reader.text("user", answer.user);

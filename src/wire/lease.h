@@ -28,7 +28,8 @@ using Environment = std::map<std::string, std::string>;
 /// For whom an answer is written.
 struct Viewer {
   UserId user;
-  bool sees_all_commands = true;  // False: the command lines of others read as null.
+  bool sees_all_commands = true;  // False: the command lines of others read as null,
+  bool sees_all_handles = false;  // and so do their handles.
   const UserNames& names;
 };
 
@@ -39,7 +40,7 @@ struct LeaseExtras {
 };
 
 /// A lease as a client reads it. `view.members` and `view.supervisor` come without start times,
-/// `view.request.ancestors` do not come at all.
+/// `view.request.ancestors` do not come at all, and `view.handle` is 0 where it was not told.
 struct LeaseAnswer {
   LeaseView view;
   std::string user;  // Empty: it has no name.

@@ -95,6 +95,19 @@ TEST(Lease, CommandOfAnotherIsHiddenWhereCommandsAre) {
   EXPECT_THAT(seen_by(samples::kBert, false), HasSubstr(R"("name":"train-gpt2")"));
 }
 
+TEST(Lease, HandleThatIsNotToldIsNullAndReadsAsNone) {
+  const std::string told =
+      encode_lease(samples::held(), {.user = samples::kBert, .names = samples::names()});
+  EXPECT_THAT(told, HasSubstr(R"("handle":null)"));
+  const Result<LeaseAnswer> answer = decode_lease(told);
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer->view.handle, Handle{});
+  const std::string admin =
+      encode_lease(samples::held(),
+                   {.user = samples::kBert, .sees_all_handles = true, .names = samples::names()});
+  EXPECT_EQ(decode_lease(admin)->view.handle, samples::held().handle);
+}
+
 TEST(Lease, UserWithoutNameIsNull) {
   const UserNames nobody;
   EXPECT_THAT(encode_lease(samples::held(), {.user = samples::kAnna, .names = nobody}),

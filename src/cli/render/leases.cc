@@ -86,7 +86,7 @@ std::vector<Cell> row_of(const LeaseView& lease, Detail detail, const Scene& sce
     row.push_back({std::string(to_text(lease.request.priority))});
     row.push_back({lease.command ? std::to_string(lease.command->pid) : dash(scene)});
     row.push_back({to_text(lease.queued_at)});
-    row.push_back({to_text(lease.handle)});
+    row.push_back({lease.handle == Handle{} ? dash(scene) : to_text(lease.handle)});
   }
   row.push_back({harmless(lease.request.command, scene.letters)});
   return row;
@@ -202,7 +202,7 @@ std::string lease_details(const LeaseView& lease, const Scene& scene) {
   facts.add("ended", moment_or_none(lease.ended_at, scene));
   if (request.eta) facts.add("eta", to_text(*request.eta));
   if (request.limit) facts.add("limit", to_text(*request.limit));
-  facts.add("handle", to_text(lease.handle));
+  if (lease.handle != Handle{}) facts.add("handle", to_text(lease.handle));
   std::string title = "Lease " + std::to_string(lease.id.value) + "  " + session_of(lease, scene);
   if (scene.simulated) title += "  (the GPU is simulated)";
   return painted(title, Colour::kBold, scene.letters) + "\n" + std::move(facts).text(scene.letters);

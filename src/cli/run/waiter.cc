@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "cli/lease_words.h"
 #include "os/clock.h"
 #include "wire/answers.h"
 #include "wire/exit_status.h"
@@ -128,7 +129,7 @@ Status Waiter::begin(const client::Question& question) {
 Status Waiter::refresh(std::vector<LeaseView>& leases) {
   TRY(connection, client_.another());
   for (LeaseView& lease : leases) {
-    TRY(answer, connection.ask({.route = wire::Route::kLease, .lease = to_text(lease.handle)}));
+    TRY(answer, connection.ask({.route = wire::Route::kLease, .lease = reference_to(lease)}));
     if (!answer.ok()) continue;  // Forgotten since: it stays as it was known.
     TRY(told, wire::decode_lease(answer.body));
     lease = std::move(told.view);
