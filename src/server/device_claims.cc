@@ -8,7 +8,9 @@
 
 #include <array>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -25,6 +27,7 @@ using boost::asio::posix::stream_descriptor;
 using boost::system::error_code;
 
 constexpr std::size_t kLineMax = 512;
+constexpr std::chrono::milliseconds kAcceptAgainAfter(100);
 constexpr int kAnswerWithinMs = 50;  // Whoever holds the name may well say nothing.
 
 struct Name {
@@ -64,10 +67,11 @@ std::string line_from(int socket) {
 }  // namespace
 
 struct DeviceClaims::Claim {
-  std::unique_ptr<stream_descriptor> listening;  // Ours, if there.
-  std::optional<Other> other;                    // Else who has it, as far as is known,
-  std::string unknown;                           // or why that is not known.
-  Instant try_again_at;                          // 0: not tried yet.
+  std::unique_ptr<stream_descriptor> listening;      // Ours, if there,
+  std::unique_ptr<boost::asio::steady_timer> pause;  // and with it this.
+  std::optional<Other> other;                        // Else who has it, as far as is known,
+  std::string unknown;                               // or why that is not known.
+  Instant try_again_at;                              // 0: not tried yet.
 };
 
 DeviceClaims::DeviceClaims(boost::asio::io_context& io, Rank rank, std::string line,
@@ -152,6 +156,7 @@ void DeviceClaims::claimed(DeviceId device, Claim& claim, os::UniqueFd socket) {
   if (claim.other) say_("GPU " + to_text(device) + " is ours to coordinate now");
   claim.other.reset();
   claim.listening = std::make_unique<stream_descriptor>(io_, socket.release());
+  claim.pause = std::make_unique<boost::asio::steady_timer>(io_);
   answer_soon(claim);
 }
 
@@ -161,6 +166,14 @@ void DeviceClaims::answer_soon(Claim& claim) {
     if (code) return;
     const os::UniqueFd asker(::accept4(claim.listening->native_handle(), nullptr, nullptr,
                                        SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!asker && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
+      // Without a descriptor for it he stays in the backlog; at once it would only fail again.
+      claim.pause->expires_after(kAcceptAgainAfter);
+      claim.pause->async_wait([this, &claim](const error_code& stopped) {
+        if (!stopped) answer_soon(claim);
+      });
+      return;
+    }
     const std::string line = line_ + "\n";
     if (asker) (void)::send(asker.get(), line.data(), line.size(), MSG_NOSIGNAL);
     answer_soon(claim);

@@ -3,12 +3,21 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "os/random.h"
+#include "os/unique_fd.h"
 #include "os/users.h"
 
 namespace berth::server {
@@ -74,6 +83,40 @@ TEST_F(DeviceClaimsTest, OneDeviceOfTwoIsNoTroubleForTheOther) {
   EXPECT_TRUE(seen.devices[0].lost);
   EXPECT_FALSE(seen.devices[1].lost);
   EXPECT_THAT(seen.trouble, IsEmpty());
+}
+
+/// Somebody who asks for the name of a device and does not wait for the answer.
+os::UniqueFd asker_of(DeviceId device) {
+  os::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const std::string name = "berth/1/device/" + to_text(device);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), size), 0);
+  return socket;
+}
+
+TEST_F(DeviceClaimsTest, WhoeverAsksADaemonWithoutDescriptorsIsAnsweredLaterAndKeepsItNotBusy) {
+  const auto ours = daemon(Rank::kUser);
+  Sample seen = sample();
+  ours->apply(kNow, seen);
+  const os::UniqueFd asker = asker_of(devices_[0]);
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const std::size_t turns = io_.run_for(std::chrono::milliseconds(300));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+  EXPECT_LE(turns, 10U) << "two in each 100 ms";
+  std::array<char, 64> line{};
+  ssize_t count = -1;
+  for (int i = 0; i < 100 && count <= 0; ++i) {
+    (void)io_.run_one_for(std::chrono::milliseconds(100));
+    count = ::recv(asker.get(), line.data(), line.size(), 0);
+  }
+  EXPECT_EQ(std::string(line.data(), count > 0 ? static_cast<std::size_t>(count) : 0),
+            "berth/1 socket=/here\n");
 }
 
 TEST_F(DeviceClaimsTest, ClaimPassesOnWhenTheFirstEndsAndNotBeforeARetryIsDue) {
