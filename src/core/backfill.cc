@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/limits.h"
 #include "core/placement.h"
+#include "core/queue.h"
 
 namespace berth::core {
 namespace {
@@ -101,23 +102,43 @@ Instant earliest_fit(const Account& account, const Request& request, const State
   return Instant::never();
 }
 
-Walk::Walk(const State& state, const Ledger& ledger, const Settings& settings, Instant now)
-    : state_(state), ledger_(ledger), settings_(settings), now_(now) {
+Walk::Walk(const State& state, const Ledger& ledger, const Settings& settings, Instant now,
+           bool full)
+    : state_(state), ledger_(ledger), settings_(settings), now_(now), full_(full) {
   rules_.resize(ledger.accounts().size());
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     rules_[i].closed = !ledger.accounts()[i].seen;
     open_ += rules_[i].closed ? 0U : 1U;
   }
   unreserved_ = open_;
+  update_bounds();
+}
+
+void Walk::update_bounds() {
+  left_ = {};
+  whole_left_ = false;
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    if (rules_[i].closed) continue;
+    const Account& account = ledger_.accounts()[i];
+    const std::optional<Reservation>& reserved = rules_[i].waiting;
+    const bool outlasted = !reserved || (reserved->at != Instant::never() && reserved->at > now_);
+    const Bytes grantable = account.grantable();
+    left_ = std::max(left_, outlasted ? grantable : std::min(grantable, reserved->room));
+    whole_left_ |= outlasted && account.entries.empty();
+  }
 }
 
 std::optional<std::vector<Part>> Walk::place(const Request& request) const {
-  return berth::core::place(request, ledger_,
-                            [&](const Account& account) { return may_use(account, request); });
+  std::vector<const Account*> usable;
+  for (const Account& account : ledger_.accounts()) {
+    if (may_use(account, request)) usable.push_back(&account);
+  }
+  return berth::core::place(request, std::move(usable));
 }
 
 bool Walk::may_use(const Account& account, const Request& request) const {
   if (!fits_now(account, request, settings_.exclusive_external_max)) return false;
+  if (!is_eligible(account, request)) return false;
   const auto index = static_cast<std::size_t>(&account - ledger_.accounts().data());
   const Rule& rule = rules_[index];
   if (rule.closed) return false;
@@ -133,15 +154,38 @@ bool Walk::leaves_room(const Request& request, const Reservation& reserved) cons
   return request.share != Share::kExclusive && request.vram <= reserved.room;
 }
 
-void Walk::leave_waiting(const Lease& lease) {
+// Nothing may pass it any more.
+bool Walk::closes(const Lease& lease) const {
+  if (!settings_.backfill) return true;
   const Waiting* waiting = lease.waiting();
-  const bool passed_enough = waiting != nullptr && waiting->passed_since &&
-                             *waiting->passed_since + settings_.pass_max <= now_;
-  if (!settings_.backfill || passed_enough) {
+  return waiting != nullptr && waiting->passed_since &&
+         *waiting->passed_since + settings_.pass_max <= now_;
+}
+
+Walk::Shape Walk::shape_of(const Request& request) {
+  return {.need = Queue::need_of(request),
+          .device_count = request.device_count,
+          .mixed = request.mixed,
+          .priority = request.priority};
+}
+
+bool Walk::is_heeded(const Lease& lease) const {
+  if (full_ || closes(lease)) return true;
+  if (unreserved_ == 0) return false;
+  const auto same = std::ranges::find(reserved_shapes_, shape_of(lease.request));
+  return !lease.request.devices.empty() || same == reserved_shapes_.end();
+}
+
+void Walk::leave_waiting(const Lease& lease) {
+  if (!is_heeded(lease)) return;
+  if (closes(lease)) {
     close_for(lease.request);
-  } else if (unreserved_ > 0) {
+    reserved_shapes_.clear();
+  } else {
     reserve(lease);
+    if (lease.request.devices.empty()) reserved_shapes_.push_back(shape_of(lease.request));
   }
+  update_bounds();
 }
 
 void Walk::close_for(const Request& request) {
@@ -174,19 +218,19 @@ Extra Walk::growth_ahead(const Rule& rule, const Request& request) {
 // The devices on which the request fits first; those of unknown end by how little is passed there.
 void Walk::reserve(const Lease& lease) {
   const Request& request = lease.request;
-  const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
-  const bool one_model = count > 1 && request.devices.empty() && !request.mixed;
+  const std::size_t count = device_count(request);
+  const bool one_model = wants_one_model(request);
   struct Choice {
     Instant at;
     std::size_t index;
   };
-  std::map<std::string, std::vector<Choice>> groups;
+  std::map<std::string_view, std::vector<Choice>> groups;  // By model, or all in one.
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const Account& account = ledger_.accounts()[i];
     if (rules_[i].closed || !is_eligible(account, request) || !fits_ever(account, request)) {
       continue;
     }
-    groups[one_model ? account.model : std::string()].push_back(
+    groups[one_model ? std::string_view(account.model) : std::string_view()].push_back(
         {earliest_fit(account, request, state_, now_, growth_ahead(rules_[i], request)), i});
   }
   std::vector<Choice> best;

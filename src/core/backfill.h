@@ -8,8 +8,19 @@
 // instant, or it fits into the device together with the reservation and with all that will still be
 // there. Nobody is passed for longer than Settings::pass_max: then nothing passes on any device
 // that he could use. A request is passed only by one that takes a device it could itself use.
+//
+// Note [Bounds]: most of a pass goes over requests that cannot be granted, which is seen without
+// looking at each device. A device without a reservation takes no budget above what is grantable
+// there. One with a reservation whose instant is unknown or not later than now takes no budget
+// above the room beside it either, and no whole device: no limit ends before such an instant. The
+// bounds are the largest of this over all devices. Rules only get stricter in a pass, so the bounds
+// only fall, and a request above them is refused by place() then and for the rest of the pass.
+// Of requests that differ in nothing that the choice of devices depends on, only the first is given
+// a reservation: the others would choose its devices again.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -41,7 +52,9 @@ Instant earliest_fit(const Account& account, const Request& request, const State
 /// One pass over the waiting requests in order: who may be granted now.
 class Walk {
  public:
-  Walk(const State& state, const Ledger& ledger, const Settings& settings, Instant now);
+  /// `full`: without the shortcuts of Note [Bounds], which change nothing but the time it takes.
+  Walk(const State& state, const Ledger& ledger, const Settings& settings, Instant now,
+       bool full = false);
 
   /// Where the request may be granted now, or nothing.
   std::optional<std::vector<Part>> place(const Request& request) const;
@@ -55,6 +68,14 @@ class Walk {
   /// Nothing that follows can be granted, whatever it is.
   bool is_over() const { return open_ == 0; }
 
+  /// What place() would be asked in vain for is told here at once; see Note [Bounds]. The answer
+  /// for a request that needs `need` on a device; Bytes::max(): the whole of it.
+  bool may_place(Bytes need) const {
+    return full_ || (need == Bytes::max() ? whole_left_ : need <= left_);
+  }
+  /// leave_waiting() may change something.
+  bool is_heeded(const Lease& lease) const;
+
   /// The reservation's instant on the devices that the request was given, if it was given any.
   std::optional<Instant> reserved_at(LeaseId lease) const;
 
@@ -63,6 +84,14 @@ class Walk {
     LeaseId lease;
     Instant at;  // never(): unknown.
     Bytes room;  // What may pass on this device beyond that instant.
+  };
+  // All of a request that the choice of its reservation depends on, where it names no devices.
+  struct Shape {
+    Bytes need;
+    std::uint32_t device_count;
+    bool mixed;
+    Priority priority;
+    friend bool operator==(const Shape&, const Shape&) = default;
   };
   struct Rule {
     bool closed = false;  // Nothing more is granted on this device in this pass.
@@ -76,6 +105,9 @@ class Walk {
 
   bool may_use(const Account& account, const Request& request) const;
   bool leaves_room(const Request& request, const Reservation& reserved) const;
+  bool closes(const Lease& lease) const;
+  static Shape shape_of(const Request& request);
+  void update_bounds();
   void reserve(const Lease& lease);
   void close_for(const Request& request);
   /// What will have grown before the request is granted anything here.
@@ -87,9 +119,14 @@ class Walk {
   const Ledger& ledger_;
   const Settings& settings_;
   Instant now_;
+  bool full_;
   std::vector<Rule> rules_;     // One an account, in the ledger's order.
   std::size_t open_ = 0;        // Rules that are not closed.
   std::size_t unreserved_ = 0;  // Of them, without a reservation of who waits.
+  // Chosen for already since a device was closed last: the same devices would be chosen again.
+  std::vector<Shape> reserved_shapes_;
+  Bytes left_;               // No larger budget is granted in this pass,
+  bool whole_left_ = false;  // and a whole device only if this is true.
 };
 
 }  // namespace berth::core

@@ -25,6 +25,10 @@ std::vector<Effect> Coordinator::step(Now now, const Event& event) {
   return impl_->step(now, event);
 }
 
+void Coordinator::take_no_shortcuts() {
+  impl_->full_walk = true;
+}
+
 std::uint64_t Coordinator::last_sequence() const {
   return impl_->state.last_sequence();
 }

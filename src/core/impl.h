@@ -96,6 +96,8 @@ struct UserCount {
   Bytes vram;
 };
 
+class Walk;
+
 struct Coordinator::Impl {
   explicit Impl(Settings with) : settings(std::move(with)) {}
 
@@ -126,6 +128,7 @@ struct Coordinator::Impl {
 
   std::string journal_full_where;  // Not empty: nothing is granted.
   bool safe_mode = false;
+  bool full_walk = false;  // Tests alone set it: each request is looked at, whatever the bounds.
 
   // Of the step under way.
   Now now;
@@ -228,13 +231,13 @@ struct Coordinator::Impl {
   // scheduling.cc
   void schedule();
   bool grant_one();
-  bool nothing_fits() const;
+  bool nobody_fits(const Walk& walk) const;
+  bool takes_part(const Lease& lease) const;
   bool keeps_turn(const Lease& lease) const;
   bool is_offerable(const Lease& lease) const;
   bool user_has_room(const Lease& lease) const;
   void grant(LeaseId id, std::vector<Part> parts, bool passed_others);
-  void mark_passed(const std::vector<LeaseId>& ahead, const std::vector<Part>& parts,
-                   bool& passed_any);
+  bool mark_passed(const std::vector<const Lease*>& ahead, const std::vector<Part>& parts);
 
   // operating.cc: configuration, recovery, the journal.
   void on(const Configured& event);

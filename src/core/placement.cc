@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
-#include <string>
+#include <span>
 #include <utility>
 
 namespace berth::core {
@@ -28,31 +27,40 @@ std::vector<Part> parts_of(std::vector<const Account*> chosen, const Request& re
 
 }  // namespace
 
-std::optional<std::vector<Part>> place(const Request& request, const Ledger& ledger,
-                                       const MayUse& may_use) {
-  const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
-  const bool one_model = count > 1 && request.devices.empty() && !request.mixed;
-  std::map<std::string, std::vector<const Account*>> groups;  // By model, or all in one.
-  for (const Account& account : ledger.accounts()) {
-    if (!is_eligible(account, request) || !may_use(account)) continue;
-    groups[one_model ? account.model : std::string()].push_back(&account);
-  }
-  std::optional<std::vector<const Account*>> best;
+std::size_t device_count(const Request& request) {
+  return request.devices.empty() ? request.device_count : request.devices.size();
+}
+
+bool wants_one_model(const Request& request) {
+  return request.devices.empty() && request.device_count > 1 && !request.mixed;
+}
+
+std::optional<std::vector<Part>> place(const Request& request, std::vector<const Account*> usable) {
+  const std::size_t count = device_count(request);
+  if (usable.size() < count) return std::nullopt;
+  const bool one_model = wants_one_model(request);
+  const auto prefer = [&](const Account* a) { return preference(*a, request); };
+  if (one_model) std::ranges::stable_sort(usable, {}, &Account::model);
+  std::span<const Account*> best;
   Bytes best_sum;
-  for (auto& [model, fitting] : groups) {
+  for (auto first = usable.begin(); first != usable.end();) {
+    const auto last =
+        one_model ? std::find_if(first, usable.end(),
+                                 [&](const Account* a) { return a->model != (*first)->model; })
+                  : usable.end();
+    const std::span fitting(first, last);
+    first = last;
     if (fitting.size() < count) continue;
-    std::ranges::stable_sort(fitting, {},
-                             [&](const Account* a) { return preference(*a, request); });
-    fitting.resize(count);
+    std::ranges::stable_sort(fitting, {}, prefer);
     Bytes sum;
-    for (const Account* account : fitting) sum += preference(*account, request);
-    if (!best || sum < best_sum) {
-      best = fitting;
+    for (const Account* account : fitting.first(count)) sum += prefer(account);
+    if (best.empty() || sum < best_sum) {
+      best = fitting.first(count);
       best_sum = sum;
     }
   }
-  if (!best) return std::nullopt;
-  return parts_of(std::move(*best), request);
+  if (best.empty()) return std::nullopt;
+  return parts_of({best.begin(), best.end()}, request);
 }
 
 }  // namespace berth::core

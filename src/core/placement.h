@@ -3,7 +3,7 @@
 // so that large gaps stay whole; for a whole device those with the least external use.
 #pragma once
 
-#include <functional>
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -13,11 +13,14 @@
 
 namespace berth::core {
 
-using MayUse = std::function<bool(const Account&)>;
+/// How many devices it asks for.
+std::size_t device_count(const Request& request);
 
-/// The parts of the grant, in PCI order, or nothing where it does not fit. `may_use` decides for
-/// each device; eligibility and models are looked at here.
-std::optional<std::vector<Part>> place(const Request& request, const Ledger& ledger,
-                                       const MayUse& may_use);
+/// They must be of one model.
+bool wants_one_model(const Request& request);
+
+/// The parts of the grant, in PCI order, or nothing where it does not fit. `usable` are the devices
+/// that it may have, in the ledger's order; models are looked at here.
+std::optional<std::vector<Part>> place(const Request& request, std::vector<const Account*> usable);
 
 }  // namespace berth::core

@@ -29,28 +29,29 @@ Ranking ranking_of(const Lease& lease, const Settings& settings) {
 
 Place Queue::place_of(const Lease& lease, const Settings& settings) {
   Ranking ranking = ranking_of(lease, settings);
-  const bool whole = lease.request.share == Share::kExclusive;
   return {.group = std::move(ranking.group),
           .rank = ranking.rank,
           .sequence = lease.queued_sequence,
           .id = lease.id,
+          .lease = &lease,
           .queued_at = lease.queued_at,
-          .need = whole ? Bytes::max() : lease.request.vram};
+          .need = need_of(lease.request)};
 }
 
 void Queue::insert(const Place& place) {
-  const bool inserted =
-      groups_[place.group].insert({place.rank, place.sequence, place.id, place.need}).second;
+  const Key key{place.rank, place.sequence, place.id, place.need, place.lease};
+  const bool inserted = groups_[place.group].insert(key).second;
   CHECK(inserted);
   needs_.insert(place.need);
-  by_age_.emplace(place.queued_at, place.id);
+  by_age_.emplace(std::pair(place.queued_at, place.id), place.lease);
   ++size_;
 }
 
 void Queue::erase(const Place& place) {
   const auto group = groups_.find(place.group);
   CHECK(group != groups_.end());
-  CHECK(group->second.erase({place.rank, place.sequence, place.id, place.need}) == 1);
+  const Key key{place.rank, place.sequence, place.id, place.need, place.lease};
+  CHECK(group->second.erase(key) == 1);
   if (group->second.empty()) groups_.erase(group);
   needs_.erase(needs_.find(place.need));
   by_age_.erase({place.queued_at, place.id});
@@ -87,12 +88,12 @@ bool InOrder::is_later(const Turn& a, const Turn& b) {
   return std::pair(a.share, a.head->sequence) > std::pair(b.share, b.head->sequence);
 }
 
-std::optional<LeaseId> InOrder::next() {
-  if (aged_ != queue_.by_age_.end() && aged_->first <= aged_before_) {
-    const LeaseId id = aged_->second;
+const Lease* InOrder::next() {
+  if (aged_ != queue_.by_age_.end() && aged_->first.first <= aged_before_) {
+    const Lease* lease = aged_->second;
     ++aged_;
-    aged_seen_.insert(id);
-    return id;
+    aged_seen_.insert(lease->id);
+    return lease;
   }
   while (!turns_.empty()) {
     std::ranges::pop_heap(turns_, is_later);
@@ -106,9 +107,9 @@ std::optional<LeaseId> InOrder::next() {
     } else {
       std::ranges::push_heap(turns_, is_later);
     }
-    if (!aged_seen_.contains(head.id)) return head.id;
+    if (!aged_seen_.contains(head.id)) return head.lease;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 }  // namespace berth::core

@@ -5,8 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -24,12 +25,17 @@ struct Place {
   std::int64_t rank = 0;
   std::uint64_t sequence = 0;
   LeaseId id;
+  const Lease* lease = nullptr;  // Valid while the request waits.
   Instant queued_at;
   Bytes need;  // On each device; Bytes::max() for a whole device.
 };
 
 class Queue {
  public:
+  /// As Place::need.
+  static Bytes need_of(const Request& request) {
+    return request.share == Share::kExclusive ? Bytes::max() : request.vram;
+  }
   static Place place_of(const Lease& lease, const Settings& settings);
 
   void insert(const Place& place);
@@ -47,13 +53,18 @@ class Queue {
     std::uint64_t sequence;
     LeaseId id;
     Bytes need;
-    friend auto operator<=>(const Key&, const Key&) = default;
+    const Lease* lease;
+    // The lease may be gone when its key is looked for.
+    friend bool operator<(const Key& a, const Key& b) {
+      return std::tie(a.rank, a.sequence, a.id) < std::tie(b.rank, b.sequence, b.id);
+    }
   };
   using Group = std::set<Key>;
+  using ByAge = std::map<std::pair<Instant, LeaseId>, const Lease*>;
 
   std::map<ShareKey, Group> groups_;
+  ByAge by_age_;
   std::multiset<Bytes> needs_;
-  std::set<std::pair<Instant, LeaseId>> by_age_;
   std::size_t size_ = 0;
 };
 
@@ -65,8 +76,8 @@ class InOrder {
   InOrder(const Queue& queue, Instant now, const Settings& settings,
           const std::map<ShareKey, Usage>& usage);
 
-  /// Absent after the last.
-  std::optional<LeaseId> next();
+  /// Null after the last.
+  const Lease* next();
 
  private:
   struct Turn {
@@ -78,7 +89,7 @@ class InOrder {
 
   const Queue& queue_;
   Instant aged_before_;  // Who asked before this comes before everybody.
-  std::set<std::pair<Instant, LeaseId>>::const_iterator aged_;
+  Queue::ByAge::const_iterator aged_;
   std::set<LeaseId> aged_seen_;
   std::vector<Turn> turns_;  // A heap: the next group's turn is in front.
 };

@@ -19,47 +19,45 @@ void Coordinator::Impl::schedule() {
   dirty = false;
 }
 
-// Spares the walk in the usual case: devices are full, and an event changed nothing about that.
-bool Coordinator::Impl::nothing_fits() const {
-  if (queue.size() == 0) return true;
-  Bytes largest;
-  bool empty_device = false;
-  for (const Account& account : ledger.accounts()) {
-    largest = std::max(largest, account.grantable());
-    empty_device |= account.seen && account.entries.empty();
-  }
-  return queue.least_need() > largest && !(empty_device && queue.has_whole_device_request());
+// Whoever waits, and wherever in the queue. Ends the walk in the usual case: devices are full, or
+// reserved for those ahead.
+bool Coordinator::Impl::nobody_fits(const Walk& walk) const {
+  const bool whole = queue.has_whole_device_request() && walk.may_place(Bytes::max());
+  return queue.size() == 0 || (!walk.may_place(queue.least_need()) && !whole);
 }
 
 bool Coordinator::Impl::grant_one() {
-  if (growing.empty() && nothing_fits()) return false;
-  Walk walk(state, ledger, settings, now.instant);
+  Walk walk(state, ledger, settings, now.instant, full_walk);
   for (const LeaseId id : growing) {
     if (try_growth(id)) return true;
     walk.leave_growing(*state.find(id));
   }
-  std::vector<LeaseId> ahead;
+  if (nobody_fits(walk)) return false;
+  std::vector<const Lease*> ahead;
   InOrder waiting(queue, now.instant, settings, state.usage());
   for (std::size_t looked_at = 0; looked_at < limits::kBackfillDepth; ++looked_at) {
-    const std::optional<LeaseId> next = waiting.next();
-    if (!next) break;
-    const LeaseId id = *next;
-    const Lease& lease = *state.find(id);
-    if (!is_offerable(lease)) {
-      if (!keeps_turn(lease)) continue;
-    } else if (!user_has_room(lease)) {
-      continue;
-    } else if (std::optional<std::vector<Part>> parts = walk.place(lease.request)) {
-      bool passed_any = false;
-      mark_passed(ahead, *parts, passed_any);
-      grant(id, *std::move(parts), passed_any);
-      return true;
+    const Lease* next = waiting.next();
+    if (next == nullptr) break;
+    if (walk.may_place(Queue::need_of(next->request)) || walk.is_heeded(*next)) {
+      if (!takes_part(*next)) continue;
+      std::optional<std::vector<Part>> parts;
+      if (is_offerable(*next)) parts = walk.place(next->request);
+      if (parts) {
+        const bool passed_any = mark_passed(ahead, *parts);
+        grant(next->id, *std::move(parts), passed_any);
+        return true;
+      }
+      walk.leave_waiting(*next);
+      if (nobody_fits(walk)) break;
     }
-    walk.leave_waiting(lease);
-    if (walk.is_over()) break;
-    ahead.push_back(id);
+    ahead.push_back(next);
   }
   return false;
+}
+
+// It is granted something or others wait behind it. Does not change in a pass.
+bool Coordinator::Impl::takes_part(const Lease& lease) const {
+  return is_offerable(lease) ? user_has_room(lease) : keeps_turn(lease);
 }
 
 bool Coordinator::Impl::is_offerable(const Lease& lease) const {
@@ -85,18 +83,22 @@ bool Coordinator::Impl::user_has_room(const Lease& lease) const {
 }
 
 // Those ahead that could use a device of the grant are passed by it; the first time is recorded.
-void Coordinator::Impl::mark_passed(const std::vector<LeaseId>& ahead,
-                                    const std::vector<Part>& parts, bool& passed_any) {
-  for (const LeaseId id : ahead) {
-    const Lease& lease = *state.find(id);
+bool Coordinator::Impl::mark_passed(const std::vector<const Lease*>& ahead,
+                                    const std::vector<Part>& parts) {
+  bool passed_any = false;
+  for (const Lease* lease : ahead) {
+    const bool marked = lease->waiting()->passed_since.has_value();
+    if (passed_any && marked) continue;
+    if (!takes_part(*lease)) continue;
     const bool same_device = std::ranges::any_of(parts, [&](const Part& part) {
       const Account* account = ledger.find(part.device);
-      return is_eligible(*account, lease.request) && fits_ever(*account, lease.request);
+      return is_eligible(*account, lease->request) && fits_ever(*account, lease->request);
     });
     if (!same_device) continue;
     passed_any = true;
-    if (!lease.waiting()->passed_since) decide(id, RequestPassed{id});
+    if (!marked) decide(lease->id, RequestPassed{lease->id});
   }
+  return passed_any;
 }
 
 void Coordinator::Impl::grant(LeaseId id, std::vector<Part> parts, bool passed_others) {

@@ -66,7 +66,7 @@ const Coordinator::Impl::OrderCache& Coordinator::Impl::order(Instant at) const 
   OrderCache cache{.version = version, .at = at};
   cache.order.reserve(queue.size());
   InOrder waiting(queue, at, settings, state.usage());
-  while (const std::optional<LeaseId> id = waiting.next()) cache.order.push_back(*id);
+  while (const Lease* lease = waiting.next()) cache.order.push_back(lease->id);
   for (std::size_t i = 0; i < cache.order.size(); ++i) {
     cache.position[cache.order[i]] = static_cast<std::uint32_t>(i + 1);
   }

@@ -285,9 +285,9 @@ std::variant<FitView, Refusal> Coordinator::Impl::fit(const Request& request, Ac
   for (const LeaseId id : growing) walk.leave_growing(*state.find(id));
   Projection projection(state, ledger, at.instant);
   InOrder waiting(queue, at.instant, settings, state.usage());
-  while (const std::optional<LeaseId> id = waiting.next()) {
-    if (*id == kImagined) break;
-    const Lease& ahead = *state.find(*id);
+  while (const Lease* next = waiting.next()) {
+    const Lease& ahead = *next;
+    if (ahead.id == kImagined) break;
     if (ahead.waiting()->parked_since) continue;
     if (view.ahead_count < kProjectedMax) (void)projection.start(ahead.request);
     if (view.ahead_count < limits::kBackfillDepth && !walk.is_over()) walk.leave_waiting(ahead);
