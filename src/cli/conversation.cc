@@ -14,6 +14,7 @@ bool Conversation::open() {
 }
 
 bool Conversation::open(client::Autostart autostart) {
+  autostart_ = autostart;
   auto connected = connect(autostart);
   if (!connected.ok()) {
     fail(connected.error());
@@ -47,11 +48,28 @@ Result<client::Client> Conversation::connect(client::Autostart autostart) const 
 }
 
 std::optional<std::string> Conversation::ask(const client::Question& question, Duration within) {
-  return body_of(client_->connection().ask(question, within));
+  auto answer = client_->connection().ask(question, within);
+  const bool changes_nothing = client::method_of(question.route) == wire::Method::kGet;
+  if (changes_nothing && is_lost(answer)) {
+    if (!open(autostart_)) return std::nullopt;
+    answer = client_->connection().ask(question, within);
+  }
+  return body_of(std::move(answer));
 }
 
 std::optional<std::string> Conversation::get(const std::string& target) {
-  return body_of(client_->connection().get(target));
+  auto answer = client_->connection().get(target);
+  if (is_lost(answer)) {
+    if (!open(autostart_)) return std::nullopt;
+    answer = client_->connection().get(target);
+  }
+  return body_of(std::move(answer));
+}
+
+// A daemon that is killed can still be connected to until the kernel has taken it apart.
+bool Conversation::is_lost(const Result<client::Answer>& answer) {
+  return !answer.ok() && answer.error().code == Errc::kUnavailable &&
+         !client_->connection().has_heard();
 }
 
 std::optional<std::string> Conversation::body_of(Result<client::Answer> answer) {

@@ -59,11 +59,13 @@ class Conversation {
 
  private:
   Result<client::Client> connect(client::Autostart autostart) const;
+  bool is_lost(const Result<client::Answer>& answer);
   std::optional<std::string> body_of(Result<client::Answer> answer);
   void fail(const Error& error);
 
   const Invocation& invocation_;
   std::optional<client::Client> client_;
+  client::Autostart autostart_ = client::Autostart::kNever;
   wire::UserNames names_;
   std::optional<bool> simulated_;
   bool quiet_ = false;

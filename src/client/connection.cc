@@ -21,6 +21,8 @@ Error hung_up() {
   return {Errc::kUnavailable, "the daemon closed the connection; berth daemon status says more"};
 }
 
+}  // namespace
+
 wire::Method method_of(wire::Route route) {
   for (const wire::RouteRow& row : wire::kRoutes) {
     if (row.route == route) return row.method;
@@ -28,8 +30,6 @@ wire::Method method_of(wire::Route route) {
   CHECK(false);
   return wire::Method::kGet;
 }
-
-}  // namespace
 
 Connection::Connection(os::UniqueFd socket, wire::ClientHello hello)
     : socket_(std::move(socket)), hello_(std::move(hello)) {}
@@ -74,6 +74,7 @@ Status Connection::send_text(wire::Method method, const std::string& target,
   text += "\r\n" + body;
   TRY_STATUS(write_all(text));
   response_.emplace(wire::limits::kAnswerMax);
+  heard_ = false;
   met_ = false;
   is_stream_ = false;
   events_reader_ = {};
@@ -105,6 +106,7 @@ Result<std::optional<Arrival>> Connection::receive() {
     std::array<char, 65'536> bytes;
     const ssize_t count = ::recv(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (count > 0) {
+      heard_ = true;
       TRY_STATUS(digest({bytes.data(), static_cast<std::size_t>(count)}));
     } else if (count == 0 || errno == ECONNRESET) {
       return hung_up();

@@ -36,6 +36,8 @@ struct Question {
   std::string body = {};
 };
 
+wire::Method method_of(wire::Route route);
+
 class Connection {
  public:
   static constexpr Duration kAnswerWithin = seconds(30);
@@ -57,6 +59,9 @@ class Connection {
   /// As receive(), waiting until `within` has passed: then kTimedOut.
   Result<Arrival> wait(Duration within);
   int descriptor() const { return socket_.get(); }
+  /// Of the last request, or since: some of the answer. Without that, and with the connection lost,
+  /// a question that changes nothing may be asked again in another connection.
+  bool has_heard() const { return heard_; }
 
   /// What the daemon said of itself with its last answer; absent before the first.
   const std::optional<wire::ServerHello>& daemon() const { return daemon_; }
@@ -74,6 +79,7 @@ class Connection {
   wire::ClientHello hello_;
   std::optional<wire::ServerHello> daemon_;
   std::optional<ResponseReader> response_;  // Of the request under way.
+  bool heard_ = false;                      // A byte of its answer.
   bool met_ = false;                        // Its hello was looked at.
   bool is_stream_ = false;
   wire::SseReader events_reader_;

@@ -145,6 +145,15 @@ TEST_F(ConnectionTest, WhatTheDaemonSaidBeforeItHungUpIsRead) {
   EXPECT_EQ(answered->body, "full");
 }
 
+TEST_F(ConnectionTest, WhetherAnythingWasHeardOfTheAnswerIsKnown) {
+  ASSERT_TRUE(connection_.send({.route = wire::Route::kStatus}).ok());
+  EXPECT_FALSE(connection_.has_heard());
+  say("HTTP/1.1 2");
+  daemon_ = {};
+  EXPECT_FALSE(connection_.wait(seconds(1)).ok());
+  EXPECT_TRUE(connection_.has_heard());
+}
+
 TEST_F(ConnectionTest, SilenceTimesOut) {
   const Result<Answer> answered = connection_.ask({.route = wire::Route::kStatus}, milliseconds(1));
   ASSERT_FALSE(answered.ok());

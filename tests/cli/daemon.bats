@@ -125,3 +125,45 @@ has_state() { [[ $(state_of "$1") == "$2" ]]; }
   [[ $(berth config show) == "$before" ]]
   berth config schema | jq -e .properties.gpu
 }
+
+# dying: the socket of a daemon that is gone before it has answered, as after a kill -9.
+dying() {
+  mkdir -p -m 700 "${1%/*}"
+  /usr/bin/python3 - "$1" 3>&- <<'PY' &
+import os, socket, sys
+listening = socket.socket(socket.AF_UNIX)
+listening.bind(sys.argv[1])
+listening.listen()
+connection, _ = listening.accept()
+connection.recv(1)
+os.unlink(sys.argv[1])
+listening.close()
+connection.close()
+PY
+  eventually test -S "$1"
+}
+
+@test "a question to a daemon that dies is asked again of the next one" {
+  berth ps
+  socket=$(berth daemon status --json | jq -r .socket)
+  berth daemon stop
+  dying "$socket"
+  run berth ps
+  status_is 0
+  contains "No leases."
+  contains "started the daemon"
+  berth daemon stop
+  dying "$socket"
+  run berth ps --no-autostart
+  status_is 69
+  contains "no daemon runs here"
+}
+
+@test "what changes something is not asked twice of a daemon that dies" {
+  berth ps
+  socket=$(berth daemon status --json | jq -r .socket)
+  berth daemon stop
+  dying "$socket"
+  run berth daemon reload
+  status_is 69
+}
