@@ -22,6 +22,7 @@ enum class Errc : std::uint8_t {
   kTimedOut,
   kIo,            // A read or write failed; the message names the file.
   kFull,          // A disk or a bounded table is full.
+  kExhausted,     // The system gives us no more descriptors or memory.
   kCorrupt,       // What was read is not what was written.
   kVersion,       // The other side is newer or older than we can speak to.
   kConflict,      // Somebody else has it.

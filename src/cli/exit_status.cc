@@ -18,6 +18,8 @@ ExitCode exit_code(Errc code) {
     case Errc::kIo:
     case Errc::kFull:
       return ExitCode::kIoError;
+    case Errc::kExhausted:
+      return ExitCode::kOsError;
     case Errc::kCorrupt:
       return ExitCode::kInternal;
     case Errc::kVersion:

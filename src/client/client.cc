@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/client.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -89,8 +91,9 @@ Client::Client(std::string socket, wire::ClientHello hello, os::UniqueFd connect
 
 Result<Client> Client::connect(const ClientOptions& options) {
   TRY(world, os::world_of(options.surroundings));
+  TRY(self, os::process_state(::getpid()));
   TRY(found, find_daemon(options));
-  wire::ClientHello hello{.version = options.version, .world = world, .process = os::self()};
+  wire::ClientHello hello{.version = options.version, .world = world, .process = self.process};
   return Client(std::move(found.path), std::move(hello), std::move(found.socket));
 }
 
@@ -124,6 +127,8 @@ wire::ExitCode exit_status_of(const Error& error) {
     case Errc::kUnavailable:
     case Errc::kTimedOut:
       return wire::ExitCode::kUnavailable;
+    case Errc::kExhausted:
+      return wire::ExitCode::kOsError;
     case Errc::kIo:
     case Errc::kFull:
       return wire::ExitCode::kIoError;

@@ -28,6 +28,8 @@ int exit_code_of(Errc code) {
     case Errc::kUnavailable:
     case Errc::kNotFound:
       return static_cast<int>(ExitCode::kUnavailable);
+    case Errc::kExhausted:
+      return static_cast<int>(ExitCode::kOsError);
     case Errc::kTimedOut:
     case Errc::kIo:
     case Errc::kFull:

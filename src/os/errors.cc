@@ -20,9 +20,11 @@ Errc code_of(int number) {
       return Errc::kPermission;
     case ENOSPC:
     case EDQUOT:
+      return Errc::kFull;
     case EMFILE:
     case ENFILE:
-      return Errc::kFull;
+    case ENOMEM:
+      return Errc::kExhausted;
     case EWOULDBLOCK:
     case EEXIST:
     case EADDRINUSE:

@@ -66,6 +66,7 @@ std::string_view word_of(Errc code) {
       return code::kTooLarge;
     case Errc::kVersion:
       return code::kVersion;
+    case Errc::kExhausted:
     case Errc::kPermission:
     case Errc::kUnavailable:
     case Errc::kTimedOut:

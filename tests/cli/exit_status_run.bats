@@ -118,3 +118,14 @@ state_is() { [[ $(berth ps "$1" --fields state --no-header -o tsv 2>/dev/null) =
   run bash -c 'berth run -q -m 1G -- bash -c "kill -KILL \$\$"; echo "code $?"'
   contains "code 137"
 }
+
+@test "71 and a sentence without enough descriptors, never an abort" {
+  berth ps
+  for count in 4 5 6 7 8 9 10; do
+    run bash -c "exec 3>&-; ulimit -n $count; exec berth run -q -m 1G -- true"
+    echo "with $count: $status $output"
+    [[ $status == 0 || $output == *"Too many open files"* ]]
+    ((count > 4)) || status_is 71
+    [[ $status == 0 || $status == 71 || $status == 125 ]]
+  done
+}
