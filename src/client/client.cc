@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "client/autostart.h"
+#include "client/configuration.h"
 #include "client/socket.h"
+#include "config/load.h"
 #include "os/processes.h"
 
 namespace berth::client {
@@ -59,7 +62,25 @@ Result<bool> may_start(const ClientOptions& options, const std::vector<std::stri
   return dead.empty() || dead == places.socket || dead != system.socket;
 }
 
+// What a daemon would end for at once is told here, with file, line and column.
+Status check_configuration(const os::Surroundings& surroundings) {
+  Result<ConfigurationInput> found = find_configuration(surroundings, "", ProjectFile::kIgnore);
+  if (!found.ok()) {
+    const bool unusable =
+        found.error().code == Errc::kNotFound || found.error().code == Errc::kPermission;
+    return unusable ? Error{Errc::kInvalid, found.error().message} : found.error();
+  }
+  found->input.overrides = {};  // The caller's, which a daemon does not get.
+  const auto loaded = config::load(found->input);
+  const auto* problems = std::get_if<config::Problems>(&loaded);
+  if (problems == nullptr) return Unit{};
+  std::string lines;
+  for (const config::Problem& problem : *problems) lines += "\n  " + to_text(problem);
+  return Error{Errc::kInvalid, "no daemon can start, the configuration is invalid:" + lines};
+}
+
 Result<Found> start(const ClientOptions& options, const os::Places& places) {
+  TRY_STATUS(check_configuration(options.surroundings));
   TRY(program, sibling_program(kDaemonProgram));
   TRY(started, autostart({.program = program, .places = places}));
   TRY(socket, connect_patiently(places.socket));

@@ -167,3 +167,13 @@ PY
   run berth daemon reload
   status_is 69
 }
+
+@test "start with an invalid configuration ends with 78 and names file, line and column" {
+  printf '[policy]\nreserv = "1G"\n' >"$world/broken.toml"
+  BERTH_CONFIG=$world/broken.toml run berth daemon start
+  status_is 78
+  contains "$world/broken.toml:2:1"
+  [[ $output != *"did not start"* ]]
+  run berth daemon status
+  status_is 69
+}
