@@ -34,6 +34,7 @@ struct DoctorFacts {
   // Of the daemon. `daemon` and `daemon_error` are both empty if none runs and none was started.
   std::optional<wire::DaemonView> daemon;
   std::string daemon_error;
+  bool lacks_group = false;  // That is why: the system's socket is for its group.
   bool daemon_in_other_pid_namespace = false;
   std::vector<DeviceView> devices;
   std::vector<std::string> moved_aside;  // Files of the state directory.

@@ -4,9 +4,11 @@
 #include <glob.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -65,6 +67,11 @@ void ask_daemon(client::Client& client, DoctorFacts& facts) {
   facts.daemon_in_other_pid_namespace = peer.ok() && peer->pid == 0;
 }
 
+bool may_not_use_system_socket() {
+  const auto system = os::places_of(os::surroundings_from_environment(), os::Mode::kSystem, "");
+  return system.ok() && ::access(system->socket.c_str(), W_OK) != 0 && errno == EACCES;
+}
+
 void find_daemon(client::Autostart autostart, DoctorFacts& facts) {
   auto client = client::Client::connect({.surroundings = os::surroundings_from_environment(),
                                          .autostart = autostart,
@@ -74,6 +81,7 @@ void find_daemon(client::Autostart autostart, DoctorFacts& facts) {
   } else if (autostart == client::Autostart::kIfNeeded ||
              client.error().code != Errc::kUnavailable) {
     facts.daemon_error = client.error().message;
+    facts.lacks_group = client.error().code == Errc::kPermission && may_not_use_system_socket();
   }
 }
 

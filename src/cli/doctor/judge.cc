@@ -136,7 +136,14 @@ void judge_driver(Findings& findings, const DoctorFacts& facts) {
 // --- daemon
 
 void judge_running(Group& group, const DoctorFacts& facts) {
-  if (!facts.daemon_error.empty()) {
+  if (facts.lacks_group) {
+    group.add(
+        {.check = "daemon",
+         .level = Level::kFail,
+         .fact = facts.daemon_error,
+         .consequence = "nothing can be asked for; a new group counts from the next log-in on",
+         .cure = "sudo usermod -aG berth \"$USER\""});
+  } else if (!facts.daemon_error.empty()) {
     group.add({.check = "daemon",
                .level = Level::kFail,
                .fact = facts.daemon_error,

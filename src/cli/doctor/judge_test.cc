@@ -108,6 +108,13 @@ std::vector<Illness> illnesses_of_the_user() {
          f.daemon_error = "the socket's path is too long";
        },
        "path is too long", "berth daemon logs"},
+      {"daemon", Level::kFail,
+       [](auto& f) {
+         f.daemon.reset();
+         f.daemon_error = "only root and the members of its group may";
+         f.lacks_group = true;
+       },
+       "members of its group", "usermod -aG berth"},
       {"daemon", Level::kWarn, [](auto& f) { f.version = "0.2.0"; },
        "berthd 0.1.0 runs, and this is berth 0.2.0", "berth daemon stop"},
       {"daemon", Level::kSkip, [](auto& f) { f.daemon.reset(); }, "no daemon runs",
