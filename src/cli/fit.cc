@@ -25,11 +25,20 @@ int run_fit(Invocation& invocation) {
   invocation.options.value(
       {.names = "-g,--gpus", .metavar = "GPUS", .help = "how many (2), which (0, or 0,1), or any"},
       into(gpus));
-  invocation.options.operand(
-      {.metavar = "SIZE", .help = "memory on each GPU: 8G, 512M", .at_least = 1}, into(size));
+  std::optional<Bytes> as_for_run;
+  invocation.options.value(
+      {.names = "-m,--vram", .metavar = "SIZE", .help = "the same as SIZE, as for run"},
+      into(as_for_run));
+  invocation.options.operand({.metavar = "SIZE", .help = "memory on each GPU: 8G, 512M"},
+                             into(size));
   showing.declare(Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
 
+  if (size.has_value() == as_for_run.has_value()) {
+    return invocation.usage_error(size ? "say SIZE once, as in berth fit 8G"
+                                       : "SIZE is missing, as in berth fit 8G");
+  }
+  if (!size) size = as_for_run;
   const Result<DeviceChoice> choice = choice_of(gpus);
   if (!choice.ok()) return invocation.usage_error(choice.error().message);
   if (!showing.open()) return showing.conversation().status();

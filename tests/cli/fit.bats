@@ -78,3 +78,14 @@ state_is() { [[ $(berth ps "$1" --fields state --no-header -o tsv 2>/dev/null) =
   status_is 75
   [[ ! -e started && $(berth ps -a -q) == 1 ]]
 }
+
+@test "the size may be said as for run, once" {
+  run berth fit -m 3G
+  status_is 0
+  run berth fit 3G -m 3G
+  status_is 64
+  contains "berth fit 8G"
+  run berth fit
+  status_is 64
+  contains "berth fit 8G"
+}
