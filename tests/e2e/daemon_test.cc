@@ -152,7 +152,7 @@ TEST_F(DaemonTest, StartedByHandItGoesToTheBackgroundOnceItListens) {
   EXPECT_THAT(again.err, HasSubstr(std::to_string(pid))) << "says who is there";
 }
 
-TEST_F(DaemonTest, LogsShowsWhatItSaysLongAfterItsStartAndWhyItDidNotStart) {
+TEST_F(DaemonTest, LogsShowsWhatItSaysLongAfterItsStartAndStartSaysWhyItDoesNot) {
   ASSERT_EQ(world_.run({"berth", "daemon", "start"}).status, 0);
   ASSERT_EQ(world_.run({"berth", "daemon", "reload"}).status, 0);
   EXPECT_THAT(world_.run({"berth", "daemon", "logs"}).out,
@@ -160,8 +160,10 @@ TEST_F(DaemonTest, LogsShowsWhatItSaysLongAfterItsStartAndWhyItDidNotStart) {
   ASSERT_EQ(world_.run({"berth", "daemon", "stop"}).status, 0);
 
   std::ofstream(world_.directory() / "config" / "berth" / "config.toml") << "[gpu]\nreserv = 1\n";
-  EXPECT_EQ(world_.run({"berth", "daemon", "start"}).status, 69);
-  EXPECT_THAT(world_.run({"berth", "daemon", "logs"}).out, HasSubstr("'reserve'"));
+  const Output refused = world_.run({"berth", "daemon", "start"});
+  EXPECT_EQ(refused.status, 78);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("config.toml:2:"), HasSubstr("'reserve'")));
+  EXPECT_THAT(world_.run({"berth", "daemon", "logs"}).out, HasSubstr("berthd stops"));
 }
 
 TEST_F(DaemonTest, ReaderOfItsLogMayGoAway) {
