@@ -238,6 +238,8 @@ TEST_F(TerminalTest, StoppedJobGoesOnInTheBackground) {
   ASSERT_TRUE(terminal.says_next("Stopped")) << terminal.out();
   ASSERT_TRUE(terminal.says_next("[prompt]")) << terminal.out();
   enter(terminal, "bg");
+  // What the shell says would come between the letters of the next line.
+  ASSERT_TRUE(terminal.says_next("[prompt]")) << terminal.out();
   enter(terminal, "touch go; wait; echo wai\"\"ted");
   EXPECT_TRUE(terminal.says_next("done\r\n")) << terminal.out();
   EXPECT_TRUE(terminal.says_next("waited\r\n")) << terminal.out();
@@ -254,6 +256,7 @@ TEST_F(TerminalTest, InTheBackgroundItRunsAndStopsOnlyToRead) {
   })) << terminal.out();
   EXPECT_TRUE(is("job", "held"));
   enter(terminal, "fg");
+  ASSERT_TRUE(terminal.says_next("ught'")) << terminal.out();  // The shell says what it is.
   enter(terminal, "for cat");
   EXPECT_TRUE(terminal.says_next("for cat\r\n")) << terminal.out();
   terminal.type(kCtrlD);
