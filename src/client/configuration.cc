@@ -3,19 +3,14 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "os/files.h"
 
 namespace berth::client {
 namespace {
-
-constexpr std::size_t kFolderFilesMax = 256;
 
 using Kind = config::File::Kind;
 
@@ -25,18 +20,6 @@ Result<std::optional<config::File>> read(Kind kind, const std::string& path) {
   if (text.ok()) return std::optional(config::File{kind, path, *std::move(text)});
   if (text.error().code == Errc::kNotFound) return std::optional<config::File>();
   return text.error();
-}
-
-std::vector<std::string> toml_files_in(const std::string& folder) {
-  std::vector<std::string> paths;
-  std::error_code error;
-  std::filesystem::directory_iterator at(folder, error);
-  for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
-    if (at->path().extension() == ".toml") paths.push_back(at->path().string());
-    if (paths.size() == kFolderFilesMax) break;
-  }
-  std::ranges::sort(paths);
-  return paths;
 }
 
 Status read_into(std::vector<config::File>& files, Kind kind, const std::string& path) {
@@ -52,8 +35,7 @@ Result<ConfigurationInput> find_configuration(const os::Surroundings& surroundin
   ConfigurationInput found;
   std::vector<config::File>& files = found.input.files;
   const os::ConfigPaths paths = os::config_paths(surroundings);
-  TRY_STATUS(read_into(files, Kind::kMachine, paths.system_file));
-  for (const std::string& path : toml_files_in(paths.system_folder)) {
+  for (const std::string& path : os::machine_config_files(paths)) {
     TRY_STATUS(read_into(files, Kind::kMachine, path));
   }
   const std::size_t of_machine = files.size();

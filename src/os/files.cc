@@ -13,7 +13,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "os/errors.h"
 #include "os/random.h"
@@ -237,6 +239,20 @@ Result<bool> is_network_file_system(const std::string& path) {
 bool exists(const std::string& path) {
   struct stat found{};
   return ::lstat(path.c_str(), &found) == 0;
+}
+
+std::vector<std::string> files_with_extension(const std::string& folder,
+                                              const std::set<std::string>& extensions,
+                                              std::size_t count_max) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  std::filesystem::directory_iterator at(folder, error);
+  for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
+    if (paths.size() == count_max) break;
+    if (extensions.contains(at->path().extension().string())) paths.push_back(at->path().string());
+  }
+  std::ranges::sort(paths);
+  return paths;
 }
 
 Status move_file(const std::string& from, const std::string& to) {

@@ -5,7 +5,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/units.h"
@@ -63,6 +66,11 @@ Result<Bytes> free_space(const std::string& path);
 /// NFS, SMB, 9P, Ceph, AFS, FUSE and their like: locks and shared memory are not to be trusted.
 Result<bool> is_network_file_system(const std::string& path);
 bool exists(const std::string& path);
+/// Paths of what lies in `folder` and has one of these extensions (".toml"), in their order; at
+/// most `count_max` of them, none where the folder cannot be read.
+std::vector<std::string> files_with_extension(const std::string& folder,
+                                              const std::set<std::string>& extensions,
+                                              std::size_t count_max = SIZE_MAX);
 /// Renames; never over something that is there.
 Status move_file(const std::string& from, const std::string& to);
 

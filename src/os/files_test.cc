@@ -52,6 +52,15 @@ TEST_F(Files, WrittenFileReplacesTheOldOneWholeAndLeavesNothingElse) {
   EXPECT_EQ(count, 2u);
 }
 
+TEST_F(Files, FilesOfAnExtensionComeInOrderAndNotWithoutBound) {
+  for (const char* name : {"b.toml", "a.toml", "c.toml", "d.txt", "toml"}) std::ofstream(at(name));
+  const std::vector<std::string> all = {at("a.toml"), at("b.toml"), at("c.toml")};
+  EXPECT_EQ(files_with_extension(folder_, {".toml"}, 3), all);
+  EXPECT_EQ(files_with_extension(folder_, {".toml"}, 2).size(), 2u);
+  EXPECT_EQ(files_with_extension(folder_, {".toml", ".txt"}, 9).size(), 4u);
+  EXPECT_TRUE(files_with_extension(at("missing"), {".toml"}, 3).empty());
+}
+
 TEST_F(Files, PrivateDirectoryIsMadeClosedAndAnOpenOneIsRefused) {
   ASSERT_TRUE(make_private_directory(at("x/y")).ok());
   struct stat found{};

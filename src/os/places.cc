@@ -22,6 +22,7 @@ constexpr const char* kSystemState = "/var/lib/berth";
 constexpr const char* kSocketName = "/berthd.sock";
 constexpr std::size_t kSocketPathMax = sizeof(sockaddr_un::sun_path) - 1;  // 107, and a zero.
 constexpr std::size_t kWorldNameMax = 64;
+constexpr std::size_t kFolderFilesMax = 256;
 constexpr std::size_t kFoldersMax = 256;  // Looked at on the way up to the root.
 
 std::string variable(const char* name) {
@@ -198,6 +199,13 @@ ConfigPaths config_paths(const Surroundings& surroundings) {
       .system_file = "/etc/berth/berth.toml",
       .system_folder = "/etc/berth/conf.d",
       .user_file = surroundings.config.empty() ? base + "/berth/config.toml" : surroundings.config};
+}
+
+std::vector<std::string> machine_config_files(const ConfigPaths& paths) {
+  std::vector<std::string> files =
+      files_with_extension(paths.system_folder, {".toml"}, kFolderFilesMax);
+  files.insert(files.begin(), paths.system_file);
+  return files;
 }
 
 std::optional<std::string> find_project_config(const std::string& directory,

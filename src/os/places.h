@@ -70,6 +70,9 @@ struct ConfigPaths {
   std::string user_file;
 };
 ConfigPaths config_paths(const Surroundings& surroundings);
+/// The machine's files, in the order in which they count: `system_file`, there or not, and what
+/// lies in `system_folder`, 256 of them at most.
+std::vector<std::string> machine_config_files(const ConfigPaths& paths);
 /// The .berth.toml of `directory` or the nearest one above it, up to the first repository root or
 /// `home`.
 std::optional<std::string> find_project_config(const std::string& directory,

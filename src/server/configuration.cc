@@ -3,10 +3,8 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <system_error>
@@ -18,20 +16,6 @@
 
 namespace berth::server {
 namespace {
-
-constexpr std::size_t kFolderFilesMax = 256;
-
-std::vector<std::string> toml_files_in(const std::string& folder) {
-  std::vector<std::string> paths;
-  std::error_code error;
-  std::filesystem::directory_iterator at(folder, error);
-  for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
-    if (at->path().extension() == ".toml") paths.push_back(at->path().string());
-    if (paths.size() == kFolderFilesMax) break;
-  }
-  std::ranges::sort(paths);
-  return paths;
-}
 
 /// A file that is not there is none, unless it was named.
 Status read_into(std::vector<config::File>& files, config::File::Kind kind, const std::string& path,
@@ -70,8 +54,7 @@ Result<config::Config> read_configuration(const os::Surroundings& surroundings, 
   const os::ConfigPaths paths = os::config_paths(surroundings);
   const bool user = mode == os::Mode::kUser;
   config::Input input{.mode = user ? config::Mode::kUser : config::Mode::kSystem};
-  TRY_STATUS(read_into(input.files, config::File::Kind::kMachine, paths.system_file));
-  for (const std::string& path : toml_files_in(paths.system_folder)) {
+  for (const std::string& path : os::machine_config_files(paths)) {
     TRY_STATUS(read_into(input.files, config::File::Kind::kMachine, path));
   }
   if (user) {

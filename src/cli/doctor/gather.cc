@@ -101,18 +101,6 @@ DirectoryFacts look_at(const std::string& path) {
   return facts;
 }
 
-std::vector<std::string> files_moved_aside(const std::string& folder) {
-  static const std::set<std::string> kEndings = {".corrupt", ".unsafe", ".unsynced"};
-  std::vector<std::string> paths;
-  std::error_code error;
-  std::filesystem::directory_iterator at(folder, error);
-  for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
-    if (kEndings.contains(at->path().extension().string())) paths.push_back(at->path().string());
-  }
-  std::ranges::sort(paths);
-  return paths;
-}
-
 void find_places(DoctorFacts& facts) {
   const auto places = os::places_of(os::surroundings_from_environment(), os::Mode::kUser, "");
   std::string runtime = places.ok() ? places->runtime_dir : "";
@@ -123,7 +111,7 @@ void find_places(DoctorFacts& facts) {
   }
   facts.runtime = look_at(runtime);
   facts.state = look_at(state);
-  facts.moved_aside = files_moved_aside(state);
+  facts.moved_aside = os::files_with_extension(state, {".corrupt", ".unsafe", ".unsynced"});
 }
 
 // --- lock files
