@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth show`: all that is known of a lease, ended ones included.
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "cli/render/leases.h"
-#include "cli/selection.h"
 #include "cli/showing.h"
 #include "cli/verbs.h"
 
 namespace berth::cli {
 namespace {
 
-std::optional<std::string> render(const LeaseView& lease, Showing& showing) {
+std::optional<std::string> details(const LeaseView& lease, Showing& showing) {
   if (showing.choice().is_for_people()) return lease_details(lease, showing.scene());
   const auto body = showing.conversation().ask(
       {.route = wire::Route::kLease, .lease = std::to_string(lease.id.value)});
@@ -22,20 +21,11 @@ std::optional<std::string> render(const LeaseView& lease, Showing& showing) {
 }  // namespace
 
 int run_show(Invocation& invocation) {
-  Showing showing(invocation);
-  std::vector<std::string> words;
   invocation.about =
       "Tells all that is known of a lease. The last thousand that have ended are still known, with "
       "their result.";
   invocation.examples = {{"berth show @last", "the newest of yours"}};
-  declare_leases(invocation.options, words);
-  showing.declare(Watching::kYes);
-  if (const auto end = invocation.parse()) return *end;
-  if (!showing.open()) return showing.conversation().status();
-  return showing.show([&] {
-    return render_each(showing.conversation(), words,
-                       [&](const LeaseView& lease) { return render(lease, showing); });
-  });
+  return show_leases(invocation, &details);
 }
 
 }  // namespace berth::cli

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "cli/selection.h"
 #include "cli/settings.h"
 
 namespace berth::cli {
@@ -71,6 +73,21 @@ int Showing::watch(const std::function<std::optional<std::string>()>& render) {
     ::poll(nullptr, 0, static_cast<int>(std::min<std::int64_t>(every_ms, 86'400'000)));
   }
   return conversation_.status();
+}
+
+int show_leases(
+    Invocation& invocation,
+    const std::function<std::optional<std::string>(const LeaseView&, Showing&)>& render) {
+  Showing showing(invocation);
+  std::vector<std::string> words;
+  declare_leases(invocation.options, words);
+  showing.declare(Watching::kYes);
+  if (const auto end = invocation.parse()) return *end;
+  if (!showing.open()) return showing.conversation().status();
+  return showing.show([&] {
+    return render_each(showing.conversation(), words,
+                       [&](const LeaseView& lease) { return render(lease, showing); });
+  });
 }
 
 }  // namespace berth::cli

@@ -11,6 +11,7 @@
 #include "cli/render/items.h"
 #include "cli/render/output.h"
 #include "cli/verb.h"
+#include "model/lease.h"
 
 namespace berth::cli {
 
@@ -41,5 +42,11 @@ class Showing {
   Conversation conversation_;
   bool said_simulated_ = false;
 };
+
+/// What is left of a verb that tells of each lease that the command line names: once, or with
+/// --watch. `invocation` has its texts; nothing from `render` ends it. The exit status.
+int show_leases(
+    Invocation& invocation,
+    const std::function<std::optional<std::string>(const LeaseView&, Showing&)>& render);
 
 }  // namespace berth::cli

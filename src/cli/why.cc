@@ -2,11 +2,9 @@
 // `berth why`: why a request waits, who has what it waits for, and what would help.
 #include "cli/render/why.h"
 
+#include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "cli/selection.h"
 #include "cli/showing.h"
 #include "cli/verbs.h"
 #include "wire/answers.h"
@@ -14,7 +12,7 @@
 namespace berth::cli {
 namespace {
 
-std::optional<std::string> render(const LeaseView& lease, Showing& showing) {
+std::optional<std::string> explanation(const LeaseView& lease, Showing& showing) {
   Conversation& conversation = showing.conversation();
   const auto body =
       conversation.ask({.route = wire::Route::kWhy, .lease = std::to_string(lease.id.value)});
@@ -31,20 +29,11 @@ std::optional<std::string> render(const LeaseView& lease, Showing& showing) {
 }  // namespace
 
 int run_why(Invocation& invocation) {
-  Showing showing(invocation);
-  std::vector<std::string> words;
   invocation.about =
       "Says what a request lacks, who has it and until when, who is ahead, and what would make it "
       "start sooner.";
   invocation.examples = {{"berth why 14", "the request with that number"}};
-  declare_leases(invocation.options, words);
-  showing.declare(Watching::kYes);
-  if (const auto end = invocation.parse()) return *end;
-  if (!showing.open()) return showing.conversation().status();
-  return showing.show([&] {
-    return render_each(showing.conversation(), words,
-                       [&](const LeaseView& lease) { return render(lease, showing); });
-  });
+  return show_leases(invocation, &explanation);
 }
 
 }  // namespace berth::cli
