@@ -218,6 +218,7 @@ struct Coordinator::Impl {
   void attribute(const DeviceSample& device, Instant asked_at, std::set<LeaseId>& touched);
   std::optional<LeaseId> belongs_to(Process process, bool certain) const;
   std::optional<LeaseId> lease_of_process(const ProcessSample& process, DeviceId device) const;
+  std::optional<LeaseId> lease_that_had(std::int32_t pid, DeviceId device) const;
   void settle_with(const Sample& sample);
   void settle_one(LeaseId id);
   void announce_budget(LeaseId id);

@@ -142,6 +142,27 @@ std::optional<LeaseId> Coordinator::Impl::belongs_to(Process process, bool certa
   return same ? std::optional(i->lease) : std::nullopt;
 }
 
+// Of the dead the driver knows the pid alone: a lease on this device that had it must do. Pids come
+// again, so it is whose process of that pid began last.
+std::optional<LeaseId> Coordinator::Impl::lease_that_had(std::int32_t pid, DeviceId device) const {
+  const Account* account = ledger.find(device);
+  if (account == nullptr) return std::nullopt;
+  std::optional<std::pair<std::uint64_t, LeaseId>> last;
+  for (const auto& [id, entry] : account->entries) {
+    const Held* held = state.find(id)->granted();
+    if (held == nullptr) continue;
+    const auto look_at = [&](const Process& process) {
+      if (process.pid == pid)
+        last = std::max(last, std::optional(std::pair(process.start_ticks, id)));
+    };
+    if (held->command) look_at(*held->command);
+    std::ranges::for_each(held->members, look_at);
+    std::ranges::for_each(held->departed, look_at);
+    std::ranges::for_each(observed.at(id).leftovers, look_at);
+  }
+  return last ? std::optional(last->second) : std::nullopt;
+}
+
 // Who belongs to a lease: see docs/scheduling.md, «Who belongs to a lease». Nearest parent first,
 // so that a lease inside another counts for itself.
 std::optional<LeaseId> Coordinator::Impl::lease_of_process(const ProcessSample& process,
@@ -153,22 +174,7 @@ std::optional<LeaseId> Coordinator::Impl::lease_of_process(const ProcessSample& 
     }
     return std::nullopt;
   };
-  if (!process.alive) {
-    // Its start time went with it: the pid, and a lease on this device that had it, must do.
-    const Account* account = ledger.find(device);
-    if (account == nullptr) return std::nullopt;
-    for (const auto& [id, entry] : account->entries) {
-      const Held* held = state.find(id)->granted();
-      const auto is_it = [&](const Process& p) { return p.pid == process.process.pid; };
-      if (held == nullptr) continue;
-      if ((held->command && is_it(*held->command)) || std::ranges::any_of(held->members, is_it) ||
-          std::ranges::any_of(held->departed, is_it) ||
-          std::ranges::any_of(observed.at(id).leftovers, is_it)) {
-        return id;
-      }
-    }
-    return std::nullopt;
-  }
+  if (!process.alive) return lease_that_had(process.process.pid, device);
   // Of two the younger is the inner one: an orphan of it has come below the outer's supervisor.
   std::optional<LeaseId> id = by_descent(true);
   if (process.env_lease) {

@@ -100,6 +100,25 @@ TEST_F(Sampling, AnOrphanOfAnInnerLeaseCountsForItBelowTheOuterToo) {
               testing::ElementsAre(S::process(30)));
 }
 
+// Pids come again: the first lease has had a process of the pid that the second's command has now.
+TEST_F(Sampling, ADeadProcessIsOfTheLeaseWhosePidItWasLast) {
+  story.use(2, gib(1));
+  processes().back().ancestors = {S::process(1)};
+  (void)story.sample();
+  (void)story.tell(ProcessEnded{S::process(2)});
+  story.use(2, {});
+  (void)story.sample();
+  (void)story.ask(S::budget(gib(4)));
+  const Process reuses{S::process(2).pid, 50};
+  (void)story.tell(Claim{{2}, {{1000}, true}, {0, 2}, reuses});
+  (void)story.tell(ReportExit{{2}, {{1000}, true}, {0, 2}, {}, {}});
+  (void)story.tell(ProcessEnded{reuses});
+  story.use(2, gib(3), 0, false);
+  (void)story.sample();
+  EXPECT_EQ(story.state(2), LeaseState::kReleasing);
+  EXPECT_EQ(story.look().charged, gib(10) + gib(3));
+}
+
 // It only waits for word of how its command ended.
 TEST_F(Sampling, WhatTurnsUpOfALeaseThatWasFoundFreeIsExternal) {
   (void)story.tell(ProcessEnded{S::process(1)});
