@@ -2,15 +2,20 @@
 // Speed of the daemon as its clients see it, on the simulated driver: request and grant, hand-over
 // to the next of many waiters, what ten thousand of them cost, and what the daemon costs at rest.
 // One process plays all clients over the library that `berth` uses. Prints one JSON line a figure.
+// usage: bench_leases [rest|grant|programs|handover|memory|crowd]...: these parts; all without
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -29,6 +34,7 @@
 #include "handover.h"
 #include "os/places.h"
 #include "os/processes.h"
+#include "os/unique_fd.h"
 #include "row.h"
 #include "wire/lease.h"
 #include "wire/request.h"
@@ -63,20 +69,31 @@ void end(pid_t pid, int signal) {
   CHECK(waitpid(pid, nullptr, 0) == pid);
 }
 
+std::string make_directory(const std::string& folder) {
+  std::string pattern = folder + "/berth-bench.XXXXXX";
+  CHECK(mkdtemp(pattern.data()) != nullptr);
+  return pattern;
+}
+
+/// In memory, as the directory is that a session gets from the system.
+std::string make_runtime_directory() {
+  struct statfs found{};
+  const bool memory = statfs("/dev/shm", &found) == 0 && found.f_type == TMPFS_MAGIC &&
+                      access("/dev/shm", W_OK) == 0;
+  return make_directory(memory ? "/dev/shm" : "/tmp");
+}
+
 /// A daemon of its own in a world of its own, gone with this object.
 class World {
  public:
   explicit World(std::string bin) : bin_(std::move(bin)) {
-    std::string pattern = "/tmp/berth-bench.XXXXXX";
-    CHECK(mkdtemp(pattern.data()) != nullptr);
-    root_ = pattern;
     const auto set = [](const char* name, const std::string& value) {
       CHECK(setenv(name, value.c_str(), 1) == 0);
     };
     set("BERTH_SIM", "1x16GiB");
     set("BERTH_SIM_NAME", "bench-" + std::to_string(getpid()));
     set("LD_LIBRARY_PATH", bin_ + "/../lib/simgpu");  // For those who run outside of `berth run`.
-    set("BERTH_RUNTIME_DIR", root_ + "/run");
+    set("BERTH_RUNTIME_DIR", runtime_);
     set("XDG_STATE_HOME", root_ + "/state");
     set("XDG_CONFIG_HOME", root_ + "/config");
     std::filesystem::create_directories(root_ + "/config/berth");
@@ -98,6 +115,7 @@ class World {
   ~World() {
     end(daemon_, SIGTERM);
     std::filesystem::remove_all(root_);
+    std::filesystem::remove_all(runtime_);
   }
 
   client::Client connect() const {
@@ -111,7 +129,8 @@ class World {
 
  private:
   std::string bin_;
-  std::string root_;
+  const std::string root_ = make_directory("/tmp");
+  const std::string runtime_ = make_runtime_directory();
   pid_t daemon_ = 0;
   client::ClientOptions options_;
 };
@@ -178,7 +197,9 @@ class Crowd {
       pollfd one{waiter.client.connection().descriptor(), POLLIN, 0};
       poll(&one, 1, 100);
     }
-    polled_.push_back({waiter.client.connection().descriptor(), POLLIN, 0});
+    epoll_event wanted{.events = EPOLLIN, .data = {.ptr = &waiter}};
+    CHECK(epoll_ctl(poller_.get(), EPOLL_CTL_ADD, waiter.client.connection().descriptor(),
+                    &wanted) == 0);
     return waiter;
   }
 
@@ -187,11 +208,12 @@ class Crowd {
     const Clock::time_point began = Clock::now();
     while (true) {
       CHECK(milliseconds_since(began) < 60'000);
-      poll(polled_.data(), polled_.size(), 1'000);
-      for (std::size_t i = 0; i < waiters_.size(); ++i) {
-        if (polled_[i].revents == 0) continue;
-        const bool before = waiters_[i].granted;
-        if (hears_of_grant(waiters_[i]) && !before) return waiters_[i];
+      std::array<epoll_event, 64> heard;
+      const int count = epoll_wait(poller_.get(), heard.data(), heard.size(), 1'000);
+      for (int i = 0; i < count; ++i) {
+        Waiter& waiter = *static_cast<Waiter*>(heard[static_cast<std::size_t>(i)].data.ptr);
+        const bool before = waiter.granted;
+        if (hears_of_grant(waiter) && !before) return waiter;
       }
     }
   }
@@ -200,7 +222,8 @@ class Crowd {
   const World& world_;
   Bytes vram_;
   std::deque<Waiter> waiters_;
-  std::vector<pollfd> polled_;
+  // Not poll(), which looks at each descriptor and takes longer than what is measured here.
+  os::UniqueFd poller_{epoll_create1(EPOLL_CLOEXEC)};
 };
 
 void claim(Waiter& waiter, pid_t command) {
@@ -307,6 +330,10 @@ void measure_rest(const std::string& bin) {
                 .value = resident_mib(world.daemon()),
                 .unit = "MiB",
                 .limit = 25});
+}
+
+void measure_grant(const std::string& bin) {
+  const World world(bin);
   bench::print({.name = "request and grant, p50",
                 .value = bench::quantile(request_and_grant(world, 2'000), 0.5),
                 .unit = "us",
@@ -381,15 +408,22 @@ void measure_programs(const std::string& bin) {
 }  // namespace
 }  // namespace berth
 
-int main() {
+int main(int count, char** words) {
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = files.rlim_max;
   setrlimit(RLIMIT_NOFILE, &files);
   const std::string bin = std::filesystem::canonical("/proc/self/exe").parent_path();
-  berth::measure_rest(bin);
-  berth::measure_programs(bin);
-  berth::measure_hand_over(bin);
-  for (const int teardown_ms : {0, 50, 500}) berth::measure_hand_over_of_memory(bin, teardown_ms);
-  berth::measure_crowd(bin);
+  const std::vector<std::string_view> parts(words + 1, words + count);
+  const auto wanted = [&](std::string_view part) {
+    return parts.empty() || std::ranges::count(parts, part) > 0;
+  };
+  if (wanted("rest")) berth::measure_rest(bin);
+  if (wanted("grant")) berth::measure_grant(bin);
+  if (wanted("programs")) berth::measure_programs(bin);
+  if (wanted("handover")) berth::measure_hand_over(bin);
+  if (wanted("memory")) {
+    for (const int teardown_ms : {0, 50, 500}) berth::measure_hand_over_of_memory(bin, teardown_ms);
+  }
+  if (wanted("crowd")) berth::measure_crowd(bin);
 }
