@@ -99,6 +99,7 @@ void Coordinator::Impl::reindex_queue(const Lease* lease, Observed& seen) {
     queue.erase(*seen.place);
     seen.place.reset();
   }
+  ++queue_version;
   dirty = true;
 }
 

@@ -115,6 +115,7 @@ struct Coordinator::Impl {
   std::map<UserId, UserCount> users;
   std::set<LeaseId> growing;
   std::uint64_t version = 0;
+  std::uint64_t queue_version = 0;  // Who waits, and how they are ranked.
 
   // What the last samples said.
   std::map<DeviceId, KnownDevice> seen_devices;
@@ -144,7 +145,8 @@ struct Coordinator::Impl {
     std::uint64_t version = 0;
     Instant at;
     std::vector<LeaseId> order;
-    std::map<LeaseId, std::uint32_t> position;
+    std::vector<std::pair<LeaseId, std::uint32_t>> places;  // By id; counted from 1.
+    std::optional<std::uint32_t> position(LeaseId id) const;
   };
   mutable std::optional<OrderCache> order_cache;
 

@@ -35,6 +35,7 @@ void Coordinator::Impl::on(const Configured& event) {
         own == settings.device_reserve.end() ? settings.reserve : own->second;
   }
   ++version;
+  order_cache.reset();
   dirty = true;
 }
 

@@ -298,8 +298,10 @@ const Lease* State::find(LeaseId id) const {
 }
 
 const LeaseView* State::find_ended(LeaseId id) const {
-  const auto found = std::ranges::find(ended_, id, &LeaseView::id);
-  return found == ended_.end() ? nullptr : &*found;
+  // From the youngest, which are asked for most.
+  const auto found = std::find_if(ended_.rbegin(), ended_.rend(),
+                                  [id](const LeaseView& view) { return view.id == id; });
+  return found == ended_.rend() ? nullptr : &*found;
 }
 
 void State::charge_share(const Lease& lease, Instant at, double sign) {

@@ -60,29 +60,38 @@ LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
 }
 
 const Coordinator::Impl::OrderCache& Coordinator::Impl::order(Instant at) const {
+  // Shares change with every grant and end; all else that counts, with the queue alone.
+  const std::uint64_t current = settings.order == Order::kFair ? version : queue_version;
   const bool fresh =
-      order_cache && order_cache->version == version && at - order_cache->at < seconds(1);
+      order_cache && order_cache->version == current && at - order_cache->at < seconds(1);
   if (fresh) return *order_cache;
-  OrderCache cache{.version = version, .at = at};
-  cache.order.reserve(queue.size());
+  if (!order_cache) order_cache.emplace();
+  OrderCache& cache = *order_cache;  // Made anew often: its memory is kept.
+  cache.version = current;
+  cache.at = at;
+  cache.order.clear();
+  cache.places.clear();
   InOrder waiting(queue, at, settings, state.usage());
-  while (const Lease* lease = waiting.next()) cache.order.push_back(lease->id);
-  for (std::size_t i = 0; i < cache.order.size(); ++i) {
-    cache.position[cache.order[i]] = static_cast<std::uint32_t>(i + 1);
+  while (const Lease* lease = waiting.next()) {
+    cache.order.push_back(lease->id);
+    cache.places.emplace_back(lease->id, static_cast<std::uint32_t>(cache.order.size()));
   }
-  order_cache = std::move(cache);
-  return *order_cache;
+  if (!std::ranges::is_sorted(cache.places)) std::ranges::sort(cache.places);
+  return cache;
+}
+
+std::optional<std::uint32_t> Coordinator::Impl::OrderCache::position(LeaseId id) const {
+  const auto found = std::ranges::lower_bound(places, std::pair(id, 0U));
+  return found != places.end() && found->first == id ? std::optional(found->second) : std::nullopt;
 }
 
 std::vector<LeaseView> Coordinator::leases(Now now) const {
   std::vector<LeaseView> views;
   views.reserve(impl_->state.leases().size());
-  const auto& position = impl_->order(now.instant).position;
+  const auto& order = impl_->order(now.instant);
   for (const auto& [id, lease] : impl_->state.leases()) {
     views.push_back(impl_->view(id, now.instant, now.wall));
-    if (const auto at = position.find(id); at != position.end()) {
-      views.back().queue_position = at->second;
-    }
+    if (const auto position = order.position(id)) views.back().queue_position = *position;
   }
   return views;
 }
@@ -96,7 +105,7 @@ std::optional<LeaseView> Coordinator::lease(LeaseId id, Now now) const {
   if (lease == nullptr && impl_->state.find_ended(id) == nullptr) return std::nullopt;
   LeaseView view = impl_->view(id, now.instant, now.wall);
   if (lease != nullptr && lease->waiting() != nullptr) {
-    view.queue_position = impl_->order(now.instant).position.at(id);
+    view.queue_position = *impl_->order(now.instant).position(id);
   }
   return view;
 }
@@ -122,14 +131,19 @@ std::variant<LeaseId, Refusal> Coordinator::find(std::string_view text, Actor ac
     const bool known = impl_->state.find(id) != nullptr || impl_->state.find_ended(id) != nullptr;
     return known ? std::variant<LeaseId, Refusal>(id) : none;
   }
+  // As programs ask, and often; no name begins as a handle does.
+  if (const std::optional<Handle> handle = parse_handle(text)) {
+    const std::optional<LeaseId> known = find(*handle);
+    return known ? std::variant<LeaseId, Refusal>(*known) : none;
+  }
+  const bool may_begin_handle = text.size() > kPrefixMin && text.starts_with("l_");
   std::vector<LeaseId> live;
   std::vector<LeaseId> past;
   std::optional<LeaseId> exact;
   const auto look = [&](const auto& lease, const std::string& name, std::vector<LeaseId>& matches) {
-    const std::string written = to_text(lease.handle);
-    if (name == text || written == text) exact = lease.id;
+    if (name == text) exact = lease.id;
     const bool knows = actor.admin || lease.user == actor.user;
-    const bool begins = knows && text.size() > kPrefixMin && written.starts_with(text);
+    const bool begins = may_begin_handle && knows && to_text(lease.handle).starts_with(text);
     const bool prefix = text.size() >= kPrefixMin && (name.starts_with(text) || begins);
     if (prefix) matches.push_back(lease.id);
   };

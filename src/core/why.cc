@@ -154,7 +154,7 @@ WhyView Coordinator::Impl::why(const Lease& lease, Now at) const {
     return view;
   }
   const OrderCache& queued = order(at.instant);
-  view.position = queued.position.at(lease.id);
+  view.position = *queued.position(lease.id);
   view.ahead_count = view.position - 1;
   view.waited = at.instant - lease.queued_at;
   for (const LeaseId id : queued.order) {
