@@ -89,6 +89,33 @@ bool same_devices(const std::string& limit, const std::vector<Budget>& budgets) 
   return true;
 }
 
+std::string limit_bytes(const std::vector<Budget>& budgets, Bytes context) {
+  std::string bytes(sizeof(LimitFile), '\0');
+  put(bytes, 0, guard::kLimitMagic);
+  put(bytes, offsetof(LimitFile, layout), guard::kLayout);
+  put(bytes, offsetof(LimitFile, size), static_cast<std::uint32_t>(sizeof(LimitFile)));
+  put(bytes, offsetof(LimitFile, device_count), static_cast<std::uint32_t>(budgets.size()));
+  put(bytes, offsetof(LimitFile, device_size), static_cast<std::uint32_t>(sizeof(LimitDevice)));
+  put(bytes, offsetof(LimitFile, epoch), std::uint64_t{1});
+  for (std::size_t i = 0; i < budgets.size(); ++i) {
+    bytes.replace(device_at(i), 16, uuid_bytes(budgets[i].device));
+    put(bytes, device_at(i) + offsetof(LimitDevice, budget), budgets[i].bytes.value);
+    put(bytes, device_at(i) + offsetof(LimitDevice, context), context.value);
+  }
+  return bytes;
+}
+
+std::string use_bytes(std::uint32_t devices) {
+  const std::size_t size = guard::use_file_size(devices);
+  std::string bytes(size, '\0');  // Written whole, so that no write to it can lack space later.
+  put(bytes, 0, guard::kUseMagic);
+  put(bytes, offsetof(UseFile, layout), guard::kLayout);
+  put(bytes, offsetof(UseFile, size), static_cast<std::uint32_t>(size));
+  put(bytes, offsetof(UseFile, device_count), devices);
+  put(bytes, offsetof(UseFile, slot_count), guard::kSlotsMax);
+  return bytes;
+}
+
 Status write_word(const os::UniqueFd& file, const std::string& path, std::size_t at,
                   std::uint64_t value) {
   // Eight bytes in their natural place: a program that has the file mapped sees all or none.
@@ -103,15 +130,16 @@ std::string LeaseFiles::directory(Handle lease) const {
   return settings_.root + "/" + to_text(lease);
 }
 
-Status LeaseFiles::make_directory(const std::string& path, unsigned mode) const {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    return os::system_error("cannot make " + path, errno);
+Result<LeaseFiles::Was> LeaseFiles::make_directory(const std::string& path, unsigned mode) const {
+  const Was was = ::mkdir(path.c_str(), 0700) == 0 ? Was::kMissing : Was::kThere;
+  if (was == Was::kThere && errno != EEXIST) return os::system_error("cannot make " + path, errno);
   struct stat found{};
   if (::lstat(path.c_str(), &found) != 0) return os::system_error("cannot stat " + path, errno);
   if (!S_ISDIR(found.st_mode) || found.st_uid != ::geteuid())
     return Error{Errc::kPermission, path + " is not a directory of ours"};
-  if (::chmod(path.c_str(), mode) != 0) return os::system_error("cannot chmod " + path, errno);
-  return Unit{};
+  if ((found.st_mode & 07777) != mode && ::chmod(path.c_str(), mode) != 0)
+    return os::system_error("cannot chmod " + path, errno);
+  return was;
 }
 
 Status LeaseFiles::set(Handle lease, const std::vector<Budget>& budgets) const {
@@ -120,54 +148,39 @@ Status LeaseFiles::set(Handle lease, const std::vector<Budget>& budgets) const {
   const bool all = settings_.readers == Readers::kAllUsers;
   const std::string path = directory(lease);
   TRY_STATUS(make_directory(settings_.root, all ? 0711 : 0700));
-  TRY_STATUS(make_directory(path, all ? 0755 : 0700));
-  TRY_STATUS(make_use(path + "/use", static_cast<std::uint32_t>(budgets.size())));
-  return write_limit(path + "/limit", budgets);
+  TRY(was, make_directory(path, all ? 0755 : 0700));
+  TRY_STATUS(make_use(path + "/use", static_cast<std::uint32_t>(budgets.size()), was));
+  return make_limit(path + "/limit", budgets, was);
 }
 
-Status LeaseFiles::write_limit(const std::string& path, const std::vector<Budget>& budgets) const {
+Status LeaseFiles::make_limit(const std::string& path, const std::vector<Budget>& budgets,
+                              Was folder) const {
+  const bool all = settings_.readers == Readers::kAllUsers;
+  if (folder == Was::kMissing)
+    return os::write_new_file(path, limit_bytes(budgets, settings_.context), all ? 0644 : 0600);
   const Result<std::string> there = os::read_file(path, sizeof(LimitFile));
-  if (there.ok() && is_limit(*there) && same_devices(*there, budgets)) {
-    const os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (!file) return os::system_error("cannot open " + path, errno);
-    for (std::size_t i = 0; i < budgets.size(); ++i) {
-      TRY_STATUS(write_word(file, path, device_at(i) + offsetof(LimitDevice, budget),
-                            budgets[i].bytes.value));
-    }
-    const auto epoch = get<std::uint64_t>(*there, offsetof(LimitFile, epoch));
-    return write_word(file, path, offsetof(LimitFile, epoch), epoch + 1);
+  if (!there.ok() || !is_limit(*there) || !same_devices(*there, budgets)) {
+    return os::write_file_atomically(path, limit_bytes(budgets, settings_.context),
+                                     all ? 0644 : 0600, os::Sync::kNone);
   }
-  std::string bytes(sizeof(LimitFile), '\0');
-  put(bytes, 0, guard::kLimitMagic);
-  put(bytes, offsetof(LimitFile, layout), guard::kLayout);
-  put(bytes, offsetof(LimitFile, size), static_cast<std::uint32_t>(sizeof(LimitFile)));
-  put(bytes, offsetof(LimitFile, device_count), static_cast<std::uint32_t>(budgets.size()));
-  put(bytes, offsetof(LimitFile, device_size), static_cast<std::uint32_t>(sizeof(LimitDevice)));
-  put(bytes, offsetof(LimitFile, epoch), std::uint64_t{1});
+  const os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) return os::system_error("cannot open " + path, errno);
   for (std::size_t i = 0; i < budgets.size(); ++i) {
-    bytes.replace(device_at(i), 16, uuid_bytes(budgets[i].device));
-    put(bytes, device_at(i) + offsetof(LimitDevice, budget), budgets[i].bytes.value);
-    put(bytes, device_at(i) + offsetof(LimitDevice, context), settings_.context.value);
+    TRY_STATUS(write_word(file, path, device_at(i) + offsetof(LimitDevice, budget),
+                          budgets[i].bytes.value));
   }
-  const unsigned mode = settings_.readers == Readers::kAllUsers ? 0644 : 0600;
-  return os::write_file_atomically(path, bytes, mode, os::Sync::kNone);
+  const auto epoch = get<std::uint64_t>(*there, offsetof(LimitFile, epoch));
+  return write_word(file, path, offsetof(LimitFile, epoch), epoch + 1);
 }
 
 // One that is there and makes sense is kept: programs have it mapped.
-Status LeaseFiles::make_use(const std::string& path, std::uint32_t devices) const {
-  const std::size_t size = guard::use_file_size(devices);
-  if (const Result<std::string> there = os::read_file(path, size);
-      there.ok() && is_use(*there) && there->size() == size) {
-    return Unit{};
-  }
-  std::string bytes(size, '\0');  // Written whole, so that no write to it can lack space later.
-  put(bytes, 0, guard::kUseMagic);
-  put(bytes, offsetof(UseFile, layout), guard::kLayout);
-  put(bytes, offsetof(UseFile, size), static_cast<std::uint32_t>(size));
-  put(bytes, offsetof(UseFile, device_count), devices);
-  put(bytes, offsetof(UseFile, slot_count), guard::kSlotsMax);
+Status LeaseFiles::make_use(const std::string& path, std::uint32_t devices, Was folder) const {
   const unsigned mode = settings_.readers == Readers::kAllUsers ? 0666 : 0600;
-  return os::write_file_atomically(path, bytes, mode, os::Sync::kNone);
+  if (folder == Was::kMissing) return os::write_new_file(path, use_bytes(devices), mode);
+  const std::size_t size = guard::use_file_size(devices);
+  const Result<std::string> there = os::read_file(path, size);
+  if (there.ok() && is_use(*there) && there->size() == size) return Unit{};
+  return os::write_file_atomically(path, use_bytes(devices), mode, os::Sync::kNone);
 }
 
 void LeaseFiles::remove(Handle lease) const {

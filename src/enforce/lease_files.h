@@ -64,9 +64,10 @@ class LeaseFiles {
 
  private:
   std::string directory(Handle lease) const;
-  Status make_directory(const std::string& path, unsigned mode) const;
-  Status write_limit(const std::string& path, const std::vector<Budget>& budgets) const;
-  Status make_use(const std::string& path, std::uint32_t devices) const;
+  enum class Was : std::uint8_t { kMissing, kThere };
+  Result<Was> make_directory(const std::string& path, unsigned mode) const;
+  Status make_limit(const std::string& path, const std::vector<Budget>& budgets, Was folder) const;
+  Status make_use(const std::string& path, std::uint32_t devices, Was folder) const;
 
   Settings settings_;
 };

@@ -57,13 +57,23 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+Result<UniqueFd> make_file(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd) return system_error("cannot make " + path, errno);
+  return fd;
+}
+
+// Not left to the umask of whoever started us.
+Status fill(int fd, const std::string& path, const std::string& content, unsigned mode) {
+  TRY_STATUS(write_all(fd, path, content));
+  if (::fchmod(fd, mode) != 0) return system_error("cannot chmod " + path, errno);
+  return Unit{};
+}
+
 Status write_and_rename(const std::string& temporary, const std::string& path,
                         const std::string& content, unsigned mode, Sync sync) {
-  const UniqueFd fd(
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!fd) return system_error("cannot make " + temporary, errno);
-  TRY_STATUS(write_all(fd.get(), temporary, content));
-  if (::fchmod(fd.get(), mode) != 0) return system_error("cannot chmod " + temporary, errno);
+  TRY(fd, make_file(temporary));
+  TRY_STATUS(fill(fd.get(), temporary, content, mode));
   if (sync == Sync::kPowerCut && ::fsync(fd.get()) != 0) {
     return system_error("cannot sync " + temporary, errno);
   }
@@ -130,6 +140,13 @@ Status write_file_atomically(const std::string& path, const std::string& content
   Status written = write_and_rename(temporary, path, content, mode, sync);
   if (!written.ok()) ::unlink(temporary.c_str());
   return written;
+}
+
+Status write_new_file(const std::string& path, const std::string& content, unsigned mode) {
+  TRY(fd, make_file(path));
+  Status filled = fill(fd.get(), path, content, mode);
+  if (!filled.ok()) ::unlink(path.c_str());
+  return filled;
 }
 
 Status make_directories(const std::string& path, unsigned mode) {

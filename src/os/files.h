@@ -29,6 +29,10 @@ enum class Sync : std::uint8_t { kNone, kPowerCut };  // What the content must s
 Status write_file_atomically(const std::string& path, const std::string& content, unsigned mode,
                              Sync sync);
 
+/// Makes a file that must not be there yet. For where nobody looks for it before this returns: a
+/// reader could see a part. One that cannot be written whole is taken away again.
+Status write_new_file(const std::string& path, const std::string& content, unsigned mode);
+
 /// Makes the directory and its missing parents, with `mode` as chmod takes it. One that is there is
 /// left as it is.
 Status make_directories(const std::string& path, unsigned mode = 0700);

@@ -52,6 +52,20 @@ TEST_F(Files, WrittenFileReplacesTheOldOneWholeAndLeavesNothingElse) {
   EXPECT_EQ(count, 2u);
 }
 
+TEST_F(Files, ANewFileIsWrittenOnceAndHasItsModeWhateverTheUmask) {
+  const mode_t before = ::umask(077);
+  const Status written = write_new_file(at("new"), "one", 0666);
+  ::umask(before);
+  ASSERT_TRUE(written.ok());
+  struct stat found{};
+  ASSERT_EQ(::stat(at("new").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777U, 0666U);
+  const Status again = write_new_file(at("new"), "two", 0666);
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, Errc::kConflict);
+  EXPECT_EQ(*read_file(at("new"), 10), "one");
+}
+
 TEST_F(Files, FilesOfAnExtensionComeInOrderAndNotWithoutBound) {
   for (const char* name : {"b.toml", "a.toml", "c.toml", "d.txt", "toml"}) std::ofstream(at(name));
   const std::vector<std::string> all = {at("a.toml"), at("b.toml"), at("c.toml")};

@@ -28,6 +28,7 @@
 #include "os/users.h"
 #include "server/background.h"
 #include "server/boot_timer.h"
+#include "server/budget_files.h"
 #include "server/configuration.h"
 #include "server/device_claims.h"
 #include "server/engine.h"
@@ -149,7 +150,7 @@ struct Daemon::Impl final : Host {
   std::unique_ptr<ProcessWatcher> processes;
   std::unique_ptr<ProbeRunner> probe;
   std::unique_ptr<DeviceClaims> claims;
-  std::unique_ptr<enforce::LeaseFiles> files;
+  std::unique_ptr<BudgetFiles> files;
   std::unique_ptr<RealWorld> world;
   std::unique_ptr<Service> service;
   std::unique_ptr<Engine> engine;
@@ -243,10 +244,11 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
           " pid=" + std::to_string(::getpid()) + " socket=" + places.socket,
       [this](const std::string& text) { log.warn(text); });
   using Readers = enforce::LeaseFiles::Readers;
-  files = std::make_unique<enforce::LeaseFiles>(
+  files = std::make_unique<BudgetFiles>(
       enforce::LeaseFiles::Settings{.root = os::leases_directory(places.socket),
                                     .readers = machine ? Readers::kAllUsers : Readers::kOwnUser,
-                                    .context = kContextGuess});
+                                    .context = kContextGuess},
+      clock, [this](const std::string& text) { log.warn(text); });
   world = std::make_unique<RealWorld>(RealWorld::Parts{
       .journal = *journal, .processes = *processes, .probe = *probe, .files = *files, .log = log});
   service = std::make_unique<Service>(service_settings(), *this, clock);
@@ -254,6 +256,7 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   timer = std::make_unique<BootTimer>(io, std::move(timer_descriptor), [this] {
     engine->woke(service->now());
     service->woke();
+    files->tidy();
   });
 
   std::vector<Record> records = recovered.snapshot;
@@ -263,7 +266,7 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   std::vector<Handle> live;
   for (const LeaseView& lease : engine->coordinator().leases(service->now())) {
     meet(lease.user);
-    live.push_back(lease.handle);
+    if (lease.state != LeaseState::kWaiting) live.push_back(lease.handle);
   }
   files->keep_only(live);
 
@@ -319,6 +322,7 @@ void Daemon::Impl::run() {
   if (const Status written = engine->write_snapshot(service->now()); !written.ok()) {
     log.warn("no snapshot at the end: " + written.error().message);
   }
+  files->tidy_all();
   log.info("berthd stops; what runs goes on, and the next berthd finds it again");
 }
 
@@ -330,7 +334,8 @@ void Daemon::Impl::move_log() {
 
 void Daemon::Impl::after_each_turn() {
   http->flush();
-  timer->set(std::min(engine->next_wake(), service->next_wake()));
+  files->catch_up();
+  timer->set(std::min({engine->next_wake(), service->next_wake(), files->next()}));
   if (!marked_answered && service->has_answered()) {
     marked_answered = true;
     journal->mark_answered();

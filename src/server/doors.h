@@ -40,9 +40,12 @@ class World {
   /// Engine::sampled() or probe_failed() follows. Never asked again before it has.
   virtual void ask_probe() = 0;
   virtual void say(const std::string& text) = 0;
+  /// Offered: its program starts only after it has asked once more, with a claim, and has to find
+  /// its budgets then. Taken: it may start at once.
+  enum class Taken : std::uint8_t { kOffered, kTaken };
   /// From now on the programs of a lease are held to these budgets; of one that has none (any
   /// more), nothing is kept. A world without programs of its own need not do anything.
-  virtual void hold_to(Handle /*lease*/, const std::vector<Part>& /*budgets*/) {}
+  virtual void hold_to(Handle /*lease*/, const std::vector<Part>& /*budgets*/, Taken /*taken*/) {}
 };
 
 /// One connection of a client; never used twice.

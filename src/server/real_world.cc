@@ -3,17 +3,11 @@
 
 namespace berth::server {
 
-// A lease without these files is a lease all the same; what runs in it is not held to its budget.
-void RealWorld::hold_to(Handle lease, const std::vector<Part>& budgets) {
-  if (budgets.empty()) {
-    parts_.files.remove(lease);
-    return;
-  }
+void RealWorld::hold_to(Handle lease, const std::vector<Part>& budgets, Taken taken) {
   std::vector<enforce::Budget> wanted;
   for (const Part& part : budgets) wanted.push_back({part.device, part.budget});
-  if (const Status made = parts_.files.set(lease, wanted); !made.ok()) {
-    parts_.log.warn("a lease is not held to its budget: " + made.error().message);
-  }
+  parts_.files.hold_to(lease, wanted,
+                       taken == Taken::kTaken ? BudgetFiles::When::kNow : BudgetFiles::When::kSoon);
 }
 
 }  // namespace berth::server

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "enforce/lease_files.h"
+#include "server/budget_files.h"
 #include "server/doors.h"
 #include "server/log.h"
 #include "server/probe_runner.h"
@@ -21,7 +21,7 @@ class RealWorld final : public World {
     store::Journal& journal;
     ProcessWatcher& processes;
     ProbeRunner& probe;
-    const enforce::LeaseFiles& files;
+    BudgetFiles& files;
     Log& log;
   };
   explicit RealWorld(const Parts& parts) : parts_(parts) {}
@@ -39,7 +39,7 @@ class RealWorld final : public World {
   }
   void ask_probe() override { parts_.probe.ask(); }
   void say(const std::string& text) override { parts_.log.info(text); }
-  void hold_to(Handle lease, const std::vector<Part>& budgets) override;
+  void hold_to(Handle lease, const std::vector<Part>& budgets, Taken taken) override;
 
  private:
   Parts parts_;

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the files of leases are made and removed. On a disk either may take longer than all else of
+// a grant, so nobody who hears of an offer waits for it: its files are made after the answers of a
+// turn have gone out, and before anything else is heard, such as its claim. Old ones are removed
+// when nothing has happened for a while. The event loop's thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "enforce/lease_files.h"
+#include "os/clock.h"
+
+namespace berth::server {
+
+class BudgetFiles {
+ public:
+  static constexpr Duration kQuietFor = milliseconds(200);
+  static constexpr std::size_t kOldMax = 256;  // More than these do not wait for a quiet moment.
+
+  BudgetFiles(enforce::LeaseFiles::Settings settings, const os::Clock& clock,
+              std::function<void(const std::string&)> warn);
+
+  enum class When : std::uint8_t { kNow, kSoon };
+  /// A lease that has files gets its other budgets at once. Without budgets it needs no files.
+  void hold_to(Handle lease, const std::vector<enforce::Budget>& budgets, When when);
+  /// At the end of each turn, when answers have gone out: makes what was to be made soon.
+  void catch_up();
+  /// Removes the files of all leases that are not named: a daemon that was killed left them.
+  void keep_only(const std::vector<Handle>& leases) const { files_.keep_only(leases); }
+
+  /// Removes a little, if it is time. To be called when next() has come.
+  void tidy();
+  Instant next() const { return old_.empty() ? Instant::never() : tidy_at_; }
+  /// Before the end.
+  void tidy_all();
+
+ private:
+  void make(Handle lease, const std::vector<enforce::Budget>& budgets);
+  void set(Handle lease, const std::vector<enforce::Budget>& budgets) const;
+  void remove_oldest();
+
+  enforce::LeaseFiles files_;
+  const os::Clock& clock_;
+  std::function<void(const std::string&)> warn_;
+  std::map<Handle, std::vector<enforce::Budget>> new_;  // To be made.
+  std::set<Handle> made_;
+  std::deque<Handle> old_;  // To be removed.
+  Instant tidy_at_ = Instant::never();
+};
+
+}  // namespace berth::server
