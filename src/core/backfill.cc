@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
+#include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "core/limits.h"
@@ -20,14 +21,16 @@ struct Leaving {
   bool exclusive;
 };
 
+// In the order of their ends; those of which it is not known are left out.
 std::vector<Leaving> leaving(const Account& account, const State& state, Instant now,
                              const Extra& extra) {
   std::vector<Leaving> ends;
-  ends.reserve(account.entries.size());
   for (const auto& [id, entry] : account.entries) {
     const Lease* lease = state.find(id);
+    const Instant at = lease == nullptr ? now : expected_end(*lease, now);
+    if (at == Instant::never()) continue;
     const Bytes charge = entry.charge + (id == extra.lease ? extra.bytes : Bytes{});
-    ends.push_back({lease == nullptr ? now : expected_end(*lease, now), charge, entry.exclusive});
+    ends.push_back({at, charge, entry.exclusive});
   }
   std::ranges::sort(ends, {}, &Leaving::at);
   return ends;
@@ -93,7 +96,6 @@ Instant earliest_fit(const Account& account, const Request& request, const State
   };
   if (fits()) return now;
   for (const Leaving& next : leaving(account, state, now, extra)) {
-    if (next.at == Instant::never()) break;
     charged = saturating_sub(charged, next.charge);
     exclusive -= next.exclusive ? 1U : 0U;
     --left;
@@ -130,6 +132,7 @@ void Walk::update_bounds() {
 
 std::optional<std::vector<Part>> Walk::place(const Request& request) const {
   std::vector<const Account*> usable;
+  usable.reserve(ledger_.accounts().size());
   for (const Account& account : ledger_.accounts()) {
     if (may_use(account, request)) usable.push_back(&account);
   }
@@ -221,24 +224,28 @@ void Walk::reserve(const Lease& lease) {
   const std::size_t count = device_count(request);
   const bool one_model = wants_one_model(request);
   struct Choice {
+    std::string_view model;  // Empty where any will do: one group then.
     Instant at;
     std::size_t index;
   };
-  std::map<std::string_view, std::vector<Choice>> groups;  // By model, or all in one.
+  std::vector<Choice> choices;
+  choices.reserve(rules_.size());
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const Account& account = ledger_.accounts()[i];
     if (rules_[i].closed || !is_eligible(account, request) || !fits_ever(account, request)) {
       continue;
     }
-    groups[one_model ? std::string_view(account.model) : std::string_view()].push_back(
-        {earliest_fit(account, request, state_, now_, growth_ahead(rules_[i], request)), i});
+    const Instant at =
+        earliest_fit(account, request, state_, now_, growth_ahead(rules_[i], request));
+    choices.push_back({one_model ? std::string_view(account.model) : std::string_view(), at, i});
   }
-  std::vector<Choice> best;
-  for (auto& [model, choices] : groups) {
-    if (choices.size() < count) continue;
-    std::ranges::stable_sort(choices, {}, &Choice::at);
-    choices.resize(count);
-    if (best.empty() || choices.back().at < best.back().at) best = choices;
+  std::ranges::sort(choices, {}, [](const Choice& c) { return std::tie(c.model, c.at, c.index); });
+  std::span<const Choice> best;
+  for (std::size_t first = 0; first + count <= choices.size(); ++first) {
+    const std::span group = std::span(choices).subspan(first, count);
+    const bool begins = first == 0 || choices[first - 1].model != group.front().model;
+    if (!begins || group.back().model != group.front().model) continue;
+    if (best.empty() || group.back().at < best.back().at) best = group;
   }
   for (const Choice& choice : best) {
     Rule& rule = rules_[choice.index];

@@ -11,6 +11,11 @@
 #include "core/limits.h"
 
 namespace berth::core {
+namespace {
+
+constexpr std::size_t kEffectsUsual = 8;  // They are large to move, and most steps have fewer.
+
+}  // namespace
 
 Coordinator::Coordinator(Settings settings) : impl_(std::make_unique<Impl>(std::move(settings))) {}
 Coordinator::~Coordinator() = default;
@@ -42,6 +47,7 @@ std::vector<Record> Coordinator::snapshot(Now now) const {
 std::vector<Effect> Coordinator::Impl::step(Now at, const Event& event) {
   CHECK(effects.empty());
   CHECK(answers.empty());
+  effects.reserve(kEffectsUsual);
   now = at;
   std::visit([this](const auto& e) { on(e); }, event);
   if (dirty) schedule();
@@ -133,53 +139,64 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
 }
 
 void Coordinator::Impl::reindex_processes(LeaseId id, const Lease* lease, Observed& seen) {
-  std::set<Process> watch;
+  std::vector<Process> watch;
   std::vector<Belonging> belonging;
   const auto count = [&](const Process& process, bool certain) {
     belonging.push_back({.process = process, .certain = certain, .lease = id});
   };
   const Held* held = lease == nullptr ? nullptr : lease->granted();
   if (lease != nullptr && lease->waiting() != nullptr && !seen.connected && lease->supervisor) {
-    watch.insert(*lease->supervisor);
+    watch.push_back(*lease->supervisor);
   }
   if (held != nullptr) {
     if (held->command) {
       count(*held->command, true);
-      if (!held->command_ended) watch.insert(*held->command);
+      if (!held->command_ended) watch.push_back(*held->command);
     }
     if (lease->supervisor) {
       const bool anchored = lease->request.ttl.has_value();
       if (!anchored) count(*lease->supervisor, true);
       if ((anchored && lease->held() != nullptr) || (!held->claimed && !seen.connected)) {
-        watch.insert(*lease->supervisor);
+        watch.push_back(*lease->supervisor);
       }
     }
-    watch.insert(held->members.begin(), held->members.end());
+    watch.insert(watch.end(), held->members.begin(), held->members.end());
     for (const Process& member : held->members) count(member, true);
     for (const Process& left : seen.leftovers) count(left, false);
   }
-  for (const Process& process : seen.watched) {
-    if (watch.contains(process)) continue;
-    watches.erase({process, id});
-    const auto other = watches.lower_bound({process, LeaseId{}});
-    if (other == watches.end() || other->first != process) effects.emplace_back(Unwatch{process});
+  std::ranges::sort(watch);
+  watch.erase(std::ranges::unique(watch).begin(), watch.end());
+  if (watch != seen.watched) rewatch(id, seen, std::move(watch));
+  if (belonging != seen.belonging) {
+    for (const Belonging& old : seen.belonging) belongings.erase(old);
+    belongings.insert(belonging.begin(), belonging.end());
+    seen.belonging = std::move(belonging);
   }
-  for (const Process& process : watch) {
-    if (seen.watched.contains(process)) continue;
-    const auto other = watches.lower_bound({process, LeaseId{}});
-    if (other == watches.end() || other->first != process) effects.emplace_back(Watch{process});
-    watches.emplace(process, id);
-  }
-  seen.watched = std::move(watch);
-  for (const Belonging& old : seen.belonging) belongings.erase(old);
-  belongings.insert(belonging.begin(), belonging.end());
-  seen.belonging = std::move(belonging);
   if (lease != nullptr && !seen.handle) {
     seen.handle = lease->handle;
     by_handle[lease->handle] = id;
   } else if (lease == nullptr && seen.handle) {
     by_handle.erase(*seen.handle);
   }
+}
+
+// A process is watched once, however many leases wait for its end.
+void Coordinator::Impl::rewatch(LeaseId id, Observed& seen, std::vector<Process> watch) {
+  const auto watched_for_another = [&](const Process& process) {
+    const auto other = watches.lower_bound({process, LeaseId{}});
+    return other != watches.end() && other->first == process;
+  };
+  for (const Process& process : seen.watched) {
+    if (std::ranges::binary_search(watch, process)) continue;
+    watches.erase({process, id});
+    if (!watched_for_another(process)) effects.emplace_back(Unwatch{process});
+  }
+  for (const Process& process : watch) {
+    if (std::ranges::binary_search(seen.watched, process)) continue;
+    if (!watched_for_another(process)) effects.emplace_back(Watch{process});
+    watches.emplace(process, id);
+  }
+  seen.watched = std::move(watch);
 }
 
 void Coordinator::Impl::reindex_user(const Lease* lease, Observed& seen) {

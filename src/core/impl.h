@@ -60,7 +60,7 @@ struct Observed {
   // Derived, kept to be taken back.
   std::optional<Place> place;
   std::vector<DeviceId> charged_on;
-  std::set<Process> watched;
+  std::vector<Process> watched;  // Each once, in order.
   std::vector<Belonging> belonging;
   Instant deadline = Instant::never();
   std::optional<Handle> handle;
@@ -157,6 +157,7 @@ struct Coordinator::Impl {
   void reindex_queue(const Lease* lease, Observed& seen);
   void reindex_ledger(LeaseId id, const Lease* lease, Observed& seen);
   void reindex_processes(LeaseId id, const Lease* lease, Observed& seen);
+  void rewatch(LeaseId id, Observed& seen, std::vector<Process> watch);
   void reindex_user(const Lease* lease, Observed& seen);
   void reindex_timer(LeaseId id, const Lease* lease, Observed& seen);
   void answer(Token token, LeaseId id) { answers.emplace_back(token, id); }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <tuple>
 #include <utility>
 
 namespace berth::core {
@@ -40,7 +41,8 @@ std::optional<std::vector<Part>> place(const Request& request, std::vector<const
   if (usable.size() < count) return std::nullopt;
   const bool one_model = wants_one_model(request);
   const auto prefer = [&](const Account* a) { return preference(*a, request); };
-  if (one_model) std::ranges::stable_sort(usable, {}, &Account::model);
+  const auto rank = [&](const Account* a) { return std::tuple(prefer(a), a->index, a->id); };
+  if (one_model) std::ranges::sort(usable, {}, &Account::model);
   std::span<const Account*> best;
   Bytes best_sum;
   for (auto first = usable.begin(); first != usable.end();) {
@@ -51,7 +53,7 @@ std::optional<std::vector<Part>> place(const Request& request, std::vector<const
     const std::span fitting(first, last);
     first = last;
     if (fitting.size() < count) continue;
-    std::ranges::stable_sort(fitting, {}, prefer);
+    std::ranges::sort(fitting, {}, rank);
     Bytes sum;
     for (const Account* account : fitting.first(count)) sum += prefer(account);
     if (best.empty() || sum < best_sum) {

@@ -68,9 +68,9 @@ bool Queue::has_whole_device_request() const {
 
 InOrder::InOrder(const Queue& queue, Instant now, const Settings& settings,
                  const std::map<ShareKey, Usage>& usage)
-    : queue_(queue), aged_before_(Instant{now.ns - settings.starve_after.ns}) {
+    : queue_(queue), aged_(queue.by_age_.begin()) {
   const bool shared = queue.groups_.size() > 1;
-  aged_ = shared ? queue.by_age_.begin() : queue.by_age_.end();
+  if (shared) aged_before_ = Instant{now.ns - settings.starve_after.ns};
   turns_.reserve(queue.groups_.size());
   for (const auto& [key, group] : queue.groups_) {
     double share = 0;
@@ -92,7 +92,6 @@ const Lease* InOrder::next() {
   if (aged_ != queue_.by_age_.end() && aged_->first.first <= aged_before_) {
     const Lease* lease = aged_->second;
     ++aged_;
-    aged_seen_.insert(lease->id);
     return lease;
   }
   while (!turns_.empty()) {
@@ -107,7 +106,8 @@ const Lease* InOrder::next() {
     } else {
       std::ranges::push_heap(turns_, is_later);
     }
-    if (!aged_seen_.contains(head.id)) return head.lease;
+    const bool came_already = head.lease->queued_at <= aged_before_;
+    if (!came_already) return head.lease;
   }
   return nullptr;
 }

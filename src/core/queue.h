@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -88,9 +89,8 @@ class InOrder {
   static bool is_later(const Turn& a, const Turn& b);
 
   const Queue& queue_;
-  Instant aged_before_;  // Who asked before this comes before everybody.
+  std::optional<Instant> aged_before_;  // Who asked no later than this comes before everybody.
   Queue::ByAge::const_iterator aged_;
-  std::set<LeaseId> aged_seen_;
   std::vector<Turn> turns_;  // A heap: the next group's turn is in front.
 };
 

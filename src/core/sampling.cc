@@ -81,21 +81,26 @@ void Coordinator::Impl::refuse_what_never_fits(const Sample& sample) {
 }
 
 void Coordinator::Impl::update_accounts(const Sample& sample) {
-  std::set<DeviceId> seen_before;
-  for (const Account& account : ledger.accounts()) {
-    if (account.seen) seen_before.insert(account.id);
-  }
+  std::vector<DeviceId> came_or_went;
+  const auto note = [&](const Account& account, bool was_seen) {
+    if (account.seen != was_seen) came_or_went.push_back(account.id);
+  };
   for (const auto& [device, last] : seen_devices) {
     const bool present = std::ranges::any_of(
         sample.devices, [&](const DeviceSample& other) { return other.id == device; });
-    if (!present) ledger.account(device).seen = false;
+    if (present) continue;
+    Account& account = ledger.account(device);
+    note(account, std::exchange(account.seen, false));
   }
-  for (const DeviceSample& device : sample.devices) update_account(device, sample.answered_at);
+  for (const DeviceSample& device : sample.devices) {
+    const Account* account = ledger.find(device.id);
+    const bool was_seen = account != nullptr && account->seen;
+    update_account(device, sample.answered_at);
+    if (const Account* updated = ledger.find(device.id)) note(*updated, was_seen);
+  }
   ledger.sort();
-  for (const Account& account : ledger.accounts()) {
-    const bool changed = account.seen != seen_before.contains(account.id);
-    if (!changed) continue;
-    for (const auto& [id, entry] : account.entries) announce_lost(id);
+  for (const DeviceId device : came_or_went) {
+    for (const auto& [id, entry] : ledger.find(device)->entries) announce_lost(id);
   }
   dirty = true;
 }

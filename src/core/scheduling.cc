@@ -14,7 +14,7 @@ void Coordinator::Impl::schedule() {
   dirty = false;
   if (!may_grant()) return;
   // Each turn takes one request out of the queue, or one growth, or is the last.
-  while (grant_one()) {
+  while ((queue.size() > 0 || !growing.empty()) && grant_one()) {
   }
   dirty = false;
 }

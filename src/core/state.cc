@@ -18,7 +18,7 @@ double budget_sum(const Held& held) {
 }
 
 void depart(Held& held, Process process) {
-  if (held.departed.size() >= limits::kMembersPerLease) held.departed.pop_front();
+  if (held.departed.size() >= limits::kMembersPerLease) held.departed.erase(held.departed.begin());
   held.departed.push_back(process);
 }
 
@@ -352,6 +352,7 @@ LeaseView survivor_view(const Lease& lease) {
   view.exit = held.exit;
   view.command = held.command;
   view.members.assign(held.members.begin(), held.members.end());
+  view.parts.reserve(held.parts.size());
   for (const Part& part : held.parts) {
     view.parts.push_back({.device = part.device,
                           .index = std::nullopt,

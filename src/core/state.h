@@ -47,8 +47,8 @@ struct Held {
   std::optional<Process> command;
   bool command_ended = false;
   std::optional<ExitStatus> exit;
-  std::set<Process> members;     // Alive, as far as is known; the command is not among them.
-  std::deque<Process> departed;  // Dead; the driver may still list them.
+  std::set<Process> members;      // Alive, as far as is known; the command is not among them.
+  std::vector<Process> departed;  // Dead, and the driver may still list them. Oldest first.
   std::optional<Instant> expires;
   UnixMs expires_wall;
   std::optional<Revocation> revoked;
