@@ -221,6 +221,7 @@ void Session::perhaps_twice(const server::Ask& ask) {
 void Session::perhaps_reconnect_twice(const server::Ask& ask) {
   if (scene_.hurry || !scene_.stage.random.chance(scene_.plan.rate(Fault::kMessageTwice))) return;
   scene_.stage.deal(Fault::kMessageTwice);
+  if (given_up_) scene_.network.close(*given_up_);  // One that outlived its process would be none.
   given_up_ = scene_.network.open({.answer = {}, .item = {}, .closed = {}});
   if (given_up_) scene_.network.ask(*given_up_, ask, server::Engine::Listen::kStream);
 }
