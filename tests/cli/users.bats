@@ -58,7 +58,7 @@ refused() {
     refused 60002 "lease $id belongs to another user" berth release --yes --kill "$id"
     refused 60002 "lease $id belongs to another user" berth cancel --yes "$id"
   done
-  refused 60002 "lease 1 belongs to another user" berth resize 1 -m 1G
+  refused 60002 "lease 1 belongs to another user" berth resize --yes 1 -m 1G
   refused 60002 "lease 1 belongs to another user" berth renew 1 1h
   [[ $(as 60002 berth show 1 --json | jq -r '.state, .vram_granted_bytes') == held*2147483648 ]]
   [[ $(as 60002 berth show 2 --json | jq -r .state) == waiting ]]
