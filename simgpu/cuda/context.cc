@@ -7,12 +7,6 @@
 namespace berth::simgpu {
 namespace {
 
-template <class Body>
-CUresult with_driver(Body body) {
-  auto [result, driver, lock] = Driver::lock_initialised();
-  return result == CUDA_SUCCESS ? body(*driver) : result;
-}
-
 CUresult create(CUcontext* context, unsigned int flags, CUdevice device) {
   if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return with_driver([&](Driver& driver) {

@@ -131,4 +131,21 @@ inline CUcontext handle_of(Context* context) {
   return reinterpret_cast<CUcontext>(context);
 }
 
+/// body(driver), while the driver is locked; or the result that tells why there is none.
+template <class Body>
+CUresult with_driver(Body body) {
+  auto [result, driver, lock] = Driver::lock_initialised();
+  return result == CUDA_SUCCESS ? body(*driver) : result;
+}
+
+/// body(driver, the context that is current).
+template <class Body>
+CUresult with_context(Body body) {
+  return with_driver([&](Driver& driver) {
+    Context* context = nullptr;
+    const CUresult missing = driver.current(context);
+    return missing == CUDA_SUCCESS ? body(driver, *context) : missing;
+  });
+}
+
 }  // namespace berth::simgpu

@@ -10,15 +10,6 @@
 namespace berth::simgpu {
 namespace {
 
-template <class Body>
-CUresult with_context(Body body) {
-  auto [result, driver, lock] = Driver::lock_initialised();
-  if (result != CUDA_SUCCESS) return result;
-  Context* context = nullptr;
-  if (const CUresult missing = driver->current(context); missing != CUDA_SUCCESS) return missing;
-  return body(*driver, *context);
-}
-
 struct DeviceRange {
   CUdeviceptr at;
   std::size_t bytes;

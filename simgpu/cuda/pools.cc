@@ -8,21 +8,6 @@
 namespace berth::simgpu {
 namespace {
 
-template <class Body>
-CUresult with_driver(Body body) {
-  auto [result, driver, lock] = Driver::lock_initialised();
-  return result == CUDA_SUCCESS ? body(*driver) : result;
-}
-
-template <class Body>
-CUresult with_context(Body body) {
-  return with_driver([&](Driver& driver) {
-    Context* context = nullptr;
-    const CUresult missing = driver.current(context);
-    return missing == CUDA_SUCCESS ? body(driver, *context) : missing;
-  });
-}
-
 // body(driver, pool)
 template <class Body>
 CUresult with_pool(CUmemoryPool handle, Body body) {

@@ -7,12 +7,6 @@
 namespace berth::simgpu {
 namespace {
 
-template <class Body>
-CUresult with_driver(Body body) {
-  auto [result, driver, lock] = Driver::lock_initialised();
-  return result == CUDA_SUCCESS ? body(*driver) : result;
-}
-
 bool is_whole(std::size_t bytes) {
   return bytes > 0 && bytes % kBlockBytes == 0;
 }

@@ -20,7 +20,7 @@
 namespace berth::cli {
 namespace {
 
-struct Asked {
+struct ConfigAsked {
   std::string action;
   std::string file;
   bool origin = false;
@@ -48,7 +48,7 @@ std::optional<config::Config> loaded(const config::Input& input) {
   return std::move(good.config);
 }
 
-Result<config::Input> found(const Asked& asked) {
+Result<config::Input> found(const ConfigAsked& asked) {
   std::error_code error;
   const std::string directory = std::filesystem::current_path(error);  // Empty: it is gone.
   TRY(found, client::find_configuration(os::surroundings_from_environment(), directory,
@@ -69,7 +69,7 @@ std::string as_json(const std::vector<config::ShownValue>& values) {
   return writer.end_array().end_object().take();
 }
 
-std::string as_text(const std::vector<config::ShownValue>& values, const Asked& asked,
+std::string as_text(const std::vector<config::ShownValue>& values, const ConfigAsked& asked,
                     Letters letters) {
   Table table{.columns = {{}, {}, {}}, .header = false};
   for (const config::ShownValue& value : values) {
@@ -82,7 +82,7 @@ std::string as_text(const std::vector<config::ShownValue>& values, const Asked& 
   return render(std::move(table), std::nullopt, letters);
 }
 
-int show(const Invocation& invocation, const Asked& asked) {
+int show(const Invocation& invocation, const ConfigAsked& asked) {
   const auto input = found(asked);
   if (!input.ok()) return invocation.fail(ExitCode::kConfig, input.error().message);
   const auto config = loaded(*input);
@@ -102,7 +102,7 @@ int show(const Invocation& invocation, const Asked& asked) {
 }
 
 // A file by its name: that of a project may set less.
-Result<config::Input> file_alone(const Asked& asked) {
+Result<config::Input> file_alone(const ConfigAsked& asked) {
   using Kind = config::File::Kind;
   TRY(text, os::read_trusted_file(asked.file, config::kFileMax));
   const bool is_project = asked.file.ends_with(".berth.toml");
@@ -111,7 +111,7 @@ Result<config::Input> file_alone(const Asked& asked) {
   return input;
 }
 
-int check(const Invocation& invocation, const Asked& asked) {
+int check(const Invocation& invocation, const ConfigAsked& asked) {
   const auto input = asked.file.empty() ? found(asked) : file_alone(asked);
   if (!input.ok()) {
     const bool missing = !asked.file.empty() && input.error().code == Errc::kNotFound;
@@ -126,7 +126,7 @@ int check(const Invocation& invocation, const Asked& asked) {
 }  // namespace
 
 int run_config(Invocation& invocation) {
-  Asked asked;
+  ConfigAsked asked;
   invocation.about =
       "  show [--origin]  every value that holds, and where it was set\n"
       "  check [FILE]     whether the files are in order; 78 with line and column if not\n"

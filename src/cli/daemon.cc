@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kStopWithinMs = 15'000;
 
-struct Asked {
+struct LogsAsked {
   std::string action;
   std::optional<std::uint32_t> lines;
   bool follow = false;
@@ -129,7 +129,7 @@ std::string newest_log(const os::Places& places) {
   return !none && died > written ? last_words : path;
 }
 
-int logs(Invocation& invocation, const Asked& asked) {
+int logs(Invocation& invocation, const LogsAsked& asked) {
   const auto config = settings_of(invocation, Complain::kNo);
   const auto places = os::places_of(os::surroundings_from_environment(), os::Mode::kUser,
                                     config ? config->daemon.state_dir : "");
@@ -152,7 +152,7 @@ int logs(Invocation& invocation, const Asked& asked) {
 
 int run_daemon(Invocation& invocation) {
   Showing showing(invocation);
-  Asked asked;
+  LogsAsked asked;
   invocation.about =
       "A daemon of your own starts by itself when a verb needs one, and none of the system's runs. "
       "Stopping it ends no program: leases are in its journal, and the daemon that is started next "

@@ -8,7 +8,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr std::size_t kIndent = 2;
+constexpr std::size_t kHelpIndent = 2;
 constexpr std::size_t kColumnMax = 26;  // Longer names get a line of their own.
 
 std::string left_of(const Option& option) {
@@ -29,9 +29,9 @@ std::string left_of(const Option& option) {
 // A row of two columns; the right one is wrapped below itself.
 std::string row(std::string_view left, std::string_view right, std::size_t column,
                 std::size_t width) {
-  std::string text(kIndent, ' ');
+  std::string text(kHelpIndent, ' ');
   text += left;
-  const std::size_t start = kIndent + column + 2;
+  const std::size_t start = kHelpIndent + column + 2;
   std::string body = wrapped(right, start, width);
   if (left.size() <= column) {
     body.erase(0, std::min(body.size(), text.size()));

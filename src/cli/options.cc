@@ -12,10 +12,6 @@
 namespace berth::cli {
 namespace {
 
-Error wrong(std::string message) {
-  return {Errc::kInvalid, std::move(message)};
-}
-
 std::string quoted(std::string_view text) {
   return "\"" + std::string(text) + "\"";
 }
@@ -45,6 +41,10 @@ Error nothing(std::string_view value, std::string_view least) {
 }
 
 }  // namespace
+
+Error wrong(std::string message) {
+  return {Errc::kInvalid, std::move(message)};
+}
 
 Take into(bool& flag) {
   return [&flag](std::string_view) -> Status {

@@ -20,6 +20,9 @@
 
 namespace berth::cli {
 
+/// What was typed is wrong: a sentence for whom typed it.
+Error wrong(std::string message);
+
 /// Takes one value (of a flag, or of an optional value left out: ""), or says what is wrong.
 using Take = std::function<Status(std::string_view)>;
 

@@ -14,7 +14,7 @@
 namespace berth::cli {
 namespace {
 
-struct Asked {
+struct PsAsked {
   std::vector<std::string> words;
   bool all = false;
   bool wide = false;
@@ -27,7 +27,7 @@ const std::string& sample_list() {
 }
 
 // The ids that the words mean; all if there are no words. False: a word means none.
-bool select(const Asked& asked, Conversation& conversation,
+bool select(const PsAsked& asked, Conversation& conversation,
             std::optional<std::set<std::uint64_t>>& only) {
   if (asked.words.empty()) return true;
   const auto selected = select_leases(conversation, asked.words);
@@ -63,7 +63,7 @@ std::string table_text(std::vector<LeaseView> leases, bool externals, bool wide,
   return text;
 }
 
-std::optional<std::string> render(const Asked& asked, Showing& showing) {
+std::optional<std::string> render(const PsAsked& asked, Showing& showing) {
   Conversation& conversation = showing.conversation();
   std::optional<std::set<std::uint64_t>> only;
   if (!select(asked, conversation, only)) return std::nullopt;
@@ -89,7 +89,7 @@ std::optional<std::string> render(const Asked& asked, Showing& showing) {
 
 int run_ps(Invocation& invocation) {
   Showing showing(invocation);
-  Asked asked;
+  PsAsked asked;
   invocation.about =
       "Lists the leases that hold or wait, of all users, and below them the processes that use a "
       "GPU without a lease. The figures are GiB on all devices of a lease together; a dash is a "

@@ -18,21 +18,16 @@
 namespace berth::cli {
 namespace {
 
-std::string_view variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string_view() : std::string_view(value);
-}
-
 bool colour_wanted(ColourChoice choice, bool is_terminal) {
   if (choice != ColourChoice::kAuto) return choice == ColourChoice::kAlways;
-  return is_terminal && variable("TERM") != "dumb";
+  return is_terminal && environment_text("TERM") != "dumb";
 }
 
 // The first that is set decides, as setlocale(3) has it. The C library is not asked, because
 // setlocale would also change how numbers are written.
 bool locale_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const std::string value(variable(name));
+    const std::string value(environment_text(name));
     if (value.empty()) continue;
     return strcasestr(value.c_str(), "utf-8") != nullptr ||
            strcasestr(value.c_str(), "utf8") != nullptr;
@@ -49,7 +44,7 @@ void measure(Terminal& terminal) {
     if (size.ws_row != 0) terminal.height = size.ws_row;
   }
   std::size_t columns = 0;
-  const std::string_view stated = variable("COLUMNS");
+  const std::string_view stated = environment_text("COLUMNS");
   const auto read = std::from_chars(stated.data(), stated.data() + stated.size(), columns);
   if (read.ec == std::errc{} && columns != 0) terminal.width = columns;
   if (terminal.width) terminal.width = std::max(*terminal.width, kNarrowest);
@@ -63,6 +58,11 @@ void keep_error() {
 }
 
 }  // namespace
+
+std::string_view environment_text(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
 
 Terminal find_terminal(ColourChoice choice) {
   Terminal terminal;

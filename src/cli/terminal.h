@@ -24,6 +24,9 @@ struct Terminal {
   std::optional<std::size_t> height;  // Likewise.
 };
 
+/// A variable of the environment; empty if it is not set.
+std::string_view environment_text(const char* name);
+
 /// Looks at stdout, stderr, TERM, COLUMNS and the locale's variables. NO_COLOR and CLICOLOR_FORCE
 /// are part of the settings, which `choice` comes from.
 Terminal find_terminal(ColourChoice choice);

@@ -261,6 +261,11 @@ struct Coordinator::Impl {
   void check_everything() const;
 };
 
+/// As messages name it.
+inline std::string text_of(LeaseId id) {
+  return "lease " + std::to_string(id.value);
+}
+
 /// The wall time of an instant, as seen from `now`.
 inline UnixMs wall_at(Instant instant, Now now) {
   return {now.wall.value + (instant - now.instant).ns / 1'000'000};

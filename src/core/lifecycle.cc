@@ -16,10 +16,6 @@ namespace {
 constexpr std::int32_t kTerminate = 15;
 constexpr std::int32_t kKill = 9;
 
-std::string text_of(LeaseId id) {
-  return "lease " + std::to_string(id.value);
-}
-
 }  // namespace
 
 void Coordinator::Impl::on(const ReportExit& event) {

@@ -24,10 +24,6 @@ Refusal invalid(std::string message) {
   return {RefusalCode::kInvalid, std::move(message)};
 }
 
-std::string text_of(LeaseId id) {
-  return "lease " + std::to_string(id.value);
-}
-
 }  // namespace
 
 void Coordinator::Impl::on(const Submit& event) {

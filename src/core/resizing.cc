@@ -12,10 +12,6 @@
 namespace berth::core {
 namespace {
 
-std::string text_of(LeaseId id) {
-  return "lease " + std::to_string(id.value);
-}
-
 std::vector<Part> with_budget(const std::vector<Part>& parts, Bytes vram) {
   std::vector<Part> changed = parts;
   for (Part& part : changed) part.budget = vram;

@@ -7,13 +7,13 @@ namespace berth::guard {
 namespace {
 
 // As the guard has them: in memory that is zero.
-struct Zeroed {
+struct ZeroedPools {
   void* memory = map_memory(sizeof(Pools));
   Pools& pools = *static_cast<Pools*>(memory);
-  Zeroed() = default;
-  ~Zeroed() { unmap(memory, sizeof(Pools)); }
-  Zeroed(const Zeroed&) = delete;
-  Zeroed& operator=(const Zeroed&) = delete;
+  ZeroedPools() = default;
+  ~ZeroedPools() { unmap(memory, sizeof(Pools)); }
+  ZeroedPools(const ZeroedPools&) = delete;
+  ZeroedPools& operator=(const ZeroedPools&) = delete;
 };
 
 std::uint64_t excess(Pools& pools, std::uint64_t reserved) {
@@ -21,7 +21,7 @@ std::uint64_t excess(Pools& pools, std::uint64_t reserved) {
 }
 
 TEST(Pools, WhatWasChargedBeyondWhatIsReservedIsGivenBack) {
-  const Zeroed zeroed;
+  const ZeroedPools zeroed;
   ASSERT_TRUE(zeroed.pools.know(9, 1));
   zeroed.pools.begin(9, 100);
   zeroed.pools.end(9, 100);
@@ -31,7 +31,7 @@ TEST(Pools, WhatWasChargedBeyondWhatIsReservedIsGivenBack) {
 }
 
 TEST(Pools, WhatACallUnderWayMayTakeStaysCharged) {
-  const Zeroed zeroed;
+  const ZeroedPools zeroed;
   ASSERT_TRUE(zeroed.pools.know(9, 1));
   zeroed.pools.begin(9, 100);
   zeroed.pools.begin(9, 100);
@@ -40,7 +40,7 @@ TEST(Pools, WhatACallUnderWayMayTakeStaysCharged) {
 }
 
 TEST(Pools, AFigureFromBeforeAnotherCallDoesNotCount) {
-  const Zeroed zeroed;
+  const ZeroedPools zeroed;
   ASSERT_TRUE(zeroed.pools.know(9, 1));
   const std::uint64_t look = zeroed.pools.look(9);
   zeroed.pools.begin(9, 100);
@@ -51,7 +51,7 @@ TEST(Pools, AFigureFromBeforeAnotherCallDoesNotCount) {
 }
 
 TEST(Pools, PoolsOfADeviceGoWithIt) {
-  const Zeroed zeroed;
+  const ZeroedPools zeroed;
   ASSERT_TRUE(zeroed.pools.know(9, 1));
   ASSERT_TRUE(zeroed.pools.know(8, 2));
   zeroed.pools.begin(9, 100);
@@ -64,7 +64,7 @@ TEST(Pools, PoolsOfADeviceGoWithIt) {
 }
 
 TEST(Pools, TooManyPoolsAreAnAnswer) {
-  const Zeroed zeroed;
+  const ZeroedPools zeroed;
   for (Pools::Handle pool = 1; pool <= Pools::kPoolsMax; ++pool)
     ASSERT_TRUE(zeroed.pools.know(pool, 0));
   EXPECT_FALSE(zeroed.pools.know(9999, 0));

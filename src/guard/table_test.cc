@@ -14,13 +14,13 @@ namespace berth::guard {
 namespace {
 
 // As the guard has it: in memory that is zero.
-struct Zeroed {
+struct ZeroedTable {
   void* memory = map_memory(sizeof(Table));
   Table& table = *static_cast<Table*>(memory);
-  Zeroed() = default;
-  ~Zeroed() { unmap(memory, sizeof(Table)); }
-  Zeroed(const Zeroed&) = delete;
-  Zeroed& operator=(const Zeroed&) = delete;
+  ZeroedTable() = default;
+  ~ZeroedTable() { unmap(memory, sizeof(Table)); }
+  ZeroedTable(const ZeroedTable&) = delete;
+  ZeroedTable& operator=(const ZeroedTable&) = delete;
 };
 
 Entry entry(std::uint64_t key, std::uint64_t bytes, std::uint64_t owner = 0) {
@@ -29,7 +29,7 @@ Entry entry(std::uint64_t key, std::uint64_t bytes, std::uint64_t owner = 0) {
 
 // NOLINTNEXTLINE(bugprone-exception-escape)
 RC_GTEST_PROP(Table, RandomCallsAgreeWithAMap, ()) {
-  const Zeroed zeroed;
+  const ZeroedTable zeroed;
   std::map<std::uint64_t, std::uint64_t> model;
   // Few keys, of all kinds of distances, so that they meet one another in every way.
   const auto steps = *rc::gen::container<std::vector<std::pair<std::uint64_t, int>>>(
@@ -53,7 +53,7 @@ RC_GTEST_PROP(Table, RandomCallsAgreeWithAMap, ()) {
 }
 
 TEST(Table, HoldsAHundredThousandEntries) {
-  const Zeroed zeroed;
+  const ZeroedTable zeroed;
   constexpr std::uint64_t kCount = 100'000;
   for (std::uint64_t i = 1; i <= kCount; ++i) ASSERT_TRUE(zeroed.table.insert(entry(i << 9U, i)));
   EXPECT_EQ(zeroed.table.size(), kCount);
@@ -62,7 +62,7 @@ TEST(Table, HoldsAHundredThousandEntries) {
 }
 
 TEST(Table, TakesAllOfOneOwner) {
-  const Zeroed zeroed;
+  const ZeroedTable zeroed;
   for (std::uint64_t i = 1; i <= 5'000; ++i) (void)zeroed.table.insert(entry(i << 21U, i, i % 3));
   std::uint64_t taken = 0;
   zeroed.table.take_all([](const Entry& e) { return e.owner == 1; },
@@ -72,7 +72,7 @@ TEST(Table, TakesAllOfOneOwner) {
 }
 
 TEST(Table, AnEntryThatCountsToZeroIsGone) {
-  const Zeroed zeroed;
+  const ZeroedTable zeroed;
   for (int i = 0; i < 3; ++i) (void)zeroed.table.update(9, [](Entry& e) { ++e.count; });
   EXPECT_EQ(zeroed.table.find(9).count, 3U);
   for (int i = 0; i < 3; ++i) (void)zeroed.table.update(9, [](Entry& e) { --e.count; });
@@ -80,7 +80,7 @@ TEST(Table, AnEntryThatCountsToZeroIsGone) {
 }
 
 TEST(Table, ThreadsDoNotLoseOneAnothersEntries) {
-  const Zeroed zeroed;
+  const ZeroedTable zeroed;
   std::vector<std::thread> threads;
   for (std::uint64_t t = 1; t <= 4; ++t) {
     threads.emplace_back([&, t] {

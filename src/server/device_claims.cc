@@ -46,7 +46,7 @@ Name name_of(DeviceId device) {
   return name;
 }
 
-os::UniqueFd new_socket() {
+os::UniqueFd new_name_socket() {
   return os::UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
@@ -124,11 +124,11 @@ void DeviceClaims::try_claim(Instant now, DeviceId device, Claim& claim) {
   const Name name = name_of(device);
   os::UniqueFd question;
   for (int attempts_left = 2; !question; --attempts_left) {
-    os::UniqueFd socket = new_socket();
+    os::UniqueFd socket = new_name_socket();
     if (::bind(socket.get(), name.generic(), name.size) == 0 && ::listen(socket.get(), 16) == 0) {
       return claimed(device, claim, std::move(socket));
     }
-    question = new_socket();
+    question = new_name_socket();
     if (::connect(question.get(), name.generic(), name.size) == 0) break;
     const int error = errno;
     claim.unknown = os::system_error("whoever has its name does not answer", error).message;

@@ -3,22 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <utility>
 
+#include "wire/fields.h"
 #include "wire/json_reader.h"
 #include "wire/json_writer.h"
-#include "wire/limits.h"
 
 namespace berth::wire {
 namespace {
-
-constexpr JsonDocument::Form kAnswer = {
-    .what = "the daemon's answer", .manner = Manner::kLenient, .size_max = limits::kAnswerMax};
-constexpr std::uint64_t kMax64 = std::numeric_limits<std::uint64_t>::max();
-constexpr ObjectReader::Range kAny = {0, kMax64};
-constexpr std::size_t kAnyCount = std::numeric_limits<std::size_t>::max();
 
 void write_user(JsonWriter& writer, UserId user, const UserNames& names) {
   const auto name = names.find(user);
@@ -33,14 +26,6 @@ UserId read_user(ObjectReader& reader, UserNames& names) {
   reader.text("user", name);
   if (!name.empty()) names.emplace(user, std::move(name));
   return user;
-}
-
-DeviceId read_device_id(ObjectReader& reader, std::string_view field) {
-  std::string uuid;
-  reader.text(field, uuid);
-  const std::optional<DeviceId> device = parse_device_id(uuid);
-  if (!device) reader.refuse(field, "must be the UUID of a device");
-  return device.value_or(DeviceId{});
 }
 
 void write_ids(JsonWriter& writer, std::string_view field, const std::vector<LeaseId>& ids) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/daemon.h"
 
-#include <limits>
-
+#include "wire/fields.h"
 #include "wire/json_reader.h"
 #include "wire/json_writer.h"
 #include "wire/limits.h"
@@ -10,9 +9,8 @@
 namespace berth::wire {
 namespace {
 
-constexpr JsonDocument::Form kAnswer = {
+constexpr JsonDocument::Form kDaemonAnswer = {
     .what = "the daemon's answer", .manner = Manner::kLenient, .size_max = limits::kBodyMax};
-constexpr ObjectReader::Range kAny = {0, std::numeric_limits<std::uint64_t>::max()};
 
 void write_probe(JsonWriter& writer, const DaemonView::Probe& probe) {
   writer.key("probe").begin_object();
@@ -90,7 +88,7 @@ std::string encode_version(const ServerHello& hello) {
 }
 
 Result<ServerHello> decode_version(std::string_view text) {
-  JsonDocument document(text, kAnswer);
+  JsonDocument document(text, kDaemonAnswer);
   ObjectReader reader = document.root();
   ServerHello hello;
   std::string api;
@@ -127,7 +125,7 @@ std::string encode_daemon(const DaemonView& daemon) {
 }
 
 Result<DaemonView> decode_daemon(std::string_view text) {
-  JsonDocument document(text, kAnswer);
+  JsonDocument document(text, kDaemonAnswer);
   ObjectReader reader = document.root();
   DaemonView daemon;
   reader.require("pid");

@@ -4,23 +4,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <utility>
 #include <variant>
 
+#include "wire/fields.h"
 #include "wire/json_reader.h"
 #include "wire/json_writer.h"
-#include "wire/limits.h"
 
 namespace berth::wire {
 namespace {
-
-constexpr JsonDocument::Form kAnswer = {
-    .what = "the daemon's answer", .manner = Manner::kLenient, .size_max = limits::kAnswerMax};
-constexpr std::uint64_t kPidMax = std::numeric_limits<std::int32_t>::max();
-constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint64_t kMax64 = std::numeric_limits<std::uint64_t>::max();
-constexpr std::size_t kAnyCount = std::numeric_limits<std::size_t>::max();
 
 std::size_t device_count(const Request& request) {
   return request.devices.empty() ? request.device_count : request.devices.size();
@@ -154,14 +146,6 @@ LeaseFlags read_flags(ObjectReader& reader) {
           .revoking = has("revoking"),
           .degraded = has("degraded"),
           .unclaimed = has("unclaimed")};
-}
-
-DeviceId read_device_id(ObjectReader& reader, std::string_view field) {
-  std::string uuid;
-  reader.text(field, uuid);
-  const std::optional<DeviceId> device = parse_device_id(uuid);
-  if (!device) reader.refuse(field, "must be the UUID of a device");
-  return device.value_or(DeviceId{});
 }
 
 std::optional<std::int32_t> read_pid(ObjectReader& reader, std::string_view field) {

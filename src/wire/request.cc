@@ -2,9 +2,9 @@
 #include "wire/request.h"
 
 #include <cstdint>
-#include <limits>
 #include <variant>
 
+#include "wire/fields.h"
 #include "wire/json_reader.h"
 #include "wire/json_writer.h"
 #include "wire/limits.h"
@@ -14,9 +14,6 @@ namespace {
 
 constexpr JsonDocument::Form kBody = {
     .what = "the request body", .manner = Manner::kStrict, .size_max = limits::kBodyMax};
-constexpr std::uint64_t kPidMax = std::numeric_limits<std::int32_t>::max();
-constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint64_t kMax64 = std::numeric_limits<std::uint64_t>::max();
 // Lists in a request: a coordinator's own bounds are lower, and its messages better.
 constexpr std::size_t kListMax = 256;
 constexpr Duration kShortest = milliseconds(1);

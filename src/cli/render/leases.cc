@@ -113,7 +113,7 @@ std::vector<Cell> row_of(const StrangerView& stranger, std::uint32_t gpu, Detail
   return row;
 }
 
-std::vector<Column> columns_of(Detail detail) {
+std::vector<Column> columns_for(Detail detail) {
   constexpr auto kRight = Column::Align::kRight;
   std::vector<Column> columns = {
       {.title = "ID", .align = kRight},
@@ -171,7 +171,7 @@ void add_processes(Facts& facts, const LeaseView& lease) {
 
 Table lease_table(std::span<const LeaseView> leases, std::span<const DeviceView> devices,
                   Detail detail, const Scene& scene) {
-  Table table{.columns = columns_of(detail)};
+  Table table{.columns = columns_for(detail)};
   for (const LeaseView& lease : leases) table.rows.push_back(row_of(lease, detail, scene));
   for (const DeviceView& device : devices) {
     for (const StrangerView& stranger : device.strangers) {

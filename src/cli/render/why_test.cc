@@ -13,7 +13,7 @@ namespace {
 
 using sample::in;
 // As wide as it takes.
-Scene scene() {
+Scene wide_scene() {
   Scene scene = sample::scene();
   scene.width = std::nullopt;
   return scene;
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST(Why, SaysWhoUntilWhenAndWhatWouldHelp) {
-  EXPECT_EQ(why_text(sample::waiting(), sample::why(), scene()),
+  EXPECT_EQ(why_text(sample::waiting(), sample::why(), wide_scene()),
             "14 me/sweep is waiting for 6.0 GiB on any GPU (normal priority, 4m12s).\n"
             "Not now: GPU 0 can grant 1.4 GiB (15.9 total − 0.5 held back − 14.0 charged).\n"
             "First chance: in ~14 min, when 12 (me/hybrid-train) ends by its --eta or --limit. "
@@ -38,14 +38,14 @@ TEST(Why, NamesThoseWithoutAnEnd) {
   why.expected_start = std::nullopt;
   why.ahead = {{11}, {7}};
   why.ahead_count = 9;
-  const std::string text = why_text(sample::waiting(), why, scene());
+  const std::string text = why_text(sample::waiting(), why, wide_scene());
   EXPECT_THAT(text, HasSubstr("First chance: no end known: 13 (guest/self-hosted) was started "
                               "without --eta or --limit."));
   EXPECT_THAT(text, HasSubstr("Ahead of it: 11, 7 and 7 more."));
 }
 
 TEST(Why, CommandsAreToldOnlyToThoseWhoMayGiveThem) {
-  Scene of_guest = scene();
+  Scene of_guest = wide_scene();
   of_guest.me = sample::kGuest;
   const std::string text = why_text(sample::waiting(), sample::why(), of_guest);
   EXPECT_THAT(text, HasSubstr("13 (guest/self-hosted) ends (berth release 13)"));
@@ -60,8 +60,8 @@ TEST(Why, EachReasonIsExplained) {
   for (int i = 0; i <= static_cast<int>(WhyView::Reason::kProbing); ++i, ++count) {
     WhyView why = sample::why();
     why.reason = static_cast<WhyView::Reason>(i);
-    sentences.insert(why_text(sample::waiting(), why, scene()));
-    phrases.insert(short_reason(why, scene()));
+    sentences.insert(why_text(sample::waiting(), why, wide_scene()));
+    phrases.insert(short_reason(why, wide_scene()));
   }
   EXPECT_EQ(sentences.size(), static_cast<std::size_t>(count));
   EXPECT_EQ(phrases.size(), static_cast<std::size_t>(count));
@@ -71,32 +71,32 @@ TEST(Why, StrangersAreNamedAsTheCause) {
   WhyView why = sample::why();
   why.reason = WhyView::Reason::kStrangers;
   why.shortages[0].external = gib(5);
-  EXPECT_THAT(why_text(sample::waiting(), why, scene()),
+  EXPECT_THAT(why_text(sample::waiting(), why, wide_scene()),
               HasSubstr("Not now: processes outside Berth use 5.0 GiB of GPU 0"));
 }
 
 TEST(Why, ALeaseThatDoesNotWaitSaysWhatItDoes) {
-  EXPECT_EQ(why_text(sample::held(), {}, scene()),
+  EXPECT_EQ(why_text(sample::held(), {}, wide_scene()),
             "12 me/hybrid-train is not waiting: it is held with 11.0 GiB on GPU 0 "
             "(end: ~14 min).\n");
-  EXPECT_EQ(why_text(sample::ended(), {}, scene()),
+  EXPECT_EQ(why_text(sample::ended(), {}, wide_scene()),
             "9 me/old is not waiting: it ended 25m00s ago (failed with exit status 3).\n");
   LeaseView releasing = sample::held();
   releasing.state = LeaseState::kReleasing;
-  EXPECT_EQ(why_text(releasing, {}, scene()),
+  EXPECT_EQ(why_text(releasing, {}, wide_scene()),
             "12 me/hybrid-train is not waiting: it has ended, and what its processes still use of "
             "GPU 0 (9.8 GiB) stays charged until it is freed.\n"
             "To free it now: berth release --kill 12\n");
 }
 
 TEST(Why, TheGpuIsCalledSimulatedWhereItIs) {
-  Scene simulated = scene();
+  Scene simulated = wide_scene();
   simulated.simulated = true;
   EXPECT_THAT(why_text(sample::waiting(), sample::why(), simulated), HasSubstr("simulated GPU"));
 }
 
 TEST(Why, LinesAreBrokenAtWords) {
-  Scene narrow = scene();
+  Scene narrow = wide_scene();
   narrow.width = 40;
   const std::string text = why_text(sample::waiting(), sample::why(), narrow);
   EXPECT_THAT(text, HasSubstr("14 me/sweep is waiting for 6.0 GiB on\nany GPU (normal priority"));
@@ -105,7 +105,7 @@ TEST(Why, LinesAreBrokenAtWords) {
 }
 
 TEST(Why, WithoutUnicodeAllIsAscii) {
-  Scene ascii = scene();
+  Scene ascii = wide_scene();
   ascii.letters.unicode = false;
   for (const char c : why_text(sample::waiting(), sample::why(), ascii)) {
     EXPECT_LT(static_cast<unsigned char>(c), 0x80);
@@ -115,7 +115,7 @@ TEST(Why, WithoutUnicodeAllIsAscii) {
 TEST(WaitingLine, TellsPlaceRoomAndHolder) {
   WhyView why = sample::why();
   why.position = 2;
-  EXPECT_EQ(waiting_line(sample::waiting().request, why, scene()),
+  EXPECT_EQ(waiting_line(sample::waiting().request, why, wide_scene()),
             "waiting for 6.0 GiB on any GPU — 2nd in queue, GPU 0 has 1.4 GiB free "
             "(me/hybrid-train holds 11.0 GiB, ~14 min left)");
 }
@@ -129,7 +129,7 @@ TEST(WaitingLine, PlacesAreCountedAsPeopleDo) {
       {11, "11th"}, {12, "12th"}, {21, "21st"}, {113, "113th"}};
   for (const auto& [position, word] : places) {
     why.position = position;
-    EXPECT_THAT(waiting_line(sample::waiting().request, why, scene()),
+    EXPECT_THAT(waiting_line(sample::waiting().request, why, wide_scene()),
                 HasSubstr("— " + std::string(word) + " in queue, waits for its turn, 3 ahead"));
   }
 }
@@ -138,15 +138,15 @@ TEST(Fit, SaysWhatWouldBeGrantedAndWhen) {
   FitView fit{.expected_start = in(minutes(14)), .largest = sample::tenths_of_gib(14)};
   fit.shortages = sample::why().shortages;
   fit.ahead_count = 1;
-  EXPECT_EQ(fit_text(fit, scene()),
+  EXPECT_EQ(fit_text(fit, wide_scene()),
             "It does not fit now. GPU 0 can grant 1.4 GiB (15.9 total − 0.5 held back − 14.0 "
             "charged).\n"
             "1 request would be ahead of it.\n"
             "First chance: ~14 min.\n"
             "The most that would be granted now: 1.4 GiB.\n");
-  EXPECT_EQ(fit_text({.fits = true, .devices = {sample::kDevice}}, scene()),
+  EXPECT_EQ(fit_text({.fits = true, .devices = {sample::kDevice}}, wide_scene()),
             "It fits now on GPU-5a1c0d2e-0000-4000-8000-000000000001.\n");
-  Scene simulated = scene();
+  Scene simulated = wide_scene();
   simulated.simulated = true;
   EXPECT_EQ(fit_text({.fits = true,
                       .devices = {sample::kDevice},

@@ -5,12 +5,10 @@
 #include <charconv>
 #include <utility>
 
+#include "cli/options.h"
+
 namespace berth::cli {
 namespace {
-
-Error wrong(std::string message) {
-  return {Errc::kInvalid, std::move(message)};
-}
 
 std::string quoted(std::string_view text) {
   return "\"" + std::string(text) + "\"";

@@ -5,16 +5,13 @@
 #include <utility>
 
 #include "base/quantity.h"
+#include "cli/options.h"
 #include "model/lease.h"
 
 namespace berth::cli {
 namespace {
 
 constexpr std::size_t kCommandMax = 4'096;  // As the daemon has it.
-
-Error wrong(std::string message) {
-  return {Errc::kInvalid, std::move(message)};
-}
 
 Result<std::map<std::string, std::string>> read_labels(const std::vector<std::string>& words) {
   std::map<std::string, std::string> labels;
@@ -83,7 +80,7 @@ Status fill_times(const RequestOptions& options, const config::Config& config, R
   return Unit{};
 }
 
-bool is_plain(std::string_view word) {
+bool needs_no_quotes(std::string_view word) {
   return !word.empty() && std::ranges::all_of(word, [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            std::string_view("-_./=:,+@%").find(c) != std::string_view::npos;
@@ -91,7 +88,7 @@ bool is_plain(std::string_view word) {
 }
 
 std::string quoted_for_shell(std::string_view word) {
-  if (is_plain(word)) return std::string(word);
+  if (needs_no_quotes(word)) return std::string(word);
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";

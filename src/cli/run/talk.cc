@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <optional>
 
+#include "cli/terminal.h"
 #include "os/clock.h"
 #include "os/users.h"
 
@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::string_view kPrefix = "berth: ";
 constexpr std::string_view kOverwrite = "\r\x1b[K";
-
-std::string_view variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 // Asked each time, because windows change.
 std::optional<std::size_t> width_of_errors() {
@@ -34,7 +29,7 @@ std::optional<std::size_t> width_of_errors() {
 Talk::Talk(const Terminal& terminal, Volume volume)
     : volume_(volume),
       is_terminal_(terminal.errors_are_terminal),
-      updates_(terminal.errors_are_terminal && variable("TERM") != "dumb"),
+      updates_(terminal.errors_are_terminal && environment_text("TERM") != "dumb"),
       letters_{.unicode = terminal.unicode, .colour = terminal.errors_colour} {}
 
 void Talk::say(std::string_view sentence) {
@@ -66,9 +61,9 @@ void Talk::clear() {
 
 void Talk::notify(std::string_view sentence) {
   if (!is_terminal_) return;
-  write(notification(sentence, {.term = variable("TERM"),
-                                .program = variable("TERM_PROGRAM"),
-                                .vte = !variable("VTE_VERSION").empty()}));
+  write(notification(sentence, {.term = environment_text("TERM"),
+                                .program = environment_text("TERM_PROGRAM"),
+                                .vte = !environment_text("VTE_VERSION").empty()}));
 }
 
 Scene Talk::scene() const {

@@ -7,8 +7,8 @@
 namespace berth::cli {
 namespace {
 
-const DeviceId kFirst{1, 2};
-const DeviceId kSecond{3, 4};
+const DeviceId kHere{1, 2};
+const DeviceId kThere{3, 4};
 
 LeaseView lease_on(std::vector<LeasePart> parts) {
   LeaseView lease{.id = {12}, .state = LeaseState::kHeld, .parts = std::move(parts)};
@@ -16,12 +16,12 @@ LeaseView lease_on(std::vector<LeasePart> parts) {
   return lease;
 }
 LeaseView small_lease() {
-  return lease_on({{.device = kFirst, .index = 0, .granted = gib(8)}});
+  return lease_on({{.device = kHere, .index = 0, .granted = gib(8)}});
 }
 
 TEST(GrantedText, NamesDeviceBytesLeaseAndWait) {
   LeaseView lease = small_lease();
-  const std::vector<DeviceView> devices = {{.id = kFirst, .model = "RTX 5080"}};
+  const std::vector<DeviceView> devices = {{.id = kHere, .model = "RTX 5080"}};
   EXPECT_EQ(granted_text({.lease = lease, .devices = devices}),
             "granted GPU 0 (RTX 5080), 8.0 GiB, lease 12");
   lease.waited = seconds(187);
@@ -33,16 +33,16 @@ TEST(GrantedText, NamesDeviceBytesLeaseAndWait) {
 
 TEST(GrantedText, ThatItIsSimulatedIsSaidOnce) {
   const LeaseView lease = small_lease();
-  const std::vector<DeviceView> devices = {{.id = kFirst, .model = "GPU (simulated)"}};
+  const std::vector<DeviceView> devices = {{.id = kHere, .model = "GPU (simulated)"}};
   EXPECT_EQ(granted_text({.lease = lease, .devices = devices, .simulated = true}),
             "granted GPU 0 (GPU (simulated)), 8.0 GiB, lease 12");
 }
 
 TEST(GrantedText, ModelIsSaidOnceAndOnlyIfAllAreOfIt) {
-  const LeaseView lease = lease_on({{.device = kFirst, .index = 0, .granted = gib(8)},
-                                    {.device = kSecond, .index = 1, .granted = gib(8)}});
-  std::vector<DeviceView> devices = {{.id = kFirst, .model = "A100"},
-                                     {.id = kSecond, .model = "A100"}};
+  const LeaseView lease = lease_on({{.device = kHere, .index = 0, .granted = gib(8)},
+                                    {.device = kThere, .index = 1, .granted = gib(8)}});
+  std::vector<DeviceView> devices = {{.id = kHere, .model = "A100"},
+                                     {.id = kThere, .model = "A100"}};
   EXPECT_EQ(granted_text({.lease = lease, .devices = devices}),
             "granted GPU 0 and 1 (A100), 8.0 GiB on each, lease 12");
   devices[1].model = "H100";
@@ -90,8 +90,8 @@ TEST(TooMuchText, WhatTheLeaseHasIsNotTooMuch) {
 }
 
 TEST(TooMuchText, OneDeviceOfSeveralBoundsAll) {
-  const LeaseView lease = lease_on({{.device = kFirst, .index = 0, .granted = gib(8)},
-                                    {.device = kSecond, .index = 1, .granted = gib(4)}});
+  const LeaseView lease = lease_on({{.device = kHere, .index = 0, .granted = gib(8)},
+                                    {.device = kThere, .index = 1, .granted = gib(4)}});
   EXPECT_EQ(too_much_text(lease, {.vram = gib(4)}), "");
   EXPECT_NE(too_much_text(lease, {.vram = gib(5)}), "");
 }
