@@ -6,6 +6,47 @@ if(BUILD_TESTING)
   include(GoogleTest)
 endif()
 add_custom_target(tsan_tests)  # What `./dev ci` builds and runs under ThreadSanitizer.
+add_custom_target(headers_alone)  # Each header compiles without another before it.
+
+# Note [Joined sources]: most of a source file's compile time goes into what it includes. Presets
+# that build the whole tree compile the files of a folder several at a time, as one that includes
+# them. So what neighbours keep to themselves, in anonymous namespaces, must differ in name. That
+# each file and header compiles alone, `./dev tidy` and the other presets show.
+option(JOIN_SOURCES "Compile several source files of a folder at a time" OFF)
+set(JOINED_BYTES_MAX 40000)
+
+# join_sources(LIST ROOT NAME): replaces the files in the variable LIST by some that include them,
+# by their paths below ROOT, which the target must have among its include directories.
+function(join_sources list root name)
+  if(NOT JOIN_SOURCES)
+    return()
+  endif()
+  set(joined)
+  set(bytes 0)
+  foreach(source IN LISTS ${list})
+    get_filename_component(folder ${source} DIRECTORY)
+    file(SIZE ${source} size)
+    math(EXPR bytes "${bytes} + ${size}")
+    if(NOT folder STREQUAL folder_before OR bytes GREATER JOINED_BYTES_MAX)
+      list(LENGTH joined count)
+      list(APPEND joined ${PROJECT_BINARY_DIR}/joined/${name}_${count}.cc)
+      set(text_${count} "")
+      set(folder_before ${folder})
+      set(bytes ${size})
+    endif()
+    file(RELATIVE_PATH path ${root} ${source})
+    string(APPEND text_${count} "#include \"${path}\"\n")
+  endforeach()
+  set(count 0)
+  foreach(path IN LISTS joined)
+    file(CONFIGURE OUTPUT ${path} CONTENT "${text_${count}}" @ONLY)
+    math(EXPR count "${count} + 1")
+  endforeach()
+  # This warning takes what is included for a header.
+  set_source_files_properties(${joined} PROPERTIES
+    COMPILE_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  set(${list} ${joined} PARENT_SCOPE)
+endfunction()
 
 # add_layer(NAME [LINKS other...] [TEST_LINKS other...]): the library made of src/NAME, sub-folders
 # too, but without main.cc, *_main.cc and what lies in preload/, which has a build of its own; and
@@ -21,6 +62,8 @@ function(add_layer name)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
 
+  join_sources(sources ${PROJECT_SOURCE_DIR}/src ${name})
+  join_sources(tests ${PROJECT_SOURCE_DIR}/src ${name}_test)
   if(sources)
     add_library(${name} STATIC ${sources})
     target_link_libraries(${name} PRIVATE berth_warnings)
@@ -63,6 +106,7 @@ endfunction()
 
 # Each header compiles alone. foo.cc includes foo.h first (tools/tidy.py sees to that), which shows
 # it for all headers with a source file; the others get one here.
+# Joined sources do not show it: then there are none, and `./dev tidy` builds them.
 function(compile_headers_alone layer headers)
   set(made)
   foreach(header ${headers})
@@ -74,9 +118,10 @@ function(compile_headers_alone layer headers)
       list(APPEND made ${source})
     endif()
   endforeach()
-  if(made)
+  if(made AND NOT JOIN_SOURCES)
     add_library(${layer}_headers OBJECT ${made})
     target_link_libraries(${layer}_headers PRIVATE ${layer} berth_warnings)
+    add_dependencies(headers_alone ${layer}_headers)
   endif()
 endfunction()
 
@@ -98,15 +143,4 @@ function(embed_openapi layer)
   configure_file(${PROJECT_SOURCE_DIR}/src/server/openapi.cc.in
                  ${PROJECT_BINARY_DIR}/openapi.cc @ONLY)
   target_sources(${layer} PRIVATE ${PROJECT_BINARY_DIR}/openapi.cc)
-endfunction()
-
-# use_real_cuda_h(SOURCE TARGET): a test that holds declarations of ours against cuda.h sees one, if
-# there is one in CUDA_HOME or /usr/local/cuda.
-function(use_real_cuda_h source target)
-  find_path(CUDA_H_DIRECTORY cuda.h PATHS $ENV{CUDA_HOME} /usr/local/cuda
-            PATH_SUFFIXES include NO_DEFAULT_PATH)
-  if(CUDA_H_DIRECTORY)
-    set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES
-      COMPILE_DEFINITIONS REAL_CUDA_H COMPILE_OPTIONS "-isystem${CUDA_H_DIRECTORY}")
-  endif()
 endfunction()

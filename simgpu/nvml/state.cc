@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simgpu/nvml/state.h"
 
-#include <bit>
 #include <cstdio>
 #include <mutex>
 
@@ -28,7 +27,7 @@ constexpr std::uintptr_t kHandleBase = 0x51b0;
 }  // namespace
 
 nvml::Device handle_of(std::uint32_t device) {
-  return std::bit_cast<nvml::Device>(kHandleBase + device);
+  return reinterpret_cast<nvml::Device>(kHandleBase + device);
 }
 
 nvml::Return initialise_nvml() {
@@ -62,13 +61,11 @@ nvml::Return shut_nvml_down() {
 
 Entered enter_nvml() {
   State& nvml = state();
-  World* world = nullptr;
   {
     const std::lock_guard lock(nvml.mutex);
-    if (nvml.initialised == 0 || !nvml.world) return {nvml::kUninitialized, nullptr};
-    world = &*nvml.world;
+    if (nvml.initialised == 0) return {nvml::kUninitialized, nullptr};
   }
-  return {meet_nvml_faults(world->file().faults), world};
+  return {meet_nvml_faults(nvml.world->file().faults), &*nvml.world};
 }
 
 EnteredDevice enter_nvml(nvml::Device handle) {

@@ -2,7 +2,6 @@
 // An NVML as drivers before 510 have it, for tests: no second layout of memory, the second version
 // of the process lists, and answers that a simulated driver never gives. It is no simulated one:
 // nothing marks it as ours. Any thread may call it.
-#include <bit>
 #include <cstdio>
 
 #include "gpu/nvml_abi.h"
@@ -46,7 +45,7 @@ extern "C" {
 
 [[gnu::visibility("default")]] nvml::Return nvmlDeviceGetHandleByIndex_v2(unsigned int index,
                                                                           nvml::Device* device) {
-  *device = std::bit_cast<nvml::Device>(std::uintptr_t{index} + 1);
+  *device = reinterpret_cast<nvml::Device>(std::uintptr_t{index} + 1);
   return nvml::kSuccess;
 }
 
