@@ -162,14 +162,15 @@ struct Waiter {
 /// Reads what has arrived. True if the grant was among it.
 bool hears_of_grant(Waiter& waiter) {
   while (true) {
-    auto arrival = waiter.client.connection().receive();
-    CHECK(arrival.ok());
-    if (!arrival->has_value()) return waiter.granted;
-    if (const auto* answer = std::get_if<client::Answer>(&**arrival)) {
+    auto received = waiter.client.connection().receive();
+    CHECK(received.ok());
+    const auto& arrival = *received;
+    if (!arrival.has_value()) return waiter.granted;
+    if (const auto* answer = std::get_if<client::Answer>(&*arrival)) {
       std::fprintf(stderr, "bench: refused: %s\n", answer->body.c_str());
       std::abort();
     }
-    const auto* event = std::get_if<wire::SseEvent>(&**arrival);
+    const auto* event = std::get_if<wire::SseEvent>(&*arrival);
     if (event == nullptr) return waiter.granted;  // The stream has ended: nothing follows.
     if (event->event == "lease") waiter.handle = lease_in(event->data).view.handle;
     waiter.granted |= event->event == "granted";

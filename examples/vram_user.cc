@@ -157,7 +157,7 @@ struct Function {
   Function(void* library, const char* name) {
     void* found = ::dlsym(library, name);
     if (found == nullptr) fail(kNoDriver, "libcuda.so.1 has no %s", name);
-    std::memcpy(&address, &found, sizeof(address));
+    std::memcpy(static_cast<void*>(&address), static_cast<void*>(&found), sizeof(address));
   }
   int operator()(Parameters... parameters) const { return address(parameters...); }
   int (*address)(Parameters...);

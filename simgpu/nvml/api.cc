@@ -121,10 +121,11 @@ nvml::Return nvmlDeviceGetCount(unsigned int* count) {
 }
 
 nvml::Return nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvml::Device* device) {
-  return on_device(handle_of(index), device, [&](World&, std::uint32_t found) {
-    *device = handle_of(found);
-    return nvml::kSuccess;
-  });
+  return on_device(handle_of(index), static_cast<const void*>(device),
+                   [&](World&, std::uint32_t found) {
+                     *device = handle_of(found);
+                     return nvml::kSuccess;
+                   });
 }
 nvml::Return nvmlDeviceGetHandleByIndex(unsigned int index, nvml::Device* device) {
   return nvmlDeviceGetHandleByIndex_v2(index, device);

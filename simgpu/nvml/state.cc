@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simgpu/nvml/state.h"
 
+#include <bit>
 #include <cstdio>
 #include <mutex>
 
@@ -27,7 +28,7 @@ constexpr std::uintptr_t kHandleBase = 0x51b0;
 }  // namespace
 
 nvml::Device handle_of(std::uint32_t device) {
-  return reinterpret_cast<nvml::Device>(kHandleBase + device);
+  return std::bit_cast<nvml::Device>(kHandleBase + device);
 }
 
 nvml::Return initialise_nvml() {
@@ -61,11 +62,13 @@ nvml::Return shut_nvml_down() {
 
 Entered enter_nvml() {
   State& nvml = state();
+  World* world = nullptr;
   {
     const std::lock_guard lock(nvml.mutex);
-    if (nvml.initialised == 0) return {nvml::kUninitialized, nullptr};
+    if (nvml.initialised == 0 || !nvml.world) return {nvml::kUninitialized, nullptr};
+    world = &*nvml.world;
   }
-  return {meet_nvml_faults(nvml.world->file().faults), &*nvml.world};
+  return {meet_nvml_faults(world->file().faults), world};
 }
 
 EnteredDevice enter_nvml(nvml::Device handle) {

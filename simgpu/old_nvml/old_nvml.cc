@@ -2,6 +2,7 @@
 // An NVML as drivers before 510 have it, for tests: no second layout of memory, the second version
 // of the process lists, and answers that a simulated driver never gives. It is no simulated one:
 // nothing marks it as ours. Any thread may call it.
+#include <bit>
 #include <cstdio>
 
 #include "gpu/nvml_abi.h"
@@ -45,7 +46,7 @@ extern "C" {
 
 [[gnu::visibility("default")]] nvml::Return nvmlDeviceGetHandleByIndex_v2(unsigned int index,
                                                                           nvml::Device* device) {
-  *device = reinterpret_cast<nvml::Device>(std::uintptr_t{index} + 1);
+  *device = std::bit_cast<nvml::Device>(std::uintptr_t{index} + 1);
   return nvml::kSuccess;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/auxv.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <ctime>
 
@@ -31,7 +32,7 @@ Bytes bytes_of(std::uint64_t blocks) {
 // program 16 random bytes.
 std::uint64_t own_image() {
   std::uint64_t image = 0;
-  if (const auto* bytes = reinterpret_cast<const void*>(::getauxval(AT_RANDOM)); bytes != nullptr)
+  if (const auto* bytes = std::bit_cast<const void*>(::getauxval(AT_RANDOM)); bytes != nullptr)
     std::memcpy(&image, bytes, sizeof(image));
   return image;
 }

@@ -38,6 +38,6 @@ inline constexpr Duration kLeftoversWithin =
     milliseconds(250);                                // To say who still uses the device.
 inline constexpr Duration kShareHalfLife = hours(1);  // `fair`: how fast past use is forgotten.
 inline constexpr Duration kShareAhead = minutes(1);   // `fair`: what a grant counts at once.
-inline constexpr Duration kTtlMax = hours(24 * 31);
+inline constexpr Duration kTtlMax = hours(std::int64_t{24} * 31);
 
 }  // namespace berth::limits

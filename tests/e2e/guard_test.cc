@@ -135,8 +135,8 @@ TEST_P(GuardRouteTest, APoolIsChargedWithWhatItReserves) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Routes, GuardRouteTest,
-                         ::testing::Values("linked", "dlsym", "default", "proc", "proc_v2",
-                                           "proc_self"),
+                         ::testing::Values("linked", "dlsym", "dlvsym", "default", "proc",
+                                           "proc_v2", "proc_self"),
                          [](const auto& route) { return route.param; });
 
 TEST_F(GuardTest, ACardBelowItsContextIsRefusedAtTheContext) {

@@ -46,6 +46,11 @@ class Route {
   Any find(const std::string& symbol) {
     if (name_ == "linked") return linked_call(symbol);
     if (name_ == "dlsym") return ::dlsym(library_, symbol.c_str());
+    if (name_ == "dlvsym") {  // The C library's dlsym, past whatever stands in front of it.
+      const auto find =
+          reinterpret_cast<decltype(&::dlsym)>(::dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5"));
+      return find(library_, symbol.c_str());
+    }
     if (name_ == "default") {
       (void)::dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
       return ::dlsym(RTLD_DEFAULT, symbol.c_str());

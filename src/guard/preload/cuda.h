@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of the CUDA driver's public ABI that the guard stands in front of, declared by us: types
-// as cuda.h of CUDA 12 has them. The functions are in hooks.def.
+// as cuda.h of CUDA 12 has them. The functions are in hooks.def. abi_test.cc holds both against a
+// real cuda.h where one is installed.
 #pragma once
 
 #include <cstddef>
@@ -60,6 +61,9 @@ struct CUmemPoolProps {
   unsigned char reserved[54];
 };
 static_assert(sizeof(CUmemPoolProps) == 88);
+
+enum CUmemPool_attribute : std::uint32_t { CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 5 };
+enum CUstreamCaptureStatus : std::uint32_t { CU_STREAM_CAPTURE_STATUS_NONE = 0 };
 
 struct CUexecAffinityParam;
 struct CUctxCreateParams;

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // dlsym and dlvsym, as the program calls them. All but our own few names go on to the C library's
-// by a jump, so that it sees the program as its caller: what RTLD_NEXT means depends on that. Any
-// thread.
+// by a jump, so that it sees the program as its caller: what RTLD_NEXT means depends on that. Who
+// looks for the C library's dlsym itself, by its version, is given ours. Any thread.
 
 #include <atomic>
 
 #include "guard/elf.h"
 #include "guard/environment.h"
 #include "guard/preload/driver.h"
+#include "guard/text.h"
+
+// Defined below, in assembler.
+extern "C" {
+void* dlsym(void* handle, const char* name);
+void* dlvsym(void* handle, const char* name, const char* version);
+}
 
 namespace berth::guard {
 namespace {
@@ -44,9 +51,17 @@ bool is_of_the_driver(const void* caller) {
   return false;
 }
 
+// Ours, if it is one of the functions of this file.
+void* lookup_of_ours(const char* name) {
+  if (equal(name, "dlsym")) return reinterpret_cast<void*>(&::dlsym);
+  if (equal(name, "dlvsym")) return reinterpret_cast<void*>(&::dlvsym);
+  return nullptr;
+}
+
 // What the real lookup found, or what stands for it.
 void* replace(void* found, const char* name) {
   if (found == nullptr) return nullptr;
+  if (void* ours = lookup_of_ours(name); ours != nullptr) return ours;
   const Object object = object_at(found);
   if (!object.found()) return found;
   if (object.contains(reinterpret_cast<const void*>(&replace))) {
@@ -69,8 +84,8 @@ void* answer_dlvsym(void* handle, const char* name, const char* version) {
 }
 
 bool is_for_us(const char* name, const void* caller) {
-  return name != nullptr && is_hooked(name) && !is_switched_on("BERTH_DISABLE") &&
-         !is_of_the_driver(caller);
+  return name != nullptr && (is_hooked(name) || lookup_of_ours(name) != nullptr) &&
+         !is_switched_on("BERTH_DISABLE") && !is_of_the_driver(caller);
 }
 
 }  // namespace

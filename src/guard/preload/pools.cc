@@ -10,7 +10,6 @@ namespace {
 constexpr std::uint64_t kChunkBytes = std::uint64_t{32}
                                       << 20U;  // What pools have been seen to take.
 constexpr int kLooksMax = 4;
-constexpr int kReservedCurrent = 5;
 
 std::uint64_t chunks_of(std::size_t bytes) {
   if (bytes > UINT64_MAX - kChunkBytes) return UINT64_MAX;
@@ -27,7 +26,8 @@ void settle(Process& process, Pools::Handle pool) {
   for (int looks = 0; looks < kLooksMax && device >= 0; ++looks) {
     const std::uint64_t look = process.pools().look(pool);
     cuuint64_t reserved = 0;
-    if (REAL(cuMemPoolGetAttribute, pool_of(pool), kReservedCurrent, &reserved) != CUDA_SUCCESS)
+    if (REAL(cuMemPoolGetAttribute, pool_of(pool), CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
+             &reserved) != CUDA_SUCCESS)
       return;
     const Pools::Settled settled = process.pools().settle(pool, look, pages_of(reserved));
     if (settled.excess > 0) process.cancel(static_cast<std::uint32_t>(device), settled.excess);
@@ -45,9 +45,9 @@ void for_each_pool(Process& process, Each each) {
 }
 
 bool is_capturing(CUstream stream) {
-  unsigned int status = 0;
+  CUstreamCaptureStatus status{};
   const CUresult result = REAL(cuStreamIsCapturing, stream, &status);
-  return result == CUDA_SUCCESS && status != 0;
+  return result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 template <class Allocate>
@@ -174,7 +174,8 @@ OURS cuMemPoolDestroy(CUmemoryPool pool) {
     settle(*process, handle_of(pool));
   }
   cuuint64_t reserved = 1;
-  if (device >= 0) (void)REAL(cuMemPoolGetAttribute, pool, kReservedCurrent, &reserved);
+  if (device >= 0)
+    (void)REAL(cuMemPoolGetAttribute, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved);
   const CUresult result = REAL(cuMemPoolDestroy, pool);
   if (device < 0 || result != CUDA_SUCCESS) return result;
   const std::uint64_t charged = process->pools().forget(handle_of(pool));
@@ -183,7 +184,7 @@ OURS cuMemPoolDestroy(CUmemoryPool pool) {
 }
 
 // Another threshold: the next synchronisation may give back what this one kept.
-OURS cuMemPoolSetAttribute(CUmemoryPool pool, int attribute, void* value) {
+OURS cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
   Process* process = Process::current();
   if (process != nullptr) process->pools().freed();
   return REAL(cuMemPoolSetAttribute, pool, attribute, value);

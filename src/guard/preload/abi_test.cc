@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds the guard's table of functions against a real cuda.h and cudaTypedefs.h, where a toolkit is
+// installed: each has exactly the type that it has there, and is the one that the given name means
+// since the given version; the types and values that the guard declares are those of there.
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#ifdef REAL_CUDA_H
+#define __CUDA_API_VERSION_INTERNAL  // Declares the functions of older versions as well.
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+#include <cstddef>
+#include <type_traits>
+
+#include "guard/preload/cuda.h"
+
+// The simulated driver's alone.
+CUresult berthSimulatedContextBytes(std::size_t* bytes);
+
+// Only with a default stream for each thread is there a later form of it.
+using PFN_cuStreamSynchronize_v7000 = PFN_cuStreamSynchronize_v7000_ptsz;
+
+#define HOOK(symbol, name, since, parameters)                                 \
+  static_assert(std::is_same_v<decltype(&(symbol)), CUresult(*) parameters>); \
+  static_assert(std::is_same_v<decltype(&(symbol)), PFN_##name##_v##since>);
+#define CALLED(symbol, parameters) \
+  static_assert(std::is_same_v<decltype(&(symbol)), CUresult(*) parameters>);
+#include "guard/preload/hooks.def"
+
+#define SAME_VALUE(name) \
+  static_assert(static_cast<unsigned>(name) == static_cast<unsigned>(berth::guard::name))
+SAME_VALUE(CUDA_SUCCESS);
+SAME_VALUE(CUDA_ERROR_INVALID_VALUE);
+SAME_VALUE(CUDA_ERROR_OUT_OF_MEMORY);
+SAME_VALUE(CUDA_ERROR_NOT_FOUND);
+SAME_VALUE(CUDA_ERROR_NOT_SUPPORTED);
+SAME_VALUE(CU_MEM_LOCATION_TYPE_DEVICE);
+SAME_VALUE(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+SAME_VALUE(CU_STREAM_CAPTURE_STATUS_NONE);
+
+#define SAME_SIZE(type) static_assert(sizeof(type) == sizeof(berth::guard::type))
+SAME_SIZE(CUresult);
+SAME_SIZE(CUuuid);
+SAME_SIZE(CUdevice);
+SAME_SIZE(CUdeviceptr);
+SAME_SIZE(cuuint64_t);
+SAME_SIZE(CUmemGenericAllocationHandle);
+SAME_SIZE(CUmemAllocationProp);
+SAME_SIZE(CUmemPoolProps);
+SAME_SIZE(CUmemPool_attribute);
+SAME_SIZE(CUstreamCaptureStatus);
+#define SAME_PLACE(type, member) \
+  static_assert(offsetof(type, member) == offsetof(berth::guard::type, member))
+SAME_PLACE(CUmemAllocationProp, location.type);
+SAME_PLACE(CUmemAllocationProp, location.id);
+SAME_PLACE(CUmemPoolProps, location.type);
+SAME_PLACE(CUmemPoolProps, location.id);
+
+TEST(GuardAbi, IsThatOfTheToolkitInstalledHere) {
+  std::cout << "the guard's table is that of CUDA " << CUDA_VERSION << '\n';
+}
+#else
+TEST(GuardAbi, IsThatOfTheToolkitInstalledHere) {
+  std::cout << "SKIPPED: no cuda.h in CUDA_HOME or /usr/local/cuda, so the guard's table of "
+               "functions is not held against the real ones\n";
+  GTEST_SKIP();
+}
+#endif
