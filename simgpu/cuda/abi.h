@@ -39,6 +39,44 @@ using CUstream = struct CUstream_st*;
 using CUfunction = struct CUfunc_st*;
 using CUmemoryPool = struct CUmemPoolHandle_st*;
 using CUmemGenericAllocationHandle = unsigned long long;
+using CUarray = struct CUarray_st*;
+using CUmipmappedArray = struct CUmipmappedArray_st*;
+
+enum CUarray_format : std::uint32_t {
+  CU_AD_FORMAT_UNSIGNED_INT8 = 0x01,
+  CU_AD_FORMAT_UNSIGNED_INT16 = 0x02,
+  CU_AD_FORMAT_UNSIGNED_INT32 = 0x03,
+  CU_AD_FORMAT_SIGNED_INT8 = 0x08,
+  CU_AD_FORMAT_SIGNED_INT16 = 0x09,
+  CU_AD_FORMAT_SIGNED_INT32 = 0x0a,
+  CU_AD_FORMAT_HALF = 0x10,
+  CU_AD_FORMAT_FLOAT = 0x20,
+};
+struct CUDA_ARRAY_DESCRIPTOR {
+  std::size_t Width;
+  std::size_t Height;
+  CUarray_format Format;
+  unsigned int NumChannels;
+};
+struct CUDA_ARRAY3D_DESCRIPTOR {
+  std::size_t Width;
+  std::size_t Height;
+  std::size_t Depth;
+  CUarray_format Format;
+  unsigned int NumChannels;
+  unsigned int Flags;
+};
+static_assert(sizeof(CUDA_ARRAY_DESCRIPTOR) == 24 && sizeof(CUDA_ARRAY3D_DESCRIPTOR) == 40);
+enum CUarray_flags : std::uint32_t {  // Macros, in cuda.h.
+  CUDA_ARRAY3D_LAYERED = 0x01,
+  CUDA_ARRAY3D_SPARSE = 0x40,
+  CUDA_ARRAY3D_DEFERRED_MAPPING = 0x80,
+};
+struct CUDA_ARRAY_MEMORY_REQUIREMENTS {
+  std::size_t size;
+  std::size_t alignment;
+  unsigned int reserved[4];
+};
 
 enum CUmemAllocationType : std::uint32_t { CU_MEM_ALLOCATION_TYPE_PINNED = 1 };
 enum CUmemAllocationHandleType : std::uint32_t {};

@@ -110,6 +110,34 @@ TEST(Cuda, VisibleDevicesAreRenumbered) {
   EXPECT_EQ(0, in_child([] { REQUIRE(cuInit(0) == CUDA_ERROR_NO_DEVICE); }));
 }
 
+TEST(Cuda, AnArrayTakesRowsOf512BytesAndEndsByItsHandleAlone) {
+  const TemporaryWorld temporary("1x16GiB");
+  EXPECT_EQ(
+      0, in_child([] {
+        use_device(0);
+        const std::size_t before = free_bytes();
+        CUarray array = nullptr;
+        CUDA_ARRAY_DESCRIPTOR what{.Width = 129,  // Of 4 bytes: two rows of 512 each.
+                                   .Height = 2 * kMiB / 1024,
+                                   .Format = CU_AD_FORMAT_UNSIGNED_INT8,
+                                   .NumChannels = 4};
+        REQUIRE_OK(cuArrayCreate_v2(&array, &what));
+        REQUIRE(before - free_bytes() == 2 * kMiB);
+        REQUIRE(cuMemFree_v2(reinterpret_cast<CUdeviceptr>(array)) == CUDA_ERROR_INVALID_VALUE);
+        REQUIRE(cuMipmappedArrayDestroy(reinterpret_cast<CUmipmappedArray>(array)) ==
+                CUDA_ERROR_INVALID_HANDLE);
+        CUDA_ARRAY_MEMORY_REQUIREMENTS needs{};
+        REQUIRE(cuArrayGetMemoryRequirements(&needs, array, 0) == CUDA_ERROR_INVALID_VALUE);
+        REQUIRE_OK(cuArrayDestroy(array));
+        REQUIRE(cuArrayDestroy(array) == CUDA_ERROR_INVALID_HANDLE);
+        REQUIRE(free_bytes() == before);
+        what.NumChannels = 3;
+        REQUIRE(cuArrayCreate_v2(&array, &what) == CUDA_ERROR_INVALID_VALUE);
+        what = {.Width = 0, .Height = 1, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
+        REQUIRE(cuArrayCreate_v2(&array, &what) == CUDA_ERROR_INVALID_VALUE);
+      }));
+}
+
 TEST(Cuda, TheOverheadIsPaidOnceAProcessAndDevice) {
   const TemporaryWorld temporary("1x16GiB,context=500MiB");
   EXPECT_EQ(0, in_child([] {

@@ -141,6 +141,7 @@ void Driver::close(Context& context) {
     blocks += blocks_of(managed.second.bytes);
     return true;
   });
+  std::erase_if(arrays_, [&](const auto& array) { return array.second.owner == &context; });
   give_back(context.device, blocks);
   leave_device(context.device);
 }
@@ -250,6 +251,29 @@ CUresult Driver::allocate_managed(const Context& context, std::uint64_t bytes,
   return CUDA_SUCCESS;
 }
 
+CUresult Driver::make_array(const Context& context, const Array& what, std::uint64_t& handle) {
+  OwnedArray made{.what = what, .memory = 0, .owner = &context};
+  if (!what.deferred) {
+    const CUresult result = allocate(context, what.bytes, made.memory);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  handle = last_array_ += 16;  // As far apart as what is allocated; no address of memory.
+  arrays_.emplace(handle, made);
+  return CUDA_SUCCESS;
+}
+
+CUresult Driver::destroy_array(std::uint64_t handle, bool mipmapped) {
+  if (array(handle, mipmapped) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const DevicePointer memory = arrays_.extract(handle).mapped().memory;
+  return memory == 0 ? CUDA_SUCCESS : free(memory);
+}
+
+const Driver::Array* Driver::array(std::uint64_t handle, bool mipmapped) const {
+  const auto found = arrays_.find(handle);
+  const bool is_it = found != arrays_.end() && found->second.what.mipmapped == mipmapped;
+  return is_it ? &found->second.what : nullptr;
+}
+
 CUresult Driver::create_memory(CUdevice ordinal, std::uint64_t bytes,
                                VirtualMemory::Handle& handle) {
   const std::optional<std::uint32_t> device = this->device(ordinal);
@@ -327,6 +351,9 @@ void Driver::give_back(std::uint32_t device, std::uint64_t blocks) {
 }
 
 CUresult Driver::free(DevicePointer pointer) {
+  const bool of_an_array = std::ranges::any_of(
+      arrays_, [&](const auto& array) { return array.second.memory == pointer; });
+  if (of_an_array) return CUDA_ERROR_INVALID_VALUE;
   if (const auto managed = managed_.find(pointer); managed != managed_.end()) {
     give_back(managed->second.device, blocks_of(managed->second.bytes));
     managed_.erase(managed);

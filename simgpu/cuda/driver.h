@@ -69,6 +69,16 @@ class Driver {
   CUresult free(DevicePointer pointer);
   /// Memory that the host reads and writes as well. It counts as the device's from the start.
   CUresult allocate_managed(const Context& context, std::uint64_t bytes, DevicePointer& pointer);
+  /// Memory that only the device reads and writes, laid out as the driver likes.
+  struct Array {
+    std::uint64_t bytes;
+    bool mipmapped;
+    bool deferred;  // Its memory is brought by the program.
+  };
+  CUresult make_array(const Context& context, const Array& what, std::uint64_t& handle);
+  CUresult destroy_array(std::uint64_t handle, bool mipmapped);
+  /// The array of that handle and kind; null if there is none.
+  const Array* array(std::uint64_t handle, bool mipmapped) const;
   VirtualMemory& virtual_memory() { return virtual_memory_; }
   CUresult create_memory(CUdevice ordinal, std::uint64_t bytes, VirtualMemory::Handle& handle);
   /// The pool of that handle, if it lives.
@@ -110,6 +120,13 @@ class Driver {
     const Context* owner;
   };
   std::map<DevicePointer, Managed> managed_;
+  struct OwnedArray {
+    Array what;
+    DevicePointer memory;  // 0: none of its own.
+    const Context* owner;
+  };
+  std::map<std::uint64_t, OwnedArray> arrays_;  // By handle.
+  std::uint64_t last_array_ = 0;
   VirtualMemory virtual_memory_;
   std::list<Pool> pools_;
   std::array<Pool*, kDevicesMax> default_pools_{};  // By device.

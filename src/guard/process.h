@@ -29,6 +29,7 @@ enum class Kind : std::uint16_t {
   kMemory,   // Pages of its own, or shared with others if it is small.
   kManaged,  // Pages of its own.
   kSmall,    // As it is kept: shares its page.
+  kArray,    // Pages of its own, as far as is known; under its handle.
 };
 
 /// Where an allocation is made: the device by its place in the lease, and the context it dies with.

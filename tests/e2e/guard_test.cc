@@ -112,6 +112,47 @@ TEST_P(GuardRouteTest, EachKindOfMemoryIsRefusedAtTheLastPageAndNotBefore) {
   EXPECT_EQ(driver()["used_max_bytes"], 512 * kMiB);
 }
 
+// Elements of 16 bytes: rows of 4096 are 64 KiB, so 32 rows are a page.
+TEST_P(GuardRouteTest, ArraysAreChargedWithWhatTheDriverSaysTheyTake) {
+  const Output said = calls("512M", GetParam(),  // 448 MiB for the program.
+                            "retain 0\n"
+                            "array a 4096 7136\n"  // 446 MiB
+                            "array b 4096 32\n"
+                            "array c 1 1\nalloc d 1\n"
+                            "unarray b\n"
+                            "array3 e 64 32 65 0\n"  // 2.03 MiB
+                            "array3 e 64 32 64 0\n"
+                            "unarray e\nunarray a\nunarray a\n"
+                            "info\n");
+  const std::string empty = "0 " + std::to_string(448 * kMiB) + " " + std::to_string(512 * kMiB);
+  EXPECT_THAT(lines_of(said.out), ::testing::ElementsAre("0", "0", "0", "2", "2", "0", "2", "0",
+                                                         "0", "0", "400", empty));
+  EXPECT_THAT(said.err, IsEmpty());
+  EXPECT_EQ(driver()["used_max_bytes"], 512 * kMiB);
+}
+
+TEST_P(GuardRouteTest, AMipmappedArrayIsChargedWithAllItsLevels) {
+  const Output said = calls("512M", GetParam(),
+                            "retain 0\n"
+                            "mipmap a 4096 4096 13\n"  // A third above 256 MiB: 342.
+                            "array b 4096 1728\n"      // 108 MiB: 2 too many.
+                            "array b 4096 1696\n"
+                            "unmipmap a\n"
+                            "mipmap a 4096 4096 1\n"
+                            "reset 0\nretain 0\ninfo\n");
+  const std::string empty = "0 " + std::to_string(448 * kMiB) + " " + std::to_string(512 * kMiB);
+  EXPECT_THAT(lines_of(said.out),
+              ::testing::ElementsAre("0", "0", "2", "0", "0", "0", "0", "0", empty));
+  EXPECT_EQ(driver()["used_max_bytes"], 512 * kMiB);
+}
+
+TEST_P(GuardRouteTest, AnArrayWhoseMemoryTheProgramBringsIsNotChargedTwice) {
+  const Output said = calls("512M", GetParam(),
+                            "retain 0\narray3 a 4096 8192 0 128\narray3 b 4096 8192 0 64\ninfo\n");
+  EXPECT_THAT(lines_of(said.out),
+              ::testing::ElementsAre("0", "0", "0", HasSubstr(std::to_string(448 * kMiB))));
+}
+
 TEST_P(GuardRouteTest, APoolIsChargedWithWhatItReserves) {
   const std::string chunk = std::to_string(32 * kMiB);
   const Output said = calls("512M", GetParam(),  // 448 MiB for the program: 14 chunks.
@@ -202,7 +243,7 @@ std::string random_call(std::mt19937_64& random) {
   const std::string handle = " m" + std::to_string(number);
   const std::string pages = " " + std::to_string((number + 1) * 8 * kMiB);
   const std::string place = " space " + std::to_string(random() % 8 * 100 * kMiB);
-  switch (random() % 19) {
+  switch (random() % 22) {
     case 0:
       return "alloc" + name + " " + below(300 * kMiB);
     case 1:
@@ -231,6 +272,10 @@ std::string random_call(std::mt19937_64& random) {
       return "free_async" + name;
     case 14:
       return random() % 2 == 0 ? "synchronise" : "threshold " + below(100 * kMiB);
+    case 15:  // Above 1 MiB: smaller ones may share pages, and are charged whole ones.
+      return "array" + name + " 4096 " + std::to_string(17 + random() % 1'000);
+    case 16:
+      return "unarray" + name;
     default:
       return "free" + name;
   }

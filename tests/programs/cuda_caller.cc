@@ -91,6 +91,7 @@ class Caller {
     (void)call(route_.find("cuInit"), 0U);
     declare_contexts();
     declare_memory();
+    declare_arrays();
     declare_virtual_memory();
     declare_pools();
     declare_threads();
@@ -206,6 +207,47 @@ class Caller {
     };
     verbs_["has"] = [this](Words& words) {
       return std::string(route_.find(name_in(words)) == nullptr ? "no" : "yes");
+    };
+  }
+
+  // As cuda.h has it: elements of four floats.
+  struct Flat {
+    std::size_t width, height;
+    unsigned int format = 0x20, channels = 4;
+  };
+  struct Deep {
+    std::size_t width, height, depth;
+    unsigned int format = 0x20, channels = 4, flags = 0;
+  };
+
+  void declare_arrays() {
+    const auto size_in = [](Words& words) { return static_cast<std::size_t>(number_in(words)); };
+    verbs_["array"] = [=, this](Words& words) {  // NAME WIDTH HEIGHT
+      void*& array = arrays_[name_in(words)];
+      const std::size_t width = size_in(words);
+      const Flat what{.width = width, .height = size_in(words)};
+      return text(call(route_.find("cuArrayCreate_v2"), &array, &what));
+    };
+    verbs_["array3"] = [=, this](Words& words) {  // NAME WIDTH HEIGHT DEPTH FLAGS
+      void*& array = arrays_[name_in(words)];
+      Deep what{.width = size_in(words), .height = 0, .depth = 0};
+      what.height = size_in(words);
+      what.depth = size_in(words);
+      what.flags = static_cast<unsigned int>(number_in(words));
+      return text(call(route_.find("cuArray3DCreate_v2"), &array, &what));
+    };
+    verbs_["mipmap"] = [=, this](Words& words) {  // NAME WIDTH HEIGHT LEVELS
+      void*& array = arrays_[name_in(words)];
+      Deep what{.width = size_in(words), .height = 0, .depth = 0};
+      what.height = size_in(words);
+      return text(call(route_.find("cuMipmappedArrayCreate"), &array, &what,
+                       static_cast<unsigned int>(number_in(words))));
+    };
+    verbs_["unarray"] = [this](Words& words) {
+      return text(call(route_.find("cuArrayDestroy"), arrays_[name_in(words)]));
+    };
+    verbs_["unmipmap"] = [this](Words& words) {
+      return text(call(route_.find("cuMipmappedArrayDestroy"), arrays_[name_in(words)]));
     };
   }
 
@@ -364,6 +406,7 @@ class Caller {
   std::map<std::string, std::function<std::string(Words&)>> verbs_;
   std::map<std::string, Word> pointers_;
   std::map<std::string, void*> contexts_;
+  std::map<std::string, void*> arrays_;
 };
 
 }  // namespace

@@ -17,6 +17,11 @@ int cuMemAlloc_v2();
 int cuMemFree_v2();
 int cuMemAllocManaged();
 int cuMemAllocPitch_v2();
+int cuArrayCreate_v2();
+int cuArray3DCreate_v2();
+int cuArrayDestroy();
+int cuMipmappedArrayCreate();
+int cuMipmappedArrayDestroy();
 int cuMemCreate();
 int cuMemRelease();
 int cuMemRetainAllocationHandle();
@@ -47,6 +52,11 @@ Any linked_call(const std::string& symbol) {
       {"cuMemFree_v2", reinterpret_cast<Any>(&cuMemFree_v2)},
       {"cuMemAllocManaged", reinterpret_cast<Any>(&cuMemAllocManaged)},
       {"cuMemAllocPitch_v2", reinterpret_cast<Any>(&cuMemAllocPitch_v2)},
+      {"cuArrayCreate_v2", reinterpret_cast<Any>(&cuArrayCreate_v2)},
+      {"cuArray3DCreate_v2", reinterpret_cast<Any>(&cuArray3DCreate_v2)},
+      {"cuArrayDestroy", reinterpret_cast<Any>(&cuArrayDestroy)},
+      {"cuMipmappedArrayCreate", reinterpret_cast<Any>(&cuMipmappedArrayCreate)},
+      {"cuMipmappedArrayDestroy", reinterpret_cast<Any>(&cuMipmappedArrayDestroy)},
       {"cuMemCreate", reinterpret_cast<Any>(&cuMemCreate)},
       {"cuMemRelease", reinterpret_cast<Any>(&cuMemRelease)},
       {"cuMemRetainAllocationHandle", reinterpret_cast<Any>(&cuMemRetainAllocationHandle)},

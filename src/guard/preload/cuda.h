@@ -13,6 +13,7 @@ enum CUresult : std::uint32_t {
   CUDA_SUCCESS = 0,
   CUDA_ERROR_INVALID_VALUE = 1,
   CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_INVALID_HANDLE = 400,
   CUDA_ERROR_NOT_FOUND = 500,
   CUDA_ERROR_NOT_SUPPORTED = 801,
 };
@@ -34,6 +35,8 @@ using CUstream = struct CUstream_st*;
 using CUevent = struct CUevent_st*;
 using CUmemoryPool = struct CUmemPoolHandle_st*;
 using CUmemGenericAllocationHandle = unsigned long long;
+using CUarray = struct CUarray_st*;
+using CUmipmappedArray = struct CUmipmappedArray_st*;
 
 enum CUmemAllocationType : std::uint32_t {};
 enum CUmemAllocationHandleType : std::uint32_t {};
@@ -64,6 +67,38 @@ static_assert(sizeof(CUmemPoolProps) == 88);
 
 enum CUmemPool_attribute : std::uint32_t { CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 5 };
 enum CUstreamCaptureStatus : std::uint32_t { CU_STREAM_CAPTURE_STATUS_NONE = 0 };
+
+enum CUarray_format : std::uint32_t {
+  CU_AD_FORMAT_UNSIGNED_INT8 = 0x01,
+  CU_AD_FORMAT_UNSIGNED_INT16 = 0x02,
+  CU_AD_FORMAT_UNSIGNED_INT32 = 0x03,
+  CU_AD_FORMAT_SIGNED_INT8 = 0x08,
+  CU_AD_FORMAT_SIGNED_INT16 = 0x09,
+  CU_AD_FORMAT_SIGNED_INT32 = 0x0a,
+  CU_AD_FORMAT_HALF = 0x10,
+  CU_AD_FORMAT_FLOAT = 0x20,
+};
+struct CUDA_ARRAY_DESCRIPTOR {
+  std::size_t Width;
+  std::size_t Height;
+  CUarray_format Format;
+  unsigned int NumChannels;
+};
+struct CUDA_ARRAY3D_DESCRIPTOR {
+  std::size_t Width;
+  std::size_t Height;
+  std::size_t Depth;
+  CUarray_format Format;
+  unsigned int NumChannels;
+  unsigned int Flags;
+};
+struct CUDA_ARRAY_MEMORY_REQUIREMENTS {
+  std::size_t size;
+  std::size_t alignment;
+  unsigned int reserved[4];
+};
+constexpr unsigned int kArraySparse = 0x40;           // CUDA_ARRAY3D_SPARSE
+constexpr unsigned int kArrayDeferredMapping = 0x80;  // CUDA_ARRAY3D_DEFERRED_MAPPING
 
 struct CUexecAffinityParam;
 struct CUctxCreateParams;

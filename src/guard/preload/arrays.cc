@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hooks of arrays and mipmapped arrays.
+//
+// Note [What an array takes]
+//
+// A driver lays an array out as it likes, and tells how much that takes only of one whose memory
+// the program brings itself (CUDA_ARRAY3D_DEFERRED_MAPPING, since CUDA 11.6). So such a twin is
+// made first, asked, and destroyed; it takes nothing of the device. Where the driver does not tell,
+// what is charged is what the elements take in rows of 512 bytes. Small arrays may share pages; an
+// array has no address that would show it, so each is charged for whole ones.
+#include "guard/preload/hooks.h"
+
+namespace berth::guard {
+namespace {
+
+constexpr std::uint64_t kRow = 512;
+constexpr std::uint64_t kTexelMax = 16;  // Bytes; of formats that are not known here.
+constexpr std::uint64_t kHandle = std::uint64_t{1} << 63U;  // Told from addresses of memory.
+
+std::uint64_t key_of(const void* array) {
+  return handle_of(array) | kHandle;
+}
+
+std::uint64_t texel_bytes(CUarray_format format, unsigned int channels) {
+  switch (format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+    case CU_AD_FORMAT_SIGNED_INT8:
+      return channels;
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_HALF:
+      return std::uint64_t{2} * channels;
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+    case CU_AD_FORMAT_SIGNED_INT32:
+    case CU_AD_FORMAT_FLOAT:
+      return std::uint64_t{4} * channels;
+  }
+  return kTexelMax;
+}
+
+std::uint64_t times(std::uint64_t a, std::uint64_t b) {
+  return b != 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
+}
+
+// Not known to be less than what the driver takes, but nothing better is known.
+std::uint64_t guess(const CUDA_ARRAY3D_DESCRIPTOR& what) {
+  std::uint64_t row = times(what.Width, texel_bytes(what.Format, what.NumChannels));
+  if (row <= UINT64_MAX - kRow) row = (row + kRow - 1) / kRow * kRow;
+  const std::uint64_t rows =
+      times(what.Height == 0 ? 1 : what.Height, what.Depth == 0 ? 1 : what.Depth);
+  return times(row, rows);
+}
+
+// With all levels, at most twice the first.
+std::uint64_t guess(const CUDA_ARRAY3D_DESCRIPTOR& what, unsigned int levels) {
+  return levels > 1 ? times(guess(what), 2) : guess(what);
+}
+
+CUDA_ARRAY3D_DESCRIPTOR twin_of(const CUDA_ARRAY3D_DESCRIPTOR& what) {
+  CUDA_ARRAY3D_DESCRIPTOR twin = what;
+  twin.Flags |= kArrayDeferredMapping;
+  return twin;
+}
+
+std::uint64_t bytes_of_array(const CUDA_ARRAY3D_DESCRIPTOR& what) {
+  const CUDA_ARRAY3D_DESCRIPTOR deferred = twin_of(what);
+  CUarray twin = nullptr;
+  CUdevice device = -1;
+  CUDA_ARRAY_MEMORY_REQUIREMENTS needs{};
+  if (REAL(cuCtxGetDevice, &device) != CUDA_SUCCESS ||
+      REAL(cuArray3DCreate_v2, &twin, &deferred) != CUDA_SUCCESS) {
+    return guess(what);
+  }
+  const CUresult told = REAL(cuArrayGetMemoryRequirements, &needs, twin, device);
+  (void)REAL(cuArrayDestroy, twin);
+  return told == CUDA_SUCCESS ? needs.size : guess(what);
+}
+
+std::uint64_t bytes_of_mipmaps(const CUDA_ARRAY3D_DESCRIPTOR& what, unsigned int levels) {
+  const CUDA_ARRAY3D_DESCRIPTOR deferred = twin_of(what);
+  CUmipmappedArray twin = nullptr;
+  CUdevice device = -1;
+  CUDA_ARRAY_MEMORY_REQUIREMENTS needs{};
+  if (REAL(cuCtxGetDevice, &device) != CUDA_SUCCESS ||
+      REAL(cuMipmappedArrayCreate, &twin, &deferred, levels) != CUDA_SUCCESS) {
+    return guess(what, levels);
+  }
+  const CUresult told = REAL(cuMipmappedArrayGetMemoryRequirements, &needs, twin, device);
+  (void)REAL(cuMipmappedArrayDestroy, twin);
+  return told == CUDA_SUCCESS ? needs.size : guess(what, levels);
+}
+
+// `flags`: as in its description. Memory that the program brings is charged where it is made.
+template <class Array, class BytesOf, class Make>
+CUresult make_array(Array* array, unsigned int flags, BytesOf bytes_of, Make make) {
+  Process* process = Process::current();
+  Place place;
+  if (process == nullptr || array == nullptr ||
+      (flags & (kArraySparse | kArrayDeferredMapping)) != 0 || !current_place(*process, place)) {
+    return make();
+  }
+  const std::uint64_t bytes = bytes_of();
+  if (!reserve(*process, place.device, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult result = make();
+  if (result == CUDA_SUCCESS) {
+    process->made(place, Kind::kArray, key_of(*array), bytes);
+  } else {
+    process->cancel(place.device, bytes);
+  }
+  return result;
+}
+
+template <class Destroy>
+CUresult destroy_array(const void* array, Destroy destroy) {
+  Process* process = Process::current();
+  const Entry entry = process == nullptr ? Entry{} : process->begin_free(key_of(array));
+  const CUresult result = destroy();
+  if (process == nullptr || entry.key == 0) return result;
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_HANDLE) {
+    process->freed(entry);
+  } else {
+    process->not_freed(entry);
+  }
+  return result;
+}
+
+}  // namespace
+
+OURS cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* what) {
+  const auto real = [&] { return REAL(cuArrayCreate_v2, array, what); };
+  if (what == nullptr) return real();
+  const CUDA_ARRAY3D_DESCRIPTOR flat{.Width = what->Width,
+                                     .Height = what->Height,
+                                     .Depth = 0,
+                                     .Format = what->Format,
+                                     .NumChannels = what->NumChannels,
+                                     .Flags = 0};
+  return make_array(array, 0, [&] { return bytes_of_array(flat); }, real);
+}
+
+OURS cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* what) {
+  const auto real = [&] { return REAL(cuArray3DCreate_v2, array, what); };
+  if (what == nullptr) return real();
+  return make_array(array, what->Flags, [&] { return bytes_of_array(*what); }, real);
+}
+
+OURS cuMipmappedArrayCreate(CUmipmappedArray* array, const CUDA_ARRAY3D_DESCRIPTOR* what,
+                            unsigned int levels) {
+  const auto real = [&] { return REAL(cuMipmappedArrayCreate, array, what, levels); };
+  if (what == nullptr) return real();
+  return make_array(array, what->Flags, [&] { return bytes_of_mipmaps(*what, levels); }, real);
+}
+
+OURS cuArrayDestroy(CUarray array) {
+  return destroy_array(array, [&] { return REAL(cuArrayDestroy, array); });
+}
+
+OURS cuMipmappedArrayDestroy(CUmipmappedArray array) {
+  return destroy_array(array, [&] { return REAL(cuMipmappedArrayDestroy, array); });
+}
+
+}  // namespace berth::guard
