@@ -10,15 +10,6 @@
 namespace berth::simgpu {
 namespace {
 
-template <class Body>
-CUresult with_context(Body body) {
-  auto [result, driver, lock] = Driver::lock_initialised();
-  if (result != CUDA_SUCCESS) return result;
-  Context* context = nullptr;
-  const CUresult missing = driver->current(context);
-  return missing == CUDA_SUCCESS ? body(*driver, *context) : missing;
-}
-
 std::uint64_t bytes_of(CUarray_format format) {
   switch (format) {
     case CU_AD_FORMAT_UNSIGNED_INT8:
