@@ -132,6 +132,11 @@ function(add_program name source)
   if(EXISTS ${PROJECT_SOURCE_DIR}/src/${source})
     add_executable(${name} src/${source})
     target_link_libraries(${name} PRIVATE ${arg_LINKS} berth_warnings)
+    if(NOT SANITIZE)
+      # C++'s library is the larger part of what the dynamic linker does at each start, and lazily
+      # bound, in the midst of a hand-over.
+      target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc LINKER:-z,now)
+    endif()
   endif()
 endfunction()
 
