@@ -35,9 +35,13 @@ Connection::Connection(os::UniqueFd socket, wire::ClientHello hello)
     : socket_(std::move(socket)), hello_(std::move(hello)) {}
 
 Result<Answer> Connection::ask(const Question& question, Duration within) {
-  TRY_STATUS(send_text(method_of(question.route), wire::target_of(question.route, question.lease),
-                       question.body, false));
+  TRY_STATUS(begin(question));
   return finish(within);
+}
+
+Status Connection::begin(const Question& question) {
+  return send_text(method_of(question.route), wire::target_of(question.route, question.lease),
+                   question.body, false);
 }
 
 Result<Answer> Connection::get(const std::string& target) {

@@ -48,6 +48,9 @@ class Connection {
   /// Sends a request and waits for the whole answer. An Error says that there was none: kTimedOut,
   /// kUnavailable (the daemon hung up), kVersion, kConflict (another world), kCorrupt.
   Result<Answer> ask(const Question& question, Duration within = kAnswerWithin);
+  /// The same in two steps, for who has something to do meanwhile.
+  Status begin(const Question& question);
+  Result<Answer> finish(Duration within = kAnswerWithin);
   /// Asks `target` by its text: for what has parameters.
   Result<Answer> get(const std::string& target);
 
@@ -73,7 +76,6 @@ class Connection {
   std::optional<Arrival> take();
   Status digest(std::string_view bytes);
   Status meet_daemon(const ResponseHead& head);
-  Result<Answer> finish(Duration within);
 
   os::UniqueFd socket_;
   wire::ClientHello hello_;

@@ -148,6 +148,17 @@ Result<std::string> find_program(const std::string& name) {
   }
 }
 
+Result<FileStamp> stamp_of_program(const std::string& name) {
+  TRY(path, find_program(name));
+  struct stat found{};
+  if (::stat(path.c_str(), &found) != 0) return system_error("cannot stat " + path, errno);
+  // Not the time of the last write, which anybody may set.
+  return FileStamp{.device = found.st_dev,
+                   .inode = found.st_ino,
+                   .size = found.st_size,
+                   .changed_ns = found.st_ctim.tv_sec * 1'000'000'000 + found.st_ctim.tv_nsec};
+}
+
 Result<ProgramFile> look_at_program(const std::string& name) {
   TRY(path, find_program(name));
   ProgramFile program{.path = path};

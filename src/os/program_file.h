@@ -29,6 +29,17 @@ struct ProgramFile {
 /// place. kNotFound, kIo where it cannot be read.
 Result<ProgramFile> look_at_program(const std::string& name);
 
+/// By which it is seen that a file was replaced or written to.
+struct FileStamp {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::int64_t size = 0;
+  std::int64_t changed_ns = 0;
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+/// Of the file that would be started by this name; of a script, its own.
+Result<FileStamp> stamp_of_program(const std::string& name);
+
 /// Where exec would find it: in PATH, unless there is a slash in it. kNotFound.
 Result<std::string> find_program(const std::string& name);
 

@@ -74,15 +74,27 @@ std::string preload_list(const std::string& preloaded, const std::vector<std::st
   return text;
 }
 
-GuardPlan plan_guard(const GuardInput& input) {
+GuardLook look_for_guard(const std::string& command, const std::string& own_path) {
+  return {.own_path = own_path,
+          .guard = find_guard(own_path),
+          .stamp = os::stamp_of_program(command),
+          .program = os::look_at_program(command)};
+}
+
+bool is_outdated(const GuardLook& look, const std::string& command) {
+  const Result<os::FileStamp> stamp = os::stamp_of_program(command);
+  return !stamp.ok() || !look.stamp.ok() || *stamp != *look.stamp;
+}
+
+GuardPlan plan_guard(const GuardInput& input, const GuardLook& look) {
   GuardPlan plan;
   if (input.enforce == Enforce::kNone) return plan;
-  const std::string guard = find_guard(input.own_path);
+  const std::string& guard = look.guard;
+  const Result<os::ProgramFile>& program = look.program;
   const std::string directory =
       os::leases_directory(input.socket) + "/" + berth::to_text(input.lease);
-  const Result<os::ProgramFile> program = os::look_at_program(input.command);
   if (guard.empty()) {
-    plan.not_held = "libberth-guard.so is not installed beside " + input.own_path;
+    plan.not_held = "libberth-guard.so is not installed beside " + look.own_path;
   } else if (guard.find_first_of(kSeparators) != std::string::npos) {
     plan.not_held = "no library can be preloaded from " + guard + ", for the ':' or ' ' in it";
   } else if (!os::exists(directory + "/limit") || !os::exists(directory + "/use")) {

@@ -10,17 +10,28 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/result.h"
+#include "os/program_file.h"
 
 namespace berth::cli {
 
 enum class Enforce : std::uint8_t { kAuto, kGuard, kNone };
 
+/// What does not depend on the lease, and can be found out before there is one.
+struct GuardLook {
+  std::string own_path;  // Of `berth`: the guard lies beside it.
+  std::string guard;     // Empty: it is not there.
+  Result<os::FileStamp> stamp;
+  Result<os::ProgramFile> program;
+};
+GuardLook look_for_guard(const std::string& command, const std::string& own_path);
+/// Another file would be started now, or it was written to.
+bool is_outdated(const GuardLook& look, const std::string& command);
+
 struct GuardInput {
   Enforce enforce = Enforce::kAuto;
-  std::string command;  // Its first word.
-  std::string socket;   // Of the daemon.
+  std::string socket;  // Of the daemon.
   Handle lease;
-  std::string own_path;   // Of `berth`: the guard lies beside it.
   std::string preloaded;  // LD_PRELOAD as it is.
 };
 
@@ -28,7 +39,7 @@ struct GuardPlan {
   std::map<std::string, std::string> set;  // Variables of the command.
   std::string not_held;  // Why the command is not held to its budget; empty: it is, or need not be.
 };
-GuardPlan plan_guard(const GuardInput& input);
+GuardPlan plan_guard(const GuardInput& input, const GuardLook& look);
 
 /// LD_PRELOAD with these libraries in it: run-times of sanitizers first, as they demand, ours last,
 /// each once.

@@ -34,11 +34,10 @@ class GuardPlanTest : public ::testing::Test {
   std::string guard() const { return directory_ + "/lib/libberth-guard.so"; }
   GuardPlan plan(Enforce enforce = Enforce::kAuto, const std::string& preloaded = "") const {
     return plan_guard({.enforce = enforce,
-                       .command = "/proc/self/exe",
                        .socket = directory_ + "/berthd.sock",
                        .lease = kLease,
-                       .own_path = directory_ + "/bin/berth",
-                       .preloaded = preloaded});
+                       .preloaded = preloaded},
+                      look_for_guard("/proc/self/exe", directory_ + "/bin/berth"));
   }
 
   std::string directory_;
@@ -75,6 +74,18 @@ TEST(PreloadList, OursComesLastAndOnce) {
 
 TEST(PreloadList, ARunTimeOfASanitizerComesFirst) {
   EXPECT_EQ(preload_list("/a.so", {"libasan.so.8"}, "/g.so"), "libasan.so.8:/a.so:/g.so");
+}
+
+TEST_F(GuardPlanTest, AnotherFileOfTheCommandsNameIsLookedAtAgain) {
+  const std::string command = directory_ + "/command";
+  std::ofstream(command) << "#!/bin/sh\n";
+  const GuardLook look = look_for_guard(command, directory_ + "/bin/berth");
+  EXPECT_FALSE(is_outdated(look, command));
+  std::ofstream(command + ".new") << "#!/bin/sh\n";
+  fs::rename(command + ".new", command);
+  EXPECT_TRUE(is_outdated(look, command));
+  fs::remove(command);
+  EXPECT_TRUE(is_outdated(look, command));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "cli/run/runner.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
@@ -46,29 +47,53 @@ Runner::Runner(Doors doors, std::vector<std::string> words)
   adopt_orphans();
 }
 
-std::variant<HeldCommand, Left> Runner::hold() {
-  // Asked now: while it waited, the shell may have put us into the background.
-  terminal_ = JobTerminal::find();
-  const auto group = terminal_ ? HeldCommand::Group::kOwn : HeldCommand::Group::kOurs;
-  Result<HeldCommand> command = HeldCommand::make(words_, group, doors_.signals.mask_before());
-  if (command.ok()) return *std::move(command);
-  doors_.talk.complain(command.error().message);
-  return Left{.code = to_status(ExitCode::kCannotSupervise)};
+std::optional<Left> Runner::hold() {
+  if (command_ && command_->is_waiting()) return std::nullopt;
+  command_.reset();
+  // The end of the connection withdraws the request, so nobody else may have it open.
+  Result<HeldCommand> command =
+      HeldCommand::make(words_, {.mask = doors_.signals.mask_before(),
+                                 .not_inherited = doors_.client.connection().descriptor()});
+  if (!command.ok()) {
+    doors_.talk.complain(command.error().message);
+    return Left{.code = to_status(ExitCode::kCannotSupervise)};
+  }
+  command_.emplace(*std::move(command));
+  return std::nullopt;
 }
 
-Left Runner::run(HeldCommand command, const wire::LeaseAnswer& lease,
-                 const VariableChanges& variables, Lease whose) {
-  if (terminal_) terminal_->give_to(command.process().pid);
-  if (const int number = command.let_go(variables); number != 0) {
-    if (terminal_) terminal_->take_from(command.process().pid);
+// What was typed has reached the process that stands ready, which forgets it.
+std::optional<int> Runner::told_to_end() const {
+  sigset_t pending;
+  if (::sigpending(&pending) != 0) return std::nullopt;
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
+    if (::sigismember(&pending, signal) == 1) return signal;
+  }
+  return std::nullopt;
+}
+
+Left Runner::run(const wire::LeaseAnswer& lease, const VariableChanges& variables, Lease whose) {
+  if (const std::optional<int> signal = told_to_end()) {
+    doors_.talk.say("interrupted");
+    const Left left{.code = 128 + *signal, .signal = *signal};
+    if (whose == Lease::kOwn) give_back(lease, left.code);
+    return left;
+  }
+  const Process command = process();
+  // Asked now: while it waited, the shell may have put us into the background.
+  terminal_ = JobTerminal::find();
+  if (terminal_) {
+    command_->lead_own_group();
+    terminal_->give_to(command.pid);
+  }
+  if (const int number = command_->let_go(variables); number != 0) {
+    if (terminal_) terminal_->take_from(command.pid);
     return not_started(lease, number, whose);
   }
-  doors_.status.running(lease.view.id, command.process());
+  doors_.status.running(lease.view.id, command);
 
   const auto supervise = [&](Bystander& bystander) {
-    return Supervisor(command.process(), doors_.signals, terminal_ ? &*terminal_ : nullptr,
-                      bystander)
-        .run();
+    return Supervisor(command, doors_.signals, terminal_ ? &*terminal_ : nullptr, bystander).run();
   };
   if (whose == Lease::kJoined) {
     Nobody nobody;

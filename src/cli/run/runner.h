@@ -33,23 +33,26 @@ class Runner {
   };
   Runner(Doors doors, std::vector<std::string> words);
 
-  /// A process that stands ready.
-  std::variant<HeldCommand, Left> hold();
+  /// Makes a process that stands ready, if there is none. Absent: go on.
+  std::optional<Left> hold();
+  /// Of the process that stands ready.
+  const Process& process() const { return command_->process(); }
 
   /// Starts it under a lease that was taken up for it, and waits for its end.
-  Left run(HeldCommand command, const wire::LeaseAnswer& lease, const VariableChanges& variables,
-           Lease whose);
+  Left run(const wire::LeaseAnswer& lease, const VariableChanges& variables, Lease whose);
 
   /// Ends a lease that was taken up for a command which is not started after all.
   void give_back(const wire::LeaseAnswer& lease, int code);
 
  private:
+  std::optional<int> told_to_end() const;
   Left ended(const wire::LeaseAnswer& lease, const ExitStatus& exit, Lease whose);
   Left not_started(const wire::LeaseAnswer& lease, int number, Lease whose);
   std::optional<LeaseView> report(const wire::LeaseAnswer& lease, const ExitStatus& exit);
 
   Doors doors_;
   std::vector<std::string> words_;
+  std::optional<HeldCommand> command_;
   std::optional<JobTerminal> terminal_;
   std::optional<EndResult> revoked_;
 };

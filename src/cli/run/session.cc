@@ -43,6 +43,7 @@ class Session {
   Left tell_fit();
   Left run_in_turn();
   Left run_inside();
+  void look_ahead();
   std::variant<Variables, Left> variables(const wire::LeaseAnswer& lease);
   Step hold_to_budget(const LeaseView& lease, Variables& variables);
   void announce(const LeaseView& lease);
@@ -65,6 +66,7 @@ class Session {
   std::optional<wire::LeaseAnswer> joining_;  // The lease to run inside of.
   std::optional<std::string> preset_devices_;
   std::vector<DeviceView> devices_;  // As far as they were asked for.
+  std::optional<GuardLook> look_;    // From look_ahead().
 };
 
 Left Session::run() {
@@ -159,13 +161,12 @@ Left Session::run_inside() {
     return {};
   }
   Runner runner = this->runner();
-  std::variant<HeldCommand, Left> held = runner.hold();
-  if (Left* left = std::get_if<Left>(&held)) return *left;
-  HeldCommand& command = std::get<HeldCommand>(held);
+  if (Step end = runner.hold()) return *end;
+  look_ahead();
   const Result<client::Answer> answer =
       client_->connection().ask({.route = wire::Route::kJoin,
                                  .lease = to_text(joining_->view.handle),
-                                 .body = wire::encode_process_body(command.process())});
+                                 .body = wire::encode_process_body(runner.process())});
   if (!answer.ok()) return fail(answer.error());
   if (!answer->ok()) return refused(*answer);
   const Result<wire::LeaseAnswer> lease = wire::decode_lease(answer->body);
@@ -173,8 +174,7 @@ Left Session::run_inside() {
   std::variant<Variables, Left> variables = this->variables(*lease);
   if (Left* left = std::get_if<Left>(&variables)) return *left;
   doors_.talk.say("joining lease " + number + " (" + held_text(lease->view) + ")");
-  return runner.run(std::move(command), *lease, std::get<Variables>(variables).changes,
-                    Runner::Lease::kJoined);
+  return runner.run(*lease, std::get<Variables>(variables).changes, Runner::Lease::kJoined);
 }
 
 // -g, or a CUDA_VISIBLE_DEVICES that leaves no choice.
@@ -231,12 +231,14 @@ Left Session::run_in_turn() {
             {.request = plan_->request, .anchor = {}});
   Runner runner = this->runner();
   while (true) {
+    turn.begin();
+    // While it waits anyway; and once more if somebody has killed it meanwhile.
+    if (Step end = runner.hold()) return *end;
+    look_ahead();
     std::variant<wire::LeaseAnswer, Left> granted = turn.wait();
     if (Left* left = std::get_if<Left>(&granted)) return *left;
-    std::variant<HeldCommand, Left> held = runner.hold();
-    if (Left* left = std::get_if<Left>(&held)) return *left;
-    HeldCommand& command = std::get<HeldCommand>(held);
-    auto claimed = turn.claim(command.process());
+    if (Step end = runner.hold()) return *end;
+    auto claimed = turn.claim(runner.process(), [this] { look_ahead(); });
     if (Left* left = std::get_if<Left>(&claimed)) return *left;
     const auto& lease = std::get<std::optional<wire::LeaseAnswer>>(claimed);
     if (!lease) continue;
@@ -246,18 +248,24 @@ Left Session::run_in_turn() {
       return *left;
     }
     announce(lease->view);
-    return runner.run(std::move(command), *lease, std::get<Variables>(variables).changes,
-                      Runner::Lease::kOwn);
+    return runner.run(*lease, std::get<Variables>(variables).changes, Runner::Lease::kOwn);
   }
+}
+
+// What the files of the command and of ours say: before the wait, and, if the command's file is
+// another one since, while the daemon is busy with the claim.
+void Session::look_ahead() {
+  if (look_ && !is_outdated(*look_, options_.command.front())) return;
+  const Result<std::string> own = client::sibling_program("berth");
+  look_ = look_for_guard(options_.command.front(), own.ok() ? *own : "");
 }
 
 std::variant<Variables, Left> Session::variables(const wire::LeaseAnswer& lease) {
   VariablesInput input{.lease = lease, .socket = client_->socket()};
   if (options_.new_lease && outer_) input.outer = outer_->ancestors;
-  if (is_simulated()) {
-    const Result<std::string> own = client::sibling_program("berth");
+  if (is_simulated() && !look_->own_path.empty()) {
     const char* path = std::getenv("LD_LIBRARY_PATH");
-    if (own.ok()) input.library_path = simulated_library_path(*own, path == nullptr ? "" : path);
+    input.library_path = simulated_library_path(look_->own_path, path == nullptr ? "" : path);
   }
   input.preset_devices = preset_devices_;
   Result<Variables> variables = variables_for(input);
@@ -268,14 +276,12 @@ std::variant<Variables, Left> Session::variables(const wire::LeaseAnswer& lease)
 }
 
 Session::Step Session::hold_to_budget(const LeaseView& lease, Variables& variables) {
-  const Result<std::string> own = client::sibling_program("berth");
   const char* preloaded = std::getenv("LD_PRELOAD");
   GuardPlan plan = plan_guard({.enforce = options_.enforce,
-                               .command = options_.command.front(),
                                .socket = client_->socket(),
                                .lease = lease.handle,
-                               .own_path = own.ok() ? *own : "",
-                               .preloaded = preloaded == nullptr ? "" : preloaded});
+                               .preloaded = preloaded == nullptr ? "" : preloaded},
+                              *look_);
   if (!plan.not_held.empty()) {
     const std::string sentence = "not held to its budget: " + plan.not_held;
     if (options_.enforce == Enforce::kGuard) return fail(ExitCode::kUnavailable, sentence);

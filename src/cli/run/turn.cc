@@ -43,9 +43,13 @@ std::variant<wire::LeaseAnswer, Left> Turn::wait() {
   }
 }
 
+void Turn::begin() {
+  if (!asked_ && !reconnect_at_) ask();
+}
+
 // Waits for one thing that happens.
 Turn::Outcome Turn::step() {
-  if (!asked_ && !reconnect_at_) ask();
+  begin();
   const os::PosixClock clock;
   const int connection = asked_ ? doors_.client.connection().descriptor() : -1;
   std::array<pollfd, 2> wanted = {pollfd{doors_.signals.descriptor(), POLLIN, 0},
@@ -215,12 +219,16 @@ Turn::Outcome Turn::come_back(Instant now) {
   return lost_connection(connected.error());
 }
 
-std::variant<std::optional<wire::LeaseAnswer>, Left> Turn::claim(const Process& command) {
+std::variant<std::optional<wire::LeaseAnswer>, Left> Turn::claim(
+    const Process& command, const std::function<void()>& meanwhile) {
   CHECK(handle_.has_value());
   const client::Question question{.route = wire::Route::kClaim,
                                   .lease = to_text(*handle_),
                                   .body = wire::encode_process_body(command)};
-  Result<client::Answer> answer = doors_.client.connection().ask(question);
+  const Status sent = doors_.client.connection().begin(question);
+  meanwhile();
+  Result<client::Answer> answer =
+      sent.ok() ? doors_.client.connection().finish() : Result<client::Answer>(sent.error());
   while (!answer.ok()) {
     // The daemon is gone: once it is back it tells again that the request is granted, and the claim
     // is made again, by the same process.

@@ -4,6 +4,7 @@
 // Not shared between threads; waits for signals and the daemon.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -39,12 +40,15 @@ class Turn {
   };
   Turn(Doors doors, wire::RequestBody request);
 
-  /// Asks, and waits for the grant. After a claim that came too late: waits for the next one.
+  /// Asks, if that was not done.
+  void begin();
+  /// Waits for the grant. After a claim that came too late: waits for the next one.
   std::variant<wire::LeaseAnswer, Left> wait();
 
   /// Takes the grant up for a process that stands ready. Absent: the offer went to the next one
-  /// meanwhile, and it must be waited for again.
-  std::variant<std::optional<wire::LeaseAnswer>, Left> claim(const Process& command);
+  /// meanwhile, and it must be waited for again. `meanwhile` is done while the daemon answers.
+  std::variant<std::optional<wire::LeaseAnswer>, Left> claim(
+      const Process& command, const std::function<void()>& meanwhile);
 
   /// The number of the request, once it has one.
   std::optional<LeaseId> lease() const { return id_; }

@@ -65,29 +65,37 @@ void apply(const std::string& packed) {
   }
 }
 
-struct Child {
-  int pipe;
-  HeldCommand::Group group;
-  const sigset_t* mask;
-};
+// Blocked as they are, they would reach the command the moment it starts.
+void forget_pending_signals() {
+  sigset_t pending;
+  if (::sigpending(&pending) != 0) return;
+  for (int signal = 1; signal < SIGRTMIN; ++signal) {
+    if (::sigismember(&pending, signal) != 1) continue;
+    struct sigaction ignore{};
+    struct sigaction before{};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(signal, &ignore, &before);
+    ::sigaction(signal, &before, nullptr);
+  }
+}
 
 // The child: waits for its variables, and becomes the command.
-[[noreturn]] void become(const std::vector<std::string>& words, const Child& child) {
-  if (child.group == HeldCommand::Group::kOwn) ::setpgid(0, 0);
+[[noreturn]] void become(const std::vector<std::string>& words, int pipe, const sigset_t& mask) {
   std::uint32_t size = 0;
   std::string changes;
-  if (!read_exactly(child.pipe, &size, sizeof size)) ::_exit(kNeverStarted);
+  if (!read_exactly(pipe, &size, sizeof size)) ::_exit(kNeverStarted);
   changes.resize(size);
-  if (!read_exactly(child.pipe, changes.data(), size)) ::_exit(kNeverStarted);
+  if (!read_exactly(pipe, changes.data(), size)) ::_exit(kNeverStarted);
+  forget_pending_signals();
   apply(changes);
 
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  ::sigprocmask(SIG_SETMASK, child.mask, nullptr);
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   ::execvp(arguments[0], arguments.data());
   const int number = errno;
-  write_exactly(child.pipe, &number, sizeof number);
+  write_exactly(pipe, &number, sizeof number);
   ::_exit(number == ENOENT ? 127 : 126);
 }
 
@@ -117,8 +125,7 @@ int trouble_starting(const std::string& name) {
   }
 }
 
-Result<HeldCommand> HeldCommand::make(std::vector<std::string> words, Group group,
-                                      const sigset_t& mask) {
+Result<HeldCommand> HeldCommand::make(std::vector<std::string> words, const Setting& setting) {
   CHECK(!words.empty());
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
@@ -130,20 +137,29 @@ Result<HeldCommand> HeldCommand::make(std::vector<std::string> words, Group grou
   if (pid < 0) return os::system_error("cannot make a process for the command", errno);
   if (pid == 0) {
     ours = {};  // Else it would not see the end of the pipe when we die.
-    become(words, {.pipe = its.get(), .group = group, .mask = &mask});
+    if (setting.not_inherited >= 0) ::close(setting.not_inherited);
+    become(words, its.get(), setting.mask);
   }
-  // Both sides do it, so that it is done whoever comes first.
-  if (group == Group::kOwn) ::setpgid(pid, pid);
   HeldCommand command({.pid = pid, .start_ticks = 0}, std::move(ours));
   TRY(state, os::process_state(pid));
   command.process_ = state.process;
   return command;
 }
 
+// Killed, because one that somebody has stopped would not see the end of the pipe.
 HeldCommand::~HeldCommand() {
-  if (!pipe_) return;
-  pipe_ = {};
+  if (!pipe_ || reaped_) return;
+  ::kill(process_.pid, SIGKILL);
   reap();
+}
+
+bool HeldCommand::is_waiting() {
+  if (!reaped_) reaped_ = ::waitpid(process_.pid, nullptr, WNOHANG) == process_.pid;
+  return !reaped_;
+}
+
+void HeldCommand::lead_own_group() const {
+  ::setpgid(process_.pid, process_.pid);
 }
 
 int HeldCommand::let_go(const VariableChanges& changes) {
@@ -151,9 +167,11 @@ int HeldCommand::let_go(const VariableChanges& changes) {
   const os::UniqueFd pipe = std::move(pipe_);
   const std::string packed = pack(changes);
   const auto size = static_cast<std::uint32_t>(packed.size());
+  std::string message(sizeof size, '\0');
+  std::memcpy(message.data(), &size, sizeof size);
+  message += packed;
   int number = ESRCH;  // Of one that was killed while it waited.
-  if (write_exactly(pipe.get(), &size, sizeof size) &&
-      write_exactly(pipe.get(), packed.data(), packed.size())) {
+  if (write_exactly(pipe.get(), message.data(), message.size())) {
     // exec closes the other end; a number comes only if it failed.
     if (!read_exactly(pipe.get(), &number, sizeof number)) return 0;
   }
@@ -161,9 +179,10 @@ int HeldCommand::let_go(const VariableChanges& changes) {
   return number;
 }
 
-void HeldCommand::reap() const {
-  while (::waitpid(process_.pid, nullptr, 0) < 0 && errno == EINTR) {
+void HeldCommand::reap() {
+  while (!reaped_ && ::waitpid(process_.pid, nullptr, 0) < 0 && errno == EINTR) {
   }
+  reaped_ = true;
 }
 
 }  // namespace berth::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A command that is started in two steps: the process is made and waits, so that its pid can be
-// told to the daemon; then it is given its variables and becomes the command. Killed in between, it
-// is nothing. Only for a program with one thread.
+// A command that is started in two steps: the process is made and waits, for hours if need be, so
+// that its pid can be told to the daemon; then it is given its variables and becomes the command.
+// Killed in between, it is nothing. Only for a program with one thread.
 #pragma once
 
 #include <csignal>
@@ -27,28 +27,35 @@ int trouble_starting(const std::string& name);
 
 class HeldCommand {
  public:
-  enum class Group : std::uint8_t { kOurs, kOwn };
-
-  /// Makes the process. `mask` is what its signal mask shall be.
-  static Result<HeldCommand> make(std::vector<std::string> words, Group group,
-                                  const sigset_t& mask);
+  struct Setting {
+    sigset_t mask;           // What its signal mask shall be.
+    int not_inherited = -1;  // Open here, and not to be kept open by a process that waits.
+  };
+  /// Makes the process.
+  static Result<HeldCommand> make(std::vector<std::string> words, const Setting& setting);
   HeldCommand(HeldCommand&& other) noexcept = default;
   HeldCommand& operator=(HeldCommand&&) = delete;
   /// One that was not let go ends without having been anything.
   ~HeldCommand();
 
   const Process& process() const { return process_; }
+  /// Nobody has killed it yet.
+  bool is_waiting();
+  /// Makes it the leader of a process group of its own, instead of a member of ours.
+  void lead_own_group() const;
 
   /// Lets it become the command. 0, or the errno with which exec failed: then it has ended, and was
   /// reaped. Whoever called this waits for the command from here on.
+  /// Signals that reached it while it waited were meant for us, and are forgotten.
   int let_go(const VariableChanges& changes);
 
  private:
   HeldCommand(Process process, os::UniqueFd pipe) : process_(process), pipe_(std::move(pipe)) {}
-  void reap() const;
+  void reap();
 
   Process process_;
   os::UniqueFd pipe_;  // Both ways; gone once it was let go.
+  bool reaped_ = false;
 };
 
 }  // namespace berth::cli

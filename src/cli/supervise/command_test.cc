@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/supervise/command.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -29,11 +32,11 @@ class HeldCommandTest : public testing::Test {
     ::rmdir(file_.substr(0, file_.rfind('/')).c_str());
   }
 
-  static HeldCommand hold(std::vector<std::string> words,
-                          HeldCommand::Group group = HeldCommand::Group::kOurs) {
+  static HeldCommand hold(std::vector<std::string> words, int not_inherited = -1) {
     sigset_t none;
     ::sigemptyset(&none);
-    Result<HeldCommand> command = HeldCommand::make(std::move(words), group, none);
+    Result<HeldCommand> command =
+        HeldCommand::make(std::move(words), {.mask = none, .not_inherited = not_inherited});
     CHECK(command.ok());
     return *std::move(command);
   }
@@ -94,10 +97,56 @@ TEST_F(HeldCommandTest, HasTheSignalMaskItIsGiven) {
 }
 
 TEST_F(HeldCommandTest, LeadsAGroupOfItsOwnIfAsked) {
-  const HeldCommand own = hold({"true"}, HeldCommand::Group::kOwn);
-  EXPECT_EQ(::getpgid(own.process().pid), own.process().pid);
-  const HeldCommand ours = hold({"true"});
-  EXPECT_EQ(::getpgid(ours.process().pid), ::getpgrp());
+  const HeldCommand command = hold({"true"});
+  EXPECT_EQ(::getpgid(command.process().pid), ::getpgrp());
+  command.lead_own_group();
+  EXPECT_EQ(::getpgid(command.process().pid), command.process().pid);
+}
+
+// A signal to the group of a shell's job, or what was typed, reaches whoever waits as well.
+TEST_F(HeldCommandTest, DoesNotGetTheSignalsOfItsWait) {
+  sigset_t held;
+  sigset_t before;
+  ::sigemptyset(&held);
+  for (const int signal : {SIGTERM, SIGUSR1, SIGTSTP}) ::sigaddset(&held, signal);
+  ::sigprocmask(SIG_BLOCK, &held, &before);
+  HeldCommand command = hold_script("echo unharmed > \"$1\"");
+  for (const int signal : {SIGTERM, SIGUSR1, SIGTSTP}) {
+    ASSERT_EQ(::kill(command.process().pid, signal), 0);
+  }
+  ASSERT_EQ(command.let_go({}), 0);
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_EQ(wait_for(command), 0);
+  EXPECT_EQ(file(), "unharmed\n");
+}
+
+TEST_F(HeldCommandTest, DoesNotKeepOpenWhatIsNotItsOwn) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const HeldCommand command = hold({"true"}, ends[1]);
+  ::close(ends[1]);
+  char nothing = 0;
+  EXPECT_EQ(::read(ends[0], &nothing, 1), 0);  // Would wait for ever.
+  ::close(ends[0]);
+}
+
+TEST_F(HeldCommandTest, IsKilledWithUsEvenIfItIsStopped) {
+  Process process;
+  {
+    const HeldCommand command = hold({"true"});
+    process = command.process();
+    ASSERT_EQ(::kill(process.pid, SIGSTOP), 0);
+  }
+  EXPECT_FALSE(os::is_alive(process));
+}
+
+TEST_F(HeldCommandTest, ItIsKnownWhetherItStillWaits) {
+  HeldCommand command = hold({"true"});
+  EXPECT_TRUE(command.is_waiting());
+  ASSERT_EQ(::kill(command.process().pid, SIGKILL), 0);
+  siginfo_t gone{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(command.process().pid), &gone, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(command.is_waiting());
 }
 
 TEST_F(HeldCommandTest, ThatCannotBeStartedSaysWhyAndIsReaped) {
