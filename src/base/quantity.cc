@@ -76,8 +76,8 @@ std::string lower_word(std::string_view text) {
   return word;
 }
 
-template <std::size_t N>
-std::optional<double> factor_of(const std::array<NamedUnit, N>& units, std::string_view name) {
+template <std::size_t kCount>
+std::optional<double> factor_of(const std::array<NamedUnit, kCount>& units, std::string_view name) {
   for (const NamedUnit& unit : units) {
     if (unit.name == name) return unit.factor;
   }

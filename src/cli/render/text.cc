@@ -39,8 +39,8 @@ struct Range {
   char32_t last;
 };
 
-template <std::size_t N>
-bool is_in(const std::array<Range, N>& ranges, char32_t code) {
+template <std::size_t kCount>
+bool is_in(const std::array<Range, kCount>& ranges, char32_t code) {
   for (const Range& range : ranges) {
     if (code >= range.first && code <= range.last) return true;
   }
