@@ -240,7 +240,7 @@ struct Coordinator::Impl {
   bool keeps_turn(const Lease& lease) const;
   bool is_offerable(const Lease& lease) const;
   bool user_has_room(const Lease& lease) const;
-  void grant(LeaseId id, std::vector<Part> parts, bool passed_others);
+  void grant(LeaseId id, const std::vector<Part>& parts, bool passed_others);
   bool mark_passed(const std::vector<const Lease*>& ahead, const std::vector<Part>& parts);
 
   // operating.cc: configuration, recovery, the journal.

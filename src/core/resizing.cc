@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "base/quantity.h"
 #include "core/impl.h"
 #include "core/limits.h"
@@ -164,6 +165,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_growth(const Lease& lease, Byte
 
 bool Coordinator::Impl::try_growth(LeaseId id) {
   const Held& held = *state.find(id)->held();
+  CHECK(held.growth.has_value());
   const Bytes vram = held.growth->vram;
   for (const Part& part : held.parts) {
     const Account* account = ledger.find(part.device);
@@ -178,7 +180,8 @@ bool Coordinator::Impl::try_growth(LeaseId id) {
   }
   resize(id, Share::kBudget, with_budget(held.parts, vram));
   Observed& seen = observed.at(id);
-  if (seen.growth_token) answer(*std::exchange(seen.growth_token, std::nullopt), id);
+  const std::optional<Token> token = std::exchange(seen.growth_token, std::nullopt);
+  if (token) answer(*token, id);
   announce_budget(id);
   notify(id, News::kResized);
   return true;

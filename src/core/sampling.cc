@@ -49,6 +49,7 @@ void Coordinator::Impl::on(const Sampled& event) {
 void Coordinator::Impl::believe_shrunk(const Sample& sample, std::set<LeaseId>& touched) {
   for (const LeaseId id : std::set(shrunk)) {
     Observed& seen = observed.at(id);
+    CHECK(seen.shrunk_at.has_value());
     if (sample.asked_at < *seen.shrunk_at) continue;
     const bool told = std::ranges::all_of(seen.use, [&](const auto& entry) {
       // Where a figure never came none is waited for.
@@ -335,8 +336,10 @@ void Coordinator::Impl::ask_probe_again(Instant asked_at) {
       break;
     }
     const Releasing* releasing = lease.releasing();
-    if (releasing == nullptr && !settle_since) continue;
-    const Duration age = now.instant - (releasing != nullptr ? releasing->since : *settle_since);
+    const std::optional<Instant> since =
+        releasing != nullptr ? std::optional(releasing->since) : settle_since;
+    if (!since) continue;
+    const Duration age = now.instant - *since;
     const bool awaited = queue.size() > 0 || !growing.empty();
     const Duration every = !awaited                      ? seconds(1)
                            : age < limits::kProbeFastFor ? limits::kProbeFastEvery
@@ -344,7 +347,9 @@ void Coordinator::Impl::ask_probe_again(Instant asked_at) {
     at = std::min(at, now.instant + every);
   }
   for (const LeaseId id : shrunk) {
-    const bool is_older = asked_at < *observed.at(id).shrunk_at;
+    const std::optional<Instant> shrunk_at = observed.at(id).shrunk_at;
+    CHECK(shrunk_at.has_value());
+    const bool is_older = asked_at < *shrunk_at;
     at = std::min(at, is_older ? now.instant : now.instant + limits::kProbeSlowEvery);
   }
   // A driver in trouble is not asked in a loop.

@@ -44,7 +44,7 @@ bool Coordinator::Impl::grant_one() {
       if (is_offerable(*next)) parts = walk.place(next->request);
       if (parts) {
         const bool passed_any = mark_passed(ahead, *parts);
-        grant(next->id, *std::move(parts), passed_any);
+        grant(next->id, *parts, passed_any);
         return true;
       }
       walk.leave_waiting(*next);
@@ -101,7 +101,7 @@ bool Coordinator::Impl::mark_passed(const std::vector<const Lease*>& ahead,
   return passed_any;
 }
 
-void Coordinator::Impl::grant(LeaseId id, std::vector<Part> parts, bool passed_others) {
+void Coordinator::Impl::grant(LeaseId id, const std::vector<Part>& parts, bool passed_others) {
   Observed& seen = observed.at(id);
   seen.claim_until = now.instant + settings.claim_within;
   seen.reconnect_until.reset();

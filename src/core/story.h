@@ -21,7 +21,7 @@ class Story {
  public:
   explicit Story(Settings settings = {.order = Order::kFifo},
                  std::vector<Bytes> devices = {gib(16)})
-      : coordinator(settings) {
+      : coordinator(std::move(settings)) {
     for (std::size_t i = 0; i < devices.size(); ++i) {
       DeviceSample sample{.id = device(i),
                           .index = static_cast<std::uint32_t>(i),
@@ -89,7 +89,7 @@ class Story {
 
   /// A new coordinator from the records so far, as after a restart.
   void restart(Settings settings = {.order = Order::kFifo}, bool same_boot = true) {
-    Coordinator fresh(settings);
+    Coordinator fresh(std::move(settings));
     for (const Effect& effect : effects) {
       if (const auto* append = std::get_if<Append>(&effect)) {
         if (!fresh.apply(append->record).ok()) ++records_refused;

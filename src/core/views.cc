@@ -65,7 +65,7 @@ const Coordinator::Impl::OrderCache& Coordinator::Impl::order(Instant at) const 
   const bool fresh =
       order_cache && order_cache->version == current && at - order_cache->at < seconds(1);
   if (fresh) return *order_cache;
-  if (!order_cache) order_cache.emplace();
+  if (!order_cache) order_cache = OrderCache();
   OrderCache& cache = *order_cache;  // Made anew often: its memory is kept.
   cache.version = current;
   cache.at = at;
@@ -91,7 +91,7 @@ std::vector<LeaseView> Coordinator::leases(Now now) const {
   const auto& order = impl_->order(now.instant);
   for (const auto& [id, lease] : impl_->state.leases()) {
     views.push_back(impl_->view(id, now.instant, now.wall));
-    if (const auto position = order.position(id)) views.back().queue_position = *position;
+    views.back().queue_position = order.position(id);
   }
   return views;
 }
@@ -105,7 +105,7 @@ std::optional<LeaseView> Coordinator::lease(LeaseId id, Now now) const {
   if (lease == nullptr && impl_->state.find_ended(id) == nullptr) return std::nullopt;
   LeaseView view = impl_->view(id, now.instant, now.wall);
   if (lease != nullptr && lease->waiting() != nullptr) {
-    view.queue_position = *impl_->order(now.instant).position(id);
+    view.queue_position = impl_->order(now.instant).position(id);
   }
   return view;
 }
@@ -121,8 +121,8 @@ std::optional<LeaseId> Coordinator::find(Handle handle) const {
 
 // A whole match beats prefixes, live leases beat ended ones, the youngest of one name beats others.
 std::variant<LeaseId, Refusal> Coordinator::find(std::string_view text, Actor actor) const {
-  const Refusal none{RefusalCode::kNotFound,
-                     "there is no lease '" + std::string(text) + "' (berth ps -a lists them)"};
+  Refusal none{RefusalCode::kNotFound,
+               "there is no lease '" + std::string(text) + "' (berth ps -a lists them)"};
   const bool number =
       !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
   if (number) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "base/quantity.h"
 #include "core/backfill.h"
 #include "core/impl.h"
@@ -154,7 +155,9 @@ WhyView Coordinator::Impl::why(const Lease& lease, Now at) const {
     return view;
   }
   const OrderCache& queued = order(at.instant);
-  view.position = *queued.position(lease.id);
+  const std::optional<std::uint32_t> position = queued.position(lease.id);
+  CHECK(position.has_value());
+  view.position = *position;
   view.ahead_count = view.position - 1;
   view.waited = at.instant - lease.queued_at;
   for (const LeaseId id : queued.order) {
