@@ -3,6 +3,7 @@
 
 #include <link.h>
 
+#include <bit>
 #include <cstddef>
 
 #include "guard/text.h"
@@ -34,16 +35,16 @@ Tables tables_of(const Object& object) {
        ++entry) {
     switch (entry->d_tag) {
       case DT_SYMTAB:
-        tables.symbols = reinterpret_cast<const ElfW(Sym)*>(at(*entry));
+        tables.symbols = std::bit_cast<const ElfW(Sym)*>(at(*entry));
         break;
       case DT_STRTAB:
-        tables.strings = reinterpret_cast<const char*>(at(*entry));
+        tables.strings = std::bit_cast<const char*>(at(*entry));
         break;
       case DT_GNU_HASH:
-        tables.gnu_hash = reinterpret_cast<const std::uint32_t*>(at(*entry));
+        tables.gnu_hash = std::bit_cast<const std::uint32_t*>(at(*entry));
         break;
       case DT_HASH:
-        tables.hash = reinterpret_cast<const std::uint32_t*>(at(*entry));
+        tables.hash = std::bit_cast<const std::uint32_t*>(at(*entry));
         break;
       case DT_SONAME:
         tables.name = entry->d_un.d_val;
@@ -61,7 +62,7 @@ Object object_of(const dl_phdr_info& info) {
   for (std::size_t i = 0; i < info.dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = info.dlpi_phdr[i];
     const std::uintptr_t start = object.base + part.p_vaddr;
-    if (part.p_type == PT_DYNAMIC) object.dynamic = reinterpret_cast<const void*>(start);
+    if (part.p_type == PT_DYNAMIC) object.dynamic = std::bit_cast<const void*>(start);
     if (part.p_type != PT_LOAD) continue;
     if (start < object.low) object.low = start;
     if (start + part.p_memsz > object.high) object.high = start + part.p_memsz;
@@ -157,7 +158,7 @@ void* symbol_in(const Object& object, const char* name) {
   } else if (tables.hash != nullptr) {
     symbol = find_one_by_one(tables, name);
   }
-  return symbol == nullptr ? nullptr : reinterpret_cast<void*>(object.base + symbol->st_value);
+  return symbol == nullptr ? nullptr : std::bit_cast<void*>(object.base + symbol->st_value);
 }
 
 void* symbol_after(const void* address, const char* name) {

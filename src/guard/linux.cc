@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include <bit>
+
 namespace berth::guard {
 namespace {
 
@@ -117,7 +119,7 @@ void* map_file(const char* path, Access access, std::size_t& bytes) {
   const int flags = (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   const long fd = system_call(SYS_openat, AT_FDCWD, as_word(path), flags);
   if (is_error(fd)) return nullptr;
-  struct stat found;
+  struct stat found{};
   long at = -1;
   if (!is_error(system_call(SYS_fstat, fd, as_word(&found))) && S_ISREG(found.st_mode) &&
       found.st_size > 0) {
@@ -126,13 +128,13 @@ void* map_file(const char* path, Access access, std::size_t& bytes) {
                      MAP_SHARED, fd, 0);
   }
   system_call(SYS_close, fd);
-  return is_error(at) ? nullptr : reinterpret_cast<void*>(at);
+  return is_error(at) ? nullptr : std::bit_cast<void*>(at);
 }
 
 void* map_memory(std::size_t bytes) {
   const long at = system_call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return is_error(at) ? nullptr : reinterpret_cast<void*>(at);
+  return is_error(at) ? nullptr : std::bit_cast<void*>(at);
 }
 
 void unmap(void* at, std::size_t bytes) {
@@ -157,7 +159,7 @@ Identity own_identity() {
 }
 
 std::uint64_t own_pid_namespace() {
-  struct stat found;
+  struct stat found{};
   const long result =
       system_call(SYS_newfstatat, AT_FDCWD, as_word("/proc/self/ns/pid"), as_word(&found), 0);
   return is_error(result) ? 0 : found.st_ino;

@@ -159,10 +159,11 @@ void Process::made(const Place& place, Kind kind, std::uint64_t address, std::ui
   bool kept = allocations_.insert(entry);
   bool shared = false;
   if (small) {
-    kept = pages_.update(address / kPageBytes, [&](Entry& page) {
+    const bool counted = pages_.update(address / kPageBytes, [&](Entry& page) {
       shared = page.count > 0;
       ++page.count;
-    }) && kept;
+    });
+    kept = counted && kept;
   }
   if (shared) ledger_.release(place.device, entry.bytes);
   if (!kept) {
@@ -193,7 +194,9 @@ bool Process::enter_locked(std::uint32_t device, std::uint64_t cost) {
 
 void Process::leave_locked(std::uint32_t device) {
   Contexts& contexts = devices_[device];
-  if (contexts.living == 0 || --contexts.living > 0) return;
+  if (contexts.living == 0) return;
+  --contexts.living;
+  if (contexts.living > 0) return;
   ledger_.release(device, contexts.charged + pools_.forget_device(device));
   contexts.charged = 0;
 }

@@ -2,6 +2,8 @@
 // The hooks of stream-ordered memory. Before an allocation the most is charged that its pool may
 // take for it; afterwards the pool is asked what it has reserved, and that is what stays charged.
 // Nothing is done while a stream is captured: what is captured allocates nothing yet.
+#include <bit>
+
 #include "guard/preload/hooks.h"
 
 namespace berth::guard {
@@ -17,7 +19,7 @@ std::uint64_t chunks_of(std::size_t bytes) {
 }
 
 CUmemoryPool pool_of(Pools::Handle handle) {
-  return reinterpret_cast<CUmemoryPool>(handle);
+  return std::bit_cast<CUmemoryPool>(handle);
 }
 
 // What stays charged for the pool is what it has reserved.
