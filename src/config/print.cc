@@ -30,6 +30,12 @@ bool has_name(const Key& key) {
   return key.path.find('*') != std::string_view::npos;
 }
 
+std::string path_with(const Key& key, std::string_view name) {
+  std::string path(key.path);
+  path.replace(path.find('*'), 1, name);
+  return path;
+}
+
 // The section as it stands in a file, with an example for the name of the user's choice.
 std::string header(const std::string& section) {
   if (section == "gpu.*") return "[gpu.\"GPU-5a1c0d2e-0000-0000-0000-000000000000\"]";
@@ -70,7 +76,7 @@ std::string default_cell(const Key& key, Config& user, Config& system) {
   if (has_name(key)) return "–";
   const std::optional<std::string> in_user = as_toml(slot_of(key, user));
   const std::optional<std::string> in_system = as_toml(slot_of(key, system));
-  if (!in_user) return "–";
+  if (!in_user || !in_system) return "–";
   if (in_user == in_system) return "`" + *in_user + "`";
   return "`" + *in_system + "`; in user mode `" + *in_user + "`";
 }
@@ -120,14 +126,11 @@ std::vector<ShownValue> shown_values(const Config& config) {
       add(key, std::string(key.path), "");
       continue;
     }
-    const std::size_t star = key.path.find('*');
-    const std::string before(key.path.substr(0, star));
-    const std::string after(key.path.substr(star + 1));
-    if (before == "users.") {
-      for (const auto& [name, user] : config.users) add(key, before + toml_key(name) + after, name);
+    if (key.path.starts_with("users.*")) {
+      for (const auto& [name, user] : config.users) add(key, path_with(key, toml_key(name)), name);
     } else {
       for (const auto& [device, bytes] : config.gpu.device_reserve) {
-        add(key, before + to_text(device) + after, to_text(device));
+        add(key, path_with(key, to_text(device)), to_text(device));
       }
     }
   }

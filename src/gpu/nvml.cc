@@ -39,7 +39,7 @@ constexpr std::size_t kListedMax = 4'096;  // Processes of one kind on one devic
 template <class Function>
 bool find(void* library, const char* name, Function& function) {
   void* address = ::dlsym(library, name);
-  std::memcpy(&function, &address, sizeof(address));
+  std::memcpy(static_cast<void*>(&function), static_cast<void*>(&address), sizeof(address));
   return address != nullptr;
 }
 

@@ -63,6 +63,7 @@ class SpawnPlan {
     std::string name = program;
     std::array<char*, 2> arguments = {name.data(), nullptr};
     std::vector<char*> variables;
+    variables.reserve(environment.size() + 1);
     for (std::string& variable : environment) variables.push_back(variable.data());
     variables.push_back(nullptr);
     return ::posix_spawn(&child, program.c_str(), &actions_, &attributes_, arguments.data(),

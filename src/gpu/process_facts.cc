@@ -19,9 +19,9 @@ ProcessSample read_facts(const os::ProcessState& state) {
   if (const Result<UserId> user = os::user_of(state.process); user.ok()) facts.user = *user;
   facts.ancestors = os::ancestors(state.process, kAncestorsMax);
   // Of another user's process it cannot be read, nor does it count there.
-  const Result<std::optional<std::string>> lease =
-      os::environment_value(state.process, "BERTH_LEASE_ID");
-  if (lease.ok() && *lease) facts.env_lease = parse_handle(**lease);
+  const auto read = os::environment_value(state.process, "BERTH_LEASE_ID");
+  const std::optional<std::string> lease = read.ok() ? *read : std::nullopt;
+  if (lease) facts.env_lease = parse_handle(*lease);
   return facts;
 }
 

@@ -197,8 +197,9 @@ class Reader {
   }
   bool read(std::uint32_t from, std::string& to) {
     std::optional<std::string> text = text_of(tree_[from]);
-    if (text) to = *std::move(text);
-    return text.has_value();
+    if (!text) return false;
+    to = *std::move(text);
+    return true;
   }
   bool read(std::uint32_t from, Bytes& to) { return read(from, to.value); }
   bool read(std::uint32_t from, Instant& to) { return read(from, to.ns); }

@@ -31,7 +31,7 @@ std::string variable(const char* name) {
 }
 
 // XDG says that a path which is not absolute is to be ignored.
-std::string absolute(std::string path) {
+std::string absolute(const std::string& path) {
   return path.starts_with('/') ? path : std::string();
 }
 
@@ -212,7 +212,7 @@ std::optional<std::string> find_project_config(const std::string& directory,
                                                const std::string& home) {
   std::string at = directory;
   for (std::size_t folders = 0; folders < kFoldersMax && at.starts_with('/'); ++folders) {
-    const std::string path = (at == "/" ? "" : at) + "/.berth.toml";
+    std::string path = (at == "/" ? "" : at) + "/.berth.toml";
     if (exists(path)) return path;
     if (at == home || at == "/" || exists(at + "/.git")) return std::nullopt;
     const std::size_t slash = at.rfind('/');
