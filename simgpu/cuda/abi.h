@@ -118,7 +118,8 @@ struct CUmemAccessDesc {
 struct CUexecAffinityParam;
 struct CUctxCreateParams;
 
-constexpr int kDriverVersion = 12090;
+/// Each library of this driver has one of its own.
+extern const int kDriverVersion;
 
 }  // namespace berth::simgpu
 

@@ -14,6 +14,13 @@
 #include <cstddef>
 #include <type_traits>
 
+#if CUDA_VERSION < 13000  // What came with CUDA 13 is held against its cuda.h alone.
+CUresult cuCtxSynchronize_v2(CUcontext context);
+using PFN_cuCtxSynchronize_v13000 = decltype(&cuCtxSynchronize_v2);
+CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context);
+using PFN_cuCtxGetDevice_v13000 = decltype(&cuCtxGetDevice_v2);
+#endif
+
 #define CUDA_FUNCTION(symbol, name, since, parameters)                        \
   static_assert(std::is_same_v<decltype(&(symbol)), CUresult(*) parameters>); \
   static_assert(std::is_same_v<decltype(&(symbol)), PFN_##name##_v##since>);

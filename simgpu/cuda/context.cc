@@ -21,6 +21,13 @@ CUresult create(CUcontext* context, unsigned int flags, CUdevice device) {
   });
 }
 
+// Of no context means: of the calling thread's.
+CUresult this_or_current(Driver& driver, CUcontext handle, Context*& context) {
+  if (handle == nullptr) return driver.current(context);
+  context = driver.living(handle);
+  return context == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+
 }  // namespace
 
 extern "C" {
@@ -120,23 +127,29 @@ CUresult cuCtxPopCurrent(CUcontext* context) {
   return cuCtxPopCurrent_v2(context);
 }
 
-CUresult cuCtxSynchronize() {
-  return with_driver([](Driver& driver) {
-    Context* context = nullptr;
-    const CUresult result = driver.current(context);
+CUresult cuCtxSynchronize_v2(CUcontext context) {
+  return with_driver([&](Driver& driver) {
+    Context* found = nullptr;
+    const CUresult result = this_or_current(driver, context, found);
     if (result == CUDA_SUCCESS) driver.synchronise();
     return result;
   });
 }
+CUresult cuCtxSynchronize() {
+  return cuCtxSynchronize_v2(nullptr);
+}
 
-CUresult cuCtxGetDevice(CUdevice* device) {
+CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
   if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return with_driver([&](Driver& driver) {
-    Context* context = nullptr;
-    const CUresult result = driver.current(context);
-    if (result == CUDA_SUCCESS) *device = context->ordinal;
+    Context* found = nullptr;
+    const CUresult result = this_or_current(driver, context, found);
+    if (result == CUDA_SUCCESS) *device = found->ordinal;
     return result;
   });
+}
+CUresult cuCtxGetDevice(CUdevice* device) {
+  return cuCtxGetDevice_v2(device, nullptr);
 }
 
 CUresult cuCtxGetFlags(unsigned int* flags) {

@@ -100,9 +100,11 @@ nvml::Return nvmlSystemGetNVMLVersion(char* text, unsigned int length) {
 }
 
 nvml::Return nvmlSystemGetCudaDriverVersion_v2(int* version) {
-  if (const nvml::Return result = enter_nvml().result; result != nvml::kSuccess) return result;
+  const auto [result, world] = enter_nvml();
+  if (result != nvml::kSuccess) return result;
   if (version == nullptr) return nvml::kInvalidArgument;
-  *version = kDriverVersion;
+  const Result<WorldSpec> spec = parse_spec(world->place().spec_text);
+  *version = spec.ok() ? spec->cuda : WorldSpec{}.cuda;
   return nvml::kSuccess;
 }
 nvml::Return nvmlSystemGetCudaDriverVersion(int* version) {

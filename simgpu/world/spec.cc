@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <string>
 
 #include "base/quantity.h"
 
@@ -50,10 +52,22 @@ Result<Unit> add_devices(std::string_view item, WorldSpec& spec) {
   return Unit{};
 }
 
+Result<Unit> set_cuda(std::string_view item, std::string_view version, WorldSpec& spec) {
+  const auto* found = std::ranges::find(kCudaVersions, version, &CudaVersion::text);
+  if (found == std::end(kCudaVersions)) {
+    std::string known;
+    for (const CudaVersion& each : kCudaVersions) known += " " + std::string(each.text);
+    return wrong(item, "there are drivers of CUDA" + known);
+  }
+  spec.cuda = found->number;
+  return Unit{};
+}
+
 Result<Unit> set_option(std::string_view item, std::size_t equals, WorldSpec& spec) {
   const std::string_view key = item.substr(0, equals);
+  if (key == "cuda") return set_cuda(item, item.substr(equals + 1), spec);
   if (key != "context" && key != "reserved")
-    return wrong(item, "the options are context=SIZE and reserved=SIZE");
+    return wrong(item, "the options are context=SIZE, reserved=SIZE and cuda=VERSION");
   const Result<Bytes> size = parse_bytes(item.substr(equals + 1));
   if (!size.ok()) return wrong(item, size.error().message);
   if (*size > kCapacityMax) return wrong(item, "at most 1 TiB");

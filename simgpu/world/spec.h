@@ -15,6 +15,14 @@ namespace berth::simgpu {
 constexpr std::size_t kDevicesMax = 16;
 constexpr std::size_t kModelLengthMax = 63;
 
+/// The versions of CUDA of which there is a driver; simgpu/CMakeLists.txt builds them.
+struct CudaVersion {
+  std::string_view text;
+  int number;
+};
+constexpr CudaVersion kCudaVersions[] = {
+    {"11.0", 11000}, {"11.4", 11040}, {"12.0", 12000}, {"12.9", 12090}, {"13.0", 13000}};
+
 struct DeviceSpec {
   std::string model;
   Bytes capacity;
@@ -24,9 +32,11 @@ struct WorldSpec {
   std::vector<DeviceSpec> devices;  // 1 to kDevicesMax, in PCI order.
   Bytes context = mib(300);         // What a process pays on each device where it has a context.
   Bytes reserved;                   // What the driver keeps for itself on each device.
+  int cuda = 12090;                 // What its driver offers, as cuDriverGetVersion says it.
 };
 
-/// "2x16GiB", "16GiB", "1x16GiB:RTX-5080,1x24GiB", "2x16GiB,context=64MiB,reserved=256MiB".
+/// "2x16GiB", "16GiB", "1x16GiB:RTX-5080,1x24GiB",
+/// "2x16GiB,context=64MiB,reserved=256MiB,cuda=11.4".
 Result<WorldSpec> parse_spec(std::string_view text);
 
 }  // namespace berth::simgpu

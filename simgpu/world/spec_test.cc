@@ -7,7 +7,8 @@ namespace berth::simgpu {
 namespace {
 
 TEST(Spec, CountsSizesAndModelsMakeDevicesInOrder) {
-  const Result<WorldSpec> spec = parse_spec("2x16GiB:RTX-5080,24G,context=64MiB,reserved=256MiB");
+  const Result<WorldSpec> spec =
+      parse_spec("2x16GiB:RTX-5080,24G,context=64MiB,reserved=256MiB,cuda=11.4");
   ASSERT_TRUE(spec.ok());
   ASSERT_EQ(spec->devices.size(), 3U);
   EXPECT_EQ(spec->devices[1].model, "RTX-5080");
@@ -16,6 +17,8 @@ TEST(Spec, CountsSizesAndModelsMakeDevicesInOrder) {
   EXPECT_EQ(spec->devices[2].capacity, gib(24));
   EXPECT_EQ(spec->context, mib(64));
   EXPECT_EQ(spec->reserved, mib(256));
+  EXPECT_EQ(spec->cuda, 11040);
+  EXPECT_EQ(parse_spec("16GiB")->cuda, 12090);
 }
 
 TEST(Spec, ContextOverheadIs300MiBUnlessToldOtherwise) {
@@ -25,9 +28,9 @@ TEST(Spec, ContextOverheadIs300MiBUnlessToldOtherwise) {
 
 TEST(Spec, WhatCannotBeAWorldIsRefusedAndNamed) {
   const char* const wrong[] = {
-      "",         "16",          "0x16GiB",  "17x1GiB",     "-1x16GiB",
-      "x16GiB",   "2x",          "2x16GiB,", "2x16GiB,,",   "context=1G",
-      "1x16GiB:", "1x16GiB:a/b", "1x2TiB",   "1x16GiB,a=1", "1x1G,reserved=1G"};
+      "",       "16",          "0x16GiB",          "17x1GiB",      "-1x16GiB",  "x16GiB",
+      "2x",     "2x16GiB,",    "2x16GiB,,",        "context=1G",   "1x16GiB:",  "1x16GiB:a/b",
+      "1x2TiB", "1x16GiB,a=1", "1x1G,reserved=1G", "1x1G,cuda=11", "1x1G,cuda="};
   for (const char* text : wrong) {
     const Result<WorldSpec> spec = parse_spec(text);
     ASSERT_FALSE(spec.ok()) << text;

@@ -19,9 +19,27 @@ std::string simulated_world_name(std::string_view spec, std::string_view name) {
   return text;
 }
 
-std::string simulated_library_path(std::string_view program, std::string_view path) {
+namespace {
+
+// Whether there is a driver of that version is for those to say who open the world.
+std::string_view cuda_version(std::string_view spec) {
+  constexpr std::string_view kKey = "cuda=";
+  const std::size_t at = spec.find(kKey);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = spec.substr(at + kKey.size());
+  return rest.substr(0, rest.find_first_not_of("0123456789."));
+}
+
+}  // namespace
+
+std::string simulated_library_path(std::string_view program, std::string_view path,
+                                   std::string_view spec) {
   std::string directory(program.substr(0, program.rfind('/') + 1));
   directory += "../lib/simgpu";
+  if (const std::string_view version = cuda_version(spec); !version.empty()) {
+    // Of this version there is the driver alone.
+    directory = directory + "/cuda-" + std::string(version) + ":" + directory;
+  }
   const bool first = path.starts_with(directory) &&
                      (path.size() == directory.size() || path[directory.size()] == ':');
   if (first) return std::string(path);

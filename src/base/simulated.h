@@ -14,7 +14,9 @@ std::string simulated_world_name(std::string_view spec, std::string_view name);
 
 /// What LD_LIBRARY_PATH must be so that a program finds the simulated driver of this installation
 /// before any other. `program`: the path of one of our programs; `path`: what it is now. Already
-/// there, it is not put there again.
-std::string simulated_library_path(std::string_view program, std::string_view path);
+/// there, it is not put there again. `spec`: BERTH_SIM, which may ask for the driver of another
+/// CUDA (cuda=11.4).
+std::string simulated_library_path(std::string_view program, std::string_view path,
+                                   std::string_view spec = {});
 
 }  // namespace berth

@@ -23,5 +23,16 @@ TEST(SimulatedLibraryPath, PutsTheSimulatedDriverFirstAndOnce) {
   EXPECT_EQ(simulated_library_path("/opt/berth/bin/berth", "/a:" + ours), ours + ":/a:" + ours);
 }
 
+TEST(SimulatedLibraryPath, PutsTheDriverOfTheCudaThatIsAskedForBeforeIt) {
+  const std::string ours = "/opt/berth/bin/../lib/simgpu";
+  const std::string both = ours + "/cuda-11.4:" + ours;
+  for (const char* spec : {"2x16GiB,cuda=11.4", "cuda=11.4,2x16GiB"}) {
+    EXPECT_EQ(simulated_library_path("/opt/berth/bin/berth", "/a", spec), both + ":/a");
+    EXPECT_EQ(simulated_library_path("/opt/berth/bin/berth", both + ":/a", spec), both + ":/a");
+  }
+  EXPECT_EQ(simulated_library_path("/opt/berth/bin/berth", "", "2x16GiB,cuda=../x"),
+            ours + "/cuda-..:" + ours);
+}
+
 }  // namespace
 }  // namespace berth

@@ -153,7 +153,11 @@ Left Reservation::tell_variables(const LeaseView& lease) {
   if (conversation_.is_simulated()) {
     const Result<std::string> own = client::sibling_program("berth");
     const char* path = std::getenv("LD_LIBRARY_PATH");
-    if (own.ok()) input.library_path = simulated_library_path(*own, path == nullptr ? "" : path);
+    const char* spec = std::getenv("BERTH_SIM");
+    if (own.ok()) {
+      input.library_path =
+          simulated_library_path(*own, path == nullptr ? "" : path, spec == nullptr ? "" : spec);
+    }
   }
   const Result<Variables> variables = variables_for(input);
   CHECK(variables.ok());  // Nothing is narrowed here.

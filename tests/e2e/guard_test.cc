@@ -38,7 +38,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 class GuardTest : public ::testing::Test {
  protected:
-  GuardTest() : world_({.sim = "1x16GiB,context=64MiB", .config = ""}) {}
+  explicit GuardTest(const std::string& cuda = "12.9")
+      : world_({.sim = "1x16GiB,context=64MiB,cuda=" + cuda, .config = ""}) {}
 
   static std::vector<std::string> lease(const std::string& budget,
                                         const std::vector<std::string>& command) {
@@ -58,11 +59,47 @@ class GuardTest : public ::testing::Test {
   World world_;
 };
 
-class GuardRouteTest : public GuardTest, public ::testing::WithParamInterface<std::string> {};
+/// A driver of another CUDA.
+struct Cuda {
+  std::string text;
+  int number;
+};
+const Cuda kCudas[] = {
+    {"11.0", 11000}, {"11.4", 11040}, {"12.0", 12000}, {"12.9", 12090}, {"13.0", 13000}};
+constexpr int kWithPools = 11020;
+
+class GuardCudaTest : public GuardTest, public ::testing::WithParamInterface<Cuda> {
+ protected:
+  GuardCudaTest() : GuardTest(GetParam().text) {}
+};
+
+/// Each way to each driver that has it.
+struct Route {
+  std::string name;
+  Cuda cuda;
+};
+std::vector<Route> all_routes() {
+  std::vector<Route> routes;
+  for (const Cuda& cuda : kCudas) {
+    for (const char* name : {"dlsym", "dlvsym", "default"}) routes.push_back({name, cuda});
+    if (cuda.number < 11040) continue;
+    for (const char* name : {"linked", "proc"}) routes.push_back({name, cuda});
+    if (cuda.number < 12000) continue;
+    for (const char* name : {"proc_v2", "proc_self"}) routes.push_back({name, cuda});
+  }
+  return routes;
+}
+
+class GuardRouteTest : public GuardTest, public ::testing::WithParamInterface<Route> {
+ protected:
+  GuardRouteTest() : GuardTest(GetParam().cuda.text) {
+    world_.environment()["CALLER_CUDA"] = std::to_string(GetParam().cuda.number);
+  }
+};
 
 TEST_P(GuardRouteTest, TheBudgetEndsWithItsLastByte) {
   // 512 MiB: 64 for the context, 448 for the program.
-  const Output said = calls("512M", GetParam(),
+  const Output said = calls("512M", GetParam().name,
                             "retain 0\n"
                             "alloc a 209715200\n"  // 200 MiB
                             "alloc b 262144000\n"  // 250 MiB: 2 too many
@@ -77,7 +114,7 @@ TEST_P(GuardRouteTest, TheBudgetEndsWithItsLastByte) {
 }
 
 TEST_P(GuardRouteTest, AProgramSeesACardOfItsBudgetsSize) {
-  const Output said = calls("1G", GetParam(), "retain 0\nalloc a 104857600\ninfo\ntotal 0\n");
+  const Output said = calls("1G", GetParam().name, "retain 0\nalloc a 104857600\ninfo\ntotal 0\n");
   const std::uint64_t left = (1024 - 64 - 100) * kMiB;
   EXPECT_THAT(lines_of(said.out),
               ::testing::ElementsAre("0", "0", "0 " + std::to_string(left) + " 1073741824",
@@ -85,7 +122,7 @@ TEST_P(GuardRouteTest, AProgramSeesACardOfItsBudgetsSize) {
 }
 
 TEST_P(GuardRouteTest, WhatAContextHadIsThereAgainWhenItIsGone) {
-  const Output said = calls("512M", GetParam(),
+  const Output said = calls("512M", GetParam().name,
                             "create one\ncreate two\n"
                             "alloc a 104857600\nalloc b 1000\n"
                             "destroy two\n"
@@ -103,7 +140,7 @@ TEST_P(GuardRouteTest, EachKindOfMemoryIsRefusedAtTheLastPageAndNotBefore) {
   const std::string page = std::to_string(2 * kMiB);
   for (const std::string& kind : std::vector<std::string>{
            "alloc a " + full, "managed a " + full, "m_create a " + full, "pitch a 1048576 446"}) {
-    const Output said = calls("512M", GetParam(),
+    const Output said = calls("512M", GetParam().name,
                               "retain 0\n" + kind + "\nalloc b " + page + "\nalloc c " + page +
                                   "\nmanaged d 1\nm_create e " + page + "\npitch f 4 1\n");
     EXPECT_THAT(lines_of(said.out), ::testing::ElementsAre("0", "0", "0", "2", "2", "2", "2"))
@@ -114,7 +151,7 @@ TEST_P(GuardRouteTest, EachKindOfMemoryIsRefusedAtTheLastPageAndNotBefore) {
 
 // Elements of 16 bytes: rows of 4096 are 64 KiB, so 32 rows are a page.
 TEST_P(GuardRouteTest, ArraysAreChargedWithWhatTheDriverSaysTheyTake) {
-  const Output said = calls("512M", GetParam(),  // 448 MiB for the program.
+  const Output said = calls("512M", GetParam().name,  // 448 MiB for the program.
                             "retain 0\n"
                             "array a 4096 7136\n"  // 446 MiB
                             "array b 4096 32\n"
@@ -132,7 +169,7 @@ TEST_P(GuardRouteTest, ArraysAreChargedWithWhatTheDriverSaysTheyTake) {
 }
 
 TEST_P(GuardRouteTest, AMipmappedArrayIsChargedWithAllItsLevels) {
-  const Output said = calls("512M", GetParam(),
+  const Output said = calls("512M", GetParam().name,
                             "retain 0\n"
                             "mipmap a 4096 4096 13\n"  // A third above 256 MiB: 342.
                             "array b 4096 1728\n"      // 108 MiB: 2 too many.
@@ -147,15 +184,20 @@ TEST_P(GuardRouteTest, AMipmappedArrayIsChargedWithAllItsLevels) {
 }
 
 TEST_P(GuardRouteTest, AnArrayWhoseMemoryTheProgramBringsIsNotChargedTwice) {
-  const Output said = calls("512M", GetParam(),
+  const Output said = calls("512M", GetParam().name,
                             "retain 0\narray3 a 4096 8192 0 128\narray3 b 4096 8192 0 64\ninfo\n");
   EXPECT_THAT(lines_of(said.out),
               ::testing::ElementsAre("0", "0", "0", HasSubstr(std::to_string(448 * kMiB))));
 }
 
 TEST_P(GuardRouteTest, APoolIsChargedWithWhatItReserves) {
+  if (GetParam().cuda.number < kWithPools) {
+    EXPECT_THAT(lines_of(calls("512M", GetParam().name, "retain 0\nasync a 1000\n").out),
+                ::testing::ElementsAre("0", "-1"));
+    return;
+  }
   const std::string chunk = std::to_string(32 * kMiB);
-  const Output said = calls("512M", GetParam(),  // 448 MiB for the program: 14 chunks.
+  const Output said = calls("512M", GetParam().name,  // 448 MiB for the program: 14 chunks.
                             "retain 0\nasync a 1000\nasync b 1000\ninfo\n"
                             "async c " +
                                 std::to_string(416 * kMiB) +
@@ -175,15 +217,36 @@ TEST_P(GuardRouteTest, APoolIsChargedWithWhatItReserves) {
   EXPECT_EQ(driver()["used_max_bytes"], 512 * kMiB);
 }
 
-INSTANTIATE_TEST_SUITE_P(Routes, GuardRouteTest,
-                         ::testing::Values("linked", "dlsym", "dlvsym", "default", "proc",
-                                           "proc_v2", "proc_self"),
-                         [](const auto& route) { return route.param; });
+std::string without_dot(std::string text) {
+  std::erase(text, '.');
+  return text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Routes, GuardRouteTest, ::testing::ValuesIn(all_routes()),
+                         [](const auto& route) {
+                           return route.param.name + "_of_" + without_dot(route.param.cuda.text);
+                         });
+
+INSTANTIATE_TEST_SUITE_P(Cudas, GuardCudaTest, ::testing::ValuesIn(kCudas),
+                         [](const auto& cuda) { return without_dot(cuda.param.text); });
 
 TEST_F(GuardTest, ACardBelowItsContextIsRefusedAtTheContext) {
   EXPECT_THAT(lines_of(calls("32M", "dlsym", "retain 0\ncreate a\n").out),
               ::testing::ElementsAre("2", "2"));
   EXPECT_EQ(driver()["used_max_bytes"], 0);
+}
+
+// By its name alone: what an older driver has under it is another function.
+TEST_P(GuardCudaTest, WhatCameWithALaterCudaIsNotThere) {
+  const int cuda = GetParam().number;
+  const auto has = [&](int since) { return cuda >= since ? "yes" : "no"; };
+  EXPECT_THAT(lines_of(calls("1G", "dlsym",
+                             "has cuMemAlloc_v2\nhas cuMemAllocAsync\nhas cuGetProcAddress\n"
+                             "has cuCtxCreate_v3\nhas cuGetProcAddress_v2\nhas cuCtxCreate_v4\n"
+                             "has cuCtxSynchronize_v2\n")
+                           .out),
+              ::testing::ElementsAre("yes", has(11020), has(11030), has(11040), has(12000),
+                                     has(12050), has(13000)));
 }
 
 TEST_F(GuardTest, WhatTheDriverDoesNotKnowIsNotInventedForIt) {
@@ -283,9 +346,10 @@ std::string random_call(std::mt19937_64& random) {
 
 // After each call, what the program is told to be used, which is what the guard believes, is held
 // against what the simulated driver counts for the process.
-TEST_F(GuardTest, WhatIsChargedIsWhatTheDriverCountsAfterEachCall) {
+TEST_P(GuardCudaTest, WhatIsChargedIsWhatTheDriverCountsAfterEachCall) {
   constexpr std::uint64_t kBudget = 1024 * kMiB;
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  const auto first = static_cast<std::uint64_t>(GetParam().number);
+  for (std::uint64_t seed = first; seed < first + 3; ++seed) {
     std::mt19937_64 random(seed);
     std::vector<std::string> made = {"retain 0", "m_reserve space 1073741824"};
     while (made.size() < 1'000) made.push_back(random_call(random));

@@ -325,7 +325,9 @@ class Caller {
       return text(
           call(route_.find("cuMemPoolTrimTo"), pool, static_cast<std::size_t>(number_in(words))));
     };
-    verbs_["synchronise"] = [this](Words&) { return text(call(route_.find("cuCtxSynchronize"))); };
+    verbs_["synchronise"] = [this](Words&) {
+      return text(call(route_.find("cuCtxSynchronize"), static_cast<void*>(nullptr)));
+    };
   }
 
   void declare_threads() {

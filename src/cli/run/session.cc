@@ -265,7 +265,9 @@ std::variant<Variables, Left> Session::variables(const wire::LeaseAnswer& lease)
   if (options_.new_lease && outer_) input.outer = outer_->ancestors;
   if (is_simulated() && !look_->own_path.empty()) {
     const char* path = std::getenv("LD_LIBRARY_PATH");
-    input.library_path = simulated_library_path(look_->own_path, path == nullptr ? "" : path);
+    const char* spec = std::getenv("BERTH_SIM");
+    input.library_path = simulated_library_path(look_->own_path, path == nullptr ? "" : path,
+                                                spec == nullptr ? "" : spec);
   }
   input.preset_devices = preset_devices_;
   Result<Variables> variables = variables_for(input);

@@ -22,6 +22,11 @@ CUresult berthSimulatedContextBytes(std::size_t* bytes);
 // Only with a default stream for each thread is there a later form of it.
 using PFN_cuStreamSynchronize_v7000 = PFN_cuStreamSynchronize_v7000_ptsz;
 
+#if CUDA_VERSION < 13000  // What came with CUDA 13 is held against its cuda.h alone.
+CUresult cuCtxSynchronize_v2(CUcontext context);
+using PFN_cuCtxSynchronize_v13000 = decltype(&cuCtxSynchronize_v2);
+#endif
+
 #define HOOK(symbol, name, since, parameters)                                 \
   static_assert(std::is_same_v<decltype(&(symbol)), CUresult(*) parameters>); \
   static_assert(std::is_same_v<decltype(&(symbol)), PFN_##name##_v##since>);
@@ -54,6 +59,7 @@ SAME_SIZE(CUmemPool_attribute);
 SAME_SIZE(CUDA_ARRAY_DESCRIPTOR);
 SAME_SIZE(CUDA_ARRAY3D_DESCRIPTOR);
 SAME_SIZE(CUDA_ARRAY_MEMORY_REQUIREMENTS);
+static_assert(berth::guard::kArrayLayered == CUDA_ARRAY3D_LAYERED);
 static_assert(berth::guard::kArraySparse == CUDA_ARRAY3D_SPARSE);
 static_assert(berth::guard::kArrayDeferredMapping == CUDA_ARRAY3D_DEFERRED_MAPPING);
 SAME_VALUE(CU_AD_FORMAT_UNSIGNED_INT8);

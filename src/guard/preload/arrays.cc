@@ -6,8 +6,8 @@
 // A driver lays an array out as it likes, and tells how much that takes only of one whose memory
 // the program brings itself (CUDA_ARRAY3D_DEFERRED_MAPPING, since CUDA 11.6). So such a twin is
 // made first, asked, and destroyed; it takes nothing of the device. Where the driver does not tell,
-// what is charged is what the elements take in rows of 512 bytes. Small arrays may share pages; an
-// array has no address that would show it, so each is charged for whole ones.
+// what is charged is what the elements of each level take in rows of 512 bytes. Small arrays may
+// share pages; an array has no address that would show it, so each is charged for whole ones.
 #include "guard/preload/hooks.h"
 
 namespace berth::guard {
@@ -42,18 +42,27 @@ std::uint64_t times(std::uint64_t a, std::uint64_t b) {
   return b != 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
 
-// Not known to be less than what the driver takes, but nothing better is known.
-std::uint64_t guess(const CUDA_ARRAY3D_DESCRIPTOR& what) {
-  std::uint64_t row = times(what.Width, texel_bytes(what.Format, what.NumChannels));
+std::uint64_t level_bytes(const CUDA_ARRAY3D_DESCRIPTOR& what, unsigned int level) {
+  const auto side = [&](std::size_t full) {
+    return full >> level == 0 ? std::uint64_t{1} : std::uint64_t{full >> level};
+  };
+  std::uint64_t row = times(side(what.Width), texel_bytes(what.Format, what.NumChannels));
   if (row <= UINT64_MAX - kRow) row = (row + kRow - 1) / kRow * kRow;
-  const std::uint64_t rows =
-      times(what.Height == 0 ? 1 : what.Height, what.Depth == 0 ? 1 : what.Depth);
-  return times(row, rows);
+  const bool layered = (what.Flags & kArrayLayered) != 0;
+  const std::uint64_t depth = layered && what.Depth != 0 ? what.Depth : side(what.Depth);
+  return times(row, times(side(what.Height), depth));
 }
 
-// With all levels, at most twice the first.
-std::uint64_t guess(const CUDA_ARRAY3D_DESCRIPTOR& what, unsigned int levels) {
-  return levels > 1 ? times(guess(what), 2) : guess(what);
+// Not known to be as much as the driver takes, but nothing better is known.
+std::uint64_t guess(const CUDA_ARRAY3D_DESCRIPTOR& what, unsigned int levels = 1) {
+  const std::size_t longest = what.Width | what.Height | what.Depth;
+  std::uint64_t bytes = 0;
+  for (unsigned int level = 0; level == 0 || (level < levels && longest >> level != 0); ++level) {
+    const std::uint64_t more = level_bytes(what, level);
+    if (bytes > UINT64_MAX - more) return UINT64_MAX;
+    bytes += more;
+  }
+  return bytes;
 }
 
 CUDA_ARRAY3D_DESCRIPTOR twin_of(const CUDA_ARRAY3D_DESCRIPTOR& what) {

@@ -97,6 +97,7 @@ struct CUDA_ARRAY_MEMORY_REQUIREMENTS {
   std::size_t alignment;
   unsigned int reserved[4];
 };
+constexpr unsigned int kArrayLayered = 0x01;          // CUDA_ARRAY3D_LAYERED
 constexpr unsigned int kArraySparse = 0x40;           // CUDA_ARRAY3D_SPARSE
 constexpr unsigned int kArrayDeferredMapping = 0x80;  // CUDA_ARRAY3D_DEFERRED_MAPPING
 

@@ -202,6 +202,9 @@ OURS cuMemPoolTrimTo(CUmemoryPool pool, std::size_t keep_bytes) {
 OURS cuCtxSynchronize() {
   return synchronised(REAL(cuCtxSynchronize));
 }
+OURS cuCtxSynchronize_v2(CUcontext context) {
+  return synchronised(REAL(cuCtxSynchronize_v2, context));
+}
 OURS cuStreamSynchronize(CUstream stream) {
   return synchronised(REAL(cuStreamSynchronize, stream));
 }
