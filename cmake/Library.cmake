@@ -13,7 +13,7 @@ add_custom_target(headers_alone)  # Each header compiles without another before 
 # them. So what neighbours keep to themselves, in anonymous namespaces, must differ in name. That
 # each file and header compiles alone, `./dev tidy` and the other presets show.
 option(JOIN_SOURCES "Compile several source files of a folder at a time" OFF)
-set(JOINED_BYTES_MAX 40000)
+set(JOINED_BYTES_MAX 60000)
 
 # join_sources(LIST ROOT NAME): replaces the files in the variable LIST by some that include them,
 # by their paths below ROOT, which the target must have among its include directories.
