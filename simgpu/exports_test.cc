@@ -8,6 +8,7 @@
 #include <string>
 
 #include "os/files.h"
+#include "simgpu/world/spec.h"
 
 namespace berth::simgpu {
 namespace {
@@ -43,15 +44,34 @@ Names exports_of(const std::string& path) {
   return names;
 }
 
-TEST(Exports, LibcudaHasTheFunctionsOfItsListAndTwoMore) {
-  Names listed = {
-#define CUDA_FUNCTION(symbol, name, since, parameters) #symbol,
+// What had come by that version of CUDA, and two of ours.
+Names functions_of_cuda(int version) {
+  struct Listed {
+    const char* symbol;
+    int since;
+  };
+  constexpr Listed kListed[] = {
+#define CUDA_FUNCTION(symbol, name, since, parameters) {#symbol, since},
 #include "simgpu/cuda/functions.def"
 #undef CUDA_FUNCTION
   };
-  listed.insert({"berthSimulatedContextBytes", "berthSimulatedUsedBytes"});
-  EXPECT_EQ(exports_of(SIMGPU_LIBRARIES "/libcuda.so.1"), listed);
-  EXPECT_EQ(exports_of(SIMGPU_LIBRARIES "/libcuda.so"), listed);
+  Names names = {"berthSimulatedContextBytes", "berthSimulatedUsedBytes"};
+  for (const Listed& function : kListed) {
+    if (function.since <= version) names.insert(function.symbol);
+  }
+  return names;
+}
+
+TEST(Exports, LibcudaHasTheFunctionsThatCameByItsVersionAndTwoMore) {
+  const std::string libraries = SIMGPU_LIBRARIES;
+  const int usual = WorldSpec{}.cuda;
+  EXPECT_EQ(exports_of(libraries + "/libcuda.so.1"), functions_of_cuda(usual));
+  EXPECT_EQ(exports_of(libraries + "/libcuda.so"), functions_of_cuda(usual));
+  for (const CudaVersion& version : kCudaVersions) {
+    if (version.number == usual) continue;
+    const std::string folder = libraries + "/cuda-" + std::string(version.text);
+    EXPECT_EQ(exports_of(folder + "/libcuda.so.1"), functions_of_cuda(version.number));
+  }
 }
 
 TEST(Exports, LibnvidiaMlHasTheFunctionsOfItsListAndTwoMore) {
