@@ -115,7 +115,9 @@ void Daemon::process_ended(Process process) {
 
 /// False: the daemon is dead, and what it was about to do does not happen.
 bool Daemon::passes_door() {
-  if (doors_left_ > 0 && --doors_left_ == 0 && !dying_) {
+  const bool is_last = doors_left_ == 1;
+  if (doors_left_ > 0) --doors_left_;
+  if (is_last && !dying_) {
     parts_.stage.deal(Fault::kDaemonKilledInside);
     dying_ = true;
   }

@@ -29,21 +29,21 @@ struct ShadowLease {
   std::optional<Process> supervisor;
   Request request;
   Instant queued_at;
-  bool parked = false;
   std::optional<Instant> passed_since;
   std::vector<Part> parts;
   Instant granted_at;
-  bool passed_others = false;
   Instant claimed_at;
   Instant shrunk_at;
   std::optional<Process> command;
-  bool command_ended = false;
   std::set<Process> members;
   std::optional<Instant> kill_at;  // Revoked.
   std::optional<Instant> expires;
   std::optional<Instant> releasing_since;
-  bool growing = false;
   std::optional<Instant> growth_until;
+  bool parked = false;
+  bool passed_others = false;
+  bool command_ended = false;
+  bool growing = false;
 
   bool holds() const { return state == State::kOffered || state == State::kClaimed; }
   Bytes budget_on(DeviceId device) const;
