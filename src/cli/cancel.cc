@@ -30,7 +30,7 @@ int run_cancel(Invocation& invocation) {
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   return control.each([&](const LeaseView& lease) {
-    const client::Question question{
+    client::Question question{
         .route = wire::Route::kCancel, .lease = reference_to(lease), .body = "{}"};
     return Control::Deed{
         .would = would_cancel(lease, control.scene()),

@@ -100,6 +100,10 @@ std::string lines_of(const Candidates& candidates) {
   return text;
 }
 
+std::string listed(const std::string& first, const std::string& second) {
+  return first + ", " + second;
+}
+
 // Those of all users that have not ended, by number and by name. None where no daemon runs.
 std::vector<Candidate> live_leases(const Invocation& invocation) {
   Conversation conversation(invocation);
@@ -113,8 +117,8 @@ std::vector<Candidate> live_leases(const Invocation& invocation) {
     const std::string state(to_text(lease.state));
     const std::string& name = lease.request.name;
     const std::string id = std::to_string(lease.id.value);
-    leases.push_back({id, name.empty() ? state : name + ", " + state});
-    if (!name.empty()) leases.push_back({name, id + ", " + state});
+    leases.push_back({id, name.empty() ? state : listed(name, state)});
+    if (!name.empty()) leases.push_back({name, listed(id, state)});
   }
   return leases;
 }

@@ -3,6 +3,7 @@
 
 #include <variant>
 
+#include "base/present.h"
 #include "os/clock.h"
 #include "os/users.h"
 
@@ -48,20 +49,20 @@ Result<client::Client> Conversation::connect(client::Autostart autostart) const 
 }
 
 std::optional<std::string> Conversation::ask(const client::Question& question, Duration within) {
-  auto answer = client_->connection().ask(question, within);
+  auto answer = present(client_).connection().ask(question, within);
   const bool changes_nothing = client::method_of(question.route) == wire::Method::kGet;
   if (changes_nothing && is_lost(answer)) {
     if (!open(autostart_)) return std::nullopt;
-    answer = client_->connection().ask(question, within);
+    answer = present(client_).connection().ask(question, within);
   }
   return body_of(std::move(answer));
 }
 
 std::optional<std::string> Conversation::get(const std::string& target) {
-  auto answer = client_->connection().get(target);
+  auto answer = present(client_).connection().get(target);
   if (is_lost(answer)) {
     if (!open(autostart_)) return std::nullopt;
-    answer = client_->connection().get(target);
+    answer = present(client_).connection().get(target);
   }
   return body_of(std::move(answer));
 }
@@ -69,7 +70,7 @@ std::optional<std::string> Conversation::get(const std::string& target) {
 // A daemon that is killed can still be connected to until the kernel has taken it apart.
 bool Conversation::is_lost(const Result<client::Answer>& answer) {
   return !answer.ok() && answer.error().code == Errc::kUnavailable &&
-         !client_->connection().has_heard();
+         !present(client_).connection().has_heard();
 }
 
 std::optional<std::string> Conversation::body_of(Result<client::Answer> answer) {
@@ -77,7 +78,7 @@ std::optional<std::string> Conversation::body_of(Result<client::Answer> answer) 
     fail(answer.error());
     return std::nullopt;
   }
-  if (const auto& daemon = client_->connection().daemon()) simulated_ = daemon->simulated;
+  if (const auto& daemon = present(client_).connection().daemon()) simulated_ = daemon->simulated;
   if (answer->ok()) return std::move(answer->body);
   const wire::ApiError error = wire::decode_error(answer->body);
   fail(wire::exit_code(error.code), error.message);
@@ -90,7 +91,7 @@ std::optional<wire::LeaseAnswer> Conversation::wait_for_end(const std::string& h
   const Instant until = clock.now() + within;
   std::optional<wire::LeaseAnswer> last;
   // A connection of its own, because it is left in the middle of the stream.
-  auto connected = client_->another();
+  auto connected = present(client_).another();
   const Status sent = connected.ok()
                           ? connected->send({.route = wire::Route::kLeaseEvents, .lease = handle})
                           : Status(connected.error());

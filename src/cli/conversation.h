@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/present.h"
 #include "cli/render/scene.h"
 #include "cli/verb.h"
 #include "client/client.h"
@@ -55,7 +56,7 @@ class Conversation {
   /// Names the daemon gave; those it did not are looked up when a text needs them.
   void learn(const wire::UserNames& names) { names_.insert(names.begin(), names.end()); }
   Scene scene() const;
-  client::Client& client() { return *client_; }
+  client::Client& client() { return present(client_); }
 
  private:
   Result<client::Client> connect(client::Autostart autostart) const;

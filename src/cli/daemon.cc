@@ -121,7 +121,7 @@ int reload(const Invocation& invocation) {
 // its last words where it was to be.
 std::string newest_log(const os::Places& places) {
   const std::string path = places.state_dir + "/berthd.log";
-  const std::string last_words = places.runtime_dir + "/berthd.log";
+  std::string last_words = places.runtime_dir + "/berthd.log";
   std::error_code none;
   const auto written = std::filesystem::last_write_time(path, none);
   if (none) return last_words;

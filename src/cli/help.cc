@@ -54,7 +54,7 @@ std::string usage(const Invocation& invocation) {
   std::string text = "Usage: berth " + std::string(invocation.verb.name) + " [OPTIONS]";
   for (const Operand& operand : invocation.options.operands()) {
     std::string name(operand.metavar);
-    if (operand.is_command) name = "[--] " + name;
+    if (operand.is_command) name.insert(0, "[--] ");
     if (operand.at_most > 1) name += "...";
     text += operand.at_least == 0 ? " [" + name + "]" : " " + name;
   }

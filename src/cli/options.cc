@@ -262,6 +262,7 @@ class Parse {
 
   Status unknown(const std::string& word) const {
     std::vector<std::string_view> names;
+    names.reserve(options_.options_.size());
     for (const Option& known : options_.options_) names.push_back(known.shown());
     std::string message = "unknown option " + word;
     if (auto meant = nearest(word, names)) {

@@ -53,9 +53,9 @@ int run_release(Invocation& invocation) {
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   return control.each([&](const LeaseView& lease) {
-    const client::Question question{.route = wire::Route::kRelease,
-                                    .lease = reference_to(lease),
-                                    .body = wire::encode_release({.kill = kill})};
+    client::Question question{.route = wire::Route::kRelease,
+                              .lease = reference_to(lease),
+                              .body = wire::encode_release({.kill = kill})};
     return Control::Deed{
         .would = would_release(lease, kill, control.scene()),
         .question = [=] { return question; },

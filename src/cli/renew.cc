@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "base/present.h"
 #include "base/quantity.h"
 #include "cli/lease_words.h"
 #include "cli/selection.h"
@@ -36,7 +37,7 @@ int run_renew(Invocation& invocation) {
   for (const LeaseView& lease : *leases) {
     const auto body = conversation.ask({.route = wire::Route::kRenew,
                                         .lease = reference_to(lease),
-                                        .body = wire::encode_renew({.ttl = *duration})});
+                                        .body = wire::encode_renew({.ttl = present(duration)})});
     if (!body) continue;
     const auto renewed = conversation.understood(wire::decode_lease(*body));
     if (!renewed) continue;
@@ -46,7 +47,8 @@ int run_renew(Invocation& invocation) {
     }
     const auto& expires = renewed->view.expires_at;
     complain("berth: lease " + std::to_string(renewed->view.id.value) + " lasts " +
-             to_text(*duration) + " from now" + (expires ? ", until " + to_text(*expires) : "") +
+             to_text(present(duration)) + " from now" +
+             (expires ? ", until " + to_text(*expires) : "") +
              (conversation.is_simulated().value_or(false) ? " (the GPU is simulated)\n" : "\n"));
   }
   return conversation.status();

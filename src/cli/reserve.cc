@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/present.h"
 #include "base/quantity.h"
 #include "base/simulated.h"
 #include "cli/conversation.h"
@@ -63,7 +64,9 @@ std::optional<Process> anchor() {
 std::string exports(const VariableChanges& variables) {
   std::string text;
   for (const auto& [name, value] : variables.set) {
-    text += "export " + command_text({name + "=" + value}) + "\n";
+    std::string assignment = name;
+    assignment.append("=").append(value);
+    text.append("export ").append(command_text({assignment})) += '\n';
   }
   for (const std::string& name : variables.unset) text += "unset " + name + "\n";
   return text;
@@ -100,7 +103,7 @@ Left Reservation::make(RequestPlan plan, const DeviceChoice& choice) {
   const std::string number = std::to_string(lease.id.value);
   talk_.say(
       granted_text({.lease = lease, .devices = {}, .simulated = daemon && daemon->simulated}) +
-      ", for " + to_text(*options_.duration) + " (berth renew " + number +
+      ", for " + to_text(present(options_.duration)) + " (berth renew " + number +
       " DURATION, berth release " + number + ")");
   return tell(lease);
 }

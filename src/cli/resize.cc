@@ -55,9 +55,9 @@ int run_resize(Invocation& invocation) {
   }
   if (exclusive) body.share = Share::kExclusive;
   return control.each([&](const LeaseView& lease) {
-    const client::Question question{.route = wire::Route::kResize,
-                                    .lease = reference_to(lease),
-                                    .body = wire::encode_resize(body)};
+    client::Question question{.route = wire::Route::kResize,
+                              .lease = reference_to(lease),
+                              .body = wire::encode_resize(body)};
     return Control::Deed{
         .would = "resize " + named(lease, control.scene()) + " from " + to_text(granted_to(lease)) +
                  " to " + wish(body),

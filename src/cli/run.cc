@@ -91,6 +91,7 @@ void declare(Invocation& invocation, RunOptions& run) {
 // BERTH_DISABLE=1: as if we were not there.
 int just_become(std::vector<std::string> words, Talk& talk) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execvp(arguments[0], arguments.data());

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/present.h"
 #include "base/quantity.h"
 #include "cli/render/phrases.h"
 #include "cli/run/named_devices.h"
@@ -62,8 +63,8 @@ int timed_out(const Duration& timeout) {
 int failed(const Error& error, const Waiter& waiter, const WaitOptions& wait,
            Conversation& conversation) {
   if (error.code == Errc::kTimedOut) return timed_out(wait.timeout.value_or(Duration{}));
-  const ExitCode code =
-      waiter.refusal() ? wire::exit_code(waiter.refusal()->code) : client::exit_status_of(error);
+  const auto& refusal = waiter.refusal();
+  const ExitCode code = refusal ? wire::exit_code(refusal->code) : client::exit_status_of(error);
   conversation.fail(code, error.message);
   return conversation.status();
 }
@@ -71,12 +72,12 @@ int failed(const Error& error, const Waiter& waiter, const WaitOptions& wait,
 int wait_for_fit(const WaitOptions& wait, const DeviceChoice& choice, Conversation& conversation,
                  Talk& talk) {
   wire::RequestBody request;
-  request.request.vram = *wait.fit;
+  request.request.vram = present(wait.fit);
   if (!fill_devices(choice, conversation, request.request)) return conversation.status();
   Waiter waiter(conversation.client(), wait.until());
   const Result<FitView> fit = waiter.wait_for_fit(request);
   if (!fit.ok()) return failed(fit.error(), waiter, wait, conversation);
-  const std::string sentence = to_text(*wait.fit) + " would be granted now";
+  const std::string sentence = to_text(request.request.vram) + " would be granted now";
   const auto& daemon = conversation.client().connection().daemon();
   talk.say(sentence + (daemon && daemon->simulated ? " (the GPU is simulated)" : ""));
   if (wait.notify) talk.notify(sentence);
@@ -100,7 +101,8 @@ int status_of(const std::vector<LeaseView>& leases, LeaseState state) {
 int wait_for_leases(const WaitOptions& wait, Conversation& conversation, Talk& talk) {
   auto leases = select_leases(conversation, wait.words);
   if (!leases) return conversation.status();
-  const LeaseState state = parse_lease_state(wait.state).value();
+  const std::optional<LeaseState> known = parse_lease_state(wait.state);
+  const LeaseState state = present(known);
   Waiter waiter(conversation.client(), wait.until());
   Result<std::vector<LeaseView>> reached =
       waiter.wait_for({.leases = *std::move(leases),

@@ -96,6 +96,7 @@ void judge_device(Group& group, const DeviceView& device) {
 void judge_strangers(Group& group, const DeviceView& device) {
   if (device.strangers.empty()) return;
   std::vector<std::string> names;
+  names.reserve(device.strangers.size());
   for (const StrangerView& stranger : device.strangers) {
     names.push_back(stranger.name + " " + std::to_string(stranger.process.pid));
   }

@@ -125,7 +125,8 @@ Status check_fields(const std::vector<std::string>& asked, const std::vector<std
       list.append(list.empty() ? "" : ", ").append(name);
     }
     if (found) continue;
-    std::string message = "--fields: there is no field \"" + field + "\"";
+    std::string message = "--fields: there is no field \"";
+    message.append(field) += '"';
     if (auto meant = nearest(field, names)) message.append("; did you mean ").append(*meant) += '?';
     return Error{Errc::kInvalid, message + "; there are " + list};
   }

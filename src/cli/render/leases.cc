@@ -152,12 +152,14 @@ std::string process_list(std::span<const Process> processes) {
   return text;
 }
 
+std::string part_text(const LeasePart& part, const Scene& scene) {
+  return "granted " + to_text(part.granted) + ", used " + size_or_dash(part.used, scene) +
+         ", peak " + size_or_dash(part.peak, scene) + ", " + to_text(part.device);
+}
+
 void add_parts(Facts& facts, const LeaseView& lease, const Scene& scene) {
   for (const LeasePart& part : lease.parts) {
-    const std::string used = size_or_dash(part.used, scene);
-    const std::string peak = size_or_dash(part.peak, scene);
-    facts.add(devices_of({&part, 1}), "granted " + to_text(part.granted) + ", used " + used +
-                                          ", peak " + peak + ", " + to_text(part.device));
+    facts.add(devices_of({&part, 1}), part_text(part, scene));
   }
 }
 

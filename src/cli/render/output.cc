@@ -22,6 +22,7 @@ constexpr Duration kWatchLeast = milliseconds(100);
 
 std::vector<std::string_view> format_words() {
   std::vector<std::string_view> words;
+  words.reserve(kFormats.size());
   for (const auto& [word, format] : kFormats) words.push_back(word);
   return words;
 }

@@ -25,8 +25,9 @@ std::optional<Bytes> sum(const LeaseView& lease, std::optional<Bytes> LeasePart:
   if (lease.parts.empty()) return std::nullopt;
   Bytes total;
   for (const LeasePart& part : lease.parts) {
-    if (!(part.*field)) return std::nullopt;
-    total += *(part.*field);
+    const std::optional<Bytes>& bytes = part.*field;
+    if (!bytes) return std::nullopt;
+    total += *bytes;
   }
   return total;
 }
@@ -46,6 +47,7 @@ std::string session_of(const LeaseView& lease, const Scene& scene) {
 
 std::string asked_by(const Request& request) {
   std::vector<std::string> names;
+  names.reserve(request.devices.size());
   for (const DeviceName& device : request.devices) names.push_back(name_of(device));
   const std::string named = "GPU " + joined(names);
   const std::string number = std::to_string(request.device_count);

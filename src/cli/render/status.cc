@@ -2,6 +2,7 @@
 #include "cli/render/status.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -21,7 +22,7 @@ constexpr Duration kSampleOld = seconds(5);
 
 std::size_t cells_of(Bytes part, Bytes whole) {
   const double share = static_cast<double>(part.value) / static_cast<double>(whole.value);
-  const auto cells = static_cast<std::size_t>(share * static_cast<double>(kBarCells) + 0.5);
+  const auto cells = static_cast<std::size_t>(std::lround(share * static_cast<double>(kBarCells)));
   return std::min(cells, kBarCells);
 }
 

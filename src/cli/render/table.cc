@@ -88,6 +88,7 @@ std::string render(Table table, std::optional<std::size_t> width, Letters letter
   std::string text;
   if (table.header) {
     std::vector<Cell> titles;
+    titles.reserve(table.columns.size());
     for (const Column& column : table.columns) {
       titles.push_back({std::string(column.title), Colour::kDim});
     }

@@ -187,7 +187,7 @@ std::string without_end(const WhyView& why, const Scene& scene) {
 std::string first_chance(const WhyView& why, const Scene& scene) {
   if (!why.expected_start) return without_end(why, scene);
   const std::string when = about(*why.expected_start, scene);
-  const std::string start = when.starts_with('~') ? "in " + when : when;
+  std::string start = when.starts_with('~') ? "in " + when : when;
   const Holder* ending = whose_end(why);
   if (ending == nullptr) return start;
   return start + ", when " + named(why, ending->lease, scene) + " ends by its --eta or --limit";
@@ -294,7 +294,7 @@ std::string why_text(const LeaseView& lease, const WhyView& why, const Scene& sc
 }
 
 std::string short_reason(const WhyView& why, const Scene& scene) {
-  const std::string phrase = phrase_of(why);
+  std::string phrase = phrase_of(why);
   if (why.reason == Reason::kParked || why.reason == Reason::kClaim) return phrase;
   if (const Holder* ending = whose_end(why)) {
     return phrase + "; " + id_text(ending->lease) + " ends " +

@@ -94,6 +94,7 @@ Status narrow(const std::string& preset, const wire::LeaseAnswer& lease, Variabl
     if (found != variables.changes.set.end()) found->second = entries_at(found->second, kept);
   }
   std::vector<LeasePart> seen;
+  seen.reserve(kept.size());
   for (const std::size_t position : kept) seen.push_back(parts[position]);
   variables.narrowed = said + ": of the lease's GPUs the command sees " + devices_of(seen);
   return Unit{};

@@ -48,10 +48,11 @@ void LeaseWatch::woke(Instant) {
 
 void LeaseWatch::readable() {
   while (listening_) {
-    const Result<std::optional<client::Arrival>> arrival = client_.connection().receive();
-    if (!arrival.ok()) return lost();
-    if (!arrival->has_value()) return;
-    if (const auto* event = std::get_if<wire::SseEvent>(&**arrival)) {
+    const Result<std::optional<client::Arrival>> received = client_.connection().receive();
+    if (!received.ok()) return lost();
+    const std::optional<client::Arrival>& arrival = *received;
+    if (!arrival) return;
+    if (const auto* event = std::get_if<wire::SseEvent>(&*arrival)) {
       take(*event);
     } else {
       listening_ = false;  // The lease has ended, or the daemon knows nothing of it any more.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/present.h"
 #include "base/quantity.h"
 #include "cli/options.h"
 #include "model/lease.h"
@@ -107,8 +108,14 @@ Result<RequestPlan> plan_request(const RequestOptions& options, const config::Co
   TRY(labels, read_labels(options.labels));
   for (auto& [key, value] : labels) request.labels[key] = std::move(value);
   // The words were checked where the options are declared.
-  if (options.priority) request.priority = parse_priority(*options.priority).value();
-  if (options.leftovers) request.leftovers = parse_leftovers(*options.leftovers).value();
+  if (options.priority) {
+    const auto priority = parse_priority(*options.priority);
+    request.priority = present(priority);
+  }
+  if (options.leftovers) {
+    const auto leftovers = parse_leftovers(*options.leftovers);
+    request.leftovers = present(leftovers);
+  }
   request.mixed = options.mixed;
   return plan;
 }

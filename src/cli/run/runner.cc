@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/present.h"
 #include "cli/run/lease_watch.h"
 #include "cli/run/words.h"
 #include "cli/supervise/supervisor.h"
@@ -83,10 +84,10 @@ Left Runner::run(const wire::LeaseAnswer& lease, const VariableChanges& variable
   // Asked now: while it waited, the shell may have put us into the background.
   terminal_ = JobTerminal::find();
   if (terminal_) {
-    command_->lead_own_group();
+    present(command_).lead_own_group();
     terminal_->give_to(command.pid);
   }
-  if (const int number = command_->let_go(variables); number != 0) {
+  if (const int number = present(command_).let_go(variables); number != 0) {
     if (terminal_) terminal_->take_from(command.pid);
     return not_started(lease, number, whose);
   }

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/present.h"
 #include "cli/run/environment.h"
 #include "cli/run/status_descriptor.h"
 #include "cli/run/talk.h"
@@ -36,7 +37,7 @@ class Runner {
   /// Makes a process that stands ready, if there is none. Absent: go on.
   std::optional<Left> hold();
   /// Of the process that stands ready.
-  const Process& process() const { return command_->process(); }
+  const Process& process() const { return present(command_).process(); }
 
   /// Starts it under a lease that was taken up for it, and waits for its end.
   Left run(const wire::LeaseAnswer& lease, const VariableChanges& variables, Lease whose);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/present.h"
 #include "base/simulated.h"
 #include "cli/render/why.h"
 #include "cli/run/devices.h"
@@ -53,7 +54,8 @@ class Session {
   Left fail(const Error& error);
   Left refused(const client::Answer& answer);
   Runner runner() {
-    return Runner({*client_, *signals_, doors_.talk, doors_.status}, options_.command);
+    return Runner({present(client_), present(signals_), doors_.talk, doors_.status},
+                  options_.command);
   }
 
   const SessionOptions& options_;
@@ -81,7 +83,10 @@ Left Session::run() {
     if (Step end = find_outer_lease()) return *end;
   }
   if (!joining_) {
-    if (!plan_) return *plan();  // Nothing to join, and no word about memory where one is needed.
+    if (!plan_) {  // Nothing to join, and no word about memory where one is needed.
+      const Step end = plan();
+      return present(end);
+    }
     if (Step end = choose_devices()) return *end;
     if (options_.dry_run) return tell_fit();
   }
@@ -94,9 +99,9 @@ Session::Step Session::plan() {
   // Inside a lease nothing need be said about memory.
   if (!plan.ok() && outer_ && !client_ && !options_.request.asks_for_room()) return std::nullopt;
   if (!plan.ok()) return fail(ExitCode::kUsage, plan.error().message);
-  plan_ = *std::move(plan);
-  plan_->request.command = command_text(options_.command);
-  if (options_.new_lease && outer_) plan_->request.ancestors = outer_->ancestors;
+  Request& request = plan_.emplace(*std::move(plan)).request;
+  request.command = command_text(options_.command);
+  if (options_.new_lease && outer_) request.ancestors = outer_->ancestors;
   return std::nullopt;
 }
 
@@ -117,12 +122,13 @@ Session::Step Session::take_signals() {
 
 // A lease that the environment names is joined if it is held and ours; else the name is stale.
 Session::Step Session::find_outer_lease() {
-  if (!outer_->handle) {
+  const std::optional<Handle>& outer = present(outer_).handle;
+  if (!outer) {
     ignore_outer_lease("is no handle");
     return std::nullopt;
   }
   const Result<client::Answer> answer =
-      client_->connection().ask({.route = wire::Route::kLease, .lease = to_text(*outer_->handle)});
+      present(client_).connection().ask({.route = wire::Route::kLease, .lease = to_text(*outer)});
   if (!answer.ok() && answer.error().code == Errc::kConflict) {
     // The lease's socket came with its variables; our world has another one.
     ignore_outer_lease("belongs to another world");
@@ -149,24 +155,25 @@ Session::Step Session::find_outer_lease() {
 }
 
 void Session::ignore_outer_lease(const std::string& why) {
-  doors_.talk.say("BERTH_LEASE_ID=" + outer_->handle_text + " " + why + ": asking for a new lease");
+  doors_.talk.say("BERTH_LEASE_ID=" + present(outer_).handle_text + " " + why +
+                  ": asking for a new lease");
 }
 
 Left Session::run_inside() {
-  const std::string too_much = too_much_text(joining_->view, options_.request);
+  const std::string too_much = too_much_text(present(joining_).view, options_.request);
   if (!too_much.empty()) return fail(ExitCode::kNoPermission, too_much);
-  const std::string number = std::to_string(joining_->view.id.value);
+  const std::string number = std::to_string(present(joining_).view.id.value);
   if (options_.dry_run) {
-    doors_.talk.say("would join lease " + number + " (" + held_text(joining_->view) + ")");
+    doors_.talk.say("would join lease " + number + " (" + held_text(present(joining_).view) + ")");
     return {};
   }
   Runner runner = this->runner();
   if (Step end = runner.hold()) return *end;
   look_ahead();
   const Result<client::Answer> answer =
-      client_->connection().ask({.route = wire::Route::kJoin,
-                                 .lease = to_text(joining_->view.handle),
-                                 .body = wire::encode_process_body(runner.process())});
+      present(client_).connection().ask({.route = wire::Route::kJoin,
+                                         .lease = to_text(present(joining_).view.handle),
+                                         .body = wire::encode_process_body(runner.process())});
   if (!answer.ok()) return fail(answer.error());
   if (!answer->ok()) return refused(*answer);
   const Result<wire::LeaseAnswer> lease = wire::decode_lease(answer->body);
@@ -198,22 +205,23 @@ Session::Step Session::choose_devices() {
   }
   Result<std::vector<DeviceName>> names = resolve(choice, devices_);
   if (!names.ok()) return fail(exit_code(names.error().code), names.error().message);
-  plan_->request.device_count = choice.count;
-  plan_->request.devices = *std::move(names);
+  Request& request = present(plan_).request;
+  request.device_count = choice.count;
+  request.devices = *std::move(names);
   return std::nullopt;
 }
 
 Result<std::vector<DeviceView>> Session::ask_devices() {
-  TRY(answer, client_->connection().ask({.route = wire::Route::kDevices}));
+  TRY(answer, present(client_).connection().ask({.route = wire::Route::kDevices}));
   if (!answer.ok()) return Error{Errc::kUnavailable, wire::decode_error(answer.body).message};
   TRY(devices, wire::decode_devices(answer.body));
   return std::move(devices.list.items);
 }
 
 Left Session::tell_fit() {
-  const Result<client::Answer> answer = client_->connection().ask(
+  const Result<client::Answer> answer = present(client_).connection().ask(
       {.route = wire::Route::kFit,
-       .body = wire::encode_request({.request = plan_->request, .anchor = {}})});
+       .body = wire::encode_request({.request = present(plan_).request, .anchor = {}})});
   if (!answer.ok()) return fail(answer.error());
   if (!answer->ok()) return refused(*answer);
   const Result<FitView> fit = wire::decode_fit(answer->body);
@@ -225,10 +233,11 @@ Left Session::tell_fit() {
 }
 
 Left Session::run_in_turn() {
-  if (!plan_->about_default.empty()) doors_.talk.say(plan_->about_default);
+  const RequestPlan& plan = present(plan_);
+  if (!plan.about_default.empty()) doors_.talk.say(plan.about_default);
   learn_models();
-  Turn turn({*client_, doors_.client, *signals_, doors_.talk, doors_.status},
-            {.request = plan_->request, .anchor = {}});
+  Turn turn({present(client_), doors_.client, present(signals_), doors_.talk, doors_.status},
+            {.request = plan.request, .anchor = {}});
   Runner runner = this->runner();
   while (true) {
     turn.begin();
@@ -261,13 +270,13 @@ void Session::look_ahead() {
 }
 
 std::variant<Variables, Left> Session::variables(const wire::LeaseAnswer& lease) {
-  VariablesInput input{.lease = lease, .socket = client_->socket()};
+  VariablesInput input{.lease = lease, .socket = present(client_).socket()};
   if (options_.new_lease && outer_) input.outer = outer_->ancestors;
-  if (is_simulated() && !look_->own_path.empty()) {
+  if (is_simulated() && !present(look_).own_path.empty()) {
     const char* path = std::getenv("LD_LIBRARY_PATH");
     const char* spec = std::getenv("BERTH_SIM");
-    input.library_path = simulated_library_path(look_->own_path, path == nullptr ? "" : path,
-                                                spec == nullptr ? "" : spec);
+    input.library_path = simulated_library_path(
+        present(look_).own_path, path == nullptr ? "" : path, spec == nullptr ? "" : spec);
   }
   input.preset_devices = preset_devices_;
   Result<Variables> variables = variables_for(input);
@@ -280,10 +289,10 @@ std::variant<Variables, Left> Session::variables(const wire::LeaseAnswer& lease)
 Session::Step Session::hold_to_budget(const LeaseView& lease, Variables& variables) {
   const char* preloaded = std::getenv("LD_PRELOAD");
   GuardPlan plan = plan_guard({.enforce = options_.enforce,
-                               .socket = client_->socket(),
+                               .socket = present(client_).socket(),
                                .lease = lease.handle,
                                .preloaded = preloaded == nullptr ? "" : preloaded},
-                              *look_);
+                              present(look_));
   if (!plan.not_held.empty()) {
     const std::string sentence = "not held to its budget: " + plan.not_held;
     if (options_.enforce == Enforce::kGuard) return fail(ExitCode::kUnavailable, sentence);
@@ -313,7 +322,7 @@ void Session::learn_models() {
 }
 
 bool Session::is_simulated() {
-  const std::optional<wire::ServerHello>& daemon = client_->connection().daemon();
+  const std::optional<wire::ServerHello>& daemon = present(client_).connection().daemon();
   return daemon && daemon->simulated;
 }
 

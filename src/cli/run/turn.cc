@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/present.h"
 #include "cli/exit_status.h"
 #include "cli/render/phrases.h"
 #include "cli/render/why.h"
@@ -115,13 +116,14 @@ void Turn::park(bool parked) {
 
 Turn::Outcome Turn::receive() {
   while (asked_) {
-    Result<std::optional<client::Arrival>> arrival = doors_.client.connection().receive();
-    if (!arrival.ok()) return lost_connection(arrival.error());
-    if (!arrival->has_value()) return std::nullopt;
+    const Result<std::optional<client::Arrival>> received = doors_.client.connection().receive();
+    if (!received.ok()) return lost_connection(received.error());
+    const std::optional<client::Arrival>& arrival = *received;
+    if (!arrival) return std::nullopt;
     Outcome outcome;
-    if (const auto* event = std::get_if<wire::SseEvent>(&**arrival)) {
+    if (const auto* event = std::get_if<wire::SseEvent>(&*arrival)) {
       outcome = take(*event);
-    } else if (const auto* answer = std::get_if<client::Answer>(&**arrival)) {
+    } else if (const auto* answer = std::get_if<client::Answer>(&*arrival)) {
       outcome = refused(*answer);
     } else {
       outcome = stream_ended();
@@ -158,8 +160,8 @@ Turn::Outcome Turn::stream_ended() {
   }
   if (lease->view.state != LeaseState::kEnded) return *std::move(lease);
   if (lease->refusal) return fail(wire::exit_code(lease->refusal->code), lease->refusal->message);
-  return fail(ExitCode::kTryLater,
-              "request " + std::to_string(id_->value) + " ended: " + result_of(lease->view));
+  return fail(ExitCode::kTryLater, "request " + std::to_string(present(id_).value) +
+                                       " ended: " + result_of(lease->view));
 }
 
 void Turn::show(const wire::SseEvent& event) {
@@ -179,7 +181,7 @@ Turn::Outcome Turn::refused(const client::Answer& answer) {
   asked_ = false;
   const wire::ApiError error = wire::decode_error(answer.body);
   if (handle_ && error.code == to_text(RefusalCode::kNotFound)) {
-    doors_.talk.say("the daemon does not know request " + std::to_string(id_->value) +
+    doors_.talk.say("the daemon does not know request " + std::to_string(present(id_).value) +
                     " any more; asking again");
     handle_.reset();
     id_.reset();
@@ -201,7 +203,7 @@ Turn::Outcome Turn::lost_connection(const Error& error) {
 // A daemon that was stopped takes its socket away, and is waited for. One that died leaves it:
 // after some tries another one is started, as by any caller who finds none.
 Turn::Outcome Turn::come_back(Instant now) {
-  if (now < *reconnect_at_) return std::nullopt;
+  if (now < present(reconnect_at_)) return std::nullopt;
   reconnect_at_.reset();
   ++tries_;
   Status connected = doors_.client.reconnect();
@@ -240,19 +242,19 @@ std::variant<std::optional<wire::LeaseAnswer>, Left> Turn::claim(
   if (answer->ok()) {
     Result<wire::LeaseAnswer> lease = wire::decode_lease(answer->body);
     if (lease.ok()) return std::optional(*std::move(lease));
-    return std::get<Left>(*fail(ExitCode::kVersion, lease.error().message));
+    return fail(ExitCode::kVersion, lease.error().message);
   }
   const wire::ApiError error = wire::decode_error(answer->body);
   if (error.code != to_text(RefusalCode::kWrongState)) {
-    return std::get<Left>(*fail(wire::exit_code(error.code), error.message));
+    return fail(wire::exit_code(error.code), error.message);
   }
   park(false);
   return std::optional<wire::LeaseAnswer>();
 }
 
-Turn::Outcome Turn::fail(ExitCode code, const std::string& sentence) {
+Left Turn::fail(ExitCode code, const std::string& sentence) {
   doors_.talk.complain(sentence);
-  return Left{.code = to_status(code), .signal = 0};
+  return {.code = to_status(code), .signal = 0};
 }
 
 }  // namespace berth::cli

@@ -64,7 +64,7 @@ class Turn {
   Outcome lost_connection(const Error& error);
   Outcome come_back(Instant now);
   Outcome stream_ended();
-  Outcome fail(ExitCode code, const std::string& sentence);
+  Left fail(ExitCode code, const std::string& sentence);
   void ask();
   void show(const wire::SseEvent& event);
   void set_aside();

@@ -120,7 +120,7 @@ Result<FitView> Waiter::wait_for_fit(const wire::RequestBody& request) {
 
 Status Waiter::begin(const client::Question& question) {
   while (true) {
-    const Status sent = client_.connection().send(question);
+    Status sent = client_.connection().send(question);
     if (sent.ok()) return sent;
     TRY_STATUS(come_back(sent.error()));
   }

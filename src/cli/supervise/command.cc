@@ -47,7 +47,8 @@ bool write_exactly(int fd, const void* from, std::size_t count) {
 // "NAME=VALUE" sets, "NAME" unsets; each ends with a zero byte.
 std::string pack(const VariableChanges& changes) {
   std::string packed;
-  for (const auto& [name, value] : changes.set) packed += name + "=" + value + '\0';
+  for (const auto& [name, value] : changes.set)
+    packed.append(name).append("=").append(value) += '\0';
   for (const std::string& name : changes.unset) packed += name + '\0';
   return packed;
 }
@@ -90,6 +91,7 @@ void forget_pending_signals() {
   apply(changes);
 
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
@@ -125,7 +127,8 @@ int trouble_starting(const std::string& name) {
   }
 }
 
-Result<HeldCommand> HeldCommand::make(std::vector<std::string> words, const Setting& setting) {
+Result<HeldCommand> HeldCommand::make(const std::vector<std::string>& words,
+                                      const Setting& setting) {
   CHECK(!words.empty());
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {

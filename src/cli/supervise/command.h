@@ -32,7 +32,7 @@ class HeldCommand {
     int not_inherited = -1;  // Open here, and not to be kept open by a process that waits.
   };
   /// Makes the process.
-  static Result<HeldCommand> make(std::vector<std::string> words, const Setting& setting);
+  static Result<HeldCommand> make(const std::vector<std::string>& words, const Setting& setting);
   HeldCommand(HeldCommand&& other) noexcept = default;
   HeldCommand& operator=(HeldCommand&&) = delete;
   /// One that was not let go ends without having been anything.
