@@ -46,8 +46,9 @@ LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
     }
   }
   if (lease->waiting() != nullptr) view.waited = at - lease->queued_at;
-  if (lease->held() != nullptr && lease->held()->revoked)
-    view.result = lease->held()->revoked->result;
+  if (const Held* held = lease->held(); held != nullptr && held->revoked) {
+    view.result = held->revoked->result;
+  }
   if (const Releasing* releasing = lease->releasing()) {
     // Lost is what a lease is as long as nobody has said how its command ended.
     if (releasing->result != EndResult::kLost) view.result = releasing->result;

@@ -56,19 +56,19 @@ ShadowLease restored(const LeaseRestored& fact) {
                     .supervisor = view.supervisor,
                     .request = view.request,
                     .queued_at = fact.queued_instant,
-                    .parked = view.flags.parked,
                     .passed_since = fact.passed_since,
                     .parts = {},
                     .granted_at = fact.granted_instant.value_or(Instant{}),
-                    .passed_others = fact.passed_others,
                     .command = view.command,
-                    .command_ended = fact.command_ended,
                     .members = {view.members.begin(), view.members.end()},
                     .kill_at = fact.kill_at,
                     .expires = fact.expires,
                     .releasing_since = fact.releasing_since,
-                    .growing = view.state == LeaseState::kHeld && fact.growth,
-                    .growth_until = fact.growth ? fact.growth->until : std::nullopt};
+                    .growth_until = fact.growth ? fact.growth->until : std::nullopt,
+                    .parked = view.flags.parked,
+                    .passed_others = fact.passed_others,
+                    .command_ended = fact.command_ended,
+                    .growing = view.state == LeaseState::kHeld && fact.growth};
   for (const LeasePart& part : view.parts) lease.parts.push_back({part.device, part.granted});
   if (view.state == LeaseState::kHeld) {
     lease.state = fact.claimed ? State::kClaimed : State::kOffered;
