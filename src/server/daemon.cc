@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/present.h"
 #include "os/clock.h"
 #include "os/errors.h"
 #include "os/files.h"
@@ -270,10 +271,10 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   }
   files->keep_only(live);
 
-  http = std::make_unique<HttpServer>(io, listening->take(), *service, clock, http_limits(),
+  http = std::make_unique<HttpServer>(io, present(listening).take(), *service, clock, http_limits(),
                                       wire::encode_hello(service_settings().hello));
   service->connect(*engine, *http);
-  signal_ear.listen(io, signals->descriptor(), [this] { signalled(); });
+  signal_ear.listen(io, present(signals).descriptor(), [this] { signalled(); });
   if (journal_descriptor) {
     journal_ear.listen(io, *journal_descriptor, [this] { (void)journal->synced(); });
   }
@@ -353,7 +354,7 @@ void Daemon::Impl::each(boost::asio::steady_timer& at, std::chrono::seconds ever
 }
 
 void Daemon::Impl::signalled() {
-  while (const auto seen = signals->read()) {
+  while (const auto seen = present(signals).read()) {
     if (seen->signal != SIGHUP) {
       log.info("told to stop by signal " + std::to_string(seen->signal));
       stopping = true;

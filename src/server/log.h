@@ -10,7 +10,7 @@
 #include "config/config.h"
 
 namespace spdlog {
-class logger;
+class logger;  // NOLINT(readability-identifier-naming): the library named it.
 }
 
 namespace berth::server {

@@ -5,6 +5,7 @@ namespace berth::server {
 
 void RealWorld::hold_to(Handle lease, const std::vector<Part>& budgets, Taken taken) {
   std::vector<enforce::Budget> wanted;
+  wanted.reserve(budgets.size());
   for (const Part& part : budgets) wanted.push_back({part.device, part.budget});
   parts_.files.hold_to(lease, wanted,
                        taken == Taken::kTaken ? BudgetFiles::When::kNow : BudgetFiles::When::kSoon);

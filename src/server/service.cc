@@ -121,10 +121,11 @@ std::optional<ApiError> Service::check_hello(Client& client, const HttpRequest& 
   if (!versions.ok()) return error_of(wire::code::kVersion, versions.error().message);
   const Status worlds = wire::check_worlds(hello->world, settings_.hello.world);
   if (!worlds.ok()) return error_of(wire::code::kWrongWorld, worlds.error().message);
-  if (!hello->process) return std::nullopt;
-  const Status process = os::verify(client.peer, *hello->process);
-  if (!process.ok()) return error_of(wire::code::kWrongProcess, process.error().message);
-  client.caller.process = hello->process;
+  const std::optional<Process>& process = hello->process;
+  if (!process) return std::nullopt;
+  const Status verified = os::verify(client.peer, *process);
+  if (!verified.ok()) return error_of(wire::code::kWrongProcess, verified.error().message);
+  client.caller.process = process;
   return std::nullopt;
 }
 
