@@ -99,7 +99,7 @@ CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* what)
   if (array == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::uint64_t handle = 0;
   const CUresult result = make(handle, what, 1, false);
-  if (result == CUDA_SUCCESS) *array = reinterpret_cast<CUarray>(handle);
+  if (result == CUDA_SUCCESS) *array = std::bit_cast<CUarray>(handle);
   return result;
 }
 
@@ -119,7 +119,7 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray* array, const CUDA_ARRAY3D_DESC
   if (array == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::uint64_t handle = 0;
   const CUresult result = make(handle, what, levels, true);
-  if (result == CUDA_SUCCESS) *array = reinterpret_cast<CUmipmappedArray>(handle);
+  if (result == CUDA_SUCCESS) *array = std::bit_cast<CUmipmappedArray>(handle);
   return result;
 }
 
