@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/present.h"
 #include "core/limits.h"
 
 namespace berth::sim {
@@ -252,7 +253,7 @@ std::string broken_by_delay(const Evidence& evidence, core::Now now) {
         broken = broken_by_holding(evidence, lease, late);
         break;
       case ShadowLease::State::kReleasing:
-        if (*lease.releasing_since + limits::kReleasingMax < late) {
+        if (present(lease.releasing_since) + limits::kReleasingMax < late) {
           broken = overdue(lease, "the end of its releasing");
         }
         break;

@@ -8,6 +8,8 @@
 #include <utility>
 #include <variant>
 
+#include "base/present.h"
+
 namespace berth::sim {
 namespace {
 
@@ -96,7 +98,8 @@ void Judge::asked(server::ConnectionId connection, const server::Ask& ask) {
     evidence_.known[release->lease].released = true;
   }
   if (std::holds_alternative<core::Reconnect>(ask)) {
-    if (const ShadowLease* lease = evidence_.journal.find(*handle_of(ask))) {
+    const std::optional<Handle> handle = handle_of(ask);
+    if (const ShadowLease* lease = evidence_.journal.find(present(handle))) {
       evidence_.known[lease->id].reconnected_at = now().instant;
     }
   }
@@ -138,18 +141,18 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
   if (grant || std::holds_alternative<LeaseResized>(record.fact)) {
     bool grows = grant;
     for (const Part& part : after->parts) {
-      grows = grows || part.budget > before->budget_on(part.device);
+      grows = grows || part.budget > present(before).budget_on(part.device);
     }
-    if (grows) check(broken_by_grant(evidence_, *after, *before));
+    if (grows) check(broken_by_grant(evidence_, *after, present(before)));
   }
   if (const auto* member = std::get_if<MemberSeen>(&record.fact)) {
     check(broken_by_member(evidence_, *after, member->process));
   }
   if (const auto* releasing = std::get_if<LeaseReleasing>(&record.fact)) {
-    check(broken_by_end(evidence_, *before, releasing->result, now()));
+    check(broken_by_end(evidence_, present(before), releasing->result, now()));
   }
   if (const auto* ended = std::get_if<LeaseEnded>(&record.fact)) {
-    check(broken_by_end(evidence_, *before, ended->result, now()));
+    check(broken_by_end(evidence_, present(before), ended->result, now()));
     evidence_.known.erase(id);
   }
 }
@@ -209,7 +212,8 @@ void Judge::told(server::ConnectionId connection, const server::Item& item,
   }
   stage_.note("told {}: {}", connection.value, item.event);
   if (const auto* view = std::get_if<LeaseView>(&item.body)) {
-    if (call->second.handle && *call->second.handle != view->handle) {
+    const std::optional<Handle>& handle = call->second.handle;
+    if (handle && *handle != view->handle) {
       stage_.fail("an item about another lease");
     }
     check_view(*view, engine);

@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/present.h"
+
 namespace berth::sim {
 
 void Network::cut_all() {
@@ -74,14 +76,16 @@ void Network::close(ConnectionId connection) {
 void Network::ask_once(const server::Ask& ask,
                        std::function<void(const server::Answer&)> answered) {
   const auto id = std::make_shared<std::optional<ConnectionId>>();  // Known after its ears are.
-  *id = open({.answer =
-                  [this, id, answered = std::move(answered)](const server::Answer& answer) {
-                    close(**id);
-                    if (answered) answered(answer);
-                  },
-              .item = {},
-              .closed = {}});
-  if (*id) this->ask(**id, ask, server::Engine::Listen::kAnswer);
+  const auto opened =
+      open({.answer =
+                [this, id, answered = std::move(answered)](const server::Answer& answer) {
+                  close(present(*id));
+                  if (answered) answered(answer);
+                },
+            .item = {},
+            .closed = {}});
+  *id = opened;
+  if (opened) this->ask(*opened, ask, server::Engine::Listen::kAnswer);
 }
 
 void Network::send_down(ConnectionId id, std::function<void(const Ears&)> arrive) {

@@ -5,6 +5,8 @@
 #include <csignal>
 #include <utility>
 
+#include "base/present.h"
+
 namespace berth::sim {
 namespace {
 
@@ -95,7 +97,8 @@ void Program::take(const ShadowLease& lease) {
   if (!scene_.processes.alive(command_) && !scene_.devices.lists(process)) return;
   Random& random = scene_.stage.random;
   const Part& part = random.pick(lease.parts);
-  const std::size_t index = *scene_.devices.index_of(part.device);
+  const auto index_known = scene_.devices.index_of(part.device);
+  const std::size_t index = present(index_known);
   const Device& device = scene_.devices.at(index);
   const Bytes room = saturating_sub(part.budget, device.used_by(lease_));
   if (room == Bytes{}) return;

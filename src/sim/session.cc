@@ -8,6 +8,8 @@
 #include <utility>
 #include <variant>
 
+#include "base/present.h"
+
 namespace berth::sim {
 namespace {
 
@@ -128,7 +130,7 @@ void Session::granted(const LeaseView& lease) {
   phase_ = Phase::kWaiting;
   if (plan_.request.ttl) {
     phase_ = Phase::kHolding;
-    scene_.network.close(*connection_);
+    scene_.network.close(present(connection_));
     connection_.reset();
     plan_resize();
     renew();
@@ -156,7 +158,7 @@ void Session::claim() {
   const core::Claim claim{
       .token = {}, .actor = actor(), .handle = handle_, .command = program_.command()};
   perhaps_twice(claim);
-  scene_.network.ask(*connection_, claim, server::Engine::Listen::kAnswer);
+  scene_.network.ask(present(connection_), claim, server::Engine::Listen::kAnswer);
 }
 
 void Session::claimed(const server::Answer& answer) {
@@ -166,7 +168,7 @@ void Session::claimed(const server::Answer& answer) {
     return;
   }
   phase_ = Phase::kRunning;
-  scene_.network.close(*connection_);
+  scene_.network.close(present(connection_));
   connection_.reset();
   program_.run();
   plan_resize();
@@ -295,8 +297,9 @@ void Session::renew() {
     return;
   }
   --renewals_left_;
-  once({plan_.request.ttl->ns / 2}, Phase::kHolding, [this] {
-    ask_aside(core::Renew{.token = {}, .actor = actor(), .lease = id_, .ttl = *plan_.request.ttl});
+  const Duration ttl = present(plan_.request.ttl);
+  once({ttl.ns / 2}, Phase::kHolding, [this, ttl] {
+    ask_aside(core::Renew{.token = {}, .actor = actor(), .lease = id_, .ttl = ttl});
     renew();
   });
 }

@@ -65,7 +65,6 @@ class World {
   std::size_t first_live_ = 0;                      // Those before it are over.
   std::vector<Process> strangers_;
   std::uint64_t boot_ = 1;
-  std::uint64_t disk_filled_ = 0;
 };
 
 }  // namespace berth::sim
