@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/present.h"
 #include "os/clock.h"
 #include "os/errors.h"
 #include "wire/limits.h"
@@ -129,22 +130,24 @@ std::optional<Arrival> Connection::take() {
     events_.pop_front();
     return event;
   }
-  if (!response_->complete()) return std::nullopt;
-  Answer answer{.status = response_->head().status, .body = response_->take_body()};
+  auto& response = present(response_);
+  if (!response.complete()) return std::nullopt;
+  Answer answer{.status = response.head().status, .body = response.take_body()};
   response_.reset();
   if (is_stream_) return StreamEnded{};
   return answer;
 }
 
 Status Connection::digest(std::string_view bytes) {
-  TRY(used, response_->feed(bytes));
+  auto& response = present(response_);
+  TRY(used, response.feed(bytes));
   if (used < bytes.size()) {
     return Error{Errc::kCorrupt, "the daemon said more than it was asked"};
   }
-  if (!response_->has_head()) return Unit{};
-  if (!std::exchange(met_, true)) TRY_STATUS(meet_daemon(response_->head()));
+  if (!response.has_head()) return Unit{};
+  if (!std::exchange(met_, true)) TRY_STATUS(meet_daemon(response.head()));
   if (!is_stream_) return Unit{};
-  TRY(events, events_reader_.feed(response_->take_body()));
+  TRY(events, events_reader_.feed(response.take_body()));
   std::ranges::move(events, std::back_inserter(events_));
   return Unit{};
 }

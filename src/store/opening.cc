@@ -329,9 +329,12 @@ void Opener::set_space_aside() {
 
 // The write-ahead log goes with its database, under the name by which SQLite finds it there.
 Status Opener::move_aside(const std::string& path, const std::string& why) {
-  std::string to = path + "." + compact(options_.wall) + "." + why;
+  const std::string begin = path + "." + compact(options_.wall);
+  const std::string end = "." + why;
+  std::string to = begin + end;
   for (int i = 2; os::exists(to) && i < kSameSecondMax; ++i) {
-    to = path + "." + compact(options_.wall) + "-" + std::to_string(i) + "." + why;
+    to = begin;
+    to.append("-").append(std::to_string(i)).append(end);
   }
   TRY_STATUS(os::move_file(path, to));
   if (os::exists(path + "-wal")) TRY_STATUS(os::move_file(path + "-wal", to + "-wal"));

@@ -145,7 +145,7 @@ Result<OpenedJournal> SqliteJournal::open(const JournalOptions& options) {
 SqliteJournal::SqliteJournal(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 SqliteJournal::~SqliteJournal() {
-  if (impl_->keeper) impl_->keeper->finish();
+  if (auto& keeper = impl_->keeper) keeper->finish();
   // What was wanted after the copy that has just been finished is made here: the thread is gone.
   const std::uint64_t wanted = std::exchange(impl_->wanted, impl_->asked);
   impl_->take_reports();
@@ -204,7 +204,7 @@ JournalFacts SqliteJournal::facts() const {
                      .trouble = impl_->checkpoint_trouble};
   for (const char* part : {"", "-wal", "-shm"}) facts.size += {size_of(places.database + part)};
   facts.size += {size_of(places.copy)};
-  if (impl_->progress.trouble) facts.trouble = impl_->progress.trouble->message;
+  if (const auto& trouble = impl_->progress.trouble) facts.trouble = trouble->message;
   return facts;
 }
 

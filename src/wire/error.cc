@@ -101,6 +101,7 @@ ExitCode exit_code(std::string_view code) {
 
 std::vector<std::string_view> error_words() {
   std::vector<std::string_view> words;
+  words.reserve(kRows.size());
   for (const Row& row : kRows) words.push_back(row.code);
   return words;
 }
