@@ -88,9 +88,11 @@ def options(path):
     # an error of gcc; here it is also found where the library uses its own (std::stable_sort).
     options = ['--quiet', '--extra-arg=-Wthread-safety', '--extra-arg=-Wno-unknown-warning-option',
                '--extra-arg=-Wno-deprecated-declarations']
-    if path.endswith('_test.cc'):
-        # The analyses of paths do not understand ASSERT_TRUE(x); and a test is run anyway.
-        options.append('--checks=-clang-analyzer-*,-bugprone-unchecked-optional-access')
+    if path.endswith('_test.cc') or path.startswith(os.path.join(ROOT, 'tests/')):
+        # The analyses of paths do not understand ASSERT_TRUE(x); and a test is run anyway. What it
+        # does between two steps may be slow.
+        options.append('--checks=-clang-analyzer-*,-bugprone-unchecked-optional-access,'
+                       '-performance-inefficient-*')
     return options
 
 

@@ -37,7 +37,7 @@ std::string decided(const Story& story, std::size_t from) {
 
 class Twins {
  public:
-  Twins(Settings settings, std::uint64_t seed)
+  Twins(const Settings& settings, std::uint64_t seed)
       : random_(seed), shortcut_(settings, kDevices), full_(settings, kDevices) {
     for (Story* story : {&shortcut_, &full_}) {
       for (std::size_t i = 3; i < kDevices.size(); ++i) story->hardware[i].model = "Other";

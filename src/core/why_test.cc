@@ -35,7 +35,7 @@ TEST(Why, SaysWhatIsMissingWhoHoldsItAndUntilWhen) {
   EXPECT_EQ(why.shortages[0].missing, gib(1));
   ASSERT_EQ(why.holders.size(), 1u);
   EXPECT_EQ(why.holders[0].name, "train");
-  EXPECT_EQ(why.expected_start, UnixMs{story.now.wall.value + 10 * 60'000});
+  EXPECT_EQ(why.expected_start, UnixMs{story.now.wall.value + minutes(10).ns / 1'000'000});
   ASSERT_NE(remedy(why, Remedy::Kind::kAskLess), nullptr);
   EXPECT_EQ(remedy(why, Remedy::Kind::kAskLess)->bytes, gib(5));
   EXPECT_EQ(remedy(why, Remedy::Kind::kPauseLease)->lease, LeaseId{1});
@@ -82,7 +82,7 @@ TEST(Why, AnEtaThatHasPassedDoubles) {
   (void)story.ask(S::budget(gib(10)));
   (void)story.pass(minutes(12));
   EXPECT_EQ(story.coordinator.why({2}, story.now)->expected_start,
-            UnixMs{story.now.wall.value + 8 * 60'000});
+            UnixMs{story.now.wall.value + minutes(8).ns / 1'000'000});
 }
 
 TEST(Why, TheThirdInTheQueueIsPromisedTheEndOfTheSecond) {
@@ -92,7 +92,7 @@ TEST(Why, TheThirdInTheQueueIsPromisedTheEndOfTheSecond) {
   for (int i = 0; i < 3; ++i) (void)story.ask(ten);
   (void)story.claim(1);
   EXPECT_EQ(story.coordinator.why({3}, story.now)->expected_start,
-            UnixMs{story.now.wall.value + 20 * 60'000});
+            UnixMs{story.now.wall.value + minutes(20).ns / 1'000'000});
   EXPECT_EQ(story.coordinator.why({3}, story.now)->ahead, std::vector<LeaseId>{{2}});
 }
 
@@ -113,7 +113,7 @@ TEST(Fit, AnswersWhatASubmissionWouldGet) {
   Story story({.order = Order::kFifo, .reserve = {}});
   (void)story.ask(S::budget(gib(10)));
   (void)story.claim(1);
-  const auto fit = [&](Request request) {
+  const auto fit = [&](const Request& request) {
     return std::get<FitView>(story.coordinator.fit(request, {{1000}}, story.now));
   };
   EXPECT_TRUE(fit(S::budget(gib(6))).fits);

@@ -88,7 +88,7 @@ TEST(ProbeProtocol, AnAnswerComesBackWithUnknownsUnknown) {
 
 TEST(ProbeProtocol, ALineIsOneLineWhateverAProcessIsCalled) {
   Answer sent = some_answer();
-  sent.sample.devices[0].processes->at(0).name = "a\n\"}\xff\x00z";
+  sent.sample.devices[0].processes->at(0).name = std::string("a\n\"}\xff\x00z", 7);
   const std::string line = encode(sent);
   EXPECT_EQ(line.find('\n'), line.size() - 1);
   EXPECT_TRUE(decode_answer(line).ok());

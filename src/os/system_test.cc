@@ -74,7 +74,7 @@ TEST(UniqueFd, ClosesOnceAndOnlyWhatItOwns) {
     second = std::move(first);
     EXPECT_FALSE(is_open(pipe[1]));
     EXPECT_TRUE(is_open(pipe[0]));
-    EXPECT_FALSE(first);
+    EXPECT_FALSE(first);  // NOLINT(bugprone-use-after-move): that it is empty now is the rule.
   }
   EXPECT_FALSE(is_open(pipe[0]));
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -114,7 +115,7 @@ class EngineStory {
   explicit EngineStory(EngineSettings settings = {.core = {.order = core::Order::kFifo,
                                                            .reserve = {}},
                                                   .journal_path = "/state/leases.db"})
-      : world(trace), outbox(trace), engine(settings, world, outbox) {
+      : world(trace), outbox(trace), engine(std::move(settings), world, outbox) {
     engine.recover(now, {}, {});
     sample();
     trace.clear();

@@ -26,10 +26,10 @@ namespace berth::store {
 
 /// Records with these numbers, each of another fact than the last.
 inline std::vector<Record> numbered(std::uint64_t first, std::uint64_t count) {
-  static const std::vector<Record> facts = samples::all_facts();
+  static const std::vector<Record> kFacts = samples::all_facts();
   std::vector<Record> records;
   for (std::uint64_t i = 0; i < count; ++i) {
-    records.push_back(facts[(first + i - 1) % facts.size()]);
+    records.push_back(kFacts[(first + i - 1) % kFacts.size()]);
     records.back().sequence = first + i;
   }
   return records;

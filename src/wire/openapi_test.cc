@@ -43,7 +43,7 @@ const Json& schema_named(const std::string& name) {
   return openapi().at("components").at("schemas").at(name);
 }
 
-const Json& resolved(const Json& schema) {
+Json resolved(const Json& schema) {
   if (!schema.contains("$ref")) return schema;
   const std::string pointer = schema.at("$ref").get<std::string>().substr(1);
   return openapi().at(Json::json_pointer(pointer));

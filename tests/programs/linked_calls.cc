@@ -39,7 +39,7 @@ int cuDeviceTotalMem_v2();
 }
 
 Any linked_call(const std::string& symbol) {
-  static const std::map<std::string, Any> calls = {
+  static const std::map<std::string, Any> kCalls = {
       {"cuInit", reinterpret_cast<Any>(&cuInit)},
       {"cuDevicePrimaryCtxRetain", reinterpret_cast<Any>(&cuDevicePrimaryCtxRetain)},
       {"cuDevicePrimaryCtxRelease_v2", reinterpret_cast<Any>(&cuDevicePrimaryCtxRelease_v2)},
@@ -72,6 +72,6 @@ Any linked_call(const std::string& symbol) {
       {"cuMemGetInfo_v2", reinterpret_cast<Any>(&cuMemGetInfo_v2)},
       {"cuDeviceTotalMem_v2", reinterpret_cast<Any>(&cuDeviceTotalMem_v2)},
   };
-  const auto found = calls.find(symbol);
-  return found == calls.end() ? nullptr : found->second;
+  const auto found = kCalls.find(symbol);
+  return found == kCalls.end() ? nullptr : found->second;
 }

@@ -24,7 +24,7 @@ constexpr std::string_view kSample =
     R"({"items":[{"id":0,"name":null,"state":null,"vram_used_bytes":null,)"
     R"("vram_granted_bytes":null,"devices":[],"labels":{},"flags":[],"command":null}]})";
 
-Result<std::string> rendered(OutputChoice choice, std::string_view json = kPs) {
+Result<std::string> rendered(const OutputChoice& choice, std::string_view json = kPs) {
   return render_items({.json = json, .items = "items", .sample = kSample}, choice, {});
 }
 

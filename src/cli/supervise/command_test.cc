@@ -32,11 +32,11 @@ class HeldCommandTest : public testing::Test {
     ::rmdir(file_.substr(0, file_.rfind('/')).c_str());
   }
 
-  static HeldCommand hold(std::vector<std::string> words, int not_inherited = -1) {
+  static HeldCommand hold(const std::vector<std::string>& words, int not_inherited = -1) {
     sigset_t none;
     ::sigemptyset(&none);
     Result<HeldCommand> command =
-        HeldCommand::make(std::move(words), {.mask = none, .not_inherited = not_inherited});
+        HeldCommand::make(words, {.mask = none, .not_inherited = not_inherited});
     CHECK(command.ok());
     return *std::move(command);
   }
