@@ -69,7 +69,7 @@ class Tree:
     def key(self, path, command):
         parts = [command, *options(path), *checks(path)]
         parts += [p + self.hashes[p] for p in self.with_includes(path)]
-        return hashlib.sha256('\n'.join(parts).replace(ROOT + '/', '').encode()).hexdigest()
+        return hashlib.sha256('\n'.join(parts).replace(ROOT, '').encode()).hexdigest()
 
 
 def checks(path):
