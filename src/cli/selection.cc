@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/present.h"
 #include "cli/lease_words.h"
 #include "os/users.h"
 #include "wire/lease.h"
@@ -25,7 +26,7 @@ class Selector {
     }
     if (const auto* reference = std::get_if<LeaseReference>(&*word)) return add_one(*reference);
     if (!all_ && !ask_all()) return false;
-    std::vector<LeaseView> found = chosen(*word, *all_, os::own_user());
+    std::vector<LeaseView> found = chosen(*word, present(all_), os::own_user());
     if (found.empty()) {
       conversation_.fail(ExitCode::kNoInput, text + " means no lease");
       return false;

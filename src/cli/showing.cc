@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/present.h"
 #include "cli/selection.h"
 #include "cli/settings.h"
 
@@ -66,7 +67,7 @@ int Showing::show(const std::function<std::optional<std::string>()>& render) {
 int Showing::watch(const std::function<std::optional<std::string>()>& render) {
   const Terminal& terminal = invocation_.terminal;
   const bool in_place = terminal.output_is_terminal && choice_.is_for_people();
-  const std::int64_t every_ms = choice_.watch->ns / milliseconds(1).ns;
+  const std::int64_t every_ms = present(choice_.watch).ns / milliseconds(1).ns;
   while (const auto text = render()) {
     print(in_place ? over_the_last(*text, terminal.height.value_or(kHeightUnknown)) : *text);
     if (!flush()) break;  // Nobody reads any more, or the disk is full.

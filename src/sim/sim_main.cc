@@ -99,7 +99,7 @@ int run_many(Range range, std::size_t threads, bool quiet) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape): it fails without stdout.
   CLI::App app("Runs the fault simulator.", "berth-sim");
   std::optional<std::uint64_t> seed;
   std::string seeds = std::to_string(kCountDefault);

@@ -128,7 +128,8 @@ Status check_fields(const std::vector<std::string>& asked, const std::vector<std
     std::string message = "--fields: there is no field \"";
     message.append(field) += '"';
     if (auto meant = nearest(field, names)) message.append("; did you mean ").append(*meant) += '?';
-    return Error{Errc::kInvalid, message + "; there are " + list};
+    message.append("; there are ").append(list);
+    return Error{Errc::kInvalid, message};
   }
   return Unit{};
 }
