@@ -75,7 +75,7 @@ std::string exports(const VariableChanges& variables) {
 class Reservation {
  public:
   Reservation(Invocation& invocation, const ReserveOptions& options, Talk& talk)
-      : invocation_(invocation), options_(options), talk_(talk), conversation_(invocation) {}
+      : options_(options), talk_(talk), conversation_(invocation) {}
 
   Left make(RequestPlan plan, const DeviceChoice& choice);
 
@@ -85,7 +85,6 @@ class Reservation {
   Left tell_variables(const LeaseView& lease);
   Left failed() { return {.code = conversation_.status()}; }
 
-  Invocation& invocation_;
   const ReserveOptions& options_;
   Talk& talk_;
   Conversation conversation_;
