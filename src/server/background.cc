@@ -38,9 +38,12 @@ void leave_terminal(const std::string& log_path) {
   const os::UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const os::UniqueFd log(
       ::open(log_path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  (void)::dup2(nothing.get(), STDIN_FILENO);
-  (void)::dup2(nothing.get(), STDOUT_FILENO);
-  (void)::dup2(log ? log.get() : nothing.get(), STDERR_FILENO);
+  if (nothing) {
+    (void)::dup2(nothing.get(), STDIN_FILENO);
+    (void)::dup2(nothing.get(), STDOUT_FILENO);
+  }
+  const os::UniqueFd& errors = log ? log : nothing;
+  if (errors) (void)::dup2(errors.get(), STDERR_FILENO);
 }
 
 }  // namespace berth::server

@@ -39,6 +39,7 @@ void NotifySocket::send(const std::string& text) const {
   const std::size_t size = offsetof(sockaddr_un, sun_path) + address_.size() + (abstract ? 0U : 1U);
   const os::UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   // Nobody can be told where this fails; the manager notices by its own deadline.
+  if (!socket) return;
   (void)::sendto(socket.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT,
                  reinterpret_cast<const sockaddr*>(&to), static_cast<socklen_t>(size));
 }
