@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -166,7 +167,7 @@ TEST(VramUser, MemoryThatChangedUnderItIsFoundOut) {
   ASSERT_NE(backing, 0U);
   std::uint64_t wrong = 0;
   const iovec here{.iov_base = &wrong, .iov_len = sizeof(wrong)};
-  const iovec there{.iov_base = reinterpret_cast<void*>(backing + kBlockBytes), .iov_len = 8};
+  const iovec there{.iov_base = std::bit_cast<void*>(backing + kBlockBytes), .iov_len = 8};
   if (::process_vm_writev(user.pid(), &here, 1, &there, 1, 0) != 8) {
     std::printf("SKIPPED: this machine does not let a process write into its child\n");
     GTEST_SKIP();

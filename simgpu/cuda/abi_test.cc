@@ -7,7 +7,7 @@
 #include <iostream>
 
 #ifdef REAL_CUDA_H
-#define __CUDA_API_VERSION_INTERNAL  // Declares the functions of older versions as well.
+#define __CUDA_API_VERSION_INTERNAL  // NOLINT: its name. Declares older versions' functions too.
 #include <cuda.h>
 #include <cudaTypedefs.h>
 

@@ -337,7 +337,7 @@ TEST(Cuda, GetProcAddressGivesTheVersionThatTheCallerKnows) {
   };
   for (const Case& query : cases) {
     for (const cuuint64_t flags : {0U, 1U, 2U}) {
-      void* found = &found;
+      void* found = static_cast<void*>(&found);
       CUdriverProcAddressQueryResult status{};
       EXPECT_EQ(cuGetProcAddress_v2(query.name, &found, query.version, flags, &status),
                 CUDA_SUCCESS);

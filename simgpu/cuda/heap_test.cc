@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -138,7 +139,7 @@ TEST(Heap, AStripeOf4KiBInEach2MiBCostsLittleMore) {
 TEST(Heap, TheHostCannotReadADevicePointer) {
   Counted counted;
   const DevicePointer pointer = *counted.allocate(4096);
-  const auto* address = reinterpret_cast<const volatile char*>(pointer);
+  const auto* address = std::bit_cast<const volatile char*>(pointer);
   EXPECT_DEATH((void)*address, "");
 }
 
