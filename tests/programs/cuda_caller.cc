@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -169,7 +170,7 @@ class Caller {
                               static_cast<std::size_t>(number_in(words)), 1U);
       if (result != 0) return text(result);
       pointers_[name] = pointer;
-      *reinterpret_cast<volatile char*>(pointer) = 'x';  // The host may.
+      *std::bit_cast<volatile char*>(pointer) = 'x';  // The host may.
       return text(result);
     };
     verbs_["pitch"] = [this](Words& words) {  // NAME WIDTH HEIGHT
@@ -278,7 +279,7 @@ class Caller {
       Word& handle = pointers_[name_in(words)];
       const Word address = pointers_[name_in(words)];
       return text(call(route_.find("cuMemRetainAllocationHandle"), &handle,
-                       reinterpret_cast<void*>(address + number_in(words))));
+                       std::bit_cast<void*>(address + number_in(words))));
     };
     verbs_["m_reserve"] = [this](Words& words) {  // ADDRESS BYTES
       Word& address = pointers_[name_in(words)];
