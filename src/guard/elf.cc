@@ -10,6 +10,7 @@
 
 // It may be missing in a foreign C library; then nothing is found, and the guard stands aside.
 extern "C" [[gnu::weak]] int dl_iterate_phdr(int (*)(dl_phdr_info*, std::size_t, void*), void*);
+[[gnu::weak]] extern r_debug _r_debug;  // The loader's own list.
 
 namespace berth::guard {
 namespace {
@@ -161,14 +162,26 @@ void* symbol_in(const Object& object, const char* name) {
   return symbol == nullptr ? nullptr : std::bit_cast<void*>(object.base + symbol->st_value);
 }
 
-void* symbol_after(const void* address, const char* name) {
+// By the loader's list, since a sanitizer may stand in front of dl_iterate_phdr and call us before
+// it has found the real one. No lock is held: what is walked over was there when the program
+// started, and is never unloaded. Not every C library shows such a list.
+void* symbol_after(const void* dynamic, const char* name) {
   void* result = nullptr;
   bool after = false;
-  for_each_object([&](const Object& object) {
+  const auto visit = [&](const Object& object) {
     if (after) result = symbol_in(object, name);
-    if (object.contains(address)) after = true;
+    if (object.dynamic == dynamic) after = true;
     return result != nullptr;
-  });
+  };
+  if (&_r_debug == nullptr || _r_debug.r_map == nullptr) {
+    for_each_object(visit);
+    return result;
+  }
+  for (const link_map* object = _r_debug.r_map; object != nullptr; object = object->l_next) {
+    const bool done = object->l_ld != nullptr &&
+                      visit({.base = object->l_addr, .low = 0, .high = 0, .dynamic = object->l_ld});
+    if (done) break;
+  }
   return result;
 }
 

@@ -29,7 +29,8 @@ bool is_named(const Object& object, const char* beginning);
 
 /// The function of that name which the object defines; null if it does not.
 void* symbol_in(const Object& object, const char* name);
-/// The function of that name in the first object loaded after the one that contains `address`.
-void* symbol_after(const void* address, const char* name);
+/// The function of that name in the first object loaded after the one with that dynamic section.
+/// Works while a sanitizer that stands in front of the C library is not ready yet.
+void* symbol_after(const void* dynamic, const char* name);
 
 }  // namespace berth::guard

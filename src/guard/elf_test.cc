@@ -40,9 +40,12 @@ TEST(Elf, AnAddressTellsItsLibrary) {
 }
 
 TEST(Elf, SearchesInTheOrderOfTheLoader) {
-  void* const dlsym = symbol_after(reinterpret_cast<const void*>(&a_function_of_ours), "dlsym");
+  const Object ours = object_at(reinterpret_cast<const void*>(&a_function_of_ours));
+  void* const dlsym = symbol_after(ours.dynamic, "dlsym");
   EXPECT_NE(dlsym, nullptr);
-  EXPECT_EQ(symbol_after(dlsym, "qsort"), nullptr);  // The library itself, and nothing behind it.
+  const Object theirs = object_at(dlsym);
+  EXPECT_EQ(symbol_after(theirs.dynamic, "qsort"), nullptr);  // It, and nothing behind it.
+  EXPECT_EQ(symbol_after(nullptr, "qsort"), nullptr);
 }
 
 TEST(Elf, ALibraryThatIsNotLoadedIsNotFound) {

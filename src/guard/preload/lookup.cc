@@ -10,6 +10,10 @@
 #include "guard/preload/driver.h"
 #include "guard/text.h"
 
+// Our dynamic section, as the linker calls it.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
+extern "C" [[gnu::visibility("hidden")]] const char _DYNAMIC;
+
 // Defined below, in assembler.
 extern "C" {
 void* dlsym(void* handle, const char* name);
@@ -28,7 +32,7 @@ std::atomic<void*> real_dlvsym;
 void* found_after_us(std::atomic<void*>& kept, const char* name) {
   void* found = kept.load(std::memory_order_acquire);
   if (found == nullptr) {
-    found = symbol_after(reinterpret_cast<const void*>(&found_after_us), name);
+    found = symbol_after(&_DYNAMIC, name);
     kept.store(found, std::memory_order_release);
   }
   return found;
