@@ -31,8 +31,8 @@ constexpr std::size_t kSideMax = std::size_t{1} << 20U;  // More than any device
 
 bool is_valid(const CUDA_ARRAY3D_DESCRIPTOR& what) {
   const bool channels = what.NumChannels == 1 || what.NumChannels == 2 || what.NumChannels == 4;
-  const bool sides = what.Width > 0 && (what.Height > 0 || what.Depth == 0 ||
-                                        (what.Flags & CUDA_ARRAY3D_LAYERED) != 0);
+  const bool sides =
+      what.Width > 0 && (what.Height > 0 || what.Depth == 0 || (what.Flags & kArrayLayered) != 0);
   const bool small = what.Width <= kSideMax && what.Height <= kSideMax && what.Depth <= kSideMax;
   return channels && sides && small && bytes_of(what.Format) > 0;
 }
@@ -40,7 +40,7 @@ bool is_valid(const CUDA_ARRAY3D_DESCRIPTOR& what) {
 // Rows begin at multiples of 512 bytes. A real driver has other ways; this one's is its own.
 std::uint64_t level_bytes(const CUDA_ARRAY3D_DESCRIPTOR& what, unsigned int level) {
   const auto side = [&](std::size_t full) { return std::max<std::size_t>(1, full >> level); };
-  const bool layered = (what.Flags & CUDA_ARRAY3D_LAYERED) != 0;
+  const bool layered = (what.Flags & kArrayLayered) != 0;
   const std::uint64_t row = side(what.Width) * what.NumChannels * bytes_of(what.Format);
   const std::uint64_t pitch = (row + kGranuleBytes - 1) / kGranuleBytes * kGranuleBytes;
   return pitch * side(what.Height) *
@@ -61,7 +61,7 @@ CUresult make(std::uint64_t& handle, const CUDA_ARRAY3D_DESCRIPTOR* what, unsign
               bool mipmapped) {
   if (what == nullptr || !is_valid(*what)) return CUDA_ERROR_INVALID_VALUE;
   return with_context([&](Driver& driver, Context& context) {
-    const unsigned int brought = CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING;
+    const unsigned int brought = kArraySparse | kArrayDeferredMapping;
     return driver.make_array(context,
                              {.bytes = array_bytes(*what, levels),
                               .mipmapped = mipmapped,
@@ -105,12 +105,7 @@ CUresult cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* what)
 
 CUresult cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* what) {
   if (what == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUDA_ARRAY3D_DESCRIPTOR flat{.Width = what->Width,
-                                     .Height = what->Height,
-                                     .Depth = 0,
-                                     .Format = what->Format,
-                                     .NumChannels = what->NumChannels,
-                                     .Flags = 0};
+  const CUDA_ARRAY3D_DESCRIPTOR flat = in_three_dimensions(*what);
   return cuArray3DCreate_v2(array, &flat);
 }
 

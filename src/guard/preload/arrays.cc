@@ -65,38 +65,36 @@ std::uint64_t guess(const CUDA_ARRAY3D_DESCRIPTOR& what, unsigned int levels = 1
   return bytes;
 }
 
-CUDA_ARRAY3D_DESCRIPTOR twin_of(const CUDA_ARRAY3D_DESCRIPTOR& what) {
-  CUDA_ARRAY3D_DESCRIPTOR twin = what;
-  twin.Flags |= kArrayDeferredMapping;
-  return twin;
+// What the driver says of such a twin; 0: it does not tell.
+template <class Array, class Make, class Ask, class Destroy>
+std::uint64_t told_of_twin(const CUDA_ARRAY3D_DESCRIPTOR& what, Make make, Ask ask,
+                           Destroy destroy) {
+  CUDA_ARRAY3D_DESCRIPTOR deferred = what;
+  deferred.Flags |= kArrayDeferredMapping;
+  Array twin = nullptr;
+  CUdevice device = -1;
+  CUDA_ARRAY_MEMORY_REQUIREMENTS needs{};
+  if (REAL(cuCtxGetDevice, &device) != CUDA_SUCCESS || make(&twin, &deferred) != CUDA_SUCCESS)
+    return 0;
+  const CUresult told = ask(&needs, twin, device);
+  (void)destroy(twin);
+  return told == CUDA_SUCCESS ? needs.size : 0;
 }
 
 std::uint64_t bytes_of_array(const CUDA_ARRAY3D_DESCRIPTOR& what) {
-  const CUDA_ARRAY3D_DESCRIPTOR deferred = twin_of(what);
-  CUarray twin = nullptr;
-  CUdevice device = -1;
-  CUDA_ARRAY_MEMORY_REQUIREMENTS needs{};
-  if (REAL(cuCtxGetDevice, &device) != CUDA_SUCCESS ||
-      REAL(cuArray3DCreate_v2, &twin, &deferred) != CUDA_SUCCESS) {
-    return guess(what);
-  }
-  const CUresult told = REAL(cuArrayGetMemoryRequirements, &needs, twin, device);
-  (void)REAL(cuArrayDestroy, twin);
-  return told == CUDA_SUCCESS ? needs.size : guess(what);
+  const std::uint64_t told = told_of_twin<CUarray>(
+      what, [](auto*... all) { return REAL(cuArray3DCreate_v2, all...); },
+      [](auto... all) { return REAL(cuArrayGetMemoryRequirements, all...); },
+      [](CUarray twin) { return REAL(cuArrayDestroy, twin); });
+  return told != 0 ? told : guess(what);
 }
 
 std::uint64_t bytes_of_mipmaps(const CUDA_ARRAY3D_DESCRIPTOR& what, unsigned int levels) {
-  const CUDA_ARRAY3D_DESCRIPTOR deferred = twin_of(what);
-  CUmipmappedArray twin = nullptr;
-  CUdevice device = -1;
-  CUDA_ARRAY_MEMORY_REQUIREMENTS needs{};
-  if (REAL(cuCtxGetDevice, &device) != CUDA_SUCCESS ||
-      REAL(cuMipmappedArrayCreate, &twin, &deferred, levels) != CUDA_SUCCESS) {
-    return guess(what, levels);
-  }
-  const CUresult told = REAL(cuMipmappedArrayGetMemoryRequirements, &needs, twin, device);
-  (void)REAL(cuMipmappedArrayDestroy, twin);
-  return told == CUDA_SUCCESS ? needs.size : guess(what, levels);
+  const std::uint64_t told = told_of_twin<CUmipmappedArray>(
+      what, [&](auto*... all) { return REAL(cuMipmappedArrayCreate, all..., levels); },
+      [](auto... all) { return REAL(cuMipmappedArrayGetMemoryRequirements, all...); },
+      [](CUmipmappedArray twin) { return REAL(cuMipmappedArrayDestroy, twin); });
+  return told != 0 ? told : guess(what, levels);
 }
 
 // `flags`: as in its description. Memory that the program brings is charged where it is made.
@@ -108,15 +106,8 @@ CUresult make_array(Array* array, unsigned int flags, BytesOf bytes_of, Make mak
       (flags & (kArraySparse | kArrayDeferredMapping)) != 0 || !current_place(*process, place)) {
     return make();
   }
-  const std::uint64_t bytes = bytes_of();
-  if (!reserve(*process, place.device, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
-  const CUresult result = make();
-  if (result == CUDA_SUCCESS) {
-    process->made(place, Kind::kArray, key_of(*array), bytes);
-  } else {
-    process->cancel(place.device, bytes);
-  }
-  return result;
+  return make_charged(*process, place, Kind::kArray, bytes_of(), make,
+                      [&] { return key_of(*array); });
 }
 
 template <class Destroy>
@@ -124,12 +115,8 @@ CUresult destroy_array(const void* array, Destroy destroy) {
   Process* process = Process::current();
   const Entry entry = process == nullptr ? Entry{} : process->begin_free(key_of(array));
   const CUresult result = destroy();
-  if (process == nullptr || entry.key == 0) return result;
-  if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_HANDLE) {
-    process->freed(entry);
-  } else {
-    process->not_freed(entry);
-  }
+  if (process != nullptr && entry.key != 0)
+    settle_free(*process, entry, result, CUDA_ERROR_INVALID_HANDLE);
   return result;
 }
 
@@ -138,12 +125,7 @@ CUresult destroy_array(const void* array, Destroy destroy) {
 OURS cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* what) {
   const auto real = [&] { return REAL(cuArrayCreate_v2, array, what); };
   if (what == nullptr) return real();
-  const CUDA_ARRAY3D_DESCRIPTOR flat{.Width = what->Width,
-                                     .Height = what->Height,
-                                     .Depth = 0,
-                                     .Format = what->Format,
-                                     .NumChannels = what->NumChannels,
-                                     .Flags = 0};
+  const CUDA_ARRAY3D_DESCRIPTOR flat = in_three_dimensions(*what);
   return make_array(array, 0, [&] { return bytes_of_array(flat); }, real);
 }
 

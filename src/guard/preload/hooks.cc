@@ -120,14 +120,7 @@ CUresult allocate(Kind kind, CUdeviceptr* pointer, std::size_t bytes, Allocate a
   Place place;
   if (process == nullptr || pointer == nullptr || bytes == 0 || !current_place(*process, place))
     return allocate();
-  if (!reserve(*process, place.device, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
-  const CUresult result = allocate();
-  if (result == CUDA_SUCCESS) {
-    process->made(place, kind, *pointer, bytes);
-  } else {
-    process->cancel(place.device, bytes);
-  }
-  return result;
+  return make_charged(*process, place, kind, bytes, allocate, [&] { return *pointer; });
 }
 
 // Rows of this width, as the driver has been seen to make them; it has the last word.
@@ -190,12 +183,8 @@ OURS cuMemFree_v2(CUdeviceptr pointer) {
   const CUresult result = REAL(cuMemFree_v2, pointer);
   if (entry.key == 0) {
     process->pools().freed();  // Perhaps a pool's.
-    return result;
-  }
-  if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_VALUE) {
-    process->freed(entry);
   } else {
-    process->not_freed(entry);
+    settle_free(*process, entry, result, CUDA_ERROR_INVALID_VALUE);
   }
   return result;
 }

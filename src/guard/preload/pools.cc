@@ -94,10 +94,8 @@ CUresult free_async(CUdeviceptr pointer, Free free) {
   if (process == nullptr) return result;
   if (entry.key == 0) {
     process->pools().freed();
-  } else if (result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_VALUE) {
-    process->freed(entry);
   } else {
-    process->not_freed(entry);
+    settle_free(*process, entry, result, CUDA_ERROR_INVALID_VALUE);
   }
   return result;
 }
