@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth reserve`: a lease without a command, for a time; its variables go to the caller's shell.
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/present.h"
 #include "base/quantity.h"
-#include "base/simulated.h"
 #include "cli/conversation.h"
 #include "cli/render/items.h"
 #include "cli/run/environment.h"
@@ -154,12 +152,7 @@ Left Reservation::tell_variables(const LeaseView& lease) {
   VariablesInput input{.lease = *joined, .socket = conversation_.client().socket()};
   if (conversation_.is_simulated()) {
     const Result<std::string> own = client::sibling_program("berth");
-    const char* path = std::getenv("LD_LIBRARY_PATH");
-    const char* spec = std::getenv("BERTH_SIM");
-    if (own.ok()) {
-      input.library_path =
-          simulated_library_path(*own, path == nullptr ? "" : path, spec == nullptr ? "" : spec);
-    }
+    if (own.ok()) input.library_path = library_path_with_simulated_driver(*own);
   }
   const Result<Variables> variables = variables_for(input);
   CHECK(variables.ok());  // Nothing is narrowed here.

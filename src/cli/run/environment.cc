@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/simulated.h"
 #include "cli/render/phrases.h"
 #include "cli/run/devices.h"
 
@@ -127,6 +128,11 @@ Result<Variables> variables_for(const VariablesInput& input) {
     TRY_STATUS(narrow(*input.preset_devices, input.lease, variables));
   }
   return variables;
+}
+
+std::string library_path_with_simulated_driver(const std::string& own_path) {
+  return simulated_library_path(own_path, variable("LD_LIBRARY_PATH").value_or(""),
+                                variable("BERTH_SIM").value_or(""));
 }
 
 std::optional<std::string> preset_visible_devices() {

@@ -38,6 +38,10 @@ struct Variables {
 /// kInvalid: `preset_devices` leaves no device of the lease.
 Result<Variables> variables_for(const VariablesInput& input);
 
+/// LD_LIBRARY_PATH as it is here, with the simulated driver that BERTH_SIM asks for in front.
+/// `own_path`: of `berth`.
+std::string library_path_with_simulated_driver(const std::string& own_path);
+
 /// CUDA_VISIBLE_DEVICES, unless it comes from the lease that we run inside of.
 std::optional<std::string> preset_visible_devices();
 

@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "base/present.h"
-#include "base/simulated.h"
 #include "cli/render/why.h"
 #include "cli/run/devices.h"
 #include "cli/run/environment.h"
@@ -273,10 +272,7 @@ std::variant<Variables, Left> Session::variables(const wire::LeaseAnswer& lease)
   VariablesInput input{.lease = lease, .socket = present(client_).socket()};
   if (options_.new_lease && outer_) input.outer = outer_->ancestors;
   if (is_simulated() && !present(look_).own_path.empty()) {
-    const char* path = std::getenv("LD_LIBRARY_PATH");
-    const char* spec = std::getenv("BERTH_SIM");
-    input.library_path = simulated_library_path(
-        present(look_).own_path, path == nullptr ? "" : path, spec == nullptr ? "" : spec);
+    input.library_path = library_path_with_simulated_driver(present(look_).own_path);
   }
   input.preset_devices = preset_devices_;
   Result<Variables> variables = variables_for(input);
