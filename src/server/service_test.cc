@@ -345,7 +345,7 @@ TEST_F(ServiceTest, CommandLinesOfOthersAreNotShown) {
   EXPECT_THAT(get("/v1/leases", kRoot).body, HasSubstr("train.py"));
 }
 
-// limit.
+// It names the directory of the files that hold the lease to its budget.
 TEST_F(ServiceTest, HandlesOfOthersAreNotShownAndCannotBeGuessedLetterByLetter) {
   const std::string handle = to_text(hold(gib(4)).handle);
   ASSERT_EQ(handle.size(), 28U);

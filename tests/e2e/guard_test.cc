@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <random>
 #include <sstream>
 #include <string>
@@ -64,6 +65,10 @@ struct Cuda {
   std::string text;
   int number;
 };
+// Else the framework tells its bytes, which are others each time.
+std::ostream& operator<<(std::ostream& out, const Cuda& cuda) {
+  return out << cuda.text;
+}
 const Cuda kCudas[] = {
     {"11.0", 11000}, {"11.4", 11040}, {"12.0", 12000}, {"12.9", 12090}, {"13.0", 13000}};
 constexpr int kWithPools = 11020;
@@ -78,6 +83,9 @@ struct Route {
   std::string name;
   Cuda cuda;
 };
+std::ostream& operator<<(std::ostream& out, const Route& route) {
+  return out << route.name << " of CUDA " << route.cuda.text;
+}
 std::vector<Route> all_routes() {
   std::vector<Route> routes;
   for (const Cuda& cuda : kCudas) {
