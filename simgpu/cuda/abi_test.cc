@@ -14,6 +14,9 @@
 #include <cstddef>
 #include <type_traits>
 
+// Only with a default stream for each thread is there a later form of it.
+using PFN_cuStreamSynchronize_v7000 = PFN_cuStreamSynchronize_v7000_ptsz;
+
 #if CUDA_VERSION < 13000  // What came with CUDA 13 is held against its cuda.h alone.
 CUresult cuCtxSynchronize_v2(CUcontext context);
 using PFN_cuCtxSynchronize_v13000 = decltype(&cuCtxSynchronize_v2);

@@ -60,7 +60,7 @@ std::uint64_t array_bytes(const CUDA_ARRAY3D_DESCRIPTOR& what, unsigned int leve
 CUresult make(std::uint64_t& handle, const CUDA_ARRAY3D_DESCRIPTOR* what, unsigned int levels,
               bool mipmapped) {
   if (what == nullptr || !is_valid(*what)) return CUDA_ERROR_INVALID_VALUE;
-  return with_context([&](Driver& driver, Context& context) {
+  return with_safe_context([&](Driver& driver, Context& context) {
     const unsigned int brought = kArraySparse | kArrayDeferredMapping;
     return driver.make_array(context,
                              {.bytes = array_bytes(*what, levels),

@@ -130,7 +130,8 @@ CUresult cuCtxPopCurrent(CUcontext* context) {
 CUresult cuCtxSynchronize_v2(CUcontext context) {
   return with_driver([&](Driver& driver) {
     Context* found = nullptr;
-    const CUresult result = this_or_current(driver, context, found);
+    CUresult result = this_or_current(driver, context, found);
+    if (result == CUDA_SUCCESS) result = driver.streams().check_safe();
     if (result == CUDA_SUCCESS) driver.synchronise();
     return result;
   });

@@ -11,32 +11,11 @@
 #include <thread>
 #include <vector>
 
-#include "simgpu/cuda/abi.h"
-#include "simgpu/testing.h"
+#include "simgpu/cuda/cuda_testing.h"
 #include "simgpu/world/device_text.h"
 
 namespace berth::simgpu {
 namespace {
-
-constexpr std::size_t kMiB = std::size_t{1} << 20U;
-constexpr std::size_t kGiB = std::size_t{1} << 30U;
-
-#define REQUIRE(condition) require(condition, #condition)
-#define REQUIRE_OK(call) require((call) == CUDA_SUCCESS, #call)
-
-void use_device(CUdevice device) {
-  CUcontext context = nullptr;
-  REQUIRE_OK(cuInit(0));
-  REQUIRE_OK(cuDevicePrimaryCtxRetain(&context, device));
-  REQUIRE_OK(cuCtxSetCurrent(context));
-}
-
-std::size_t free_bytes() {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  REQUIRE_OK(cuMemGetInfo_v2(&free, &total));
-  return free;
-}
 
 TEST(Cuda, NothingWorksBeforeCuInit) {
   const TemporaryWorld world("1x16GiB");
@@ -335,6 +314,11 @@ TEST(Cuda, GetProcAddressGivesTheVersionThatTheCallerKnows) {
       {"cuDoesNotExist", 12000, nullptr, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND},
       {"cuMemAlloc_v2", 12000, nullptr, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND},
   };
+  void* own = nullptr;  // With a default stream for each thread.
+  EXPECT_EQ(cuGetProcAddress("cuGraphLaunch", &own, 12000, 2), CUDA_SUCCESS);
+  EXPECT_EQ(own, at(&cuGraphLaunch_ptsz));
+  EXPECT_EQ(cuGetProcAddress("cuGraphLaunch", &own, 12000, 1), CUDA_SUCCESS);
+  EXPECT_EQ(own, at(&cuGraphLaunch));
   for (const Case& query : cases) {
     for (const cuuint64_t flags : {0U, 1U, 2U}) {
       void* found = static_cast<void*>(&found);

@@ -129,6 +129,7 @@ CUresult Driver::enter_device(std::uint32_t device) {
 void Driver::leave_device(std::uint32_t device) {
   if (--contexts_[device] > 0) return;
   drop_pools(device);
+  give_back(device, graphs_.drop(device));
   world_.release(slot_, device, world_.file().context_blocks);
   world_.set_context(slot_, device, false);
 }
@@ -337,6 +338,22 @@ void Driver::synchronise() {
   for (Pool& pool : pools_) give_back(pool.device(), pool.trim(pool.release_threshold));
 }
 
+CUresult Driver::add_to_graph(Graphs::Handle graph, CUdevice ordinal, std::uint64_t bytes,
+                              Graphs::Handle& node, DevicePointer& pointer) {
+  const std::optional<std::uint32_t> device = this->device(ordinal);
+  if (!device) return CUDA_ERROR_INVALID_DEVICE;
+  node = graphs_.add_allocation(
+      graph, {.device = *device, .ordinal = ordinal, .bytes = bytes, .addresses = {}, .memory = {}},
+      pointer);
+  return node == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+Graphs::Charge Driver::charger() {
+  return [this](std::uint32_t device, std::uint64_t blocks) {
+    return world_.charge(slot_, device, blocks);
+  };
+}
+
 // With its last context on a device a process loses all that it had in pools there.
 void Driver::drop_pools(std::uint32_t device) {
   for (const Pool& pool : pools_) {
@@ -354,6 +371,7 @@ CUresult Driver::free(DevicePointer pointer) {
   const bool of_an_array = std::ranges::any_of(
       arrays_, [&](const auto& array) { return array.second.memory == pointer; });
   if (of_an_array) return CUDA_ERROR_INVALID_VALUE;
+  if (graphs_.free(pointer)) return CUDA_SUCCESS;
   if (const auto managed = managed_.find(pointer); managed != managed_.end()) {
     give_back(managed->second.device, blocks_of(managed->second.bytes));
     managed_.erase(managed);
@@ -388,7 +406,8 @@ std::byte* Driver::unheaped(DevicePointer pointer, std::uint64_t bytes) {
     const std::uint64_t length = managed->second.bytes;
     if (into < length && bytes <= length - into) return managed->second.memory.get() + into;
   }
-  return virtual_memory_.find(pointer, bytes);
+  std::byte* of_a_graph = graphs_.find(pointer, bytes);
+  return of_a_graph != nullptr ? of_a_graph : virtual_memory_.find(pointer, bytes);
 }
 
 std::byte* Driver::readable(DevicePointer pointer, std::uint64_t bytes) {

@@ -14,8 +14,10 @@
 #include <vector>
 
 #include "simgpu/cuda/abi.h"
+#include "simgpu/cuda/graph.h"
 #include "simgpu/cuda/heap.h"
 #include "simgpu/cuda/pool.h"
+#include "simgpu/cuda/stream.h"
 #include "simgpu/cuda/virtual_memory.h"
 #include "simgpu/world/world.h"
 
@@ -89,6 +91,11 @@ class Driver {
   CUresult allocate_from(Pool& pool, std::uint64_t bytes, DevicePointer& pointer);
   /// Gives back what pools hold beyond their thresholds.
   void synchronise();
+  Streams& streams() { return streams_; }
+  Graphs& graphs() { return graphs_; }
+  CUresult add_to_graph(Graphs::Handle graph, CUdevice ordinal, std::uint64_t bytes,
+                        Graphs::Handle& node, DevicePointer& pointer);
+  Graphs::Charge charger();
 
   std::uint64_t used(std::uint32_t device) { return world_.used_by(slot_, device).value; }
   void give_back(std::uint32_t device, std::uint64_t blocks);
@@ -128,6 +135,8 @@ class Driver {
   std::map<std::uint64_t, OwnedArray> arrays_;  // By handle.
   std::uint64_t last_array_ = 0;
   VirtualMemory virtual_memory_;
+  Streams streams_;
+  Graphs graphs_;
   std::list<Pool> pools_;
   std::array<Pool*, kDevicesMax> default_pools_{};  // By device.
   std::array<Primary, kDevicesMax> primaries_;      // By ordinal.
@@ -162,6 +171,15 @@ CUresult with_context(Body body) {
     Context* context = nullptr;
     const CUresult missing = driver.current(context);
     return missing == CUDA_SUCCESS ? body(driver, *context) : missing;
+  });
+}
+
+/// The same for a call that may disturb what streams capture, and is forbidden then.
+template <class Body>
+CUresult with_safe_context(Body body) {
+  return with_context([&](Driver& driver, Context& context) {
+    const CUresult unsafe = driver.streams().check_safe();
+    return unsafe == CUDA_SUCCESS ? body(driver, context) : unsafe;
   });
 }
 

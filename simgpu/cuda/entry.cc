@@ -13,6 +13,7 @@ namespace berth::simgpu {
 namespace {
 
 struct Function {
+  std::string_view symbol;
   std::string_view name;
   int since;
   void* address;
@@ -20,7 +21,7 @@ struct Function {
 
 const Function kFunctions[] = {
 #define CUDA_FUNCTION(symbol, name, since, parameters) \
-  {#name, since, reinterpret_cast<void*>(&(symbol))},
+  {#symbol, #name, since, reinterpret_cast<void*>(&(symbol))},
 #include "simgpu/cuda/functions.def"
 #undef CUDA_FUNCTION
 };
@@ -42,15 +43,27 @@ const NamedResult* named(CUresult result) {
   return found == std::end(kResults) ? nullptr : found;
 }
 
+constexpr cuuint64_t kOwnStreams = 2;  // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+
+// Of two forms of one version the better one: that of the default stream which the caller has.
+int rank(const Function& candidate, cuuint64_t flags) {
+  const bool own = candidate.symbol.ends_with("_ptsz");
+  if (own && flags != kOwnStreams) return -1;
+  return 2 * candidate.since + (own ? 1 : 0);
+}
+
 // The newest function of that name which is not newer than the caller's CUDA version.
-CUdriverProcAddressQueryResult look_up(std::string_view name, int version, void*& function) {
+CUdriverProcAddressQueryResult look_up(std::string_view name, int version, cuuint64_t flags,
+                                       void*& function) {
   const Function* best = nullptr;
+  int best_rank = -1;
   bool known = false;
   for (const Function& candidate : kFunctions) {
     if (candidate.name != name) continue;
     known = true;
-    if (candidate.since <= version && (best == nullptr || best->since < candidate.since))
-      best = &candidate;
+    if (candidate.since > version || rank(candidate, flags) <= best_rank) continue;
+    best = &candidate;
+    best_rank = rank(candidate, flags);
   }
   function = best == nullptr ? nullptr : best->address;
   if (best != nullptr) return CU_GET_PROC_ADDRESS_SUCCESS;
@@ -91,15 +104,16 @@ CUresult cuGetErrorString(CUresult result, const char** text) {
 
 CUresult cuGetProcAddress(const char* name, void** function, int version, cuuint64_t flags) {
   if (!is_valid_query(name, function, version, flags)) return CUDA_ERROR_INVALID_VALUE;
-  return look_up(name, version, *function) == CU_GET_PROC_ADDRESS_SUCCESS ? CUDA_SUCCESS
-                                                                          : CUDA_ERROR_NOT_FOUND;
+  return look_up(name, version, flags, *function) == CU_GET_PROC_ADDRESS_SUCCESS
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_NOT_FOUND;
 }
 
 // Since CUDA 12 a function that is not there is no error: the pointer is null and the status says.
 CUresult cuGetProcAddress_v2(const char* name, void** function, int version, cuuint64_t flags,
                              CUdriverProcAddressQueryResult* status) {
   if (!is_valid_query(name, function, version, flags)) return CUDA_ERROR_INVALID_VALUE;
-  const CUdriverProcAddressQueryResult found = look_up(name, version, *function);
+  const CUdriverProcAddressQueryResult found = look_up(name, version, flags, *function);
   if (status != nullptr) *status = found;
   return CUDA_SUCCESS;
 }

@@ -47,7 +47,7 @@ CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
 
 CUresult cuMemAlloc_v2(CUdeviceptr* pointer, std::size_t bytes) {
   if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  return with_context([&](Driver& driver, Context& context) {
+  return with_safe_context([&](Driver& driver, Context& context) {
     DevicePointer allocated = 0;
     const CUresult result = driver.allocate(context, bytes, allocated);
     if (result == CUDA_SUCCESS) *pointer = allocated;
@@ -70,7 +70,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, std::size_t* pitch, std::size_
 
 CUresult cuMemAllocManaged(CUdeviceptr* pointer, std::size_t bytes, unsigned int flags) {
   if (pointer == nullptr || bytes == 0 || flags < 1 || flags > 2) return CUDA_ERROR_INVALID_VALUE;
-  return with_context([&](Driver& driver, Context& context) {
+  return with_safe_context([&](Driver& driver, Context& context) {
     DevicePointer allocated = 0;
     const CUresult result = driver.allocate_managed(context, bytes, allocated);
     if (result == CUDA_SUCCESS) *pointer = allocated;
@@ -79,7 +79,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* pointer, std::size_t bytes, unsigned int
 }
 
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
-  return with_context(
+  return with_safe_context(
       [&](Driver& driver, Context&) { return pointer == 0 ? CUDA_SUCCESS : driver.free(pointer); });
 }
 

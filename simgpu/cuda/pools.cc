@@ -21,6 +21,48 @@ CUmemoryPool handle_of(Pool* pool) {
   return reinterpret_cast<CUmemoryPool>(pool);
 }
 
+// The pool of that handle; of none: the device's own.
+CUresult pool_of(Driver& driver, const Context& context, CUmemoryPool handle, Pool*& pool) {
+  if (handle == nullptr) return driver.default_pool(context.ordinal, pool);
+  pool = driver.pool(reinterpret_cast<Pool*>(handle));
+  return pool == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+// Now, or by the graph that is captured in the stream.
+CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool handle,
+                  Streams::Key stream) {
+  if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  return with_context([&](Driver& driver, Context& context) {
+    Graphs::Handle graph = 0;
+    if (const CUresult result = driver.streams().enter(stream, graph); result != CUDA_SUCCESS)
+      return result;
+    DevicePointer allocated = 0;
+    Pool* pool = nullptr;
+    CUresult result = pool_of(driver, context, handle, pool);
+    if (result != CUDA_SUCCESS) return result;
+    if (graph == 0) {
+      result = driver.allocate_from(*pool, bytes, allocated);
+    } else {
+      Graphs::Handle node = 0;
+      result = driver.add_to_graph(graph, context.ordinal, bytes, node, allocated);
+    }
+    if (result == CUDA_SUCCESS) *pointer = allocated;
+    return result;
+  });
+}
+
+CUresult free(CUdeviceptr pointer, Streams::Key stream) {
+  return with_context([&](Driver& driver, Context&) {
+    Graphs::Handle graph = 0;
+    if (const CUresult result = driver.streams().enter(stream, graph); result != CUDA_SUCCESS)
+      return result;
+    if (graph == 0) return driver.free(pointer);
+    if (driver.graphs().add_free(graph, pointer) != 0) return CUDA_SUCCESS;
+    driver.streams().spoil(stream);
+    return CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -58,8 +100,9 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t keep_bytes) {
   return with_pool(pool, [&](Driver& driver, Pool& found) {
-    driver.give_back(found.device(), found.trim(keep_bytes));
-    return CUDA_SUCCESS;
+    const CUresult result = driver.streams().check_safe();
+    if (result == CUDA_SUCCESS) driver.give_back(found.device(), found.trim(keep_bytes));
+    return result;
   });
 }
 
@@ -92,29 +135,26 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool,
-                                 CUstream /*stream*/) {
-  if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  return with_pool(pool, [&](Driver& driver, Pool& found) {
-    DevicePointer allocated = 0;
-    const CUresult result = driver.allocate_from(found, bytes, allocated);
-    if (result == CUDA_SUCCESS) *pointer = allocated;
-    return result;
-  });
+                                 CUstream stream) {
+  return allocate(pointer, bytes, pool, Streams::key_of(stream, Streams::Default::kLegacy));
+}
+CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool,
+                                      CUstream stream) {
+  return allocate(pointer, bytes, pool, Streams::key_of(stream, Streams::Default::kOwn));
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr* pointer, std::size_t bytes, CUstream stream) {
-  CUmemoryPool pool = nullptr;
-  const CUresult result = with_context([&](Driver& driver, Context& context) {
-    Pool* found = nullptr;
-    const CUresult missing = driver.default_pool(context.ordinal, found);
-    pool = handle_of(found);
-    return missing;
-  });
-  return result == CUDA_SUCCESS ? cuMemAllocFromPoolAsync(pointer, bytes, pool, stream) : result;
+  return allocate(pointer, bytes, nullptr, Streams::key_of(stream, Streams::Default::kLegacy));
+}
+CUresult cuMemAllocAsync_ptsz(CUdeviceptr* pointer, std::size_t bytes, CUstream stream) {
+  return allocate(pointer, bytes, nullptr, Streams::key_of(stream, Streams::Default::kOwn));
 }
 
-CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream /*stream*/) {
-  return with_context([&](Driver& driver, Context&) { return driver.free(pointer); });
+CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
+  return free(pointer, Streams::key_of(stream, Streams::Default::kLegacy));
+}
+CUresult cuMemFreeAsync_ptsz(CUdeviceptr pointer, CUstream stream) {
+  return free(pointer, Streams::key_of(stream, Streams::Default::kOwn));
 }
 
 }  // extern "C"

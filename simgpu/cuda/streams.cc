@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulated driver's functions for streams and for capturing what is put into them. Any thread
+// with a current context may call these.
+#include <bit>
+#include <utility>
+
+#include "simgpu/cuda/abi.h"
+#include "simgpu/cuda/driver.h"
+
+namespace berth::simgpu {
+namespace {
+
+CUresult begin(CUstream stream, Streams::Default meant, CUstreamCaptureMode mode) {
+  return with_context([&](Driver& driver, Context&) {
+    const Graphs::Handle graph = driver.graphs().create();
+    const CUresult result = driver.streams().begin(Streams::key_of(stream, meant), mode, graph);
+    if (result != CUDA_SUCCESS) (void)driver.graphs().destroy(graph);
+    return result;
+  });
+}
+
+CUresult end(CUstream stream, Streams::Default meant, CUgraph* graph) {
+  if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return with_context([&](Driver& driver, Context&) {
+    Graphs::Handle captured = 0;
+    const CUresult result = driver.streams().end(Streams::key_of(stream, meant), captured);
+    if (result != CUDA_SUCCESS) (void)driver.graphs().destroy(std::exchange(captured, 0));
+    *graph = std::bit_cast<CUgraph>(captured);
+    return result;
+  });
+}
+
+CUresult is_capturing(CUstream stream, Streams::Default meant, CUstreamCaptureStatus* status) {
+  if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return with_context([&](Driver& driver, Context&) {
+    return driver.streams().ask(Streams::key_of(stream, meant), *status);
+  });
+}
+
+CUresult synchronise(CUstream stream, Streams::Default meant) {
+  return with_context([&](Driver& driver, Context&) {
+    const CUresult result = driver.streams().wait_for(Streams::key_of(stream, meant));
+    if (result == CUDA_SUCCESS) driver.synchronise();
+    return result;
+  });
+}
+
+constexpr auto kLegacy = Streams::Default::kLegacy;
+constexpr auto kOwn = Streams::Default::kOwn;
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuStreamCreate(CUstream* stream, unsigned int flags) {
+  if (stream == nullptr || flags > 1) return CUDA_ERROR_INVALID_VALUE;
+  return with_context([&](Driver& driver, Context&) {
+    *stream = driver.streams().create(flags);
+    return CUDA_SUCCESS;
+  });
+}
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned int flags, int /*priority*/) {
+  return cuStreamCreate(stream, flags);
+}
+
+CUresult cuStreamDestroy_v2(CUstream stream) {
+  return with_context([&](Driver& driver, Context&) {
+    return driver.streams().destroy(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  });
+}
+CUresult cuStreamDestroy(CUstream stream) {
+  return cuStreamDestroy_v2(stream);
+}
+
+CUresult cuStreamSynchronize(CUstream stream) {
+  return synchronise(stream, kLegacy);
+}
+CUresult cuStreamSynchronize_ptsz(CUstream stream) {
+  return synchronise(stream, kOwn);
+}
+
+CUresult cuStreamBeginCapture(CUstream stream) {
+  return begin(stream, kLegacy, CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+CUresult cuStreamBeginCapture_ptsz(CUstream stream) {
+  return begin(stream, kOwn, CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
+  return begin(stream, kLegacy, mode);
+}
+CUresult cuStreamBeginCapture_v2_ptsz(CUstream stream, CUstreamCaptureMode mode) {
+  return begin(stream, kOwn, mode);
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  return end(stream, kLegacy, graph);
+}
+CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph* graph) {
+  return end(stream, kOwn, graph);
+}
+
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  return is_capturing(stream, kLegacy, status);
+}
+CUresult cuStreamIsCapturing_ptsz(CUstream stream, CUstreamCaptureStatus* status) {
+  return is_capturing(stream, kOwn, status);
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  if (mode == nullptr || *mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
+  return with_driver([&](Driver&) {
+    *mode = std::exchange(Streams::mode_of_thread(), *mode);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // extern "C"
+}  // namespace berth::simgpu
