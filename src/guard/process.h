@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "guard/graphs.h"
 #include "guard/ledger.h"
 #include "guard/linux.h"
 #include "guard/physical.h"
@@ -88,6 +89,7 @@ class Process {
 
   Physical& physical() { return physical_; }
   Pools& pools() { return pools_; }
+  Graphs& graphs() { return graphs_; }
 
   std::uint64_t bytes_free(std::uint32_t device);
 
@@ -136,6 +138,7 @@ class Process {
   Table contexts_;     // By handle.
   Physical physical_;
   Pools pools_;
+  Graphs graphs_;
   Contexts devices_[kDevicesMax];
 };
 

@@ -2,6 +2,8 @@
 // Programs that know nothing of Berth, held to the budget of their lease: by each way by which a
 // program comes to the driver, in races, and when they are killed. What the simulated driver counts
 // is the judge, not what the guard believes.
+#include "guard.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,100 +12,15 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
-#include <ostream>
 #include <random>
-#include <sstream>
 #include <string>
 #include <vector>
-
-#include "world.h"
 
 namespace berth::e2e {
 namespace {
 
-using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
-const std::string kCaller = BERTH_BUILD_DIR "/bin/tests/cuda_caller";
-const std::string kLinkedCaller = BERTH_BUILD_DIR "/bin/tests/cuda_caller_linked";
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-class GuardTest : public ::testing::Test {
- protected:
-  explicit GuardTest(const std::string& cuda = "12.9")
-      : world_({.sim = "1x16GiB,context=64MiB,cuda=" + cuda, .config = ""}) {}
-
-  static std::vector<std::string> lease(const std::string& budget,
-                                        const std::vector<std::string>& command) {
-    std::vector<std::string> words = {"berth", "run", "-q", "-m", budget, "--"};
-    words.insert(words.end(), command.begin(), command.end());
-    return words;
-  }
-  /// What the caller answers to these calls, under a lease.
-  Output calls(const std::string& budget, const std::string& route, const std::string& text) const {
-    const std::string& program = route == "linked" ? kLinkedCaller : kCaller;
-    return world_.run(lease(budget, {program, route}), text);
-  }
-  json driver() const {
-    return json::parse(world_.run({"berth-simctl", "show"}).out)["devices"][0];
-  }
-
-  World world_;
-};
-
-/// A driver of another CUDA.
-struct Cuda {
-  std::string text;
-  int number;
-};
-// Else the framework tells its bytes, which are others each time.
-std::ostream& operator<<(std::ostream& out, const Cuda& cuda) {
-  return out << cuda.text;
-}
-const Cuda kCudas[] = {
-    {"11.0", 11000}, {"11.4", 11040}, {"12.0", 12000}, {"12.9", 12090}, {"13.0", 13000}};
-constexpr int kWithPools = 11020;
-
-class GuardCudaTest : public GuardTest, public ::testing::WithParamInterface<Cuda> {
- protected:
-  GuardCudaTest() : GuardTest(GetParam().text) {}
-};
-
-/// Each way to each driver that has it.
-struct Route {
-  std::string name;
-  Cuda cuda;
-};
-std::ostream& operator<<(std::ostream& out, const Route& route) {
-  return out << route.name << " of CUDA " << route.cuda.text;
-}
-std::vector<Route> all_routes() {
-  std::vector<Route> routes;
-  for (const Cuda& cuda : kCudas) {
-    for (const char* name : {"dlsym", "dlvsym", "default"}) routes.push_back({name, cuda});
-    if (cuda.number < 11040) continue;
-    for (const char* name : {"linked", "proc"}) routes.push_back({name, cuda});
-    if (cuda.number < 12000) continue;
-    for (const char* name : {"proc_v2", "proc_self"}) routes.push_back({name, cuda});
-  }
-  return routes;
-}
-
-class GuardRouteTest : public GuardTest, public ::testing::WithParamInterface<Route> {
- protected:
-  GuardRouteTest() : GuardTest(GetParam().cuda.text) {
-    world_.environment()["CALLER_CUDA"] = std::to_string(GetParam().cuda.number);
-  }
-};
 
 TEST_P(GuardRouteTest, TheBudgetEndsWithItsLastByte) {
   // 512 MiB: 64 for the context, 448 for the program.
@@ -225,18 +142,10 @@ TEST_P(GuardRouteTest, APoolIsChargedWithWhatItReserves) {
   EXPECT_EQ(driver()["used_max_bytes"], 512 * kMiB);
 }
 
-std::string without_dot(std::string text) {
-  std::erase(text, '.');
-  return text;
-}
-
 INSTANTIATE_TEST_SUITE_P(Routes, GuardRouteTest, ::testing::ValuesIn(all_routes()),
-                         [](const auto& route) {
-                           return route.param.name + "_of_" + without_dot(route.param.cuda.text);
-                         });
-
+                         [](const auto& route) { return name_of(route.param); });
 INSTANTIATE_TEST_SUITE_P(Cudas, GuardCudaTest, ::testing::ValuesIn(kCudas),
-                         [](const auto& cuda) { return without_dot(cuda.param.text); });
+                         [](const auto& cuda) { return name_of(cuda.param); });
 
 TEST_F(GuardTest, ACardBelowItsContextIsRefusedAtTheContext) {
   EXPECT_THAT(lines_of(calls("32M", "dlsym", "retain 0\ncreate a\n").out),
@@ -326,7 +235,8 @@ std::string random_call(std::mt19937_64& random) {
   const std::string handle = " m" + std::to_string(number);
   const std::string pages = " " + std::to_string((number + 1) * 8 * kMiB);
   const std::string place = " space " + std::to_string(random() % 8 * 100 * kMiB);
-  switch (random() % 22) {
+  const std::string graph = std::to_string(number % 4);
+  switch (random() % 28) {
     case 0:
       return "alloc" + name + " " + below(300 * kMiB);
     case 1:
@@ -359,6 +269,18 @@ std::string random_call(std::mt19937_64& random) {
       return "array" + name + " 4096 " + std::to_string(17 + random() % 1'000);
     case 16:
       return "unarray" + name;
+    case 17:
+      return random() % 2 == 0 ? "cuGraphCreate &g" + graph + " 0"
+                               : "g_alloc g" + graph + " p" + graph + " " + below(80 * kMiB);
+    case 18:
+      return "cuGraphInstantiateWithFlags &e" + graph + " g" + graph + " " + below(2);
+    case 19:
+    case 20:
+      return (random() % 4 == 0 ? "cuGraphUpload e" : "cuGraphLaunch e") + graph + " 0";
+    case 21:
+      return (random() % 2 == 0 ? "cuGraphExecDestroy e" : "free_async p") + graph;
+    case 22:
+      return "cuDeviceGraphMemTrim 0";
     default:
       return "free" + name;
   }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls the CUDA driver as it is told: reads one call a line, answers each with a line "RESULT …".
-// The word on its command line says by which way it comes to the driver's functions, and so by
-// which way a guard has to be in front of them. It knows nothing of Berth.
-#include <dlfcn.h>
+// A line that begins with the name of a function calls that: "cuGraphLaunch exec 0", where a name
+// is a word that the program keeps, and "&exec" is where it keeps it. The word on its command line
+// says by which way it comes to the driver's functions, and so by which way a guard has to be in
+// front of them. It knows nothing of Berth.
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -19,72 +21,9 @@
 #include <thread>
 #include <vector>
 
-#include "linked.h"
+#include "route.h"
 
 namespace {
-
-using Word = unsigned long long;
-// The name that cuGetProcAddress knows, and a CUDA version at which it means this function.
-struct Query {
-  std::string name;
-  int version;
-};
-Query query_of(const std::string& symbol) {
-  const char* said = std::getenv("CALLER_CUDA");
-  const int version = said == nullptr ? 12090 : static_cast<int>(std::strtol(said, nullptr, 10));
-  if (symbol == "cuCtxCreate_v2") return {"cuCtxCreate", 11000};
-  const std::size_t end = symbol.rfind("_v");
-  return {end == std::string::npos ? symbol : symbol.substr(0, end), version};
-}
-
-class Route {
- public:
-  explicit Route(std::string name) : name_(std::move(name)) {
-    if (name_ != "linked") library_ = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (name_ != "linked" && library_ == nullptr) std::exit(69);
-  }
-
-  Any find(const std::string& symbol) {
-    if (name_ == "linked") return linked_call(symbol);
-    if (name_ == "dlsym") return ::dlsym(library_, symbol.c_str());
-    if (name_ == "dlvsym") {  // The C library's dlsym, past whatever stands in front of it.
-      const auto find =
-          reinterpret_cast<decltype(&::dlsym)>(::dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5"));
-      return find(library_, symbol.c_str());
-    }
-    if (name_ == "default") {
-      (void)::dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
-      return ::dlsym(RTLD_DEFAULT, symbol.c_str());
-    }
-    const Query query = query_of(symbol);
-    void* found = nullptr;
-    if (name_ == "proc") {
-      const auto get = reinterpret_cast<int (*)(const char*, void**, int, std::uint64_t)>(
-          ::dlsym(library_, "cuGetProcAddress"));
-      (void)get(query.name.c_str(), &found, query.version, 0);
-    } else if (name_ == "proc_v2" || name_ == "proc_self") {
-      using Get = int (*)(const char*, void**, int, std::uint64_t, int*);
-      auto get = reinterpret_cast<Get>(::dlsym(library_, "cuGetProcAddress_v2"));
-      int status = 0;
-      if (name_ == "proc_self") {  // As the run-time does: asked for itself first.
-        (void)get("cuGetProcAddress", &found, query.version, 0, &status);
-        get = reinterpret_cast<Get>(found);
-      }
-      (void)get(query.name.c_str(), &found, query.version, 0, &status);
-    }
-    return found;
-  }
-
- private:
-  std::string name_;
-  void* library_ = nullptr;
-};
-
-template <class... Arguments>
-int call(Any function, Arguments... arguments) {
-  if (function == nullptr) return -1;
-  return reinterpret_cast<int (*)(Arguments...)>(function)(arguments...);
-}
 
 class Caller {
  public:
@@ -95,6 +34,7 @@ class Caller {
     declare_arrays();
     declare_virtual_memory();
     declare_pools();
+    declare_graphs();
     declare_threads();
   }
 
@@ -104,7 +44,8 @@ class Caller {
       std::string verb;
       words >> verb;
       const auto found = verbs_.find(verb);
-      std::cout << (found == verbs_.end() ? "no such call" : found->second(words)) << '\n'
+      std::cout << (found == verbs_.end() ? call_by_name(verb, words) : found->second(words))
+                << '\n'
                 << std::flush;
     }
   }
@@ -124,6 +65,24 @@ class Caller {
     Word number = 0;
     words >> number;
     return number;
+  }
+
+  // All words, as this machine passes them; a function looks at those that it has.
+  std::string call_by_name(const std::string& symbol, Words& words) {
+    if (!symbol.starts_with("cu")) return "no such call";
+    Word values[8] = {};
+    for (Word& value : values) {
+      const std::string word = name_in(words);
+      if (word.empty()) break;
+      if (word.front() == '&') {
+        value = std::bit_cast<Word>(&pointers_[word.substr(1)]);
+      } else {
+        const bool number = std::isdigit(static_cast<unsigned char>(word.front())) != 0;
+        value = number ? std::stoull(word) : pointers_[word];
+      }
+    }
+    return text(call(route_.find(symbol), values[0], values[1], values[2], values[3], values[4],
+                     values[5], values[6], values[7]));
   }
 
   void declare_contexts() {
@@ -328,6 +287,52 @@ class Caller {
     };
     verbs_["synchronise"] = [this](Words&) {
       return text(call(route_.find("cuCtxSynchronize"), static_cast<void*>(nullptr)));
+    };
+  }
+
+  // As cuda.h has it.
+  struct AllocationNode {
+    int type = 1;
+    int handle_types = 0;
+    int location_type = 1;
+    int location = 0;
+    std::uint64_t more[9] = {};  // Of the properties of pools.
+    const void* access = nullptr;
+    std::size_t access_count = 0;
+    std::size_t bytes = 0;
+    Word pointer = 0;
+  };
+  struct Instantiation {
+    Word flags = 0;
+    void* stream = nullptr;
+    void* failed = nullptr;
+    Word result = 0;
+  };
+
+  void declare_graphs() {
+    verbs_["value"] = [this](Words& words) { return std::to_string(pointers_[name_in(words)]); };
+    verbs_["g_alloc"] = [this](Words& words) {  // GRAPH NAME BYTES
+      const Word graph = pointers_[name_in(words)];
+      Word& pointer = pointers_[name_in(words)];
+      Word node = 0;
+      AllocationNode what;
+      what.bytes = static_cast<std::size_t>(number_in(words));
+      const int result = call(route_.find("cuGraphAddMemAllocNode"), &node, graph,
+                              static_cast<void*>(nullptr), std::size_t{0}, &what);
+      pointer = what.pointer;
+      return text(result);
+    };
+    verbs_["g_free"] = [this](Words& words) {  // GRAPH NAME
+      Word node = 0;
+      const Word graph = pointers_[name_in(words)];
+      return text(call(route_.find("cuGraphAddMemFreeNode"), &node, graph,
+                       static_cast<void*>(nullptr), std::size_t{0}, pointers_[name_in(words)]));
+    };
+    verbs_["g_params"] = [this](Words& words) {  // EXEC GRAPH FLAGS
+      Word& exec = pointers_[name_in(words)];
+      const Word graph = pointers_[name_in(words)];
+      Instantiation what{.flags = number_in(words)};
+      return text(call(route_.find("cuGraphInstantiateWithParams"), &exec, graph, &what));
     };
   }
 

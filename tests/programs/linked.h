@@ -9,3 +9,10 @@ using Any = void*;
 
 /// Null where it is not linked with one of that name.
 Any linked_call(const std::string& symbol);
+
+/// Whatever their parameters are. Ends with a name that is null. ../CMakeLists.txt makes it.
+struct LinkedCall {
+  const char* name;
+  Any function;
+};
+extern const LinkedCall kLinkedCalls[];

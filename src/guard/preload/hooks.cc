@@ -8,7 +8,7 @@
 namespace berth::guard {
 namespace {
 
-constexpr int kOrdinalsMax = 64;
+constexpr int kOrdinalsMax = Graphs::kOrdinalsMax;
 constexpr std::uint8_t kUnknown = 0;
 constexpr std::uint8_t kOutside = 255;
 

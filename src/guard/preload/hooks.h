@@ -23,6 +23,30 @@ bool current_place(Process& process, Place& place);
 /// be. False: the allocation must be refused.
 [[nodiscard]] bool reserve(Process& process, std::uint32_t device, std::uint64_t bytes);
 
+/// The memory that the driver keeps for the graphs of a device, which is like a pool's: told from
+/// pools by its number, which is no address.
+constexpr Pools::Handle graph_pool(CUdevice ordinal) {
+  return static_cast<Pools::Handle>(ordinal) + 1;
+}
+/// Pools take the device in chunks of this size, as they have been seen to do.
+constexpr std::uint64_t chunks_of(std::uint64_t bytes) {
+  constexpr std::uint64_t kChunkBytes = std::uint64_t{32} << 20U;
+  if (bytes > UINT64_MAX - kChunkBytes) return UINT64_MAX;
+  return (bytes + kChunkBytes - 1) / kChunkBytes * kChunkBytes;
+}
+/// Charges what a call may make a pool that is known reserve. False: it must not be made.
+[[nodiscard]] bool begin_in_pool(Process& process, Pools::Handle pool, std::uint64_t bytes);
+/// It was made: what stays charged is what the pool has reserved.
+void end_in_pool(Process& process, Pools::Handle pool, std::uint64_t bytes);
+/// Something was done that may have made the pool give memory back.
+void settle_pool(Process& process, Pools::Handle pool);
+/// What no graph uses at the moment goes back to the device.
+CUresult trim_graphs(Process& process, CUdevice ordinal);
+
+/// Which stream 0 is: that of all threads, or that of the calling one (the functions in _ptsz).
+enum class Default : std::uint8_t { kLegacy, kOwn };
+bool is_capturing(CUstream stream, Default meant);
+
 /// Makes what takes so many bytes, if the budget has room for them. `key`: asked, once it is made,
 /// what it will be freed by.
 template <class Make, class Key>

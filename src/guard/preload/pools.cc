@@ -9,32 +9,24 @@
 namespace berth::guard {
 namespace {
 
-constexpr std::uint64_t kChunkBytes = std::uint64_t{32}
-                                      << 20U;  // What pools have been seen to take.
 constexpr int kLooksMax = 4;
-
-std::uint64_t chunks_of(std::size_t bytes) {
-  if (bytes > UINT64_MAX - kChunkBytes) return UINT64_MAX;
-  return (bytes + kChunkBytes - 1) / kChunkBytes * kChunkBytes;
-}
 
 CUmemoryPool pool_of(Pools::Handle handle) {
   return std::bit_cast<CUmemoryPool>(handle);
 }
 
-// What stays charged for the pool is what it has reserved.
-void settle(Process& process, Pools::Handle pool) {
-  const int device = process.pools().device_of(pool);
-  for (int looks = 0; looks < kLooksMax && device >= 0; ++looks) {
-    const std::uint64_t look = process.pools().look(pool);
-    cuuint64_t reserved = 0;
-    if (REAL(cuMemPoolGetAttribute, pool_of(pool), CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
-             &reserved) != CUDA_SUCCESS)
-      return;
-    const Pools::Settled settled = process.pools().settle(pool, look, pages_of(reserved));
-    if (settled.excess > 0) process.cancel(static_cast<std::uint32_t>(device), settled.excess);
-    if (settled.done) return;
-  }
+bool is_graph_pool(Pools::Handle pool) {
+  return pool <= graph_pool(Graphs::kOrdinalsMax);
+}
+CUdevice ordinal_of(Pools::Handle graph_pool) {
+  return static_cast<CUdevice>(graph_pool - 1);
+}
+
+CUresult ask_reserved(Pools::Handle pool, cuuint64_t& bytes) {
+  return is_graph_pool(pool) ? REAL(cuDeviceGetGraphMemAttribute, ordinal_of(pool),
+                                    CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &bytes)
+                             : REAL(cuMemPoolGetAttribute, pool_of(pool),
+                                    CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes);
 }
 
 template <class Each>
@@ -46,26 +38,28 @@ void for_each_pool(Process& process, Each each) {
   }
 }
 
-bool is_capturing(CUstream stream) {
-  CUstreamCaptureStatus status{};
-  const CUresult result = REAL(cuStreamIsCapturing, stream, &status);
-  return result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
+// As long as it lives, what this thread does disturbs no capture of a stream.
+class Relaxed {
+ public:
+  Relaxed() { exchange(); }
+  ~Relaxed() { exchange(); }
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
 
-template <class Allocate>
-CUresult allocate(Process* process, CUmemoryPool pool, std::size_t bytes, CUstream stream,
-                  Allocate allocate) {
-  const Pools::Handle handle = handle_of(pool);
-  const int found = process == nullptr || bytes == 0 ? -1 : process->pools().device_of(handle);
-  if (found < 0 || is_capturing(stream)) return allocate();
-  const auto device = static_cast<std::uint32_t>(found);
-  const std::uint64_t most = chunks_of(bytes);
-  if (!reserve(*process, device, most)) return CUDA_ERROR_OUT_OF_MEMORY;
-  process->pools().begin(handle, most);
-  const CUresult result = allocate();
-  process->pools().end(handle, most);
-  settle(*process, handle);
-  return result;
+ private:
+  void exchange() { (void)REAL(cuThreadExchangeStreamCaptureMode, &mode_); }
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+// What a pool keeps for later goes back to the device.
+void empty(Process& process, Pools::Handle pool) {
+  const Relaxed relaxed;
+  if (is_graph_pool(pool)) {
+    (void)trim_graphs(process, ordinal_of(pool));
+  } else {
+    (void)REAL(cuMemPoolTrimTo, pool_of(pool), 0);
+    settle_pool(process, pool);
+  }
 }
 
 // The pool that this thread's device allocates from, made known; null where there is none.
@@ -82,18 +76,34 @@ CUmemoryPool current_pool(Process& process) {
   return pool;
 }
 
-CUmemoryPool current_pool(Process* process) {
-  return process == nullptr ? nullptr : current_pool(*process);
+// From this pool; from none: from the current one.
+template <class Allocate>
+CUresult allocate(CUmemoryPool pool, std::size_t bytes, CUstream stream, Default meant,
+                  Allocate allocate) {
+  Process* process = Process::current();
+  if (process == nullptr || bytes == 0 || is_capturing(stream, meant)) return allocate();
+  CUmemoryPool current = current_pool(*process);  // It may be that one, and not known yet.
+  const Pools::Handle handle = handle_of(pool == nullptr ? current : pool);
+  if (process->pools().device_of(handle) < 0) return allocate();
+  const std::uint64_t most = chunks_of(bytes);
+  if (!begin_in_pool(*process, handle, most)) return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult result = allocate();
+  end_in_pool(*process, handle, most);
+  return result;
 }
 
+// What is freed in a captured stream is not freed yet.
 template <class Free>
-CUresult free_async(CUdeviceptr pointer, Free free) {
+CUresult free_async(CUdeviceptr pointer, CUstream stream, Default meant, Free free) {
   Process* process = Process::current();
   const Entry entry = process == nullptr ? Entry{} : process->begin_free(pointer);
+  const bool captured = entry.key != 0 && is_capturing(stream, meant);
   const CUresult result = free();
   if (process == nullptr) return result;
   if (entry.key == 0) {
     process->pools().freed();
+  } else if (captured) {
+    process->not_freed(entry);
   } else {
     settle_free(*process, entry, result, CUDA_ERROR_INVALID_VALUE);
   }
@@ -104,52 +114,78 @@ CUresult free_async(CUdeviceptr pointer, Free free) {
 CUresult synchronised(CUresult result) {
   Process* process = Process::current();
   if (process != nullptr && process->pools().take_dirty())
-    for_each_pool(*process, [&](Pools::Handle pool) { settle(*process, pool); });
+    for_each_pool(*process, [&](Pools::Handle pool) { settle_pool(*process, pool); });
   return result;
 }
 
 }  // namespace
 
+void settle_pool(Process& process, Pools::Handle pool) {
+  const int device = process.pools().device_of(pool);
+  for (int looks = 0; looks < kLooksMax && device >= 0; ++looks) {
+    const std::uint64_t look = process.pools().look(pool);
+    cuuint64_t reserved = 0;
+    if (ask_reserved(pool, reserved) != CUDA_SUCCESS) return;
+    const Pools::Settled settled = process.pools().settle(pool, look, pages_of(reserved));
+    if (settled.excess > 0) process.cancel(static_cast<std::uint32_t>(device), settled.excess);
+    if (settled.done) return;
+  }
+}
+
+bool begin_in_pool(Process& process, Pools::Handle pool, std::uint64_t bytes) {
+  const auto device = static_cast<std::uint32_t>(process.pools().device_of(pool));
+  if (!reserve(process, device, bytes)) return false;
+  process.pools().begin(pool, bytes);
+  return true;
+}
+
+void end_in_pool(Process& process, Pools::Handle pool, std::uint64_t bytes) {
+  process.pools().end(pool, bytes);
+  settle_pool(process, pool);
+}
+
+bool is_capturing(CUstream stream, Default meant) {
+  CUstreamCaptureStatus status{};
+  const CUresult result = meant == Default::kOwn ? REAL(cuStreamIsCapturing_ptsz, stream, &status)
+                                                 : REAL(cuStreamIsCapturing, stream, &status);
+  return result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 bool reserve(Process& process, std::uint32_t device, std::uint64_t bytes) {
   if (process.reserve(device, bytes)) return true;
-  // What pools keep for later is given up before an allocation is refused.
+  // What the device's pools keep for later is given up before an allocation is refused.
   for_each_pool(process, [&](Pools::Handle pool) {
-    (void)REAL(cuMemPoolTrimTo, pool_of(pool), 0);
-    settle(process, pool);
+    if (process.pools().device_of(pool) == static_cast<int>(device)) empty(process, pool);
   });
   return process.reserve(device, bytes);
 }
 
 OURS cuMemAllocAsync(CUdeviceptr* pointer, std::size_t bytes, CUstream stream) {
-  Process* process = Process::current();
-  return allocate(process, current_pool(process), bytes, stream,
+  return allocate(nullptr, bytes, stream, Default::kLegacy,
                   [&] { return REAL(cuMemAllocAsync, pointer, bytes, stream); });
 }
 OURS cuMemAllocAsync_ptsz(CUdeviceptr* pointer, std::size_t bytes, CUstream stream) {
-  Process* process = Process::current();
-  return allocate(process, current_pool(process), bytes, stream,
+  return allocate(nullptr, bytes, stream, Default::kOwn,
                   [&] { return REAL(cuMemAllocAsync_ptsz, pointer, bytes, stream); });
 }
 OURS cuMemAllocFromPoolAsync(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool,
                              CUstream stream) {
-  Process* process = Process::current();
-  (void)current_pool(process);  // It may be that one, and not known yet.
-  return allocate(process, pool, bytes, stream,
+  return allocate(pool, bytes, stream, Default::kLegacy,
                   [&] { return REAL(cuMemAllocFromPoolAsync, pointer, bytes, pool, stream); });
 }
 OURS cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool,
                                   CUstream stream) {
-  Process* process = Process::current();
-  (void)current_pool(process);
-  return allocate(process, pool, bytes, stream,
+  return allocate(pool, bytes, stream, Default::kOwn,
                   [&] { return REAL(cuMemAllocFromPoolAsync_ptsz, pointer, bytes, pool, stream); });
 }
 
 OURS cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
-  return free_async(pointer, [&] { return REAL(cuMemFreeAsync, pointer, stream); });
+  return free_async(pointer, stream, Default::kLegacy,
+                    [&] { return REAL(cuMemFreeAsync, pointer, stream); });
 }
 OURS cuMemFreeAsync_ptsz(CUdeviceptr pointer, CUstream stream) {
-  return free_async(pointer, [&] { return REAL(cuMemFreeAsync_ptsz, pointer, stream); });
+  return free_async(pointer, stream, Default::kOwn,
+                    [&] { return REAL(cuMemFreeAsync_ptsz, pointer, stream); });
 }
 
 OURS cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* what) {
@@ -171,7 +207,7 @@ OURS cuMemPoolDestroy(CUmemoryPool pool) {
   const int device = process == nullptr ? -1 : process->pools().device_of(handle_of(pool));
   if (device >= 0) {
     (void)REAL(cuMemPoolTrimTo, pool, 0);
-    settle(*process, handle_of(pool));
+    settle_pool(*process, handle_of(pool));
   }
   cuuint64_t reserved = 1;
   if (device >= 0)
@@ -193,7 +229,7 @@ OURS cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, voi
 OURS cuMemPoolTrimTo(CUmemoryPool pool, std::size_t keep_bytes) {
   const CUresult result = REAL(cuMemPoolTrimTo, pool, keep_bytes);
   Process* process = Process::current();
-  if (process != nullptr) settle(*process, handle_of(pool));
+  if (process != nullptr) settle_pool(*process, handle_of(pool));
   return result;
 }
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of the guard have in common: a world with a driver of some CUDA, the program that
+// calls it, and the ways by which that comes to the driver.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "world.h"
+
+namespace berth::e2e {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
+inline const std::string kCaller = BERTH_BUILD_DIR "/bin/tests/cuda_caller";
+inline const std::string kLinkedCaller = BERTH_BUILD_DIR "/bin/tests/cuda_caller_linked";
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+class GuardTest : public ::testing::Test {
+ protected:
+  explicit GuardTest(const std::string& cuda = "12.9")
+      : world_({.sim = "1x16GiB,context=64MiB,cuda=" + cuda, .config = ""}) {}
+
+  static std::vector<std::string> lease(const std::string& budget,
+                                        const std::vector<std::string>& command) {
+    std::vector<std::string> words = {"berth", "run", "-q", "-m", budget, "--"};
+    words.insert(words.end(), command.begin(), command.end());
+    return words;
+  }
+  /// What the caller answers to these calls, under a lease.
+  Output calls(const std::string& budget, const std::string& route, const std::string& text) const {
+    const std::string& program = route == "linked" ? kLinkedCaller : kCaller;
+    return world_.run(lease(budget, {program, route}), text);
+  }
+  json driver() const {
+    return json::parse(world_.run({"berth-simctl", "show"}).out)["devices"][0];
+  }
+
+  World world_;
+};
+
+/// A driver of another CUDA.
+struct Cuda {
+  std::string text;
+  int number;
+};
+// Else the framework tells its bytes, which are others each time.
+inline std::ostream& operator<<(std::ostream& out, const Cuda& cuda) {
+  return out << cuda.text;
+}
+inline const Cuda kCudas[] = {
+    {"11.0", 11000}, {"11.4", 11040}, {"12.0", 12000}, {"12.9", 12090}, {"13.0", 13000}};
+constexpr int kWithPools = 11020;
+
+class GuardCudaTest : public GuardTest, public ::testing::WithParamInterface<Cuda> {
+ protected:
+  GuardCudaTest() : GuardTest(GetParam().text) {}
+};
+
+/// Each way to each driver that has it.
+struct Route {
+  std::string name;
+  Cuda cuda;
+};
+inline std::ostream& operator<<(std::ostream& out, const Route& route) {
+  return out << route.name << " of CUDA " << route.cuda.text;
+}
+constexpr int kLinked = 11040;  // The linked caller takes no later functions.
+/// Of the drivers of this CUDA and later ones, which have a function that is called.
+inline std::vector<Route> all_routes(int since = 0) {
+  std::vector<Route> routes;
+  for (const Cuda& cuda : kCudas) {
+    if (cuda.number < since) continue;
+    for (const char* name : {"dlsym", "dlvsym", "default"}) routes.push_back({name, cuda});
+    if (cuda.number < 11040) continue;
+    if (since <= kLinked) routes.push_back({"linked", cuda});
+    routes.push_back({"proc", cuda});
+    if (cuda.number < 12000) continue;
+    for (const char* name : {"proc_v2", "proc_self"}) routes.push_back({name, cuda});
+  }
+  return routes;
+}
+
+class GuardRouteTest : public GuardTest, public ::testing::WithParamInterface<Route> {
+ protected:
+  GuardRouteTest() : GuardTest(GetParam().cuda.text) {
+    world_.environment()["CALLER_CUDA"] = std::to_string(GetParam().cuda.number);
+  }
+};
+
+/// What a test is called of this route or CUDA.
+inline std::string name_of(const Cuda& cuda) {
+  std::string text = cuda.text;
+  std::erase(text, '.');
+  return text;
+}
+inline std::string name_of(const Route& route) {
+  return route.name + "_of_" + name_of(route.cuda);
+}
+
+}  // namespace berth::e2e

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "route.h"
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace {
+
+// The name that cuGetProcAddress knows, and a CUDA version at which it means this function.
+struct Query {
+  std::string name;
+  int version;
+  std::uint64_t flags = 0;
+};
+Query query_of(const std::string& symbol) {
+  if (symbol.ends_with("_ptsz")) {
+    Query query = query_of(symbol.substr(0, symbol.size() - 5));
+    query.flags = 2;  // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+    return query;
+  }
+  const char* said = std::getenv("CALLER_CUDA");
+  const int version = said == nullptr ? 12090 : static_cast<int>(std::strtol(said, nullptr, 10));
+  if (symbol == "cuCtxCreate_v2") return {"cuCtxCreate", 11000};
+  const std::size_t end = symbol.rfind("_v");
+  return {end == std::string::npos ? symbol : symbol.substr(0, end), version};
+}
+
+}  // namespace
+
+Route::Route(std::string name) : name_(std::move(name)) {
+  if (name_ != "linked") library_ = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (name_ != "linked" && library_ == nullptr) std::exit(69);
+}
+
+Any Route::find(const std::string& symbol) {
+  if (name_ == "linked") return linked_call(symbol);
+  if (name_ == "dlsym") return ::dlsym(library_, symbol.c_str());
+  if (name_ == "dlvsym") {  // The C library's dlsym, past whatever stands in front of it.
+    const auto find =
+        reinterpret_cast<decltype(&::dlsym)>(::dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5"));
+    return find(library_, symbol.c_str());
+  }
+  if (name_ == "default") {
+    (void)::dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+    return ::dlsym(RTLD_DEFAULT, symbol.c_str());
+  }
+  const Query query = query_of(symbol);
+  void* found = nullptr;
+  if (name_ == "proc") {
+    const auto get = reinterpret_cast<int (*)(const char*, void**, int, std::uint64_t)>(
+        ::dlsym(library_, "cuGetProcAddress"));
+    (void)get(query.name.c_str(), &found, query.version, query.flags);
+  } else if (name_ == "proc_v2" || name_ == "proc_self") {
+    using Get = int (*)(const char*, void**, int, std::uint64_t, int*);
+    auto get = reinterpret_cast<Get>(::dlsym(library_, "cuGetProcAddress_v2"));
+    int status = 0;
+    if (name_ == "proc_self") {  // As the run-time does: asked for itself first.
+      (void)get("cuGetProcAddress", &found, query.version, 0, &status);
+      get = reinterpret_cast<Get>(found);
+    }
+    (void)get(query.name.c_str(), &found, query.version, query.flags, &status);
+  }
+  return found;
+}
