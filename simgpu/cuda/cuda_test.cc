@@ -304,7 +304,8 @@ TEST(Cuda, GetProcAddressGivesTheVersionThatTheCallerKnows) {
   const Case cases[] = {
       {"cuMemAlloc", 12000, at(&cuMemAlloc_v2), CU_GET_PROC_ADDRESS_SUCCESS},
       {"cuMemAlloc", 3020, at(&cuMemAlloc_v2), CU_GET_PROC_ADDRESS_SUCCESS},
-      {"cuMemAlloc", 3010, nullptr, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT},
+      {"cuMemAlloc", 3010, at(&cuMemAlloc), CU_GET_PROC_ADDRESS_SUCCESS},
+      {"cuMemCreate", 10010, nullptr, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT},
       {"cuCtxCreate", 2000, at(&cuCtxCreate), CU_GET_PROC_ADDRESS_SUCCESS},
       {"cuCtxCreate", 11000, at(&cuCtxCreate_v2), CU_GET_PROC_ADDRESS_SUCCESS},
       {"cuCtxCreate", 11040, at(&cuCtxCreate_v3), CU_GET_PROC_ADDRESS_SUCCESS},
@@ -335,6 +336,39 @@ TEST(Cuda, GetProcAddressGivesTheVersionThatTheCallerKnows) {
   EXPECT_EQ(cuGetProcAddress("cuInit", &found, 99999, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuGetProcAddress("cuInit", &found, 12000, 3), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuGetProcAddress(nullptr, &found, 12000, 0), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST(Cuda, TheFunctionsOfCuda2HaveAddressesOf32Bits) {
+  const TemporaryWorld temporary("1x16GiB,context=0");
+  EXPECT_EQ(
+      0, in_child([] {
+        use_device(0);
+        CUdeviceptr_v1 one = 0;
+        CUdeviceptr_v1 two = 77;
+        CUdeviceptr_v1 base = 0;
+        unsigned int bytes = 0;
+        unsigned int total = 0;
+        REQUIRE_OK(cuDeviceTotalMem(&total, 0));
+        REQUIRE(total == 0xffff'ffff);
+        REQUIRE_OK(cuMemAlloc(&one, 3u << 30U));
+        REQUIRE(cuMemAlloc(&two, 2u << 30U) == CUDA_ERROR_OUT_OF_MEMORY);  // Out of reach.
+        REQUIRE(two == 77 && free_bytes() == 13 * kGiB);
+        REQUIRE_OK(cuMemGetAddressRange(&base, &bytes, one + 5));
+        REQUIRE(base == one && bytes == 3u << 30U);
+        REQUIRE(cuMemFree_v2(one) == CUDA_ERROR_INVALID_VALUE);
+        REQUIRE(cuMemFree(one + 1) == CUDA_ERROR_INVALID_VALUE);
+        REQUIRE_OK(cuMemFree(one));
+        REQUIRE_OK(cuMemFree(0));
+        REQUIRE_OK(cuMemAllocPitch(&one, &bytes, 513, 4'096, 4));
+        REQUIRE(bytes == 1'024 && free_bytes() == 16 * kGiB - 4 * kMiB);
+        CUarray array = nullptr;
+        const CUDA_ARRAY_DESCRIPTOR_v1 what{
+            .Width = 512, .Height = 4'096, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 1};
+        REQUIRE_OK(cuArrayCreate(&array, &what));
+        unsigned int free = 0;
+        REQUIRE_OK(cuMemGetInfo(&free, &total));
+        REQUIRE(free == 0xffff'ffff && free_bytes() == 16 * kGiB - 6 * kMiB);
+      }));
 }
 
 TEST(Cuda, ErrorsHaveNamesAndWords) {

@@ -97,6 +97,8 @@ class Driver {
                         Graphs::Handle& node, DevicePointer& pointer);
   Graphs::Charge charger();
 
+  /// The addresses of a device on which there is a context.
+  Heap& heap(std::uint32_t device) { return *heaps_[device]; }
   std::uint64_t used(std::uint32_t device) { return world_.used_by(slot_, device).value; }
   void give_back(std::uint32_t device, std::uint64_t blocks);
   std::byte* readable(DevicePointer pointer, std::uint64_t bytes);

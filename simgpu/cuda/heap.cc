@@ -161,6 +161,12 @@ Heap::Allocations::iterator Heap::holder(DevicePointer pointer, std::uint64_t by
   return within ? at : allocations_.end();
 }
 
+std::optional<Heap::Range> Heap::range(DevicePointer pointer) {
+  const auto at = holder(pointer, 1);
+  if (at == allocations_.end()) return std::nullopt;
+  return Range{.at = at->first, .bytes = at->second.bytes};
+}
+
 std::byte* Heap::read(DevicePointer pointer, std::uint64_t bytes) {
   if (holder(pointer, bytes) == allocations_.end()) return nullptr;
   return backing_.get() + offset(pointer);

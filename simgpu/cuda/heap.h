@@ -55,6 +55,16 @@ class Heap {
   /// Frees what an owner allocated; returns the blocks that are no longer needed.
   std::uint64_t free_all(const void* owner);
 
+  /// Where all its addresses begin.
+  DevicePointer first() const { return first_; }
+
+  /// The allocation that an address lies in; nothing if it lies in none.
+  struct Range {
+    DevicePointer at;
+    std::uint64_t bytes;
+  };
+  std::optional<Range> range(DevicePointer pointer);
+
   /// The host memory behind a range within one allocation; null if it is not within one.
   std::byte* read(DevicePointer pointer, std::uint64_t bytes);
   std::byte* write(DevicePointer pointer, std::uint64_t bytes);
