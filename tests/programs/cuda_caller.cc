@@ -310,6 +310,13 @@ class Caller {
   };
 
   void declare_graphs() {
+    verbs_["ints"] = [this](Words& words) {  // NAME VALUE...: what it points to, four bytes each.
+      const std::string name = name_in(words);
+      std::vector<unsigned int>& kept = blocks_[name];
+      for (unsigned int value = 0; words >> value;) kept.push_back(value);
+      pointers_[name] = std::bit_cast<Word>(kept.data());
+      return text(0);
+    };
     verbs_["value"] = [this](Words& words) { return std::to_string(pointers_[name_in(words)]); };
     verbs_["g_alloc"] = [this](Words& words) {  // GRAPH NAME BYTES
       const Word graph = pointers_[name_in(words)];
@@ -413,6 +420,7 @@ class Caller {
   Route route_;
   std::map<std::string, std::function<std::string(Words&)>> verbs_;
   std::map<std::string, Word> pointers_;
+  std::map<std::string, std::vector<unsigned int>> blocks_;
   std::map<std::string, void*> contexts_;
   std::map<std::string, void*> arrays_;
 };

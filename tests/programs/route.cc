@@ -23,6 +23,7 @@ Query query_of(const std::string& symbol) {
   const char* said = std::getenv("CALLER_CUDA");
   const int version = said == nullptr ? 12090 : static_cast<int>(std::strtol(said, nullptr, 10));
   if (symbol == "cuCtxCreate_v2") return {"cuCtxCreate", 11000};
+  if (symbol.ends_with("_v1")) return {symbol.substr(0, symbol.size() - 3), 3010};
   const std::size_t end = symbol.rfind("_v");
   return {end == std::string::npos ? symbol : symbol.substr(0, end), version};
 }
@@ -34,7 +35,11 @@ Route::Route(std::string name) : name_(std::move(name)) {
   if (name_ != "linked" && library_ == nullptr) std::exit(69);
 }
 
-Any Route::find(const std::string& symbol) {
+// "_v1" at the end: the function of CUDA 2, whose name has no end like that.
+Any Route::find(const std::string& name) {
+  const bool proc = name_.starts_with("proc");
+  const std::string symbol =
+      name.ends_with("_v1") && !proc ? name.substr(0, name.size() - 3) : name;
   if (name_ == "linked") return linked_call(symbol);
   if (name_ == "dlsym") return ::dlsym(library_, symbol.c_str());
   if (name_ == "dlvsym") {  // The C library's dlsym, past whatever stands in front of it.
@@ -57,7 +62,7 @@ Any Route::find(const std::string& symbol) {
     auto get = reinterpret_cast<Get>(::dlsym(library_, "cuGetProcAddress_v2"));
     int status = 0;
     if (name_ == "proc_self") {  // As the run-time does: asked for itself first.
-      (void)get("cuGetProcAddress", &found, query.version, 0, &status);
+      (void)get("cuGetProcAddress", &found, 12000, 0, &status);
       get = reinterpret_cast<Get>(found);
     }
     (void)get(query.name.c_str(), &found, query.version, query.flags, &status);

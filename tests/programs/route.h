@@ -14,7 +14,7 @@ class Route {
   explicit Route(std::string name);
 
   /// Null: this way leads to no function of that name.
-  Any find(const std::string& symbol);
+  Any find(const std::string& name);
 
  private:
   std::string name_;

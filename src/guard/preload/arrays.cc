@@ -110,6 +110,13 @@ CUresult make_array(Array* array, unsigned int flags, BytesOf bytes_of, Make mak
                       [&] { return key_of(*array); });
 }
 
+template <class Descriptor, class Make>
+CUresult describe_array(CUarray* array, const Descriptor* what, Make make) {
+  if (what == nullptr) return make();
+  const CUDA_ARRAY3D_DESCRIPTOR wide = in_three_dimensions(*what);
+  return make_array(array, wide.Flags, [&] { return bytes_of_array(wide); }, make);
+}
+
 template <class Destroy>
 CUresult destroy_array(const void* array, Destroy destroy) {
   Process* process = Process::current();
@@ -123,16 +130,16 @@ CUresult destroy_array(const void* array, Destroy destroy) {
 }  // namespace
 
 OURS cuArrayCreate_v2(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* what) {
-  const auto real = [&] { return REAL(cuArrayCreate_v2, array, what); };
-  if (what == nullptr) return real();
-  const CUDA_ARRAY3D_DESCRIPTOR flat = in_three_dimensions(*what);
-  return make_array(array, 0, [&] { return bytes_of_array(flat); }, real);
+  return describe_array(array, what, [&] { return REAL(cuArrayCreate_v2, array, what); });
 }
-
+OURS cuArrayCreate(CUarray* array, const CUDA_ARRAY_DESCRIPTOR_v1* what) {
+  return describe_array(array, what, [&] { return REAL(cuArrayCreate, array, what); });
+}
 OURS cuArray3DCreate_v2(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* what) {
-  const auto real = [&] { return REAL(cuArray3DCreate_v2, array, what); };
-  if (what == nullptr) return real();
-  return make_array(array, what->Flags, [&] { return bytes_of_array(*what); }, real);
+  return describe_array(array, what, [&] { return REAL(cuArray3DCreate_v2, array, what); });
+}
+OURS cuArray3DCreate(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR_v1* what) {
+  return describe_array(array, what, [&] { return REAL(cuArray3DCreate, array, what); });
 }
 
 OURS cuMipmappedArrayCreate(CUmipmappedArray* array, const CUDA_ARRAY3D_DESCRIPTOR* what,

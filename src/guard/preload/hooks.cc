@@ -86,41 +86,70 @@ OURS cuGetProcAddress_v2(const char* name, void** function, int version, cuuint6
 
 // What a program is told.
 
-OURS cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
-  const CUresult result = REAL(cuMemGetInfo_v2, free, total);
+namespace {
+
+template <class Bytes>
+CUresult tell_memory(CUresult result, Bytes* free, Bytes* total) {
   Process* process = Process::current();
   Place place;
   if (result != CUDA_SUCCESS || process == nullptr || !current_place(*process, place))
     return result;
   const std::uint64_t budget = process->ledger().budget(place.device);
   const std::uint64_t left = process->bytes_free(place.device);
-  if (left < *free) *free = left;
-  if (budget < *total) *total = budget;
+  if (left < *free) *free = static_cast<Bytes>(left);
+  if (budget < *total) *total = static_cast<Bytes>(budget);
   return result;
 }
 
-OURS cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice ordinal) {
-  const CUresult result = REAL(cuDeviceTotalMem_v2, bytes, ordinal);
+template <class Bytes>
+CUresult tell_total(CUresult result, Bytes* bytes, CUdevice ordinal) {
   Process* process = Process::current();
   if (result != CUDA_SUCCESS || process == nullptr) return result;
   const int device = device_of(*process, ordinal);
   if (device < 0) return result;
   const std::uint64_t budget = process->ledger().budget(static_cast<std::uint32_t>(device));
-  if (budget < *bytes) *bytes = budget;
+  if (budget < *bytes) *bytes = static_cast<Bytes>(budget);
   return result;
+}
+
+}  // namespace
+
+OURS cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  return tell_memory(REAL(cuMemGetInfo_v2, free, total), free, total);
+}
+OURS cuMemGetInfo(unsigned int* free, unsigned int* total) {
+  return tell_memory(REAL(cuMemGetInfo, free, total), free, total);
+}
+
+OURS cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice ordinal) {
+  return tell_total(REAL(cuDeviceTotalMem_v2, bytes, ordinal), bytes, ordinal);
+}
+OURS cuDeviceTotalMem(unsigned int* bytes, CUdevice ordinal) {
+  return tell_total(REAL(cuDeviceTotalMem, bytes, ordinal), bytes, ordinal);
 }
 
 // Memory.
 
 namespace {
 
-template <class Allocate>
-CUresult allocate(Kind kind, CUdeviceptr* pointer, std::size_t bytes, Allocate allocate) {
+// By what an allocation is known. An address of 32 bits is its device's alone, and told from the
+// others by bits that no address has.
+std::uint64_t key_of(const Place& /*place*/, CUdeviceptr pointer) {
+  return pointer;
+}
+std::uint64_t key_of(const Place& place, CUdeviceptr_v1 pointer) {
+  constexpr std::uint64_t kOld = std::uint64_t{1} << 62U;
+  return kOld | std::uint64_t{place.device} << 32U | pointer;
+}
+
+template <class Pointer, class Allocate>
+CUresult allocate(Kind kind, Pointer* pointer, std::size_t bytes, Allocate allocate) {
   Process* process = Process::current();
   Place place;
   if (process == nullptr || pointer == nullptr || bytes == 0 || !current_place(*process, place))
     return allocate();
-  return make_charged(*process, place, kind, bytes, allocate, [&] { return *pointer; });
+  return make_charged(*process, place, kind, bytes, allocate,
+                      [&] { return key_of(place, *pointer); });
 }
 
 // Rows of this width, as the driver has been seen to make them; it has the last word.
@@ -131,11 +160,55 @@ std::size_t pitched(std::size_t width, std::size_t height) {
   return row != 0 && height > SIZE_MAX / row ? SIZE_MAX : row * height;
 }
 
+template <class Pointer, class Bytes, class Allocate, class Free>
+CUresult allocate_rows(Pointer* pointer, Bytes* pitch, std::size_t width, std::size_t height,
+                       Allocate allocate, Free free) {
+  Process* process = Process::current();
+  Place place;
+  const std::size_t guess = pitched(width, height);
+  if (process == nullptr || pointer == nullptr || pitch == nullptr || guess == 0 ||
+      !current_place(*process, place)) {
+    return allocate();
+  }
+  if (!reserve(*process, place.device, guess)) return CUDA_ERROR_OUT_OF_MEMORY;
+  const Pointer before = *pointer;
+  const CUresult result = allocate();
+  if (result != CUDA_SUCCESS) {
+    process->cancel(place.device, guess);
+    return result;
+  }
+  const std::size_t bytes = *pitch * height;
+  if (!process->correct(place.device, guess, bytes)) {
+    (void)free(*pointer);
+    process->cancel(place.device, guess);
+    *pointer = before;
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  process->made(place, Kind::kMemory, key_of(place, *pointer), bytes);
+  return result;
+}
+
+// Taken out first: once it is free, another thread may be given the same address.
+template <class Free>
+CUresult free_known(Process& process, std::uint64_t key, Free free) {
+  const Entry entry = process.begin_free(key);
+  const CUresult result = free();
+  if (entry.key == 0) {
+    process.pools().freed();  // Perhaps a pool's.
+  } else {
+    settle_free(process, entry, result, CUDA_ERROR_INVALID_VALUE);
+  }
+  return result;
+}
+
 }  // namespace
 
 OURS cuMemAlloc_v2(CUdeviceptr* pointer, std::size_t bytes) {
   return allocate(Kind::kMemory, pointer, bytes,
                   [&] { return REAL(cuMemAlloc_v2, pointer, bytes); });
+}
+OURS cuMemAlloc(CUdeviceptr_v1* pointer, unsigned int bytes) {
+  return allocate(Kind::kMemory, pointer, bytes, [&] { return REAL(cuMemAlloc, pointer, bytes); });
 }
 
 // It is charged whole: where it lies is the driver's business, and all of it may come to the
@@ -147,46 +220,30 @@ OURS cuMemAllocManaged(CUdeviceptr* pointer, std::size_t bytes, unsigned int fla
 
 OURS cuMemAllocPitch_v2(CUdeviceptr* pointer, std::size_t* pitch, std::size_t width,
                         std::size_t height, unsigned int element_bytes) {
-  const auto real = [&] {
-    return REAL(cuMemAllocPitch_v2, pointer, pitch, width, height, element_bytes);
-  };
-  Process* process = Process::current();
-  Place place;
-  const std::size_t guess = pitched(width, height);
-  if (process == nullptr || pointer == nullptr || pitch == nullptr || guess == 0 ||
-      !current_place(*process, place)) {
-    return real();
-  }
-  if (!reserve(*process, place.device, guess)) return CUDA_ERROR_OUT_OF_MEMORY;
-  const CUdeviceptr before = *pointer;
-  const CUresult result = real();
-  if (result != CUDA_SUCCESS) {
-    process->cancel(place.device, guess);
-    return result;
-  }
-  const std::size_t bytes = *pitch * height;
-  if (!process->correct(place.device, guess, bytes)) {
-    (void)REAL(cuMemFree_v2, *pointer);
-    process->cancel(place.device, guess);
-    *pointer = before;
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  process->made(place, Kind::kMemory, *pointer, bytes);
-  return result;
+  return allocate_rows(
+      pointer, pitch, width, height,
+      [&] { return REAL(cuMemAllocPitch_v2, pointer, pitch, width, height, element_bytes); },
+      [](CUdeviceptr made) { return REAL(cuMemFree_v2, made); });
+}
+OURS cuMemAllocPitch(CUdeviceptr_v1* pointer, unsigned int* pitch, unsigned int width,
+                     unsigned int height, unsigned int element_bytes) {
+  return allocate_rows(
+      pointer, pitch, width, height,
+      [&] { return REAL(cuMemAllocPitch, pointer, pitch, width, height, element_bytes); },
+      [](CUdeviceptr_v1 made) { return REAL(cuMemFree, made); });
 }
 
 OURS cuMemFree_v2(CUdeviceptr pointer) {
   Process* process = Process::current();
-  if (process == nullptr || pointer == 0) return REAL(cuMemFree_v2, pointer);
-  // Taken out first: once it is free, another thread may be given the same address.
-  const Entry entry = process->begin_free(pointer);
-  const CUresult result = REAL(cuMemFree_v2, pointer);
-  if (entry.key == 0) {
-    process->pools().freed();  // Perhaps a pool's.
-  } else {
-    settle_free(*process, entry, result, CUDA_ERROR_INVALID_VALUE);
-  }
-  return result;
+  const auto real = [&] { return REAL(cuMemFree_v2, pointer); };
+  return process == nullptr || pointer == 0 ? real() : free_known(*process, pointer, real);
+}
+OURS cuMemFree(CUdeviceptr_v1 pointer) {
+  Process* process = Process::current();
+  Place place;
+  const auto real = [&] { return REAL(cuMemFree, pointer); };
+  if (process == nullptr || pointer == 0 || !current_place(*process, place)) return real();
+  return free_known(*process, key_of(place, pointer), real);
 }
 
 }  // namespace berth::guard
