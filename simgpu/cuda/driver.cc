@@ -143,6 +143,8 @@ void Driver::close(Context& context) {
     return true;
   });
   std::erase_if(arrays_, [&](const auto& array) { return array.second.owner == &context; });
+  blocks += drop_images(context) + std::exchange(context.limit_blocks, 0);
+  context.limits = Context::kLimits;
   give_back(context.device, blocks);
   leave_device(context.device);
 }
@@ -150,19 +152,43 @@ void Driver::close(Context& context) {
 CUresult Driver::create_context(CUdevice ordinal, unsigned int flags, Context*& made) {
   const std::optional<std::uint32_t> device = this->device(ordinal);
   if (!device) return CUDA_ERROR_INVALID_DEVICE;
-  auto unused = std::ranges::find(created_, false, &Context::alive);
-  if (unused == created_.end() && created_.size() >= kContextsMax) return CUDA_ERROR_OUT_OF_MEMORY;
+  Context* context = unused_context();
+  if (context == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   if (const CUresult result = enter_device(*device); result != CUDA_SUCCESS) return result;
-  Context& context = unused == created_.end() ? created_.emplace_back() : *unused;
-  context = {.device = *device, .ordinal = ordinal, .flags = flags, .alive = true};
-  made = &context;
+  *context = {.device = *device, .ordinal = ordinal, .flags = flags, .alive = true};
+  made = context;
+  return CUDA_SUCCESS;
+}
+
+Context* Driver::unused_context() {
+  const auto unused = std::ranges::find(created_, false, &Context::alive);
+  if (unused != created_.end()) return &*unused;
+  return created_.size() < kContextsMax ? &created_.emplace_back() : nullptr;
+}
+
+CUresult Driver::create_green(CUdevice ordinal, Context*& made) {
+  Context* context = unused_context();
+  if (context == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  Context* primary = nullptr;
+  if (const CUresult result = retain_primary(ordinal, primary); result != CUDA_SUCCESS)
+    return result;
+  *context = {.device = primary->device, .ordinal = ordinal, .alive = true, .parent = primary};
+  made = context;
+  return CUDA_SUCCESS;
+}
+
+CUresult Driver::destroy_green(Context* context) {
+  if (context->parent == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  context->alive = false;
+  (void)release_primary(context->ordinal);  // It may have been reset meanwhile.
   return CUDA_SUCCESS;
 }
 
 CUresult Driver::destroy_context(Context* context) {
   const bool primary = std::ranges::any_of(
       primaries_, [&](const Primary& candidate) { return &candidate.context == context; });
-  if (primary) return CUDA_ERROR_INVALID_CONTEXT;  // It goes by release and reset.
+  // They go by other functions.
+  if (primary || context->parent != nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   close(*context);
   return CUDA_SUCCESS;
 }
@@ -225,6 +251,8 @@ CUresult Driver::current(Context*& context) {
   const CUcontext top = context_stack().top();
   if (top == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   context = living(top);
+  if (context != nullptr && context->parent != nullptr)
+    context = context->parent->alive ? context->parent : nullptr;
   if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   return world_.is_lost(context->device) ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
 }

@@ -29,6 +29,12 @@ struct Context {
   CUdevice ordinal = 0;      // As this process numbers it.
   unsigned int flags = 0;
   bool alive = false;
+  Context* parent = nullptr;  // A green context is only a view of its device's primary one.
+  std::array<std::size_t, 3> limits = kLimits;  // By CUlimit.
+  std::uint64_t limit_blocks = 0;               // What these take more than is usual.
+
+  static constexpr std::array<std::size_t, 3> kLimits = {1024, std::size_t{1} << 20U,
+                                                         std::size_t{8} << 20U};
 };
 
 class Driver {
@@ -61,6 +67,8 @@ class Driver {
     bool active;
   };
   PrimaryState primary_state(CUdevice ordinal) const;
+  CUresult create_green(CUdevice ordinal, Context*& made);
+  CUresult destroy_green(Context* context);
 
   /// The context of that handle, if it is one that lives.
   Context* living(CUcontext handle);
@@ -91,6 +99,11 @@ class Driver {
   CUresult allocate_from(Pool& pool, std::uint64_t bytes, DevicePointer& pointer);
   /// Gives back what pools hold beyond their thresholds.
   void synchronise();
+  /// Code takes whole blocks. A library is no context's, and stays until it is unloaded.
+  CUresult load_image(const Context* context, std::uint64_t bytes, bool library,
+                      std::uint64_t& handle);
+  CUresult unload_image(std::uint64_t handle, bool library);
+  CUresult set_limit(Context& context, CUlimit limit, std::size_t value);
   Streams& streams() { return streams_; }
   Graphs& graphs() { return graphs_; }
   CUresult add_to_graph(Graphs::Handle graph, CUdevice ordinal, std::uint64_t bytes,
@@ -116,6 +129,8 @@ class Driver {
   CUresult enter_device(std::uint32_t device);
   void leave_device(std::uint32_t device);
   void close(Context& context);
+  Context* unused_context();
+  std::uint64_t drop_images(const Context& context);
 
   World world_;
   std::uint32_t slot_;                  // The process's, in all accounts.
@@ -137,6 +152,14 @@ class Driver {
   std::map<std::uint64_t, OwnedArray> arrays_;  // By handle.
   std::uint64_t last_array_ = 0;
   VirtualMemory virtual_memory_;
+  struct Image {
+    std::uint32_t device;
+    std::uint64_t blocks;
+    const Context* owner;
+    bool library;
+  };
+  std::map<std::uint64_t, Image> images_;  // By handle.
+  std::uint64_t last_image_ = 0x3000'0000;
   Streams streams_;
   Graphs graphs_;
   std::list<Pool> pools_;
