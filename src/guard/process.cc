@@ -260,8 +260,19 @@ void Process::context_made(const Place& place) {
                           .kind = 0});
 }
 
+void Process::view_made(std::uint64_t view, const Place& place) {
+  (void)contexts_.insert({.key = view,
+                          .bytes = 0,
+                          .owner = place.context,
+                          .count = 1,
+                          .device = static_cast<std::uint16_t>(place.device),
+                          .kind = 0});
+}
+
 void Process::context_gone(std::uint64_t context) {
   (void)contexts_.take(context);
+  contexts_.take_all([&](const Entry& entry) { return entry.owner == context; },
+                     [](const Entry&) {});
   allocations_.take_all([&](const Entry& entry) { return entry.owner == context; },
                         [&](const Entry& entry) { freed(entry); });
 }
@@ -269,6 +280,13 @@ void Process::context_gone(std::uint64_t context) {
 int Process::device_of_context(std::uint64_t context) {
   const Entry entry = contexts_.find(context);
   return entry.key == 0 ? -1 : entry.device;
+}
+
+bool Process::place_of_context(std::uint64_t context, Place& place) {
+  const Entry entry = contexts_.find(context);
+  if (entry.key == 0) return false;
+  place = {.device = entry.device, .context = entry.owner == 0 ? context : entry.owner};
+  return true;
 }
 
 // What dead processes left would be cleared by an allocation that needs it, so it is free.

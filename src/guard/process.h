@@ -82,10 +82,15 @@ class Process {
   void primary_inactive(std::uint32_t device, std::uint32_t epoch);
 
   void context_made(const Place& place);
+  /// One that is a view of another: what is allocated in it is the other's.
+  void view_made(std::uint64_t view, const Place& place);
+  void view_gone(std::uint64_t view) { (void)contexts_.take(view); }
   /// It is gone, with everything that was allocated in it.
   void context_gone(std::uint64_t context);
   /// The device of a context that is known; -1 if it is not.
   int device_of_context(std::uint64_t context);
+  /// Where what is allocated in a context lies, if it is known.
+  bool place_of_context(std::uint64_t context, Place& place);
 
   Physical& physical() { return physical_; }
   Pools& pools() { return pools_; }

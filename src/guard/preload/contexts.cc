@@ -49,6 +49,21 @@ void look_at_primary(Process& process, CUdevice ordinal, std::uint32_t device) {
     process.primary_inactive(device, epoch);
 }
 
+// context(): its handle, once retain(), the driver's call, has made it or made it live on.
+template <class Retain, class Handle>
+CUresult retain_primary(CUdevice ordinal, Retain retain, Handle context) {
+  Process* process = Process::current();
+  const int found = process == nullptr ? -1 : device_of(*process, ordinal);
+  if (found < 0) return retain();
+  const auto device = static_cast<std::uint32_t>(found);
+  if (!process->enter_primary(device, context_cost(*process, device)))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  const CUresult result = retain();
+  process->primary_retained(device, result == CUDA_SUCCESS ? handle_of(context()) : 0);
+  if (result != CUDA_SUCCESS) look_at_primary(*process, ordinal, device);
+  return result;
+}
+
 template <class End>
 CUresult end_primary(CUdevice ordinal, End end) {
   const CUresult result = end();
@@ -88,16 +103,8 @@ OURS cuCtxDestroy_v2(CUcontext context) {
 }
 
 OURS cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice ordinal) {
-  Process* process = Process::current();
-  const int found = process == nullptr ? -1 : device_of(*process, ordinal);
-  if (found < 0) return REAL(cuDevicePrimaryCtxRetain, context, ordinal);
-  const auto device = static_cast<std::uint32_t>(found);
-  if (!process->enter_primary(device, context_cost(*process, device)))
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  const CUresult result = REAL(cuDevicePrimaryCtxRetain, context, ordinal);
-  process->primary_retained(device, result == CUDA_SUCCESS ? handle_of(*context) : 0);
-  if (result != CUDA_SUCCESS) look_at_primary(*process, ordinal, device);
-  return result;
+  const auto real = [&] { return REAL(cuDevicePrimaryCtxRetain, context, ordinal); };
+  return retain_primary(ordinal, real, [&] { return *context; });
 }
 
 OURS cuDevicePrimaryCtxRelease(CUdevice device) {
@@ -111,6 +118,60 @@ OURS cuDevicePrimaryCtxReset(CUdevice device) {
 }
 OURS cuDevicePrimaryCtxReset_v2(CUdevice device) {
   return end_primary(device, [&] { return REAL(cuDevicePrimaryCtxReset_v2, device); });
+}
+
+// Green contexts, which retain the primary one and share its memory.
+
+namespace {
+
+// The primary context of a device; null if it cannot be had.
+CUcontext primary_of(CUdevice ordinal) {
+  CUcontext primary = nullptr;
+  if (REAL(cuDevicePrimaryCtxRetain, &primary, ordinal) != CUDA_SUCCESS) return nullptr;
+  (void)REAL(cuDevicePrimaryCtxRelease_v2, ordinal);
+  return primary;
+}
+
+}  // namespace
+
+OURS cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc what, CUdevice ordinal,
+                      unsigned int flags) {
+  CUcontext primary = nullptr;
+  const CUresult result = retain_primary(
+      ordinal, [&] { return REAL(cuGreenCtxCreate, green, what, ordinal, flags); },
+      [&] { return primary = primary_of(ordinal); });
+  Process* process = Process::current();
+  Place place;
+  if (process != nullptr && primary != nullptr &&
+      process->place_of_context(handle_of(primary), place)) {
+    process->view_made(handle_of(*green), place);
+  }
+  return result;
+}
+
+OURS cuCtxFromGreenCtx(CUcontext* context, CUgreenCtx green) {
+  const CUresult result = REAL(cuCtxFromGreenCtx, context, green);
+  Process* process = Process::current();
+  Place place;
+  if (result == CUDA_SUCCESS && process != nullptr &&
+      process->place_of_context(handle_of(green), place)) {
+    process->view_made(handle_of(*context), place);
+  }
+  return result;
+}
+
+OURS cuGreenCtxDestroy(CUgreenCtx green) {
+  Process* process = Process::current();
+  Place place;
+  const bool known = process != nullptr && process->place_of_context(handle_of(green), place);
+  const CUresult result = REAL(cuGreenCtxDestroy, green);
+  if (!known || result != CUDA_SUCCESS) return result;
+  process->view_gone(handle_of(green));
+  for (CUdevice ordinal = 0; ordinal < static_cast<CUdevice>(kDevicesMax); ++ordinal) {
+    if (device_of(*process, ordinal) == static_cast<int>(place.device))
+      look_at_primary(*process, ordinal, place.device);
+  }
+  return result;
 }
 
 }  // namespace berth::guard

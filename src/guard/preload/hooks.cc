@@ -42,15 +42,12 @@ int device_of(Process& process, CUdevice ordinal) {
 bool current_place(Process& process, Place& place) {
   CUcontext context = nullptr;
   if (REAL(cuCtxGetCurrent, &context) != CUDA_SUCCESS || context == nullptr) return false;
-  place.context = handle_of(context);
-  int device = process.device_of_context(place.context);
-  if (device < 0) {
-    CUdevice ordinal = -1;
-    if (REAL(cuCtxGetDevice, &ordinal) != CUDA_SUCCESS) return false;
-    device = device_of(process, ordinal);
-  }
+  if (process.place_of_context(handle_of(context), place)) return true;
+  CUdevice ordinal = -1;
+  if (REAL(cuCtxGetDevice, &ordinal) != CUDA_SUCCESS) return false;
+  const int device = device_of(process, ordinal);
   if (device < 0) return false;
-  place.device = static_cast<std::uint32_t>(device);
+  place = {.device = static_cast<std::uint32_t>(device), .context = handle_of(context)};
   return true;
 }
 
