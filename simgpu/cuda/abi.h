@@ -26,28 +26,7 @@ struct CUuuid {
 };
 
 #include "guard/preload/types.def"
-
-enum CUmemAccess_flags : std::uint32_t { CU_MEM_ACCESS_FLAGS_PROT_NONE = 0 };
-enum CUmemAllocationGranularity_flags : std::uint32_t {};
-struct CUmemAccessDesc {
-  CUmemLocation location;
-  CUmemAccess_flags flags;
-};
-
-using CUmodule = struct CUmod_st*;
-using CUlibrary = struct CUlib_st*;
-enum CUjit_option : std::uint32_t {};
-enum CUlibraryOption : std::uint32_t {};
-enum CUlimit : std::uint32_t {
-  CU_LIMIT_STACK_SIZE = 0,
-  CU_LIMIT_PRINTF_FIFO_SIZE = 1,
-  CU_LIMIT_MALLOC_HEAP_SIZE = 2,
-};
-enum CUdevResourceType : std::uint32_t { CU_DEV_RESOURCE_TYPE_SM = 1 };
-struct CUdevResource {
-  CUdevResourceType type;
-  unsigned char rest[140];
-};
+#include "simgpu/cuda/types.def"
 
 /// Each library of this driver has one of its own.
 extern const int kDriverVersion;

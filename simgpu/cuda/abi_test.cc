@@ -43,6 +43,33 @@ static_assert(CU_GET_PROC_ADDRESS_SUCCESS == 0 && CU_GET_PROC_ADDRESS_SYMBOL_NOT
               CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT == 2);
 static_assert(CU_DEVICE_ATTRIBUTE_MAX <= 256);  // kAttributeEnd in device.cc.
 
+namespace ours {
+#include "guard/preload/types.def"
+#include "simgpu/cuda/types.def"
+}  // namespace ours
+#define SAME_SIZE(type) static_assert(sizeof(type) == sizeof(ours::type))
+#define SAME_PLACE(type, member) \
+  static_assert(offsetof(type, member) == offsetof(ours::type, member))
+#define SAME_VALUE(name) \
+  static_assert(static_cast<unsigned>(name) == static_cast<unsigned>(ours::name))
+SAME_SIZE(CUmemAccessDesc);
+SAME_SIZE(CUipcMemHandle);
+SAME_SIZE(CUmemPoolPtrExportData);
+SAME_SIZE(CUDA_EXTERNAL_MEMORY_HANDLE_DESC);
+SAME_PLACE(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, handle.fd);
+SAME_PLACE(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, size);
+SAME_SIZE(CUDA_EXTERNAL_MEMORY_BUFFER_DESC);
+SAME_PLACE(CUDA_EXTERNAL_MEMORY_BUFFER_DESC, size);
+SAME_SIZE(CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC);
+SAME_PLACE(CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC, numLevels);
+SAME_VALUE(CU_LIMIT_MALLOC_HEAP_SIZE);
+SAME_VALUE(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+static_assert(ours::kOpaqueDescriptor == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD);
+#if CUDA_VERSION >= 12040
+SAME_SIZE(CUdevResource);
+SAME_VALUE(CU_DEV_RESOURCE_TYPE_SM);
+#endif
+
 TEST(CudaAbi, IsThatOfTheToolkitInstalledHere) {
   std::cout << "our declarations are those of CUDA " << CUDA_VERSION << '\n';
 }

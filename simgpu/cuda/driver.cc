@@ -98,7 +98,10 @@ Driver::Locked Driver::lock_initialised() {
   Process& process = the_process();
   std::unique_lock lock(process.mutex);
   if (!process.driver) return {CUDA_ERROR_NOT_INITIALIZED, nullptr, {}};
-  return {CUDA_SUCCESS, &*process.driver, std::move(lock)};
+  Driver& driver = *process.driver;
+  driver.virtual_memory_.drop_unheld(
+      [&](VirtualMemory::Freed freed) { driver.give_back(freed.device, freed.blocks); });
+  return {CUDA_SUCCESS, &driver, std::move(lock)};
 }
 
 std::optional<std::uint32_t> Driver::device(CUdevice ordinal) const {
@@ -304,11 +307,12 @@ const Driver::Array* Driver::array(std::uint64_t handle, bool mipmapped) const {
 }
 
 CUresult Driver::create_memory(CUdevice ordinal, std::uint64_t bytes,
-                               VirtualMemory::Handle& handle) {
+                               VirtualMemory::Sharing sharing, VirtualMemory::Handle& handle) {
   const std::optional<std::uint32_t> device = this->device(ordinal);
   if (!device) return CUDA_ERROR_INVALID_DEVICE;
-  const auto made = virtual_memory_.create(
-      *device, bytes, [&](std::uint64_t blocks) { return world_.charge(slot_, *device, blocks); });
+  const auto made = virtual_memory_.create(*device, bytes, sharing, [&](std::uint64_t blocks) {
+    return world_.charge(slot_, *device, blocks);
+  });
   if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
   handle = *made;
   return CUDA_SUCCESS;
@@ -319,6 +323,12 @@ Pool* Driver::pool(const Pool* handle) {
     if (&pool == handle && !pool.dying) return &pool;
   }
   return nullptr;
+}
+
+const Pool* Driver::pool_with(DevicePointer pointer) const {
+  const auto found =
+      std::ranges::find_if(pools_, [&](const Pool& each) { return each.bytes_at(pointer) > 0; });
+  return found == pools_.end() ? nullptr : &*found;
 }
 
 CUresult Driver::create_pool(CUdevice ordinal, Pool*& made) {
@@ -400,6 +410,11 @@ CUresult Driver::free(DevicePointer pointer) {
       arrays_, [&](const auto& array) { return array.second.memory == pointer; });
   if (of_an_array) return CUDA_ERROR_INVALID_VALUE;
   if (graphs_.free(pointer)) return CUDA_SUCCESS;
+  if (const auto foreign = foreign_.find(pointer);
+      foreign != foreign_.end() && foreign->second.freeable) {
+    foreign_.erase(foreign);
+    return CUDA_SUCCESS;
+  }
   if (const auto managed = managed_.find(pointer); managed != managed_.end()) {
     give_back(managed->second.device, blocks_of(managed->second.bytes));
     managed_.erase(managed);
@@ -433,6 +448,14 @@ std::byte* Driver::unheaped(DevicePointer pointer, std::uint64_t bytes) {
     const std::uint64_t into = pointer - managed->first;
     const std::uint64_t length = managed->second.bytes;
     if (into < length && bytes <= length - into) return managed->second.memory.get() + into;
+  }
+  auto foreign = foreign_.upper_bound(pointer);
+  if (foreign != foreign_.begin()) {
+    --foreign;
+    const Foreign& found = foreign->second;
+    const std::uint64_t into = pointer - foreign->first;
+    if (into < found.bytes && bytes <= found.bytes - into)
+      return found.memory.get() + found.into + into;
   }
   std::byte* of_a_graph = graphs_.find(pointer, bytes);
   return of_a_graph != nullptr ? of_a_graph : virtual_memory_.find(pointer, bytes);

@@ -90,9 +90,18 @@ class Driver {
   /// The array of that handle and kind; null if there is none.
   const Array* array(std::uint64_t handle, bool mipmapped) const;
   VirtualMemory& virtual_memory() { return virtual_memory_; }
-  CUresult create_memory(CUdevice ordinal, std::uint64_t bytes, VirtualMemory::Handle& handle);
+  CUresult create_memory(CUdevice ordinal, std::uint64_t bytes, VirtualMemory::Sharing sharing,
+                         VirtualMemory::Handle& handle);
+  /// Memory that is charged to others: a part of a file.
+  CUresult map_foreign(int fd, std::uint64_t offset, std::uint64_t bytes, bool freeable,
+                       DevicePointer& pointer);
+  /// False: that is none, or it goes by being freed.
+  bool unmap_foreign(DevicePointer pointer);
+  std::map<std::uint64_t, os::UniqueFd>& foreign_handles() { return foreign_handles_; }
   /// The pool of that handle, if it lives.
   Pool* pool(const Pool* handle);
+  /// The one of which that is a piece; null if none is.
+  const Pool* pool_with(DevicePointer pointer) const;
   CUresult default_pool(CUdevice ordinal, Pool*& pool);
   CUresult create_pool(CUdevice ordinal, Pool*& made);
   CUresult destroy_pool(Pool& pool);
@@ -158,7 +167,16 @@ class Driver {
     const Context* owner;
     bool library;
   };
-  std::map<std::uint64_t, Image> images_;  // By handle.
+  struct Foreign {
+    HostMemory addresses;
+    HostMemory memory;
+    std::uint64_t bytes;
+    std::uint64_t into;  // The memory begins with what lies before it in its first page.
+    bool freeable;
+  };
+  std::map<DevicePointer, Foreign> foreign_;
+  std::map<std::uint64_t, os::UniqueFd> foreign_handles_;  // Pools and memory that were imported.
+  std::map<std::uint64_t, Image> images_;                  // By handle.
   std::uint64_t last_image_ = 0x3000'0000;
   Streams streams_;
   Graphs graphs_;

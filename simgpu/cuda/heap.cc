@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "simgpu/cuda/shared_memory.h"
+
 // Note [Addresses and backing]
 //
 // A device pointer must be a number that no host memory has, and reading it on the host must fail
@@ -34,12 +36,12 @@ void UnmapHostMemory::operator()(std::byte* at) const {
   ::munmap(at, bytes);
 }
 
-HostMemory map_host_memory(std::uint64_t bytes, Access access) {
-  const int protection = access == Access::kNone ? PROT_NONE : PROT_READ | PROT_WRITE;
-  void* at = ::mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+namespace {
+
+HostMemory memory_at(void* at, std::uint64_t bytes) {
   HostMemory memory(at == MAP_FAILED ? nullptr : static_cast<std::byte*>(at),
                     UnmapHostMemory{bytes});
-  if (!memory || access == Access::kNone) return memory;
+  if (!memory) return memory;
   // A stripe of 4 KiB must cost 4 KiB; a child of fork has no device memory; a core dump needs
   // none.
   for (const int advice : {MADV_NOHUGEPAGE, MADV_DONTFORK, MADV_DONTDUMP}) {
@@ -48,18 +50,36 @@ HostMemory map_host_memory(std::uint64_t bytes, Access access) {
   return memory;
 }
 
+}  // namespace
+
+HostMemory map_host_memory(std::uint64_t bytes, Access access) {
+  const int protection = access == Access::kNone ? PROT_NONE : PROT_READ | PROT_WRITE;
+  return memory_at(
+      ::mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
+      bytes);
+}
+
+HostMemory map_file_memory(int fd, std::uint64_t offset, std::uint64_t bytes) {
+  return memory_at(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
+                          static_cast<off_t>(offset)),
+                   bytes);
+}
+
 std::unique_ptr<Heap> Heap::make(std::uint64_t capacity_bytes) {
   const std::uint64_t count = blocks(capacity_bytes) * kAddressesPerByte;
   const std::uint64_t bytes = count * kBlockBytes;
   Mapping addresses =
       map_host_memory(bytes + kBlockBytes, Access::kNone);  // Its first whole block is the first.
-  Mapping backing = map_host_memory(bytes, Access::kReadWrite);
+  os::UniqueFd file = make_memory_file("simulated device memory", bytes);
+  Mapping backing =
+      file ? map_file_memory(file.get(), 0, bytes) : map_host_memory(bytes, Access::kReadWrite);
   if (!addresses || !backing) return nullptr;
-  return std::make_unique<Heap>(std::move(addresses), std::move(backing), count);
+  return std::make_unique<Heap>(std::move(addresses), std::move(file), std::move(backing), count);
 }
 
-Heap::Heap(Mapping addresses, Mapping backing, std::uint64_t blocks)
+Heap::Heap(Mapping addresses, os::UniqueFd file, Mapping backing, std::uint64_t blocks)
     : addresses_(std::move(addresses)),
+      file_(std::move(file)),
       backing_(std::move(backing)),
       first_((reinterpret_cast<DevicePointer>(addresses_.get()) + kBlockBytes - 1) / kBlockBytes *
              kBlockBytes),
@@ -147,7 +167,8 @@ std::uint64_t Heap::erase(Allocations::iterator at) {
 
 std::uint64_t Heap::give_blocks(std::uint64_t start, std::uint64_t count, bool written) {
   if (written)
-    (void)::madvise(backing_.get() + start * kBlockBytes, count * kBlockBytes, MADV_DONTNEED);
+    (void)::madvise(backing_.get() + start * kBlockBytes, count * kBlockBytes,
+                    file_ ? MADV_REMOVE : MADV_DONTNEED);
   free_blocks_.give(start, count);
   return count;
 }

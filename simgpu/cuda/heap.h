@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 
+#include "os/unique_fd.h"
 #include "simgpu/cuda/range_set.h"
 #include "simgpu/world/account.h"
 
@@ -31,6 +32,8 @@ struct UnmapHostMemory {
 using HostMemory = std::unique_ptr<std::byte, UnmapHostMemory>;
 enum class Access : std::uint8_t { kNone, kReadWrite };
 HostMemory map_host_memory(std::uint64_t bytes, Access access);
+/// A part of a file, shared with all who map it; null if it cannot be.
+HostMemory map_file_memory(int fd, std::uint64_t offset, std::uint64_t bytes);
 
 class Heap {
  public:
@@ -39,7 +42,10 @@ class Heap {
 
   using Mapping = HostMemory;
   /// For make().
-  Heap(Mapping addresses, Mapping backing, std::uint64_t blocks);
+  Heap(Mapping addresses, os::UniqueFd file, Mapping backing, std::uint64_t blocks);
+
+  /// The file whose bytes are the memory, in the order of addresses; -1: there is none.
+  int file() const { return file_.get(); }
 
   /// Called for the blocks that an allocation needs; false: they may not be had.
   using Charge = std::function<bool(std::uint64_t blocks)>;
@@ -91,6 +97,7 @@ class Heap {
   DevicePointer pointer_at(std::uint64_t offset) const;
 
   Mapping addresses_;    // Reserved and inaccessible: what programs are given.
+  os::UniqueFd file_;    // Behind the memory, so that other processes can map it.
   Mapping backing_;      // The memory itself, as long.
   DevicePointer first_;  // Within addresses_, a multiple of a block's size.
   RangeSet free_blocks_;

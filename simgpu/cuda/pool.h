@@ -23,7 +23,8 @@ class Pool {
   std::uint64_t reserved_bytes() const { return reserved_; }
   std::uint64_t used_bytes() const { return used_; }
   std::uint64_t release_threshold = 0;
-  bool dying = false;  // Destroyed, and somebody uses its memory still.
+  bool shared = false;  // With other processes, if they are told of it.
+  bool dying = false;   // Destroyed, and somebody uses its memory still.
 
   /// Nothing if there is no room in its chunks and `charge` refuses another one.
   std::optional<DevicePointer> allocate(std::uint64_t bytes, const Heap::Charge& charge);
@@ -31,6 +32,11 @@ class Pool {
   bool free(DevicePointer pointer);
   /// Whether one of its chunks begins there: no allocation that a program could free.
   bool has_chunk(DevicePointer pointer) const { return chunks_.contains(pointer); }
+  /// How long the piece is that begins there; 0: none does.
+  std::uint64_t bytes_at(DevicePointer pointer) const {
+    const auto found = pieces_.find(pointer);
+    return found == pieces_.end() ? 0 : found->second.granules * kGranuleBytes;
+  }
   /// Gives unused chunks back while more than `keep_bytes` are reserved; the blocks of those.
   std::uint64_t trim(std::uint64_t keep_bytes);
 

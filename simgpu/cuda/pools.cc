@@ -84,17 +84,25 @@ CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice ordinal) {
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* what) {
   if (pool == nullptr || what == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (what->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
-  if (what->location.type != CU_MEM_LOCATION_TYPE_DEVICE || what->handleTypes != 0)
+  const bool shared = what->handleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  if (what->location.type != CU_MEM_LOCATION_TYPE_DEVICE || (!shared && what->handleTypes != 0))
     return CUDA_ERROR_NOT_SUPPORTED;
   return with_driver([&](Driver& driver) {
     Pool* made = nullptr;
     const CUresult result = driver.create_pool(what->location.id, made);
-    if (result == CUDA_SUCCESS) *pool = handle_of(made);
+    if (result != CUDA_SUCCESS) return result;
+    made->shared = shared;
+    *pool = handle_of(made);
     return result;
   });
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+  const auto imported = [&](Driver& driver) {
+    const bool was = driver.foreign_handles().erase(reinterpret_cast<std::uint64_t>(pool)) == 1;
+    return was ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  };
+  if (with_driver(imported) == CUDA_SUCCESS) return CUDA_SUCCESS;
   return with_pool(pool, [](Driver& driver, Pool& found) { return driver.destroy_pool(found); });
 }
 

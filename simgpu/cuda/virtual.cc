@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulated driver's functions for virtual memory. Memory of devices only, in blocks of 2 MiB,
-// not exported to other processes. Any thread may call these, with or without a context.
+// given to other processes by descriptors. Any thread may call these, with or without a context.
 #include "simgpu/cuda/abi.h"
 #include "simgpu/cuda/driver.h"
 
@@ -31,11 +31,16 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
   if (handle == nullptr || what == nullptr || flags != 0 || !is_whole(bytes))
     return CUDA_ERROR_INVALID_VALUE;
   if (what->type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
-  if (what->location.type != CU_MEM_LOCATION_TYPE_DEVICE || what->requestedHandleTypes != 0)
+  const bool shared = what->requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  if (what->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+      (!shared && what->requestedHandleTypes != 0)) {
     return CUDA_ERROR_NOT_SUPPORTED;
+  }
   return with_driver([&](Driver& driver) {
+    using Sharing = VirtualMemory::Sharing;
     VirtualMemory::Handle made = 0;
-    const CUresult result = driver.create_memory(what->location.id, bytes, made);
+    const CUresult result = driver.create_memory(
+        what->location.id, bytes, shared ? Sharing::kByDescriptor : Sharing::kNone, made);
     if (result == CUDA_SUCCESS) *handle = made;
     return result;
   });
@@ -55,6 +60,29 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void*
     const auto found = driver.virtual_memory().retain(reinterpret_cast<DevicePointer>(address));
     if (found) *handle = *found;
     return checked(found.has_value());
+  });
+}
+
+CUresult cuMemExportToShareableHandle(void* shared, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType type, unsigned long long flags) {
+  if (shared == nullptr || flags != 0 || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+    return CUDA_ERROR_INVALID_VALUE;
+  return with_driver([&](Driver& driver) {
+    const int fd = driver.virtual_memory().share(handle);
+    if (fd >= 0) *static_cast<int*>(shared) = fd;
+    return checked(fd >= 0);
+  });
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shared,
+                                        CUmemAllocationHandleType type) {
+  if (handle == nullptr || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+    return CUDA_ERROR_INVALID_VALUE;
+  return with_driver([&](Driver& driver) {
+    const auto adopted =
+        driver.virtual_memory().adopt(static_cast<int>(reinterpret_cast<std::intptr_t>(shared)));
+    if (adopted) *handle = *adopted;
+    return checked(adopted.has_value());
   });
 }
 

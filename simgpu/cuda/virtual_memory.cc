@@ -7,16 +7,55 @@
 namespace berth::simgpu {
 
 std::optional<VirtualMemory::Handle> VirtualMemory::create(std::uint32_t device,
-                                                           std::uint64_t bytes,
+                                                           std::uint64_t bytes, Sharing sharing,
                                                            const Heap::Charge& charge) {
-  Heap::Mapping memory = map_host_memory(bytes, Access::kReadWrite);
+  std::optional<SharedMemory> shared;
+  if (sharing == Sharing::kByDescriptor) {
+    shared = SharedMemory::create(device, bytes);
+    if (!shared) return std::nullopt;
+  }
+  Heap::Mapping memory = shared ? shared->map() : map_host_memory(bytes, Access::kReadWrite);
   if (!memory || !charge(bytes / kBlockBytes)) return std::nullopt;
   physical_.emplace(++last_, Physical{.device = device,
                                       .bytes = bytes,
                                       .memory = std::move(memory),
                                       .references = 1,
-                                      .mappings = 0});
+                                      .mappings = 0,
+                                      .shared = std::move(shared),
+                                      .ours = true});
   return last_;
+}
+
+int VirtualMemory::share(Handle handle) const {
+  const auto found = physical_.find(handle);
+  if (found == physical_.end() || found->second.references == 0) return -1;
+  const std::optional<SharedMemory>& shared = found->second.shared;
+  return shared ? shared->share() : -1;
+}
+
+std::optional<VirtualMemory::Handle> VirtualMemory::adopt(int fd) {
+  std::optional<SharedMemory> shared = SharedMemory::adopt(fd);
+  if (!shared) return std::nullopt;
+  Heap::Mapping memory = shared->map();
+  if (!memory) return std::nullopt;
+  const std::uint32_t device = shared->device();
+  const std::uint64_t bytes = shared->bytes();
+  physical_.emplace(++last_, Physical{.device = device,
+                                      .bytes = bytes,
+                                      .memory = std::move(memory),
+                                      .references = 1,
+                                      .mappings = 0,
+                                      .shared = std::move(shared),
+                                      .ours = false});
+  return last_;
+}
+
+void VirtualMemory::drop_unheld(const std::function<void(Freed)>& freed) {
+  std::erase_if(kept_, [&](const Kept& kept) {
+    if (kept.shared.is_held()) return false;
+    freed(kept.what);
+    return true;
+  });
 }
 
 std::optional<VirtualMemory::Freed> VirtualMemory::release(Handle handle) {
@@ -28,9 +67,14 @@ std::optional<VirtualMemory::Freed> VirtualMemory::release(Handle handle) {
 
 VirtualMemory::Freed VirtualMemory::drop_if_unused(Handle handle) {
   const auto found = physical_.find(handle);
-  const Physical& physical = found->second;
+  Physical& physical = found->second;
   if (physical.references > 0 || physical.mappings > 0) return {};
-  const Freed freed{.device = physical.device, .blocks = physical.bytes / kBlockBytes};
+  Freed freed{.device = physical.device,
+              .blocks = physical.ours ? physical.bytes / kBlockBytes : 0};
+  if (physical.ours && physical.shared && physical.shared->is_held()) {
+    kept_.push_back({.shared = *std::move(physical.shared), .what = freed});
+    freed.blocks = 0;
+  }
   physical_.erase(found);
   return freed;
 }

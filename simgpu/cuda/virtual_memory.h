@@ -11,8 +11,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "simgpu/cuda/heap.h"
+#include "simgpu/cuda/shared_memory.h"
 
 namespace berth::simgpu {
 
@@ -26,9 +28,17 @@ class VirtualMemory {
     std::uint64_t blocks = 0;
   };
 
+  enum class Sharing : std::uint8_t { kNone, kByDescriptor };
   /// `bytes` is a multiple of a block's. Nothing if `charge` refuses.
-  std::optional<Handle> create(std::uint32_t device, std::uint64_t bytes,
+  std::optional<Handle> create(std::uint32_t device, std::uint64_t bytes, Sharing sharing,
                                const Heap::Charge& charge);
+  /// A descriptor by which others get the same memory; -1 if it is not shared. As long as somebody
+  /// has it or got memory by it, the memory is not free.
+  int share(Handle handle) const;
+  /// The memory of such a descriptor, which is charged to whoever created it.
+  std::optional<Handle> adopt(int fd);
+  /// freed(…) for what was kept for others and none of them has any more.
+  void drop_unheld(const std::function<void(Freed)>& freed);
   /// Nothing: there is no such handle. The handle is gone with the last release.
   std::optional<Freed> release(Handle handle);
   /// The handle of what is mapped there; it must be released once more.
@@ -53,6 +63,12 @@ class VirtualMemory {
     Heap::Mapping memory;
     std::uint32_t references;
     std::uint32_t mappings;
+    std::optional<SharedMemory> shared;
+    bool ours;  // Else it is charged to another process.
+  };
+  struct Kept {
+    SharedMemory shared;
+    Freed what;
   };
   struct Mapped {
     std::uint64_t bytes;
@@ -66,6 +82,7 @@ class VirtualMemory {
   Mappings::iterator cover(DevicePointer at, std::uint64_t bytes);
 
   std::map<Handle, Physical> physical_;
+  std::vector<Kept> kept_;  // Nothing here uses it.
   std::map<DevicePointer, Heap::Mapping> reserved_;
   std::map<DevicePointer, std::uint64_t> reserved_bytes_;
   Mappings mapped_;
