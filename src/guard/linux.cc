@@ -61,6 +61,15 @@ char* write_number(char* at, std::uint64_t number) {
   return at;
 }
 
+struct flock range_at(std::uint64_t place, int type) {
+  struct flock range{};
+  range.l_type = static_cast<short>(type);
+  range.l_whence = SEEK_SET;
+  range.l_start = static_cast<off_t>(place);
+  range.l_len = 1;
+  return range;
+}
+
 struct ProcessFacts {
   std::uint64_t pid = 0;
   std::uint64_t start_ticks = 0;
@@ -148,6 +157,33 @@ void unmap(void* at, std::size_t bytes) {
 bool wipe_on_fork(void* at, std::size_t bytes) {
   return !is_error(
       system_call(SYS_madvise, as_word(at), static_cast<long>(bytes), MADV_WIPEONFORK));
+}
+
+int open_again(int fd) {
+  char path[40] = "/proc/self/fd/";
+  *write_number(path + 14, static_cast<std::uint64_t>(fd)) = '\0';
+  const long opened = system_call(SYS_openat, AT_FDCWD, as_word(path), O_RDWR | O_CLOEXEC);
+  return is_error(opened) ? -1 : static_cast<int>(opened);
+}
+
+int copy_descriptor(int fd) {
+  const long copy = system_call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
+  return is_error(copy) ? -1 : static_cast<int>(copy);
+}
+
+void close_descriptor(int fd) {
+  system_call(SYS_close, fd);
+}
+
+void lock_range(int fd, std::uint64_t place) {
+  struct flock range = range_at(place, F_RDLCK);
+  system_call(SYS_fcntl, fd, F_OFD_SETLK, as_word(&range));
+}
+
+bool is_range_locked(int fd, std::uint64_t place) {
+  struct flock range = range_at(place, F_WRLCK);
+  return !is_error(system_call(SYS_fcntl, fd, F_OFD_GETLK, as_word(&range))) &&
+         range.l_type != F_UNLCK;
 }
 
 Identity own_identity() {

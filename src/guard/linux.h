@@ -42,6 +42,17 @@ void unmap(void* at, std::size_t bytes);
 /// A child of fork finds zeros there. False where the kernel cannot do that.
 bool wipe_on_fork(void* at, std::size_t bytes);
 
+/// Another description of the file behind a descriptor; -1 if there is none to be had.
+int open_again(int fd);
+/// Another descriptor of the same description; -1 if there are too many.
+int copy_descriptor(int fd);
+void close_descriptor(int fd);
+/// Holds a place in the file, together with others, until the last descriptor of the description is
+/// closed in whatever process.
+void lock_range(int fd, std::uint64_t place);
+/// Whether it is held by way of another description.
+bool is_range_locked(int fd, std::uint64_t place);
+
 /// The calling process; 0 where /proc is not there.
 Identity own_identity();
 std::uint64_t own_pid_namespace();

@@ -17,6 +17,18 @@ bool Physical::created(Handle handle, std::uint32_t device, std::uint64_t bytes)
          kept;
 }
 
+Physical::Object Physical::imported(Handle handle) {
+  {
+    const Lock lock(mutex_);
+    if (const Object known = handles_.find(handle).owner; known != 0) {
+      (void)objects_.update(known, [](Entry& object) { ++object.count; });
+      (void)handles_.update(handle, [](Entry& entry) { ++entry.count; });
+      return 0;
+    }
+  }
+  return created(handle, 0, 0) ? object_of(handle) : 0;
+}
+
 void Physical::retained(Handle handle, std::uint64_t address) {
   const Lock lock(mutex_);
   const Entry mapping = mappings_.find_if([&](const Entry& entry) {
@@ -55,7 +67,8 @@ Physical::Freed Physical::drop_locked(Object object) {
   Freed freed;
   if (objects_.find(object).key == 0) return freed;
   (void)objects_.update(object, [&](Entry& entry) {
-    if (--entry.count == 0) freed = {.device = entry.device, .bytes = entry.bytes};
+    if (--entry.count == 0)
+      freed = {.object = object, .device = entry.device, .bytes = entry.bytes};
   });
   return freed;
 }

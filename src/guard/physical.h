@@ -16,13 +16,18 @@ class Physical {
   /// What a call concerns; 0: nothing that we know.
   using Object = std::uint64_t;
 
+  /// This process has nothing of it any more. Object 0: nothing is free.
   struct Freed {
+    Object object = 0;
     std::uint32_t device = 0;
-    std::uint64_t bytes = 0;  // 0: nothing is free.
+    std::uint64_t bytes = 0;
   };
 
   /// The driver has made it. False: no memory to keep it in mind.
   bool created(Handle handle, std::uint32_t device, std::uint64_t bytes);
+  /// The driver has given a handle of another process's memory, which costs nothing here; 0 if it
+  /// is one that we have.
+  Object imported(Handle handle);
   /// The driver has given a handle of what is mapped at this address.
   void retained(Handle handle, std::uint64_t address);
 

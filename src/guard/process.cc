@@ -291,6 +291,7 @@ bool Process::place_of_context(std::uint64_t context, Place& place) {
 
 // What dead processes left would be cleared by an allocation that needs it, so it is free.
 std::uint64_t Process::bytes_free(std::uint32_t device) {
+  collect();
   const std::uint64_t budget = ledger_.budget(device);
   if (ledger_.used(device) > ledger_.used_by_us(device)) (void)ledger_.sweep();
   const std::uint64_t used = ledger_.used(device);

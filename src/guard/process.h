@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "guard/exports.h"
 #include "guard/graphs.h"
 #include "guard/ledger.h"
 #include "guard/linux.h"
@@ -58,6 +59,10 @@ class Process {
   [[nodiscard]] bool reserve(std::uint32_t device, std::uint64_t bytes);
   /// The allocation was not made after all.
   void cancel(std::uint32_t device, std::uint64_t bytes);
+  /// What other processes had of ours and have no more is given back.
+  void collect() {
+    exports_.collect([this](std::uint32_t device, std::uint64_t bytes) { cancel(device, bytes); });
+  }
   /// It was made, and of another size than was charged. False: the budget does not allow that.
   [[nodiscard]] bool correct(std::uint32_t device, std::uint64_t from, std::uint64_t to);
   /// It was made, at this address.
@@ -93,6 +98,8 @@ class Process {
   bool place_of_context(std::uint64_t context, Place& place);
 
   Physical& physical() { return physical_; }
+  Exports& exports() { return exports_; }
+  std::uint64_t pid() const { return pid_of(self_); }
   Pools& pools() { return pools_; }
   Graphs& graphs() { return graphs_; }
 
@@ -142,6 +149,7 @@ class Process {
   Table pages_;        // By address / kPageBytes: how many small allocations lie there.
   Table contexts_;     // By handle.
   Physical physical_;
+  Exports exports_;
   Pools pools_;
   Graphs graphs_;
   Contexts devices_[kDevicesMax];

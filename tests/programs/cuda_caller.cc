@@ -4,6 +4,7 @@
 // is a word that the program keeps, and "&exec" is where it keeps it. The word on its command line
 // says by which way it comes to the driver's functions, and so by which way a guard has to be in
 // front of them. It knows nothing of Berth.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,13 +22,14 @@
 #include <thread>
 #include <vector>
 
+#include "child.h"
 #include "route.h"
 
 namespace {
 
 class Caller {
  public:
-  explicit Caller(const std::string& route) : route_(route) {
+  explicit Caller(const std::string& route) : name_of_route_(route), route_(route) {
     (void)call(route_.find("cuInit"), 0U);
     declare_contexts();
     declare_memory();
@@ -35,6 +37,7 @@ class Caller {
     declare_virtual_memory();
     declare_pools();
     declare_graphs();
+    declare_sharing();
     declare_threads();
   }
 
@@ -67,6 +70,11 @@ class Caller {
     return number;
   }
 
+  Word value_of(const std::string& word) {
+    const bool number = std::isdigit(static_cast<unsigned char>(word.front())) != 0;
+    return number ? std::stoull(word) : pointers_[word];
+  }
+
   // All words, as this machine passes them; a function looks at those that it has.
   std::string call_by_name(const std::string& symbol, Words& words) {
     if (!symbol.starts_with("cu")) return "no such call";
@@ -74,12 +82,8 @@ class Caller {
     for (Word& value : values) {
       const std::string word = name_in(words);
       if (word.empty()) break;
-      if (word.front() == '&') {
-        value = std::bit_cast<Word>(&pointers_[word.substr(1)]);
-      } else {
-        const bool number = std::isdigit(static_cast<unsigned char>(word.front())) != 0;
-        value = number ? std::stoull(word) : pointers_[word];
-      }
+      value =
+          word.front() == '&' ? std::bit_cast<Word>(&pointers_[word.substr(1)]) : value_of(word);
     }
     return text(call(route_.find(symbol), values[0], values[1], values[2], values[3], values[4],
                      values[5], values[6], values[7]));
@@ -310,13 +314,6 @@ class Caller {
   };
 
   void declare_graphs() {
-    verbs_["ints"] = [this](Words& words) {  // NAME VALUE...: what it points to, four bytes each.
-      const std::string name = name_in(words);
-      std::vector<unsigned int>& kept = blocks_[name];
-      for (unsigned int value = 0; words >> value;) kept.push_back(value);
-      pointers_[name] = std::bit_cast<Word>(kept.data());
-      return text(0);
-    };
     verbs_["value"] = [this](Words& words) { return std::to_string(pointers_[name_in(words)]); };
     verbs_["g_alloc"] = [this](Words& words) {  // GRAPH NAME BYTES
       const Word graph = pointers_[name_in(words)];
@@ -340,6 +337,59 @@ class Caller {
       const Word graph = pointers_[name_in(words)];
       Instantiation what{.flags = number_in(words)};
       return text(call(route_.find("cuGraphInstantiateWithParams"), &exec, graph, &what));
+    };
+  }
+
+  // What is passed on as it is: 64 bytes.
+  struct Handle {
+    unsigned int all[16];
+  };
+
+  void declare_sharing() {
+    verbs_["ints"] = [this](Words& words) {  // NAME VALUE...: what it points to, four bytes each.
+      const std::string name = name_in(words);
+      std::vector<unsigned int>& kept = blocks_[name];
+      kept.clear();
+      for (std::string word; words >> word;)
+        kept.push_back(static_cast<unsigned int>(value_of(word)));
+      kept.resize(kept.size() + 32);
+      pointers_[name] = std::bit_cast<Word>(kept.data());
+      return text(0);
+    };
+    verbs_["m_share"] = [this](Words& words) {  // HANDLE BYTES
+      Word& handle = pointers_[name_in(words)];
+      Properties properties;
+      properties.handle_types = 1;
+      return text(call(route_.find("cuMemCreate"), &handle,
+                       static_cast<std::size_t>(number_in(words)), &properties, Word{0}));
+    };
+    verbs_["ipc_open"] = [this](Words& words) {  // NAME HANDLE
+      Word& pointer = pointers_[name_in(words)];
+      Handle handle{};
+      std::copy_n(blocks_[name_in(words)].begin(), 16, std::begin(handle.all));
+      return text(call(route_.find("cuIpcOpenMemHandle_v2"), &pointer, handle, 1U));
+    };
+    verbs_["close"] = [this](Words& words) {
+      return text(::close(static_cast<int>(value_of(name_in(words)))));
+    };
+    verbs_["child"] = [this](Words& words) {  // [DESCRIPTOR]: that it is to have.
+      const std::string name = name_in(words);
+      if (!name.empty()) (void)::fcntl(static_cast<int>(value_of(name)), F_SETFD, 0);
+      return text(child_.start(name_of_route_) ? 0 : -1);
+    };
+    verbs_["tell"] = [this](Words& words) {  // CALL: for the child; $NAME is a value of ours.
+      std::string line;
+      for (std::string word; words >> word; line += " ") {
+        const std::string name = word.substr(1);
+        if (word.front() != '$') {
+          line += word;
+        } else if (const auto block = blocks_.find(name); block != blocks_.end()) {
+          for (const unsigned int value : block->second) line += std::to_string(value) + " ";
+        } else {
+          line += std::to_string(pointers_[name]);
+        }
+      }
+      return child_.ask(line);
     };
   }
 
@@ -417,7 +467,9 @@ class Caller {
   }
 
   static constexpr Word kUntouched = 0x5a5a5a5a;
+  std::string name_of_route_;
   Route route_;
+  Child child_;
   std::map<std::string, std::function<std::string(Words&)>> verbs_;
   std::map<std::string, Word> pointers_;
   std::map<std::string, std::vector<unsigned int>> blocks_;

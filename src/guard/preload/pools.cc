@@ -153,6 +153,7 @@ bool is_capturing(CUstream stream, Default meant) {
 
 bool reserve(Process& process, std::uint32_t device, std::uint64_t bytes) {
   if (process.reserve(device, bytes)) return true;
+  process.collect();
   // What the device's pools keep for later is given up before an allocation is refused.
   for_each_pool(process, [&](Pools::Handle pool) {
     if (process.pools().device_of(pool) == static_cast<int>(device)) empty(process, pool);

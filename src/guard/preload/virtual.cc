@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hooks of virtual memory. What is charged is physical memory, on the device where it lies,
 // whatever context is current or whether there is one; addresses cost nothing. Memory that was
-// imported from another process is charged to its owner.
+// imported from another process is charged to its owner, see Note [Who holds exported memory].
 #include "guard/preload/hooks.h"
 
 namespace berth::guard {
+namespace {
+
+void give_back(Process& process, const Physical::Freed& freed) {
+  if (freed.object != 0 && !process.exports().stays(freed) && freed.bytes > 0)
+    process.cancel(freed.device, freed.bytes);
+}
+
+}  // namespace
 
 OURS cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
                  const CUmemAllocationProp* what, unsigned long long flags) {
@@ -38,8 +46,7 @@ OURS cuMemRelease(CUmemGenericAllocationHandle handle) {
     process->physical().not_released(object, handle);
     return result;
   }
-  const Physical::Freed freed = process->physical().released(object);
-  if (freed.bytes > 0) process->cancel(freed.device, freed.bytes);
+  give_back(*process, process->physical().released(object));
   return result;
 }
 
@@ -48,6 +55,32 @@ OURS cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* add
   Process* process = Process::current();
   if (result == CUDA_SUCCESS && process != nullptr && handle != nullptr)
     process->physical().retained(*handle, handle_of(address));
+  return result;
+}
+
+OURS cuMemExportToShareableHandle(void* shared, CUmemGenericAllocationHandle handle,
+                                  CUmemAllocationHandleType type, unsigned long long flags) {
+  const CUresult result = REAL(cuMemExportToShareableHandle, shared, handle, type, flags);
+  Process* process = Process::current();
+  if (result != CUDA_SUCCESS || process == nullptr ||
+      type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+    return result;
+  }
+  const Physical::Object object = process->physical().object_of(handle);
+  if (object != 0) process->exports().exported(object, *static_cast<int*>(shared), process->pid());
+  return result;
+}
+
+OURS cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shared,
+                                    CUmemAllocationHandleType type) {
+  const CUresult result = REAL(cuMemImportFromShareableHandle, handle, shared, type);
+  Process* process = Process::current();
+  if (result != CUDA_SUCCESS || process == nullptr ||
+      type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+    return result;
+  }
+  const Physical::Object object = process->physical().imported(*handle);
+  if (object != 0) process->exports().imported(object, static_cast<int>(handle_of(shared)));
   return result;
 }
 
@@ -70,9 +103,7 @@ OURS cuMemUnmap(CUdeviceptr pointer, std::size_t bytes) {
         result = REAL(cuMemUnmap, pointer, bytes);
         return result == CUDA_SUCCESS;
       },
-      [&](const Physical::Freed& freed) {
-        if (freed.bytes > 0) process->cancel(freed.device, freed.bytes);
-      });
+      [&](const Physical::Freed& freed) { give_back(*process, freed); });
   return result;
 }
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "guard/exports.h"
+
+namespace berth::guard {
+
+void Exports::exported(Physical::Object object, int fd, std::uint64_t pid) {
+  Entry known = exports_.find(object);
+  if (known.key == 0) {
+    const int second = open_again(fd);
+    if (second < 0) return;
+    known = {.key = object,
+             .bytes = 0,
+             .owner = pid << 32U | last_.fetch_add(1, std::memory_order_relaxed),
+             .count = static_cast<std::uint32_t>(second) + 1,
+             .device = 0,
+             .kind = kExported};
+    if (!exports_.insert(known)) close_descriptor(second);
+  }
+  lock_range(fd, known.owner);
+}
+
+void Exports::imported(Physical::Object object, int fd) {
+  const int copy = copy_descriptor(fd);
+  if (copy < 0) return;
+  const bool kept = exports_.insert({.key = object,
+                                     .bytes = 0,
+                                     .owner = 0,
+                                     .count = static_cast<std::uint32_t>(copy) + 1,
+                                     .device = 0,
+                                     .kind = kImported});
+  if (!kept) close_descriptor(copy);
+}
+
+bool Exports::stays(const Physical::Freed& freed) {
+  Entry known = exports_.take(freed.object);
+  if (known.key == 0) return false;
+  const bool stays = known.kind == kExported && is_held(known);
+  if (!stays) {
+    close_descriptor(static_cast<int>(known.count) - 1);
+    return false;
+  }
+  known.kind = kStaying;
+  known.bytes = freed.bytes;
+  known.device = static_cast<std::uint16_t>(freed.device);
+  staying_.fetch_add(1, std::memory_order_relaxed);
+  return exports_.insert(known);
+}
+
+}  // namespace berth::guard
