@@ -1,43 +1,65 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What the guard adds to a program on the simulated driver: to an allocation and its release, alone
-# and beside 100 000 live ones; and to the start of a process that never touches CUDA. Launches are
-# not touched, so they cost nothing.
+# What the guard adds to a program on the simulated driver: to an allocation and its release, to the
+# launch of a kernel, and to the start of processes. Each is measured without it and with it in
+# turn, so that what else the machine does meets both. How the guard itself does with many threads
+# is measured on a driver that does nothing, since the simulated one has a lock.
 set -euo pipefail
-caller=$build_dir/bin/tests/cuda_caller
 world=$(mktemp -d /tmp/berth-bench.XXXXXX)
 mkdir -m 0700 "$world/run"
 export BERTH_RUNTIME_DIR=$world/run XDG_STATE_HOME=$world/state BERTH_SIM=1x64GiB,context=2MiB
 export BERTH_SIM_NAME=bench-$$
 trap 'berth daemon stop >/dev/null 2>&1 || true; rm -rf "$world"' EXIT
 
-row() { # row NAME VALUE UNIT [AGAINST [LIMIT]]
-  printf '{"name":"%s","value":%s,"unit":"%s","against":"%s"%s}\n' "$1" "$2" "$3" "${4-}" \
-    "${5:+,\"limit\":$5}"
+row() { # row NAME VALUE UNIT [FIELDS]
+  printf '{"name":"%s","value":%s,"unit":"%s"%s}\n' "$1" "$2" "$3" "${4:+,$4}"
 }
-pairs() { # pairs ENFORCE LIVE: ns
-  printf 'retain 0\ntime_pairs 20000 %s\n' "$2" |
-    berth run -q -m 32G --enforce "$1" -- "$caller" dlsym | tail -n 1
+calls() { # calls ENFORCE WORD...
+  local enforce=$1
+  shift
+  berth run -q -m 32G --enforce "$enforce" -- bench_driver_calls "$@"
 }
-least() { sort -n | head -n 1; }
-added() { # added NAME LIVE LIMIT
-  local plain guarded
-  # In turn, so that what else the machine does meets both.
-  plain=$(for i in 1 2 3; do pairs none "$2"; pairs guard "$2" >>"$world/guarded"; done | least)
-  guarded=$(least <"$world/guarded")
-  rm "$world/guarded"
-  row "alloc and free, $1, plain" "$plain" ns
-  row "alloc and free, $1, guarded" "$guarded" ns "alloc and free, $1, plain"
-  row "added to alloc and free, $1" "$(awk "BEGIN { print $guarded - $plain }")" ns "" "$3"
+both() { # both NAME UNIT FIELDS WORD...: its two rows; $plain and $guarded, the least of three each
+  local name=$1 unit=$2 fields=$3 round
+  shift 3
+  for round in 1 2 3; do
+    calls none "$@" >>"$world/plain"
+    calls guard "$@" >>"$world/guarded"
+  done
+  plain=$(sort -g "$world/plain" | head -n 1)
+  guarded=$(sort -g "$world/guarded" | head -n 1)
+  rm "$world/plain" "$world/guarded"
+  row "$name, plain" "$plain" "$unit"
+  row "$name, guarded" "$guarded" "$unit" "\"against\":\"$name, plain\"${fields:+,$fields}"
 }
-starts() { # starts [VARIABLE...]: ms for one of 200 starts of true
-  local from=$EPOCHREALTIME i
-  for ((i = 0; i < 200; ++i)); do env "$@" true; done
-  awk "BEGIN { print ($EPOCHREALTIME - $from) * 1000 / 200 }"
+added() { # added NAME UNIT FIELDS WORD...: these, and the difference with the FIELDS
+  both "$1" "$2" "" "${@:4}"
+  row "added to $1" "$(awk "BEGIN { print $guarded - $plain }")" "$2" "$3"
+}
+ratio() { # ratio NAME A B [FIELDS]
+  row "$1" "$(awk "BEGIN { print $2 / $3 }")" "of 1 thread" "${4-}"
 }
 
-added "alone" 0 200
-added "100000 live" 100000 200
-row "start of true, plain" "$(starts A=1)" ms
-row "start of true, guarded" "$(starts LD_PRELOAD="$build_dir/lib/libberth-guard.so")" ms \
-  "start of true, plain"
+added "alloc and free" ns '"limit":200' pairs 1 0 1
+plain_alone=$plain guarded_alone=$guarded
+# Beside many as beside none; the rest is for what else a shared machine does.
+added "alloc and free beside 100000" ns \
+  '"limit":200,"against":"added to alloc and free","ratio_limit":1.25' pairs 1 100000 1
+added "alloc and free, 64 processes" ns '"limit":400' pairs 1 0 64
+
+both "alloc and free, 8 threads" ns "" pairs 8 0 1
+ratio "8 threads, plain" "$plain" "$plain_alone"
+ratio "8 threads, guarded" "$guarded" "$guarded_alone" \
+  '"against":"8 threads, plain","ratio_limit":1.25'
+export DRIVER=$build_dir/lib/bench/libcuda.so.1
+both "nothing behind it, 1 thread" ns "" pairs 1 0 1
+one=$guarded
+both "nothing behind it, 8 threads" ns "" pairs 8 0 1
+ratio "8 threads, the guard alone" "$guarded" "$one"
+unset DRIVER
+
+added "a launch" ns '"limit":10' launches
+
+added "start of a CUDA program" ms '"limit":1' starts 1 once
+added "start of a program without CUDA" ms '"limit":1' starts 1 nothing
+both "64 starts at once" ms '"ratio_limit":2' starts 64 once

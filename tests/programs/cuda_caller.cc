@@ -7,10 +7,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <bit>
 #include <cctype>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -400,28 +398,6 @@ class Caller {
     };
     verbs_["race_async"] = [this](Words& words) {
       return start_race(words, "cuMemAllocAsync", "cuMemFreeAsync");
-    };
-    // time_pairs COUNT LIVE: nanoseconds for an allocation and its release, beside LIVE others; of
-    // nine rounds the one that was least disturbed.
-    verbs_["time_pairs"] = [this](Words& words) {
-      const Word count = number_in(words);
-      const Any alloc = route_.find("cuMemAlloc_v2");
-      const Any free = route_.find("cuMemFree_v2");
-      Word pointer = 0;
-      for (Word live = number_in(words); live > 0; --live)
-        (void)call(alloc, &pointer, std::size_t{512});
-      std::vector<double> rounds;
-      for (int round = 0; round < 9; ++round) {
-        const auto start = std::chrono::steady_clock::now();
-        for (Word i = 0; i < count; ++i) {
-          (void)call(alloc, &pointer, std::size_t{2} << 20U);
-          (void)call(free, pointer);
-        }
-        const std::chrono::duration<double, std::nano> took =
-            std::chrono::steady_clock::now() - start;
-        rounds.push_back(took.count() / static_cast<double>(count));
-      }
-      return std::to_string(*std::min_element(rounds.begin(), rounds.end()));
     };
     verbs_["fork"] = [](Words&) {  // What a child without exec sees.
       return std::to_string(::fork() == 0 ? ::getpid() : 0);

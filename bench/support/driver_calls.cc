@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of the CUDA driver and starts of programs that make some, timed: what bench/guard.sh runs
+// with the guard and without it. Comes to the driver by dlsym; DRIVER names another one than
+// libcuda.so.1. Prints one number.
+// usage: bench_driver_calls pairs THREADS LIVE PROCESSES: ns for an allocation and its release,
+//          all threads taken together, beside LIVE others and with so many processes in the lease
+//        bench_driver_calls launches: ns for a launch of a kernel
+//        bench_driver_calls starts PROCESSES WORD: ms until so many, started at once with that
+//          word, have ended
+//        bench_driver_calls once: allocates once
+//        bench_driver_calls nothing: ends at once
+#include <dlfcn.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int kRounds = 9;  // The one that was least disturbed counts.
+constexpr int kPairs = 80'000;
+constexpr int kLaunches = 400'000;
+
+using Clock = std::chrono::steady_clock;
+
+double nanoseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
+
+[[noreturn]] void fail(const char* what) {
+  (void)std::fprintf(stderr, "bench_driver_calls: %s\n", what);
+  std::exit(1);
+}
+
+class Cuda {
+ public:
+  Cuda() {
+    if (library_ == nullptr) fail("no libcuda.so.1");
+    check(function<int(unsigned int)>("cuInit")(0));
+    check(function<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context_, 0));
+    enter();
+  }
+  /// The calling thread makes its calls in the context.
+  void enter() { check(function<int(void*)>("cuCtxSetCurrent")(context_)); }
+
+  std::uint64_t allocate(std::size_t bytes) {
+    std::uint64_t pointer = 0;
+    check(allocate_(&pointer, bytes));
+    return pointer;
+  }
+  void free(std::uint64_t pointer) { check(free_(pointer)); }
+  void launch() { check(launch_(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr)); }
+
+ private:
+  using Launch = int(void*, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
+                     unsigned int, unsigned int, void*, void**, void**);
+  template <class Type>
+  Type* function(const char* name) {
+    void* found = ::dlsym(library_, name);
+    if (found == nullptr) fail(name);
+    return reinterpret_cast<Type*>(found);
+  }
+  static void check(int result) {
+    if (result != 0) fail("a call of the driver failed");
+  }
+
+  static void* open() {
+    const char* driver = std::getenv("DRIVER");
+    return ::dlopen(driver == nullptr ? "libcuda.so.1" : driver, RTLD_NOW);
+  }
+
+  void* library_ = open();
+  void* context_ = nullptr;
+  int (*allocate_)(std::uint64_t*,
+                   std::size_t) = function<int(std::uint64_t*, std::size_t)>("cuMemAlloc_v2");
+  int (*free_)(std::uint64_t) = function<int(std::uint64_t)>("cuMemFree_v2");
+  Launch* launch_ = function<Launch>("cuLaunchKernel");
+};
+
+void allocate_and_free(Cuda& cuda, int count) {
+  for (int i = 0; i < count; ++i) cuda.free(cuda.allocate(std::size_t{2} << 20U));
+}
+
+double time_pairs(Cuda& cuda, int threads) {
+  const int each = kPairs / threads;
+  std::atomic<int> ready = 0;
+  std::vector<std::thread> others;
+  for (int i = 1; i < threads; ++i) {
+    others.emplace_back([&] {
+      cuda.enter();
+      ++ready;
+      ready.notify_all();
+      for (int seen = ready; seen < threads; seen = ready) ready.wait(seen);
+      allocate_and_free(cuda, each);
+    });
+  }
+  for (int seen = ready; seen < threads - 1; seen = ready) ready.wait(seen);
+  const auto start = Clock::now();
+  ++ready;
+  ready.notify_all();
+  allocate_and_free(cuda, each);
+  for (std::thread& other : others) other.join();
+  return nanoseconds_since(start) / (each * threads);
+}
+
+/// Other processes that have a context, until the descriptor that is returned is closed.
+int have_others(int count) {
+  int made[2];
+  int over[2];
+  if (::pipe(made) != 0 || ::pipe(over) != 0) fail("no pipe");
+  for (int i = 0; i < count; ++i) {
+    if (::fork() != 0) continue;
+    const Cuda cuda;
+    char byte = 'x';
+    ::close(over[1]);
+    (void)!::write(made[1], &byte, 1);
+    (void)!::read(over[0], &byte, 1);
+    ::_exit(0);
+  }
+  char byte = 0;
+  for (int i = 0; i < count; ++i) {
+    if (::read(made[0], &byte, 1) != 1) fail("a process has no context");
+  }
+  return over[1];
+}
+
+double least_of_rounds(auto measure) {
+  double least = measure();
+  for (int round = 1; round < kRounds; ++round) least = std::min(least, measure());
+  return least;
+}
+
+double time_pairs(int threads, int live, int processes) {
+  const int others = have_others(processes - 1);
+  Cuda cuda;
+  for (int i = 0; i < live; ++i) (void)cuda.allocate(512);
+  const double result = least_of_rounds([&] { return time_pairs(cuda, threads); });
+  ::close(others);
+  while (::wait(nullptr) > 0) continue;
+  return result;
+}
+
+double time_launches() {
+  Cuda cuda;
+  return least_of_rounds([&] {
+    const auto start = Clock::now();
+    for (int i = 0; i < kLaunches; ++i) cuda.launch();
+    return nanoseconds_since(start) / kLaunches;
+  });
+}
+
+double time_starts(char* program, int count, char* word) {
+  char* arguments[] = {program, word, nullptr};
+  return least_of_rounds([&] {
+    const auto start = Clock::now();
+    for (int i = 0; i < count; ++i) {
+      pid_t pid = 0;
+      if (::posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, arguments, environ) != 0)
+        fail("cannot start a process");
+    }
+    for (int i = 0; i < count; ++i) {
+      int status = 0;
+      if (::wait(&status) < 0 || status != 0) fail("a process failed");
+    }
+    return nanoseconds_since(start) / 1e6;
+  });
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::string what = count > 1 ? words[1] : "";
+  const auto number = [&](int at) {
+    return at < count ? static_cast<int>(std::strtol(words[at], nullptr, 10)) : 1;
+  };
+  double result = 0;
+  if (what == "pairs") {
+    result = time_pairs(number(2), number(3), number(4));
+  } else if (what == "launches") {
+    result = time_launches();
+  } else if (what == "starts" && count == 4) {
+    result = time_starts(words[0], number(2), words[3]);
+  } else if (what == "once") {
+    Cuda cuda;
+    cuda.free(cuda.allocate(std::size_t{2} << 20U));
+    return 0;
+  } else {
+    return what == "nothing" ? 0 : 64;
+  }
+  std::printf("%g\n", result);
+  return 0;
+}
