@@ -47,16 +47,6 @@ load lib
   contains "beyond 1664 MiB: CUDA_ERROR_OUT_OF_MEMORY"
 }
 
-@test "a statically linked program is not held, and one line says so" {
-  printf 'int main(void) { return 7; }\n' >static.c
-  gcc -static static.c -o static || skip "no static C library here"
-  run --separate-stderr berth run -m 1G -- ./static
-  status_is 7
-  contains "not held to its budget: ./static is statically linked"
-  run berth run -m 1G --enforce guard -- ./static
-  status_is 69
-}
-
 @test "a program that never touches CUDA runs as it would without" {
   run --separate-stderr berth run -q -m 1G -- bash -c 'echo one; exit 5'
   status_is 5

@@ -180,18 +180,6 @@ TEST_F(GuardTest, AnErrorOfTheDriverStaysItsOwn) {
               ::testing::ElementsAre("201", "0", "0", "0", "1", "1", "0"));
 }
 
-TEST_F(GuardTest, AProgramUnderThreadSanitizerIsHeldToItsBudgetToo) {
-  const std::string program = kCaller + "_tsan";
-  if (!std::filesystem::exists(program)) GTEST_SKIP() << "made by GCC, and in no sanitized build";
-  const Output said =
-      world_.run(lease("512M", {program, "dlsym"}), "retain 0\nalloc a 469762048\nalloc b 1\n");
-  if (said.err.contains("unexpected memory mapping")) {
-    GTEST_SKIP() << "this sanitizer cannot live with as random addresses as this kernel's";
-  }
-  EXPECT_THAT(lines_of(said.out), ::testing::ElementsAre("0", "0", "2"));
-  EXPECT_THAT(said.err, IsEmpty());
-}
-
 TEST_F(GuardTest, SmallAllocationsCountByThePagesThatTheyShare) {
   std::string text = "retain 0\n";
   for (int i = 0; i < 2'000; ++i) text += "alloc s" + std::to_string(i) + " 4096\n";

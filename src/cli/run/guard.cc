@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* kDirectory = "BERTH_LEASE_DIR";
 constexpr const char* kPreload = "LD_PRELOAD";
+constexpr const char* kAsanOptions = "ASAN_OPTIONS";
 constexpr std::string_view kSeparators = ": ";
 
 // In a build and in /opt: beside bin/. In a distribution: in its directory for libraries of a kind.
@@ -48,6 +49,14 @@ std::string obstacle_in(const os::ProgramFile& program) {
 
 bool is_sanitizer(const std::string& library) {
   return library.starts_with("libasan.so") || library.starts_with("libtsan.so");
+}
+
+// AddressSanitizer ends a program that finds another library before it. Of the command we know that
+// it needs its run-time, and put that first; of what the command starts we do not.
+std::string tolerant(const std::string& asan_options) {
+  constexpr std::string_view kOrder = "verify_asan_link_order";
+  if (asan_options.find(kOrder) != std::string::npos) return asan_options;
+  return asan_options + (asan_options.empty() ? "" : ":") + std::string(kOrder) + "=0";
 }
 
 std::vector<std::string> entries_of(std::string_view list) {
@@ -110,6 +119,7 @@ GuardPlan plan_guard(const GuardInput& input, const GuardLook& look) {
   std::ranges::copy_if(program->needed, std::back_inserter(first), is_sanitizer);
   plan.set[kDirectory] = directory;
   plan.set[kPreload] = preload_list(input.preloaded, first, guard);
+  plan.set[kAsanOptions] = tolerant(input.asan_options);
   return plan;
 }
 

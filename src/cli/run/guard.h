@@ -32,7 +32,8 @@ struct GuardInput {
   Enforce enforce = Enforce::kAuto;
   std::string socket;  // Of the daemon.
   Handle lease;
-  std::string preloaded;  // LD_PRELOAD as it is.
+  std::string preloaded;     // LD_PRELOAD as it is.
+  std::string asan_options;  // ASAN_OPTIONS as it is.
 };
 
 struct GuardPlan {

@@ -65,6 +65,18 @@ TEST_F(GuardPlanTest, WhatIsMissingIsNamedAndNothingIsSet) {
   EXPECT_THAT(plan().not_held, HasSubstr("libberth-guard.so"));
 }
 
+TEST_F(GuardPlanTest, WhatTheCommandStartsMayBeOfAddressSanitizer) {
+  const auto options = [this](const std::string& given) {
+    const GuardInput input{
+        .socket = directory_ + "/berthd.sock", .lease = kLease, .asan_options = given};
+    return plan_guard(input, look_for_guard("/proc/self/exe", directory_ + "/bin/berth"))
+        .set.at("ASAN_OPTIONS");
+  };
+  EXPECT_EQ(options(""), "verify_asan_link_order=0");
+  EXPECT_EQ(options("exitcode=9"), "exitcode=9:verify_asan_link_order=0");
+  EXPECT_EQ(options("verify_asan_link_order=1"), "verify_asan_link_order=1");
+}
+
 TEST(PreloadList, OursComesLastAndOnce) {
   EXPECT_EQ(preload_list("", {}, "/g.so"), "/g.so");
   EXPECT_EQ(preload_list("/a.so /b.so", {}, "/g.so"), "/a.so:/b.so:/g.so");

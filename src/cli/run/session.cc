@@ -283,11 +283,15 @@ std::variant<Variables, Left> Session::variables(const wire::LeaseAnswer& lease)
 }
 
 Session::Step Session::hold_to_budget(const LeaseView& lease, Variables& variables) {
-  const char* preloaded = std::getenv("LD_PRELOAD");
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
   GuardPlan plan = plan_guard({.enforce = options_.enforce,
                                .socket = present(client_).socket(),
                                .lease = lease.handle,
-                               .preloaded = preloaded == nullptr ? "" : preloaded},
+                               .preloaded = variable("LD_PRELOAD"),
+                               .asan_options = variable("ASAN_OPTIONS")},
                               present(look_));
   if (!plan.not_held.empty()) {
     const std::string sentence = "not held to its budget: " + plan.not_held;

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+# Programs into which nothing can be preloaded, or which bring something of their own: each has the
+# output that it has without Berth, by itself, as a script's interpreter and as a child of another
+# one; and one line says so where its budget does not hold it.
+load lib
+
+setup() {
+  world_up
+  unset ASAN_OPTIONS
+  cat >program.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int count, char** words) {
+  char* memory = malloc(100);
+  printf("%s, %s\n", words[count - 1], getenv("MARK"));
+  printf("%d %d\n", (int)getuid(), (int)geteuid());
+  free(memory);
+  return 7;
+}
+END
+  export MARK=marked
+}
+
+# as_without COMMAND...: what berth run makes of it; status and stdout are as they are without.
+as_without() {
+  run --separate-stderr "$@"
+  status_is 7
+  [[ -z $stderr ]]
+  local alone="$status $output"
+  run --separate-stderr berth run -m 1G -- "$@"
+  [[ "$status $output" == "$alone" ]] || {
+    printf 'alone: %s\nwith:  %s\n' "$alone" "$status $output $stderr" >&2
+    return 1
+  }
+}
+# says NUMBER: so many lines say that the budget does not hold it; none is anybody else's.
+says() {
+  [[ $(grep -c 'not held to its budget' <<<"$stderr") == "$1" ]]
+  ! grep -v '^berth: ' <<<"$stderr"
+}
+
+# stands_aside PROGRAM WHY: Berth does, and says so where it can see it.
+stands_aside() {
+  as_without "$1" word
+  says 1
+  contains "not held to its budget: $1 $2"
+  printf '#!%s\n' "$PWD/$1" >script
+  chmod +x script
+  as_without ./script
+  says 1
+  contains "not held to its budget: $PWD/$1 $2"
+  as_without bash -c "$1 word; exit \$?"
+  says 0
+}
+
+# is_held PROGRAM: nothing is said of it, nor by it.
+is_held() {
+  as_without "$1" word
+  says 0
+  printf '#!%s\n' "$PWD/$1" >script
+  chmod +x script
+  as_without ./script
+  says 0
+  as_without bash -c "$1 word; exit \$?"
+  says 0
+}
+
+@test "a program of another C library" {
+  type -P musl-gcc || skip "no musl-gcc here"
+  musl-gcc program.c -o musl
+  stands_aside ./musl "uses another C library than glibc"
+}
+
+@test "a program of 32 bits" {
+  cat >small.s <<'END'
+.globl _start
+_start: mov $4, %eax
+mov $1, %ebx
+mov $text, %ecx
+mov $6, %edx
+int $0x80
+mov $1, %eax
+mov $7, %ebx
+int $0x80
+text: .ascii "small\n"
+END
+  gcc -m32 -nostdlib -static small.s -o small || skip "this compiler makes no programs of 32 bits"
+  ./small || [[ $? == 7 ]] || skip "this kernel runs no programs of 32 bits"
+  stands_aside ./small "is for another kind of machine"
+}
+
+@test "a statically linked program" {
+  gcc -static program.c -o static || skip "no static C library here"
+  stands_aside ./static "is statically linked"
+  run berth run -m 1G --enforce guard -- ./static
+  status_is 69
+}
+
+@test "a program that runs as another user" {
+  ((EUID == 0)) || skip "this needs root, to make one"
+  gcc program.c -o other
+  chown 60001 other
+  chmod 4755 other
+  run ./other
+  [[ $output == *"0 60001" ]] || skip "such programs have no effect here"
+  stands_aside ./other "runs with other rights than yours"
+}
+
+@test "a program with rights of its own" {
+  ((EUID == 0)) || skip "this needs root, to make one"
+  type -P setcap || skip "no setcap here"
+  gcc program.c -o capable
+  setcap cap_net_raw+ep capable || skip "this file system keeps no rights of programs"
+  stands_aside ./capable "runs with other rights than yours"
+}
+
+@test "a program of AddressSanitizer" {
+  gcc -fsanitize=address program.c -o checked || skip "no AddressSanitizer here"
+  is_held ./checked
+  # Its word about its own options stays the user's.
+  ASAN_OPTIONS=exitcode=9 run --separate-stderr berth run -q -m 1G -- bash -c 'echo $ASAN_OPTIONS'
+  [[ $output == exitcode=9:verify_asan_link_order=0 ]]
+  ASAN_OPTIONS=verify_asan_link_order=1 \
+    run --separate-stderr berth run -q -m 1G -- bash -c 'echo $ASAN_OPTIONS'
+  [[ $output == verify_asan_link_order=1 ]]
+}
+
+@test "a program of ThreadSanitizer" {
+  gcc -fsanitize=thread program.c -o checked || skip "no ThreadSanitizer here"
+  ./checked || [[ $? == 7 ]] || skip "it cannot live with as random addresses as this kernel's"
+  is_held ./checked
+}
+
+@test "a program in an empty environment" {
+  gcc program.c -o program
+  as_without env -i "$PWD/program" word
+  says 0
+  as_without env -i "$(type -P bash)" -c "$PWD/program word; exit \$?"
+  says 0
+}
+
+@test "a program with a preloaded library of its own" {
+  gcc program.c -o program
+  cat >own.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+char* getenv(const char* name) {
+  char* (*next)(const char*) = (char* (*)(const char*))dlsym(RTLD_NEXT, "getenv");
+  return strcmp(name, "MARK") == 0 ? "by the library" : next(name);
+}
+END
+  gcc -shared -fPIC own.c -o own.so
+  as_without env LD_PRELOAD="$PWD/own.so" ./program word
+  [[ $output == "word, by the library"* ]]
+  LD_PRELOAD=$PWD/own.so as_without ./program word
+  says 0
+  [[ $output == "word, by the library"* ]]
+}
