@@ -14,10 +14,11 @@ trap 'berth daemon stop >/dev/null 2>&1 || true; rm -rf "$world"' EXIT
 row() { # row NAME VALUE UNIT [FIELDS]
   printf '{"name":"%s","value":%s,"unit":"%s"%s}\n' "$1" "$2" "$3" "${4:+,$4}"
 }
+mode=preload
 calls() { # calls ENFORCE WORD...
   local enforce=$1
   shift
-  berth run -q -m 32G --enforce "$enforce" -- bench_driver_calls "$@"
+  berth run -q -m 32G --enforce "$enforce" --guard-mode "$mode" -- bench_driver_calls "$@"
 }
 both() { # both NAME UNIT FIELDS WORD...: its two rows; $plain and $guarded, the least of three each
   local name=$1 unit=$2 fields=$3 round
@@ -63,3 +64,8 @@ added "a launch" ns '"limit":10' launches
 added "start of a CUDA program" ms '"limit":1' starts 1 once
 added "start of a program without CUDA" ms '"limit":1' starts 1 nothing
 both "64 starts at once" ms '"ratio_limit":2' starts 64 once
+
+mode=audit
+added "alloc and free under audit" ns '"limit":200' pairs 1 0 1
+added "start of a CUDA program under audit" ms '"limit":1' starts 1 once
+added "start under audit without CUDA" ms '"limit":1' starts 1 nothing

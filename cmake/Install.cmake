@@ -6,7 +6,7 @@ include(GNUInstallDirs)
 install(TARGETS berth berthd berth-probe berth-simctl vram_user
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET berth_guard)
-  install(TARGETS berth_guard LIBRARY DESTINATION lib)
+  install(TARGETS berth_guard berth_audit LIBRARY DESTINATION lib)
 endif()
 install(TARGETS simgpu_cuda simgpu_nvml LIBRARY DESTINATION lib/simgpu)
 

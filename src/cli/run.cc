@@ -31,6 +31,15 @@ Take into_enforce(Enforce& enforce) {
   };
 }
 
+Take into_guard_mode(GuardMode& mode) {
+  return [&mode](std::string_view word) -> Status {
+    mode = word == "preload" ? GuardMode::kPreload
+           : word == "audit" ? GuardMode::kAudit
+                             : GuardMode::kAuto;
+    return Unit{};
+  };
+}
+
 Status refuse_later(std::string_view) {
   return Error{Errc::kInvalid, "not in this version"};
 }
@@ -39,7 +48,7 @@ Status refuse_later(std::string_view) {
 void declare_later_options(Options& options) {
   constexpr std::string_view kHelp = "not in this version";
   for (const std::string_view name : {"--peak", "--on-pressure", "--checkpoint", "--grace",
-                                      "--over-budget", "--guard-mode", "--on-full", "--cap-hint"}) {
+                                      "--over-budget", "--on-full", "--cap-hint"}) {
     options.value({.names = name, .metavar = "VALUE", .help = kHelp}, refuse_later);
   }
   for (const std::string_view name : {"--requeue", "--container", "--yield"}) {
@@ -73,6 +82,12 @@ void declare(Invocation& invocation, RunOptions& run) {
                  .help = "how it is held to its memory; none: it is trusted",
                  .choices = {"auto", "guard", "none"}},
                 into_enforce(session.enforce));
+  options.value({.names = "--guard-mode",
+                 .metavar = "HOW",
+                 .help = "how the guard comes before the driver; audit: also past RTLD_DEEPBIND "
+                         "and dlmopen",
+                 .choices = {"auto", "preload", "audit"}},
+                into_guard_mode(session.guard_mode));
   options.flag({.names = "--new-lease", .help = "inside a lease: ask for one more"},
                into(session.new_lease));
   options.flag({.names = "--notify", .help = "tell the terminal when it is granted"},

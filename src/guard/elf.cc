@@ -124,6 +124,10 @@ const ElfW(Sym) * find_one_by_one(const Tables& tables, const char* name) {
 
 }  // namespace
 
+Object object_of(const link_map& object) {
+  return {.base = object.l_addr, .low = 0, .high = 0, .dynamic = object.l_ld};
+}
+
 Object object_at(const void* address) {
   Object result;
   for_each_object([&](const Object& object) {
@@ -148,6 +152,24 @@ bool is_named(const Object& object, const char* beginning) {
   const Tables tables = tables_of(object);
   return tables.has_name && tables.strings != nullptr &&
          starts_with(tables.strings + tables.name, beginning);
+}
+
+bool is_of_the_driver(const Object& object) {
+  for (const char* name : {"libcuda.so", "libcudadebugger", "libnvidia-", "libnvcuvid"}) {
+    if (is_named(object, name)) return true;
+  }
+  return false;
+}
+
+bool needs(const Object& object, const char* beginning) {
+  const Tables tables = tables_of(object);
+  if (tables.strings == nullptr) return false;
+  for (const auto* entry = static_cast<const ElfW(Dyn)*>(object.dynamic); entry->d_tag != DT_NULL;
+       ++entry) {
+    if (entry->d_tag == DT_NEEDED && starts_with(tables.strings + entry->d_un.d_val, beginning))
+      return true;
+  }
+  return false;
 }
 
 void* symbol_in(const Object& object, const char* name) {
@@ -178,9 +200,7 @@ void* symbol_after(const void* dynamic, const char* name) {
     return result;
   }
   for (const link_map* object = _r_debug.r_map; object != nullptr; object = object->l_next) {
-    const bool done = object->l_ld != nullptr &&
-                      visit({.base = object->l_addr, .low = 0, .high = 0, .dynamic = object->l_ld});
-    if (done) break;
+    if (object->l_ld != nullptr && visit(object_of(*object))) break;
   }
   return result;
 }

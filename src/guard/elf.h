@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+struct link_map;  // NOLINT(readability-identifier-naming): the loader's name.
+
 namespace berth::guard {
 
 struct Object {
@@ -21,11 +23,17 @@ struct Object {
   }
 };
 
+/// Of any namespace. Where it lies is not known: it contains nothing.
+Object object_of(const link_map& object);
 /// The one that contains this address.
 Object object_at(const void* address);
 /// The first one whose own name (DT_SONAME) begins so.
 Object object_named(const char* beginning);
 bool is_named(const Object& object, const char* beginning);
+/// The driver, or one of the libraries that come with it and look one another up.
+bool is_of_the_driver(const Object& object);
+/// Whether it asks for a library whose name begins so (DT_NEEDED).
+bool needs(const Object& object, const char* beginning);
 
 /// The function of that name which the object defines; null if it does not.
 void* symbol_in(const Object& object, const char* name);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built libberth-guard.so, read as a file: what it takes from others and what it gives them.
+// The built libberth-guard.so and libberth-audit.so, read as files: what they take from others and
+// what they give them.
 #include <dlfcn.h>
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -10,6 +11,8 @@
 #include <set>
 #include <string>
 #include <vector>
+
+#include "guard/preload/stand_in.h"
 
 namespace berth::guard {
 namespace {
@@ -31,8 +34,8 @@ T at(const std::string& bytes, std::size_t offset) {
   return value;
 }
 
-Library read_library() {
-  std::ifstream in(GUARD_LIBRARY, std::ios::binary);
+Library read_library(const char* path = GUARD_LIBRARY) {
+  std::ifstream in(path, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   const auto header = at<Elf64_Ehdr>(bytes, 0);
   const auto section = [&](std::size_t index) {
@@ -83,10 +86,11 @@ TEST(Library, WhatItTakesIsInTheOldestCLibraryThatIsServed) {
   }
 }
 
-TEST(Library, GivesTheFunctionsOfItsTableAndTwoMore) {
+TEST(Library, GivesTheFunctionsOfItsTableAndThreeMore) {
   const Names listed = {
       "dlsym",
       "dlvsym",
+      kStandIn,
 #define HOOK(symbol, name, since, parameters) #symbol,
 #define CALLED(symbol, parameters)
 #include "guard/preload/hooks.def"
@@ -94,6 +98,14 @@ TEST(Library, GivesTheFunctionsOfItsTableAndTwoMore) {
 #undef CALLED
   };
   EXPECT_EQ(read_library().exported, listed);
+}
+
+// Nobody gives it anything: in its namespace there is no other library.
+TEST(AuditLibrary, GivesWhatTheDynamicLinkerAsksForAndTakesNothing) {
+  const Library library = read_library(AUDIT_LIBRARY);
+  EXPECT_EQ(library.exported, Names({"la_version", "la_objopen", "la_preinit", "la_symbind64"}));
+  EXPECT_EQ(library.imported_strongly, Names());
+  EXPECT_EQ(library.needed, Names());
 }
 
 }  // namespace

@@ -33,6 +33,15 @@ void Process::say_once(Once what, const char* a, const char* b, const char* c) {
   say(pieces, 3);
 }
 
+Process* Process::not_counted() {
+  if (variable("BERTH_LEASE_DIR") != nullptr && !is_switched_on("BERTH_DISABLE")) {
+    say_once(
+        Once::kTwoDrivers,
+        "this program has two drivers in two namespaces: the second is not held to the budget");
+  }
+  return nullptr;
+}
+
 Process* Process::make() {
   auto* made = static_cast<Process*>(map_memory(sizeof(Process)));
   if (made == nullptr) return nullptr;

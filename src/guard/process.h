@@ -14,6 +14,7 @@
 #include "guard/linux.h"
 #include "guard/physical.h"
 #include "guard/pools.h"
+#include "guard/side.h"
 #include "guard/table.h"
 
 namespace berth::guard {
@@ -44,11 +45,15 @@ class Process {
  public:
   /// This process's, if a lease holds it to a budget; null: everything is passed through.
   static Process* current() {
+    if (!is_counted()) return not_counted();
     Process* process = memory_.load(std::memory_order_acquire);
     const bool active = process != nullptr && process->phase_.load(std::memory_order_acquire) ==
                                                   static_cast<std::uint32_t>(Phase::kActive);
     return active && (!process->asks_pid_ || process->is_own()) ? process : begin();
   }
+
+  /// Says, in a lease, that of two drivers one is not held to the budget. Null.
+  static Process* not_counted();
 
   Ledger& ledger() { return ledger_; }
 
@@ -114,6 +119,7 @@ class Process {
     kOtherDevice,
     kNoMemory,
     kUnknownFunction,
+    kTwoDrivers,
     kCount
   };
   static void say_once(Once what, const char* a, const char* b = "", const char* c = "");

@@ -7,6 +7,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -23,6 +24,7 @@ namespace {
 constexpr int kScriptsMax = 4;  // A script may name a script; the kernel allows no more either.
 constexpr std::size_t kHeadersMax = 128;
 constexpr std::size_t kNeededMax = 512;
+constexpr std::size_t kNamesMax = std::size_t{64} << 20U;  // Bytes.
 
 constexpr std::uint16_t own_machine() {
 #if defined(__x86_64__)
@@ -38,7 +40,7 @@ class ElfFile {
  public:
   explicit ElfFile(const UniqueFd& file) : file_(file) {}
 
-  ProgramFile::Kind read(std::vector<std::string>& needed);
+  void read(ProgramFile& program);
 
  private:
   using Kind = ProgramFile::Kind;
@@ -56,14 +58,25 @@ class ElfFile {
         ::pread(file_.get(), text.data(), text.size() - 1, static_cast<off_t>(offset));
     return got > 0 ? std::string(text.data()) : std::string();
   }
+  std::string bytes_at(std::uint64_t offset, std::size_t size) const {
+    std::string bytes(size, '\0');
+    const ssize_t got = ::pread(file_.get(), bytes.data(), size, static_cast<off_t>(offset));
+    bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return bytes;
+  }
   std::uint64_t offset_of(std::uint64_t address) const;
-  void read_needed(std::vector<std::string>& needed) const;
+  Kind read_kind(ProgramFile& program);
+  void read_names(ProgramFile& program) const;
 
   const UniqueFd& file_;
   std::vector<Elf64_Phdr> headers_;
 };
 
-ProgramFile::Kind ElfFile::read(std::vector<std::string>& needed) {
+void ElfFile::read(ProgramFile& program) {
+  program.kind = read_kind(program);
+}
+
+ProgramFile::Kind ElfFile::read_kind(ProgramFile& program) {
   const auto header = at<Elf64_Ehdr>(0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return Kind::kUnknown;
   if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != own_machine())
@@ -74,7 +87,7 @@ ProgramFile::Kind ElfFile::read(std::vector<std::string>& needed) {
   }
   for (const Elf64_Phdr& part : headers_) {
     if (part.p_type != PT_INTERP) continue;
-    read_needed(needed);
+    read_names(program);
     const bool ours = text_at(part.p_offset).find("/ld-linux") != std::string::npos;
     return ours ? Kind::kDynamic : Kind::kOtherLibrary;
   }
@@ -91,20 +104,26 @@ std::uint64_t ElfFile::offset_of(std::uint64_t address) const {
   return 0;
 }
 
-void ElfFile::read_needed(std::vector<std::string>& needed) const {
-  std::vector<std::uint64_t> names;
+void ElfFile::read_names(ProgramFile& program) const {
+  std::vector<std::uint64_t> needed;
   std::uint64_t strings = 0;
+  std::uint64_t size = 0;
   for (const Elf64_Phdr& part : headers_) {
     if (part.p_type != PT_DYNAMIC) continue;
     for (std::size_t i = 0; i < kNeededMax; ++i) {
       const auto entry = at<Elf64_Dyn>(part.p_offset + i * sizeof(Elf64_Dyn));
       if (!entry || entry->d_tag == DT_NULL) break;
-      if (entry->d_tag == DT_NEEDED) names.push_back(entry->d_un.d_val);
+      if (entry->d_tag == DT_NEEDED) needed.push_back(entry->d_un.d_val);
       if (entry->d_tag == DT_STRTAB) strings = offset_of(entry->d_un.d_ptr);
+      if (entry->d_tag == DT_STRSZ) size = entry->d_un.d_val;
     }
   }
   if (strings == 0) return;
-  for (const std::uint64_t name : names) needed.push_back(text_at(strings + name));
+  for (const std::uint64_t name : needed) program.needed.push_back(text_at(strings + name));
+  // All names that it has to do with; one that it defines itself would do no harm.
+  constexpr std::string_view kName("\0dlmopen\0", 9);
+  const std::string names = bytes_at(strings, std::min<std::uint64_t>(size, kNamesMax));
+  program.makes_namespaces = names.find(kName) != std::string::npos;
 }
 
 // "#!/usr/bin/env python" names /usr/bin/env.
@@ -171,7 +190,7 @@ Result<ProgramFile> look_at_program(const std::string& name) {
     const std::string interpreter = interpreter_in({head.data(), static_cast<std::size_t>(got)});
     if (interpreter.empty()) {
       program.gains_rights = gains_rights(file);
-      program.kind = ElfFile(file).read(program.needed);
+      ElfFile(file).read(program);
       return program;
     }
     program.path = interpreter;

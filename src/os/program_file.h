@@ -23,6 +23,7 @@ struct ProgramFile {
   Kind kind = Kind::kUnknown;
   bool gains_rights = false;        // Set-user-id and its like: preloading is ignored there.
   std::vector<std::string> needed;  // The libraries that it names itself.
+  bool makes_namespaces = false;    // It calls dlmopen itself: nothing preloaded is there.
 };
 
 /// Of the file that would be started by this name. A script's interpreter is looked at in its

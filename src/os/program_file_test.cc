@@ -50,6 +50,20 @@ TEST_F(ProgramFileTest, ThisTestIsADynamicProgram) {
   EXPECT_THAT(own->needed, ::testing::Contains(::testing::StartsWith("libc.so")));
 }
 
+TEST_F(ProgramFileTest, WhoCallsDlmopenIsTold) {
+  std::string content = whole("/proc/self/exe");
+  const auto makes_namespaces = [&] {
+    const Result<ProgramFile> found = look_at_program(file("program", content));
+    return found.ok() && found->makes_namespaces;
+  };
+  EXPECT_FALSE(makes_namespaces());
+  const std::string other("\0mkdtemp\0", 9);  // Which this test calls.
+  const std::size_t at = content.find(other);
+  ASSERT_NE(at, std::string::npos);
+  content.replace(at, 9, std::string("\0dlmopen\0", 9));
+  EXPECT_TRUE(makes_namespaces());
+}
+
 TEST_F(ProgramFileTest, AScriptIsItsInterpreter) {
   const std::string script = file("script", "#! /proc/self/exe -x\n");
   const std::string outer = file("outer", "#!" + script + "\n");

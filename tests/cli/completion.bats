@@ -30,6 +30,7 @@ completed() {
 @test "values, with a blank and with an equals sign" {
   [[ $(completed "berth ps -o nd") == ndjson ]]
   [[ $(completed "berth ps --output=ts") == tsv ]]
+  [[ $(completed "berth run --guard-mode au" | xargs) == "auto audit" ]]
   [[ $(completed "berth --color=al") == always ]]
   [[ $(completed "berth daemon st" | xargs) == "start stop status" ]]
 }

@@ -41,6 +41,18 @@ load lib
   [[ $output == */libberth-guard.so && $(grep -o libberth-guard <<<"$output" | wc -l) == 1 ]]
 }
 
+@test "what the user audits with stays, and ours comes last, once" {
+  ! berth_is_sanitized || skip "no audit in a sanitized build"
+  run --separate-stderr berth run -m 2G -- bash -c 'echo ${LD_AUDIT-none}'
+  [[ $output == none ]]
+  echo 'unsigned la_version(unsigned version) { return version; }' >own.c
+  gcc -shared -fPIC own.c -o own.so
+  LD_AUDIT=$PWD/own.so run --separate-stderr berth run -m 2G --guard-mode audit -- \
+    berth run --guard-mode=audit -- bash -c 'echo $LD_AUDIT'
+  [[ $output == "$PWD/own.so:"*/libberth-audit.so ]]
+  [[ $(grep -o libberth-audit <<<"$output" | wc -l) == 1 ]]
+}
+
 @test "a lease inside a lease has a budget of its own" {
   run berth run -m 8G -- berth run --new-lease -m 2G -- vram_user --bytes 3GiB --step 128MiB
   status_is 1

@@ -28,7 +28,7 @@ as_without() {
   status_is 7
   [[ -z $stderr ]]
   local alone="$status $output"
-  run --separate-stderr berth run -m 1G -- "$@"
+  run --separate-stderr berth run -m 1G --guard-mode "${mode-auto}" -- "$@"
   [[ "$status $output" == "$alone" ]] || {
     printf 'alone: %s\nwith:  %s\n' "$alone" "$status $output $stderr" >&2
     return 1
@@ -52,9 +52,11 @@ stands_aside() {
   contains "not held to its budget: $PWD/$1 $2"
   as_without bash -c "$1 word; exit \$?"
   says 0
+  mode=audit as_without bash -c "$1 word; exit \$?"
+  says 0
 }
 
-# is_held PROGRAM: nothing is said of it, nor by it.
+# is_held PROGRAM [unaudited]: nothing is said of it, nor by it.
 is_held() {
   as_without "$1" word
   says 0
@@ -63,6 +65,8 @@ is_held() {
   as_without ./script
   says 0
   as_without bash -c "$1 word; exit \$?"
+  says 0
+  [[ ${2-} == unaudited ]] || mode=audit as_without bash -c "$1 word; exit \$?"
   says 0
 }
 
@@ -129,7 +133,10 @@ END
 @test "a program of ThreadSanitizer" {
   gcc -fsanitize=thread program.c -o checked || skip "no ThreadSanitizer here"
   ./checked || [[ $? == 7 ]] || skip "it cannot live with as random addresses as this kernel's"
-  is_held ./checked
+  is_held ./checked unaudited
+  run --separate-stderr berth run -m 1G --guard-mode audit -- ./checked word
+  status_is 7
+  contains "not held to its budget: ./checked is one of ThreadSanitizer"
 }
 
 @test "a program in an empty environment" {
@@ -155,6 +162,7 @@ END
   gcc -shared -fPIC own.c -o own.so
   as_without env LD_PRELOAD="$PWD/own.so" ./program word
   [[ $output == "word, by the library"* ]]
+  ! berth_is_sanitized || return 0
   LD_PRELOAD=$PWD/own.so as_without ./program word
   says 0
   [[ $output == "word, by the library"* ]]

@@ -91,3 +91,6 @@ status_is() {
     return 1
   }
 }
+
+# berth_is_sanitized: it was built with a sanitizer, and does not start with any library before it.
+berth_is_sanitized() { ldd "$(type -P berth)" | grep -Eq 'lib[at]san'; }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <sstream>
@@ -20,7 +21,19 @@ using nlohmann::json;
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
 inline const std::string kCaller = BERTH_BUILD_DIR "/bin/tests/cuda_caller";
-inline const std::string kLinkedCaller = BERTH_BUILD_DIR "/bin/tests/cuda_caller_linked";
+
+/// The program that has this way to the driver.
+inline std::string caller_by(const std::string& route) {
+  if (route == "linked") return kCaller + "_linked";
+  for (const char* escaping : {"deepbind", "dlmopen", "namespace", "second", "own_later"}) {
+    if (route.starts_with(escaping)) return kCaller + "_escaping";
+  }
+  return kCaller;
+}
+/// In a sanitized build there is no audit, and no way past preloaded libraries.
+inline bool can_audit() {
+  return std::filesystem::exists(caller_by("dlmopen"));
+}
 
 inline std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -34,22 +47,23 @@ class GuardTest : public ::testing::Test {
   explicit GuardTest(const std::string& cuda = "12.9")
       : world_({.sim = "1x16GiB,context=64MiB,cuda=" + cuda, .config = ""}) {}
 
-  static std::vector<std::string> lease(const std::string& budget,
-                                        const std::vector<std::string>& command) {
-    std::vector<std::string> words = {"berth", "run", "-q", "-m", budget, "--"};
+  std::vector<std::string> lease(const std::string& budget,
+                                 const std::vector<std::string>& command) const {
+    std::vector<std::string> words = {"berth", "run",          "-q",  "-m",
+                                      budget,  "--guard-mode", mode_, "--"};
     words.insert(words.end(), command.begin(), command.end());
     return words;
   }
   /// What the caller answers to these calls, under a lease.
   Output calls(const std::string& budget, const std::string& route, const std::string& text) const {
-    const std::string& program = route == "linked" ? kLinkedCaller : kCaller;
-    return world_.run(lease(budget, {program, route}), text);
+    return world_.run(lease(budget, {caller_by(route), route}), text);
   }
   json driver() const {
     return json::parse(world_.run({"berth-simctl", "show"}).out)["devices"][0];
   }
 
   World world_;
+  std::string mode_ = "auto";  // Of the guard.
 };
 
 /// A driver of another CUDA.
@@ -74,11 +88,12 @@ class GuardCudaTest : public GuardTest, public ::testing::WithParamInterface<Cud
 struct Route {
   std::string name;
   Cuda cuda;
+  std::string mode = "auto";
 };
 inline std::ostream& operator<<(std::ostream& out, const Route& route) {
-  return out << route.name << " of CUDA " << route.cuda.text;
+  return out << route.name << " of CUDA " << route.cuda.text << ", " << route.mode;
 }
-constexpr int kLinked = 11040;  // The linked caller takes no later functions.
+constexpr int kLinked = 11040;  // The linked caller and library take no later functions.
 /// Of the drivers of this CUDA and later ones, which have a function that is called.
 inline std::vector<Route> all_routes(int since = 0) {
   std::vector<Route> routes;
@@ -91,6 +106,18 @@ inline std::vector<Route> all_routes(int since = 0) {
     if (cuda.number < 12000) continue;
     for (const char* name : {"proc_v2", "proc_self"}) routes.push_back({name, cuda});
   }
+  // What the dynamic linker is asked for is the same at each.
+  for (const Cuda& cuda : {kCudas[1], kCudas[4]}) {
+    if (cuda.number < since) continue;
+    routes.push_back({cuda.number < 12000 ? "dlmopen" : "dlmopen_proc", cuda});
+    for (const char* name : {"deepbind", "namespace"}) {
+      if (since <= kLinked) routes.push_back({name, cuda});
+    }
+  }
+  for (const char* name : {"dlsym", "proc_self", "linked", "deepbind_now"}) {
+    if (since <= kLinked || caller_by(name) == kCaller)
+      routes.push_back({name, kCudas[3], "audit"});
+  }
   return routes;
 }
 
@@ -98,6 +125,11 @@ class GuardRouteTest : public GuardTest, public ::testing::WithParamInterface<Ro
  protected:
   GuardRouteTest() : GuardTest(GetParam().cuda.text) {
     world_.environment()["CALLER_CUDA"] = std::to_string(GetParam().cuda.number);
+    mode_ = GetParam().mode;
+  }
+  void SetUp() override {
+    const bool audited = mode_ == "audit" || caller_by(GetParam().name) == caller_by("dlmopen");
+    if (audited && !can_audit()) GTEST_SKIP() << "not in a sanitized build";
   }
 };
 
@@ -108,7 +140,7 @@ inline std::string name_of(const Cuda& cuda) {
   return text;
 }
 inline std::string name_of(const Route& route) {
-  return route.name + "_of_" + name_of(route.cuda);
+  return route.name + "_of_" + name_of(route.cuda) + (route.mode == "auto" ? "" : "_" + route.mode);
 }
 
 }  // namespace berth::e2e

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's functions as a program has them that was linked with it.
+// The driver's functions by the ways that only some of the callers have: each is linked with one
+// file that defines this.
 #pragma once
 
 #include <string>
@@ -7,8 +8,8 @@
 /// A function of some type.
 using Any = void*;
 
-/// Null where it is not linked with one of that name.
-Any linked_call(const std::string& symbol);
+/// Null where it has no such way, or by it no function of that name.
+Any linked_call(const std::string& route, const std::string& symbol);
 
 /// Whatever their parameters are. Ends with a name that is null. ../CMakeLists.txt makes it.
 struct LinkedCall {

@@ -31,16 +31,25 @@ Query query_of(const std::string& symbol) {
 }  // namespace
 
 Route::Route(std::string name) : name_(std::move(name)) {
-  if (name_ != "linked") library_ = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (name_ != "linked" && library_ == nullptr) std::exit(69);
+  if (is_linked()) return;
+  library_ = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr) std::exit(69);
+}
+
+// Those of linked.h.
+bool Route::is_linked() const {
+  for (const char* name : {"linked", "deepbind", "dlmopen", "namespace", "second", "own_later"}) {
+    if (name_.starts_with(name)) return true;
+  }
+  return false;
 }
 
 // "_v1" at the end: the function of CUDA 2, whose name has no end like that.
 Any Route::find(const std::string& name) {
-  const bool proc = name_.starts_with("proc");
+  const bool proc = name_.starts_with("proc") || name_ == "dlmopen_proc";
   const std::string symbol =
       name.ends_with("_v1") && !proc ? name.substr(0, name.size() - 3) : name;
-  if (name_ == "linked") return linked_call(symbol);
+  if (is_linked() && !proc) return linked_call(name_, symbol);
   if (name_ == "dlsym") return ::dlsym(library_, symbol.c_str());
   if (name_ == "dlvsym") {  // The C library's dlsym, past whatever stands in front of it.
     const auto find =
@@ -57,9 +66,11 @@ Any Route::find(const std::string& name) {
     const auto get = reinterpret_cast<int (*)(const char*, void**, int, std::uint64_t)>(
         ::dlsym(library_, "cuGetProcAddress"));
     (void)get(query.name.c_str(), &found, query.version, query.flags);
-  } else if (name_ == "proc_v2" || name_ == "proc_self") {
+  } else {
     using Get = int (*)(const char*, void**, int, std::uint64_t, int*);
-    auto get = reinterpret_cast<Get>(::dlsym(library_, "cuGetProcAddress_v2"));
+    constexpr const char* kGet = "cuGetProcAddress_v2";
+    auto get = reinterpret_cast<Get>(name_ == "dlmopen_proc" ? linked_call("dlmopen", kGet)
+                                                             : ::dlsym(library_, kGet));
     int status = 0;
     if (name_ == "proc_self") {  // As the run-time does: asked for itself first.
       (void)get("cuGetProcAddress", &found, 12000, 0, &status);

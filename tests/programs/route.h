@@ -17,6 +17,8 @@ class Route {
   Any find(const std::string& name);
 
  private:
+  bool is_linked() const;
+
   std::string name_;
   void* library_ = nullptr;
 };

@@ -2,6 +2,7 @@
 #include "cli/run/guard.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -14,15 +15,18 @@ namespace {
 
 constexpr const char* kDirectory = "BERTH_LEASE_DIR";
 constexpr const char* kPreload = "LD_PRELOAD";
+constexpr const char* kAudit = "LD_AUDIT";
 constexpr const char* kAsanOptions = "ASAN_OPTIONS";
-constexpr std::string_view kSeparators = ": ";
+constexpr const char* kGuardName = "/libberth-guard.so";
+constexpr const char* kAuditName = "/libberth-audit.so";
+constexpr std::string_view kSeparators = ": ";  // Of LD_PRELOAD; LD_AUDIT has ':' alone.
 
 // In a build and in /opt: beside bin/. In a distribution: in its directory for libraries of a kind.
-std::string find_guard(const std::string& own_path) {
+std::string find_library(const std::string& own_path, const char* name) {
   const std::string bin = own_path.substr(0, own_path.rfind('/'));
   const std::string top = bin.substr(0, bin.rfind('/'));
   for (const char* folder : {"/lib", "/lib/x86_64-linux-gnu", "/lib64"}) {
-    std::string path = top + folder + "/libberth-guard.so";
+    std::string path = top + folder + name;
     if (os::exists(path)) return path;
   }
   return {};
@@ -47,8 +51,12 @@ std::string obstacle_in(const os::ProgramFile& program) {
   return program.path + " is no program that can be looked into";
 }
 
+bool is_thread_sanitizer(const std::string& library) {
+  return library.starts_with("libtsan.so");
+}
+
 bool is_sanitizer(const std::string& library) {
-  return library.starts_with("libasan.so") || library.starts_with("libtsan.so");
+  return library.starts_with("libasan.so") || is_thread_sanitizer(library);
 }
 
 // AddressSanitizer ends a program that finds another library before it. Of the command we know that
@@ -59,33 +67,69 @@ std::string tolerant(const std::string& asan_options) {
   return asan_options + (asan_options.empty() ? "" : ":") + std::string(kOrder) + "=0";
 }
 
-std::vector<std::string> entries_of(std::string_view list) {
+std::vector<std::string> entries_of(std::string_view list, std::string_view separators) {
   std::vector<std::string> entries;
   while (!list.empty()) {
-    const std::size_t end = std::min(list.find_first_of(kSeparators), list.size());
+    const std::size_t end = std::min(list.find_first_of(separators), list.size());
     if (end > 0) entries.emplace_back(list.substr(0, end));
     list.remove_prefix(std::min(end + 1, list.size()));
   }
   return entries;
 }
 
-}  // namespace
-
-std::string preload_list(const std::string& preloaded, const std::vector<std::string>& first,
-                         const std::string& guard) {
-  std::vector<std::string> list = first;
-  for (const std::string& entry : entries_of(preloaded)) {
-    if (entry != guard && std::ranges::count(list, entry) == 0) list.push_back(entry);
+std::string joined(std::vector<std::string> list, const std::vector<std::string>& given,
+                   const std::string& ours) {
+  for (const std::string& entry : given) {
+    if (entry != ours && std::ranges::count(list, entry) == 0) list.push_back(entry);
   }
-  list.push_back(guard);
+  list.push_back(ours);
   std::string text;
   for (const std::string& entry : list) text += (text.empty() ? "" : ":") + entry;
   return text;
 }
 
+// With any audit library the dynamic linker sets up the memory of threads before it knows what the
+// program needs of it, and keeps little room: ThreadSanitizer's programs would not start.
+bool can_be_audited(const os::ProgramFile& program) {
+  return std::ranges::none_of(program.needed, is_thread_sanitizer);
+}
+
+bool wants_audit(GuardMode mode, const GuardLook& look) {
+  if (mode != GuardMode::kAuto) return mode == GuardMode::kAudit;
+  return look.program->makes_namespaces && can_be_audited(*look.program) && !look.audit.empty();
+}
+
+// Why the command cannot be held to its budget; empty: it can.
+std::string obstacle_to(const GuardInput& input, const GuardLook& look,
+                        const std::string& directory) {
+  if (look.guard.empty()) return "libberth-guard.so is not installed beside " + look.own_path;
+  if (look.guard.find_first_of(kSeparators) != std::string::npos)
+    return "no library can be preloaded from " + look.guard + ", for the ':' or ' ' in it";
+  if (input.mode == GuardMode::kAudit && look.audit.empty())
+    return "libberth-audit.so is not installed beside " + look.own_path;
+  if (!os::exists(directory + "/limit") || !os::exists(directory + "/use"))
+    return "the daemon has made no " + directory + "/limit and use (see its log)";
+  if (!look.program.ok()) return look.program.error().message;
+  if (input.mode == GuardMode::kAudit && !can_be_audited(*look.program))
+    return look.program->path + " is one of ThreadSanitizer, which --guard-mode audit is not for";
+  return obstacle_in(*look.program);
+}
+
+}  // namespace
+
+std::string preload_list(const std::string& preloaded, const std::vector<std::string>& first,
+                         const std::string& guard) {
+  return joined(first, entries_of(preloaded, kSeparators), guard);
+}
+
+std::string audit_list(const std::string& audited, const std::string& ours) {
+  return joined({}, entries_of(audited, ":"), ours);
+}
+
 GuardLook look_for_guard(const std::string& command, const std::string& own_path) {
   return {.own_path = own_path,
-          .guard = find_guard(own_path),
+          .guard = find_library(own_path, kGuardName),
+          .audit = find_library(own_path, kAuditName),
           .stamp = os::stamp_of_program(command),
           .program = os::look_at_program(command)};
 }
@@ -98,27 +142,16 @@ bool is_outdated(const GuardLook& look, const std::string& command) {
 GuardPlan plan_guard(const GuardInput& input, const GuardLook& look) {
   GuardPlan plan;
   if (input.enforce == Enforce::kNone) return plan;
-  const std::string& guard = look.guard;
-  const Result<os::ProgramFile>& program = look.program;
   const std::string directory =
       os::leases_directory(input.socket) + "/" + berth::to_text(input.lease);
-  if (guard.empty()) {
-    plan.not_held = "libberth-guard.so is not installed beside " + look.own_path;
-  } else if (guard.find_first_of(kSeparators) != std::string::npos) {
-    plan.not_held = "no library can be preloaded from " + guard + ", for the ':' or ' ' in it";
-  } else if (!os::exists(directory + "/limit") || !os::exists(directory + "/use")) {
-    plan.not_held = "the daemon has made no " + directory + "/limit and use (see its log)";
-  } else if (!program.ok()) {
-    plan.not_held = program.error().message;
-  } else {
-    plan.not_held = obstacle_in(*program);
-  }
+  plan.not_held = obstacle_to(input, look, directory);
   if (!plan.not_held.empty()) return plan;
 
   std::vector<std::string> first;
-  std::ranges::copy_if(program->needed, std::back_inserter(first), is_sanitizer);
+  std::ranges::copy_if(look.program->needed, std::back_inserter(first), is_sanitizer);
   plan.set[kDirectory] = directory;
-  plan.set[kPreload] = preload_list(input.preloaded, first, guard);
+  plan.set[kPreload] = preload_list(input.preloaded, first, look.guard);
+  if (wants_audit(input.mode, look)) plan.set[kAudit] = audit_list(input.audited, look.audit);
   plan.set[kAsanOptions] = tolerant(input.asan_options);
   return plan;
 }

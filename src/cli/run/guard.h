@@ -16,11 +16,15 @@
 namespace berth::cli {
 
 enum class Enforce : std::uint8_t { kAuto, kGuard, kNone };
+/// How the guard is shown to a program: preloaded, or by the dynamic linker's audit besides, for
+/// programs that find the driver past preloaded libraries.
+enum class GuardMode : std::uint8_t { kAuto, kPreload, kAudit };
 
 /// What does not depend on the lease, and can be found out before there is one.
 struct GuardLook {
   std::string own_path;  // Of `berth`: the guard lies beside it.
   std::string guard;     // Empty: it is not there.
+  std::string audit;     // The same.
   Result<os::FileStamp> stamp;
   Result<os::ProgramFile> program;
 };
@@ -30,9 +34,11 @@ bool is_outdated(const GuardLook& look, const std::string& command);
 
 struct GuardInput {
   Enforce enforce = Enforce::kAuto;
+  GuardMode mode = GuardMode::kAuto;
   std::string socket;  // Of the daemon.
   Handle lease;
   std::string preloaded;     // LD_PRELOAD as it is.
+  std::string audited;       // LD_AUDIT as it is.
   std::string asan_options;  // ASAN_OPTIONS as it is.
 };
 
@@ -46,5 +52,7 @@ GuardPlan plan_guard(const GuardInput& input, const GuardLook& look);
 /// each once.
 std::string preload_list(const std::string& preloaded, const std::vector<std::string>& first,
                          const std::string& guard);
+/// LD_AUDIT with ours in it, last and once.
+std::string audit_list(const std::string& audited, const std::string& ours);
 
 }  // namespace berth::cli

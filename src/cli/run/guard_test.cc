@@ -26,12 +26,13 @@ class GuardPlanTest : public ::testing::Test {
     lease_ = directory_ + "/berthd.leases/" + berth::to_text(kLease);
     for (const std::string& path : {directory_ + "/bin", directory_ + "/lib", lease_})
       fs::create_directories(path);
-    for (const std::string& path : {guard(), lease_ + "/limit", lease_ + "/use"})
+    for (const std::string& path : {guard(), audit(), lease_ + "/limit", lease_ + "/use"})
       std::ofstream(path) << "x";
   }
   ~GuardPlanTest() override { fs::remove_all(directory_); }
 
   std::string guard() const { return directory_ + "/lib/libberth-guard.so"; }
+  std::string audit() const { return directory_ + "/lib/libberth-audit.so"; }
   GuardPlan plan(Enforce enforce = Enforce::kAuto, const std::string& preloaded = "") const {
     return plan_guard({.enforce = enforce,
                        .socket = directory_ + "/berthd.sock",
@@ -63,6 +64,46 @@ TEST_F(GuardPlanTest, WhatIsMissingIsNamedAndNothingIsSet) {
   EXPECT_THAT(plan().set, IsEmpty());
   fs::remove(guard());
   EXPECT_THAT(plan().not_held, HasSubstr("libberth-guard.so"));
+}
+
+TEST_F(GuardPlanTest, AProgramThatMakesNamespacesIsAuditedUnlessToldOtherwise) {
+  GuardLook look = look_for_guard("/proc/self/exe", directory_ + "/bin/berth");
+  ASSERT_TRUE(look.program.ok());
+  const auto audited = [&](GuardMode mode) {
+    const GuardPlan made = plan_guard({.mode = mode,
+                                       .socket = directory_ + "/berthd.sock",
+                                       .lease = kLease,
+                                       .audited = "/a b.so:" + audit()},
+                                      look);
+    EXPECT_THAT(made.not_held, IsEmpty());
+    EXPECT_TRUE(made.set.contains("LD_PRELOAD"));
+    const auto found = made.set.find("LD_AUDIT");
+    return found == made.set.end() ? "" : found->second;
+  };
+  const std::string list = "/a b.so:" + audit();
+  EXPECT_EQ(audited(GuardMode::kAuto), "");
+  EXPECT_EQ(audited(GuardMode::kAudit), list);
+  look.program->makes_namespaces = true;
+  EXPECT_EQ(audited(GuardMode::kAuto), list);
+  EXPECT_EQ(audited(GuardMode::kPreload), "");
+  look.audit.clear();
+  EXPECT_EQ(audited(GuardMode::kAuto), "");
+  look.audit = audit();
+  look.program->needed = {"libtsan.so.2"};
+  EXPECT_EQ(audited(GuardMode::kAuto), "");
+}
+
+TEST_F(GuardPlanTest, WhyThereIsNoAuditIsSaid) {
+  fs::remove(audit());
+  const GuardInput input{
+      .mode = GuardMode::kAudit, .socket = directory_ + "/berthd.sock", .lease = kLease};
+  GuardLook look = look_for_guard("/proc/self/exe", directory_ + "/bin/berth");
+  EXPECT_THAT(plan_guard(input, look).not_held, HasSubstr("libberth-audit.so"));
+  EXPECT_THAT(plan_guard(input, look).set, IsEmpty());
+  look.audit = audit();
+  EXPECT_THAT(plan_guard(input, look).not_held, IsEmpty());
+  look.program->needed = {"libtsan.so.2"};
+  EXPECT_THAT(plan_guard(input, look).not_held, HasSubstr("ThreadSanitizer"));
 }
 
 TEST_F(GuardPlanTest, WhatTheCommandStartsMayBeOfAddressSanitizer) {

@@ -288,9 +288,11 @@ Session::Step Session::hold_to_budget(const LeaseView& lease, Variables& variabl
     return std::string(value == nullptr ? "" : value);
   };
   GuardPlan plan = plan_guard({.enforce = options_.enforce,
+                               .mode = options_.guard_mode,
                                .socket = present(client_).socket(),
                                .lease = lease.handle,
                                .preloaded = variable("LD_PRELOAD"),
+                               .audited = variable("LD_AUDIT"),
                                .asan_options = variable("ASAN_OPTIONS")},
                               present(look_));
   if (!plan.not_held.empty()) {

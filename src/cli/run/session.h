@@ -23,6 +23,7 @@ struct SessionOptions {
   bool notify = false;
   bool dry_run = false;
   Enforce enforce = Enforce::kAuto;
+  GuardMode guard_mode = GuardMode::kAuto;
 };
 
 struct SessionDoors {

@@ -2,7 +2,12 @@
 #include "guard/preload/driver.h"
 
 #include <atomic>
+#include <type_traits>
 
+#include "guard/environment.h"
+#include "guard/preload/stand_in.h"
+#include "guard/process.h"
+#include "guard/side.h"
 #include "guard/text.h"
 
 // Note [The real driver]
@@ -11,6 +16,9 @@
 // the real lookup is made first, and only an address that lies in the driver and belongs to one of
 // our functions is replaced. So a function that a driver lacks stays lacking, and each version of a
 // function is told from the others without looking at names.
+//
+// A driver in another namespace of the dynamic linker has functions of its own at other addresses,
+// and so have we for it: the same ones, called in a way that says for which driver.
 
 namespace berth::guard {
 
@@ -26,28 +34,90 @@ namespace {
 
 struct Named {
   const char* symbol;
-  const char* name;  // Null: only called.
-  void* ours;
+  const char* name;    // Null: only called.
+  void* ours[kSides];  // For calls of each driver.
+};
+
+// Our function, as one calls it who wants the driver of another namespace.
+template <auto kFunction>
+struct OnTheOtherSide;
+template <class... Parameters, CUresult (*kFunction)(Parameters...)>
+struct OnTheOtherSide<kFunction> {
+  static CUresult call(Parameters... parameters) {
+    const Side before = side;
+    side = Side::kOther;
+    const CUresult result = kFunction(parameters...);
+    side = before;
+    return result;
+  }
 };
 
 const Named kFunctions[] = {
-#define HOOK(symbol, name, since, parameters) {#symbol, #name, reinterpret_cast<void*>(&(symbol))},
-#define CALLED(symbol, parameters) {#symbol, nullptr, nullptr},
+#define HOOK(symbol, name, since, parameters) \
+  {#symbol,                                   \
+   #name,                                     \
+   {reinterpret_cast<void*>(&(symbol)),       \
+    reinterpret_cast<void*>(&OnTheOtherSide<&(symbol)>::call)}},
+#define CALLED(symbol, parameters) {#symbol, nullptr, {nullptr, nullptr}},
 #include "guard/preload/hooks.def"
 #undef HOOK
 #undef CALLED
 };
 constexpr auto kCount = static_cast<std::size_t>(Function::kCount);
 
-std::atomic<void*> real[kCount];
-std::atomic<std::uintptr_t> bound;  // Where the driver lies whose functions `real` holds.
+std::atomic<void*> real[kSides][kCount];
+std::atomic<const void*> bound[kSides];  // The dynamic section of the driver that `real` is of.
+
+constexpr std::size_t index_of(Side side) {
+  return static_cast<std::size_t>(side);
+}
+
+// Two threads may do this at once; they write the same.
+void bind(Side side, const Object& driver) {
+  std::atomic<const void*>& before = bound[index_of(side)];
+  if (before.load(std::memory_order_acquire) == driver.dynamic) return;
+  for (std::size_t i = 0; i < kCount; ++i)
+    real[index_of(side)][i].store(symbol_in(driver, kFunctions[i].symbol));
+  before.store(driver.dynamic, std::memory_order_release);
+}
+
+// A driver in another namespace: one, and only if there is none in the program's own. What a
+// process holds is kept once.
+bool bind_other(const Object& driver) {
+  static Mutex mutex;
+  const std::atomic<const void*>& before = bound[index_of(Side::kOther)];
+  if (before.load(std::memory_order_acquire) == driver.dynamic) return true;
+  if (object_named("libcuda.so").found()) return false;
+  const Lock lock(mutex);
+  if (before.load() == nullptr) {
+    bind(Side::kOther, driver);
+    counted_side.store(Side::kOther);
+  }
+  return before.load() == driver.dynamic;
+}
+
+void* in_place_of(Side which, void* address) {
+  for (std::size_t i = 0; i < kCount; ++i) {
+    void* const ours = kFunctions[i].ours[index_of(which)];
+    if (ours != nullptr && real[index_of(which)][i].load(std::memory_order_relaxed) == address)
+      return ours;
+  }
+  return address;
+}
+
+bool is_ours(Side which, const void* address) {
+  for (const Named& function : kFunctions) {
+    if (address != nullptr && function.ours[index_of(which)] == address) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
 bool is_hooked(const char* symbol) {
   if (symbol[0] != 'c' || symbol[1] != 'u') return false;
   for (const Named& function : kFunctions) {
-    if (function.ours != nullptr && equal(function.symbol, symbol)) return true;
+    if (function.name != nullptr && equal(function.symbol, symbol)) return true;
   }
   return false;
 }
@@ -63,12 +133,9 @@ bool is_driver(const Object& object) {
   return is_named(object, "libcuda.so");
 }
 
-// Two threads may do this at once; they write the same. A driver that was unloaded and loaded again
-// elsewhere takes the place of the first.
+// A driver that was unloaded and loaded again elsewhere takes the place of the first.
 void bind(const Object& driver) {
-  if (bound.load(std::memory_order_acquire) == driver.low) return;
-  for (std::size_t i = 0; i < kCount; ++i) real[i].store(symbol_in(driver, kFunctions[i].symbol));
-  bound.store(driver.low, std::memory_order_release);
+  bind(Side::kOwn, driver);
 }
 
 Object loaded_driver() {
@@ -78,23 +145,38 @@ Object loaded_driver() {
 }
 
 void* real_address(Function function) {
-  if (bound.load(std::memory_order_acquire) == 0) (void)loaded_driver();
-  return real[static_cast<std::size_t>(function)].load(std::memory_order_relaxed);
+  const std::size_t which = index_of(side);
+  if (bound[which].load(std::memory_order_acquire) == nullptr) (void)loaded_driver();
+  return real[which][static_cast<std::size_t>(function)].load(std::memory_order_relaxed);
 }
 
 bool is_ours(const void* address) {
-  for (const Named& function : kFunctions) {
-    if (address != nullptr && function.ours == address) return true;
-  }
-  return false;
+  return is_ours(side, address);
+}
+
+bool is_for_another_namespace(const void* address) {
+  return is_ours(Side::kOther, address);
 }
 
 void* in_place_of(void* address) {
-  for (std::size_t i = 0; i < kCount; ++i) {
-    if (kFunctions[i].ours != nullptr && real[i].load(std::memory_order_relaxed) == address)
-      return kFunctions[i].ours;
-  }
-  return address;
+  return in_place_of(side, address);
 }
 
+extern "C" {
+
+[[gnu::visibility("default")]] void* berth_guard_stand_in(const link_map* driver, void* found) {
+  if (is_switched_on("BERTH_DISABLE")) return found;
+  const Object object = object_of(*driver);
+  const bool own = object_at(object.dynamic).found();
+  if (own) {
+    bind(Side::kOwn, object);
+  } else if (!bind_other(object)) {
+    (void)Process::not_counted();
+    return found;
+  }
+  return in_place_of(own ? Side::kOwn : Side::kOther, found);
+}
+static_assert(std::is_same_v<decltype(berth_guard_stand_in), StandIn>);
+
+}  // extern "C"
 }  // namespace berth::guard

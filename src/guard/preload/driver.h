@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real driver: the libcuda.so.1 that the program has loaded, and the functions in it. It is
-// found among the loaded libraries and never loaded by us. Any thread.
+// found among the loaded libraries and never loaded by us; one that was loaded into another
+// namespace of the dynamic linker is told of by libberth-audit.so. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,8 @@ enum class Function : std::size_t {
   kCount
 };
 
-/// The driver's own function; null if this driver has none, or none is loaded.
+/// The function of the driver that this thread's call is for; null if that one has none, or none is
+/// loaded.
 void* real_address(Function function);
 
 /// Calls a function of the driver; CUDA_ERROR_NOT_SUPPORTED where it has none of that name.
@@ -46,7 +48,10 @@ void bind(const Object& driver);
 Object loaded_driver();
 
 bool is_ours(const void* address);
-/// What a program is given in place of an address in the driver: our function for it, or itself.
+/// Ours, and only given out in place of what was found in another namespace.
+bool is_for_another_namespace(const void* address);
+/// What a program is given in place of an address in the driver that this thread's call is for: our
+/// function for it, or itself.
 void* in_place_of(void* address);
 
 }  // namespace berth::guard

@@ -46,13 +46,9 @@ void* no_dlvsym(void* /*handle*/, const char* /*name*/, const char* /*version*/)
 }
 
 // The driver and what comes with it look one another up, and must find themselves.
-bool is_of_the_driver(const void* caller) {
+bool is_in_the_driver(const void* caller) {
   const Object object = object_at(caller);
-  if (!object.found()) return false;
-  for (const char* name : {"libcuda.so", "libcudadebugger", "libnvidia-", "libnvcuvid"}) {
-    if (is_named(object, name)) return true;
-  }
-  return false;
+  return object.found() && is_of_the_driver(object);
 }
 
 // Ours, if it is one of the functions of this file.
@@ -67,7 +63,7 @@ void* replace(void* found, const char* name) {
   if (found == nullptr) return nullptr;
   if (void* ours = lookup_of_ours(name); ours != nullptr) return ours;
   const Object object = object_at(found);
-  if (!object.found()) return found;
+  if (!object.found() || is_for_another_namespace(found)) return found;
   if (object.contains(reinterpret_cast<const void*>(&replace))) {
     // We come before the driver in the global search; without us it would be the driver's, or
     // nothing.
@@ -89,7 +85,7 @@ void* answer_dlvsym(void* handle, const char* name, const char* version) {
 
 bool is_for_us(const char* name, const void* caller) {
   return name != nullptr && (is_hooked(name) || lookup_of_ours(name) != nullptr) &&
-         !is_switched_on("BERTH_DISABLE") && !is_of_the_driver(caller);
+         !is_switched_on("BERTH_DISABLE") && !is_in_the_driver(caller);
 }
 
 }  // namespace

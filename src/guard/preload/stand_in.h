@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What libberth-audit.so asks of the guard, across namespaces of the dynamic linker: nothing but
+// addresses passes between them.
+#pragma once
+
+struct link_map;  // NOLINT(readability-identifier-naming): the loader's name.
+
+namespace berth::guard {
+
+/// What a program is given in place of the address of a function of this driver, which was found
+/// for it: ours, or the same. Any thread, also with the dynamic linker's lock held.
+using StandIn = void*(const link_map* driver, void* found);
+constexpr const char* kStandIn = "berth_guard_stand_in";
+
+}  // namespace berth::guard

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a library is made of that is linked with a driver and calls it: one entry a function, that
+// passes the call on. Nothing of C++'s library: it is loaded into a namespace of its own too.
+#pragma once
+
+/// Whatever a function's parameters are, they are in these registers.
+using Function = int(long, long, long, long, long, long);
+
+template <Function* kFunction>
+int pass_on(long a, long b, long c, long d, long e, long f) {
+  return kFunction(a, b, c, d, e, f);
+}
+
+/// Ends with a name that is null. ../CMakeLists.txt makes it.
+struct LibraryCall {
+  const char* name;
+  Function* function;
+};
+extern const LibraryCall kLibraryCalls[];
