@@ -13,6 +13,15 @@ constexpr int kLooksAtOpening = 1000;  // A thread that opens is through in micr
 // Beside the Process, so that a child of fork does not say it again.
 std::atomic<bool> said[static_cast<std::size_t>(Process::Once::kCount)];
 
+// What this thread asked for last: so that threads which allocate need not look into one table at
+// the same time.
+struct LastContext {
+  std::uint64_t epoch;
+  std::uint64_t context;
+  Place place;
+};
+constinit thread_local LastContext last_context = {};
+
 struct Mapping {
   void* at = nullptr;
   std::size_t bytes = 0;
@@ -267,6 +276,7 @@ void Process::context_made(const Place& place) {
                           .count = 1,
                           .device = static_cast<std::uint16_t>(place.device),
                           .kind = 0});
+  ++contexts_epoch_;
 }
 
 void Process::view_made(std::uint64_t view, const Place& place) {
@@ -276,12 +286,14 @@ void Process::view_made(std::uint64_t view, const Place& place) {
                           .count = 1,
                           .device = static_cast<std::uint16_t>(place.device),
                           .kind = 0});
+  ++contexts_epoch_;
 }
 
 void Process::context_gone(std::uint64_t context) {
   (void)contexts_.take(context);
   contexts_.take_all([&](const Entry& entry) { return entry.owner == context; },
                      [](const Entry&) {});
+  ++contexts_epoch_;
   allocations_.take_all([&](const Entry& entry) { return entry.owner == context; },
                         [&](const Entry& entry) { freed(entry); });
 }
@@ -292,9 +304,16 @@ int Process::device_of_context(std::uint64_t context) {
 }
 
 bool Process::place_of_context(std::uint64_t context, Place& place) {
-  const Entry entry = contexts_.find(context);
-  if (entry.key == 0) return false;
-  place = {.device = entry.device, .context = entry.owner == 0 ? context : entry.owner};
+  const std::uint64_t epoch = contexts_epoch_.load(std::memory_order_acquire);
+  if (last_context.context != context || last_context.epoch != epoch) {
+    const Entry entry = contexts_.find(context);
+    if (entry.key == 0) return false;
+    last_context = {
+        .epoch = epoch,
+        .context = context,
+        .place = {.device = entry.device, .context = entry.owner == 0 ? context : entry.owner}};
+  }
+  place = last_context.place;
   return true;
 }
 

@@ -145,6 +145,8 @@ class Process {
   void stand_aside();
 
   static inline std::atomic<Process*> memory_ = nullptr;
+  // Counts what happens to contexts_; not begun anew in a child of fork.
+  static inline std::atomic<std::uint64_t> contexts_epoch_ = 1;
 
   // All of it lies in memory that begins as zeros, and is zeros again in a child of fork.
   std::atomic<std::uint32_t> phase_;
