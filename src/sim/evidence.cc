@@ -268,11 +268,11 @@ std::string broken_by_out_of_memory(const Evidence& evidence, std::size_t index)
   if (device.lost) return {};
   Bytes others = device.driver_reserved.value_or(Bytes{});
   for (const Use& use : device.uses) {
-    const ShadowLease* lease = use.lease ? evidence.journal.find(*use.lease) : nullptr;
-    if (!use.lease) {
-      others += use.bytes;
-    } else if (lease != nullptr && lease->holds() &&
-               device.used_by(*use.lease) > lease->budget_on(device.id)) {
+    const Handle handle = use.lease.value_or(Handle{});
+    const ShadowLease* lease = evidence.journal.find(handle);
+    if (lease == nullptr) {
+      others += use.bytes;  // Nobody's, or what an ended lease has left behind: both are external.
+    } else if (lease->holds() && device.used_by(handle) > lease->budget_on(device.id)) {
       return {};  // Somebody is above his budget.
     }
   }
