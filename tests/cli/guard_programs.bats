@@ -139,6 +139,17 @@ END
   contains "not held to its budget: ./checked is one of ThreadSanitizer"
 }
 
+@test "what a sanitizer's program starts has nothing of the sanitizer" {
+  printf '#include <stdlib.h>\nint main(int n, char** words) { return system(words[n - 1]) >> 8; }\n' >starts.c
+  for sanitizer in address thread; do
+    gcc -fsanitize=$sanitizer starts.c -o starts || skip "no sanitizers here"
+    as_without ./starts 'bash -c "echo started; exit 7"'
+    [[ $output == started ]]
+    run --separate-stderr berth run -q -m 1G -- ./starts 'echo $LD_PRELOAD; exit 7'
+    [[ $output == */libberth-guard.so && $output != *lib?san* ]]
+  done
+}
+
 @test "a program in an empty environment" {
   gcc program.c -o program
   as_without env -i "$PWD/program" word

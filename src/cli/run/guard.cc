@@ -55,12 +55,9 @@ bool is_thread_sanitizer(const std::string& library) {
   return library.starts_with("libtsan.so");
 }
 
-bool is_sanitizer(const std::string& library) {
-  return library.starts_with("libasan.so") || is_thread_sanitizer(library);
-}
-
-// AddressSanitizer ends a program that finds another library before it. Of the command we know that
-// it needs its run-time, and put that first; of what the command starts we do not.
+// AddressSanitizer ends a program that finds another library before its run-time. To preload that
+// too would put it into all that the command starts: a shell dies of ThreadSanitizer's, and of
+// AddressSanitizer's it ends with another code, for what it never frees.
 std::string tolerant(const std::string& asan_options) {
   constexpr std::string_view kOrder = "verify_asan_link_order";
   if (asan_options.find(kOrder) != std::string::npos) return asan_options;
@@ -77,8 +74,8 @@ std::vector<std::string> entries_of(std::string_view list, std::string_view sepa
   return entries;
 }
 
-std::string joined(std::vector<std::string> list, const std::vector<std::string>& given,
-                   const std::string& ours) {
+std::string joined(const std::vector<std::string>& given, const std::string& ours) {
+  std::vector<std::string> list;
   for (const std::string& entry : given) {
     if (entry != ours && std::ranges::count(list, entry) == 0) list.push_back(entry);
   }
@@ -117,13 +114,12 @@ std::string obstacle_to(const GuardInput& input, const GuardLook& look,
 
 }  // namespace
 
-std::string preload_list(const std::string& preloaded, const std::vector<std::string>& first,
-                         const std::string& guard) {
-  return joined(first, entries_of(preloaded, kSeparators), guard);
+std::string preload_list(const std::string& preloaded, const std::string& guard) {
+  return joined(entries_of(preloaded, kSeparators), guard);
 }
 
 std::string audit_list(const std::string& audited, const std::string& ours) {
-  return joined({}, entries_of(audited, ":"), ours);
+  return joined(entries_of(audited, ":"), ours);
 }
 
 GuardLook look_for_guard(const std::string& command, const std::string& own_path) {
@@ -147,10 +143,8 @@ GuardPlan plan_guard(const GuardInput& input, const GuardLook& look) {
   plan.not_held = obstacle_to(input, look, directory);
   if (!plan.not_held.empty()) return plan;
 
-  std::vector<std::string> first;
-  std::ranges::copy_if(look.program->needed, std::back_inserter(first), is_sanitizer);
   plan.set[kDirectory] = directory;
-  plan.set[kPreload] = preload_list(input.preloaded, first, look.guard);
+  plan.set[kPreload] = preload_list(input.preloaded, look.guard);
   if (wants_audit(input.mode, look)) plan.set[kAudit] = audit_list(input.audited, look.audit);
   plan.set[kAsanOptions] = tolerant(input.asan_options);
   return plan;

@@ -48,10 +48,8 @@ struct GuardPlan {
 };
 GuardPlan plan_guard(const GuardInput& input, const GuardLook& look);
 
-/// LD_PRELOAD with these libraries in it: run-times of sanitizers first, as they demand, ours last,
-/// each once.
-std::string preload_list(const std::string& preloaded, const std::vector<std::string>& first,
-                         const std::string& guard);
+/// LD_PRELOAD with our library in it, last, and each once.
+std::string preload_list(const std::string& preloaded, const std::string& guard);
 /// LD_AUDIT with ours in it, last and once.
 std::string audit_list(const std::string& audited, const std::string& ours);
 
