@@ -118,6 +118,13 @@ inline std::vector<Route> all_routes(int since = 0) {
     if (since <= kLinked || caller_by(name) == kCaller)
       routes.push_back({name, kCudas[3], "audit"});
   }
+  // The guard has no sanitizer in it, and each test starts a daemon that is slow with one: there
+  // the newest driver alone, which has all routes, and the oldest.
+  if (BERTH_SANITIZED != 0) {
+    std::erase_if(routes, [](const Route& route) {
+      return route.cuda.number != kCudas[0].number && route.cuda.number != kCudas[4].number;
+    });
+  }
   return routes;
 }
 
