@@ -16,6 +16,11 @@ Graphs::Needs one(std::uint64_t bytes) {
   return needs;
 }
 
+void trim(Graphs& graphs, std::uint32_t ordinal) {
+  EXPECT_TRUE(graphs.begin_trim(ordinal));
+  graphs.end_trim(ordinal);
+}
+
 TEST(Graphs, NeedsAreMissingUntilTheyAreReservedAndAgainAfterATrim) {
   const auto graphs = std::make_unique<Graphs>();
   EXPECT_FALSE(graphs->any());
@@ -27,12 +32,41 @@ TEST(Graphs, NeedsAreMissingUntilTheyAreReservedAndAgainAfterATrim) {
   EXPECT_EQ(missing.of[0].bytes, 100U);
   graphs->reserved(missing);
   EXPECT_EQ(graphs->missing(kExec).count, 0U);
-  graphs->trimmed(1);
+  trim(*graphs, 1);
   EXPECT_EQ(graphs->missing(kExec).count, 0U);
-  graphs->trimmed(2);
+  trim(*graphs, 2);
   EXPECT_EQ(graphs->missing(kExec).count, 1U);
   graphs->reserved(missing);  // That was before the trim.
   EXPECT_EQ(graphs->missing(kExec).count, 1U);
+}
+
+TEST(Graphs, WhatALaunchCountsOnIsNotTrimmedBeforeItIsMade) {
+  const auto graphs = std::make_unique<Graphs>();
+  Graphs::Launch launch{};
+  graphs->made(kExec, one(100));
+  EXPECT_FALSE(graphs->begin_launch(kExec, {}, launch));  // Nothing was charged.
+  const Graphs::Needs missing = graphs->missing(kExec);
+  ASSERT_TRUE(graphs->begin_launch(kExec, missing, launch));
+  EXPECT_FALSE(graphs->begin_trim(2));
+  graphs->end_trim(2);
+  EXPECT_TRUE(graphs->begin_trim(1));
+  graphs->gone(kExec);  // Even of one that is destroyed meanwhile the end is seen.
+  graphs->end_launch(launch);
+  EXPECT_TRUE(graphs->begin_trim(2));
+}
+
+TEST(Graphs, WhatIsReservedDuringATrimIsNotBelievedToBe) {
+  const auto graphs = std::make_unique<Graphs>();
+  Graphs::Launch launch{};
+  graphs->made(kExec, one(100));
+  ASSERT_TRUE(graphs->begin_trim(2));
+  const Graphs::Needs missing = graphs->missing(kExec);
+  ASSERT_TRUE(graphs->begin_launch(kExec, missing, launch));
+  graphs->end_launch(launch);
+  graphs->reserved(missing);
+  EXPECT_FALSE(graphs->begin_launch(kExec, {}, launch));
+  graphs->end_trim(2);
+  EXPECT_FALSE(graphs->begin_launch(kExec, {}, launch));
 }
 
 TEST(Graphs, EachDeviceIsCountedByItself) {
@@ -48,7 +82,7 @@ TEST(Graphs, EachDeviceIsCountedByItself) {
   EXPECT_EQ(missing.of[0].bytes, 150U);
   EXPECT_EQ(missing.of[1].bytes, UINT64_MAX);
   graphs->reserved(missing);
-  graphs->trimmed(3);
+  trim(*graphs, 3);
   missing = graphs->missing(kExec);
   ASSERT_EQ(missing.count, 1U);
   EXPECT_EQ(missing.of[0].ordinal, 3U);

@@ -289,6 +289,11 @@ void Process::view_made(std::uint64_t view, const Place& place) {
   ++contexts_epoch_;
 }
 
+void Process::view_gone(std::uint64_t view) {
+  (void)contexts_.take(view);
+  ++contexts_epoch_;
+}
+
 void Process::context_gone(std::uint64_t context) {
   (void)contexts_.take(context);
   contexts_.take_all([&](const Entry& entry) { return entry.owner == context; },

@@ -94,7 +94,7 @@ class Process {
   void context_made(const Place& place);
   /// One that is a view of another: what is allocated in it is the other's.
   void view_made(std::uint64_t view, const Place& place);
-  void view_gone(std::uint64_t view) { (void)contexts_.take(view); }
+  void view_gone(std::uint64_t view);
   /// It is gone, with everything that was allocated in it.
   void context_gone(std::uint64_t context);
   /// The device of a context that is known; -1 if it is not.

@@ -161,6 +161,17 @@ INSTANTIATE_TEST_SUITE_P(Routes, GuardGraphsTest, ::testing::ValuesIn(all_routes
 INSTANTIATE_TEST_SUITE_P(Routes, GuardGraphUploadTest, ::testing::ValuesIn(all_routes(12000)),
                          [](const auto& route) { return name_of(route.param); });
 
+TEST_F(GuardTest, NoRaceForGraphsExceedsTheBudget) {
+  const std::string one =
+      "printf 'retain 0\\nrace_graphs 4 3000 41943040\\nrelease 0\\n' | " + kCaller + " dlsym";
+  const Output said =
+      world_.run(lease("400M", {"sh", "-c", "for i in 1 2 3; do (" + one + ") & done; wait"}));
+  EXPECT_EQ(lines_of(said.out).size(), 9U) << said.err;
+  EXPECT_LE(driver()["used_max_bytes"], 400 * kMiB);
+  EXPECT_GT(driver()["used_max_bytes"], 300 * kMiB);
+  EXPECT_EQ(driver()["used_bytes"], 0);
+}
+
 TEST_F(GuardTest, AllFormsOfInstantiationAreKnown) {
   const std::string graph = "cuGraphCreate &g 0\ng_alloc g p 419430400\n";
   for (const char* made : {"cuGraphInstantiate &e g 0 0 0", "cuGraphInstantiate_v2 &e g 0 0 0",

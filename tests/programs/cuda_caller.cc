@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "child.h"
+#include "races.h"
 #include "route.h"
 
 namespace {
@@ -293,17 +294,6 @@ class Caller {
   }
 
   // As cuda.h has it.
-  struct AllocationNode {
-    int type = 1;
-    int handle_types = 0;
-    int location_type = 1;
-    int location = 0;
-    std::uint64_t more[9] = {};  // Of the properties of pools.
-    const void* access = nullptr;
-    std::size_t access_count = 0;
-    std::size_t bytes = 0;
-    Word pointer = 0;
-  };
   struct Instantiation {
     Word flags = 0;
     void* stream = nullptr;
@@ -396,6 +386,12 @@ class Caller {
     verbs_["race"] = [this](Words& words) {
       return start_race(words, "cuMemAlloc_v2", "cuMemFree_v2");
     };
+    verbs_["race_graphs"] = [this](Words& words) {
+      const Word count = number_in(words);
+      const Word rounds = number_in(words);
+      const Word bytes = number_in(words);
+      return in_threads(count, [=, this](Word) { race_graphs(route_, rounds, bytes); });
+    };
     verbs_["race_async"] = [this](Words& words) {
       return start_race(words, "cuMemAllocAsync", "cuMemFreeAsync");
     };
@@ -410,36 +406,28 @@ class Caller {
     verbs_["die"] = [](Words&) -> std::string { ::_exit(3); };
   }
 
-  std::string start_race(Words& words, const char* alloc, const char* free) {
-    const Word count = number_in(words);
-    const Word rounds = number_in(words);
-    const Word bytes = number_in(words);
+  // Each has the context that is current here, and a number.
+  std::string in_threads(Word count, const std::function<void(Word)>& run) {
     void* context = nullptr;
     (void)call(route_.find("cuCtxGetCurrent"), &context);
     std::vector<std::thread> threads;
     for (Word i = 0; i < count; ++i) {
       threads.emplace_back([=, this] {
         (void)call(route_.find("cuCtxSetCurrent"), context);
-        race(route_.find(alloc), route_.find(free), rounds, bytes + i * 4096);
+        run(i);
       });
     }
     for (std::thread& thread : threads) thread.join();
     return text(0);
   }
 
-  // The stream, which the functions that know none do not look at, is the default one.
-  static void race(Any alloc, Any free, Word rounds, Word bytes) {
-    std::vector<Word> held;
-    for (Word round = 0; round < rounds; ++round) {
-      for (Word pointer = 0; call(alloc, &pointer, static_cast<std::size_t>(bytes),
-                                  static_cast<void*>(nullptr)) == 0;) {
-        held.push_back(pointer);
-      }
-      const std::size_t kept = round + 1 == rounds ? 0 : held.size() / 2;
-      for (; held.size() > kept; held.pop_back()) {
-        (void)call(free, held.back(), static_cast<void*>(nullptr));
-      }
-    }
+  std::string start_race(Words& words, const char* alloc, const char* free) {
+    const Word count = number_in(words);
+    const Word rounds = number_in(words);
+    const Word bytes = number_in(words);
+    return in_threads(count, [=, this](Word i) {
+      race(route_.find(alloc), route_.find(free), rounds, bytes + i * 4096);
+    });
   }
 
   static constexpr Word kUntouched = 0x5a5a5a5a;

@@ -2,6 +2,8 @@
 // A way by which a program comes to the functions of the CUDA driver, and calls of these.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -28,3 +30,16 @@ int call(Any function, Arguments... arguments) {
   if (function == nullptr) return -1;
   return reinterpret_cast<int (*)(Arguments...)>(function)(arguments...);
 }
+
+/// As cuda.h has it: a node of a graph that allocates.
+struct AllocationNode {
+  int type = 1;
+  int handle_types = 0;
+  int location_type = 1;
+  int location = 0;
+  std::uint64_t more[9] = {};  // Of the properties of pools.
+  const void* access = nullptr;
+  std::size_t access_count = 0;
+  std::size_t bytes = 0;
+  Word pointer = 0;
+};

@@ -73,13 +73,26 @@ CUresult make_reserving(Process& process, const Graphs::Needs& needs, Make make)
 // A launch into a stream that is captured launches nothing.
 template <class Launch>
 CUresult launch(CUgraphExec exec, CUstream stream, Default meant, Launch launch) {
+  constexpr int kTriesMax = 8;
   Process* process = Process::current();
   if (process == nullptr || !process->graphs().any()) return launch();
-  const Graphs::Needs needs = process->graphs().missing(handle_of(exec));
-  if (needs.count == 0 || is_capturing(stream, meant)) return launch();
-  const CUresult result = make_reserving(*process, needs, launch);
-  if (result == CUDA_SUCCESS) process->graphs().reserved(needs);
-  return result;
+  Graphs& graphs = process->graphs();
+  for (int tries = 0; tries < kTriesMax; ++tries) {
+    const Graphs::Needs needs = graphs.missing(handle_of(exec));
+    if (needs.count > 0 && is_capturing(stream, meant)) return launch();
+    bool trimmed = false;
+    const CUresult result = make_reserving(*process, needs, [&] {
+      Graphs::Launch under_way;
+      trimmed = !graphs.begin_launch(handle_of(exec), needs, under_way);
+      if (trimmed) return CUDA_ERROR_OUT_OF_MEMORY;
+      const CUresult launched = launch();
+      graphs.end_launch(under_way);
+      return launched;
+    });
+    if (result == CUDA_SUCCESS) graphs.reserved(needs);
+    if (!trimmed) return result;
+  }
+  return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 template <class Make>
@@ -95,10 +108,12 @@ CUresult instantiate(CUgraphExec* exec, CUgraph graph, cuuint64_t flags, Make ma
 
 }  // namespace
 
-CUresult trim_graphs(Process& process, CUdevice ordinal) {
-  process.graphs().trimmed(static_cast<std::uint32_t>(ordinal));
-  const CUresult result = REAL(cuDeviceGraphMemTrim, ordinal);
-  process.graphs().trimmed(static_cast<std::uint32_t>(ordinal));
+CUresult trim_graphs(Process& process, CUdevice ordinal, Trim trim) {
+  const auto device = static_cast<std::uint32_t>(ordinal);
+  const bool safe = process.graphs().begin_trim(device);
+  const CUresult result = safe || trim == Trim::kAnyway ? REAL(cuDeviceGraphMemTrim, ordinal)
+                                                        : CUDA_ERROR_NOT_SUPPORTED;
+  process.graphs().end_trim(device);
   settle_pool(process, graph_pool(ordinal));
   return result;
 }
@@ -154,7 +169,7 @@ OURS cuGraphExecDestroy(CUgraphExec exec) {
 OURS cuDeviceGraphMemTrim(CUdevice device) {
   Process* process = Process::current();
   const bool ours = process != nullptr && device_of(*process, device) >= 0;
-  return ours ? trim_graphs(*process, device) : REAL(cuDeviceGraphMemTrim, device);
+  return ours ? trim_graphs(*process, device, Trim::kAnyway) : REAL(cuDeviceGraphMemTrim, device);
 }
 
 }  // namespace berth::guard

@@ -40,8 +40,10 @@ constexpr std::uint64_t chunks_of(std::uint64_t bytes) {
 void end_in_pool(Process& process, Pools::Handle pool, std::uint64_t bytes);
 /// Something was done that may have made the pool give memory back.
 void settle_pool(Process& process, Pools::Handle pool);
-/// What no graph uses at the moment goes back to the device.
-CUresult trim_graphs(Process& process, CUdevice ordinal);
+/// What no graph uses at the moment goes back to the device, if that harms no launch under way, or
+/// anyway, because the program asks for it. See Note [Launches and trims].
+enum class Trim : std::uint8_t { kIfSafe, kAnyway };
+CUresult trim_graphs(Process& process, CUdevice ordinal, Trim trim);
 
 /// Which stream 0 is: that of all threads, or that of the calling one (the functions in _ptsz).
 enum class Default : std::uint8_t { kLegacy, kOwn };

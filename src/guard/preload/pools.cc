@@ -55,7 +55,7 @@ class Relaxed {
 void empty(Process& process, Pools::Handle pool) {
   const Relaxed relaxed;
   if (is_graph_pool(pool)) {
-    (void)trim_graphs(process, ordinal_of(pool));
+    (void)trim_graphs(process, ordinal_of(pool), Trim::kIfSafe);
   } else {
     (void)REAL(cuMemPoolTrimTo, pool_of(pool), 0);
     settle_pool(process, pool);
