@@ -20,11 +20,19 @@ Graphs::Handle Graphs::create() {
 }
 
 bool Graphs::destroy(Handle graph) {
-  const auto found = graphs_.find(graph);
-  if (found == graphs_.end()) return false;
-  for (const Handle node : found->second) nodes_.erase(node);
-  graphs_.erase(found);
+  if (!graphs_.contains(graph) || children_.contains(graph)) return false;
+  drop_graph(graph);
   return true;
+}
+
+void Graphs::drop_graph(Handle graph) {
+  const std::vector<Handle> nodes = std::move(graphs_.at(graph));
+  graphs_.erase(graph);
+  children_.erase(graph);
+  for (const Handle node : nodes) {
+    if (const Handle child = nodes_.at(node).child; child != 0) drop_graph(child);
+    nodes_.erase(node);
+  }
 }
 
 Graphs::Handle Graphs::add_allocation(Handle graph, Allocation what, DevicePointer& pointer) {
@@ -49,6 +57,17 @@ Graphs::Handle Graphs::add_free(Handle graph, DevicePointer pointer) {
   return last_;
 }
 
+Graphs::Handle Graphs::add_graph(Handle graph, Handle child) {
+  const auto found = graphs_.find(graph);
+  if (found == graphs_.end() || graph == child || !graphs_.contains(child) ||
+      !children_.insert(child).second) {
+    return 0;
+  }
+  nodes_.emplace(last_ += 16, Node{.frees = false, .pointer = 0, .child = child});
+  found->second.push_back(last_);
+  return last_;
+}
+
 const std::vector<Graphs::Handle>* Graphs::nodes(Handle graph) const {
   const auto found = graphs_.find(graph);
   return found == graphs_.end() ? nullptr : &found->second;
@@ -65,17 +84,33 @@ const Graphs::Allocation* Graphs::allocation(DevicePointer pointer) const {
 }
 
 Graphs::Handle Graphs::instantiate(Handle graph, bool frees_itself) {
-  const auto found = graphs_.find(graph);
-  if (found == graphs_.end()) return 0;
+  if (!graphs_.contains(graph) || children_.contains(graph)) return 0;
   const bool again = std::ranges::any_of(executables_, [&](const auto& exec) {
     return exec.second.graph == graph && !exec.second.destroyed && !exec.second.nodes.empty();
   });
   if (again) return 0;
-  Executable made{
-      .graph = graph, .nodes = {}, .frees_itself = frees_itself, .destroyed = false, .mapped = {}};
-  for (const Handle node : found->second) made.nodes.push_back(nodes_.at(node));
+  Executable made{.graph = graph,
+                  .nodes = all_nodes(graph),
+                  .frees_itself = frees_itself,
+                  .destroyed = false,
+                  .mapped = {}};
   executables_.emplace(last_ += 16, std::move(made));
   return last_;
+}
+
+// Those of the graphs in it too.
+std::vector<Graphs::Node> Graphs::all_nodes(Handle graph) const {
+  std::vector<Node> all;
+  for (const Handle handle : graphs_.at(graph)) {
+    const Node& node = nodes_.at(handle);
+    if (node.child == 0) {
+      all.push_back(node);
+    } else {
+      const std::vector<Node> inner = all_nodes(node.child);
+      all.insert(all.end(), inner.begin(), inner.end());
+    }
+  }
+  return all;
 }
 
 bool Graphs::destroy_executable(Handle exec) {

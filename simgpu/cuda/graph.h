@@ -27,6 +27,7 @@ class Graphs {
   struct Node {
     bool frees;
     DevicePointer pointer;
+    Handle child = 0;  // It is this graph, and nothing else.
   };
   struct Allocation {
     std::uint32_t device;
@@ -46,6 +47,8 @@ class Graphs {
   Handle add_allocation(Handle graph, Allocation what, DevicePointer& pointer);
   /// 0: no such graph, or that is nothing which a graph allocates.
   Handle add_free(Handle graph, DevicePointer pointer);
+  /// The other graph is this one's from now on. 0: no such graphs, or it is another's already.
+  Handle add_graph(Handle graph, Handle child);
   const std::vector<Handle>* nodes(Handle graph) const;
   const Node* node(Handle node) const;
   const Allocation* allocation(DevicePointer pointer) const;
@@ -80,12 +83,15 @@ class Graphs {
     bool destroyed;                  // Its memory is in use still.
     std::set<std::uint32_t> mapped;  // The devices on which it has its memory.
   };
+  std::vector<Node> all_nodes(Handle graph) const;
+  void drop_graph(Handle graph);
   std::uint64_t needs(const Executable& exec, std::uint32_t device) const;
   bool is_live(const Executable& exec, std::uint32_t device) const;
   void count_used(std::uint32_t device);
   void forget_unused();
 
   std::map<Handle, std::vector<Handle>> graphs_;  // Their nodes.
+  std::set<Handle> children_;                     // Of graphs_: those in others.
   std::map<Handle, Node> nodes_;
   std::map<DevicePointer, Allocation> allocations_;
   std::map<Handle, Executable> executables_;

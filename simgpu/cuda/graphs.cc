@@ -109,6 +109,7 @@ CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
     const Graphs::Node* found = driver.graphs().node(id_of(node));
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *type = found->frees ? CU_GRAPH_NODE_TYPE_MEM_FREE : CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+    if (found->child != 0) *type = CU_GRAPH_NODE_TYPE_GRAPH;
     return CUDA_SUCCESS;
   });
 }
@@ -141,11 +142,46 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph,
   });
 }
 
+CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                        std::size_t count, CUgraphNodeParams* what) {
+  if (node == nullptr || what == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  switch (what->type) {
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+      return cuGraphAddMemAllocNode(node, graph, dependencies, count, &what->alloc);
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+      return cuGraphAddMemFreeNode(node, graph, dependencies, count, what->free.dptr);
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+      break;
+  }
+  if (what->type != CU_GRAPH_NODE_TYPE_GRAPH || what->graph.ownership != kMovedToParent)
+    return CUDA_ERROR_NOT_SUPPORTED;
+  return with_driver([&](Driver& driver) {
+    const Graphs::Handle made = driver.graphs().add_graph(id_of(graph), id_of(what->graph.graph));
+    if (made != 0) *node = std::bit_cast<CUgraphNode>(made);
+    return done(made != 0);
+  });
+}
+CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                           const CUgraphEdgeData* /*edges*/, std::size_t count,
+                           CUgraphNodeParams* what) {
+  return cuGraphAddNode(node, graph, dependencies, count, what);
+}
+
+CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
+  if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return with_driver([&](Driver& driver) {
+    const Graphs::Node* found = driver.graphs().node(id_of(node));
+    if (found == nullptr || found->child == 0) return CUDA_ERROR_INVALID_VALUE;
+    *graph = std::bit_cast<CUgraph>(found->child);
+    return CUDA_SUCCESS;
+  });
+}
+
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS* what) {
   if (what == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return with_driver([&](Driver& driver) {
     const Graphs::Node* found = driver.graphs().node(id_of(node));
-    if (found == nullptr || found->frees) return CUDA_ERROR_INVALID_VALUE;
+    if (found == nullptr || found->frees || found->child != 0) return CUDA_ERROR_INVALID_VALUE;
     const Graphs::Allocation* allocation = driver.graphs().allocation(found->pointer);
     *what = {};
     what->poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;

@@ -112,6 +112,44 @@ TEST(CudaGraphs, OneThatFreesByItselfCanBeLaunchedAgain) {
             }));
 }
 
+TEST(CudaGraphs, AGraphThatWasMovedIntoAnotherIsLaunchedWithIt) {
+  const TemporaryWorld temporary("1x1GiB,context=0");
+  EXPECT_EQ(0, in_child([] {
+              use_device(0);
+              const CUgraph parent = make_graph();
+              const CUgraph child = make_graph();
+              CUgraphNode node = nullptr;
+              CUgraphNodeParams what{};
+              what.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+              what.alloc.poolProps.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
+              what.alloc.bytesize = 40 * kMiB;
+              REQUIRE_OK(cuGraphAddNode_v2(&node, child, nullptr, nullptr, 0, &what));
+              const CUdeviceptr pointer = what.alloc.dptr;
+              what = {};
+              what.type = CU_GRAPH_NODE_TYPE_GRAPH;
+              what.graph = {.graph = child, .ownership = 0};
+              REQUIRE(cuGraphAddNode(&node, parent, nullptr, 0, &what) == CUDA_ERROR_NOT_SUPPORTED);
+              what.graph.ownership = kMovedToParent;
+              REQUIRE_OK(cuGraphAddNode(&node, parent, nullptr, 0, &what));
+              REQUIRE(cuGraphAddNode(&node, parent, nullptr, 0, &what) == CUDA_ERROR_INVALID_VALUE);
+              CUgraphNodeType type{};
+              CUgraph found = nullptr;
+              REQUIRE_OK(cuGraphNodeGetType(node, &type));
+              REQUIRE(type == CU_GRAPH_NODE_TYPE_GRAPH);
+              REQUIRE_OK(cuGraphChildGraphNodeGetGraph(node, &found));
+              REQUIRE(found == child);
+              REQUIRE(cuGraphDestroy(child) == CUDA_ERROR_INVALID_VALUE);
+              CUgraphExec alone = nullptr;
+              REQUIRE(cuGraphInstantiateWithFlags(&alone, child, 0) == CUDA_ERROR_INVALID_VALUE);
+              add_free(parent, pointer);
+              REQUIRE_OK(cuGraphLaunch(instantiate(parent), nullptr));
+              REQUIRE(free_bytes() == kGiB - 64 * kMiB);
+              REQUIRE_OK(cuGraphDestroy(parent));
+              std::size_t count = 0;
+              REQUIRE(cuGraphGetNodes(child, nullptr, &count) == CUDA_ERROR_INVALID_VALUE);
+            }));
+}
+
 TEST(CudaGraphs, OneThatDoesNotFitIsNotLaunched) {
   const TemporaryWorld temporary("1x128MiB,context=0");
   EXPECT_EQ(0, in_child([] {
