@@ -161,6 +161,26 @@ INSTANTIATE_TEST_SUITE_P(Routes, GuardGraphsTest, ::testing::ValuesIn(all_routes
 INSTANTIATE_TEST_SUITE_P(Routes, GuardGraphUploadTest, ::testing::ValuesIn(all_routes(12000)),
                          [](const auto& route) { return name_of(route.param); });
 
+class GuardGraphNodeTest : public GuardGraphsTest {};
+
+TEST_P(GuardGraphNodeTest, WhatIsInAGraphInAGraphIsChargedToo) {
+  std::string properties = " 1 0 1 0";  // Of a pool: 22 numbers.
+  for (int i = 0; i < 18; ++i) properties += " 0";
+  const std::vector<std::string> said = said_to(
+      "cuGraphCreate &g 0\ncuGraphCreate &c 0\n"
+      "ints node 10 0 0 0" +
+      properties + " 0 0 0 0 " + std::to_string(200 * kMiB) +
+      " 0\ncuGraphAddNode_v2 &n c 0 0 0 node\n"
+      "ints inner 4 0 0 0 c 0 1\ncuGraphAddNode_v2 &n g 0 0 0 inner\n"
+      "cuGraphInstantiateWithFlags &e g 0\nalloc a " +
+      bytes(250) + "cuGraphLaunch e 0\nfree a\ncuGraphLaunch e 0\ninfo\n");
+  EXPECT_THAT(said, ::testing::ElementsAre("0", "0", "0", "0", "0", "0", "0", "0", "2", "0", "0",
+                                           left(448 - 224)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Routes, GuardGraphNodeTest, ::testing::ValuesIn(all_routes(12030)),
+                         [](const auto& route) { return name_of(route.param); });
+
 TEST_F(GuardTest, NoRaceForGraphsExceedsTheBudget) {
   const std::string one =
       "printf 'retain 0\\nrace_graphs 4 3000 41943040\\nrelease 0\\n' | " + kCaller + " dlsym";

@@ -15,15 +15,11 @@ namespace berth::guard {
 namespace {
 
 constexpr std::uint64_t kGranule = 512;
+constexpr int kDepthMax = 16;  // Of graphs in graphs.
 
-void add_node(Process& process, CUgraphNode node, Graphs::Needs& needs) {
-  CUgraphNodeType type{};
+void add_allocation(Process& process, CUgraphNode node, Graphs::Needs& needs) {
   CUDA_MEM_ALLOC_NODE_PARAMS what{};
-  if (REAL(cuGraphNodeGetType, node, &type) != CUDA_SUCCESS ||
-      type != CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
-      REAL(cuGraphMemAllocNodeGetParams, node, &what) != CUDA_SUCCESS) {
-    return;
-  }
+  if (REAL(cuGraphMemAllocNodeGetParams, node, &what) != CUDA_SUCCESS) return;
   const CUmemLocation& place = what.poolProps.location;
   if (place.type != CU_MEM_LOCATION_TYPE_DEVICE || device_of(process, place.id) < 0) return;
   const bool round = what.bytesize <= UINT64_MAX - kGranule;
@@ -31,21 +27,31 @@ void add_node(Process& process, CUgraphNode node, Graphs::Needs& needs) {
             round ? (what.bytesize + kGranule - 1) / kGranule * kGranule : UINT64_MAX);
 }
 
-Graphs::Needs needs_of(Process& process, CUgraph graph) {
-  Graphs::Needs needs{};
+void add_graph(Process& process, CUgraph graph, Graphs::Needs& needs, int depth) {
   std::size_t count = 0;
-  if (real_address(Function::k_cuGraphMemAllocNodeGetParams) == nullptr ||
-      REAL(cuGraphGetNodes, graph, nullptr, &count) != CUDA_SUCCESS || count == 0) {
-    return needs;
-  }
+  if (REAL(cuGraphGetNodes, graph, nullptr, &count) != CUDA_SUCCESS || count == 0) return;
   const std::size_t bytes = count * sizeof(CUgraphNode);
   void* memory = map_memory(bytes);
-  if (memory == nullptr) return needs;
+  if (memory == nullptr) return;
   auto* nodes = static_cast<CUgraphNode*>(memory);
-  if (REAL(cuGraphGetNodes, graph, nodes, &count) == CUDA_SUCCESS) {
-    for (std::size_t i = 0; i < count; ++i) add_node(process, nodes[i], needs);
+  const bool known = REAL(cuGraphGetNodes, graph, nodes, &count) == CUDA_SUCCESS;
+  for (std::size_t i = 0; known && i < count; ++i) {
+    CUgraphNodeType type{};
+    CUgraph child = nullptr;
+    if (REAL(cuGraphNodeGetType, nodes[i], &type) != CUDA_SUCCESS) continue;
+    if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) add_allocation(process, nodes[i], needs);
+    if (type == CU_GRAPH_NODE_TYPE_GRAPH && depth < kDepthMax &&
+        REAL(cuGraphChildGraphNodeGetGraph, nodes[i], &child) == CUDA_SUCCESS) {
+      add_graph(process, child, needs, depth + 1);
+    }
   }
   unmap(memory, bytes);
+}
+
+Graphs::Needs needs_of(Process& process, CUgraph graph) {
+  Graphs::Needs needs{};
+  const bool allocates = real_address(Function::k_cuGraphMemAllocNodeGetParams) != nullptr;
+  if (allocates) add_graph(process, graph, needs, 0);
   return needs;
 }
 
