@@ -13,9 +13,9 @@
 // A device pointer must be a number that no host memory has, and reading it on the host must fail
 // as it does with a real device. So a heap maps twice: a range that can never be accessed, from
 // which pointers are given out, and a range of the same length that holds the data, which only the
-// copy functions know. Blocks begin at multiples of their size, as those of a real device do. The
-// range is several times the device, so that a free piece of addresses is long enough whenever the
-// blocks are free.
+// copy functions know: a file without a name, so that other processes can map parts of it. Blocks
+// begin at multiples of their size, as those of a real device do. The range is several times the
+// device, so that a free piece of addresses is long enough whenever the blocks are free.
 
 namespace berth::simgpu {
 namespace {
