@@ -32,7 +32,7 @@ TEST_P(GuardSharedTest, ExportedMemoryIsChargedUntilNobodyHasItAnyMore) {
               "child fd\nm_release h\n"
               "alloc a 104857600\n"  // The descriptor is open here and there.
               "tell cuMemImportFromShareableHandle &h $fd 1\n"
-              "close fd\ntell close $fd\n"
+              "tell close $fd\nclose fd\n"
               "alloc a 104857600\n"  // The child has it.
               "tell m_reserve space 419430400\ntell m_map space 0 419430400 h\n"
               "tell m_release h\n"
@@ -64,11 +64,11 @@ TEST_P(GuardSharedTest, MemoryIsImportedByItsOwnerToo) {
 }
 
 TEST_P(GuardSharedTest, WhoeverIsKilledHoldsNothing) {
-  const std::vector<std::string> said =
-      said_to("512M",
-              "m_share h 419430400\ncuMemExportToShareableHandle &fd h 1 0\nchild fd\nclose fd\n"
-              "tell cuMemImportFromShareableHandle &h $fd 1\nm_release h\nalloc a 104857600\n"
-              "tell die\nalloc a 104857600\n");
+  const std::vector<std::string> said = said_to(
+      "512M",
+      "m_share h 419430400\ncuMemExportToShareableHandle &fd h 1 0\nchild fd\n"
+      "tell cuMemImportFromShareableHandle &h $fd 1\nclose fd\nm_release h\nalloc a 104857600\n"
+      "tell die\nalloc a 104857600\n");
   EXPECT_THAT(said, ElementsAre("0", "0", "0", "0", "0", "0", "2", "", "0"));
 }
 

@@ -224,7 +224,7 @@ std::string random_call(std::mt19937_64& random) {
   const std::string pages = " " + std::to_string((number + 1) * 8 * kMiB);
   const std::string place = " space " + std::to_string(random() % 8 * 100 * kMiB);
   const std::string graph = std::to_string(number % 4);
-  switch (random() % 28) {
+  switch (random() % 31) {
     case 0:
       return "alloc" + name + " " + below(300 * kMiB);
     case 1:
@@ -269,6 +269,14 @@ std::string random_call(std::mt19937_64& random) {
       return (random() % 2 == 0 ? "cuGraphExecDestroy e" : "free_async p") + graph;
     case 22:
       return "cuDeviceGraphMemTrim 0";
+    case 23:
+      return "m_share" + handle + pages;
+    case 24:
+      return "cuMemExportToShareableHandle &fd" + graph + handle + " 1 0";
+    case 25:
+      return random() % 4 == 0
+                 ? "cuMemImportFromShareableHandle &" + handle.substr(1) + " fd" + graph + " 1"
+                 : "close fd" + graph;
     default:
       return "free" + name;
   }

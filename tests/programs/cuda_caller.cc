@@ -358,7 +358,10 @@ class Caller {
       return text(call(route_.find("cuIpcOpenMemHandle_v2"), &pointer, handle, 1U));
     };
     verbs_["close"] = [this](Words& words) {
-      return text(::close(static_cast<int>(value_of(name_in(words)))));
+      const std::string name = name_in(words);
+      const auto fd = static_cast<int>(value_of(name));
+      pointers_[name] = 0;
+      return text(fd > 2 ? ::close(fd) : -1);
     };
     verbs_["child"] = [this](Words& words) {  // [DESCRIPTOR]: that it is to have.
       const std::string name = name_in(words);
