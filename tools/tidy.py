@@ -29,7 +29,7 @@ LAYERS = {
     'enforce': ['base', 'model', 'os'],
     'server': _PURE + _DOORS,
     'client': ['base', 'model', 'wire', 'config', 'os'],
-    'cli': ['base', 'model', 'wire', 'config', 'os', 'client'],
+    'cli': ['base', 'model', 'wire', 'config', 'os', 'enforce', 'client'],
     'daemon': _PURE + _DOORS + ['server'],
     'sim': ['base', 'model', 'core', 'wire', 'config', 'os', 'store'],
     'guard': [],
@@ -37,6 +37,7 @@ LAYERS = {
 # Single headers that a folder may include besides.
 ALSO = {
     'enforce': ['guard/layout.h', 'guard/ledger.h', 'guard/linux.h'],  # The files of a lease.
+    'server': ['guard/ledger.h', 'guard/linux.h'],  # For its test: programs of a lease.
     'sim': ['server/doors.h', 'server/engine.h'],
     'config': ['core/limits.h'],
 }

@@ -59,6 +59,8 @@ class Coordinator {
   std::variant<FitView, Refusal> fit(const Request& request, Actor actor, Now now) const;
   /// Grows whenever an answer to fit() may have changed.
   std::uint64_t ledger_version() const;
+  /// Leases that have ended, or whose command has: what the next sample says of them counts.
+  std::vector<Handle> settling() const;
   /// Why there are no devices; empty if there are, or if nothing is known yet.
   std::string trouble() const;
 

@@ -64,11 +64,18 @@ struct AskProbe {
 struct WakeAt {
   Instant at;
 };
+/// What the driver counts of a lease beyond what its programs have charged is used all the same:
+/// they may charge that much less.
+struct SetUnaccounted {
+  Handle lease;
+  std::vector<Bytes> bytes;  // Of each of its parts.
+};
 /// Something an operator should read in the log.
 struct Say {
   std::string text;
 };
 
-using Effect = std::variant<Append, Reply, Notify, Watch, Unwatch, Signal, AskProbe, WakeAt, Say>;
+using Effect = std::variant<Append, Reply, Notify, Watch, Unwatch, Signal, AskProbe, WakeAt,
+                            SetUnaccounted, Say>;
 
 }  // namespace berth::core

@@ -4,6 +4,7 @@
 // is derived from the two by reindex(). Included by the files of src/core only.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -37,6 +38,15 @@ struct Use {
   bool untold = false;  // The driver lists a process and gives no figure for it.
   Bytes last;           // What was known before it was untold.
   Bytes may_be;         // The budget before it shrank, until a sample tells what is really used.
+
+  // By the account of the lease's own programs; see Note [Two accounts].
+  std::optional<Bytes> ledger;
+  Bytes ledger_peak;
+  std::uint64_t refused = 0;          // Allocations.
+  std::optional<std::int64_t> drift;  // What the driver told beyond the ledger, in bytes.
+  Bytes unaccounted;                  // What is counted as used of that.
+
+  Bytes highest() const { return std::max(peak, ledger_peak); }
 };
 
 struct Observed {
@@ -230,6 +240,9 @@ struct Coordinator::Impl {
   bool tells_who_is_left(DeviceId device) const;
   void believe_shrunk(const Sample& sample, std::set<LeaseId>& touched);
   Bytes external_of(const DeviceSample& device, const Attributed& sums) const;
+  void compare(const Sample& sample);
+  bool account_for(const ChargeSample& charge, const Lease& lease, Use& use) const;
+  std::vector<Peak> peaks_of(const Lease& lease) const;
   void ask_probe_again(Instant asked_at);
 
   // scheduling.cc

@@ -204,7 +204,7 @@ void Coordinator::Impl::finish_if_free(LeaseId id) {
   answer_exit(id);
   const EndResult known = result_of(releasing.was);
   const EndResult result = releasing.result == EndResult::kLost ? known : releasing.result;
-  decide(id, LeaseEnded{id, result});
+  decide(id, LeaseEnded{id, result, peaks_of(*lease)});
   notify(id, News::kEnded);
 }
 

@@ -31,6 +31,7 @@ void Coordinator::Impl::on(const Sampled& event) {
       attribute(device, sample.asked_at, touched);
     }
     believe_shrunk(sample, touched);
+    compare(sample);
     for (const LeaseId id : touched) {
       if (state.find(id) == nullptr) continue;
       for (auto& [device, use] : observed.at(id).use) {

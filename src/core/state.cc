@@ -199,7 +199,7 @@ struct State::Applier {
     Lease* found = lease(fact.id);
     if (found == nullptr) return false;
     if (found->held()) self.charge_share(*found, record.at, -1);
-    self.end(fact.id, fact.result, record);
+    self.end(fact, record);
     return true;
   }
 
@@ -320,14 +320,20 @@ void State::bound_shares(Instant at) {
   if (least != usage_.end()) usage_.erase(least);
 }
 
-void State::end(LeaseId id, EndResult result, const Record& record) {
-  const auto found = leases_.find(id);
+void State::end(const LeaseEnded& fact, const Record& record) {
+  const auto found = leases_.find(fact.id);
   LeaseView view = survivor_view(found->second);
   view.state = LeaseState::kEnded;
   view.flags = {};
-  view.result = result;
+  view.result = fact.result;
   view.ended_at = record.wall;
   view.members.clear();
+  for (const Peak& peak : fact.peaks) {
+    const auto part = std::ranges::find(view.parts, peak.device, &LeasePart::device);
+    if (part == view.parts.end()) continue;
+    part->peak = peak.used;
+    part->refused = peak.refused;
+  }
   ended_.push_back(std::move(view));
   if (ended_.size() > limits::kEndedKept) ended_.pop_front();
   leases_.erase(found);

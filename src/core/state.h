@@ -102,7 +102,7 @@ class State {
 
   void charge_share(const Lease& lease, Instant at, double sign);
   void bound_shares(Instant at);
-  void end(LeaseId id, EndResult result, const Record& record);
+  void end(const LeaseEnded& fact, const Record& record);
 
   std::map<LeaseId, Lease> leases_;
   std::deque<LeaseView> ended_;  // Oldest first, at most limits::kEndedKept.

@@ -34,7 +34,10 @@ LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
     const auto use = seen.use.find(part.device);
     if (use != seen.use.end()) {
       part.used = use->second.now;
-      part.peak = use->second.peak;
+      part.peak = use->second.highest();
+      part.ledger = use->second.ledger;
+      part.drift = use->second.drift;
+      if (part.ledger) part.refused = use->second.refused;
     }
     // Looked at, and none of its processes is there: that is a figure, and it is 0.
     const bool told = last != seen_devices.end() && last->second.tells_processes &&
@@ -223,6 +226,12 @@ std::variant<FitView, Refusal> Coordinator::fit(const Request& request, Actor ac
 
 std::uint64_t Coordinator::ledger_version() const {
   return impl_->version;
+}
+
+std::vector<Handle> Coordinator::settling() const {
+  std::vector<Handle> handles;
+  for (const LeaseId id : impl_->settling) handles.push_back(impl_->state.find(id)->handle);
+  return handles;
 }
 
 std::string Coordinator::trouble() const {

@@ -254,7 +254,7 @@ void Coordinator::Impl::add_remedies(const Lease& lease, WhyView& view) const {
     }
     const auto use = observed.at(holder.lease).use.find(best.device);
     if (use == observed.at(holder.lease).use.end() || wants_whole(lease.request)) continue;
-    const Bytes peak = std::max(use->second.peak, settings.context_estimate);
+    const Bytes peak = std::max(use->second.highest(), settings.context_estimate);
     if (saturating_sub(holder.charged, peak) >= best.missing) {
       view.remedies.push_back(
           {.kind = Remedy::Kind::kShrinkLease, .lease = holder.lease, .bytes = peak});

@@ -58,27 +58,19 @@ std::string uuid_bytes(DeviceId device) {
   return bytes;
 }
 
-DeviceId device_of(const std::string& bytes, std::size_t at) {
-  DeviceId device;
-  for (std::size_t i = 0; i < 16; ++i) {
-    std::uint64_t& half = i < 8 ? device.high : device.low;
-    half = half << 8U | get<std::uint8_t>(bytes, at + i);
-  }
-  return device;
-}
-
 bool is_limit(const std::string& bytes) {
   return bytes.size() == sizeof(LimitFile) && get<std::uint64_t>(bytes, 0) == guard::kLimitMagic &&
          get<std::uint32_t>(bytes, offsetof(LimitFile, layout)) == guard::kLayout &&
          get<std::uint32_t>(bytes, offsetof(LimitFile, device_count)) <= guard::kDevicesMax;
 }
 
-bool is_use(const std::string& bytes) {
-  const auto devices = get<std::uint32_t>(bytes, offsetof(UseFile, device_count));
-  return bytes.size() >= guard::use_file_size(1) &&
-         get<std::uint64_t>(bytes, 0) == guard::kUseMagic &&
-         get<std::uint32_t>(bytes, offsetof(UseFile, layout)) == guard::kLayout && devices > 0 &&
-         devices <= guard::kDevicesMax && bytes.size() == guard::use_file_size(devices);
+// `head`: the part before the owners at least.
+bool is_use(const std::string& head, std::size_t file_size) {
+  const auto devices = get<std::uint32_t>(head, offsetof(UseFile, device_count));
+  return head.size() >= offsetof(UseFile, owners) &&
+         get<std::uint64_t>(head, 0) == guard::kUseMagic &&
+         get<std::uint32_t>(head, offsetof(UseFile, layout)) == guard::kLayout && devices > 0 &&
+         devices <= guard::kDevicesMax && file_size == guard::use_file_size(devices);
 }
 
 bool same_devices(const std::string& limit, const std::vector<Budget>& budgets) {
@@ -113,6 +105,14 @@ std::string use_bytes(std::uint32_t devices) {
   put(bytes, offsetof(UseFile, size), static_cast<std::uint32_t>(size));
   put(bytes, offsetof(UseFile, device_count), devices);
   put(bytes, offsetof(UseFile, slot_count), guard::kSlotsMax);
+  return bytes;
+}
+
+// Less where the file ends before; what lacks reads as 0.
+std::string read_at(const os::UniqueFd& file, std::size_t at, std::size_t size) {
+  std::string bytes(size, '\0');
+  const ssize_t count = ::pread(file.get(), bytes.data(), size, static_cast<off_t>(at));
+  bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   return bytes;
 }
 
@@ -179,7 +179,7 @@ Status LeaseFiles::make_use(const std::string& path, std::uint32_t devices, Was 
   if (folder == Was::kMissing) return os::write_new_file(path, use_bytes(devices), mode);
   const std::size_t size = guard::use_file_size(devices);
   const Result<std::string> there = os::read_file(path, size);
-  if (there.ok() && is_use(*there) && there->size() == size) return Unit{};
+  if (there.ok() && there->size() == size && is_use(*there, size)) return Unit{};
   return os::write_file_atomically(path, use_bytes(devices), mode, os::Sync::kNone);
 }
 
@@ -197,38 +197,54 @@ void LeaseFiles::keep_only(const std::vector<Handle>& leases) const {
   }
 }
 
-Result<Use> LeaseFiles::read(Handle lease) const {
-  const std::string path = directory(lease);
-  TRY(limit, os::read_file(path + "/limit", sizeof(LimitFile)));
-  TRY(bytes, os::read_file(path + "/use", guard::use_file_size(guard::kDevicesMax)));
-  if (!is_limit(limit) || !is_use(bytes) ||
-      get<std::uint32_t>(limit, offsetof(LimitFile, device_count)) !=
-          get<std::uint32_t>(bytes, offsetof(UseFile, device_count))) {
-    return Error{Errc::kCorrupt, "the files in " + path + " are damaged"};
+Status LeaseFiles::set_unaccounted(Handle lease, const std::vector<Bytes>& unaccounted) const {
+  const std::string path = directory(lease) + "/limit";
+  TRY(limit, os::read_file(path, sizeof(LimitFile)));
+  if (!is_limit(limit) ||
+      get<std::uint32_t>(limit, offsetof(LimitFile, device_count)) != unaccounted.size()) {
+    return Error{Errc::kCorrupt, path + " is damaged"};
   }
+  const os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) return os::system_error("cannot open " + path, errno);
+  for (std::size_t i = 0; i < unaccounted.size(); ++i) {
+    TRY_STATUS(write_word(file, path, device_at(i) + offsetof(LimitDevice, unaccounted),
+                          unaccounted[i].value));
+  }
+  return Unit{};
+}
+
+// Only as far as slots were ever taken: most of the file never is.
+Result<Use> LeaseFiles::read(Handle lease) const {
+  const std::string path = directory(lease) + "/use";
+  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) return os::system_error("cannot open " + path, errno);
+  struct stat found{};
+  if (::fstat(file.get(), &found) != 0) return os::system_error("cannot stat " + path, errno);
+  const std::string head = read_at(file, 0, offsetof(UseFile, owners));
+  if (!is_use(head, static_cast<std::size_t>(found.st_size)))
+    return Error{Errc::kCorrupt, path + " is damaged"};
+  const std::size_t seen =
+      std::min(get<std::uint32_t>(head, offsetof(UseFile, slots_seen)), guard::kSlotsMax);
+  const std::string owners = read_at(file, offsetof(UseFile, owners), seen * sizeof(SlotOwner));
   Use use;
-  const auto devices = get<std::uint32_t>(bytes, offsetof(UseFile, device_count));
-  const std::uint32_t slots =
-      std::min(get<std::uint32_t>(bytes, offsetof(UseFile, slots_seen)), guard::kSlotsMax);
-  for (std::size_t device = 0; device < devices; ++device) {
-    const DeviceId id = device_of(limit, device_at(device));
-    use.parts.push_back(
-        {.device = id,
-         .peak = {get<std::uint64_t>(bytes, offsetof(UseFile, peak) + device * 8)},
-         .refused = get<std::uint64_t>(bytes, offsetof(UseFile, refused) + device * 8)});
-    for (std::size_t slot = 0; slot < slots; ++slot) {
-      const std::size_t owner = offsetof(UseFile, owners) + slot * sizeof(SlotOwner);
-      const std::size_t at =
-          offsetof(UseFile, slots) + (device * guard::kSlotsMax + slot) * sizeof(SlotUse);
-      const auto identity = get<guard::Identity>(bytes, owner);
+  use.parts.resize(get<std::uint32_t>(head, offsetof(UseFile, device_count)));
+  for (std::size_t device = 0; device < use.parts.size(); ++device) {
+    Use::Part& part = use.parts[device];
+    part.peak.value = get<std::uint64_t>(head, offsetof(UseFile, peak) + device * 8);
+    part.refused = get<std::uint64_t>(head, offsetof(UseFile, refused) + device * 8);
+    const std::size_t row = offsetof(UseFile, slots) + device * guard::kSlotsMax * sizeof(SlotUse);
+    const std::string slots = read_at(file, row, seen * sizeof(SlotUse));
+    for (std::size_t i = 0; i < seen; ++i) {
+      const std::size_t owner = i * sizeof(SlotOwner);
+      const auto identity = get<guard::Identity>(owners, owner);
       if (identity == 0) continue;
-      use.charges.push_back(
+      const std::size_t slot = i * sizeof(SlotUse);
+      part.slots.push_back(
           {.process = {.pid = static_cast<std::int32_t>(guard::pid_of(identity)),
                        .start_ticks = guard::start_of(identity)},
-           .pid_namespace = get<std::uint64_t>(bytes, owner + offsetof(SlotOwner, pid_namespace)),
-           .device = id,
-           .charged = {get<std::uint64_t>(bytes, at + offsetof(SlotUse, used))},
-           .changes = get<std::uint64_t>(bytes, at + offsetof(SlotUse, changes))});
+           .pid_namespace = get<std::uint64_t>(owners, owner + offsetof(SlotOwner, pid_namespace)),
+           .charged = {get<std::uint64_t>(slots, slot + offsetof(SlotUse, used))},
+           .changes = get<std::uint64_t>(slots, slot + offsetof(SlotUse, changes))});
     }
   }
   return use;

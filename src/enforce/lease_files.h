@@ -19,24 +19,21 @@ struct Budget {
   Bytes bytes;
 };
 
-/// What a process has charged on a device of its lease, by its own account: not to be trusted
-/// further than it agrees with the driver's.
-struct Charge {
-  Process process;  // As its own PID namespace numbers it.
-  std::uint64_t pid_namespace = 0;
-  DeviceId device;
-  Bytes charged;
-  std::uint64_t changes = 0;
-};
-
+/// What the programs of a lease have charged, by their own account: not to be trusted further than
+/// it agrees with the driver's.
 struct Use {
-  std::vector<Charge> charges;  // Of processes, dead ones included, that have charged something.
-  struct Part {
-    DeviceId device;
+  struct Slot {
+    Process process;  // As its own PID namespace numbers it.
+    std::uint64_t pid_namespace = 0;
+    Bytes charged;
+    std::uint64_t changes = 0;  // Grows with each charge and release.
+  };
+  struct Part {               // Of one device.
+    std::vector<Slot> slots;  // Of all processes that have one, dead ones included.
     Bytes peak;
     std::uint64_t refused = 0;  // How often an allocation was.
   };
-  std::vector<Part> parts;
+  std::vector<Part> parts;  // In the order of the lease's budgets.
 };
 
 class LeaseFiles {
@@ -58,6 +55,10 @@ class LeaseFiles {
   void remove(Handle lease) const;
   /// Removes the files of all leases that are not named: a daemon that was killed left them.
   void keep_only(const std::vector<Handle>& leases) const;
+
+  /// What the driver counts on each device, in the order of the budgets, beyond what the programs
+  /// have charged: it is used all the same.
+  Status set_unaccounted(Handle lease, const std::vector<Bytes>& unaccounted) const;
 
   /// kNotFound or kCorrupt where there is nothing to be read.
   Result<Use> read(Handle lease) const;

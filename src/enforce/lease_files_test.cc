@@ -85,10 +85,11 @@ TEST_F(LeaseFilesTest, TheDaemonReadsWhatTheGuardCharged) {
   EXPECT_EQ(one.ledger.charge(1, gib(5).value), guard::Ledger::Charged::kFull);
   const Result<Use> use = files().read(kLease);
   ASSERT_TRUE(use.ok());
-  ASSERT_EQ(use->charges.size(), 2U);  // A line a device.
-  EXPECT_EQ(use->charges[1].device, kTwo);
-  EXPECT_EQ(use->charges[1].process, (Process{.pid = 7, .start_ticks = 5}));
-  EXPECT_EQ(use->charges[1].charged, mib(15));
+  ASSERT_EQ(use->parts.size(), 2U);
+  ASSERT_EQ(use->parts[1].slots.size(), 1U);
+  EXPECT_EQ(use->parts[1].slots[0].process, (Process{.pid = 7, .start_ticks = 5}));
+  EXPECT_EQ(use->parts[1].slots[0].charged, mib(15));
+  EXPECT_EQ(use->parts[0].slots[0].charged, Bytes{});
   EXPECT_EQ(use->parts[1].peak, mib(20));
   EXPECT_EQ(use->parts[1].refused, 1U);
   EXPECT_EQ(use->parts[0].peak, Bytes{});
@@ -101,6 +102,30 @@ TEST_F(LeaseFilesTest, AnotherBudgetReachesAProgramThatRuns) {
   ASSERT_TRUE(files().set(kLease, {{kOne, mib(12)}}).ok());
   EXPECT_EQ(one.ledger.charge(0, mib(2).value), guard::Ledger::Charged::kYes);
   EXPECT_EQ(one.ledger.used(0), mib(12).value);
+}
+
+TEST_F(LeaseFilesTest, WhatTheDriverCountsBeyondTheChargesIsUsedToo) {
+  ASSERT_TRUE(files().set(kLease, {{kOne, mib(10)}, {kTwo, mib(10)}}).ok());
+  Tenant one = tenant(7);
+  ASSERT_TRUE(files().set_unaccounted(kLease, {Bytes{}, mib(4)}).ok());
+  EXPECT_EQ(one.ledger.used(1), mib(4).value);
+  EXPECT_EQ(one.ledger.charge(1, mib(7).value), guard::Ledger::Charged::kFull);
+  EXPECT_EQ(one.ledger.charge(1, mib(6).value), guard::Ledger::Charged::kYes);
+  EXPECT_EQ(one.ledger.charge(0, mib(10).value), guard::Ledger::Charged::kYes);
+  EXPECT_FALSE(files().set_unaccounted(kLease, {mib(1)}).ok());
+}
+
+TEST_F(LeaseFilesTest, ManySlotsAreReadAsFarAsTheyWereTaken) {
+  ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}}).ok());
+  for (std::uint64_t pid = 1; pid <= 5; ++pid) {
+    ASSERT_EQ(tenant(pid).ledger.charge(0, mib(pid).value), guard::Ledger::Charged::kYes);
+  }
+  const Result<Use> use = files().read(kLease);
+  ASSERT_TRUE(use.ok());
+  ASSERT_EQ(use->parts[0].slots.size(), 5U);
+  EXPECT_EQ(use->parts[0].slots[4].process.pid, 5);
+  EXPECT_EQ(use->parts[0].slots[4].charged, mib(5));
+  EXPECT_EQ(use->parts[0].peak, mib(15));
 }
 
 TEST_F(LeaseFilesTest, ADaemonThatStartsAgainKeepsWhatIsCharged) {

@@ -108,6 +108,12 @@ std::uint64_t Ledger::used(std::uint32_t device) const {
 }
 
 Ledger::Charged Ledger::charge(std::uint32_t device, std::uint64_t bytes) {
+  const Charged charged = try_charge(device, bytes);
+  if (charged == Charged::kFull) use_->refused[device].fetch_add(1, std::memory_order_relaxed);
+  return charged;
+}
+
+Ledger::Charged Ledger::try_charge(std::uint32_t device, std::uint64_t bytes) {
   SlotUse& ours = slot(device);
   int full = 0;
   for (int tries = 0; tries < kTriesMax; ++tries) {
@@ -132,9 +138,7 @@ Ledger::Charged Ledger::charge(std::uint32_t device, std::uint64_t bytes) {
     if (sweep() > 0) continue;
     if (++full == 2) break;
   }
-  if (!is_sane()) return Charged::kBroken;
-  use_->refused[device].fetch_add(1, std::memory_order_relaxed);
-  return Charged::kFull;
+  return is_sane() ? Charged::kFull : Charged::kBroken;
 }
 
 void Ledger::note_success(std::uint32_t device, std::uint64_t all) {

@@ -38,6 +38,8 @@ class Ledger {
   /// Never above the budget, in no race: the sum over all processes is within it afterwards, or
   /// nothing is charged.
   Charged charge(std::uint32_t device, std::uint64_t bytes);
+  /// The same, of which there is no word if it is not allowed: it will be tried again.
+  Charged try_charge(std::uint32_t device, std::uint64_t bytes);
   void release(std::uint32_t device, std::uint64_t bytes);
 
   std::uint32_t device_count() const { return device_count_; }

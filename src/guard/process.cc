@@ -136,16 +136,16 @@ int Process::device_of(const std::uint8_t (&uuid)[16]) const {
 }
 
 bool Process::reserve(std::uint32_t device, std::uint64_t bytes) {
-  switch (ledger_.charge(device, pages_of(bytes))) {
-    case Ledger::Charged::kYes:
-      return true;
-    case Ledger::Charged::kFull:
-      return false;
-    case Ledger::Charged::kBroken:
-      break;
-  }
-  stand_aside();
-  return true;
+  return is_charged(ledger_.charge(device, pages_of(bytes)));
+}
+
+bool Process::try_reserve(std::uint32_t device, std::uint64_t bytes) {
+  return is_charged(ledger_.try_charge(device, pages_of(bytes)));
+}
+
+bool Process::is_charged(Ledger::Charged charged) {
+  if (charged == Ledger::Charged::kBroken) stand_aside();
+  return charged != Ledger::Charged::kFull;
 }
 
 void Process::cancel(std::uint32_t device, std::uint64_t bytes) {

@@ -62,6 +62,8 @@ class Process {
 
   /// Charges what an allocation of that size may take. False: it must be refused.
   [[nodiscard]] bool reserve(std::uint32_t device, std::uint64_t bytes);
+  /// The same, of which there is no word if it must be refused: it will be tried again.
+  [[nodiscard]] bool try_reserve(std::uint32_t device, std::uint64_t bytes);
   /// The allocation was not made after all.
   void cancel(std::uint32_t device, std::uint64_t bytes);
   /// What other processes had of ours and have no more is given back.
@@ -142,6 +144,7 @@ class Process {
   void leave_locked(std::uint32_t device);
   bool is_own() const;
   bool open();
+  bool is_charged(Ledger::Charged charged);
   void stand_aside();
 
   static inline std::atomic<Process*> memory_ = nullptr;

@@ -39,6 +39,17 @@ struct DeviceSample {
   std::optional<std::vector<ProcessSample>> processes;  // Absent: the driver does not tell.
 };
 
+/// What the programs of a lease have charged against its budget on a device, by their own account:
+/// the guard's, to be compared with the driver's.
+struct ChargeSample {
+  Handle lease;
+  DeviceId device;
+  Bytes charged;              // By processes that live.
+  Bytes peak;                 // The most that was charged at once.
+  std::uint64_t refused = 0;  // Allocations that the budget did not allow.
+  bool steady = false;  // Nothing was charged or given back between the question and its answer.
+};
+
 struct Sample {
   Instant asked_at;     // When the question was sent: it shows nothing that happened later.
   Instant answered_at;  // When the answer came.
@@ -46,6 +57,7 @@ struct Sample {
   std::string driver_version;         // Empty if unknown.
   std::string trouble;                // Why there are no devices; empty if there is no trouble.
   std::vector<DeviceSample> devices;  // In PCI order.
+  std::vector<ChargeSample> charges;  // Of leases whose programs keep such an account.
 };
 
 }  // namespace berth

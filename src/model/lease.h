@@ -39,8 +39,11 @@ struct LeasePart {
   DeviceId device;
   std::optional<std::uint32_t> index;  // Absent while the device is not seen.
   Bytes granted;
-  std::optional<Bytes> used;
-  std::optional<Bytes> peak;
+  std::optional<Bytes> used;                  // As the driver tells.
+  std::optional<Bytes> peak;                  // By whichever account is the higher.
+  std::optional<Bytes> ledger = {};           // As its programs have charged it.
+  std::optional<std::int64_t> drift = {};     // Bytes that the driver told beyond that, at rest.
+  std::optional<std::uint64_t> refused = {};  // Allocations that the budget did not allow.
 };
 
 struct LeaseView {

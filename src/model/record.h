@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records are facts that were decided. They are all that survives a daemon: recovery is applying
-// them in order. Each is complete in itself; none holds a measurement.
+// them in order. Each is complete in itself. None holds a measurement but the last of a lease, and
+// that one decides nothing: see Note [A peak is an outcome].
 #pragma once
 
 #include <cstdint>
@@ -96,9 +97,23 @@ struct LeaseReleasing {
   LeaseId id;
   EndResult result = EndResult::kOk;
 };
+// Note [A peak is an outcome]
+//
+// Records hold no measurement, so that what is decided from them does not depend on when somebody
+// looked. The highest use of a lease is told when it ends, with its result: it is how the run went,
+// as an exit status is, and what later runs of the same command are judged by. No lease that lives
+// is changed by it.
+
+/// The most that a lease has used of a device, as far as that is known.
+struct Peak {
+  DeviceId device;
+  Bytes used;
+  std::uint64_t refused = 0;  // Allocations that its budget did not allow.
+};
 struct LeaseEnded {
   LeaseId id;
   EndResult result = EndResult::kOk;
+  std::vector<Peak> peaks = {};  // None for a device of which nothing was known.
 };
 
 /// The whole of one lease, or of an ended one kept for `show`: what a snapshot is made of.

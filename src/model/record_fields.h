@@ -32,6 +32,7 @@ void walk(auto& archive, Is<LeasePart> auto& part) {
   archive.required("vram_granted_bytes", part.granted);
   archive("vram_used_bytes", part.used);
   archive("vram_peak_bytes", part.peak);
+  archive("refused", part.refused);
 }
 void walk(auto& archive, Is<LeaseFlags> auto& flags) {
   archive("over_budget", flags.over_budget);
@@ -147,9 +148,15 @@ void walk(auto& archive, Is<LeaseReleasing> auto& fact) {
   archive.required("id", fact.id);
   archive.required("result", fact.result);
 }
+void walk(auto& archive, Is<Peak> auto& peak) {
+  archive.required("uuid", peak.device);
+  archive.required("vram_peak_bytes", peak.used);
+  archive("refused", peak.refused);
+}
 void walk(auto& archive, Is<LeaseEnded> auto& fact) {
   archive.required("id", fact.id);
   archive.required("result", fact.result);
+  archive("peaks", fact.peaks);
 }
 void walk(auto& archive, Is<LeaseRestored> auto& fact) {
   archive.required("lease", fact.view);

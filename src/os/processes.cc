@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -171,6 +172,11 @@ Process self() {
   Result<ProcessState> state = process_state(::getpid());
   CHECK(state.ok());
   return state->process;
+}
+
+std::uint64_t own_pid_namespace() {
+  struct stat found{};
+  return ::stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
 }
 
 bool is_alive(Process process) {

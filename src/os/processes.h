@@ -34,6 +34,8 @@ Result<ProcessState> process_state(Process process);
 Result<ProcessState> parse_process_state(std::string_view text);
 
 Process self();
+/// Its inode, by which the guard names it; 0 if unknown.
+std::uint64_t own_pid_namespace();
 /// False once nothing of it runs any more, reaped or not.
 bool is_alive(Process process);
 /// Parent first, at most `count_max`; the last is the first process of the PID namespace.

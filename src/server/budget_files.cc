@@ -4,7 +4,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "os/processes.h"
+
 namespace berth::server {
+namespace {
+
+// Of a process in another PID namespace nothing is known: it counts.
+bool lives(const enforce::Use::Slot& slot) {
+  static const std::uint64_t kOwnNamespace = os::own_pid_namespace();
+  return slot.pid_namespace != kOwnNamespace || os::is_alive(slot.process);
+}
+
+}  // namespace
 
 BudgetFiles::BudgetFiles(enforce::LeaseFiles::Settings settings, const os::Clock& clock,
                          std::function<void(const std::string&)> warn)
@@ -13,6 +24,7 @@ BudgetFiles::BudgetFiles(enforce::LeaseFiles::Settings settings, const os::Clock
 void BudgetFiles::hold_to(Handle lease, const std::vector<enforce::Budget>& budgets, When when) {
   if (budgets.empty()) {
     new_.erase(lease);
+    before_.erase(lease);
     if (made_.erase(lease) == 0) return;
     old_.push_back(lease);
     tidy_at_ = clock_.now() + kQuietFor;
@@ -31,11 +43,10 @@ void BudgetFiles::catch_up() {
   while (old_.size() > kOldMax) remove_oldest();
 }
 
-void BudgetFiles::make(Handle lease, const std::vector<enforce::Budget>& budgets) {
+void BudgetFiles::make(Handle lease, const Budgets& budgets) {
   // Offered again: nothing of the earlier offer may be left.
   if (std::erase(old_, lease) > 0) files_.remove(lease);
   set(lease, budgets);
-  made_.insert(lease);
   tidy_at_ = clock_.now() + kQuietFor;
 }
 
@@ -54,9 +65,62 @@ void BudgetFiles::remove_oldest() {
 }
 
 // A lease without these files is a lease all the same; what runs in it is not held to its budget.
-void BudgetFiles::set(Handle lease, const std::vector<enforce::Budget>& budgets) const {
+void BudgetFiles::set(Handle lease, const Budgets& budgets) {
   if (const Status made = files_.set(lease, budgets); !made.ok()) {
     warn_("a lease is not held to its budget: " + made.error().message);
+  }
+  made_[lease] = budgets;
+}
+
+// What is left in the slot of a dead process is nobody's charge; the driver may count it still.
+std::vector<BudgetFiles::Account> BudgetFiles::read(Handle lease) const {
+  std::vector<Account> accounts;
+  const Result<enforce::Use> use = files_.read(lease);
+  if (!use.ok()) return accounts;
+  for (const enforce::Use::Part& part : use->parts) {
+    Account& account = accounts.emplace_back(Account{.peak = part.peak, .refused = part.refused});
+    for (const enforce::Use::Slot& slot : part.slots) {
+      account.changes += slot.changes;
+      if (slot.charged > Bytes{} && lives(slot)) account.charged += slot.charged;
+    }
+  }
+  return accounts;
+}
+
+void BudgetFiles::before_question() {
+  before_.clear();
+  const Instant now = clock_.now();
+  // While somebody waits for memory to come free the driver is asked a hundred times a second.
+  if (now < read_at_ + kReadEvery) return;
+  read_at_ = now;
+  for (const auto& [lease, budgets] : made_) before_.emplace(lease, read(lease));
+}
+
+std::vector<ChargeSample> BudgetFiles::charges(const std::vector<Handle>& ended) {
+  for (const Handle lease : ended) before_.try_emplace(lease);
+  std::vector<ChargeSample> charges;
+  for (const auto& [lease, before] : std::exchange(before_, {})) {
+    const auto made = made_.find(lease);
+    if (made == made_.end()) continue;
+    const std::vector<Account> accounts = read(lease);
+    if (accounts.size() != made->second.size()) continue;
+    for (std::size_t i = 0; i < accounts.size(); ++i) {
+      const Account& account = accounts[i];
+      charges.push_back({.lease = lease,
+                         .device = made->second[i].device,
+                         .charged = account.charged,
+                         .peak = account.peak,
+                         .refused = account.refused,
+                         .steady = i < before.size() && before[i].changes == account.changes &&
+                                   before[i].charged == account.charged});
+    }
+  }
+  return charges;
+}
+
+void BudgetFiles::set_unaccounted(Handle lease, const std::vector<Bytes>& unaccounted) const {
+  if (const Status set = files_.set_unaccounted(lease, unaccounted); !set.ok()) {
+    warn_("a lease is not held to its budget: " + set.error().message);
   }
 }
 

@@ -2,7 +2,8 @@
 // When the files of leases are made and removed. On a disk either may take longer than all else of
 // a grant, so nobody who hears of an offer waits for it: its files are made after the answers of a
 // turn have gone out, and before anything else is heard, such as its claim. Old ones are removed
-// when nothing has happened for a while. The event loop's thread.
+// when nothing has happened for a while. And what the programs have written into them is read
+// whenever the driver is asked, to be compared. The event loop's thread.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +11,13 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/units.h"
 #include "enforce/lease_files.h"
+#include "model/device.h"
 #include "os/clock.h"
 
 namespace berth::server {
@@ -25,6 +26,8 @@ class BudgetFiles {
  public:
   static constexpr Duration kQuietFor = milliseconds(200);
   static constexpr std::size_t kOldMax = 256;  // More than these do not wait for a quiet moment.
+
+  static constexpr Duration kReadEvery = milliseconds(450);
 
   BudgetFiles(enforce::LeaseFiles::Settings settings, const os::Clock& clock,
               std::function<void(const std::string&)> warn);
@@ -37,6 +40,12 @@ class BudgetFiles {
   /// Removes the files of all leases that are not named: a daemon that was killed left them.
   void keep_only(const std::vector<Handle>& leases) const { files_.keep_only(leases); }
 
+  /// Before the driver is asked, and after it has answered: what the programs have charged, of all
+  /// leases unless that was told a moment ago, and of `ended` ones in any case.
+  void before_question();
+  std::vector<ChargeSample> charges(const std::vector<Handle>& ended);
+  void set_unaccounted(Handle lease, const std::vector<Bytes>& unaccounted) const;
+
   /// Removes a little, if it is time. To be called when next() has come.
   void tidy();
   Instant next() const { return old_.empty() ? Instant::never() : tidy_at_; }
@@ -44,15 +53,25 @@ class BudgetFiles {
   void tidy_all();
 
  private:
-  void make(Handle lease, const std::vector<enforce::Budget>& budgets);
-  void set(Handle lease, const std::vector<enforce::Budget>& budgets) const;
+  using Budgets = std::vector<enforce::Budget>;
+  void make(Handle lease, const Budgets& budgets);
+  void set(Handle lease, const Budgets& budgets);
+  struct Account {
+    Bytes charged;
+    Bytes peak;
+    std::uint64_t refused = 0;
+    std::uint64_t changes = 0;
+  };
+  std::vector<Account> read(Handle lease) const;  // Of each device; none if there is nothing.
   void remove_oldest();
 
   enforce::LeaseFiles files_;
   const os::Clock& clock_;
   std::function<void(const std::string&)> warn_;
-  std::map<Handle, std::vector<enforce::Budget>> new_;  // To be made.
-  std::set<Handle> made_;
+  std::map<Handle, Budgets> new_;  // To be made.
+  std::map<Handle, Budgets> made_;
+  std::map<Handle, std::vector<Account>> before_;  // As it was when the driver was asked.
+  Instant read_at_;
   std::deque<Handle> old_;  // To be removed.
   Instant tidy_at_ = Instant::never();
 };

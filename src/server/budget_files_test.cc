@@ -8,6 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "guard/ledger.h"
+#include "guard/linux.h"
+#include "os/processes.h"
+
 namespace berth::server {
 namespace {
 
@@ -36,6 +40,7 @@ class BudgetFilesTest : public ::testing::Test {
   bool has_files(Handle lease) const {
     return fs::exists(directory_ + "/leases/" + to_text(lease) + "/limit");
   }
+  std::string path_of(Handle lease) const { return directory_ + "/leases/" + to_text(lease); }
   std::size_t count() const {
     std::size_t count = 0;
     for (const auto& entry : fs::directory_iterator(directory_ + "/leases")) {
@@ -106,6 +111,88 @@ TEST_F(BudgetFilesTest, OldFilesHaveABound) {
   EXPECT_EQ(count(), BudgetFiles::kOldMax);
   files_.tidy_all();
   EXPECT_EQ(count(), 0U);
+}
+
+/// A program of a lease, as the guard has its files mapped.
+guard::Ledger tenant(const std::string& directory, Process process) {
+  std::size_t limit_bytes = 0;
+  std::size_t use_bytes = 0;
+  void* limit = guard::map_file((directory + "/limit").c_str(), guard::Access::kRead, limit_bytes);
+  void* use = guard::map_file((directory + "/use").c_str(), guard::Access::kReadWrite, use_bytes);
+  guard::Ledger ledger;
+  const guard::Census census{
+      .self = guard::make_identity(static_cast<std::uint64_t>(process.pid), process.start_ticks),
+      .pid_namespace = os::own_pid_namespace(),
+      .is_alive = [](guard::Identity) { return true; }};
+  EXPECT_EQ(ledger.attach(limit, limit_bytes, use, use_bytes, census),
+            guard::Ledger::Attached::kYes);
+  return ledger;
+}
+
+TEST_F(BudgetFilesTest, WhatWasChargedIsReadWhenTheDriverAnswers) {
+  clock_.at = {seconds(10).ns};
+  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+  guard::Ledger ledger = tenant(path_of(handle(1)), os::self());
+  (void)ledger.charge(0, mib(300).value);
+  ledger.release(0, mib(100).value);
+  (void)ledger.charge(0, gib(2).value);
+  files_.before_question();
+  const std::vector<ChargeSample> charges = files_.charges({});
+  ASSERT_EQ(charges.size(), 1U);
+  EXPECT_EQ(charges[0].lease, handle(1));
+  EXPECT_EQ(charges[0].device, kDevice);
+  EXPECT_EQ(charges[0].charged, mib(200));
+  EXPECT_EQ(charges[0].peak, mib(300));
+  EXPECT_EQ(charges[0].refused, 1U);
+  EXPECT_TRUE(charges[0].steady);
+}
+
+TEST_F(BudgetFilesTest, AChargeBetweenTheQuestionAndItsAnswerIsSeen) {
+  clock_.at = {seconds(10).ns};
+  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+  guard::Ledger ledger = tenant(path_of(handle(1)), os::self());
+  files_.before_question();
+  (void)ledger.charge(0, mib(1).value);
+  ledger.release(0, mib(1).value);
+  EXPECT_FALSE(files_.charges({}).at(0).steady);
+}
+
+TEST_F(BudgetFilesTest, WhatADeadProcessHadChargedIsNobodysCharge) {
+  clock_.at = {seconds(10).ns};
+  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+  const Process dead{.pid = os::self().pid, .start_ticks = 1};  // Before this one had the pid.
+  guard::Ledger theirs = tenant(path_of(handle(1)), dead);
+  guard::Ledger ours = tenant(path_of(handle(1)), os::self());
+  (void)theirs.charge(0, mib(7).value);
+  (void)ours.charge(0, mib(5).value);
+  files_.before_question();
+  const ChargeSample charge = files_.charges({}).at(0);
+  EXPECT_EQ(charge.charged, mib(5));
+  EXPECT_TRUE(charge.steady);
+}
+
+TEST_F(BudgetFilesTest, ADriverThatIsAskedOftenIsComparedNowAndThenAndEndedLeasesAlways) {
+  clock_.at = {seconds(10).ns};
+  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+  files_.hold_to(handle(2), budget(gib(1)), When::kNow);
+  files_.before_question();
+  EXPECT_EQ(files_.charges({}).size(), 2U);
+  files_.before_question();
+  const std::vector<ChargeSample> ended = files_.charges({handle(2), handle(3)});
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(ended[0].lease, handle(2));
+  EXPECT_FALSE(ended[0].steady);
+  clock_.at = clock_.at + BudgetFiles::kReadEvery;
+  files_.before_question();
+  EXPECT_EQ(files_.charges({}).size(), 2U);
+}
+
+TEST_F(BudgetFilesTest, DamagedFilesTellNothing) {
+  clock_.at = {seconds(10).ns};
+  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+  fs::resize_file(path_of(handle(1)) + "/use", 100);
+  files_.before_question();
+  EXPECT_TRUE(files_.charges({handle(1)}).empty());
 }
 
 // The daemon may be told so while the files of the earlier offer are still there.

@@ -378,6 +378,7 @@ void Daemon::Impl::probe_answered(gpu::Probe::Outcome outcome) {
       if (!device.processes) continue;
       for (const ProcessSample& process : *device.processes) meet(process.user);
     }
+    outcome.sample->charges = files->charges(engine->coordinator().settling());
     engine->sampled(service->now(), *outcome.sample);
   } else {
     engine->probe_failed(service->now());

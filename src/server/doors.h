@@ -46,6 +46,8 @@ class World {
   /// From now on the programs of a lease are held to these budgets; of one that has none (any
   /// more), nothing is kept. A world without programs of its own need not do anything.
   virtual void hold_to(Handle /*lease*/, const std::vector<Part>& /*budgets*/, Taken /*taken*/) {}
+  /// What its programs use of each of these beyond what they have charged.
+  virtual void set_unaccounted(Handle /*lease*/, const std::vector<Bytes>& /*bytes*/) {}
 };
 
 /// One connection of a client; never used twice.

@@ -289,6 +289,8 @@ void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch
           probe_.want(what.at);
         } else if constexpr (std::is_same_v<T, core::WakeAt>) {
           core_wake_ = what.at;
+        } else if constexpr (std::is_same_v<T, core::SetUnaccounted>) {
+          world_.set_unaccounted(what.lease, what.bytes);
         } else {
           static_assert(std::is_same_v<T, core::Say>);
           world_.say(what.text);

@@ -3,6 +3,11 @@
 
 namespace berth::server {
 
+void RealWorld::ask_probe() {
+  parts_.files.before_question();
+  parts_.probe.ask();
+}
+
 void RealWorld::hold_to(Handle lease, const std::vector<Part>& budgets, Taken taken) {
   std::vector<enforce::Budget> wanted;
   wanted.reserve(budgets.size());

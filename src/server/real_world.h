@@ -37,9 +37,12 @@ class RealWorld final : public World {
   void signal(Process process, std::int32_t signal) override {
     parts_.processes.signal(process, signal);
   }
-  void ask_probe() override { parts_.probe.ask(); }
+  void ask_probe() override;
   void say(const std::string& text) override { parts_.log.info(text); }
   void hold_to(Handle lease, const std::vector<Part>& budgets, Taken taken) override;
+  void set_unaccounted(Handle lease, const std::vector<Bytes>& bytes) override {
+    parts_.files.set_unaccounted(lease, bytes);
+  }
 
  private:
   Parts parts_;

@@ -203,14 +203,28 @@ void ObjectReader::boolean(std::string_view field, bool& out) {
 void ObjectReader::integer(std::string_view field, std::int32_t& out) {
   constexpr std::int64_t kMin = std::numeric_limits<std::int32_t>::min();
   constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
+  if (const auto value = integer_between(field, kMin, kMax, "32"))
+    out = static_cast<std::int32_t>(*value);
+}
+
+void ObjectReader::integer(std::string_view field, std::int64_t& out) {
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  if (const auto value = integer_between(field, kMin, kMax, "64")) out = *value;
+}
+
+std::optional<std::int64_t> ObjectReader::integer_between(std::string_view field, std::int64_t min,
+                                                          std::int64_t max, std::string_view bits) {
   const json* value = find(field);
-  if (value == nullptr) return;
+  if (value == nullptr) return std::nullopt;
   const bool huge =
-      value->is_number_unsigned() && value->get<std::uint64_t>() > static_cast<std::uint64_t>(kMax);
-  if (!value->is_number_integer() || huge || value->get<std::int64_t>() < kMin) {
-    return refuse(field, "must be a whole number of 32 bits, not " + kind_of(*value));
+      value->is_number_unsigned() && value->get<std::uint64_t>() > static_cast<std::uint64_t>(max);
+  if (!value->is_number_integer() || huge || value->get<std::int64_t>() < min) {
+    refuse(field,
+           "must be a whole number of " + std::string(bits) + " bits, not " + kind_of(*value));
+    return std::nullopt;
   }
-  out = static_cast<std::int32_t>(value->get<std::int64_t>());
+  return value->get<std::int64_t>();
 }
 
 std::optional<std::uint64_t> ObjectReader::number(std::string_view field, Range range) {

@@ -70,6 +70,7 @@ class ObjectReader {
   void line(std::string_view field, std::string& out);  // Without control characters.
   void boolean(std::string_view field, bool& out);
   void integer(std::string_view field, std::int32_t& out);
+  void integer(std::string_view field, std::int64_t& out);
   std::optional<std::uint64_t> number(std::string_view field, Range range);
   void number(std::string_view field, std::uint32_t& out, Range range);
   void bytes(std::string_view field, Bytes& out, Bytes min = {});
@@ -111,6 +112,8 @@ class ObjectReader {
   ObjectReader(JsonDocument& document, const nlohmann::json* json, std::string path);
 
   const nlohmann::json* find(std::string_view field);
+  std::optional<std::int64_t> integer_between(std::string_view field, std::int64_t min,
+                                              std::int64_t max, std::string_view bits);
   const nlohmann::json* array(std::string_view field, std::size_t count_max);
   void each_text(std::string_view field, std::map<std::string, std::string>& out, bool line_only);
   std::string name(std::string_view field) const;

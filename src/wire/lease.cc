@@ -89,17 +89,25 @@ void write_memory(JsonWriter& writer, const LeaseView& view) {
   const auto granted = [](const LeasePart& part) { return std::optional<Bytes>(part.granted); };
   const auto used = [](const LeasePart& part) { return part.used; };
   const auto peak = [](const LeasePart& part) { return part.peak; };
+  const auto ledger = [](const LeasePart& part) { return part.ledger; };
   writer.key("vram_requested_bytes").bytes(requested(view.request));
   writer.key("vram_granted_bytes").bytes(sum_of(view.parts, granted));
   writer.key("vram_used_bytes").bytes(sum_of(view.parts, used));
   writer.key("vram_peak_bytes").bytes(sum_of(view.parts, peak));
+  writer.key("vram_ledger_bytes").bytes(sum_of(view.parts, ledger));
   writer.key("devices").begin_array();
   for (const LeasePart& part : view.parts) {
     writer.begin_object().key("uuid").text(to_text(part.device)).key("index");
     part.index ? writer.number(*part.index) : writer.null();
     writer.key("vram_granted_bytes").bytes(part.granted);
     writer.key("vram_used_bytes").bytes(part.used);
-    writer.key("vram_peak_bytes").bytes(part.peak).end_object();
+    writer.key("vram_peak_bytes").bytes(part.peak);
+    writer.key("vram_ledger_bytes").bytes(part.ledger);
+    writer.key("vram_drift_bytes");
+    part.drift ? writer.integer(*part.drift) : writer.null();
+    writer.key("refused_allocations");
+    part.refused ? writer.number(*part.refused) : writer.null();
+    writer.end_object();
   }
   writer.end_array();
 }
@@ -206,6 +214,9 @@ void read_parts(ObjectReader& reader, std::vector<LeasePart>& parts) {
     device.bytes("vram_granted_bytes", part.granted);
     device.bytes("vram_used_bytes", part.used);
     device.bytes("vram_peak_bytes", part.peak);
+    device.bytes("vram_ledger_bytes", part.ledger);
+    if (device.has("vram_drift_bytes")) device.integer("vram_drift_bytes", part.drift.emplace());
+    part.refused = device.number("refused_allocations", {0, kMax64});
     parts.push_back(part);
   }
 }

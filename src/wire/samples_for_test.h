@@ -62,9 +62,22 @@ inline LeaseView held() {
   view.command = Process{.pid = 4711, .start_ticks = 99};
   view.supervisor = Process{.pid = 4710};
   view.members = {{.pid = 4712}};
-  view.parts = {
-      {.device = device(1), .index = 0, .granted = gib(4), .used = gib(5), .peak = gib(6)},
-      {.device = device(2), .index = 1, .granted = gib(4), .used = gib(1), .peak = gib(2)}};
+  view.parts = {{.device = device(1),
+                 .index = 0,
+                 .granted = gib(4),
+                 .used = gib(5),
+                 .peak = gib(6),
+                 .ledger = Bytes{gib(5).value - 1024},
+                 .drift = 1024,
+                 .refused = 3},
+                {.device = device(2),
+                 .index = 1,
+                 .granted = gib(4),
+                 .used = gib(1),
+                 .peak = gib(2),
+                 .ledger = gib(1) + kib(1),
+                 .drift = -1024,
+                 .refused = 0}};
   view.queued_at = {1'770'470'100'123};
   view.started_at = UnixMs{1'770'470'101'000};
   view.expected_end = UnixMs{1'770'473'701'000};

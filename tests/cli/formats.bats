@@ -38,7 +38,7 @@ table = [line.rstrip('\n').split('\t') for line in open(place + 'tsv')]
 assert len(rows) == len(items) and len(table) == len(items) + 1
 # What changes from one look to the next.
 moving = ('time', 'sample_age_ms', 'waited_ms', 'simulated', 'expected_end', 'expected_start',
-          'devices', 'vram_used_bytes', 'vram_peak_bytes', 'counts', 'probe', 'journal',
+          'devices', 'vram_used_bytes', 'vram_peak_bytes', 'vram_ledger_bytes', 'counts', 'probe', 'journal',
           'shortages', 'holders')
 # `simulated` is said of the whole where the daemon does not say it of each.
 for line, row, cells in zip(lines, rows, table[1:]):

@@ -157,9 +157,29 @@ std::string part_text(const LeasePart& part, const Scene& scene) {
          ", peak " + size_or_dash(part.peak, scene) + ", " + to_text(part.device);
 }
 
+std::string drift_text(std::int64_t drift) {
+  if (drift == 0) return "no drift";
+  const Bytes amount{drift < 0 ? 0 - static_cast<std::uint64_t>(drift)
+                               : static_cast<std::uint64_t>(drift)};
+  return std::string("drift ") + (drift < 0 ? "-" : "+") + to_text(amount);
+}
+
+// What its programs have charged, and how far the driver agrees.
+std::string ledger_text(const LeasePart& part) {
+  std::string text;
+  if (part.ledger) text = to_text(*part.ledger) + " charged";
+  if (part.drift) text += ", " + drift_text(*part.drift);
+  const std::uint64_t refused = part.refused.value_or(0);
+  if (refused > 0) {
+    text += (text.empty() ? "" : ", ") + counted(refused, "allocation") + " refused";
+  }
+  return text;
+}
+
 void add_parts(Facts& facts, const LeaseView& lease, const Scene& scene) {
   for (const LeasePart& part : lease.parts) {
     facts.add(devices_of({&part, 1}), part_text(part, scene));
+    facts.add("ledger", ledger_text(part));
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run/runner.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include "cli/run/lease_watch.h"
 #include "cli/run/words.h"
 #include "cli/supervise/supervisor.h"
+#include "os/places.h"
 #include "wire/error.h"
 #include "wire/request.h"
 
@@ -109,16 +111,32 @@ Left Runner::run(const wire::LeaseAnswer& lease, const VariableChanges& variable
 Left Runner::ended(const wire::LeaseAnswer& lease, const ExitStatus& exit, Lease whose) {
   std::optional<EndResult> result = revoked_;
   if (whose == Lease::kOwn) {
+    // The daemon removes it with the lease.
+    const enforce::LeaseFiles files({.root = os::leases_directory(doors_.client.socket())});
+    const Result<enforce::Use> use = files.read(lease.view.handle);
     const std::optional<LeaseView> after = report(lease, exit);
     if (after && after->result) result = after->result;
     // The news may come later than the end of the command that it told to end.
     if (after && !revoked_ && was_revoked(result)) doors_.talk.say(revoked_text(*after));
     const std::string leftovers = after ? leftovers_text(*after) : "";
     if (!leftovers.empty()) doors_.talk.say(leftovers);
+    tell_peak(after.value_or(lease.view), use);
   }
   if (result == EndResult::kLimit) return {.code = to_status(ExitCode::kTimeLimit)};
   doors_.status.command_ended(exit);
   return {.code = exit.code, .signal = exit.signal};
+}
+
+// As its programs have charged it, to the byte; the daemon may not have looked in time.
+void Runner::tell_peak(LeaseView lease, const Result<enforce::Use>& use) {
+  if (!use.ok() || use->parts.size() != lease.parts.size()) return;
+  for (std::size_t i = 0; i < lease.parts.size(); ++i) {
+    LeasePart& part = lease.parts[i];
+    part.peak = std::max(part.peak.value_or(Bytes{}), use->parts[i].peak);
+    part.refused = use->parts[i].refused;
+  }
+  const std::string text = peak_text(lease);
+  if (!text.empty()) doors_.talk.say(text);
 }
 
 Left Runner::not_started(const wire::LeaseAnswer& lease, int number, Lease whose) {

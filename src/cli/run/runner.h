@@ -16,6 +16,7 @@
 #include "cli/supervise/command.h"
 #include "cli/supervise/job_terminal.h"
 #include "client/client.h"
+#include "enforce/lease_files.h"
 #include "os/signals.h"
 #include "wire/lease.h"
 
@@ -50,6 +51,7 @@ class Runner {
   Left ended(const wire::LeaseAnswer& lease, const ExitStatus& exit, Lease whose);
   Left not_started(const wire::LeaseAnswer& lease, int number, Lease whose);
   std::optional<LeaseView> report(const wire::LeaseAnswer& lease, const ExitStatus& exit);
+  void tell_peak(LeaseView lease, const Result<enforce::Use>& use);
 
   Doors doors_;
   std::vector<std::string> words_;

@@ -36,6 +36,13 @@ Bytes smallest_budget(const LeaseView& lease) {
   return smallest;
 }
 
+constexpr std::uint64_t kStep = mib(256).value;  // Of the budgets that we propose.
+
+// Enough for such a peak.
+Bytes budget_for(Bytes peak) {
+  return {(peak.value / kStep + 1) * kStep};
+}
+
 bool has_devices(const LeaseView& lease, const std::string& gpus) {
   const Result<DeviceChoice> choice = parse_device_choice(gpus);
   if (!choice.ok() || choice->count > lease.parts.size()) return false;
@@ -99,6 +106,33 @@ std::string revoked_text(const LeaseView& lease) {
     return lease_name(lease) + " has reached its limit of " + to_text(*lease.request.limit) + told;
   }
   return lease_name(lease) + " was cancelled" + told;
+}
+
+std::string peak_text(const LeaseView& lease) {
+  Bytes peak;
+  std::uint64_t refused = 0;
+  for (const LeasePart& part : lease.parts) {
+    peak = std::max(peak, part.peak.value_or(Bytes{}));
+    refused += part.refused.value_or(0);
+  }
+  if (peak == Bytes{}) return {};
+  const Bytes budget = smallest_budget(lease);
+  const std::string of_budget = lease_name(lease) + " peaked at " + to_text(peak) + " of " +
+                                to_text(budget) + (lease.parts.size() > 1 ? " on a GPU" : "");
+  const Bytes enough = budget_for(peak);
+  if (lease.request.share == Share::kExclusive) {
+    const bool leaves_much = enough < budget && budget.value - enough.value >= gib(1).value;
+    if (!leaves_much) return refused > 0 ? of_budget + ", all that there was" : "";
+    return of_budget + ": -m " + size_argument(enough) + " leaves the rest to others";
+  }
+  if (refused > 0) {
+    return of_budget + ", and " + counted(refused, "allocation") +
+           (refused == 1 ? " was" : " were") + " refused: -m asks for more";
+  }
+  if (peak.value >= budget.value / 100 * 88) return of_budget;
+  const bool leaves_much =
+      enough.value < budget.value / 4 * 3 && budget.value - enough.value >= gib(1).value;
+  return leaves_much ? of_budget + ": -m " + size_argument(enough) + " would do" : "";
 }
 
 }  // namespace berth::cli

@@ -36,4 +36,8 @@ std::string too_much_text(const LeaseView& lease, const RequestOptions& options)
 /// to end.
 std::string revoked_text(const LeaseView& lease);
 
+/// "lease 12 peaked at 7.3 GiB of 8.0 GiB". Empty where it helps nobody: neither did its budget
+/// refuse an allocation, nor was it close to that, nor could others have used much of it.
+std::string peak_text(const LeaseView& lease);
+
 }  // namespace berth::cli

@@ -50,6 +50,54 @@ TEST(GrantedText, ModelIsSaidOnceAndOnlyIfAllAreOfIt) {
             "granted GPU 0 and 1, 8.0 GiB on each, lease 12");
 }
 
+LeaseView peaked_at(Bytes peak, std::uint64_t refused = 0) {
+  return lease_on({{.device = kHere,
+                    .index = 0,
+                    .granted = gib(8),
+                    .used = std::nullopt,
+                    .peak = peak,
+                    .refused = refused}});
+}
+
+TEST(PeakText, SaysHowMuchOfTheBudgetWasUsedWhereItHelps) {
+  EXPECT_EQ(peak_text(peaked_at(mib(7475))), "lease 12 peaked at 7.3 GiB of 8.0 GiB");
+  EXPECT_EQ(peak_text(peaked_at(gib(8), 3)),
+            "lease 12 peaked at 8.0 GiB of 8.0 GiB, and 3 allocations were refused: -m asks for "
+            "more");
+  EXPECT_EQ(peak_text(peaked_at(gib(4), 1)),
+            "lease 12 peaked at 4.0 GiB of 8.0 GiB, and 1 allocation was refused: -m asks for "
+            "more");
+  EXPECT_EQ(peak_text(peaked_at(gib(2))),
+            "lease 12 peaked at 2.0 GiB of 8.0 GiB: -m 2304M would do");
+}
+
+TEST(PeakText, IsSilentWhereItHelpsNobody) {
+  EXPECT_EQ(peak_text(small_lease()), "");
+  EXPECT_EQ(peak_text(peaked_at({})), "");
+  EXPECT_EQ(peak_text(peaked_at(mib(6500))), "");
+  LeaseView small = peaked_at(mib(100));
+  small.parts[0].granted = gib(1);
+  EXPECT_EQ(peak_text(small), "");
+}
+
+TEST(PeakText, OfAWholeGpuSaysWhatOthersCouldHaveUsed) {
+  LeaseView whole = peaked_at(gib(5));
+  whole.request.share = Share::kExclusive;
+  EXPECT_EQ(peak_text(whole),
+            "lease 12 peaked at 5.0 GiB of 8.0 GiB: -m 5376M leaves the rest to others");
+  whole.parts[0].peak = mib(7800);
+  EXPECT_EQ(peak_text(whole), "");
+  whole.parts[0].refused = 2;
+  EXPECT_EQ(peak_text(whole), "lease 12 peaked at 7.6 GiB of 8.0 GiB, all that there was");
+}
+
+TEST(PeakText, OfSeveralGpusIsTheHighest) {
+  LeaseView lease = peaked_at(gib(1));
+  lease.parts.push_back(
+      {.device = kThere, .index = 1, .granted = gib(8), .used = std::nullopt, .peak = mib(7900)});
+  EXPECT_EQ(peak_text(lease), "lease 12 peaked at 7.7 GiB of 8.0 GiB on a GPU");
+}
+
 TEST(LeftoversText, CountsAndNamesTheCure) {
   LeaseView lease = small_lease();
   EXPECT_EQ(leftovers_text(lease), "");

@@ -152,7 +152,7 @@ bool is_capturing(CUstream stream, Default meant) {
 }
 
 bool reserve(Process& process, std::uint32_t device, std::uint64_t bytes) {
-  if (process.reserve(device, bytes)) return true;
+  if (process.try_reserve(device, bytes)) return true;
   process.collect();
   // What the device's pools keep for later is given up before an allocation is refused.
   for_each_pool(process, [&](Pools::Handle pool) {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the programs of a lease say that they use, held against what the driver says.
+#include <algorithm>
+#include <utility>
+
+#include "core/impl.h"
+
+// Note [Two accounts]
+//
+// The guard charges a lease before it allocates, exactly; but only for what goes through it. The
+// driver counts everything (modules, what libraries allocate behind its back, programs without the
+// guard), late and sometimes not at all. Their difference is the drift. What the driver counts
+// beyond the ledger twice in a row, with both accounts at rest, is there: it is told to the guard,
+// which counts it as used, so that the budget bounds it too. What it counts no more is taken off at
+// once. A ledger above the driver's figure (managed memory in host memory, a context that costs
+// less than was thought) is left as it is: to give it out again could exceed the budget in the
+// second before the next look.
+
+namespace berth::core {
+
+void Coordinator::Impl::compare(const Sample& sample) {
+  std::set<LeaseId> corrected;
+  for (const ChargeSample& charge : sample.charges) {
+    const auto found = by_handle.find(charge.lease);
+    if (found == by_handle.end()) continue;
+    const Lease& lease = *state.find(found->second);
+    if (lease.granted() == nullptr) continue;
+    const bool has_part = std::ranges::find(lease.granted()->parts, charge.device, &Part::device) !=
+                          lease.granted()->parts.end();
+    if (has_part && account_for(charge, lease, observed.at(lease.id).use[charge.device])) {
+      corrected.insert(lease.id);
+    }
+  }
+  for (const LeaseId id : corrected) {
+    const Lease& lease = *state.find(id);
+    SetUnaccounted effect{.lease = lease.handle, .bytes = {}};
+    for (const Part& part : lease.granted()->parts) {
+      effect.bytes.push_back(observed.at(id).use[part.device].unaccounted);
+    }
+    effects.emplace_back(std::move(effect));
+  }
+}
+
+// Whether what is unaccounted has changed. Programs write the ledger themselves: no figure of
+// theirs is taken for more than the device has.
+bool Coordinator::Impl::account_for(const ChargeSample& charge, const Lease& lease,
+                                    Use& use) const {
+  const Account* account = ledger.find(charge.device);
+  const Bytes capacity = account == nullptr ? Bytes{} : account->capacity;
+  use.ledger = std::min(charge.charged, capacity);
+  use.ledger_peak = std::max(use.ledger_peak, std::min(charge.peak, capacity));
+  use.refused = charge.refused;
+  const auto device = seen_devices.find(charge.device);
+  const bool told = device != seen_devices.end() && device->second.tells_processes &&
+                    !device->second.asleep && account->seen && !use.untold;
+  if (!told || !charge.steady || lease.held() == nullptr) return false;
+  const Bytes counted = use.now.value_or(Bytes{});
+  const Bytes beyond = saturating_sub(counted, *use.ledger);
+  const std::int64_t before = std::max<std::int64_t>(use.drift.value_or(0), 0);
+  use.drift = static_cast<std::int64_t>(counted.value - use.ledger->value);
+  const Bytes certain = std::min(beyond, Bytes{static_cast<std::uint64_t>(before)});
+  return std::exchange(use.unaccounted, certain) != certain;
+}
+
+std::vector<Peak> Coordinator::Impl::peaks_of(const Lease& lease) const {
+  std::vector<Peak> peaks;
+  const std::map<DeviceId, Use>& uses = observed.at(lease.id).use;
+  for (const Part& part : lease.granted()->parts) {
+    const auto use = uses.find(part.device);
+    if (use == uses.end()) continue;
+    const bool known = use->second.ledger || use->second.highest() > Bytes{};
+    if (known) peaks.push_back({part.device, use->second.highest(), use->second.refused});
+  }
+  return peaks;
+}
+
+}  // namespace berth::core

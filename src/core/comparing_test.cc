@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the programs of a lease have charged, held against what the driver counts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/coordinator.h"
+#include "core/story.h"
+
+namespace berth::core {
+namespace {
+
+using S = Story;
+using testing::ElementsAre;
+
+class Comparing : public testing::Test {
+ protected:
+  Comparing() {
+    (void)story.ask(S::budget(gib(10)));
+    (void)story.claim(1);
+  }
+
+  /// A sample in which lease 1 has charged so much and the driver counts so much.
+  void look(Bytes charged, Bytes measured, bool steady = true) {
+    charge = {.lease = {0, 1},
+              .device = device(0),
+              .charged = charged,
+              .peak = std::max(charge.peak, charged),
+              .refused = charge.refused,
+              .steady = steady};
+    story.use(1, measured);
+    sample();
+  }
+  void sample() {
+    story.effects.clear();
+    Sample sample{story.now.instant, story.now.instant, true, "", "", story.hardware, {charge}};
+    (void)story.tell(Sampled{std::move(sample)});
+  }
+  /// What the guard was told by the last sample; nothing if it was not.
+  std::optional<std::vector<Bytes>> corrected() const {
+    for (const Effect& effect : story.effects) {
+      if (const auto* set = std::get_if<SetUnaccounted>(&effect)) return set->bytes;
+    }
+    return std::nullopt;
+  }
+  LeasePart part() const { return story.coordinator.lease({1}, story.now)->parts.at(0); }
+
+  Story story{{.order = Order::kFifo, .reserve = {}}};
+  ChargeSample charge;
+};
+
+TEST_F(Comparing, ALeaseShowsBothAccountsAndTheirDifference) {
+  look(gib(4), gib(4) + mib(96));
+  EXPECT_EQ(part().used, gib(4) + mib(96));
+  EXPECT_EQ(part().ledger, gib(4));
+  EXPECT_EQ(part().drift, static_cast<std::int64_t>(mib(96).value));
+  EXPECT_EQ(part().refused, 0U);
+}
+
+TEST_F(Comparing, WhatTheDriverCountsTwiceBeyondTheLedgerIsUsed) {
+  look(gib(4), gib(4) + mib(96));
+  EXPECT_EQ(corrected(), std::nullopt);
+  look(gib(5), gib(5) + mib(80));
+  EXPECT_THAT(corrected(), testing::Optional(ElementsAre(mib(80))));
+  look(gib(5), gib(5) + mib(80));
+  EXPECT_EQ(corrected(), std::nullopt);  // It was told.
+}
+
+TEST_F(Comparing, WhatItCountsNoMoreIsTakenOffAtOnce) {
+  look(gib(4), gib(4) + mib(96));
+  look(gib(4), gib(4) + mib(96));
+  look(gib(4), gib(4) + mib(10));
+  EXPECT_THAT(corrected(), testing::Optional(ElementsAre(mib(10))));
+  look(gib(4), gib(4));
+  EXPECT_THAT(corrected(), testing::Optional(ElementsAre(Bytes{})));
+}
+
+TEST_F(Comparing, AnAllocationBetweenTheTwoLooksIsNoDrift) {
+  look(gib(4), gib(6), false);
+  look(gib(4), gib(6), false);
+  EXPECT_EQ(corrected(), std::nullopt);
+  EXPECT_EQ(part().drift, std::nullopt);
+  EXPECT_EQ(part().ledger, gib(4));
+}
+
+TEST_F(Comparing, ALedgerAboveTheDriversFigureIsLeftAsItIs) {
+  look(gib(4), gib(3));
+  look(gib(4), gib(3));
+  EXPECT_EQ(corrected(), std::nullopt);
+  EXPECT_EQ(part().drift, -static_cast<std::int64_t>(gib(1).value));
+}
+
+TEST_F(Comparing, ADriverThatGivesNoFigureCorrectsNothing) {
+  look(gib(4), gib(4) + mib(96));
+  look(gib(4), gib(4) + mib(96));
+  story.hardware[0].processes->front().used.reset();
+  sample();
+  EXPECT_EQ(corrected(), std::nullopt);
+  story.hardware[0].processes.reset();
+  sample();
+  EXPECT_EQ(corrected(), std::nullopt);
+  EXPECT_EQ(part().drift, static_cast<std::int64_t>(mib(96).value));
+}
+
+TEST_F(Comparing, ALedgerIsNotBelievedBeyondTheDevice) {
+  look(gib(4000), gib(4));
+  EXPECT_EQ(part().ledger, gib(16));
+  EXPECT_EQ(part().peak, gib(16));
+}
+
+TEST_F(Comparing, APeakBetweenTwoLooksIsKnownFromTheLedger) {
+  look(gib(4), gib(4));
+  charge.peak = gib(9);
+  charge.refused = 2;
+  sample();
+  EXPECT_EQ(part().peak, gib(9));
+  EXPECT_EQ(part().refused, 2U);
+}
+
+TEST_F(Comparing, AnEndedLeaseKeepsItsPeakAlsoAfterARestart) {
+  look(gib(4), gib(4));
+  charge.peak = gib(9);
+  charge.refused = 2;
+  charge.charged = {};
+  story.use(1, {});
+  (void)story.tell(ReportExit{{1}, {{1000}, true}, {0, 1}, {}, {}});
+  (void)story.tell(ProcessEnded{S::process(1)});
+  sample();
+  ASSERT_EQ(story.state(1), LeaseState::kEnded);
+  EXPECT_EQ(part().peak, gib(9));
+  EXPECT_EQ(part().refused, 2U);
+
+  Coordinator fresh{Settings{}};
+  for (const Record& record : story.coordinator.snapshot(story.now)) {
+    ASSERT_TRUE(fresh.apply(record).ok());
+  }
+  EXPECT_EQ(fresh.lease({1}, story.now)->parts.at(0).peak, gib(9));
+}
+
+TEST_F(Comparing, ChargesOfALeaseThatThereIsNotAreNobodys) {
+  charge = {.lease = {7, 7}, .device = device(0), .charged = gib(4), .steady = true};
+  sample();
+  charge = {.lease = {0, 1}, .device = device(9), .charged = gib(4), .steady = true};
+  sample();
+  EXPECT_EQ(part().ledger, std::nullopt);
+}
+
+}  // namespace
+}  // namespace berth::core

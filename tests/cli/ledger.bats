@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# Two accounts of a lease's memory: what its programs have charged, and what the driver counts.
+load lib
+
+# part FIELD: of the one GPU of lease 1; "None" where it is not known.
+part() {
+  berth show 1 --json | python3 -c "import json, sys
+print(json.load(sys.stdin)['devices'][0]['$1'])"
+}
+is() { [[ $(part "$1") == "$2" ]]; }
+
+gib=$((1 << 30))
+
+@test "show tells the ledger, what was measured, and that they agree" {
+  berth run -m 4G -- vram_user --bytes 1GiB --hold 60s >held 2>&1 3>&- &
+  eventually grep -q holding held
+  eventually is vram_drift_bytes 0
+  [[ $(part vram_ledger_bytes) == "$(part vram_used_bytes)" ]]
+  (($(part vram_ledger_bytes) >= gib))
+  run berth show 1
+  contains " charged, no drift"
+}
+
+@test "memory that escapes the guard is found, shown, and used all the same" {
+  # One of its processes is not guarded; the other asks for more while that is there.
+  berth run -m 8G -- bash -c '
+    BERTH_DISABLE=1 vram_user --bytes 3GiB --hold 60s >escaped &
+    until [[ -e go ]]; do sleep 0.05; done
+    vram_user --bytes 8GiB --step 256MiB >within 2>&1
+    echo $? >within_code' 3>&- &
+  eventually grep -q holding escaped
+  drifted() { [[ $(part vram_drift_bytes) != None ]]; }
+  eventually drifted
+  run berth show 1
+  contains "0 B charged, drift +3."
+  counted() { (($(od -An -t u8 -j 96 -N 8 "$(find "$world" -name limit)") > 3 * gib)); }
+  eventually counted
+  touch go
+  eventually test -s within_code
+  [[ $(<within_code) == 1 ]]
+  local reached=$(sed -n 's/.*beyond \([0-9]*\) MiB.*/\1/p' within)
+  ((reached <= 5 * 1024 && reached >= 4 * 1024))
+}
+
+@test "what peaked between two looks is known, and kept when the lease has ended" {
+  run --separate-stderr berth run -m 8G -- vram_user --bytes 7400MiB
+  [[ $stderr == *"lease 1 peaked at 7.5 GiB of 8.0 GiB" ]]
+  berth wait 1
+  (($(part vram_peak_bytes) >= 7400 << 20))
+  berth daemon stop
+  run berth show 1
+  contains "peak 7."
+}
+
+@test "a run that used little says what would have done" {
+  run --separate-stderr berth run -m 8G -- vram_user --bytes 1GiB
+  [[ $stderr == *"lease 1 peaked at 1."*" GiB of 8.0 GiB: -m "*"M would do" ]]
+}
+
+@test "a run that was refused says so, and show counts it" {
+  run --separate-stderr berth run -m 2G -- vram_user --bytes 4GiB
+  status_is 1
+  printf '%s\n' "$stderr"
+  [[ $stderr == *"lease 1 peaked at "*" of 2.0 GiB, and 1 allocation was refused: -m asks for more" ]]
+  eventually is refused_allocations 1
+}
+
+@test "a program that never touches the GPU says nothing of a peak" {
+  run --separate-stderr berth run -m 8G -- true
+  [[ $stderr != *peak* ]]
+}
