@@ -169,6 +169,7 @@ class Parse {
     while (at_ < arguments_.size()) {
       const std::string& word = arguments_[at_++];
       if (word == "--") {
+        go_to_command();
         while (at_ < arguments_.size()) TRY_STATUS(operand(arguments_[at_++]));
       } else if (word.starts_with("--")) {
         TRY_STATUS(long_option(std::string_view(word).substr(2)));
@@ -236,6 +237,16 @@ class Parse {
       given_ = 0;
     }
     return Unit{};
+  }
+
+  // What follows `--` is the command, whatever may stand before it.
+  void go_to_command() {
+    for (std::size_t i = which_; i < options_.operands_.size(); ++i) {
+      if (!options_.operands_[i].is_command) continue;
+      if (i != which_) given_ = 0;
+      which_ = i;
+      return;
+    }
   }
 
   Status all_given() const {

@@ -68,7 +68,8 @@ class Options {
   void value(Option option, Take take);
   void optional_value(Option option, Take take);
   void operand(Operand operand, Take take);
-  /// `[--] COMMAND…`; the command may be absent only if `at_least` is 0.
+  /// `[--] COMMAND…`; the command may be absent only if `at_least` is 0. After `--` comes the
+  /// command, also where operands that may be absent stand before it.
   void command(Operand operand, std::vector<std::string>& words);
 
   /// Hands each value to its taker, in the order of the command line. An error is a sentence about

@@ -26,9 +26,11 @@ enum class Output : std::uint8_t { kTable, kWide, kJson, kNdjson, kCsv, kTsv, kI
 
 /// What a request gets that says nothing about memory.
 struct DefaultVram {
-  enum class Kind : std::uint8_t { kExclusive, kAsk, kSize };
-  Kind kind = Kind::kExclusive;  // kAsk: nothing; it is refused, naming -m.
-  Bytes size;                    // With kSize only.
+  /// kAsk: nothing; it is refused, naming -m. kLearned: as much as earlier runs of its command
+  /// used; a whole GPU where that is not known.
+  enum class Kind : std::uint8_t { kExclusive, kAsk, kLearned, kSize };
+  Kind kind = Kind::kExclusive;
+  Bytes size;  // With kSize only.
   friend constexpr auto operator<=>(const DefaultVram&, const DefaultVram&) = default;
 };
 

@@ -47,7 +47,8 @@ constexpr std::array kKeys = {
     Key{.path = "policy.default_vram",
         .slot = [](Config& c, Name) -> Slot { return &c.policy.default_vram; },
         .doc = "What a request gets that says nothing about memory: a GPU to itself, an error that "
-               "asks for -m, or so many bytes.",
+               "asks for -m, as much as earlier runs of its command used (a GPU to itself where "
+               "that is not known), or so many bytes.",
         .min = 1},
     Key{.path = "policy.order",
         .slot = [](Config& c, Name) -> Slot { return &c.policy.order; },

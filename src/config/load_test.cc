@@ -127,6 +127,16 @@ output = "json"
   EXPECT_EQ(config.client.output, Output::kJson);
 }
 
+TEST(Load, WhatARequestWithoutASizeGets) {
+  using Kind = DefaultVram::Kind;
+  for (const auto& [word, kind] :
+       {std::pair("exclusive", Kind::kExclusive), std::pair("ask", Kind::kAsk),
+        std::pair("learned", Kind::kLearned)}) {
+    const std::string line = "policy.default_vram = \"" + std::string(word) + "\"";
+    EXPECT_EQ(loaded({.files = {user(line)}}).config.policy.default_vram.kind, kind) << word;
+  }
+}
+
 TEST(Load, ProjectSetsDefaultsOfItsRequests) {
   const Config config = loaded({.files = {project(R"(
 vram = "8G"
@@ -204,10 +214,9 @@ TEST(Load, WrongValueIsToldWithItsPlaceAndWhatWouldBeRight) {
            {"gpu.reserve = \"99999999TiB\"", "is too large"},
            {"gpu.reserve = 1979-05-27", "not a date"},
            {"gpu.reserve = []", "not a list"},
-           {"policy.default_vram = \"learned\"", "'learned' needs sizes learned"},
            {"policy.default_vram = \"0GiB\"", "policy.default_vram: must be at least 1 B"},
            {"policy.default_vram = \"much\"",
-            "must be \"exclusive\", \"ask\" or a size such as \"8GiB\", not 'much'"},
+            "must be \"exclusive\", \"ask\", \"learned\" or a size such as \"8GiB\", not 'much'"},
            {"limits.waiting = 0", "limits.waiting: must be a number from 1 to 20000, not 0"},
            {"limits.waiting = -1", "must be a number from 1 to 20000, not -1"},
            {"limits.waiting = 20001", "must be a number from 1 to 20000, not 20001"},

@@ -72,7 +72,7 @@ struct InWords {
   std::string operator()(std::vector<std::string>*) const { return "a list of text"; }
   std::string operator()(Labels*) const { return "a table of text"; }
   std::string operator()(DefaultVram*) const {
-    return "\"exclusive\", \"ask\" or a size such as \"8GiB\"";
+    return "\"exclusive\", \"ask\", \"learned\" or a size such as \"8GiB\"";
   }
   template <Enumeration E>
   std::string operator()(E*) const {
@@ -211,15 +211,13 @@ struct Reader {
 
   Status operator()(DefaultVram* out) const {
     if (text() == nullptr) return wrong();
-    if (*text() == "exclusive" || *text() == "ask") {
-      using Kind = DefaultVram::Kind;
-      *out = {.kind = *text() == "ask" ? Kind::kAsk : Kind::kExclusive};
+    using Kind = DefaultVram::Kind;
+    for (const auto& [word, kind] :
+         {std::pair("exclusive", Kind::kExclusive), std::pair("ask", Kind::kAsk),
+          std::pair("learned", Kind::kLearned)}) {
+      if (*text() != word) continue;
+      *out = {.kind = kind};
       return Unit{};
-    }
-    if (*text() == "learned") {
-      return Error{Errc::kInvalid,
-                   "'learned' needs sizes learned from earlier runs, which this version does not "
-                   "keep: use \"exclusive\", \"ask\" or a size"};
     }
     Bytes size;
     if (!parse_bytes(*text()).ok()) return wrong();
@@ -306,6 +304,8 @@ struct AsToml {
         return "\"exclusive\"";
       case DefaultVram::Kind::kAsk:
         return "\"ask\"";
+      case DefaultVram::Kind::kLearned:
+        return "\"learned\"";
       case DefaultVram::Kind::kSize:
         break;
     }

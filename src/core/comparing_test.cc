@@ -133,6 +133,7 @@ TEST_F(Comparing, AnEndedLeaseKeepsItsPeakAlsoAfterARestart) {
   ASSERT_EQ(story.state(1), LeaseState::kEnded);
   EXPECT_EQ(part().peak, gib(9));
   EXPECT_EQ(part().refused, 2U);
+  EXPECT_EQ(part().index, 0U);
 
   Coordinator fresh{Settings{}};
   for (const Record& record : story.coordinator.snapshot(story.now)) {

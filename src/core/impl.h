@@ -185,6 +185,7 @@ struct Coordinator::Impl {
   void on(const Join& event);
   void on(const Park& event);
   void on(const AskerGone& event);
+  Request with_learned_size(Request request, UserId user) const;
   std::optional<Refusal> refuse_request(const Request& request, Actor actor) const;
   std::optional<Refusal> refuse_shape(const Request& request) const;
   std::optional<Refusal> refuse_devices(const Request& request) const;
@@ -263,9 +264,10 @@ struct Coordinator::Impl {
   void on(const JournalMended& event);
 
   // views.cc, why.cc
+  LeaseView with_indices(LeaseView view) const;
   LeaseView view(LeaseId id, Instant at, UnixMs wall) const;
   const OrderCache& order(Instant at) const;
-  std::variant<FitView, Refusal> fit(const Request& request, Actor actor, Now at);
+  std::variant<FitView, Refusal> fit(const Request& asked, Actor actor, Now at);
   WhyView why(const Lease& lease, Now at) const;
   WhyView::Reason reason_of(const Lease& lease, const WhyView& view) const;
   void add_holders(const Lease& lease, WhyView& view, Now at) const;

@@ -19,6 +19,8 @@ inline constexpr std::size_t kEndedKept = 1'000;      // Ended leases that `show
 inline constexpr std::size_t kBackfillDepth = 256;    // Requests looked at behind the first.
 inline constexpr std::size_t kWhyListed = 16;         // Names in an answer of `why`.
 inline constexpr std::size_t kShareGroups = 4'096;    // (user, session) pairs whose use is kept.
+inline constexpr std::size_t kCommandsKept = 4'096;   // Of which it is known what they used,
+inline constexpr std::size_t kRunsKept = 5;           // in so many runs.
 
 inline constexpr std::size_t kNameMax = 64;  // Bytes of a name, session or label.
 inline constexpr std::size_t kLabelsMax = 16;

@@ -27,24 +27,38 @@ Refusal invalid(std::string message) {
 }  // namespace
 
 void Coordinator::Impl::on(const Submit& event) {
-  if (std::optional<Refusal> refusal = refuse_request(event.request, event.actor)) {
+  Request request = with_learned_size(event.request, event.actor.user);
+  if (std::optional<Refusal> refusal = refuse_request(request, event.actor)) {
     effects.emplace_back(Reply{event.token, *std::move(refusal)});
     return;
   }
-  const bool no_wait = event.request.wait_max && event.request.wait_max->ns == 0;
+  const bool no_wait = request.wait_max && request.wait_max->ns == 0;
   if (no_wait) {
-    const std::variant<FitView, Refusal> fits = fit(event.request, event.actor, now);
+    const std::variant<FitView, Refusal> fits = fit(request, event.actor, now);
     if (const auto* view = std::get_if<FitView>(&fits); view == nullptr || !view->fits) {
-      refuse(event.token, RefusalCode::kBusy, shortage_text(event.request));
+      refuse(event.token, RefusalCode::kBusy, shortage_text(request));
       return;
     }
   }
   const LeaseId id{state.next_id()};
-  decide(id, RequestQueued{id, event.handle, event.actor.user, event.supervisor, event.request});
+  decide(id,
+         RequestQueued{id, event.handle, event.actor.user, event.supervisor, std::move(request)});
   if (seen_devices.empty()) unchecked.insert(id);
   answer(event.token, id);
   asking = id;
   if (!settling.empty()) ask_probe(now.instant);
+}
+
+// What it asks for is in its record: what is learnt later changes nothing of it.
+Request Coordinator::Impl::with_learned_size(Request request, UserId user) const {
+  if (!request.learned) return request;
+  const std::optional<Bytes> budget = state.runs().budget_for(user, request.command);
+  request.learned = budget.has_value();
+  if (budget) {
+    request.share = Share::kBudget;
+    request.vram = *budget;
+  }
+  return request;
 }
 
 void Coordinator::Impl::on(const Reconnect& event) {

@@ -199,6 +199,7 @@ struct State::Applier {
     Lease* found = lease(fact.id);
     if (found == nullptr) return false;
     if (found->held()) self.charge_share(*found, record.at, -1);
+    self.learn(*found, fact);
     self.end(fact, record);
     return true;
   }
@@ -208,6 +209,11 @@ struct State::Applier {
     // The rate comes from the leases, which the snapshot restores before.
     usage.byte_seconds = fact.byte_seconds;
     usage.at = fact.at;
+    return true;
+  }
+
+  bool operator()(const CommandRestored& fact) const {
+    self.runs_.restore(fact);
     return true;
   }
 
@@ -320,6 +326,18 @@ void State::bound_shares(Instant at) {
   if (least != usage_.end()) usage_.erase(least);
 }
 
+// A run that failed for other reasons may have ended before it used what it needs.
+void State::learn(const Lease& lease, const LeaseEnded& fact) {
+  if (lease.request.command.empty()) return;
+  PastRun run;
+  for (const Peak& peak : fact.peaks) {
+    run.peak = std::max(run.peak, peak.used);
+    run.refused |= peak.refused > 0;
+  }
+  const bool telling = run.refused || (fact.result == EndResult::kOk && run.peak > Bytes{});
+  if (telling) runs_.add(lease.user, lease.request.command, run);
+}
+
 void State::end(const LeaseEnded& fact, const Record& record) {
   const auto found = leases_.find(fact.id);
   LeaseView view = survivor_view(found->second);
@@ -412,6 +430,7 @@ std::vector<Record> State::snapshot(Instant now) const {
   for (const auto& [key, usage] : usage_) {
     add(UsageRestored{key.user, key.session, usage.byte_seconds, usage.at});
   }
+  for (CommandRestored& fact : runs_.all()) add(std::move(fact));
   add(CountersRestored{next_id_, last_sequence_});
   return records;
 }

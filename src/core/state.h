@@ -14,6 +14,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "core/run_history.h"
 #include "core/share.h"
 #include "model/lease.h"
 #include "model/record.h"
@@ -89,6 +90,7 @@ class State {
   const std::deque<LeaseView>& ended() const { return ended_; }
   const LeaseView* find_ended(LeaseId id) const;
   const std::map<ShareKey, Usage>& usage() const { return usage_; }
+  const RunHistory& runs() const { return runs_; }
   std::uint64_t next_id() const { return next_id_; }
   std::uint64_t last_sequence() const { return last_sequence_; }
   /// When the last record was decided, in the boot in which it was.
@@ -100,6 +102,7 @@ class State {
  private:
   struct Applier;
 
+  void learn(const Lease& lease, const LeaseEnded& fact);
   void charge_share(const Lease& lease, Instant at, double sign);
   void bound_shares(Instant at);
   void end(const LeaseEnded& fact, const Record& record);
@@ -107,6 +110,7 @@ class State {
   std::map<LeaseId, Lease> leases_;
   std::deque<LeaseView> ended_;  // Oldest first, at most limits::kEndedKept.
   std::map<ShareKey, Usage> usage_;
+  RunHistory runs_;
   std::uint64_t next_id_ = 1;
   std::uint64_t last_sequence_ = 0;
   Instant last_at_;

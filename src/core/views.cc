@@ -16,20 +16,26 @@ constexpr std::size_t kPrefixMin = 3;
 
 }  // namespace
 
+// Of a device that is there now.
+LeaseView Coordinator::Impl::with_indices(LeaseView view) const {
+  for (LeasePart& part : view.parts) {
+    const Account* account = ledger.find(part.device);
+    if (account != nullptr && account->seen) part.index = account->index;
+  }
+  return view;
+}
+
 LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
   const Lease* lease = state.find(id);
   if (lease == nullptr) {
     const LeaseView* gone = state.find_ended(id);
-    return gone == nullptr ? LeaseView{} : *gone;
+    return gone == nullptr ? LeaseView{} : with_indices(*gone);
   }
-  LeaseView view = survivor_view(*lease);
+  LeaseView view = with_indices(survivor_view(*lease));
   const Observed& seen = observed.at(id);
   view.flags.over_budget = seen.over_budget;
   view.flags.degraded = seen.degraded;
   for (LeasePart& part : view.parts) {
-    if (const Account* account = ledger.find(part.device); account != nullptr && account->seen) {
-      part.index = account->index;
-    }
     const auto last = seen_devices.find(part.device);
     const auto use = seen.use.find(part.device);
     if (use != seen.use.end()) {
@@ -101,7 +107,10 @@ std::vector<LeaseView> Coordinator::leases(Now now) const {
 }
 
 std::vector<LeaseView> Coordinator::ended(Now) const {
-  return {impl_->state.ended().begin(), impl_->state.ended().end()};
+  std::vector<LeaseView> views;
+  views.reserve(impl_->state.ended().size());
+  for (const LeaseView& view : impl_->state.ended()) views.push_back(impl_->with_indices(view));
+  return views;
 }
 
 std::optional<LeaseView> Coordinator::lease(LeaseId id, Now now) const {

@@ -272,7 +272,8 @@ void Coordinator::Impl::add_remedies(const Lease& lease, WhyView& view) const {
 
 // The request stands in the queue for the length of this function: the answer is what the schedule
 // would do, by the same code.
-std::variant<FitView, Refusal> Coordinator::Impl::fit(const Request& request, Actor actor, Now at) {
+std::variant<FitView, Refusal> Coordinator::Impl::fit(const Request& asked, Actor actor, Now at) {
+  const Request request = with_learned_size(asked, actor.user);
   if (std::optional<Refusal> refusal = refuse_request(request, actor)) return *std::move(refusal);
   const Lease imagined{.id = kImagined,
                        .user = actor.user,
@@ -284,6 +285,7 @@ std::variant<FitView, Refusal> Coordinator::Impl::fit(const Request& request, Ac
   queue.insert(place);
 
   FitView view;
+  if (request.learned) view.learned = request.vram;
   Walk walk(state, ledger, settings, at.instant);
   for (const LeaseId id : growing) walk.leave_growing(*state.find(id));
   Projection projection(state, ledger, at.instant);

@@ -142,15 +142,27 @@ struct UsageRestored {
   double byte_seconds = 0;
   Instant at;
 };
+/// How much one run of a command used of a device, at most.
+struct PastRun {
+  Bytes peak;
+  bool refused = false;  // It wanted more than its budget.
+};
+/// What is known of the runs of one command of a user.
+struct CommandRestored {
+  UserId user;
+  std::uint64_t fingerprint = 0;  // Of the command line.
+  std::vector<PastRun> runs;      // Oldest first.
+};
 struct CountersRestored {
   std::uint64_t next_id = 1;
   std::uint64_t last_sequence = 0;  // Of the records that the snapshot replaces.
 };
 
-using Fact = std::variant<RequestQueued, RequestPassed, RequestParked, LeaseGranted, OfferLapsed,
-                          LeaseClaimed, MemberSeen, MemberGone, CommandEnded, LeaseResized,
-                          GrowthQueued, GrowthDropped, LeaseRenewed, LeaseRevoked, LeaseReleasing,
-                          LeaseEnded, LeaseRestored, UsageRestored, CountersRestored>;
+using Fact =
+    std::variant<RequestQueued, RequestPassed, RequestParked, LeaseGranted, OfferLapsed,
+                 LeaseClaimed, MemberSeen, MemberGone, CommandEnded, LeaseResized, GrowthQueued,
+                 GrowthDropped, LeaseRenewed, LeaseRevoked, LeaseReleasing, LeaseEnded,
+                 LeaseRestored, UsageRestored, CommandRestored, CountersRestored>;
 
 struct Record {
   std::uint64_t sequence = 0;  // Grows by one; 0 in a snapshot.

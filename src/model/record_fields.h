@@ -32,6 +32,8 @@ void walk(auto& archive, Is<LeasePart> auto& part) {
   archive.required("vram_granted_bytes", part.granted);
   archive("vram_used_bytes", part.used);
   archive("vram_peak_bytes", part.peak);
+  archive("vram_ledger_bytes", part.ledger);
+  archive("vram_drift_bytes", part.drift);
   archive("refused", part.refused);
 }
 void walk(auto& archive, Is<LeaseFlags> auto& flags) {
@@ -59,6 +61,7 @@ void walk(auto& archive, Is<Request> auto& request) {
   archive.required("leftovers", request.leftovers);
   archive("may_yield", request.may_yield);
   archive("ancestors", request.ancestors);
+  archive("learned", request.learned);
 }
 void walk(auto& archive, Is<LeaseView> auto& view) {
   archive.required("id", view.id);
@@ -181,6 +184,15 @@ void walk(auto& archive, Is<UsageRestored> auto& fact) {
   archive("session", fact.session);
   archive.required("byte_seconds", fact.byte_seconds);
   archive.required("counted_at_ns", fact.at);
+}
+void walk(auto& archive, Is<PastRun> auto& run) {
+  archive.required("vram_peak_bytes", run.peak);
+  archive("refused", run.refused);
+}
+void walk(auto& archive, Is<CommandRestored> auto& fact) {
+  archive.required("user_id", fact.user);
+  archive.required("fingerprint", fact.fingerprint);
+  archive.required("runs", fact.runs);
 }
 void walk(auto& archive, Is<CountersRestored> auto& fact) {
   archive.required("next_id", fact.next_id);

@@ -164,7 +164,8 @@ void expect_facts_walked(std::index_sequence<kIndexes...>) {
 
 TEST(RecordJson, NoFieldIsForgotten) {
   expect_facts_walked(std::make_index_sequence<std::variant_size_v<Fact>>());
-  expect_all_walked<Process, ExitStatus, Part, LeasePart, LeaseFlags, Request, LeaseView>();
+  expect_all_walked<Process, ExitStatus, Part, Peak, PastRun, LeasePart, LeaseFlags, Request,
+                    LeaseView>();
 }
 
 // The text of a record alone does not show that a field survives which neither side knows.
@@ -184,7 +185,7 @@ TEST(RecordJson, EveryFieldOfEveryFactIsInTheLine) {
   EXPECT_EQ(user.value, 1000u);
   EXPECT_EQ(supervisor, (Process{4710, 123455}));
   const auto& [name, session, command, labels, priority, share, vram, device_count, devices, mixed,
-               eta, limit, wait_max, ttl, leftovers, may_yield, ancestors] = request;
+               eta, limit, wait_max, ttl, leftovers, may_yield, learned, ancestors] = request;
   EXPECT_EQ(name, "train-7");
   EXPECT_EQ(session, "ana/bert");
   EXPECT_EQ(command, samples::request().command);
@@ -201,6 +202,7 @@ TEST(RecordJson, EveryFieldOfEveryFactIsInTheLine) {
   EXPECT_EQ(ttl, seconds(90));
   EXPECT_EQ(leftovers, Leftovers::kKill);
   EXPECT_TRUE(may_yield);
+  EXPECT_TRUE(learned);
   EXPECT_EQ(ancestors, samples::request().ancestors);
 }
 

@@ -29,6 +29,7 @@ inline Request request() {
   request.ttl = seconds(90);
   request.leftovers = Leftovers::kKill;
   request.may_yield = true;
+  request.learned = true;
   request.ancestors = {{4}, {5}};
   return request;
 }
@@ -98,9 +99,10 @@ inline std::vector<Record> all_facts() {
       LeaseRenewed{id, {70}, {1770470400000}},
       LeaseRevoked{id, EndResult::kLimit, {71}},
       LeaseReleasing{id, EndResult::kFailed},
-      LeaseEnded{id, EndResult::kLost},
+      LeaseEnded{id, EndResult::kLost, {{parts().front().device, gib(7), 3}}},
       restored,
       UsageRestored{{1000}, "ana/bert", 1.5e17, {72}},
+      CommandRestored{{1000}, 0xffff'0000'1234'5678, {{gib(7), true}, {gib(9), false}}},
       CountersRestored{13, 1'000},
   };
   std::vector<Record> records;

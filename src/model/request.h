@@ -41,7 +41,8 @@ struct Request {
   std::optional<Duration> wait_max;  // Absent: without bound. 0: granted now or refused.
   std::optional<Duration> ttl;       // A lease without a process, ended when it is not renewed.
   Leftovers leftovers = Leftovers::kWait;
-  bool may_yield = false;          // To urgent requests. Not in this version: refused.
+  bool may_yield = false;  // To urgent requests. Not in this version: refused.
+  bool learned = false;    // As much as earlier runs of the command used, where that is known.
   std::vector<LeaseId> ancestors;  // Live leases the asker runs inside of (--new-lease).
 };
 

@@ -118,6 +118,7 @@ struct FitView {
   Bytes largest;  // The largest budget that would be granted now.
   std::uint64_t ahead_count = 0;
   std::vector<Shortage> shortages;
+  std::optional<Bytes> learned = {};  // The budget, where it follows from earlier runs.
 };
 
 std::string_view to_text(Remedy::Kind kind);

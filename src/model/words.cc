@@ -43,11 +43,11 @@ constexpr std::array<std::string_view, 14> kReasons = {
     "not_waiting",   "memory",     "turn",    "exclusive",       "strangers",
     "overcommitted", "driver",     "parked",  "not_reconnected", "claim",
     "passed",        "user_limit", "stopped", "probing"};
-constexpr std::array<std::string_view, 19> kFacts = {
+constexpr std::array<std::string_view, 20> kFacts = {
     "request_queued", "request_passed", "request_parked", "lease_granted",    "offer_lapsed",
     "lease_claimed",  "member_seen",    "member_gone",    "command_ended",    "lease_resized",
     "growth_queued",  "growth_dropped", "lease_renewed",  "lease_revoked",    "lease_releasing",
-    "lease_ended",    "lease_restored", "usage_restored", "counters_restored"};
+    "lease_ended",    "lease_restored", "usage_restored", "command_restored", "counters_restored"};
 static_assert(kFacts.size() == std::variant_size_v<Fact>);
 
 template <class Enum>

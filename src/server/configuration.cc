@@ -121,6 +121,8 @@ DefaultVram default_vram(const config::Config& config) {
       return {.share = Share::kBudget, .vram = std::nullopt};
     case config::DefaultVram::Kind::kSize:
       return {.share = Share::kBudget, .vram = config.policy.default_vram.size};
+    case config::DefaultVram::Kind::kLearned:
+      return {.share = Share::kExclusive, .vram = std::nullopt, .learned = true};
     case config::DefaultVram::Kind::kExclusive:
       break;
   }

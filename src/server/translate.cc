@@ -177,6 +177,7 @@ std::variant<wire::RequestBody, ApiError> translate_request(std::string_view bod
     }
     if (request.share == Share::kBudget) request.share = how.default_vram.share;
     request.vram = how.default_vram.vram.value_or(Bytes{});
+    request.learned |= how.default_vram.learned;
   }
   return *std::move(read);
 }

@@ -31,6 +31,7 @@ struct Caller {
 struct DefaultVram {
   Share share = Share::kExclusive;
   std::optional<Bytes> vram;  // Absent with kBudget: the request has to say.
+  bool learned = false;       // As much as earlier runs used, and this where that is not known.
 };
 
 struct Translation {

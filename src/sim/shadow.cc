@@ -247,6 +247,7 @@ struct Shadow::Applier {
     return reached(ended_as(fact.result));
   }
   bool operator()(const UsageRestored&) const { return true; }
+  bool operator()(const CommandRestored&) const { return false; }
   // These make up a snapshot and come in no other way.
   bool operator()(const LeaseRestored&) const { return false; }
   bool operator()(const CountersRestored&) const { return false; }

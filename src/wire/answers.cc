@@ -328,6 +328,7 @@ std::string encode_fit(const FitView& fit) {
   writer.key("expected_start").time(fit.expected_start);
   writer.key("vram_largest_bytes").bytes(fit.largest);
   writer.key("ahead_count").number(fit.ahead_count);
+  writer.key("vram_learned_bytes").bytes(fit.learned);
   write_shortages(writer, fit.shortages);
   writer.end_object();
   return writer.take();
@@ -349,6 +350,7 @@ Result<FitView> decode_fit(std::string_view text) {
   reader.time("expected_start", fit.expected_start);
   reader.bytes("vram_largest_bytes", fit.largest);
   fit.ahead_count = reader.number("ahead_count", kAny).value_or(0);
+  reader.bytes("vram_learned_bytes", fit.learned);
   fit.shortages = read_shortages(reader);
   TRY_STATUS(document.status());
   return fit;

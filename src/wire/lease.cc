@@ -83,6 +83,7 @@ void write_request(JsonWriter& writer, const Request& request) {
   writer.key("mixed").boolean(request.mixed);
   writer.key("leftovers").text(to_text(request.leftovers));
   writer.key("may_yield").boolean(request.may_yield);
+  writer.key("learned").boolean(request.learned);
 }
 
 void write_memory(JsonWriter& writer, const LeaseView& view) {
@@ -200,6 +201,7 @@ void read_request(ObjectReader& reader, Request& request) {
   reader.boolean("mixed", request.mixed);
   reader.word("leftovers", request.leftovers, parse_leftovers, "what becomes of leftovers");
   reader.boolean("may_yield", request.may_yield);
+  reader.boolean("learned", request.learned);
   reader.milliseconds("eta_ms", request.eta);
   reader.milliseconds("limit_ms", request.limit);
   reader.milliseconds("wait_ms", request.wait_max);

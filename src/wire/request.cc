@@ -107,6 +107,7 @@ std::string encode_request(const RequestBody& body) {
     writer.key("leftovers").text(to_text(request.leftovers));
   }
   if (request.may_yield) writer.key("may_yield").boolean(true);
+  if (request.learned) writer.key("learned").boolean(true);
   if (!request.ancestors.empty()) {
     writer.key("ancestors").begin_array();
     for (const LeaseId id : request.ancestors) writer.number(id.value);
@@ -141,6 +142,7 @@ Result<RequestBody> decode_request(std::string_view text) {
   reader.milliseconds("ttl_ms", request.ttl, kShortest);
   reader.word("leftovers", request.leftovers, parse_leftovers, "wait, kill or release");
   reader.boolean("may_yield", request.may_yield);
+  reader.boolean("learned", request.learned);
   for (const std::uint64_t id : reader.numbers("ancestors", {1, kMax64}, kListMax)) {
     request.ancestors.push_back(LeaseId{id});
   }

@@ -23,7 +23,7 @@ TEST(Request, IsWrittenInOneOrderOfFields) {
             R"("priority":"high","share":"slice","vram_bytes":4294967296,"device_count":2,)"
             R"("devices":[1,"GPU-5a1c0d2e-0000-0000-0000-000000000002"],"mixed":true,)"
             R"("eta_ms":3600000,"limit_ms":7200000,"wait_ms":0,"ttl_ms":300000,)"
-            R"("leftovers":"kill","may_yield":true,"ancestors":[7,9],)"
+            R"("leftovers":"kill","may_yield":true,"learned":true,"ancestors":[7,9],)"
             R"("anchor":{"pid":4711,"start_ticks":18000000000000000000}})");
 }
 

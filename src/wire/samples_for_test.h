@@ -43,6 +43,7 @@ inline RequestBody request() {
   request.ttl = minutes(5);
   request.leftovers = Leftovers::kKill;
   request.may_yield = true;
+  request.learned = true;
   request.ancestors = {{7}, {9}};
   body.anchor = Process{.pid = 4711, .start_ticks = 18'000'000'000'000'000'000U};
   return body;

@@ -69,3 +69,36 @@ gib=$((1 << 30))
   run --separate-stderr berth run -m 8G -- true
   [[ $stderr != *peak* ]]
 }
+
+@test "fit --like answers from earlier runs" {
+  run --separate-stderr berth fit --like -- vram_user --bytes 1GiB
+  status_is 0
+  [[ ${lines[0]} == "It is not known what it needs"* && ${lines[1]} == "It fits now on GPU 0."* ]]
+  berth run -q -m 4G -- vram_user --bytes 1GiB
+  run --separate-stderr berth fit --like -- vram_user --bytes 1GiB
+  [[ ${lines[0]} == "By its last runs it needs 1.4 GiB." ]]
+  run berth fit --like
+  status_is 64
+  run berth fit -- vram_user --bytes 1GiB
+  status_is 64
+  contains "berth fit --like -- vram_user --bytes 1GiB"
+  run berth fit 8G --like -- vram_user
+  status_is 64
+}
+
+@test "run without -m asks for what the command used before, where the configuration says so" {
+  mkdir -p "$XDG_CONFIG_HOME/berth"
+  echo 'policy.default_vram = "learned"' >"$XDG_CONFIG_HOME/berth/config.toml"
+  run --separate-stderr berth run -- vram_user --bytes 1GiB
+  [[ $stderr == *"no -m: asking for what earlier runs"*"and nobody else"* ]]
+  run --separate-stderr berth run -- vram_user --bytes 1GiB
+  [[ $stderr == *", 1.4 GiB, lease 2"* ]]
+  run berth show 2
+  contains "asked "
+  contains "1.4 GiB on any GPU, by what it used before"
+  contains "GPU 0 "
+  # It survives a restart of the daemon.
+  berth daemon stop
+  run --separate-stderr berth run -- vram_user --bytes 1GiB
+  [[ $stderr == *", 1.4 GiB, lease 3"* ]]
+}

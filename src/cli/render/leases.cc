@@ -207,7 +207,7 @@ std::string lease_details(const LeaseView& lease, const Scene& scene) {
   const Request& request = lease.request;
   Facts facts;
   facts.add("state", state_of(lease));
-  facts.add("asked", asked_by(request));
+  facts.add("asked", asked_by(request) + (request.learned ? ", by what it used before" : ""));
   add_parts(facts, lease, scene);
   facts.add("session", harmless(request.session, scene.letters));
   facts.add("priority", std::string(to_text(request.priority)));

@@ -319,6 +319,13 @@ std::string waiting_line(const Request& request, const WhyView& why, const Scene
   return text + ")";
 }
 
+std::string learned_text(const FitView& fit) {
+  if (fit.learned) return "By its last runs it needs " + to_text(*fit.learned) + ".";
+  return "It is not known what it needs: it has not ended well here, or was refused memory the "
+         "last "
+         "time. As for a whole GPU:";
+}
+
 std::string fit_text(const FitView& fit, const Scene& scene) {
   const std::string simulated = scene.simulated ? " (the GPU is simulated)\n" : "\n";
   if (fit.fits) return "It fits now" + where_it_fits(fit) + "." + simulated;

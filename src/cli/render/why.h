@@ -22,6 +22,9 @@ std::string short_reason(const WhyView& why, const Scene& scene);
 std::string waiting_line(const Request& request, const WhyView& why, const Scene& scene);
 
 /// The answer of `fit`, and of a request that was refused for want of room.
+/// What `fit --like` found out about the command.
+std::string learned_text(const FitView& fit);
+
 std::string fit_text(const FitView& fit, const Scene& scene);
 
 }  // namespace berth::cli

@@ -39,6 +39,13 @@ Status fill_default_share(const config::Config& config, RequestPlan& plan) {
       plan.about_default = "no -m: asking for " + to_text(vram.size) + " (default_vram = \"" +
                            to_text(vram.size) + "\")";
       return Unit{};
+    case Kind::kLearned:
+      plan.request.learned = true;
+      plan.request.share = Share::kExclusive;  // Where nothing is known of it.
+      plan.about_default =
+          "no -m: asking for what earlier runs of this command used, or for a whole GPU where that "
+          "is not known (default_vram = \"learned\")";
+      return Unit{};
     case Kind::kAsk:
       break;
   }

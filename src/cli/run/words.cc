@@ -117,8 +117,8 @@ std::string peak_text(const LeaseView& lease) {
   }
   if (peak == Bytes{}) return {};
   const Bytes budget = smallest_budget(lease);
-  const std::string of_budget = lease_name(lease) + " peaked at " + to_text(peak) + " of " +
-                                to_text(budget) + (lease.parts.size() > 1 ? " on a GPU" : "");
+  std::string of_budget = lease_name(lease) + " peaked at " + to_text(peak) + " of " +
+                          to_text(budget) + (lease.parts.size() > 1 ? " on a GPU" : "");
   const Bytes enough = budget_for(peak);
   if (lease.request.share == Share::kExclusive) {
     const bool leaves_much = enough < budget && budget.value - enough.value >= gib(1).value;
@@ -129,6 +129,7 @@ std::string peak_text(const LeaseView& lease) {
     return of_budget + ", and " + counted(refused, "allocation") +
            (refused == 1 ? " was" : " were") + " refused: -m asks for more";
   }
+  if (lease.request.learned) return {};  // It is what such runs use.
   if (peak.value >= budget.value / 100 * 88) return of_budget;
   const bool leaves_much =
       enough.value < budget.value / 4 * 3 && budget.value - enough.value >= gib(1).value;

@@ -75,6 +75,9 @@ TEST(PeakText, IsSilentWhereItHelpsNobody) {
   EXPECT_EQ(peak_text(small_lease()), "");
   EXPECT_EQ(peak_text(peaked_at({})), "");
   EXPECT_EQ(peak_text(peaked_at(mib(6500))), "");
+  LeaseView learned = peaked_at(mib(7800));
+  learned.request.learned = true;
+  EXPECT_EQ(peak_text(learned), "");
   LeaseView small = peaked_at(mib(100));
   small.parts[0].granted = gib(1);
   EXPECT_EQ(peak_text(small), "");

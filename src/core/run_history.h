@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What earlier runs of a command used, so that the next can ask for that much: docs/scheduling.md,
+// «Learned sizes». Kept by user and command line, the last few runs of each.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/record.h"
+
+namespace berth::core {
+
+class RunHistory {
+ public:
+  void add(UserId user, std::string_view command, PastRun run);
+  void restore(const CommandRestored& fact);
+  /// Enough for what its last runs used; absent where that is not known.
+  std::optional<Bytes> budget_for(UserId user, std::string_view command) const;
+  /// Everything, in an order in which restoring it gives the same again.
+  std::vector<CommandRestored> all() const;
+
+ private:
+  struct Past {
+    std::vector<PastRun> runs;  // Oldest first.
+    std::uint64_t turn = 0;     // Of the last one, among those of all commands.
+  };
+  Past& past_of(UserId user, std::uint64_t fingerprint);
+
+  std::map<std::pair<UserId, std::uint64_t>, Past> commands_;
+  std::uint64_t turns_ = 0;
+};
+
+}  // namespace berth::core
