@@ -85,6 +85,16 @@ TEST_F(Resizing, AGrowthWaitsNoLongerThanItSaid) {
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->parts[0].granted, gib(8));
 }
 
+// The growth's time is looked at first, and the limit stays due at its earlier instant.
+TEST_F(Resizing, WhoeverIsWokenLateFindsSeveralThingsDueOfOneLease) {
+  Request limited = S::budget(gib(1));
+  limited.limit = seconds(10);
+  (void)story.ask(limited);
+  (void)story.claim(3);
+  (void)resize(3, gib(4), seconds(12));
+  EXPECT_EQ(story.pass(seconds(20)), "refuse busy; revoke 3; signal 15 to 3; ");
+}
+
 TEST_F(Resizing, TwoThatWouldWaitForEachOtherAreNotLeftToDoSo) {
   EXPECT_EQ(resize(1, gib(12), minutes(10)), "");
   EXPECT_EQ(resize(2, gib(9), minutes(10)), "refuse would_wait_for_each_other; ");
