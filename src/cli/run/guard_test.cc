@@ -38,7 +38,7 @@ class GuardPlanTest : public ::testing::Test {
                        .socket = directory_ + "/berthd.sock",
                        .lease = kLease,
                        .preloaded = preloaded},
-                      look_for_guard("/proc/self/exe", directory_ + "/bin/berth"));
+                      look_for_guard("/bin/sh", directory_ + "/bin/berth"));
   }
 
   std::string directory_;
@@ -67,7 +67,7 @@ TEST_F(GuardPlanTest, WhatIsMissingIsNamedAndNothingIsSet) {
 }
 
 TEST_F(GuardPlanTest, AProgramThatMakesNamespacesIsAuditedUnlessToldOtherwise) {
-  GuardLook look = look_for_guard("/proc/self/exe", directory_ + "/bin/berth");
+  GuardLook look = look_for_guard("/bin/sh", directory_ + "/bin/berth");
   ASSERT_TRUE(look.program.ok());
   const auto audited = [&](GuardMode mode) {
     const GuardPlan made = plan_guard({.mode = mode,
@@ -97,7 +97,7 @@ TEST_F(GuardPlanTest, WhyThereIsNoAuditIsSaid) {
   fs::remove(audit());
   const GuardInput input{
       .mode = GuardMode::kAudit, .socket = directory_ + "/berthd.sock", .lease = kLease};
-  GuardLook look = look_for_guard("/proc/self/exe", directory_ + "/bin/berth");
+  GuardLook look = look_for_guard("/bin/sh", directory_ + "/bin/berth");
   EXPECT_THAT(plan_guard(input, look).not_held, HasSubstr("libberth-audit.so"));
   EXPECT_THAT(plan_guard(input, look).set, IsEmpty());
   look.audit = audit();
@@ -110,7 +110,7 @@ TEST_F(GuardPlanTest, WhatTheCommandStartsMayBeOfAddressSanitizer) {
   const auto options = [this](const std::string& given) {
     const GuardInput input{
         .socket = directory_ + "/berthd.sock", .lease = kLease, .asan_options = given};
-    return plan_guard(input, look_for_guard("/proc/self/exe", directory_ + "/bin/berth"))
+    return plan_guard(input, look_for_guard("/bin/sh", directory_ + "/bin/berth"))
         .set.at("ASAN_OPTIONS");
   };
   EXPECT_EQ(options(""), "verify_asan_link_order=0");
