@@ -16,13 +16,15 @@ std::optional<VirtualMemory::Handle> VirtualMemory::create(std::uint32_t device,
   }
   Heap::Mapping memory = shared ? shared->map() : map_host_memory(bytes, Access::kReadWrite);
   if (!memory || !charge(bytes / kBlockBytes)) return std::nullopt;
-  physical_.emplace(++last_, Physical{.device = device,
-                                      .bytes = bytes,
-                                      .memory = std::move(memory),
-                                      .references = 1,
-                                      .mappings = 0,
-                                      .shared = std::move(shared),
-                                      .ours = true});
+  return add({.device = device,
+              .bytes = bytes,
+              .memory = std::move(memory),
+              .shared = std::move(shared),
+              .ours = true});
+}
+
+VirtualMemory::Handle VirtualMemory::add(Physical physical) {
+  physical_.emplace(++last_, std::move(physical));
   return last_;
 }
 
@@ -40,14 +42,11 @@ std::optional<VirtualMemory::Handle> VirtualMemory::adopt(int fd) {
   if (!memory) return std::nullopt;
   const std::uint32_t device = shared->device();
   const std::uint64_t bytes = shared->bytes();
-  physical_.emplace(++last_, Physical{.device = device,
-                                      .bytes = bytes,
-                                      .memory = std::move(memory),
-                                      .references = 1,
-                                      .mappings = 0,
-                                      .shared = std::move(shared),
-                                      .ours = false});
-  return last_;
+  return add({.device = device,
+              .bytes = bytes,
+              .memory = std::move(memory),
+              .shared = std::move(shared),
+              .ours = false});
 }
 
 void VirtualMemory::drop_unheld(const std::function<void(Freed)>& freed) {

@@ -61,10 +61,10 @@ class VirtualMemory {
     std::uint32_t device;
     std::uint64_t bytes;
     Heap::Mapping memory;
-    std::uint32_t references;
-    std::uint32_t mappings;
     std::optional<SharedMemory> shared;
     bool ours;  // Else it is charged to another process.
+    std::uint32_t references = 1;
+    std::uint32_t mappings = 0;
   };
   struct Kept {
     SharedMemory shared;
@@ -77,6 +77,7 @@ class VirtualMemory {
   };
   using Mappings = std::map<DevicePointer, Mapped>;
 
+  Handle add(Physical physical);
   Freed drop_if_unused(Handle handle);
   /// The first mapping of a range that mappings cover whole; end() if they do not.
   Mappings::iterator cover(DevicePointer at, std::uint64_t bytes);

@@ -11,6 +11,7 @@
 #include "base/simulated.h"
 #include "cli/render/phrases.h"
 #include "cli/run/devices.h"
+#include "cli/terminal.h"
 
 namespace berth::cli {
 namespace {
@@ -131,8 +132,8 @@ Result<Variables> variables_for(const VariablesInput& input) {
 }
 
 std::string library_path_with_simulated_driver(const std::string& own_path) {
-  return simulated_library_path(own_path, variable("LD_LIBRARY_PATH").value_or(""),
-                                variable("BERTH_SIM").value_or(""));
+  return simulated_library_path(own_path, environment_text("LD_LIBRARY_PATH"),
+                                environment_text("BERTH_SIM"));
 }
 
 std::optional<std::string> preset_visible_devices() {

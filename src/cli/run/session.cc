@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run/session.h"
 
-#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -13,6 +12,7 @@
 #include "cli/run/runner.h"
 #include "cli/run/words.h"
 #include "cli/supervise/supervisor.h"
+#include "cli/terminal.h"
 #include "client/autostart.h"
 #include "os/users.h"
 #include "wire/answers.h"
@@ -283,17 +283,13 @@ std::variant<Variables, Left> Session::variables(const wire::LeaseAnswer& lease)
 }
 
 Session::Step Session::hold_to_budget(const LeaseView& lease, Variables& variables) {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value == nullptr ? "" : value);
-  };
   GuardPlan plan = plan_guard({.enforce = options_.enforce,
                                .mode = options_.guard_mode,
                                .socket = present(client_).socket(),
                                .lease = lease.handle,
-                               .preloaded = variable("LD_PRELOAD"),
-                               .audited = variable("LD_AUDIT"),
-                               .asan_options = variable("ASAN_OPTIONS")},
+                               .preloaded = std::string(environment_text("LD_PRELOAD")),
+                               .audited = std::string(environment_text("LD_AUDIT")),
+                               .asan_options = std::string(environment_text("ASAN_OPTIONS"))},
                               present(look_));
   if (!plan.not_held.empty()) {
     const std::string sentence = "not held to its budget: " + plan.not_held;
