@@ -193,6 +193,10 @@ Status Daemon::Impl::take_places() {
 Status Daemon::Impl::open_doors() {
   (void)::signal(SIGPIPE, SIG_IGN);  // Whoever reads the log may go away.
   descriptors = raise_descriptor_limit();
+  // Before anybody can connect: who has may reload or stop the daemon at once.
+  constexpr std::array kSignals = {SIGTERM, SIGINT, SIGHUP};
+  TRY(signal_fd, os::SignalDescriptor::open(kSignals));
+  signals.emplace(std::move(signal_fd));
   TRY(inherited, ListeningSocket::inherit());
   if (inherited) {
     listening.emplace(*std::move(inherited));
@@ -205,9 +209,6 @@ Status Daemon::Impl::open_doors() {
   }
   TRY(timer_fd, BootTimer::open_descriptor());
   timer_descriptor = std::move(timer_fd);
-  constexpr std::array kSignals = {SIGTERM, SIGINT, SIGHUP};
-  TRY(signal_fd, os::SignalDescriptor::open(kSignals));
-  signals.emplace(std::move(signal_fd));
   TRY(found, gpu::probe_options(!surroundings.sim.empty()));
   probe_options = std::move(found);
   return Unit{};
