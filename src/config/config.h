@@ -19,6 +19,7 @@ enum class Mode : std::uint8_t { kUser, kSystem };
 
 enum class LogLevel : std::uint8_t { kError, kWarn, kInfo, kDebug };
 enum class Order : std::uint8_t { kFifo, kPriority, kFair };
+enum class Unmanaged : std::uint8_t { kAccount, kWarn, kIgnore };
 enum class VisibleDevices : std::uint8_t { kIndex, kUuid };
 enum class ShowCommands : std::uint8_t { kOwn, kAll };
 enum class Color : std::uint8_t { kAuto, kAlways, kNever };
@@ -53,6 +54,7 @@ struct Policy {
   Duration aging = minutes(15);
   Duration claim_within = seconds(5);
   Bytes exclusive_external_max = gib(1);
+  Unmanaged unmanaged = Unmanaged::kAccount;
   VisibleDevices visible_devices = VisibleDevices::kIndex;
 };
 

@@ -74,6 +74,10 @@ constexpr std::array kKeys = {
         .slot = [](Config& c, Name) -> Slot { return &c.policy.exclusive_external_max; },
         .doc = "A whole GPU is granted only while programs that hold no lease use at most this "
                "much of it."},
+    Key{.path = "policy.unmanaged",
+        .slot = [](Config& c, Name) -> Slot { return &c.policy.unmanaged; },
+        .doc = "What programs without a lease use of a GPU is kept from leases; the same, and it "
+               "is told who comes and goes; or it is granted all the same, but for the reserve."},
     Key{.path = "policy.visible_devices",
         .slot = [](Config& c, Name) -> Slot { return &c.policy.visible_devices; },
         .doc = "How CUDA_VISIBLE_DEVICES names the GPUs of a command. MIG slices are always named "

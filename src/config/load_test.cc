@@ -80,6 +80,7 @@ pass_max = "5m"
 aging = "1h"
 claim_within = "10s"
 exclusive_external_max = "0"
+unmanaged = "ignore"
 visible_devices = "uuid"
 [access]
 admins = ["ops", "@gpu"]
@@ -112,6 +113,7 @@ output = "json"
   EXPECT_EQ(config.policy.aging, hours(1));
   EXPECT_EQ(config.policy.claim_within, seconds(10));
   EXPECT_EQ(config.policy.exclusive_external_max, Bytes{});
+  EXPECT_EQ(config.policy.unmanaged, Unmanaged::kIgnore);
   EXPECT_EQ(config.policy.visible_devices, VisibleDevices::kUuid);
   EXPECT_THAT(config.access.admins, ElementsAre("ops", "@gpu"));
   EXPECT_EQ(config.access.show_commands, ShowCommands::kAll);

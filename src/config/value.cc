@@ -28,6 +28,8 @@ constexpr std::array<std::string_view, 4> kWords<LogLevel> = {"error", "warn", "
 template <>
 constexpr std::array<std::string_view, 3> kWords<Order> = {"fifo", "priority", "fair"};
 template <>
+constexpr std::array<std::string_view, 3> kWords<Unmanaged> = {"account", "warn", "ignore"};
+template <>
 constexpr std::array<std::string_view, 2> kWords<VisibleDevices> = {"index", "uuid"};
 template <>
 constexpr std::array<std::string_view, 2> kWords<ShowCommands> = {"own", "all"};

@@ -14,6 +14,7 @@
 #include "model/lease.h"
 #include "model/record.h"
 #include "model/refusal.h"
+#include "model/view.h"
 
 namespace berth::core {
 
@@ -36,6 +37,7 @@ enum class News : std::uint8_t {
   kInBudget,  // Again.
   kDegraded,  // A device of the lease is lost.
   kRevoked,   // SIGTERM was sent.
+  kAstray,    // A process of the lease uses a device that the lease was not given.
 };
 /// News for whoever listens to this lease. `refusal` says why, where a waiting request ends without
 /// a grant.
@@ -43,6 +45,10 @@ struct Notify {
   LeaseId lease;
   News news = News::kGranted;
   std::vector<Refusal> refusal;  // One or none.
+};
+/// News for whoever listens to everything.
+struct NotifyStranger {
+  StrangerNews news;
 };
 /// Watch a process by pidfd; one that is gone already is reported by ProcessEnded at once.
 struct Watch {
@@ -75,7 +81,7 @@ struct Say {
   std::string text;
 };
 
-using Effect = std::variant<Append, Reply, Notify, Watch, Unwatch, Signal, AskProbe, WakeAt,
-                            SetUnaccounted, Say>;
+using Effect = std::variant<Append, Reply, Notify, NotifyStranger, Watch, Unwatch, Signal, AskProbe,
+                            WakeAt, SetUnaccounted, Say>;
 
 }  // namespace berth::core

@@ -66,6 +66,7 @@ struct Observed {
   std::optional<LeaseResized> budgets_before;  // To take the last resize back.
   std::optional<Token> exit_token;             // Who waits to hear what the command left behind.
   Instant exit_answer_by = Instant::never();
+  std::set<std::pair<DeviceId, Process>> strays_told;
 
   // Derived, kept to be taken back.
   std::optional<Place> place;
@@ -91,6 +92,13 @@ struct KnownDevice {
   bool ever_told = false;        // It has listed them before.
   std::optional<Instant> sampled_at;
   std::vector<StrangerView> strangers;
+
+  // With `unmanaged = "warn"`: who was told of, how he was last seen, and when.
+  struct Told {
+    StrangerView stranger;
+    Instant seen_at;
+  };
+  std::map<Process, Told> told;
 };
 
 /// What the processes on one device use.
@@ -98,6 +106,7 @@ struct Attributed {
   Bytes ours;     // Known figures of processes of leases.
   Bytes assumed;  // What their processes without a figure may use beside that.
   Bytes theirs;   // Known figures of strangers.
+  Bytes outside;  // Of these, of those who live and never had a lease.
 };
 
 struct UserCount {
@@ -133,6 +142,9 @@ struct Coordinator::Impl {
   std::set<LeaseId> settling;   // Leases that wait for a sample.
   std::set<LeaseId> shrunk;     // The same, of which the budget fell.
   std::set<LeaseId> unchecked;  // Requests made when no device was known: one may never fit.
+  std::map<LeaseId, std::vector<Stray>> strays;
+  Instant telling_since;             // Of strangers, in this minute,
+  std::uint32_t strangers_told = 0;  // and of how many.
   bool sample_seen = false;
   bool simulated = false;
   std::string trouble;
@@ -240,11 +252,18 @@ struct Coordinator::Impl {
   bool is_listed(const Lease& lease, bool alive_only) const;
   bool tells_who_is_left(DeviceId device) const;
   void believe_shrunk(const Sample& sample, std::set<LeaseId>& touched);
-  Bytes external_of(const DeviceSample& device, const Attributed& sums) const;
   void compare(const Sample& sample);
   bool account_for(const ChargeSample& charge, const Lease& lease, Use& use) const;
   std::vector<Peak> peaks_of(const Lease& lease) const;
   void ask_probe_again(Instant asked_at);
+
+  // outsiders.cc: processes on devices that they were not given.
+  void account_external(const DeviceSample& device, const Attributed& sums);
+  void look_for_strays();
+  void look_for_strangers(const Sample& sample);
+  void announce_strays(LeaseId id, const std::vector<Stray>& found);
+  void announce_stranger(const Account& account, const StrangerView& stranger, bool gone);
+  bool may_tell_of_stranger();
 
   // scheduling.cc
   void schedule();

@@ -9,7 +9,7 @@
 namespace berth::core {
 
 Bytes Account::held_back() const {
-  return std::max(reserve, external + driver);
+  return std::max(reserve, heeded() + driver);
 }
 
 Bytes Account::grantable() const {
@@ -77,12 +77,13 @@ void Ledger::check() const {
     CHECK(charged == account.charged);
     CHECK(granted == account.granted);
     CHECK(exclusive_count == account.exclusive_count);
+    CHECK(account.ignored <= account.external);
   }
 }
 
 bool fits_now(const Account& account, const Request& request, Bytes exclusive_external_max) {
   if (request.share == Share::kExclusive) {
-    return account.seen && account.entries.empty() && account.external <= exclusive_external_max &&
+    return account.seen && account.entries.empty() && account.heeded() <= exclusive_external_max &&
            account.grantable() > Bytes{};
   }
   return account.seen && request.vram <= account.grantable() && account.exclusive_count == 0;

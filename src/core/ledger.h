@@ -2,7 +2,7 @@
 // The ledger says, for each device, what is held back, what leases are charged and what may be
 // granted.
 //
-// Note [Held back, charge, grantable]: held back = max(reserve, external + driver), since
+// Note [Held back, charge, grantable]: held back = max(reserve, external - ignored + driver), since
 // the reserve is a floor for strangers and not an addition; the charge of a lease is the larger of
 // its budget and its measured use; grantable = capacity - held back - charges, never below 0.
 #pragma once
@@ -36,12 +36,15 @@ struct Account {
   Bytes capacity;
   Bytes reserve;
   Bytes external;  // Used by processes of no lease, as far as is known.
+  Bytes ignored;   // Of that; held back from nobody, because the operator wants it so.
   Bytes driver;
   Bytes charged;  // The sum over entries, kept by hand.
   Bytes granted;
   std::uint32_t exclusive_count = 0;
   std::map<LeaseId, Entry> entries;
 
+  /// What of the external use counts.
+  Bytes heeded() const { return saturating_sub(external, ignored); }
   Bytes held_back() const;
   Bytes grantable() const;
   /// Charges and what is held back exceed the capacity. The world may do that; nothing is granted.

@@ -32,6 +32,13 @@ inline constexpr Duration kProbeFastEvery = milliseconds(10);
 inline constexpr Duration kProbeSlowEvery = milliseconds(100);
 inline constexpr Duration kReleasingMax = seconds(30);
 
+// `unmanaged = "warn"`: which strangers are worth a word, when one that is listed no more has gone,
+// and how many are told of in a minute.
+inline constexpr Bytes kStrangerWorthTelling = mib(256);
+inline constexpr Duration kStrangerGoneAfter = seconds(10);
+inline constexpr std::uint32_t kStrangersTold = 20;
+inline constexpr std::size_t kStraysTold = 256;  // Of one lease.
+
 inline constexpr Duration kReconnectWithin = seconds(5);   // After a restart of the daemon.
 inline constexpr Duration kParkedMax = hours(1);           // Then the request is cancelled.
 inline constexpr Duration kKillAfter = seconds(10);        // SIGKILL after SIGTERM.

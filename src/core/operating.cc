@@ -31,8 +31,10 @@ void Coordinator::Impl::on(const Configured& event) {
   }
   for (const auto& [device, last] : seen_devices) {
     const auto own = settings.device_reserve.find(device);
-    ledger.account(device).reserve =
-        own == settings.device_reserve.end() ? settings.reserve : own->second;
+    Account& account = ledger.account(device);
+    account.reserve = own == settings.device_reserve.end() ? settings.reserve : own->second;
+    // What is to be ignored from now on the next sample tells.
+    if (settings.unmanaged != Unmanaged::kIgnore) account.ignored = {};
   }
   ++version;
   order_cache.reset();

@@ -40,6 +40,8 @@ void Coordinator::Impl::on(const Sampled& event) {
       reindex(id);
       announce_budget(id);
     }
+    look_for_strays();
+    look_for_strangers(sample);
     settle_with(sample);
     if (!unchecked.empty()) refuse_what_never_fits(sample);
   }
@@ -209,8 +211,17 @@ void Coordinator::Impl::attribute(const DeviceSample& device, Instant asked_at,
         std::ranges::any_of(lease->granted()->parts,
                             [&](const Part& part) { return part.device == device.id; });
     if (!on_its_device) {
-      others.push_back({process.process, process.user, process.name, process.used});
+      const bool astray =
+          lease != nullptr && lease->granted() != nullptr && !observed.at(*id).freed;
+      others.push_back({.process = process.process,
+                        .user = process.user,
+                        .name = process.name,
+                        .used = process.used,
+                        .lease = astray ? id : std::nullopt});
       sums.theirs += process.used.value_or(Bytes{});
+      // What a lease has left behind is named by its environment, and was never to be ignored.
+      const bool is_outside = process.alive && !id && !process.env_lease;
+      if (is_outside) sums.outside += process.used.value_or(Bytes{});
       continue;
     }
     Observed& seen = observed.at(*id);
@@ -247,19 +258,8 @@ void Coordinator::Impl::attribute(const DeviceSample& device, Instant asked_at,
       touched.insert(id);
     }
   }
-  const Bytes external = external_of(device, sums);
-  dirty |= external != account.external;
-  account.external = external;
+  account_external(device, sums);
   ++version;
-}
-
-// Where a figure is missing, strangers use something between two bounds; what was known of them
-// last is believed as far as these allow.
-Bytes Coordinator::Impl::external_of(const DeviceSample& device, const Attributed& sums) const {
-  if (!device.used) return sums.theirs;
-  const Bytes most = saturating_sub(*device.used, sums.ours);
-  const Bytes least = std::min(most, std::max(saturating_sub(most, sums.assumed), sums.theirs));
-  return std::clamp(ledger.find(device.id)->external, least, most);
 }
 
 void Coordinator::Impl::announce_budget(LeaseId id) {

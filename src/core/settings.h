@@ -14,6 +14,13 @@ namespace berth::core {
 
 enum class Order : std::uint8_t { kFifo, kPriority, kFair };
 
+/// What programs without a lease mean for what is granted.
+enum class Unmanaged : std::uint8_t {
+  kAccount,  // What they use is held back.
+  kWarn,     // The same, and it is told who comes and goes.
+  kIgnore,   // What they use is granted all the same, but for the reserve.
+};
+
 struct UserLimits {
   std::uint32_t waiting_max = 256;
   std::uint32_t leases_max = 64;
@@ -31,6 +38,7 @@ struct Settings {
   Bytes reserve = mib(512);  // Kept for strangers, on each device.
   std::map<DeviceId, Bytes> device_reserve;
   Bytes exclusive_external_max = gib(1);
+  Unmanaged unmanaged = Unmanaged::kAccount;
   Bytes context_estimate = mib(300);  // What a process costs before its first allocation.
   UserLimits limits_default;
   std::map<UserId, UserLimits> limits;  // Instead of the default.

@@ -121,8 +121,12 @@ class Story {
           {News::kParked, "park "},        {News::kUnparked, "unpark "},
           {News::kResized, "resize "},     {News::kOverBudget, "over "},
           {News::kInBudget, "in budget "}, {News::kDegraded, "degraded "},
-          {News::kRevoked, "revoke "}};
+          {News::kRevoked, "revoke "},     {News::kAstray, "astray "}};
       return kWords.at(news->news) + std::to_string(news->lease.value) + "; ";
+    }
+    if (const auto* stranger = std::get_if<NotifyStranger>(&effect)) {
+      return (stranger->news.gone ? "gone " : "came ") +
+             std::to_string(stranger->news.stranger.process.pid) + "; ";
     }
     if (const auto* signal = std::get_if<Signal>(&effect)) {
       return "signal " + std::to_string(signal->signal) + " to " +

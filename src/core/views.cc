@@ -54,6 +54,8 @@ LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
       part.peak = part.peak.value_or(Bytes{});
     }
   }
+  if (const auto found = strays.find(id); found != strays.end()) view.strays = found->second;
+  view.flags.astray = !view.strays.empty();
   if (lease->waiting() != nullptr) view.waited = at - lease->queued_at;
   if (const Held* held = lease->held(); held != nullptr && held->revoked) {
     view.result = held->revoked->result;
@@ -202,6 +204,7 @@ std::vector<DeviceView> Coordinator::devices(Now now) const {
         view.used = device.used;
         view.driver_reserved = device.driver_reserved;
         view.external = account.external;
+        view.ignored = account.ignored;
       }
     }
     view.reserve = account.reserve;

@@ -31,6 +31,7 @@ struct LeaseFlags {
   bool revoking = false;
   bool degraded = false;
   bool unclaimed = false;  // Granted, and the asker has not taken it up yet.
+  bool astray = false;     // A process of it uses a device that it was not given.
   friend constexpr auto operator<=>(const LeaseFlags&, const LeaseFlags&) = default;
 };
 
@@ -46,6 +47,15 @@ struct LeasePart {
   std::optional<std::uint64_t> refused = {};  // Allocations that the budget did not allow.
 };
 
+/// A process of a lease on a device that the lease was not given.
+struct Stray {
+  Process process;
+  std::string name;
+  DeviceId device;
+  std::optional<std::uint32_t> index;
+  std::optional<Bytes> used;
+};
+
 struct LeaseView {
   LeaseId id;
   Handle handle;
@@ -59,6 +69,7 @@ struct LeaseView {
   std::optional<Process> supervisor;            // `berth run` itself.
   std::vector<Process> members;                 // Further processes that belong to it.
   std::vector<LeasePart> parts;                 // In PCI order; empty while waiting.
+  std::vector<Stray> strays;                    // What they use of other devices.
   std::optional<std::uint32_t> queue_position;  // 1 is next; only while waiting.
   UnixMs queued_at;
   std::optional<UnixMs> started_at;

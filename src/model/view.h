@@ -14,12 +14,21 @@
 
 namespace berth {
 
-/// A process on a device that belongs to no lease.
+/// A process on a device that belongs to no lease there.
 struct StrangerView {
   Process process;
   UserId user;
   std::string name;
   std::optional<Bytes> used;
+  std::optional<LeaseId> lease = {};  // It belongs to this one, which was not given the device.
+};
+
+/// A stranger has come to a device, or has gone.
+struct StrangerNews {
+  bool gone = false;
+  DeviceId device;
+  std::uint32_t index = 0;
+  StrangerView stranger;
 };
 
 struct DeviceView {
@@ -34,10 +43,11 @@ struct DeviceView {
   std::optional<Bytes> capacity;
   std::optional<Bytes> used;
   std::optional<Bytes>
-      external;  // Used by processes of no lease, and what none can be charged for.
+      external;   // Used by processes of no lease, and what none can be charged for.
+  Bytes ignored;  // Of that; held back from nobody, as configured.
   std::optional<Bytes> driver_reserved;
   Bytes reserve;    // Configured.
-  Bytes held_back;  // max(reserve, external + driver)
+  Bytes held_back;  // max(reserve, external - ignored + driver)
   Bytes charged;    // Sum over leases.
   Bytes granted;    // Sum of the budgets of leases.
   Bytes grantable;

@@ -127,6 +127,7 @@ std::vector<std::string_view> words(const LeaseFlags& flags) {
   if (flags.revoking) set.push_back("revoking");
   if (flags.degraded) set.push_back("degraded");
   if (flags.unclaimed) set.push_back("unclaimed");
+  if (flags.astray) set.push_back("astray");
   return set;
 }
 

@@ -48,6 +48,18 @@ core::Order order_of(config::Order order) {
   return core::Order::kFair;
 }
 
+core::Unmanaged unmanaged_of(config::Unmanaged unmanaged) {
+  switch (unmanaged) {
+    case config::Unmanaged::kWarn:
+      return core::Unmanaged::kWarn;
+    case config::Unmanaged::kIgnore:
+      return core::Unmanaged::kIgnore;
+    case config::Unmanaged::kAccount:
+      break;
+  }
+  return core::Unmanaged::kAccount;
+}
+
 }  // namespace
 
 Result<config::Config> read_configuration(const os::Surroundings& surroundings, os::Mode mode) {
@@ -97,6 +109,7 @@ core::Settings core_settings(const config::Config& config,
       .reserve = config.gpu.reserve,
       .device_reserve = config.gpu.device_reserve,
       .exclusive_external_max = policy.exclusive_external_max,
+      .unmanaged = unmanaged_of(policy.unmanaged),
       .limits_default = {.waiting_max = config.limits.waiting,
                          .leases_max = config.limits.leases,
                          .priority_max = config::max_priority_default(config.mode)}};

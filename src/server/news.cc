@@ -83,6 +83,8 @@ std::string_view word_of(core::News news) {
       return "degraded";
     case core::News::kRevoked:
       return "revoked";
+    case core::News::kAstray:
+      return "astray";
   }
   CHECK(false);
 }
@@ -169,6 +171,14 @@ void News::tell(core::Now now, const core::Coordinator& coordinator, const core:
     if (item.last) close(connection);
   }
   item.last = false;
+  for (const ConnectionId connection : all_) outbox_.item(connection, item);
+}
+
+void News::tell(const core::NotifyStranger& notify) {
+  const Item item{.event = notify.news.gone ? "stranger_gone" : "stranger_seen",
+                  .body = notify.news,
+                  .refusal = {},
+                  .number = ++number_};
   for (const ConnectionId connection : all_) outbox_.item(connection, item);
 }
 

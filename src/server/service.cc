@@ -299,6 +299,8 @@ void Service::item(ConnectionId connection, const Item& item) {
               body, to, {.refusal = item.refusal.empty() ? nullptr : &item.refusal.front()});
         } else if constexpr (std::is_same_v<T, WhyView>) {
           return wire::encode_why(body, to.names);
+        } else if constexpr (std::is_same_v<T, StrangerNews>) {
+          return wire::encode_stranger(body, to.names);
         } else {
           return wire::encode_fit(body);
         }

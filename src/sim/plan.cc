@@ -113,6 +113,9 @@ Plan draw_plan(Random& random) {
   killed = std::max(killed, 100U);
   std::uint32_t& restarted = plan.per_mille[static_cast<std::size_t>(Fault::kDaemonKilled)];
   restarted = std::max(restarted, 10U);
+  const std::vector<core::Unmanaged> unmanaged = {core::Unmanaged::kAccount, core::Unmanaged::kWarn,
+                                                  core::Unmanaged::kIgnore};
+  plan.settings.unmanaged = random.pick(unmanaged);
   return plan;
 }
 

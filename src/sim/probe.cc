@@ -68,7 +68,9 @@ void Probe::lie(Sample& sample) {
       if (has_told_) device.processes.reset();
       break;
     default:
-      process->env_lease.reset();
+      // Where strangers are ignored, it is the environment that tells them from what is left
+      // behind.
+      if (plan_.settings.unmanaged != core::Unmanaged::kIgnore) process->env_lease.reset();
       break;
   }
 }

@@ -36,7 +36,8 @@ bool has_room(const Evidence& evidence, const Request& request, const DeviceView
   }
   if (request.share == Share::kExclusive) {
     return device.leases.empty() && device.grantable > Bytes{} && device.external &&
-           *device.external <= evidence.settings.exclusive_external_max;
+           saturating_sub(*device.external, device.ignored) <=
+               evidence.settings.exclusive_external_max;
   }
   return request.vram <= device.grantable && !has_exclusive(evidence, device);
 }

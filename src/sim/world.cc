@@ -149,10 +149,13 @@ void World::strike(Fault fault) {
     case Fault::kDeviceLost:
       lose_device();
       break;
-    default:
+    default: {
       stage_.deal(Fault::kSettingsChanged);
-      daemon_.configure(draw_settings(stage_.random, plan_.devices));
+      core::Settings settings = draw_settings(stage_.random, plan_.devices);
+      settings.unmanaged = plan_.settings.unmanaged;
+      daemon_.configure(settings);
       break;
+    }
   }
 }
 

@@ -40,15 +40,23 @@ std::vector<LeaseId> read_ids(ObjectReader& reader, std::string_view field) {
   return ids;
 }
 
+void write_stranger(JsonWriter& writer, const StrangerView& stranger, const UserNames& names) {
+  writer.key("pid").integer(stranger.process.pid);
+  writer.key("start_ticks").number(stranger.process.start_ticks);
+  write_user(writer, stranger.user, names);
+  writer.key("name").text_or_null(stranger.name);
+  writer.key("vram_used_bytes").bytes(stranger.used);
+}
+
 void write_strangers(JsonWriter& writer, const std::vector<StrangerView>& strangers,
                      const UserNames& names) {
   writer.key("strangers").begin_array();
   for (const StrangerView& stranger : strangers) {
-    writer.begin_object().key("pid").integer(stranger.process.pid);
-    writer.key("start_ticks").number(stranger.process.start_ticks);
-    write_user(writer, stranger.user, names);
-    writer.key("name").text_or_null(stranger.name);
-    writer.key("vram_used_bytes").bytes(stranger.used).end_object();
+    writer.begin_object();
+    write_stranger(writer, stranger, names);
+    writer.key("lease");
+    stranger.lease ? writer.number(stranger.lease->value) : writer.null();
+    writer.end_object();
   }
   writer.end_array();
 }
@@ -68,6 +76,7 @@ void write_device(JsonWriter& writer, const DeviceView& device, bool simulated,
   writer.key("vram_total_bytes").bytes(device.capacity);
   writer.key("vram_used_bytes").bytes(device.used);
   writer.key("vram_external_bytes").bytes(device.external);
+  writer.key("vram_ignored_bytes").bytes(device.ignored);
   writer.key("vram_driver_bytes").bytes(device.driver_reserved);
   writer.key("vram_reserve_bytes").bytes(device.reserve);
   writer.key("vram_held_back_bytes").bytes(device.held_back);
@@ -93,6 +102,7 @@ DeviceView read_device(ObjectReader& reader, UserNames& names) {
   reader.bytes("vram_total_bytes", device.capacity);
   reader.bytes("vram_used_bytes", device.used);
   reader.bytes("vram_external_bytes", device.external);
+  reader.bytes("vram_ignored_bytes", device.ignored);
   reader.bytes("vram_driver_bytes", device.driver_reserved);
   reader.bytes("vram_reserve_bytes", device.reserve);
   reader.bytes("vram_held_back_bytes", device.held_back);
@@ -108,6 +118,7 @@ DeviceView read_device(ObjectReader& reader, UserNames& names) {
     stranger.user = read_user(item, names);
     item.text("name", stranger.name);
     item.bytes("vram_used_bytes", stranger.used);
+    if (item.has("lease")) stranger.lease = LeaseId{item.number("lease", kAny).value_or(0)};
     device.strangers.push_back(std::move(stranger));
   }
   return device;
@@ -277,6 +288,15 @@ Result<NamedDevices> decode_devices(std::string_view text) {
   named.list.items = read_devices(reader, "items", named.names);
   TRY_STATUS(document.status());
   return named;
+}
+
+std::string encode_stranger(const StrangerNews& news, const UserNames& names) {
+  JsonWriter writer;
+  writer.begin_object().key("uuid").text(to_text(news.device));
+  writer.key("index").number(news.index);
+  write_stranger(writer, news.stranger, names);
+  writer.end_object();
+  return writer.take();
 }
 
 std::string encode_why(const WhyView& why, const UserNames& names) {

@@ -113,6 +113,19 @@ void write_memory(JsonWriter& writer, const LeaseView& view) {
   writer.end_array();
 }
 
+void write_strays(JsonWriter& writer, const std::vector<Stray>& strays) {
+  writer.key("strays").begin_array();
+  for (const Stray& stray : strays) {
+    writer.begin_object().key("pid").integer(stray.process.pid);
+    writer.key("start_ticks").number(stray.process.start_ticks);
+    writer.key("name").text_or_null(stray.name);
+    writer.key("uuid").text(to_text(stray.device)).key("index");
+    stray.index ? writer.number(*stray.index) : writer.null();
+    writer.key("vram_used_bytes").bytes(stray.used).end_object();
+  }
+  writer.end_array();
+}
+
 void write_processes(JsonWriter& writer, const LeaseView& view, const Viewer& viewer) {
   const bool known = view.command.has_value();
   writer.key("pid");
@@ -154,7 +167,8 @@ LeaseFlags read_flags(ObjectReader& reader) {
           .parked = has("parked"),
           .revoking = has("revoking"),
           .degraded = has("degraded"),
-          .unclaimed = has("unclaimed")};
+          .unclaimed = has("unclaimed"),
+          .astray = has("astray")};
 }
 
 std::optional<std::int32_t> read_pid(ObjectReader& reader, std::string_view field) {
@@ -223,6 +237,19 @@ void read_parts(ObjectReader& reader, std::vector<LeasePart>& parts) {
   }
 }
 
+void read_strays(ObjectReader& reader, std::vector<Stray>& strays) {
+  for (ObjectReader& item : reader.objects("strays", kAnyCount)) {
+    Stray stray;
+    item.integer("pid", stray.process.pid);
+    stray.process.start_ticks = item.number("start_ticks", {0, kMax64}).value_or(0);
+    item.text("name", stray.name);
+    stray.device = read_device_id(item, "uuid");
+    if (item.has("index")) item.number("index", stray.index.emplace(), {0, kMax64});
+    item.bytes("vram_used_bytes", stray.used);
+    strays.push_back(std::move(stray));
+  }
+}
+
 void read_processes(ObjectReader& reader, LeaseView& view) {
   if (const auto pid = read_pid(reader, "pid")) {
     const std::uint64_t start = reader.number("start_ticks", {0, kMax64}).value_or(0);
@@ -262,6 +289,7 @@ void write_lease(JsonWriter& writer, const LeaseView& view, const Viewer& viewer
   write_state(writer, view);
   write_request(writer, view.request);
   write_memory(writer, view);
+  write_strays(writer, view.strays);
   write_processes(writer, view, viewer);
   write_times(writer, view);
   if (extras.env != nullptr) {
@@ -295,6 +323,7 @@ LeaseAnswer read_lease(ObjectReader& reader) {
   read_state(reader, view);
   read_request(reader, view.request);
   read_parts(reader, view.parts);
+  read_strays(reader, view.strays);
   read_processes(reader, view);
   read_times(reader, view);
   reader.texts("env", answer.env);

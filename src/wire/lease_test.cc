@@ -22,31 +22,34 @@ std::string encoded(const LeaseView& view) {
 }
 
 TEST(Lease, IsWrittenInOneOrderOfFields) {
-  EXPECT_EQ(
-      encoded(samples::held()),
-      R"({"id":12,"handle":"l_aaaaaaaaaaaaoaaaaaaaaaaabe","name":"train-gpt2","user":"anna",)"
-      R"("user_id":1000,"session":"anna-laptop","state":"held",)"
-      R"("flags":["over_budget","degraded"],"result":null,"exit_code":null,"exit_signal":null,)"
-      R"("priority":"high","share":"slice","device_count":2,"requested_devices":[],)"
-      R"("mixed":true,"leftovers":"kill","may_yield":true,"learned":true,)"
-      R"("vram_requested_bytes":8589934592,)"
-      R"("vram_granted_bytes":8589934592,"vram_used_bytes":6442450944,)"
-      R"("vram_peak_bytes":8589934592,"vram_ledger_bytes":6442450944,"devices":[)"
-      R"({"uuid":"GPU-5a1c0d2e-0000-0000-0000-000000000001","index":0,)"
-      R"("vram_granted_bytes":4294967296,"vram_used_bytes":5368709120,)"
-      R"("vram_peak_bytes":6442450944,"vram_ledger_bytes":5368708096,)"
-      R"("vram_drift_bytes":1024,"refused_allocations":3},)"
-      R"({"uuid":"GPU-5a1c0d2e-0000-0000-0000-000000000002","index":1,)"
-      R"("vram_granted_bytes":4294967296,"vram_used_bytes":1073741824,)"
-      R"("vram_peak_bytes":2147483648,"vram_ledger_bytes":1073742848,)"
-      R"("vram_drift_bytes":-1024,"refused_allocations":0}],)"
-      R"("pid":4711,"start_ticks":99,"supervisor_pid":4710,)"
-      R"("member_pids":[4712],"command":"python train.py --lr \"1e-3\"",)"
-      R"("labels":{"team":"nlp"},"queued":"2026-02-07T13:15:00.123Z",)"
-      R"("started":"2026-02-07T13:15:01.000Z","ended":null,)"
-      R"("expected_end":"2026-02-07T14:15:01.000Z","expires":"2026-02-07T13:20:00.000Z",)"
-      R"("eta_ms":3600000,"limit_ms":7200000,"wait_ms":0,"ttl_ms":300000,"waited_ms":877,)"
-      R"("queue_position":null})");
+  EXPECT_EQ(encoded(samples::held()),
+            R"({"id":12,"handle":"l_aaaaaaaaaaaaoaaaaaaaaaaabe","name":"train-gpt2","user":"anna",)"
+            R"("user_id":1000,"session":"anna-laptop","state":"held",)"
+            R"("flags":["over_budget","degraded","astray"],"result":null,)"
+            R"("exit_code":null,"exit_signal":null,)"
+            R"("priority":"high","share":"slice","device_count":2,"requested_devices":[],)"
+            R"("mixed":true,"leftovers":"kill","may_yield":true,"learned":true,)"
+            R"("vram_requested_bytes":8589934592,)"
+            R"("vram_granted_bytes":8589934592,"vram_used_bytes":6442450944,)"
+            R"("vram_peak_bytes":8589934592,"vram_ledger_bytes":6442450944,"devices":[)"
+            R"({"uuid":"GPU-5a1c0d2e-0000-0000-0000-000000000001","index":0,)"
+            R"("vram_granted_bytes":4294967296,"vram_used_bytes":5368709120,)"
+            R"("vram_peak_bytes":6442450944,"vram_ledger_bytes":5368708096,)"
+            R"("vram_drift_bytes":1024,"refused_allocations":3},)"
+            R"({"uuid":"GPU-5a1c0d2e-0000-0000-0000-000000000002","index":1,)"
+            R"("vram_granted_bytes":4294967296,"vram_used_bytes":1073741824,)"
+            R"("vram_peak_bytes":2147483648,"vram_ledger_bytes":1073742848,)"
+            R"("vram_drift_bytes":-1024,"refused_allocations":0}],)"
+            R"("strays":[{"pid":4712,"start_ticks":101,"name":"worker",)"
+            R"("uuid":"GPU-5a1c0d2e-0000-0000-0000-000000000003","index":2,)"
+            R"("vram_used_bytes":536870912}],)"
+            R"("pid":4711,"start_ticks":99,"supervisor_pid":4710,)"
+            R"("member_pids":[4712],"command":"python train.py --lr \"1e-3\"",)"
+            R"("labels":{"team":"nlp"},"queued":"2026-02-07T13:15:00.123Z",)"
+            R"("started":"2026-02-07T13:15:01.000Z","ended":null,)"
+            R"("expected_end":"2026-02-07T14:15:01.000Z","expires":"2026-02-07T13:20:00.000Z",)"
+            R"("eta_ms":3600000,"limit_ms":7200000,"wait_ms":0,"ttl_ms":300000,"waited_ms":877,)"
+            R"("queue_position":null})");
 }
 
 TEST(Lease, ReadsBackAsItWasWritten) {

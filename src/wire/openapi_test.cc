@@ -221,6 +221,9 @@ TEST(OpenApi, DescribesTheAnswers) {
   check_named("Status", encode_status(samples::status(), anna()));
   check_named("Why", encode_why(samples::why(), samples::names()));
   check_named("Fit", encode_fit(samples::fit()));
+  const StrangerNews news = {.device = samples::device(1), .stranger = {.name = "firefox"}};
+  check_named("StrangerNews", encode_stranger(news, {}));
+  expect_complete("StrangerNews", encode_stranger(news, {}));
   check_named("Version", encode_version({.version = "0.1.0", .world = "real"}));
   check_named("Daemon", encode_daemon(samples::daemon()));
   check_named("Daemon", encode_daemon({}));
@@ -241,7 +244,7 @@ TEST(OpenApi, ListsTheWords) {
   EXPECT_EQ(count("Lease/properties/result/enum"), 7U);
   EXPECT_EQ(count("ErrorBody/properties/code/enum"), error_words().size());
   LeaseView lease = samples::held();
-  lease.flags = {true, true, true, true, true};
+  lease.flags = {true, true, true, true, true, true};
   EXPECT_EQ(count("Lease/properties/flags/items/enum"), words(lease.flags).size());
   check_named("Lease", encode_lease(lease, anna()));
   for (int i = 0; i < 5; ++i) {

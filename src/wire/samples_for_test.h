@@ -59,7 +59,7 @@ inline LeaseView held() {
   view.request.devices.clear();
   view.request.ancestors.clear();  // These are not sent.
   view.state = LeaseState::kHeld;
-  view.flags = {.over_budget = true, .degraded = true};
+  view.flags = {.over_budget = true, .degraded = true, .astray = true};
   view.command = Process{.pid = 4711, .start_ticks = 99};
   view.supervisor = Process{.pid = 4710};
   view.members = {{.pid = 4712}};
@@ -79,6 +79,11 @@ inline LeaseView held() {
                  .ledger = gib(1) + kib(1),
                  .drift = -1024,
                  .refused = 0}};
+  view.strays = {{.process = {.pid = 4712, .start_ticks = 101},
+                  .name = "worker",
+                  .device = device(3),
+                  .index = 2,
+                  .used = mib(512)}};
   view.queued_at = {1'770'470'100'123};
   view.started_at = UnixMs{1'770'470'101'000};
   view.expected_end = UnixMs{1'770'473'701'000};
@@ -108,6 +113,7 @@ inline LeaseView ended() {
   view.id = {11};
   view.state = LeaseState::kEnded;
   view.flags = {};
+  view.strays.clear();
   view.result = EndResult::kKilled;
   view.exit = ExitStatus{.signal = 9};
   view.ended_at = UnixMs{1'770'470'102'000};
@@ -125,6 +131,7 @@ inline DeviceView device_view() {
   view.capacity = gib(16);
   view.used = gib(7);
   view.external = mib(400);
+  view.ignored = mib(100);
   view.driver_reserved = mib(300);
   view.reserve = mib(512);
   view.held_back = mib(700);
@@ -136,7 +143,12 @@ inline DeviceView device_view() {
   view.strangers = {{.process = {.pid = 900, .start_ticks = 5},
                      .user = kBert,
                      .name = "firefox",
-                     .used = mib(400)}};
+                     .used = mib(400)},
+                    {.process = {.pid = 4712, .start_ticks = 101},
+                     .user = kAnna,
+                     .name = "worker",
+                     .used = mib(512),
+                     .lease = LeaseId{12}}};
   return view;
 }
 

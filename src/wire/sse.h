@@ -44,7 +44,7 @@ class SseReader {
 };
 
 /// The names of our events. `lease` opens every stream about one lease; its data is the lease, as
-/// is that of all others but `waiting` (a Why) and `fit` (a Fit).
+/// is that of all others but `waiting` (a Why), `fit` (a Fit) and those of strangers.
 enum class EventName : std::uint8_t {
   kLease,
   kWaiting,
@@ -57,6 +57,9 @@ enum class EventName : std::uint8_t {
   kInBudget,
   kDegraded,
   kRevoked,
+  kAstray,
+  kStrangerSeen,
+  kStrangerGone,
   kFit,
 };
 std::string_view to_text(EventName name);
