@@ -93,14 +93,34 @@ void judge_device(Group& group, const DeviceView& device) {
   group.add(std::move(finding));
 }
 
-void judge_strangers(Group& group, const DeviceView& device) {
-  if (device.strangers.empty()) return;
-  std::vector<std::string> names;
-  names.reserve(device.strangers.size());
-  for (const StrangerView& stranger : device.strangers) {
-    names.push_back(stranger.name + " " + std::to_string(stranger.process.pid));
+void judge_strays(Group& group, const DeviceView& device) {
+  for (const StrangerView& stray : device.strangers) {
+    if (!stray.lease) continue;
+    group.add({.check = "astray",
+               .level = Level::kWarn,
+               .fact = stray.name + " " + std::to_string(stray.process.pid) + " of lease " +
+                       std::to_string(stray.lease->value) + " uses " +
+                       (stray.used ? to_text(*stray.used) : "memory") + " of GPU " +
+                       std::to_string(device.index) + ", which that lease was not given",
+               .consequence = "no budget holds it there, and what it takes may be taken from a "
+                              "lease; a program stays on its GPUs by CUDA_VISIBLE_DEVICES",
+               .cure = "berth show " + std::to_string(stray.lease->value)});
   }
-  const std::string used = device.external ? to_text(*device.external) : "memory";
+}
+
+void judge_strangers(Group& group, const DeviceView& device) {
+  std::vector<std::string> names;
+  Bytes strays;
+  for (const StrangerView& stranger : device.strangers) {
+    if (stranger.lease) {
+      strays += stranger.used.value_or(Bytes{});
+    } else {
+      names.push_back(stranger.name + " " + std::to_string(stranger.process.pid));
+    }
+  }
+  if (names.empty()) return;
+  const std::string used =
+      device.external ? to_text(saturating_sub(*device.external, strays)) : "memory";
   const std::string who =
       names.size() == 1 ? "1 process uses " : std::to_string(names.size()) + " processes use ";
   Finding finding{.check = "external",
@@ -110,9 +130,11 @@ void judge_strangers(Group& group, const DeviceView& device) {
     finding.fact += ", within what is kept in reserve";
   } else {
     finding.level = Level::kWarn;
-    finding.consequence =
-        "that memory is not granted to anybody, and what they take next may be "
-        "taken from a lease";
+    finding.consequence = device.ignored > Bytes{}
+                              ? "it is granted to others all the same (policy.unmanaged = "
+                                "\"ignore\"), who may run out of memory inside their budgets"
+                              : "that memory is not granted to anybody, and what they take next "
+                                "may be taken from a lease";
     finding.cure = "berth run -m SIZE -- COMMAND";
   }
   group.add(std::move(finding));
@@ -131,6 +153,7 @@ void judge_driver(Findings& findings, const DoctorFacts& facts) {
   for (const DeviceView& device : facts.devices) {
     judge_device(group, device);
     judge_strangers(group, device);
+    judge_strays(group, device);
   }
 }
 

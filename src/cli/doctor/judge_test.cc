@@ -73,6 +73,14 @@ std::vector<Illness> illnesses_of_the_machine() {
        },
        "2 processes use 5.0 GiB of GPU 0 without a lease (firefox 815 and firefox 815)",
        "berth run"},
+      {"astray", Level::kWarn,
+       [=](auto& f) {
+         f.devices[0].strangers = {process(gib(3))};
+         f.devices[0].strangers[0].lease = LeaseId{12};
+         f.devices[0].external = gib(3);
+       },
+       "firefox 815 of lease 12 uses 3.0 GiB of GPU 0, which that lease was not given",
+       "berth show 12"},
       {"journal", Level::kFail,
        [](auto& f) {
          f.daemon->journal.safe_mode = true;
@@ -160,6 +168,16 @@ TEST(Doctor, EachIllnessIsFoundWithWhatFollowsAndACommand) {
     EXPECT_THAT(finding.cure, HasSubstr(std::string(illness.cure)));
     EXPECT_FALSE(finding.consequence.empty());
   }
+}
+
+TEST(Doctor, StrangersThatAreIgnoredAreGrantedAllTheSame) {
+  DoctorFacts facts = healthy();
+  facts.devices[0].strangers = {{.process = {815, 1}, .name = "a", .used = gib(2)},
+                                {.process = {816, 1}, .used = gib(1), .lease = LeaseId{12}}};
+  facts.devices[0].external = gib(3);
+  facts.devices[0].ignored = gib(2);
+  EXPECT_THAT(found(facts, "external").fact, HasSubstr("1 process uses 2.0 GiB of GPU 0"));
+  EXPECT_THAT(found(facts, "external").consequence, HasSubstr("policy.unmanaged = \"ignore\""));
 }
 
 TEST(Doctor, StrangersWithinTheReserveAreNoIllness) {

@@ -41,7 +41,7 @@ Colour colour_of(const LeaseView& lease) {
     return lease.result == EndResult::kOk ? Colour::kDim : Colour::kRed;
   }
   const LeaseFlags& flags = lease.flags;
-  if (flags.over_budget || flags.degraded || flags.revoking) return Colour::kRed;
+  if (flags.over_budget || flags.degraded || flags.revoking || flags.astray) return Colour::kRed;
   if (lease.state == LeaseState::kHeld) return Colour::kGreen;
   return Colour::kYellow;
 }
@@ -94,13 +94,12 @@ std::vector<Cell> row_of(const LeaseView& lease, Detail detail, const Scene& sce
 
 std::vector<Cell> row_of(const StrangerView& stranger, std::uint32_t gpu, Detail detail,
                          const Scene& scene) {
+  const std::string what = stranger.lease
+                               ? " (lease " + std::to_string(stranger.lease->value) + ", astray)"
+                               : " (external)";
   std::vector<Cell> row = {
-      {dash(scene)},
-      {session_of(stranger.user, {}, scene) + " (external)"},
-      {dash(scene)},
-      {std::to_string(gpu)},
-      {vram_cell({.used = stranger.used}, scene)},
-      {dash(scene)},
+      {dash(scene)},         {session_of(stranger.user, {}, scene) + what}, {dash(scene)},
+      {std::to_string(gpu)}, {vram_cell({.used = stranger.used}, scene)},   {dash(scene)},
       {dash(scene)},
   };
   if (detail == Detail::kWide) {
@@ -183,6 +182,10 @@ void add_parts(Facts& facts, const LeaseView& lease, const Scene& scene) {
   }
 }
 
+void add_strays(Facts& facts, const LeaseView& lease, const Scene& scene) {
+  for (const Stray& stray : lease.strays) facts.add("astray", stray_text(stray, scene.letters));
+}
+
 void add_processes(Facts& facts, const LeaseView& lease) {
   if (lease.command) facts.add("pid", std::to_string(lease.command->pid));
   if (lease.supervisor) facts.add("supervisor", std::to_string(lease.supervisor->pid));
@@ -209,6 +212,7 @@ std::string lease_details(const LeaseView& lease, const Scene& scene) {
   facts.add("state", state_of(lease));
   facts.add("asked", asked_by(request) + (request.learned ? ", by what it used before" : ""));
   add_parts(facts, lease, scene);
+  add_strays(facts, lease, scene);
   facts.add("session", harmless(request.session, scene.letters));
   facts.add("priority", std::string(to_text(request.priority)));
   facts.add("command", harmless(request.command, scene.letters));

@@ -108,6 +108,15 @@ std::string device_list(std::span<const LeasePart> parts, const Scene& scene) {
   return text;
 }
 
+std::string stray_text(const Stray& stray, Letters letters) {
+  const std::string who = stray.name.empty() ? "a process" : harmless(stray.name, letters);
+  const std::string gpu =
+      stray.index ? "GPU " + std::to_string(*stray.index) : to_text(stray.device);
+  return who + " (pid " + std::to_string(stray.process.pid) + ") uses " +
+         (stray.used ? to_text(*stray.used) : "memory") + " of " + gpu +
+         ", which the lease was not given";
+}
+
 std::optional<Bytes> used_by(const LeaseView& lease) {
   return sum(lease, &LeasePart::used);
 }

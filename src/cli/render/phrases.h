@@ -36,6 +36,9 @@ std::string devices_of(std::span<const LeasePart> parts);
 /// "0,1", or how the UUID of one begins whose index is not known: "GPU-5a1c0d2e…".
 std::string device_list(std::span<const LeasePart> parts, const Scene& scene);
 
+/// "python (pid 4711) uses 2.0 GiB of GPU 1, which the lease was not given".
+std::string stray_text(const Stray& stray, Letters letters);
+
 /// Of all devices together; absent if one of them is not known.
 std::optional<Bytes> used_by(const LeaseView& lease);
 std::optional<Bytes> peak_of(const LeaseView& lease);

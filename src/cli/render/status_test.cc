@@ -120,6 +120,29 @@ TEST(Show, TellsAllThatIsKnown) {
                 to_text(sample::held().handle) + "\n");
 }
 
+TEST(Show, NamesProcessesOnGpusThatTheLeaseWasNotGiven) {
+  LeaseView lease = sample::held();
+  lease.flags.astray = true;
+  lease.strays = {{.process = {4712, 1},
+                   .name = "python\n",
+                   .device = sample::kDevice,
+                   .index = 1,
+                   .used = gib(2)},
+                  {.process = {4713, 1}, .name = "", .device = sample::kDevice}};
+  const std::string text = lease_details(lease, scene());
+  EXPECT_THAT(text, HasSubstr("held,astray"));
+  EXPECT_THAT(text, HasSubstr("(pid 4712) uses 2.0 GiB of GPU 1, which the lease was not given\n"));
+  EXPECT_THAT(text, Not(HasSubstr("python\n")));
+  EXPECT_THAT(text, HasSubstr("a process (pid 4713) uses memory of GPU-5a1c0d2e"));
+}
+
+TEST(Ps, AStrayStandsBelowWithItsLease) {
+  DeviceView device = sample::device();
+  device.strangers[0].lease = LeaseId{12};
+  const Table table = lease_table({}, std::vector{device}, Detail::kTable, scene());
+  EXPECT_EQ(table.rows[0][1].text, "guest (lease 12, astray)");
+}
+
 TEST(Ps, AnEndedLeaseShowsItsResult) {
   const Table table = lease_table(std::vector{sample::ended()}, {}, Detail::kTable, scene());
   EXPECT_EQ(table.rows[0][2].text, "ended: failed with exit status 3");

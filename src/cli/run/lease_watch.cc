@@ -80,6 +80,13 @@ void LeaseWatch::take(const wire::SseEvent& event) {
     case wire::EventName::kDegraded:
       talk_.say(name_ + " has lost a GPU and is held on the others");
       break;
+    case wire::EventName::kAstray:
+      // The daemon tells of each once; after a restart it does so again.
+      for (const Stray& stray : view.strays) {
+        if (!strays_told_.emplace(stray.device, stray.process).second) continue;
+        talk_.say(name_ + ": " + stray_text(stray, talk_.scene().letters));
+      }
+      break;
     case wire::EventName::kRevoked:
       revoked_ = view.result;
       talk_.say(revoked_text(view));

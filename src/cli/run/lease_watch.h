@@ -5,6 +5,9 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "base/ids.h"
 #include "base/units.h"
@@ -39,6 +42,7 @@ class LeaseWatch final : public Bystander {
   std::string name_;  // "lease 12"
   Talk& talk_;
   bool listening_ = false;
+  std::set<std::pair<DeviceId, Process>> strays_told_;
   std::optional<EndResult> revoked_;
   Instant reconnect_at_ = Instant::never();
 };
