@@ -28,11 +28,11 @@ bool is_worth_telling(const StrangerView& stranger) {
          stranger.used.value_or(Bytes::max()) >= limits::kStrangerWorthTelling;
 }
 
-std::string name_of(const std::string& name, Process process) {
+std::string process_text(const std::string& name, Process process) {
   return (name.empty() ? "a process" : name) + " (pid " + std::to_string(process.pid);
 }
 
-std::string size_text(std::optional<Bytes> used) {
+std::string amount_text(std::optional<Bytes> used) {
   return used ? to_text(*used) : "an unknown amount";
 }
 
@@ -81,8 +81,8 @@ void Coordinator::Impl::announce_strays(LeaseId id, const std::vector<Stray>& fo
     if (told.size() >= limits::kStraysTold) break;
     if (!told.emplace(stray.device, stray.process).second) continue;
     is_news = true;
-    effects.emplace_back(Say{text_of(id) + ": " + name_of(stray.name, stray.process) + ") uses " +
-                             size_text(stray.used) + " of GPU " +
+    effects.emplace_back(Say{text_of(id) + ": " + process_text(stray.name, stray.process) +
+                             ") uses " + amount_text(stray.used) + " of GPU " +
                              std::to_string(present(stray.index)) +
                              ", which the lease was not given"});
   }
@@ -131,11 +131,11 @@ bool Coordinator::Impl::may_tell_of_stranger() {
 void Coordinator::Impl::announce_stranger(const Account& account, const StrangerView& stranger,
                                           bool gone) {
   const std::string who = "GPU " + std::to_string(account.index) + ": " +
-                          name_of(stranger.name, stranger.process) + ", uid " +
+                          process_text(stranger.name, stranger.process) + ", uid " +
                           std::to_string(stranger.user.value) + ")";
   effects.emplace_back(
       Say{who + (gone ? " uses it no more"
-                      : " uses " + size_text(stranger.used) + " of it without a lease")});
+                      : " uses " + amount_text(stranger.used) + " of it without a lease")});
   effects.emplace_back(NotifyStranger{
       {.gone = gone, .device = account.id, .index = account.index, .stranger = stranger}});
 }

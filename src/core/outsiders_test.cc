@@ -20,7 +20,7 @@ using testing::IsEmpty;
 
 constexpr std::uint64_t kStranger = 500;
 
-Settings settings(Unmanaged unmanaged) {
+Settings under(Unmanaged unmanaged) {
   return {.order = Order::kFifo, .reserve = gib(1), .unmanaged = unmanaged};
 }
 
@@ -38,7 +38,7 @@ std::vector<std::string> said(const Story& story) {
 }
 
 TEST(Strangers, AreAccountedForInSilence) {
-  Story story(settings(Unmanaged::kAccount));
+  Story story(under(Unmanaged::kAccount));
   story.use(kStranger, gib(4));
   EXPECT_EQ(story.sample(), "");
   EXPECT_EQ(story.look().held_back, gib(4));
@@ -58,7 +58,7 @@ class WarnedOf : public testing::Test {
     (void)story.pass(time);
     return story.sample();
   }
-  Story story{settings(Unmanaged::kWarn)};
+  Story story{under(Unmanaged::kWarn)};
 };
 
 TEST_F(WarnedOf, AStrangerIsToldOfOnceWhenHeComesAndOnceWhenHeHasGone) {
@@ -120,7 +120,7 @@ TEST_F(WarnedOf, ManyAreToldOfAFewAMinute) {
 }
 
 TEST_F(WarnedOf, OnEachDeviceByItself) {
-  Story two(settings(Unmanaged::kWarn), {gib(16), gib(16)});
+  Story two(under(Unmanaged::kWarn), {gib(16), gib(16)});
   two.use(kStranger, gib(1), 0);
   EXPECT_EQ(two.sample(), "came 500; ");
   two.use(kStranger, gib(1), 1);
@@ -130,17 +130,17 @@ TEST_F(WarnedOf, OnEachDeviceByItself) {
 TEST_F(WarnedOf, NobodyAnyMoreWhenThePolicyIsAnother) {
   story.use(kStranger, gib(4));
   EXPECT_EQ(story.sample(), "came 500; ");
-  (void)story.tell(Configured{settings(Unmanaged::kAccount)});
+  (void)story.tell(Configured{under(Unmanaged::kAccount)});
   story.use(kStranger, {});
   EXPECT_EQ(sample_after(minutes(1)), "");
-  (void)story.tell(Configured{settings(Unmanaged::kWarn)});
+  (void)story.tell(Configured{under(Unmanaged::kWarn)});
   EXPECT_EQ(sample_after(minutes(1)), "");
 }
 
 class Ignored : public testing::Test {
  protected:
   Bytes held_back() { return story.look().held_back; }
-  Story story{settings(Unmanaged::kIgnore), {gib(16), gib(16)}};
+  Story story{under(Unmanaged::kIgnore), {gib(16), gib(16)}};
 };
 
 TEST_F(Ignored, StrangersAreShownAndTheirMemoryIsGranted) {
@@ -209,9 +209,9 @@ TEST_F(Ignored, WhatIsLeftBehindIsBelievedWhereAFigureIsMissing) {
 TEST_F(Ignored, AnotherPolicyCountsThemAtOnceAndThisOneFromTheNextSampleOn) {
   story.use(kStranger, gib(4));
   (void)story.sample();
-  (void)story.tell(Configured{settings(Unmanaged::kAccount)});
+  (void)story.tell(Configured{under(Unmanaged::kAccount)});
   EXPECT_EQ(held_back(), gib(4));
-  (void)story.tell(Configured{settings(Unmanaged::kIgnore)});
+  (void)story.tell(Configured{under(Unmanaged::kIgnore)});
   EXPECT_EQ(held_back(), gib(4));
   (void)story.sample();
   EXPECT_EQ(held_back(), gib(1));
@@ -227,7 +227,7 @@ class Strays : public testing::Test {
   }
   LeaseView lease() { return *story.coordinator.lease({1}, story.now); }
 
-  Story story{settings(Unmanaged::kAccount), {gib(16), gib(16)}};
+  Story story{under(Unmanaged::kAccount), {gib(16), gib(16)}};
 };
 
 TEST_F(Strays, ASessionOnADeviceThatItWasNotGivenIsReportedOnce) {
@@ -275,9 +275,9 @@ TEST_F(Strays, EachProcessIsReported) {
 
 TEST_F(Strays, AreNoStrangersWhateverThePolicy) {
   story.use(1, gib(3), 1);
-  (void)story.tell(Configured{settings(Unmanaged::kWarn)});
+  (void)story.tell(Configured{under(Unmanaged::kWarn)});
   EXPECT_EQ(story.sample(), "astray 1; ");
-  (void)story.tell(Configured{settings(Unmanaged::kIgnore)});
+  (void)story.tell(Configured{under(Unmanaged::kIgnore)});
   EXPECT_EQ(story.sample(), "");
   EXPECT_EQ(story.look(1).ignored, Bytes{});
   EXPECT_EQ(story.look(1).held_back, gib(3));
