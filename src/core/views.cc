@@ -205,6 +205,7 @@ std::vector<DeviceView> Coordinator::devices(Now now) const {
         view.driver_reserved = device.driver_reserved;
         view.external = account.external;
         view.ignored = account.ignored;
+        view.lists_processes = device.tells_processes;
       }
     }
     view.reserve = account.reserve;

@@ -52,7 +52,8 @@ struct DeviceView {
   Bytes granted;    // Sum of the budgets of leases.
   Bytes grantable;
   std::optional<Duration> sample_age;
-  std::vector<LeaseId> leases;  // Held and releasing, in order of grant.
+  std::optional<bool> lists_processes = {};  // Whether the driver tells what each one uses.
+  std::vector<LeaseId> leases;               // Held and releasing, in order of grant.
   std::vector<StrangerView> strangers;
 };
 

@@ -84,6 +84,8 @@ void write_device(JsonWriter& writer, const DeviceView& device, bool simulated,
   writer.key("vram_granted_bytes").bytes(device.granted);
   writer.key("vram_grantable_bytes").bytes(device.grantable);
   writer.key("sample_age_ms").milliseconds(device.sample_age);
+  writer.key("processes_listed");
+  device.lists_processes ? writer.boolean(*device.lists_processes) : writer.null();
   write_ids(writer, "leases", device.leases);
   write_strangers(writer, device.strangers, names);
   writer.end_object();
@@ -110,6 +112,9 @@ DeviceView read_device(ObjectReader& reader, UserNames& names) {
   reader.bytes("vram_granted_bytes", device.granted);
   reader.bytes("vram_grantable_bytes", device.grantable);
   reader.milliseconds("sample_age_ms", device.sample_age);
+  if (reader.has("processes_listed")) {
+    reader.boolean("processes_listed", device.lists_processes.emplace(false));
+  }
   device.leases = read_ids(reader, "leases");
   for (ObjectReader& item : reader.objects("strangers", kAnyCount)) {
     StrangerView stranger;

@@ -139,6 +139,7 @@ inline DeviceView device_view() {
   view.granted = gib(5);
   view.grantable = gib(9);
   view.sample_age = milliseconds(250);
+  view.lists_processes = true;
   view.leases = {{12}, {13}};
   view.strangers = {{.process = {.pid = 900, .start_ticks = 5},
                      .user = kBert,

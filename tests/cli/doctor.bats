@@ -94,3 +94,44 @@ is() { [[ $(finding "$1") == "$2" ]]; }
   contains "a journal was moved aside:"
   contains "$state/leases.db."
 }
+
+@test "each way of enforcement is available, or says why not" {
+  export CUDA_MPS_PIPE_DIRECTORY=$world/mps
+  berth run -q -m 1G -- true
+  eventually is watchdog ok
+  [[ $(finding guard) == ok && $(finding audit) == ok ]]
+  [[ $(finding mps) == skip && $(finding dmem) =~ ^(ok|skip)$ ]]
+  run berth doctor
+  contains "the guard can be preloaded (glibc "
+  contains "(there is no $world/mps/control)"
+  contains "-> nvidia-cuda-mps-control -d"
+}
+
+@test "a guard that is not installed is missed" {
+  mkdir -p bin
+  cp "$(type -P berth)" bin/
+  run bin/berth doctor --no-autostart
+  contains "warn  libberth-guard.so is not installed beside this program"
+  contains "what programs use is only measured, after the fact"
+  contains "skip  libberth-audit.so is not installed"
+}
+
+@test "a control daemon of MPS is found while it lives" {
+  export CUDA_MPS_PIPE_DIRECTORY=$world/mps
+  mkdir "$CUDA_MPS_PIPE_DIRECTORY"
+  /usr/bin/python3 -c '
+import signal, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+print("listens", flush=True)
+signal.pause()' "$world/mps/control" >listener 3>&- &
+  local listener=$!
+  eventually grep -q listens listener
+  [[ $(finding mps) == ok ]]
+  kill "$listener"
+  wait "$listener" || true
+  [[ $(finding mps) == skip ]]
+  run berth doctor
+  contains "nobody listens at $world/mps/control"
+}

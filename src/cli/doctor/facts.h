@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "enforce/backend.h"
 #include "model/view.h"
 #include "wire/daemon.h"
 
@@ -47,6 +48,7 @@ struct DoctorFacts {
   DirectoryFacts state;
   std::uint64_t descriptors_max = 0;  // The hard limit.
   bool in_container = false;
+  enforce::Facts enforcement;
 
   // Of the user.
   std::string configuration_error;  // Empty: in order.

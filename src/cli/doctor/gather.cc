@@ -2,15 +2,16 @@
 #include "cli/doctor/gather.h"
 
 #include <glob.h>
+#include <gnu/libc-version.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <string_view>
@@ -18,9 +19,11 @@
 #include <utility>
 #include <variant>
 
+#include "cli/terminal.h"
 #include "client/autostart.h"
 #include "client/configuration.h"
 #include "config/load.h"
+#include "enforce/backend.h"
 #include "os/clock.h"
 #include "os/files.h"
 #include "os/places.h"
@@ -35,8 +38,7 @@ constexpr std::size_t kLockFileMax = 4'096;  // Bytes looked at of one.
 constexpr std::size_t kProcFileMax = std::size_t{4} << 20U;
 
 std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
+  return std::string(environment_text(name));
 }
 
 // --- the daemon
@@ -228,12 +230,35 @@ void look_at_machine(DoctorFacts& facts) {
   facts.in_container = os::exists("/.dockerenv") || os::exists("/run/.containerenv");
 }
 
+// Of the devices that are there now, each must tell; where none has been asked, nothing is known.
+std::optional<bool> list_processes(const std::vector<DeviceView>& devices) {
+  std::optional<bool> all;
+  for (const DeviceView& device : devices) {
+    if (device.lists_processes) all = all.value_or(true) && *device.lists_processes;
+  }
+  return all;
+}
+
+void look_at_enforcement(DoctorFacts& facts) {
+  enforce::Facts& found = facts.enforcement;
+  utsname machine{};
+  if (::uname(&machine) == 0) found.machine = static_cast<const char*>(machine.machine);
+  found.libc = ::gnu_get_libc_version();
+  const Result<std::string> own = client::sibling_program("berth");
+  found.guard = enforce::look_at_library(own.ok() ? *own : "", enforce::kGuardLibrary);
+  found.audit = enforce::look_at_library(own.ok() ? *own : "", enforce::kAuditLibrary);
+  found.mps = enforce::look_at_mps(environment_text(enforce::kMpsPipes));
+  found.driver_lists_processes = list_processes(facts.devices);
+  found.dmem = enforce::look_at_dmem();
+}
+
 }  // namespace
 
 DoctorFacts gather_facts(client::Autostart autostart, const std::string& lock_prefix) {
   DoctorFacts facts{.me = os::own_user(), .version = BERTH_VERSION, .lock_prefix = lock_prefix};
   find_daemon(autostart, facts);
   look_at_machine(facts);
+  look_at_enforcement(facts);
   find_places(facts);
   look_at_user(facts);
   facts.lock_files = find_lock_files(lock_prefix);

@@ -6,6 +6,7 @@
 
 #include "base/quantity.h"
 #include "cli/render/phrases.h"
+#include "enforce/backend.h"
 
 namespace berth::cli {
 namespace {
@@ -336,6 +337,22 @@ void judge_places(Findings& findings, const DoctorFacts& facts) {
   }
 }
 
+// --- enforcement
+
+// Only the guard is missed: it is what is used if nothing else is said. The others are on offer.
+void judge_enforcement(Findings& findings, const DoctorFacts& facts) {
+  Group group(findings, "enforcement");
+  for (const enforce::Backend& backend : enforce::backends()) {
+    enforce::Availability found = backend.look(facts.enforcement);
+    const Level missing = backend.name == "guard" ? Level::kWarn : Level::kSkip;
+    group.add({.check = backend.name,
+               .level = found.available ? Level::kOk : missing,
+               .fact = std::move(found.fact),
+               .consequence = std::move(found.consequence),
+               .cure = std::move(found.cure)});
+  }
+}
+
 // --- habits
 
 void judge_allocator(Group& group, const DoctorFacts& facts) {
@@ -428,6 +445,7 @@ Findings judge(const DoctorFacts& facts) {
   judge_driver(findings, facts);
   judge_daemon(findings, facts);
   judge_places(findings, facts);
+  judge_enforcement(findings, facts);
   judge_habits(findings, facts);
   judge_shell(findings, facts);
   return findings;

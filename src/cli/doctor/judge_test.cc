@@ -22,6 +22,14 @@ DoctorFacts healthy() {
   facts.runtime = {.path = "/run/b", .exists = true, .owner = {1000}, .mode = 0700};
   facts.state = {.path = "/state", .exists = true, .on_network = false, .free = gib(50)};
   facts.descriptors_max = 65'536;
+  facts.enforcement = {
+      .machine = "x86_64",
+      .libc = "2.36",
+      .guard = {.path = "/lib/libberth-guard.so"},
+      .audit = {.path = "/lib/libberth-audit.so"},
+      .mps = {.socket = "/tmp/nvidia-mps/control", .control = enforce::MpsFacts::Control::kListens},
+      .driver_lists_processes = true,
+      .dmem = {.controller = true, .regions = {"drm/0000:03:00.0/vram0"}}};
   facts.lock_prefix = "/tmp/gpu_lock";
   facts.shell = "bash";
   facts.completion_installed = true;
@@ -108,6 +116,21 @@ std::vector<Illness> illnesses_of_the_machine() {
   };
 }
 
+std::vector<Illness> illnesses_of_enforcement() {
+  return {
+      {"guard", Level::kWarn, [](auto& f) { f.enforcement.guard.path.clear(); },
+       "libberth-guard.so is not installed", "./dev build"},
+      {"guard", Level::kWarn, [](auto& f) { f.enforcement.machine = "aarch64"; }, "aarch64", ""},
+      {"audit", Level::kSkip, [](auto& f) { f.enforcement.audit.trouble = "is no library"; },
+       "libberth-audit.so is no library", "./dev build"},
+      {"mps", Level::kSkip, [](auto& f) { f.enforcement.mps.control = {}; },
+       "there is no /tmp/nvidia-mps/control", "nvidia-cuda-mps-control -d"},
+      {"watchdog", Level::kSkip, [](auto& f) { f.enforcement.driver_lists_processes = false; },
+       "does not tell what each process uses", ""},
+      {"dmem", Level::kSkip, [](auto& f) { f.enforcement.dmem = {}; }, "has no controller", ""},
+  };
+}
+
 std::vector<Illness> illnesses_of_the_user() {
   return {
       {"daemon", Level::kFail,
@@ -156,6 +179,7 @@ std::vector<Illness> illnesses_of_the_user() {
 
 TEST(Doctor, EachIllnessIsFoundWithWhatFollowsAndACommand) {
   std::vector<Illness> all = illnesses_of_the_machine();
+  std::ranges::move(illnesses_of_enforcement(), std::back_inserter(all));
   std::ranges::move(illnesses_of_the_user(), std::back_inserter(all));
   for (const Illness& illness : all) {
     SCOPED_TRACE(illness.fact);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "enforce/backend.h"
 #include "os/files.h"
 #include "os/places.h"
 #include "os/program_file.h"
@@ -17,20 +18,7 @@ constexpr const char* kDirectory = "BERTH_LEASE_DIR";
 constexpr const char* kPreload = "LD_PRELOAD";
 constexpr const char* kAudit = "LD_AUDIT";
 constexpr const char* kAsanOptions = "ASAN_OPTIONS";
-constexpr const char* kGuardName = "/libberth-guard.so";
-constexpr const char* kAuditName = "/libberth-audit.so";
 constexpr std::string_view kSeparators = ": ";  // Of LD_PRELOAD; LD_AUDIT has ':' alone.
-
-// In a build and in /opt: beside bin/. In a distribution: in its directory for libraries of a kind.
-std::string find_library(const std::string& own_path, const char* name) {
-  const std::string bin = own_path.substr(0, own_path.rfind('/'));
-  const std::string top = bin.substr(0, bin.rfind('/'));
-  for (const char* folder : {"/lib", "/lib/x86_64-linux-gnu", "/lib64"}) {
-    std::string path = top + folder + name;
-    if (os::exists(path)) return path;
-  }
-  return {};
-}
 
 // Empty: it can be preloaded into.
 std::string obstacle_in(const os::ProgramFile& program) {
@@ -124,8 +112,8 @@ std::string audit_list(const std::string& audited, const std::string& ours) {
 
 GuardLook look_for_guard(const std::string& command, const std::string& own_path) {
   return {.own_path = own_path,
-          .guard = find_library(own_path, kGuardName),
-          .audit = find_library(own_path, kAuditName),
+          .guard = enforce::find_library(own_path, enforce::kGuardLibrary),
+          .audit = enforce::find_library(own_path, enforce::kAuditLibrary),
           .stamp = os::stamp_of_program(command),
           .program = os::look_at_program(command)};
 }
