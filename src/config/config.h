@@ -25,6 +25,9 @@ enum class ShowCommands : std::uint8_t { kOwn, kAll };
 enum class Color : std::uint8_t { kAuto, kAlways, kNever };
 enum class Output : std::uint8_t { kTable, kWide, kJson, kNdjson, kCsv, kTsv, kIds };
 
+/// How a command is held to its budget; docs/guard.md.
+enum class Enforce : std::uint8_t { kAuto, kGuard, kMps, kWatchdog, kNone };
+
 /// What a request gets that says nothing about memory.
 struct DefaultVram {
   /// kAsk: nothing; it is refused, naming -m. kLearned: as much as earlier runs of its command
@@ -56,6 +59,13 @@ struct Policy {
   Bytes exclusive_external_max = gib(1);
   Unmanaged unmanaged = Unmanaged::kAccount;
   VisibleDevices visible_devices = VisibleDevices::kIndex;
+};
+
+struct Enforcement {
+  Enforce mode = Enforce::kAuto;
+  OverBudget over_budget = OverBudget::kNotify;
+  Duration over_budget_grace = seconds(30);
+  Bytes over_budget_tolerance = mib(64);
 };
 
 struct Access {
@@ -109,6 +119,7 @@ struct Config {
   Daemon daemon;
   Gpu gpu;
   Policy policy;
+  Enforcement enforce;
   Access access;
   Limits limits;
   std::map<std::string, User> users;  // By name, or number as text.

@@ -83,6 +83,28 @@ constexpr std::array kKeys = {
         .doc = "How CUDA_VISIBLE_DEVICES names the GPUs of a command. MIG slices are always named "
                "by UUID."},
 
+    Key{.path = "enforce.mode",
+        .slot = [](Config& c, Name) -> Slot { return &c.enforce.mode; },
+        .doc = "How commands are held to their budgets where --enforce does not say: by the guard "
+               "or, where it cannot be used, by measurement (auto); by one of them alone; by MPS; "
+               "or not at all."},
+    Key{.path = "enforce.over_budget",
+        .slot = [](Config& c, Name) -> Slot { return &c.enforce.over_budget; },
+        .doc = "What becomes of a lease that is measured above its budget, where --over-budget "
+               "does not say: nothing, since an allocation that fails is enough; it is told; or "
+               "it is told, and ended if it goes on."},
+    Key{.path = "enforce.over_budget_grace",
+        .slot = [](Config& c, Name) -> Slot { return &c.enforce.over_budget_grace; },
+        .doc =
+            "So long a lease may be measured above its budget before over_budget = \"kill\" ends "
+            "it. It is the daemon's, and the same for all leases.",
+        .min = ns(seconds(1)),
+        .max = ns(hours(24))},
+    Key{.path = "enforce.over_budget_tolerance",
+        .slot = [](Config& c, Name) -> Slot { return &c.enforce.over_budget_tolerance; },
+        .doc = "What is measured above the budget by no more than this is not counted as such by "
+               "the two keys above."},
+
     Key{.path = "access.admins",
         .slot = [](Config& c, Name) -> Slot { return &c.access.admins; },
         .doc = "Users, and groups with '@', who may end and change the leases of others. uid 0 "

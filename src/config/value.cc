@@ -39,6 +39,12 @@ template <>
 constexpr std::array<std::string_view, 7> kWords<Output> = {"table", "wide", "json", "ndjson",
                                                             "csv",   "tsv",  "ids"};
 template <>
+constexpr std::array<std::string_view, 5> kWords<Enforce> = {"auto", "guard", "mps", "watchdog",
+                                                             "none"};
+// Not the last one, `suspend`, which is not in this version.
+template <>
+constexpr std::array<std::string_view, 3> kWords<OverBudget> = {"fail", "notify", "kill"};
+template <>
 constexpr std::array<std::string_view, 4> kWords<Priority> = {"low", "normal", "high", "urgent"};
 
 template <class T>

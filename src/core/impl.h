@@ -56,6 +56,8 @@ struct Observed {
   Instant claim_until = Instant::never();
   std::map<DeviceId, Use> use;
   bool over_budget = false;
+  std::optional<Instant> excess_since;  // Above its budget and the tolerance, in each sample since.
+  bool excess_told = false;             // In the log.
   bool degraded = false;
   bool killed = false;                  // SIGKILL was sent.
   std::optional<Instant> settle_since;  // Only a sample asked after this tells what is left.
@@ -264,6 +266,9 @@ struct Coordinator::Impl {
   void announce_strays(LeaseId id, const std::vector<Stray>& found);
   void announce_stranger(const Account& account, const StrangerView& stranger, bool gone);
   bool may_tell_of_stranger();
+
+  // over_budget.cc
+  void weigh(LeaseId id, Instant asked_at);
 
   // scheduling.cc
   void schedule();

@@ -39,10 +39,11 @@ inline constexpr Duration kStrangerGoneAfter = seconds(10);
 inline constexpr std::uint32_t kStrangersTold = 20;
 inline constexpr std::size_t kStraysTold = 256;  // Of one lease.
 
-inline constexpr Duration kReconnectWithin = seconds(5);   // After a restart of the daemon.
-inline constexpr Duration kParkedMax = hours(1);           // Then the request is cancelled.
-inline constexpr Duration kKillAfter = seconds(10);        // SIGKILL after SIGTERM.
-inline constexpr Duration kExitReportWithin = seconds(1);  // From a living supervisor.
+inline constexpr Duration kReconnectWithin = seconds(5);        // After a restart of the daemon.
+inline constexpr Duration kParkedMax = hours(1);                // Then the request is cancelled.
+inline constexpr Duration kKillAfter = seconds(10);             // SIGKILL after SIGTERM.
+inline constexpr Duration kOverBudgetSure = milliseconds(500);  // Before it is believed.
+inline constexpr Duration kExitReportWithin = seconds(1);       // From a living supervisor.
 inline constexpr Duration kLeftoversWithin =
     milliseconds(250);                                // To say who still uses the device.
 inline constexpr Duration kShareHalfLife = hours(1);  // `fair`: how fast past use is forgotten.

@@ -198,6 +198,10 @@ std::optional<Refusal> Coordinator::Impl::refuse_shape(const Request& request) c
     return Refusal{RefusalCode::kNotSupported,
                    "leases that give way to urgent requests (may_yield) are not in this version"};
   }
+  if (request.over_budget == OverBudget::kSuspend) {
+    return Refusal{RefusalCode::kNotSupported,
+                   "to suspend what is over its budget is not in this version: notify or kill"};
+  }
   if (request.share == Share::kBudget && request.vram == Bytes{}) {
     return invalid("a budget of 0 bytes: say how much memory is needed, as in -m 8G");
   }

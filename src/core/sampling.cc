@@ -39,6 +39,7 @@ void Coordinator::Impl::on(const Sampled& event) {
       }
       reindex(id);
       announce_budget(id);
+      weigh(id, sample.asked_at);
     }
     look_for_strays();
     look_for_strangers(sample);

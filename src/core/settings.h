@@ -39,7 +39,9 @@ struct Settings {
   std::map<DeviceId, Bytes> device_reserve;
   Bytes exclusive_external_max = gib(1);
   Unmanaged unmanaged = Unmanaged::kAccount;
-  Bytes context_estimate = mib(300);  // What a process costs before its first allocation.
+  Bytes over_budget_tolerance = mib(64);     // Above the budget by so much is not counted.
+  Duration over_budget_grace = seconds(30);  // `kill`: the time to be within the budget again.
+  Bytes context_estimate = mib(300);         // What a process costs before its first allocation.
   UserLimits limits_default;
   std::map<UserId, UserLimits> limits;  // Instead of the default.
 };

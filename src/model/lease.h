@@ -16,7 +16,16 @@
 namespace berth {
 
 enum class LeaseState : std::uint8_t { kWaiting, kHeld, kSuspended, kReleasing, kEnded };
-enum class EndResult : std::uint8_t { kOk, kFailed, kKilled, kCancelled, kLimit, kRefused, kLost };
+enum class EndResult : std::uint8_t {
+  kOk,
+  kFailed,
+  kKilled,
+  kCancelled,
+  kLimit,
+  kRefused,
+  kLost,
+  kOverBudget,  // Ended for using more than its budget, as it had asked for.
+};
 
 /// How a command ended: exit status, or the signal that killed it.
 struct ExitStatus {
@@ -82,11 +91,13 @@ struct LeaseView {
 std::string_view to_text(Priority priority);
 std::string_view to_text(Share share);
 std::string_view to_text(Leftovers leftovers);
+std::string_view to_text(OverBudget measure);
 std::string_view to_text(LeaseState state);
 std::string_view to_text(EndResult result);
 std::optional<Priority> parse_priority(std::string_view word);
 std::optional<Share> parse_share(std::string_view word);
 std::optional<Leftovers> parse_leftovers(std::string_view word);
+std::optional<OverBudget> parse_over_budget(std::string_view word);
 std::optional<LeaseState> parse_lease_state(std::string_view word);
 std::optional<EndResult> parse_end_result(std::string_view word);
 

@@ -62,6 +62,7 @@ void walk(auto& archive, Is<Request> auto& request) {
   archive("may_yield", request.may_yield);
   archive("ancestors", request.ancestors);
   archive("learned", request.learned);
+  archive("over_budget", request.over_budget);
 }
 void walk(auto& archive, Is<LeaseView> auto& view) {
   archive.required("id", view.id);

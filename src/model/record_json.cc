@@ -86,6 +86,7 @@ class Writer {
   void write(Priority priority) { word(to_text(priority)); }
   void write(Share share) { word(to_text(share)); }
   void write(Leftovers leftovers) { word(to_text(leftovers)); }
+  void write(OverBudget measure) { word(to_text(measure)); }
   void write(LeaseState state) { word(to_text(state)); }
   void write(EndResult result) { word(to_text(result)); }
   void write(const DeviceName& name) {
@@ -212,6 +213,7 @@ class Reader {
   bool read(std::uint32_t from, Priority& to) { return read_word(from, to, parse_priority); }
   bool read(std::uint32_t from, Share& to) { return read_word(from, to, parse_share); }
   bool read(std::uint32_t from, Leftovers& to) { return read_word(from, to, parse_leftovers); }
+  bool read(std::uint32_t from, OverBudget& to) { return read_word(from, to, parse_over_budget); }
   bool read(std::uint32_t from, LeaseState& to) { return read_word(from, to, parse_lease_state); }
   bool read(std::uint32_t from, EndResult& to) { return read_word(from, to, parse_end_result); }
   bool read(std::uint32_t from, DeviceName& to) {

@@ -76,8 +76,9 @@ class Filler {
   void fill(Priority& priority) { choose(priority, 4); }
   void fill(Share& share) { choose(share, 3); }
   void fill(Leftovers& leftovers) { choose(leftovers, 3); }
+  void fill(OverBudget& measure) { choose(measure, 4); }
   void fill(LeaseState& state) { choose(state, 5); }
-  void fill(EndResult& result) { choose(result, 7); }
+  void fill(EndResult& result) { choose(result, 8); }
   template <class T>
     requires requires(Filler& filler, T& t) { record_fields::walk(filler, t); }
   void fill(T& value) {
@@ -185,7 +186,8 @@ TEST(RecordJson, EveryFieldOfEveryFactIsInTheLine) {
   EXPECT_EQ(user.value, 1000u);
   EXPECT_EQ(supervisor, (Process{4710, 123455}));
   const auto& [name, session, command, labels, priority, share, vram, device_count, devices, mixed,
-               eta, limit, wait_max, ttl, leftovers, may_yield, learned, ancestors] = request;
+               eta, limit, wait_max, ttl, leftovers, over_budget, may_yield, learned, ancestors] =
+      request;
   EXPECT_EQ(name, "train-7");
   EXPECT_EQ(session, "ana/bert");
   EXPECT_EQ(command, samples::request().command);
@@ -201,6 +203,7 @@ TEST(RecordJson, EveryFieldOfEveryFactIsInTheLine) {
   EXPECT_EQ(wait_max, minutes(5));
   EXPECT_EQ(ttl, seconds(90));
   EXPECT_EQ(leftovers, Leftovers::kKill);
+  EXPECT_EQ(over_budget, OverBudget::kKill);
   EXPECT_TRUE(may_yield);
   EXPECT_TRUE(learned);
   EXPECT_EQ(ancestors, samples::request().ancestors);

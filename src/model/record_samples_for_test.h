@@ -28,6 +28,7 @@ inline Request request() {
   request.wait_max = minutes(5);
   request.ttl = seconds(90);
   request.leftovers = Leftovers::kKill;
+  request.over_budget = OverBudget::kKill;
   request.may_yield = true;
   request.learned = true;
   request.ancestors = {{4}, {5}};

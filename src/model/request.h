@@ -22,6 +22,10 @@ enum class Share : std::uint8_t { kBudget, kExclusive, kSlice };
 /// What becomes of processes that outlive the command and still use the device.
 enum class Leftovers : std::uint8_t { kWait, kKill, kRelease };
 
+/// What becomes of a lease whose processes use more than its budget, by measurement. kFail:
+/// nothing; what the guard lets fail is enough. kSuspend is not in this version: refused.
+enum class OverBudget : std::uint8_t { kFail, kNotify, kKill, kSuspend };
+
 /// An index in PCI order, or an identity.
 using DeviceName = std::variant<std::uint32_t, DeviceId>;
 
@@ -41,6 +45,7 @@ struct Request {
   std::optional<Duration> wait_max;  // Absent: without bound. 0: granted now or refused.
   std::optional<Duration> ttl;       // A lease without a process, ended when it is not renewed.
   Leftovers leftovers = Leftovers::kWait;
+  OverBudget over_budget = OverBudget::kNotify;
   bool may_yield = false;  // To urgent requests. Not in this version: refused.
   bool learned = false;    // As much as earlier runs of the command used, where that is known.
   std::vector<LeaseId> ancestors;  // Live leases the asker runs inside of (--new-lease).

@@ -18,10 +18,11 @@ using Words = std::span<const std::string_view>;
 constexpr std::array<std::string_view, 4> kPriorities = {"low", "normal", "high", "urgent"};
 constexpr std::array<std::string_view, 3> kShares = {"budget", "exclusive", "slice"};
 constexpr std::array<std::string_view, 3> kLeftovers = {"wait", "kill", "release"};
+constexpr std::array<std::string_view, 4> kOverBudget = {"fail", "notify", "kill", "suspend"};
 constexpr std::array<std::string_view, 5> kStates = {"waiting", "held", "suspended", "releasing",
                                                      "ended"};
-constexpr std::array<std::string_view, 7> kResults = {"ok",    "failed",  "killed", "cancelled",
-                                                      "limit", "refused", "lost"};
+constexpr std::array<std::string_view, 8> kResults = {"ok",    "failed",  "killed", "cancelled",
+                                                      "limit", "refused", "lost",   "over_budget"};
 constexpr std::array<std::string_view, 15> kRefusals = {"invalid",
                                                         "never_fits",
                                                         "no_device",
@@ -76,6 +77,9 @@ std::string_view to_text(Share share) {
 std::string_view to_text(Leftovers leftovers) {
   return word_of(kLeftovers, leftovers);
 }
+std::string_view to_text(OverBudget measure) {
+  return word_of(kOverBudget, measure);
+}
 std::string_view to_text(LeaseState state) {
   return word_of(kStates, state);
 }
@@ -103,6 +107,9 @@ std::optional<Share> parse_share(std::string_view word) {
 }
 std::optional<Leftovers> parse_leftovers(std::string_view word) {
   return value_of<Leftovers>(kLeftovers, word);
+}
+std::optional<OverBudget> parse_over_budget(std::string_view word) {
+  return value_of<OverBudget>(kOverBudget, word);
 }
 std::optional<LeaseState> parse_lease_state(std::string_view word) {
   return value_of<LeaseState>(kStates, word);

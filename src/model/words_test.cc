@@ -32,6 +32,9 @@ TEST(Words, EachWordReadsBackAsItsValue) {
   }
   EXPECT_EQ(parse_share("exclusive"), Share::kExclusive);
   EXPECT_EQ(parse_leftovers("release"), Leftovers::kRelease);
+  EXPECT_EQ(parse_over_budget("suspend"), OverBudget::kSuspend);
+  EXPECT_EQ(to_text(OverBudget::kKill), "kill");
+  EXPECT_EQ(to_text(EndResult::kOverBudget), "over_budget");
   EXPECT_EQ(parse_lease_state("running"), std::nullopt);
 }
 

@@ -110,6 +110,8 @@ core::Settings core_settings(const config::Config& config,
       .device_reserve = config.gpu.device_reserve,
       .exclusive_external_max = policy.exclusive_external_max,
       .unmanaged = unmanaged_of(policy.unmanaged),
+      .over_budget_tolerance = config.enforce.over_budget_tolerance,
+      .over_budget_grace = config.enforce.over_budget_grace,
       .limits_default = {.waiting_max = config.limits.waiting,
                          .leases_max = config.limits.leases,
                          .priority_max = config::max_priority_default(config.mode)}};

@@ -43,6 +43,8 @@ Transition ended_as(EndResult result) {
       return Transition::kEndedRefused;
     case EndResult::kLost:
       return Transition::kEndedLost;
+    case EndResult::kOverBudget:
+      break;  // No simulated session asks for that.
   }
   CHECK(false);
 }

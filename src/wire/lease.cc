@@ -82,6 +82,7 @@ void write_request(JsonWriter& writer, const Request& request) {
   writer.end_array();
   writer.key("mixed").boolean(request.mixed);
   writer.key("leftovers").text(to_text(request.leftovers));
+  writer.key("over_budget").text(to_text(request.over_budget));
   writer.key("may_yield").boolean(request.may_yield);
   writer.key("learned").boolean(request.learned);
 }
@@ -214,6 +215,7 @@ void read_request(ObjectReader& reader, Request& request) {
   if (sum) request.vram = Bytes{sum->value / std::max<std::size_t>(1, device_count(request))};
   reader.boolean("mixed", request.mixed);
   reader.word("leftovers", request.leftovers, parse_leftovers, "what becomes of leftovers");
+  reader.word("over_budget", request.over_budget, parse_over_budget, "a measure");
   reader.boolean("may_yield", request.may_yield);
   reader.boolean("learned", request.learned);
   reader.milliseconds("eta_ms", request.eta);

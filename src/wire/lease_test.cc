@@ -28,7 +28,7 @@ TEST(Lease, IsWrittenInOneOrderOfFields) {
             R"("flags":["over_budget","degraded","astray"],"result":null,)"
             R"("exit_code":null,"exit_signal":null,)"
             R"("priority":"high","share":"slice","device_count":2,"requested_devices":[],)"
-            R"("mixed":true,"leftovers":"kill","may_yield":true,"learned":true,)"
+            R"("mixed":true,"leftovers":"kill","over_budget":"kill","may_yield":true,"learned":true,)"
             R"("vram_requested_bytes":8589934592,)"
             R"("vram_granted_bytes":8589934592,"vram_used_bytes":6442450944,)"
             R"("vram_peak_bytes":8589934592,"vram_ledger_bytes":6442450944,"devices":[)"

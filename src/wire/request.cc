@@ -106,6 +106,9 @@ std::string encode_request(const RequestBody& body) {
   if (request.leftovers != defaults.leftovers) {
     writer.key("leftovers").text(to_text(request.leftovers));
   }
+  if (request.over_budget != defaults.over_budget) {
+    writer.key("over_budget").text(to_text(request.over_budget));
+  }
   if (request.may_yield) writer.key("may_yield").boolean(true);
   if (request.learned) writer.key("learned").boolean(true);
   if (!request.ancestors.empty()) {
@@ -141,6 +144,7 @@ Result<RequestBody> decode_request(std::string_view text) {
   reader.milliseconds("wait_ms", request.wait_max);
   reader.milliseconds("ttl_ms", request.ttl, kShortest);
   reader.word("leftovers", request.leftovers, parse_leftovers, "wait, kill or release");
+  reader.word("over_budget", request.over_budget, parse_over_budget, "fail, notify or kill");
   reader.boolean("may_yield", request.may_yield);
   reader.boolean("learned", request.learned);
   for (const std::uint64_t id : reader.numbers("ancestors", {1, kMax64}, kListMax)) {

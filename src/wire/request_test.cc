@@ -23,7 +23,8 @@ TEST(Request, IsWrittenInOneOrderOfFields) {
             R"("priority":"high","share":"slice","vram_bytes":4294967296,"device_count":2,)"
             R"("devices":[1,"GPU-5a1c0d2e-0000-0000-0000-000000000002"],"mixed":true,)"
             R"("eta_ms":3600000,"limit_ms":7200000,"wait_ms":0,"ttl_ms":300000,)"
-            R"("leftovers":"kill","may_yield":true,"learned":true,"ancestors":[7,9],)"
+            R"("leftovers":"kill","over_budget":"kill","may_yield":true,"learned":true,)"
+            R"("ancestors":[7,9],)"
             R"("anchor":{"pid":4711,"start_ticks":18000000000000000000}})");
 }
 
@@ -124,6 +125,7 @@ TEST(Request, WrongValueIsRefusedByName) {
             "'priority' must be low, normal, high or urgent, not 'hihg'"},
            {R"({"share":""})", code::kBadRequest, "'share' must be budget, exclusive or slice"},
            {R"({"leftovers":"stay"})", code::kBadRequest, "'leftovers' must be"},
+           {R"({"over_budget":"shout"})", code::kBadRequest, "'over_budget' must be"},
            {R"({"mixed":1})", code::kBadRequest, "'mixed' must be true or false"},
            {R"({"ancestors":[0]})", code::kBadRequest, "'ancestors' must be"},
            {R"({"ancestors":["7"]})", code::kBadRequest, "'ancestors' must be"},

@@ -42,6 +42,7 @@ inline RequestBody request() {
   request.wait_max = Duration{};
   request.ttl = minutes(5);
   request.leftovers = Leftovers::kKill;
+  request.over_budget = OverBudget::kKill;
   request.may_yield = true;
   request.learned = true;
   request.ancestors = {{7}, {9}};
