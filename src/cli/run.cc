@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,13 @@ struct RunOptions {
   bool quiet = false;
 };
 
-Take into_enforce(Enforce& enforce) {
+Take into_enforce(std::optional<Enforce>& enforce) {
   return [&enforce](std::string_view word) -> Status {
-    enforce = word == "guard" ? Enforce::kGuard : word == "none" ? Enforce::kNone : Enforce::kAuto;
+    enforce = word == "guard"      ? Enforce::kGuard
+              : word == "mps"      ? Enforce::kMps
+              : word == "watchdog" ? Enforce::kWatchdog
+              : word == "none"     ? Enforce::kNone
+                                   : Enforce::kAuto;
     return Unit{};
   };
 }
@@ -47,8 +52,8 @@ Status refuse_later(std::string_view) {
 // Known names, so that a script written for a later version is told what is the matter.
 void declare_later_options(Options& options) {
   constexpr std::string_view kHelp = "not in this version";
-  for (const std::string_view name : {"--peak", "--on-pressure", "--checkpoint", "--grace",
-                                      "--over-budget", "--on-full", "--cap-hint"}) {
+  for (const std::string_view name :
+       {"--peak", "--on-pressure", "--checkpoint", "--grace", "--on-full", "--cap-hint"}) {
     options.value({.names = name, .metavar = "VALUE", .help = kHelp}, refuse_later);
   }
   for (const std::string_view name : {"--requeue", "--container", "--yield"}) {
@@ -80,8 +85,14 @@ void declare(Invocation& invocation, RunOptions& run) {
   options.value({.names = "--enforce",
                  .metavar = "HOW",
                  .help = "how it is held to its memory; none: it is trusted",
-                 .choices = {"auto", "guard", "none"}},
+                 .choices = {"auto", "guard", "mps", "watchdog", "none"}},
                 into_enforce(session.enforce));
+  options.value({.names = "--over-budget",
+                 .metavar = "WHAT",
+                 .help = "what becomes of it when it is measured above its memory; suspend is not "
+                         "in this version",
+                 .choices = {"fail", "notify", "kill", "suspend"}},
+                into(session.over_budget));
   options.value({.names = "--guard-mode",
                  .metavar = "HOW",
                  .help = "how the guard comes before the driver; audit: also past RTLD_DEEPBIND "

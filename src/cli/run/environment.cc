@@ -98,6 +98,7 @@ Status narrow(const std::string& preset, const wire::LeaseAnswer& lease, Variabl
   std::vector<LeasePart> seen;
   seen.reserve(kept.size());
   for (const std::size_t position : kept) seen.push_back(parts[position]);
+  variables.visible = seen;
   variables.narrowed = said + ": of the lease's GPUs the command sees " + devices_of(seen);
   return Unit{};
 }
@@ -114,7 +115,7 @@ std::optional<OuterLease> outer_lease() {
 }
 
 Result<Variables> variables_for(const VariablesInput& input) {
-  Variables variables;
+  Variables variables{.changes = {}, .visible = input.lease.view.parts, .narrowed = {}};
   for (const char* name : kOfALease) variables.changes.unset.emplace_back(name);
   for (const auto& [name, value] : input.lease.env) {
     if (is_accepted(name) && is_plain(value)) variables.changes.set[name] = value;

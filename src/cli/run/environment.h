@@ -33,6 +33,7 @@ struct VariablesInput {
 };
 struct Variables {
   VariableChanges changes;
+  std::vector<LeasePart> visible;  // Of the lease, in the order in which the command sees them.
   std::string narrowed;  // A sentence, where `preset_devices` leaves out devices of the lease.
 };
 /// kInvalid: `preset_devices` leaves no device of the lease.

@@ -125,7 +125,6 @@ bool is_outdated(const GuardLook& look, const std::string& command) {
 
 GuardPlan plan_guard(const GuardInput& input, const GuardLook& look) {
   GuardPlan plan;
-  if (input.enforce == Enforce::kNone) return plan;
   const std::string directory =
       os::leases_directory(input.socket) + "/" + berth::to_text(input.lease);
   plan.not_held = obstacle_to(input, look, directory);

@@ -15,7 +15,6 @@
 
 namespace berth::cli {
 
-enum class Enforce : std::uint8_t { kAuto, kGuard, kNone };
 /// How the guard is shown to a program: preloaded, or by the dynamic linker's audit besides, for
 /// programs that find the driver past preloaded libraries.
 enum class GuardMode : std::uint8_t { kAuto, kPreload, kAudit };
@@ -33,7 +32,6 @@ GuardLook look_for_guard(const std::string& command, const std::string& own_path
 bool is_outdated(const GuardLook& look, const std::string& command);
 
 struct GuardInput {
-  Enforce enforce = Enforce::kAuto;
   GuardMode mode = GuardMode::kAuto;
   std::string socket;  // Of the daemon.
   Handle lease;
@@ -44,7 +42,7 @@ struct GuardInput {
 
 struct GuardPlan {
   std::map<std::string, std::string> set;  // Variables of the command.
-  std::string not_held;  // Why the command is not held to its budget; empty: it is, or need not be.
+  std::string not_held;                    // Why the command cannot be held by it; empty: it is.
 };
 GuardPlan plan_guard(const GuardInput& input, const GuardLook& look);
 

@@ -33,11 +33,8 @@ class GuardPlanTest : public ::testing::Test {
 
   std::string guard() const { return directory_ + "/lib/libberth-guard.so"; }
   std::string audit() const { return directory_ + "/lib/libberth-audit.so"; }
-  GuardPlan plan(Enforce enforce = Enforce::kAuto, const std::string& preloaded = "") const {
-    return plan_guard({.enforce = enforce,
-                       .socket = directory_ + "/berthd.sock",
-                       .lease = kLease,
-                       .preloaded = preloaded},
+  GuardPlan plan() const {
+    return plan_guard({.socket = directory_ + "/berthd.sock", .lease = kLease},
                       look_for_guard("/bin/sh", directory_ + "/bin/berth"));
   }
 
@@ -50,12 +47,6 @@ TEST_F(GuardPlanTest, TellsTheCommandItsLibraryAndItsLease) {
   EXPECT_THAT(made.not_held, IsEmpty());
   EXPECT_EQ(made.set.at("BERTH_LEASE_DIR"), lease_);
   EXPECT_THAT(made.set.at("LD_PRELOAD"), ::testing::EndsWith(guard()));
-}
-
-TEST_F(GuardPlanTest, WhoTrustsItsCommandSetsNothing) {
-  const GuardPlan made = plan(Enforce::kNone);
-  EXPECT_THAT(made.not_held, IsEmpty());
-  EXPECT_THAT(made.set, IsEmpty());
 }
 
 TEST_F(GuardPlanTest, WhatIsMissingIsNamedAndNothingIsSet) {

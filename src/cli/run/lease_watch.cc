@@ -68,8 +68,12 @@ void LeaseWatch::take(const wire::SseEvent& event) {
   const auto used = used_by(view);
   switch (*name) {
     case wire::EventName::kOverBudget:
+      if (view.request.over_budget == OverBudget::kFail) break;
       talk_.say(name_ + " uses " + (used ? to_text(*used) : "more") + ", above its budget of " +
-                to_text(granted_to(view)));
+                to_text(granted_to(view)) +
+                (view.request.over_budget == OverBudget::kKill
+                     ? "; it is ended for that unless it uses less soon (--over-budget kill)"
+                     : ""));
       break;
     case wire::EventName::kInBudget:
       talk_.say(name_ + " is within its budget again");

@@ -31,7 +31,8 @@ class Nobody final : public Bystander {
 };
 
 bool was_revoked(const std::optional<EndResult>& result) {
-  return result == EndResult::kLimit || result == EndResult::kCancelled;
+  return result == EndResult::kLimit || result == EndResult::kCancelled ||
+         result == EndResult::kOverBudget;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "cli/supervise/supervisor.h"
 #include "cli/terminal.h"
 #include "client/autostart.h"
+#include "enforce/backend.h"
 #include "os/users.h"
 #include "wire/answers.h"
 #include "wire/error.h"
@@ -25,7 +26,10 @@ namespace {
 class Session {
  public:
   Session(const SessionOptions& options, const config::Config& config, SessionDoors doors)
-      : options_(options), config_(config), doors_(std::move(doors)) {}
+      : options_(options),
+        config_(config),
+        enforce_(options.enforce.value_or(config.enforce.mode)),
+        doors_(std::move(doors)) {}
 
   Left run();
 
@@ -46,6 +50,7 @@ class Session {
   void look_ahead();
   std::variant<Variables, Left> variables(const wire::LeaseAnswer& lease);
   Step hold_to_budget(const LeaseView& lease, Variables& variables);
+  void learn_what_is_measured();
   void announce(const LeaseView& lease);
   bool is_simulated();
   void ignore_outer_lease(const std::string& why);
@@ -59,6 +64,7 @@ class Session {
 
   const SessionOptions& options_;
   const config::Config& config_;
+  const Enforce enforce_;
   SessionDoors doors_;
   std::optional<RequestPlan> plan_;
   std::optional<client::Client> client_;
@@ -98,7 +104,10 @@ Session::Step Session::plan() {
   // Inside a lease nothing need be said about memory.
   if (!plan.ok() && outer_ && !client_ && !options_.request.asks_for_room()) return std::nullopt;
   if (!plan.ok()) return fail(ExitCode::kUsage, plan.error().message);
+  const Result<OverBudget> measure = plan_over_budget(options_.over_budget, config_, enforce_);
+  if (!measure.ok()) return fail(ExitCode::kUsage, measure.error().message);
   Request& request = plan_.emplace(*std::move(plan)).request;
+  request.over_budget = *measure;
   request.command = command_text(options_.command);
   if (options_.new_lease && outer_) request.ancestors = outer_->ancestors;
   return std::nullopt;
@@ -159,7 +168,11 @@ void Session::ignore_outer_lease(const std::string& why) {
 }
 
 Left Session::run_inside() {
-  const std::string too_much = too_much_text(present(joining_).view, options_.request);
+  std::string too_much = too_much_text(present(joining_).view, options_.request);
+  if (too_much.empty() && options_.over_budget) {
+    too_much = "you are inside lease " + std::to_string(present(joining_).view.id.value) +
+               ", which has said what becomes of it when it is over its budget: --new-lease";
+  }
   if (!too_much.empty()) return fail(ExitCode::kNoPermission, too_much);
   const std::string number = std::to_string(present(joining_).view.id.value);
   if (options_.dry_run) {
@@ -283,19 +296,24 @@ std::variant<Variables, Left> Session::variables(const wire::LeaseAnswer& lease)
 }
 
 Session::Step Session::hold_to_budget(const LeaseView& lease, Variables& variables) {
-  GuardPlan plan = plan_guard({.enforce = options_.enforce,
-                               .mode = options_.guard_mode,
-                               .socket = present(client_).socket(),
-                               .lease = lease.handle,
-                               .preloaded = std::string(environment_text("LD_PRELOAD")),
-                               .audited = std::string(environment_text("LD_AUDIT")),
-                               .asan_options = std::string(environment_text("ASAN_OPTIONS"))},
-                              present(look_));
-  if (!plan.not_held.empty()) {
-    const std::string sentence = "not held to its budget: " + plan.not_held;
-    if (options_.enforce == Enforce::kGuard) return fail(ExitCode::kUnavailable, sentence);
-    doors_.talk.say(sentence);
-  }
+  if (enforce_ == Enforce::kWatchdog) learn_what_is_measured();
+  const EnforcementPlan plan =
+      plan_enforcement({.mode = enforce_,
+                        .guard = {.mode = options_.guard_mode,
+                                  .socket = present(client_).socket(),
+                                  .lease = lease.handle,
+                                  .preloaded = std::string(environment_text("LD_PRELOAD")),
+                                  .audited = std::string(environment_text("LD_AUDIT")),
+                                  .asan_options = std::string(environment_text("ASAN_OPTIONS"))},
+                        .look = present(look_),
+                        .visible = variables.visible,
+                        .devices = devices_,
+                        .mps_pipes = environment_text(enforce::kMpsPipes),
+                        .simulated = is_simulated()});
+  if (!plan.refusal.empty()) return fail(ExitCode::kUnavailable, plan.refusal);
+  if (!plan.remark.empty()) doors_.talk.say(plan.remark);
+  // What the outer lease may have is nothing to this one.
+  if (options_.new_lease && outer_) variables.changes.unset.emplace_back(enforce::kMpsLimit);
   for (const auto& [name, value] : plan.set) variables.changes.set[name] = value;
   std::erase_if(variables.changes.unset,
                 [&](const std::string& name) { return plan.set.contains(name); });
@@ -314,6 +332,13 @@ void Session::announce(const LeaseView& lease) {
 // it takes no time from a grant; a daemon that has just started may not know it by then.
 void Session::learn_models() {
   if (doors_.talk.quiet() || !devices_.empty()) return;
+  if (Result<std::vector<DeviceView>> devices = ask_devices(); devices.ok()) {
+    devices_ = *std::move(devices);
+  }
+}
+
+// The sample after which the lease was granted has told it; an older answer may not.
+void Session::learn_what_is_measured() {
   if (Result<std::vector<DeviceView>> devices = ask_devices(); devices.ok()) {
     devices_ = *std::move(devices);
   }

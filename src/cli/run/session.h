@@ -3,10 +3,11 @@
 // and waits for it; then the command runs. For a program with one thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/run/guard.h"
+#include "cli/run/enforcing.h"
 #include "cli/run/request.h"
 #include "cli/run/status_descriptor.h"
 #include "cli/run/talk.h"
@@ -22,7 +23,8 @@ struct SessionOptions {
   bool new_lease = false;
   bool notify = false;
   bool dry_run = false;
-  Enforce enforce = Enforce::kAuto;
+  std::optional<Enforce> enforce;          // Absent: as configured.
+  std::optional<std::string> over_budget;  // Likewise.
   GuardMode guard_mode = GuardMode::kAuto;
 };
 

@@ -105,6 +105,11 @@ std::string revoked_text(const LeaseView& lease) {
   if (lease.result == EndResult::kLimit && lease.request.limit) {
     return lease_name(lease) + " has reached its limit of " + to_text(*lease.request.limit) + told;
   }
+  if (lease.result == EndResult::kOverBudget) {
+    const auto used = used_by(lease);
+    return lease_name(lease) + " used " + (used ? to_text(*used) : "more") +
+           " for too long, above its budget of " + to_text(granted_to(lease)) + told;
+  }
   return lease_name(lease) + " was cancelled" + told;
 }
 
