@@ -39,15 +39,18 @@ constexpr std::array<std::string_view, kFaultCount> kFaults = {
     "settings changed",
 };
 constexpr std::array<std::string_view, kTransitionCount> kTransitions = {
-    "queued",       "passed",          "parked",          "unparked",    "withdrawn",
-    "granted",      "granted passing", "lapsed",          "claimed",     "shrunk",
-    "grown",        "growth queued",   "growth dropped",  "renewed",     "member seen",
-    "member gone",  "command ended",   "revoked",         "releasing",   "ended ok",
-    "ended failed", "ended killed",    "ended cancelled", "ended limit", "ended refused",
-    "ended lost",
+    "queued",          "passed",          "parked",
+    "unparked",        "withdrawn",       "granted",
+    "granted passing", "lapsed",          "claimed",
+    "shrunk",          "grown",           "growth queued",
+    "growth dropped",  "renewed",         "member seen",
+    "member gone",     "command ended",   "revoked",
+    "releasing",       "ended ok",        "ended failed",
+    "ended killed",    "ended cancelled", "ended limit",
+    "ended refused",   "ended lost",      "ended over budget",
 };
 static_assert(static_cast<std::size_t>(Fault::kSettingsChanged) + 1 == kFaultCount);
-static_assert(static_cast<std::size_t>(Transition::kEndedLost) + 1 == kTransitionCount);
+static_assert(static_cast<std::size_t>(Transition::kEndedOverBudget) + 1 == kTransitionCount);
 
 }  // namespace
 

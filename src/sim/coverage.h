@@ -69,8 +69,9 @@ enum class Transition : std::uint8_t {
   kEndedLimit,
   kEndedRefused,
   kEndedLost,
+  kEndedOverBudget,
 };
-inline constexpr std::size_t kTransitionCount = 26;
+inline constexpr std::size_t kTransitionCount = 27;
 
 std::string_view to_text(Fault fault);
 std::string_view to_text(Transition transition);

@@ -72,6 +72,7 @@ Request draw_request(Random& random, const Plan& plan) {
   const std::vector<Leftovers> leftovers = {Leftovers::kWait, Leftovers::kWait, Leftovers::kKill,
                                             Leftovers::kRelease};
   request.leftovers = random.pick(leftovers);
+  if (random.chance(400)) request.over_budget = OverBudget::kKill;
   return request;
 }
 
@@ -95,6 +96,8 @@ core::Settings draw_settings(Random& random, const std::vector<Device>& devices)
     settings.limits_default.waiting_max = 2 + static_cast<std::uint32_t>(random.below(8));
   }
   if (random.chance(150)) settings.limits_default.vram_max = gib(8);
+  settings.over_budget_grace = random.spread(milliseconds(10), seconds(5));
+  if (random.chance(500)) settings.over_budget_tolerance = {};
   return settings;
 }
 

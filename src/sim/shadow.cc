@@ -44,7 +44,7 @@ Transition ended_as(EndResult result) {
     case EndResult::kLost:
       return Transition::kEndedLost;
     case EndResult::kOverBudget:
-      break;  // No simulated session asks for that.
+      return Transition::kEndedOverBudget;
   }
   CHECK(false);
 }
@@ -230,6 +230,9 @@ struct Shadow::Applier {
   bool operator()(const LeaseRevoked& fact) const {
     ShadowLease* found = holding(fact.id);
     if (found == nullptr || found->kill_at) return false;
+    // Nobody is ended for what he uses who has not asked for that.
+    const bool asked = found->request.over_budget == OverBudget::kKill;
+    if (fact.result == EndResult::kOverBudget && !asked) return false;
     found->kill_at = fact.kill_at;
     return reached(Transition::kRevoked);
   }

@@ -51,6 +51,11 @@ TEST_F(ShadowTest, OnlyWhatWaitsIsGranted) {
   EXPECT_NE(write(LeaseGranted{{2}, {{kDevice, gib(4)}}, false}), "");
 }
 
+TEST_F(ShadowTest, NobodyIsEndedForHisUseWhoHasNotAskedForThat) {
+  hold();
+  EXPECT_NE(write(LeaseRevoked{kOne, EndResult::kOverBudget, {6}}), "");
+}
+
 TEST_F(ShadowTest, RecordsAreNumberedWithoutGaps) {
   hold();
   ++sequence;
