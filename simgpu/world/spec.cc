@@ -66,8 +66,16 @@ Result<Unit> set_cuda(std::string_view item, std::string_view version, WorldSpec
 Result<Unit> set_option(std::string_view item, std::size_t equals, WorldSpec& spec) {
   const std::string_view key = item.substr(0, equals);
   if (key == "cuda") return set_cuda(item, item.substr(equals + 1), spec);
+  if (key == "context_known") {
+    const std::string_view word = item.substr(equals + 1);
+    if (word != "yes" && word != "no") return wrong(item, "yes or no");
+    spec.context_known = word == "yes";
+    return Unit{};
+  }
   if (key != "context" && key != "reserved")
-    return wrong(item, "the options are context=SIZE, reserved=SIZE and cuda=VERSION");
+    return wrong(item,
+                 "the options are context=SIZE, context_known=yes|no, reserved=SIZE and "
+                 "cuda=VERSION");
   const Result<Bytes> size = parse_bytes(item.substr(equals + 1));
   if (!size.ok()) return wrong(item, size.error().message);
   if (*size > kCapacityMax) return wrong(item, "at most 1 TiB");

@@ -31,12 +31,13 @@ struct DeviceSpec {
 struct WorldSpec {
   std::vector<DeviceSpec> devices;  // 1 to kDevicesMax, in PCI order.
   Bytes context = mib(300);         // What a process pays on each device where it has a context.
+  bool context_known = true;        // Its driver tells that; a real one does not.
   Bytes reserved;                   // What the driver keeps for itself on each device.
   int cuda = 12090;                 // What its driver offers, as cuDriverGetVersion says it.
 };
 
 /// "2x16GiB", "16GiB", "1x16GiB:RTX-5080,1x24GiB",
-/// "2x16GiB,context=64MiB,reserved=256MiB,cuda=11.4".
+/// "2x16GiB,context=64MiB,context_known=no,reserved=256MiB,cuda=11.4".
 Result<WorldSpec> parse_spec(std::string_view text);
 
 }  // namespace berth::simgpu

@@ -26,11 +26,31 @@ TEST(Spec, ContextOverheadIs300MiBUnlessToldOtherwise) {
   EXPECT_EQ(parse_spec("1x16GiB,context=0")->context, mib(0));
 }
 
+TEST(Spec, ADriverTellsWhatAContextCostsUnlessToldOtherwise) {
+  EXPECT_TRUE(parse_spec("1x16GiB")->context_known);
+  EXPECT_TRUE(parse_spec("1x16GiB,context_known=yes")->context_known);
+  EXPECT_FALSE(parse_spec("1x16GiB,context_known=no")->context_known);
+}
+
 TEST(Spec, WhatCannotBeAWorldIsRefusedAndNamed) {
-  const char* const wrong[] = {
-      "",       "16",          "0x16GiB",          "17x1GiB",      "-1x16GiB",  "x16GiB",
-      "2x",     "2x16GiB,",    "2x16GiB,,",        "context=1G",   "1x16GiB:",  "1x16GiB:a/b",
-      "1x2TiB", "1x16GiB,a=1", "1x1G,reserved=1G", "1x1G,cuda=11", "1x1G,cuda="};
+  const char* const wrong[] = {"",
+                               "16",
+                               "0x16GiB",
+                               "17x1GiB",
+                               "-1x16GiB",
+                               "x16GiB",
+                               "2x",
+                               "2x16GiB,",
+                               "2x16GiB,,",
+                               "context=1G",
+                               "1x16GiB:",
+                               "1x16GiB:a/b",
+                               "1x2TiB",
+                               "1x16GiB,a=1",
+                               "1x1G,reserved=1G",
+                               "1x1G,cuda=11",
+                               "1x1G,cuda=",
+                               "1x1G,context_known=maybe"};
   for (const char* text : wrong) {
     const Result<WorldSpec> spec = parse_spec(text);
     ASSERT_FALSE(spec.ok()) << text;
