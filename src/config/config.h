@@ -45,6 +45,7 @@ struct Daemon {
 
 struct Gpu {
   Bytes reserve = mib(512);
+  Bytes context = mib(512);
   Duration sample_interval = seconds(1);
   std::map<DeviceId, Bytes> device_reserve;  // Instead of `reserve`.
 };

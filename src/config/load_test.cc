@@ -69,6 +69,7 @@ state_dir = "/srv/berth"
 log = "debug"
 [gpu]
 reserve = "1GiB"
+context = "300MiB"
 sample_interval = "500ms"
 [gpu."GPU-5a1c0d2e-0000-0000-0000-000000000001"]
 reserve = "2GiB"
@@ -103,6 +104,7 @@ output = "json"
   EXPECT_EQ(config.daemon.state_dir, "/srv/berth");
   EXPECT_EQ(config.daemon.log, LogLevel::kDebug);
   EXPECT_EQ(config.gpu.reserve, gib(1));
+  EXPECT_EQ(config.gpu.context, mib(300));
   EXPECT_EQ(config.gpu.sample_interval, milliseconds(500));
   EXPECT_THAT(config.gpu.device_reserve, ElementsAre(Pair(kCard, gib(2))));
   EXPECT_EQ(config.policy.default_vram,

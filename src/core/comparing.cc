@@ -12,9 +12,13 @@
 // guard), late and sometimes not at all. Their difference is the drift. What the driver counts
 // beyond the ledger twice in a row, with both accounts at rest, is there: it is told to the guard,
 // which counts it as used, so that the budget bounds it too. What it counts no more is taken off at
-// once. A ledger above the driver's figure (managed memory in host memory, a context that costs
-// less than was thought) is left as it is: to give it out again could exceed the budget in the
-// second before the next look.
+// once. A ledger above the driver's figure (managed memory in host memory) is left as it is: to
+// give it out again could exceed the budget in the second before the next look.
+//
+// What was charged for a context beyond what it is measured to cost, the excess, is given back by
+// the program itself. It may hide something that nobody has charged. So the driver's figure is held
+// against the ledger without the excess first; once it was twice, what is hidden is unaccounted,
+// and then the programs may give the excess back.
 
 namespace berth::core {
 
@@ -33,16 +37,18 @@ void Coordinator::Impl::compare(const Sample& sample) {
   }
   for (const LeaseId id : corrected) {
     const Lease& lease = *state.find(id);
-    SetUnaccounted effect{.lease = lease.handle, .bytes = {}};
+    SetUnaccounted effect{.lease = lease.handle, .bytes = {}, .may_give_back = {}};
     for (const Part& part : lease.granted()->parts) {
-      effect.bytes.push_back(observed.at(id).use[part.device].unaccounted);
+      const Use& use = observed.at(id).use[part.device];
+      effect.bytes.push_back(use.unaccounted);
+      effect.may_give_back.push_back(use.may_give_back);
     }
     effects.emplace_back(std::move(effect));
   }
 }
 
-// Whether what is unaccounted has changed. Programs write the ledger themselves: no figure of
-// theirs is taken for more than the device has.
+// Whether what the programs are told has changed. Programs write the ledger themselves: no figure
+// of theirs is taken for more than the device has.
 bool Coordinator::Impl::account_for(const ChargeSample& charge, const Lease& lease,
                                     Use& use) const {
   const Account* account = ledger.find(charge.device);
@@ -55,11 +61,16 @@ bool Coordinator::Impl::account_for(const ChargeSample& charge, const Lease& lea
                     !device->second.asleep && account->seen && !use.untold;
   if (!told || !charge.steady || lease.held() == nullptr) return false;
   const Bytes counted = use.now.value_or(Bytes{});
-  const Bytes beyond = saturating_sub(counted, *use.ledger);
-  const std::int64_t before = std::max<std::int64_t>(use.drift.value_or(0), 0);
+  const Bytes excess = std::min(charge.excess, *use.ledger);
+  const Bytes beyond = saturating_sub(counted, saturating_sub(*use.ledger, excess));
   use.drift = static_cast<std::int64_t>(counted.value - use.ledger->value);
-  const Bytes certain = std::min(beyond, Bytes{static_cast<std::uint64_t>(before)});
-  return std::exchange(use.unaccounted, certain) != certain;
+  const Bytes certain = std::min(beyond, std::exchange(use.beyond, beyond));
+  const bool twice = std::exchange(use.excess, excess) == excess;
+  const bool may_give_back = twice && excess > Bytes{};
+  const bool same = use.unaccounted == certain && use.may_give_back == may_give_back;
+  use.unaccounted = certain;
+  use.may_give_back = may_give_back;
+  return !same;
 }
 
 std::vector<Peak> Coordinator::Impl::peaks_of(const Lease& lease) const {

@@ -25,13 +25,14 @@ class Comparing : public testing::Test {
   }
 
   /// A sample in which lease 1 has charged so much and the driver counts so much.
-  void look(Bytes charged, Bytes measured, bool steady = true) {
+  void look(Bytes charged, Bytes measured, bool steady = true, Bytes excess = {}) {
     charge = {.lease = {0, 1},
               .device = device(0),
               .charged = charged,
               .peak = std::max(charge.peak, charged),
               .refused = charge.refused,
-              .steady = steady};
+              .steady = steady,
+              .excess = excess};
     story.use(1, measured);
     sample();
   }
@@ -44,6 +45,13 @@ class Comparing : public testing::Test {
   std::optional<std::vector<Bytes>> corrected() const {
     for (const Effect& effect : story.effects) {
       if (const auto* set = std::get_if<SetUnaccounted>(&effect)) return set->bytes;
+    }
+    return std::nullopt;
+  }
+  /// Whether programs were told by it that they may give back what contexts cost less.
+  std::optional<bool> may_give_back() const {
+    for (const Effect& effect : story.effects) {
+      if (const auto* set = std::get_if<SetUnaccounted>(&effect)) return set->may_give_back.at(0);
     }
     return std::nullopt;
   }
@@ -92,6 +100,44 @@ TEST_F(Comparing, ALedgerAboveTheDriversFigureIsLeftAsItIs) {
   look(gib(4), gib(3));
   EXPECT_EQ(corrected(), std::nullopt);
   EXPECT_EQ(part().drift, -static_cast<std::int64_t>(gib(1).value));
+}
+
+TEST_F(Comparing, WhatContextsCostLessIsGivenBackWhenItWasSeenTwice) {
+  const Bytes charged = gib(4) + mib(200);
+  look(charged, gib(4), true, mib(200));
+  EXPECT_EQ(may_give_back(), std::nullopt);
+  look(charged, gib(4), true, mib(200));
+  EXPECT_EQ(may_give_back(), true);
+  EXPECT_THAT(corrected(), testing::Optional(ElementsAre(Bytes{})));
+  look(charged, gib(4), true, mib(200));
+  EXPECT_EQ(may_give_back(), std::nullopt);  // It was told.
+  look(gib(4), gib(4), true);                // They did.
+  EXPECT_EQ(may_give_back(), false);
+}
+
+TEST_F(Comparing, WhatIsHiddenBehindItIsCountedAsUsedFirst) {
+  const Bytes charged = gib(4) + mib(200);
+  look(charged, gib(4) + mib(150));
+  look(charged, gib(4) + mib(150));
+  EXPECT_EQ(corrected(), std::nullopt);
+  look(charged, gib(4) + mib(150), true, mib(200));
+  EXPECT_EQ(corrected(), std::nullopt);
+  look(charged, gib(4) + mib(150), true, mib(200));
+  EXPECT_THAT(corrected(), testing::Optional(ElementsAre(mib(150))));
+  EXPECT_EQ(may_give_back(), true);
+  look(gib(4), gib(4) + mib(150));
+  EXPECT_THAT(corrected(), testing::Optional(ElementsAre(mib(150))));
+  EXPECT_EQ(part().drift, static_cast<std::int64_t>(mib(150).value));
+}
+
+TEST_F(Comparing, AnExcessThatIsAnotherEachTimeIsNotGivenBack) {
+  look(gib(4), gib(3), true, mib(100));
+  look(gib(4), gib(3), true, mib(200));
+  EXPECT_EQ(may_give_back(), std::nullopt);
+  look(gib(4), gib(3), false, mib(200));
+  EXPECT_EQ(may_give_back(), std::nullopt);
+  look(gib(4), gib(3), true, mib(200));
+  EXPECT_EQ(may_give_back(), true);
 }
 
 TEST_F(Comparing, ADriverThatGivesNoFigureCorrectsNothing) {

@@ -75,6 +75,8 @@ struct WakeAt {
 struct SetUnaccounted {
   Handle lease;
   std::vector<Bytes> bytes;  // Of each of its parts.
+  /// Of each: with this, programs may give back what they have charged too much for contexts.
+  std::vector<bool> may_give_back;
 };
 /// Something an operator should read in the log.
 struct Say {

@@ -44,7 +44,10 @@ struct Use {
   Bytes ledger_peak;
   std::uint64_t refused = 0;          // Allocations.
   std::optional<std::int64_t> drift;  // What the driver told beyond the ledger, in bytes.
+  Bytes beyond;                       // What it told that neither ledger nor context explains.
   Bytes unaccounted;                  // What is counted as used of that.
+  Bytes excess;                       // Charged for contexts that cost less; as last seen at rest.
+  bool may_give_back = false;         // That excess: nothing is hidden behind it.
 
   Bytes highest() const { return std::max(peak, ledger_peak); }
 };

@@ -92,7 +92,8 @@ std::string limit_bytes(const std::vector<Budget>& budgets, Bytes context) {
   for (std::size_t i = 0; i < budgets.size(); ++i) {
     bytes.replace(device_at(i), 16, uuid_bytes(budgets[i].device));
     put(bytes, device_at(i) + offsetof(LimitDevice, budget), budgets[i].bytes.value);
-    put(bytes, device_at(i) + offsetof(LimitDevice, context), context.value);
+    put(bytes, device_at(i) + offsetof(LimitDevice, context),
+        budgets[i].context.value_or(context).value);
   }
   return bytes;
 }
@@ -198,18 +199,33 @@ void LeaseFiles::keep_only(const std::vector<Handle>& leases) const {
 }
 
 Status LeaseFiles::set_unaccounted(Handle lease, const std::vector<Bytes>& unaccounted) const {
+  std::vector<Word> words;
+  for (std::size_t i = 0; i < unaccounted.size(); ++i)
+    words.push_back({device_at(i) + offsetof(LimitDevice, unaccounted), unaccounted[i].value});
+  return write_words(lease, unaccounted.size(), words);
+}
+
+Status LeaseFiles::set_contexts(Handle lease, const std::vector<ContextCost>& costs) const {
+  std::vector<Word> words;
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    if (const auto& first = costs[i].first)
+      words.push_back({device_at(i) + offsetof(LimitDevice, context), first->value});
+    words.push_back({device_at(i) + offsetof(LimitDevice, measured_context), costs[i].most.value});
+  }
+  return write_words(lease, costs.size(), words);
+}
+
+// Into a file of a lease on so many devices.
+Status LeaseFiles::write_words(Handle lease, std::size_t devices,
+                               const std::vector<Word>& words) const {
   const std::string path = directory(lease) + "/limit";
   TRY(limit, os::read_file(path, sizeof(LimitFile)));
-  if (!is_limit(limit) ||
-      get<std::uint32_t>(limit, offsetof(LimitFile, device_count)) != unaccounted.size()) {
+  if (!is_limit(limit) || get<std::uint32_t>(limit, offsetof(LimitFile, device_count)) != devices) {
     return Error{Errc::kCorrupt, path + " is damaged"};
   }
   const os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file) return os::system_error("cannot open " + path, errno);
-  for (std::size_t i = 0; i < unaccounted.size(); ++i) {
-    TRY_STATUS(write_word(file, path, device_at(i) + offsetof(LimitDevice, unaccounted),
-                          unaccounted[i].value));
-  }
+  for (const Word& word : words) TRY_STATUS(write_word(file, path, word.at, word.value));
   return Unit{};
 }
 
@@ -244,7 +260,10 @@ Result<Use> LeaseFiles::read(Handle lease) const {
                        .start_ticks = guard::start_of(identity)},
            .pid_namespace = get<std::uint64_t>(owners, owner + offsetof(SlotOwner, pid_namespace)),
            .charged = {get<std::uint64_t>(slots, slot + offsetof(SlotUse, used))},
-           .changes = get<std::uint64_t>(slots, slot + offsetof(SlotUse, changes))});
+           .changes = get<std::uint64_t>(slots, slot + offsetof(SlotUse, changes)),
+           .context = {get<std::uint64_t>(slots, slot + offsetof(SlotUse, context))},
+           .exact = get<std::uint64_t>(slots, slot + offsetof(SlotUse, at_most)) == 0 &&
+                    get<std::uint64_t>(slots, slot + offsetof(SlotUse, undecided)) == 0});
     }
   }
   return use;

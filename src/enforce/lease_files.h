@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,14 @@ namespace berth::enforce {
 struct Budget {
   DeviceId device;
   Bytes bytes;
+  std::optional<Bytes> context = {};  // What contexts cost there, if that was measured.
+};
+
+/// What contexts cost on one device of a lease.
+struct ContextCost {
+  std::optional<Bytes> first;  // From now on the first one of a process is taken to cost that.
+  Bytes most;                  // What none that is there costs more than; 0: not known.
+  friend bool operator==(const ContextCost&, const ContextCost&) = default;
 };
 
 /// What the programs of a lease have charged, by their own account: not to be trusted further than
@@ -27,6 +36,9 @@ struct Use {
     std::uint64_t pid_namespace = 0;
     Bytes charged;
     std::uint64_t changes = 0;  // Grows with each charge and release.
+    Bytes context;              // What of the charge is for contexts that are there.
+    bool exact = true;          // What the rest is of, the driver takes.
+    friend bool operator==(const Slot&, const Slot&) = default;
   };
   struct Part {               // Of one device.
     std::vector<Slot> slots;  // Of all processes that have one, dead ones included.
@@ -45,7 +57,7 @@ class LeaseFiles {
   struct Settings {
     std::string root;  // The directory of all leases' directories.
     Readers readers = Readers::kOwnUser;
-    Bytes context;  // What a process's first context on a device is taken to cost.
+    Bytes context;  // What a process's first context is taken to cost where it was not measured.
   };
   explicit LeaseFiles(Settings settings) : settings_(std::move(settings)) {}
 
@@ -60,6 +72,8 @@ class LeaseFiles {
   /// have charged: it is used all the same.
   Status set_unaccounted(Handle lease, const std::vector<Bytes>& unaccounted) const;
 
+  Status set_contexts(Handle lease, const std::vector<ContextCost>& costs) const;
+
   /// kNotFound or kCorrupt where there is nothing to be read.
   Result<Use> read(Handle lease) const;
 
@@ -68,6 +82,11 @@ class LeaseFiles {
   enum class Was : std::uint8_t { kMissing, kThere };
   Result<Was> make_directory(const std::string& path, unsigned mode) const;
   Status make_limit(const std::string& path, const std::vector<Budget>& budgets, Was folder) const;
+  struct Word {
+    std::size_t at = 0;  // In the file.
+    std::uint64_t value = 0;
+  };
+  Status write_words(Handle lease, std::size_t devices, const std::vector<Word>& words) const;
   Status make_use(const std::string& path, std::uint32_t devices, Was folder) const;
 
   Settings settings_;

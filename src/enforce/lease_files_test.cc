@@ -115,6 +115,33 @@ TEST_F(LeaseFilesTest, WhatTheDriverCountsBeyondTheChargesIsUsedToo) {
   EXPECT_FALSE(files().set_unaccounted(kLease, {mib(1)}).ok());
 }
 
+TEST_F(LeaseFilesTest, TheDaemonReadsWhatIsChargedForContextsAndHowExactTheRestIs) {
+  ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}, {kTwo, gib(4)}}).ok());
+  Tenant one = tenant(7);
+  one.ledger.set_context(1, mib(300).value);
+  one.ledger.set_at_most(0);
+  const Result<Use> use = files().read(kLease);
+  ASSERT_TRUE(use.ok());
+  EXPECT_EQ(use->parts[0].slots[0].context, Bytes{});
+  EXPECT_EQ(use->parts[1].slots[0].context, mib(300));
+  EXPECT_FALSE(use->parts[0].slots[0].exact);
+  EXPECT_TRUE(use->parts[1].slots[0].exact);
+}
+
+TEST_F(LeaseFilesTest, TheGuardReadsWhatContextsWereMeasuredToCost) {
+  ASSERT_TRUE(files().set(kLease, {{kOne, gib(8), mib(400)}, {kTwo, gib(4)}}).ok());
+  const Tenant one = tenant(7);
+  EXPECT_EQ(one.ledger.context_cost(0), mib(400).value);
+  EXPECT_EQ(one.ledger.context_cost(1), mib(300).value);
+  EXPECT_EQ(one.ledger.measured_context(1), 0U);
+  ASSERT_TRUE(files().set_contexts(kLease, {{std::nullopt, {}}, {mib(200), mib(250)}}).ok());
+  EXPECT_EQ(one.ledger.context_cost(0), mib(400).value);
+  EXPECT_EQ(one.ledger.context_cost(1), mib(200).value);
+  EXPECT_EQ(one.ledger.measured_context(0), 0U);
+  EXPECT_EQ(one.ledger.measured_context(1), mib(250).value);
+  EXPECT_FALSE(files().set_contexts(kLease, {{mib(1), {}}}).ok());
+}
+
 TEST_F(LeaseFilesTest, ManySlotsAreReadAsFarAsTheyWereTaken) {
   ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}}).ok());
   for (std::uint64_t pid = 1; pid <= 5; ++pid) {

@@ -26,7 +26,8 @@ struct LimitDevice {
   Word context;      // What the first context of a process is taken to cost.
   Word unaccounted;  // Measured beyond what the programs have charged; counts as used.
   Word flags;
-  Word reserved[2];
+  Word measured_context;  // What no context that is there costs more than; 0: not known.
+  Word reserved[1];
 };
 static_assert(sizeof(LimitDevice) == 64);
 
@@ -68,8 +69,11 @@ struct alignas(64) SlotUse {
   Word undecided;  // The part of it that may still be taken back.
   Word peak;
   Word changes;  // Grows with each charge and release.
+  Word reserved[2];
+  Word context;  // The part of `used` that is for contexts, once they are there.
+  Word at_most;  // Not 0: of the rest it is only known that the driver takes no more.
 };
-static_assert(sizeof(SlotUse) == 64);
+static_assert(sizeof(SlotUse) == 64 && offsetof(SlotUse, context) == 48);
 
 struct UseFile {
   std::uint64_t magic;

@@ -161,6 +161,11 @@ void Ledger::release(std::uint32_t device, std::uint64_t bytes) {
   ours.changes.fetch_add(1, std::memory_order_relaxed);
 }
 
+void Ledger::set_at_most(std::uint32_t device) {
+  Word& at_most = slot(device).at_most;
+  if (at_most.load(std::memory_order_relaxed) == 0) at_most.store(1);
+}
+
 std::uint32_t Ledger::sweep() {
   std::uint32_t count = 0;
   const std::uint32_t seen = use_->slots_seen.load();
@@ -192,6 +197,8 @@ void Ledger::clear(std::uint32_t slot) {
     use.used.store(0);
     use.undecided.store(0);
     use.peak.store(0);
+    use.context.store(0);
+    use.at_most.store(0);
     use.changes.fetch_add(1, std::memory_order_relaxed);
   }
 }

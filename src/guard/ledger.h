@@ -48,6 +48,15 @@ class Ledger {
   std::uint64_t context_cost(std::uint32_t device) const {
     return limit_->devices[device].context.load();
   }
+  /// What no context of the lease that is there costs more than, as measured; 0: not known.
+  std::uint64_t measured_context(std::uint32_t device) const {
+    return limit_->devices[device].measured_context.load(std::memory_order_relaxed);
+  }
+  /// How much of what we have charged is for contexts that are there.
+  void set_context(std::uint32_t device, std::uint64_t bytes) { slot(device).context.store(bytes); }
+  bool has_context(std::uint32_t device) const { return slot(device).context.load() > 0; }
+  /// From now on we may have charged more than the driver takes: nothing is measured by us.
+  void set_at_most(std::uint32_t device);
   /// Of all processes, with what was measured beyond that.
   std::uint64_t used(std::uint32_t device) const;
   std::uint64_t used_by_us(std::uint32_t device) const { return slot(device).used.load(); }

@@ -89,6 +89,19 @@ TEST(Ledger, ChargesUpToTheBudgetAndNotAByteMore) {
   EXPECT_EQ(ledger.charge(0, 1), Ledger::Charged::kYes);
 }
 
+TEST(Ledger, AProgramThatReplacedAnotherHasNoneOfItsContexts) {
+  const Files files(10 * kMiB);
+  Ledger before;
+  ASSERT_EQ(files.attach(before, process(1)), Ledger::Attached::kYes);
+  before.set_context(0, kMiB);
+  before.set_at_most(0);
+  EXPECT_TRUE(before.has_context(0));
+  Ledger after;
+  ASSERT_EQ(files.attach(after, process(1)), Ledger::Attached::kYes);
+  EXPECT_FALSE(after.has_context(0));
+  EXPECT_EQ(files.use->slots[0][0].at_most.load(), 0U);
+}
+
 TEST(Ledger, ARequestThatNoNumberHoldsIsRefused) {
   const Files files(10 * kMiB);
   Ledger ledger;

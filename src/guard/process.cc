@@ -135,11 +135,33 @@ int Process::device_of(const std::uint8_t (&uuid)[16]) const {
   return -1;
 }
 
+// Note [What a context costs]
+//
+// Only the driver knows. The first context of a process is charged as the `limit` file says: a
+// guess, until the daemon has measured what contexts cost on such a device. The slot says how much
+// of it is for contexts that are there, so that the daemon can tell them from the rest. Once all
+// that the lease has on the device is measured, it says in `measured_context` what none of them
+// costs more than, and what was charged beyond that is given back here, by whoever charged it.
+void Process::correct_context(std::uint32_t device) {
+  Contexts& contexts = devices_[device];
+  const std::uint64_t measured = ledger_.measured_context(device);
+  if (measured == 0 || contexts.charged.load(std::memory_order_relaxed) <= measured) return;
+  const Lock lock(contexts.mutex);
+  const std::uint64_t charged = contexts.charged;
+  const std::uint64_t wanted = pages_of(measured);
+  if (!ledger_.has_context(device) || charged <= wanted) return;
+  ledger_.release(device, charged - wanted);
+  ledger_.set_context(device, wanted);
+  contexts.charged = wanted;
+}
+
 bool Process::reserve(std::uint32_t device, std::uint64_t bytes) {
+  correct_context(device);
   return is_charged(ledger_.charge(device, pages_of(bytes)));
 }
 
 bool Process::try_reserve(std::uint32_t device, std::uint64_t bytes) {
+  correct_context(device);
   return is_charged(ledger_.try_charge(device, pages_of(bytes)));
 }
 
@@ -167,6 +189,7 @@ bool Process::correct(std::uint32_t device, std::uint64_t from, std::uint64_t to
 // back if the page was there already: what is charged is never less than what the driver takes. In
 // the last page below the budget this refuses a small allocation that would have found room.
 void Process::made(const Place& place, Kind kind, std::uint64_t address, std::uint64_t bytes) {
+  if (kind != Kind::kMemory) ledger_.set_at_most(place.device);
   const bool small = kind == Kind::kMemory && bytes <= kSmallMax;
   const Entry entry{.key = address,
                     .bytes = pages_of(bytes),
@@ -215,6 +238,7 @@ void Process::leave_locked(std::uint32_t device) {
   if (contexts.living == 0) return;
   --contexts.living;
   if (contexts.living > 0) return;
+  ledger_.set_context(device, 0);
   ledger_.release(device, contexts.charged + pools_.forget_device(device));
   contexts.charged = 0;
 }
@@ -277,6 +301,9 @@ void Process::context_made(const Place& place) {
                           .device = static_cast<std::uint16_t>(place.device),
                           .kind = 0});
   ++contexts_epoch_;
+  Contexts& contexts = devices_[place.device];
+  const Lock lock(contexts.mutex);
+  if (contexts.living > 0) ledger_.set_context(place.device, contexts.charged);
 }
 
 void Process::view_made(std::uint64_t view, const Place& place) {
@@ -325,6 +352,7 @@ bool Process::place_of_context(std::uint64_t context, Place& place) {
 // What dead processes left would be cleared by an allocation that needs it, so it is free.
 std::uint64_t Process::bytes_free(std::uint32_t device) {
   collect();
+  correct_context(device);
   const std::uint64_t budget = ledger_.budget(device);
   if (ledger_.used(device) > ledger_.used_by_us(device)) (void)ledger_.sweep();
   const std::uint64_t used = ledger_.used(device);

@@ -131,7 +131,7 @@ class Process {
   struct Contexts {
     Mutex mutex;
     std::uint32_t living;
-    std::uint64_t charged;
+    std::atomic<std::uint64_t> charged;
     std::uint64_t primary;    // Its handle.
     std::uint32_t epoch;      // Counts what happens to the primary context.
     std::uint32_t retaining;  // Calls under way.
@@ -142,6 +142,7 @@ class Process {
   static Process* make();
   [[nodiscard]] bool enter_locked(std::uint32_t device, std::uint64_t cost);
   void leave_locked(std::uint32_t device);
+  void correct_context(std::uint32_t device);
   bool is_own() const;
   bool open();
   bool is_charged(Ledger::Charged charged);

@@ -48,6 +48,7 @@ struct ChargeSample {
   Bytes peak;                 // The most that was charged at once.
   std::uint64_t refused = 0;  // Allocations that the budget did not allow.
   bool steady = false;  // Nothing was charged or given back between the question and its answer.
+  Bytes excess;         // What of the charges is for contexts that were measured to cost less.
 };
 
 struct Sample {

@@ -9,22 +9,27 @@
 namespace berth::server {
 namespace {
 
+bool is_known(const enforce::Use::Slot& slot) {
+  static const std::uint64_t kOwnNamespace = os::own_pid_namespace();
+  return slot.pid_namespace == kOwnNamespace;
+}
+
 // Of a process in another PID namespace nothing is known: it counts.
 bool lives(const enforce::Use::Slot& slot) {
-  static const std::uint64_t kOwnNamespace = os::own_pid_namespace();
-  return slot.pid_namespace != kOwnNamespace || os::is_alive(slot.process);
+  return !is_known(slot) || os::is_alive(slot.process);
 }
 
 }  // namespace
 
-BudgetFiles::BudgetFiles(enforce::LeaseFiles::Settings settings, const os::Clock& clock,
+BudgetFiles::BudgetFiles(const enforce::LeaseFiles::Settings& settings, const os::Clock& clock,
                          std::function<void(const std::string&)> warn)
-    : files_(std::move(settings)), clock_(clock), warn_(std::move(warn)) {}
+    : files_(settings), clock_(clock), warn_(std::move(warn)), guess_(settings.context) {}
 
 void BudgetFiles::hold_to(Handle lease, const std::vector<enforce::Budget>& budgets, When when) {
   if (budgets.empty()) {
     new_.erase(lease);
     before_.erase(lease);
+    told_.erase(lease);
     if (made_.erase(lease) == 0) return;
     old_.push_back(lease);
     tidy_at_ = clock_.now() + kQuietFor;
@@ -46,7 +51,9 @@ void BudgetFiles::catch_up() {
 void BudgetFiles::make(Handle lease, const Budgets& budgets) {
   // Offered again: nothing of the earlier offer may be left.
   if (std::erase(old_, lease) > 0) files_.remove(lease);
-  set(lease, budgets);
+  Budgets wanted = budgets;
+  for (enforce::Budget& budget : wanted) budget.context = context_cost(budget.device);
+  set(lease, wanted);
   tidy_at_ = clock_.now() + kQuietFor;
 }
 
@@ -81,7 +88,9 @@ std::vector<BudgetFiles::Account> BudgetFiles::read(Handle lease) const {
     Account& account = accounts.emplace_back(Account{.peak = part.peak, .refused = part.refused});
     for (const enforce::Use::Slot& slot : part.slots) {
       account.changes += slot.changes;
-      if (slot.charged > Bytes{} && lives(slot)) account.charged += slot.charged;
+      if (slot.charged == Bytes{} || !lives(slot)) continue;
+      account.charged += slot.charged;
+      if (slot.context > Bytes{} && is_known(slot)) account.contexts.push_back(slot);
     }
   }
   return accounts;
@@ -89,10 +98,13 @@ std::vector<BudgetFiles::Account> BudgetFiles::read(Handle lease) const {
 
 void BudgetFiles::before_question() {
   before_.clear();
+  looks_.clear();
+  read_all_ = false;
   const Instant now = clock_.now();
   // While somebody waits for memory to come free the driver is asked a hundred times a second.
   if (now < read_at_ + kReadEvery) return;
   read_at_ = now;
+  read_all_ = true;
   for (const auto& [lease, budgets] : made_) before_.emplace(lease, read(lease));
 }
 
@@ -106,22 +118,88 @@ std::vector<ChargeSample> BudgetFiles::charges(const std::vector<Handle>& ended)
     if (accounts.size() != made->second.size()) continue;
     for (std::size_t i = 0; i < accounts.size(); ++i) {
       const Account& account = accounts[i];
+      const DeviceId device = made->second[i].device;
+      look_at_contexts(lease, device, i < before.size() ? &before[i] : nullptr, account);
       charges.push_back({.lease = lease,
-                         .device = made->second[i].device,
+                         .device = device,
                          .charged = account.charged,
                          .peak = account.peak,
                          .refused = account.refused,
                          .steady = i < before.size() && before[i].changes == account.changes &&
-                                   before[i].charged == account.charged});
+                                   before[i].charged == account.charged,
+                         .excess = excess_of(lease, device, account)});
     }
   }
   return charges;
 }
 
-void BudgetFiles::set_unaccounted(Handle lease, const std::vector<Bytes>& unaccounted) const {
+void BudgetFiles::look_at_contexts(Handle lease, DeviceId device, const Account* before,
+                                   const Account& account) {
+  for (const enforce::Use::Slot& slot : account.contexts) {
+    const bool steady =
+        before != nullptr && std::ranges::find(before->contexts, slot) != before->contexts.end();
+    looks_.push_back({.lease = lease,
+                      .device = device,
+                      .process = slot.process,
+                      .context = slot.context,
+                      .beside = saturating_sub(slot.charged, slot.context),
+                      .changes = slot.changes,
+                      .exact = slot.exact,
+                      .steady = steady});
+  }
+}
+
+Bytes BudgetFiles::excess_of(Handle lease, DeviceId device, const Account& account) const {
+  Bytes excess;
+  const std::optional<Bytes> most = costs_.most(lease, device);
+  for (const enforce::Use::Slot& slot : account.contexts) {
+    if (most) excess += saturating_sub(slot.context, *most);
+  }
+  return excess;
+}
+
+void BudgetFiles::learn(const Sample& sample) {
+  if (!std::exchange(read_all_, false)) return;
+  costs_.look(sample, std::exchange(looks_, {}));
+  for (const auto& [lease, budgets] : made_) {
+    Costs costs = told(lease, budgets.size());
+    for (std::size_t i = 0; i < budgets.size(); ++i) {
+      const DeviceId device = budgets[i].device;
+      if (const std::optional<Bytes> cost = costs_.of(device)) costs[i].first = cost;
+      if (costs_.most(lease, device) != costs[i].most) costs[i].most = {};
+    }
+    tell_contexts(lease, std::move(costs));
+  }
+}
+
+// First what is used, then what may be given back: in between nobody is allowed more.
+void BudgetFiles::set_unaccounted(Handle lease, const std::vector<Bytes>& unaccounted,
+                                  const std::vector<bool>& may_give_back) {
   if (const Status set = files_.set_unaccounted(lease, unaccounted); !set.ok()) {
     warn_("a lease is not held to its budget: " + set.error().message);
   }
+  const auto made = made_.find(lease);
+  if (made == made_.end() || made->second.size() != may_give_back.size()) return;
+  Costs costs = told(lease, may_give_back.size());
+  for (std::size_t i = 0; i < may_give_back.size(); ++i) {
+    const std::optional<Bytes> most = costs_.most(lease, made->second[i].device);
+    costs[i].most = may_give_back[i] ? most.value_or(Bytes{}) : Bytes{};
+  }
+  tell_contexts(lease, std::move(costs));
+}
+
+void BudgetFiles::tell_contexts(Handle lease, Costs costs) {
+  const auto told = told_.find(lease);
+  if (told != told_.end() && told->second == costs) return;
+  if (const Status set = files_.set_contexts(lease, costs); !set.ok()) {
+    warn_("a lease is not told what contexts cost: " + set.error().message);
+  }
+  told_[lease] = std::move(costs);
+}
+
+BudgetFiles::Costs BudgetFiles::told(Handle lease, std::size_t devices) const {
+  const auto told = told_.find(lease);
+  return told == told_.end() ? Costs(devices) : told->second;
 }
 
 }  // namespace berth::server

@@ -19,6 +19,7 @@
 #include "enforce/lease_files.h"
 #include "model/device.h"
 #include "os/clock.h"
+#include "server/context_costs.h"
 
 namespace berth::server {
 
@@ -29,7 +30,7 @@ class BudgetFiles {
 
   static constexpr Duration kReadEvery = milliseconds(450);
 
-  BudgetFiles(enforce::LeaseFiles::Settings settings, const os::Clock& clock,
+  BudgetFiles(const enforce::LeaseFiles::Settings& settings, const os::Clock& clock,
               std::function<void(const std::string&)> warn);
 
   enum class When : std::uint8_t { kNow, kSoon };
@@ -44,7 +45,12 @@ class BudgetFiles {
   /// leases unless that was told a moment ago, and of `ended` ones in any case.
   void before_question();
   std::vector<ChargeSample> charges(const std::vector<Handle>& ended);
-  void set_unaccounted(Handle lease, const std::vector<Bytes>& unaccounted) const;
+  void set_unaccounted(Handle lease, const std::vector<Bytes>& unaccounted,
+                       const std::vector<bool>& may_give_back);
+  /// After charges(): what contexts cost, by this answer, and tells the programs what has changed.
+  void learn(const Sample& sample);
+  /// What the first context of a process is taken to cost where that was not measured.
+  void set_context_guess(Bytes guess) { guess_ = guess; }
 
   /// Removes a little, if it is time. To be called when next() has come.
   void tidy();
@@ -61,8 +67,16 @@ class BudgetFiles {
     Bytes peak;
     std::uint64_t refused = 0;
     std::uint64_t changes = 0;
+    std::vector<enforce::Use::Slot> contexts;  // Of those that have some, and that we know.
   };
+  using Costs = std::vector<enforce::ContextCost>;
   std::vector<Account> read(Handle lease) const;  // Of each device; none if there is nothing.
+  void look_at_contexts(Handle lease, DeviceId device, const Account* before,
+                        const Account& account);
+  Bytes excess_of(Handle lease, DeviceId device, const Account& account) const;
+  Bytes context_cost(DeviceId device) const { return costs_.of(device).value_or(guess_); }
+  Costs told(Handle lease, std::size_t devices) const;
+  void tell_contexts(Handle lease, Costs costs);
   void remove_oldest();
 
   enforce::LeaseFiles files_;
@@ -72,7 +86,12 @@ class BudgetFiles {
   std::map<Handle, Budgets> made_;
   std::map<Handle, std::vector<Account>> before_;  // As it was when the driver was asked.
   Instant read_at_;
-  std::deque<Handle> old_;  // To be removed.
+  bool read_all_ = false;
+  ContextCosts costs_;
+  Bytes guess_;
+  std::vector<ContextLook> looks_;
+  std::map<Handle, Costs> told_;  // None before the first look: the file may say anything then.
+  std::deque<Handle> old_;        // To be removed.
   Instant tidy_at_ = Instant::never();
 };
 

@@ -49,6 +49,26 @@ class BudgetFilesTest : public ::testing::Test {
     return count;
   }
 
+  /// The driver counts so much of this process.
+  static Sample sample_of(Bytes measured) {
+    Sample sample;
+    DeviceSample& device = sample.devices.emplace_back();
+    device.id = kDevice;
+    device.model = "A card";
+    device.processes.emplace();
+    ProcessSample& listed = device.processes->emplace_back();
+    listed.process = os::self();
+    listed.used = measured;
+    return sample;
+  }
+  std::vector<ChargeSample> look(Bytes measured) {
+    clock_.at = clock_.at + seconds(1);
+    files_.before_question();
+    std::vector<ChargeSample> charges = files_.charges({});
+    files_.learn(sample_of(measured));
+    return charges;
+  }
+
   const std::string directory_ = make_directory();
   FakeClock clock_;
   std::vector<std::string> warnings_;
@@ -185,6 +205,61 @@ TEST_F(BudgetFilesTest, ADriverThatIsAskedOftenIsComparedNowAndThenAndEndedLease
   clock_.at = clock_.at + BudgetFiles::kReadEvery;
   files_.before_question();
   EXPECT_EQ(files_.charges({}).size(), 2U);
+}
+
+TEST_F(BudgetFilesTest, WhatAContextCostsIsLearntAndToldToAllLeases) {
+  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+  files_.hold_to(handle(2), budget(gib(1)), When::kNow);
+  guard::Ledger ours = tenant(path_of(handle(1)), os::self());
+  const guard::Ledger other = tenant(path_of(handle(2)), os::self());
+  (void)ours.charge(0, mib(300).value);
+  ours.set_context(0, mib(300).value);
+  (void)ours.charge(0, mib(50).value);
+  EXPECT_EQ(other.context_cost(0), mib(300).value);
+  EXPECT_EQ(look(mib(250)).at(0).excess, Bytes{});
+  EXPECT_EQ(look(mib(250)).at(0).excess, Bytes{});  // It is known after this one.
+  EXPECT_EQ(other.context_cost(0), mib(200).value);
+  EXPECT_EQ(look(mib(250)).at(0).excess, mib(100));
+  EXPECT_EQ(ours.measured_context(0), 0U);
+  files_.set_unaccounted(handle(1), {mib(7)}, {true});
+  EXPECT_EQ(ours.measured_context(0), mib(200).value);
+  EXPECT_EQ(ours.used(0), (mib(350) + mib(7)).value);
+  (void)look(mib(250));
+  EXPECT_EQ(ours.measured_context(0), mib(200).value);
+  files_.set_unaccounted(handle(1), {mib(7)}, {false});
+  EXPECT_EQ(ours.measured_context(0), 0U);
+  files_.hold_to(handle(3), budget(gib(1)), When::kNow);
+  EXPECT_EQ(tenant(path_of(handle(3)), os::self()).context_cost(0), mib(200).value);
+}
+
+TEST_F(BudgetFilesTest, WhatIsSaidOfContextsIsTakenBackWhenOneTurnsOutDearer) {
+  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+  guard::Ledger ours = tenant(path_of(handle(1)), os::self());
+  (void)ours.charge(0, mib(300).value);
+  ours.set_context(0, mib(300).value);
+  for (int i = 0; i < 3; ++i) (void)look(mib(200));
+  files_.set_unaccounted(handle(1), {Bytes{}}, {true});
+  EXPECT_EQ(ours.measured_context(0), mib(200).value);
+  (void)look(mib(240));
+  EXPECT_EQ(ours.measured_context(0), mib(200).value);
+  (void)look(mib(240));
+  EXPECT_EQ(ours.measured_context(0), 0U);
+}
+
+TEST_F(BudgetFilesTest, WhatAnEarlierDaemonSaidOfTheContextsThereAreHoldsNoLonger) {
+  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+  const guard::Ledger ours = tenant(path_of(handle(1)), os::self());
+  const enforce::LeaseFiles earlier({.root = directory_ + "/leases", .context = mib(300)});
+  ASSERT_TRUE(earlier.set_contexts(handle(1), {{mib(200), mib(250)}}).ok());
+  BudgetFiles later({.root = directory_ + "/leases", .context = mib(300)}, clock_,
+                    [](const std::string&) {});
+  later.hold_to(handle(1), budget(gib(1)), When::kNow);
+  clock_.at = clock_.at + seconds(10);
+  later.before_question();
+  (void)later.charges({});
+  later.learn(sample_of(mib(1)));
+  EXPECT_EQ(ours.measured_context(0), 0U);
+  EXPECT_EQ(ours.context_cost(0), mib(200).value);  // That is as true as it was.
 }
 
 TEST_F(BudgetFilesTest, DamagedFilesTellNothing) {

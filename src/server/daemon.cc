@@ -50,7 +50,6 @@ using boost::asio::posix::stream_descriptor;
 using boost::system::error_code;
 
 constexpr rlim_t kDescriptorsInHand = 512;  // For processes, files and refusals.
-constexpr Bytes kContextGuess = mib(512);   // Until it is measured.
 constexpr auto kKeepAliveEvery = std::chrono::seconds(15);
 constexpr auto kCheckEvery = std::chrono::minutes(1);
 
@@ -249,7 +248,7 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   files = std::make_unique<BudgetFiles>(
       enforce::LeaseFiles::Settings{.root = os::leases_directory(places.socket),
                                     .readers = machine ? Readers::kAllUsers : Readers::kOwnUser,
-                                    .context = kContextGuess},
+                                    .context = config.gpu.context},
       clock, [this](const std::string& text) { log.warn(text); });
   world = std::make_unique<RealWorld>(RealWorld::Parts{
       .journal = *journal, .processes = *processes, .probe = *probe, .files = *files, .log = log});
@@ -380,6 +379,7 @@ void Daemon::Impl::probe_answered(gpu::Probe::Outcome outcome) {
       for (const ProcessSample& process : *device.processes) meet(process.user);
     }
     outcome.sample->charges = files->charges(engine->coordinator().settling());
+    files->learn(*outcome.sample);
     engine->sampled(service->now(), *outcome.sample);
   } else {
     engine->probe_failed(service->now());
@@ -443,6 +443,7 @@ Status Daemon::Impl::reload() {
   log.set_level(config.daemon.log);
   service->configure(service_settings());
   http->set_limits(http_limits());
+  files->set_context_guess(config.gpu.context);
   engine->configure(service->now(), engine_settings());
   log.info("the configuration was reloaded");
   return Unit{};

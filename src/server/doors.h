@@ -46,8 +46,10 @@ class World {
   /// From now on the programs of a lease are held to these budgets; of one that has none (any
   /// more), nothing is kept. A world without programs of its own need not do anything.
   virtual void hold_to(Handle /*lease*/, const std::vector<Part>& /*budgets*/, Taken /*taken*/) {}
-  /// What its programs use of each of these beyond what they have charged.
-  virtual void set_unaccounted(Handle /*lease*/, const std::vector<Bytes>& /*bytes*/) {}
+  /// What its programs use of each of these beyond what they have charged; and whether, with this,
+  /// they may give back what they have charged too much for contexts.
+  virtual void set_unaccounted(Handle /*lease*/, const std::vector<Bytes>& /*bytes*/,
+                               const std::vector<bool>& /*may_give_back*/) {}
 };
 
 /// One connection of a client; never used twice.

@@ -292,7 +292,7 @@ void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch
         } else if constexpr (std::is_same_v<T, core::WakeAt>) {
           core_wake_ = what.at;
         } else if constexpr (std::is_same_v<T, core::SetUnaccounted>) {
-          world_.set_unaccounted(what.lease, what.bytes);
+          world_.set_unaccounted(what.lease, what.bytes, what.may_give_back);
         } else {
           static_assert(std::is_same_v<T, core::Say>);
           world_.say(what.text);

@@ -40,8 +40,9 @@ class RealWorld final : public World {
   void ask_probe() override;
   void say(const std::string& text) override { parts_.log.info(text); }
   void hold_to(Handle lease, const std::vector<Part>& budgets, Taken taken) override;
-  void set_unaccounted(Handle lease, const std::vector<Bytes>& bytes) override {
-    parts_.files.set_unaccounted(lease, bytes);
+  void set_unaccounted(Handle lease, const std::vector<Bytes>& bytes,
+                       const std::vector<bool>& may_give_back) override {
+    parts_.files.set_unaccounted(lease, bytes, may_give_back);
   }
 
  private:

@@ -135,6 +135,7 @@ void settle_pool(Process& process, Pools::Handle pool) {
 bool begin_in_pool(Process& process, Pools::Handle pool, std::uint64_t bytes) {
   const auto device = static_cast<std::uint32_t>(process.pools().device_of(pool));
   if (!reserve(process, device, bytes)) return false;
+  process.ledger().set_at_most(device);  // What a pool gives back by itself is seen later.
   process.pools().begin(pool, bytes);
   return true;
 }

@@ -8,8 +8,12 @@ namespace berth::guard {
 namespace {
 
 void give_back(Process& process, const Physical::Freed& freed) {
-  if (freed.object != 0 && !process.exports().stays(freed) && freed.bytes > 0)
+  if (freed.object == 0 || freed.bytes == 0) return;
+  if (process.exports().stays(freed)) {
+    process.ledger().set_at_most(freed.device);  // Until the others let go of it.
+  } else {
     process.cancel(freed.device, freed.bytes);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What contexts cost on each device, learnt from the processes that have some: what the driver
+// counts of a process beyond what it has charged for all else. Forgotten when the daemon ends.
+// Pure; one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/device.h"
+
+namespace berth::server {
+
+/// A process of a lease with contexts on a device, by its own account.
+struct ContextLook {
+  Handle lease;
+  DeviceId device;
+  Process process;
+  Bytes context;  // Charged for its contexts.
+  Bytes beside;   // And for all else.
+  std::uint64_t changes = 0;
+  bool exact = true;    // The driver takes what is charged beside, and no less.
+  bool steady = false;  // Nothing has changed while the driver was asked.
+  friend bool operator==(const ContextLook&, const ContextLook&) = default;
+};
+
+class ContextCosts {
+ public:
+  static constexpr std::size_t kRemembered = 8;  // Processes for each model of device.
+  static constexpr Bytes kMost = gib(4);         // More is not a context's.
+  static constexpr Bytes kPage = mib(2);         // What a context is charged is of whole ones.
+
+  /// What the driver counts, and all processes that have contexts when it is asked.
+  void look(const Sample& sample, const std::vector<ContextLook>& looks);
+
+  /// What the first context of a process costs on this device; nothing as long as none of its model
+  /// was measured.
+  std::optional<Bytes> of(DeviceId device) const;
+  /// What no context of this lease costs more than; nothing as long as one was not measured.
+  std::optional<Bytes> most(Handle lease, DeviceId device) const;
+
+ private:
+  using Key = std::tuple<Handle, DeviceId, Process>;
+  struct Known {
+    ContextLook look;
+    std::optional<Bytes> measured;  // All that the driver counts of the process.
+    std::optional<Bytes> cost;      // Of its contexts.
+  };
+  void learn(const std::string& model, Process process, Bytes cost);
+
+  std::string driver_;
+  std::map<DeviceId, std::string> models_;
+  std::map<std::string, std::deque<std::pair<Process, Bytes>>> costs_;  // By model; oldest first.
+  std::map<Key, Known> known_;
+};
+
+}  // namespace berth::server
