@@ -21,6 +21,8 @@ enum class LogLevel : std::uint8_t { kError, kWarn, kInfo, kDebug };
 enum class Order : std::uint8_t { kFifo, kPriority, kFair };
 enum class Unmanaged : std::uint8_t { kAccount, kWarn, kIgnore };
 enum class VisibleDevices : std::uint8_t { kIndex, kUuid };
+/// What programs are told of a device's memory: as much as their budget, or as much as there is.
+enum class Reported : std::uint8_t { kBudget, kPhysical };
 enum class ShowCommands : std::uint8_t { kOwn, kAll };
 enum class Color : std::uint8_t { kAuto, kAlways, kNever };
 enum class Output : std::uint8_t { kTable, kWide, kJson, kNdjson, kCsv, kTsv, kIds };
@@ -60,6 +62,8 @@ struct Policy {
   Bytes exclusive_external_max = gib(1);
   Unmanaged unmanaged = Unmanaged::kAccount;
   VisibleDevices visible_devices = VisibleDevices::kIndex;
+  Reported report_total = Reported::kBudget;
+  Reported report_nvml = Reported::kPhysical;
 };
 
 struct Enforcement {

@@ -85,6 +85,15 @@ constexpr std::array kKeys = {
         .slot = [](Config& c, Name) -> Slot { return &c.policy.visible_devices; },
         .doc = "How CUDA_VISIBLE_DEVICES names the GPUs of a command. MIG slices are always named "
                "by UUID."},
+    Key{.path = "policy.report_total",
+        .slot = [](Config& c, Name) -> Slot { return &c.policy.report_total; },
+        .doc =
+            "What CUDA says a GPU's size is in a lease: its budget, or what the GPU has. What is "
+            "free is never more than the budget leaves."},
+    Key{.path = "policy.report_nvml",
+        .slot = [](Config& c, Name) -> Slot { return &c.policy.report_nvml; },
+        .doc = "What NVML says of a GPU's memory in a lease: the same as CUDA (budget), or what "
+               "there is, as for programs that watch GPUs (physical)."},
 
     Key{.path = "enforce.mode",
         .slot = [](Config& c, Name) -> Slot { return &c.enforce.mode; },

@@ -22,7 +22,7 @@ namespace berth::config {
 using Slot =
     std::variant<bool*, std::uint32_t*, Bytes*, Duration*, std::string*, std::vector<std::string>*,
                  std::map<std::string, std::string>*, DefaultVram*, LogLevel*, Order*, Unmanaged*,
-                 VisibleDevices*, ShowCommands*, Color*, Enforce*, OverBudget*, Output*,
+                 VisibleDevices*, Reported*, ShowCommands*, Color*, Enforce*, OverBudget*, Output*,
                  std::optional<std::uint32_t>*, std::optional<Bytes>*, std::optional<Duration>*,
                  std::optional<DefaultVram>*, std::optional<Priority>*>;
 

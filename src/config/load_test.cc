@@ -83,6 +83,8 @@ claim_within = "10s"
 exclusive_external_max = "0"
 unmanaged = "ignore"
 visible_devices = "uuid"
+report_total = "physical"
+report_nvml = "budget"
 [access]
 admins = ["ops", "@gpu"]
 show_commands = "all"
@@ -117,6 +119,8 @@ output = "json"
   EXPECT_EQ(config.policy.exclusive_external_max, Bytes{});
   EXPECT_EQ(config.policy.unmanaged, Unmanaged::kIgnore);
   EXPECT_EQ(config.policy.visible_devices, VisibleDevices::kUuid);
+  EXPECT_EQ(config.policy.report_total, Reported::kPhysical);
+  EXPECT_EQ(config.policy.report_nvml, Reported::kBudget);
   EXPECT_THAT(config.access.admins, ElementsAre("ops", "@gpu"));
   EXPECT_EQ(config.access.show_commands, ShowCommands::kAll);
   EXPECT_EQ(config.limits.waiting, 10U);

@@ -32,6 +32,8 @@ constexpr std::array<std::string_view, 3> kWords<Unmanaged> = {"account", "warn"
 template <>
 constexpr std::array<std::string_view, 2> kWords<VisibleDevices> = {"index", "uuid"};
 template <>
+constexpr std::array<std::string_view, 2> kWords<Reported> = {"budget", "physical"};
+template <>
 constexpr std::array<std::string_view, 2> kWords<ShowCommands> = {"own", "all"};
 template <>
 constexpr std::array<std::string_view, 3> kWords<Color> = {"auto", "always", "never"};

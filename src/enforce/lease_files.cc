@@ -81,7 +81,12 @@ bool same_devices(const std::string& limit, const std::vector<Budget>& budgets) 
   return true;
 }
 
-std::string limit_bytes(const std::vector<Budget>& budgets, Bytes context) {
+std::uint64_t flags_of(const Shown& shown) {
+  return (shown.physical_total ? guard::kTotalIsPhysical : 0) |
+         (shown.by_nvml ? guard::kByNvmlToo : 0);
+}
+
+std::string limit_bytes(const std::vector<Budget>& budgets, const LeaseFiles::Settings& settings) {
   std::string bytes(sizeof(LimitFile), '\0');
   put(bytes, 0, guard::kLimitMagic);
   put(bytes, offsetof(LimitFile, layout), guard::kLayout);
@@ -89,11 +94,12 @@ std::string limit_bytes(const std::vector<Budget>& budgets, Bytes context) {
   put(bytes, offsetof(LimitFile, device_count), static_cast<std::uint32_t>(budgets.size()));
   put(bytes, offsetof(LimitFile, device_size), static_cast<std::uint32_t>(sizeof(LimitDevice)));
   put(bytes, offsetof(LimitFile, epoch), std::uint64_t{1});
+  put(bytes, offsetof(LimitFile, flags), flags_of(settings.shown));
   for (std::size_t i = 0; i < budgets.size(); ++i) {
     bytes.replace(device_at(i), 16, uuid_bytes(budgets[i].device));
     put(bytes, device_at(i) + offsetof(LimitDevice, budget), budgets[i].bytes.value);
     put(bytes, device_at(i) + offsetof(LimitDevice, context),
-        budgets[i].context.value_or(context).value);
+        budgets[i].context.value_or(settings.context).value);
   }
   return bytes;
 }
@@ -158,11 +164,11 @@ Status LeaseFiles::make_limit(const std::string& path, const std::vector<Budget>
                               Was folder) const {
   const bool all = settings_.readers == Readers::kAllUsers;
   if (folder == Was::kMissing)
-    return os::write_new_file(path, limit_bytes(budgets, settings_.context), all ? 0644 : 0600);
+    return os::write_new_file(path, limit_bytes(budgets, settings_), all ? 0644 : 0600);
   const Result<std::string> there = os::read_file(path, sizeof(LimitFile));
   if (!there.ok() || !is_limit(*there) || !same_devices(*there, budgets)) {
-    return os::write_file_atomically(path, limit_bytes(budgets, settings_.context),
-                                     all ? 0644 : 0600, os::Sync::kNone);
+    return os::write_file_atomically(path, limit_bytes(budgets, settings_), all ? 0644 : 0600,
+                                     os::Sync::kNone);
   }
   const os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file) return os::system_error("cannot open " + path, errno);

@@ -48,6 +48,12 @@ struct Use {
   std::vector<Part> parts;  // In the order of the lease's budgets.
 };
 
+/// What programs are told of a device's memory: as a card of the budget's size, or as it is.
+struct Shown {
+  bool physical_total = false;  // Only what is free is by the budget.
+  bool by_nvml = false;         // By NVML as by CUDA; else it tells what there is.
+};
+
 class LeaseFiles {
  public:
   enum class Readers : std::uint8_t {
@@ -58,6 +64,7 @@ class LeaseFiles {
     std::string root;  // The directory of all leases' directories.
     Readers readers = Readers::kOwnUser;
     Bytes context;  // What a process's first context is taken to cost where it was not measured.
+    Shown shown = {};
   };
   explicit LeaseFiles(Settings settings) : settings_(std::move(settings)) {}
 
@@ -65,6 +72,8 @@ class LeaseFiles {
   /// see new budgets at once, and keep what they have charged.
   Status set(Handle lease, const std::vector<Budget>& budgets) const;
   void remove(Handle lease) const;
+  /// Of leases whose files are made from now on.
+  void set_shown(const Shown& shown) { settings_.shown = shown; }
   /// Removes the files of all leases that are not named: a daemon that was killed left them.
   void keep_only(const std::vector<Handle>& leases) const;
 

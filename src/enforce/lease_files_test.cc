@@ -142,6 +142,24 @@ TEST_F(LeaseFilesTest, TheGuardReadsWhatContextsWereMeasuredToCost) {
   EXPECT_FALSE(files().set_contexts(kLease, {{mib(1), {}}}).ok());
 }
 
+TEST_F(LeaseFilesTest, WhatProgramsAreToldOfADeviceIsSetWithTheFilesOfALease) {
+  ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}}).ok());
+  EXPECT_EQ(tenant(7).ledger.total_shown(0, gib(16).value), gib(8).value);
+  EXPECT_EQ(tenant(7).ledger.total_shown(0, gib(4).value), gib(4).value);
+  LeaseFiles others = files();
+  others.set_shown({.physical_total = true, .by_nvml = true});
+  ASSERT_TRUE(others.set(kLease, {{kOne, gib(8)}}).ok());
+  EXPECT_EQ(tenant(7).ledger.total_shown(0, gib(16).value), gib(8).value);  // As it was.
+  others.remove(kLease);
+  ASSERT_TRUE(others.set(kLease, {{kOne, gib(8)}}).ok());
+  EXPECT_EQ(tenant(7).ledger.total_shown(0, gib(16).value), gib(16).value);
+  const Result<std::string> limit = os::read_file(path("limit"), sizeof(guard::LimitFile));
+  ASSERT_TRUE(limit.ok());
+  EXPECT_EQ(guard::flags_of(limit->data(), limit->size()),
+            guard::kTotalIsPhysical | guard::kByNvmlToo);
+  EXPECT_EQ(guard::flags_of(limit->data(), 100), 0U);
+}
+
 TEST_F(LeaseFilesTest, ManySlotsAreReadAsFarAsTheyWereTaken) {
   ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}}).ok());
   for (std::uint64_t pid = 1; pid <= 5; ++pid) {

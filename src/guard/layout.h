@@ -31,6 +31,10 @@ struct LimitDevice {
 };
 static_assert(sizeof(LimitDevice) == 64);
 
+/// Of `flags` of the file: what programs are told of a device's memory.
+constexpr std::uint64_t kTotalIsPhysical = 1;  // Its size is the device's, not the budget.
+constexpr std::uint64_t kByNvmlToo = 2;        // By NVML what they are told by CUDA.
+
 struct LimitFile {
   std::uint64_t magic;
   std::uint32_t layout;

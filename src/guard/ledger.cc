@@ -46,6 +46,11 @@ bool is_use_file(const UseFile& file, std::size_t bytes) {
 
 }  // namespace
 
+std::uint64_t flags_of(const void* limit, std::size_t bytes) {
+  const auto* file = static_cast<const LimitFile*>(limit);
+  return is_limit_file(*file, bytes) ? file->flags.load() : 0;
+}
+
 Ledger::Attached Ledger::attach(const void* limit, std::size_t limit_bytes, void* use,
                                 std::size_t use_bytes, const Census& census) {
   limit_ = static_cast<const LimitFile*>(limit);

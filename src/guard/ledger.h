@@ -18,6 +18,9 @@ struct Census {
   bool (*is_alive)(Identity) = nullptr;
 };
 
+/// The flags of the file of a lease; none where it is no such file.
+std::uint64_t flags_of(const void* limit, std::size_t bytes);
+
 class Ledger {
  public:
   enum class Attached : std::uint8_t {
@@ -47,6 +50,11 @@ class Ledger {
   std::uint64_t budget(std::uint32_t device) const { return limit_->devices[device].budget.load(); }
   std::uint64_t context_cost(std::uint32_t device) const {
     return limit_->devices[device].context.load();
+  }
+  /// What a program is told of the size of a device that has so much.
+  std::uint64_t total_shown(std::uint32_t device, std::uint64_t bytes) const {
+    const bool physical = (limit_->flags.load() & kTotalIsPhysical) != 0;
+    return physical || bytes < budget(device) ? bytes : budget(device);
   }
   /// What no context of the lease that is there costs more than, as measured; 0: not known.
   std::uint64_t measured_context(std::uint32_t device) const {

@@ -86,7 +86,7 @@ TEST(Library, WhatItTakesIsInTheOldestCLibraryThatIsServed) {
   }
 }
 
-TEST(Library, GivesTheFunctionsOfItsTableAndThreeMore) {
+TEST(Library, GivesTheFunctionsOfItsTablesAndThreeMore) {
   const Names listed = {
       "dlsym",
       "dlvsym",
@@ -96,6 +96,9 @@ TEST(Library, GivesTheFunctionsOfItsTableAndThreeMore) {
 #include "guard/preload/hooks.def"
 #undef HOOK
 #undef CALLED
+#define NVML_HOOK(symbol, parameters) #symbol,
+#include "guard/preload/nvml.def"
+#undef NVML_HOOK
   };
   EXPECT_EQ(read_library().exported, listed);
 }

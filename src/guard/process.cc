@@ -10,6 +10,11 @@ namespace {
 constexpr std::size_t kPathMax = 4096;
 constexpr int kLooksAtOpening = 1000;  // A thread that opens is through in microseconds.
 
+// What the lease says of NVML: 0 is not known yet. A child of fork is in the same lease.
+std::atomic<std::uint8_t> by_nvml;
+constexpr std::uint8_t kNo = 1;
+constexpr std::uint8_t kYes = 2;
+
 // Beside the Process, so that a child of fork does not say it again.
 std::atomic<bool> said[static_cast<std::size_t>(Process::Once::kCount)];
 
@@ -59,6 +64,22 @@ Process* Process::make() {
   if (memory_.compare_exchange_strong(expected, made)) return made;
   unmap(made, sizeof(Process));
   return expected;
+}
+
+bool Process::shows_budget_by_nvml() {
+  if (const std::uint8_t known = by_nvml.load(std::memory_order_relaxed); known != 0)
+    return known == kYes;
+  const char* directory = variable("BERTH_LEASE_DIR");
+  bool yes = false;
+  if (directory != nullptr && *directory != '\0' && !is_switched_on("BERTH_DISABLE")) {
+    const Mapping limit = map_in(directory, "/limit", Access::kRead);
+    if (limit.at != nullptr) {
+      yes = (flags_of(limit.at, limit.bytes) & kByNvmlToo) != 0;
+      unmap(limit.at, limit.bytes);
+    }
+  }
+  by_nvml.store(yes ? kYes : kNo, std::memory_order_relaxed);
+  return yes;
 }
 
 // Of several threads that come first, one opens the files; the others wait for it, but not for

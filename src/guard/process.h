@@ -52,6 +52,9 @@ class Process {
     return active && (!process->asks_pid_ || process->is_own()) ? process : begin();
   }
 
+  /// Whether NVML's figures are replaced in this program. Nobody gets a slot for being asked.
+  static bool shows_budget_by_nvml();
+
   /// Says, in a lease, that of two drivers one is not held to the budget. Null.
   static Process* not_counted();
 

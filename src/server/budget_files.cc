@@ -25,6 +25,11 @@ BudgetFiles::BudgetFiles(const enforce::LeaseFiles::Settings& settings, const os
                          std::function<void(const std::string&)> warn)
     : files_(settings), clock_(clock), warn_(std::move(warn)), guess_(settings.context) {}
 
+void BudgetFiles::configure(const enforce::LeaseFiles::Settings& settings) {
+  guess_ = settings.context;
+  files_.set_shown(settings.shown);
+}
+
 void BudgetFiles::hold_to(Handle lease, const std::vector<enforce::Budget>& budgets, When when) {
   if (budgets.empty()) {
     new_.erase(lease);

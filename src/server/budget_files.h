@@ -49,8 +49,8 @@ class BudgetFiles {
                        const std::vector<bool>& may_give_back);
   /// After charges(): what contexts cost, by this answer, and tells the programs what has changed.
   void learn(const Sample& sample);
-  /// What the first context of a process is taken to cost where that was not measured.
-  void set_context_guess(Bytes guess) { guess_ = guess; }
+  /// For leases whose files are made from now on; their place stays.
+  void configure(const enforce::LeaseFiles::Settings& settings);
 
   /// Removes a little, if it is time. To be called when next() has come.
   void tidy();

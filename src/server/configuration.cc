@@ -144,4 +144,15 @@ DefaultVram default_vram(const config::Config& config) {
   return {.share = Share::kExclusive, .vram = std::nullopt};
 }
 
+enforce::LeaseFiles::Settings lease_file_settings(const config::Config& config,
+                                                  const std::string& directory) {
+  using Readers = enforce::LeaseFiles::Readers;
+  const bool machine = config.mode == config::Mode::kSystem;
+  return {.root = directory,
+          .readers = machine ? Readers::kAllUsers : Readers::kOwnUser,
+          .context = config.gpu.context,
+          .shown = {.physical_total = config.policy.report_total == config::Reported::kPhysical,
+                    .by_nvml = config.policy.report_nvml == config::Reported::kBudget}};
+}
+
 }  // namespace berth::server

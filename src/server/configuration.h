@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "config/config.h"
+#include "enforce/lease_files.h"
 #include "os/places.h"
 #include "server/engine.h"
 #include "server/service.h"
@@ -30,5 +31,8 @@ Admins admins_of(const config::Config& config);
 /// Names of users that nobody has are passed over, and returned in `unknown_users`.
 core::Settings core_settings(const config::Config& config, std::vector<std::string>& unknown_users);
 DefaultVram default_vram(const config::Config& config);
+/// `directory`: of all leases' directories.
+enforce::LeaseFiles::Settings lease_file_settings(const config::Config& config,
+                                                  const std::string& directory);
 
 }  // namespace berth::server

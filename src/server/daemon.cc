@@ -244,12 +244,9 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
       "berth/1 version=" BERTH_VERSION " uid=" + std::to_string(os::own_user().value) +
           " pid=" + std::to_string(::getpid()) + " socket=" + places.socket,
       [this](const std::string& text) { log.warn(text); });
-  using Readers = enforce::LeaseFiles::Readers;
   files = std::make_unique<BudgetFiles>(
-      enforce::LeaseFiles::Settings{.root = os::leases_directory(places.socket),
-                                    .readers = machine ? Readers::kAllUsers : Readers::kOwnUser,
-                                    .context = config.gpu.context},
-      clock, [this](const std::string& text) { log.warn(text); });
+      lease_file_settings(config, os::leases_directory(places.socket)), clock,
+      [this](const std::string& text) { log.warn(text); });
   world = std::make_unique<RealWorld>(RealWorld::Parts{
       .journal = *journal, .processes = *processes, .probe = *probe, .files = *files, .log = log});
   service = std::make_unique<Service>(service_settings(), *this, clock);
@@ -443,7 +440,7 @@ Status Daemon::Impl::reload() {
   log.set_level(config.daemon.log);
   service->configure(service_settings());
   http->set_limits(http_limits());
-  files->set_context_guess(config.gpu.context);
+  files->configure(lease_file_settings(config, os::leases_directory(places.socket)));
   engine->configure(service->now(), engine_settings());
   log.info("the configuration was reloaded");
   return Unit{};

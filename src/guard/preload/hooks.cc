@@ -91,10 +91,9 @@ CUresult tell_memory(CUresult result, Bytes* free, Bytes* total) {
   Place place;
   if (result != CUDA_SUCCESS || process == nullptr || !current_place(*process, place))
     return result;
-  const std::uint64_t budget = process->ledger().budget(place.device);
   const std::uint64_t left = process->bytes_free(place.device);
   if (left < *free) *free = static_cast<Bytes>(left);
-  if (budget < *total) *total = static_cast<Bytes>(budget);
+  *total = static_cast<Bytes>(process->ledger().total_shown(place.device, *total));
   return result;
 }
 
@@ -104,8 +103,8 @@ CUresult tell_total(CUresult result, Bytes* bytes, CUdevice ordinal) {
   if (result != CUDA_SUCCESS || process == nullptr) return result;
   const int device = device_of(*process, ordinal);
   if (device < 0) return result;
-  const std::uint64_t budget = process->ledger().budget(static_cast<std::uint32_t>(device));
-  if (budget < *bytes) *bytes = static_cast<Bytes>(budget);
+  const auto found = static_cast<std::uint32_t>(device);
+  *bytes = static_cast<Bytes>(process->ledger().total_shown(found, *bytes));
   return result;
 }
 

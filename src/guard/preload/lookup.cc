@@ -8,6 +8,7 @@
 #include "guard/elf.h"
 #include "guard/environment.h"
 #include "guard/preload/driver.h"
+#include "guard/preload/nvml.h"
 #include "guard/text.h"
 
 // Our dynamic section, as the linker calls it.
@@ -67,9 +68,10 @@ void* replace(void* found, const char* name) {
   if (object.contains(reinterpret_cast<const void*>(&replace))) {
     // We come before the driver in the global search; without us it would be the driver's, or
     // nothing.
-    const Object driver = loaded_driver();
+    const Object driver = is_hooked_of_nvml(name) ? loaded_nvml() : loaded_driver();
     return driver.found() && symbol_in(driver, name) != nullptr ? found : nullptr;
   }
+  if (is_nvml(object)) return in_place_of_nvml(object, name, found);
   if (!is_driver(object)) return found;
   bind(object);
   return in_place_of(found);
@@ -84,8 +86,9 @@ void* answer_dlvsym(void* handle, const char* name, const char* version) {
 }
 
 bool is_for_us(const char* name, const void* caller) {
-  return name != nullptr && (is_hooked(name) || lookup_of_ours(name) != nullptr) &&
-         !is_switched_on("BERTH_DISABLE") && !is_in_the_driver(caller);
+  const bool ours = name != nullptr &&
+                    (is_hooked(name) || is_hooked_of_nvml(name) || lookup_of_ours(name) != nullptr);
+  return ours && !is_switched_on("BERTH_DISABLE") && !is_in_the_driver(caller);
 }
 
 }  // namespace

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What programs of a lease are told of a device's memory, by CUDA and by NVML, as it is configured.
+// The device has 16 GiB, of which the driver keeps 256 MiB; a context takes 64 MiB.
+#include <gmock/gmock.h>
+
+#include "guard.h"
+
+namespace berth::e2e {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kNvmlCaller = BERTH_BUILD_DIR "/bin/tests/nvml_caller";
+
+class GuardNvmlTest : public ::testing::Test {
+ protected:
+  static World::Options options(const std::string& config) {
+    return {.sim = "1x16GiB,context=64MiB,reserved=256MiB", .config = config};
+  }
+  /// What NVML tells in a lease of 1 GiB, beside a program that has allocated 200 MiB there.
+  static std::vector<std::string> told(const World& world, const std::string& route,
+                                       const std::string& variable = "") {
+    const std::string script =
+        "cd; rm -f said; touch said; vram_user --bytes 200MiB --hold 60s >said & "
+        "until grep -q holding said; do sleep 0.02; done; " +
+        variable + " " + kNvmlCaller + " " + route + "; kill $!; wait";
+    const Output out = world.run({"berth", "run", "-q", "-m", "1G", "--", "bash", "-c", script});
+    EXPECT_THAT(out.err, Not(HasSubstr("berth-guard:")));
+    return lines_of(out.out);
+  }
+  static std::string told_by_cuda(const World& world) {
+    const Output out = world.run({"berth", "run", "-q", "-m", "1G", "--", kCaller, "dlsym"},
+                                 "retain 0\ninfo\ntotal 0\n");
+    return out.out;
+  }
+};
+
+TEST_F(GuardNvmlTest, TellsWhatThereIsUnlessConfiguredOtherwise) {
+  const World world(options(""));
+  // Who is used to read NVML's first function is told of the driver's part as used.
+  for (const char* route : {"linked", "dlsym", "default"}) {
+    EXPECT_THAT(told(world, route), ElementsAre("0 16384 15864 520", "25 0 16384 256 15864 264"))
+        << route;
+  }
+}
+
+TEST_F(GuardNvmlTest, ShowsTheBudgetsCardWhereThatIsConfigured) {
+  const World world(options("policy.report_nvml = \"budget\""));
+  for (const char* route : {"linked", "dlsym", "default"}) {
+    EXPECT_THAT(told(world, route), ElementsAre("0 1024 760 264", "25 0 1024 0 760 264")) << route;
+  }
+  EXPECT_THAT(told(world, "linked", "BERTH_DISABLE=1"),
+              ElementsAre("0 16384 15864 520", "25 0 16384 256 15864 264"));
+  // Outside of a lease.
+  const Output outside =
+      world.run({"env", "LD_LIBRARY_PATH=" BERTH_BUILD_DIR "/lib/simgpu", kNvmlCaller, "linked"});
+  EXPECT_THAT(lines_of(outside.out), ElementsAre("0 16384 16128 256", "25 0 16384 256 16128 0"));
+}
+
+TEST_F(GuardNvmlTest, WhoOnlyWatchesTakesNoSlotUnlessHeIsShownTheBudget) {
+  const World world(options(""));
+  const Output out =
+      world.run({"berth", "run", "-q", "-m", "1G", "--", "bash", "-c",
+                 kNvmlCaller + " linked; od -An -t u4 -j 24 -N 4 $BERTH_LEASE_DIR/use"});
+  EXPECT_THAT(lines_of(out.out).back(), HasSubstr(" 0"));
+}
+
+TEST_F(GuardNvmlTest, ThePhysicalSizeIsToldWhereThatIsConfiguredAndNoMoreIsFree) {
+  const World world(options("policy.report_total = \"physical\"\npolicy.report_nvml = \"budget\""));
+  const std::string total = std::to_string(16384 * kMiB);
+  EXPECT_EQ(told_by_cuda(world),
+            "0\n0 " + std::to_string(960 * kMiB) + " " + total + "\n0 " + total + "\n");
+  EXPECT_THAT(told(world, "dlsym"), ElementsAre("0 16384 760 15624", "25 0 16384 256 760 15368"));
+}
+
+TEST_F(GuardNvmlTest, TheBudgetIsTheSizeElse) {
+  const World world(options(""));
+  const std::string total = std::to_string(1024 * kMiB);
+  EXPECT_EQ(told_by_cuda(world),
+            "0\n0 " + std::to_string(960 * kMiB) + " " + total + "\n0 " + total + "\n");
+}
+
+}  // namespace
+}  // namespace berth::e2e
