@@ -279,5 +279,35 @@ TEST(CudaGraphs, TheLegacyStreamWaitsForBlockingOnes) {
       }));
 }
 
+TEST(CudaGraphs, AFunctionOfTheProgramsIsCalledOnceAndNotInACapture) {
+  const TemporaryWorld temporary("1x1GiB,context=0");
+  EXPECT_EQ(
+      0, in_child([] {
+        use_device(0);
+        int called = 0;
+        const CUhostFn function = [](void* data) { ++*static_cast<int*>(data); };
+        const CUstreamCallback callback = [](CUstream, CUresult result, void* data) {
+          CUdeviceptr pointer = 0;
+          REQUIRE_OK(result);
+          REQUIRE_OK(cuMemAlloc_v2(&pointer, 1));  // The driver is not locked.
+          ++*static_cast<int*>(data);
+        };
+        REQUIRE_OK(cuLaunchHostFunc(nullptr, function, &called));
+        REQUIRE_OK(cuLaunchHostFunc_ptsz(nullptr, function, &called));
+        REQUIRE_OK(cuStreamAddCallback(nullptr, callback, &called, 0));
+        REQUIRE_OK(cuStreamAddCallback_ptsz(nullptr, callback, &called, 0));
+        REQUIRE(called == 4);
+        REQUIRE(cuLaunchHostFunc(nullptr, nullptr, &called) == CUDA_ERROR_INVALID_VALUE);
+        REQUIRE(cuStreamAddCallback(nullptr, callback, &called, 1) == CUDA_ERROR_INVALID_VALUE);
+        const auto launch = [&](CUstream stream) {
+          return cuLaunchHostFunc(stream, function, &called);
+        };
+        during_capture(CU_STREAM_CAPTURE_MODE_RELAXED, launch,
+                       CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                       CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        REQUIRE(called == 4);
+      }));
+}
+
 }  // namespace
 }  // namespace berth::simgpu

@@ -45,6 +45,29 @@ CUresult synchronise(CUstream stream, Streams::Default meant) {
   });
 }
 
+// Whether a function of the program's may be called in the stream: at once, as all work is done
+// here, but on the calling thread, and without the driver's lock. Graphs hold no functions here.
+CUresult enter_with_function(CUstream stream, Streams::Default meant) {
+  return with_context([&](Driver& driver, Context&) {
+    return driver.streams().wait_for(Streams::key_of(stream, meant));
+  });
+}
+
+CUresult launch(CUstream stream, Streams::Default meant, CUhostFn function, void* data) {
+  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult result = enter_with_function(stream, meant);
+  if (result == CUDA_SUCCESS) function(data);
+  return result;
+}
+
+CUresult add_callback(CUstream stream, Streams::Default meant, CUstreamCallback callback,
+                      void* data, unsigned int flags) {
+  if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult result = enter_with_function(stream, meant);
+  if (result == CUDA_SUCCESS) callback(stream, result, data);
+  return result;
+}
+
 constexpr auto kLegacy = Streams::Default::kLegacy;
 constexpr auto kOwn = Streams::Default::kOwn;
 
@@ -104,6 +127,21 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
 }
 CUresult cuStreamIsCapturing_ptsz(CUstream stream, CUstreamCaptureStatus* status) {
   return is_capturing(stream, kOwn, status);
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
+  return launch(stream, kLegacy, function, data);
+}
+CUresult cuLaunchHostFunc_ptsz(CUstream stream, CUhostFn function, void* data) {
+  return launch(stream, kOwn, function, data);
+}
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* data,
+                             unsigned int flags) {
+  return add_callback(stream, kLegacy, callback, data, flags);
+}
+CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback callback, void* data,
+                                  unsigned int flags) {
+  return add_callback(stream, kOwn, callback, data, flags);
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
