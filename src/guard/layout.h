@@ -72,10 +72,12 @@ struct alignas(64) SlotUse {
   Word used;       // All that is charged.
   Word undecided;  // The part of it that may still be taken back.
   Word peak;
-  Word changes;  // Grows with each charge and release.
+  Word changes;      // Grows with each charge and release.
   Word reserved[2];
   Word context;  // The part of `used` that is for contexts, once they are there.
   Word at_most;  // Not 0: of the rest it is only known that the driver takes no more.
+  Word wanted;       // By threads that wait until it fits, together; 0: none does.
+  Word waits_since;  // By CLOCK_MONOTONIC, in nanoseconds: when the first of them began.
 };
 static_assert(sizeof(SlotUse) == 64 && offsetof(SlotUse, context) == 48);
 
@@ -86,13 +88,17 @@ struct UseFile {
   std::uint32_t device_count;
   std::uint32_t slot_count;
   std::atomic<std::uint32_t> slots_seen;  // No slot at or above it was ever taken.
+  std::atomic<std::uint32_t> wanting;     // Not 0: somebody waits for what comes free.
+  std::atomic<std::uint32_t> wakes;       // Counts up when something has; who waits does so on it.
   std::uint32_t reserved;
-  std::uint64_t reserved_too[4];
+  std::uint64_t reserved_too[3];
   Word peak[kDevicesMax];     // The most that was charged at once.
   Word refused[kDevicesMax];  // How often an allocation was.
   SlotOwner owners[kSlotsMax];
   SlotUse slots[1][kSlotsMax];  // As many rows as there are devices.
 };
+
+static_assert(offsetof(UseFile, peak) == 64);
 
 constexpr std::size_t use_file_size(std::uint32_t devices) {
   return offsetof(UseFile, slots) + devices * sizeof(SlotUse) * kSlotsMax;

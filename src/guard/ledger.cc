@@ -91,12 +91,16 @@ bool Ledger::take_slot() {
   return false;
 }
 
+std::uint32_t Ledger::slots_seen() const {
+  const std::uint32_t seen = use_->slots_seen.load();
+  return seen < kSlotsMax ? seen : kSlotsMax;
+}
+
 Ledger::Sums Ledger::sums(std::uint32_t device) const {
   Sums sums{.all = limit_->devices[device].unaccounted.load(), .decided = 0};
   if (sums.all > kBytesMax) sums.all = kBytesMax;
   std::uint64_t undecided = 0;
-  std::uint32_t seen = use_->slots_seen.load();
-  if (seen > kSlotsMax) seen = kSlotsMax;
+  const std::uint32_t seen = slots_seen();
   const SlotUse* row = use_->slots[device];
   for (std::uint32_t i = 0; i < seen; ++i) {
     const std::uint64_t used = row[i].used.load();
@@ -114,8 +118,12 @@ std::uint64_t Ledger::used(std::uint32_t device) const {
 
 Ledger::Charged Ledger::charge(std::uint32_t device, std::uint64_t bytes) {
   const Charged charged = try_charge(device, bytes);
-  if (charged == Charged::kFull) use_->refused[device].fetch_add(1, std::memory_order_relaxed);
+  if (charged == Charged::kFull) count_refusal(device);
   return charged;
+}
+
+void Ledger::count_refusal(std::uint32_t device) {
+  use_->refused[device].fetch_add(1, std::memory_order_relaxed);
 }
 
 Ledger::Charged Ledger::try_charge(std::uint32_t device, std::uint64_t bytes) {
@@ -164,6 +172,7 @@ void Ledger::release(std::uint32_t device, std::uint64_t bytes) {
   while (!ours.used.compare_exchange_weak(used, used > bytes ? used - bytes : 0)) {
   }
   ours.changes.fetch_add(1, std::memory_order_relaxed);
+  if (use_->wanting.load() != 0) tell_those_who_wait();
 }
 
 void Ledger::set_at_most(std::uint32_t device) {
@@ -193,6 +202,7 @@ bool Ledger::clear_if_dead(std::uint32_t slot) {
   clear(slot);
   owner.pid_namespace.store(0);
   owner.identity.store(0);
+  if (use_->wanting.load() != 0) tell_those_who_wait();
   return true;
 }
 
@@ -204,8 +214,95 @@ void Ledger::clear(std::uint32_t slot) {
     use.peak.store(0);
     use.context.store(0);
     use.at_most.store(0);
+    use.wanted.store(0);
+    use.waits_since.store(0);
     use.changes.fetch_add(1, std::memory_order_relaxed);
   }
+}
+
+// Note [Nobody misses what comes free]
+//
+// Whoever waits reads `wakes`, then sets `wanting`, then tries to charge, and sleeps only as long
+// as `wakes` is what it was. Whoever gives back does so, then looks at `wanting`, and if that is
+// set clears it, counts `wakes` up and wakes all. One of the two therefore sees the other, whatever
+// the order: the charge finds the room, or the wake-up comes. Nobody who is killed leaves anything
+// but a `wanting` that wakes nobody, once; nothing is counted that could stay wrong, and who gives
+// memory back while nobody waits reads one word more. A budget that grew, a process that was killed
+// and a version of the guard that does not know this wake nobody: so nobody sleeps for long at
+// once.
+
+void Ledger::begin_wait(std::uint32_t device, std::uint64_t bytes, std::uint64_t now) {
+  SlotUse& ours = slot(device);
+  if (ours.wanted.fetch_add(bytes) == 0) ours.waits_since.store(now);
+}
+
+void Ledger::end_wait(std::uint32_t device, std::uint64_t bytes) {
+  slot(device).wanted.fetch_sub(bytes);
+}
+
+std::uint32_t Ledger::before_try() {
+  const std::uint32_t before = use_->wakes.load();
+  use_->wanting.store(1);
+  return before;
+}
+
+void Ledger::wait(std::uint32_t before, std::uint64_t nanoseconds) {
+  wait_on_shared(use_->wakes, before, nanoseconds);
+}
+
+void Ledger::tell_those_who_wait() {
+  use_->wanting.store(0);
+  use_->wakes.fetch_add(1);
+  wake_all_shared(use_->wakes);
+}
+
+std::uint64_t Ledger::movement() const {
+  std::uint64_t sum = 0;
+  const std::uint32_t seen = slots_seen();
+  for (std::uint32_t device = 0; device < device_count_; ++device) {
+    sum += budget(device);
+    for (std::uint32_t i = 0; i < seen; ++i) sum += use_->slots[device][i].changes.load();
+  }
+  return sum;
+}
+
+bool Ledger::has_one_owner(std::uint32_t one, std::uint32_t other) const {
+  const SlotOwner& a = use_->owners[one];
+  const SlotOwner& b = use_->owners[other];
+  return a.identity.load() == b.identity.load() && a.pid_namespace.load() == b.pid_namespace.load();
+}
+
+// Of the process that has this slot, in all slots that it has.
+Ledger::Stand Ledger::stand_of(std::uint32_t slot) const {
+  Stand stand;
+  const std::uint32_t seen = slots_seen();
+  for (std::uint32_t i = 0; i < seen; ++i) {
+    if (!has_one_owner(i, slot)) continue;
+    for (std::uint32_t device = 0; device < device_count_; ++device) {
+      const SlotUse& use = use_->slots[device][i];
+      stand.holds = stand.holds || use.used.load() > 0;
+      if (use.wanted.load() == 0) continue;
+      const std::uint64_t since = use.waits_since.load();
+      stand.waits_since = since < stand.waits_since ? since : stand.waits_since;
+    }
+  }
+  return stand;
+}
+
+// Of two that began at once the one in the higher slot counts as the later.
+bool Ledger::is_last_of_a_circle() const {
+  const std::uint32_t seen = slots_seen();
+  const std::uint64_t ours = stand_of(slot_).waits_since;
+  bool others = false;
+  for (std::uint32_t i = 0; i < seen; ++i) {
+    if (use_->owners[i].identity.load() == 0 || has_one_owner(i, slot_)) continue;
+    const Stand theirs = stand_of(i);
+    if (!theirs.holds) continue;
+    const bool later = theirs.waits_since == ours ? i > slot_ : theirs.waits_since > ours;
+    if (later) return false;  // It waits since a later moment, or not at all.
+    others = true;
+  }
+  return others && stand_of(slot_).holds;
 }
 
 // Whether what the files say may be held against a program.

@@ -43,6 +43,8 @@ class Ledger {
   Charged charge(std::uint32_t device, std::uint64_t bytes);
   /// The same, of which there is no word if it is not allowed: it will be tried again.
   Charged try_charge(std::uint32_t device, std::uint64_t bytes);
+  /// There is no room for it, and the program is told so.
+  void count_refusal(std::uint32_t device);
   void release(std::uint32_t device, std::uint64_t bytes);
 
   std::uint32_t device_count() const { return device_count_; }
@@ -72,6 +74,20 @@ class Ledger {
   /// Gives the slots of dead processes back; how many there were.
   std::uint32_t sweep();
 
+  // Of a thread that waits until a charge fits; see Note [Nobody misses what comes free].
+  /// Shown to everybody from now on.
+  void begin_wait(std::uint32_t device, std::uint64_t bytes, std::uint64_t now);
+  void end_wait(std::uint32_t device, std::uint64_t bytes);
+  /// Before a charge is tried: what to give to wait() if it does not fit.
+  std::uint32_t before_try();
+  /// Until something has come free since before_try(), or the time is over.
+  void wait(std::uint32_t before, std::uint64_t nanoseconds);
+  /// Another number whenever something was charged or released, or a budget changed.
+  std::uint64_t movement() const;
+  /// Whether each process of the lease that has charged anything waits, this one among several, and
+  /// this one is the last that began to.
+  bool is_last_of_a_circle() const;
+
  private:
   struct Sums {
     std::uint64_t all = 0;
@@ -80,6 +96,14 @@ class Ledger {
   Sums sums(std::uint32_t device) const;
   SlotUse& slot(std::uint32_t device) const { return use_->slots[device][slot_]; }
   bool take_slot();
+  std::uint32_t slots_seen() const;
+  struct Stand {
+    bool holds = false;
+    std::uint64_t waits_since = UINT64_MAX;  // That is: it does not.
+  };
+  Stand stand_of(std::uint32_t slot) const;
+  bool has_one_owner(std::uint32_t one, std::uint32_t other) const;
+  void tell_those_who_wait();
   bool clear_if_dead(std::uint32_t slot);
   void clear(std::uint32_t slot);
   bool is_sane() const;

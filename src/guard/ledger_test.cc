@@ -12,69 +12,11 @@
 #include <thread>
 #include <vector>
 
+#include "guard/ledger_files_for_test.h"
 #include "guard/linux.h"
 
 namespace berth::guard {
 namespace {
-
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
-constexpr std::uint64_t kNamespace = 7;
-
-// The two files of a lease, in memory that children of fork share.
-class Files {
- public:
-  explicit Files(std::uint64_t budget, std::uint32_t devices = 1) : use_size_(use_bytes(devices)) {
-    limit = static_cast<LimitFile*>(map(sizeof(LimitFile)));
-    use = static_cast<UseFile*>(map(use_size_));
-    limit->magic = kLimitMagic;
-    limit->layout = use->layout = kLayout;
-    limit->size = sizeof(LimitFile);
-    limit->device_size = sizeof(LimitDevice);
-    limit->device_count = use->device_count = devices;
-    use->magic = kUseMagic;
-    use->slot_count = kSlotsMax;
-    for (std::uint32_t i = 0; i < devices; ++i) limit->devices[i].budget = budget;
-  }
-  ~Files() {
-    ::munmap(limit, sizeof(LimitFile));
-    ::munmap(use, use_size_);
-  }
-  Files(const Files&) = delete;
-  Files& operator=(const Files&) = delete;
-
-  static std::size_t use_bytes(std::uint32_t devices) { return use_file_size(devices); }
-  static void* map(std::size_t bytes) {
-    return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  }
-
-  Ledger::Attached attach(Ledger& ledger, const Census& census) const {
-    return ledger.attach(limit, sizeof(LimitFile), use, use_size_, census);
-  }
-  std::uint64_t charged() const {
-    std::uint64_t sum = 0;
-    for (const SlotUse& slot : use->slots[0]) sum += slot.used.load();
-    return sum;
-  }
-
-  LimitFile* limit;
-  UseFile* use;
-
- private:
-  std::size_t use_size_;
-};
-
-bool everybody_lives(Identity) {
-  return true;
-}
-bool nobody_lives(Identity) {
-  return false;
-}
-Census process(std::uint64_t pid, bool (*alive)(Identity) = &everybody_lives) {
-  return {.self = make_identity(pid, 1), .pid_namespace = kNamespace, .is_alive = alive};
-}
-Census real_process() {
-  return {.self = own_identity(), .pid_namespace = kNamespace, .is_alive = &is_alive};
-}
 
 TEST(Ledger, ChargesUpToTheBudgetAndNotAByteMore) {
   const Files files(10 * kMiB);

@@ -15,6 +15,7 @@ namespace {
 
 constexpr long kNoSuchProcess = -3;  // -ESRCH
 constexpr int kSpins = 64;
+constexpr long kAll = 0x7fffffff;  // Whoever waits.
 
 // As the kernel has it: the result, or minus the error's number.
 long system_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
@@ -37,6 +38,13 @@ long as_word(T* pointer) {
 
 bool is_error(long result) {
   return result < 0 && result > -4096;
+}
+
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint64_t nanoseconds,
+                int flag) {
+  timespec time{.tv_sec = static_cast<time_t>(nanoseconds / 1'000'000'000),
+                .tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000)};
+  system_call(SYS_futex, as_word(&word), FUTEX_WAIT | flag, seen, as_word(&time));
 }
 
 // Reads a small file of /proc; its length, or the error.
@@ -224,13 +232,20 @@ void yield() {
 }
 
 void wait_on(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint64_t nanoseconds) {
-  timespec time{.tv_sec = static_cast<time_t>(nanoseconds / 1'000'000'000),
-                .tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000)};
-  system_call(SYS_futex, as_word(&word), FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, as_word(&time));
+  futex_wait(word, seen, nanoseconds, FUTEX_PRIVATE_FLAG);
 }
 
 void wake_all(std::atomic<std::uint32_t>& word) {
-  system_call(SYS_futex, as_word(&word), FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 0x7fffffff);
+  system_call(SYS_futex, as_word(&word), FUTEX_WAKE | FUTEX_PRIVATE_FLAG, kAll);
+}
+
+void wait_on_shared(std::atomic<std::uint32_t>& word, std::uint32_t seen,
+                    std::uint64_t nanoseconds) {
+  futex_wait(word, seen, nanoseconds, 0);
+}
+
+void wake_all_shared(std::atomic<std::uint32_t>& word) {
+  system_call(SYS_futex, as_word(&word), FUTEX_WAKE, kAll);
 }
 
 std::uint64_t monotonic_ns() {

@@ -63,6 +63,10 @@ void yield();
 /// Waits until the word is no longer `seen` or the time is over, as futex(2) does.
 void wait_on(std::atomic<std::uint32_t>& word, std::uint32_t seen, std::uint64_t nanoseconds);
 void wake_all(std::atomic<std::uint32_t>& word);
+/// The same for a word that lies in memory which processes share.
+void wait_on_shared(std::atomic<std::uint32_t>& word, std::uint32_t seen,
+                    std::uint64_t nanoseconds);
+void wake_all_shared(std::atomic<std::uint32_t>& word);
 /// CLOCK_MONOTONIC, in nanoseconds.
 std::uint64_t monotonic_ns();
 

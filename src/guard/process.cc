@@ -3,6 +3,7 @@
 
 #include "guard/environment.h"
 #include "guard/text.h"
+#include "guard/waiting.h"
 
 namespace berth::guard {
 namespace {
@@ -124,6 +125,7 @@ bool Process::open() {
   const Census census{
       .self = own_identity(), .pid_namespace = own_pid_namespace(), .is_alive = &guard::is_alive};
   self_ = census.self;
+  wait_on_full_ = guard::wait_on_full(variable("BERTH_ON_FULL"));
   asks_pid_ = !wipe_on_fork(this, sizeof(Process));
   const Ledger::Attached attached =
       census.self == 0 ? Ledger::Attached::kNoSlot
@@ -247,7 +249,7 @@ void Process::freed(const Entry& entry) {
 bool Process::enter_locked(std::uint32_t device, std::uint64_t cost) {
   Contexts& contexts = devices_[device];
   if (contexts.living == 0) {
-    if (!reserve(device, cost)) return false;
+    if (!try_reserve(device, cost)) return false;
     contexts.charged = pages_of(cost);
   }
   ++contexts.living;
@@ -368,6 +370,11 @@ bool Process::place_of_context(std::uint64_t context, Place& place) {
   }
   place = last_context.place;
   return true;
+}
+
+std::uint64_t Process::charged_for_contexts(std::uint32_t device) {
+  const Lock lock(devices_[device].mutex);
+  return devices_[device].charged;
 }
 
 // What dead processes left would be cleared by an allocation that needs it, so it is free.

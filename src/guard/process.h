@@ -85,7 +85,8 @@ class Process {
   /// The driver did not free it.
   void not_freed(const Entry& entry) { (void)allocations_.insert(entry); }
 
-  /// A context is about to be made on a device: the first one is charged. False: refuse it.
+  /// A context is about to be made on a device: the first one is charged. False: there is no room
+  /// for it; there is no word of that, for it may be tried again.
   [[nodiscard]] bool enter(std::uint32_t device, std::uint64_t cost);
   void leave(std::uint32_t device);
   /// The same for the primary context of a device, which many may retain.
@@ -114,6 +115,10 @@ class Process {
   Graphs& graphs() { return graphs_; }
 
   std::uint64_t bytes_free(std::uint32_t device);
+
+  /// How long a thread may wait for room in the budget, in nanoseconds; 0: it is refused at once.
+  std::uint64_t wait_on_full() const { return wait_on_full_; }
+  std::uint64_t charged_for_contexts(std::uint32_t device);
 
   /// One line on stderr, the first time that it is said in this process and its children.
   enum class Once : std::uint8_t {
@@ -159,6 +164,7 @@ class Process {
   std::atomic<std::uint32_t> phase_;
   bool asks_pid_;
   Identity self_;
+  std::uint64_t wait_on_full_;
   Ledger ledger_;
   Table allocations_;  // By address.
   Table pages_;        // By address / kPageBytes: how many small allocations lie there.

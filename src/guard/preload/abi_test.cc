@@ -21,6 +21,7 @@ CUresult berthSimulatedContextBytes(std::size_t* bytes);
 
 // Only with a default stream for each thread is there a later form of it.
 using PFN_cuStreamSynchronize_v7000 = PFN_cuStreamSynchronize_v7000_ptsz;
+using PFN_cuStreamAddCallback_v7000 = PFN_cuStreamAddCallback_v7000_ptsz;
 
 #if CUDA_VERSION < 13000  // What came with CUDA 13 is held against its cuda.h alone.
 CUresult cuCtxSynchronize_v2(CUcontext context);

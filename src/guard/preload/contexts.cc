@@ -20,7 +20,9 @@ CUresult create_context(CUcontext* context, CUdevice ordinal, Create create) {
   const int found = process == nullptr ? -1 : device_of(*process, ordinal);
   if (found < 0) return create();
   const auto device = static_cast<std::uint32_t>(found);
-  if (!process->enter(device, context_cost(*process, device))) return CUDA_ERROR_OUT_OF_MEMORY;
+  const std::uint64_t cost = context_cost(*process, device);
+  if (!make_room(*process, device, cost, [&] { return process->enter(device, cost); }))
+    return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult result = create();
   if (result == CUDA_SUCCESS) {
     process->context_made({.device = device, .context = handle_of(*context)});
@@ -56,7 +58,8 @@ CUresult retain_primary(CUdevice ordinal, Retain retain, Handle context) {
   const int found = process == nullptr ? -1 : device_of(*process, ordinal);
   if (found < 0) return retain();
   const auto device = static_cast<std::uint32_t>(found);
-  if (!process->enter_primary(device, context_cost(*process, device)))
+  const std::uint64_t cost = context_cost(*process, device);
+  if (!make_room(*process, device, cost, [&] { return process->enter_primary(device, cost); }))
     return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult result = retain();
   process->primary_retained(device, result == CUDA_SUCCESS ? handle_of(context()) : 0);

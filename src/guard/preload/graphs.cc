@@ -67,7 +67,9 @@ bool begin(Process& process, const Graphs::Need& need) {
 template <class Make>
 CUresult make_reserving(Process& process, const Graphs::Needs& needs, Make make) {
   std::size_t begun = 0;
+  hurry.parts += needs.count > 1 ? 1 : 0;
   while (begun < needs.count && begin(process, needs.of[begun])) ++begun;
+  hurry.parts -= needs.count > 1 ? 1 : 0;
   const CUresult result = begun == needs.count ? make() : CUDA_ERROR_OUT_OF_MEMORY;
   for (std::size_t i = 0; i < begun; ++i) {
     const auto ordinal = static_cast<CUdevice>(needs.of[i].ordinal);

@@ -7,6 +7,7 @@
 #include "guard/preload/cuda.h"
 #include "guard/preload/driver.h"
 #include "guard/process.h"
+#include "guard/waiting.h"
 
 namespace berth::guard {
 
@@ -19,9 +20,32 @@ int device_of(Process& process, CUdevice ordinal);
 /// Where an allocation made now by this thread comes to lie. False: none of our business.
 bool current_place(Process& process, Place& place);
 
-/// Charges what an allocation may take; what pools keep for later is given up for it where it must
-/// be. False: the allocation must be refused.
-[[nodiscard]] bool reserve(Process& process, std::uint32_t device, std::uint64_t bytes);
+/// What this process keeps of a device and does not need goes back to it.
+void give_up_unused(Process& process, std::uint32_t device);
+
+/// Whether a charge of so many bytes is made at last. try_charge() makes it if there is room, and
+/// is called again when there may be: once what is not needed was given up, and then, where the
+/// lease says so, as long as the thread may wait. False: the program must be refused.
+template <class TryCharge>
+[[nodiscard]] bool make_room(Process& process, std::uint32_t device, std::uint64_t bytes,
+                             TryCharge try_charge) {
+  if (try_charge()) return true;
+  Waiting waiting(process.ledger(), {.device = device,
+                                     .bytes = pages_of(bytes),
+                                     .beside = process.charged_for_contexts(device),
+                                     .duration = process.wait_on_full()});
+  do {
+    give_up_unused(process, device);
+    if (try_charge()) return true;
+  } while (waiting.goes_on());
+  process.ledger().count_refusal(device);
+  return false;
+}
+
+/// Charges what an allocation may take. False: it must be refused.
+[[nodiscard]] inline bool reserve(Process& process, std::uint32_t device, std::uint64_t bytes) {
+  return make_room(process, device, bytes, [&] { return process.try_reserve(device, bytes); });
+}
 
 /// The memory that the driver keeps for the graphs of a device, which is like a pool's: told from
 /// pools by its number, which is no address.

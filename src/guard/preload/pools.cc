@@ -152,14 +152,11 @@ bool is_capturing(CUstream stream, Default meant) {
   return result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-bool reserve(Process& process, std::uint32_t device, std::uint64_t bytes) {
-  if (process.try_reserve(device, bytes)) return true;
+void give_up_unused(Process& process, std::uint32_t device) {
   process.collect();
-  // What the device's pools keep for later is given up before an allocation is refused.
   for_each_pool(process, [&](Pools::Handle pool) {
     if (process.pools().device_of(pool) == static_cast<int>(device)) empty(process, pool);
   });
-  return process.reserve(device, bytes);
 }
 
 OURS cuMemAllocAsync(CUdeviceptr* pointer, std::size_t bytes, CUstream stream) {
