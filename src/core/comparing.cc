@@ -24,6 +24,7 @@ namespace berth::core {
 
 void Coordinator::Impl::compare(const Sample& sample) {
   std::set<LeaseId> corrected;
+  std::set<LeaseId> told;
   for (const ChargeSample& charge : sample.charges) {
     const auto found = by_handle.find(charge.lease);
     if (found == by_handle.end()) continue;
@@ -31,10 +32,12 @@ void Coordinator::Impl::compare(const Sample& sample) {
     if (lease.granted() == nullptr) continue;
     const bool has_part = std::ranges::find(lease.granted()->parts, charge.device, &Part::device) !=
                           lease.granted()->parts.end();
+    if (has_part) told.insert(lease.id);
     if (has_part && account_for(charge, lease, observed.at(lease.id).use[charge.device])) {
       corrected.insert(lease.id);
     }
   }
+  for (const LeaseId id : told) announce_full(id);
   for (const LeaseId id : corrected) {
     const Lease& lease = *state.find(id);
     SetUnaccounted effect{.lease = lease.handle, .bytes = {}, .may_give_back = {}};
@@ -56,6 +59,7 @@ bool Coordinator::Impl::account_for(const ChargeSample& charge, const Lease& lea
   use.ledger = std::min(charge.charged, capacity);
   use.ledger_peak = std::max(use.ledger_peak, std::min(charge.peak, capacity));
   use.refused = charge.refused;
+  use.wanted = std::min(charge.wanted, capacity);
   const auto device = seen_devices.find(charge.device);
   const bool told = device != seen_devices.end() && device->second.tells_processes &&
                     !device->second.asleep && account->seen && !use.untold;
@@ -71,6 +75,15 @@ bool Coordinator::Impl::account_for(const ChargeSample& charge, const Lease& lea
   use.unaccounted = certain;
   use.may_give_back = may_give_back;
   return !same;
+}
+
+// Its allocations wait for what comes free in the lease itself, or for a larger budget; nothing
+// that is decided here for others ends that.
+void Coordinator::Impl::announce_full(LeaseId id) {
+  Observed& seen = observed.at(id);
+  const bool full = std::ranges::any_of(
+      seen.use, [](const auto& entry) { return entry.second.wanted > Bytes{}; });
+  if (std::exchange(seen.full, full) != full) notify(id, full ? News::kFull : News::kNotFull);
 }
 
 std::vector<Peak> Coordinator::Impl::peaks_of(const Lease& lease) const {

@@ -188,6 +188,33 @@ TEST_F(Comparing, AnEndedLeaseKeepsItsPeakAlsoAfterARestart) {
   EXPECT_EQ(fresh.lease({1}, story.now)->parts.at(0).peak, gib(9));
 }
 
+TEST_F(Comparing, WhoWaitsForRoomInItsBudgetIsToldOfOnce) {
+  const auto told = [this] {
+    std::vector<News> news;
+    for (const Effect& effect : story.effects) {
+      if (const auto* notify = std::get_if<Notify>(&effect)) news.push_back(notify->news);
+    }
+    return news;
+  };
+  look(gib(9), gib(9));
+  EXPECT_EQ(part().wanted, Bytes{});
+  charge.wanted = gib(2);
+  sample();
+  EXPECT_THAT(told(), ElementsAre(News::kFull));
+  EXPECT_TRUE(story.coordinator.lease({1}, story.now)->flags.full);
+  EXPECT_EQ(part().wanted, gib(2));
+  charge.wanted = gib(1);
+  sample();
+  EXPECT_THAT(told(), testing::IsEmpty());
+  charge.wanted = Bytes::max();  // Whatever a program has written there.
+  sample();
+  EXPECT_LE(part().wanted, gib(16));
+  charge.wanted = {};
+  sample();
+  EXPECT_THAT(told(), ElementsAre(News::kNotFull));
+  EXPECT_FALSE(story.coordinator.lease({1}, story.now)->flags.full);
+}
+
 TEST_F(Comparing, ChargesOfALeaseThatThereIsNotAreNobodys) {
   charge = {.lease = {7, 7}, .device = device(0), .charged = gib(4), .steady = true};
   sample();

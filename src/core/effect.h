@@ -35,6 +35,8 @@ enum class News : std::uint8_t {
   kResized,
   kOverBudget,
   kInBudget,  // Again.
+  kFull,      // An allocation in it waits for room in its budget.
+  kNotFull,   // Not any more.
   kDegraded,  // A device of the lease is lost.
   kRevoked,   // SIGTERM was sent.
   kAstray,    // A process of the lease uses a device that the lease was not given.

@@ -43,6 +43,7 @@ struct Use {
   std::optional<Bytes> ledger;
   Bytes ledger_peak;
   std::uint64_t refused = 0;          // Allocations.
+  Bytes wanted;                       // By those that wait for room.
   std::optional<std::int64_t> drift;  // What the driver told beyond the ledger, in bytes.
   Bytes beyond;                       // What it told that neither ledger nor context explains.
   Bytes unaccounted;                  // What is counted as used of that.
@@ -61,6 +62,7 @@ struct Observed {
   bool over_budget = false;
   std::optional<Instant> excess_since;  // Above its budget and the tolerance, in each sample since.
   bool excess_told = false;             // In the log.
+  bool full = false;  // An allocation in it waits for room.
   bool degraded = false;
   bool killed = false;                  // SIGKILL was sent.
   std::optional<Instant> settle_since;  // Only a sample asked after this tells what is left.
@@ -253,6 +255,7 @@ struct Coordinator::Impl {
   void settle_with(const Sample& sample);
   void settle_one(LeaseId id);
   void announce_budget(LeaseId id);
+  void announce_full(LeaseId id);
   void announce_lost(LeaseId id);
   bool is_listed(const Lease& lease, bool alive_only) const;
   bool tells_who_is_left(DeviceId device) const;

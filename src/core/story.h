@@ -120,7 +120,8 @@ class Story {
           {News::kGranted, "grant "},      {News::kEnded, "end "},
           {News::kParked, "park "},        {News::kUnparked, "unpark "},
           {News::kResized, "resize "},     {News::kOverBudget, "over "},
-          {News::kInBudget, "in budget "}, {News::kDegraded, "degraded "},
+          {News::kInBudget, "in budget "}, {News::kFull, "full "},
+          {News::kNotFull, "not full "},   {News::kDegraded, "degraded "},
           {News::kRevoked, "revoke "},     {News::kAstray, "astray "}};
       return kWords.at(news->news) + std::to_string(news->lease.value) + "; ";
     }

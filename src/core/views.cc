@@ -34,6 +34,7 @@ LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
   LeaseView view = with_indices(survivor_view(*lease));
   const Observed& seen = observed.at(id);
   view.flags.over_budget = seen.over_budget;
+  view.flags.full = seen.full && lease->held() != nullptr;
   view.flags.degraded = seen.degraded;
   for (LeasePart& part : view.parts) {
     const auto last = seen_devices.find(part.device);
@@ -43,7 +44,10 @@ LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
       part.peak = use->second.highest();
       part.ledger = use->second.ledger;
       part.drift = use->second.drift;
-      if (part.ledger) part.refused = use->second.refused;
+      if (part.ledger) {
+        part.refused = use->second.refused;
+        part.wanted = use->second.wanted;
+      }
     }
     // Looked at, and none of its processes is there: that is a figure, and it is 0.
     const bool told = last != seen_devices.end() && last->second.tells_processes &&

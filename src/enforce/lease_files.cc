@@ -269,7 +269,8 @@ Result<Use> LeaseFiles::read(Handle lease) const {
            .changes = get<std::uint64_t>(slots, slot + offsetof(SlotUse, changes)),
            .context = {get<std::uint64_t>(slots, slot + offsetof(SlotUse, context))},
            .exact = get<std::uint64_t>(slots, slot + offsetof(SlotUse, at_most)) == 0 &&
-                    get<std::uint64_t>(slots, slot + offsetof(SlotUse, undecided)) == 0});
+                    get<std::uint64_t>(slots, slot + offsetof(SlotUse, undecided)) == 0,
+           .wanted = {get<std::uint64_t>(slots, slot + offsetof(SlotUse, wanted))}});
     }
   }
   return use;

@@ -93,6 +93,21 @@ TEST_F(LeaseFilesTest, TheDaemonReadsWhatTheGuardCharged) {
   EXPECT_EQ(use->parts[1].peak, mib(20));
   EXPECT_EQ(use->parts[1].refused, 1U);
   EXPECT_EQ(use->parts[0].peak, Bytes{});
+  EXPECT_EQ(use->parts[1].slots[0].wanted, Bytes{});
+}
+
+TEST_F(LeaseFilesTest, TheDaemonReadsWhatIsWaitedFor) {
+  ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}, {kTwo, gib(4)}}).ok());
+  Tenant one = tenant(7);
+  one.ledger.begin_wait(1, mib(20).value, 1);
+  one.ledger.begin_wait(1, mib(30).value, 2);
+  const Result<Use> use = files().read(kLease);
+  ASSERT_TRUE(use.ok());
+  EXPECT_EQ(use->parts[1].slots.at(0).wanted, mib(50));
+  EXPECT_EQ(use->parts[0].slots.at(0).wanted, Bytes{});
+  one.ledger.end_wait(1, mib(20).value);
+  one.ledger.end_wait(1, mib(30).value);
+  EXPECT_EQ(files().read(kLease)->parts[1].slots.at(0).wanted, Bytes{});
 }
 
 TEST_F(LeaseFilesTest, AnotherBudgetReachesAProgramThatRuns) {

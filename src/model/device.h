@@ -46,6 +46,7 @@ struct ChargeSample {
   DeviceId device;
   Bytes charged;              // By processes that live.
   Bytes peak;                 // The most that was charged at once.
+  Bytes wanted = {};          // By allocations that wait for room in the budget.
   std::uint64_t refused = 0;  // Allocations that the budget did not allow.
   bool steady = false;  // Nothing was charged or given back between the question and its answer.
   Bytes excess;         // What of the charges is for contexts that were measured to cost less.

@@ -41,6 +41,7 @@ struct LeaseFlags {
   bool degraded = false;
   bool unclaimed = false;  // Granted, and the asker has not taken it up yet.
   bool astray = false;     // A process of it uses a device that it was not given.
+  bool full = false;       // An allocation in it waits for room in its budget.
   friend constexpr auto operator<=>(const LeaseFlags&, const LeaseFlags&) = default;
 };
 
@@ -54,6 +55,7 @@ struct LeasePart {
   std::optional<Bytes> ledger = {};           // As its programs have charged it.
   std::optional<std::int64_t> drift = {};     // Bytes that the driver told beyond that, at rest.
   std::optional<std::uint64_t> refused = {};  // Allocations that the budget did not allow.
+  std::optional<Bytes> wanted = {};           // By those that wait for room in it.
 };
 
 /// A process of a lease on a device that the lease was not given.

@@ -35,6 +35,7 @@ void walk(auto& archive, Is<LeasePart> auto& part) {
   archive("vram_ledger_bytes", part.ledger);
   archive("vram_drift_bytes", part.drift);
   archive("refused", part.refused);
+  archive("vram_wanted_bytes", part.wanted);
 }
 void walk(auto& archive, Is<LeaseFlags> auto& flags) {
   archive("over_budget", flags.over_budget);
@@ -42,6 +43,7 @@ void walk(auto& archive, Is<LeaseFlags> auto& flags) {
   archive("revoking", flags.revoking);
   archive("degraded", flags.degraded);
   archive("unclaimed", flags.unclaimed);
+  archive("full", flags.full);
 }
 void walk(auto& archive, Is<Request> auto& request) {
   archive("name", request.name);

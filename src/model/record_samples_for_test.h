@@ -46,7 +46,7 @@ inline LeaseView lease() {
   view.user = {1000};
   view.request = request();
   view.state = LeaseState::kHeld;
-  view.flags = {true, true, true, true, true};
+  view.flags = {true, true, true, true, true, true};
   view.result = EndResult::kOk;
   view.exit = ExitStatus{1, 9};
   view.command = Process{4711, 123456};

@@ -135,6 +135,7 @@ std::vector<std::string_view> words(const LeaseFlags& flags) {
   if (flags.degraded) set.push_back("degraded");
   if (flags.unclaimed) set.push_back("unclaimed");
   if (flags.astray) set.push_back("astray");
+  if (flags.full) set.push_back("full");
   return set;
 }
 

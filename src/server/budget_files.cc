@@ -93,9 +93,11 @@ std::vector<BudgetFiles::Account> BudgetFiles::read(Handle lease) const {
     Account& account = accounts.emplace_back(Account{.peak = part.peak, .refused = part.refused});
     for (const enforce::Use::Slot& slot : part.slots) {
       account.changes += slot.changes;
-      if (slot.charged == Bytes{} || !lives(slot)) continue;
+      const bool counts = slot.charged == Bytes{} || !slot.wanted > Bytes{};
+      if (!counts || !lives(slot)) continue;
       account.charged += slot.charged;
       if (slot.context > Bytes{} && is_known(slot)) account.contexts.push_back(slot);
+      account.wanted += slot.wanted;
     }
   }
   return accounts;
@@ -129,6 +131,7 @@ std::vector<ChargeSample> BudgetFiles::charges(const std::vector<Handle>& ended)
                          .device = device,
                          .charged = account.charged,
                          .peak = account.peak,
+                         .wanted = account.wanted,
                          .refused = account.refused,
                          .steady = i < before.size() && before[i].changes == account.changes &&
                                    before[i].charged == account.charged,

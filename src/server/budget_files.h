@@ -65,6 +65,7 @@ class BudgetFiles {
   struct Account {
     Bytes charged;
     Bytes peak;
+    Bytes wanted;
     std::uint64_t refused = 0;
     std::uint64_t changes = 0;
     std::vector<enforce::Use::Slot> contexts;  // Of those that have some, and that we know.

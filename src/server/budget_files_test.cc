@@ -167,6 +167,18 @@ TEST_F(BudgetFilesTest, WhatWasChargedIsReadWhenTheDriverAnswers) {
   EXPECT_TRUE(charges[0].steady);
 }
 
+TEST_F(BudgetFilesTest, WhatLivingProcessesWaitForIsRead) {
+  clock_.at = {seconds(10).ns};
+  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+  const Process dead{.pid = os::self().pid, .start_ticks = 1};
+  guard::Ledger theirs = tenant(path_of(handle(1)), dead);
+  guard::Ledger ours = tenant(path_of(handle(1)), os::self());
+  theirs.begin_wait(0, mib(7).value, 1);
+  ours.begin_wait(0, mib(5).value, 1);
+  files_.before_question();
+  EXPECT_EQ(files_.charges({}).at(0).wanted, mib(5));
+}
+
 TEST_F(BudgetFilesTest, AChargeBetweenTheQuestionAndItsAnswerIsSeen) {
   clock_.at = {seconds(10).ns};
   files_.hold_to(handle(1), budget(gib(1)), When::kNow);

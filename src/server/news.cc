@@ -79,6 +79,10 @@ std::string_view word_of(core::News news) {
       return "over_budget";
     case core::News::kInBudget:
       return "in_budget";
+    case core::News::kFull:
+      return "full";
+    case core::News::kNotFull:
+      return "not_full";
     case core::News::kDegraded:
       return "degraded";
     case core::News::kRevoked:

@@ -109,6 +109,7 @@ void write_memory(JsonWriter& writer, const LeaseView& view) {
     part.drift ? writer.integer(*part.drift) : writer.null();
     writer.key("refused_allocations");
     part.refused ? writer.number(*part.refused) : writer.null();
+    writer.key("vram_wanted_bytes").bytes(part.wanted);
     writer.end_object();
   }
   writer.end_array();
@@ -169,7 +170,8 @@ LeaseFlags read_flags(ObjectReader& reader) {
           .revoking = has("revoking"),
           .degraded = has("degraded"),
           .unclaimed = has("unclaimed"),
-          .astray = has("astray")};
+          .astray = has("astray"),
+          .full = has("full")};
 }
 
 std::optional<std::int32_t> read_pid(ObjectReader& reader, std::string_view field) {
@@ -235,6 +237,7 @@ void read_parts(ObjectReader& reader, std::vector<LeasePart>& parts) {
     device.bytes("vram_ledger_bytes", part.ledger);
     if (device.has("vram_drift_bytes")) device.integer("vram_drift_bytes", part.drift.emplace());
     part.refused = device.number("refused_allocations", {0, kMax64});
+    device.bytes("vram_wanted_bytes", part.wanted);
     parts.push_back(part);
   }
 }

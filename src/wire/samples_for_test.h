@@ -60,7 +60,7 @@ inline LeaseView held() {
   view.request.devices.clear();
   view.request.ancestors.clear();  // These are not sent.
   view.state = LeaseState::kHeld;
-  view.flags = {.over_budget = true, .degraded = true, .astray = true};
+  view.flags = {.over_budget = true, .degraded = true, .astray = true, .full = true};
   view.command = Process{.pid = 4711, .start_ticks = 99};
   view.supervisor = Process{.pid = 4710};
   view.members = {{.pid = 4712}};
@@ -71,7 +71,8 @@ inline LeaseView held() {
                  .peak = gib(6),
                  .ledger = Bytes{gib(5).value - 1024},
                  .drift = 1024,
-                 .refused = 3},
+                 .refused = 3,
+                 .wanted = gib(2)},
                 {.device = device(2),
                  .index = 1,
                  .granted = gib(4),

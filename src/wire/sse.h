@@ -55,6 +55,8 @@ enum class EventName : std::uint8_t {
   kResized,
   kOverBudget,
   kInBudget,
+  kFull,
+  kNotFull,
   kDegraded,
   kRevoked,
   kAstray,

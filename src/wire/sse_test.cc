@@ -94,6 +94,7 @@ TEST(Sse, NamesOfEventsAreWords) {
     EXPECT_EQ(parse_event_name(to_text(name)), name);
   }
   EXPECT_EQ(to_text(EventName::kOverBudget), "over_budget");
+  EXPECT_EQ(to_text(EventName::kNotFull), "not_full");
   EXPECT_EQ(to_text(EventName::kFit), "fit");
   EXPECT_EQ(parse_event_name("tomorrow"), std::nullopt);
 }

@@ -42,7 +42,7 @@ Colour colour_of(const LeaseView& lease) {
   }
   const LeaseFlags& flags = lease.flags;
   if (flags.over_budget || flags.degraded || flags.revoking || flags.astray) return Colour::kRed;
-  if (lease.state == LeaseState::kHeld) return Colour::kGreen;
+  if (lease.state == LeaseState::kHeld) return flags.full ? Colour::kYellow : Colour::kGreen;
   return Colour::kYellow;
 }
 
@@ -171,6 +171,9 @@ std::string ledger_text(const LeasePart& part) {
   const std::uint64_t refused = part.refused.value_or(0);
   if (refused > 0) {
     text += (text.empty() ? "" : ", ") + counted(refused, "allocation") + " refused";
+  }
+  if (part.wanted.value_or(Bytes{}) > Bytes{}) {
+    text += (text.empty() ? "" : ", ") + to_text(*part.wanted) + " waited for";
   }
   return text;
 }

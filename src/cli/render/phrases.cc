@@ -131,6 +131,22 @@ Bytes granted_to(const LeaseView& lease) {
   return total;
 }
 
+// A budget with room for all of it, in whole MiB.
+std::string full_text(const LeaseView& lease) {
+  Bytes wanted;
+  Bytes enough;
+  for (const LeasePart& part : lease.parts) {
+    const Bytes more = part.wanted.value_or(Bytes{});
+    const Bytes there = std::max(part.ledger.value_or(Bytes{}), part.used.value_or(Bytes{}));
+    wanted += more;
+    enough = std::max({enough, part.granted, there + more});
+  }
+  enough += Bytes{mib(1).value - 1};
+  return "an allocation waits for " + to_text(wanted) +
+         ", and the budget is full (more: berth resize " + std::to_string(lease.id.value) + " -m " +
+         size_argument(Bytes{enough.value / mib(1).value * mib(1).value}) + ")";
+}
+
 std::string in_gib(std::optional<Bytes> bytes, const Scene& scene) {
   if (!bytes) return std::string(signs_of(scene.letters).dash);
   const double value = static_cast<double>(bytes->value) / 0x1p30;

@@ -44,6 +44,10 @@ std::optional<Bytes> used_by(const LeaseView& lease);
 std::optional<Bytes> peak_of(const LeaseView& lease);
 Bytes granted_to(const LeaseView& lease);
 
+/// "an allocation waits for 2.0 GiB, and the budget is full (more: berth resize 12 -m 10G)": of a
+/// lease with that flag.
+std::string full_text(const LeaseView& lease);
+
 /// "9.8", in GiB; a dash if unknown.
 std::string in_gib(std::optional<Bytes> bytes, const Scene& scene);
 /// "9.8 GiB"; a dash if unknown.

@@ -52,6 +52,19 @@ TEST(Why, CommandsAreToldOnlyToThoseWhoMayGiveThem) {
   EXPECT_THAT(text, Not(HasSubstr("berth resize 12")));
 }
 
+TEST(Why, SaysWhatWaitsInALeaseThatIsFull) {
+  LeaseView lease = sample::held();
+  WhyView why{.id = lease.id, .state = LeaseState::kHeld};
+  EXPECT_THAT(why_text(lease, why, wide_scene()), Not(HasSubstr("waits")));
+  lease.flags.full = true;
+  lease.parts[0].ledger = sample::tenths_of_gib(105);
+  lease.parts[0].wanted = gib(2);
+  EXPECT_THAT(why_text(lease, why, wide_scene()),
+              HasSubstr("it is held,full with 11.0 GiB on GPU 0 (end: ~14 min).\n"
+                        "Inside it an allocation waits for 2.0 GiB, and the budget is full (more: "
+                        "berth resize 12 -m 12800M).\n"));
+}
+
 // Each reason has a sentence and a phrase of its own, and none is a bare no.
 TEST(Why, EachReasonIsExplained) {
   std::set<std::string> sentences;
