@@ -19,6 +19,8 @@
 namespace berth::cli {
 namespace {
 
+constexpr Duration kOnFullWait = seconds(30);  // Unless it is said.
+
 struct RunOptions {
   SessionOptions session;
   std::optional<std::uint32_t> status_descriptor;
@@ -45,6 +47,25 @@ Take into_guard_mode(GuardMode& mode) {
   };
 }
 
+// fail, wait or wait=30s. What fails waits for no time.
+Take into_on_full(std::optional<Duration>& wait_max) {
+  return [&wait_max](std::string_view value) -> Status {
+    constexpr std::string_view kWait = "wait";
+    constexpr std::string_view kWaitFor = "wait=";
+    if (value == "fail") {
+      wait_max = Duration{};
+    } else if (value == kWait) {
+      wait_max = kOnFullWait;
+    } else if (value.starts_with(kWaitFor)) {
+      return some_time_into(wait_max)(value.substr(kWaitFor.size()));
+    } else {
+      return Error{Errc::kInvalid,
+                   "'" + std::string(value) + "' is not fail, wait or wait=DURATION"};
+    }
+    return Unit{};
+  };
+}
+
 Status refuse_later(std::string_view) {
   return Error{Errc::kInvalid, "not in this version"};
 }
@@ -52,8 +73,7 @@ Status refuse_later(std::string_view) {
 // Known names, so that a script written for a later version is told what is the matter.
 void declare_later_options(Options& options) {
   constexpr std::string_view kHelp = "not in this version";
-  for (const std::string_view name :
-       {"--peak", "--on-pressure", "--checkpoint", "--grace", "--on-full", "--cap-hint"}) {
+for ( const std : : string_view name : { "--peak" , "--on-pressure" , "--checkpoint" , "--grace" , "--cap-hint" } ) {
     options.value({.names = name, .metavar = "VALUE", .help = kHelp}, refuse_later);
   }
   for (const std::string_view name : {"--requeue", "--container", "--yield"}) {
@@ -99,6 +119,11 @@ void declare(Invocation& invocation, RunOptions& run) {
                          "and dlmopen",
                  .choices = {"auto", "preload", "audit"}},
                 into_guard_mode(session.guard_mode));
+  options.value({.names = "--on-full",
+                 .metavar = "HOW",
+                 .help = "what becomes of an allocation that the memory has no room for: fail, or "
+                         "wait for room, at most 30 s: wait=5m says otherwise"},
+                into_on_full(session.on_full));
   options.flag({.names = "--new-lease", .help = "inside a lease: ask for one more"},
                into(session.new_lease));
   options.flag({.names = "--notify", .help = "tell the terminal when it is granted"},

@@ -172,7 +172,7 @@ PY
 }
 
 @test "options of later versions are refused by name, not ignored" {
-  for option in --checkpoint=library --on-pressure=kill --on-full=fail --requeue \
+  for option in --checkpoint=library --on-pressure=kill --requeue \
     --grace=5s --cap-hint=torch --container --yield --peak=1G --over-budget=kill; do
     run berth run -m 1G "$option" -- true
     status_is 64

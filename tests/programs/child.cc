@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <utility>
 
 Child::~Child() {
@@ -32,6 +33,11 @@ bool Child::start(const std::string& route) {
   ::close(in[0]);
   ::close(out[1]);
   return result == 0;
+}
+
+bool Child::kill() {
+  const int pid = std::exchange(pid_, -1);
+  return pid > 0 && ::kill(pid, SIGKILL) == 0 && ::waitpid(pid, nullptr, 0) == pid;
 }
 
 std::string Child::ask(const std::string& call) {

@@ -13,6 +13,8 @@ class Child {
 
   /// False: it cannot be started.
   bool start(const std::string& route);
+  /// At once, and it is waited for. False: there is none.
+  bool kill();
   /// Its answer; empty once it is gone.
   std::string ask(const std::string& call);
 

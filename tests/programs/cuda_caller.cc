@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "child.h"
+#include "elsewhere.h"
 #include "races.h"
 #include "route.h"
 
@@ -368,6 +369,11 @@ class Caller {
       if (!name.empty()) (void)::fcntl(static_cast<int>(value_of(name)), F_SETFD, 0);
       return text(child_.start(name_of_route_) ? 0 : -1);
     };
+    verbs_["set"] = [](Words& words) {  // NAME VALUE: a variable of those who are started later.
+      const std::string name = name_in(words);
+      return text(::setenv(name.c_str(), name_in(words).c_str(), 1));
+    };
+    verbs_["kill_child"] = [this](Words&) { return text(child_.kill() ? 0 : -1); };
     verbs_["tell"] = [this](Words& words) {  // CALL: for the child; $NAME is a value of ours.
       std::string line;
       for (std::string word; words >> word; line += " ") {
@@ -398,6 +404,27 @@ class Caller {
     verbs_["race_async"] = [this](Words& words) {
       return start_race(words, "cuMemAllocAsync", "cuMemFreeAsync");
     };
+    // later NAME BYTES: another thread allocates, and is answered for by `joined`.
+    verbs_["later"] = [this](Words& words) {
+      if (later_.is_running()) return text(-1);
+      later_name_ = name_in(words);
+      later_.start(route_, static_cast<std::size_t>(number_in(words)));
+      return text(0);
+    };
+    verbs_["joined"] = [this](Words&) {
+      return later_.is_running() ? kept(later_name_, later_.join()) : text(-1);
+    };
+    // NAME BYTES: a function that the driver calls allocates.
+    verbs_["called"] = [this](Words& words) {
+      const std::string name = name_in(words);
+      const auto bytes = static_cast<std::size_t>(number_in(words));
+      return kept(name, allocate_when_called(route_, Called::kHostFunction, bytes));
+    };
+    verbs_["called_back"] = [this](Words& words) {
+      const std::string name = name_in(words);
+      const auto bytes = static_cast<std::size_t>(number_in(words));
+      return kept(name, allocate_when_called(route_, Called::kCallback, bytes));
+    };
     verbs_["fork"] = [](Words&) {  // What a child without exec sees.
       return std::to_string(::fork() == 0 ? ::getpid() : 0);
     };
@@ -407,6 +434,11 @@ class Caller {
       return "not replaced";
     };
     verbs_["die"] = [](Words&) -> std::string { ::_exit(3); };
+  }
+
+  std::string kept(const std::string& name, const Allocation& allocation) {
+    if (allocation.result == 0) pointers_[name] = allocation.pointer;
+    return text(allocation.result);
   }
 
   // Each has the context that is current here, and a number.
@@ -437,6 +469,8 @@ class Caller {
   std::string name_of_route_;
   Route route_;
   Child child_;
+  Later later_;
+  std::string later_name_;
   std::map<std::string, std::function<std::string(Words&)>> verbs_;
   std::map<std::string, Word> pointers_;
   std::map<std::string, std::vector<unsigned int>> blocks_;

@@ -60,8 +60,9 @@ TEST_F(EnvironmentTest, NothingOfAnOuterLeaseIsLeft) {
   const wire::LeaseAnswer answer = lease({{"BERTH_LEASE_ID", "l_abc"}, {"BERTH_LEASE", "12"}});
   const Result<Variables> variables = variables_for({.lease = answer, .socket = "/s"});
   ASSERT_TRUE(variables.ok());
-  EXPECT_THAT(variables->changes.unset, ElementsAre("BERTH_OUTER_LEASES", "BERTH_GPUS",
-                                                    "BERTH_VRAM_BYTES", "BERTH_LEASE_DIR"));
+  EXPECT_THAT(variables->changes.unset,
+              ElementsAre("BERTH_OUTER_LEASES", "BERTH_GPUS", "BERTH_VRAM_BYTES", "BERTH_LEASE_DIR",
+                          "BERTH_ON_FULL"));
 }
 
 TEST_F(EnvironmentTest, PresetDevicesNarrowTheLease) {

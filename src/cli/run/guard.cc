@@ -102,6 +102,11 @@ std::string obstacle_to(const GuardInput& input, const GuardLook& look,
 
 }  // namespace
 
+std::string on_full_text(Duration wait_max) {
+  const std::int64_t count = wait_max.ns / milliseconds(1).ns;
+  return count > 0 ? "wait=" + std::to_string(count) + "ms" : "";
+}
+
 std::string preload_list(const std::string& preloaded, const std::string& guard) {
   return joined(entries_of(preloaded, kSeparators), guard);
 }
@@ -134,6 +139,7 @@ GuardPlan plan_guard(const GuardInput& input, const GuardLook& look) {
   plan.set[kPreload] = preload_list(input.preloaded, look.guard);
   if (wants_audit(input.mode, look)) plan.set[kAudit] = audit_list(input.audited, look.audit);
   plan.set[kAsanOptions] = tolerant(input.asan_options);
+  if (!input.on_full.empty()) plan.set[kOnFull] = input.on_full;
   return plan;
 }
 

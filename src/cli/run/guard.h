@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "os/program_file.h"
 
 namespace berth::cli {
@@ -38,6 +39,7 @@ struct GuardInput {
   std::string preloaded;     // LD_PRELOAD as it is.
   std::string audited;       // LD_AUDIT as it is.
   std::string asan_options;  // ASAN_OPTIONS as it is.
+  std::string on_full;       // BERTH_ON_FULL as the command is to have it; empty: without.
 };
 
 struct GuardPlan {
@@ -45,6 +47,11 @@ struct GuardPlan {
   std::string not_held;                    // Why the command cannot be held by it; empty: it is.
 };
 GuardPlan plan_guard(const GuardInput& input, const GuardLook& look);
+
+/// What tells the guard how long an allocation waits for room in the budget, and its value for
+/// that.
+inline constexpr const char* kOnFull = "BERTH_ON_FULL";
+std::string on_full_text(Duration wait_max);
 
 /// LD_PRELOAD with our library in it, last, and each once.
 std::string preload_list(const std::string& preloaded, const std::string& guard);

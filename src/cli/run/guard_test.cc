@@ -109,6 +109,18 @@ TEST_F(GuardPlanTest, WhatTheCommandStartsMayBeOfAddressSanitizer) {
   EXPECT_EQ(options("verify_asan_link_order=1"), "verify_asan_link_order=1");
 }
 
+TEST_F(GuardPlanTest, ItIsToldHowLongToWaitOnlyWhereItMay) {
+  const auto told = [this](Duration wait_max) {
+    return plan_guard({.socket = directory_ + "/berthd.sock",
+                       .lease = kLease,
+                       .on_full = on_full_text(wait_max)},
+                      look_for_guard("/bin/sh", directory_ + "/bin/berth"))
+        .set;
+  };
+  EXPECT_EQ(told(seconds(30)).at("BERTH_ON_FULL"), "wait=30000ms");
+  EXPECT_FALSE(told(Duration{}).contains("BERTH_ON_FULL"));
+}
+
 TEST(PreloadList, OursComesLastAndOnce) {
   EXPECT_EQ(preload_list("", "/g.so"), "/g.so");
   EXPECT_EQ(preload_list("/a.so /b.so", "/g.so"), "/a.so:/b.so:/g.so");

@@ -78,6 +78,9 @@ void LeaseWatch::take(const wire::SseEvent& event) {
     case wire::EventName::kInBudget:
       talk_.say(name_ + " is within its budget again");
       break;
+    case wire::EventName::kFull:
+      talk_.say("in " + name_ + " " + full_text(view));
+      break;
     case wire::EventName::kResized:
       talk_.say(name_ + " has " + to_text(granted_to(view)) + " now");
       break;

@@ -51,6 +51,7 @@ class Session {
   std::variant<Variables, Left> variables(const wire::LeaseAnswer& lease);
   Step hold_to_budget(const LeaseView& lease, Variables& variables);
   void learn_what_is_measured();
+  std::string on_full() const;
   void announce(const LeaseView& lease);
   bool is_simulated();
   void ignore_outer_lease(const std::string& why);
@@ -304,7 +305,8 @@ Session::Step Session::hold_to_budget(const LeaseView& lease, Variables& variabl
                                   .lease = lease.handle,
                                   .preloaded = std::string(environment_text("LD_PRELOAD")),
                                   .audited = std::string(environment_text("LD_AUDIT")),
-                                  .asan_options = std::string(environment_text("ASAN_OPTIONS"))},
+                                  .asan_options = std::string(environment_text("ASAN_OPTIONS")),
+                               .on_full = on_full()},
                         .look = present(look_),
                         .visible = variables.visible,
                         .devices = devices_,
@@ -318,6 +320,12 @@ Session::Step Session::hold_to_budget(const LeaseView& lease, Variables& variabl
   std::erase_if(variables.changes.unset,
                 [&](const std::string& name) { return plan.set.contains(name); });
   return std::nullopt;
+}
+
+// What joins a lease waits as long as what it was started by, unless it is told.
+std::string Session::on_full() const {
+  if (options_.on_full) return on_full_text(*options_.on_full);
+  return joining_ ? std::string(environment_text(kOnFull)) : "";
 }
 
 void Session::announce(const LeaseView& lease) {

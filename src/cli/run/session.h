@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/units.h"
 #include "cli/run/enforcing.h"
 #include "cli/run/request.h"
 #include "cli/run/status_descriptor.h"
@@ -26,6 +27,7 @@ struct SessionOptions {
   std::optional<Enforce> enforce;          // Absent: as configured.
   std::optional<std::string> over_budget;  // Likewise.
   GuardMode guard_mode = GuardMode::kAuto;
+  std::optional<Duration> on_full;  // How long an allocation waits for room; absent: as around it.
 };
 
 struct SessionDoors {
