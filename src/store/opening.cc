@@ -21,9 +21,9 @@
 #include <utility>
 #include <variant>
 
-#include "base/quantity.h"
 #include "model/record_json.h"
 #include "os/errors.h"
+#include "store/aside.h"
 #include "store/schema.h"
 
 namespace berth::store {
@@ -33,16 +33,6 @@ constexpr off_t kDatabaseMin = 512;           // The smallest page there is.
 constexpr int kGrowth = 1 << 20;              // The database file grows by whole MiB.
 constexpr std::uint64_t kIdsSkipped = 5'000;  // More than are given out between two copies.
 constexpr std::size_t kLinesNamed = 8;        // Findings about single lines; the rest is a sum.
-constexpr int kSameSecondMax = 100;           // Files moved aside in one second.
-
-// "20260207T131500Z", for names of files.
-std::string compact(UnixMs time) {
-  std::string text;
-  for (const char c : to_text(time).substr(0, 19)) {
-    if (c != '-' && c != ':') text += c;
-  }
-  return text + "Z";
-}
 
 std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -327,19 +317,9 @@ void Opener::set_space_aside() {
   }
 }
 
-// The write-ahead log goes with its database, under the name by which SQLite finds it there.
 Status Opener::move_aside(const std::string& path, const std::string& why) {
-  const std::string begin = path + "." + compact(options_.wall);
-  const std::string end = "." + why;
-  std::string to = begin + end;
-  for (int i = 2; os::exists(to) && i < kSameSecondMax; ++i) {
-    to = begin;
-    to.append("-").append(std::to_string(i)).append(end);
-  }
-  TRY_STATUS(os::move_file(path, to));
-  if (os::exists(path + "-wal")) TRY_STATUS(os::move_file(path + "-wal", to + "-wal"));
-  (void)::unlink((path + "-shm").c_str());  // An index of the former, made anew when needed.
-  say(path + " was moved to " + file_name(to));
+  TRY(moved, store::move_aside(path, why, options_.wall));
+  say(std::move(moved));
   return Unit{};
 }
 
