@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 # What a folder of src/ may include of the others: the whole architecture, in one table.
-_PURE = ['base', 'model', 'core', 'wire', 'config']
+_PURE = ['base', 'model', 'core', 'wire', 'config', 'history']
 _DOORS = ['os', 'gpu', 'store', 'enforce']
 LAYERS = {
     'base': [],
@@ -23,6 +23,7 @@ LAYERS = {
     'core': ['base', 'model'],
     'wire': ['base', 'model'],
     'config': ['base', 'model'],
+    'history': ['base', 'model'],
     'os': ['base', 'model'],
     'gpu': ['base', 'model', 'os'],
     'store': ['base', 'model', 'os'],

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is kept of figures of the past: whose they are, how they stood in a stretch of time, and
+// what became of a lease. A figure that was unknown has no bucket; it is never 0.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/lease.h"
+
+namespace berth::history {
+
+/// Their numbers are stored: they stay.
+enum class Figure : std::uint8_t { kUsed = 0, kGranted = 1, kExternal = 2 };
+std::string_view to_text(Figure figure);
+std::optional<Figure> parse_figure(std::string_view word);
+
+/// A device; of it what one lease has; of that, or of no lease's, what one process has.
+enum class Kind : std::uint8_t { kDevice, kLease, kProcess };
+std::string_view to_text(Kind kind);
+std::optional<Kind> parse_kind(std::string_view word);
+
+struct Subject {
+  DeviceId device;
+  LeaseId lease;    // 0: of the device itself, or of a process without a lease.
+  Process process;  // Pid 0: of no process.
+  Figure figure = Figure::kUsed;
+  friend constexpr auto operator<=>(const Subject&, const Subject&) = default;
+};
+constexpr Kind kind_of(const Subject& subject) {
+  if (subject.process.pid != 0) return Kind::kProcess;
+  return subject.lease == LeaseId{} ? Kind::kDevice : Kind::kLease;
+}
+
+/// A figure at one moment, and what the subject is called.
+struct Reading {
+  Subject subject;
+  Bytes value;
+  std::string name;
+  UserId user;
+};
+
+/// A figure in a stretch of time that begins at a whole second since 1970.
+struct Bucket {
+  std::int64_t start = 0;
+  std::uint32_t known = 1;  // Of so many of its seconds.
+  Bytes least;
+  Bytes most;
+  std::uint64_t total = 0;  // Bytes times seconds.
+  friend constexpr auto operator<=>(const Bucket&, const Bucket&) = default;
+
+  Bytes mean() const { return {known == 0 ? 0 : total / known}; }
+};
+
+/// One subject's buckets, oldest first.
+struct Series {
+  Subject subject;
+  std::string name;
+  UserId user;
+  std::vector<Bucket> buckets = {};
+};
+
+/// What became of a lease that had devices.
+struct Session {
+  LeaseId id;
+  UserId user;
+  std::string name;
+  std::string session;
+  Share share = Share::kBudget;
+  std::uint32_t devices = 0;
+  Bytes granted;  // On all its devices together, at last.
+  UnixMs queued;
+  UnixMs started;
+  std::optional<UnixMs> ended;
+  std::optional<EndResult> result;
+  std::optional<Bytes> peak;  // On all its devices together.
+  // While its use was known, on all its devices together.
+  std::uint64_t known_ms = 0;
+  std::uint64_t used_mib_ms = 0;
+  std::uint64_t unused_mib_ms = 0;  // Granted beyond that.
+};
+
+/// How long figures are kept in each grain, and how much room they may take together.
+struct Retention {
+  Duration second;
+  Duration minute;
+  Duration hour;
+  Bytes size_max;
+};
+
+/// What is asked of the past.
+struct Question {
+  UnixMs since;
+  UnixMs until;
+  Duration step;                   // 0: as the time asked for suggests.
+  std::optional<Kind> kind;        // Absent: all.
+  std::optional<DeviceId> device;  // Absent: all.
+  std::optional<LeaseId> lease;    // Absent: all.
+};
+
+struct Past {
+  Duration step;  // As it became: not finer than what is kept of that time.
+  std::vector<Series> series;
+  bool cut = false;  // There was more than fits into an answer.
+};
+
+}  // namespace berth::history
