@@ -26,7 +26,7 @@ LAYERS = {
     'history': ['base', 'model'],
     'os': ['base', 'model'],
     'gpu': ['base', 'model', 'os'],
-    'store': ['base', 'model', 'os'],
+    'store': ['base', 'model', 'history', 'os'],
     'enforce': ['base', 'model', 'os'],
     'server': _PURE + _DOORS,
     'client': ['base', 'model', 'wire', 'config', 'os'],

@@ -55,6 +55,14 @@ void Statement::bind(int parameter, std::string_view text) {
                           SQLITE_STATIC) == SQLITE_OK);
 }
 
+void Statement::clear() {
+  CHECK(sqlite3_clear_bindings(statement_.get()) == SQLITE_OK);
+}
+
+void Statement::reset() {
+  sqlite3_reset(statement_.get());
+}
+
 Result<bool> Statement::step() {
   switch (sqlite3_step(statement_.get())) {
     case SQLITE_ROW:
@@ -79,6 +87,10 @@ Status Statement::run() {
 
 std::uint64_t Statement::number(int column) const {
   return static_cast<std::uint64_t>(sqlite3_column_int64(statement_.get(), column));
+}
+
+bool Statement::is_null(int column) const {
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
 }
 
 std::string_view Statement::text(int column) const {

@@ -19,12 +19,17 @@ class Statement {
   /// Parameters count from 1. Text must outlive the next step.
   void bind(int parameter, std::uint64_t value);
   void bind(int parameter, std::string_view text);
+  /// All parameters are NULL again.
+  void clear();
+  /// Leaves the rows that were not read, so that it can be run again.
+  void reset();
   /// True: there is a row. False: done, and the statement can be run again.
   Result<bool> step();
   /// Runs it to its end, ignoring rows.
   Status run();
 
   std::uint64_t number(int column) const;
+  bool is_null(int column) const;
   /// Valid until the next step.
   std::string_view text(int column) const;
 

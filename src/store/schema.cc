@@ -14,8 +14,6 @@
 namespace berth::store {
 namespace {
 
-constexpr std::uint32_t kApplicationId = 0x42727468;  // "Brth": `file` and we know it by that.
-
 // Step i leads from version i to version i + 1. A step that was released is never changed.
 constexpr std::array<const char*, kSchemaVersion> kSteps = {
     // The line is the record as JSON. `position` and `sequence` are the order to apply them in.
@@ -47,7 +45,7 @@ Status apply_steps(Database& database, std::uint64_t from, UnixMs wall) {
     TRY_STATUS(note.run());
   }
   return database.execute("PRAGMA user_version = " + std::to_string(kSchemaVersion) +
-                          "; PRAGMA application_id = " + std::to_string(kApplicationId));
+                          "; PRAGMA application_id = " + std::to_string(kJournalApplicationId));
 }
 
 }  // namespace
@@ -61,11 +59,13 @@ Result<FileHead> read_head(const std::string& path) {
   constexpr std::array<char, 16> kMagic = {'S', 'Q', 'L', 'i', 't', 'e', ' ', 'f',
                                            'o', 'r', 'm', 'a', 't', ' ', '3', '\0'};
   if (static_cast<std::size_t>(count) < head.size() ||
-      std::memcmp(head.data(), kMagic.data(), kMagic.size()) != 0 ||
-      big_endian(head.data() + kApplicationIdAt) != kApplicationId) {
+      std::memcmp(head.data(), kMagic.data(), kMagic.size()) != 0) {
     return FileHead{};
   }
-  return FileHead{.is_journal = true, .version = big_endian(head.data() + kUserVersionAt)};
+  const std::uint32_t id = big_endian(head.data() + kApplicationIdAt);
+  return FileHead{.is_journal = id == kJournalApplicationId,
+                  .is_history = id == kHistoryApplicationId,
+                  .version = big_endian(head.data() + kUserVersionAt)};
 }
 
 Status check_version(const std::string& path, std::uint32_t version) {

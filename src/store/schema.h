@@ -15,10 +15,15 @@ namespace berth::store {
 /// The version that this release writes.
 inline constexpr std::uint32_t kSchemaVersion = 1;
 
+// By these `file` and we know what a database is.
+inline constexpr std::uint32_t kJournalApplicationId = 0x42727468;  // "Brth"
+inline constexpr std::uint32_t kHistoryApplicationId = 0x42727470;  // "Brtp"
+
 /// What the first bytes of a file say, without opening it as a database: looking must not change a
 /// file of a later release.
 struct FileHead {
-  bool is_journal = false;  // False: no database, or not one of ours.
+  bool is_journal = false;  // Neither: no database, or not one of ours.
+  bool is_history = false;
   std::uint32_t version = 0;
 };
 /// kNotFound where there is no file.

@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/history_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <utility>
+
+#include "history/rollup.h"
+#include "os/errors.h"
+#include "os/files.h"
+#include "os/unique_fd.h"
+#include "store/aside.h"
+#include "store/schema.h"
+
+namespace berth::store {
+namespace {
+
+using history::Bucket;
+using history::Grain;
+using history::Series;
+using history::Session;
+
+constexpr std::size_t kIdsKept = 50'000;       // Of subjects; then they are looked up anew.
+constexpr int kShortenMax = 12;                // Rounds in one pruning.
+constexpr std::uint64_t kPagesReturned = 512;  // To the file system, in one pruning.
+
+// A row is a bucket: `least`, and what `most` and `total` are above what they would be if the
+// figure had not changed. It mostly has not, and a number that is 0 takes no room.
+constexpr const char* kTables =
+    "CREATE TABLE series (id INTEGER PRIMARY KEY, device TEXT NOT NULL, lease INTEGER NOT NULL,"
+    " pid INTEGER NOT NULL, start_ticks INTEGER NOT NULL, figure INTEGER NOT NULL,"
+    " name TEXT NOT NULL, user_id INTEGER NOT NULL,"
+    " UNIQUE (device, lease, pid, start_ticks, figure));"
+    "CREATE TABLE seconds (series INTEGER, start INTEGER, known INTEGER NOT NULL,"
+    " least INTEGER NOT NULL, spread INTEGER NOT NULL, above INTEGER NOT NULL,"
+    " PRIMARY KEY (series, start)) WITHOUT ROWID;"
+    "CREATE TABLE minutes (series INTEGER, start INTEGER, known INTEGER NOT NULL,"
+    " least INTEGER NOT NULL, spread INTEGER NOT NULL, above INTEGER NOT NULL,"
+    " PRIMARY KEY (series, start)) WITHOUT ROWID;"
+    "CREATE TABLE hours (series INTEGER, start INTEGER, known INTEGER NOT NULL,"
+    " least INTEGER NOT NULL, spread INTEGER NOT NULL, above INTEGER NOT NULL,"
+    " PRIMARY KEY (series, start)) WITHOUT ROWID;"
+    "CREATE TABLE leases (id INTEGER PRIMARY KEY, user_id INTEGER NOT NULL, name TEXT NOT NULL,"
+    " session TEXT NOT NULL, share TEXT NOT NULL, devices INTEGER NOT NULL,"
+    " granted_bytes INTEGER NOT NULL, queued_ms INTEGER NOT NULL, started_ms INTEGER NOT NULL,"
+    " ended_ms INTEGER, result TEXT, peak_bytes INTEGER, known_ms INTEGER NOT NULL,"
+    " used_mib_ms INTEGER NOT NULL, unused_mib_ms INTEGER NOT NULL);";
+constexpr std::array<const char*, 3> kGrainTables = {"seconds", "minutes", "hours"};
+
+const char* table_of(Grain grain) {
+  return kGrainTables.at(static_cast<std::size_t>(grain));
+}
+
+std::uint64_t stored(std::int64_t value) {
+  return static_cast<std::uint64_t>(value);
+}
+
+Bucket bucket_in(const Statement& row, int first) {
+  Bucket bucket;
+  bucket.start = static_cast<std::int64_t>(row.number(first));
+  bucket.known = static_cast<std::uint32_t>(row.number(first + 1));
+  bucket.least = {row.number(first + 2)};
+  bucket.most = bucket.least + Bytes{row.number(first + 3)};
+  bucket.total = bucket.least.value * bucket.known + row.number(first + 4);
+  return bucket;
+}
+
+void bind_bucket(Statement& row, int first, const Bucket& bucket) {
+  row.bind(first, stored(bucket.start));
+  row.bind(first + 1, std::uint64_t{bucket.known});
+  row.bind(first + 2, bucket.least.value);
+  row.bind(first + 3, saturating_sub(bucket.most, bucket.least).value);
+  const Bytes flat{bucket.least.value * bucket.known};
+  row.bind(first + 4, saturating_sub({bucket.total}, flat).value);
+}
+
+Status make_tables(Database& database) {
+  // Before the first table; else it takes a rewrite of the file.
+  TRY_STATUS(database.execute("PRAGMA auto_vacuum = INCREMENTAL"));
+  TRY_STATUS(database.execute("BEGIN IMMEDIATE"));
+  Status made = database.execute(
+      std::string(kTables) + "PRAGMA user_version = " + std::to_string(HistoryFile::kVersion) +
+      "; PRAGMA application_id = " + std::to_string(kHistoryApplicationId) + "; COMMIT");
+  if (!made.ok() && database.in_transaction()) (void)database.execute("ROLLBACK");
+  return made;
+}
+
+Status in_transaction(Database& database, const auto& work) {
+  TRY_STATUS(database.execute("BEGIN IMMEDIATE"));
+  Status done = work();
+  if (done.ok()) done = database.execute("COMMIT");
+  if (!done.ok() && database.in_transaction()) (void)database.execute("ROLLBACK");
+  return done;
+}
+
+history::Subject subject_in(const Statement& row, int first) {
+  history::Subject subject;
+  subject.device = parse_device_id(row.text(first)).value_or(DeviceId{});
+  subject.lease = {row.number(first + 1)};
+  subject.process = {.pid = static_cast<std::int32_t>(row.number(first + 2)),
+                     .start_ticks = row.number(first + 3)};
+  const auto figure = row.number(first + 4);
+  subject.figure = static_cast<history::Figure>(std::min<std::uint64_t>(figure, 2));
+  return subject;
+}
+
+bool is_asked_for(const history::Subject& subject, const history::Question& question) {
+  if (question.kind && history::kind_of(subject) != *question.kind) return false;
+  if (question.device && subject.device != *question.device) return false;
+  return !question.lease || subject.lease == *question.lease;
+}
+
+}  // namespace
+
+Result<HistoryFile> HistoryFile::open(const HistoryOptions& options,
+                                      std::vector<std::string>& findings) {
+  for (int attempt = 0;; ++attempt) {
+    const Result<FileHead> head = read_head(options.path);
+    if (head.ok() && head->is_history && head->version > kVersion) {
+      return Error{Errc::kVersion, options.path + " has format " + std::to_string(head->version) +
+                                       ", and Berth " BERTH_VERSION " knows formats up to " +
+                                       std::to_string(kVersion) + ": it was left as it is"};
+    }
+    Result<HistoryFile> file = open_database(options);
+    if (file.ok() || attempt > 0 || file.error().code != Errc::kCorrupt) return file;
+    findings.push_back(file.error().message);
+    TRY(moved, move_aside(options.path, "corrupt", options.wall));
+    findings.push_back(std::move(moved));
+  }
+}
+
+Result<HistoryFile> HistoryFile::open_database(const HistoryOptions& options) {
+  {
+    // Made here, so that nobody else can read the names in it.
+    const os::UniqueFd made(::open(options.path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    if (!made) return os::system_error("cannot open " + options.path, errno);
+  }
+  const char* vfs = options.vfs.empty() ? nullptr : options.vfs.c_str();
+  TRY(database, Database::open(options.path, Database::Access::kReadWrite, vfs));
+  if (options.network_file_system) {
+    TRY_STATUS(database.execute("PRAGMA locking_mode = EXCLUSIVE"));
+  }
+  TRY(tables, database.number("SELECT count(*) FROM sqlite_schema"));
+  TRY(version, database.number("PRAGMA user_version"));
+  if (tables == 0 && version == 0) TRY_STATUS(make_tables(database));
+  TRY(id, database.number("PRAGMA application_id"));
+  if (id != kHistoryApplicationId) {
+    return Error{Errc::kCorrupt, options.path + " is a database of something else"};
+  }
+  TRY(mode, database.prepare("PRAGMA journal_mode = WAL"));
+  TRY_STATUS(mode.run());
+  // What a power cut may take are the last minutes of it.
+  TRY_STATUS(database.execute("PRAGMA synchronous = NORMAL"));
+  TRY_STATUS(database.execute("PRAGMA journal_size_limit = 4194304"));
+  return HistoryFile(std::move(database));
+}
+
+// Writing.
+
+Status HistoryFile::write(std::span<const Series> seconds, std::span<const Session> leases) {
+  Status written = in_transaction(database_, [&] { return write_in_transaction(seconds, leases); });
+  if (!written.ok()) ids_.clear();  // Some may have been taken back.
+  return written;
+}
+
+Status HistoryFile::write_in_transaction(std::span<const Series> seconds,
+                                         std::span<const Session> leases) {
+  TRY(put, database_.prepare("INSERT OR REPLACE INTO seconds VALUES (?, ?, ?, ?, ?, ?)"));
+  TRY(into_minutes, fold_into(table_of(Grain::kMinute)));
+  TRY(into_hours, fold_into(table_of(Grain::kHour)));
+  for (const Series& series : seconds) {
+    TRY(id, id_of(series));
+    for (const Bucket& run : history::runs_of(series.buckets)) {
+      put.bind(1, id);
+      bind_bucket(put, 2, run);
+      TRY_STATUS(put.run());
+    }
+    const std::vector<Bucket> minutes = history::rolled_up(series.buckets, 60);
+    TRY_STATUS(fold_in(id, minutes, into_minutes));
+    TRY_STATUS(fold_in(id, history::rolled_up(minutes, 3'600), into_hours));
+  }
+  TRY(note, database_.prepare(
+                "INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT (id) DO UPDATE SET name = excluded.name, share = excluded.share,"
+                " devices = excluded.devices, granted_bytes = excluded.granted_bytes,"
+                " ended_ms = excluded.ended_ms, result = excluded.result,"
+                " peak_bytes = coalesce(max(peak_bytes, excluded.peak_bytes), peak_bytes,"
+                " excluded.peak_bytes), known_ms = known_ms + excluded.known_ms,"
+                " used_mib_ms = used_mib_ms + excluded.used_mib_ms,"
+                " unused_mib_ms = unused_mib_ms + excluded.unused_mib_ms"));
+  for (const Session& lease : leases) {
+    note.clear();
+    note.bind(1, lease.id.value);
+    note.bind(2, std::uint64_t{lease.user.value});
+    note.bind(3, lease.name);
+    note.bind(4, lease.session);
+    note.bind(5, to_text(lease.share));
+    note.bind(6, std::uint64_t{lease.devices});
+    note.bind(7, lease.granted.value);
+    note.bind(8, stored(lease.queued.value));
+    note.bind(9, stored(lease.started.value));
+    if (lease.ended) note.bind(10, stored(lease.ended->value));
+    if (lease.result) note.bind(11, to_text(*lease.result));
+    if (lease.peak) note.bind(12, lease.peak->value);
+    note.bind(13, lease.known_ms);
+    note.bind(14, lease.used_mib_ms);
+    note.bind(15, lease.unused_mib_ms);
+    TRY_STATUS(note.run());
+  }
+  return Unit{};
+}
+
+Result<std::uint64_t> HistoryFile::id_of(const Series& series) {
+  if (const auto known = ids_.find(series.subject); known != ids_.end()) return known->second;
+  if (ids_.size() >= kIdsKept) ids_.clear();
+  const history::Subject& subject = series.subject;
+  const std::string device = to_text(subject.device);
+  const auto bind = [&](Statement& row) {
+    row.bind(1, device);
+    row.bind(2, subject.lease.value);
+    row.bind(3, static_cast<std::uint64_t>(subject.process.pid));
+    row.bind(4, subject.process.start_ticks);
+    row.bind(5, static_cast<std::uint64_t>(subject.figure));
+  };
+  TRY(insert, database_.prepare("INSERT OR IGNORE INTO series (device, lease, pid, start_ticks,"
+                                " figure, name, user_id) VALUES (?, ?, ?, ?, ?, ?, ?)"));
+  bind(insert);
+  insert.bind(6, series.name);
+  insert.bind(7, std::uint64_t{series.user.value});
+  TRY_STATUS(insert.run());
+  TRY(find, database_.prepare("SELECT id FROM series WHERE device = ? AND lease = ? AND pid = ?"
+                              " AND start_ticks = ? AND figure = ?"));
+  bind(find);
+  TRY(row, find.step());
+  if (!row) return Error{Errc::kCorrupt, "a series that was just written is not there"};
+  const std::uint64_t id = find.number(0);
+  ids_.emplace(subject, id);
+  return id;
+}
+
+Result<HistoryFile::Fold> HistoryFile::fold_into(const char* table) {
+  const std::string name(table);
+  TRY(find, database_.prepare("SELECT start, known, least, spread, above FROM " + name +
+                              " WHERE series = ? AND start = ?"));
+  TRY(put, database_.prepare("INSERT OR REPLACE INTO " + name + " VALUES (?, ?, ?, ?, ?, ?)"));
+  return Fold{std::move(find), std::move(put)};
+}
+
+// What is there of the same stretch of time already is kept with it.
+Status HistoryFile::fold_in(std::uint64_t series, std::span<const Bucket> buckets, Fold& into) {
+  for (const Bucket& bucket : buckets) {
+    into.find.bind(1, series);
+    into.find.bind(2, stored(bucket.start));
+    Bucket whole = bucket;
+    TRY(row, into.find.step());
+    if (row) whole = history::merged(bucket_in(into.find, 0), bucket);
+    into.find.reset();
+    into.put.bind(1, series);
+    bind_bucket(into.put, 2, whole);
+    TRY_STATUS(into.put.run());
+  }
+  return Unit{};
+}
+
+// Bounds.
+
+Result<std::vector<HistoryFile::Known>> HistoryFile::all_series() {
+  TRY(rows, database_.prepare("SELECT id, device, lease, pid, start_ticks, figure, name, user_id"
+                              " FROM series ORDER BY id"));
+  std::vector<Known> all;
+  for (;;) {
+    TRY(row, rows.step());
+    if (!row) return all;
+    all.push_back({.id = rows.number(0),
+                   .series = {.subject = subject_in(rows, 1),
+                              .name = std::string(rows.text(6)),
+                              .user = {static_cast<std::uint32_t>(rows.number(7))}}});
+  }
+}
+
+Status HistoryFile::drop_before(std::span<const Known> series, const char* table,
+                                std::int64_t start) {
+  TRY(drop,
+      database_.prepare("DELETE FROM " + std::string(table) + " WHERE series = ? AND start < ?"));
+  for (const Known& one : series) {
+    drop.bind(1, one.id);
+    drop.bind(2, stored(start));
+    TRY_STATUS(drop.run());
+  }
+  return Unit{};
+}
+
+Status HistoryFile::prune(const history::Retention& retention, UnixMs now) {
+  TRY_STATUS(in_transaction(database_, [&] { return prune_in_transaction(retention, now); }));
+  return database_.execute("PRAGMA incremental_vacuum(" + std::to_string(kPagesReturned) + ")");
+}
+
+Status HistoryFile::prune_in_transaction(const history::Retention& retention, UnixMs now) {
+  TRY(series, all_series());
+  for (const Grain grain : {Grain::kSecond, Grain::kMinute, Grain::kHour}) {
+    const std::int64_t kept_ms = history::kept_for(grain, retention).ns / milliseconds(1).ns;
+    const std::int64_t start = (now.value - kept_ms) / 1'000 - history::seconds_of(grain);
+    TRY_STATUS(drop_before(series, table_of(grain), start));
+  }
+  TRY(drop, database_.prepare("DELETE FROM leases WHERE ended_ms < ?"));
+  drop.bind(1, stored(now.value - retention.hour.ns / milliseconds(1).ns));
+  TRY_STATUS(drop.run());
+  for (int round = 0; round < kShortenMax; ++round) {
+    TRY(size, used());
+    if (size <= retention.size_max) break;
+    // Single processes are the first to go: there may be very many of them.
+    std::vector<Known> processes;
+    std::ranges::copy_if(series, std::back_inserter(processes), [](const Known& known) {
+      return history::kind_of(known.series.subject) == history::Kind::kProcess;
+    });
+    TRY_STATUS(shorten(round % 2 == 0 ? processes : series));
+  }
+  return drop_empty(series);
+}
+
+// The oldest quarter of the time that each grain covers.
+Status HistoryFile::shorten(std::span<const Known> series) {
+  for (const char* table : kGrainTables) {
+    const std::string of = std::string("(start) FROM ") + table + " WHERE series = ?1)";
+    TRY(ends, database_.prepare("SELECT (SELECT min" + of + ", (SELECT max" + of));
+    std::int64_t oldest = std::numeric_limits<std::int64_t>::max();
+    std::int64_t newest = 0;
+    for (const Known& one : series) {
+      ends.bind(1, one.id);
+      TRY(row, ends.step());
+      if (row && !ends.is_null(0)) {
+        oldest = std::min(oldest, static_cast<std::int64_t>(ends.number(0)));
+        newest = std::max(newest, static_cast<std::int64_t>(ends.number(1)));
+      }
+      ends.reset();
+    }
+    if (newest < oldest) continue;
+    TRY_STATUS(drop_before(series, table, oldest + (newest - oldest) / 4 + 1));
+  }
+  return Unit{};
+}
+
+Status HistoryFile::drop_empty(std::span<const Known> series) {
+  TRY(drop, database_.prepare("DELETE FROM series WHERE id = ?1 AND NOT EXISTS"
+                              " (SELECT 1 FROM hours WHERE series = ?1) AND NOT EXISTS"
+                              " (SELECT 1 FROM minutes WHERE series = ?1) AND NOT EXISTS"
+                              " (SELECT 1 FROM seconds WHERE series = ?1)"));
+  for (const Known& one : series) {
+    drop.bind(1, one.id);
+    TRY_STATUS(drop.run());
+  }
+  ids_.clear();
+  return Unit{};
+}
+
+Result<Bytes> HistoryFile::used() {
+  TRY(pages, database_.number("PRAGMA page_count"));
+  TRY(free, database_.number("PRAGMA freelist_count"));
+  TRY(size, database_.number("PRAGMA page_size"));
+  return Bytes{(pages - std::min(pages, free)) * size};
+}
+
+// Reading.
+
+Result<std::vector<Bucket>> HistoryFile::buckets_of(std::uint64_t series, const char* table,
+                                                    std::int64_t from, std::int64_t to) {
+  TRY(rows,
+      database_.prepare("SELECT start, known, least, spread, above FROM " + std::string(table) +
+                        " WHERE series = ? AND start >= ? AND start < ? ORDER BY start"));
+  rows.bind(1, series);
+  rows.bind(2, stored(from));
+  rows.bind(3, stored(to));
+  std::vector<Bucket> buckets;
+  for (;;) {
+    TRY(row, rows.step());
+    if (!row) return buckets;
+    buckets.push_back(bucket_in(rows, 0));
+  }
+}
+
+Result<history::Past> HistoryFile::read(const history::Question& question,
+                                        const history::Retention& retention, UnixMs now) {
+  const Duration time = milliseconds(question.until.value - question.since.value);
+  const auto wanted = static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(question.step.ns / seconds(1).ns, 0, 86'400));
+  const std::uint32_t step = wanted == 0 ? history::step_for(time) : wanted;
+  const Duration back = milliseconds(now.value - question.since.value);
+  const Grain grain = history::grain_for(step, back, retention);
+  const std::uint32_t told = history::step_from(grain, step);
+  history::Past past{.step = seconds(told)};
+  TRY(all, all_series());
+  std::size_t points = 0;
+  // Runs of seconds may begin up to a minute before.
+  const std::int64_t from = history::start_of(question.since.value / 1'000, told);
+  const std::int64_t to = question.until.value / 1'000 + 1;
+  for (Known& known : all) {
+    if (!is_asked_for(known.series.subject, question)) continue;
+    TRY(rows, buckets_of(known.id, table_of(grain), from - 60, to));
+    std::vector<Bucket> buckets = history::rolled_up(rows, told);
+    std::erase_if(buckets, [&](const Bucket& bucket) { return bucket.start < from; });
+    if (buckets.empty()) continue;
+    points += buckets.size();
+    if (points > kPointsMax) {
+      past.cut = true;
+      break;
+    }
+    known.series.buckets = std::move(buckets);
+    past.series.push_back(std::move(known.series));
+  }
+  std::ranges::sort(past.series, {}, &Series::subject);
+  return past;
+}
+
+Result<std::vector<Session>> HistoryFile::sessions(const history::Question& question) {
+  TRY(rows, database_.prepare("SELECT id, user_id, name, session, share, devices, granted_bytes,"
+                              " queued_ms, started_ms, ended_ms, result, peak_bytes, known_ms,"
+                              " used_mib_ms, unused_mib_ms FROM leases WHERE started_ms < ?2"
+                              " AND (ended_ms IS NULL OR ended_ms >= ?1) AND (?3 = 0 OR id = ?3)"
+                              " ORDER BY id DESC LIMIT ?4"));
+  rows.bind(1, stored(question.since.value));
+  rows.bind(2, stored(question.until.value));
+  rows.bind(3, question.lease.value_or(LeaseId{}).value);
+  rows.bind(4, std::uint64_t{kSessionsMax});
+  std::vector<Session> sessions;
+  for (;;) {
+    TRY(row, rows.step());
+    if (!row) break;
+    Session session{.id = {rows.number(0)},
+                    .user = {static_cast<std::uint32_t>(rows.number(1))},
+                    .name = std::string(rows.text(2)),
+                    .session = std::string(rows.text(3)),
+                    .share = parse_share(rows.text(4)).value_or(Share::kBudget),
+                    .devices = static_cast<std::uint32_t>(rows.number(5)),
+                    .granted = {rows.number(6)},
+                    .queued = {static_cast<std::int64_t>(rows.number(7))},
+                    .started = {static_cast<std::int64_t>(rows.number(8))},
+                    .result = parse_end_result(rows.text(10)),
+                    .known_ms = rows.number(12),
+                    .used_mib_ms = rows.number(13),
+                    .unused_mib_ms = rows.number(14)};
+    if (!rows.is_null(9)) session.ended = UnixMs{static_cast<std::int64_t>(rows.number(9))};
+    if (!rows.is_null(11)) session.peak = Bytes{rows.number(11)};
+    sessions.push_back(std::move(session));
+  }
+  std::ranges::reverse(sessions);
+  return sessions;
+}
+
+}  // namespace berth::store

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file of the past, history.db: figures in three grains, and what became of leases. Nothing
+// depends on it but what is told of the past: one that cannot be read is moved aside, one of a
+// later release is left alone, and on a full disk figures are lost. docs/history.md describes the
+// tables. One thread, which may block on the disk: never the daemon's.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "model/history.h"
+#include "store/database.h"
+
+namespace berth::store {
+
+struct HistoryOptions {
+  std::string path;
+  UnixMs wall;
+  bool network_file_system = false;
+  std::string vfs;  // SQLite's door to the files; empty: the usual one.
+};
+
+class HistoryFile {
+ public:
+  static constexpr std::uint32_t kVersion = 1;
+  static constexpr std::size_t kPointsMax = 40'000;  // In one answer.
+  static constexpr std::size_t kSessionsMax = 10'000;
+
+  /// Makes the file if there is none. What cannot be read is moved aside, which `findings` tells.
+  /// kVersion: a later release has written it.
+  static Result<HistoryFile> open(const HistoryOptions& options,
+                                  std::vector<std::string>& findings);
+
+  /// Seconds of each series, and how leases stand: all of it, or nothing. The figures of a lease
+  /// are those since it was written last.
+  Status write(std::span<const history::Series> seconds, std::span<const history::Session> leases);
+  /// Drops what is older than it is to be kept, and the oldest beyond the size.
+  Status prune(const history::Retention& retention, UnixMs now);
+
+  Result<history::Past> read(const history::Question& question, const history::Retention& retention,
+                             UnixMs now);
+  /// Those that held something in that time, oldest first; the youngest where there are too many.
+  Result<std::vector<history::Session>> sessions(const history::Question& question);
+  /// Of the rows, without what is free inside the file.
+  Result<Bytes> used();
+
+ private:
+  struct Known {
+    std::uint64_t id = 0;
+    history::Series series;  // Without buckets.
+  };
+
+  explicit HistoryFile(Database database) : database_(std::move(database)) {}
+  static Result<HistoryFile> open_database(const HistoryOptions& options);
+  Status write_in_transaction(std::span<const history::Series> seconds,
+                              std::span<const history::Session> leases);
+  Result<std::uint64_t> id_of(const history::Series& series);
+  struct Fold {
+    Statement find;
+    Statement put;
+  };
+  Result<Fold> fold_into(const char* table);
+  static Status fold_in(std::uint64_t series, std::span<const history::Bucket> buckets, Fold& into);
+  Result<std::vector<Known>> all_series();
+  Status drop_before(std::span<const Known> series, const char* table, std::int64_t start);
+  Status shorten(std::span<const Known> series);
+  Status drop_empty(std::span<const Known> series);
+  Status prune_in_transaction(const history::Retention& retention, UnixMs now);
+  Result<std::vector<history::Bucket>> buckets_of(std::uint64_t series, const char* table,
+                                                  std::int64_t from, std::int64_t to);
+
+  Database database_;
+  std::map<history::Subject, std::uint64_t> ids_;  // As in the table; not of all.
+};
+
+}  // namespace berth::store
