@@ -52,6 +52,15 @@ struct Gpu {
   std::map<DeviceId, Bytes> device_reserve;  // Instead of `reserve`.
 };
 
+/// What is kept of the past.
+struct History {
+  bool record = true;
+  Duration second = hours(2);
+  Duration minute = hours(std::int64_t{24} * 7);
+  Duration hour = hours(std::int64_t{24} * 90);
+  Bytes size_max = mib(200);
+};
+
 struct Policy {
   DefaultVram default_vram;
   Order order = Order::kFair;
@@ -123,6 +132,7 @@ struct Config {
   Mode mode = Mode::kUser;
   Daemon daemon;
   Gpu gpu;
+  History history;
   Policy policy;
   Enforcement enforce;
   Access access;

@@ -289,8 +289,11 @@ struct AsToml {
     return value->value == 0 ? "\"0B\"" : in_units(value->value, kUnits);
   }
   Text operator()(const Duration* value) const {
-    constexpr std::array<UnitOf, 4> kUnits = {
-        {{3'600'000'000'000, "h"}, {60'000'000'000, "m"}, {1'000'000'000, "s"}, {1'000'000, "ms"}}};
+    constexpr std::array<UnitOf, 5> kUnits = {{{86'400'000'000'000, "d"},
+                                               {3'600'000'000'000, "h"},
+                                               {60'000'000'000, "m"},
+                                               {1'000'000'000, "s"},
+                                               {1'000'000, "ms"}}};
     return value->ns == 0 ? "\"0s\"" : in_units(static_cast<std::uint64_t>(value->ns), kUnits);
   }
   Text operator()(const std::string* value) const { return toml_text(*value); }
