@@ -11,6 +11,7 @@
 #include "wire/answers.h"
 #include "wire/daemon.h"
 #include "wire/error.h"
+#include "wire/history.h"
 #include "wire/lease.h"
 #include "wire/sse.h"
 
@@ -61,6 +62,15 @@ void check_views(std::string_view text) {
   check_trip(text, wire::decode_daemon, wire::encode_daemon);
 }
 
+void check_past(std::string_view text) {
+  check_trip(text, wire::decode_past, [](const wire::PastAnswer& answer) {
+    return wire::encode_past(answer.past, answer.facts);
+  });
+  check_trip(text, wire::decode_sessions, [](const wire::SessionsAnswer& answer) {
+    return wire::encode_sessions(answer.sessions, answer.facts);
+  });
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -69,6 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_stream(text, *data);
   check_leases(text);
   check_views(text);
+  check_past(text);
   CHECK(!wire::decode_error(text).code.empty());
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "fuzz.h"
 #include "wire/hello.h"
+#include "wire/history.h"
 #include "wire/routes.h"
 #include "wire/url.h"
 
@@ -28,6 +29,9 @@ void check_route(std::string_view method, std::string_view target) {
     return;
   }
   const auto& match = std::get<wire::RouteMatch>(found);
+  const berth::UnixMs now{1'770'470'100'123};
+  const auto past = wire::decode_past_query(match.query, now, berth::hours(1));
+  CHECK(past.ok() ? past->since <= past->until : !past.error().message.empty());
   const auto again = wire::match_route(method, wire::target_of(match.route, match.lease));
   const auto* same = std::get_if<wire::RouteMatch>(&again);
   CHECK(same != nullptr && same->route == match.route && same->lease == match.lease);

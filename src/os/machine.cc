@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "os/machine.h"
 
+#include <sys/resource.h>
+
 #include "os/files.h"
 
 namespace berth::os {
@@ -31,6 +33,15 @@ std::string machine_id() {
     }
   }
   return "unknown";
+}
+
+std::uint64_t raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1'024;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  (void)::getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
 }
 
 }  // namespace berth::os

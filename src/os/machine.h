@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which machine this is, and since which boot. Any thread.
+// Which machine this is, since which boot, and what it lets us have. Any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -12,5 +13,7 @@ namespace berth::os {
 Result<std::string> boot_id();
 /// 32 hexadecimal digits that stay; "unknown" on a machine that has none.
 std::string machine_id();
+/// Descriptors: as many as the system lets this process have from now on.
+std::uint64_t raise_descriptor_limit();
 
 }  // namespace berth::os

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/daemon.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <chrono>
@@ -32,7 +30,9 @@
 #include "server/budget_files.h"
 #include "server/configuration.h"
 #include "server/device_claims.h"
+#include "server/ear.h"
 #include "server/engine.h"
+#include "server/history_recorder.h"
 #include "server/http_server.h"
 #include "server/listening.h"
 #include "server/log.h"
@@ -46,22 +46,11 @@
 namespace berth::server {
 namespace {
 
-using boost::asio::posix::stream_descriptor;
 using boost::system::error_code;
 
-constexpr rlim_t kDescriptorsInHand = 512;  // For processes, files and refusals.
+constexpr std::uint64_t kDescriptorsInHand = 512;  // For processes, files and refusals.
 constexpr auto kKeepAliveEvery = std::chrono::seconds(15);
 constexpr auto kCheckEvery = std::chrono::minutes(1);
-
-/// As many as the system lets us have.
-rlim_t raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1'024;
-  limit.rlim_cur = limit.rlim_max;
-  (void)::setrlimit(RLIMIT_NOFILE, &limit);
-  (void)::getrlimit(RLIMIT_NOFILE, &limit);
-  return limit.rlim_cur;
-}
 
 /// A daemon in a container sees neither the processes nor the claims of the host.
 Status check_container(const DaemonOptions& options, const os::Surroundings& surroundings) {
@@ -73,27 +62,6 @@ Status check_container(const DaemonOptions& options, const os::Surroundings& sur
                "this is a container, and a daemon in it could not see who else uses the GPUs: "
                "mount the host's socket and set BERTH_SOCKET, or start berthd --in-container"};
 }
-
-struct Ear {
-  std::unique_ptr<stream_descriptor> descriptor;
-
-  /// Calls `heard` from the event loop each time the descriptor is readable.
-  void listen(boost::asio::io_context& io, int fd, std::function<void()> heard) {
-    descriptor = std::make_unique<stream_descriptor>(io, fd);
-    next(std::move(heard));
-  }
-  void next(std::function<void()> heard) {
-    descriptor->async_wait(stream_descriptor::wait_read,
-                           [this, heard = std::move(heard)](const error_code& code) mutable {
-                             if (code) return;
-                             heard();
-                             next(std::move(heard));
-                           });
-  }
-  ~Ear() {
-    if (descriptor) descriptor->release();  // Its owner closes it.
-  }
-};
 
 }  // namespace
 
@@ -117,6 +85,7 @@ struct Daemon::Impl final : Host {
 
   ServiceSettings service_settings() const;
   EngineSettings engine_settings();
+  HistorySettings history_settings() const;
   HttpLimits http_limits() const;
   void probe_answered(gpu::Probe::Outcome outcome);
   void signalled();
@@ -135,7 +104,7 @@ struct Daemon::Impl final : Host {
   config::Config config;
   Admins admins;
   os::Places places;
-  rlim_t descriptors = 0;
+  std::uint64_t descriptors = 0;
   os::UniqueFd held_directory;
   std::optional<ListeningSocket> listening;
   os::UniqueFd timer_descriptor;
@@ -151,6 +120,7 @@ struct Daemon::Impl final : Host {
   std::unique_ptr<ProbeRunner> probe;
   std::unique_ptr<DeviceClaims> claims;
   std::unique_ptr<BudgetFiles> files;
+  std::unique_ptr<HistoryRecorder> history;
   std::unique_ptr<RealWorld> world;
   std::unique_ptr<Service> service;
   std::unique_ptr<Engine> engine;
@@ -158,6 +128,7 @@ struct Daemon::Impl final : Host {
   std::unique_ptr<BootTimer> timer;
   Ear signal_ear;
   Ear journal_ear;
+  Ear history_ear;
 
   wire::UserNames user_names;
   mutable std::map<UserId, bool> in_admin_group;  // Asked once; forgotten at a reload.
@@ -191,7 +162,7 @@ Status Daemon::Impl::take_places() {
 
 Status Daemon::Impl::open_doors() {
   (void)::signal(SIGPIPE, SIG_IGN);  // Whoever reads the log may go away.
-  descriptors = raise_descriptor_limit();
+  descriptors = os::raise_descriptor_limit();
   // Before anybody can connect: who has may reload or stop the daemon at once.
   constexpr std::array kSignals = {SIGTERM, SIGINT, SIGHUP};
   TRY(signal_fd, os::SignalDescriptor::open(kSignals));
@@ -247,14 +218,24 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   files = std::make_unique<BudgetFiles>(
       lease_file_settings(config, os::leases_directory(places.socket)), clock,
       [this](const std::string& text) { log.warn(text); });
-  world = std::make_unique<RealWorld>(RealWorld::Parts{
-      .journal = *journal, .processes = *processes, .probe = *probe, .files = *files, .log = log});
+  history = std::make_unique<HistoryRecorder>(
+      store::HistoryOptions{.path = places.state_dir + "/history.db",
+                            .wall = clock.wall(),
+                            .network_file_system = !journal_descriptor},
+      history_settings(), [this](const std::string& text) { log.warn(text); });
+  world = std::make_unique<RealWorld>(RealWorld::Parts{.journal = *journal,
+                                                       .processes = *processes,
+                                                       .probe = *probe,
+                                                       .files = *files,
+                                                       .history = *history,
+                                                       .log = log});
   service = std::make_unique<Service>(service_settings(), *this, clock);
   engine = std::make_unique<Engine>(engine_settings(), *world, *service);
   timer = std::make_unique<BootTimer>(io, std::move(timer_descriptor), [this] {
     engine->woke(service->now());
     service->woke();
     files->tidy();
+    history->woke(engine->coordinator(), service->now());
   });
 
   std::vector<Record> records = recovered.snapshot;
@@ -271,9 +252,13 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   http = std::make_unique<HttpServer>(io, present(listening).take(), *service, clock, http_limits(),
                                       wire::encode_hello(service_settings().hello));
   service->connect(*engine, *http);
+  service->remember_with(*history);
   signal_ear.listen(io, present(signals).descriptor(), [this] { signalled(); });
   if (journal_descriptor) {
     journal_ear.listen(io, *journal_descriptor, [this] { (void)journal->synced(); });
+  }
+  if (const auto reports = history->descriptor()) {
+    history_ear.listen(io, *reports, [this] { history->hear_reports(); });
   }
   each(keep_alive, kKeepAliveEvery, [this] { service->keep_streams_alive(); });
   each(check, kCheckEvery, [this] { engine->coordinator().check_everything(); });
@@ -321,6 +306,7 @@ void Daemon::Impl::run() {
     log.warn("no snapshot at the end: " + written.error().message);
   }
   files->tidy_all();
+  history->finish(engine->coordinator(), service->now());
   log.info("berthd stops; what runs goes on, and the next berthd finds it again");
 }
 
@@ -333,7 +319,7 @@ void Daemon::Impl::move_log() {
 void Daemon::Impl::after_each_turn() {
   http->flush();
   files->catch_up();
-  timer->set(std::min({engine->next_wake(), service->next_wake(), files->next()}));
+  timer->set(std::min({engine->next_wake(), service->next_wake(), files->next(), history->next()}));
   if (!marked_answered && service->has_answered()) {
     marked_answered = true;
     journal->mark_answered();
@@ -378,6 +364,7 @@ void Daemon::Impl::probe_answered(gpu::Probe::Outcome outcome) {
     outcome.sample->charges = files->charges(engine->coordinator().settling());
     files->learn(*outcome.sample);
     engine->sampled(service->now(), *outcome.sample);
+    history->sampled(*outcome.sample, engine->coordinator(), service->now());
   } else {
     engine->probe_failed(service->now());
   }
@@ -442,6 +429,7 @@ Status Daemon::Impl::reload() {
   http->set_limits(http_limits());
   files->configure(lease_file_settings(config, os::leases_directory(places.socket)));
   engine->configure(service->now(), engine_settings());
+  history->configure(history_settings());
   log.info("the configuration was reloaded");
   return Unit{};
 }
@@ -487,8 +475,17 @@ EngineSettings Daemon::Impl::engine_settings() {
   return settings;
 }
 
+HistorySettings Daemon::Impl::history_settings() const {
+  return {.record = config.history.record,
+          .retention = {.second = config.history.second,
+                        .minute = config.history.minute,
+                        .hour = config.history.hour,
+                        .size_max = config.history.size_max},
+          .sample_interval = config.gpu.sample_interval};
+}
+
 HttpLimits Daemon::Impl::http_limits() const {
-  const rlim_t in_hand = std::min(kDescriptorsInHand, descriptors / 2);
+  const std::uint64_t in_hand = std::min(kDescriptorsInHand, descriptors / 2);
   return {.connections = static_cast<std::size_t>(descriptors - in_hand),
           .connections_per_user = config.limits.connections,
           .descriptors = descriptors};

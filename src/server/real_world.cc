@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/real_world.h"
 
+#include <variant>
+
 namespace berth::server {
+
+Status RealWorld::append(const std::vector<Record>& records) {
+  for (const Record& record : records) {
+    if (const auto* end = std::get_if<LeaseEnded>(&record.fact)) parts_.history.ended(end->id);
+  }
+  return parts_.journal.append(records);
+}
 
 void RealWorld::ask_probe() {
   parts_.files.before_question();

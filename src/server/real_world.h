@@ -8,6 +8,7 @@
 
 #include "server/budget_files.h"
 #include "server/doors.h"
+#include "server/history_recorder.h"
 #include "server/log.h"
 #include "server/probe_runner.h"
 #include "server/process_watcher.h"
@@ -22,13 +23,12 @@ class RealWorld final : public World {
     ProcessWatcher& processes;
     ProbeRunner& probe;
     BudgetFiles& files;
+    HistoryRecorder& history;
     Log& log;
   };
   explicit RealWorld(const Parts& parts) : parts_(parts) {}
 
-  Status append(const std::vector<Record>& records) override {
-    return parts_.journal.append(records);
-  }
+  Status append(const std::vector<Record>& records) override;
   Status replace(const std::vector<Record>& snapshot, std::uint64_t last_sequence) override {
     return parts_.journal.replace(snapshot, last_sequence);
   }

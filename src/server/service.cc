@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "os/random.h"
 #include "server/openapi.h"
+#include "server/past_question.h"
 #include "wire/answers.h"
 #include "wire/request.h"
 #include "wire/sse.h"
@@ -159,6 +160,9 @@ void Service::dispatch(ConnectionId connection, Client& client, const wire::Rout
       return about_lease(connection, client, route);
     case Route::kFit:
       return fit(connection, client, request);
+    case Route::kHistory:
+    case Route::kSessions:
+      return about_past(connection, client, route);
     case Route::kEvents:
       count_stream(client);
       followers_.insert(connection);
@@ -241,6 +245,25 @@ void Service::fit(ConnectionId connection, Client& client, const HttpRequest& re
     return fail(connection, wire::to_api_error(*refusal));
   }
   succeed(connection, wire::encode_fit(std::get<FitView>(fit)));
+}
+
+void Service::about_past(ConnectionId connection, const Client& client,
+                         const wire::RouteMatch& route) {
+  const core::Coordinator& coordinator = engine_->coordinator();
+  auto asked = past_question(route, coordinator, client.caller.actor, now(), host_.names());
+  if (const auto* error = std::get_if<ApiError>(&asked)) return fail(connection, *error);
+  if (history_ == nullptr) {
+    return fail(connection, error_of(to_text(RefusalCode::kNotFound), "no history is kept"));
+  }
+  history_->ask(std::get<HistoryAsk>(std::move(asked)), coordinator, now(),
+                [this, connection](const Result<std::string>& body) {
+                  if (!clients_.contains(connection)) return;  // It hung up meanwhile.
+                  if (body.ok()) return succeed(connection, *body);
+                  const bool busy = body.error().code == Errc::kConflict;
+                  fail(connection,
+                       error_of(to_text(busy ? RefusalCode::kBusy : RefusalCode::kNotFound),
+                                body.error().message));
+                });
 }
 
 void Service::manage(ConnectionId connection, const Client& client, Route route,

@@ -19,6 +19,7 @@
 #include "os/processes.h"
 #include "server/doors.h"
 #include "server/engine.h"
+#include "server/history_recorder.h"
 #include "server/translate.h"
 #include "server/transport.h"
 #include "server/views.h"
@@ -66,6 +67,8 @@ class Service final : public ConnectionHandler, public Outbox {
   Service(ServiceSettings settings, Host& host, const os::Clock& clock);
   /// Both, before the first connection: they need one another.
   void connect(Engine& engine, Transport& transport);
+  /// Likewise: who can be asked about the past. Without one nobody can.
+  void remember_with(HistoryRecorder& history) { history_ = &history; }
   void configure(ServiceSettings settings) { settings_ = std::move(settings); }
 
   void opened(ConnectionId connection, const os::Peer& peer) override;
@@ -115,6 +118,7 @@ class Service final : public ConnectionHandler, public Outbox {
   std::optional<std::string> overview(const Client& client, const wire::RouteMatch& route);
   void about_lease(ConnectionId connection, Client& client, const wire::RouteMatch& route);
   void fit(ConnectionId connection, Client& client, const HttpRequest& request);
+  void about_past(ConnectionId connection, const Client& client, const wire::RouteMatch& route);
   void manage(ConnectionId connection, const Client& client, wire::Route route,
               std::string_view body);
   Translation translation(const Caller& caller) const;
@@ -130,6 +134,7 @@ class Service final : public ConnectionHandler, public Outbox {
   const os::Clock& clock_;
   Engine* engine_ = nullptr;
   Transport* transport_ = nullptr;
+  HistoryRecorder* history_ = nullptr;
 
   std::map<ConnectionId, Client> clients_;
   std::map<UserId, std::size_t> streams_;

@@ -15,6 +15,7 @@
 #include "wire/answers.h"
 #include "wire/daemon.h"
 #include "wire/error.h"
+#include "wire/history.h"
 #include "wire/request.h"
 #include "wire/routes.h"
 #include "wire/samples_for_test.h"
@@ -228,6 +229,8 @@ TEST(OpenApi, DescribesTheAnswers) {
   check_named("Daemon", encode_daemon(samples::daemon()));
   check_named("Daemon", encode_daemon({}));
   check_named("Health", R"({"status":"ok"})");
+  check_named("Past", encode_past(samples::past(), samples::past_facts()));
+  check_named("Sessions", encode_sessions(samples::sessions(), samples::past_facts()));
   for (const std::string_view word : error_words()) {
     check_named("Error", encode_error({std::string(word), "m"}));
   }
@@ -266,6 +269,17 @@ TEST(OpenApi, ListsTheWords) {
     why.remedies[0].kind = static_cast<Remedy::Kind>(i);
     check_named("Why", encode_why(why, {}));
   }
+}
+
+TEST(OpenApi, ListsTheWordsOfThePast) {
+  const auto words_of = [](const std::string& field) {
+    return schema_named("PastPoint").at("properties").at(field).at("enum");
+  };
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(words_of("figure").at(i), history::to_text(static_cast<history::Figure>(i)));
+    EXPECT_EQ(words_of("of").at(i), history::to_text(static_cast<history::Kind>(i)));
+  }
+  EXPECT_EQ(words_of("figure").size() + words_of("of").size(), 6U);
 }
 
 TEST(ProtocolPage, ListsRoutesErrorsAndEvents) {

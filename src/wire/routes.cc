@@ -42,6 +42,10 @@ ApiError error_of(std::string_view code, std::string message) {
 }
 
 std::variant<RouteMatch, ApiError> with_query(RouteMatch match, const Target& target) {
+  if (match.route == Route::kHistory || match.route == Route::kSessions) {
+    match.query = target.query;
+    return match;
+  }
   for (const auto& [key, value] : target.query) {
     if (match.route != Route::kLeases || key != "all") {
       return error_of(code::kUnknownField, "the query parameter '" + key + "' is not known here");

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "wire/error.h"
 
@@ -40,6 +42,8 @@ enum class Route : std::uint8_t {
   kRenew,
   kFit,
   kEvents,
+  kHistory,
+  kSessions,
   kOpenApi,
 };
 
@@ -74,6 +78,8 @@ inline constexpr std::array kRoutes = {
     RouteRow{Route::kRenew, Method::kPost, "/v1/leases/{ref}/renew"},
     RouteRow{Route::kFit, Method::kPost, "/v1/fit"},
     RouteRow{Route::kEvents, Method::kGet, "/v1/events"},
+    RouteRow{Route::kHistory, Method::kGet, "/v1/history"},
+    RouteRow{Route::kSessions, Method::kGet, "/v1/history/sessions"},
     RouteRow{Route::kOpenApi, Method::kGet, "/v1/openapi.json"},
 };
 
@@ -83,6 +89,7 @@ struct RouteMatch {
   Route route;
   std::string lease;  // What stands for {handle} or {ref}; empty without one.
   bool all = false;   // ?all=1 of kLeases: ended leases too.
+  std::vector<std::pair<std::string, std::string>> query;  // Of kHistory and kSessions, as given.
 };
 
 /// Which route a request means. The error is not_found, method_not_allowed (naming the method that

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "wire/answers.h"
 #include "wire/daemon.h"
+#include "wire/history.h"
 #include "wire/lease.h"
 #include "wire/request.h"
 
@@ -229,6 +230,53 @@ inline DaemonView daemon() {
                   .safe_mode = true,
                   .trouble = "No space left on device"};
   return view;
+}
+
+/// A device, a lease and one of its processes, and a process of no lease.
+inline history::Past past() {
+  const auto series = [](history::Subject subject, std::string name) {
+    subject.device = device(1);
+    return history::Series{
+        .subject = subject,
+        .name = std::move(name),
+        .user = subject.lease == LeaseId{} && subject.process.pid == 0 ? UserId{} : kAnna,
+        .buckets = {{.start = 1'770'470'100, .known = 4, .least = {1}, .most = {9}, .total = 20},
+                    {.start = 1'770'470'160, .known = 1, .least = {7}, .most = {7}, .total = 7}}};
+  };
+  return {.step = minutes(1),
+          .series = {series({.figure = history::Figure::kExternal}, ""),
+                     series({.lease = {12}, .figure = history::Figure::kGranted}, "train"),
+                     series({.lease = {12}, .process = {4'711}}, "python"),
+                     series({.process = {4'712}}, "firefox")},
+          .cut = true};
+}
+
+inline PastFacts past_facts() {
+  return {.time = {1'770'470'200'123},
+          .since = {1'770'470'100'000},
+          .until = {1'770'470'200'000},
+          .indices = {{device(1), 3}},
+          .names = names()};
+}
+
+/// One that has ended, and one of which little is known.
+inline std::vector<history::Session> sessions() {
+  return {{.id = {12},
+           .user = kAnna,
+           .name = "train",
+           .session = "anna-laptop",
+           .share = Share::kExclusive,
+           .devices = 2,
+           .granted = gib(8),
+           .queued = {1'770'470'100'000},
+           .started = {1'770'470'103'000},
+           .ended = UnixMs{1'770'470'113'000},
+           .result = EndResult::kFailed,
+           .peak = gib(3),
+           .known_ms = 9'000,
+           .used_mib_ms = 5'000,
+           .unused_mib_ms = 7'000},
+          {.id = {13}, .user = kBert, .devices = 1, .started = {1'770'470'103'000}}};
 }
 
 }  // namespace berth::wire::samples

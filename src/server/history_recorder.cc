@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/history_recorder.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "server/history_readings.h"
+
+namespace berth::server {
+namespace {
+
+constexpr std::size_t kEndedMax = 1'000;      // As many as the coordinator remembers.
+constexpr std::size_t kSessionsMax = 20'000;  // Leases whose news is not yet written.
+
+}  // namespace
+
+HistoryRecorder::HistoryRecorder(store::HistoryOptions options, const HistorySettings& settings,
+                                 Say warn)
+    : options_(std::move(options)), settings_(settings), warn_(std::move(warn)) {
+  start();
+}
+
+HistoryRecorder::~HistoryRecorder() = default;
+
+void HistoryRecorder::start() {
+  if (!settings_.record) return;
+  Result<HistoryThread> thread = HistoryThread::start(options_);
+  if (thread.ok()) {
+    thread_ = std::make_unique<HistoryThread>(*std::move(thread));
+  } else {
+    warn_("no history is kept: " + thread.error().message);
+  }
+}
+
+/// Whether anything is kept at all is decided at the start.
+void HistoryRecorder::configure(const HistorySettings& settings) {
+  settings_ = settings;
+}
+
+void HistoryRecorder::sampled(const Sample& sample, const core::Coordinator& coordinator,
+                              core::Now now) {
+  if (!thread_ || !settings_.record || !sample.trouble.empty()) return;
+  const std::vector<DeviceView> devices = coordinator.devices(now);
+  std::set<LeaseId> ids;
+  for (const DeviceView& device : devices) ids.insert(device.leases.begin(), device.leases.end());
+  std::vector<LeaseView> leases;
+  // What was not looked at for longer than usual is unknown for as long.
+  const Duration usual = settings_.sample_interval + settings_.sample_interval + seconds(3);
+  const Duration since_last =
+      sampled_at_ ? std::min(now.instant - *sampled_at_, usual) : Duration{};
+  sampled_at_ = now.instant;
+  for (const LeaseId id : ids) {
+    std::optional<LeaseView> lease = coordinator.lease(id, now);
+    if (!lease) continue;
+    follow_lease(*lease, now, since_last);
+    leases.push_back(*std::move(lease));
+  }
+  for (const history::Reading& reading : readings_of(sample, devices, leases)) {
+    collector_.add(reading, now.wall);
+  }
+  note_ended(coordinator, now);
+  if (write_at_ == Instant::never()) write_at_ = now.instant + kWriteEvery;
+}
+
+void HistoryRecorder::follow_lease(const LeaseView& lease, core::Now now, Duration since_last) {
+  if (!lease.started_at || lease.flags.unclaimed) return;
+  auto found = sessions_.find(lease.id);
+  if (found == sessions_.end()) {
+    if (sessions_.size() >= kSessionsMax) return;
+    found = sessions_.emplace(lease.id, session_of(lease)).first;
+  }
+  history::Session fresh = session_of(lease);
+  fresh.known_ms = found->second.known_ms;
+  fresh.used_mib_ms = found->second.used_mib_ms;
+  fresh.unused_mib_ms = found->second.unused_mib_ms;
+  const Duration age =
+      milliseconds(std::max<std::int64_t>(now.wall.value - lease.started_at->value, 0));
+  if (lease.state == LeaseState::kHeld) add_use(fresh, lease, std::min(since_last, age));
+  found->second = std::move(fresh);
+}
+
+void HistoryRecorder::ended(LeaseId lease) {
+  if (!thread_ || !settings_.record) return;
+  if (ended_.size() >= kEndedMax) ended_.erase(ended_.begin());
+  ended_.insert(lease);
+}
+
+void HistoryRecorder::note_ended(const core::Coordinator& coordinator, core::Now now) {
+  for (const LeaseId id : std::exchange(ended_, {})) {
+    const std::optional<LeaseView> lease = coordinator.lease(id, now);
+    if (lease && lease->state == LeaseState::kEnded) follow_lease(*lease, now, {});
+  }
+}
+
+Instant HistoryRecorder::next() const {
+  if (!thread_) return Instant::never();
+  return write_at_ == Instant::never() && !ended_.empty() ? Instant{} : write_at_;
+}
+
+void HistoryRecorder::woke(const core::Coordinator& coordinator, core::Now now) {
+  if (now.instant < next()) return;
+  if (write_at_ == Instant::never()) {
+    write_at_ = now.instant + kWriteEvery;
+    return;
+  }
+  write(collector_.take_before(now.wall), coordinator, now);
+}
+
+void HistoryRecorder::write(std::vector<history::Series> seconds,
+                            const core::Coordinator& coordinator, core::Now now) {
+  write_at_ = Instant::never();
+  if (!thread_) return;
+  note_ended(coordinator, now);
+  HistoryWrite write{.seconds = std::move(seconds), .now = now.wall};
+  for (auto& [id, session] : std::exchange(sessions_, {})) {
+    write.leases.push_back(std::move(session));
+  }
+  if (write.seconds.empty() && write.leases.empty()) return;
+  const bool sent = thread_->send({.what = std::move(write), .retention = settings_.retention});
+  if (!sent && !std::exchange(behind_, true)) {
+    warn_("the disk is too slow for the history: figures of some seconds are lost");
+  }
+  if (sent) behind_ = false;
+  if (const std::uint64_t left_out = collector_.take_left_out(); left_out > 0) {
+    warn_("the history leaves out " + std::to_string(left_out) +
+          " figures: there are more than it takes down");
+  }
+}
+
+void HistoryRecorder::finish(const core::Coordinator& coordinator, core::Now now) {
+  if (!thread_) return;
+  write(collector_.take_all(), coordinator, now);
+  thread_->finish();
+  hear_reports();
+}
+
+void HistoryRecorder::ask(HistoryAsk ask, const core::Coordinator& coordinator, core::Now now,
+                          Then then) {
+  if (!thread_) {
+    return then(Error{Errc::kNotFound,
+                      "no history is kept: [history] record is false in the configuration"});
+  }
+  write(collector_.take_before(now.wall), coordinator, now);
+  ask.ticket = ++last_ticket_;
+  if (!thread_->send({.what = std::move(ask), .retention = settings_.retention})) {
+    return then(Error{Errc::kConflict, "too many ask about the past at once: try again"});
+  }
+  asked_.emplace(last_ticket_, std::move(then));
+}
+
+std::optional<int> HistoryRecorder::descriptor() const {
+  return thread_ ? std::optional(thread_->descriptor()) : std::nullopt;
+}
+
+void HistoryRecorder::hear_reports() {
+  while (const auto report = thread_->take_report()) {
+    for (const std::string& finding : report->findings) warn_(finding);
+    if (!report->answer) continue;
+    auto asked = asked_.extract(report->ticket);
+    if (!asked.empty()) asked.mapped()(*report->answer);
+  }
+}
+
+}  // namespace berth::server

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon's memory of the past: takes down what each look at the devices shows, has it written
+// from time to time, and has questions about it answered. Nothing waits for it, and what goes wrong
+// with it costs figures of the past and nothing else. The event loop's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "core/coordinator.h"
+#include "history/collector.h"
+#include "model/device.h"
+#include "server/history_thread.h"
+
+namespace berth::server {
+
+struct HistorySettings {
+  bool record = true;
+  history::Retention retention;
+  Duration sample_interval;
+};
+
+class HistoryRecorder {
+ public:
+  static constexpr Duration kWriteEvery = seconds(10);
+  using Say = std::function<void(const std::string&)>;
+  using Then = std::function<void(const Result<std::string>&)>;
+
+  /// Starts the thread, if anything is to be kept.
+  HistoryRecorder(store::HistoryOptions options, const HistorySettings& settings, Say warn);
+  ~HistoryRecorder();
+  HistoryRecorder(const HistoryRecorder&) = delete;
+  HistoryRecorder& operator=(const HistoryRecorder&) = delete;
+
+  void configure(const HistorySettings& settings);
+
+  /// After the coordinator has taken the sample in.
+  void sampled(const Sample& sample, const core::Coordinator& coordinator, core::Now now);
+  /// A record says that it has ended. The coordinator may not know it yet.
+  void ended(LeaseId lease);
+  /// When it is time, what was taken down goes to be written.
+  void woke(const core::Coordinator& coordinator, core::Now now);
+  Instant next() const;
+  /// All of it, at the end; waits until it is written.
+  void finish(const core::Coordinator& coordinator, core::Now now);
+
+  /// The body of an answer comes later, from the event loop. What was taken down until now is in
+  /// it.
+  void ask(HistoryAsk ask, const core::Coordinator& coordinator, core::Now now, Then then);
+
+  /// Readable when there are reports; absent if nothing is kept.
+  std::optional<int> descriptor() const;
+  void hear_reports();
+
+ private:
+  void start();
+  void follow_lease(const LeaseView& lease, core::Now now, Duration since_last);
+  void note_ended(const core::Coordinator& coordinator, core::Now now);
+  void write(std::vector<history::Series> seconds, const core::Coordinator& coordinator,
+             core::Now now);
+
+  store::HistoryOptions options_;
+  HistorySettings settings_;
+  Say warn_;
+  std::unique_ptr<HistoryThread> thread_;
+  history::Collector collector_;
+  std::map<LeaseId, history::Session> sessions_;  // What is new of them.
+  std::set<LeaseId> ended_;
+  std::optional<Instant> sampled_at_;
+  Instant write_at_ = Instant::never();  // Something is there to be written.
+  std::uint64_t last_ticket_ = 0;
+  std::map<std::uint64_t, Then> asked_;
+  bool behind_ = false;
+};
+
+}  // namespace berth::server

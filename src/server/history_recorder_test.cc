@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/history_recorder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/present.h"
+
+namespace berth::server {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr DeviceId kCard = {.high = 1, .low = 2};
+constexpr UserId kAna = {1000};
+constexpr Process kJob = {100, 7};
+
+class HistoryRecorderTest : public testing::Test {
+ protected:
+  HistoryRecorderTest() : coordinator_(core::Settings{.reserve = {}}) {
+    std::string name = testing::TempDir() + "berth-recorder-XXXXXX";
+    CHECK(::mkdtemp(name.data()) != nullptr);
+    directory_ = name;
+    step(core::Recovered{});
+    sample({}, false);
+  }
+  ~HistoryRecorderTest() override {
+    recorder_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  std::string path() const { return directory_ + "/history.db"; }
+  void start(bool record = true) {
+    const HistorySettings settings{.record = record,
+                                   .retention = {.second = hours(2),
+                                                 .minute = hours(24),
+                                                 .hour = hours(24 * 90),
+                                                 .size_max = mib(100)},
+                                   .sample_interval = seconds(1)};
+    recorder_ = std::make_unique<HistoryRecorder>(
+        store::HistoryOptions{.path = path(), .wall = now_.wall}, settings,
+        [this](const std::string& text) { said_.push_back(text); });
+  }
+  void pass(Duration time) {
+    now_.instant = now_.instant + time;
+    now_.wall.value += time.ns / milliseconds(1).ns;
+  }
+  void step(const core::Event& event) {
+    for (core::Effect& effect : coordinator_.step(now_, event)) {
+      const auto* append = std::get_if<core::Append>(&effect);
+      if (append == nullptr || !recorder_) continue;
+      if (const auto* end = std::get_if<LeaseEnded>(&append->record.fact)) {
+        recorder_->ended(end->id);
+      }
+    }
+  }
+  void sample(std::vector<ProcessSample> processes, bool record = true) {
+    Sample sample{.asked_at = now_.instant, .answered_at = now_.instant};
+    Bytes used;
+    for (const ProcessSample& process : processes) used += present(process.used);
+    sample.devices.push_back({.id = kCard,
+                              .capacity = gib(16),
+                              .used = used,
+                              .driver_reserved = Bytes{},
+                              .processes = std::move(processes)});
+    step(core::Sampled{sample});
+    if (record) recorder_->sampled(sample, coordinator_, now_);
+  }
+  /// Lease 1, held by kJob.
+  void hold(Bytes vram) {
+    core::Submit submit{.actor = {.user = kAna}, .handle = {1, 1}};
+    submit.request.vram = vram;
+    submit.request.name = "train";
+    step(submit);
+    step(core::Claim{.actor = {.user = kAna}, .handle = {1, 1}, .command = kJob});
+  }
+  static ProcessSample job(Bytes used) {
+    return {.process = kJob, .used = used, .user = kAna, .name = "python"};
+  }
+  Result<std::string> answer(HistoryAsk::What what, history::Question question = {}) {
+    question.since = {0};
+    question.until = {now_.wall.value + 1'000};
+    std::optional<Result<std::string>> told;
+    recorder_->ask({.what = what, .question = question, .facts = {.time = now_.wall}}, coordinator_,
+                   now_, [&](const Result<std::string>& body) { told = body; });
+    while (!told) {
+      pollfd ready{.fd = recorder_->descriptor().value_or(-1), .events = POLLIN, .revents = 0};
+      if (::poll(&ready, 1, 30'000) != 1) break;
+      recorder_->hear_reports();
+    }
+    return told.value_or(Error{Errc::kTimedOut, "no report came"});
+  }
+  std::vector<history::Session> sessions() {
+    const auto read = wire::decode_sessions(*answer(HistoryAsk::What::kSessions));
+    return read.ok() ? read->sessions : std::vector<history::Session>{};
+  }
+  std::vector<history::Series> seconds_of(history::Kind kind) {
+    const auto read =
+        wire::decode_past(*answer(HistoryAsk::What::kPast, {.step = seconds(1), .kind = kind}));
+    return read.ok() ? read->past.series : std::vector<history::Series>{};
+  }
+
+  std::string directory_;
+  core::Coordinator coordinator_;
+  core::Now now_ = {.instant = {seconds(1'000).ns}, .wall = {3'600'000}};
+  std::unique_ptr<HistoryRecorder> recorder_;
+  std::vector<std::string> said_;
+};
+
+TEST_F(HistoryRecorderTest, AnswersHoldWhatWasSeenUpToTheSecondBefore) {
+  start();
+  hold(gib(4));
+  for (int i = 0; i < 3; ++i) {
+    sample({job(gib(1))});
+    pass(seconds(1));
+  }
+  const auto processes = seconds_of(history::Kind::kProcess);
+  ASSERT_THAT(processes, SizeIs(1));
+  EXPECT_THAT(processes[0].buckets, SizeIs(3));
+  EXPECT_EQ(processes[0].subject.lease, LeaseId{1});
+  EXPECT_EQ(processes[0].name, "python");
+  EXPECT_THAT(seconds_of(history::Kind::kLease), SizeIs(2));
+  EXPECT_THAT(seconds_of(history::Kind::kDevice), SizeIs(3));
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(HistoryRecorderTest, WritesByItselfFromTimeToTime) {
+  start();
+  EXPECT_EQ(recorder_->next(), Instant::never());
+  sample({});
+  EXPECT_EQ(recorder_->next(), now_.instant + HistoryRecorder::kWriteEvery);
+  pass(HistoryRecorder::kWriteEvery);
+  recorder_->woke(coordinator_, now_);
+  EXPECT_EQ(recorder_->next(), Instant::never());
+}
+
+TEST_F(HistoryRecorderTest, ALeaseIsToldOfWhileItIsHeldAndWhenItHasEnded) {
+  start();
+  hold(gib(4));
+  for (int i = 0; i < 4; ++i) {
+    sample({job(gib(1))});
+    pass(seconds(1));
+  }
+  std::vector<history::Session> told = sessions();
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_EQ(told[0].name, "train");
+  EXPECT_EQ(told[0].ended, std::nullopt);
+  EXPECT_EQ(told[0].known_ms, 3'000U);
+  EXPECT_EQ(told[0].unused_mib_ms, 3U * 3 * 1'024 * 1'000);
+  step(core::ProcessEnded{kJob});
+  pass(seconds(1));
+  sample({});
+  told = sessions();
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_TRUE(told[0].ended.has_value());
+  EXPECT_TRUE(told[0].result.has_value());
+  EXPECT_EQ(told[0].peak, gib(1));
+  EXPECT_EQ(told[0].known_ms, 3'000U);
+}
+
+TEST_F(HistoryRecorderTest, TimeWithoutALookIsNotKnown) {
+  start();
+  hold(gib(4));
+  sample({job(gib(1))});
+  pass(hours(1));
+  sample({job(gib(1))});
+  ASSERT_THAT(sessions(), SizeIs(1));
+  EXPECT_LT(sessions()[0].known_ms, 10'000U);
+}
+
+TEST_F(HistoryRecorderTest, TheEndOfADaemonLosesNothing) {
+  start();
+  hold(gib(4));
+  sample({job(gib(1))});
+  recorder_->finish(coordinator_, now_);
+  start();
+  EXPECT_THAT(seconds_of(history::Kind::kProcess), SizeIs(1));
+}
+
+TEST_F(HistoryRecorderTest, WhereNothingIsKeptItSaysSo) {
+  start(false);
+  sample({});
+  const Result<std::string> told = answer(HistoryAsk::What::kPast);
+  ASSERT_FALSE(told.ok());
+  EXPECT_THAT(told.error().message, HasSubstr("[history] record"));
+  EXPECT_FALSE(std::filesystem::exists(path()));
+}
+
+TEST_F(HistoryRecorderTest, AFileThatCannotBeMadeIsSaidOnceAndStopsNothing) {
+  std::filesystem::create_directory(path());
+  start();
+  for (int i = 0; i < 3; ++i) {
+    sample({});
+    pass(seconds(1));
+    EXPECT_FALSE(answer(HistoryAsk::What::kPast).ok());
+  }
+  ASSERT_THAT(said_, SizeIs(1));
+  EXPECT_THAT(said_[0], HasSubstr("no history is kept"));
+  EXPECT_THAT(said_[0], HasSubstr("leases are not touched"));
+  std::filesystem::remove(path());
+  EXPECT_TRUE(answer(HistoryAsk::What::kPast).ok());
+  ASSERT_THAT(said_, SizeIs(2));
+  EXPECT_EQ(said_[1], "history is kept again");
+}
+
+TEST_F(HistoryRecorderTest, ADamagedFileIsMovedAsideAndAnotherBegun) {
+  std::ofstream(path()) << std::string(5'000, 'x');
+  start();
+  sample({});
+  pass(seconds(1));
+  EXPECT_TRUE(answer(HistoryAsk::What::kPast).ok());
+  ASSERT_THAT(said_, SizeIs(2));
+  EXPECT_THAT(said_[1], HasSubstr("history.db was moved to history.db."));
+}
+
+TEST_F(HistoryRecorderTest, QuestionsThatPileUpAreRefused) {
+  start();
+  std::size_t refused = 0;
+  std::size_t answered = 0;
+  for (std::size_t i = 0; i < HistoryThread::kUnderWayMax + 5; ++i) {
+    recorder_->ask({.facts = {.time = now_.wall}}, coordinator_, now_,
+                   [&](const Result<std::string>& body) { ++(body.ok() ? answered : refused); });
+  }
+  EXPECT_EQ(refused, 5U);
+  recorder_->finish(coordinator_, now_);
+  EXPECT_EQ(answered, HistoryThread::kUnderWayMax);
+}
+
+}  // namespace
+}  // namespace berth::server

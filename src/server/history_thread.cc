@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/history_thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include "os/errors.h"
+#include "store/aside.h"
+
+namespace berth::server {
+namespace {
+
+constexpr Duration kPruneEvery = minutes(10);
+
+/// Whoever sends one owns it no more; whoever gets one does.
+template <class Letter>
+bool post(const os::UniqueFd& socket, std::unique_ptr<Letter> letter, int flags) {
+  Letter* const raw = letter.get();
+  ssize_t sent = 0;
+  do {
+    sent = ::send(socket.get(), &raw, sizeof raw, MSG_NOSIGNAL | flags);
+  } while (sent < 0 && errno == EINTR);
+  if (sent != sizeof raw) return false;
+  (void)letter.release();
+  return true;
+}
+
+template <class Letter>
+std::unique_ptr<Letter> fetch(const os::UniqueFd& socket, int flags) {
+  Letter* raw = nullptr;
+  ssize_t got = 0;
+  do {
+    got = ::recv(socket.get(), &raw, sizeof raw, flags);
+  } while (got < 0 && errno == EINTR);
+  return std::unique_ptr<Letter>(got == sizeof raw ? raw : nullptr);
+}
+
+/// What the thread owns.
+class Archive {
+ public:
+  explicit Archive(store::HistoryOptions options) : options_(std::move(options)) {}
+
+  HistoryReport deal_with(HistoryLetter& letter) {
+    findings_.clear();
+    HistoryReport report;
+    if (auto* write = std::get_if<HistoryWrite>(&letter.what)) {
+      this->write(*write, letter.retention);
+    } else {
+      const auto& ask = std::get<HistoryAsk>(letter.what);
+      report.ticket = ask.ticket;
+      report.answer = answer(ask, letter.retention);
+    }
+    report.findings = std::move(findings_);
+    return report;
+  }
+
+ private:
+  Status open(UnixMs now) {
+    if (file_) return Unit{};
+    if (refused_) return *refused_;
+    options_.wall = now;
+    Result<store::HistoryFile> file = store::HistoryFile::open(options_, findings_);
+    if (file.ok()) {
+      file_ = std::make_unique<store::HistoryFile>(*std::move(file));
+      return Unit{};
+    }
+    // A file of a later release stays one; a full disk may have room again.
+    if (file.error().code == Errc::kVersion) refused_ = file.error();
+    return file.error();
+  }
+
+  void write(const HistoryWrite& write, const history::Retention& retention) {
+    Status done = open(write.now);
+    if (done.ok()) done = file_->write(write.seconds, write.leases);
+    const bool due = std::abs(write.now.value - pruned_ms_) >= kPruneEvery.ns / milliseconds(1).ns;
+    if (done.ok() && due) {
+      done = file_->prune(retention, write.now);
+      pruned_ms_ = write.now.value;
+    }
+    tell(done, write.now);
+  }
+
+  Result<std::string> answer(const HistoryAsk& ask, const history::Retention& retention) {
+    Status opened = open(ask.facts.time);
+    tell(opened, ask.facts.time);
+    if (!opened.ok()) return opened.error();
+    if (ask.what == HistoryAsk::What::kSessions) {
+      const Result<std::vector<history::Session>> sessions = file_->sessions(ask.question);
+      if (sessions.ok()) return wire::encode_sessions(*sessions, ask.facts);
+      tell(sessions.error(), ask.facts.time);
+      return sessions.error();
+    }
+    const Result<history::Past> past = file_->read(ask.question, retention, ask.facts.time);
+    if (past.ok()) return wire::encode_past(*past, ask.facts);
+    tell(past.error(), ask.facts.time);
+    return past.error();
+  }
+
+  /// Trouble is told when it begins and when it is over, not with each figure that is lost.
+  void tell(const Status& done, UnixMs now) {
+    if (done.ok()) {
+      if (!std::exchange(trouble_, {}).empty()) findings_.emplace_back("history is kept again");
+      return;
+    }
+    const Error& error = done.error();
+    if (error.code == Errc::kCorrupt && file_) {
+      file_.reset();
+      findings_.push_back(error.message);
+      Result<std::string> moved = store::move_aside(options_.path, "corrupt", now);
+      findings_.push_back(moved.ok() ? *std::move(moved) : moved.error().message);
+      return;
+    }
+    if (trouble_ == error.message) return;
+    trouble_ = error.message;
+    findings_.push_back("no history is kept: " + error.message + "; leases are not touched");
+  }
+
+  store::HistoryOptions options_;
+  std::unique_ptr<store::HistoryFile> file_;
+  std::optional<Error> refused_;
+  std::int64_t pruned_ms_ = 0;
+  std::string trouble_;
+  std::vector<std::string> findings_;
+};
+
+// The thread: it ends when the other side is closed.
+void work(const os::UniqueFd& far, store::HistoryOptions options) {
+  Archive archive(std::move(options));
+  while (auto letter = fetch<HistoryLetter>(far, 0)) {
+    auto report = std::make_unique<HistoryReport>(archive.deal_with(*letter));
+    if (!post(far, std::move(report), 0)) return;
+  }
+}
+
+}  // namespace
+
+Result<HistoryThread> HistoryThread::start(store::HistoryOptions options) {
+  std::array<int, 2> pair{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0) {
+    return os::system_error("cannot make a socket pair", errno);
+  }
+  os::UniqueFd near(pair[0]);
+  os::UniqueFd far(pair[1]);
+  // Signals are for the daemon's thread: a thread inherits the mask of the one that starts it.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  CHECK(::pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
+  std::thread thread;
+  int refused = 0;
+  try {
+    thread =
+        std::thread([far = std::move(far), options = std::move(options)] { work(far, options); });
+  } catch (const std::system_error& error) {
+    refused = error.code().value();
+  }
+  CHECK(::pthread_sigmask(SIG_SETMASK, &before, nullptr) == 0);
+  if (refused != 0) return os::system_error("cannot start a thread", refused);
+  return HistoryThread(std::move(near), std::move(thread));
+}
+
+HistoryThread::~HistoryThread() {
+  if (near_.get() < 0) return;  // Moved from.
+  finish();
+  while (take_report()) {
+  }
+}
+
+void HistoryThread::finish() {
+  if (!thread_.joinable()) return;
+  // The thread reads what was sent before it reads the end.
+  ::shutdown(near_.get(), SHUT_WR);
+  thread_.join();
+}
+
+bool HistoryThread::send(HistoryLetter letter) {
+  if (under_way_ >= kUnderWayMax) return false;
+  if (!post(near_, std::make_unique<HistoryLetter>(std::move(letter)), MSG_DONTWAIT)) return false;
+  ++under_way_;
+  return true;
+}
+
+std::unique_ptr<HistoryReport> HistoryThread::take_report() {
+  auto report = fetch<HistoryReport>(near_, MSG_DONTWAIT);
+  if (report) --under_way_;
+  return report;
+}
+
+}  // namespace berth::server

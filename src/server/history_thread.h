@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The past on the disk, on a thread of its own: nobody who wants a lease ever waits for it. The
+// thread owns the file and nothing else; letters go to and fro over a socket, each owned by whoever
+// has it. Its methods are for the event loop's thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "model/history.h"
+#include "os/unique_fd.h"
+#include "store/history_file.h"
+#include "wire/history.h"
+
+namespace berth::server {
+
+struct HistoryWrite {
+  std::vector<history::Series> seconds;
+  std::vector<history::Session> leases;
+  UnixMs now;
+};
+struct HistoryAsk {
+  enum class What : std::uint8_t { kPast, kSessions };
+  std::uint64_t ticket = 0;
+  What what = What::kPast;
+  history::Question question;
+  wire::PastFacts facts;
+};
+struct HistoryLetter {
+  std::variant<HistoryWrite, HistoryAsk> what;
+  history::Retention retention;
+};
+struct HistoryReport {
+  std::uint64_t ticket = 0;                   // Of what was asked; 0: nothing was.
+  std::optional<Result<std::string>> answer;  // To that: a body.
+  std::vector<std::string> findings;          // For the log.
+};
+
+class HistoryThread {
+ public:
+  static constexpr std::size_t kUnderWayMax = 64;  // Letters that are not yet dealt with.
+
+  static Result<HistoryThread> start(store::HistoryOptions options);
+  HistoryThread(HistoryThread&&) = default;
+  HistoryThread& operator=(HistoryThread&&) = delete;
+  ~HistoryThread();
+
+  /// False: it is behind with what it was sent before, and this was not taken.
+  bool send(HistoryLetter letter);
+  /// The next one, without waiting. There is one for each letter, in order.
+  std::unique_ptr<HistoryReport> take_report();
+  /// Readable when there is a report.
+  int descriptor() const { return near_.get(); }
+  /// Waits until all that was sent is done, and ends the thread. Its reports can still be taken.
+  void finish();
+
+ private:
+  HistoryThread(os::UniqueFd near, std::thread thread)
+      : near_(std::move(near)), thread_(std::move(thread)) {}
+
+  os::UniqueFd near_;
+  std::thread thread_;
+  std::size_t under_way_ = 0;
+};
+
+}  // namespace berth::server

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/past_question.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <utility>
+
+namespace berth::server {
+namespace {
+
+using wire::ApiError;
+
+constexpr Duration kPastDefault = hours(1);
+constexpr Duration kSessionsDefault = hours(std::int64_t{24} * 7);
+
+template <class Number>
+std::optional<Number> number_in(const std::string& text) {
+  Number number = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  return read.ec == std::errc{} && read.ptr == end ? std::optional(number) : std::nullopt;
+}
+
+ApiError refused(RefusalCode code, std::string message) {
+  return wire::to_api_error(Refusal{.code = code, .message = std::move(message)});
+}
+
+}  // namespace
+
+std::variant<HistoryAsk, ApiError> past_question(const wire::RouteMatch& route,
+                                                 const core::Coordinator& coordinator,
+                                                 core::Actor actor, core::Now now,
+                                                 const wire::UserNames& names) {
+  const bool sessions = route.route == wire::Route::kSessions;
+  const Result<wire::PastQuery> query =
+      wire::decode_past_query(route.query, now.wall, sessions ? kSessionsDefault : kPastDefault);
+  if (!query.ok()) return wire::to_api_error(query.error());
+  HistoryAsk ask{
+      .what = sessions ? HistoryAsk::What::kSessions : HistoryAsk::What::kPast,
+      .question = {.since = query->since,
+                   .until = query->until,
+                   .step = query->step,
+                   .kind = query->kind},
+      .facts = {.time = now.wall, .since = query->since, .until = query->until, .names = names}};
+  for (const DeviceView& device : coordinator.devices(now)) {
+    ask.facts.indices.emplace(device.id, device.index);
+  }
+  if (!query->device.empty()) {
+    ask.question.device = parse_device_id(query->device);
+    const auto index = number_in<std::uint32_t>(query->device);
+    const auto found = std::ranges::find_if(
+        ask.facts.indices, [&](const auto& entry) { return index && entry.second == *index; });
+    if (found != ask.facts.indices.end()) ask.question.device = found->first;
+    if (!ask.question.device) {
+      return refused(RefusalCode::kNoDevice, "there is no GPU '" + query->device + "' here");
+    }
+  }
+  if (query->lease.empty()) return ask;
+  // The past knows leases that nobody else remembers: those by their number alone.
+  if (const auto id = number_in<std::uint64_t>(query->lease)) {
+    ask.question.lease = LeaseId{*id};
+    return ask;
+  }
+  const auto found = coordinator.find(query->lease, actor);
+  if (const auto* refusal = std::get_if<Refusal>(&found)) return wire::to_api_error(*refusal);
+  ask.question.lease = std::get<LeaseId>(found);
+  return ask;
+}
+
+}  // namespace berth::server
