@@ -21,6 +21,11 @@ class Showing {
 
   /// -o and its like; before parse().
   void declare(Watching watching) { declare_output(invocation_.options, choice_, watching); }
+  /// The form where no option says another; before parse(). Settings do not count then.
+  void prefer(Format format) {
+    choice_.format = format;
+    choice_.format_given = true;
+  }
   /// Reads the settings and finds the daemon. False: it ends with the status of conversation().
   bool open();
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth history`: how memory was used, and what became of leases.
+#include "cli/render/history.h"
+
+#include <optional>
+#include <string>
+
+#include "cli/past.h"
+#include "cli/showing.h"
+#include "cli/verbs.h"
+
+namespace berth::cli {
+namespace {
+
+std::optional<std::string> past_text(const PastAsked& asked, Showing& showing) {
+  Conversation& conversation = showing.conversation();
+  const auto body = conversation.get(target_of(asked));
+  if (!body) return std::nullopt;
+  const bool for_people = showing.choice().is_for_people();
+  if (asked.sessions && for_people) {
+    const auto answer = conversation.understood(wire::decode_sessions(*body));
+    if (!answer) return std::nullopt;
+    conversation.learn(answer->facts.names);
+    return sessions_text(*answer, showing.choice().header, showing.scene());
+  }
+  if (!asked.sessions) {
+    const auto answer = conversation.understood(wire::decode_past(*body));
+    if (!answer) return std::nullopt;
+    conversation.learn(answer->facts.names);
+    check_whole(*answer, conversation);
+    if (for_people) return history_text(*answer, showing.choice().header, showing.scene());
+  }
+  return showing.for_programs(
+      {.json = *body, .items = "items", .sample = sample_past(asked.sessions)});
+}
+
+}  // namespace
+
+int run_history(Invocation& invocation) {
+  Showing showing(invocation);
+  PastAsked asked;
+  invocation.about =
+      "Shows how memory was used, granted, and used by programs without a lease, in the last hour "
+      "if nothing else is said: a line each, its least, mean, most and last figure. Figures of "
+      "each "
+      "second are kept for hours, of each minute for days, of each hour for months ([history] in "
+      "the configuration). With --sessions: what became of the leases of the last week, how long "
+      "they waited, and what they were granted and did not use. Where nothing is drawn, nothing is "
+      "known.";
+  invocation.examples = {
+      {"berth history --since 24h -g 0", "GPU 0, the last day"},
+      {"berth history --lease train --json", "a lease and its processes, for a program"},
+      {"berth history --sessions --since 30d", "who used what in a month"},
+  };
+  declare_past(invocation.options, asked);
+  showing.declare(Watching::kYes);
+  if (const auto end = invocation.parse()) return *end;
+  if (!showing.open()) return showing.conversation().status();
+  return showing.show([&] { return past_text(asked, showing); });
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the verbs that tell of the past have in common: their options, and the question that is made
+// of them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/conversation.h"
+#include "cli/options.h"
+#include "wire/history.h"
+
+namespace berth::cli {
+
+struct PastAsked {
+  std::string since;  // A duration before now, or a time; empty: as the daemon has it.
+  std::string until;
+  std::optional<Duration> step;
+  std::string gpu;
+  std::string lease;
+  std::string of;  // Empty: the GPUs, or all of the lease that is named.
+  bool sessions = false;
+};
+
+/// Before parse().
+void declare_past(Options& options, PastAsked& asked);
+
+/// What to ask the daemon for.
+std::string target_of(const PastAsked& asked);
+
+/// One full answer of each kind: its fields are those there are.
+const std::string& sample_past(bool sessions);
+
+/// Says it where an answer leaves something out. False: it does.
+bool check_whole(const wire::PastAnswer& answer, Conversation& conversation);
+
+}  // namespace berth::cli

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render/history.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "base/quantity.h"
+#include "cli/render/phrases.h"
+#include "cli/render/sparkline.h"
+#include "cli/render/table.h"
+
+namespace berth::cli {
+namespace {
+
+using history::Bucket;
+using history::Series;
+using history::Session;
+
+// Of a course; the other columns of the table take about so many.
+constexpr std::size_t kColumnsMin = 10;
+constexpr std::size_t kColumnsMax = 61;
+constexpr std::size_t kOtherColumns = 62;
+constexpr std::size_t kWidthUnknown = 200;
+constexpr std::int64_t kMsPerSecond = 1'000;
+
+std::string gpu_of(const Series& series, const wire::PastFacts& facts, const Scene& scene) {
+  const auto index = facts.indices.find(series.subject.device);
+  if (index != facts.indices.end()) return std::to_string(index->second);
+  return to_text(series.subject.device).substr(0, 12) +
+         std::string(signs_of(scene.letters).ellipsis);
+}
+
+std::string subject_of(const Series& series, const Scene& scene) {
+  const std::string name = harmless(series.name, scene.letters);
+  switch (history::kind_of(series.subject)) {
+    case history::Kind::kDevice:
+      return "GPU";
+    case history::Kind::kLease:
+      return "lease " + std::to_string(series.subject.lease.value) + (name.empty() ? "" : " ") +
+             name;
+    case history::Kind::kProcess:
+      break;
+  }
+  return "process " + std::to_string(series.subject.process.pid) + (name.empty() ? "" : " ") + name;
+}
+
+// The columns of a course: `step` seconds each, from `first` on.
+struct Grid {
+  std::int64_t first = 0;
+  std::int64_t step = 1;
+  std::size_t count = 1;
+};
+
+// As many steps of the answer in one column as it takes to fit the terminal.
+Grid grid_of(const wire::PastAnswer& answer, const Scene& scene) {
+  const std::size_t width = scene.width.value_or(kWidthUnknown);
+  const auto room = static_cast<std::int64_t>(
+      std::clamp(width - std::min(width, kOtherColumns), kColumnsMin, kColumnsMax));
+  const std::int64_t step = std::max<std::int64_t>(answer.past.step.ns / seconds(1).ns, 1);
+  const std::int64_t since = answer.facts.since.value / kMsPerSecond;
+  const std::int64_t until = answer.facts.until.value / kMsPerSecond;
+  const std::int64_t steps = (until - since) / step + 1;
+  Grid grid{.step = (steps + room - 1) / room * step};
+  grid.first = since - (since % grid.step);
+  grid.count = static_cast<std::size_t>((until - grid.first) / grid.step + 1);
+  return grid;
+}
+
+// What is unknown is a hole.
+std::string course_of(const Series& series, const Grid& grid, Bytes top, const Scene& scene) {
+  struct Sum {
+    std::uint64_t total = 0;
+    std::uint64_t known = 0;
+  };
+  std::vector<Sum> sums(grid.count);
+  for (const Bucket& bucket : series.buckets) {
+    const std::int64_t at = (std::max(bucket.start, grid.first) - grid.first) / grid.step;
+    if (at >= static_cast<std::int64_t>(grid.count)) continue;
+    Sum& sum = sums[static_cast<std::size_t>(at)];
+    sum.total += bucket.total;
+    sum.known += bucket.known;
+  }
+  std::vector<std::optional<Bytes>> figures;
+  for (const Sum& sum : sums) {
+    figures.push_back(sum.known == 0 ? std::nullopt : std::optional(Bytes{sum.total / sum.known}));
+  }
+  return sparkline(figures, top, scene.letters);
+}
+
+std::map<DeviceId, Bytes> highest(const history::Past& past) {
+  std::map<DeviceId, Bytes> tops;
+  for (const Series& series : past.series) {
+    Bytes& top = tops[series.subject.device];
+    for (const Bucket& bucket : series.buckets) top = std::max(top, bucket.most);
+  }
+  return tops;
+}
+
+std::vector<Cell> row_of(const Series& series, const wire::PastAnswer& answer, const Grid& grid,
+                         Bytes top, const Scene& scene) {
+  Bucket whole = series.buckets.front();
+  for (const Bucket& bucket : std::span(series.buckets).subspan(1)) {
+    whole.known += bucket.known;
+    whole.least = std::min(whole.least, bucket.least);
+    whole.most = std::max(whole.most, bucket.most);
+    whole.total += bucket.total;
+  }
+  return {{gpu_of(series, answer.facts, scene)},
+          {subject_of(series, scene)},
+          {std::string(history::to_text(series.subject.figure))},
+          {course_of(series, grid, top, scene)},
+          {in_gib(whole.least, scene)},
+          {in_gib(whole.mean(), scene)},
+          {in_gib(whole.most, scene)},
+          {in_gib(series.buckets.back().mean(), scene)}};
+}
+
+// "1.25": hundredths are enough for a bill.
+std::string hundredths(std::uint64_t value, std::uint64_t of_one) {
+  const std::uint64_t rounded = (value + of_one / 200) / (of_one / 100);
+  const std::string part = std::to_string(rounded % 100);
+  return std::to_string(rounded / 100) + (part.size() < 2 ? ".0" : ".") + part;
+}
+
+constexpr std::uint64_t kMsPerHour = 3'600'000;
+constexpr std::uint64_t kMibMsPerGibHour = kMsPerHour * 1'024;
+
+std::uint64_t held_ms_of(const Session& session, UnixMs now) {
+  const std::int64_t end = session.ended.value_or(now).value;
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(end - session.started.value, 0));
+}
+
+std::string outcome_of(const Session& session) {
+  return session.result ? std::string(to_text(*session.result)) : "held";
+}
+
+std::vector<Cell> row_of(const Session& session, UnixMs now, const Scene& scene) {
+  const std::string dash(signs_of(scene.letters).dash);
+  const bool known = session.known_ms > 0;
+  return {{std::to_string(session.id.value)},
+          {session_of(session.user, harmless(session.name, scene.letters), scene)},
+          {outcome_of(session)},
+          {age_text(between(session.queued, session.started))},
+          {age_text(milliseconds(static_cast<std::int64_t>(held_ms_of(session, now))))},
+          {hundredths(held_ms_of(session, now) * session.devices, kMsPerHour)},
+          {in_gib(session.granted, scene)},
+          {in_gib(session.peak, scene)},
+          {known ? hundredths(session.unused_mib_ms, kMibMsPerGibHour) : dash}};
+}
+
+}  // namespace
+
+std::string history_text(const wire::PastAnswer& answer, bool header, const Scene& scene) {
+  if (answer.past.series.empty()) return "Nothing is known of that time.\n";
+  Table table{.columns = {{.title = "GPU"},
+                          {.title = "OF", .shrinks_to = 12},
+                          {.title = "FIGURE"},
+                          {.title = "COURSE", .importance = 3},
+                          {.title = "LEAST", .align = Column::Align::kRight},
+                          {.title = "MEAN", .align = Column::Align::kRight},
+                          {.title = "MOST", .align = Column::Align::kRight},
+                          {.title = "LAST", .align = Column::Align::kRight}},
+              .header = header};
+  const std::map<DeviceId, Bytes> tops = highest(answer.past);
+  const Grid grid = grid_of(answer, scene);
+  for (const Series& series : answer.past.series) {
+    table.rows.push_back(row_of(series, answer, grid, tops.at(series.subject.device), scene));
+  }
+  std::string text = render(std::move(table), scene.width, scene.letters);
+  const std::string note = "GiB; from " + to_text(answer.facts.since) + " to " +
+                           to_text(answer.facts.until) + ", a column is " +
+                           to_text(seconds(grid.step)) +
+                           (scene.simulated ? "; the GPU is simulated" : "");
+  return text + painted(note, Colour::kDim, scene.letters) + "\n";
+}
+
+std::string sessions_text(const wire::SessionsAnswer& answer, bool header, const Scene& scene) {
+  if (answer.sessions.empty()) return "No lease held anything in that time.\n";
+  Table table{.columns = {{.title = "ID"},
+                          {.title = "SESSION", .shrinks_to = 12},
+                          {.title = "RESULT"},
+                          {.title = "WAITED", .align = Column::Align::kRight},
+                          {.title = "HELD", .align = Column::Align::kRight},
+                          {.title = "GPU-H", .align = Column::Align::kRight},
+                          {.title = "GRANTED", .align = Column::Align::kRight},
+                          {.title = "PEAK", .align = Column::Align::kRight},
+                          {.title = "UNUSED GIB-H", .align = Column::Align::kRight}},
+              .header = header};
+  std::uint64_t gpu_ms = 0;
+  std::uint64_t unused = 0;
+  for (const Session& session : answer.sessions) {
+    table.rows.push_back(row_of(session, answer.facts.time, scene));
+    gpu_ms += held_ms_of(session, answer.facts.time) * session.devices;
+    unused += session.unused_mib_ms;
+  }
+  const std::string sums =
+      counted(answer.sessions.size(), "lease") + ": " + hundredths(gpu_ms, kMsPerHour) +
+      " GPU hours, " + hundredths(unused, kMibMsPerGibHour) + " GiB hours granted and not used" +
+      (scene.simulated ? "; the GPU is simulated" : "");
+  return render(std::move(table), scene.width, scene.letters) +
+         painted(sums, Colour::kDim, scene.letters) + "\n";
+}
+
+std::optional<std::string> monitor_lines(const history::Past& past, bool header) {
+  const Series* of_gpu = nullptr;
+  for (const Series& series : past.series) {
+    if (series.subject.figure != history::Figure::kUsed) continue;
+    if (history::kind_of(series.subject) != history::Kind::kDevice) continue;
+    if (of_gpu != nullptr) return std::nullopt;
+    of_gpu = &series;
+  }
+  std::string text = header ? "timestamp,memory.used\n" : "";
+  if (of_gpu == nullptr) return text;
+  for (const Bucket& bucket : of_gpu->buckets) {
+    text += to_text(UnixMs{bucket.start * kMsPerSecond}) + ",";
+    text += std::to_string(bucket.mean().value / mib(1).value) + "\n";
+  }
+  return text;
+}
+
+}  // namespace berth::cli

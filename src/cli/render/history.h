@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The past for people, and in the form of old logs. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/render/scene.h"
+#include "wire/history.h"
+
+namespace berth::cli {
+
+/// A line a figure, with its course.
+std::string history_text(const wire::PastAnswer& answer, bool header, const Scene& scene);
+
+/// A row a lease, and their sums.
+std::string sessions_text(const wire::SessionsAnswer& answer, bool header, const Scene& scene);
+
+/// "timestamp,memory.used" and a line a point. Absent: the figures are of several GPUs.
+std::optional<std::string> monitor_lines(const history::Past& past, bool header);
+
+}  // namespace berth::cli
