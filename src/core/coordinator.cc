@@ -156,7 +156,8 @@ void Coordinator::Impl::reindex_processes(LeaseId id, const Lease* lease, Observ
     if (lease->supervisor) {
       const bool anchored = lease->request.ttl.has_value();
       if (!anchored) count(*lease->supervisor, true);
-      if ((anchored && lease->held() != nullptr) || (!held->claimed && !seen.connected)) {
+      const bool saves = lease->checkpoints.asked.has_value();  // It does that.
+      if ((anchored && lease->held() != nullptr) || (!held->claimed && !seen.connected) || saves) {
         watch.push_back(*lease->supervisor);
       }
     }
@@ -230,6 +231,7 @@ Instant Coordinator::Impl::deadline_of(const Lease& lease, const Observed& seen)
   Instant at = Instant::never();
   const auto sooner = [&](Instant other) { at = std::min(at, other); };
   sooner(seen.exit_answer_by);
+  sooner(checkpoint_due(lease, seen));
   if (const Waiting* waiting = lease.waiting()) {
     if (lease.request.wait_max) sooner(lease.queued_at + *lease.request.wait_max);
     if (waiting->parked_since) sooner(*waiting->parked_since + limits::kParkedMax);
@@ -250,7 +252,7 @@ Instant Coordinator::Impl::deadline_of(const Lease& lease, const Observed& seen)
       sooner(*seen.settle_since + limits::kReleasingMax);
     }
   } else if (const Releasing* releasing = lease.releasing()) {
-    sooner(releasing->since + (seen.freed ? limits::kExitReportWithin : limits::kReleasingMax));
+    sooner(releasing->since + (seen.freed ? exit_report_within(lease) : limits::kReleasingMax));
   }
   return at;
 }

@@ -34,12 +34,14 @@ enum class News : std::uint8_t {
   kUnparked,
   kResized,
   kOverBudget,
-  kInBudget,  // Again.
+  kInBudget,      // Again.
   kFull,      // An allocation in it waits for room in its budget.
   kNotFull,   // Not any more.
-  kDegraded,  // A device of the lease is lost.
-  kRevoked,   // SIGTERM was sent.
+  kDegraded,      // A device of the lease is lost.
+  kRevoked,       // SIGTERM was sent.
   kAstray,    // A process of the lease uses a device that the lease was not given.
+  kCheckpoint,    // To be saved: the view says by which number.
+  kCheckpointed,  // Over: the view says how.
 };
 /// News for whoever listens to this lease. `refusal` says why, where a waiting request ends without
 /// a grant.

@@ -97,6 +97,23 @@ struct Park {
   Handle handle;
   bool parked = true;
 };
+/// The program of a lease is to save itself. The answer is the lease, when that is over. Whoever
+/// asks while it does so joins.
+struct AskCheckpoint {
+  Token token;
+  Actor actor;
+  LeaseId lease;
+  std::optional<Duration> wait_max;  // Then the answer says that it is still under way. 0: at once.
+};
+/// `berth run` tells how a save went that it was asked for.
+struct ReportCheckpoint {
+  Token token;
+  Actor actor;
+  Handle handle;
+  std::uint64_t number = 0;
+  CheckpointOutcome outcome = CheckpointOutcome::kFailed;
+  std::string detail;
+};
 /// The connection over which a waiting request's asker listened is gone.
 struct AskerGone {
   LeaseId lease;
@@ -132,9 +149,10 @@ struct JournalFailed {
 };
 struct JournalMended {};
 
-using Event = std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew, Park,
-                           AskerGone, GrowthAskerGone, ProcessEnded, Sampled, Woke, Configured,
-                           Recovered, JournalFailed, JournalMended>;
+using Event =
+    std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew, Park,
+                 AskCheckpoint, ReportCheckpoint, AskerGone, GrowthAskerGone, ProcessEnded, Sampled,
+                 Woke, Configured, Recovered, JournalFailed, JournalMended>;
 
 /// The moment of an event.
 struct Now {

@@ -53,6 +53,12 @@ struct Use {
   Bytes highest() const { return std::max(peak, ledger_peak); }
 };
 
+/// Who waits to hear how a save went.
+struct CheckpointAsker {
+  Token token;
+  Instant until;
+};
+
 struct Observed {
   // Facts that are not worth a record.
   bool connected = true;                   // The asker of a waiting request listens.
@@ -74,6 +80,7 @@ struct Observed {
   std::optional<Token> exit_token;             // Who waits to hear what the command left behind.
   Instant exit_answer_by = Instant::never();
   std::set<std::pair<DeviceId, Process>> strays_told;
+  std::vector<CheckpointAsker> checkpoint_askers;
 
   // Derived, kept to be taken back.
   std::optional<Place> place;
@@ -230,6 +237,7 @@ struct Coordinator::Impl {
   void send_signal(LeaseId id, std::int32_t signal);
   void settle(LeaseId id);
   void finish_if_free(LeaseId id);
+  static Duration exit_report_within(const Lease& lease);
   void answer_exit(LeaseId id);
   EndResult result_of(const Held& held) const;
 
@@ -242,6 +250,16 @@ struct Coordinator::Impl {
   void drop_growth(LeaseId id, std::optional<Refusal> refusal);
   std::optional<Refusal> refuse_growth(const Lease& lease, Bytes vram) const;
   void resize_to_exclusive(const Resize& event, const Lease& lease);
+
+  // checkpoints.cc
+  void on(const AskCheckpoint& event);
+  void on(const ReportCheckpoint& event);
+  void ask_checkpoint(LeaseId id, CheckpointReason reason);
+  void end_checkpoint(LeaseId id, CheckpointOutcome outcome, std::string detail);
+  Instant checkpoint_due(const Lease& lease, const Observed& seen) const;
+  bool tend_checkpoints(LeaseId id);
+  std::optional<Refusal> refuse_checkpoint(const Lease& lease) const;
+  std::optional<Refusal> refuse_checkpoint_way(const Request& request) const;
 
   // sampling.cc
   void on(const Sampled& event);

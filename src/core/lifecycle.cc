@@ -142,6 +142,9 @@ void Coordinator::Impl::process_ended(LeaseId id, Process process) {
     const bool hangs_on_them = !lease->request.ttl || held->revoked;
     if (lease->held() != nullptr && nobody_left && hangs_on_them) settle(id);
   }
+  if (is_supervisor && lease->checkpoints.asked) {
+    end_checkpoint(id, CheckpointOutcome::kGone, "nobody is there to ask: its berth run is gone");
+  }
   // The terminal's session leader, on which a reservation hangs.
   if (lease->held() != nullptr && is_supervisor && lease->request.ttl) {
     start_releasing(id, EndResult::kOk);
@@ -195,15 +198,23 @@ EndResult Coordinator::Impl::result_of(const Held& held) const {
   return held.exit->code == 0 ? EndResult::kOk : EndResult::kFailed;
 }
 
+// Who saves while the command ends tells of that first.
+Duration Coordinator::Impl::exit_report_within(const Lease& lease) {
+  return lease.checkpoints.asked ? limits::kCheckpointMargin : limits::kExitReportWithin;
+}
+
 // Its memory is free. What may still be missing is word of how the command ended.
 void Coordinator::Impl::finish_if_free(LeaseId id) {
   const Lease* lease = state.find(id);
   if (lease == nullptr || lease->releasing() == nullptr || !observed.at(id).freed) return;
   const Releasing& releasing = *lease->releasing();
   const bool awaits_exit = releasing.was.command && !releasing.was.exit && lease->supervisor &&
-                           now.instant < releasing.since + limits::kExitReportWithin;
+                           now.instant < releasing.since + exit_report_within(*lease);
   if (awaits_exit) return;
   answer_exit(id);
+  if (lease->checkpoints.asked) {
+    end_checkpoint(id, CheckpointOutcome::kFailed, "its command ended before it was told");
+  }
   const EndResult known = result_of(releasing.was);
   const EndResult result = releasing.result == EndResult::kLost ? known : releasing.result;
   decide(id, LeaseEnded{id, result, peaks_of(*lease)});
@@ -262,6 +273,8 @@ void Coordinator::Impl::on_due(LeaseId id) {
   const auto due = [&](Instant at) { return at <= now.instant; };
   if (due(seen.exit_answer_by)) {
     answer_exit(id);
+  } else if (tend_checkpoints(id)) {
+    return;
   } else if (const Waiting* waiting = lease.waiting()) {
     if (lease.request.wait_max && due(lease.queued_at + *lease.request.wait_max)) {
       end_waiting(id, EndResult::kRefused,

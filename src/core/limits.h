@@ -48,6 +48,11 @@ inline constexpr Duration kLeftoversWithin =
     milliseconds(250);                                // To say who still uses the device.
 inline constexpr Duration kShareHalfLife = hours(1);  // `fair`: how fast past use is forgotten.
 inline constexpr Duration kShareAhead = minutes(1);   // `fair`: what a grant counts at once.
+inline constexpr Duration kCheckpointGraceMax = hours(24);
+inline constexpr Duration kCheckpointEveryMin = seconds(1);
+inline constexpr Duration kCheckpointMargin = seconds(5);  // To hear of the end of a grace.
+inline constexpr std::size_t kCheckpointAskers = 64;       // Of one save.
+inline constexpr std::size_t kCheckpointDetail = 256;      // Bytes.
 inline constexpr Duration kTtlMax = hours(std::int64_t{24} * 31);
 
 }  // namespace berth::limits

@@ -194,6 +194,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_shape(const Request& request) c
                    "time slices (--share slice) are not in this version: use a budget (-m) or the "
                    "whole device (-x)"};
   }
+  if (auto refusal = refuse_checkpoint_way(request)) return refusal;
   if (request.may_yield) {
     return Refusal{RefusalCode::kNotSupported,
                    "leases that give way to urgent requests (may_yield) are not in this version"};

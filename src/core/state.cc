@@ -61,6 +61,8 @@ struct State::Applier {
                                         .queued_at = record.at,
                                         .queued_wall = record.wall,
                                         .queued_sequence = record.sequence,
+                                        .checkpoints = {},
+                                        .checkpoint_asked = std::nullopt,
                                         .state = Waiting{}});
     self.next_id_ = std::max(self.next_id_, fact.id.value + 1);
     return true;
@@ -204,6 +206,29 @@ struct State::Applier {
     return true;
   }
 
+  bool operator()(const CheckpointAsked& fact) const {
+    Lease* found = lease(fact.id);
+    if (found == nullptr || !found->held() || found->checkpoints.asked) return false;
+    found->checkpoints.asked = {.number = fact.number, .reason = fact.reason, .at = record.wall};
+    found->checkpoint_asked = record.at;
+    return true;
+  }
+
+  bool operator()(const CheckpointEnded& fact) const {
+    Lease* found = lease(fact.id);
+    if (found == nullptr) return false;
+    Checkpoints& saves = found->checkpoints;
+    if (!saves.asked || saves.asked->number != fact.number) return false;
+    saves.last = {.number = fact.number,
+                  .reason = saves.asked->reason,
+                  .outcome = fact.outcome,
+                  .detail = fact.detail,
+                  .at = record.wall};
+    if (fact.outcome == CheckpointOutcome::kSaved) saves.saved = record.wall;
+    saves.asked.reset();
+    return true;
+  }
+
   bool operator()(const UsageRestored& fact) const {
     Usage& usage = self.usage_[{fact.user, fact.session}];
     // The rate comes from the leases, which the snapshot restores before.
@@ -244,6 +269,8 @@ bool State::Applier::operator()(const LeaseRestored& fact) const {
       .queued_at = fact.queued_instant,
       .queued_wall = view.queued_at,
       .queued_sequence = fact.queued_sequence,
+      .checkpoints = view.checkpoints,
+      .checkpoint_asked = fact.checkpoint_asked,
       .state = Waiting{.parked_since = fact.parked_since, .passed_since = fact.passed_since}};
   if (view.state != LeaseState::kWaiting) {
     if (view.parts.empty()) return false;
@@ -346,6 +373,7 @@ void State::end(const LeaseEnded& fact, const Record& record) {
   view.result = fact.result;
   view.ended_at = record.wall;
   view.members.clear();
+  view.checkpoints.asked.reset();
   for (const Peak& peak : fact.peaks) {
     const auto part = std::ranges::find(view.parts, peak.device, &LeasePart::device);
     if (part == view.parts.end()) continue;
@@ -365,6 +393,8 @@ LeaseView survivor_view(const Lease& lease) {
   view.request = lease.request;
   view.supervisor = lease.supervisor;
   view.queued_at = lease.queued_wall;
+  view.checkpoints = lease.checkpoints;
+  view.flags.checkpointing = lease.checkpoints.asked.has_value();
   if (const Waiting* waiting = lease.waiting()) {
     view.flags.parked = waiting->parked_since.has_value();
     return view;
@@ -398,7 +428,8 @@ std::vector<Record> State::snapshot(Instant now) const {
   for (const auto& [id, lease] : leases_) {
     LeaseRestored fact{.view = survivor_view(lease),
                        .queued_instant = lease.queued_at,
-                       .queued_sequence = lease.queued_sequence};
+                       .queued_sequence = lease.queued_sequence,
+                       .checkpoint_asked = lease.checkpoint_asked};
     if (const Waiting* waiting = lease.waiting()) {
       fact.passed_since = waiting->passed_since;
       fact.parked_since = waiting->parked_since;

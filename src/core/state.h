@@ -71,6 +71,8 @@ struct Lease {
   Instant queued_at;
   UnixMs queued_wall;
   std::uint64_t queued_sequence = 0;
+  Checkpoints checkpoints;
+  std::optional<Instant> checkpoint_asked;  // The last time.
   std::variant<Waiting, Held, Releasing> state;
 
   const Waiting* waiting() const { return std::get_if<Waiting>(&state); }

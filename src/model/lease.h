@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "model/checkpoint.h"
 #include "model/request.h"
 
 namespace berth {
@@ -39,9 +40,10 @@ struct LeaseFlags {
   bool parked = false;
   bool revoking = false;
   bool degraded = false;
-  bool unclaimed = false;  // Granted, and the asker has not taken it up yet.
+  bool unclaimed = false;      // Granted, and the asker has not taken it up yet.
   bool astray = false;     // A process of it uses a device that it was not given.
   bool full = false;       // An allocation in it waits for room in its budget.
+  bool checkpointing = false;  // It was asked to save itself, and is not over with it.
   friend constexpr auto operator<=>(const LeaseFlags&, const LeaseFlags&) = default;
 };
 
@@ -88,6 +90,7 @@ struct LeaseView {
   std::optional<UnixMs> expected_end;  // By eta and limit; absent: unknown.
   std::optional<UnixMs> expires_at;    // Of a lease without a process.
   Duration waited;
+  Checkpoints checkpoints;
 };
 
 std::string_view to_text(Priority priority);

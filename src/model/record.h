@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "model/checkpoint.h"
 #include "model/lease.h"
 #include "model/request.h"
 
@@ -116,6 +117,19 @@ struct LeaseEnded {
   std::vector<Peak> peaks = {};  // None for a device of which nothing was known.
 };
 
+/// It was asked to save itself, and how that went.
+struct CheckpointAsked {
+  LeaseId id;
+  std::uint64_t number = 0;
+  CheckpointReason reason = CheckpointReason::kAsked;
+};
+struct CheckpointEnded {
+  LeaseId id;
+  std::uint64_t number = 0;
+  CheckpointOutcome outcome = CheckpointOutcome::kFailed;
+  std::string detail;
+};
+
 /// The whole of one lease, or of an ended one kept for `show`: what a snapshot is made of.
 struct LeaseRestored {
   LeaseView view;
@@ -134,6 +148,7 @@ struct LeaseRestored {
   std::optional<Instant> releasing_since;
   std::optional<GrowthQueued> growth;
   std::optional<Instant> growth_queued;
+  std::optional<Instant> checkpoint_asked;  // The last time.
 };
 /// Granted byte-seconds of a user's session, decayed to the instant of the record.
 struct UsageRestored {
@@ -158,11 +173,11 @@ struct CountersRestored {
   std::uint64_t last_sequence = 0;  // Of the records that the snapshot replaces.
 };
 
-using Fact =
-    std::variant<RequestQueued, RequestPassed, RequestParked, LeaseGranted, OfferLapsed,
-                 LeaseClaimed, MemberSeen, MemberGone, CommandEnded, LeaseResized, GrowthQueued,
-                 GrowthDropped, LeaseRenewed, LeaseRevoked, LeaseReleasing, LeaseEnded,
-                 LeaseRestored, UsageRestored, CommandRestored, CountersRestored>;
+using Fact = std::variant<RequestQueued, RequestPassed, RequestParked, LeaseGranted, OfferLapsed,
+                          LeaseClaimed, MemberSeen, MemberGone, CommandEnded, LeaseResized,
+                          GrowthQueued, GrowthDropped, LeaseRenewed, LeaseRevoked, LeaseReleasing,
+                          LeaseEnded, CheckpointAsked, CheckpointEnded, LeaseRestored,
+                          UsageRestored, CommandRestored, CountersRestored>;
 
 struct Record {
   std::uint64_t sequence = 0;  // Grows by one; 0 in a snapshot.

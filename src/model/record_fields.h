@@ -44,6 +44,29 @@ void walk(auto& archive, Is<LeaseFlags> auto& flags) {
   archive("degraded", flags.degraded);
   archive("unclaimed", flags.unclaimed);
   archive("full", flags.full);
+  archive("checkpointing", flags.checkpointing);
+}
+void walk(auto& archive, Is<CheckpointWay> auto& way) {
+  archive.required("by", way.kind);
+  archive.required("grace_ns", way.grace);
+  archive("every_ns", way.every);
+}
+void walk(auto& archive, Is<CheckpointAsk> auto& ask) {
+  archive.required("number", ask.number);
+  archive.required("reason", ask.reason);
+  archive.required("at_ms", ask.at);
+}
+void walk(auto& archive, Is<CheckpointEnd> auto& end) {
+  archive.required("number", end.number);
+  archive.required("reason", end.reason);
+  archive.required("outcome", end.outcome);
+  archive("detail", end.detail);
+  archive.required("at_ms", end.at);
+}
+void walk(auto& archive, Is<Checkpoints> auto& checkpoints) {
+  archive("asked", checkpoints.asked);
+  archive("last", checkpoints.last);
+  archive("saved_ms", checkpoints.saved);
 }
 void walk(auto& archive, Is<Request> auto& request) {
   archive("name", request.name);
@@ -65,6 +88,7 @@ void walk(auto& archive, Is<Request> auto& request) {
   archive("ancestors", request.ancestors);
   archive("learned", request.learned);
   archive("over_budget", request.over_budget);
+  archive("checkpoint", request.checkpoint);
 }
 void walk(auto& archive, Is<LeaseView> auto& view) {
   archive.required("id", view.id);
@@ -86,6 +110,7 @@ void walk(auto& archive, Is<LeaseView> auto& view) {
   archive("expected_end_ms", view.expected_end);
   archive("expires_ms", view.expires_at);
   archive("waited_ns", view.waited);
+  archive("checkpoints", view.checkpoints);
 }
 
 void walk(auto& archive, Is<RequestQueued> auto& fact) {
@@ -164,6 +189,17 @@ void walk(auto& archive, Is<LeaseEnded> auto& fact) {
   archive.required("result", fact.result);
   archive("peaks", fact.peaks);
 }
+void walk(auto& archive, Is<CheckpointAsked> auto& fact) {
+  archive.required("id", fact.id);
+  archive.required("number", fact.number);
+  archive.required("reason", fact.reason);
+}
+void walk(auto& archive, Is<CheckpointEnded> auto& fact) {
+  archive.required("id", fact.id);
+  archive.required("number", fact.number);
+  archive.required("outcome", fact.outcome);
+  archive("detail", fact.detail);
+}
 void walk(auto& archive, Is<LeaseRestored> auto& fact) {
   archive.required("lease", fact.view);
   archive.required("queued_at_ns", fact.queued_instant);
@@ -181,6 +217,7 @@ void walk(auto& archive, Is<LeaseRestored> auto& fact) {
   archive("releasing_since_ns", fact.releasing_since);
   archive("growth", fact.growth);
   archive("growth_queued_ns", fact.growth_queued);
+  archive("checkpoint_asked_ns", fact.checkpoint_asked);
 }
 void walk(auto& archive, Is<UsageRestored> auto& fact) {
   archive.required("user_id", fact.user);

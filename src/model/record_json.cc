@@ -89,6 +89,9 @@ class Writer {
   void write(OverBudget measure) { word(to_text(measure)); }
   void write(LeaseState state) { word(to_text(state)); }
   void write(EndResult result) { word(to_text(result)); }
+  void write(CheckpointKind kind) { word(to_text(kind)); }
+  void write(CheckpointReason reason) { word(to_text(reason)); }
+  void write(CheckpointOutcome outcome) { word(to_text(outcome)); }
   void write(const DeviceName& name) {
     std::visit([this](const auto& known) { write(known); }, name);
   }
@@ -216,6 +219,15 @@ class Reader {
   bool read(std::uint32_t from, OverBudget& to) { return read_word(from, to, parse_over_budget); }
   bool read(std::uint32_t from, LeaseState& to) { return read_word(from, to, parse_lease_state); }
   bool read(std::uint32_t from, EndResult& to) { return read_word(from, to, parse_end_result); }
+  bool read(std::uint32_t from, CheckpointKind& to) {
+    return read_word(from, to, parse_checkpoint_kind);
+  }
+  bool read(std::uint32_t from, CheckpointReason& to) {
+    return read_word(from, to, parse_checkpoint_reason);
+  }
+  bool read(std::uint32_t from, CheckpointOutcome& to) {
+    return read_word(from, to, parse_checkpoint_outcome);
+  }
   bool read(std::uint32_t from, DeviceName& to) {
     return tree_[from].kind == Kind::kText ? read(from, to.emplace<DeviceId>())
                                            : read(from, to.emplace<std::uint32_t>());

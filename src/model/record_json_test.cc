@@ -79,6 +79,9 @@ class Filler {
   void fill(OverBudget& measure) { choose(measure, 4); }
   void fill(LeaseState& state) { choose(state, 5); }
   void fill(EndResult& result) { choose(result, 8); }
+  void fill(CheckpointKind& kind) { choose(kind, 3); }
+  void fill(CheckpointReason& reason) { choose(reason, 6); }
+  void fill(CheckpointOutcome& outcome) { choose(outcome, 6); }
   template <class T>
     requires requires(Filler& filler, T& t) { record_fields::walk(filler, t); }
   void fill(T& value) {
@@ -166,7 +169,7 @@ void expect_facts_walked(std::index_sequence<kIndexes...>) {
 TEST(RecordJson, NoFieldIsForgotten) {
   expect_facts_walked(std::make_index_sequence<std::variant_size_v<Fact>>());
   expect_all_walked<Process, ExitStatus, Part, Peak, PastRun, LeasePart, LeaseFlags, Request,
-                    LeaseView>();
+                    LeaseView, CheckpointWay, CheckpointAsk, CheckpointEnd, Checkpoints>();
 }
 
 // The text of a record alone does not show that a field survives which neither side knows.
@@ -186,7 +189,7 @@ TEST(RecordJson, EveryFieldOfEveryFactIsInTheLine) {
   EXPECT_EQ(user.value, 1000u);
   EXPECT_EQ(supervisor, (Process{4710, 123455}));
   const auto& [name, session, command, labels, priority, share, vram, device_count, devices, mixed,
-               eta, limit, wait_max, ttl, leftovers, over_budget, may_yield, learned, ancestors] =
+               eta, limit, wait_max, ttl, leftovers, over_budget, may_yield, learned, ancestors, checkpoint] =
       request;
   EXPECT_EQ(name, "train-7");
   EXPECT_EQ(session, "ana/bert");
@@ -207,15 +210,16 @@ TEST(RecordJson, EveryFieldOfEveryFactIsInTheLine) {
   EXPECT_TRUE(may_yield);
   EXPECT_TRUE(learned);
   EXPECT_EQ(ancestors, samples::request().ancestors);
+  EXPECT_EQ(checkpoint, samples::request().checkpoint);
 }
 
 TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   const std::vector<Record> records = samples::all_facts();
-  const Result<Record> back = parse_record(to_json(records[16]));
+  const Result<Record> back = parse_record(to_json(records[18]));
   ASSERT_TRUE(back.ok());
   const auto& [view, queued, queued_sequence, granted, granted_sequence, passed_since, parked_since,
                passed_others, claimed, command_ended, expires, kill_at, ending, releasing_since,
-               growth, growth_queued] = std::get<LeaseRestored>(back->fact);
+               growth, growth_queued, checkpoint_asked] = std::get<LeaseRestored>(back->fact);
   EXPECT_EQ(queued, Instant{55});
   EXPECT_EQ(queued_sequence, 9u);
   EXPECT_EQ(granted, Instant{66});
@@ -230,12 +234,13 @@ TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   EXPECT_EQ(ending, EndResult::kLimit);
   EXPECT_EQ(releasing_since, Instant{74});
   EXPECT_EQ(growth_queued, Instant{75});
+  EXPECT_EQ(checkpoint_asked, Instant{76});
   ASSERT_TRUE(growth);
   EXPECT_EQ(growth->until, Instant{77});
   const LeaseView expected = samples::lease();
   const auto& [id, handle, user, request, state, flags, result, exit, command, supervisor, members,
-               parts, position, queued_at, started_at, ended_at, expected_end, expires_at, waited] =
-      view;
+               parts, position, queued_at, started_at, ended_at, expected_end, expires_at, waited,
+               checkpoints] = view;
   EXPECT_EQ(id, expected.id);
   EXPECT_EQ(handle, expected.handle);
   EXPECT_EQ(user, expected.user);
@@ -260,6 +265,7 @@ TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   EXPECT_EQ(expected_end, expected.expected_end);
   EXPECT_EQ(expires_at, expected.expires_at);
   EXPECT_EQ(waited, expected.waited);
+  EXPECT_EQ(checkpoints, expected.checkpoints);
 }
 
 TEST(RecordJson, LineReadsAsDocumented) {
@@ -400,7 +406,7 @@ TEST(RecordJson, CommandThatIsNoTextIsStillReadable) {
 }
 
 TEST(RecordJson, LargestLeaseIsStillRead) {
-  Record record = samples::all_facts()[16];
+  Record record = samples::all_facts()[18];
   LeaseView& lease = std::get<LeaseRestored>(record.fact).view;
   lease.request.command = std::string(4'096, '\x01');
   for (int i = 0; i < 16; ++i) {

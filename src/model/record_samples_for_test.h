@@ -32,6 +32,7 @@ inline Request request() {
   request.may_yield = true;
   request.learned = true;
   request.ancestors = {{4}, {5}};
+  request.checkpoint = CheckpointWay{CheckpointKind::kHttp, seconds(30), minutes(10)};
   return request;
 }
 
@@ -60,6 +61,13 @@ inline LeaseView lease() {
   view.expected_end = UnixMs{1770470300000};
   view.expires_at = UnixMs{1770470400000};
   view.waited = milliseconds(333);
+  view.checkpoints.asked = CheckpointAsk{4, CheckpointReason::kLimit, {1770470250000}};
+  view.checkpoints.last = CheckpointEnd{3,
+                                        CheckpointReason::kPeriodic,
+                                        CheckpointOutcome::kTimedOut,
+                                        "not within 30s",
+                                        {1770470240000}};
+  view.checkpoints.saved = UnixMs{1770470230000};
   return view;
 }
 
@@ -84,6 +92,7 @@ inline std::vector<Record> all_facts() {
   restored.releasing_since = Instant{74};
   restored.growth = growth;
   restored.growth_queued = Instant{75};
+  restored.checkpoint_asked = Instant{76};
   std::vector<Fact> facts = {
       RequestQueued{id, {0x0123456789abcdef, 42}, {1000}, Process{4710, 123455}, request()},
       RequestPassed{id},
@@ -101,6 +110,8 @@ inline std::vector<Record> all_facts() {
       LeaseRevoked{id, EndResult::kLimit, {71}},
       LeaseReleasing{id, EndResult::kFailed},
       LeaseEnded{id, EndResult::kLost, {{parts().front().device, gib(7), 3}}},
+      CheckpointAsked{id, 4, CheckpointReason::kLimit},
+      CheckpointEnded{id, 4, CheckpointOutcome::kFailed, "answered 500"},
       restored,
       UsageRestored{{1000}, "ana/bert", 1.5e17, {72}},
       CommandRestored{{1000}, 0xffff'0000'1234'5678, {{gib(7), true}, {gib(9), false}}},

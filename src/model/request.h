@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "model/checkpoint.h"
 
 namespace berth {
 
@@ -48,7 +49,8 @@ struct Request {
   OverBudget over_budget = OverBudget::kNotify;
   bool may_yield = false;  // To urgent requests. Not in this version: refused.
   bool learned = false;    // As much as earlier runs of the command used, where that is known.
-  std::vector<LeaseId> ancestors;  // Live leases the asker runs inside of (--new-lease).
+  std::vector<LeaseId> ancestors;           // Live leases the asker runs inside of (--new-lease).
+  std::optional<CheckpointWay> checkpoint;  // It can be asked to save itself.
 };
 
 }  // namespace berth

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "model/checkpoint.h"
 #include "model/lease.h"
 #include "model/record.h"
 #include "model/refusal.h"
@@ -44,11 +45,17 @@ constexpr std::array<std::string_view, 14> kReasons = {
     "not_waiting",   "memory",     "turn",    "exclusive",       "strangers",
     "overcommitted", "driver",     "parked",  "not_reconnected", "claim",
     "passed",        "user_limit", "stopped", "probing"};
-constexpr std::array<std::string_view, 20> kFacts = {
-    "request_queued", "request_passed", "request_parked", "lease_granted",    "offer_lapsed",
-    "lease_claimed",  "member_seen",    "member_gone",    "command_ended",    "lease_resized",
-    "growth_queued",  "growth_dropped", "lease_renewed",  "lease_revoked",    "lease_releasing",
-    "lease_ended",    "lease_restored", "usage_restored", "command_restored", "counters_restored"};
+constexpr std::array<std::string_view, 3> kCheckpointKinds = {"signal", "cmd", "http"};
+constexpr std::array<std::string_view, 6> kCheckpointReasons = {"asked",    "periodic", "limit",
+                                                                "pressure", "suspend",  "requeue"};
+constexpr std::array<std::string_view, 6> kCheckpointOutcomes = {
+    "saved", "unconfirmed", "failed", "timed_out", "uncaught", "gone"};
+constexpr std::array<std::string_view, 22> kFacts = {
+    "request_queued",   "request_passed",   "request_parked",   "lease_granted",  "offer_lapsed",
+    "lease_claimed",    "member_seen",      "member_gone",      "command_ended",  "lease_resized",
+    "growth_queued",    "growth_dropped",   "lease_renewed",    "lease_revoked",  "lease_releasing",
+    "lease_ended",      "checkpoint_asked", "checkpoint_ended", "lease_restored", "usage_restored",
+    "command_restored", "counters_restored"};
 static_assert(kFacts.size() == std::variant_size_v<Fact>);
 
 template <class Enum>
@@ -95,6 +102,15 @@ std::string_view to_text(Remedy::Kind kind) {
 std::string_view to_text(WhyView::Reason reason) {
   return word_of(kReasons, reason);
 }
+std::string_view to_text(CheckpointKind kind) {
+  return word_of(kCheckpointKinds, kind);
+}
+std::string_view to_text(CheckpointReason reason) {
+  return word_of(kCheckpointReasons, reason);
+}
+std::string_view to_text(CheckpointOutcome outcome) {
+  return word_of(kCheckpointOutcomes, outcome);
+}
 std::string_view name_of(const Fact& fact) {
   return kFacts[fact.index()];
 }
@@ -123,6 +139,15 @@ std::optional<Remedy::Kind> parse_remedy_kind(std::string_view word) {
 std::optional<WhyView::Reason> parse_why_reason(std::string_view word) {
   return value_of<WhyView::Reason>(kReasons, word);
 }
+std::optional<CheckpointKind> parse_checkpoint_kind(std::string_view word) {
+  return value_of<CheckpointKind>(kCheckpointKinds, word);
+}
+std::optional<CheckpointReason> parse_checkpoint_reason(std::string_view word) {
+  return value_of<CheckpointReason>(kCheckpointReasons, word);
+}
+std::optional<CheckpointOutcome> parse_checkpoint_outcome(std::string_view word) {
+  return value_of<CheckpointOutcome>(kCheckpointOutcomes, word);
+}
 std::optional<RefusalCode> parse_refusal_code(std::string_view word) {
   return value_of<RefusalCode>(kRefusals, word);
 }
@@ -136,6 +161,7 @@ std::vector<std::string_view> words(const LeaseFlags& flags) {
   if (flags.unclaimed) set.push_back("unclaimed");
   if (flags.astray) set.push_back("astray");
   if (flags.full) set.push_back("full");
+  if (flags.checkpointing) set.push_back("checkpointing");
   return set;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "model/checkpoint.h"
 #include "model/lease.h"
 #include "model/record.h"
 #include "model/refusal.h"
@@ -30,6 +31,16 @@ TEST(Words, EachWordReadsBackAsItsValue) {
     const auto value = static_cast<WhyView::Reason>(i);
     EXPECT_EQ(parse_why_reason(to_text(value)), value);
   }
+  for (int i = 0; i < 3; ++i) {
+    const auto value = static_cast<CheckpointKind>(i);
+    EXPECT_EQ(parse_checkpoint_kind(to_text(value)), value);
+  }
+  for (int i = 0; i < 6; ++i) {
+    const auto reason = static_cast<CheckpointReason>(i);
+    EXPECT_EQ(parse_checkpoint_reason(to_text(reason)), reason);
+    const auto outcome = static_cast<CheckpointOutcome>(i);
+    EXPECT_EQ(parse_checkpoint_outcome(to_text(outcome)), outcome);
+  }
   EXPECT_EQ(parse_share("exclusive"), Share::kExclusive);
   EXPECT_EQ(parse_leftovers("release"), Leftovers::kRelease);
   EXPECT_EQ(parse_over_budget("suspend"), OverBudget::kSuspend);
@@ -42,6 +53,7 @@ TEST(Words, FactsAreNamedAfterTheirTypes) {
   EXPECT_EQ(name_of(Fact{RequestQueued{}}), "request_queued");
   EXPECT_EQ(name_of(Fact{LeaseGranted{}}), "lease_granted");
   EXPECT_EQ(name_of(Fact{LeaseEnded{}}), "lease_ended");
+  EXPECT_EQ(name_of(Fact{CheckpointEnded{}}), "checkpoint_ended");
   EXPECT_EQ(name_of(Fact{CountersRestored{}}), "counters_restored");
 }
 

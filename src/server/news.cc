@@ -89,6 +89,10 @@ std::string_view word_of(core::News news) {
       return "revoked";
     case core::News::kAstray:
       return "astray";
+    case core::News::kCheckpoint:
+      return "checkpoint";
+    case core::News::kCheckpointed:
+      return "checkpointed";
   }
   CHECK(false);
 }

@@ -99,6 +99,15 @@ Asked by_handle(const wire::RouteMatch& route, std::string_view body, const Tran
       if (!read.ok()) return wire::to_api_error(read.error());
       return core::Park{.actor = how.caller.actor, .handle = *handle, .parked = read->parked};
     }
+    case Route::kCheckpointed: {
+      Result<wire::CheckpointedBody> read = wire::decode_checkpointed(body);
+      if (!read.ok()) return wire::to_api_error(read.error());
+      return core::ReportCheckpoint{.actor = how.caller.actor,
+                                    .handle = *handle,
+                                    .number = read->number,
+                                    .outcome = read->outcome,
+                                    .detail = std::move(read->detail)};
+    }
     default: {
       CHECK(route.route == Route::kReconnect);
       const Status read = wire::decode_nothing(body);
@@ -136,6 +145,12 @@ Asked by_ref(const wire::RouteMatch& route, std::string_view body, const Transla
       if (!read.ok()) return wire::to_api_error(read.error());
       return core::Release{.actor = how.caller.actor, .lease = lease, .cancel = true};
     }
+    case Route::kCheckpoint: {
+      const Result<wire::CheckpointBody> read = wire::decode_checkpoint(body);
+      if (!read.ok()) return wire::to_api_error(read.error());
+      return core::AskCheckpoint{
+          .actor = how.caller.actor, .lease = lease, .wait_max = read->wait_max};
+    }
     case Route::kResize:
       return resize(lease, body, how);
     default: {
@@ -158,6 +173,7 @@ Asked translate(const wire::RouteMatch& route, std::string_view body, const Tran
     case Route::kJoin:
     case Route::kExit:
     case Route::kPark:
+    case Route::kCheckpointed:
       return by_handle(route, body, how);
     default:
       return by_ref(route, body, how);

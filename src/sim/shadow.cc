@@ -251,6 +251,8 @@ struct Shadow::Applier {
     self.leases_.erase(fact.id);
     return reached(ended_as(fact.result));
   }
+  bool operator()(const CheckpointAsked& fact) const { return holding(fact.id) != nullptr; }
+  bool operator()(const CheckpointEnded& fact) const { return lease(fact.id) != nullptr; }
   bool operator()(const UsageRestored&) const { return true; }
   bool operator()(const CommandRestored&) const { return false; }
   // These make up a snapshot and come in no other way.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "wire/checkpoint.h"
 #include "wire/fields.h"
 #include "wire/json_reader.h"
 #include "wire/json_writer.h"
@@ -171,7 +172,8 @@ LeaseFlags read_flags(ObjectReader& reader) {
           .degraded = has("degraded"),
           .unclaimed = has("unclaimed"),
           .astray = has("astray"),
-          .full = has("full")};
+          .full = has("full"),
+          .checkpointing = has("checkpointing")};
 }
 
 std::optional<std::int32_t> read_pid(ObjectReader& reader, std::string_view field) {
@@ -297,6 +299,8 @@ void write_lease(JsonWriter& writer, const LeaseView& view, const Viewer& viewer
   write_strays(writer, view.strays);
   write_processes(writer, view, viewer);
   write_times(writer, view);
+  const bool shown = viewer.sees_all_commands || viewer.user == view.user;
+  write_checkpoints(writer, view, shown);
   if (extras.env != nullptr) {
     writer.key("env").begin_object();
     for (const auto& [name, value] : *extras.env) writer.key(name).text(value);
@@ -331,6 +335,7 @@ LeaseAnswer read_lease(ObjectReader& reader) {
   read_strays(reader, view.strays);
   read_processes(reader, view);
   read_times(reader, view);
+  read_checkpoints(reader, view);
   reader.texts("env", answer.env);
   std::erase_if(answer.env, [](const auto& entry) { return !may_be_set(entry.first); });
   if (std::optional<ObjectReader> refusal = reader.object("refusal")) {

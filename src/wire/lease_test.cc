@@ -25,7 +25,7 @@ TEST(Lease, IsWrittenInOneOrderOfFields) {
   EXPECT_EQ(encoded(samples::held()),
             R"({"id":12,"handle":"l_aaaaaaaaaaaaoaaaaaaaaaaabe","name":"train-gpt2","user":"anna",)"
             R"("user_id":1000,"session":"anna-laptop","state":"held",)"
-            R"("flags":["over_budget","degraded","astray","full"],"result":null,)"
+            R"("flags":["over_budget","degraded","checkpointing","astray","full"],"result":null,)"
             R"("exit_code":null,)"
       R"("exit_signal":null,)"
             R"("priority":"high","share":"slice","device_count":2,"requested_devices":[],)"
@@ -50,7 +50,10 @@ TEST(Lease, IsWrittenInOneOrderOfFields) {
             R"("started":"2026-02-07T13:15:01.000Z","ended":null,)"
             R"("expected_end":"2026-02-07T14:15:01.000Z","expires":"2026-02-07T13:20:00.000Z",)"
             R"("eta_ms":3600000,"limit_ms":7200000,"wait_ms":0,"ttl_ms":300000,"waited_ms":877,)"
-            R"("queue_position":null})");
+            R"("queue_position":null,"checkpoint":{"by":"http","grace_ms":30000,"every_ms":600000,)"
+      R"("asked":{"number":4,"reason":"asked","time":"2026-02-07T13:18:20.000Z"},)"
+      R"("last":{"number":3,"reason":"periodic","time":"2026-02-07T13:16:40.000Z",)"
+      R"("outcome":"failed","detail":"answered 500"},"saved":"2026-02-07T13:15:50.000Z"}})");
 }
 
 TEST(Lease, ReadsBackAsItWasWritten) {

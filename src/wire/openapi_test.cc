@@ -192,6 +192,12 @@ TEST(OpenApi, DescribesTheRequestsThatAreSent) {
   expect_complete("Resize", resize);
   check_named("Renew", encode_renew({.ttl = hours(1)}));
   expect_complete("Renew", encode_renew({.ttl = hours(1)}));
+  check_named("Checkpoint", encode_checkpoint({.wait_max = seconds(1)}));
+  expect_complete("Checkpoint", encode_checkpoint({.wait_max = seconds(1)}));
+  const std::string checkpointed =
+      encode_checkpointed({.number = 1, .outcome = CheckpointOutcome::kFailed, .detail = "d"});
+  check_named("Checkpointed", checkpointed);
+  expect_complete("Checkpointed", checkpointed);
 }
 
 // What the schema of a request describes and no other field is read; null counts as absent.
@@ -201,8 +207,8 @@ TEST(OpenApi, DescribesTheRequestsThatAreRead) {
     all_null[key] = nullptr;
   }
   EXPECT_TRUE(decode_request(all_null.dump()).ok());
-  for (const std::string name :
-       {"Request", "Process", "Exit", "Park", "Release", "Resize", "Renew", "Nothing"}) {
+  for (const std::string name : {"Request", "Process", "Exit", "Park", "Release", "Resize", "Renew",
+                                 "Checkpoint", "Checkpointed", "Nothing"}) {
     EXPECT_EQ(schema_named(name).at("additionalProperties"), false) << name;
   }
 }

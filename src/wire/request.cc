@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <variant>
 
+#include "wire/checkpoint.h"
 #include "wire/fields.h"
 #include "wire/json_reader.h"
 #include "wire/json_writer.h"
@@ -116,6 +117,10 @@ std::string encode_request(const RequestBody& body) {
     for (const LeaseId id : request.ancestors) writer.number(id.value);
     writer.end_array();
   }
+  if (request.checkpoint) {
+    writer.key("checkpoint");
+    write_checkpoint_way(writer, *request.checkpoint);
+  }
   if (body.anchor) {
     writer.key("anchor");
     write_process(writer, *body.anchor);
@@ -150,6 +155,7 @@ Result<RequestBody> decode_request(std::string_view text) {
   for (const std::uint64_t id : reader.numbers("ancestors", {1, kMax64}, kListMax)) {
     request.ancestors.push_back(LeaseId{id});
   }
+  request.checkpoint = read_checkpoint_way(reader, "checkpoint");
   if (auto anchor = reader.object("anchor")) body.anchor = read_process(*anchor);
   reader.done();
   TRY_STATUS(document.status());
@@ -275,6 +281,47 @@ Result<RenewBody> decode_renew(std::string_view text) {
   reader.done();
   TRY_STATUS(document.status());
   return RenewBody{.ttl = ttl.value_or(kShortest)};
+}
+
+std::string encode_checkpoint(CheckpointBody body) {
+  JsonWriter writer;
+  writer.begin_object();
+  write_time(writer, "wait_ms", body.wait_max);
+  writer.end_object();
+  return writer.take();
+}
+
+Result<CheckpointBody> decode_checkpoint(std::string_view text) {
+  JsonDocument document(text, kBody);
+  ObjectReader reader = document.root();
+  CheckpointBody body;
+  reader.milliseconds("wait_ms", body.wait_max);
+  reader.done();
+  TRY_STATUS(document.status());
+  return body;
+}
+
+std::string encode_checkpointed(const CheckpointedBody& body) {
+  JsonWriter writer;
+  writer.begin_object().key("number").number(body.number);
+  writer.key("outcome").text(to_text(body.outcome));
+  write_text(writer, "detail", body.detail);
+  writer.end_object();
+  return writer.take();
+}
+
+Result<CheckpointedBody> decode_checkpointed(std::string_view text) {
+  JsonDocument document(text, kBody);
+  ObjectReader reader = document.root();
+  CheckpointedBody body;
+  reader.require("number");
+  reader.require("outcome");
+  body.number = reader.number("number", {1, kMax64}).value_or(0);
+  reader.word("outcome", body.outcome, parse_checkpoint_outcome, kOutcomeChoices);
+  reader.line("detail", body.detail);
+  reader.done();
+  TRY_STATUS(document.status());
+  return body;
 }
 
 Status decode_nothing(std::string_view text) {

@@ -5,6 +5,7 @@
 // older meets a field it does not know only where something is asked that it cannot do. Any thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "model/checkpoint.h"
 #include "model/lease.h"
 #include "model/request.h"
 
@@ -67,6 +69,22 @@ struct RenewBody {
 };
 std::string encode_renew(RenewBody body);
 Result<RenewBody> decode_renew(std::string_view text);
+
+/// POST …/checkpoint
+struct CheckpointBody {
+  std::optional<Duration> wait_max;  // Absent: until it is over. 0: the answer comes at once.
+};
+std::string encode_checkpoint(CheckpointBody body);
+Result<CheckpointBody> decode_checkpoint(std::string_view text);
+
+/// POST …/checkpointed: how a save went.
+struct CheckpointedBody {
+  std::uint64_t number = 0;
+  CheckpointOutcome outcome = CheckpointOutcome::kFailed;
+  std::string detail;
+};
+std::string encode_checkpointed(const CheckpointedBody& body);
+Result<CheckpointedBody> decode_checkpointed(std::string_view text);
 
 /// Bodies that say nothing: cancel, reconnect, daemon stop and reload. Empty or {}.
 Status decode_nothing(std::string_view text);

@@ -47,6 +47,8 @@ inline RequestBody request() {
   request.may_yield = true;
   request.learned = true;
   request.ancestors = {{7}, {9}};
+  request.checkpoint =
+      CheckpointWay{.kind = CheckpointKind::kHttp, .grace = seconds(30), .every = minutes(10)};
   body.anchor = Process{.pid = 4711, .start_ticks = 18'000'000'000'000'000'000U};
   return body;
 }
@@ -92,6 +94,15 @@ inline LeaseView held() {
   view.expected_end = UnixMs{1'770'473'701'000};
   view.expires_at = UnixMs{1'770'470'400'000};
   view.waited = milliseconds(877);
+  view.flags.checkpointing = true;
+  view.checkpoints.asked = {
+      .number = 4, .reason = CheckpointReason::kAsked, .at = {1'770'470'300'000}};
+  view.checkpoints.last = {.number = 3,
+                           .reason = CheckpointReason::kPeriodic,
+                           .outcome = CheckpointOutcome::kFailed,
+                           .detail = "answered 500",
+                           .at = {1'770'470'200'000}};
+  view.checkpoints.saved = UnixMs{1'770'470'150'000};
   return view;
 }
 

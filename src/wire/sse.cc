@@ -10,10 +10,9 @@
 namespace berth::wire {
 namespace {
 
-constexpr std::array<std::string_view, 17> kEventNames = {
-    "lease",       "waiting",   "granted", "ended",         "parked",   "unparked", "resized",
-    "over_budget",   "in_budget", "full",    "not_full",     "degraded",
-    "revoked",  "astray",  "stranger_seen", "stranger_gone",  "fit"};
+constexpr std::array<std::string_view, 19> kEventNames = {
+    "lease",       "waiting",   "granted",  "ended",   "parked",     "unparked", "resized",     "over_budget",   "in_budget", "full",    "not_full",     "degraded",
+    "revoked",  "astray",  "stranger_seen", "stranger_gone",  "checkpoint", "checkpointed", "fit"};
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 void append_field(std::string& out, std::string_view name, std::string_view value) {

@@ -62,6 +62,8 @@ enum class EventName : std::uint8_t {
   kAstray,
   kStrangerSeen,
   kStrangerGone,
+  kCheckpoint,
+  kCheckpointed,
   kFit,
 };
 std::string_view to_text(EventName name);

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases that are asked to save themselves: one save at a time, numbered, with a deadline. It is
+// done by the lease's own `berth run`, which is told by news and reports; whatever happens to it,
+// whoever asked is told how it ended, and only what was confirmed counts as a save.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/quantity.h"
+#include "core/impl.h"
+#include "core/limits.h"
+
+namespace berth::core {
+namespace {
+
+// As far as a save can be asked for: its program runs, and nobody ends it.
+const Held* runs(const Lease& lease) {
+  const Held* held = lease.held();
+  const bool running =
+      held != nullptr && held->claimed && held->command && !held->command_ended && !held->revoked;
+  return running ? held : nullptr;
+}
+
+// The grace ends with the limit, or begins half-way where that is nearer.
+Instant ask_before_limit(const Held& held, Duration limit, Duration grace) {
+  const std::int64_t lead_ns = std::min(grace.ns, limit.ns / 2);
+  return held.granted_at + Duration{limit.ns - lead_ns};
+}
+
+bool asks_by_itself(const Lease& lease) {
+  // Where its `berth run` was gone it will not come back.
+  const auto& last = lease.checkpoints.last;
+  return !last || last->outcome != CheckpointOutcome::kGone;
+}
+
+struct Due {
+  Instant at = Instant::never();
+  CheckpointReason reason = CheckpointReason::kPeriodic;
+};
+
+// When it is to be asked without anybody saying so.
+Due next_of(const Lease& lease) {
+  Due due;
+  const Held* held = runs(lease);
+  const std::optional<CheckpointWay>& way = lease.request.checkpoint;
+  if (held == nullptr || !way || lease.checkpoints.asked || !asks_by_itself(lease)) return due;
+  const Instant asked = lease.checkpoint_asked.value_or(held->granted_at);
+  if (way->every) due.at = asked + *way->every;
+  if (const auto& limit = lease.request.limit) {
+    const Instant before = ask_before_limit(*held, *limit, way->grace);
+    const bool done = lease.checkpoint_asked && *lease.checkpoint_asked >= before;
+    if (!done && before <= due.at) due = {.at = before, .reason = CheckpointReason::kLimit};
+  }
+  return due;
+}
+
+Instant deadline_of_save(const Lease& lease) {
+  const auto& way = lease.request.checkpoint;
+  if (!lease.checkpoints.asked || !lease.checkpoint_asked || !way) return Instant::never();
+  return *lease.checkpoint_asked + way->grace + limits::kCheckpointMargin;
+}
+
+}  // namespace
+
+std::optional<Refusal> Coordinator::Impl::refuse_checkpoint_way(const Request& request) const {
+  if (!request.checkpoint) return std::nullopt;
+  const CheckpointWay& way = *request.checkpoint;
+  if (request.ttl) {
+    return Refusal{RefusalCode::kInvalid, "a reservation has no program that could save itself"};
+  }
+  if (way.grace.ns <= 0 || way.grace > limits::kCheckpointGraceMax) {
+    return Refusal{RefusalCode::kInvalid, "a save may take more than nothing and at most " +
+                                              to_text(limits::kCheckpointGraceMax)};
+  }
+  if (way.every && *way.every < limits::kCheckpointEveryMin) {
+    return Refusal{RefusalCode::kInvalid,
+                   "it can be asked each " + to_text(limits::kCheckpointEveryMin) + " at most"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> Coordinator::Impl::refuse_checkpoint(const Lease& lease) const {
+  if (!lease.request.checkpoint) {
+    return Refusal{RefusalCode::kWrongState,
+                   text_of(lease.id) +
+                       " was started without --checkpoint: nobody knows how it could save itself"};
+  }
+  if (runs(lease) == nullptr && !lease.checkpoints.asked) {
+    const Held* held = lease.granted();
+    const std::string why = held == nullptr || !held->claimed ? " waits: there is nothing to save"
+                            : held->command_ended             ? ": its command has ended"
+                                                              : " is being ended";
+    return Refusal{RefusalCode::kWrongState, text_of(lease.id) + why};
+  }
+  if (observed.at(lease.id).checkpoint_askers.size() >= limits::kCheckpointAskers) {
+    return Refusal{RefusalCode::kBusy, std::to_string(limits::kCheckpointAskers) +
+                                           " wait already for " + text_of(lease.id) +
+                                           " to have saved itself"};
+  }
+  return std::nullopt;
+}
+
+void Coordinator::Impl::on(const AskCheckpoint& event) {
+  const Lease* lease = lease_of(event.token, event.actor, event.lease);
+  if (lease == nullptr) return;
+  const LeaseId id = lease->id;
+  if (std::optional<Refusal> refusal = refuse_checkpoint(*lease)) {
+    effects.emplace_back(Reply{event.token, *std::move(refusal)});
+    return;
+  }
+  ask_checkpoint(id, CheckpointReason::kAsked);
+  if (event.wait_max && event.wait_max->ns <= 0) {
+    answer(event.token, id);
+    return;
+  }
+  const Instant until = event.wait_max ? now.instant + *event.wait_max : Instant::never();
+  observed.at(id).checkpoint_askers.push_back({.token = event.token, .until = until});
+  reindex(id);
+}
+
+/// One that is under way will do.
+void Coordinator::Impl::ask_checkpoint(LeaseId id, CheckpointReason reason) {
+  const Checkpoints& saves = state.find(id)->checkpoints;
+  if (saves.asked) return;
+  const std::uint64_t number = saves.last ? saves.last->number + 1 : 1;
+  decide(id, CheckpointAsked{id, number, reason});
+  notify(id, News::kCheckpoint);
+}
+
+void Coordinator::Impl::on(const ReportCheckpoint& event) {
+  const Lease* lease = lease_of(event.token, event.actor, event.handle);
+  if (lease == nullptr) return;
+  const LeaseId id = lease->id;
+  const auto& asked = lease->checkpoints.asked;
+  // What comes too late, or twice, changes nothing of what was said.
+  if (asked && asked->number == event.number) end_checkpoint(id, event.outcome, event.detail);
+  answer(event.token, id);
+}
+
+void Coordinator::Impl::end_checkpoint(LeaseId id, CheckpointOutcome outcome, std::string detail) {
+  detail.resize(std::min(detail.size(), limits::kCheckpointDetail));
+  const std::uint64_t number = state.find(id)->checkpoints.asked->number;
+  decide(id, CheckpointEnded{id, number, outcome, std::move(detail)});
+  notify(id, News::kCheckpointed);
+  for (const CheckpointAsker& asker : observed.at(id).checkpoint_askers) answer(asker.token, id);
+  observed.at(id).checkpoint_askers.clear();
+  reindex(id);
+}
+
+Instant Coordinator::Impl::checkpoint_due(const Lease& lease, const Observed& seen) const {
+  if (!lease.request.checkpoint) return Instant::never();
+  Instant at = std::min(deadline_of_save(lease), next_of(lease).at);
+  for (const CheckpointAsker& asker : seen.checkpoint_askers) at = std::min(at, asker.until);
+  return at;
+}
+
+// What is due of the saves of a lease: one thing at a time. False: nothing is.
+bool Coordinator::Impl::tend_checkpoints(LeaseId id) {
+  const Lease& lease = *state.find(id);
+  std::vector<CheckpointAsker>& askers = observed.at(id).checkpoint_askers;
+  if (checkpoint_due(lease, observed.at(id)) > now.instant) return false;
+  if (deadline_of_save(lease) <= now.instant) {
+    end_checkpoint(id, CheckpointOutcome::kTimedOut,
+                   "nothing was heard within " + to_text(lease.request.checkpoint->grace));
+    return true;
+  }
+  const Due due = next_of(lease);
+  if (due.at <= now.instant) {
+    ask_checkpoint(id, due.reason);
+    return true;
+  }
+  for (const CheckpointAsker& asker : askers) {
+    if (asker.until <= now.instant) answer(asker.token, id);
+  }
+  std::erase_if(askers, [&](const CheckpointAsker& asker) { return asker.until <= now.instant; });
+  reindex(id);
+  return true;
+}
+
+}  // namespace berth::core
