@@ -83,6 +83,7 @@ void Control::perform(const LeaseView& lease, const Deed& deed) {
     body = conversation.ask({.route = wire::Route::kLease, .lease = reference_to(now)});
     if (!body) return;
   }
+  if (deed.judged) conversation.note(deed.judged(now));
   if (showing_.choice().is_for_people()) {
     tell(deed.told(now));
   } else if (const auto text = showing_.for_programs({.json = *body, .sample = *body})) {

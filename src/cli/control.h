@@ -29,6 +29,8 @@ class Control {
     bool until_ended = false;  // It is done when the lease has ended.
     /// For people, from the lease as it is then: "lease 12 has ended".
     std::function<std::string(const LeaseView&)> told;
+    /// What it comes to for the exit status; kOk where this is absent.
+    std::function<ExitCode(const LeaseView&)> judged = {};
   };
   /// Does it to each lease that is meant, also if it failed for one before. The exit status.
   int each(const std::function<Deed(const LeaseView&)>& deed_for);

@@ -66,6 +66,29 @@ Take into_on_full(std::optional<Duration>& wait_max) {
   };
 }
 
+Take into_save_way(std::optional<SaveWay>& way) {
+  return [&way](std::string_view text) -> Status {
+    TRY(parsed, parse_save_way(text));
+    way = std::move(parsed);
+    return Unit{};
+  };
+}
+
+void declare_saves(Options& options, SaveOptions& saves) {
+  options.value({.names = "--checkpoint",
+                 .metavar = "HOW",
+                 .help = "how it can be asked to save itself: signal:USR1, "
+                         "signal:USR1,file=GLOB, cmd:'COMMAND', http://HOST:PORT/PATH"},
+                into_save_way(saves.way));
+  options.value(
+      {.names = "--checkpoint-every", .metavar = "DURATION", .help = "ask it that often, too"},
+      some_time_into(saves.every));
+  options.value({.names = "--grace",
+                 .metavar = "DURATION",
+                 .help = "how long a save may take; 60 s is the default"},
+                some_time_into(saves.grace));
+}
+
 Status refuse_later(std::string_view) {
   return Error{Errc::kInvalid, "not in this version"};
 }
@@ -73,7 +96,7 @@ Status refuse_later(std::string_view) {
 // Known names, so that a script written for a later version is told what is the matter.
 void declare_later_options(Options& options) {
   constexpr std::string_view kHelp = "not in this version";
-for ( const std : : string_view name : { "--peak" , "--on-pressure" , "--checkpoint" , "--grace" , "--cap-hint" } ) {
+for ( const std : : string_view name : { "--peak" , "--on-pressure" , "--cap-hint" } ) {
     options.value({.names = name, .metavar = "VALUE", .help = kHelp}, refuse_later);
   }
   for (const std::string_view name : {"--requeue", "--container", "--yield"}) {
@@ -124,6 +147,7 @@ void declare(Invocation& invocation, RunOptions& run) {
                  .help = "what becomes of an allocation that the memory has no room for: fail, or "
                          "wait for room, at most 30 s: wait=5m says otherwise"},
                 into_on_full(session.on_full));
+  declare_saves(options, session.saves);
   options.flag({.names = "--new-lease", .help = "inside a lease: ask for one more"},
                into(session.new_lease));
   options.flag({.names = "--notify", .help = "tell the terminal when it is granted"},

@@ -22,6 +22,7 @@ constexpr std::array kVerbs = {
     Verb{"fit", "", "See", "whether a size would be granted now, or when", run_fit},
     Verb{"history", "", "See", "how memory was used, and what became of leases", run_history},
     Verb{"resize", "", "Control", "change the memory of a lease while it runs", run_resize},
+    Verb{"checkpoint", "", "Control", "have a lease's program save itself", run_checkpoint},
     Verb{"cancel", "", "Control", "stop a lease's command, or take a request out of the queue",
          run_cancel},
     Verb{"doctor", "", "Machine", "look for what is wrong, and what mends it", run_doctor},

@@ -7,6 +7,7 @@
 namespace berth::cli {
 
 int run_cancel(Invocation& invocation);
+int run_checkpoint(Invocation& invocation);
 int run_completion(Invocation& invocation);
 int run_config(Invocation& invocation);
 int run_daemon(Invocation& invocation);

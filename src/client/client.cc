@@ -118,8 +118,8 @@ Result<Client> Client::connect(const ClientOptions& options) {
   return Client(std::move(found.path), std::move(hello), std::move(found.socket));
 }
 
-Result<Connection> Client::another() const {
-  TRY(socket, connect_to(socket_));
+Result<Connection> Client::another(Backlog backlog) const {
+  TRY(socket, connect_to(socket_, backlog));
   return Connection(std::move(socket), hello_);
 }
 

@@ -35,7 +35,7 @@ class Client {
 
   Connection& connection() { return connection_; }
   /// A further connection to the same socket, for what must be said while the first one listens.
-  Result<Connection> another() const;
+  Result<Connection> another(Backlog backlog = Backlog::kWait) const;
   /// Connects again to the same socket after the daemon was lost, trying once.
   Status reconnect(Backlog backlog = Backlog::kWait);
   const std::string& socket() const { return socket_; }

@@ -9,6 +9,7 @@
 #include "base/quantity.h"
 #include "cli/render/facts.h"
 #include "cli/render/phrases.h"
+#include "cli/render/saves.h"
 
 namespace berth::cli {
 namespace {
@@ -178,6 +179,19 @@ std::string ledger_text(const LeasePart& part) {
   return text;
 }
 
+void add_saves(Facts& facts, const LeaseView& lease, const Scene& scene) {
+  if (lease.request.checkpoint) facts.add("checkpoint", way_text(*lease.request.checkpoint));
+  const Checkpoints& saves = lease.checkpoints;
+  if (saves.asked) facts.add("asked to save", moment(saves.asked->at, scene));
+  if (saves.last) {
+    const std::string detail = harmless(saves.last->detail, scene.letters);
+    facts.add("last asked", std::string(outcome_text(saves.last->outcome)) +
+                                (detail.empty() ? "" : ", " + detail) + ", " +
+                                moment(saves.last->at, scene));
+  }
+  facts.add("last saved", moment_or_none(saves.saved, scene));
+}
+
 void add_parts(Facts& facts, const LeaseView& lease, const Scene& scene) {
   for (const LeasePart& part : lease.parts) {
     facts.add(devices_of({&part, 1}), part_text(part, scene));
@@ -231,6 +245,7 @@ std::string lease_details(const LeaseView& lease, const Scene& scene) {
   facts.add("ended", moment_or_none(lease.ended_at, scene));
   if (request.eta) facts.add("eta", to_text(*request.eta));
   if (request.limit) facts.add("limit", to_text(*request.limit));
+  add_saves(facts, lease, scene);
   if (lease.handle != Handle{}) facts.add("handle", to_text(lease.handle));
   std::string title = "Lease " + std::to_string(lease.id.value) + "  " + session_of(lease, scene);
   if (scene.simulated) title += "  (the GPU is simulated)";

@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run/lease_watch.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>
 
 #include "base/quantity.h"
 #include "cli/render/phrases.h"
+#include "cli/render/saves.h"
 #include "cli/run/words.h"
 #include "os/clock.h"
 
 namespace berth::cli {
+namespace {
 
-LeaseWatch::LeaseWatch(client::Client& client, const LeaseView& lease, Talk& talk)
+constexpr Duration kTellEvery = seconds(1);  // Until it was heard.
+
+}  // namespace
+
+LeaseWatch::LeaseWatch(client::Client& client, const LeaseView& lease, Talk& talk, Saver* saver)
     : client_(client),
       handle_(lease.handle),
       name_("lease " + std::to_string(lease.id.value)),
-      talk_(talk) {
+      talk_(talk),
+      saver_(saver) {
   listen();
 }
 
@@ -36,7 +44,46 @@ void LeaseWatch::lost() {
   reconnect_at_ = os::PosixClock().now() + client::reconnect_pause();
 }
 
-void LeaseWatch::woke(Instant) {
+Instant LeaseWatch::wake_at() const {
+  if (saver_ == nullptr) return reconnect_at_;
+  const Instant tell_at = saver_->report() ? tell_at_ : Instant::never();
+  return std::min({reconnect_at_, saver_->wake_at(), tell_at});
+}
+
+void LeaseWatch::woke(Instant now) {
+  if (now >= reconnect_at_) come_back();
+  if (saver_ == nullptr) return;
+  saver_->woke(now);
+  tell_save(now);
+}
+
+void LeaseWatch::reaped(std::int32_t pid, int status) {
+  if (saver_ == nullptr) return;
+  saver_->reaped(pid, status);
+  tell_save(os::PosixClock().now());
+}
+
+// That it was heard is told by the news. Nothing here waits for the daemon: it is told again.
+void LeaseWatch::tell_save(Instant now) {
+  if (!saver_->report() || now < tell_at_) return;
+  tell_at_ = now + kTellEvery;
+  Result<client::Connection> connection = client_.another(client::Backlog::kGiveUp);
+  if (!connection.ok()) return;
+  teller_.emplace(*std::move(connection));
+  static_cast<void>(teller_->begin({.route = wire::Route::kCheckpointed,
+                                    .lease = to_text(handle_),
+                                    .body = wire::encode_checkpointed(*saver_->report())}));
+}
+
+void LeaseWatch::take_saves(const Checkpoints& saves) {
+  if (saves.last) saver_->heard(saves.last->number);
+  if (saves.asked) {
+    tell_at_ = {};
+    saver_->ask(*saves.asked, os::PosixClock().now());
+  }
+}
+
+void LeaseWatch::come_back() {
   reconnect_at_ = Instant::never();
   // Never waits for room in the daemon's backlog: the command's signals would wait as well.
   if (client_.reconnect(client::Backlog::kGiveUp).ok()) {
@@ -65,6 +112,7 @@ void LeaseWatch::take(const wire::SseEvent& event) {
   const Result<wire::LeaseAnswer> lease = wire::decode_lease(event.data);
   if (!name || !lease.ok()) return;
   const LeaseView& view = lease->view;
+  if (saver_ != nullptr) take_saves(view.checkpoints);
   const auto used = used_by(view);
   switch (*name) {
     case wire::EventName::kOverBudget:
@@ -93,6 +141,9 @@ void LeaseWatch::take(const wire::SseEvent& event) {
         if (!strays_told_.emplace(stray.device, stray.process).second) continue;
         talk_.say(name_ + ": " + stray_text(stray, talk_.scene().letters));
       }
+      break;
+    case wire::EventName::kCheckpointed:
+      if (view.checkpoints.last) talk_.say(name_ + " " + saved_text(*view.checkpoints.last));
       break;
     case wire::EventName::kRevoked:
       revoked_ = view.result;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Listens to the news of a lease while its command runs, and says what a person should know. The
-// command is not held up by it: where the daemon is gone, it goes on, and the daemon is looked for
-// again now and then. Not shared between threads.
+// command is not held up by it; what the daemon asks of it, a save, is passed on to a saver: where
+// the daemon is gone, it goes on, and the daemon is looked for again now and then. Not shared
+// between threads.
 #pragma once
 
 #include <optional>
@@ -12,6 +13,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "cli/run/talk.h"
+#include "cli/save/saver.h"
 #include "cli/supervise/supervisor.h"
 #include "client/client.h"
 #include "wire/lease.h"
@@ -22,12 +24,14 @@ namespace berth::cli {
 class LeaseWatch final : public Bystander {
  public:
   /// The client's connection is used from here on, and must have no request under way.
-  LeaseWatch(client::Client& client, const LeaseView& lease, Talk& talk);
+  /// `saver`: null where the command cannot be asked to save itself.
+  LeaseWatch(client::Client& client, const LeaseView& lease, Talk& talk, Saver* saver);
 
   int descriptor() const override;
-  Instant wake_at() const override { return reconnect_at_; }
+  Instant wake_at() const override;
   void readable() override;
   void woke(Instant now) override;
+  void reaped(std::int32_t pid, int status) override;
 
   /// The command was told to end: by its limit, or by somebody.
   const std::optional<EndResult>& revoked() const { return revoked_; }
@@ -36,11 +40,17 @@ class LeaseWatch final : public Bystander {
   void listen();
   void lost();
   void take(const wire::SseEvent& event);
+  void take_saves(const Checkpoints& saves);
+  void come_back();
+  void tell_save(Instant now);
 
   client::Client& client_;
   Handle handle_;
   std::string name_;  // "lease 12"
   Talk& talk_;
+  Saver* saver_;
+  std::optional<client::Connection> teller_;  // Of the last save that was told.
+  Instant tell_at_;
   bool listening_ = false;
   std::set<std::pair<DeviceId, Process>> strays_told_;
   std::optional<EndResult> revoked_;

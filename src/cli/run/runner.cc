@@ -46,8 +46,8 @@ Left cannot_start(const std::string& name, int number, Talk& talk) {
   return {.code = to_status(missing ? ExitCode::kCommandNotFound : ExitCode::kNotExecutable)};
 }
 
-Runner::Runner(Doors doors, std::vector<std::string> words)
-    : doors_(doors), words_(std::move(words)) {
+Runner::Runner(Doors doors, std::vector<std::string> words, SaveOptions saves)
+    : doors_(doors), words_(std::move(words)), saves_(std::move(saves)) {
   adopt_orphans();
 }
 
@@ -103,8 +103,13 @@ Left Runner::run(const wire::LeaseAnswer& lease, const VariableChanges& variable
     Nobody nobody;
     return ended(lease, supervise(nobody), whose);
   }
-  LeaseWatch watch(doors_.client, lease.view, doors_.talk);
+  std::optional<Saver> saver = saver_for(lease, variables);
+  LeaseWatch watch(doors_.client, lease.view, doors_.talk, saver ? &*saver : nullptr);
   const ExitStatus exit = supervise(watch);
+  if (saver) {
+    saver->command_ended(exit);
+    tell_save(lease, *saver);
+  }
   revoked_ = watch.revoked();
   return ended(lease, exit, whose);
 }
@@ -126,6 +131,27 @@ Left Runner::ended(const wire::LeaseAnswer& lease, const ExitStatus& exit, Lease
   if (result == EndResult::kLimit) return {.code = to_status(ExitCode::kTimeLimit)};
   doors_.status.command_ended(exit);
   return {.code = exit.code, .signal = exit.signal};
+}
+
+std::optional<Saver> Runner::saver_for(const wire::LeaseAnswer& lease,
+                                       const VariableChanges& variables) const {
+  if (!saves_.way || !lease.view.request.checkpoint) return std::nullopt;
+  return Saver({.way = *saves_.way,
+                .command = process(),
+                .variables = variables,
+                .mask = doors_.signals.mask_before()},
+               lease.view.request.checkpoint->grace);
+}
+
+// Before the end of the command, with which the lease may end.
+void Runner::tell_save(const wire::LeaseAnswer& lease, const Saver& saver) {
+  if (!saver.report()) return;
+  Result<client::Connection> connection = doors_.client.another();
+  if (!connection.ok()) return;
+  static_cast<void>(connection->ask({.route = wire::Route::kCheckpointed,
+                                     .lease = to_text(lease.view.handle),
+                                     .body = wire::encode_checkpointed(*saver.report())},
+                                    kReportWithin));
 }
 
 // As its programs have charged it, to the byte; the daemon may not have looked in time.

@@ -13,6 +13,7 @@
 #include "cli/run/status_descriptor.h"
 #include "cli/run/talk.h"
 #include "cli/run/turn.h"
+#include "cli/save/saver.h"
 #include "cli/supervise/command.h"
 #include "cli/supervise/job_terminal.h"
 #include "client/client.h"
@@ -33,7 +34,8 @@ class Runner {
     Talk& talk;
     StatusDescriptor& status;
   };
-  Runner(Doors doors, std::vector<std::string> words);
+  /// `saves`: how the command can be had to save itself.
+  Runner(Doors doors, std::vector<std::string> words, SaveOptions saves);
 
   /// Makes a process that stands ready, if there is none. Absent: go on.
   std::optional<Left> hold();
@@ -51,10 +53,14 @@ class Runner {
   Left ended(const wire::LeaseAnswer& lease, const ExitStatus& exit, Lease whose);
   Left not_started(const wire::LeaseAnswer& lease, int number, Lease whose);
   std::optional<LeaseView> report(const wire::LeaseAnswer& lease, const ExitStatus& exit);
+  std::optional<Saver> saver_for(const wire::LeaseAnswer& lease,
+                                 const VariableChanges& variables) const;
+  void tell_save(const wire::LeaseAnswer& lease, const Saver& saver);
   void tell_peak(LeaseView lease, const Result<enforce::Use>& use);
 
   Doors doors_;
   std::vector<std::string> words_;
+  SaveOptions saves_;
   std::optional<HeldCommand> command_;
   std::optional<JobTerminal> terminal_;
   std::optional<EndResult> revoked_;

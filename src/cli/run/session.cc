@@ -60,7 +60,7 @@ class Session {
   Left refused(const client::Answer& answer);
   Runner runner() {
     return Runner({present(client_), present(signals_), doors_.talk, doors_.status},
-                  options_.command);
+                  options_.command, options_.saves);
   }
 
   const SessionOptions& options_;
@@ -110,6 +110,9 @@ Session::Step Session::plan() {
   Request& request = plan_.emplace(*std::move(plan)).request;
   request.over_budget = *measure;
   request.command = command_text(options_.command);
+  Result<std::optional<CheckpointWay>> saves = checkpoint_way_of(options_.saves);
+  if (!saves.ok()) return fail(ExitCode::kUsage, saves.error().message);
+  request.checkpoint = *saves;
   if (options_.new_lease && outer_) request.ancestors = outer_->ancestors;
   return std::nullopt;
 }
@@ -193,6 +196,11 @@ Left Session::run_inside() {
   if (!lease.ok()) return fail(ExitCode::kVersion, lease.error().message);
   std::variant<Variables, Left> variables = this->variables(*lease);
   if (Left* left = std::get_if<Left>(&variables)) return *left;
+  if (options_.saves.way) {
+    doors_.talk.say(
+        "inside a lease nobody asks a command to save itself: --checkpoint is for the " +
+        std::string("outer berth run, or --new-lease"));
+  }
   doors_.talk.say("joining lease " + number + " (" + held_text(lease->view) + ")");
   return runner.run(*lease, std::get<Variables>(variables).changes, Runner::Lease::kJoined);
 }

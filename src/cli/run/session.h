@@ -13,6 +13,7 @@
 #include "cli/run/status_descriptor.h"
 #include "cli/run/talk.h"
 #include "cli/run/turn.h"
+#include "cli/save/way.h"
 #include "client/client.h"
 #include "config/config.h"
 
@@ -28,6 +29,7 @@ struct SessionOptions {
   std::optional<std::string> over_budget;  // Likewise.
   GuardMode guard_mode = GuardMode::kAuto;
   std::optional<Duration> on_full;  // How long an allocation waits for room; absent: as around it.
+  SaveOptions saves = {};
 };
 
 struct SessionDoors {

@@ -106,7 +106,10 @@ void Supervisor::reap() {
     int status = 0;
     const pid_t pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED);
     if (pid <= 0) return;
-    if (pid != command_.pid) continue;
+    if (pid != command_.pid) {
+      if (!WIFSTOPPED(status)) bystander_.reaped(pid, status);
+      continue;
+    }
     if (WIFSTOPPED(status)) command_stopped();
     if (WIFEXITED(status)) ended_ = ExitStatus{.code = WEXITSTATUS(status), .signal = 0};
     if (WIFSIGNALED(status)) ended_ = ExitStatus{.code = 0, .signal = WTERMSIG(status)};

@@ -24,6 +24,8 @@ class Bystander {
   virtual Instant wake_at() const = 0;  // When woke() is due.
   virtual void readable() = 0;
   virtual void woke(Instant now) = 0;
+  /// A child that is not the command has ended, and is no more. `status` as waitpid() has it.
+  virtual void reaped(std::int32_t /*pid*/, int /*status*/) {}
 };
 
 /// The signals that are taken from a descriptor from the beginning to the end of `berth run`. One

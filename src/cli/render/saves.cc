@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render/saves.h"
+
+#include "base/quantity.h"
+
+namespace berth::cli {
+
+std::string_view outcome_text(CheckpointOutcome outcome) {
+  if (outcome == CheckpointOutcome::kTimedOut) return "timed out";
+  if (outcome == CheckpointOutcome::kUncaught) return "not caught";
+  return to_text(outcome);
+}
+
+std::string saved_text(const CheckpointEnd& end) {
+  if (end.outcome == CheckpointOutcome::kSaved) {
+    return "has saved itself" + (end.detail.empty() ? "" : " (" + end.detail + ")");
+  }
+  return "has not saved itself: " + std::string(outcome_text(end.outcome)) +
+         (end.detail.empty() ? "" : ", " + end.detail);
+}
+
+std::string way_text(const CheckpointWay& way) {
+  return "by " + std::string(to_text(way.kind)) + ", within " + to_text(way.grace) +
+         (way.every ? ", each " + to_text(*way.every) : "");
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// How saves went, in words for people. Pure.
+#pragma once
+
+#include <string>
+
+#include "model/checkpoint.h"
+
+namespace berth::cli {
+
+/// What follows "lease 12": "has saved itself (out/a.pt)", or "has not saved itself: timed out, …".
+std::string saved_text(const CheckpointEnd& end);
+/// "timed out"
+std::string_view outcome_text(CheckpointOutcome outcome);
+/// "by signal, within 60s, each 10m"
+std::string way_text(const CheckpointWay& way);
+
+}  // namespace berth::cli
