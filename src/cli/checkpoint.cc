@@ -40,7 +40,7 @@ std::string told(const LeaseView& lease, const Scene& scene) {
            " tells how it goes";
   }
   const auto& last = lease.checkpoints.last;
-  return who + " " + (last ? saved_text(*last) : "has not saved itself");
+  return who + " " + (last ? saved_text(*last, scene.letters) : "has not saved itself");
 }
 
 }  // namespace

@@ -39,14 +39,12 @@ constexpr std::array<std::string_view, kFaultCount> kFaults = {
     "settings changed",
 };
 constexpr std::array<std::string_view, kTransitionCount> kTransitions = {
-    "queued",          "passed",          "parked",
-    "unparked",        "withdrawn",       "granted",
-    "granted passing", "lapsed",          "claimed",
-    "shrunk",          "grown",           "growth queued",
-    "growth dropped",  "renewed",         "member seen",
-    "member gone",     "command ended",   "revoked",
-    "releasing",       "ended ok",        "ended failed",
-    "ended killed",    "ended cancelled", "ended limit",
+    "queued",      "passed",          "parked",         "unparked",     "withdrawn",       "granted",     "granted passing", "lapsed",         "claimed",      "shrunk",          "grown",       "growth queued",
+    "growth dropped", "renewed",      "member seen",
+    "member gone", "command ended",   "revoked",        "releasing",    "save asked",
+    "save ended",  "ended ok",        "ended failed",       "ended killed",
+    "ended cancelled",
+    "ended limit",
     "ended refused",   "ended lost",      "ended over budget",
 };
 static_assert(static_cast<std::size_t>(Fault::kSettingsChanged) + 1 == kFaultCount);

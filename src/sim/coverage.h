@@ -62,6 +62,8 @@ enum class Transition : std::uint8_t {
   kCommandEnded,
   kRevoked,
   kReleasing,
+  kSaveAsked,
+  kSaveEnded,
   kEndedOk,
   kEndedFailed,
   kEndedKilled,
@@ -71,7 +73,7 @@ enum class Transition : std::uint8_t {
   kEndedLost,
   kEndedOverBudget,
 };
-inline constexpr std::size_t kTransitionCount = 27;
+inline constexpr std::size_t kTransitionCount = 29;
 
 std::string_view to_text(Fault fault);
 std::string_view to_text(Transition transition);

@@ -259,6 +259,11 @@ std::string broken_by_delay(const Evidence& evidence, core::Now now) {
         break;
     }
     if (!broken.empty()) return broken;
+    const auto& way = lease.request.checkpoint;
+    if (!lease.saving || !way) continue;
+    if (lease.saving_since + way->grace + limits::kCheckpointMargin < late) {
+      return overdue(lease, "the end of its save");
+    }
   }
   return {};
 }

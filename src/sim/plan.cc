@@ -152,6 +152,13 @@ SessionPlan draw_session(Random& random, const Plan& plan) {
     session.renewals = static_cast<std::uint32_t>(random.below(4));
     session.request.limit.reset();  // It has its time.
     session.anchored = random.chance(400);
+  } else if (random.chance(200)) {
+    session.request.checkpoint =
+        CheckpointWay{.kind = CheckpointKind::kSignal,
+                      .grace = random.spread(milliseconds(10), seconds(5)),
+                      .every = perhaps(random, 500, seconds(1), seconds(5))};
+    session.saves_after = perhaps(random, 700, milliseconds(5), seconds(5));
+    session.save_takes = random.spread(milliseconds(1), seconds(12));
   }
   return session;
 }

@@ -56,6 +56,8 @@ struct SessionPlan {
   std::optional<Duration> released_after;  // By its user, from the start.
   bool released_kill = false;
   bool released_cancel = false;
+  std::optional<Duration> saves_after;  // Somebody asks, from the start of the command; again.
+  Duration save_takes;
   std::uint32_t renewals = 0;
 };
 

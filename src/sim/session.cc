@@ -172,6 +172,8 @@ void Session::claimed(const server::Answer& answer) {
   connection_.reset();
   program_.run();
   plan_resize();
+  plan_save();
+  watch_saves();
 }
 
 void Session::command_ended(ExitStatus exit) {
@@ -283,6 +285,36 @@ void Session::plan_resize() {
     if (scene_.stage.random.chance(100)) resize.share = Share::kExclusive;
     ask_aside(resize);
     plan_resize();
+  });
+}
+
+void Session::plan_save() {
+  if (!plan_.saves_after || scene_.hurry) return;
+  once(*plan_.saves_after, phase_, [this] {
+    core::AskCheckpoint ask{.token = {}, .actor = actor(), .lease = id_};
+    const std::uint64_t patience = scene_.stage.random.below(3);
+    if (patience == 0) ask.wait_max = Duration{};
+    if (patience == 1) ask.wait_max = plan_.save_takes;
+    ask_aside(ask);
+    plan_save();
+  });
+}
+
+// What is asked of it it does, in its time; what it says may come too late, or twice.
+void Session::watch_saves() {
+  if (!plan_.request.checkpoint || scene_.hurry) return;
+  once(milliseconds(200), Phase::kRunning, [this] {
+    const ShadowLease* lease = scene_.judge.journal().find(id_);
+    if (lease != nullptr && lease->saving) {
+      core::ReportCheckpoint report{
+          .token = {}, .actor = actor(), .handle = handle_, .number = *lease->saving};
+      if (scene_.stage.random.chance(500)) report.outcome = CheckpointOutcome::kSaved;
+      once(plan_.save_takes, Phase::kRunning, [this, report] {
+        perhaps_twice(report);
+        ask_aside(report);
+      });
+    }
+    watch_saves();
   });
 }
 

@@ -66,6 +66,8 @@ class Session {
   void plan_park();
   void plan_release();
   void plan_resize();
+  void plan_save();
+  void watch_saves();
   void renew();
   void perhaps_twice(const server::Ask& ask);
   void perhaps_reconnect_twice(const server::Ask& ask);

@@ -67,11 +67,15 @@ ShadowLease restored(const LeaseRestored& fact) {
                     .expires = fact.expires,
                     .releasing_since = fact.releasing_since,
                     .growth_until = fact.growth ? fact.growth->until : std::nullopt,
+                    .saving = std::nullopt,
                     .parked = view.flags.parked,
                     .passed_others = fact.passed_others,
                     .command_ended = fact.command_ended,
                     .growing = view.state == LeaseState::kHeld && fact.growth};
   for (const LeasePart& part : view.parts) lease.parts.push_back({part.device, part.granted});
+  if (view.checkpoints.last) lease.saves = view.checkpoints.last->number;
+  lease.saving_since = fact.checkpoint_asked.value_or(Instant{});
+  if (view.checkpoints.asked) lease.saving = lease.saves = view.checkpoints.asked->number;
   if (view.state == LeaseState::kHeld) {
     lease.state = fact.claimed ? State::kClaimed : State::kOffered;
   } else if (view.state == LeaseState::kReleasing) {
@@ -91,6 +95,7 @@ std::string ShadowLease::told() const {
   std::string text = fmt::format("lease {} state {}{}{}{}{}", id.value, static_cast<int>(state),
                                  parked ? " parked" : "", kill_at ? " revoked" : "",
                                  growing ? " growing" : "", command_ended ? " command ended" : "");
+  text += fmt::format(" saves {}{}", saves, saving ? ", one under way" : "");
   for (const Part& part : parts)
     text += fmt::format(" {:x}:{}", part.device.high, part.budget.value);
   if (command) text += fmt::format(" command {}/{}", command->pid, command->start_ticks);
@@ -251,8 +256,20 @@ struct Shadow::Applier {
     self.leases_.erase(fact.id);
     return reached(ended_as(fact.result));
   }
-  bool operator()(const CheckpointAsked& fact) const { return holding(fact.id) != nullptr; }
-  bool operator()(const CheckpointEnded& fact) const { return lease(fact.id) != nullptr; }
+  bool operator()(const CheckpointAsked& fact) const {
+    ShadowLease* found = lease(fact.id);
+    if (found == nullptr || found->state != State::kClaimed || found->saving) return false;
+    if (!found->request.checkpoint || fact.number != found->saves + 1) return false;
+    found->saving = found->saves = fact.number;
+    found->saving_since = record.at;
+    return reached(Transition::kSaveAsked);
+  }
+  bool operator()(const CheckpointEnded& fact) const {
+    ShadowLease* found = lease(fact.id);
+    if (found == nullptr || found->saving != fact.number) return false;
+    found->saving.reset();
+    return reached(Transition::kSaveEnded);
+  }
   bool operator()(const UsageRestored&) const { return true; }
   bool operator()(const CommandRestored&) const { return false; }
   // These make up a snapshot and come in no other way.
@@ -329,6 +346,7 @@ std::string contradiction(const ShadowLease& said, const LeaseView& view, bool b
   if (is_held && view.flags.unclaimed != (said.state == State::kOffered))
     return differ("the claim");
   if (said.parked != view.flags.parked) return differ("parked");
+  if (said.saving.has_value() != view.flags.checkpointing) return differ("the save");
   if (said.command != view.command) return differ("the command");
   if (said.members != std::set<Process>(view.members.begin(), view.members.end())) {
     return differ("the members");

@@ -40,6 +40,9 @@ struct ShadowLease {
   std::optional<Instant> expires;
   std::optional<Instant> releasing_since;
   std::optional<Instant> growth_until;
+  std::optional<std::uint64_t> saving;  // The number of the save under way.
+  Instant saving_since;
+  std::uint64_t saves = 0;  // Asked for so far.
   bool parked = false;
   bool passed_others = false;
   bool command_ended = false;

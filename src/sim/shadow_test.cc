@@ -68,6 +68,23 @@ TEST_F(ShadowTest, ANumberIsNeverUsedAgain) {
   EXPECT_NE(write(RequestQueued{kOne, {0, 2}, {1000}, {}, {.vram = gib(4)}}), "");
 }
 
+TEST_F(ShadowTest, SavesComeOneByOneAndOnlyWhereTheyWereNamed) {
+  hold();
+  EXPECT_NE(write(CheckpointAsked{kOne, 1, CheckpointReason::kAsked}), "");
+  Request request{.vram = gib(4)};
+  request.checkpoint = CheckpointWay{};
+  EXPECT_EQ(write(RequestQueued{{2}, {0, 2}, {1000}, {}, request}), "");
+  EXPECT_EQ(write(LeaseGranted{{2}, {{kDevice, gib(4)}}, false}), "");
+  EXPECT_NE(write(CheckpointAsked{{2}, 1, CheckpointReason::kAsked}), "");
+  EXPECT_EQ(write(LeaseClaimed{{2}, Process{8, 8}}), "");
+  EXPECT_NE(write(CheckpointAsked{{2}, 2, CheckpointReason::kAsked}), "");
+  EXPECT_EQ(write(CheckpointAsked{{2}, 1, CheckpointReason::kAsked}), "");
+  EXPECT_NE(write(CheckpointAsked{{2}, 2, CheckpointReason::kAsked}), "");
+  EXPECT_NE(write(CheckpointEnded{{2}, 2, CheckpointOutcome::kSaved, ""}), "");
+  EXPECT_EQ(write(CheckpointEnded{{2}, 1, CheckpointOutcome::kSaved, ""}), "");
+  EXPECT_EQ(write(CheckpointAsked{{2}, 2, CheckpointReason::kAsked}), "");
+}
+
 TEST_F(ShadowTest, ASnapshotThatLacksALeaseIsSeen) {
   hold();
   EXPECT_NE(shadow.replace({}, sequence), "");

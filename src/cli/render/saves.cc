@@ -11,12 +11,13 @@ std::string_view outcome_text(CheckpointOutcome outcome) {
   return to_text(outcome);
 }
 
-std::string saved_text(const CheckpointEnd& end) {
+std::string saved_text(const CheckpointEnd& end, Letters letters) {
+  const std::string detail = harmless(end.detail, letters);
   if (end.outcome == CheckpointOutcome::kSaved) {
-    return "has saved itself" + (end.detail.empty() ? "" : " (" + end.detail + ")");
+    return "has saved itself" + (detail.empty() ? "" : " (" + detail + ")");
   }
   return "has not saved itself: " + std::string(outcome_text(end.outcome)) +
-         (end.detail.empty() ? "" : ", " + end.detail);
+         (detail.empty() ? "" : ", " + detail);
 }
 
 std::string way_text(const CheckpointWay& way) {

@@ -3,13 +3,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
+#include "cli/render/text.h"
 #include "model/checkpoint.h"
 
 namespace berth::cli {
 
 /// What follows "lease 12": "has saved itself (out/a.pt)", or "has not saved itself: timed out, …".
-std::string saved_text(const CheckpointEnd& end);
+std::string saved_text(const CheckpointEnd& end, Letters letters);
 /// "timed out"
 std::string_view outcome_text(CheckpointOutcome outcome);
 /// "by signal, within 60s, each 10m"

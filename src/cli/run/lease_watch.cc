@@ -143,7 +143,9 @@ void LeaseWatch::take(const wire::SseEvent& event) {
       }
       break;
     case wire::EventName::kCheckpointed:
-      if (view.checkpoints.last) talk_.say(name_ + " " + saved_text(*view.checkpoints.last));
+      if (const auto& last = view.checkpoints.last) {
+        talk_.say(name_ + " " + saved_text(*last, talk_.scene().letters));
+      }
       break;
     case wire::EventName::kRevoked:
       revoked_ = view.result;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <variant>
 
+#include "cli/render/text.h"
 #include "os/errors.h"
 
 namespace berth::cli {
@@ -83,7 +84,8 @@ void SaveProcess::kill() const {
 }
 
 Performed SaveProcess::result(int status) const {
-  std::string detail = all_of(pipe_.get());
+  // Names of files may hold anything.
+  std::string detail = harmless(all_of(pipe_.get()), {.unicode = true});
   if (WIFSIGNALED(status)) {
     return {.outcome = CheckpointOutcome::kFailed,
             .detail = "it was killed by " + signal_name(WTERMSIG(status))};
