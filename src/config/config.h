@@ -82,6 +82,17 @@ struct Enforcement {
   Bytes over_budget_tolerance = mib(64);
 };
 
+struct Percent {
+  std::uint32_t value = 0;
+  friend constexpr auto operator<=>(const Percent&, const Percent&) = default;
+};
+
+/// Of a lease's budget.
+struct Pressure {
+  Percent warn{62};
+  Percent critical{88};
+};
+
 struct Access {
   std::vector<std::string> admins = {"root", "@wheel"};  // Users, and groups with '@'.
   ShowCommands show_commands = ShowCommands::kOwn;
@@ -135,6 +146,7 @@ struct Config {
   History history;
   Policy policy;
   Enforcement enforce;
+  Pressure pressure;
   Access access;
   Limits limits;
   std::map<std::string, User> users;  // By name, or number as text.

@@ -141,6 +141,17 @@ constexpr std::array kKeys = {
         .doc = "What is measured above the budget by no more than this is not counted as such by "
                "the two keys above."},
 
+    Key{.path = "pressure.warn",
+        .slot = [](Config& c, Name) -> Slot { return &c.pressure.warn; },
+        .doc = "A lease that uses so much of its budget is under pressure, which is announced.",
+        .min = 1,
+        .max = 100},
+    Key{.path = "pressure.critical",
+        .slot = [](Config& c, Name) -> Slot { return &c.pressure.critical; },
+        .doc = "The same, and it is critical.",
+        .min = 1,
+        .max = 100},
+
     Key{.path = "access.admins",
         .slot = [](Config& c, Name) -> Slot { return &c.access.admins; },
         .doc = "Users, and groups with '@', who may end and change the leases of others. uid 0 "

@@ -20,9 +20,9 @@ namespace berth::config {
 
 /// Where in a Config the value of a key lies. Its type is the type of the key.
 using Slot =
-    std::variant<bool*, std::uint32_t*, Bytes*, Duration*, std::string*, std::vector<std::string>*,
-                 std::map<std::string, std::string>*, DefaultVram*, LogLevel*, Order*, Unmanaged*,
-                 VisibleDevices*, Reported*, ShowCommands*, Color*, Enforce*, OverBudget*, Output*,
+    std::variant<bool*, std::uint32_t*, Percent*, Bytes*, Duration*, std::string*,
+                 std::vector<std::string>*, std::map<std::string, std::string>*, DefaultVram*,
+                 LogLevel*, Order*, Unmanaged*, VisibleDevices*, Reported*, ShowCommands*, Color*, Enforce*, OverBudget*, Output*,
                  std::optional<std::uint32_t>*, std::optional<Bytes>*, std::optional<Duration>*,
                  std::optional<DefaultVram>*, std::optional<Priority>*>;
 

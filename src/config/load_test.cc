@@ -99,6 +99,9 @@ leases = 1
 max_priority = "low"
 [users."1001"]
 leases = 3
+[pressure]
+warn = "50%"
+critical = "100%"
 [client]
 color = "never"
 output = "json"
@@ -121,6 +124,8 @@ output = "json"
   EXPECT_EQ(config.policy.visible_devices, VisibleDevices::kUuid);
   EXPECT_EQ(config.policy.report_total, Reported::kPhysical);
   EXPECT_EQ(config.policy.report_nvml, Reported::kBudget);
+  EXPECT_EQ(config.pressure.warn.value, 50U);
+  EXPECT_EQ(config.pressure.critical.value, 100U);
   EXPECT_THAT(config.access.admins, ElementsAre("ops", "@gpu"));
   EXPECT_EQ(config.access.show_commands, ShowCommands::kAll);
   EXPECT_EQ(config.limits.waiting, 10U);

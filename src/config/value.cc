@@ -74,6 +74,9 @@ struct InWords {
   const Key& key;
   std::string operator()(bool*) const { return "true or false"; }
   std::string operator()(std::uint32_t*) const { return "a number " + range_text(key); }
+  std::string operator()(Percent*) const {
+    return "a share such as \"62%\", " + range_text(key) + " percent";
+  }
   std::string operator()(Bytes*) const { return "a size such as \"8GiB\""; }
   std::string operator()(Duration*) const { return "a duration such as \"90s\" or \"2h30m\""; }
   std::string operator()(std::string*) const {
@@ -139,6 +142,17 @@ struct Reader {
       return wrong();
     }
     *out = static_cast<std::uint32_t>(number);
+    return Unit{};
+  }
+
+  Status operator()(Percent* out) const {
+    if (text() == nullptr || !text()->ends_with('%')) return wrong();
+    std::uint32_t number = 0;
+    const char* end = text()->data() + text()->size() - 1;
+    const auto [stop, error] = std::from_chars(text()->data(), end, number);
+    const bool sound = error == std::errc{} && stop == end;
+    if (!sound || number < key.min || number > key.max) return wrong();
+    *out = {number};
     return Unit{};
   }
 
@@ -280,6 +294,9 @@ struct AsToml {
   using Text = std::optional<std::string>;
   Text operator()(const bool* value) const { return *value ? "true" : "false"; }
   Text operator()(const std::uint32_t* value) const { return std::to_string(*value); }
+  Text operator()(const Percent* value) const {
+    return "\"" + std::to_string(value->value) + "%\"";
+  }
   Text operator()(const Bytes* value) const {
     constexpr std::array<UnitOf, 5> kUnits = {{{1ULL << 40U, "TiB"},
                                                {1ULL << 30U, "GiB"},

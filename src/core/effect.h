@@ -42,6 +42,7 @@ enum class News : std::uint8_t {
   kAstray,    // A process of the lease uses a device that the lease was not given.
   kCheckpoint,    // To be saved: the view says by which number.
   kCheckpointed,  // Over: the view says how.
+  kPressure,  // Its pressure has risen or fallen.
 };
 /// News for whoever listens to this lease. `refusal` says why, where a waiting request ends without
 /// a grant.
@@ -53,6 +54,10 @@ struct Notify {
 /// News for whoever listens to everything.
 struct NotifyStranger {
   StrangerNews news;
+};
+/// The pressure on a device has risen or fallen.
+struct NotifyDevice {
+  DeviceId device;
 };
 /// Watch a process by pidfd; one that is gone already is reported by ProcessEnded at once.
 struct Watch {
@@ -87,7 +92,7 @@ struct Say {
   std::string text;
 };
 
-using Effect = std::variant<Append, Reply, Notify, NotifyStranger, Watch, Unwatch, Signal, AskProbe,
+using Effect = std::variant<Append, Reply, Notify, NotifyStranger, NotifyDevice, Watch, Unwatch, Signal, AskProbe,
                             WakeAt, SetUnaccounted, Say>;
 
 }  // namespace berth::core

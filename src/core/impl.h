@@ -15,6 +15,7 @@
 
 #include "core/coordinator.h"
 #include "core/ledger.h"
+#include "core/pressure.h"
 #include "core/queue.h"
 #include "core/state.h"
 #include "model/device.h"
@@ -50,6 +51,8 @@ struct Use {
   Bytes excess;                       // Charged for contexts that cost less; as last seen at rest.
   bool may_give_back = false;         // That excess: nothing is hidden behind it.
 
+  Trend trend;  // Of whichever account is the higher.
+
   Bytes highest() const { return std::max(peak, ledger_peak); }
 };
 
@@ -70,6 +73,8 @@ struct Observed {
   bool excess_told = false;             // In the log.
   bool full = false;  // An allocation in it waits for room.
   bool degraded = false;
+  Felt felt;
+  std::optional<Duration> full_in;
   bool killed = false;                  // SIGKILL was sent.
   std::optional<Instant> settle_since;  // Only a sample asked after this tells what is left.
   std::optional<Instant> shrunk_at;     // Only a sample asked after this tells what came free.
@@ -113,6 +118,9 @@ struct KnownDevice {
     Instant seen_at;
   };
   std::map<Process, Told> told;
+  Trend outsiders;  // What is external.
+  Felt felt;
+  std::optional<Bytes> owed;  // What its leases may still take.
 };
 
 /// What the processes on one device use.
@@ -293,6 +301,11 @@ struct Coordinator::Impl {
 
   // over_budget.cc
   void weigh(LeaseId id, Instant asked_at);
+
+  // pressure.cc
+  void feel_pressure(const Sample& sample);
+  void feel_pressure_on(const Account& account, Instant at);
+  void feel_pressure_of(LeaseId id, Instant at);
 
   // scheduling.cc
   void schedule();

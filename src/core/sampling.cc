@@ -43,6 +43,7 @@ void Coordinator::Impl::on(const Sampled& event) {
     }
     look_for_strays();
     look_for_strangers(sample);
+    feel_pressure(sample);
     settle_with(sample);
     if (!unchecked.empty()) refuse_what_never_fits(sample);
   }

@@ -28,6 +28,12 @@ struct UserLimits {
   Priority priority_max = Priority::kUrgent;
 };
 
+struct PressureSettings {
+  std::uint32_t warn_percent = 62;  // Of a lease's budget.
+  std::uint32_t critical_percent = 88;
+  Duration ahead = seconds(90);  // How far the growth of strangers is thought on.
+};
+
 struct Settings {
   Order order = Order::kFair;
   bool backfill = true;
@@ -42,6 +48,7 @@ struct Settings {
   Bytes over_budget_tolerance = mib(64);     // Above the budget by so much is not counted.
   Duration over_budget_grace = seconds(30);  // `kill`: the time to be within the budget again.
   Bytes context_estimate = mib(300);         // What a process costs before its first allocation.
+  PressureSettings pressure;
   UserLimits limits_default;
   std::map<UserId, UserLimits> limits;  // Instead of the default.
 };

@@ -123,7 +123,7 @@ class Story {
           {News::kInBudget, "in budget "},    {News::kFull, "full "},
           {News::kNotFull, "not full "},   {News::kDegraded, "degraded "},
           {News::kRevoked, "revoke "},     {News::kAstray, "astray "},        {News::kCheckpoint, "save "},
-          {News::kCheckpointed, "save over "}};
+          {News::kCheckpointed, "save over "},     {News::kPressure, "pressure "}};
       return kWords.at(news->news) + std::to_string(news->lease.value) + "; ";
     }
     if (const auto* stranger = std::get_if<NotifyStranger>(&effect)) {

@@ -36,6 +36,8 @@ LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
   view.flags.over_budget = seen.over_budget;
   view.flags.full = seen.full && lease->held() != nullptr;
   view.flags.degraded = seen.degraded;
+  view.pressure = seen.felt.level();
+  view.full_in = seen.full_in;
   for (LeasePart& part : view.parts) {
     const auto last = seen_devices.find(part.device);
     const auto use = seen.use.find(part.device);
@@ -202,6 +204,7 @@ std::vector<DeviceView> Coordinator::devices(Now now) const {
       view.trouble = device.trouble;
       view.capacity = account.capacity;
       view.strangers = device.strangers;
+      view.pressure = device.felt.level();
       if (device.sampled_at) view.sample_age = now.instant - *device.sampled_at;
       const bool current = account.seen && impl_->trouble.empty() && !view.asleep;
       if (current) {
@@ -210,6 +213,7 @@ std::vector<DeviceView> Coordinator::devices(Now now) const {
         view.external = account.external;
         view.ignored = account.ignored;
         view.lists_processes = device.tells_processes;
+        view.owed = device.owed;
       }
     }
     view.reserve = account.reserve;

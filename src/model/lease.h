@@ -29,6 +29,10 @@ enum class EndResult : std::uint8_t {
 };
 
 /// How a command ended: exit status, or the signal that killed it.
+/// How near memory is to its end: of a lease, to its budget; of a device, to a point where an
+/// allocation inside a budget fails.
+enum class Pressure : std::uint8_t { kNormal, kWarn, kCritical };
+
 struct ExitStatus {
   std::int32_t code = 0;
   std::int32_t signal = 0;  // 0: it exited by itself.
@@ -76,6 +80,8 @@ struct LeaseView {
   Request request;
   LeaseState state = LeaseState::kWaiting;
   LeaseFlags flags;
+  Pressure pressure = Pressure::kNormal;
+  std::optional<Duration> full_in;              // At the rate at which its use grows.
   std::optional<EndResult> result;              // When ended, or as soon as it is certain.
   std::optional<ExitStatus> exit;               // Of the command, where it is known.
   std::optional<Process> command;               // The process the lease stands for.
@@ -97,12 +103,14 @@ std::string_view to_text(Priority priority);
 std::string_view to_text(Share share);
 std::string_view to_text(Leftovers leftovers);
 std::string_view to_text(OverBudget measure);
+std::string_view to_text(Pressure pressure);
 std::string_view to_text(LeaseState state);
 std::string_view to_text(EndResult result);
 std::optional<Priority> parse_priority(std::string_view word);
 std::optional<Share> parse_share(std::string_view word);
 std::optional<Leftovers> parse_leftovers(std::string_view word);
 std::optional<OverBudget> parse_over_budget(std::string_view word);
+std::optional<Pressure> parse_pressure(std::string_view word);
 std::optional<LeaseState> parse_lease_state(std::string_view word);
 std::optional<EndResult> parse_end_result(std::string_view word);
 

@@ -51,6 +51,8 @@ struct DeviceView {
   Bytes charged;    // Sum over leases.
   Bytes granted;    // Sum of the budgets of leases.
   Bytes grantable;
+  std::optional<Bytes> owed;  // What its leases may still take of their budgets.
+  Pressure pressure = Pressure::kNormal;
   std::optional<Duration> sample_age;
   std::optional<bool> lists_processes = {};  // Whether the driver tells what each one uses.
   std::vector<LeaseId> leases;               // Held and releasing, in order of grant.

@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 4> kPriorities = {"low", "normal", "high"
 constexpr std::array<std::string_view, 3> kShares = {"budget", "exclusive", "slice"};
 constexpr std::array<std::string_view, 3> kLeftovers = {"wait", "kill", "release"};
 constexpr std::array<std::string_view, 4> kOverBudget = {"fail", "notify", "kill", "suspend"};
+constexpr std::array<std::string_view, 3> kPressures = {"normal", "warn", "critical"};
 constexpr std::array<std::string_view, 5> kStates = {"waiting", "held", "suspended", "releasing",
                                                      "ended"};
 constexpr std::array<std::string_view, 8> kResults = {"ok",    "failed",  "killed", "cancelled",
@@ -87,6 +88,9 @@ std::string_view to_text(Leftovers leftovers) {
 std::string_view to_text(OverBudget measure) {
   return word_of(kOverBudget, measure);
 }
+std::string_view to_text(Pressure pressure) {
+  return word_of(kPressures, pressure);
+}
 std::string_view to_text(LeaseState state) {
   return word_of(kStates, state);
 }
@@ -126,6 +130,9 @@ std::optional<Leftovers> parse_leftovers(std::string_view word) {
 }
 std::optional<OverBudget> parse_over_budget(std::string_view word) {
   return value_of<OverBudget>(kOverBudget, word);
+}
+std::optional<Pressure> parse_pressure(std::string_view word) {
+  return value_of<Pressure>(kPressures, word);
 }
 std::optional<LeaseState> parse_lease_state(std::string_view word) {
   return value_of<LeaseState>(kStates, word);

@@ -112,6 +112,8 @@ core::Settings core_settings(const config::Config& config,
       .unmanaged = unmanaged_of(policy.unmanaged),
       .over_budget_tolerance = config.enforce.over_budget_tolerance,
       .over_budget_grace = config.enforce.over_budget_grace,
+      .pressure = {.warn_percent = config.pressure.warn.value,
+                   .critical_percent = config.pressure.critical.value},
       .limits_default = {.waiting_max = config.limits.waiting,
                          .leases_max = config.limits.leases,
                          .priority_max = config::max_priority_default(config.mode)}};

@@ -281,6 +281,8 @@ void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch
           news_.tell(now, coordinator_, what);
         } else if constexpr (std::is_same_v<T, core::NotifyStranger>) {
           news_.tell(what);
+        } else if constexpr (std::is_same_v<T, core::NotifyDevice>) {
+          news_.tell(now, coordinator_, what);
         } else if constexpr (std::is_same_v<T, core::Watch>) {
           if (!world_.watch(what.process)) events_.emplace_back(core::ProcessEnded{what.process});
         } else if constexpr (std::is_same_v<T, core::Unwatch>) {

@@ -139,12 +139,13 @@ class EngineStory {
     engine.ask(now, {connection}, core::ReportExit{{}, kActor, handle(n), {}, {}});
     engine.process_ended(now, process(static_cast<std::int32_t>(100 + n)));
   }
-  void sample() {
+  /// `strangers`: what processes of no lease use.
+  void sample(Bytes strangers = {}) {
     Sample sample{.asked_at = now.instant, .answered_at = now.instant, .simulated = true};
     sample.devices.push_back({.id = {0xd0, 1},
                               .model = "Simulated",
                               .capacity = gib(16),
-                              .used = Bytes{},
+                              .used = strangers,
                               .driver_reserved = Bytes{},
                               .processes = std::vector<ProcessSample>{}});
     answered_ = world.questions;

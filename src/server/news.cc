@@ -93,6 +93,8 @@ std::string_view word_of(core::News news) {
       return "checkpoint";
     case core::News::kCheckpointed:
       return "checkpointed";
+    case core::News::kPressure:
+      return "pressure";
   }
   CHECK(false);
 }
@@ -187,6 +189,17 @@ void News::tell(const core::NotifyStranger& notify) {
                   .body = notify.news,
                   .refusal = {},
                   .number = ++number_};
+  for (const ConnectionId connection : all_) outbox_.item(connection, item);
+}
+
+void News::tell(core::Now now, const core::Coordinator& coordinator,
+                const core::NotifyDevice& notify) {
+  if (all_.empty()) return;
+  std::vector<DeviceView> devices = coordinator.devices(now);
+  const auto device = std::ranges::find(devices, notify.device, &DeviceView::id);
+  if (device == devices.end()) return;
+  Item item{.event = "device_pressure", .body = std::move(*device), .refusal = {}};
+  item.number = ++number_;
   for (const ConnectionId connection : all_) outbox_.item(connection, item);
 }
 

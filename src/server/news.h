@@ -44,6 +44,7 @@ class News {
   /// One effect of the coordinator, at once.
   void tell(core::Now now, const core::Coordinator& coordinator, const core::Notify& notify);
   void tell(const core::NotifyStranger& notify);
+  void tell(core::Now now, const core::Coordinator& coordinator, const core::NotifyDevice& notify);
   /// Something was decided or measured: lines may read differently.
   void changed() { changed_ = true; }
   /// Tells the next slice of listeners whose line changed.

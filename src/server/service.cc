@@ -324,6 +324,8 @@ void Service::item(ConnectionId connection, const Item& item) {
           return wire::encode_why(body, to.names);
         } else if constexpr (std::is_same_v<T, StrangerNews>) {
           return wire::encode_stranger(body, to.names);
+        } else if constexpr (std::is_same_v<T, DeviceView>) {
+          return wire::encode_device(body, settings_.hello.simulated, to.names);
         } else {
           return wire::encode_fit(body);
         }

@@ -83,6 +83,8 @@ void write_device(JsonWriter& writer, const DeviceView& device, bool simulated,
   writer.key("vram_charged_bytes").bytes(device.charged);
   writer.key("vram_granted_bytes").bytes(device.granted);
   writer.key("vram_grantable_bytes").bytes(device.grantable);
+  writer.key("vram_owed_bytes").bytes(device.owed);
+  writer.key("pressure").text(to_text(device.pressure));
   writer.key("sample_age_ms").milliseconds(device.sample_age);
   writer.key("processes_listed");
   device.lists_processes ? writer.boolean(*device.lists_processes) : writer.null();
@@ -111,6 +113,8 @@ DeviceView read_device(ObjectReader& reader, UserNames& names) {
   reader.bytes("vram_charged_bytes", device.charged);
   reader.bytes("vram_granted_bytes", device.granted);
   reader.bytes("vram_grantable_bytes", device.grantable);
+  reader.bytes("vram_owed_bytes", device.owed);
+  reader.word("pressure", device.pressure, parse_pressure, "a level of pressure");
   reader.milliseconds("sample_age_ms", device.sample_age);
   if (reader.has("processes_listed")) {
     reader.boolean("processes_listed", device.lists_processes.emplace(false));
@@ -301,6 +305,12 @@ std::string encode_stranger(const StrangerNews& news, const UserNames& names) {
   writer.key("index").number(news.index);
   write_stranger(writer, news.stranger, names);
   writer.end_object();
+  return writer.take();
+}
+
+std::string encode_device(const DeviceView& device, bool simulated, const UserNames& names) {
+  JsonWriter writer;
+  write_device(writer, device, simulated, names);
   return writer.take();
 }
 

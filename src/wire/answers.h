@@ -45,6 +45,9 @@ struct NamedDevices {
 std::string encode_devices(const DeviceList& list, const UserNames& names);
 Result<NamedDevices> decode_devices(std::string_view text);
 
+/// The event `device_pressure`.
+std::string encode_device(const DeviceView& device, bool simulated, const UserNames& names);
+
 /// GET /v1/leases/{ref}/why, and the event `waiting`.
 struct NamedWhy {
   WhyView why;

@@ -58,6 +58,8 @@ void write_state(JsonWriter& writer, const LeaseView& view) {
   writer.key("flags").begin_array();
   for (const std::string_view flag : words(view.flags)) writer.text(flag);
   writer.end_array();
+  writer.key("pressure").text(to_text(view.pressure));
+  writer.key("full_in_ms").milliseconds(view.full_in);
   writer.key("result");
   view.result ? writer.text(to_text(*view.result)) : writer.null();
   const bool exited = view.exit && view.exit->signal == 0;
@@ -187,6 +189,8 @@ void read_state(ObjectReader& reader, LeaseView& view) {
   reader.require("state");
   reader.word("state", view.state, parse_lease_state, "a state of a lease");
   view.flags = read_flags(reader);
+  reader.word("pressure", view.pressure, parse_pressure, "a level of pressure");
+  reader.milliseconds("full_in_ms", view.full_in);
   if (reader.has("result")) {
     view.result.emplace(EndResult::kOk);
     reader.word("result", *view.result, parse_end_result, "a result of a lease");

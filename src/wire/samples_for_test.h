@@ -64,6 +64,8 @@ inline LeaseView held() {
   view.request.ancestors.clear();  // These are not sent.
   view.state = LeaseState::kHeld;
   view.flags = {.over_budget = true, .degraded = true, .astray = true, .full = true};
+  view.pressure = Pressure::kCritical;
+  view.full_in = seconds(90);
   view.command = Process{.pid = 4711, .start_ticks = 99};
   view.supervisor = Process{.pid = 4710};
   view.members = {{.pid = 4712}};
@@ -152,6 +154,8 @@ inline DeviceView device_view() {
   view.charged = gib(6);
   view.granted = gib(5);
   view.grantable = gib(9);
+  view.owed = gib(2);
+  view.pressure = Pressure::kWarn;
   view.sample_age = milliseconds(250);
   view.lists_processes = true;
   view.leases = {{12}, {13}};

@@ -192,6 +192,13 @@ void add_saves(Facts& facts, const LeaseView& lease, const Scene& scene) {
   facts.add("last saved", moment_or_none(saves.saved, scene));
 }
 
+std::string pressure_text(const LeaseView& lease) {
+  if (lease.pressure == Pressure::kNormal && !lease.full_in) return {};
+  std::string text(to_text(lease.pressure));
+  if (lease.full_in) text += ", full in about " + to_text(*lease.full_in) + " at this rate";
+  return text;
+}
+
 void add_parts(Facts& facts, const LeaseView& lease, const Scene& scene) {
   for (const LeasePart& part : lease.parts) {
     facts.add(devices_of({&part, 1}), part_text(part, scene));
@@ -230,6 +237,7 @@ std::string lease_details(const LeaseView& lease, const Scene& scene) {
   facts.add("asked", asked_by(request) + (request.learned ? ", by what it used before" : ""));
   add_parts(facts, lease, scene);
   add_strays(facts, lease, scene);
+  facts.add("pressure", pressure_text(lease));
   facts.add("session", harmless(request.session, scene.letters));
   facts.add("priority", std::string(to_text(request.priority)));
   facts.add("command", harmless(request.command, scene.letters));

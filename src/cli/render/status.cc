@@ -51,6 +51,10 @@ Cell health_of(const DeviceView& device, const Scene& scene) {
     cell = {"trouble", Colour::kRed};
   } else if (!device.sample_age) {
     cell = {"not asked yet", Colour::kYellow};
+  } else if (device.pressure == Pressure::kCritical) {
+    cell = {"leases lack memory", Colour::kRed};
+  } else if (device.pressure == Pressure::kWarn) {
+    cell = {"leases may lack memory", Colour::kYellow};
   } else if (*device.sample_age > kSampleOld) {
     cell = {"figures " + to_text(*device.sample_age) + " old", Colour::kYellow};
   }

@@ -147,6 +147,9 @@ void LeaseWatch::take(const wire::SseEvent& event) {
         talk_.say(name_ + " " + saved_text(*last, talk_.scene().letters));
       }
       break;
+    case wire::EventName::kPressure:
+      if (const std::string text = pressure_text(view); !text.empty()) talk_.say(text);
+      break;
     case wire::EventName::kRevoked:
       revoked_ = view.result;
       talk_.say(revoked_text(view));

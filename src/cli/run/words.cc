@@ -113,6 +113,26 @@ std::string revoked_text(const LeaseView& lease) {
   return lease_name(lease) + " was cancelled" + told;
 }
 
+std::string pressure_text(const LeaseView& lease) {
+  const bool at_rest = lease.pressure == Pressure::kWarn && !lease.full_in;
+  // Who has a GPU to himself may fill it.
+  const bool alone = lease.request.share == Share::kExclusive;
+  if (lease.pressure == Pressure::kNormal || at_rest || alone) return {};
+  const LeasePart* fullest = nullptr;
+  const auto use_of = [](const LeasePart& part) {
+    return std::max(part.used.value_or(Bytes{}), part.ledger.value_or(Bytes{}));
+  };
+  for (const LeasePart& part : lease.parts) {
+    if (fullest == nullptr || use_of(part) > use_of(*fullest)) fullest = &part;
+  }
+  if (fullest == nullptr || use_of(*fullest) == Bytes{}) return {};
+  std::string text = lease_name(lease) + " uses " + to_text(use_of(*fullest)) + " of " +
+                     to_text(fullest->granted) + (lease.parts.size() > 1 ? " on a GPU" : "");
+  if (lease.full_in)
+    text += ", and in about " + to_text(*lease.full_in) + " all of it at this rate";
+  return text;
+}
+
 std::string peak_text(const LeaseView& lease) {
   Bytes peak;
   std::uint64_t refused = 0;

@@ -36,6 +36,10 @@ std::string too_much_text(const LeaseView& lease, const RequestOptions& options)
 /// too long, above its budget of 8.0 GiB"; what has told the command to end.
 std::string revoked_text(const LeaseView& lease);
 
+/// "lease 12 uses 7.1 GiB of 8.0 GiB, and in about 1m30s all of it at this rate". Empty where that
+/// is no news: there is room and nothing grows, or the GPU is its own.
+std::string pressure_text(const LeaseView& lease);
+
 /// "lease 12 peaked at 7.3 GiB of 8.0 GiB". Empty where it helps nobody: neither did its budget
 /// refuse an allocation, nor was it close to that, nor could others have used much of it.
 std::string peak_text(const LeaseView& lease);

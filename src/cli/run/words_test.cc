@@ -101,6 +101,24 @@ TEST(PeakText, OfSeveralGpusIsTheHighest) {
   EXPECT_EQ(peak_text(lease), "lease 12 peaked at 7.7 GiB of 8.0 GiB on a GPU");
 }
 
+TEST(PressureText, TellsWhatIsUsedAndWhenThatIsAll) {
+  LeaseView lease = lease_on({{.device = kHere, .index = 0, .granted = gib(8), .used = gib(5)}});
+  EXPECT_EQ(pressure_text(lease), "");
+  lease.pressure = Pressure::kWarn;
+  EXPECT_EQ(pressure_text(lease), "") << "there is room, and nothing grows";
+  lease.full_in = seconds(90);
+  EXPECT_EQ(pressure_text(lease),
+            "lease 12 uses 5.0 GiB of 8.0 GiB, and in about 1m30s all of it at this rate");
+  lease.pressure = Pressure::kCritical;
+  lease.full_in.reset();
+  lease.parts[0].ledger = mib(7680);
+  EXPECT_EQ(pressure_text(lease), "lease 12 uses 7.5 GiB of 8.0 GiB");
+  lease.parts.push_back({.device = kThere, .index = 1, .granted = gib(8), .used = gib(8)});
+  EXPECT_EQ(pressure_text(lease), "lease 12 uses 8.0 GiB of 8.0 GiB on a GPU");
+  lease.request.share = Share::kExclusive;
+  EXPECT_EQ(pressure_text(lease), "") << "who has a GPU to himself may fill it";
+}
+
 TEST(LeftoversText, CountsAndNamesTheCure) {
   LeaseView lease = small_lease();
   EXPECT_EQ(leftovers_text(lease), "");

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pressure.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "core/impl.h"
+
+namespace berth::core {
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+
+// The end of a slow drift is no news.
+constexpr Duration kForetoldAtMost = hours(24);
+
+double seconds_of(Duration duration) {
+  return static_cast<double>(duration.ns) / kNsPerSecond;
+}
+
+bool reaches(Bytes used, Bytes budget, std::uint32_t percent) {
+  return budget > Bytes{} &&
+         static_cast<double>(used.value) * 100 >= static_cast<double>(budget.value) * percent;
+}
+
+std::optional<Duration> until_full(Bytes used, Bytes budget, double per_second) {
+  if (per_second <= 0) return std::nullopt;
+  const double left = static_cast<double>(saturating_sub(budget, used).value) / per_second;
+  if (left > seconds_of(kForetoldAtMost)) return std::nullopt;
+  return Duration{static_cast<std::int64_t>(left * kNsPerSecond)};
+}
+
+}  // namespace
+
+void Trend::add(Instant at, Bytes value) {
+  if (count_ > 0 && at - points_[count_ - 1].at < kSpan) return;
+  if (count_ == points_.size()) {
+    std::shift_left(points_.begin(), points_.end(), 1);
+    --count_;
+  }
+  points_[count_] = {at, value};
+  ++count_;
+}
+
+double Trend::per_second() const {
+  if (count_ < points_.size()) return 0;
+  std::optional<double> least;
+  for (std::size_t i = 1; i < points_.size(); ++i) {
+    const double grown = static_cast<double>(points_[i].value.value) -
+                         static_cast<double>(points_[i - 1].value.value);
+    const double rate = grown / seconds_of(points_[i].at - points_[i - 1].at);
+    least = std::min(least.value_or(rate), rate);
+  }
+  return std::max(least.value_or(0), 0.0);
+}
+
+void Felt::measure(Instant at, Pressure measured) {
+  if (measured >= level_) {
+    level_ = measured;
+    since_.reset();
+    return;
+  }
+  lower_ = since_ ? std::max(lower_, measured) : measured;
+  if (!since_) since_ = at;
+  if (at - *since_ < kCalmFor) return;
+  level_ = lower_;
+  since_.reset();
+}
+
+Pressure pressure_of(const Room& room, Duration ahead) {
+  const auto grows = Bytes{static_cast<std::uint64_t>(room.intruding * seconds_of(ahead))};
+  if (room.owed_most > saturating_sub(room.free, grows)) return Pressure::kCritical;
+  return room.owed > room.free ? Pressure::kWarn : Pressure::kNormal;
+}
+
+void Coordinator::Impl::feel_pressure(const Sample& sample) {
+  std::set<LeaseId> leases;
+  for (const DeviceSample& device : sample.devices) {
+    const Account* account = ledger.find(device.id);
+    if (account == nullptr || device.lost || device.asleep) continue;
+    feel_pressure_on(*account, sample.asked_at);
+    for (const auto& [id, entry] : account->entries) leases.insert(id);
+  }
+  for (const LeaseId id : leases) feel_pressure_of(id, sample.asked_at);
+}
+
+void Coordinator::Impl::feel_pressure_on(const Account& account, Instant at) {
+  KnownDevice& device = seen_devices.at(account.id);
+  device.outsiders.add(at, account.external);
+  Room room{.intruding = device.outsiders.per_second()};
+  bool known = device.used.has_value() && device.tells_processes;
+  for (const auto& [id, entry] : account.entries) {
+    const auto& uses = observed.at(id).use;
+    const auto use = uses.find(account.id);
+    known = known && (use == uses.end() || !use->second.untold);
+    const Bytes used = use == uses.end() ? Bytes{} : use->second.now.value_or(Bytes{});
+    const Bytes owed = saturating_sub(entry.budget, used);
+    room.owed += owed;
+    room.owed_most = std::max(room.owed_most, owed);
+  }
+  device.owed = known ? std::optional(room.owed) : std::nullopt;
+  if (!known) return;  // What was felt last stays.
+  room.free = saturating_sub(account.capacity, account.driver + *device.used);
+  const Pressure before = device.felt.level();
+  device.felt.measure(at, pressure_of(room, settings.pressure.ahead));
+  if (device.felt.level() == before) return;
+  ++version;
+  effects.emplace_back(NotifyDevice{account.id});
+}
+
+void Coordinator::Impl::feel_pressure_of(LeaseId id, Instant at) {
+  const Lease& lease = *state.find(id);
+  if (lease.held() == nullptr) return;
+  Observed& seen = observed.at(id);
+  Pressure measured = Pressure::kNormal;
+  seen.full_in.reset();
+  for (const Part& part : lease.held()->parts) {
+    const auto found = seen.use.find(part.device);
+    if (found == seen.use.end()) continue;
+    Use& use = found->second;
+    if (use.untold) return;
+    const Bytes used = std::max(use.now.value_or(Bytes{}), use.ledger.value_or(Bytes{}));
+    use.trend.add(at, used);
+    if (reaches(used, part.budget, settings.pressure.critical_percent)) {
+      measured = Pressure::kCritical;
+    } else if (reaches(used, part.budget, settings.pressure.warn_percent)) {
+      measured = std::max(measured, Pressure::kWarn);
+    }
+    if (const auto left = until_full(used, part.budget, use.trend.per_second())) {
+      seen.full_in = std::min(seen.full_in.value_or(*left), *left);
+    }
+  }
+  const Pressure before = seen.felt.level();
+  seen.felt.measure(at, measured);
+  if (seen.felt.level() != before) notify(id, News::kPressure);
+}
+
+}  // namespace berth::core
