@@ -20,6 +20,8 @@ int run_queue(Invocation& invocation);
 int run_release(Invocation& invocation);
 int run_renew(Invocation& invocation);
 int run_reserve(Invocation& invocation);
+int run_pause(Invocation& invocation);
+int run_resume(Invocation& invocation);
 int run_resize(Invocation& invocation);
 int run_run(Invocation& invocation);
 int run_show(Invocation& invocation);

@@ -74,11 +74,13 @@ Instant expected_end(const Lease& lease, Instant now) {
   Instant end = Instant::never();
   if (held->revoked) end = held->revoked->kill_at;
   if (held->expires) end = std::min(end, *held->expires);
-  if (lease.request.limit) end = std::min(end, held->granted_at + *lease.request.limit);
+  if (held->suspension) return end;  // The time that it has left begins when it runs again.
+  const Instant began = held->granted_at + held->away;
+  if (lease.request.limit) end = std::min(end, began + *lease.request.limit);
   if (lease.request.eta && lease.request.eta->ns > 0) {
     Duration eta = *lease.request.eta;
-    while (held->granted_at + eta <= now && eta < Duration::max()) eta = eta + eta;
-    end = std::min(end, held->granted_at + eta);
+    while (began + eta <= now && eta < Duration::max()) eta = eta + eta;
+    end = std::min(end, began + eta);
   }
   return end;
 }
@@ -258,7 +260,7 @@ void Walk::reserve(const Lease& lease) {
 
 void Walk::leave_growing(const Lease& lease) {
   const Held* held = lease.held();
-  if (held == nullptr || !held->growth) return;
+  if (held == nullptr || (!held->growth && !held->is_away())) return;
   for (const Part& part : held->parts) {
     const Account* account = ledger_.find(part.device);
     if (account == nullptr) continue;
@@ -267,7 +269,7 @@ void Walk::leave_growing(const Lease& lease) {
     if (rule.closed || rule.growing) continue;
     Request extra = lease.request;
     extra.share = Share::kBudget;
-    extra.vram = saturating_sub(held->growth->vram, part.budget);
+    extra.vram = held->growth ? saturating_sub(held->growth->vram, part.budget) : part.budget;
     const Instant at = earliest_fit(*account, extra, state_, now_);
     rule.growing = reservation(*account, lease, at, extra.vram);
     rule.growing_priority = lease.request.priority;

@@ -64,6 +64,7 @@ bool Coordinator::Impl::account_for(const ChargeSample& charge, const Lease& lea
   const bool told = device != seen_devices.end() && device->second.tells_processes &&
                     !device->second.asleep && account->seen && !use.untold;
   if (!told || !charge.steady || lease.held() == nullptr) return false;
+  if (lease.held()->suspension) return false;  // What its programs have charged is elsewhere.
   const Bytes counted = use.now.value_or(Bytes{});
   const Bytes excess = std::min(charge.excess, *use.ledger);
   const Bytes beyond = saturating_sub(counted, saturating_sub(*use.ledger, excess));

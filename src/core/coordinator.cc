@@ -79,15 +79,18 @@ void Coordinator::Impl::reindex(LeaseId id) {
   reindex_processes(id, lease, seen);
   reindex_user(lease, seen);
   reindex_timer(id, lease, seen);
-  const bool grows = lease != nullptr && lease->held() != nullptr && lease->held()->growth;
-  if (grows) {
+  const Held* held = lease == nullptr ? nullptr : lease->held();
+  const bool wanted = held != nullptr && held->suspension && held->suspension->queued;
+  if (held != nullptr && (held->growth || wanted)) {
     growing.insert(id);
   } else {
     growing.erase(id);
   }
+  if (held == nullptr && !seen.move_tokens.empty()) answer_movers(id, "it has ended");
   if (lease == nullptr) {
     settling.erase(id);
     shrunk.erase(id);
+    returning.erase(id);
     unchecked.erase(id);
     measured.erase(id);
     observed.erase(id);
@@ -124,6 +127,12 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
     if (use != seen.use.end()) {
       used = std::max(use->second.now.value_or(Bytes{}), use->second.may_be);
       if (use->second.untold) used = std::max(used, use->second.last);
+    }
+    if (held->is_away()) {
+      const bool there = used > Bytes{};
+      const auto rest = there ? std::optional(Entry{.charge = used}) : std::nullopt;
+      dirty |= ledger.put(part.device, id, rest);
+      continue;
     }
     // Until a sample asked after the end tells what is left, all of it may be.
     const bool untold = use != seen.use.end() && use->second.untold;
@@ -245,8 +254,8 @@ Instant Coordinator::Impl::deadline_of(const Lease& lease, const Observed& seen)
     if (held->growth && held->growth->until) sooner(*held->growth->until);
     if (held->revoked) {
       if (!seen.killed) sooner(held->revoked->kill_at);
-    } else if (lease.request.limit) {
-      sooner(held->granted_at + *lease.request.limit);
+    } else if (lease.request.limit && !held->suspension) {
+      sooner(held->granted_at + held->away + *lease.request.limit);
     }
     if (held->command_ended && seen.settle_since) {
       sooner(*seen.settle_since + limits::kReleasingMax);

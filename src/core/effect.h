@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "core/event.h"
 #include "model/lease.h"
+#include "model/moving.h"
 #include "model/record.h"
 #include "model/refusal.h"
 #include "model/view.h"
@@ -43,6 +44,8 @@ enum class News : std::uint8_t {
   kCheckpoint,    // To be saved: the view says by which number.
   kCheckpointed,  // Over: the view says how.
   kPressure,  // Its pressure has risen or fallen.
+  kSuspended,
+  kResumed,
 };
 /// News for whoever listens to this lease. `refusal` says why, where a waiting request ends without
 /// a grant.
@@ -87,12 +90,20 @@ struct SetUnaccounted {
   /// Of each: with this, programs may give back what they have charged too much for contexts.
   std::vector<bool> may_give_back;
 };
+/// Move the device memory of those of these processes that use a device. Moved follows, once.
+struct MoveMemory {
+  LeaseId lease;
+  std::uint64_t number = 0;
+  Direction direction = Direction::kOut;
+  std::vector<Process> processes;
+  Bytes bytes;  // About as much, on all devices together.
+};
 /// Something an operator should read in the log.
 struct Say {
   std::string text;
 };
 
 using Effect = std::variant<Append, Reply, Notify, NotifyStranger, NotifyDevice, Watch, Unwatch, Signal, AskProbe,
-                            WakeAt, SetUnaccounted, Say>;
+                            WakeAt, SetUnaccounted, MoveMemory, Say>;
 
 }  // namespace berth::core

@@ -14,6 +14,7 @@
 #include "core/settings.h"
 #include "model/device.h"
 #include "model/lease.h"
+#include "model/moving.h"
 #include "model/request.h"
 
 namespace berth::core {
@@ -90,6 +91,25 @@ struct Renew {
   LeaseId lease;
   Duration ttl;
 };
+/// Suspends a lease: the device memory of its processes is moved to the host and given to others.
+/// Answered when that is so.
+struct Suspend {
+  Token token;
+  Actor actor;
+  LeaseId lease;
+};
+/// Answered when it runs again, for which it may have to wait for room.
+struct Resume {
+  Token token;
+  Actor actor;
+  LeaseId lease;
+};
+/// What came of the MoveMemory of that number.
+struct Moved {
+  LeaseId lease;
+  std::uint64_t number = 0;
+  MoveResult result;
+};
 /// A stopped asker sets its waiting request aside, or takes its place again.
 struct Park {
   Token token;
@@ -150,8 +170,10 @@ struct JournalFailed {
 struct JournalMended {};
 
 using Event =
-    std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew, Park,
-                 AskCheckpoint, ReportCheckpoint, AskerGone, GrowthAskerGone, ProcessEnded, Sampled,
+    std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew,
+                           Suspend, Resume, Moved, Park,
+                 AskCheckpoint, ReportCheckpoint, AskerGone, GrowthAskerGone, ProcessEnded,
+                           Sampled,
                  Woke, Configured, Recovered, JournalFailed, JournalMended>;
 
 /// The moment of an event.

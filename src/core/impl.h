@@ -75,12 +75,17 @@ struct Observed {
   bool degraded = false;
   Felt felt;
   std::optional<Duration> full_in;
-  bool killed = false;                  // SIGKILL was sent.
-  std::optional<Instant> settle_since;  // Only a sample asked after this tells what is left.
-  std::optional<Instant> shrunk_at;     // Only a sample asked after this tells what came free.
-  bool freed = false;                   // Releasing, and the driver lists nothing of it.
-  std::vector<Process> leftovers;       // Told by the supervisor; not known to use a device.
-  std::optional<Token> growth_token;    // Who waits for the growth.
+  std::uint64_t move = 0;                 // Of the move of its memory under way; 0: none.
+  Direction direction = Direction::kOut;  // Of that.
+  std::optional<Instant> confirm_since;   // It moves back when a sample after this tells of room.
+  std::string stuck;                      // Why a move ended between two states.
+  std::vector<Token> move_tokens;         // Who waits to hear what comes of it.
+  bool killed = false;                    // SIGKILL was sent.
+  std::optional<Instant> settle_since;    // Only a sample asked after this tells what is left.
+  std::optional<Instant> shrunk_at;       // Only a sample asked after this tells what came free.
+  bool freed = false;                     // Releasing, and the driver lists nothing of it.
+  std::vector<Process> leftovers;         // Told by the supervisor; not known to use a device.
+  std::optional<Token> growth_token;      // Who waits for the growth.
   std::optional<LeaseResized> budgets_before;  // To take the last resize back.
   std::optional<Token> exit_token;             // Who waits to hear what the command left behind.
   Instant exit_answer_by = Instant::never();
@@ -154,7 +159,9 @@ struct Coordinator::Impl {
   std::set<Belonging> belongings;                 // Whose use of a device counts for whom.
   std::map<Handle, LeaseId> by_handle;
   std::map<UserId, UserCount> users;
-  std::set<LeaseId> growing;
+  std::set<LeaseId> growing;    // Or wanted back.
+  std::set<LeaseId> returning;  // Wait for a sample that tells of room for what they had.
+  std::uint64_t moves = 0;
   std::uint64_t version = 0;
   std::uint64_t queue_version = 0;  // Who waits, and how they are ranked.
 
@@ -268,6 +275,20 @@ struct Coordinator::Impl {
   bool tend_checkpoints(LeaseId id);
   std::optional<Refusal> refuse_checkpoint(const Lease& lease) const;
   std::optional<Refusal> refuse_checkpoint_way(const Request& request) const;
+
+  // suspending.cc
+  void on(const Suspend& event);
+  void on(const Resume& event);
+  void on(const Moved& event);
+  void begin_move(LeaseId id, Direction direction);
+  void begin_return(LeaseId id);
+  bool try_resume(LeaseId id);
+  void move_back_where_confirmed(const Sample& sample);
+  bool has_room_for(const Lease& lease) const;
+  void moved_out(LeaseId id, const MoveResult& result);
+  void moved_back(LeaseId id, const MoveResult& result);
+  void end_suspension(LeaseId id);
+  void answer_movers(LeaseId id, const std::string& why_not = {});
 
   // sampling.cc
   void on(const Sampled& event);

@@ -31,6 +31,12 @@ void Coordinator::Impl::on(const Resize& event) {
            text_of(id) + " is not held: a request that waits is cancelled and asked again");
     return;
   }
+  if (held->suspension) {
+    refuse(event.token, RefusalCode::kWrongState,
+           text_of(id) + " is suspended: it can be resized when it runs again (berth resume " +
+               std::to_string(id.value) + ")");
+    return;
+  }
   if (event.share == Share::kSlice) {
     refuse(event.token, RefusalCode::kNotSupported, "time slices are not in this version");
     return;

@@ -45,9 +45,12 @@ void Coordinator::Impl::on(const Sampled& event) {
     look_for_strangers(sample);
     feel_pressure(sample);
     settle_with(sample);
+    move_back_where_confirmed(sample);
     if (!unchecked.empty()) refuse_what_never_fits(sample);
   }
-  if (!settling.empty() || !shrunk.empty()) ask_probe_again(sample.asked_at);
+  if (!settling.empty() || !shrunk.empty() || !returning.empty()) {
+    ask_probe_again(sample.asked_at);
+  }
 }
 
 // A lease whose budget fell is charged its use from now on, unless the sample does not tell it.
@@ -355,6 +358,7 @@ void Coordinator::Impl::ask_probe_again(Instant asked_at) {
     const bool is_older = asked_at < *shrunk_at;
     at = std::min(at, is_older ? now.instant : now.instant + limits::kProbeSlowEvery);
   }
+  if (!returning.empty()) at = std::min(at, now.instant + limits::kProbeSlowEvery);
   // A driver in trouble is not asked in a loop.
   if (!trouble.empty()) at = std::max(at, now.instant + seconds(1));
   if (at != Instant::never()) ask_probe(at);

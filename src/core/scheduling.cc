@@ -29,7 +29,7 @@ bool Coordinator::Impl::nobody_fits(const Walk& walk) const {
 bool Coordinator::Impl::grant_one() {
   Walk walk(state, ledger, settings, now.instant, full_walk);
   for (const LeaseId id : growing) {
-    if (try_growth(id)) return true;
+    if (state.find(id)->held()->growth ? try_growth(id) : try_resume(id)) return true;
     walk.leave_growing(*state.find(id));
   }
   if (nobody_fits(walk)) return false;

@@ -13,6 +13,7 @@ namespace {
 
 double budget_sum(const Held& held) {
   double sum = 0;
+  if (held.is_away()) return sum;
   for (const Part& part : held.parts) sum += static_cast<double>(part.budget.value);
   return sum;
 }
@@ -173,6 +174,48 @@ struct State::Applier {
     return true;
   }
 
+  bool operator()(const SuspendBegun& fact) const {
+    Held* held = in_state<Held>(fact.id);
+    if (held == nullptr || held->suspension || fact.used.size() != held->parts.size()) return false;
+    held->suspension = Suspension{.used = fact.used, .since = std::nullopt};
+    return true;
+  }
+
+  bool operator()(const LeaseSuspended& fact) const {
+    Lease* found = lease(fact.id);
+    Held* held = in_state<Held>(fact.id);
+    if (held == nullptr || !held->suspension || held->is_away()) return false;
+    self.charge_share(*found, record.at, -1);
+    held->suspension->phase = Suspension::Phase::kAway;
+    held->suspension->since = held->suspension->since.value_or(record.at);
+    return true;
+  }
+
+  bool operator()(const ResumeQueued& fact) const {
+    Held* held = in_state<Held>(fact.id);
+    if (held == nullptr || !held->is_away()) return false;
+    held->suspension->queued = fact.queued;
+    return true;
+  }
+
+  bool operator()(const ResumeBegun& fact) const {
+    Lease* found = lease(fact.id);
+    Held* held = in_state<Held>(fact.id);
+    if (held == nullptr || !held->is_away()) return false;
+    held->suspension->phase = Suspension::Phase::kReturning;
+    held->suspension->queued = false;
+    self.charge_share(*found, record.at, 1);
+    return true;
+  }
+
+  bool operator()(const LeaseResumed& fact) const {
+    Held* held = in_state<Held>(fact.id);
+    if (held == nullptr || !held->suspension || held->is_away()) return false;
+    if (held->suspension->since) held->away = held->away + (record.at - *held->suspension->since);
+    held->suspension.reset();
+    return true;
+  }
+
   bool operator()(const LeaseRenewed& fact) const {
     Held* held = in_state<Held>(fact.id);
     if (held == nullptr) return false;
@@ -296,6 +339,16 @@ bool State::Applier::operator()(const LeaseRestored& fact) const {
                            .queued_at = fact.growth_queued.value_or(held.granted_at),
                            .until = fact.growth->until};
     }
+    held.away = fact.away;
+    if (fact.suspension) {
+      using Phase = Suspension::Phase;
+      held.suspension = Suspension{.phase = fact.resume_begun      ? Phase::kReturning
+                                            : fact.suspended_since ? Phase::kAway
+                                                                   : Phase::kLeaving,
+                                   .used = fact.suspension->used,
+                                   .since = fact.suspended_since,
+                                   .queued = fact.resume_queued};
+    }
     if (view.state == LeaseState::kReleasing) {
       lease.state = Releasing{.was = std::move(held),
                               .result = fact.ending.value_or(EndResult::kLost),
@@ -383,87 +436,6 @@ void State::end(const LeaseEnded& fact, const Record& record) {
   ended_.push_back(std::move(view));
   if (ended_.size() > limits::kEndedKept) ended_.pop_front();
   leases_.erase(found);
-}
-
-LeaseView survivor_view(const Lease& lease) {
-  LeaseView view;
-  view.id = lease.id;
-  view.handle = lease.handle;
-  view.user = lease.user;
-  view.request = lease.request;
-  view.supervisor = lease.supervisor;
-  view.queued_at = lease.queued_wall;
-  view.checkpoints = lease.checkpoints;
-  view.flags.checkpointing = lease.checkpoints.asked.has_value();
-  if (const Waiting* waiting = lease.waiting()) {
-    view.flags.parked = waiting->parked_since.has_value();
-    return view;
-  }
-  const Held& held = *lease.granted();
-  view.state = lease.releasing() != nullptr ? LeaseState::kReleasing : LeaseState::kHeld;
-  view.flags.revoking = held.revoked.has_value();
-  view.flags.unclaimed = !held.claimed;
-  view.exit = held.exit;
-  view.command = held.command;
-  view.members.assign(held.members.begin(), held.members.end());
-  view.parts.reserve(held.parts.size());
-  for (const Part& part : held.parts) {
-    view.parts.push_back({.device = part.device,
-                          .index = std::nullopt,
-                          .granted = part.budget,
-                          .used = std::nullopt,
-                          .peak = std::nullopt});
-  }
-  view.started_at = held.granted_wall;
-  if (held.expires) view.expires_at = held.expires_wall;
-  view.waited = held.granted_at - lease.queued_at;
-  return view;
-}
-
-std::vector<Record> State::snapshot(Instant now) const {
-  std::vector<Record> records;
-  records.reserve(ended_.size() + leases_.size() + usage_.size() + 1);
-  const auto add = [&](Fact fact) { records.push_back({0, now, UnixMs{}, std::move(fact)}); };
-  for (const LeaseView& view : ended_) add(LeaseRestored{.view = view});
-  for (const auto& [id, lease] : leases_) {
-    LeaseRestored fact{.view = survivor_view(lease),
-                       .queued_instant = lease.queued_at,
-                       .queued_sequence = lease.queued_sequence,
-                       .checkpoint_asked = lease.checkpoint_asked};
-    if (const Waiting* waiting = lease.waiting()) {
-      fact.passed_since = waiting->passed_since;
-      fact.parked_since = waiting->parked_since;
-    }
-    if (const Held* held = lease.granted()) {
-      fact.granted_instant = held->granted_at;
-      fact.granted_sequence = held->granted_sequence;
-      fact.passed_others = held->passed_others;
-      fact.claimed = held->claimed;
-      fact.command_ended = held->command_ended;
-      fact.expires = held->expires;
-      if (held->revoked) {
-        fact.kill_at = held->revoked->kill_at;
-        fact.ending = held->revoked->result;
-      }
-      if (held->growth) {
-        fact.growth = GrowthQueued{id, held->growth->vram, held->growth->until};
-        fact.growth_queued = held->growth->queued_at;
-      }
-    }
-    if (const Releasing* releasing = lease.releasing()) {
-      fact.ending = releasing->result;
-      fact.releasing_since = releasing->since;
-    }
-    add(std::move(fact));
-  }
-  // As it is kept, and not as it has come to be by now: what is restored then stays equal, to the
-  // last bit, to what replaying the records gives, and so does the order of the queue.
-  for (const auto& [key, usage] : usage_) {
-    add(UsageRestored{key.user, key.session, usage.byte_seconds, usage.at});
-  }
-  for (CommandRestored& fact : runs_.all()) add(std::move(fact));
-  add(CountersRestored{next_id_, last_sequence_});
-  return records;
 }
 
 }  // namespace berth::core

@@ -38,6 +38,18 @@ struct Revocation {
   Instant kill_at;
 };
 
+struct Suspension {
+  enum class Phase : std::uint8_t {
+    kLeaving,    // Its memory is on the way to the host, or on the way back from there at once.
+    kAway,       // It is there.
+    kReturning,  // Its budgets are reserved, and it is on the way back.
+  };
+  Phase phase = Phase::kLeaving;
+  std::vector<Bytes> used;       // On each device before it began.
+  std::optional<Instant> since;  // When it was away.
+  bool queued = false;           // It is wanted back, and waits for room.
+};
+
 struct Held {
   std::vector<Part> parts;
   Instant granted_at;
@@ -54,6 +66,11 @@ struct Held {
   UnixMs expires_wall;
   std::optional<Revocation> revoked;
   std::optional<Growth> growth;
+  std::optional<Suspension> suspension;
+  Duration away;  // How long it was suspended before.
+
+  /// Its memory is in host memory, and its budgets are not its own.
+  bool is_away() const { return suspension && suspension->phase == Suspension::Phase::kAway; }
 };
 
 struct Releasing {

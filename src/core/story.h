@@ -123,12 +123,17 @@ class Story {
           {News::kInBudget, "in budget "},    {News::kFull, "full "},
           {News::kNotFull, "not full "},   {News::kDegraded, "degraded "},
           {News::kRevoked, "revoke "},     {News::kAstray, "astray "},        {News::kCheckpoint, "save "},
-          {News::kCheckpointed, "save over "},     {News::kPressure, "pressure "}};
+          {News::kCheckpointed, "save over "},     {News::kPressure, "pressure "},
+          {News::kSuspended, "suspend "},  {News::kResumed, "resume "}};
       return kWords.at(news->news) + std::to_string(news->lease.value) + "; ";
     }
     if (const auto* stranger = std::get_if<NotifyStranger>(&effect)) {
       return (stranger->news.gone ? "gone " : "came ") +
              std::to_string(stranger->news.stranger.process.pid) + "; ";
+    }
+    if (const auto* move = std::get_if<MoveMemory>(&effect)) {
+      return std::string(move->direction == Direction::kOut ? "move out " : "move back ") +
+             std::to_string(move->lease.value) + "; ";
     }
     if (const auto* signal = std::get_if<Signal>(&effect)) {
       return "signal " + std::to_string(signal->signal) + " to " +

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/probe.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +16,7 @@
 #include "base/quantity.h"
 #include "base/simulated.h"
 #include "gpu/probe_protocol.h"
-#include "os/errors.h"
+#include "os/child.h"
 #include "os/programs.h"
 
 namespace berth::gpu {
@@ -26,65 +24,6 @@ namespace {
 
 constexpr std::size_t kAbandonedMax = 4;
 constexpr std::size_t kReadBytes = 64U << 10U;
-
-// What posix_spawn takes, given back when it goes.
-class SpawnPlan {
- public:
-  SpawnPlan() {
-    CHECK(::posix_spawn_file_actions_init(&actions_) == 0);
-    CHECK(::posix_spawnattr_init(&attributes_) == 0);
-  }
-  ~SpawnPlan() {
-    (void)::posix_spawn_file_actions_destroy(&actions_);
-    (void)::posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-
-  // Standard input and output are the socket, all else but standard error is closed. Signals are as
-  // in a new program, and the group is its own: what a terminal sends to the daemon passes it by.
-  void prepare(int socket) {
-    for (const int standard : {STDIN_FILENO, STDOUT_FILENO}) {
-      CHECK(::posix_spawn_file_actions_adddup2(&actions_, socket, standard) == 0);
-    }
-    CHECK(::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1) == 0);
-    sigset_t signals;
-    (void)::sigemptyset(&signals);
-    (void)::posix_spawnattr_setsigmask(&attributes_, &signals);
-    (void)::sigfillset(&signals);
-    (void)::posix_spawnattr_setsigdefault(&attributes_, &signals);
-    (void)::posix_spawnattr_setpgroup(&attributes_, 0);
-    (void)::posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  }
-
-  // An error number, or 0.
-  int spawn(const std::string& program, std::vector<std::string> environment, pid_t& child) {
-    std::string name = program;
-    std::array<char*, 2> arguments = {name.data(), nullptr};
-    std::vector<char*> variables;
-    variables.reserve(environment.size() + 1);
-    for (std::string& variable : environment) variables.push_back(variable.data());
-    variables.push_back(nullptr);
-    return ::posix_spawn(&child, program.c_str(), &actions_, &attributes_, arguments.data(),
-                         variables.data());
-  }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
-
-std::vector<std::string> environment_with(const std::string& library_path) {
-  std::vector<std::string> variables;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const bool replaced =
-        !library_path.empty() && std::string_view(*variable).starts_with("LD_LIBRARY_PATH=");
-    if (!replaced) variables.emplace_back(*variable);
-  }
-  if (!library_path.empty()) variables.push_back("LD_LIBRARY_PATH=" + library_path);
-  return variables;
-}
 
 }  // namespace
 
@@ -129,21 +68,11 @@ Status Probe::start() {
                                          " processes hang in calls of the GPU driver and cannot "
                                          "be ended: the machine needs a reboot"};
   }
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    return os::system_error("cannot make a socket for berth-probe", errno);
-  os::UniqueFd ours(ends[0]);
-  const os::UniqueFd theirs(ends[1]);
-  (void)::fcntl(ours.get(), F_SETFL, O_NONBLOCK);
-  SpawnPlan plan;
-  plan.prepare(theirs.get());
-  if (const int error =
-          plan.spawn(options_.program, environment_with(options_.library_path), child_);
-      error != 0) {
-    child_ = 0;
-    return os::system_error("cannot start " + options_.program, error);
-  }
-  socket_ = std::move(ours);
+  TRY(child,
+      os::start_child(
+          {.program = options_.program, .arguments = {}, .library_path = options_.library_path}));
+  child_ = child.pid;
+  socket_ = std::move(child.socket);
   received_.clear();
   answered_before_ = false;
   return Unit{};

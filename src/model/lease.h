@@ -44,10 +44,12 @@ struct LeaseFlags {
   bool parked = false;
   bool revoking = false;
   bool degraded = false;
-  bool unclaimed = false;      // Granted, and the asker has not taken it up yet.
+  bool unclaimed = false;   // Granted, and the asker has not taken it up yet.
   bool astray = false;     // A process of it uses a device that it was not given.
   bool full = false;       // An allocation in it waits for room in its budget.
   bool checkpointing = false;  // It was asked to save itself, and is not over with it.
+  bool suspending = false;  // Its memory is on the way to the host.
+  bool resuming = false;    // It waits for room, or its memory is on the way back.
   friend constexpr auto operator<=>(const LeaseFlags&, const LeaseFlags&) = default;
 };
 

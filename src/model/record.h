@@ -106,6 +106,29 @@ struct LeaseReleasing {
 // is changed by it.
 
 /// The most that a lease has used of a device, as far as that is known.
+/// Its memory begins to be moved to the host. What its processes use stays charged.
+struct SuspendBegun {
+  LeaseId id;
+  std::vector<Bytes> used;  // On each of its devices, in the order of its parts.
+};
+/// All of it is there: it is charged nothing.
+struct LeaseSuspended {
+  LeaseId id;
+};
+/// Somebody wants it to go on, as soon as there is room; or nobody does any more.
+struct ResumeQueued {
+  LeaseId id;
+  bool queued = true;
+};
+/// Its budgets are its own again, and its memory begins to be moved back.
+struct ResumeBegun {
+  LeaseId id;
+};
+/// It runs, after a suspension or because one came to nothing.
+struct LeaseResumed {
+  LeaseId id;
+};
+
 struct Peak {
   DeviceId device;
   Bytes used;
@@ -149,6 +172,11 @@ struct LeaseRestored {
   std::optional<GrowthQueued> growth;
   std::optional<Instant> growth_queued;
   std::optional<Instant> checkpoint_asked;  // The last time.
+  std::optional<SuspendBegun> suspension;
+  std::optional<Instant> suspended_since;  // Absent: its memory is on the way to the host.
+  bool resume_queued = false;
+  bool resume_begun = false;
+  Duration away;  // How long it was suspended before.
 };
 /// Granted byte-seconds of a user's session, decayed to the instant of the record.
 struct UsageRestored {
@@ -177,7 +205,8 @@ using Fact = std::variant<RequestQueued, RequestPassed, RequestParked, LeaseGran
                           LeaseClaimed, MemberSeen, MemberGone, CommandEnded, LeaseResized,
                           GrowthQueued, GrowthDropped, LeaseRenewed, LeaseRevoked, LeaseReleasing,
                           LeaseEnded, CheckpointAsked, CheckpointEnded, LeaseRestored,
-                          UsageRestored, CommandRestored, CountersRestored>;
+                          UsageRestored, CommandRestored, CountersRestored, SuspendBegun,
+                 LeaseSuspended, ResumeQueued, ResumeBegun, LeaseResumed>;
 
 struct Record {
   std::uint64_t sequence = 0;  // Grows by one; 0 in a snapshot.

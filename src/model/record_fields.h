@@ -179,6 +179,23 @@ void walk(auto& archive, Is<LeaseReleasing> auto& fact) {
   archive.required("id", fact.id);
   archive.required("result", fact.result);
 }
+void walk(auto& archive, Is<SuspendBegun> auto& fact) {
+  archive.required("id", fact.id);
+  archive("used_bytes", fact.used);
+}
+void walk(auto& archive, Is<LeaseSuspended> auto& fact) {
+  archive.required("id", fact.id);
+}
+void walk(auto& archive, Is<ResumeQueued> auto& fact) {
+  archive.required("id", fact.id);
+  archive.required("queued", fact.queued);
+}
+void walk(auto& archive, Is<ResumeBegun> auto& fact) {
+  archive.required("id", fact.id);
+}
+void walk(auto& archive, Is<LeaseResumed> auto& fact) {
+  archive.required("id", fact.id);
+}
 void walk(auto& archive, Is<Peak> auto& peak) {
   archive.required("uuid", peak.device);
   archive.required("vram_peak_bytes", peak.used);
@@ -218,6 +235,11 @@ void walk(auto& archive, Is<LeaseRestored> auto& fact) {
   archive("growth", fact.growth);
   archive("growth_queued_ns", fact.growth_queued);
   archive("checkpoint_asked_ns", fact.checkpoint_asked);
+  archive("suspension", fact.suspension);
+  archive("suspended_since_ns", fact.suspended_since);
+  archive("resume_queued", fact.resume_queued);
+  archive("resume_begun", fact.resume_begun);
+  archive("away_ns", fact.away);
 }
 void walk(auto& archive, Is<UsageRestored> auto& fact) {
   archive.required("user_id", fact.user);

@@ -93,6 +93,11 @@ inline std::vector<Record> all_facts() {
   restored.growth = growth;
   restored.growth_queued = Instant{75};
   restored.checkpoint_asked = Instant{76};
+  restored.suspension = SuspendBegun{id, {gib(7), gib(3)}};
+  restored.suspended_since = Instant{76};
+  restored.resume_queued = true;
+  restored.resume_begun = true;
+  restored.away = minutes(3);
   std::vector<Fact> facts = {
       RequestQueued{id, {0x0123456789abcdef, 42}, {1000}, Process{4710, 123455}, request()},
       RequestPassed{id},
@@ -116,6 +121,11 @@ inline std::vector<Record> all_facts() {
       UsageRestored{{1000}, "ana/bert", 1.5e17, {72}},
       CommandRestored{{1000}, 0xffff'0000'1234'5678, {{gib(7), true}, {gib(9), false}}},
       CountersRestored{13, 1'000},
+      SuspendBegun{id, {gib(7), gib(3)}},
+      LeaseSuspended{id},
+      ResumeQueued{id, true},
+      ResumeBegun{id},
+      LeaseResumed{id},
   };
   std::vector<Record> records;
   for (Fact& fact : facts) {

@@ -26,6 +26,7 @@ enum class RefusalCode : std::uint8_t {
   kSafeMode,               // The journal was moved aside: nothing is granted.
   kNotSupported,           // Known, and not in this version.
   kAmbiguous,              // A prefix that fits several leases.
+  kNotMoved,               // Its memory could not be moved to the host, or back.
 };
 
 struct Refusal {

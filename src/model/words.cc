@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 5> kStates = {"waiting", "held", "suspend
                                                      "ended"};
 constexpr std::array<std::string_view, 8> kResults = {"ok",    "failed",  "killed", "cancelled",
                                                       "limit", "refused", "lost",   "over_budget"};
-constexpr std::array<std::string_view, 15> kRefusals = {"invalid",
+constexpr std::array<std::string_view, 16> kRefusals = {"invalid",
                                                         "never_fits",
                                                         "no_device",
                                                         "busy",
@@ -39,7 +39,8 @@ constexpr std::array<std::string_view, 15> kRefusals = {"invalid",
                                                         "disk_full",
                                                         "safe_mode",
                                                         "not_supported",
-                                                        "ambiguous"};
+                                                        "ambiguous",
+                                                        "not_moved"};
 constexpr std::array<std::string_view, 4> kRemedies = {"ask_less", "pause_lease", "shrink_lease",
                                                        "other_device"};
 constexpr std::array<std::string_view, 14> kReasons = {
@@ -51,12 +52,13 @@ constexpr std::array<std::string_view, 6> kCheckpointReasons = {"asked",    "per
                                                                 "pressure", "suspend",  "requeue"};
 constexpr std::array<std::string_view, 6> kCheckpointOutcomes = {
     "saved", "unconfirmed", "failed", "timed_out", "uncaught", "gone"};
-constexpr std::array<std::string_view, 22> kFacts = {
+constexpr std::array<std::string_view, 27> kFacts = {
     "request_queued",   "request_passed",   "request_parked",   "lease_granted",  "offer_lapsed",
     "lease_claimed",    "member_seen",      "member_gone",      "command_ended",  "lease_resized",
     "growth_queued",    "growth_dropped",   "lease_renewed",    "lease_revoked",  "lease_releasing",
     "lease_ended",      "checkpoint_asked", "checkpoint_ended", "lease_restored", "usage_restored",
-    "command_restored", "counters_restored"};
+    "command_restored", "counters_restored",
+"suspend_begun",  "lease_suspended", "resume_queued",  "resume_begun",     "lease_resumed"};
 static_assert(kFacts.size() == std::variant_size_v<Fact>);
 
 template <class Enum>
@@ -169,6 +171,8 @@ std::vector<std::string_view> words(const LeaseFlags& flags) {
   if (flags.astray) set.push_back("astray");
   if (flags.full) set.push_back("full");
   if (flags.checkpointing) set.push_back("checkpointing");
+  if (flags.suspending) set.push_back("suspending");
+  if (flags.resuming) set.push_back("resuming");
   return set;
 }
 

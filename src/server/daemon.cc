@@ -18,6 +18,7 @@
 
 #include "base/check.h"
 #include "base/present.h"
+#include "gpu/mover_plan.h"
 #include "os/clock.h"
 #include "os/errors.h"
 #include "os/files.h"
@@ -110,6 +111,7 @@ struct Daemon::Impl final : Host {
   os::UniqueFd timer_descriptor;
   std::optional<os::SignalDescriptor> signals;
   gpu::Probe::Options probe_options;
+  os::ChildPlan mover_plan;
   std::unique_ptr<store::Journal> journal;
   std::optional<int> journal_descriptor;
 
@@ -118,6 +120,7 @@ struct Daemon::Impl final : Host {
   boost::asio::steady_timer check{io};
   std::unique_ptr<ProcessWatcher> processes;
   std::unique_ptr<ProbeRunner> probe;
+  std::unique_ptr<MoverRunner> mover;
   std::unique_ptr<DeviceClaims> claims;
   std::unique_ptr<BudgetFiles> files;
   std::unique_ptr<HistoryRecorder> history;
@@ -181,6 +184,8 @@ Status Daemon::Impl::open_doors() {
   timer_descriptor = std::move(timer_fd);
   TRY(found, gpu::probe_options(!surroundings.sim.empty()));
   probe_options = std::move(found);
+  TRY(plan, gpu::mover_plan(surroundings.sim));
+  mover_plan = std::move(plan);
   return Unit{};
 }
 
@@ -210,6 +215,8 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   probe = std::make_unique<ProbeRunner>(
       io, clock, probe_options,
       [this](gpu::Probe::Outcome outcome) { probe_answered(std::move(outcome)); });
+  mover = std::make_unique<MoverRunner>(
+      io, mover_plan, [this](const core::Moved& moved) { engine->moved(service->now(), moved); });
   claims = std::make_unique<DeviceClaims>(
       io, machine ? DeviceClaims::Rank::kMachine : DeviceClaims::Rank::kUser,
       "berth/1 version=" BERTH_VERSION " uid=" + std::to_string(os::own_user().value) +
@@ -227,7 +234,9 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
                                                        .processes = *processes,
                                                        .probe = *probe,
                                                        .files = *files,
-                                                       .history = *history,
+                                                       .history
+                                                       .mover = *history,
+                                                       = *mover,
                                                        .log = log});
   service = std::make_unique<Service>(service_settings(), *this, clock);
   engine = std::make_unique<Engine>(engine_settings(), *world, *service);

@@ -13,6 +13,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "core/effect.h"
 #include "model/lease.h"
 #include "model/record.h"
 #include "model/refusal.h"
@@ -46,6 +47,8 @@ class World {
   /// From now on the programs of a lease are held to these budgets; of one that has none (any
   /// more), nothing is kept. A world without programs of its own need not do anything.
   virtual void hold_to(Handle /*lease*/, const std::vector<Part>& /*budgets*/, Taken /*taken*/) {}
+  /// Engine::moved() with this number follows, once.
+  virtual void move_memory(const core::MoveMemory& /*move*/) {}
   /// What its programs use of each of these beyond what they have charged; and whether, with this,
   /// they may give back what they have charged too much for contexts.
   virtual void set_unaccounted(Handle /*lease*/, const std::vector<Bytes>& /*bytes*/,

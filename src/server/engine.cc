@@ -154,6 +154,10 @@ void Engine::process_ended(core::Now now, Process process) {
   decide(now, core::ProcessEnded{process});
 }
 
+void Engine::moved(core::Now now, const core::Moved& moved) {
+  decide(now, moved);
+}
+
 void Engine::sampled(core::Now now, const Sample& sample) {
   probe_.answered(now.instant);
   news_.changed();
@@ -295,6 +299,8 @@ void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch
           core_wake_ = what.at;
         } else if constexpr (std::is_same_v<T, core::SetUnaccounted>) {
           world_.set_unaccounted(what.lease, what.bytes, what.may_give_back);
+        } else if constexpr (std::is_same_v<T, core::MoveMemory>) {
+          world_.move_memory(what);
         } else {
           static_assert(std::is_same_v<T, core::Say>);
           world_.say(what.text);

@@ -29,8 +29,9 @@
 namespace berth::server {
 
 /// What a call can ask of the coordinator. The engine puts its own token into it.
-using Ask = std::variant<core::Submit, core::Reconnect, core::Claim, core::Join, core::ReportExit,
-                         core::Release, core::Resize, core::Renew, core::Park, core::AskCheckpoint,
+using Ask =
+    std::variant<core::Submit, core::Reconnect, core::Claim, core::Join, core::ReportExit,
+                 core::Release, core::Resize, core::Renew, core::Suspend, core::Resume, core::Park, core::AskCheckpoint,
                          core::ReportCheckpoint>;
 
 struct EngineSettings {
@@ -75,6 +76,7 @@ class Engine {
 
   void process_ended(core::Now now, Process process);
   void sampled(core::Now now, const Sample& sample);
+  void moved(core::Now now, const core::Moved& moved);
   void probe_failed(core::Now now);
   void configure(core::Now now, const EngineSettings& settings);
   /// To be called when next_wake() has come; calling it earlier does no harm.

@@ -95,6 +95,10 @@ std::string_view word_of(core::News news) {
       return "checkpointed";
     case core::News::kPressure:
       return "pressure";
+    case core::News::kSuspended:
+      return "suspended";
+    case core::News::kResumed:
+      return "resumed";
   }
   CHECK(false);
 }

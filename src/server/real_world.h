@@ -10,6 +10,7 @@
 #include "server/doors.h"
 #include "server/history_recorder.h"
 #include "server/log.h"
+#include "server/mover_runner.h"
 #include "server/probe_runner.h"
 #include "server/process_watcher.h"
 #include "store/journal.h"
@@ -24,6 +25,7 @@ class RealWorld final : public World {
     ProbeRunner& probe;
     BudgetFiles& files;
     HistoryRecorder& history;
+    MoverRunner& mover;
     Log& log;
   };
   explicit RealWorld(const Parts& parts) : parts_(parts) {}
@@ -40,6 +42,7 @@ class RealWorld final : public World {
   void ask_probe() override;
   void say(const std::string& text) override { parts_.log.info(text); }
   void hold_to(Handle lease, const std::vector<Part>& budgets, Taken taken) override;
+  void move_memory(const core::MoveMemory& move) override { parts_.mover.move(move); }
   void set_unaccounted(Handle lease, const std::vector<Bytes>& bytes,
                        const std::vector<bool>& may_give_back) override {
     parts_.files.set_unaccounted(lease, bytes, may_give_back);

@@ -130,6 +130,12 @@ Asked resize(LeaseId lease, std::string_view body, const Translation& how) {
                       .wait_max = read->wait_max};
 }
 
+Asked without_body(Ask ask, std::string_view body) {
+  const Status read = wire::decode_nothing(body);
+  if (!read.ok()) return wire::to_api_error(read.error());
+  return ask;
+}
+
 Asked by_ref(const wire::RouteMatch& route, std::string_view body, const Translation& how) {
   const auto found = find_lease(route.lease, how);
   if (const auto* error = std::get_if<ApiError>(&found)) return *error;
@@ -140,17 +146,19 @@ Asked by_ref(const wire::RouteMatch& route, std::string_view body, const Transla
       if (!read.ok()) return wire::to_api_error(read.error());
       return core::Release{.actor = how.caller.actor, .lease = lease, .kill = read->kill};
     }
-    case Route::kCancel: {
-      const Status read = wire::decode_nothing(body);
-      if (!read.ok()) return wire::to_api_error(read.error());
-      return core::Release{.actor = how.caller.actor, .lease = lease, .cancel = true};
-    }
+    case Route::kCancel:
+      return without_body(core::Release{.actor = how.caller.actor, .lease = lease, .cancel = true},
+                          body);
+    case Route::kSuspend:
+      return without_body(core::Suspend{.actor = how.caller.actor, .lease = lease}, body);
     case Route::kCheckpoint: {
       const Result<wire::CheckpointBody> read = wire::decode_checkpoint(body);
       if (!read.ok()) return wire::to_api_error(read.error());
       return core::AskCheckpoint{
           .actor = how.caller.actor, .lease = lease, .wait_max = read->wait_max};
     }
+    case Route::kResume:
+      return without_body(core::Resume{.actor = how.caller.actor, .lease = lease}, body);
     case Route::kResize:
       return resize(lease, body, how);
     default: {

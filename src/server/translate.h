@@ -45,7 +45,7 @@ struct Translation {
 
 using Asked = std::variant<Ask, wire::ApiError>;
 
-/// For the routes that change something about leases, kSubmit to kRenew.
+/// For the routes that change something about leases, kSubmit to kResume.
 Asked translate(const wire::RouteMatch& route, std::string_view body, const Translation& how);
 /// The request of kSubmit and kFit, with what was left out filled in.
 std::variant<wire::RequestBody, wire::ApiError> translate_request(std::string_view body,

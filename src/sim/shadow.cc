@@ -272,6 +272,12 @@ struct Shadow::Applier {
   }
   bool operator()(const UsageRestored&) const { return true; }
   bool operator()(const CommandRestored&) const { return false; }
+  // Nobody suspends a lease here.
+  bool operator()(const SuspendBegun&) const { return false; }
+  bool operator()(const LeaseSuspended&) const { return false; }
+  bool operator()(const ResumeQueued&) const { return false; }
+  bool operator()(const ResumeBegun&) const { return false; }
+  bool operator()(const LeaseResumed&) const { return false; }
   // These make up a snapshot and come in no other way.
   bool operator()(const LeaseRestored&) const { return false; }
   bool operator()(const CountersRestored&) const { return false; }

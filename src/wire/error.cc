@@ -34,6 +34,7 @@ constexpr std::array kRows = {
     Row{"safe_mode", 503, ExitCode::kUnavailable},
     Row{"not_supported", 501, ExitCode::kUsage},
     Row{"ambiguous", 409, ExitCode::kUsage},
+    Row{"not_moved", 409, ExitCode::kFailed},
     Row{code::kBadRequest, 400, ExitCode::kUsage},
     // A client that asks for what only a newer daemon knows.
     Row{code::kUnknownField, 400, ExitCode::kVersion},

@@ -35,6 +35,7 @@ TEST(Errors, EachWordHasItsStatuses) {
       {"safe_mode", 503, 69},
       {"not_supported", 501, 64},
       {"ambiguous", 409, 64},
+      {"not_moved", 409, 1},
       {"bad_request", 400, 64},
       {"unknown_field", 400, 76},
       {"too_large", 413, 64},

@@ -175,7 +175,9 @@ LeaseFlags read_flags(ObjectReader& reader) {
           .unclaimed = has("unclaimed"),
           .astray = has("astray"),
           .full = has("full"),
-          .checkpointing = has("checkpointing")};
+          .checkpointing = has("checkpointing"),
+          .suspending = has("suspending"),
+          .resuming = has("resuming")};
 }
 
 std::optional<std::int32_t> read_pid(ObjectReader& reader, std::string_view field) {

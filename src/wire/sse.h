@@ -66,6 +66,8 @@ enum class EventName : std::uint8_t {
   kCheckpointed,
   kPressure,
   kDevicePressure,
+  kSuspended,
+  kResumed,
   kFit,
 };
 std::string_view to_text(EventName name);

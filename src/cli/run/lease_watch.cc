@@ -150,6 +150,13 @@ void LeaseWatch::take(const wire::SseEvent& event) {
     case wire::EventName::kPressure:
       if (const std::string text = pressure_text(view); !text.empty()) talk_.say(text);
       break;
+    case wire::EventName::kSuspended:
+      talk_.say(name_ + " is paused: its GPU memory is in host memory (berth resume " +
+                std::to_string(view.id.value) + ")");
+      break;
+    case wire::EventName::kResumed:
+      talk_.say(name_ + " goes on");
+      break;
     case wire::EventName::kRevoked:
       revoked_ = view.result;
       talk_.say(revoked_text(view));

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What survives, told: as views, and as records that rebuild it.
+#include <utility>
+
+#include "core/state.h"
+
+namespace berth::core {
+
+LeaseView survivor_view(const Lease& lease) {
+  LeaseView view;
+  view.id = lease.id;
+  view.handle = lease.handle;
+  view.user = lease.user;
+  view.request = lease.request;
+  view.supervisor = lease.supervisor;
+  view.queued_at = lease.queued_wall;
+  view.checkpoints = lease.checkpoints;
+  view.flags.checkpointing = lease.checkpoints.asked.has_value();
+  if (const Waiting* waiting = lease.waiting()) {
+    view.flags.parked = waiting->parked_since.has_value();
+    return view;
+  }
+  const Held& held = *lease.granted();
+  const bool suspended = held.suspension && held.suspension->phase != Suspension::Phase::kLeaving;
+  view.state = lease.releasing() != nullptr ? LeaseState::kReleasing
+               : suspended                  ? LeaseState::kSuspended
+                                            : LeaseState::kHeld;
+  if (lease.held() != nullptr && held.suspension) {
+    view.flags.suspending = !suspended;
+    view.flags.resuming = suspended && (held.suspension->queued || !held.is_away());
+  }
+  view.flags.revoking = held.revoked.has_value();
+  view.flags.unclaimed = !held.claimed;
+  view.exit = held.exit;
+  view.command = held.command;
+  view.members.assign(held.members.begin(), held.members.end());
+  view.parts.reserve(held.parts.size());
+  for (const Part& part : held.parts) {
+    view.parts.push_back({.device = part.device,
+                          .index = std::nullopt,
+                          .granted = part.budget,
+                          .used = std::nullopt,
+                          .peak = std::nullopt});
+  }
+  view.started_at = held.granted_wall;
+  if (held.expires) view.expires_at = held.expires_wall;
+  view.waited = held.granted_at - lease.queued_at;
+  return view;
+}
+
+std::vector<Record> State::snapshot(Instant now) const {
+  std::vector<Record> records;
+  records.reserve(ended_.size() + leases_.size() + usage_.size() + 1);
+  const auto add = [&](Fact fact) { records.push_back({0, now, UnixMs{}, std::move(fact)}); };
+  for (const LeaseView& view : ended_) add(LeaseRestored{.view = view});
+  for (const auto& [id, lease] : leases_) {
+    LeaseRestored fact{.view = survivor_view(lease),
+                       .queued_instant = lease.queued_at,
+                       .queued_sequence = lease.queued_sequence,
+                       .checkpoint_asked = lease.checkpoint_asked};
+    if (const Waiting* waiting = lease.waiting()) {
+      fact.passed_since = waiting->passed_since;
+      fact.parked_since = waiting->parked_since;
+    }
+    if (const Held* held = lease.granted()) {
+      fact.granted_instant = held->granted_at;
+      fact.granted_sequence = held->granted_sequence;
+      fact.passed_others = held->passed_others;
+      fact.claimed = held->claimed;
+      fact.command_ended = held->command_ended;
+      fact.expires = held->expires;
+      if (held->revoked) {
+        fact.kill_at = held->revoked->kill_at;
+        fact.ending = held->revoked->result;
+      }
+      if (held->growth) {
+        fact.growth = GrowthQueued{id, held->growth->vram, held->growth->until};
+        fact.growth_queued = held->growth->queued_at;
+      }
+      fact.away = held->away;
+      if (const auto& suspension = held->suspension) {
+        fact.suspension = SuspendBegun{id, suspension->used};
+        fact.suspended_since = suspension->since;
+        fact.resume_queued = suspension->queued;
+        fact.resume_begun = suspension->phase == Suspension::Phase::kReturning;
+      }
+    }
+    if (const Releasing* releasing = lease.releasing()) {
+      fact.ending = releasing->result;
+      fact.releasing_since = releasing->since;
+    }
+    add(std::move(fact));
+  }
+  // As it is kept, and not as it has come to be by now: what is restored then stays equal, to the
+  // last bit, to what replaying the records gives, and so does the order of the queue.
+  for (const auto& [key, usage] : usage_) {
+    add(UsageRestored{key.user, key.session, usage.byte_seconds, usage.at});
+  }
+  for (CommandRestored& fact : runs_.all()) add(std::move(fact));
+  add(CountersRestored{next_id_, last_sequence_});
+  return records;
+}
+
+}  // namespace berth::core

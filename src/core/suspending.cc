@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases whose memory is moved to the host and back. The move itself is the driver's; here it is
+// decided when, and what is charged meanwhile.
+//
+// Note [Room before return]: a restore that runs out of memory ruins the process for ever. So a
+// lease returns in three steps: its budgets are reserved in the ledger, a sample asked after that
+// tells that what it had is free, and only then its memory is moved. No lease can be in the way,
+// since each other one is held to a budget that the ledger counts beside these.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/quantity.h"
+#include "core/impl.h"
+#include "core/limits.h"
+
+namespace berth::core {
+namespace {
+
+using Phase = Suspension::Phase;
+using Outcome = MoveResult::Outcome;
+
+std::string resume_hint(LeaseId id) {
+  return "berth resume " + std::to_string(id.value);
+}
+
+Bytes sum_of(const std::vector<Bytes>& figures) {
+  Bytes sum;
+  for (const Bytes figure : figures) sum += figure;
+  return sum;
+}
+
+}  // namespace
+
+void Coordinator::Impl::on(const Suspend& event) {
+  const Lease* lease = lease_of(event.token, event.actor, event.lease);
+  if (lease == nullptr) return;
+  const LeaseId id = lease->id;
+  const Held* held = lease->held();
+  const auto refuse_state = [&](const std::string& why) {
+    refuse(event.token, RefusalCode::kWrongState, text_of(id) + " " + why);
+  };
+  if (held == nullptr || !held->claimed) return refuse_state("is not held");
+  if (held->revoked) return refuse_state("was told to end");
+  const bool has_processes = (held->command && !held->command_ended) || !held->members.empty();
+  if (!has_processes) return refuse_state("has no processes whose memory could be moved");
+  if (held->suspension) {
+    if (held->suspension->phase == Phase::kReturning) {
+      return refuse_state("is on the way back: ask again when it runs");
+    }
+    if (held->is_away()) {
+      if (held->suspension->queued) {
+        answer_movers(id, "it was suspended again");
+        decide(id, ResumeQueued{id, false});
+      }
+      answer(event.token, id);
+      return;
+    }
+    if (!observed.at(id).stuck.empty()) {
+      return refuse_state("is between two states: " + observed.at(id).stuck);
+    }
+    observed.at(id).move_tokens.push_back(event.token);
+    return;
+  }
+  if (!may_grant()) {
+    return refuse_state("cannot be suspended while nothing can be written down (berth doctor)");
+  }
+  if (held->growth) drop_growth(id, Refusal{RefusalCode::kBusy, "it was suspended"});
+  SuspendBegun fact{id, {}};
+  for (const Part& part : held->parts) {
+    const Use& use = observed.at(id).use[part.device];
+    fact.used.push_back(
+        std::max({use.now.value_or(Bytes{}), use.ledger.value_or(Bytes{}), use.last}));
+  }
+  decide(id, std::move(fact));
+  observed.at(id).move_tokens.push_back(event.token);
+  begin_move(id, Direction::kOut);
+}
+
+void Coordinator::Impl::on(const Resume& event) {
+  const Lease* lease = lease_of(event.token, event.actor, event.lease);
+  if (lease == nullptr) return;
+  const LeaseId id = lease->id;
+  const Held* held = lease->held();
+  Observed& seen = observed.at(id);
+  if (held == nullptr || !held->suspension) {
+    refuse(event.token, RefusalCode::kWrongState, text_of(id) + " is not suspended");
+    return;
+  }
+  seen.move_tokens.push_back(event.token);
+  if (held->is_away()) {
+    if (!held->suspension->queued) decide(id, ResumeQueued{id});
+    dirty = true;
+  } else if (!seen.stuck.empty()) {
+    begin_return(id);
+  } else if (held->suspension->phase == Phase::kLeaving) {
+    // It goes on when it has left; until then nothing can be done.
+    seen.move_tokens.pop_back();
+    refuse(event.token, RefusalCode::kWrongState,
+           text_of(id) + " is still on the way out: ask again when it is suspended");
+  }
+}
+
+void Coordinator::Impl::begin_move(LeaseId id, Direction direction) {
+  const Held& held = *state.find(id)->held();
+  MoveMemory effect{.lease = id,
+                    .number = ++moves,
+                    .direction = direction,
+                    .processes = {held.members.begin(), held.members.end()},
+                    .bytes = sum_of(held.suspension->used)};
+  if (held.command && !held.command_ended) effect.processes.push_back(*held.command);
+  std::ranges::sort(effect.processes);
+  Observed& seen = observed.at(id);
+  seen.move = effect.number;
+  seen.direction = direction;
+  seen.stuck.clear();
+  effects.emplace_back(std::move(effect));
+}
+
+// See Note [Room before return].
+void Coordinator::Impl::begin_return(LeaseId id) {
+  observed.at(id).confirm_since = now.instant;
+  observed.at(id).stuck.clear();
+  returning.insert(id);
+  ask_probe(now.instant);
+}
+
+bool Coordinator::Impl::try_resume(LeaseId id) {
+  const Lease& lease = *state.find(id);
+  const Held& held = *lease.held();
+  CHECK(held.is_away());
+  const bool whole = lease.request.share == Share::kExclusive;
+  for (const Part& part : held.parts) {
+    const Account* account = ledger.find(part.device);
+    if (account == nullptr || !account->seen || account->overcommitted()) return false;
+    const auto entry = account->entries.find(id);
+    const bool has_entry = entry != account->entries.end();
+    const Bytes own = has_entry ? entry->second.charge : Bytes{};
+    const std::size_t others = account->entries.size() - (has_entry ? 1U : 0U);
+    if (whole ? others > 0 : account->exclusive_count > 0) return false;
+    if (account->granted + part.budget + account->reserve > account->capacity) return false;
+    if (saturating_sub(part.budget, own) > account->grantable() && part.budget > own) return false;
+  }
+  decide(id, ResumeBegun{id});
+  begin_return(id);
+  return true;
+}
+
+bool Coordinator::Impl::has_room_for(const Lease& lease) const {
+  const Held& held = *lease.held();
+  for (std::size_t i = 0; i < held.parts.size(); ++i) {
+    const DeviceId id = held.parts[i].device;
+    const Account* account = ledger.find(id);
+    const auto device = seen_devices.find(id);
+    if (account == nullptr || !account->seen || device == seen_devices.end()) return false;
+    if (!device->second.used || device->second.asleep) return false;
+    const Bytes taken = account->driver + *device->second.used;
+    // What of it is there already need not come back.
+    const auto& uses = observed.at(lease.id).use;
+    const auto use = uses.find(id);
+    const Bytes there = use == uses.end() ? Bytes{} : use->second.now.value_or(Bytes{});
+    const Bytes need = saturating_sub(held.suspension->used[i], there);
+    const Bytes margin = std::max(mib(256), Bytes{need.value / 100 * 3});
+    if (need > Bytes{} && need + margin > saturating_sub(account->capacity, taken)) return false;
+  }
+  return true;
+}
+
+void Coordinator::Impl::move_back_where_confirmed(const Sample& sample) {
+  for (const LeaseId id : std::set(returning)) {
+    const Lease& lease = *state.find(id);
+    Observed& seen = observed.at(id);
+    const bool over = lease.held() == nullptr || !lease.held()->suspension;
+    if (!over) {
+      if (seen.confirm_since && sample.asked_at < *seen.confirm_since) continue;
+      if (!has_room_for(lease)) continue;
+      begin_move(id, Direction::kBack);
+    }
+    seen.confirm_since.reset();
+    returning.erase(id);
+  }
+}
+
+void Coordinator::Impl::on(const Moved& event) {
+  const Lease* lease = state.find(event.lease);
+  const bool awaited = lease != nullptr && observed.at(event.lease).move == event.number;
+  if (!awaited || event.number == 0) return;
+  Observed& seen = observed.at(event.lease);
+  seen.move = 0;
+  if (lease->held() == nullptr || !lease->held()->suspension) return;
+  if (event.result.outcome == Outcome::kStuck) {
+    seen.stuck = event.result.trouble;
+    effects.emplace_back(Say{text_of(event.lease) + ": " + event.result.trouble + "; " +
+                             resume_hint(event.lease) + " tries again, berth cancel ends it"});
+    answer_movers(event.lease, event.result.trouble);
+  } else if (seen.direction == Direction::kOut) {
+    moved_out(event.lease, event.result);
+  } else {
+    moved_back(event.lease, event.result);
+  }
+}
+
+void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
+  if (result.outcome == Outcome::kUndone) {
+    decide(id, LeaseResumed{id});
+    answer_movers(id, result.trouble);
+    return;
+  }
+  decide(id, LeaseSuspended{id});
+  notify(id, News::kSuspended);
+  answer_movers(id);
+  ask_probe(now.instant);  // What it leaves free is granted when the driver says that it is.
+}
+
+void Coordinator::Impl::moved_back(LeaseId id, const MoveResult& result) {
+  if (result.outcome == Outcome::kDone) {
+    end_suspension(id);
+    return;
+  }
+  if (state.find(id)->held()->suspension->phase == Phase::kLeaving) {
+    // After a restart: nothing is known to be away, and nothing could be brought back.
+    observed.at(id).stuck = result.trouble;
+  } else {
+    decide(id, LeaseSuspended{id});
+  }
+  answer_movers(id, result.trouble);
+}
+
+void Coordinator::Impl::end_suspension(LeaseId id) {
+  decide(id, LeaseResumed{id});
+  notify(id, News::kResumed);
+  answer_movers(id);
+  dirty = true;
+}
+
+void Coordinator::Impl::answer_movers(LeaseId id, const std::string& why_not) {
+  for (const Token token : std::exchange(observed.at(id).move_tokens, {})) {
+    if (why_not.empty()) {
+      answer(token, id);
+    } else {
+      refuse(token, RefusalCode::kNotMoved, text_of(id) + ": " + why_not);
+    }
+  }
+}
+
+}  // namespace berth::core

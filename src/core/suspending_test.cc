@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases whose memory is moved to the host and back.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "core/coordinator.h"
+#include "core/story.h"
+
+namespace berth::core {
+namespace {
+
+using S = Story;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+using Outcome = MoveResult::Outcome;
+
+/// One GPU of 16 GiB, and a lease of 10 GiB of which its command uses 8.
+class Suspending : public testing::Test {
+ protected:
+  Suspending() {
+    (void)story.ask(S::budget(gib(10)));
+    (void)story.claim(1);
+    story.use(1, gib(8));
+    (void)second();
+  }
+
+  std::string second() {
+    story.now.instant = story.now.instant + seconds(1);
+    return story.sample();
+  }
+  std::string suspend(std::uint64_t lease = 1, std::uint64_t token = 71) {
+    return story.tell(Suspend{{token}, {{1000}}, {lease}});
+  }
+  std::string resume(std::uint64_t lease = 1, std::uint64_t token = 72) {
+    return story.tell(Resume{{token}, {{1000}}, {lease}});
+  }
+  std::optional<MoveMemory> last_move() const {
+    std::optional<MoveMemory> last;
+    for (const Effect& effect : story.effects) {
+      if (const auto* move = std::get_if<MoveMemory>(&effect)) last = *move;
+    }
+    return last;
+  }
+  std::string moved(Outcome outcome = Outcome::kDone, const std::string& trouble = {}) {
+    const MoveMemory move = last_move().value();
+    return story.tell(Moved{move.lease, move.number, {outcome, trouble}});
+  }
+  /// Lease 1 is away, and its 8 GiB are seen to be free.
+  std::string put_away() {
+    std::string told = suspend() + moved();
+    story.use(1, {});
+    return told + second();
+  }
+  std::string message() const {
+    std::string last;
+    for (const Effect& effect : story.effects) {
+      const auto* reply = std::get_if<Reply>(&effect);
+      if (reply == nullptr) continue;
+      if (const auto* refusal = std::get_if<Refusal>(&reply->answer)) last = refusal->message;
+    }
+    return last;
+  }
+  LeaseView lease(std::uint64_t id = 1) const { return *story.coordinator.lease({id}, story.now); }
+
+  Story story{{.order = Order::kFifo, .reserve = {}}};
+};
+
+TEST_F(Suspending, AllItsProcessesAreMovedAndItIsChargedUntilTheyAre) {
+  (void)story.tell(Join{{9}, {{1000}}, {0, 1}, S::process(50)});
+  EXPECT_EQ(suspend(), "move out 1; ") << "nobody is answered yet";
+  EXPECT_THAT(last_move()->processes, ElementsAre(S::process(1), S::process(50)));
+  EXPECT_EQ(last_move()->bytes, gib(8));
+  EXPECT_EQ(lease().state, LeaseState::kHeld);
+  EXPECT_TRUE(lease().flags.suspending);
+  EXPECT_EQ(story.look().charged, gib(10));
+}
+
+TEST_F(Suspending, WhatItHadIsGrantedOnWhenTheDriverSaysThatItIsFree) {
+  (void)story.ask(S::budget(gib(12)));
+  (void)suspend();
+  EXPECT_EQ(moved(), "suspend 1; suspended 1; ");
+  EXPECT_EQ(story.state(2), LeaseState::kWaiting);
+  EXPECT_THAT(second(), Not(HasSubstr("grant"))) << "the driver still counts it";
+  story.use(1, {});
+  EXPECT_THAT(second(), HasSubstr("grant 2"));
+  EXPECT_EQ(lease().state, LeaseState::kSuspended);
+}
+
+TEST_F(Suspending, WhereItCannotBeItRunsOnAndTheReasonIsTold) {
+  (void)suspend();
+  EXPECT_EQ(moved(Outcome::kUndone, "it has managed memory"), "refuse not_moved; ");
+  EXPECT_THAT(message(), HasSubstr("lease 1: it has managed memory"));
+  EXPECT_EQ(lease().state, LeaseState::kHeld);
+  EXPECT_FALSE(lease().flags.suspending);
+  EXPECT_EQ(suspend(), "move out 1; ") << "it may be tried again";
+}
+
+TEST_F(Suspending, OneThatIsStuckStaysChargedAndIsBroughtBackWhenAsked) {
+  (void)suspend();
+  EXPECT_EQ(moved(Outcome::kStuck, "process 1 is locked"), "refuse not_moved; ");
+  EXPECT_EQ(story.look().charged, gib(10));
+  EXPECT_EQ(suspend(), "refuse wrong_state; ");
+  EXPECT_EQ(resume(), "");
+  EXPECT_EQ(second(), "move back 1; ");
+  EXPECT_EQ(moved(), "resume 1; held 1; ");
+}
+
+TEST_F(Suspending, SeveralWhoAskAreAllAnswered) {
+  (void)suspend(1, 71);
+  EXPECT_EQ(suspend(1, 73), "");
+  EXPECT_EQ(moved(), "suspend 1; suspended 1; suspended 1; ");
+  EXPECT_EQ(suspend(1, 74), "suspended 1; ") << "it is already";
+}
+
+TEST_F(Suspending, ItReturnsWhenThereIsRoomAndASampleSaysSo) {
+  (void)put_away();
+  (void)story.ask(S::budget(gib(12)));
+  (void)story.claim(2);
+  EXPECT_EQ(resume(), "");
+  EXPECT_TRUE(lease().flags.resuming);
+  EXPECT_THAT(second(), Not(HasSubstr("move")));
+  EXPECT_THAT(story.end(2), Not(HasSubstr("move back"))) << "no sample was asked since";
+  EXPECT_EQ(story.look().charged, gib(10)) << "its budget is its own again";
+  EXPECT_EQ(second(), "move back 1; ");
+  EXPECT_EQ(lease().state, LeaseState::kSuspended);
+  EXPECT_EQ(moved(), "resume 1; held 1; ");
+  EXPECT_EQ(lease().state, LeaseState::kHeld);
+}
+
+TEST_F(Suspending, ItDoesNotReturnWhileStrangersAreInTheWay) {
+  (void)put_away();
+  story.use(77, gib(9));
+  (void)second();
+  EXPECT_EQ(resume(), "");
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(second(), "") << "7 GiB are free, and it had 8";
+  story.use(77, gib(4));
+  EXPECT_THAT(second() + second(), HasSubstr("move back 1"));
+}
+
+TEST_F(Suspending, AStrangerWhoComesAfterItsBudgetWasReservedIsWaitedFor) {
+  (void)put_away();
+  EXPECT_EQ(resume(), "");
+  story.use(77, gib(9));
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(second(), "");
+  story.use(77, {});
+  EXPECT_EQ(second(), "move back 1; ");
+}
+
+TEST_F(Suspending, ItComesBeforeNewRequestsOfItsPriority) {
+  (void)put_away();
+  (void)story.ask(S::budget(gib(12)));
+  (void)story.claim(2);
+  (void)resume();
+  (void)story.ask(S::budget(gib(12)));
+  (void)story.end(2);
+  EXPECT_EQ(story.state(3), LeaseState::kWaiting);
+  EXPECT_EQ(story.look().charged, gib(10));
+}
+
+TEST_F(Suspending, WhoeverSuspendsItAgainWhileItWaitsTakesItsPlace) {
+  (void)put_away();
+  (void)story.ask(S::budget(gib(12)));
+  (void)story.claim(2);
+  (void)resume();
+  EXPECT_EQ(suspend(1, 75), "refuse not_moved; suspended 1; ");
+  EXPECT_FALSE(lease().flags.resuming);
+}
+
+TEST_F(Suspending, AReturnThatFailsLeavesItAway) {
+  (void)put_away();
+  (void)resume();
+  (void)second();
+  EXPECT_EQ(moved(Outcome::kUndone, "cannot start berth-mover"), "refuse not_moved; ");
+  EXPECT_EQ(lease().state, LeaseState::kSuspended);
+  EXPECT_EQ(story.look().charged, Bytes{});
+}
+
+TEST_F(Suspending, ARuinedProcessStaysChargedAndCanBeEnded) {
+  (void)put_away();
+  (void)resume();
+  (void)second();
+  (void)moved(Outcome::kStuck, "process 1 is ruined: it can only be ended");
+  EXPECT_EQ(story.look().charged, gib(10));
+  EXPECT_THAT(story.tell(Release{{5}, {{1000}}, {1}, false, true}), HasSubstr("signal 15 to 1"));
+  EXPECT_THAT(story.pass(seconds(10)), HasSubstr("signal 9 to 1"));
+  EXPECT_THAT(story.end(1), HasSubstr("end 1"));
+}
+
+TEST_F(Suspending, ACommandThatEndsWhileItIsAwayIsChargedNothing) {
+  (void)put_away();
+  (void)story.ask(S::budget(gib(16)));
+  (void)story.claim(2);
+  EXPECT_EQ(story.state(2), LeaseState::kHeld);
+  EXPECT_THAT(story.end(1), HasSubstr("end 1"));
+}
+
+TEST_F(Suspending, ItEndsInTheMiddleOfAMove) {
+  (void)suspend();
+  EXPECT_THAT(story.end(1), HasSubstr("refuse not_moved"));
+  EXPECT_EQ(moved(), "") << "nobody waits for it any more";
+}
+
+TEST_F(Suspending, ItsLimitDoesNotRunMeanwhile) {
+  Request request = S::budget(gib(4));
+  request.limit = hours(1);
+  (void)story.ask(request);
+  (void)story.claim(2);
+  story.use(2, gib(2));
+  (void)second();
+  (void)suspend(2);
+  (void)moved();
+  story.use(2, {});
+  (void)second();
+  EXPECT_THAT(story.pass(hours(3)), Not(HasSubstr("revoke")));
+  (void)resume(2);
+  (void)second();
+  (void)moved();
+  EXPECT_THAT(story.pass(minutes(59)), Not(HasSubstr("revoke")));
+  EXPECT_THAT(story.pass(minutes(2)), HasSubstr("revoke 2"));
+}
+
+TEST_F(Suspending, AWholeDeviceIsGivenUpAndComesBackAlone) {
+  (void)story.end(1);
+  (void)story.ask(S::whole());
+  (void)story.claim(2);
+  story.use(2, gib(3));
+  (void)second();
+  (void)suspend(2);
+  (void)moved();
+  story.use(2, {});
+  (void)second();
+  EXPECT_THAT(story.ask(S::budget(gib(1))), HasSubstr("held 3"));
+  (void)story.claim(3);
+  EXPECT_EQ(resume(2), "");
+  EXPECT_THAT(second() + second(), Not(HasSubstr("move back")));
+  EXPECT_THAT(story.end(3) + second(), HasSubstr("move back 2"));
+}
+
+TEST_F(Suspending, WhatCannotBeSuspendedIsToldWhy) {
+  (void)story.ask(S::budget(gib(16)));
+  EXPECT_EQ(suspend(2), "refuse wrong_state; ");
+  EXPECT_THAT(message(), HasSubstr("is not held"));
+  EXPECT_EQ(story.tell(Suspend{{7}, {{2000}}, {1}}), "refuse not_yours; ");
+  EXPECT_EQ(resume(), "refuse wrong_state; ");
+  (void)put_away();
+  EXPECT_EQ(story.tell(Resize{{8}, {{1000}}, {1}, Share::kBudget, gib(4), {}}),
+            "refuse wrong_state; ");
+}
+
+TEST_F(Suspending, AnAnswerOfAnEarlierMoveIsNotTakenForThisOne) {
+  (void)suspend();
+  const MoveMemory first = *last_move();
+  (void)moved(Outcome::kUndone, "no");
+  (void)suspend();
+  EXPECT_EQ(story.tell(Moved{first.lease, first.number, {}}), "");
+  EXPECT_TRUE(lease().flags.suspending);
+}
+
+// What survives.
+
+TEST_F(Suspending, WhatWasOnTheWayOutComesBackAfterARestart) {
+  (void)suspend();
+  story.restart();
+  EXPECT_EQ(second(), "move back 1; ");
+  EXPECT_EQ(moved(), "resume 1; ");
+  EXPECT_EQ(lease().state, LeaseState::kHeld);
+}
+
+TEST_F(Suspending, WhatWasAwayStaysAwayAfterARestart) {
+  (void)put_away();
+  story.restart();
+  EXPECT_EQ(second() + second(), "");
+  EXPECT_EQ(lease().state, LeaseState::kSuspended);
+  EXPECT_EQ(story.look().charged, Bytes{});
+  (void)resume();
+  EXPECT_EQ(second(), "move back 1; ");
+}
+
+TEST_F(Suspending, WhatWaitedForRoomAndWhatWasOnTheWayBackGoOnAfterARestart) {
+  (void)put_away();
+  (void)story.ask(S::budget(gib(12)));
+  (void)story.claim(2);
+  (void)resume();
+  story.restart();
+  (void)second();
+  EXPECT_TRUE(lease().flags.resuming);
+  (void)story.end(2);
+  story.restart();
+  EXPECT_THAT(second(), HasSubstr("move back 1"));
+  EXPECT_THAT(moved(), HasSubstr("resume 1"));
+}
+
+TEST_F(Suspending, ASnapshotKeepsEachPhase) {
+  const auto flags_after_snapshot = [&] {
+    Coordinator fresh({.order = Order::kFifo, .reserve = {}});
+    for (const Record& record : story.coordinator.snapshot(story.now)) {
+      EXPECT_TRUE(fresh.apply(record).ok());
+    }
+    const LeaseView view = *fresh.lease({1}, story.now);
+    return std::pair(view.state, view.flags);
+  };
+  (void)suspend();
+  EXPECT_EQ(flags_after_snapshot(), std::pair(lease().state, lease().flags));
+  (void)moved();
+  EXPECT_EQ(flags_after_snapshot(), std::pair(lease().state, lease().flags));
+  story.use(1, {});
+  (void)second();
+  (void)resume();
+  EXPECT_EQ(flags_after_snapshot(), std::pair(lease().state, lease().flags));
+}
+
+}  // namespace
+}  // namespace berth::core

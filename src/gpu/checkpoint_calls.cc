@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/checkpoint_calls.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+#include "os/host_memory.h"
+
+namespace berth::gpu {
+namespace {
+
+using CuResult = int;
+using State = CheckpointCalls::State;
+
+constexpr CuResult kSuccess = 0;
+constexpr std::size_t kArgumentWords = 8;
+
+/// The arguments of every call are 64 bytes; what has no meaning yet must be zero. Of the first
+/// word, cuCheckpointProcessLock takes the lower half as a time in milliseconds.
+struct Arguments {
+  std::array<std::uint64_t, kArgumentWords> words{};
+};
+static_assert(sizeof(Arguments) == 64);
+
+using Act = CuResult (*)(int, Arguments*);
+
+struct Functions {
+  CuResult (*init)(unsigned int);
+  CuResult (*error_name)(CuResult, const char**);
+  CuResult (*error_string)(CuResult, const char**);
+  CuResult (*driver_version)(int*);
+  CuResult (*state)(int, int*);
+  CuResult (*restore_thread)(int, int*);
+  Act lock;
+  Act checkpoint;
+  Act restore;
+  Act unlock;
+};
+
+template <class Function>
+bool find(void* library, const char* name, Function& function) {
+  void* address = ::dlsym(library, name);
+  std::memcpy(static_cast<void*>(&function), static_cast<void*>(&address), sizeof(address));
+  return address != nullptr;
+}
+
+class Driver final : public CheckpointCalls {
+ public:
+  Driver(const Functions& functions, bool simulated)
+      : functions_(functions), simulated_(simulated) {}
+
+  bool uses_cuda(std::int32_t pid) override {
+    int thread = 0;
+    return functions_.restore_thread(pid, &thread) == kSuccess;
+  }
+  Result<State> state(std::int32_t pid) override {
+    int state = 0;
+    TRY_STATUS(checked("cuCheckpointProcessGetState", functions_.state(pid, &state)));
+    if (state < 0 || state > static_cast<int>(State::kFailed)) {
+      return Error{Errc::kCorrupt, "the driver tells the unknown state " + std::to_string(state)};
+    }
+    return static_cast<State>(state);
+  }
+  Status lock(std::int32_t pid, Duration within) override {
+    Arguments arguments;
+    arguments.words[0] = static_cast<std::uint32_t>(within.ns / milliseconds(1).ns);
+    return checked("cuCheckpointProcessLock", functions_.lock(pid, &arguments));
+  }
+  Status checkpoint(std::int32_t pid) override {
+    return act("cuCheckpointProcessCheckpoint", functions_.checkpoint, pid);
+  }
+  Status restore(std::int32_t pid) override {
+    return act("cuCheckpointProcessRestore", functions_.restore, pid);
+  }
+  Status unlock(std::int32_t pid) override {
+    return act("cuCheckpointProcessUnlock", functions_.unlock, pid);
+  }
+  std::optional<Bytes> host_room(std::int32_t pid) override {
+    // What the simulated driver keeps takes far less than it stands for.
+    if (simulated_) return std::nullopt;
+    return os::host_memory_left(pid);
+  }
+
+ private:
+  Status act(const char* name, Act call, std::int32_t pid) const {
+    Arguments arguments;
+    return checked(name, call(pid, &arguments));
+  }
+  Status checked(const char* call, CuResult result) const {
+    if (result == kSuccess) return Unit{};
+    const char* name = nullptr;
+    const char* text = nullptr;
+    (void)functions_.error_name(result, &name);
+    (void)functions_.error_string(result, &text);
+    std::string words = name == nullptr ? "error " + std::to_string(result) : name;
+    if (text != nullptr) words += std::string(", ") + text;
+    return Error{Errc::kUnavailable, std::string(call) + ": " + words};
+  }
+
+  Functions functions_;
+  bool simulated_;
+};
+
+std::string version_text(const Functions& functions) {
+  int version = 0;
+  if (functions.driver_version(&version) != kSuccess) return "unknown";
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+}  // namespace
+
+// The library stays loaded: a process that has asked the driver does nothing else.
+Result<std::unique_ptr<CheckpointCalls>> load_checkpoint_calls(const std::string& library) {
+  void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* said = ::dlerror();
+    return Error{Errc::kUnavailable, said == nullptr ? library + " cannot be loaded" : said};
+  }
+  Functions functions{};
+  const bool sound = find(handle, "cuInit", functions.init) &&
+                     find(handle, "cuGetErrorName", functions.error_name) &&
+                     find(handle, "cuGetErrorString", functions.error_string) &&
+                     find(handle, "cuDriverGetVersion", functions.driver_version);
+  if (!sound) return Error{Errc::kUnavailable, library + " is not NVIDIA's library"};
+  const bool able =
+      find(handle, "cuCheckpointProcessGetState", functions.state) &&
+      find(handle, "cuCheckpointProcessGetRestoreThreadId", functions.restore_thread) &&
+      find(handle, "cuCheckpointProcessLock", functions.lock) &&
+      find(handle, "cuCheckpointProcessCheckpoint", functions.checkpoint) &&
+      find(handle, "cuCheckpointProcessRestore", functions.restore) &&
+      find(handle, "cuCheckpointProcessUnlock", functions.unlock);
+  if (!able) {
+    return Error{Errc::kUnavailable, "the driver, of CUDA " + version_text(functions) +
+                                         ", cannot move memory to the host; one of CUDA 12.8 "
+                                         "(570) or later can"};
+  }
+  // Without it, or persistence mode, nothing can be restored.
+  if (const CuResult result = functions.init(0); result != kSuccess) {
+    const char* name = nullptr;
+    (void)functions.error_name(result, &name);
+    return Error{Errc::kUnavailable, std::string("cuInit: ") + (name == nullptr ? "?" : name)};
+  }
+  const bool simulated = ::dlsym(handle, "berthSimulatedWorld") != nullptr;
+  return std::unique_ptr<CheckpointCalls>(std::make_unique<Driver>(functions, simulated));
+}
+
+}  // namespace berth::gpu

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/mover.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "base/quantity.h"
+
+namespace berth::gpu {
+namespace {
+
+using Outcome = MoveResult::Outcome;
+using State = CheckpointCalls::State;
+
+constexpr std::array<std::string_view, 3> kOutcomes = {"done", "undone", "stuck"};
+constexpr std::array<std::string_view, 4> kStates = {"running", "locked", "checkpointed",
+                                                     "ruined: it can only be ended"};
+
+MoveResult stuck(std::string why) {
+  return {.outcome = Outcome::kStuck, .trouble = std::move(why)};
+}
+MoveResult undone(std::string why) {
+  return {.outcome = Outcome::kUndone, .trouble = std::move(why)};
+}
+
+std::string about(std::int32_t pid, const Error& error) {
+  return "process " + std::to_string(pid) + ": " + error.message;
+}
+
+std::vector<std::int32_t> users_of_cuda(CheckpointCalls& calls,
+                                        std::span<const Process> processes) {
+  std::vector<std::int32_t> pids;
+  for (const Process& process : processes) {
+    if (calls.uses_cuda(process.pid)) pids.push_back(process.pid);
+  }
+  return pids;
+}
+
+/// Why host memory does not suffice; empty if it does, as far as is known.
+std::string lacks_host_memory(CheckpointCalls& calls, std::span<const std::int32_t> pids,
+                              Bytes bytes, const MoveLimits& limits) {
+  std::optional<Bytes> room;
+  for (const std::int32_t pid : pids) {
+    const std::optional<Bytes> left = calls.host_room(pid);
+    if (left) room = std::min(room.value_or(*left), *left);
+  }
+  if (!room || bytes + limits.host_margin <= *room) return {};
+  return "its " + to_text(bytes) + " of GPU memory would have to go to host memory, of which " +
+         to_text(*room) + " are left, and " + to_text(limits.host_margin) + " are kept for others";
+}
+
+}  // namespace
+
+MoveResult move_out(CheckpointCalls& calls, std::span<const Process> processes, Bytes bytes,
+                    const MoveLimits& limits) {
+  const std::vector<std::int32_t> pids = users_of_cuda(calls, processes);
+  if (pids.empty()) return undone("none of its processes uses the GPU");
+  if (std::string why = lacks_host_memory(calls, pids, bytes, limits); !why.empty()) {
+    return undone(std::move(why));
+  }
+  const auto give_up = [&](std::int32_t pid, const Error& error) {
+    const std::string why = about(pid, error);
+    const MoveResult back = move_back(calls, processes);
+    return back.outcome == Outcome::kDone ? undone(why) : stuck(why + "; then " + back.trouble);
+  };
+  for (const std::int32_t pid : pids) {
+    const Status locked = calls.lock(pid, limits.lock_within);
+    if (!locked.ok()) return give_up(pid, locked.error());
+  }
+  for (const std::int32_t pid : pids) {
+    const Status moved = calls.checkpoint(pid);
+    if (!moved.ok()) return give_up(pid, moved.error());
+  }
+  return {};
+}
+
+// One that has ended meanwhile is no user of CUDA any more.
+MoveResult move_back(CheckpointCalls& calls, std::span<const Process> processes) {
+  const std::vector<std::int32_t> pids = users_of_cuda(calls, processes);
+  std::string trouble;
+  const auto note = [&](const std::string& what) {
+    trouble += (trouble.empty() ? "" : "; ") + what;
+  };
+  for (const std::int32_t pid : pids) {
+    const Result<State> state = calls.state(pid);
+    if (!state.ok()) {
+      note(about(pid, state.error()));
+    } else if (*state == State::kCheckpointed) {
+      if (const Status back = calls.restore(pid); !back.ok()) note(about(pid, back.error()));
+    }
+  }
+  // Those that are back wait for the others: together they may still go on later.
+  if (!trouble.empty()) return stuck(std::move(trouble));
+  for (const std::int32_t pid : pids) {
+    const Result<State> state = calls.state(pid);
+    if (state.ok() && *state == State::kRunning) continue;
+    if (state.ok() && *state != State::kLocked) {
+      note("process " + std::to_string(pid) + " is " +
+           std::string(kStates[static_cast<std::size_t>(*state)]));
+    } else if (const Status unlocked = calls.unlock(pid); !unlocked.ok()) {
+      note(about(pid, unlocked.error()));
+    }
+  }
+  return trouble.empty() ? MoveResult{} : stuck(std::move(trouble));
+}
+
+std::string encode(const MoveResult& result) {
+  std::string line(kOutcomes[static_cast<std::size_t>(result.outcome)]);
+  if (!result.trouble.empty()) line += " " + result.trouble;
+  std::ranges::replace(line, '\n', ' ');
+  return line + "\n";
+}
+
+Result<MoveResult> decode_move_result(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  const std::string_view word = line.substr(0, line.find(' '));
+  const auto found = std::ranges::find(kOutcomes, word);
+  if (found == kOutcomes.end() || line.find('\n') != std::string_view::npos) {
+    return Error{Errc::kCorrupt, "berth-mover says what makes no sense"};
+  }
+  MoveResult result{.outcome = static_cast<Outcome>(found - kOutcomes.begin()), .trouble = {}};
+  if (word.size() < line.size()) result.trouble = line.substr(word.size() + 1);
+  return result;
+}
+
+}  // namespace berth::gpu

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moves the device memory of all processes of a lease to the host, or back: all are locked before
+// the first is moved, and all are back before the first goes on, since they may wait for one
+// another. Whatever fails on the way out is undone. Whoever calls this may be killed between any
+// two calls of the driver: move_back() goes on from any state.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "gpu/checkpoint_calls.h"
+#include "model/moving.h"
+
+namespace berth::gpu {
+
+struct MoveLimits {
+  Duration lock_within = seconds(10);
+  Bytes host_margin = gib(1);  // Left to the rest of the machine.
+};
+
+/// `bytes`: about as much is on the devices. Processes that do not use CUDA are left alone.
+MoveResult move_out(CheckpointCalls& calls, std::span<const Process> processes, Bytes bytes,
+                    const MoveLimits& limits = {});
+MoveResult move_back(CheckpointCalls& calls, std::span<const Process> processes);
+
+/// "done", "undone WHY", "stuck WHY": one line.
+std::string encode(const MoveResult& result);
+Result<MoveResult> decode_move_result(std::string_view line);
+
+}  // namespace berth::gpu

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moving the device memory of processes to host memory and back, and what may come of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace berth {
+
+enum class Direction : std::uint8_t { kOut, kBack };
+
+/// What came of one move of all processes of a lease.
+struct MoveResult {
+  enum class Outcome : std::uint8_t {
+    kDone,
+    kUndone,  // It could not be, and everything is as it was before. `trouble` says why.
+    kStuck,   // Some processes are in a state between. `trouble` says which, and why.
+  };
+  Outcome outcome = Outcome::kDone;
+  std::string trouble;
+};
+
+}  // namespace berth

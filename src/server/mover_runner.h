@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts a berth-mover for each move of a lease's memory, hears what came of it, and gives it up
+// when the driver does not answer. The event loop's thread.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "core/effect.h"
+#include "core/event.h"
+#include "os/child.h"
+
+namespace berth::server {
+
+class MoverRunner {
+ public:
+  /// `plan`: which program, and where it finds the driver. `moved` is called from the event loop,
+  /// once for each move().
+  MoverRunner(boost::asio::io_context& io, os::ChildPlan plan,
+              std::function<void(core::Moved)> moved);
+  ~MoverRunner();
+
+  void move(const core::MoveMemory& move);
+
+ private:
+  struct Running;
+
+  void wait_readable(std::uint64_t number);
+  void readable(std::uint64_t number);
+  void finish(std::uint64_t number, MoveResult result);
+
+  boost::asio::io_context& io_;
+  os::ChildPlan plan_;
+  std::function<void(core::Moved)> moved_;
+  std::map<std::uint64_t, std::unique_ptr<Running>> running_;
+  std::vector<pid_t> children_;  // Ended, or about to: reaped at the next chance.
+};
+
+}  // namespace berth::server
