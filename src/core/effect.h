@@ -93,6 +93,7 @@ struct SetUnaccounted {
 /// Move the device memory of those of these processes that use a device. Moved follows, once.
 struct MoveMemory {
   LeaseId lease;
+  Handle handle;
   std::uint64_t number = 0;
   Direction direction = Direction::kOut;
   std::vector<Process> processes;

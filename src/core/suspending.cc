@@ -106,6 +106,7 @@ void Coordinator::Impl::on(const Resume& event) {
 void Coordinator::Impl::begin_move(LeaseId id, Direction direction) {
   const Held& held = *state.find(id)->held();
   MoveMemory effect{.lease = id,
+                    .handle = state.find(id)->handle,
                     .number = ++moves,
                     .direction = direction,
                     .processes = {held.members.begin(), held.members.end()},
@@ -157,13 +158,20 @@ bool Coordinator::Impl::has_room_for(const Lease& lease) const {
     if (account == nullptr || !account->seen || device == seen_devices.end()) return false;
     if (!device->second.used || device->second.asleep) return false;
     const Bytes taken = account->driver + *device->second.used;
-    // What of it is there already need not come back.
+    // What it had grew until it was stopped: only its own account knows, else all it may have.
     const auto& uses = observed.at(lease.id).use;
     const auto use = uses.find(id);
-    const Bytes there = use == uses.end() ? Bytes{} : use->second.now.value_or(Bytes{});
-    const Bytes need = saturating_sub(held.suspension->used[i], there);
+    const Bytes budget = held.parts[i].budget;
+    Bytes need = std::max(held.suspension->used[i], budget);
+    if (use != uses.end() && use->second.ledger) {
+      need = std::max(held.suspension->used[i], *use->second.ledger + use->second.unaccounted);
+    }
+    if (need == Bytes{}) continue;
     const Bytes margin = std::max(mib(256), Bytes{need.value / 100 * 3});
-    if (need > Bytes{} && need + margin > saturating_sub(account->capacity, taken)) return false;
+    const Bytes wanted = std::min(need + margin, std::max(need, budget));
+    // What of it is there already need not come back.
+    const Bytes there = use == uses.end() ? Bytes{} : use->second.now.value_or(Bytes{});
+    if (saturating_sub(wanted, there) > saturating_sub(account->capacity, taken)) return false;
   }
   return true;
 }

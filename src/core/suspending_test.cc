@@ -152,6 +152,17 @@ TEST_F(Suspending, AStrangerWhoComesAfterItsBudgetWasReservedIsWaitedFor) {
   EXPECT_EQ(second(), "move back 1; ");
 }
 
+TEST_F(Suspending, WhatItHadByItsOwnAccountIsEnough) {
+  (void)put_away();
+  (void)resume();
+  story.use(77, gib(7));
+  EXPECT_EQ(second(), "") << "9 GiB are free, and its budget is 10";
+  const ChargeSample charge{
+      .lease = {0, 1}, .device = device(0), .charged = mib(8704), .steady = true};
+  const Instant at = story.now.instant;
+  EXPECT_EQ(story.tell(Sampled{{at, at, true, "", "", story.hardware, {charge}}}), "move back 1; ");
+}
+
 TEST_F(Suspending, ItComesBeforeNewRequestsOfItsPriority) {
   (void)put_away();
   (void)story.ask(S::budget(gib(12)));

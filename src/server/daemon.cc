@@ -230,14 +230,16 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
                             .wall = clock.wall(),
                             .network_file_system = !journal_descriptor},
       history_settings(), [this](const std::string& text) { log.warn(text); });
-  world = std::make_unique<RealWorld>(RealWorld::Parts{.journal = *journal,
-                                                       .processes = *processes,
-                                                       .probe = *probe,
-                                                       .files = *files,
-                                                       .history
+  world = std::make_unique<RealWorld>(
+      RealWorld::Parts{.journal = *journal,
+                       .processes = *processes,
+                       .probe = *probe,
+                       .files = *files,
+                       .history
                                                        .mover = *history,
                                                        = *mover,
-                                                       .log = log});
+                       .leases_directory = os::leases_directory(places.socket),
+                       .log = log});
   service = std::make_unique<Service>(service_settings(), *this, clock);
   engine = std::make_unique<Engine>(engine_settings(), *world, *service);
   timer = std::make_unique<BootTimer>(io, std::move(timer_descriptor), [this] {

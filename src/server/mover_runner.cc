@@ -54,12 +54,12 @@ MoverRunner::MoverRunner(boost::asio::io_context& io, os::ChildPlan plan,
                          std::function<void(core::Moved)> moved)
     : io_(io), plan_(std::move(plan)), moved_(std::move(moved)) {}
 
-// What is under way goes on: the next daemon finds the processes wherever they are then.
+// What is under way ends with this process: the next daemon finds the processes wherever they are.
 MoverRunner::~MoverRunner() = default;
 
-void MoverRunner::move(const core::MoveMemory& move) {
+void MoverRunner::move(const core::MoveMemory& move, const std::string& directory) {
   os::ChildPlan plan = plan_;
-  plan.arguments = {move.direction == Direction::kOut ? "out" : "back",
+  plan.arguments = {directory, move.direction == Direction::kOut ? "out" : "back",
                     std::to_string(move.bytes.value)};
   for (const Process& process : move.processes) {
     plan.arguments.push_back(std::to_string(process.pid));

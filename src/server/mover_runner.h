@@ -25,7 +25,8 @@ class MoverRunner {
               std::function<void(core::Moved)> moved);
   ~MoverRunner();
 
-  void move(const core::MoveMemory& move);
+  /// `directory`: of the lease; see mover_main.cc.
+  void move(const core::MoveMemory& move, const std::string& directory);
 
  private:
   struct Running;

@@ -26,6 +26,7 @@ class RealWorld final : public World {
     BudgetFiles& files;
     HistoryRecorder& history;
     MoverRunner& mover;
+    std::string leases_directory;
     Log& log;
   };
   explicit RealWorld(const Parts& parts) : parts_(parts) {}
@@ -42,7 +43,9 @@ class RealWorld final : public World {
   void ask_probe() override;
   void say(const std::string& text) override { parts_.log.info(text); }
   void hold_to(Handle lease, const std::vector<Part>& budgets, Taken taken) override;
-  void move_memory(const core::MoveMemory& move) override { parts_.mover.move(move); }
+  void move_memory(const core::MoveMemory& move) override {
+    parts_.mover.move(move, parts_.leases_directory + "/" + to_text(move.handle));
+  }
   void set_unaccounted(Handle lease, const std::vector<Bytes>& bytes,
                        const std::vector<bool>& may_give_back) override {
     parts_.files.set_unaccounted(lease, bytes, may_give_back);

@@ -39,8 +39,10 @@ enum class Fault : std::uint8_t {
   kLeak,                // The same, for longer than anybody waits for it.
   kPidReused,           // A pid comes back at once, as another process.
   kSettingsChanged,     // Another order, reserve or patience in the middle of it all.
+  kMoveFails,           // The driver refuses to move memory, and nothing changes.
+  kMoveCut,             // The mover ends when it has moved one process.
 };
-inline constexpr std::size_t kFaultCount = 28;
+inline constexpr std::size_t kFaultCount = 30;
 
 enum class Transition : std::uint8_t {
   kQueued,
@@ -72,8 +74,14 @@ enum class Transition : std::uint8_t {
   kEndedRefused,
   kEndedLost,
   kEndedOverBudget,
+  kSuspendBegun,
+  kSuspended,
+  kSuspendUndone,
+  kResumeQueued,
+  kResumeBegun,
+  kResumed,
 };
-inline constexpr std::size_t kTransitionCount = 29;
+inline constexpr std::size_t kTransitionCount = 35;
 
 std::string_view to_text(Fault fault);
 std::string_view to_text(Transition transition);

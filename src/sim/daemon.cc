@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/daemon.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace berth::sim {
@@ -66,6 +67,7 @@ void Daemon::finish_death() {
   engine_.reset();
   journal_.reset();
   watched_.clear();
+  end_movers();
   dying_ = false;
   doors_left_ = 0;
   ++generation_;
@@ -174,6 +176,58 @@ void Daemon::ask_probe() {
       engine_->sampled(now, *sample);
     });
   });
+}
+
+void Daemon::move_memory(const core::MoveMemory& move) {
+  if (!passes_door()) return;
+  moving_.push_back(move);
+  const std::uint64_t number = move.number;
+  parts_.stage.clock.after(
+      parts_.stage.random.spread(milliseconds(1), seconds(3)),
+      [this, number, generation = generation_] {
+        if (generation != generation_) return;
+        const auto found = std::ranges::find(moving_, number, &core::MoveMemory::number);
+        const core::MoveMemory due = *found;
+        moving_.erase(found);
+        const MoveResult result = move_now(due, false);
+        enter([&](core::Now now) { engine_->moved(now, {due.lease, due.number, result}); });
+      });
+}
+
+// A mover ends with its daemon: before, in the middle of or after its work.
+void Daemon::end_movers() {
+  for (const core::MoveMemory& move : std::exchange(moving_, {})) {
+    if (parts_.stage.random.chance(500)) (void)move_now(move, parts_.stage.random.chance(500));
+  }
+}
+
+MoveResult Daemon::move_now(const core::MoveMemory& move, bool cut) {
+  using Outcome = MoveResult::Outcome;
+  const bool out = move.direction == Direction::kOut;
+  std::vector<Process> concerned;
+  for (const Process& process : move.processes) {
+    const bool alive = parts_.processes.alive(process);
+    const bool is_one = out ? parts_.devices.has_memory(process) : parts_.devices.is_away(process);
+    if (alive && is_one) concerned.push_back(process);
+  }
+  if (out && concerned.empty()) return {Outcome::kUndone, "none of its processes uses the GPU"};
+  if (out && parts_.stage.random.chance(parts_.plan.rate(Fault::kMoveFails))) {
+    parts_.stage.deal(Fault::kMoveFails);
+    return {Outcome::kUndone, "the driver refuses"};
+  }
+  if (cut && concerned.size() > 1) {
+    parts_.stage.deal(Fault::kMoveCut);
+    concerned.resize(1);
+  }
+  for (const Process& process : concerned) {
+    if (out) {
+      parts_.devices.move_out(process);
+    } else if (const auto index = parts_.devices.move_back(process)) {
+      parts_.judge.out_of_memory(*index);
+      return {Outcome::kStuck, "a process is ruined"};
+    }
+  }
+  return {};
 }
 
 void Daemon::say(const std::string& text) {

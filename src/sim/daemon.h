@@ -39,6 +39,8 @@ class Daemon final : private server::World, private server::Outbox, private Gate
     Probe& probe;
     Disk& disk;
     Judge& judge;
+    Devices& devices;
+    const Plan& plan;
   };
   Daemon(const Parts& parts, server::EngineSettings settings);
 
@@ -63,6 +65,7 @@ class Daemon final : private server::World, private server::Outbox, private Gate
   void unwatch(Process process) override;
   void signal(Process process, std::int32_t signal) override;
   void ask_probe() override;
+  void move_memory(const core::MoveMemory& move) override;
   void say(const std::string& text) override;
   void answer(server::ConnectionId connection, const server::Answer& answer) override;
   void item(server::ConnectionId connection, const server::Item& item) override;
@@ -75,6 +78,8 @@ class Daemon final : private server::World, private server::Outbox, private Gate
   bool passes_door();
   void plan_wake();
   void finish_death();
+  MoveResult move_now(const core::MoveMemory& move, bool cut);
+  void end_movers();
   void process_ended(Process process);
 
   Parts parts_;
@@ -86,6 +91,7 @@ class Daemon final : private server::World, private server::Outbox, private Gate
   std::uint64_t doors_left_ = 0;  // 0: no death is planned.
   bool dying_ = false;            // It has been killed: nothing that it does reaches the world.
   std::set<Process> watched_;
+  std::vector<core::MoveMemory> moving_;
   std::function<void()> on_death_;
 };
 

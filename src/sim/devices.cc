@@ -68,6 +68,7 @@ void Devices::free(Process process, std::size_t index, Bytes bytes) {
 }
 
 void Devices::process_ended(Process process) {
+  std::erase_if(away_, [&](const Away& away) { return away.use.process == process; });
   bool listed = false;
   for (std::size_t index = 0; index < devices_.size(); ++index) {
     const auto use = std::ranges::find(devices_[index].uses, process, &Use::process);
@@ -95,6 +96,44 @@ void Devices::torn_down(Process process, std::size_t index) {
   if (!lists(process)) processes_.reusable(process.pid);
 }
 
+bool Devices::has_memory(Process process) const {
+  return std::ranges::any_of(devices_, [&](const Device& device) {
+    return !device.lost && device.used_by(process) > Bytes{};
+  });
+}
+
+void Devices::move_out(Process process) {
+  for (std::size_t index = 0; index < devices_.size(); ++index) {
+    std::vector<Use>& uses = devices_[index].uses;
+    const auto use = std::ranges::find(uses, process, &Use::process);
+    if (use == uses.end() || use->ended || devices_[index].lost) continue;
+    stage_.note("{} of process {} leave device {}", use->bytes.value, process.pid, index);
+    away_.push_back({index, *use});
+    uses.erase(use);
+  }
+}
+
+bool Devices::is_away(Process process) const {
+  return std::ranges::any_of(away_, [&](const Away& away) { return away.use.process == process; });
+}
+
+std::optional<std::size_t> Devices::move_back(Process process) {
+  for (auto away = away_.begin(); away != away_.end();) {
+    if (away->use.process != process) {
+      ++away;
+      continue;
+    }
+    Device& device = devices_[away->index];
+    const Bytes room = saturating_sub(device.usable(), device.used());
+    if (device.lost || room < away->use.bytes) return away->index;
+    stage_.note("{} of process {} come back to device {}", away->use.bytes.value, process.pid,
+                away->index);
+    device.uses.push_back(away->use);
+    away = away_.erase(away);
+  }
+  return std::nullopt;
+}
+
 void Devices::lose(std::size_t index) {
   stage_.note("device {} is lost", index);
   devices_[index].lost = true;
@@ -107,6 +146,7 @@ void Devices::find_again(std::size_t index) {
 }
 
 void Devices::power_cut() {
+  away_.clear();
   for (Device& device : devices_) {
     device.lost = false;
     device.uses.clear();

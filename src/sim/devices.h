@@ -61,6 +61,12 @@ class Devices {
   /// False: out of memory, or lost, or no such process.
   bool allocate(Process process, std::size_t index, Bytes bytes);
   void free(Process process, std::size_t index, Bytes bytes);
+  /// It has memory on a device that is there: that can be moved to the host.
+  bool has_memory(Process process) const;
+  void move_out(Process process);
+  bool is_away(Process process) const;
+  /// Absent: all of it is back. Else the device that had no room, which ruins the process.
+  std::optional<std::size_t> move_back(Process process);
   void lose(std::size_t index);
   /// Comes back after a reset: nothing is left on it.
   void find_again(std::size_t index);
@@ -79,6 +85,12 @@ class Devices {
   Processes& processes_;
   std::vector<Device> devices_;
   Teardown teardown_;
+
+  struct Away {
+    std::size_t index;
+    Use use;
+  };
+  std::vector<Away> away_;  // In host memory.
 };
 
 }  // namespace berth::sim

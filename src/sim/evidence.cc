@@ -130,8 +130,10 @@ std::string broken_by_waiting(const Evidence& evidence, const ShadowLease& lease
 std::string broken_by_holding(const Evidence& evidence, const ShadowLease& lease, Instant late) {
   const Request& request = lease.request;
   // A daemon that was away may have let it be claimed after its limit.
+  const Duration more = evidence.claim_within_max + lease.away_before;
   const bool over_limit = request.limit && !lease.kill_at && lease.claimed_at < late &&
-                          lease.granted_at + *request.limit + evidence.claim_within_max < late;
+                          lease.away == ShadowLease::Away::kNo &&
+                          lease.granted_at + *request.limit + more < late;
   if (over_limit) return overdue(lease, "the end by its limit");
   if (lease.expires && *lease.expires < late && !lease.kill_at) {
     return overdue(lease, "the end by its ttl");

@@ -145,6 +145,9 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
     }
     if (grows) check(broken_by_grant(evidence_, *after, present(before)));
   }
+  if (std::holds_alternative<ResumeBegun>(record.fact)) {
+    check(broken_by_grant(evidence_, *after, present(before)));
+  }
   if (const auto* member = std::get_if<MemberSeen>(&record.fact)) {
     check(broken_by_member(evidence_, *after, member->process));
   }

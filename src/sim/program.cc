@@ -66,6 +66,10 @@ void Program::act() {
   // What has lost its lease takes nothing more.
   const ShadowLease* lease = scene_.judge.journal().find(lease_);
   if (lease == nullptr || !lease->holds()) return;
+  // Its processes wait in the driver.
+  if (lease->away == ShadowLease::Away::kAway || lease->away == ShadowLease::Away::kReturning) {
+    return;
+  }
   if (scene_.judge.journal_is_behind()) return;
   switch (scene_.stage.random.below(5)) {
     case 0:
@@ -83,7 +87,9 @@ void Program::act() {
 bool Program::draw_living(Process& chosen) const {
   std::vector<Process> living = children_;
   living.push_back(command_);
-  std::erase_if(living, [&](const Process& process) { return !scene_.processes.alive(process); });
+  std::erase_if(living, [&](const Process& process) {
+    return !scene_.processes.alive(process) || scene_.devices.is_away(process);
+  });
   if (living.empty()) return false;
   chosen = scene_.stage.random.pick(living);
   return true;

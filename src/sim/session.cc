@@ -174,6 +174,7 @@ void Session::claimed(const server::Answer& answer) {
   plan_resize();
   plan_save();
   watch_saves();
+  plan_suspend();
 }
 
 void Session::command_ended(ExitStatus exit) {
@@ -315,6 +316,18 @@ void Session::watch_saves() {
       });
     }
     watch_saves();
+  });
+}
+
+// Both may be lost with a daemon: then it goes on as it was, or is asked again the next time.
+void Session::plan_suspend() {
+  if (!plan_.suspends_after || scene_.hurry) return;
+  once(*plan_.suspends_after, Phase::kRunning, [this] {
+    ask_aside(core::Suspend{.token = {}, .actor = actor(), .lease = id_});
+    once(plan_.away_for, Phase::kRunning, [this] {
+      ask_aside(core::Resume{.token = {}, .actor = actor(), .lease = id_});
+      plan_suspend();
+    });
   });
 }
 

@@ -68,6 +68,7 @@ class Session {
   void plan_resize();
   void plan_save();
   void watch_saves();
+  void plan_suspend();
   void renew();
   void perhaps_twice(const server::Ask& ask);
   void perhaps_reconnect_twice(const server::Ask& ask);

@@ -13,6 +13,7 @@ namespace berth::sim {
 namespace {
 
 using State = ShadowLease::State;
+using Away = ShadowLease::Away;
 
 LeaseState public_state(const ShadowLease& lease) {
   switch (lease.state) {
@@ -20,7 +21,8 @@ LeaseState public_state(const ShadowLease& lease) {
       return LeaseState::kWaiting;
     case State::kOffered:
     case State::kClaimed:
-      return LeaseState::kHeld;
+      return lease.away == Away::kAway || lease.away == Away::kReturning ? LeaseState::kSuspended
+                                                                         : LeaseState::kHeld;
     case State::kReleasing:
       return LeaseState::kReleasing;
   }
@@ -76,8 +78,16 @@ ShadowLease restored(const LeaseRestored& fact) {
   if (view.checkpoints.last) lease.saves = view.checkpoints.last->number;
   lease.saving_since = fact.checkpoint_asked.value_or(Instant{});
   if (view.checkpoints.asked) lease.saving = lease.saves = view.checkpoints.asked->number;
-  if (view.state == LeaseState::kHeld) {
+  if (view.state == LeaseState::kHeld || view.state == LeaseState::kSuspended) {
     lease.state = fact.claimed ? State::kClaimed : State::kOffered;
+    if (fact.suspension) {
+      lease.away = fact.resume_begun      ? Away::kReturning
+                   : fact.suspended_since ? Away::kAway
+                                          : Away::kLeaving;
+    }
+    lease.wanted_back = fact.resume_queued;
+    lease.away_since = fact.suspended_since;
+    lease.away_before = fact.away;
   } else if (view.state == LeaseState::kReleasing) {
     lease.state = State::kReleasing;
   }
@@ -88,7 +98,7 @@ ShadowLease restored(const LeaseRestored& fact) {
 
 Bytes ShadowLease::budget_on(DeviceId device) const {
   const auto part = std::ranges::find(parts, device, &Part::device);
-  return part == parts.end() || !holds() ? Bytes{} : part->budget;
+  return part == parts.end() || !holds() || away == Away::kAway ? Bytes{} : part->budget;
 }
 
 std::string ShadowLease::told() const {
@@ -96,6 +106,9 @@ std::string ShadowLease::told() const {
                                  parked ? " parked" : "", kill_at ? " revoked" : "",
                                  growing ? " growing" : "", command_ended ? " command ended" : "");
   text += fmt::format(" saves {}{}", saves, saving ? ", one under way" : "");
+  if (holds() && away != Away::kNo) {
+    text += fmt::format(" away {}{}", static_cast<int>(away), wanted_back ? " wanted back" : "");
+  }
   for (const Part& part : parts)
     text += fmt::format(" {:x}:{}", part.device.high, part.budget.value);
   if (command) text += fmt::format(" command {}/{}", command->pid, command->start_ticks);
@@ -272,12 +285,46 @@ struct Shadow::Applier {
   }
   bool operator()(const UsageRestored&) const { return true; }
   bool operator()(const CommandRestored&) const { return false; }
-  // Nobody suspends a lease here.
-  bool operator()(const SuspendBegun&) const { return false; }
-  bool operator()(const LeaseSuspended&) const { return false; }
-  bool operator()(const ResumeQueued&) const { return false; }
-  bool operator()(const ResumeBegun&) const { return false; }
-  bool operator()(const LeaseResumed&) const { return false; }
+  bool operator()(const SuspendBegun& fact) const {
+    ShadowLease* found = lease(fact.id);
+    if (found == nullptr || found->state != State::kClaimed) return false;
+    if (found->away != Away::kNo || found->growing) return false;
+    found->away = Away::kLeaving;
+    return reached(Transition::kSuspendBegun);
+  }
+  bool operator()(const LeaseSuspended& fact) const {
+    ShadowLease* found = holding(fact.id);
+    const bool moves =
+        found != nullptr && (found->away == Away::kLeaving || found->away == Away::kReturning);
+    if (!moves) return false;
+    found->away = Away::kAway;
+    found->away_since = found->away_since.value_or(record.at);
+    return reached(Transition::kSuspended);
+  }
+  bool operator()(const ResumeQueued& fact) const {
+    ShadowLease* found = holding(fact.id);
+    if (found == nullptr || found->away != Away::kAway) return false;
+    found->wanted_back = fact.queued;
+    return reached(Transition::kResumeQueued);
+  }
+  bool operator()(const ResumeBegun& fact) const {
+    ShadowLease* found = holding(fact.id);
+    if (found == nullptr || found->away != Away::kAway || !found->wanted_back) return false;
+    found->away = Away::kReturning;
+    found->wanted_back = false;
+    return reached(Transition::kResumeBegun);
+  }
+  bool operator()(const LeaseResumed& fact) const {
+    ShadowLease* found = holding(fact.id);
+    if (found == nullptr || found->away == Away::kNo || found->away == Away::kAway) return false;
+    const bool was_away = found->away == Away::kReturning;
+    found->away = Away::kNo;
+    if (found->away_since) {
+      found->away_before = found->away_before + (record.at - *found->away_since);
+    }
+    found->away_since.reset();
+    return reached(was_away ? Transition::kResumed : Transition::kSuspendUndone);
+  }
   // These make up a snapshot and come in no other way.
   bool operator()(const LeaseRestored&) const { return false; }
   bool operator()(const CountersRestored&) const { return false; }

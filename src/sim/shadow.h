@@ -22,7 +22,13 @@ namespace berth::sim {
 /// A request or lease that has not ended.
 struct ShadowLease {
   enum class State : std::uint8_t { kWaiting, kOffered, kClaimed, kReleasing };
+  /// Where its memory is.
+  enum class Away : std::uint8_t { kNo, kLeaving, kAway, kReturning };
   State state = State::kWaiting;
+  Away away = Away::kNo;
+  bool wanted_back = false;
+  std::optional<Instant> away_since;
+  Duration away_before;  // How long it was, in all.
   LeaseId id;
   Handle handle;
   UserId user;

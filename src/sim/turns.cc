@@ -65,11 +65,13 @@ std::optional<Instant> expected_end(const ShadowLease& lease, Instant now) {
   std::optional<Instant> end = lease.kill_at;
   const auto sooner = [&](Instant at) { end = std::min(end.value_or(at), at); };
   if (lease.expires) sooner(*lease.expires);
-  if (lease.request.limit) sooner(lease.granted_at + *lease.request.limit);
+  if (lease.away != ShadowLease::Away::kNo) return end;
+  const Instant began = lease.granted_at + lease.away_before;
+  if (lease.request.limit) sooner(began + *lease.request.limit);
   if (lease.request.eta && lease.request.eta->ns > 0) {
     Duration eta = *lease.request.eta;
-    while (lease.granted_at + eta <= now) eta = eta + eta;
-    sooner(lease.granted_at + eta);
+    while (began + eta <= now) eta = eta + eta;
+    sooner(began + eta);
   }
   return end;
 }
@@ -140,7 +142,7 @@ std::string Turns::broken_by_idleness(const Evidence& evidence, const server::En
   const Idle before = std::exchange(idle_, {});
   if (queue_.empty() || engine.journal_behind()) return {};
   for (const auto& [id, lease] : evidence.journal.leases()) {
-    if (lease.growing) return {};  // What is free may be kept for it.
+    if (lease.growing || lease.wanted_back) return {};  // What is free may be kept for it.
   }
   for (const LeaseId id : queue_) {
     const ShadowLease* lease = evidence.journal.find(id);

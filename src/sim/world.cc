@@ -43,7 +43,7 @@ World::World(std::uint64_t seed, bool printed)
       network_(stage_, plan_),
       probe_(stage_, plan_, devices_),
       judge_(stage_, devices_, processes_, disk_),
-      daemon_({stage_, processes_, network_, probe_, disk_, judge_},
+      daemon_({stage_, processes_, network_, probe_, disk_, judge_, devices_, plan_},
               {.core = plan_.settings,
                .sample_interval = plan_.sample_interval,
                .journal_path = "sim"}),
