@@ -14,8 +14,12 @@
 namespace berth::simgpu {
 namespace {
 
-constexpr const char* kDriverText = "575.00-simulated";
-constexpr const char* kNvmlText = "12.575.00-simulated";
+// Of the world's driver: the line of kCudaVersions that its text names.
+const CudaVersion& version_of(const World& world) {
+  const Result<WorldSpec> spec = parse_spec(world.place().spec_text);
+  const int number = spec.ok() ? spec->cuda : WorldSpec{}.cuda;
+  return *std::ranges::find(kCudaVersions, number, &CudaVersion::number);
+}
 
 nvml::Return copy_text(const std::string& text, char* to, unsigned int length) {
   if (to == nullptr) return nvml::kInvalidArgument;
@@ -90,21 +94,24 @@ const char* berthSimulatedWorld() {
 }
 
 nvml::Return nvmlSystemGetDriverVersion(char* text, unsigned int length) {
-  const nvml::Return result = enter_nvml().result;
-  return result == nvml::kSuccess ? copy_text(kDriverText, text, length) : result;
+  const auto [result, world] = enter_nvml();
+  if (result != nvml::kSuccess) return result;
+  return copy_text(std::string(version_of(*world).driver) + ".00-simulated", text, length);
 }
 
 nvml::Return nvmlSystemGetNVMLVersion(char* text, unsigned int length) {
-  const nvml::Return result = enter_nvml().result;
-  return result == nvml::kSuccess ? copy_text(kNvmlText, text, length) : result;
+  const auto [result, world] = enter_nvml();
+  if (result != nvml::kSuccess) return result;
+  const CudaVersion& version = version_of(*world);
+  const std::string cuda = std::to_string(version.number / 1000);
+  return copy_text(cuda + "." + std::string(version.driver) + ".00-simulated", text, length);
 }
 
 nvml::Return nvmlSystemGetCudaDriverVersion_v2(int* version) {
   const auto [result, world] = enter_nvml();
   if (result != nvml::kSuccess) return result;
   if (version == nullptr) return nvml::kInvalidArgument;
-  const Result<WorldSpec> spec = parse_spec(world->place().spec_text);
-  *version = spec.ok() ? spec->cuda : WorldSpec{}.cuda;
+  *version = version_of(*world).number;
   return nvml::kSuccess;
 }
 nvml::Return nvmlSystemGetCudaDriverVersion(int* version) {

@@ -175,6 +175,21 @@ TEST(Nvml, ALostDeviceSaysSoAndItsNeighbourAnswers) {
             }));
 }
 
+TEST(Nvml, TheDriverIsTheOneThatHadTheWorldsCudaFirst) {
+  const TemporaryWorld temporary("1x16GiB,cuda=13.3");
+  EXPECT_EQ(0, in_child([] {
+              std::array<char, 80> text{};
+              int cuda = 0;
+              REQUIRE_OK(nvmlInit_v2());
+              REQUIRE_OK(nvmlSystemGetDriverVersion(text.data(), text.size()));
+              REQUIRE(std::string(text.data()) == "610.00-simulated");
+              REQUIRE_OK(nvmlSystemGetNVMLVersion(text.data(), text.size()));
+              REQUIRE(std::string(text.data()) == "13.610.00-simulated");
+              REQUIRE_OK(nvmlSystemGetCudaDriverVersion_v2(&cuda));
+              REQUIRE(cuda == 13030);
+            }));
+}
+
 TEST(Nvml, ErrorsComeAsOftenAsTheyWereSet) {
   const TemporaryWorld temporary("1x16GiB");
   const World world = temporary.open();

@@ -15,13 +15,16 @@ namespace berth::simgpu {
 constexpr std::size_t kDevicesMax = 16;
 constexpr std::size_t kModelLengthMax = 63;
 
-/// The versions of CUDA of which there is a driver; simgpu/CMakeLists.txt builds them.
+/// The versions of CUDA of which there is a driver, and what that driver's own is; of NVIDIA's, the
+/// first that had this CUDA. simgpu/CMakeLists.txt builds them.
 struct CudaVersion {
   std::string_view text;
   int number;
+  std::string_view driver;
 };
-constexpr CudaVersion kCudaVersions[] = {
-    {"11.0", 11000}, {"11.4", 11040}, {"12.0", 12000}, {"12.9", 12090}, {"13.0", 13000}};
+constexpr CudaVersion kCudaVersions[] = {{"11.0", 11000, "450"}, {"11.4", 11040, "470"},
+                                         {"12.0", 12000, "525"}, {"12.9", 12090, "575"},
+                                         {"13.0", 13000, "580"}, {"13.3", 13030, "610"}};
 
 struct DeviceSpec {
   std::string model;
