@@ -73,6 +73,14 @@ SAME_SIZE(CUDA_CHILD_GRAPH_NODE_PARAMS);
 SAME_PLACE(CUgraphNodeParams, graph.ownership);
 static_assert(ours::kMovedToParent == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE);
 #endif
+SAME_SIZE(CUcheckpointLockArgs);
+SAME_PLACE(CUcheckpointLockArgs, timeoutMs);
+SAME_SIZE(CUcheckpointRestoreArgs);
+SAME_VALUE(CU_PROCESS_STATE_FAILED);
+#if CUDA_VERSION >= 13000
+SAME_SIZE(CUcheckpointGpuPair);
+SAME_PLACE(CUcheckpointRestoreArgs, gpuPairsCount);
+#endif
 #if CUDA_VERSION >= 12040
 SAME_SIZE(CUdevResource);
 SAME_VALUE(CU_DEV_RESOURCE_TYPE_SM);

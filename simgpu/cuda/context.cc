@@ -52,7 +52,7 @@ CUresult berthSimulatedContextBytes(std::size_t* bytes) {
   return with_driver([&](Driver& driver) {
     const Result<WorldSpec> spec = parse_spec(driver.world().place().spec_text);
     if (!spec.ok() || !spec->context_known) return CUDA_ERROR_NOT_SUPPORTED;
-    *bytes = driver.world().file().context_blocks * kBlockBytes;
+    *bytes = driver.seat().world().file().context_blocks * kBlockBytes;
     return CUDA_SUCCESS;
   });
 }
@@ -130,7 +130,7 @@ CUresult cuCtxPopCurrent(CUcontext* context) {
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext context) {
-  return with_driver([&](Driver& driver) {
+  return with_work_done([&](Driver& driver) {
     Context* found = nullptr;
     CUresult result = this_or_current(driver, context, found);
     if (result == CUDA_SUCCESS) result = driver.streams().check_safe();

@@ -23,7 +23,7 @@ constexpr Attribute kAttributes[] = {
 };
 constexpr std::uint32_t kAttributeEnd = 256;  // None is that high in CUDA 13.
 
-// body(driver, world's number of the device).
+// body(driver, the process's number of the device).
 template <class Body>
 CUresult with_device(const void* out, CUdevice ordinal, Body body) {
   auto [result, driver, lock] = Driver::lock_initialised();
@@ -63,13 +63,13 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   return with_device(name, device, [&](Driver& driver, std::uint32_t index) {
-    return copy_text(name_text(driver.world().file().devices[index]), name, length);
+    return copy_text(name_text(driver.seat().state(index)), name, length);
   });
 }
 
 CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
   return with_device(uuid, device, [&](Driver& driver, std::uint32_t index) {
-    std::memcpy(uuid->bytes, driver.world().file().devices[index].uuid.data(), 16);
+    std::memcpy(uuid->bytes, driver.seat().state(index).uuid.data(), 16);
     return CUDA_SUCCESS;
   });
 }
@@ -80,17 +80,18 @@ CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
 
 CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice device) {
   return with_device(bytes, device, [&](Driver& driver, std::uint32_t index) {
-    *bytes = driver.world().file().devices[index].capacity_blocks.load() * kBlockBytes;
+    *bytes = driver.seat().state(index).capacity_blocks.load() * kBlockBytes;
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
-  return with_device(value, device, [&](Driver&, std::uint32_t index) {
+  return with_device(value, device, [&](Driver& driver, std::uint32_t index) {
     if (attribute == 0 || attribute >= kAttributeEnd) return CUDA_ERROR_INVALID_VALUE;
     const auto* known = std::ranges::find(kAttributes, attribute, &Attribute::attribute);
     *value = known == std::end(kAttributes) ? 0 : known->value;
-    if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) *value = static_cast<int>(index) + 1;
+    if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)
+      *value = static_cast<int>(driver.seat().place(index)) + 1;
     return CUDA_SUCCESS;
   });
 }
@@ -104,8 +105,8 @@ CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
 }
 
 CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
-  return with_device(text, device, [&](Driver&, std::uint32_t index) {
-    return copy_text(pci_text(index, 4), text, length);
+  return with_device(text, device, [&](Driver& driver, std::uint32_t index) {
+    return copy_text(pci_text(driver.seat().place(index), 4), text, length);
   });
 }
 

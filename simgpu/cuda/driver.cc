@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "simgpu/cuda/restore_thread.h"
 #include "simgpu/cuda/visible.h"
 #include "simgpu/world/device_text.h"
 #include "simgpu/world/immortal.h"
@@ -22,6 +23,10 @@ namespace {
 // CUDA does not work in a child of fork that did not exec. The child of a multi-threaded process
 // may not even take the lock, so this stands beside it.
 std::atomic<bool> forked = false;
+
+// The driver is there. Told apart from it, because a caller of the checkpoint calls who is locked
+// himself must not wait for his own driver.
+std::atomic<bool> initialised = false;
 
 constexpr std::size_t kContextsMax = 1024;
 
@@ -35,7 +40,7 @@ void forget_in_child() {
 
 // What a process has of the driver.
 struct Process {
-  std::mutex mutex;
+  Gate gate;
   std::optional<Driver> driver;
 };
 Process& the_process() {
@@ -71,7 +76,7 @@ ContextStack& context_stack() {
 CUresult Driver::initialise() {
   if (forked.load()) return CUDA_ERROR_NOT_INITIALIZED;
   Process& process = the_process();
-  const std::lock_guard lock(process.mutex);
+  const std::unique_lock lock = process.gate.enter();
   if (process.driver) return CUDA_SUCCESS;
   Result<World> world = World::open_from_environment();
   if (!world.ok()) {
@@ -85,23 +90,34 @@ CUresult Driver::initialise() {
     complain_once("too many processes use this world already, or /proc is not there");
     return CUDA_ERROR_OPERATING_SYSTEM;
   }
-  process.driver.emplace(*std::move(world), *slot, std::move(visible));
+  process.driver.emplace(Seat(*std::move(world), *slot), std::move(visible));
   (void)::pthread_atfork(nullptr, nullptr, &forget_in_child);
+  initialised.store(true);
+  if (kDriverVersion >= kCheckpointsSince) serve_checkpoints(*process.driver, process.gate);
   return CUDA_SUCCESS;
 }
 
-Driver::Driver(World world, std::uint32_t slot, std::vector<std::uint32_t> visible)
-    : world_(std::move(world)), slot_(slot), visible_(std::move(visible)) {}
+Driver::Driver(Seat seat, std::vector<std::uint32_t> visible)
+    : seat_(std::move(seat)), visible_(std::move(visible)) {}
 
 Driver::Locked Driver::lock_initialised() {
   if (forked.load()) return {CUDA_ERROR_NOT_INITIALIZED, nullptr, {}};
   Process& process = the_process();
-  std::unique_lock lock(process.mutex);
+  std::unique_lock lock = process.gate.enter();
   if (!process.driver) return {CUDA_ERROR_NOT_INITIALIZED, nullptr, {}};
   Driver& driver = *process.driver;
+  if (driver.ruined_) return {CUDA_ERROR_UNKNOWN, nullptr, {}};
   driver.virtual_memory_.drop_unheld(
       [&](VirtualMemory::Freed freed) { driver.give_back(freed.device, freed.blocks); });
   return {CUDA_SUCCESS, &driver, std::move(lock)};
+}
+
+Gate::Stay Driver::stay() {
+  return Gate::Stay(the_process().gate);
+}
+
+bool Driver::is_initialised() {
+  return !forked.load() && initialised.load();
 }
 
 std::optional<std::uint32_t> Driver::device(CUdevice ordinal) const {
@@ -111,20 +127,20 @@ std::optional<std::uint32_t> Driver::device(CUdevice ordinal) const {
 
 CUresult Driver::make_heap(std::uint32_t device) {
   if (!heaps_[device])
-    heaps_[device] = Heap::make(world_.file().devices[device].capacity_blocks.load() * kBlockBytes);
+    heaps_[device] = Heap::make(seat_.state(device).capacity_blocks.load() * kBlockBytes);
   return heaps_[device] ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
 }
 
 // The first context of the process on a device: it costs its overhead.
 CUresult Driver::enter_device(std::uint32_t device) {
-  if (world_.is_lost(device)) return CUDA_ERROR_DEVICE_UNAVAILABLE;
+  if (seat_.is_lost(device)) return CUDA_ERROR_DEVICE_UNAVAILABLE;
   if (contexts_[device] > 0) {
     ++contexts_[device];
     return CUDA_SUCCESS;
   }
   if (const CUresult result = make_heap(device); result != CUDA_SUCCESS) return result;
-  if (!world_.charge(slot_, device, world_.file().context_blocks)) return CUDA_ERROR_OUT_OF_MEMORY;
-  world_.set_context(slot_, device, true);
+  if (!seat_.charge(device, seat_.world().file().context_blocks)) return CUDA_ERROR_OUT_OF_MEMORY;
+  seat_.set_context(device, true);
   contexts_[device] = 1;
   return CUDA_SUCCESS;
 }
@@ -133,8 +149,8 @@ void Driver::leave_device(std::uint32_t device) {
   if (--contexts_[device] > 0) return;
   drop_pools(device);
   give_back(device, graphs_.drop(device));
-  world_.release(slot_, device, world_.file().context_blocks);
-  world_.set_context(slot_, device, false);
+  seat_.release(device, seat_.world().file().context_blocks);
+  seat_.set_context(device, false);
 }
 
 void Driver::close(Context& context) {
@@ -257,13 +273,11 @@ CUresult Driver::current(Context*& context) {
   if (context != nullptr && context->parent != nullptr)
     context = context->parent->alive ? context->parent : nullptr;
   if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-  return world_.is_lost(context->device) ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
+  return seat_.is_lost(context->device) ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
 }
 
 CUresult Driver::allocate(const Context& context, std::uint64_t bytes, DevicePointer& pointer) {
-  const auto charge = [&](std::uint64_t blocks) {
-    return world_.charge(slot_, context.device, blocks);
-  };
+  const auto charge = [&](std::uint64_t blocks) { return seat_.charge(context.device, blocks); };
   const auto allocated = heaps_[context.device]->allocate(bytes, &context, charge);
   if (!allocated) return CUDA_ERROR_OUT_OF_MEMORY;
   pointer = *allocated;
@@ -273,8 +287,7 @@ CUresult Driver::allocate(const Context& context, std::uint64_t bytes, DevicePoi
 CUresult Driver::allocate_managed(const Context& context, std::uint64_t bytes,
                                   DevicePointer& pointer) {
   HostMemory memory = map_host_memory(bytes, Access::kReadWrite);
-  if (!memory || !world_.charge(slot_, context.device, blocks_of(bytes)))
-    return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!memory || !seat_.charge(context.device, blocks_of(bytes))) return CUDA_ERROR_OUT_OF_MEMORY;
   pointer = reinterpret_cast<DevicePointer>(memory.get());
   managed_.emplace(pointer, Managed{.memory = std::move(memory),
                                     .bytes = bytes,
@@ -310,9 +323,8 @@ CUresult Driver::create_memory(CUdevice ordinal, std::uint64_t bytes,
                                VirtualMemory::Sharing sharing, VirtualMemory::Handle& handle) {
   const std::optional<std::uint32_t> device = this->device(ordinal);
   if (!device) return CUDA_ERROR_INVALID_DEVICE;
-  const auto made = virtual_memory_.create(*device, bytes, sharing, [&](std::uint64_t blocks) {
-    return world_.charge(slot_, *device, blocks);
-  });
+  const auto made = virtual_memory_.create(
+      *device, bytes, sharing, [&](std::uint64_t blocks) { return seat_.charge(*device, blocks); });
   if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
   handle = *made;
   return CUDA_SUCCESS;
@@ -359,9 +371,7 @@ CUresult Driver::destroy_pool(Pool& pool) {
 }
 
 CUresult Driver::allocate_from(Pool& pool, std::uint64_t bytes, DevicePointer& pointer) {
-  const auto charge = [&](std::uint64_t blocks) {
-    return world_.charge(slot_, pool.device(), blocks);
-  };
+  const auto charge = [&](std::uint64_t blocks) { return seat_.charge(pool.device(), blocks); };
   auto allocated = pool.allocate(bytes, charge);
   if (!allocated) {
     give_back(pool.device(), pool.trim(0));
@@ -387,9 +397,8 @@ CUresult Driver::add_to_graph(Graphs::Handle graph, CUdevice ordinal, std::uint6
 }
 
 Graphs::Charge Driver::charger() {
-  return [this](std::uint32_t device, std::uint64_t blocks) {
-    return world_.charge(slot_, device, blocks);
-  };
+  return
+      [this](std::uint32_t device, std::uint64_t blocks) { return seat_.charge(device, blocks); };
 }
 
 // With its last context on a device a process loses all that it had in pools there.
@@ -399,10 +408,6 @@ void Driver::drop_pools(std::uint32_t device) {
   }
   std::erase_if(pools_, [device](const Pool& pool) { return pool.device() == device; });
   default_pools_[device] = nullptr;
-}
-
-void Driver::give_back(std::uint32_t device, std::uint64_t blocks) {
-  if (blocks > 0) world_.release(slot_, device, blocks);
 }
 
 CUresult Driver::free(DevicePointer pointer) {
@@ -435,7 +440,7 @@ CUresult Driver::free(DevicePointer pointer) {
     if (!heaps_[device]) continue;
     const std::optional<std::uint64_t> blocks = heaps_[device]->free(pointer);
     if (!blocks) continue;
-    if (*blocks > 0) world_.release(slot_, device, *blocks);
+    seat_.release(device, *blocks);
     return CUDA_SUCCESS;
   }
   return CUDA_ERROR_INVALID_VALUE;

@@ -14,18 +14,20 @@
 #include <vector>
 
 #include "simgpu/cuda/abi.h"
+#include "simgpu/cuda/gate.h"
 #include "simgpu/cuda/graph.h"
 #include "simgpu/cuda/heap.h"
 #include "simgpu/cuda/pool.h"
+#include "simgpu/cuda/seat.h"
 #include "simgpu/cuda/stream.h"
 #include "simgpu/cuda/virtual_memory.h"
-#include "simgpu/world/world.h"
+#include "simgpu/world/fault.h"
 
 namespace berth::simgpu {
 
 /// What a CUcontext points to. Never freed, since a program may still hold the handle.
 struct Context {
-  std::uint32_t device = 0;  // In the world.
+  std::uint32_t device = 0;  // As Seat counts them.
   CUdevice ordinal = 0;      // As this process numbers it.
   unsigned int flags = 0;
   bool alive = false;
@@ -49,11 +51,16 @@ class Driver {
   static CUresult initialise();
 
   /// For initialise().
-  Driver(World world, std::uint32_t slot, std::vector<std::uint32_t> visible);
+  Driver(Seat seat, std::vector<std::uint32_t> visible);
 
-  World& world() { return world_; }
+  /// Whether this process has a driver. Never waits.
+  static bool is_initialised();
+  /// For a call that goes on when it has let go of the driver.
+  static Gate::Stay stay();
+
+  Seat& seat() { return seat_; }
   std::size_t count() const { return visible_.size(); }
-  /// The world's number of a device of this process; CUDA_ERROR_INVALID_DEVICE is the caller's.
+  /// A device of this process, as Seat counts them; CUDA_ERROR_INVALID_DEVICE is the caller's.
   std::optional<std::uint32_t> device(CUdevice ordinal) const;
 
   CUresult create_context(CUdevice ordinal, unsigned int flags, Context*& made);
@@ -121,16 +128,26 @@ class Driver {
 
   /// The addresses of a device on which there is a context.
   Heap& heap(std::uint32_t device) { return *heaps_[device]; }
-  std::uint64_t used(std::uint32_t device) { return world_.used_by(slot_, device).value; }
-  void give_back(std::uint32_t device, std::uint64_t blocks);
+  std::uint64_t used(std::uint32_t device) { return seat_.used_bytes(device); }
+  void give_back(std::uint32_t device, std::uint64_t blocks) { seat_.release(device, blocks); }
   std::byte* readable(DevicePointer pointer, std::uint64_t bytes);
   std::byte* writable(DevicePointer pointer, std::uint64_t bytes);
+
+  /// Some of its memory was given to other processes by a handle.
+  void note_given_away() { given_away_ = true; }
+
+  // While the gate is closed, by the thread that serves checkpoints (suspend.cc).
+  CUresult checkpoint();
+  CUresult restore(const Seat::Moves& moves);
 
  private:
   struct Primary {
     Context context;
     std::uint32_t retained = 0;
   };
+
+  bool can_be_saved() const;
+  bool has_memory_of_several() const;
 
   std::byte* unheaped(DevicePointer pointer, std::uint64_t bytes);
   CUresult make_heap(std::uint32_t device);
@@ -141,9 +158,8 @@ class Driver {
   Context* unused_context();
   std::uint64_t drop_images(const Context& context);
 
-  World world_;
-  std::uint32_t slot_;                  // The process's, in all accounts.
-  std::vector<std::uint32_t> visible_;  // The world's devices, by ordinal.
+  Seat seat_;
+  std::vector<std::uint32_t> visible_;  // Devices as Seat counts them, by ordinal.
   std::array<std::unique_ptr<Heap>, kDevicesMax> heaps_;
   std::array<std::uint32_t, kDevicesMax> contexts_{};  // Living ones, by device.
   struct Managed {
@@ -183,7 +199,9 @@ class Driver {
   std::list<Pool> pools_;
   std::array<Pool*, kDevicesMax> default_pools_{};  // By device.
   std::array<Primary, kDevicesMax> primaries_;      // By ordinal.
-  std::deque<Context> created_;                     // Those of the dead are used again.
+  bool given_away_ = false;
+  bool ruined_ = false;          // A restore failed; for good.
+  std::deque<Context> created_;  // Those of the dead are used again.
 };
 
 /// The calling thread's stack of contexts.
@@ -205,6 +223,23 @@ template <class Body>
 CUresult with_driver(Body body) {
   auto [result, driver, lock] = Driver::lock_initialised();
   return result == CUDA_SUCCESS ? body(*driver) : result;
+}
+
+/// The result of body(driver). Where it is success, the call stays inside until the work is done
+/// that was put into streams.
+template <class Body>
+CUresult with_work_done(Body body) {
+  Gate::Stay stay;
+  HangState* work = nullptr;
+  const CUresult result = with_driver([&](Driver& driver) {
+    const CUresult got = body(driver);
+    if (got != CUDA_SUCCESS) return got;
+    stay = Driver::stay();
+    work = &driver.seat().world().file().faults.busy;
+    return got;
+  });
+  if (work != nullptr) wait_out(*work);
+  return result;
 }
 
 /// body(driver, the context that is current).

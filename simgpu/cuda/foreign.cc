@@ -40,6 +40,7 @@ CUresult write_part(Driver& driver, std::uint32_t device, Heap::Range range, Han
                   .file = heap.file()};
   handle = {};
   std::memcpy(&handle, &part, sizeof part);
+  driver.note_given_away();
   return CUDA_SUCCESS;
 }
 

@@ -108,7 +108,7 @@ CUresult Driver::load_image(const Context* context, std::uint64_t bytes, bool li
                     .blocks = context == nullptr ? 0 : blocks_for(bytes),
                     .owner = context,
                     .library = library};
-  if (image.blocks > 0 && !world_.charge(slot_, image.device, image.blocks))
+  if (image.blocks > 0 && !seat_.charge(image.device, image.blocks))
     return CUDA_ERROR_OUT_OF_MEMORY;
   handle = last_image_ += 16;
   images_.emplace(handle, image);
@@ -146,7 +146,7 @@ CUresult Driver::set_limit(Context& context, CUlimit limit, std::size_t value) {
     blocks += std::max(usual, blocks_for(limits[i] * kUnits[i])) - usual;
   }
   if (blocks > context.limit_blocks &&
-      !world_.charge(slot_, context.device, blocks - context.limit_blocks)) {
+      !seat_.charge(context.device, blocks - context.limit_blocks)) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   if (blocks < context.limit_blocks) give_back(context.device, context.limit_blocks - blocks);

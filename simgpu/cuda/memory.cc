@@ -15,20 +15,26 @@ struct DeviceRange {
   std::size_t bytes;
 };
 
-// Host memory behind a device range. It stays mapped when the range is freed meanwhile, so that a
-// program's own race costs that program its data and nothing else.
-CUresult find_writable(DeviceRange range, std::byte*& memory) {
-  return with_context([&](Driver& driver, Context&) {
-    memory = driver.writable(range.at, range.bytes);
-    return memory == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+// body(host memory behind `to`, host memory behind `from`); of an empty range it is null. It runs
+// without the lock, and no checkpoint begins before it is done. The memory stays mapped when the
+// range is freed meanwhile, so that a program's own race costs that program its data and nothing
+// else.
+template <class Body>
+CUresult with_memory(DeviceRange to, DeviceRange from, Body body) {
+  Gate::Stay stay;
+  std::byte* target = nullptr;
+  const std::byte* source = nullptr;
+  const CUresult result = with_context([&](Driver& driver, Context&) {
+    if (to.bytes > 0) target = driver.writable(to.at, to.bytes);
+    if (from.bytes > 0) source = driver.readable(from.at, from.bytes);
+    const bool found =
+        (target != nullptr || to.bytes == 0) && (source != nullptr || from.bytes == 0);
+    if (!found) return CUDA_ERROR_INVALID_VALUE;
+    stay = Driver::stay();
+    return CUDA_SUCCESS;
   });
-}
-
-CUresult find_readable(DeviceRange range, const std::byte*& memory) {
-  return with_context([&](Driver& driver, Context&) {
-    memory = driver.readable(range.at, range.bytes);
-    return memory == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-  });
+  if (result == CUDA_SUCCESS) body(target, source);
+  return result;
 }
 
 }  // namespace
@@ -38,7 +44,7 @@ extern "C" {
 CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   if (free == nullptr || total == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return with_context([&](Driver& driver, Context& context) {
-    const DeviceFigures figures = driver.world().figures(context.device);
+    const DeviceFigures figures = driver.seat().figures(context.device);
     *free = figures.free.value;
     *total = figures.capacity.value;
     return CUDA_SUCCESS;
@@ -86,53 +92,38 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
   if (bytes == 0) return CUDA_SUCCESS;
   if (from == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::byte* memory = nullptr;
-  if (const CUresult result = find_writable({to, bytes}, memory); result != CUDA_SUCCESS)
-    return result;
-  std::memcpy(memory, from, bytes);
-  return CUDA_SUCCESS;
+  return with_memory({to, bytes}, {}, [&](std::byte* target, const std::byte*) {
+    std::memcpy(target, from, bytes);
+  });
 }
 
 CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes) {
   if (bytes == 0) return CUDA_SUCCESS;
   if (to == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const std::byte* memory = nullptr;
-  if (const CUresult result = find_readable({from, bytes}, memory); result != CUDA_SUCCESS)
-    return result;
-  std::memcpy(to, memory, bytes);
-  return CUDA_SUCCESS;
+  return with_memory({}, {from, bytes},
+                     [&](std::byte*, const std::byte* source) { std::memcpy(to, source, bytes); });
 }
 
 CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
   if (bytes == 0) return CUDA_SUCCESS;
-  const std::byte* source = nullptr;
-  std::byte* target = nullptr;
-  if (const CUresult result = find_readable({from, bytes}, source); result != CUDA_SUCCESS)
-    return result;
-  if (const CUresult result = find_writable({to, bytes}, target); result != CUDA_SUCCESS)
-    return result;
-  std::memmove(target, source, bytes);
-  return CUDA_SUCCESS;
+  return with_memory({to, bytes}, {from, bytes}, [&](std::byte* target, const std::byte* source) {
+    std::memmove(target, source, bytes);
+  });
 }
 
 CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, std::size_t count) {
   if (count == 0) return CUDA_SUCCESS;
-  std::byte* memory = nullptr;
-  if (const CUresult result = find_writable({to, count}, memory); result != CUDA_SUCCESS)
-    return result;
-  std::memset(memory, value, count);
-  return CUDA_SUCCESS;
+  return with_memory({to, count}, {}, [&](std::byte* target, const std::byte*) {
+    std::memset(target, value, count);
+  });
 }
 
 CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned int value, std::size_t count) {
   if (count == 0) return CUDA_SUCCESS;
   if (count > SIZE_MAX / sizeof(value) || to % sizeof(value) != 0) return CUDA_ERROR_INVALID_VALUE;
-  std::byte* memory = nullptr;
-  if (const CUresult result = find_writable({to, count * sizeof(value)}, memory);
-      result != CUDA_SUCCESS)
-    return result;
-  std::fill_n(reinterpret_cast<unsigned int*>(memory), count, value);
-  return CUDA_SUCCESS;
+  return with_memory({to, count * sizeof(value)}, {}, [&](std::byte* target, const std::byte*) {
+    std::fill_n(reinterpret_cast<unsigned int*>(target), count, value);
+  });
 }
 
 CUresult cuLaunchKernel(CUfunction /*function*/, unsigned int /*grid_x*/, unsigned int /*grid_y*/,

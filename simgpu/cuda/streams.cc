@@ -38,8 +38,10 @@ CUresult is_capturing(CUstream stream, Streams::Default meant, CUstreamCaptureSt
 }
 
 CUresult synchronise(CUstream stream, Streams::Default meant) {
-  return with_context([&](Driver& driver, Context&) {
-    const CUresult result = driver.streams().wait_for(Streams::key_of(stream, meant));
+  return with_work_done([&](Driver& driver) {
+    Context* context = nullptr;
+    CUresult result = driver.current(context);
+    if (result == CUDA_SUCCESS) result = driver.streams().wait_for(Streams::key_of(stream, meant));
     if (result == CUDA_SUCCESS) driver.synchronise();
     return result;
   });

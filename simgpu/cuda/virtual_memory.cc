@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simgpu/cuda/virtual_memory.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -54,6 +55,12 @@ void VirtualMemory::drop_unheld(const std::function<void(Freed)>& freed) {
     if (kept.shared.is_held()) return false;
     freed(kept.what);
     return true;
+  });
+}
+
+bool VirtualMemory::has_shared() const {
+  return !kept_.empty() || std::ranges::any_of(physical_, [](const auto& each) {
+    return each.second.shared.has_value();
   });
 }
 

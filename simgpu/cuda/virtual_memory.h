@@ -39,6 +39,8 @@ class VirtualMemory {
   std::optional<Handle> adopt(int fd);
   /// freed(…) for what was kept for others and none of them has any more.
   void drop_unheld(const std::function<void(Freed)>& freed);
+  /// Some of it can be, or is, another process's as well.
+  bool has_shared() const;
   /// Nothing: there is no such handle. The handle is gone with the last release.
   std::optional<Freed> release(Handle handle);
   /// The handle of what is mapped there; it must be released once more.

@@ -197,15 +197,13 @@ TEST(Nvml, ErrorsComeAsOftenAsTheyWereSet) {
   EXPECT_EQ(0, in_child([&] {
               unsigned int count = 0;
               REQUIRE_OK(nvmlInit_v2());
-              faults.nvml_error_left = 2;
-              faults.nvml_error = nvml::kUnknown;
+              set_error(faults.nvml_error, nvml::kUnknown, 2);
               REQUIRE(nvmlDeviceGetCount_v2(&count) == nvml::kUnknown);
               REQUIRE(nvmlDeviceGetCount_v2(&count) == nvml::kUnknown);
               REQUIRE_OK(nvmlDeviceGetCount_v2(&count));
-              faults.nvml_error_left = kForEver;
-              faults.nvml_error = nvml::kVersionMismatch;
+              set_error(faults.nvml_error, nvml::kVersionMismatch, kForEver);
               for (int i = 0; i < 10; ++i) REQUIRE(nvmlInit_v2() == nvml::kVersionMismatch);
-              faults.nvml_error = 0;
+              set_error(faults.nvml_error, 0, 0);
               REQUIRE_OK(nvmlInit_v2());
             }));
 }
@@ -220,13 +218,13 @@ TEST(Nvml, CallsHangUntilTheyAreFreed) {
     unsigned int count = 0;
     self.tell_parent();
     REQUIRE_OK(nvmlDeviceGetCount_v2(&count));
-    require(world.file().faults.nvml_hang_until_ns.load() == 0, "it waited to be freed");
+    require(world.file().faults.nvml_hang.until_ns.load() == 0, "it waited to be freed");
   });
   ASSERT_TRUE(child.wait_for_child());
-  set_nvml_hang(world.file().faults, now_ns() + 60'000'000'000);
+  set_hang(world.file().faults.nvml_hang, now_ns() + 60'000'000'000);
   child.tell_child();
   ASSERT_TRUE(child.wait_for_child());
-  set_nvml_hang(world.file().faults, 0);
+  set_hang(world.file().faults.nvml_hang, 0);
   EXPECT_EQ(child.wait(), 0);
 }
 
@@ -234,7 +232,7 @@ TEST(Nvml, AHangEndsByItself) {
   const TemporaryWorld temporary("1x16GiB");
   const World world = temporary.open();
   const std::int64_t until = now_ns() + 20'000'000;
-  set_nvml_hang(world.file().faults, until);
+  set_hang(world.file().faults.nvml_hang, until);
   EXPECT_EQ(meet_nvml_faults(world.file().faults), nvml::kSuccess);
   EXPECT_GE(now_ns(), until);
 }

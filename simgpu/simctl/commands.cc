@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <span>
+#include <string_view>
 
 #include "base/quantity.h"
 #include "gpu/nvml_abi.h"
@@ -56,6 +57,29 @@ Result<std::uint32_t> parse_nvml_return(const std::string& text) {
   return parse_number<std::uint32_t>(text);
 }
 
+struct CudaResult {
+  std::string_view name;
+  std::uint32_t value;
+};
+constexpr CudaResult kCudaResults[] = {
+#define CUDA_RESULT(name, value, text) {#name, value},
+#include "simgpu/cuda/results.def"
+#undef CUDA_RESULT
+};
+
+Result<std::uint32_t> parse_cuda_result(const std::string& text) {
+  for (const CudaResult& known : kCudaResults) {
+    if (text == known.name || "CUDA_" + text == known.name) return known.value;
+  }
+  return parse_number<std::uint32_t>(text);
+}
+
+// How many calls; all, if nothing is said.
+Result<std::uint32_t> parse_count(Words words) {
+  if (words.empty()) return kForEver;
+  return parse_number<std::uint32_t>(words[0]);
+}
+
 std::uint64_t blocks_up(Bytes bytes) {
   return (bytes.value + kBlockBytes - 1) / kBlockBytes;
 }
@@ -102,19 +126,55 @@ Result<std::string> stranger(World& world, Words words) {
 
 Result<std::string> nvml_error(World& world, Words words) {
   TRY(code, parse_nvml_return(words[0]));
-  std::uint32_t left = kForEver;
-  if (words.size() > 1) {
-    TRY(count, parse_number<std::uint32_t>(words[1]));
-    left = count;
-  }
-  world.file().faults.nvml_error_left = code == nvml::kSuccess ? 0 : left;
-  world.file().faults.nvml_error = code;
+  TRY(left, parse_count(words.subspan(1)));
+  set_error(world.file().faults.nvml_error, code, left);
+  return std::string();
+}
+
+Result<std::string> hang(HangState& hang, const std::string& text) {
+  TRY(time, parse_duration(text));
+  set_hang(hang, time.ns == 0 ? 0 : now_ns() + time.ns);
   return std::string();
 }
 
 Result<std::string> nvml_hang(World& world, Words words) {
-  TRY(time, parse_duration(words[0]));
-  set_nvml_hang(world.file().faults, time.ns == 0 ? 0 : now_ns() + time.ns);
+  return hang(world.file().faults.nvml_hang, words[0]);
+}
+
+Result<std::string> busy(World& world, Words words) {
+  return hang(world.file().faults.busy, words[0]);
+}
+
+Result<std::string> checkpoint_hang(World& world, Words words) {
+  return hang(world.file().faults.checkpoint_hang, words[0]);
+}
+
+Result<std::string> checkpoint_error(World& world, Words words) {
+  const auto* call = std::ranges::find(kCheckpointCallNames, words[0]);
+  if (call == std::end(kCheckpointCallNames)) {
+    return Error{Errc::kInvalid,
+                 "'" + words[0] + "' is neither lock nor checkpoint, restore or unlock"};
+  }
+  TRY(code, parse_cuda_result(words[1]));
+  TRY(left, parse_count(words.subspan(2)));
+  set_error(world.file().faults.checkpoint_errors[static_cast<std::size_t>(
+                call - std::begin(kCheckpointCallNames))],
+            code, left);
+  return std::string();
+}
+
+Result<std::string> checkpoint_memory(World& world, Words words) {
+  TRY(size, parse_bytes(words[0]));
+  world.file().host_capacity_blocks = size.value / kBlockBytes;
+  return std::string();
+}
+
+Result<std::string> mode(World& world, Words words) {
+  TRY(device, parse_device(world, words[0]));
+  const auto* known = std::ranges::find(kModeNames, words[1]);
+  if (known == std::end(kModeNames))
+    return Error{Errc::kInvalid, "'" + words[1] + "' is neither usual nor mig or mps"};
+  world.file().devices[device].mode = static_cast<DeviceMode>(known - std::begin(kModeNames));
   return std::string();
 }
 
@@ -164,6 +224,15 @@ constexpr Command kCommands[] = {
     {"no-process-figures", "on|off", "the driver does not tell what a process uses", 1, 1,
      &no_process_figures},
     {"capacity", "DEVICE SIZE", "the device has that much memory", 2, 2, &capacity},
+    {"busy", "TIME", "work on the devices takes that long from now on; 0: it is done", 1, 1, &busy},
+    {"checkpoint-error", "CALL CODE [COUNT]",
+     "what the next lock, checkpoint, restore or unlock returns; 0 clears it", 2, 3,
+     &checkpoint_error},
+    {"checkpoint-hang", "TIME", "how long checkpoint calls hang from now on; 0 frees them", 1, 1,
+     &checkpoint_hang},
+    {"checkpoint-memory", "SIZE", "the host has that much memory for what is saved", 1, 1,
+     &checkpoint_memory},
+    {"mode", "DEVICE usual|mig|mps", "how the device is shared", 2, 2, &mode},
     {"reserved", "DEVICE SIZE", "the driver keeps that much of it for itself", 2, 2, &reserved},
 };
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gpu/nvml_abi.h"
-#include "simgpu/testing.h"
+#include "simgpu/cuda/cuda_testing.h"
 
 namespace berth::simgpu {
 namespace {
@@ -93,6 +93,56 @@ TEST(Simctl, FaultsAreSetAndShown) {
   EXPECT_EQ(all["devices"][0]["lost"], false);
 }
 
+TEST(Simctl, CheckpointFaultsAreSetAndShown) {
+  const TemporaryWorld temporary("1x16GiB");
+  World world = temporary.open();
+  ASSERT_TRUE(runs(world, {"checkpoint-error", "restore", "ERROR_OPERATING_SYSTEM", "2"}));
+  ASSERT_TRUE(runs(world, {"checkpoint-hang", "60s"}));
+  ASSERT_TRUE(runs(world, {"busy", "60s"}));
+  ASSERT_TRUE(runs(world, {"checkpoint-memory", "8GiB"}));
+  ASSERT_TRUE(runs(world, {"mode", "0", "mig"}));
+  Json all = shown(world);
+  EXPECT_EQ(all["faults"]["checkpoint_calls"]["restore"]["error"], 304);
+  EXPECT_EQ(all["faults"]["checkpoint_calls"]["restore"]["errors_left"], 2);
+  EXPECT_EQ(all["faults"]["checkpoint_calls"]["lock"]["error"], 0);
+  EXPECT_GT(all["faults"]["checkpoint_hang_ms"], 1'000.0);
+  EXPECT_GT(all["faults"]["busy_ms"], 1'000.0);
+  EXPECT_EQ(all["checkpoint_memory"]["capacity_bytes"], gib(8).value);
+  EXPECT_EQ(all["devices"][0]["mode"], "mig");
+  ASSERT_TRUE(runs(world, {"checkpoint-error", "restore", "0"}));
+  ASSERT_TRUE(runs(world, {"checkpoint-hang", "0"}));
+  ASSERT_TRUE(runs(world, {"busy", "0"}));
+  ASSERT_TRUE(runs(world, {"mode", "0", "usual"}));
+  all = shown(world);
+  EXPECT_EQ(all["faults"]["checkpoint_calls"]["restore"]["error"], 0);
+  EXPECT_EQ(all["faults"]["checkpoint_hang_ms"], 0.0);
+  EXPECT_EQ(all["faults"]["busy_ms"], 0.0);
+  EXPECT_EQ(all["devices"][0]["mode"], "usual");
+}
+
+TEST(Simctl, ProcessesThatCanBeCheckpointedAreShownWithWhatWasSaved) {
+  const TemporaryWorld temporary("1x16GiB,context=0");
+  World world = temporary.open();
+  Child victim([](Child& self) {
+    CUdeviceptr pointer = 0;
+    use_device(0);
+    REQUIRE_OK(cuMemAlloc_v2(&pointer, kGiB));
+    self.tell_parent();
+    self.wait_for_parent();
+  });
+  ASSERT_TRUE(victim.wait_for_child());
+  EXPECT_EQ(0, in_child([&] {
+              REQUIRE_OK(cuCheckpointProcessLock(victim.pid(), nullptr));
+              REQUIRE_OK(cuCheckpointProcessCheckpoint(victim.pid(), nullptr));
+            }));
+  const Json memory = shown(world)["checkpoint_memory"];
+  EXPECT_EQ(memory["used_bytes"], kGiB);
+  ASSERT_EQ(memory["processes"].size(), 1U);
+  EXPECT_EQ(memory["processes"][0]["pid"], victim.pid());
+  EXPECT_EQ(memory["processes"][0]["state"], "checkpointed");
+  EXPECT_EQ(memory["processes"][0]["saved_bytes"], kGiB);
+}
+
 TEST(Simctl, EventsAreLinesOldestFirst) {
   const TemporaryWorld temporary("1x16GiB");
   World world = temporary.open();
@@ -124,6 +174,10 @@ TEST(Simctl, WhatIsNotSoIsRefusedAndNamed) {
                                             {"nvml-error"},
                                             {"nvml-error", "FOO"},
                                             {"capacity", "0"},
+                                            {"checkpoint-error", "lock"},
+                                            {"checkpoint-error", "freeze", "304"},
+                                            {"checkpoint-error", "lock", "FOO"},
+                                            {"mode", "0", "shared"},
                                             {"no-process-figures", "yes"},
                                             {"stranger", "0", "2GiB", "x"}};
   for (const std::vector<std::string>& words : wrong) {

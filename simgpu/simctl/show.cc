@@ -2,6 +2,7 @@
 #include "simgpu/simctl/show.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "simgpu/world/device_text.h"
@@ -36,17 +37,56 @@ Json device_json(World& world, std::uint32_t index) {
           {"free_bytes", figures.free.value},
           {"strangers_bytes", world.strangers(index).value},
           {"lost", world.is_lost(index)},
+          {"mode", kModeNames[static_cast<std::size_t>(device.mode.load())]},
           {"processes", std::move(processes)}};
 }
 
+double left_ms(const HangState& hang) {
+  return std::max(static_cast<double>(hang.until_ns.load() - now_ns()) / 1e6, 0.0);
+}
+
+std::uint32_t code_of(const ErrorState& error) {
+  return error.left.load() == 0 ? 0 : error.code.load();
+}
+
+Json left_json(const ErrorState& error) {
+  const std::uint32_t left = error.left.load();
+  return left == kForEver ? Json(nullptr) : Json(left);
+}
+
 Json faults_json(const FaultState& faults) {
-  const std::uint32_t left = faults.nvml_error_left.load();
-  const std::int64_t hang_ns = faults.nvml_hang_until_ns.load() - now_ns();
+  Json checkpoints = Json::object();
+  for (std::size_t i = 0; i < kCheckpointCalls; ++i) {
+    const ErrorState& error = faults.checkpoint_errors[i];
+    checkpoints[std::string(kCheckpointCallNames[i])] = {{"error", code_of(error)},
+                                                         {"errors_left", left_json(error)}};
+  }
   return {{"teardown_ms", static_cast<double>(faults.teardown_us.load()) / 1e3},
-          {"nvml_error", left == 0 ? 0 : faults.nvml_error.load()},
-          {"nvml_errors_left", left == kForEver ? Json(nullptr) : Json(left)},
-          {"nvml_hang_ms", std::max(static_cast<double>(hang_ns) / 1e6, 0.0)},
+          {"nvml_error", code_of(faults.nvml_error)},
+          {"nvml_errors_left", left_json(faults.nvml_error)},
+          {"nvml_hang_ms", left_ms(faults.nvml_hang)},
+          {"busy_ms", left_ms(faults.busy)},
+          {"checkpoint_hang_ms", left_ms(faults.checkpoint_hang)},
+          {"checkpoint_calls", std::move(checkpoints)},
           {"process_figures", faults.no_process_figures.load() == 0}};
+}
+
+// As CUprocessState counts them.
+constexpr std::string_view kStateNames[] = {"running", "locked", "checkpointed", "failed"};
+
+Json checkpoint_json(World& world) {
+  const DeviceFigures figures = world.figures(kHostMemory);
+  Json processes = Json::array();
+  for (const CheckpointFigures& process : world.checkpointables()) {
+    processes.push_back(
+        {{"pid", process.pid},
+         {"state", process.state < std::size(kStateNames) ? kStateNames[process.state] : "unknown"},
+         {"saved_bytes", process.saved.value}});
+  }
+  return {{"capacity_bytes", figures.capacity.value},
+          {"used_bytes", figures.used.value},
+          {"used_max_bytes", figures.used_max.value},
+          {"processes", std::move(processes)}};
 }
 
 }  // namespace
@@ -60,6 +100,7 @@ std::string show_text(World& world) {
                       {"spec", world.place().spec_text},
                       {"context_bytes", world.file().context_blocks * kBlockBytes},
                       {"events", world.file().events_made.load()},
+                      {"checkpoint_memory", checkpoint_json(world)},
                       {"faults", faults_json(world.file().faults)},
                       {"devices", std::move(devices)}};
   return shown.dump(2) + "\n";

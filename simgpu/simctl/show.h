@@ -3,10 +3,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "simgpu/world/world.h"
 
 namespace berth::simgpu {
+
+/// As CheckpointCall and DeviceMode count them.
+constexpr std::string_view kCheckpointCallNames[] = {"lock", "checkpoint", "restore", "unlock"};
+constexpr std::string_view kModeNames[] = {"usual", "mig", "mps"};
 
 /// One object: devices, processes, faults.
 std::string show_text(World& world);

@@ -14,6 +14,18 @@ namespace {
 constexpr Bytes kCapacityMin = mib(64);
 constexpr Bytes kCapacityMax = gib(1024);
 
+struct SizeOption {
+  std::string_view key;
+  Bytes WorldSpec::* member;
+  bool per_second;
+};
+constexpr SizeOption kSizeOptions[] = {
+    {"context", &WorldSpec::context, false},
+    {"reserved", &WorldSpec::reserved, false},
+    {"checkpoint_bandwidth", &WorldSpec::checkpoint_bandwidth, true},
+    {"checkpoint_memory", &WorldSpec::checkpoint_memory, false},
+};
+
 Error wrong(std::string_view item, const std::string& why) {
   return {Errc::kInvalid, "BERTH_SIM: '" + std::string(item) + "': " + why +
                               " (write for example 2x16GiB or 1x16GiB:RTX-5080,1x24GiB)"};
@@ -65,21 +77,32 @@ Result<Unit> set_cuda(std::string_view item, std::string_view version, WorldSpec
 
 Result<Unit> set_option(std::string_view item, std::size_t equals, WorldSpec& spec) {
   const std::string_view key = item.substr(0, equals);
-  if (key == "cuda") return set_cuda(item, item.substr(equals + 1), spec);
+  std::string_view value = item.substr(equals + 1);
+  if (key == "cuda") return set_cuda(item, value, spec);
   if (key == "context_known") {
     const std::string_view word = item.substr(equals + 1);
     if (word != "yes" && word != "no") return wrong(item, "yes or no");
     spec.context_known = word == "yes";
     return Unit{};
   }
-  if (key != "context" && key != "reserved")
+  if (key == "checkpoint_cost") {
+    const Result<Duration> cost = parse_duration(value);
+    if (!cost.ok()) return wrong(item, cost.error().message);
+    spec.checkpoint_cost = *cost;
+    return Unit{};
+  }
+  const SizeOption* option = std::ranges::find(kSizeOptions, key, &SizeOption::key);
+  if (option == std::end(kSizeOptions)) {
     return wrong(item,
-                 "the options are context=SIZE, context_known=yes|no, reserved=SIZE and "
-                 "cuda=VERSION");
-  const Result<Bytes> size = parse_bytes(item.substr(equals + 1));
+                 "the options are context=SIZE, context_known=yes|no, reserved=SIZE, "
+                 "cuda=VERSION, "
+                 "checkpoint_bandwidth=SIZE/s, checkpoint_cost=TIME and checkpoint_memory=SIZE");
+  }
+  if (option->per_second && value.ends_with("/s")) value.remove_suffix(2);
+  const Result<Bytes> size = parse_bytes(value);
   if (!size.ok()) return wrong(item, size.error().message);
   if (*size > kCapacityMax) return wrong(item, "at most 1 TiB");
-  (key == "context" ? spec.context : spec.reserved) = *size;
+  spec.*option->member = *size;
   return Unit{};
 }
 

@@ -37,10 +37,14 @@ struct WorldSpec {
   bool context_known = true;        // Its driver tells that; a real one does not.
   Bytes reserved;                   // What the driver keeps for itself on each device.
   int cuda = 12090;                 // What its driver offers, as cuDriverGetVersion says it.
+  Bytes checkpoint_bandwidth;  // What a checkpoint or restore moves in a second; 0: all at once.
+  Duration checkpoint_cost;    // What each of them takes besides.
+  Bytes checkpoint_memory = gib(1024);  // Host memory for what was saved.
 };
 
 /// "2x16GiB", "16GiB", "1x16GiB:RTX-5080,1x24GiB",
-/// "2x16GiB,context=64MiB,context_known=no,reserved=256MiB,cuda=11.4".
+/// "2x16GiB,context=64MiB,context_known=no,reserved=256MiB,cuda=11.4",
+/// "1x16GiB,checkpoint_bandwidth=5GiB/s,checkpoint_cost=350ms,checkpoint_memory=64GiB".
 Result<WorldSpec> parse_spec(std::string_view text);
 
 }  // namespace berth::simgpu

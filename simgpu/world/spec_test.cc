@@ -32,6 +32,19 @@ TEST(Spec, ADriverTellsWhatAContextCostsUnlessToldOtherwise) {
   EXPECT_FALSE(parse_spec("1x16GiB,context_known=no")->context_known);
 }
 
+TEST(Spec, CheckpointsTakeNoTimeUnlessToldOtherwise) {
+  const Result<WorldSpec> spec = parse_spec(
+      "1x16GiB,checkpoint_bandwidth=5GiB/s,checkpoint_cost=350ms,checkpoint_memory=64GiB");
+  ASSERT_TRUE(spec.ok());
+  EXPECT_EQ(spec->checkpoint_bandwidth, gib(5));
+  EXPECT_EQ(spec->checkpoint_cost, milliseconds(350));
+  EXPECT_EQ(spec->checkpoint_memory, gib(64));
+  EXPECT_EQ(parse_spec("1x16GiB,checkpoint_bandwidth=5G")->checkpoint_bandwidth, gib(5));
+  EXPECT_EQ(parse_spec("1x16GiB")->checkpoint_bandwidth, Bytes{});
+  EXPECT_EQ(parse_spec("1x16GiB")->checkpoint_cost, Duration{});
+  EXPECT_EQ(parse_spec("1x16GiB")->checkpoint_memory, gib(1024));
+}
+
 TEST(Spec, WhatCannotBeAWorldIsRefusedAndNamed) {
   const char* const wrong[] = {"",
                                "16",
@@ -50,7 +63,10 @@ TEST(Spec, WhatCannotBeAWorldIsRefusedAndNamed) {
                                "1x1G,reserved=1G",
                                "1x1G,cuda=11",
                                "1x1G,cuda=",
-                               "1x1G,context_known=maybe"};
+                               "1x1G,context_known=maybe",
+                               "1x1G,context=1G/s",
+                               "1x1G,checkpoint_cost=1G",
+                               "1x1G,checkpoint_bandwidth=1s"};
   for (const char* text : wrong) {
     const Result<WorldSpec> spec = parse_spec(text);
     ASSERT_FALSE(spec.ok()) << text;

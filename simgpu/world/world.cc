@@ -46,8 +46,9 @@ std::int64_t now_ns() {
 }
 
 AccountView World::account(std::uint32_t device) const {
-  CHECK(device < kDevicesMax);
-  return {file_->devices[device].account, file_->slots[0].shares[device], sizeof(SlotState)};
+  CHECK(device <= kHostMemory);
+  Account& account = device == kHostMemory ? file_->host : file_->devices[device].account;
+  return {account, file_->slots[0].shares[device], sizeof(SlotState)};
 }
 
 bool World::is_lost(std::uint32_t device) const {
@@ -55,6 +56,7 @@ bool World::is_lost(std::uint32_t device) const {
 }
 
 std::uint64_t World::limit_blocks(std::uint32_t device) const {
+  if (device == kHostMemory) return file_->host_capacity_blocks.load();
   const std::uint64_t capacity = file_->devices[device].capacity_blocks.load();
   const std::uint64_t reserved = file_->devices[device].reserved_blocks.load();
   return capacity > reserved ? capacity - reserved : 0;
@@ -78,6 +80,8 @@ std::optional<std::uint32_t> World::claim_slot() {
     if (!before_exec && !slot.owner.compare_exchange_strong(owner, self)) continue;
     slot.generation.fetch_add(1);
     slot.contexts.store(0);
+    slot.checkpoint.owner.store(0);
+    slot.checkpoint.thread.store(0);
     slot.image.store(image);
     return i;
   }
@@ -143,7 +147,7 @@ std::optional<std::int64_t> World::torn_down_since(SlotState& slot, std::uint64_
 }
 
 void World::clear_all(std::uint32_t slot, Identity owner, std::int64_t time_ns) {
-  for (std::uint32_t device = 0; device < device_count(); ++device) {
+  for (std::uint32_t device = 0; device <= kHostMemory; ++device) {
     AccountView account = this->account(device);
     for (;;) {
       const std::uint64_t seen = account.settle();
@@ -175,11 +179,45 @@ void World::reap() {
   }
 }
 
+std::optional<std::uint32_t> World::slot_of(std::int32_t pid) const {
+  const std::uint32_t end = std::min(file_->slots_seen.load(), kSlotsMax);
+  for (std::uint32_t i = kStrangerSlot + 1; i < end; ++i) {
+    const SlotState& slot = file_->slots[i];
+    const Identity owner = slot.owner.load();
+    if (owner != 0 && pid_of(owner) == pid && slot.checkpoint.owner.load() == owner &&
+        is_alive(owner)) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<CheckpointFigures> World::checkpointables() {
+  reap();
+  std::vector<CheckpointFigures> found;
+  AccountView account = this->account(kHostMemory);
+  (void)account.settle();
+  const std::uint32_t end = std::min(file_->slots_seen.load(), kSlotsMax);
+  for (std::uint32_t i = kStrangerSlot + 1; i < end; ++i) {
+    const SlotState& slot = file_->slots[i];
+    const Identity owner = slot.owner.load();
+    if (owner == 0 || slot.checkpoint.owner.load() != owner) continue;
+    found.push_back({.pid = pid_of(owner),
+                     .state = slot.checkpoint.state.load(),
+                     .saved = bytes_of(account.used_by(i))});
+  }
+  return found;
+}
+
 DeviceFigures World::figures(std::uint32_t device) {
   reap();
   AccountView account = this->account(device);
-  DeviceFigures figures{.capacity = bytes_of(file_->devices[device].capacity_blocks.load()),
-                        .reserved = bytes_of(file_->devices[device].reserved_blocks.load()),
+  const bool host = device == kHostMemory;
+  const std::uint64_t capacity =
+      host ? file_->host_capacity_blocks.load() : file_->devices[device].capacity_blocks.load();
+  const std::uint64_t reserved = host ? 0 : file_->devices[device].reserved_blocks.load();
+  DeviceFigures figures{.capacity = bytes_of(capacity),
+                        .reserved = bytes_of(reserved),
                         .used = bytes_of(account.used()),
                         .used_max = bytes_of(account.used_max()),
                         .free = {}};
@@ -216,6 +254,7 @@ std::vector<ProcessFigures> World::processes(std::uint32_t device) {
 
 void World::log(std::uint32_t device, std::int32_t pid, std::int64_t change, std::uint64_t used,
                 std::int64_t time_ns) {
+  if (device == kHostMemory) return;  // The events are the devices'.
   const std::uint64_t number = file_->events_made.fetch_add(1);
   EventState& event = file_->events[number % kEventsMax];
   event.sequence.store(0);

@@ -35,6 +35,13 @@ struct ProcessFigures {
   bool ended = false;  // Dead, and its memory not torn down yet.
 };
 
+/// A process on which the driver's checkpoint calls can be made.
+struct CheckpointFigures {
+  std::int32_t pid = 0;
+  std::uint32_t state = 0;
+  Bytes saved;  // What it has in host memory instead of on devices.
+};
+
 class World {
  public:
   /// Opens the world that the environment names, and makes it if it is not there.
@@ -50,7 +57,8 @@ class World {
   /// A slot for the calling process; nothing if all are taken by the living.
   std::optional<std::uint32_t> claim_slot();
 
-  /// Exactly: false only if the blocks do not fit beside what the living use.
+  /// Exactly: false only if the blocks do not fit beside what the living use. `device` may be
+  /// kHostMemory, here and below.
   [[nodiscard]] bool charge(std::uint32_t slot, std::uint32_t device, std::uint64_t blocks);
   void release(std::uint32_t slot, std::uint32_t device, std::uint64_t blocks);
   Bytes used_by(std::uint32_t slot, std::uint32_t device);
@@ -62,6 +70,10 @@ class World {
   /// Memory that belongs to no process of this world. Callers take turns; false if it does not fit.
   [[nodiscard]] bool set_strangers(std::uint32_t device, std::uint64_t blocks);
   Bytes strangers(std::uint32_t device) const;
+
+  /// The slot of a living process on which checkpoint calls can be made.
+  std::optional<std::uint32_t> slot_of(std::int32_t pid) const;
+  std::vector<CheckpointFigures> checkpointables();
 
   DeviceFigures figures(std::uint32_t device);
   std::vector<ProcessFigures> processes(std::uint32_t device);

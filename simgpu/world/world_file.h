@@ -14,11 +14,16 @@
 namespace berth::simgpu {
 
 constexpr std::uint64_t kMagic = 0x4d49534854524542;  // "BERTHSIM"
-constexpr std::uint32_t kLayout = 1;
+constexpr std::uint32_t kLayout = 2;
 constexpr std::uint32_t kEventsMax = 8192;
 constexpr std::uint32_t kStrangerSlot = 0;
 constexpr std::int32_t kStrangerPid = 4194303;  // Linux gives pids below 2^22; this one last.
 constexpr std::uint32_t kForEver = 0xffffffff;
+/// Host memory that holds what was saved is counted as one device more.
+constexpr std::uint32_t kHostMemory = kDevicesMax;
+
+/// How a device is shared, where the driver then refuses what it can do elsewhere.
+enum class DeviceMode : std::uint32_t { kUsual, kMig, kMps };
 
 struct alignas(64) DeviceState {
   std::array<std::uint8_t, 16> uuid;  // Written once, like the model.
@@ -27,6 +32,28 @@ struct alignas(64) DeviceState {
   std::atomic<std::uint64_t> capacity_blocks;  // berth-simctl.
   std::atomic<std::uint64_t> reserved_blocks;  // berth-simctl.
   std::atomic<std::uint32_t> lost;             // berth-simctl.
+  std::atomic<DeviceMode> mode;                // berth-simctl.
+};
+
+/// The checkpoint calls, in this order in CheckpointState and FaultState.
+enum class CheckpointCall : std::uint32_t { kLock, kCheckpoint, kRestore, kUnlock };
+constexpr std::size_t kCheckpointCalls = 4;
+
+/// One process as the driver's checkpoint calls see it: its state, and the call that was made on it
+/// last. Callers take turns (a lock of the kernel's, which ends with who has it) and write what
+/// they ask for; a thread of the process itself does it.
+struct CheckpointState {
+  std::atomic<Identity> owner;          // Whose all this is; 0: nobody serves. The process.
+  std::atomic<std::uint32_t> thread;    // Which of its threads serves; a futex. The process.
+  std::atomic<std::uint32_t> state;     // As CUprocessState counts them. The process.
+  std::atomic<std::uint32_t> asked;     // How many calls were made; a futex. A caller, last.
+  std::atomic<std::uint32_t> answered;  // How many are done; a futex. The process.
+  std::atomic<std::uint32_t> result;    // Of the last one that is. The process.
+  std::atomic<Identity> target;         // Whom the caller means.
+  std::atomic<CheckpointCall> call;
+  std::atomic<std::uint32_t> timeout_ms;  // 0: none.
+  // Where the restored process will have what it has on a device: the number of a device and 1.
+  std::array<std::atomic<std::uint32_t>, kDevicesMax> moves;
 };
 
 /// One process that has, or had, a context.
@@ -37,7 +64,8 @@ struct alignas(64) SlotState {
   std::atomic<std::uint32_t> contexts;    // One bit a device. Owner.
   std::atomic<std::uint64_t> death;       // When it was first seen dead (us, 48 bits), and of which
                                           // generation (16 bits). Whoever sees it.
-  std::array<Share, kDevicesMax> shares;
+  std::array<Share, kDevicesMax + 1> shares;  // Of the devices, and of the host's memory.
+  CheckpointState checkpoint;
 };
 
 /// Memory was taken or given back. Written by who did it, `sequence` last.
@@ -50,13 +78,26 @@ struct EventState {
   std::atomic<std::uint32_t> device;
 };
 
+/// What makes those who meet it wait until an instant, or until it is set to another one.
+struct HangState {
+  std::atomic<std::int64_t> until_ns;
+  std::atomic<std::uint32_t> epoch;  // A futex: changed when the line above is.
+};
+
+/// What calls return instead of doing anything.
+struct ErrorState {
+  std::atomic<std::uint32_t> code;  // 0: nothing is wrong.
+  std::atomic<std::uint32_t> left;  // How many more of them; kForEver: all.
+};
+
 /// Set by berth-simctl, obeyed by the libraries.
 struct FaultState {
-  std::atomic<std::int64_t> teardown_us;       // How long the memory of a dead process stays used.
-  std::atomic<std::uint32_t> nvml_error;       // What NVML calls return; 0: nothing wrong.
-  std::atomic<std::uint32_t> nvml_error_left;  // How many more of them; kForEver: all.
-  std::atomic<std::int64_t> nvml_hang_until_ns;
-  std::atomic<std::uint32_t> nvml_hang_epoch;  // A futex: changed when the line above is.
+  std::atomic<std::int64_t> teardown_us;  // How long the memory of a dead process stays used.
+  ErrorState nvml_error;
+  HangState nvml_hang;
+  HangState busy;  // What was put into streams is not done before.
+  std::array<ErrorState, kCheckpointCalls> checkpoint_errors;
+  HangState checkpoint_hang;
   std::atomic<std::uint32_t> no_process_figures;
   std::atomic<std::int32_t> stranger_pid;  // 0: the strangers' memory belongs to no listed pid.
   std::atomic<std::uint32_t> stranger_is_graphics;
@@ -69,6 +110,8 @@ struct WorldFile {
   std::array<char, 40> boot_id;
   std::array<char, 1024> spec_text;
   std::uint64_t context_blocks;
+  Account host;                                     // Memory that holds what was saved.
+  std::atomic<std::uint64_t> host_capacity_blocks;  // berth-simctl.
   FaultState faults;
   std::atomic<std::uint32_t> slots_seen;  // No slot at or above it was ever taken.
   std::atomic<std::uint64_t> events_made;

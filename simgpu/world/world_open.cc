@@ -48,6 +48,7 @@ Status fill(WorldFile& world, const WorldPlace& place) {
     return Error{Errc::kInvalid, "BERTH_SIM is longer than 1023 characters"};
   std::memcpy(world.spec_text.data(), place.spec_text.data(), place.spec_text.size());
   world.context_blocks = blocks_up(place.spec.context);
+  world.host_capacity_blocks = blocks_down(place.spec.checkpoint_memory);
   world.slots_seen = kStrangerSlot + 1;
   for (std::size_t i = 0; i < place.spec.devices.size(); ++i) {
     DeviceState& device = world.devices[i];
