@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdarg>
 #include <cstdint>
@@ -26,20 +27,27 @@ enum Exit { kRefused = 1, kCorrupt = 2, kUsage = 64, kNoDriver = 69 };
 constexpr std::uint64_t kMiB = 1U << 20U;
 constexpr std::uint64_t kPageBytes = 2 * kMiB;     // Each of them is written to.
 constexpr std::uint64_t kStripeBytes = 4U << 10U;  // So much of each, unless all of it.
+constexpr std::uint64_t kGrowthBytes = 16 * kMiB;  // A step of one that grows.
+constexpr int kActiveMs = 10;
 
 struct Options {
   std::uint64_t bytes = 0;
   std::uint64_t step = 0;
+  std::uint64_t rate = 0;  // A second; 0: as fast as it goes.
   int hold_ms = 0;
   int device = 0;
   bool verify = false;
   bool verify_all = false;
+  bool active = false;
 };
 
 constexpr const char* kHelp =
-    "usage: vram_user --bytes SIZE [--step SIZE] [--hold TIME] [--verify[=full]] [--device N]\n"
-    "                 [--quiet]\n"
+    "usage: vram_user --bytes SIZE [--step SIZE] [--rate SIZE] [--hold TIME] [--active]\n"
+    "                 [--verify[=full]] [--device N] [--quiet]\n"
     "Allocates SIZE of GPU memory in steps, writes and checks a pattern, holds it, frees it.\n"
+    "With --rate it takes that much in a second and no more; with --active it uses the GPU while "
+    "it\n"
+    "holds, where it else does nothing.\n"
     "SIZE: 512MiB, 10GiB, 8G (binary); TIME: 20, 20s, 500ms, 5m, forever.\n";
 
 bool quiet = false;
@@ -131,6 +139,8 @@ Options parse(int count, char** arguments) {
     }
     if (argument == "--quiet") {
       quiet = true;
+    } else if (argument == "--active") {
+      options.active = true;
     } else if (argument == "--verify" || argument == "--verify=full") {
       options.verify = true;
       options.verify_all = argument != "--verify";
@@ -138,6 +148,8 @@ Options parse(int count, char** arguments) {
       options.bytes = parse_size("--bytes", bytes);
     } else if (const char* step = value_of(count, arguments, i, "--step")) {
       options.step = parse_size("--step", step);
+    } else if (const char* rate = value_of(count, arguments, i, "--rate")) {
+      options.rate = parse_size("--rate", rate);
     } else if (const char* hold = value_of(count, arguments, i, "--hold")) {
       options.hold_ms = parse_time("--hold", hold);
     } else if (const char* device = value_of(count, arguments, i, "--device")) {
@@ -147,7 +159,7 @@ Options parse(int count, char** arguments) {
     }
   }
   if (options.bytes == 0) fail(kUsage, "--bytes is missing or 0 (try --help)");
-  if (options.step == 0) options.step = options.bytes;
+  if (options.step == 0) options.step = options.rate > 0 ? kGrowthBytes : options.bytes;
   return options;
 }
 
@@ -246,9 +258,24 @@ void check_all(const Driver& driver, const std::vector<Block>& blocks, const Opt
   say("the pattern is what was written");
 }
 
+using Clock = std::chrono::steady_clock;
+
+// Until that much may be had at this rate.
+void wait_for_turn(const Options& options, Clock::time_point start, std::uint64_t bytes) {
+  if (options.rate == 0) return;
+  const double due = static_cast<double>(bytes) / static_cast<double>(options.rate);
+  for (;;) {
+    const std::chrono::duration<double> passed = Clock::now() - start;
+    if (passed.count() >= due) return;
+    (void)::poll(nullptr, 0, static_cast<int>(std::ceil((due - passed.count()) * 1e3)));
+  }
+}
+
 std::vector<Block> allocate(const Driver& driver, const Options& options) {
   std::vector<Block> blocks;
+  const Clock::time_point start = Clock::now();
   for (std::uint64_t had = 0; had < options.bytes;) {
+    wait_for_turn(options, start, had);
     Block block{.at = 0, .bytes = std::min(options.step, options.bytes - had)};
     char what[128];
     (void)std::snprintf(what, sizeof(what), "allocating %.0f MiB beyond %.0f MiB", mib(block.bytes),
@@ -263,10 +290,29 @@ std::vector<Block> allocate(const Driver& driver, const Options& options) {
   return blocks;
 }
 
-void hold(int time_ms) {
+// Reads a word again and again, and says how long it was kept from it.
+void be_active(const Driver& driver, const Block& block, Clock::time_point until) {
+  for (Clock::time_point last = Clock::now(); last < until; last = Clock::now()) {
+    std::uint64_t word = 0;
+    check(driver, driver.cuMemcpyDtoH_v2(&word, block.at, std::min<std::size_t>(8, block.bytes)),
+          "using the memory");
+    const std::chrono::duration<double> waited = Clock::now() - last;
+    if (waited.count() >= 1) say("waited for the GPU for %.1f s", waited.count());
+    (void)::poll(nullptr, 0, kActiveMs);
+  }
+}
+
+void hold(const Driver& driver, const Options& options, const Block& block) {
+  const int time_ms = options.hold_ms;
   if (time_ms == 0) return;
   time_ms > 0 ? say("holding for %g s", time_ms / 1e3) : say("holding");
-  (void)::poll(nullptr, 0, time_ms);
+  if (options.active) {
+    const auto until =
+        time_ms > 0 ? Clock::now() + std::chrono::milliseconds(time_ms) : Clock::time_point::max();
+    be_active(driver, block, until);
+  } else {
+    (void)::poll(nullptr, 0, time_ms);
+  }
 }
 
 }  // namespace
@@ -291,7 +337,7 @@ int main(int count, char** arguments) {
 
   const std::vector<Block> blocks = allocate(driver, options);
   check_all(driver, blocks, options);
-  hold(options.hold_ms);
+  hold(driver, options, blocks.front());
   if (options.hold_ms != 0) check_all(driver, blocks, options);
   for (const Block& block : blocks) check(driver, driver.cuMemFree_v2(block.at), "freeing");
   check(driver, driver.cuDevicePrimaryCtxRelease_v2(device), "releasing the context");

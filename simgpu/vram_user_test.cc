@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The example program vram_user on the simulated driver, as real processes.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <bit>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
+#include "simgpu/cuda/abi.h"
 #include "simgpu/testing.h"
 
 namespace berth::simgpu {
@@ -57,6 +61,11 @@ class VramUser {
       if (std::string(line).find(word) != std::string::npos) return true;
     }
     return false;
+  }
+  // Something more comes in time.
+  bool has_output(int within_ms) {
+    pollfd output{.fd = ::fileno(output_), .events = POLLIN, .revents = 0};
+    return ::poll(&output, 1, within_ms) == 1;
   }
   int wait() {
     int status = 0;
@@ -127,6 +136,7 @@ TEST(VramUser, WrongUsageIs64AndNoDriver69) {
   EXPECT_EQ(VramUser({}).wait(), 64);
   EXPECT_EQ(VramUser({"--bytes", "8Q"}).wait(), 64);
   EXPECT_EQ(VramUser({"--bytes", "-8G"}).wait(), 64);
+  EXPECT_EQ(VramUser({"--bytes", "8G", "--rate", "fast"}).wait(), 64);
   EXPECT_EQ(VramUser({"--bytes", "8G", "--hold", "1y"}).wait(), 64);
   EXPECT_EQ(VramUser({"--bytes"}).wait(), 64);
   EXPECT_EQ(VramUser({"--bytes", "8G", "--what"}).wait(), 64);
@@ -143,6 +153,48 @@ TEST(VramUser, QuietItSaysNothingButErrors) {
   EXPECT_EQ(good.wait(), 0);
   VramUser bad({"--bytes", "2G", "--quiet"});
   EXPECT_TRUE(bad.reads("CUDA_ERROR_OUT_OF_MEMORY"));
+}
+
+TEST(VramUser, GrowsAtARateAndThenHolds) {
+  const TemporaryWorld temporary("1x16GiB");
+  const auto start = std::chrono::steady_clock::now();
+  VramUser user({"--bytes", "256MiB", "--rate", "500MiB", "--hold", "forever"});
+  ASSERT_TRUE(user.reads("allocated 256 MiB in 16 steps"));
+  // The last of its steps of 16 MiB is due when it has the 240 before.
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(480));
+}
+
+// Makes checkpoint calls from a process that has a driver of its own.
+void as_caller_on(int pid, const std::function<bool(int pid)>& calls) {
+  EXPECT_EQ(0, in_child([&] {
+              require(cuInit(0) == CUDA_SUCCESS, "cuInit");
+              require(calls(pid), "the calls succeed");
+            }));
+}
+
+TEST(VramUser, OneThatIsActiveIsHeldUpWhileItIsSuspended) {
+  const TemporaryWorld temporary("1x1GiB,context=0");
+  World world = temporary.open();
+  VramUser user({"--bytes", "600MiB", "--hold", "forever", "--active"});
+  ASSERT_TRUE(user.reads("holding"));
+  // On a busy machine it may come to its next call late, and wait too briefly to say so.
+  bool said = false;
+  for (int attempt = 0; attempt < 20 && !said; ++attempt) {
+    as_caller_on(user.pid(), [](int pid) {
+      return cuCheckpointProcessLock(pid, nullptr) == CUDA_SUCCESS &&
+             cuCheckpointProcessCheckpoint(pid, nullptr) == CUDA_SUCCESS;
+    });
+    EXPECT_EQ(world.figures(0).used, Bytes{});
+    EXPECT_FALSE(user.has_output(1'200));
+    as_caller_on(user.pid(), [](int pid) {
+      return cuCheckpointProcessRestore(pid, nullptr) == CUDA_SUCCESS &&
+             cuCheckpointProcessUnlock(pid, nullptr) == CUDA_SUCCESS;
+    });
+    EXPECT_EQ(world.figures(0).used, mib(600));
+    said = user.has_output(1'000);
+  }
+  ASSERT_TRUE(said);
+  EXPECT_TRUE(user.reads("waited for the GPU for"));
 }
 
 // The start of the host memory that stands behind the device: four times as long, and writable.
