@@ -96,10 +96,10 @@ Status refuse_later(std::string_view) {
 // Known names, so that a script written for a later version is told what is the matter.
 void declare_later_options(Options& options) {
   constexpr std::string_view kHelp = "not in this version";
-for ( const std : : string_view name : { "--peak" , "--on-pressure" , "--cap-hint" } ) {
+  for (const std::string_view name : {"--peak", "--on-pressure", "--cap-hint"}) {
     options.value({.names = name, .metavar = "VALUE", .help = kHelp}, refuse_later);
   }
-  for (const std::string_view name : {"--requeue", "--container", "--yield"}) {
+  for (const std::string_view name : {"--requeue", "--container"}) {
     options.flag({.names = name, .help = kHelp}, [name](std::string_view) -> Status {
       return Error{Errc::kInvalid, std::string(name) + ": not in this version"};
     });
@@ -120,6 +120,9 @@ void declare(Invocation& invocation, RunOptions& run) {
                  .help = "how long it may take: then it is ended, with 124"},
                 some_time_into(session.request.limit));
   declare_names(options, session.request);
+  options.flag({.names = "--yield",
+                .help = "give its GPU memory to urgent requests, and take it back after them"},
+               into(session.request.may_yield));
   options.value({.names = "--leftovers",
                  .metavar = "WHAT",
                  .help = "what becomes of processes that outlive the command on the GPU",

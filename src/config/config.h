@@ -91,6 +91,7 @@ struct Percent {
 struct Pressure {
   Percent warn{62};
   Percent critical{88};
+  bool checkpoint = true;
 };
 
 struct Access {

@@ -151,6 +151,10 @@ constexpr std::array kKeys = {
         .doc = "The same, and it is critical.",
         .min = 1,
         .max = 100},
+    Key{.path = "pressure.checkpoint",
+        .slot = [](Config& c, Name) -> Slot { return &c.pressure.checkpoint; },
+        .doc =
+            "Whether a lease that becomes critical, and named a way to save itself, is asked to."},
 
     Key{.path = "access.admins",
         .slot = [](Config& c, Name) -> Slot { return &c.access.admins; },

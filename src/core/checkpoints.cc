@@ -18,13 +18,13 @@ const Held* runs(const Lease& lease) {
   const Held* held = lease.held();
   const bool running =
       held != nullptr && held->claimed && held->command && !held->command_ended && !held->revoked;
-  return running ? held : nullptr;
+  return running && !held->suspension ? held : nullptr;
 }
 
 // The grace ends with the limit, or begins half-way where that is nearer.
 Instant ask_before_limit(const Held& held, Duration limit, Duration grace) {
   const std::int64_t lead_ns = std::min(grace.ns, limit.ns / 2);
-  return held.granted_at + Duration{limit.ns - lead_ns};
+  return held.granted_at + held.away + Duration{limit.ns - lead_ns};
 }
 
 bool asks_by_itself(const Lease& lease) {
@@ -89,6 +89,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_checkpoint(const Lease& lease) 
     const Held* held = lease.granted();
     const std::string why = held == nullptr || !held->claimed ? " waits: there is nothing to save"
                             : held->command_ended             ? ": its command has ended"
+                            : held->suspension                ? " is suspended"
                                                               : " is being ended";
     return Refusal{RefusalCode::kWrongState, text_of(lease.id) + why};
   }

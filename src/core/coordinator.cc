@@ -86,6 +86,11 @@ void Coordinator::Impl::reindex(LeaseId id) {
   } else {
     growing.erase(id);
   }
+  if (held != nullptr && held->suspension && held->suspension->yields_to) {
+    yielding.insert(id);
+  } else {
+    yielding.erase(id);
+  }
   if (held == nullptr && !seen.move_tokens.empty()) answer_movers(id, "it has ended");
   if (lease == nullptr) {
     settling.erase(id);

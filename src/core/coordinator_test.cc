@@ -188,7 +188,8 @@ TEST(Coordinator, SenselessRequestsAreRefused) {
   EXPECT_EQ(story.ask(slice), "refuse not_supported; ");
   Request yielding = S::budget(gib(1));
   yielding.may_yield = true;
-  EXPECT_EQ(story.ask(yielding), "refuse not_supported; ");
+  yielding.ttl = minutes(1);
+  EXPECT_EQ(story.ask(yielding), "refuse invalid; ");
   Request no_time = S::budget(gib(1));
   no_time.limit = Duration{};
   EXPECT_EQ(story.ask(no_time), "refuse invalid; ");

@@ -36,14 +36,14 @@ enum class News : std::uint8_t {
   kResized,
   kOverBudget,
   kInBudget,      // Again.
-  kFull,      // An allocation in it waits for room in its budget.
-  kNotFull,   // Not any more.
+  kFull,          // An allocation in it waits for room in its budget.
+  kNotFull,       // Not any more.
   kDegraded,      // A device of the lease is lost.
   kRevoked,       // SIGTERM was sent.
-  kAstray,    // A process of the lease uses a device that the lease was not given.
+  kAstray,        // A process of the lease uses a device that the lease was not given.
   kCheckpoint,    // To be saved: the view says by which number.
   kCheckpointed,  // Over: the view says how.
-  kPressure,  // Its pressure has risen or fallen.
+  kPressure,      // Its pressure has risen or fallen.
   kSuspended,
   kResumed,
 };
@@ -104,7 +104,7 @@ struct Say {
   std::string text;
 };
 
-using Effect = std::variant<Append, Reply, Notify, NotifyStranger, NotifyDevice, Watch, Unwatch, Signal, AskProbe,
-                            WakeAt, SetUnaccounted, MoveMemory, Say>;
+using Effect = std::variant<Append, Reply, Notify, NotifyStranger, NotifyDevice, Watch, Unwatch,
+                            Signal, AskProbe, WakeAt, SetUnaccounted, MoveMemory, Say>;
 
 }  // namespace berth::core

@@ -170,11 +170,9 @@ struct JournalFailed {
 struct JournalMended {};
 
 using Event =
-    std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew,
-                           Suspend, Resume, Moved, Park,
-                 AskCheckpoint, ReportCheckpoint, AskerGone, GrowthAskerGone, ProcessEnded,
-                           Sampled,
-                 Woke, Configured, Recovered, JournalFailed, JournalMended>;
+    std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew, Suspend,
+                 Resume, Moved, Park, AskCheckpoint, ReportCheckpoint, AskerGone, GrowthAskerGone,
+                 ProcessEnded, Sampled, Woke, Configured, Recovered, JournalFailed, JournalMended>;
 
 /// The moment of an event.
 struct Now {

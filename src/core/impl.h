@@ -71,7 +71,7 @@ struct Observed {
   bool over_budget = false;
   std::optional<Instant> excess_since;  // Above its budget and the tolerance, in each sample since.
   bool excess_told = false;             // In the log.
-  bool full = false;  // An allocation in it waits for room.
+  bool full = false;                    // An allocation in it waits for room.
   bool degraded = false;
   Felt felt;
   std::optional<Duration> full_in;
@@ -80,6 +80,7 @@ struct Observed {
   std::optional<Instant> confirm_since;   // It moves back when a sample after this tells of room.
   std::string stuck;                      // Why a move ended between two states.
   std::vector<Token> move_tokens;         // Who waits to hear what comes of it.
+  Instant yields_from;                    // Before this it is not asked again to make room.
   bool killed = false;                    // SIGKILL was sent.
   std::optional<Instant> settle_since;    // Only a sample asked after this tells what is left.
   std::optional<Instant> shrunk_at;       // Only a sample asked after this tells what came free.
@@ -160,6 +161,7 @@ struct Coordinator::Impl {
   std::map<Handle, LeaseId> by_handle;
   std::map<UserId, UserCount> users;
   std::set<LeaseId> growing;    // Or wanted back.
+  std::set<LeaseId> yielding;   // Suspended to make room for an urgent request.
   std::set<LeaseId> returning;  // Wait for a sample that tells of room for what they had.
   std::uint64_t moves = 0;
   std::uint64_t version = 0;
@@ -276,12 +278,21 @@ struct Coordinator::Impl {
   std::optional<Refusal> refuse_checkpoint(const Lease& lease) const;
   std::optional<Refusal> refuse_checkpoint_way(const Request& request) const;
 
+  // yielding.cc
+  void make_room_for_urgent();
+  std::optional<std::vector<LeaseId>> who_makes_room(const Lease& urgent,
+                                                     const Account& account) const;
+  bool may_yield_to(const Lease& lease, const Lease& urgent) const;
+  void bring_back_who_yielded();
+
   // suspending.cc
   void on(const Suspend& event);
   void on(const Resume& event);
   void on(const Moved& event);
+  void suspend(LeaseId id, std::optional<LeaseId> yields_to);
   void begin_move(LeaseId id, Direction direction);
   void begin_return(LeaseId id);
+  bool may_return(LeaseId id) const;
   bool try_resume(LeaseId id);
   void move_back_where_confirmed(const Sample& sample);
   bool has_room_for(const Lease& lease) const;
@@ -327,6 +338,7 @@ struct Coordinator::Impl {
   void feel_pressure(const Sample& sample);
   void feel_pressure_on(const Account& account, Instant at);
   void feel_pressure_of(LeaseId id, Instant at);
+  void save_before_it_is_full(LeaseId id);
 
   // scheduling.cc
   void schedule();

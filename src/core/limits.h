@@ -51,8 +51,10 @@ inline constexpr Duration kShareAhead = minutes(1);   // `fair`: what a grant co
 inline constexpr Duration kCheckpointGraceMax = hours(24);
 inline constexpr Duration kCheckpointEveryMin = seconds(1);
 inline constexpr Duration kCheckpointMargin = seconds(5);  // To hear of the end of a grace.
-inline constexpr std::size_t kCheckpointAskers = 64;       // Of one save.
-inline constexpr std::size_t kCheckpointDetail = 256;      // Bytes.
+inline constexpr Duration kYieldAgainAfter = minutes(1);   // After a suspension that could not be.
+inline constexpr Duration kPressureSavesApart = minutes(10);
+inline constexpr std::size_t kCheckpointAskers = 64;   // Of one save.
+inline constexpr std::size_t kCheckpointDetail = 256;  // Bytes.
 inline constexpr Duration kTtlMax = hours(std::int64_t{24} * 31);
 
 }  // namespace berth::limits

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/impl.h"
+#include "core/limits.h"
 
 namespace berth::core {
 namespace {
@@ -134,7 +135,18 @@ void Coordinator::Impl::feel_pressure_of(LeaseId id, Instant at) {
   }
   const Pressure before = seen.felt.level();
   seen.felt.measure(at, measured);
-  if (seen.felt.level() != before) notify(id, News::kPressure);
+  if (seen.felt.level() == before) return;
+  notify(id, News::kPressure);
+  if (seen.felt.level() == Pressure::kCritical) save_before_it_is_full(id);
+}
+
+// Once an episode, and not again and again where a program comes and goes about there.
+void Coordinator::Impl::save_before_it_is_full(LeaseId id) {
+  const Lease& lease = *state.find(id);
+  if (!settings.pressure.checkpoint || refuse_checkpoint(lease)) return;
+  const std::optional<Instant> last = lease.checkpoint_asked;
+  if (last && now.instant - *last < limits::kPressureSavesApart) return;
+  ask_checkpoint(id, CheckpointReason::kPressure);
 }
 
 }  // namespace berth::core

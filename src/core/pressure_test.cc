@@ -165,6 +165,38 @@ TEST_F(UnderPressure, AFigureThatIsUnknownChangesNothing) {
   EXPECT_EQ(lease(1).pressure, Pressure::kCritical);
 }
 
+TEST_F(UnderPressure, ALeaseThatCanSaveItselfIsAskedWhenItIsCritical) {
+  Request request = S::budget(gib(10));
+  request.checkpoint.emplace();
+  (void)story.ask(request);
+  (void)story.claim(1);
+  EXPECT_THAT(use(1, gib(7)), Not(HasSubstr("save 1")));
+  EXPECT_THAT(use(1, gib(9)), HasSubstr("save 1"));
+  EXPECT_EQ(lease(1).checkpoints.asked->reason, CheckpointReason::kPressure);
+  EXPECT_THAT(wait(5), Not(HasSubstr("save 1"))) << "once";
+  (void)story.tell(
+      ReportCheckpoint{{5}, {{1000}}, {0, 1}, 1, CheckpointOutcome::kSaved, "state.pt"});
+  (void)use(1, gib(1));
+  (void)wait(20);
+  EXPECT_THAT(use(1, gib(9)), Not(HasSubstr("save 1"))) << "it has saved itself a moment ago";
+  (void)use(1, gib(1));
+  (void)wait(600);
+  EXPECT_THAT(use(1, gib(9)), HasSubstr("save 1"));
+}
+
+TEST_F(UnderPressure, NobodyIsAskedWhereThatIsSwitchedOffOrNoWayIsKnown) {
+  (void)story.ask(S::budget(gib(5)));
+  (void)story.claim(1);
+  EXPECT_THAT(use(1, gib(5)), Not(HasSubstr("save 1")));
+  (void)story.tell(
+      Configured{{.order = Order::kFifo, .reserve = {}, .pressure = {.checkpoint = false}}});
+  Request request = S::budget(gib(5));
+  request.checkpoint.emplace();
+  (void)story.ask(request);
+  (void)story.claim(2);
+  EXPECT_THAT(use(2, gib(5)), Not(HasSubstr("save 1")));
+}
+
 TEST_F(UnderPressure, ADeviceIsNotByUseAlone) {
   (void)story.ask(S::budget(gib(10)));
   (void)story.ask(S::budget(gib(6)));

@@ -195,9 +195,9 @@ std::optional<Refusal> Coordinator::Impl::refuse_shape(const Request& request) c
                    "whole device (-x)"};
   }
   if (auto refusal = refuse_checkpoint_way(request)) return refusal;
-  if (request.may_yield) {
-    return Refusal{RefusalCode::kNotSupported,
-                   "leases that give way to urgent requests (may_yield) are not in this version"};
+  if (request.may_yield && request.ttl) {
+    return Refusal{RefusalCode::kInvalid,
+                   "a reservation has no programs whose memory could be given to others"};
   }
   if (request.over_budget == OverBudget::kSuspend) {
     return Refusal{RefusalCode::kNotSupported,

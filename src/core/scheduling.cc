@@ -13,9 +13,17 @@ namespace berth::core {
 void Coordinator::Impl::schedule() {
   dirty = false;
   if (!may_grant()) return;
-  // Each turn takes one request out of the queue, or one growth, or is the last.
-  while ((queue.size() > 0 || !growing.empty()) && grant_one()) {
+  const auto grant_all = [this] {
+    // Each turn takes one request out of the queue, or one growth, or is the last.
+    while ((queue.size() > 0 || !growing.empty()) && grant_one()) {
+    }
+  };
+  grant_all();
+  if (!yielding.empty()) {
+    bring_back_who_yielded();
+    grant_all();
   }
+  make_room_for_urgent();
   dirty = false;
 }
 
@@ -29,7 +37,8 @@ bool Coordinator::Impl::nobody_fits(const Walk& walk) const {
 bool Coordinator::Impl::grant_one() {
   Walk walk(state, ledger, settings, now.instant, full_walk);
   for (const LeaseId id : growing) {
-    if (state.find(id)->held()->growth ? try_growth(id) : try_resume(id)) return true;
+    const bool grows = state.find(id)->held()->growth.has_value();
+    if (grows ? try_growth(id) : may_return(id) && try_resume(id)) return true;
     walk.leave_growing(*state.find(id));
   }
   if (nobody_fits(walk)) return false;

@@ -32,6 +32,7 @@ struct PressureSettings {
   std::uint32_t warn_percent = 62;  // Of a lease's budget.
   std::uint32_t critical_percent = 88;
   Duration ahead = seconds(90);  // How far the growth of strangers is thought on.
+  bool checkpoint = true;        // A lease that becomes critical is asked to save itself.
 };
 
 struct Settings {

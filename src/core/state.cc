@@ -177,7 +177,8 @@ struct State::Applier {
   bool operator()(const SuspendBegun& fact) const {
     Held* held = in_state<Held>(fact.id);
     if (held == nullptr || held->suspension || fact.used.size() != held->parts.size()) return false;
-    held->suspension = Suspension{.used = fact.used, .since = std::nullopt};
+    held->suspension =
+        Suspension{.used = fact.used, .since = std::nullopt, .yields_to = fact.yields_to};
     return true;
   }
 
@@ -194,7 +195,7 @@ struct State::Applier {
   bool operator()(const ResumeQueued& fact) const {
     Held* held = in_state<Held>(fact.id);
     if (held == nullptr || !held->is_away()) return false;
-    held->suspension->queued = fact.queued;
+    held->suspension->queued = fact.queued ? std::optional(record.at) : std::nullopt;
     return true;
   }
 
@@ -203,7 +204,7 @@ struct State::Applier {
     Held* held = in_state<Held>(fact.id);
     if (held == nullptr || !held->is_away()) return false;
     held->suspension->phase = Suspension::Phase::kReturning;
-    held->suspension->queued = false;
+    held->suspension->queued.reset();
     self.charge_share(*found, record.at, 1);
     return true;
   }
@@ -347,7 +348,8 @@ bool State::Applier::operator()(const LeaseRestored& fact) const {
                                                                    : Phase::kLeaving,
                                    .used = fact.suspension->used,
                                    .since = fact.suspended_since,
-                                   .queued = fact.resume_queued};
+                                   .queued = fact.resume_queued,
+                                   .yields_to = fact.suspension->yields_to};
     }
     if (view.state == LeaseState::kReleasing) {
       lease.state = Releasing{.was = std::move(held),

@@ -45,9 +45,10 @@ struct Suspension {
     kReturning,  // Its budgets are reserved, and it is on the way back.
   };
   Phase phase = Phase::kLeaving;
-  std::vector<Bytes> used;       // On each device before it began.
-  std::optional<Instant> since;  // When it was away.
-  bool queued = false;           // It is wanted back, and waits for room.
+  std::vector<Bytes> used;        // On each device before it began.
+  std::optional<Instant> since;   // When it was away.
+  std::optional<Instant> queued;  // Since then it is wanted back, and waits for room.
+  std::optional<LeaseId> yields_to;
 };
 
 struct Held {

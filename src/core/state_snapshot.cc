@@ -27,7 +27,7 @@ LeaseView survivor_view(const Lease& lease) {
                                             : LeaseState::kHeld;
   if (lease.held() != nullptr && held.suspension) {
     view.flags.suspending = !suspended;
-    view.flags.resuming = suspended && (held.suspension->queued || !held.is_away());
+    view.flags.resuming = suspended && (held.suspension->queued.has_value() || !held.is_away());
   }
   view.flags.revoking = held.revoked.has_value();
   view.flags.unclaimed = !held.claimed;
@@ -79,7 +79,7 @@ std::vector<Record> State::snapshot(Instant now) const {
       }
       fact.away = held->away;
       if (const auto& suspension = held->suspension) {
-        fact.suspension = SuspendBegun{id, suspension->used};
+        fact.suspension = SuspendBegun{id, suspension->used, suspension->yields_to};
         fact.suspended_since = suspension->since;
         fact.resume_queued = suspension->queued;
         fact.resume_begun = suspension->phase == Suspension::Phase::kReturning;

@@ -117,14 +117,15 @@ class Story {
     }
     if (const auto* news = std::get_if<Notify>(&effect)) {
       static const std::map<News, std::string> kWords = {
-          {News::kGranted, "grant "},         {News::kEnded, "end "},
-          {News::kParked, "park "},           {News::kUnparked, "unpark "},
-          {News::kResized, "resize "},        {News::kOverBudget, "over "},
-          {News::kInBudget, "in budget "},    {News::kFull, "full "},
+          {News::kGranted, "grant "},      {News::kEnded, "end "},
+          {News::kParked, "park "},        {News::kUnparked, "unpark "},
+          {News::kResized, "resize "},     {News::kOverBudget, "over "},
+          {News::kInBudget, "in budget "}, {News::kFull, "full "},
           {News::kNotFull, "not full "},   {News::kDegraded, "degraded "},
-          {News::kRevoked, "revoke "},     {News::kAstray, "astray "},        {News::kCheckpoint, "save "},
-          {News::kCheckpointed, "save over "},     {News::kPressure, "pressure "},
-          {News::kSuspended, "suspend "},  {News::kResumed, "resume "}};
+          {News::kRevoked, "revoke "},     {News::kAstray, "astray "},
+          {News::kCheckpoint, "save "},    {News::kCheckpointed, "save over "},
+          {News::kPressure, "pressure "},  {News::kSuspended, "suspend "},
+          {News::kResumed, "resume "}};
       return kWords.at(news->news) + std::to_string(news->lease.value) + "; ";
     }
     if (const auto* stranger = std::get_if<NotifyStranger>(&effect)) {

@@ -67,15 +67,21 @@ void Coordinator::Impl::on(const Suspend& event) {
   if (!may_grant()) {
     return refuse_state("cannot be suspended while nothing can be written down (berth doctor)");
   }
-  if (held->growth) drop_growth(id, Refusal{RefusalCode::kBusy, "it was suspended"});
-  SuspendBegun fact{id, {}};
-  for (const Part& part : held->parts) {
+  if (lease->checkpoints.asked) return refuse_state("saves itself: ask again when it has");
+  observed.at(id).move_tokens.push_back(event.token);
+  suspend(id, std::nullopt);
+}
+
+void Coordinator::Impl::suspend(LeaseId id, std::optional<LeaseId> yields_to) {
+  const Held& held = *state.find(id)->held();
+  if (held.growth) drop_growth(id, Refusal{RefusalCode::kBusy, "it was suspended"});
+  SuspendBegun fact{id, {}, yields_to};
+  for (const Part& part : held.parts) {
     const Use& use = observed.at(id).use[part.device];
     fact.used.push_back(
         std::max({use.now.value_or(Bytes{}), use.ledger.value_or(Bytes{}), use.last}));
   }
   decide(id, std::move(fact));
-  observed.at(id).move_tokens.push_back(event.token);
   begin_move(id, Direction::kOut);
 }
 
@@ -90,12 +96,14 @@ void Coordinator::Impl::on(const Resume& event) {
     return;
   }
   seen.move_tokens.push_back(event.token);
+  seen.yields_from = now.instant + limits::kYieldAgainAfter;
   if (held->is_away()) {
     if (!held->suspension->queued) decide(id, ResumeQueued{id});
     dirty = true;
   } else if (!seen.stuck.empty()) {
     begin_return(id);
-  } else if (held->suspension->phase == Phase::kLeaving) {
+  } else if (held->suspension->phase == Phase::kLeaving && !returning.contains(id) &&
+             seen.direction == Direction::kOut) {
     // It goes on when it has left; until then nothing can be done.
     seen.move_tokens.pop_back();
     refuse(event.token, RefusalCode::kWrongState,
@@ -128,22 +136,40 @@ void Coordinator::Impl::begin_return(LeaseId id) {
   ask_probe(now.instant);
 }
 
+// What is more important and next goes before, for as long as anybody may be passed.
+bool Coordinator::Impl::may_return(LeaseId id) const {
+  const Lease& lease = *state.find(id);
+  const std::optional<Instant> queued = lease.held()->suspension->queued;
+  CHECK(queued.has_value());
+  if (*queued + settings.pass_max <= now.instant || queue.size() == 0) return true;
+  const Lease* next = InOrder(queue, now.instant, settings, state.usage()).next();
+  return next == nullptr || next->request.priority <= lease.request.priority || !takes_part(*next);
+}
+
 bool Coordinator::Impl::try_resume(LeaseId id) {
   const Lease& lease = *state.find(id);
-  const Held& held = *lease.held();
-  CHECK(held.is_away());
+  CHECK(lease.held()->is_away());
   const bool whole = lease.request.share == Share::kExclusive;
-  for (const Part& part : held.parts) {
+  std::vector<Part> parts = lease.held()->parts;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Part& part = parts[i];
     const Account* account = ledger.find(part.device);
     if (account == nullptr || !account->seen || account->overcommitted()) return false;
     const auto entry = account->entries.find(id);
     const bool has_entry = entry != account->entries.end();
     const Bytes own = has_entry ? entry->second.charge : Bytes{};
     const std::size_t others = account->entries.size() - (has_entry ? 1U : 0U);
-    if (whole ? others > 0 : account->exclusive_count > 0) return false;
+    const Bytes room = account->grantable() + own;
+    if (whole) {
+      // What strangers use by now is not its any more.
+      part.budget = std::min(part.budget, room);
+      if (others > 0 || part.budget < lease.held()->suspension->used[i]) return false;
+    } else if (account->exclusive_count > 0 || part.budget > room) {
+      return false;
+    }
     if (account->granted + part.budget + account->reserve > account->capacity) return false;
-    if (saturating_sub(part.budget, own) > account->grantable() && part.budget > own) return false;
   }
+  if (parts != lease.held()->parts) decide(id, LeaseResized{id, lease.request.share, parts});
   decide(id, ResumeBegun{id});
   begin_return(id);
   return true;
@@ -212,6 +238,10 @@ void Coordinator::Impl::on(const Moved& event) {
 
 void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
   if (result.outcome == Outcome::kUndone) {
+    if (state.find(id)->held()->suspension->yields_to) {
+      effects.emplace_back(Say{text_of(id) + " cannot make room: " + result.trouble});
+    }
+    observed.at(id).yields_from = now.instant + limits::kYieldAgainAfter;
     decide(id, LeaseResumed{id});
     answer_movers(id, result.trouble);
     return;
@@ -219,6 +249,7 @@ void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
   decide(id, LeaseSuspended{id});
   notify(id, News::kSuspended);
   answer_movers(id);
+  bring_back_who_yielded();
   ask_probe(now.instant);  // What it leaves free is granted when the driver says that it is.
 }
 

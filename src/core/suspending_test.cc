@@ -253,6 +253,22 @@ TEST_F(Suspending, AWholeDeviceIsGivenUpAndComesBackAlone) {
   EXPECT_THAT(story.end(3) + second(), HasSubstr("move back 2"));
 }
 
+TEST_F(Suspending, AWholeDeviceComesBackBesideAStrangerWhoLeavesItRoom) {
+  (void)story.end(1);
+  (void)story.ask(S::whole());
+  (void)story.claim(2);
+  story.use(2, gib(3));
+  (void)second();
+  (void)suspend(2);
+  (void)moved();
+  story.use(2, {});
+  story.use(77, mib(700));
+  (void)second();
+  (void)resume(2);
+  EXPECT_THAT(second(), HasSubstr("move back 2"));
+  EXPECT_EQ(lease(2).parts.at(0).granted, Bytes{gib(16).value - mib(700).value});
+}
+
 TEST_F(Suspending, WhatCannotBeSuspendedIsToldWhy) {
   (void)story.ask(S::budget(gib(16)));
   EXPECT_EQ(suspend(2), "refuse wrong_state; ");
@@ -262,6 +278,20 @@ TEST_F(Suspending, WhatCannotBeSuspendedIsToldWhy) {
   (void)put_away();
   EXPECT_EQ(story.tell(Resize{{8}, {{1000}}, {1}, Share::kBudget, gib(4), {}}),
             "refuse wrong_state; ");
+}
+
+TEST_F(Suspending, WhoSavesItselfIsNotSuspendedAndWhoIsSuspendedNotAskedToSaveItself) {
+  Request request = S::budget(gib(4));
+  request.checkpoint.emplace();
+  (void)story.ask(request);
+  (void)story.claim(2);
+  story.use(2, gib(1));
+  (void)second();
+  (void)story.tell(AskCheckpoint{{81}, {{1000}}, {2}, {}});
+  EXPECT_EQ(suspend(2), "refuse wrong_state; ");
+  (void)story.tell(ReportCheckpoint{{82}, {{1000}}, {0, 2}, 1, CheckpointOutcome::kSaved, ""});
+  (void)suspend(2);
+  EXPECT_EQ(story.tell(AskCheckpoint{{83}, {{1000}}, {2}, {}}), "refuse wrong_state; ");
 }
 
 TEST_F(Suspending, AnAnswerOfAnEarlierMoveIsNotTakenForThisOne) {

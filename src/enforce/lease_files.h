@@ -39,7 +39,7 @@ struct Use {
     Bytes context;              // What of the charge is for contexts that are there.
     bool exact = true;          // What the rest is of, the driver takes.
     friend bool operator==(const Slot&, const Slot&) = default;
-    Bytes wanted;               // By allocations that wait for room.
+    Bytes wanted;  // By allocations that wait for room.
   };
   struct Part {               // Of one device.
     std::vector<Slot> slots;  // Of all processes that have one, dead ones included.

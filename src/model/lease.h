@@ -28,11 +28,11 @@ enum class EndResult : std::uint8_t {
   kOverBudget,  // Ended for using more than its budget, as it had asked for.
 };
 
-/// How a command ended: exit status, or the signal that killed it.
 /// How near memory is to its end: of a lease, to its budget; of a device, to a point where an
 /// allocation inside a budget fails.
 enum class Pressure : std::uint8_t { kNormal, kWarn, kCritical };
 
+/// How a command ended: exit status, or the signal that killed it.
 struct ExitStatus {
   std::int32_t code = 0;
   std::int32_t signal = 0;  // 0: it exited by itself.
@@ -44,12 +44,12 @@ struct LeaseFlags {
   bool parked = false;
   bool revoking = false;
   bool degraded = false;
-  bool unclaimed = false;   // Granted, and the asker has not taken it up yet.
-  bool astray = false;     // A process of it uses a device that it was not given.
-  bool full = false;       // An allocation in it waits for room in its budget.
+  bool unclaimed = false;      // Granted, and the asker has not taken it up yet.
+  bool astray = false;         // A process of it uses a device that it was not given.
+  bool full = false;           // An allocation in it waits for room in its budget.
   bool checkpointing = false;  // It was asked to save itself, and is not over with it.
-  bool suspending = false;  // Its memory is on the way to the host.
-  bool resuming = false;    // It waits for room, or its memory is on the way back.
+  bool suspending = false;     // Its memory is on the way to the host.
+  bool resuming = false;       // It waits for room, or its memory is on the way back.
   friend constexpr auto operator<=>(const LeaseFlags&, const LeaseFlags&) = default;
 };
 

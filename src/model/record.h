@@ -109,7 +109,8 @@ struct LeaseReleasing {
 /// Its memory begins to be moved to the host. What its processes use stays charged.
 struct SuspendBegun {
   LeaseId id;
-  std::vector<Bytes> used;  // On each of its devices, in the order of its parts.
+  std::vector<Bytes> used;                // On each of its devices, in the order of its parts.
+  std::optional<LeaseId> yields_to = {};  // The urgent request for which it makes room.
 };
 /// All of it is there: it is charged nothing.
 struct LeaseSuspended {
@@ -174,7 +175,7 @@ struct LeaseRestored {
   std::optional<Instant> checkpoint_asked;  // The last time.
   std::optional<SuspendBegun> suspension;
   std::optional<Instant> suspended_since;  // Absent: its memory is on the way to the host.
-  bool resume_queued = false;
+  std::optional<Instant> resume_queued;
   bool resume_begun = false;
   Duration away;  // How long it was suspended before.
 };
@@ -206,7 +207,7 @@ using Fact = std::variant<RequestQueued, RequestPassed, RequestParked, LeaseGran
                           GrowthQueued, GrowthDropped, LeaseRenewed, LeaseRevoked, LeaseReleasing,
                           LeaseEnded, CheckpointAsked, CheckpointEnded, LeaseRestored,
                           UsageRestored, CommandRestored, CountersRestored, SuspendBegun,
-                 LeaseSuspended, ResumeQueued, ResumeBegun, LeaseResumed>;
+                          LeaseSuspended, ResumeQueued, ResumeBegun, LeaseResumed>;
 
 struct Record {
   std::uint64_t sequence = 0;  // Grows by one; 0 in a snapshot.

@@ -182,6 +182,7 @@ void walk(auto& archive, Is<LeaseReleasing> auto& fact) {
 void walk(auto& archive, Is<SuspendBegun> auto& fact) {
   archive.required("id", fact.id);
   archive("used_bytes", fact.used);
+  archive("yields_to", fact.yields_to);
 }
 void walk(auto& archive, Is<LeaseSuspended> auto& fact) {
   archive.required("id", fact.id);
@@ -237,7 +238,7 @@ void walk(auto& archive, Is<LeaseRestored> auto& fact) {
   archive("checkpoint_asked_ns", fact.checkpoint_asked);
   archive("suspension", fact.suspension);
   archive("suspended_since_ns", fact.suspended_since);
-  archive("resume_queued", fact.resume_queued);
+  archive("resume_queued_ns", fact.resume_queued);
   archive("resume_begun", fact.resume_begun);
   archive("away_ns", fact.away);
 }

@@ -189,8 +189,8 @@ TEST(RecordJson, EveryFieldOfEveryFactIsInTheLine) {
   EXPECT_EQ(user.value, 1000u);
   EXPECT_EQ(supervisor, (Process{4710, 123455}));
   const auto& [name, session, command, labels, priority, share, vram, device_count, devices, mixed,
-               eta, limit, wait_max, ttl, leftovers, over_budget, may_yield, learned, ancestors, checkpoint] =
-      request;
+               eta, limit, wait_max, ttl, leftovers, over_budget, may_yield, learned, ancestors,
+               checkpoint] = request;
   EXPECT_EQ(name, "train-7");
   EXPECT_EQ(session, "ana/bert");
   EXPECT_EQ(command, samples::request().command);

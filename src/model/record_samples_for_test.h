@@ -95,7 +95,7 @@ inline std::vector<Record> all_facts() {
   restored.checkpoint_asked = Instant{76};
   restored.suspension = SuspendBegun{id, {gib(7), gib(3)}};
   restored.suspended_since = Instant{76};
-  restored.resume_queued = true;
+  restored.resume_queued = Instant{78};
   restored.resume_begun = true;
   restored.away = minutes(3);
   std::vector<Fact> facts = {
@@ -121,7 +121,7 @@ inline std::vector<Record> all_facts() {
       UsageRestored{{1000}, "ana/bert", 1.5e17, {72}},
       CommandRestored{{1000}, 0xffff'0000'1234'5678, {{gib(7), true}, {gib(9), false}}},
       CountersRestored{13, 1'000},
-      SuspendBegun{id, {gib(7), gib(3)}},
+      SuspendBegun{id, {gib(7), gib(3)}, LeaseId{14}},
       LeaseSuspended{id},
       ResumeQueued{id, true},
       ResumeBegun{id},

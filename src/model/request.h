@@ -47,7 +47,7 @@ struct Request {
   std::optional<Duration> ttl;       // A lease without a process, ended when it is not renewed.
   Leftovers leftovers = Leftovers::kWait;
   OverBudget over_budget = OverBudget::kNotify;
-  bool may_yield = false;  // To urgent requests. Not in this version: refused.
+  bool may_yield = false;  // Its memory may be given to urgent requests.
   bool learned = false;    // As much as earlier runs of the command used, where that is known.
   std::vector<LeaseId> ancestors;           // Live leases the asker runs inside of (--new-lease).
   std::optional<CheckpointWay> checkpoint;  // It can be asked to save itself.

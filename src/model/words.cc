@@ -53,12 +53,13 @@ constexpr std::array<std::string_view, 6> kCheckpointReasons = {"asked",    "per
 constexpr std::array<std::string_view, 6> kCheckpointOutcomes = {
     "saved", "unconfirmed", "failed", "timed_out", "uncaught", "gone"};
 constexpr std::array<std::string_view, 27> kFacts = {
-    "request_queued",   "request_passed",   "request_parked",   "lease_granted",  "offer_lapsed",
-    "lease_claimed",    "member_seen",      "member_gone",      "command_ended",  "lease_resized",
-    "growth_queued",    "growth_dropped",   "lease_renewed",    "lease_revoked",  "lease_releasing",
-    "lease_ended",      "checkpoint_asked", "checkpoint_ended", "lease_restored", "usage_restored",
-    "command_restored", "counters_restored",
-"suspend_begun",  "lease_suspended", "resume_queued",  "resume_begun",     "lease_resumed"};
+    "request_queued",   "request_passed",    "request_parked",  "lease_granted",
+    "offer_lapsed",     "lease_claimed",     "member_seen",     "member_gone",
+    "command_ended",    "lease_resized",     "growth_queued",   "growth_dropped",
+    "lease_renewed",    "lease_revoked",     "lease_releasing", "lease_ended",
+    "checkpoint_asked", "checkpoint_ended",  "lease_restored",  "usage_restored",
+    "command_restored", "counters_restored", "suspend_begun",   "lease_suspended",
+    "resume_queued",    "resume_begun",      "lease_resumed"};
 static_assert(kFacts.size() == std::variant_size_v<Fact>);
 
 template <class Enum>

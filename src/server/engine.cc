@@ -300,7 +300,14 @@ void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch
         } else if constexpr (std::is_same_v<T, core::SetUnaccounted>) {
           world_.set_unaccounted(what.lease, what.bytes, what.may_give_back);
         } else if constexpr (std::is_same_v<T, core::MoveMemory>) {
-          world_.move_memory(what);
+          // Nothing is moved that the next daemon would not know of.
+          if (!journal_.behind()) return world_.move_memory(what);
+          events_.emplace_back(
+              core::Moved{.lease = what.lease,
+                          .number = what.number,
+                          .result = {.outcome = MoveResult::Outcome::kUndone,
+                                     .trouble = "the journal " + settings_.journal_path +
+                                                " cannot be written: free some space there"}});
         } else {
           static_assert(std::is_same_v<T, core::Say>);
           world_.say(what.text);

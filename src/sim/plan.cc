@@ -154,7 +154,9 @@ SessionPlan draw_session(Random& random, const Plan& plan) {
     session.renewals = static_cast<std::uint32_t>(random.below(4));
     session.request.limit.reset();  // It has its time.
     session.anchored = random.chance(400);
-  } else if (random.chance(200)) {
+  }
+  session.request.may_yield = !session.request.ttl && random.chance(300);
+  else if (random.chance(200)) {
     session.request.checkpoint =
         CheckpointWay{.kind = CheckpointKind::kSignal,
                       .grace = random.spread(milliseconds(10), seconds(5)),

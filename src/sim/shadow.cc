@@ -85,7 +85,7 @@ ShadowLease restored(const LeaseRestored& fact) {
                    : fact.suspended_since ? Away::kAway
                                           : Away::kLeaving;
     }
-    lease.wanted_back = fact.resume_queued;
+    lease.wanted_back = fact.resume_queued.has_value();
     lease.away_since = fact.suspended_since;
     lease.away_before = fact.away;
   } else if (view.state == LeaseState::kReleasing) {

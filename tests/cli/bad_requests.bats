@@ -97,8 +97,8 @@ ROWS
 @test "what is for a later version, or asks for more than there is" {
   ask POST /v1/leases -d '{"vram_bytes":1073741824,"share":"slice"}'
   answered 501 not_supported "not in this version"
-  ask POST /v1/leases -d '{"vram_bytes":1073741824,"may_yield":true}'
-  answered 501 not_supported "not in this version"
+  ask POST /v1/leases -d '{"ttl_ms":60000,"vram_bytes":1073741824,"may_yield":true}'
+  answered 400 invalid "no programs"
   ask POST /v1/leases -d '{"vram_bytes":4611686018427387904}'
   answered 422 never_fits "the largest budget that can be granted is 15.5 GiB"
   ask POST /v1/leases -d '{"vram_bytes":1073741824,"devices":[7]}'

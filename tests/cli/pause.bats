@@ -73,3 +73,18 @@ hold() {
   run berth pause nothing
   status_is 66
 }
+
+@test "a lease that yields makes room for an urgent one and comes back as it was; a third never notices" {
+  berth run -n first --yield -m 9G -- vram_user --bytes 8GiB --hold 3s --verify >first 2>first.said 3>&- &
+  local first=$!
+  eventually grep -q holding first
+  berth run -n third -m 3G -- vram_user --bytes 2GiB --hold 6s --verify >third 2>third.said 3>&- &
+  local third=$!
+  eventually grep -q holding third
+  berth run -p urgent -m 10G -- vram_user --bytes 9GiB --hold 1s --verify
+  wait "$first"
+  wait "$third"
+  grep -q "lease 1 is paused" first.said
+  grep -q "lease 1 goes on" first.said
+  ! grep -q "paused\|goes on" third.said
+}

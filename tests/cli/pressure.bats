@@ -46,3 +46,11 @@ print(at)" "$@"
   run berth status
   contains "leases may lack memory"
 }
+
+@test "a run that nears its budget and can save itself is asked to" {
+  berth run -m 4G --checkpoint "cmd:echo \$BERTH_CHECKPOINT_REASON >saved" -- \
+    vram_user --bytes 3200MiB --hold 60s >held 2>said 3>&- &
+  eventually grep -qx pressure saved
+  told() { [[ $(berth show 1 --json | json checkpoint last reason) == pressure ]]; }
+  eventually told
+}

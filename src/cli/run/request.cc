@@ -124,6 +124,7 @@ Result<RequestPlan> plan_request(const RequestOptions& options, const config::Co
     request.leftovers = present(leftovers);
   }
   request.mixed = options.mixed;
+  request.may_yield = options.may_yield;
   return plan;
 }
 

@@ -33,6 +33,7 @@ struct RequestOptions {
   std::optional<std::string> session;
   std::optional<std::string> leftovers;
   bool mixed = false;
+  bool may_yield = false;
 
   /// Whether it asks for something that a lease may have too little of.
   bool asks_for_room() const { return gpus || vram || exclusive || share; }

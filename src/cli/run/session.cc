@@ -314,7 +314,7 @@ Session::Step Session::hold_to_budget(const LeaseView& lease, Variables& variabl
                                   .preloaded = std::string(environment_text("LD_PRELOAD")),
                                   .audited = std::string(environment_text("LD_AUDIT")),
                                   .asan_options = std::string(environment_text("ASAN_OPTIONS")),
-                               .on_full = on_full()},
+                                  .on_full = on_full()},
                         .look = present(look_),
                         .visible = variables.visible,
                         .devices = devices_,

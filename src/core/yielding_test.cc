@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases that make room for urgent requests.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/coordinator.h"
+#include "core/story.h"
+
+namespace berth::core {
+namespace {
+
+using S = Story;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class Yielding : public testing::Test {
+ protected:
+  static Request yielding(Bytes vram, Priority priority = Priority::kNormal) {
+    return {.priority = priority, .vram = vram, .may_yield = true};
+  }
+  static Request urgent(Bytes vram) { return {.priority = Priority::kUrgent, .vram = vram}; }
+
+  /// Lease n is held and its command uses so much.
+  void hold(std::uint64_t n, const Request& request, Bytes used, std::size_t on = 0) {
+    (void)story.ask(request);
+    (void)story.claim(n);
+    story.use(n, used, on);
+    (void)second();
+  }
+  std::string second() {
+    story.now.instant = story.now.instant + seconds(1);
+    return story.sample();
+  }
+  /// Who is on the way out, and has not been told so here before.
+  std::vector<std::uint64_t> leaving() {
+    std::vector<std::uint64_t> ids;
+    for (; looked_ < story.effects.size(); ++looked_) {
+      const auto* move = std::get_if<MoveMemory>(&story.effects[looked_]);
+      if (move == nullptr || move->direction != Direction::kOut) continue;
+      ids.push_back(move->lease.value);
+      last_ = *move;
+    }
+    return ids;
+  }
+  std::string moved(MoveResult::Outcome outcome = MoveResult::Outcome::kDone) {
+    return story.tell(Moved{last_.lease, last_.number, {outcome, "it may not"}});
+  }
+  /// The last one that left is gone from the device.
+  std::string gone(std::uint64_t n, std::size_t on = 0) {
+    std::string told = moved();
+    story.use(n, {}, on);
+    return told + second();
+  }
+
+  Story story{{.order = Order::kPriority, .reserve = {}}};
+
+ private:
+  std::size_t looked_ = 0;
+  MoveMemory last_;
+};
+
+TEST_F(Yielding, AnUrgentRequestGetsTheRoomAndItComesBackAfterIt) {
+  hold(1, yielding(gib(10)), gib(8));
+  (void)story.ask(urgent(gib(12)));
+  EXPECT_THAT(leaving(), ElementsAre(1));
+  EXPECT_THAT(gone(1), HasSubstr("grant 2"));
+  (void)story.claim(2);
+  EXPECT_TRUE(story.coordinator.lease({1}, story.now)->flags.resuming);
+  EXPECT_THAT(story.end(2) + second(), HasSubstr("move back 1"));
+}
+
+TEST_F(Yielding, NobodyElseMakesRoom) {
+  hold(1, S::budget(gib(10)), gib(8));
+  (void)story.ask(urgent(gib(12)));
+  EXPECT_THAT(leaving(), IsEmpty()) << "it was not started with --yield";
+}
+
+TEST_F(Yielding, OnlyForUrgentRequestsAndOnlyThoseOfLowerPriority) {
+  hold(1, yielding(gib(10)), gib(8));
+  Request high = S::budget(gib(12));
+  high.priority = Priority::kHigh;
+  (void)story.ask(high);
+  EXPECT_THAT(leaving(), IsEmpty());
+  hold(3, yielding(gib(4), Priority::kUrgent), gib(1));
+  (void)story.ask(urgent(gib(14)));
+  EXPECT_THAT(leaving(), IsEmpty()) << "lease 3 is as urgent";
+}
+
+TEST_F(Yielding, NotWhereItFitsBeside) {
+  hold(1, yielding(gib(10)), gib(8));
+  EXPECT_THAT(story.ask(urgent(gib(6))), HasSubstr("held 2"));
+  EXPECT_THAT(leaving(), IsEmpty());
+}
+
+TEST_F(Yielding, NotWhereItWouldNotFitEvenThen) {
+  hold(1, yielding(gib(6)), gib(5));
+  hold(2, S::budget(gib(6)), gib(5));
+  (void)story.ask(urgent(gib(12)));
+  EXPECT_THAT(leaving(), IsEmpty());
+}
+
+TEST_F(Yielding, TheLowerPriorityFirstThenWhoHasLeastThenTheYoungest) {
+  hold(1, yielding(gib(4)), gib(3));
+  hold(2, yielding(gib(4), Priority::kLow), gib(4));
+  hold(3, yielding(gib(4)), gib(1));
+  hold(4, yielding(gib(4)), gib(1));
+  (void)story.ask(urgent(gib(4)));
+  EXPECT_THAT(leaving(), ElementsAre(2));
+  (void)gone(2);
+  (void)story.claim(5);
+  (void)story.ask(urgent(gib(4)));
+  EXPECT_THAT(leaving(), ElementsAre(4));
+}
+
+TEST_F(Yielding, NoMoreOfThemThanAreNeeded) {
+  hold(1, yielding(gib(10), Priority::kNormal), gib(9));
+  hold(2, yielding(gib(2), Priority::kLow), gib(1));
+  hold(3, yielding(gib(4), Priority::kLow), gib(2));
+  (void)story.ask(urgent(gib(10)));
+  EXPECT_THAT(leaving(), ElementsAre(1)) << "2 and 3 alone would not do, and are not needed then";
+}
+
+TEST_F(Yielding, TheDeviceOnWhichLeastIsMoved) {
+  story = Story({.order = Order::kPriority, .reserve = {}}, {gib(16), gib(16)});
+  Request first = yielding(gib(10));
+  first.devices = {DeviceName{0U}};
+  Request second_one = yielding(gib(10));
+  second_one.devices = {DeviceName{1U}};
+  hold(1, first, gib(8), 0);
+  hold(2, second_one, gib(2), 1);
+  (void)story.ask(urgent(gib(12)));
+  EXPECT_THAT(leaving(), ElementsAre(2));
+}
+
+TEST_F(Yielding, NobodyIsAskedWhileOthersAreOnTheirWay) {
+  hold(1, yielding(gib(6)), gib(6));
+  hold(2, yielding(gib(6)), gib(6));
+  (void)story.ask(urgent(gib(8)));
+  EXPECT_EQ(leaving().size(), 1U);
+  (void)second();
+  (void)second();
+  EXPECT_THAT(leaving(), IsEmpty());
+}
+
+TEST_F(Yielding, WhoCannotIsNotAskedAgainAtOnceAndAnotherIs) {
+  hold(1, yielding(gib(6)), gib(2));
+  hold(2, yielding(gib(6)), gib(3));
+  (void)story.ask(urgent(gib(8)));
+  EXPECT_THAT(leaving(), ElementsAre(1));
+  (void)moved(MoveResult::Outcome::kUndone);
+  EXPECT_THAT(leaving(), ElementsAre(2));
+  (void)moved(MoveResult::Outcome::kUndone);
+  (void)second();
+  EXPECT_THAT(leaving(), IsEmpty());
+  (void)story.pass(minutes(1));
+  (void)second();
+  EXPECT_THAT(leaving(), ElementsAre(1));
+}
+
+TEST_F(Yielding, AnUrgentRequestThatGoesAwayGivesTheRoomBack) {
+  hold(1, yielding(gib(10)), gib(8));
+  (void)story.ask(urgent(gib(12)));
+  EXPECT_THAT(leaving(), ElementsAre(1));
+  (void)story.tell(AskerGone{{2}});
+  (void)gone(1);
+  EXPECT_THAT(second(), HasSubstr("move back 1"));
+}
+
+TEST_F(Yielding, WhoIsWantedBackDoesNotTakeWhatAnotherMadeRoomWith) {
+  hold(1, yielding(gib(8)), gib(2));
+  hold(2, yielding(gib(8)), gib(3));
+  (void)story.ask(urgent(gib(8)));
+  EXPECT_THAT(leaving(), ElementsAre(1));
+  EXPECT_THAT(gone(1), HasSubstr("grant 3"));
+  (void)story.claim(3);
+  (void)story.ask(urgent(gib(8)));
+  EXPECT_THAT(leaving(), ElementsAre(2));
+  EXPECT_THAT(gone(2), HasSubstr("grant 4"));
+}
+
+TEST_F(Yielding, AWholeDeviceIsClearedForOneThatWantsIt) {
+  hold(1, yielding(gib(6)), gib(2));
+  hold(2, yielding(gib(6)), gib(3));
+  (void)story.ask({.priority = Priority::kUrgent, .share = Share::kExclusive});
+  EXPECT_THAT(leaving(), ElementsAre(1, 2));
+}
+
+TEST_F(Yielding, WhoMadeRoomComesBackAfterARestart) {
+  hold(1, yielding(gib(10)), gib(8));
+  (void)story.ask(urgent(gib(12)));
+  EXPECT_THAT(leaving(), ElementsAre(1));
+  (void)gone(1);
+  (void)story.claim(2);
+  (void)story.end(2);
+  story.restart({.order = Order::kPriority, .reserve = {}});
+  EXPECT_THAT(second() + second(), AllOf(HasSubstr("move back 1"), Not(HasSubstr("move out"))));
+}
+
+}  // namespace
+}  // namespace berth::core
