@@ -72,12 +72,11 @@ struct alignas(64) SlotUse {
   Word used;       // All that is charged.
   Word undecided;  // The part of it that may still be taken back.
   Word peak;
-  Word changes;  // Grows with each charge and release.
-  Word reserved[2];
-  Word context;      // The part of `used` that is for contexts, once they are there.
-  Word at_most;      // Not 0: of the rest it is only known that the driver takes no more.
+  Word changes;      // Grows with each charge and release.
   Word wanted;       // By threads that wait until it fits, together; 0: none does.
   Word waits_since;  // By CLOCK_MONOTONIC, in nanoseconds: when the first of them began.
+  Word context;      // The part of `used` that is for contexts, once they are there.
+  Word at_most;      // Not 0: of the rest it is only known that the driver takes no more.
 };
 static_assert(sizeof(SlotUse) == 64 && offsetof(SlotUse, context) == 48);
 

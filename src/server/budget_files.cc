@@ -93,7 +93,7 @@ std::vector<BudgetFiles::Account> BudgetFiles::read(Handle lease) const {
     Account& account = accounts.emplace_back(Account{.peak = part.peak, .refused = part.refused});
     for (const enforce::Use::Slot& slot : part.slots) {
       account.changes += slot.changes;
-      const bool counts = slot.charged == Bytes{} || !slot.wanted > Bytes{};
+      const bool counts = slot.charged > Bytes{} || slot.wanted > Bytes{};
       if (!counts || !lives(slot)) continue;
       account.charged += slot.charged;
       if (slot.context > Bytes{} && is_known(slot)) account.contexts.push_back(slot);
