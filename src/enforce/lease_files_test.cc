@@ -99,14 +99,14 @@ TEST_F(LeaseFilesTest, TheDaemonReadsWhatTheGuardCharged) {
 TEST_F(LeaseFilesTest, TheDaemonReadsWhatIsWaitedFor) {
   ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}, {kTwo, gib(4)}}).ok());
   Tenant one = tenant(7);
-  one.ledger.begin_wait(1, mib(20).value, 1);
-  one.ledger.begin_wait(1, mib(30).value, 2);
+  one.ledger.begin_wait({.device = 1, .bytes = mib(20).value, .since = 1});
+  one.ledger.begin_wait({.device = 1, .bytes = mib(30).value, .since = 2});
   const Result<Use> use = files().read(kLease);
   ASSERT_TRUE(use.ok());
   EXPECT_EQ(use->parts[1].slots.at(0).wanted, mib(50));
   EXPECT_EQ(use->parts[0].slots.at(0).wanted, Bytes{});
-  one.ledger.end_wait(1, mib(20).value);
-  one.ledger.end_wait(1, mib(30).value);
+  one.ledger.end_wait({.device = 1, .bytes = mib(20).value});
+  one.ledger.end_wait({.device = 1, .bytes = mib(30).value});
   EXPECT_EQ(files().read(kLease)->parts[1].slots.at(0).wanted, Bytes{});
 }
 

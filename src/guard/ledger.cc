@@ -231,13 +231,14 @@ void Ledger::clear(std::uint32_t slot) {
 // and a version of the guard that does not know this wake nobody: so nobody sleeps for long at
 // once.
 
-void Ledger::begin_wait(std::uint32_t device, std::uint64_t bytes, std::uint64_t now) {
-  SlotUse& ours = slot(device);
-  if (ours.wanted.fetch_add(bytes) == 0) ours.waits_since.store(now);
+void Ledger::begin_wait(const Wait& wait) {
+  SlotUse& ours = slot(wait.device);
+  if (ours.wanted.load() == 0) ours.waits_since.store(wait.since);
+  ours.wanted.fetch_add(wait.bytes);
 }
 
-void Ledger::end_wait(std::uint32_t device, std::uint64_t bytes) {
-  slot(device).wanted.fetch_sub(bytes);
+void Ledger::end_wait(const Wait& wait) {
+  slot(wait.device).wanted.fetch_sub(wait.bytes);
 }
 
 std::uint32_t Ledger::before_try() {

@@ -75,9 +75,14 @@ class Ledger {
   std::uint32_t sweep();
 
   // Of a thread that waits until a charge fits; see Note [Nobody misses what comes free].
+  struct Wait {
+    std::uint32_t device = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t since = 0;  // By CLOCK_MONOTONIC, in nanoseconds.
+  };
   /// Shown to everybody from now on.
-  void begin_wait(std::uint32_t device, std::uint64_t bytes, std::uint64_t now);
-  void end_wait(std::uint32_t device, std::uint64_t bytes);
+  void begin_wait(const Wait& wait);
+  void end_wait(const Wait& wait);
   /// Before a charge is tried: what to give to wait() if it does not fit.
   std::uint32_t before_try();
   /// Until something has come free since before_try(), or the time is over.

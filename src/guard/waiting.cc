@@ -43,14 +43,15 @@ std::uint64_t wait_on_full(const char* variable) {
 
 Waiting::Waiting(Ledger& ledger, const What& what) : ledger_(ledger), what_(what) {
   if (what.duration == 0 || is_in_a_hurry() || !can_ever_fit()) return;
-  began_ = still_since_ = monotonic_ns();
+  shown_ = {.device = what.device, .bytes = what.bytes, .since = monotonic_ns()};
+  still_since_ = shown_.since;
   movement_ = ledger_.movement();
-  ledger_.begin_wait(what_.device, what_.bytes, began_);
+  ledger_.begin_wait(shown_);
   before_ = ledger_.before_try();
 }
 
 Waiting::~Waiting() {
-  if (began_ != 0) ledger_.end_wait(what_.device, what_.bytes);
+  if (is_shown()) ledger_.end_wait(shown_);
 }
 
 bool Waiting::can_ever_fit() const {
@@ -68,9 +69,9 @@ bool Waiting::is_stuck(std::uint64_t now) {
 }
 
 bool Waiting::goes_on() {
-  if (began_ == 0) return false;
+  if (!is_shown()) return false;
   const std::uint64_t now = monotonic_ns();
-  const std::uint64_t deadline = began_ + what_.duration;
+  const std::uint64_t deadline = shown_.since + what_.duration;
   if (now >= deadline || !can_ever_fit() || is_stuck(now)) return false;
   const std::uint64_t left = deadline - now;
   ledger_.wait(before_, left < what_.look_every ? left : what_.look_every);

@@ -40,12 +40,13 @@ class Waiting {
   bool goes_on();
 
  private:
+  bool is_shown() const { return shown_.since != 0; }
   bool can_ever_fit() const;
   bool is_stuck(std::uint64_t now);
 
   Ledger& ledger_;
   const What what_;
-  std::uint64_t began_ = 0;  // 0: it does not wait.
+  Ledger::Wait shown_;  // Since 0: it does not wait.
   std::uint32_t before_ = 0;
   std::uint64_t movement_ = 0;
   std::uint64_t still_since_ = 0;  // Since then it is what it was.

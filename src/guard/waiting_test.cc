@@ -170,8 +170,8 @@ class Circle : public WaitingTest {
   Circle() {
     EXPECT_EQ(one_.charge(0, 5 * kMiB), Ledger::Charged::kYes);
     EXPECT_EQ(two_.charge(0, 5 * kMiB), Ledger::Charged::kYes);
-    one_.begin_wait(0, kMiB, 100);
-    two_.begin_wait(0, kMiB, 200);
+    one_.begin_wait({.device = 0, .bytes = kMiB, .since = 100});
+    two_.begin_wait({.device = 0, .bytes = kMiB, .since = 200});
   }
 };
 
@@ -181,12 +181,12 @@ TEST_F(Circle, IsOfAllThatHoldSomething) {
 }
 
 TEST_F(Circle, IsNoneWhileSomebodyWhoHoldsSomethingDoesNotWait) {
-  one_.end_wait(0, kMiB);
+  one_.end_wait({.device = 0, .bytes = kMiB});
   EXPECT_FALSE(two_.is_last_of_a_circle());
 }
 
 TEST_F(Circle, IsNotOfOneAlone) {
-  one_.end_wait(0, kMiB);
+  one_.end_wait({.device = 0, .bytes = kMiB});
   one_.release(0, 5 * kMiB);
   EXPECT_FALSE(two_.is_last_of_a_circle());
 }
@@ -194,21 +194,21 @@ TEST_F(Circle, IsNotOfOneAlone) {
 TEST_F(Circle, LeavesOutWhoHoldsNothing) {
   Ledger three;
   ASSERT_EQ(files_.attach(three, process(3)), Ledger::Attached::kYes);
-  three.begin_wait(0, kMiB, 300);
+  three.begin_wait({.device = 0, .bytes = kMiB, .since = 300});
   EXPECT_FALSE(three.is_last_of_a_circle());
   EXPECT_TRUE(two_.is_last_of_a_circle());
 }
 
 TEST_F(Circle, CountsTheFirstThreadOfAProcess) {
-  one_.begin_wait(0, kMiB, 300);
+  one_.begin_wait({.device = 0, .bytes = kMiB, .since = 300});
   EXPECT_TRUE(two_.is_last_of_a_circle());
-  one_.end_wait(0, kMiB);
+  one_.end_wait({.device = 0, .bytes = kMiB});
   EXPECT_TRUE(two_.is_last_of_a_circle());
 }
 
 TEST_F(Circle, HasOneLastWhenAllBeganAtOnce) {
-  one_.end_wait(0, kMiB);
-  one_.begin_wait(0, kMiB, 200);
+  one_.end_wait({.device = 0, .bytes = kMiB});
+  one_.begin_wait({.device = 0, .bytes = kMiB, .since = 200});
   EXPECT_FALSE(one_.is_last_of_a_circle());
   EXPECT_TRUE(two_.is_last_of_a_circle());
 }
@@ -221,9 +221,9 @@ TEST(CircleOverDevices, IsOneToo) {
   ASSERT_EQ(files.attach(two, process(2)), Ledger::Attached::kYes);
   ASSERT_EQ(one.charge(0, 10 * kMiB), Ledger::Charged::kYes);
   ASSERT_EQ(two.charge(1, 10 * kMiB), Ledger::Charged::kYes);
-  one.begin_wait(1, kMiB, 100);
+  one.begin_wait({.device = 1, .bytes = kMiB, .since = 100});
   EXPECT_FALSE(one.is_last_of_a_circle());  // The other one does not wait.
-  two.begin_wait(0, kMiB, 200);
+  two.begin_wait({.device = 0, .bytes = kMiB, .since = 200});
   EXPECT_FALSE(one.is_last_of_a_circle());
   EXPECT_TRUE(two.is_last_of_a_circle());
 }

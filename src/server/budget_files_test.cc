@@ -173,8 +173,8 @@ TEST_F(BudgetFilesTest, WhatLivingProcessesWaitForIsRead) {
   const Process dead{.pid = os::self().pid, .start_ticks = 1};
   guard::Ledger theirs = tenant(path_of(handle(1)), dead);
   guard::Ledger ours = tenant(path_of(handle(1)), os::self());
-  theirs.begin_wait(0, mib(7).value, 1);
-  ours.begin_wait(0, mib(5).value, 1);
+  theirs.begin_wait({.device = 0, .bytes = mib(7).value, .since = 1});
+  ours.begin_wait({.device = 0, .bytes = mib(5).value, .since = 1});
   files_.before_question();
   EXPECT_EQ(files_.charges({}).at(0).wanted, mib(5));
 }
