@@ -102,7 +102,7 @@ void fill(store::HistoryFile& file, std::int64_t from, std::int64_t to, std::uin
       }
       all.push_back(std::move(series));
     }
-    CHECK(file.write(all, {}).ok());
+    CHECK(file.write(all, {}, {at * 1'000}).ok());
   }
   CHECK(file.prune(kKept, {to * 1'000}).ok());
 }

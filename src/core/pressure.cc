@@ -115,7 +115,7 @@ void Coordinator::Impl::feel_pressure_of(LeaseId id, Instant at) {
   const Lease& lease = *state.find(id);
   if (lease.held() == nullptr) return;
   Observed& seen = observed.at(id);
-  Pressure measured = Pressure::kNormal;
+  Pressure level = Pressure::kNormal;
   seen.full_in.reset();
   for (const Part& part : lease.held()->parts) {
     const auto found = seen.use.find(part.device);
@@ -125,16 +125,16 @@ void Coordinator::Impl::feel_pressure_of(LeaseId id, Instant at) {
     const Bytes used = std::max(use.now.value_or(Bytes{}), use.ledger.value_or(Bytes{}));
     use.trend.add(at, used);
     if (reaches(used, part.budget, settings.pressure.critical_percent)) {
-      measured = Pressure::kCritical;
+      level = Pressure::kCritical;
     } else if (reaches(used, part.budget, settings.pressure.warn_percent)) {
-      measured = std::max(measured, Pressure::kWarn);
+      level = std::max(level, Pressure::kWarn);
     }
     if (const auto left = until_full(used, part.budget, use.trend.per_second())) {
       seen.full_in = std::min(seen.full_in.value_or(*left), *left);
     }
   }
   const Pressure before = seen.felt.level();
-  seen.felt.measure(at, measured);
+  seen.felt.measure(at, level);
   if (seen.felt.level() == before) return;
   notify(id, News::kPressure);
   if (seen.felt.level() == Pressure::kCritical) save_before_it_is_full(id);

@@ -41,7 +41,7 @@ struct Functions {
 };
 
 template <class Function>
-bool find(void* library, const char* name, Function& function) {
+bool find_call(void* library, const char* name, Function& function) {
   void* address = ::dlsym(library, name);
   std::memcpy(static_cast<void*>(&function), static_cast<void*>(&address), sizeof(address));
   return address != nullptr;
@@ -120,18 +120,18 @@ Result<std::unique_ptr<CheckpointCalls>> load_checkpoint_calls(const std::string
     return Error{Errc::kUnavailable, said == nullptr ? library + " cannot be loaded" : said};
   }
   Functions functions{};
-  const bool sound = find(handle, "cuInit", functions.init) &&
-                     find(handle, "cuGetErrorName", functions.error_name) &&
-                     find(handle, "cuGetErrorString", functions.error_string) &&
-                     find(handle, "cuDriverGetVersion", functions.driver_version);
+  const bool sound = find_call(handle, "cuInit", functions.init) &&
+                     find_call(handle, "cuGetErrorName", functions.error_name) &&
+                     find_call(handle, "cuGetErrorString", functions.error_string) &&
+                     find_call(handle, "cuDriverGetVersion", functions.driver_version);
   if (!sound) return Error{Errc::kUnavailable, library + " is not NVIDIA's library"};
   const bool able =
-      find(handle, "cuCheckpointProcessGetState", functions.state) &&
-      find(handle, "cuCheckpointProcessGetRestoreThreadId", functions.restore_thread) &&
-      find(handle, "cuCheckpointProcessLock", functions.lock) &&
-      find(handle, "cuCheckpointProcessCheckpoint", functions.checkpoint) &&
-      find(handle, "cuCheckpointProcessRestore", functions.restore) &&
-      find(handle, "cuCheckpointProcessUnlock", functions.unlock);
+      find_call(handle, "cuCheckpointProcessGetState", functions.state) &&
+      find_call(handle, "cuCheckpointProcessGetRestoreThreadId", functions.restore_thread) &&
+      find_call(handle, "cuCheckpointProcessLock", functions.lock) &&
+      find_call(handle, "cuCheckpointProcessCheckpoint", functions.checkpoint) &&
+      find_call(handle, "cuCheckpointProcessRestore", functions.restore) &&
+      find_call(handle, "cuCheckpointProcessUnlock", functions.unlock);
   if (!able) {
     return Error{Errc::kUnavailable, "the driver, of CUDA " + version_text(functions) +
                                          ", cannot move memory to the host; one of CUDA 12.8 "

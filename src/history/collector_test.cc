@@ -10,10 +10,10 @@ namespace {
 using testing::IsEmpty;
 
 constexpr DeviceId kCard = {.high = 1, .low = 2};
-constexpr UnixMs kNoon = {1'770'465'600'000};
+constexpr UnixMs kNoonMs = {1'770'465'600'000};
 
 UnixMs after(std::int64_t ms) {
-  return {kNoon.value + ms};
+  return {kNoonMs.value + ms};
 }
 
 Reading used(std::uint64_t value, std::int32_t pid = 0) {
@@ -30,7 +30,8 @@ TEST(Collector, SeveralLooksInOneSecondAreOneBucket) {
   ASSERT_EQ(taken[0].buckets.size(), 1U);
   EXPECT_EQ(
       taken[0].buckets[0],
-      (Bucket{.start = kNoon.value / 1'000, .known = 1, .least = {10}, .most = {40}, .total = 20}));
+      (Bucket{
+          .start = kNoonMs.value / 1'000, .known = 1, .least = {10}, .most = {40}, .total = 20}));
 }
 
 TEST(Collector, TheSecondUnderWayStaysUntilItIsOver) {

@@ -219,7 +219,8 @@ TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   ASSERT_TRUE(back.ok());
   const auto& [view, queued, queued_sequence, granted, granted_sequence, passed_since, parked_since,
                passed_others, claimed, command_ended, expires, kill_at, ending, releasing_since,
-               growth, growth_queued, checkpoint_asked] = std::get<LeaseRestored>(back->fact);
+               growth, growth_queued, checkpoint_asked, suspension, suspended_since, resume_queued,
+               resume_begun, away] = std::get<LeaseRestored>(back->fact);
   EXPECT_EQ(queued, Instant{55});
   EXPECT_EQ(queued_sequence, 9u);
   EXPECT_EQ(granted, Instant{66});
@@ -235,12 +236,22 @@ TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   EXPECT_EQ(releasing_since, Instant{74});
   EXPECT_EQ(growth_queued, Instant{75});
   EXPECT_EQ(checkpoint_asked, Instant{76});
+  ASSERT_TRUE(suspension);
+  EXPECT_EQ(suspension->used, (std::vector{gib(7), gib(3)}));
+  EXPECT_EQ(suspension->yields_to, LeaseId{14});
+  EXPECT_EQ(suspended_since, Instant{76});
+  EXPECT_EQ(resume_queued, Instant{78});
+  EXPECT_TRUE(resume_begun);
+  EXPECT_EQ(away, minutes(3));
   ASSERT_TRUE(growth);
   EXPECT_EQ(growth->until, Instant{77});
   const LeaseView expected = samples::lease();
-  const auto& [id, handle, user, request, state, flags, result, exit, command, supervisor, members,
-               parts, position, queued_at, started_at, ended_at, expected_end, expires_at, waited,
-               checkpoints] = view;
+  const auto& [id, handle, user, request, state, flags, pressure, full_in, result, exit, command,
+               supervisor, members, parts, strays, position, queued_at, started_at, ended_at,
+               expected_end, expires_at, waited, checkpoints] = view;
+  EXPECT_EQ(pressure, Pressure::kNormal);  // Measurements are not kept.
+  EXPECT_EQ(full_in, std::nullopt);
+  EXPECT_TRUE(strays.empty());
   EXPECT_EQ(id, expected.id);
   EXPECT_EQ(handle, expected.handle);
   EXPECT_EQ(user, expected.user);

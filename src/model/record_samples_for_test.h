@@ -93,7 +93,7 @@ inline std::vector<Record> all_facts() {
   restored.growth = growth;
   restored.growth_queued = Instant{75};
   restored.checkpoint_asked = Instant{76};
-  restored.suspension = SuspendBegun{id, {gib(7), gib(3)}};
+  restored.suspension = SuspendBegun{id, {gib(7), gib(3)}, LeaseId{14}};
   restored.suspended_since = Instant{76};
   restored.resume_queued = Instant{78};
   restored.resume_begun = true;

@@ -6,8 +6,8 @@
 namespace berth::server {
 namespace {
 
-constexpr DeviceId kCard = {1, 2};
-constexpr DeviceId kTwin = {1, 3};  // Of the same model.
+constexpr DeviceId kMeasuredCard = {1, 2};
+constexpr DeviceId kMeasuredTwin = {1, 3};  // Of the same model.
 constexpr Handle kLease = {5, 5};
 constexpr Process kOne = {.pid = 101, .start_ticks = 7};
 constexpr Process kTwo = {.pid = 102, .start_ticks = 8};
@@ -16,7 +16,7 @@ class ContextCostsTest : public ::testing::Test {
  protected:
   static ContextLook process(Process process, Bytes beside = {}) {
     return {.lease = kLease,
-            .device = kCard,
+            .device = kMeasuredCard,
             .process = process,
             .context = mib(512),
             .beside = beside,
@@ -28,12 +28,12 @@ class ContextCostsTest : public ::testing::Test {
   void look(const std::vector<ContextLook>& looks, const std::vector<Bytes>& measured) {
     Sample sample;
     sample.driver_version = driver_;
-    for (const DeviceId id : {kCard, kTwin}) {
+    for (const DeviceId id : {kMeasuredCard, kMeasuredTwin}) {
       DeviceSample& device = sample.devices.emplace_back();
       device.id = id;
       device.model = "A card";
       device.processes.emplace();
-      for (std::size_t i = 0; id == kCard && i < looks.size(); ++i) {
+      for (std::size_t i = 0; id == kMeasuredCard && i < looks.size(); ++i) {
         ProcessSample& listed = device.processes->emplace_back();
         listed.process = looks[i].process;
         listed.used = measured[i];
@@ -51,24 +51,24 @@ class ContextCostsTest : public ::testing::Test {
 };
 
 TEST_F(ContextCostsTest, NothingIsKnownBeforeAProcessWasSeenTwiceAsItWas) {
-  EXPECT_EQ(costs_.of(kCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
   look({process(kOne)}, {mib(300)});
-  EXPECT_EQ(costs_.of(kCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
   look({process(kOne)}, {mib(302)});
-  EXPECT_EQ(costs_.of(kCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
   look({process(kOne)}, {mib(302)});
-  EXPECT_EQ(costs_.of(kCard), mib(302));
-  EXPECT_EQ(costs_.most(kLease, kCard), mib(302));
+  EXPECT_EQ(costs_.of(kMeasuredCard), mib(302));
+  EXPECT_EQ(costs_.most(kLease, kMeasuredCard), mib(302));
 }
 
 TEST_F(ContextCostsTest, WhatIsChargedBesideIsTakenOffAndTheRestIsOfWholePages) {
   look_twice({process(kOne, gib(1))}, {gib(1) + mib(299)});
-  EXPECT_EQ(costs_.of(kCard), mib(300));
+  EXPECT_EQ(costs_.of(kMeasuredCard), mib(300));
 }
 
 TEST_F(ContextCostsTest, ADeviceOfTheSameModelIsKnownToo) {
   look_twice({process(kOne)}, {mib(300)});
-  EXPECT_EQ(costs_.of(kTwin), mib(300));
+  EXPECT_EQ(costs_.of(kMeasuredTwin), mib(300));
   EXPECT_EQ(costs_.of({9, 9}), std::nullopt);
 }
 
@@ -76,63 +76,63 @@ TEST_F(ContextCostsTest, AnotherDriverIsLearntAnew) {
   look_twice({process(kOne)}, {mib(300)});
   driver_ = "580.2";
   look({process(kOne)}, {mib(400)});
-  EXPECT_EQ(costs_.of(kCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
   look({process(kOne)}, {mib(400)});
-  EXPECT_EQ(costs_.of(kCard), mib(400));
+  EXPECT_EQ(costs_.of(kMeasuredCard), mib(400));
 }
 
 TEST_F(ContextCostsTest, AProcessThatChangedMeanwhileIsNoWitness) {
   ContextLook busy = process(kOne);
   busy.steady = false;
   look_twice({busy}, {mib(300)});
-  EXPECT_EQ(costs_.of(kCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
   look({process(kOne)}, {mib(300)});
   ContextLook changed = process(kOne);
   changed.changes = 4;
   look({changed}, {mib(300)});
-  EXPECT_EQ(costs_.of(kCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
 }
 
 TEST_F(ContextCostsTest, NorIsOneThatMayHaveChargedTooMuchBeside) {
   ContextLook managed = process(kOne, gib(1));
   managed.exact = false;
   look_twice({managed}, {gib(1) + mib(100)});
-  EXPECT_EQ(costs_.of(kCard), std::nullopt);
-  EXPECT_EQ(costs_.most(kLease, kCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
+  EXPECT_EQ(costs_.most(kLease, kMeasuredCard), std::nullopt);
 }
 
 TEST_F(ContextCostsTest, NorIsOneOfWhichTheDriverTellsLessThanItCharged) {
   look_twice({process(kOne, gib(1))}, {mib(900)});
-  EXPECT_EQ(costs_.of(kCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
 }
 
 TEST_F(ContextCostsTest, WhatIsTooMuchForAContextIsNone) {
   look_twice({process(kOne)}, {gib(10)});
-  EXPECT_EQ(costs_.of(kCard), std::nullopt);
-  EXPECT_EQ(costs_.most(kLease, kCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
+  EXPECT_EQ(costs_.most(kLease, kMeasuredCard), std::nullopt);
 }
 
 TEST_F(ContextCostsTest, TheLeastOfSeveralIsAContextsCostAndTheMostOfALeaseIsItsOwn) {
   look_twice({process(kOne), process(kTwo)}, {mib(450), mib(300)});
-  EXPECT_EQ(costs_.of(kCard), mib(300));
-  EXPECT_EQ(costs_.most(kLease, kCard), mib(450));
-  EXPECT_EQ(costs_.most({6, 6}, kCard), std::nullopt);
-  EXPECT_EQ(costs_.most(kLease, kTwin), std::nullopt);
+  EXPECT_EQ(costs_.of(kMeasuredCard), mib(300));
+  EXPECT_EQ(costs_.most(kLease, kMeasuredCard), mib(450));
+  EXPECT_EQ(costs_.most({6, 6}, kMeasuredCard), std::nullopt);
+  EXPECT_EQ(costs_.most(kLease, kMeasuredTwin), std::nullopt);
 }
 
 TEST_F(ContextCostsTest, OfALeaseWithAProcessThatWasNotMeasuredNothingIsKnown) {
   look_twice({process(kOne)}, {mib(300)});
   look({process(kOne), process(kTwo)}, {mib(300), mib(300)});
-  EXPECT_EQ(costs_.most(kLease, kCard), std::nullopt);
+  EXPECT_EQ(costs_.most(kLease, kMeasuredCard), std::nullopt);
   look({process(kOne)}, {mib(300)});
-  EXPECT_EQ(costs_.most(kLease, kCard), mib(300));
+  EXPECT_EQ(costs_.most(kLease, kMeasuredCard), mib(300));
 }
 
 TEST_F(ContextCostsTest, OnlyTheLastProcessesAreRemembered) {
   for (std::int32_t i = 0; i <= static_cast<std::int32_t>(ContextCosts::kRemembered); ++i) {
     look_twice({process({.pid = 200 + i, .start_ticks = 1})}, {i == 0 ? mib(100) : mib(300)});
   }
-  EXPECT_EQ(costs_.of(kCard), mib(300));
+  EXPECT_EQ(costs_.of(kMeasuredCard), mib(300));
 }
 
 }  // namespace

@@ -235,8 +235,8 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
                        .processes = *processes,
                        .probe = *probe,
                        .files = *files,
-                       .history.mover = *history,
-                       = *mover,
+                       .history = *history,
+                       .mover = *mover,
                        .leases_directory = os::leases_directory(places.socket),
                        .log = log});
   service = std::make_unique<Service>(service_settings(), *this, clock);

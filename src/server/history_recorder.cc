@@ -112,20 +112,35 @@ void HistoryRecorder::write(std::vector<history::Series> seconds,
   write_at_ = Instant::never();
   if (!thread_) return;
   note_ended(coordinator, now);
-  HistoryWrite write{.seconds = std::move(seconds), .now = now.wall};
+  HistoryWrite write{.seconds = std::move(seconds), .live = {}, .now = now.wall};
+  if (!caught_up_) catch_up(coordinator, now, write);
   for (auto& [id, session] : std::exchange(sessions_, {})) {
     write.leases.push_back(std::move(session));
   }
-  if (write.seconds.empty() && write.leases.empty()) return;
+  if (write.seconds.empty() && write.leases.empty() && !write.live) return;
   const bool sent = thread_->send({.what = std::move(write), .retention = settings_.retention});
   if (!sent && !std::exchange(behind_, true)) {
     warn_("the disk is too slow for the history: figures of some seconds are lost");
   }
-  if (sent) behind_ = false;
+  if (sent) {
+    behind_ = false;
+    caught_up_ = true;
+  }
   if (const std::uint64_t left_out = collector_.take_left_out(); left_out > 0) {
     warn_("the history leaves out " + std::to_string(left_out) +
           " figures: there are more than it takes down");
   }
+}
+
+// A daemon that was killed may not have written of an end that its journal knows, and of a lease
+// whose journal was moved aside nobody knows.
+void HistoryRecorder::catch_up(const core::Coordinator& coordinator, core::Now now,
+                               HistoryWrite& write) {
+  for (const LeaseView& lease : coordinator.ended(now)) {
+    if (lease.started_at) sessions_.try_emplace(lease.id, session_of(lease));
+  }
+  write.live.emplace();
+  for (const LeaseView& lease : coordinator.leases(now)) write.live->insert(lease.id);
 }
 
 void HistoryRecorder::finish(const core::Coordinator& coordinator, core::Now now) {

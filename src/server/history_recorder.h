@@ -63,6 +63,7 @@ class HistoryRecorder {
  private:
   void start();
   void follow_lease(const LeaseView& lease, core::Now now, Duration since_last);
+  void catch_up(const core::Coordinator& coordinator, core::Now now, HistoryWrite& write);
   void note_ended(const core::Coordinator& coordinator, core::Now now);
   void write(std::vector<history::Series> seconds, const core::Coordinator& coordinator,
              core::Now now);
@@ -79,6 +80,7 @@ class HistoryRecorder {
   std::uint64_t last_ticket_ = 0;
   std::map<std::uint64_t, Then> asked_;
   bool behind_ = false;
+  bool caught_up_ = false;  // With what a daemon before this one did not write.
 };
 
 }  // namespace berth::server

@@ -18,9 +18,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr DeviceId kCard = {.high = 1, .low = 2};
-constexpr UserId kAna = {1000};
-constexpr Process kJob = {100, 7};
+constexpr DeviceId kOneCard = {.high = 1, .low = 2};
+constexpr UserId kOwner = {1000};
+constexpr Process kRunner = {100, 7};
 
 class HistoryRecorderTest : public testing::Test {
  protected:
@@ -65,7 +65,7 @@ class HistoryRecorderTest : public testing::Test {
     Sample sample{.asked_at = now_.instant, .answered_at = now_.instant};
     Bytes used;
     for (const ProcessSample& process : processes) used += present(process.used);
-    sample.devices.push_back({.id = kCard,
+    sample.devices.push_back({.id = kOneCard,
                               .capacity = gib(16),
                               .used = used,
                               .driver_reserved = Bytes{},
@@ -73,16 +73,16 @@ class HistoryRecorderTest : public testing::Test {
     step(core::Sampled{sample});
     if (record) recorder_->sampled(sample, coordinator_, now_);
   }
-  /// Lease 1, held by kJob.
+  /// Lease 1, held by kRunner.
   void hold(Bytes vram) {
-    core::Submit submit{.actor = {.user = kAna}, .handle = {1, 1}};
+    core::Submit submit{.actor = {.user = kOwner}, .handle = {1, 1}};
     submit.request.vram = vram;
     submit.request.name = "train";
     step(submit);
-    step(core::Claim{.actor = {.user = kAna}, .handle = {1, 1}, .command = kJob});
+    step(core::Claim{.actor = {.user = kOwner}, .handle = {1, 1}, .command = kRunner});
   }
   static ProcessSample job(Bytes used) {
-    return {.process = kJob, .used = used, .user = kAna, .name = "python"};
+    return {.process = kRunner, .used = used, .user = kOwner, .name = "python"};
   }
   Result<std::string> answer(HistoryAsk::What what, history::Question question = {}) {
     question.since = {0};
@@ -154,7 +154,7 @@ TEST_F(HistoryRecorderTest, ALeaseIsToldOfWhileItIsHeldAndWhenItHasEnded) {
   EXPECT_EQ(told[0].ended, std::nullopt);
   EXPECT_EQ(told[0].known_ms, 3'000U);
   EXPECT_EQ(told[0].unused_mib_ms, 3U * 3 * 1'024 * 1'000);
-  step(core::ProcessEnded{kJob});
+  step(core::ProcessEnded{kRunner});
   pass(seconds(1));
   sample({});
   told = sessions();
@@ -182,6 +182,22 @@ TEST_F(HistoryRecorderTest, TheEndOfADaemonLosesNothing) {
   recorder_->finish(coordinator_, now_);
   start();
   EXPECT_THAT(seconds_of(history::Kind::kProcess), SizeIs(1));
+}
+
+TEST_F(HistoryRecorderTest, AnEndThatADaemonCouldNotWriteIsWrittenByTheNext) {
+  start();
+  hold(gib(4));
+  sample({job(gib(1))});
+  ASSERT_THAT(sessions(), SizeIs(1));
+  recorder_.reset();
+  step(core::ProcessEnded{kRunner});
+  pass(seconds(1));
+  sample({}, false);
+  start();
+  const std::vector<history::Session> told = sessions();
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_TRUE(told[0].ended.has_value());
+  EXPECT_NE(told[0].result, EndResult::kLost);
 }
 
 TEST_F(HistoryRecorderTest, WhereNothingIsKeptItSaysSo) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <variant>
@@ -24,6 +25,7 @@ namespace berth::server {
 struct HistoryWrite {
   std::vector<history::Series> seconds;
   std::vector<history::Session> leases;
+  std::optional<std::set<LeaseId>> live;  // All others have ended; at the start.
   UnixMs now;
 };
 struct HistoryAsk {

@@ -22,7 +22,7 @@ std::optional<Number> number_in(const std::string& text) {
   return read.ec == std::errc{} && read.ptr == end ? std::optional(number) : std::nullopt;
 }
 
-ApiError refused(RefusalCode code, std::string message) {
+ApiError past_refusal(RefusalCode code, std::string message) {
   return wire::to_api_error(Refusal{.code = code, .message = std::move(message)});
 }
 
@@ -53,7 +53,7 @@ std::variant<HistoryAsk, ApiError> past_question(const wire::RouteMatch& route,
         ask.facts.indices, [&](const auto& entry) { return index && entry.second == *index; });
     if (found != ask.facts.indices.end()) ask.question.device = found->first;
     if (!ask.question.device) {
-      return refused(RefusalCode::kNoDevice, "there is no GPU '" + query->device + "' here");
+      return past_refusal(RefusalCode::kNoDevice, "there is no GPU '" + query->device + "' here");
     }
   }
   if (query->lease.empty()) return ask;

@@ -9,28 +9,28 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr DeviceId kCard = {.high = 1, .low = 2};
-constexpr UserId kAna = {1000};
+constexpr DeviceId kSeenCard = {.high = 1, .low = 2};
+constexpr UserId kAsker = {1000};
 
 class PastQuestionTest : public testing::Test {
  protected:
   PastQuestionTest() : coordinator_(core::Settings{.reserve = {}}) {
     (void)coordinator_.step(now_, core::Recovered{});
     Sample sample{.asked_at = now_.instant, .answered_at = now_.instant};
-    sample.devices.push_back({.id = kCard,
+    sample.devices.push_back({.id = kSeenCard,
                               .index = 3,
                               .capacity = gib(16),
                               .used = Bytes{},
                               .processes = std::vector<ProcessSample>{}});
     (void)coordinator_.step(now_, core::Sampled{sample});
-    core::Submit submit{.actor = {.user = kAna}, .handle = {1, 1}};
+    core::Submit submit{.actor = {.user = kAsker}, .handle = {1, 1}};
     submit.request.vram = gib(1);
     submit.request.name = "train";
     (void)coordinator_.step(now_, submit);
   }
   std::variant<HistoryAsk, wire::ApiError> ask(wire::Route route, wire::QueryParts query) {
-    return past_question({.route = route, .query = std::move(query)}, coordinator_, {.user = kAna},
-                         now_, {});
+    return past_question({.route = route, .query = std::move(query)}, coordinator_,
+                         {.user = kAsker}, now_, {});
   }
   history::Question question(wire::QueryParts query) {
     auto asked = ask(wire::Route::kHistory, std::move(query));
@@ -48,8 +48,8 @@ class PastQuestionTest : public testing::Test {
 };
 
 TEST_F(PastQuestionTest, DevicesAreNamedByIndexOrUuid) {
-  EXPECT_EQ(question({{"device", "3"}}).device, kCard);
-  EXPECT_EQ(question({{"device", to_text(kCard)}}).device, kCard);
+  EXPECT_EQ(question({{"device", "3"}}).device, kSeenCard);
+  EXPECT_EQ(question({{"device", to_text(kSeenCard)}}).device, kSeenCard);
   // One that is gone may have a past.
   const DeviceId gone = {.high = 9, .low = 9};
   EXPECT_EQ(question({{"device", to_text(gone)}}).device, gone);
@@ -71,7 +71,7 @@ TEST_F(PastQuestionTest, OfFiguresTheLastHourOfLeasesTheLastWeek) {
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->what, HistoryAsk::What::kSessions);
   EXPECT_EQ(found->question.since.value, now_.wall.value - 7 * std::int64_t{86'400'000});
-  EXPECT_EQ(found->facts.indices.at(kCard), 3U);
+  EXPECT_EQ(found->facts.indices.at(kSeenCard), 3U);
 }
 
 TEST_F(PastQuestionTest, WhatNobodyKnowsIsRefused) {

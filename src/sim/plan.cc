@@ -154,9 +154,7 @@ SessionPlan draw_session(Random& random, const Plan& plan) {
     session.renewals = static_cast<std::uint32_t>(random.below(4));
     session.request.limit.reset();  // It has its time.
     session.anchored = random.chance(400);
-  }
-  session.request.may_yield = !session.request.ttl && random.chance(300);
-  else if (random.chance(200)) {
+  } else if (random.chance(200)) {
     session.request.checkpoint =
         CheckpointWay{.kind = CheckpointKind::kSignal,
                       .grace = random.spread(milliseconds(10), seconds(5)),
@@ -164,6 +162,7 @@ SessionPlan draw_session(Random& random, const Plan& plan) {
     session.saves_after = perhaps(random, 700, milliseconds(5), seconds(5));
     session.save_takes = random.spread(milliseconds(1), seconds(12));
   }
+  session.request.may_yield = !session.request.ttl && random.chance(300);
   return session;
 }
 

@@ -49,7 +49,7 @@ constexpr const char* kTables =
     " session TEXT NOT NULL, share TEXT NOT NULL, devices INTEGER NOT NULL,"
     " granted_bytes INTEGER NOT NULL, queued_ms INTEGER NOT NULL, started_ms INTEGER NOT NULL,"
     " ended_ms INTEGER, result TEXT, peak_bytes INTEGER, known_ms INTEGER NOT NULL,"
-    " used_mib_ms INTEGER NOT NULL, unused_mib_ms INTEGER NOT NULL);";
+    " used_mib_ms INTEGER NOT NULL, unused_mib_ms INTEGER NOT NULL, seen_ms INTEGER NOT NULL);";
 constexpr std::array<const char*, 3> kGrainTables = {"seconds", "minutes", "hours"};
 
 const char* table_of(Grain grain) {
@@ -162,14 +162,16 @@ Result<HistoryFile> HistoryFile::open_database(const HistoryOptions& options) {
 
 // Writing.
 
-Status HistoryFile::write(std::span<const Series> seconds, std::span<const Session> leases) {
-  Status written = in_transaction(database_, [&] { return write_in_transaction(seconds, leases); });
+Status HistoryFile::write(std::span<const Series> seconds, std::span<const Session> leases,
+                          UnixMs now) {
+  Status written =
+      in_transaction(database_, [&] { return write_in_transaction(seconds, leases, now); });
   if (!written.ok()) ids_.clear();  // Some may have been taken back.
   return written;
 }
 
 Status HistoryFile::write_in_transaction(std::span<const Series> seconds,
-                                         std::span<const Session> leases) {
+                                         std::span<const Session> leases, UnixMs now) {
   TRY(put, database_.prepare("INSERT OR REPLACE INTO seconds VALUES (?, ?, ?, ?, ?, ?)"));
   TRY(into_minutes, fold_into(table_of(Grain::kMinute)));
   TRY(into_hours, fold_into(table_of(Grain::kHour)));
@@ -185,14 +187,15 @@ Status HistoryFile::write_in_transaction(std::span<const Series> seconds,
     TRY_STATUS(fold_in(id, history::rolled_up(minutes, 3'600), into_hours));
   }
   TRY(note, database_.prepare(
-                "INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                "INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (id) DO UPDATE SET name = excluded.name, share = excluded.share,"
                 " devices = excluded.devices, granted_bytes = excluded.granted_bytes,"
                 " ended_ms = excluded.ended_ms, result = excluded.result,"
                 " peak_bytes = coalesce(max(peak_bytes, excluded.peak_bytes), peak_bytes,"
                 " excluded.peak_bytes), known_ms = known_ms + excluded.known_ms,"
                 " used_mib_ms = used_mib_ms + excluded.used_mib_ms,"
-                " unused_mib_ms = unused_mib_ms + excluded.unused_mib_ms"));
+                " unused_mib_ms = unused_mib_ms + excluded.unused_mib_ms,"
+                " seen_ms = excluded.seen_ms"));
   for (const Session& lease : leases) {
     note.clear();
     note.bind(1, lease.id.value);
@@ -210,9 +213,29 @@ Status HistoryFile::write_in_transaction(std::span<const Series> seconds,
     note.bind(13, lease.known_ms);
     note.bind(14, lease.used_mib_ms);
     note.bind(15, lease.unused_mib_ms);
+    note.bind(16, stored(now.value));
     TRY_STATUS(note.run());
   }
   return Unit{};
+}
+
+Status HistoryFile::end_all_but(const std::set<LeaseId>& live) {
+  return in_transaction(database_, [&]() -> Status {
+    TRY(open, database_.prepare("SELECT id FROM leases WHERE ended_ms IS NULL"));
+    std::vector<LeaseId> lost;
+    for (;;) {
+      TRY(row, open.step());
+      if (!row) break;
+      if (const LeaseId id{open.number(0)}; !live.contains(id)) lost.push_back(id);
+    }
+    TRY(end, database_.prepare("UPDATE leases SET ended_ms = max(seen_ms, started_ms),"
+                               " result = 'lost' WHERE id = ?"));
+    for (const LeaseId id : lost) {
+      end.bind(1, id.value);
+      TRY_STATUS(end.run());
+    }
+    return Unit{};
+  });
 }
 
 Result<std::uint64_t> HistoryFile::id_of(const Series& series) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,7 +40,11 @@ class HistoryFile {
 
   /// Seconds of each series, and how leases stand: all of it, or nothing. The figures of a lease
   /// are those since it was written last.
-  Status write(std::span<const history::Series> seconds, std::span<const history::Session> leases);
+  Status write(std::span<const history::Series> seconds, std::span<const history::Session> leases,
+               UnixMs now);
+  /// Leases that have not ended, as far as is written, and are not among these were lost when they
+  /// were written last.
+  Status end_all_but(const std::set<LeaseId>& live);
   /// Drops what is older than it is to be kept, and the oldest beyond the size.
   Status prune(const history::Retention& retention, UnixMs now);
 
@@ -59,7 +64,7 @@ class HistoryFile {
   explicit HistoryFile(Database database) : database_(std::move(database)) {}
   static Result<HistoryFile> open_database(const HistoryOptions& options);
   Status write_in_transaction(std::span<const history::Series> seconds,
-                              std::span<const history::Session> leases);
+                              std::span<const history::Session> leases, UnixMs now);
   Result<std::uint64_t> id_of(const history::Series& series);
   struct Fold {
     Statement find;

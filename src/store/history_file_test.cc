@@ -74,7 +74,7 @@ class HistoryFileTest : public testing::Test {
     return *std::move(file);
   }
   static void put(HistoryFile& file, std::vector<Series> series) {
-    const Status written = file.write(series, {});
+    const Status written = file.write(series, {}, {kTen * 1'000});
     ASSERT_TRUE(written.ok()) << written.error().message;
   }
   static Past read(HistoryFile& file, const Question& question, std::int64_t now) {
@@ -142,7 +142,7 @@ TEST_F(HistoryFileTest, ADaemonThatWasKilledLosesNoMinute) {
   if (child == 0) {
     Result<HistoryFile> file = HistoryFile::open(options_, findings_);
     const std::vector<Series> first = {series_of(seconds_from(kTen, 10, 5))};
-    ::_exit(file.ok() && file->write(first, {}).ok() ? 0 : 1);  // Without closing anything.
+    ::_exit(file.ok() && file->write(first, {}, {}).ok() ? 0 : 1);  // Without closing anything.
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -253,11 +253,11 @@ Session session_of(std::uint64_t id) {
 TEST_F(HistoryFileTest, FiguresOfALeaseAddUpUntilItHasEnded) {
   HistoryFile file = start();
   Session session = session_of(7);
-  ASSERT_TRUE(file.write({}, std::vector{session}).ok());
+  ASSERT_TRUE(file.write({}, std::vector{session}, {kTen * 1'000}).ok());
   session.peak = gib(2);
   session.ended = UnixMs{kTen * 1'000 + 60'000};
   session.result = EndResult::kFailed;
-  ASSERT_TRUE(file.write({}, std::vector{session}).ok());
+  ASSERT_TRUE(file.write({}, std::vector{session}, {kTen * 1'000}).ok());
   const auto all = file.sessions(from_to(kTen, kTen + 100, 0));
   ASSERT_TRUE(all.ok());
   ASSERT_THAT(*all, SizeIs(1));
@@ -276,7 +276,7 @@ TEST_F(HistoryFileTest, WhatIsUnknownOfALeaseStaysUnknown) {
   HistoryFile file = start();
   Session session = session_of(7);
   session.peak.reset();
-  ASSERT_TRUE(file.write({}, std::vector{session_of(6), session}).ok());
+  ASSERT_TRUE(file.write({}, std::vector{session_of(6), session}, {kTen * 1'000}).ok());
   const auto all = file.sessions(from_to(kTen, kTen + 100, 0));
   ASSERT_TRUE(all.ok());
   ASSERT_THAT(*all, SizeIs(2));
@@ -291,7 +291,7 @@ TEST_F(HistoryFileTest, SessionsOfATimeAreThoseThatHeldSomethingThen) {
   over.ended = UnixMs{(kTen + 10) * 1'000};
   Session later = session_of(2);
   later.started = {(kTen + 500) * 1'000};
-  ASSERT_TRUE(file.write({}, std::vector{over, later, session_of(3)}).ok());
+  ASSERT_TRUE(file.write({}, std::vector{over, later, session_of(3)}, {kTen * 1'000}).ok());
   const auto ids = [&](std::int64_t from, std::int64_t to) {
     std::vector<std::uint64_t> found;
     for (const Session& session : *file.sessions(from_to(from, to, 0))) {
@@ -302,6 +302,23 @@ TEST_F(HistoryFileTest, SessionsOfATimeAreThoseThatHeldSomethingThen) {
   EXPECT_THAT(ids(kTen, kTen + 20), testing::ElementsAre(1, 3));
   EXPECT_THAT(ids(kTen + 20, kTen + 30), testing::ElementsAre(3));
   EXPECT_THAT(ids(kTen + 20, kTen + 600), testing::ElementsAre(2, 3));
+}
+
+TEST_F(HistoryFileTest, LeasesThatNobodyKnowsAnyMoreWereLost) {
+  HistoryFile file = start();
+  Session over = session_of(1);
+  over.ended = UnixMs{kTen * 1'000 + 1};
+  over.result = EndResult::kOk;
+  const std::vector<Session> three = {over, session_of(2), session_of(3)};
+  ASSERT_TRUE(file.write({}, three, {kTen * 1'000 + 7'000}).ok());
+  ASSERT_TRUE(file.end_all_but({{3}}).ok());
+  const auto all = file.sessions(from_to(kTen, kTen + 100, 0));
+  ASSERT_TRUE(all.ok());
+  ASSERT_THAT(*all, SizeIs(3));
+  EXPECT_EQ((*all)[0].result, EndResult::kOk);
+  EXPECT_EQ((*all)[1].result, EndResult::kLost);
+  EXPECT_EQ((*all)[1].ended, UnixMs{kTen * 1'000 + 7'000});
+  EXPECT_EQ((*all)[2].ended, std::nullopt);
 }
 
 TEST_F(HistoryFileTest, DamagedFileIsMovedAsideAndSaidAloud) {
@@ -350,7 +367,7 @@ TEST_F(HistoryFileTest, OnAFullDiskNothingIsWrittenByHalf) {
   Status last = Unit{};
   std::int64_t written = 10;
   while (last.ok() && written < 100'000) {
-    last = file.write(std::vector{series_of(seconds_from(kTen + written, 10, 1), {3})}, {});
+    last = file.write(std::vector{series_of(seconds_from(kTen + written, 10, 1), {3})}, {}, {});
     if (last.ok()) written += 10;
   }
   ASSERT_FALSE(last.ok());
@@ -369,7 +386,7 @@ TEST_F(HistoryFileTest, AWriteThatFailsHalfWayLeavesWhatWasThere) {
   HistoryFile file = start();
   put(file, {series_of(seconds_from(kTen, 10, 1))});
   files_.fail_write(2, FaultyFiles::After::kGoOn);
-  EXPECT_FALSE(file.write(std::vector{series_of(seconds_from(kTen + 10, 10, 1))}, {}).ok());
+  EXPECT_FALSE(file.write(std::vector{series_of(seconds_from(kTen + 10, 10, 1))}, {}, {}).ok());
   put(file, {series_of(seconds_from(kTen + 10, 10, 1))});
   const Past past = read(file, from_to(kTen, kTen + 20, 60), kTen + 20);
   EXPECT_EQ(past.series.at(0).buckets.at(0).known, 20U);

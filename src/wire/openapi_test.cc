@@ -281,7 +281,7 @@ TEST(OpenApi, ListsTheWordsOfThePast) {
   const auto words_of = [](const std::string& field) {
     return schema_named("PastPoint").at("properties").at(field).at("enum");
   };
-  for (int i = 0; i < 3; ++i) {
+  for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(words_of("figure").at(i), history::to_text(static_cast<history::Figure>(i)));
     EXPECT_EQ(words_of("of").at(i), history::to_text(static_cast<history::Kind>(i)));
   }

@@ -18,7 +18,7 @@ using history::Series;
 using testing::HasSubstr;
 
 constexpr std::int64_t kStart = 1'770'465'600;  // 2026-02-07T12:00:00Z
-constexpr Letters kUnicode = {.unicode = true};
+constexpr Letters kBlockLetters = {.unicode = true};
 
 Bucket bucket(std::int64_t minute, Bytes value) {
   return {.start = kStart + minute * 60,
@@ -46,15 +46,16 @@ wire::PastAnswer answer() {
 TEST(Sparkline, IsAsHighAsTheFiguresAre) {
   EXPECT_EQ(sparkline(std::vector<std::optional<Bytes>>{Bytes{}, Bytes{1}, Bytes{50}, std::nullopt,
                                                         Bytes{100}},
-                      {100}, kUnicode),
+                      {100}, kBlockLetters),
             "▁▂▅ █");
   EXPECT_EQ(sparkline(std::vector<std::optional<Bytes>>{Bytes{}, Bytes{1}, Bytes{100}}, {100}, {}),
             "_.#");
 }
 
 TEST(Sparkline, NothingIsAsLowAsItCanBe) {
-  EXPECT_EQ(sparkline(std::vector<std::optional<Bytes>>{Bytes{}, Bytes{}}, {}, kUnicode), "▁▁");
-  EXPECT_EQ(sparkline({}, {100}, kUnicode), "");
+  EXPECT_EQ(sparkline(std::vector<std::optional<Bytes>>{Bytes{}, Bytes{}}, {}, kBlockLetters),
+            "▁▁");
+  EXPECT_EQ(sparkline({}, {100}, kBlockLetters), "");
 }
 
 TEST(HistoryText, HasALineAFigureWithItsCourse) {

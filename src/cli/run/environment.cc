@@ -115,7 +115,8 @@ std::optional<OuterLease> outer_lease() {
 }
 
 Result<Variables> variables_for(const VariablesInput& input) {
-  Variables variables{.changes = {}, .visible = input.lease.view.parts, .narrowed = {}};
+  Variables variables;
+  variables.visible = input.lease.view.parts;
   for (const char* name : kOfALease) variables.changes.unset.emplace_back(name);
   for (const auto& [name, value] : input.lease.env) {
     if (is_accepted(name) && is_plain(value)) variables.changes.set[name] = value;
