@@ -93,6 +93,8 @@ TEST(DevicePressure, FollowsFromWhatLeasesMayStillTake) {
 /// One GPU of 16 GiB, of which nothing is reserved.
 class UnderPressure : public testing::Test {
  protected:
+  UnderPressure() { story.tells_pressure = true; }
+
   std::string second() {
     story.now.instant = story.now.instant + seconds(1);
     return story.sample();

@@ -244,6 +244,7 @@ void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
     observed.at(id).yields_from = now.instant + limits::kYieldAgainAfter;
     decide(id, LeaseResumed{id});
     answer_movers(id, result.trouble);
+    dirty = true;  // Somebody else may make room instead.
     return;
   }
   decide(id, LeaseSuspended{id});

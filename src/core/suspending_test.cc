@@ -53,7 +53,8 @@ class Suspending : public testing::Test {
   }
   /// Lease 1 is away, and its 8 GiB are seen to be free.
   std::string put_away() {
-    std::string told = suspend() + moved();
+    std::string told = suspend();
+    told += moved();
     story.use(1, {});
     return told + second();
   }
@@ -140,7 +141,9 @@ TEST_F(Suspending, ItDoesNotReturnWhileStrangersAreInTheWay) {
   EXPECT_EQ(resume(), "");
   for (int i = 0; i < 5; ++i) EXPECT_EQ(second(), "") << "7 GiB are free, and it had 8";
   story.use(77, gib(4));
-  EXPECT_THAT(second() + second(), HasSubstr("move back 1"));
+  (void)second();
+  (void)second();
+  EXPECT_EQ(last_move()->direction, Direction::kBack);
 }
 
 TEST_F(Suspending, AStrangerWhoComesAfterItsBudgetWasReservedIsWaitedFor) {
@@ -237,6 +240,7 @@ TEST_F(Suspending, ItsLimitDoesNotRunMeanwhile) {
 }
 
 TEST_F(Suspending, AWholeDeviceIsGivenUpAndComesBackAlone) {
+  story.use(1, {});
   (void)story.end(1);
   (void)story.ask(S::whole());
   (void)story.claim(2);
@@ -249,11 +253,14 @@ TEST_F(Suspending, AWholeDeviceIsGivenUpAndComesBackAlone) {
   EXPECT_THAT(story.ask(S::budget(gib(1))), HasSubstr("held 3"));
   (void)story.claim(3);
   EXPECT_EQ(resume(2), "");
-  EXPECT_THAT(second() + second(), Not(HasSubstr("move back")));
-  EXPECT_THAT(story.end(3) + second(), HasSubstr("move back 2"));
+  (void)second();
+  EXPECT_THAT(second(), Not(HasSubstr("move back")));
+  (void)story.end(3);
+  EXPECT_THAT(second(), HasSubstr("move back 2"));
 }
 
 TEST_F(Suspending, AWholeDeviceComesBackBesideAStrangerWhoLeavesItRoom) {
+  story.use(1, {});
   (void)story.end(1);
   (void)story.ask(S::whole());
   (void)story.claim(2);
@@ -316,7 +323,8 @@ TEST_F(Suspending, WhatWasOnTheWayOutComesBackAfterARestart) {
 TEST_F(Suspending, WhatWasAwayStaysAwayAfterARestart) {
   (void)put_away();
   story.restart();
-  EXPECT_EQ(second() + second(), "");
+  EXPECT_EQ(second(), "");
+  EXPECT_EQ(second(), "");
   EXPECT_EQ(lease().state, LeaseState::kSuspended);
   EXPECT_EQ(story.look().charged, Bytes{});
   (void)resume();
@@ -343,6 +351,7 @@ TEST_F(Suspending, ASnapshotKeepsEachPhase) {
     for (const Record& record : story.coordinator.snapshot(story.now)) {
       EXPECT_TRUE(fresh.apply(record).ok());
     }
+    (void)fresh.step(story.now, Recovered{});
     const LeaseView view = *fresh.lease({1}, story.now);
     return std::pair(view.state, view.flags);
   };
