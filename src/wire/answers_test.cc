@@ -48,7 +48,8 @@ TEST(Answers, UnknownFigureOfADeviceIsNull) {
   lost.strangers[0].used.reset();
   const std::string text = encode_devices({.items = {lost}}, samples::names());
   EXPECT_THAT(text, HasSubstr(R"("vram_total_bytes":null,"vram_used_bytes":null,)"
-                              R"("vram_external_bytes":null,"vram_driver_bytes":null,)"));
+                              R"("vram_external_bytes":null,"vram_ignored_bytes":104857600,)"
+                              R"("vram_driver_bytes":null,)"));
   EXPECT_THAT(text, HasSubstr(R"("sample_age_ms":null)"));
   const Result<NamedDevices> named = decode_devices(text);
   ASSERT_TRUE(named.ok());

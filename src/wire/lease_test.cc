@@ -26,9 +26,9 @@ TEST(Lease, IsWrittenInOneOrderOfFields) {
       encoded(samples::held()),
       R"({"id":12,"handle":"l_aaaaaaaaaaaaoaaaaaaaaaaabe","name":"train-gpt2","user":"anna",)"
       R"("user_id":1000,"session":"anna-laptop","state":"held",)"
-      R"("flags":["over_budget","degraded","checkpointing","astray","full"],"result":null,)"
-      R"("exit_code":null,)"
-      R"("exit_signal":null,)"
+      R"("flags":["over_budget","degraded","astray","full","checkpointing"],)"
+      R"("pressure":"critical","full_in_ms":90000,"result":null,)"
+      R"("exit_code":null,"exit_signal":null,)"
       R"("priority":"high","share":"slice","device_count":2,"requested_devices":[],)"
       R"("mixed":true,"leftovers":"kill","over_budget":"kill","may_yield":true,"learned":true,)"
       R"("vram_requested_bytes":8589934592,)"

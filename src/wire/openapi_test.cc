@@ -250,17 +250,17 @@ TEST(OpenApi, ListsTheWords) {
     return words.size() - (words.back().is_null() ? 1 : 0);
   };
   EXPECT_EQ(count("Lease/properties/state/enum"), 5U);
-  EXPECT_EQ(count("Lease/properties/result/enum"), 7U);
+  EXPECT_EQ(count("Lease/properties/result/enum"), 8U);
   EXPECT_EQ(count("ErrorBody/properties/code/enum"), error_words().size());
   LeaseView lease = samples::held();
-  lease.flags = {true, true, true, true, true, true};
+  lease.flags = {true, true, true, true, true, true, true, true, true, true};
   EXPECT_EQ(count("Lease/properties/flags/items/enum"), words(lease.flags).size());
   check_named("Lease", encode_lease(lease, anna()));
   for (int i = 0; i < 5; ++i) {
     lease.state = static_cast<LeaseState>(i);
     check_named("Lease", encode_lease(lease, anna()));
   }
-  for (int i = 0; i < 7; ++i) {
+  for (int i = 0; i < 8; ++i) {
     lease.result = static_cast<EndResult>(i);
     check_named("Lease", encode_lease(lease, anna()));
   }

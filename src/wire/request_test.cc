@@ -24,7 +24,7 @@ TEST(Request, IsWrittenInOneOrderOfFields) {
             R"("devices":[1,"GPU-5a1c0d2e-0000-0000-0000-000000000002"],"mixed":true,)"
             R"("eta_ms":3600000,"limit_ms":7200000,"wait_ms":0,"ttl_ms":300000,)"
             R"("leftovers":"kill","over_budget":"kill","may_yield":true,"learned":true,)"
-            R"("ancestors":[7,9],)"
+            R"("ancestors":[7,9],"checkpoint":{"by":"http","grace_ms":30000,"every_ms":600000},)"
             R"("anchor":{"pid":4711,"start_ticks":18000000000000000000}})");
 }
 
