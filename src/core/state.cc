@@ -178,7 +178,7 @@ struct State::Applier {
     Held* held = in_state<Held>(fact.id);
     if (held == nullptr || held->suspension || fact.used.size() != held->parts.size()) return false;
     held->suspension =
-        Suspension{.used = fact.used, .since = std::nullopt, .yields_to = fact.yields_to};
+        Suspension{.used = fact.used, .since = record.at, .yields_to = fact.yields_to};
     return true;
   }
 
@@ -188,7 +188,6 @@ struct State::Applier {
     if (held == nullptr || !held->suspension || held->is_away()) return false;
     self.charge_share(*found, record.at, -1);
     held->suspension->phase = Suspension::Phase::kAway;
-    held->suspension->since = held->suspension->since.value_or(record.at);
     return true;
   }
 
@@ -212,7 +211,7 @@ struct State::Applier {
   bool operator()(const LeaseResumed& fact) const {
     Held* held = in_state<Held>(fact.id);
     if (held == nullptr || !held->suspension || held->is_away()) return false;
-    if (held->suspension->since) held->away = held->away + (record.at - *held->suspension->since);
+    held->away = held->away + (record.at - held->suspension->since);
     held->suspension.reset();
     return true;
   }
@@ -343,11 +342,11 @@ bool State::Applier::operator()(const LeaseRestored& fact) const {
     held.away = fact.away;
     if (fact.suspension) {
       using Phase = Suspension::Phase;
-      held.suspension = Suspension{.phase = fact.resume_begun      ? Phase::kReturning
-                                            : fact.suspended_since ? Phase::kAway
-                                                                   : Phase::kLeaving,
+      held.suspension = Suspension{.phase = fact.resume_begun ? Phase::kReturning
+                                            : fact.suspended  ? Phase::kAway
+                                                              : Phase::kLeaving,
                                    .used = fact.suspension->used,
-                                   .since = fact.suspended_since,
+                                   .since = fact.suspended_since.value_or(held.granted_at),
                                    .queued = fact.resume_queued,
                                    .yields_to = fact.suspension->yields_to};
     }

@@ -46,7 +46,7 @@ struct Suspension {
   };
   Phase phase = Phase::kLeaving;
   std::vector<Bytes> used;        // On each device before it began.
-  std::optional<Instant> since;   // When it was away.
+  Instant since;                  // When it began: from then on its limit does not run.
   std::optional<Instant> queued;  // Since then it is wanted back, and waits for room.
   std::optional<LeaseId> yields_to;
 };

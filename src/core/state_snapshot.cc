@@ -81,6 +81,7 @@ std::vector<Record> State::snapshot(Instant now) const {
       if (const auto& suspension = held->suspension) {
         fact.suspension = SuspendBegun{id, suspension->used, suspension->yields_to};
         fact.suspended_since = suspension->since;
+        fact.suspended = held->is_away();
         fact.resume_queued = suspension->queued;
         fact.resume_begun = suspension->phase == Suspension::Phase::kReturning;
       }

@@ -174,7 +174,8 @@ struct LeaseRestored {
   std::optional<Instant> growth_queued;
   std::optional<Instant> checkpoint_asked;  // The last time.
   std::optional<SuspendBegun> suspension;
-  std::optional<Instant> suspended_since;  // Absent: its memory is on the way to the host.
+  std::optional<Instant> suspended_since;
+  bool suspended = false;  // Else its memory is on the way to the host.
   std::optional<Instant> resume_queued;
   bool resume_begun = false;
   Duration away;  // How long it was suspended before.

@@ -238,6 +238,7 @@ void walk(auto& archive, Is<LeaseRestored> auto& fact) {
   archive("checkpoint_asked_ns", fact.checkpoint_asked);
   archive("suspension", fact.suspension);
   archive("suspended_since_ns", fact.suspended_since);
+  archive("suspended", fact.suspended);
   archive("resume_queued_ns", fact.resume_queued);
   archive("resume_begun", fact.resume_begun);
   archive("away_ns", fact.away);

@@ -219,8 +219,8 @@ TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   ASSERT_TRUE(back.ok());
   const auto& [view, queued, queued_sequence, granted, granted_sequence, passed_since, parked_since,
                passed_others, claimed, command_ended, expires, kill_at, ending, releasing_since,
-               growth, growth_queued, checkpoint_asked, suspension, suspended_since, resume_queued,
-               resume_begun, away] = std::get<LeaseRestored>(back->fact);
+               growth, growth_queued, checkpoint_asked, suspension, suspended_since, suspended,
+               resume_queued, resume_begun, away] = std::get<LeaseRestored>(back->fact);
   EXPECT_EQ(queued, Instant{55});
   EXPECT_EQ(queued_sequence, 9u);
   EXPECT_EQ(granted, Instant{66});
@@ -240,6 +240,7 @@ TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   EXPECT_EQ(suspension->used, (std::vector{gib(7), gib(3)}));
   EXPECT_EQ(suspension->yields_to, LeaseId{14});
   EXPECT_EQ(suspended_since, Instant{76});
+  EXPECT_TRUE(suspended);
   EXPECT_EQ(resume_queued, Instant{78});
   EXPECT_TRUE(resume_begun);
   EXPECT_EQ(away, minutes(3));

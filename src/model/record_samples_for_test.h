@@ -95,6 +95,7 @@ inline std::vector<Record> all_facts() {
   restored.checkpoint_asked = Instant{76};
   restored.suspension = SuspendBegun{id, {gib(7), gib(3)}, LeaseId{14}};
   restored.suspended_since = Instant{76};
+  restored.suspended = true;
   restored.resume_queued = Instant{78};
   restored.resume_begun = true;
   restored.away = minutes(3);

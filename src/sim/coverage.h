@@ -40,7 +40,7 @@ enum class Fault : std::uint8_t {
   kPidReused,           // A pid comes back at once, as another process.
   kSettingsChanged,     // Another order, reserve or patience in the middle of it all.
   kMoveFails,           // The driver refuses to move memory, and nothing changes.
-  kMoveCut,             // The mover ends when it has moved one process.
+  kMoveCut,             // A mover ends with its daemon, at any point of its work.
 };
 inline constexpr std::size_t kFaultCount = 30;
 

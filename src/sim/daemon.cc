@@ -197,6 +197,7 @@ void Daemon::move_memory(const core::MoveMemory& move) {
 // A mover ends with its daemon: before, in the middle of or after its work.
 void Daemon::end_movers() {
   for (const core::MoveMemory& move : std::exchange(moving_, {})) {
+    parts_.stage.deal(Fault::kMoveCut);
     if (parts_.stage.random.chance(500)) (void)move_now(move, parts_.stage.random.chance(500));
   }
 }
@@ -215,10 +216,7 @@ MoveResult Daemon::move_now(const core::MoveMemory& move, bool cut) {
     parts_.stage.deal(Fault::kMoveFails);
     return {Outcome::kUndone, "the driver refuses"};
   }
-  if (cut && concerned.size() > 1) {
-    parts_.stage.deal(Fault::kMoveCut);
-    concerned.resize(1);
-  }
+  if (cut && concerned.size() > 1) concerned.resize(1);
   for (const Process& process : concerned) {
     if (out) {
       parts_.devices.move_out(process);

@@ -81,9 +81,9 @@ ShadowLease restored(const LeaseRestored& fact) {
   if (view.state == LeaseState::kHeld || view.state == LeaseState::kSuspended) {
     lease.state = fact.claimed ? State::kClaimed : State::kOffered;
     if (fact.suspension) {
-      lease.away = fact.resume_begun      ? Away::kReturning
-                   : fact.suspended_since ? Away::kAway
-                                          : Away::kLeaving;
+      lease.away = fact.resume_begun ? Away::kReturning
+                   : fact.suspended  ? Away::kAway
+                                     : Away::kLeaving;
     }
     lease.wanted_back = fact.resume_queued.has_value();
     lease.away_since = fact.suspended_since;
@@ -290,6 +290,7 @@ struct Shadow::Applier {
     if (found == nullptr || found->state != State::kClaimed) return false;
     if (found->away != Away::kNo || found->growing) return false;
     found->away = Away::kLeaving;
+    found->away_since = record.at;
     return reached(Transition::kSuspendBegun);
   }
   bool operator()(const LeaseSuspended& fact) const {
@@ -298,7 +299,6 @@ struct Shadow::Applier {
         found != nullptr && (found->away == Away::kLeaving || found->away == Away::kReturning);
     if (!moves) return false;
     found->away = Away::kAway;
-    found->away_since = found->away_since.value_or(record.at);
     return reached(Transition::kSuspended);
   }
   bool operator()(const ResumeQueued& fact) const {

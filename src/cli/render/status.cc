@@ -39,22 +39,27 @@ std::string bar_of(const DeviceView& device, const Scene& scene) {
   return text.append(signs.bar_end);
 }
 
+std::string lack_text(Pressure pressure, std::string_view before) {
+  if (pressure == Pressure::kNormal) return {};
+  return std::string(before) +
+         (pressure == Pressure::kCritical ? "leases lack memory" : "leases may lack memory");
+}
+
 Cell health_of(const DeviceView& device, const Scene& scene) {
   Cell cell{"healthy", Colour::kGreen};
   if (device.lost) {
     cell = {"lost", Colour::kRed};
   } else if (device.overcommitted) {
-    cell = {"overcommitted", Colour::kRed};
+    cell = {"overcommitted" + lack_text(device.pressure, ": "), Colour::kRed};
   } else if (device.asleep) {
     cell = {"asleep", Colour::kDim};
   } else if (!device.trouble.empty()) {
     cell = {"trouble", Colour::kRed};
   } else if (!device.sample_age) {
     cell = {"not asked yet", Colour::kYellow};
-  } else if (device.pressure == Pressure::kCritical) {
-    cell = {"leases lack memory", Colour::kRed};
-  } else if (device.pressure == Pressure::kWarn) {
-    cell = {"leases may lack memory", Colour::kYellow};
+  } else if (device.pressure != Pressure::kNormal) {
+    const bool critical = device.pressure == Pressure::kCritical;
+    cell = {lack_text(device.pressure, ""), critical ? Colour::kRed : Colour::kYellow};
   } else if (*device.sample_age > kSampleOld) {
     cell = {"figures " + to_text(*device.sample_age) + " old", Colour::kYellow};
   }
