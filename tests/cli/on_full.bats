@@ -46,10 +46,10 @@ END
   is_full() { [[ $(berth ps --fields flags --no-header -o tsv 2>/dev/null) == *full* ]]; }
   patience=30 eventually is_full
   run berth show job
-  contains "512.0 MiB waited for"
+  contains "512 MiB waited for"
   run berth why job
-  contains "an allocation waits for 512.0 MiB, and the budget is full (more: berth resize 1 -m "
-  eventually says "in lease 1 an allocation waits for 512.0 MiB" err
+  contains "an allocation waits for 512 MiB, and the budget is full (more: berth resize 1 -m "
+  eventually says "in lease 1 an allocation waits for 512 MiB" err
   berth resize job -m 2G
   patience=30 eventually count said 4
   [[ $(<said) == $'0\n0\n0\n0' ]]
