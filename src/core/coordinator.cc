@@ -130,7 +130,9 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
     const auto use = seen.use.find(part.device);
     Bytes used;
     if (use != seen.use.end()) {
-      used = std::max(use->second.now.value_or(Bytes{}), use->second.may_be);
+      used = use->second.now.value_or(Bytes{});
+      // What may be is not what is away.
+      if (!held->is_away()) used = std::max(used, use->second.may_be);
       if (use->second.untold) used = std::max(used, use->second.last);
     }
     if (held->is_away()) {

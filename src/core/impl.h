@@ -292,6 +292,7 @@ struct Coordinator::Impl {
   void suspend(LeaseId id, std::optional<LeaseId> yields_to);
   void begin_move(LeaseId id, Direction direction);
   void begin_return(LeaseId id);
+  Bytes had(const Lease& lease, std::size_t i) const;
   bool may_return(LeaseId id) const;
   bool try_resume(LeaseId id);
   void move_back_where_confirmed(const Sample& sample);

@@ -128,11 +128,18 @@ void Coordinator::Impl::begin_move(LeaseId id, Direction direction) {
   effects.emplace_back(std::move(effect));
 }
 
-// See Note [Room before return].
+// See Note [Room before return]. It is charged what it had until a sample tells what it has again.
 void Coordinator::Impl::begin_return(LeaseId id) {
-  observed.at(id).confirm_since = now.instant;
-  observed.at(id).stuck.clear();
+  const Lease& lease = *state.find(id);
+  Observed& seen = observed.at(id);
+  for (std::size_t i = 0; i < lease.held()->parts.size(); ++i) {
+    Use& use = seen.use[lease.held()->parts[i].device];
+    use.may_be = std::max(use.may_be, had(lease, i));
+  }
+  seen.confirm_since = now.instant;
+  seen.stuck.clear();
   returning.insert(id);
+  reindex(id);
   ask_probe(now.instant);
 }
 
@@ -163,8 +170,8 @@ bool Coordinator::Impl::try_resume(LeaseId id) {
     if (whole) {
       // What strangers use by now is not its any more.
       part.budget = std::min(part.budget, room);
-      if (others > 0 || part.budget < lease.held()->suspension->used[i]) return false;
-    } else if (account->exclusive_count > 0 || part.budget > room) {
+      if (others > 0 || part.budget < had(lease, i)) return false;
+    } else if (account->exclusive_count > 0 || std::max(part.budget, had(lease, i)) > room) {
       return false;
     }
     if (account->granted + part.budget + account->reserve > account->capacity) return false;
@@ -173,6 +180,18 @@ bool Coordinator::Impl::try_resume(LeaseId id) {
   decide(id, ResumeBegun{id});
   begin_return(id);
   return true;
+}
+
+// On its i-th device, before it left; more than its budget where that had shrunk.
+Bytes Coordinator::Impl::had(const Lease& lease, std::size_t i) const {
+  const Held& held = *lease.held();
+  Bytes bytes = held.suspension->used[i];
+  const auto& uses = observed.at(lease.id).use;
+  const auto use = uses.find(held.parts[i].device);
+  if (use != uses.end() && use->second.ledger) {
+    bytes = std::max(bytes, *use->second.ledger + use->second.unaccounted);
+  }
+  return bytes;
 }
 
 bool Coordinator::Impl::has_room_for(const Lease& lease) const {
@@ -188,10 +207,8 @@ bool Coordinator::Impl::has_room_for(const Lease& lease) const {
     const auto& uses = observed.at(lease.id).use;
     const auto use = uses.find(id);
     const Bytes budget = held.parts[i].budget;
-    Bytes need = std::max(held.suspension->used[i], budget);
-    if (use != uses.end() && use->second.ledger) {
-      need = std::max(held.suspension->used[i], *use->second.ledger + use->second.unaccounted);
-    }
+    const bool told = use != uses.end() && use->second.ledger;
+    const Bytes need = told ? had(lease, i) : std::max(had(lease, i), budget);
     if (need == Bytes{}) continue;
     const Bytes margin = std::max(mib(256), Bytes{need.value / 100 * 3});
     const Bytes wanted = std::min(need + margin, std::max(need, budget));
@@ -270,6 +287,9 @@ void Coordinator::Impl::moved_back(LeaseId id, const MoveResult& result) {
 
 void Coordinator::Impl::end_suspension(LeaseId id) {
   decide(id, LeaseResumed{id});
+  observed.at(id).shrunk_at = now.instant;
+  shrunk.insert(id);
+  ask_probe(now.instant);
   notify(id, News::kResumed);
   answer_movers(id);
   dirty = true;

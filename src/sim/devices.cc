@@ -117,6 +117,14 @@ bool Devices::is_away(Process process) const {
   return std::ranges::any_of(away_, [&](const Away& away) { return away.use.process == process; });
 }
 
+Bytes Devices::away_of(Handle lease, std::size_t index) const {
+  Bytes sum;
+  for (const Away& away : away_) {
+    if (away.index == index && away.use.lease == lease) sum += away.use.bytes;
+  }
+  return sum;
+}
+
 std::optional<std::size_t> Devices::move_back(Process process) {
   for (auto away = away_.begin(); away != away_.end();) {
     if (away->use.process != process) {

@@ -65,6 +65,8 @@ class Devices {
   bool has_memory(Process process) const;
   void move_out(Process process);
   bool is_away(Process process) const;
+  /// What processes of the lease had on the device, and have in host memory now.
+  Bytes away_of(Handle lease, std::size_t index) const;
   /// Absent: all of it is back. Else the device that had no room, which ruins the process.
   std::optional<std::size_t> move_back(Process process);
   void lose(std::size_t index);

@@ -106,7 +106,9 @@ void Program::take(const ShadowLease& lease) {
   const auto index_known = scene_.devices.index_of(part.device);
   const std::size_t index = present(index_known);
   const Device& device = scene_.devices.at(index);
-  const Bytes room = saturating_sub(part.budget, device.used_by(lease_));
+  // By the account of the guard, which counts on what is away.
+  const Bytes charged = device.used_by(lease_) + scene_.devices.away_of(lease_, index);
+  const Bytes room = saturating_sub(part.budget, charged);
   if (room == Bytes{}) return;
   const Bytes wanted = random.chance(300) ? room : random.between({1}, room);
   if (!scene_.devices.allocate(process, index, wanted)) scene_.judge.out_of_memory(index);
