@@ -168,8 +168,16 @@ void expect_facts_walked(std::index_sequence<kIndexes...>) {
 
 TEST(RecordJson, NoFieldIsForgotten) {
   expect_facts_walked(std::make_index_sequence<std::variant_size_v<Fact>>());
-  expect_all_walked<Process, ExitStatus, Part, Peak, PastRun, LeasePart, LeaseFlags, Request,
-                    LeaseView, CheckpointWay, CheckpointAsk, CheckpointEnd, Checkpoints>();
+  expect_all_walked<Process, ExitStatus, Part, Peak, PastRun, LeasePart, Request, CheckpointWay,
+                    CheckpointAsk, CheckpointEnd, Checkpoints>();
+  Counter flags;
+  const LeaseFlags no_flags;
+  record_fields::walk(flags, no_flags);
+  EXPECT_EQ(flags.count + 3, field_count<LeaseFlags>());  // Not astray, suspending and resuming,
+  Counter view;
+  const LeaseView no_view;
+  record_fields::walk(view, no_view);
+  EXPECT_EQ(view.count + 3, field_count<LeaseView>());  // nor pressure, full_in and strays.
 }
 
 // The text of a record alone does not show that a field survives which neither side knows.

@@ -47,7 +47,13 @@ inline LeaseView lease() {
   view.user = {1000};
   view.request = request();
   view.state = LeaseState::kHeld;
-  view.flags = {true, true, true, true, true, true};
+  view.flags = {.over_budget = true,
+                .parked = true,
+                .revoking = true,
+                .degraded = true,
+                .unclaimed = true,
+                .full = true,
+                .checkpointing = true};
   view.result = EndResult::kOk;
   view.exit = ExitStatus{1, 9};
   view.command = Process{4711, 123456};

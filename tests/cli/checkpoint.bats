@@ -39,6 +39,7 @@ while True:
                  % sys.argv[1].encode())
     peer.close()
 PY
+  rm -f "$world/served"
   python3 "$world/serve.py" "$1" >"$world/served" 3>&- &
   eventually test -s "$world/served"
   port=$(head -n 1 "$world/served")
@@ -87,10 +88,10 @@ PY
 
 @test "a file that is not newer confirms nothing: the save times out" {
   echo old >state
-  start train --checkpoint signal:USR1,file=state --grace 1500ms -- bash -c "$saver" - other
+  start train --checkpoint signal:USR1,file=state --grace 2s -- bash -c "$saver" - other
   run berth checkpoint train
   status_is 1
-  contains "has not saved itself: timed out, not within 1.5s"
+  contains "has not saved itself: timed out, not within 2 s"
   saves_are train last.outcome timed_out
 }
 
@@ -113,7 +114,7 @@ PY
   start train --checkpoint 'cmd:sleep 1000 & echo $! >child; wait' --grace 1s -- bash -c "$deaf"
   run berth checkpoint train
   status_is 1
-  contains "timed out, not within 1s"
+  contains "timed out, not within 1 s"
   gone() { ! alive "$(<child)" 2>/dev/null; }
   eventually gone
   [[ $(berth ps --no-header -o tsv --fields state) == held ]]
@@ -153,7 +154,7 @@ PY
   start train --checkpoint "http://127.0.0.1:$port/save" --grace 1s -- bash -c "$deaf"
   run berth checkpoint train
   status_is 1
-  contains "timed out, not within 1s"
+  contains "timed out, not within 1 s"
   start alone --checkpoint http:unix:/nowhere/app.sock:/save -- bash -c "$deaf"
   run berth checkpoint alone
   status_is 1

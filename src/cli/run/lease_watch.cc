@@ -65,14 +65,15 @@ void LeaseWatch::reaped(std::int32_t pid, int status) {
 
 // That it was heard is told by the news. Nothing here waits for the daemon: it is told again.
 void LeaseWatch::tell_save(Instant now) {
-  if (!saver_->report() || now < tell_at_) return;
+  const std::optional<wire::CheckpointedBody>& report = saver_->report();
+  if (!report || now < tell_at_) return;
   tell_at_ = now + kTellEvery;
   Result<client::Connection> connection = client_.another(client::Backlog::kGiveUp);
   if (!connection.ok()) return;
   teller_.emplace(*std::move(connection));
   static_cast<void>(teller_->begin({.route = wire::Route::kCheckpointed,
                                     .lease = to_text(handle_),
-                                    .body = wire::encode_checkpointed(*saver_->report())}));
+                                    .body = wire::encode_checkpointed(*report)}));
 }
 
 void LeaseWatch::take_saves(const Checkpoints& saves) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Listens to the news of a lease while its command runs, and says what a person should know. The
-// command is not held up by it; what the daemon asks of it, a save, is passed on to a saver: where
-// the daemon is gone, it goes on, and the daemon is looked for again now and then. Not shared
-// between threads.
+// command is not held up by it: where the daemon is gone, it goes on, and the daemon is looked for
+// again now and then. A save that the daemon asks for is passed on to a saver. Not shared between
+// threads.
 #pragma once
 
 #include <optional>

@@ -145,12 +145,13 @@ std::optional<Saver> Runner::saver_for(const wire::LeaseAnswer& lease,
 
 // Before the end of the command, with which the lease may end.
 void Runner::tell_save(const wire::LeaseAnswer& lease, const Saver& saver) {
-  if (!saver.report()) return;
+  const std::optional<wire::CheckpointedBody>& report = saver.report();
+  if (!report) return;
   Result<client::Connection> connection = doors_.client.another();
   if (!connection.ok()) return;
   static_cast<void>(connection->ask({.route = wire::Route::kCheckpointed,
                                      .lease = to_text(lease.view.handle),
-                                     .body = wire::encode_checkpointed(*saver.report())},
+                                     .body = wire::encode_checkpointed(*report)},
                                     kReportWithin));
 }
 

@@ -79,6 +79,7 @@ void Saver::give_up(CheckpointOutcome outcome, std::string detail) {
 // By signal: SIGCHLD is blocked, and nobody else takes it now.
 std::optional<int> Saver::wait_for_process(Duration within) const {
   if (!process_) return std::nullopt;
+  const pid_t pid = process_->pid();
   const os::PosixClock clock;
   const Instant until = clock.now() + within;
   sigset_t children;
@@ -86,7 +87,7 @@ std::optional<int> Saver::wait_for_process(Duration within) const {
   ::sigaddset(&children, SIGCHLD);
   while (true) {
     int status = 0;
-    const pid_t reaped = ::waitpid(process_->pid(), &status, WNOHANG);
+    const pid_t reaped = ::waitpid(pid, &status, WNOHANG);
     if (reaped != 0) return reaped > 0 ? std::optional(status) : std::nullopt;
     const Duration left = until - clock.now();
     if (left.ns <= 0) return std::nullopt;
