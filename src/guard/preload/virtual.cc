@@ -7,9 +7,12 @@
 namespace berth::guard {
 namespace {
 
+// Of what was imported, which costs nothing here, the exports want to hear as well.
 void give_back(Process& process, const Physical::Freed& freed) {
-  if (freed.object == 0 || freed.bytes == 0) return;
-  if (process.exports().stays(freed)) {
+  if (freed.object == 0) return;
+  const bool stays = process.exports().stays(freed);
+  if (freed.bytes == 0) return;
+  if (stays) {
     process.ledger().set_at_most(freed.device);  // Until the others let go of it.
   } else {
     process.cancel(freed.device, freed.bytes);
