@@ -64,33 +64,33 @@ struct CheckpointAsker {
 
 struct Observed {
   // Facts that are not worth a record.
-  bool connected = true;                   // The asker of a waiting request listens.
+  bool connected = true;  // The asker of a waiting request listens.
+  bool over_budget = false;
+  bool excess_told = false;  // In the log.
+  bool full = false;         // An allocation in it waits for room.
+  bool degraded = false;
+  bool killed = false;                     // SIGKILL was sent.
+  bool freed = false;                      // Releasing, and the driver lists nothing of it.
+  Direction direction = Direction::kOut;   // Of the move of its memory under way,
+  std::uint64_t move = 0;                  // whose number this is; 0: none.
   std::optional<Instant> reconnect_until;  // Until then an absent asker keeps his turn.
   Instant claim_until = Instant::never();
   std::map<DeviceId, Use> use;
-  bool over_budget = false;
   std::optional<Instant> excess_since;  // Above its budget and the tolerance, in each sample since.
-  bool excess_told = false;             // In the log.
-  bool full = false;                    // An allocation in it waits for room.
-  bool degraded = false;
   Felt felt;
   std::optional<Duration> full_in;
-  std::uint64_t move = 0;                 // Of the move of its memory under way; 0: none.
-  Direction direction = Direction::kOut;  // Of that.
-  std::optional<Instant> confirm_since;   // It moves back when a sample after this tells of room.
-  std::string stuck;                      // Why a move ended between two states.
-  std::vector<Token> move_tokens;         // Who waits to hear what comes of it.
-  Instant yields_from;                    // Before this it is not asked again to make room.
-  bool killed = false;                    // SIGKILL was sent.
-  std::optional<Instant> settle_since;    // Only a sample asked after this tells what is left.
-  std::optional<Instant> shrunk_at;       // Only a sample asked after this tells what came free.
-  bool freed = false;                     // Releasing, and the driver lists nothing of it.
-  std::vector<Process> leftovers;         // Told by the supervisor; not known to use a device.
-  std::optional<Token> growth_token;      // Who waits for the growth.
+  std::optional<Instant> confirm_since;  // It moves back when a sample after this tells of room.
+  std::string stuck;                     // Why a move ended between two states.
+  std::vector<Token> move_tokens;        // Who waits to hear what comes of it.
+  Instant yields_from;                   // Before this it is not asked again to make room.
+  std::optional<Instant> settle_since;   // Only a sample asked after this tells what is left.
+  std::optional<Instant> shrunk_at;      // Only a sample asked after this tells what came free.
+  std::vector<Process> leftovers;        // Told by the supervisor; not known to use a device.
+  std::optional<Token> growth_token;     // Who waits for the growth.
   std::optional<LeaseResized> budgets_before;  // To take the last resize back.
   std::optional<Token> exit_token;             // Who waits to hear what the command left behind.
   Instant exit_answer_by = Instant::never();
-  std::set<std::pair<DeviceId, Process>> strays_told;
+  std::set<std::pair<DeviceId, Process>> strays_told;  // Of which somebody has heard.
   std::vector<CheckpointAsker> checkpoint_askers;
 
   // Derived, kept to be taken back.
