@@ -362,23 +362,6 @@ TEST(Engine, FollowerOfWhatHasEndedHearsThatAndNoMore) {
   EXPECT_THAT(story.done(), ElementsAre("answer 2 not_found"));
 }
 
-TEST(Engine, NewsOfAllLeasesIsNumbered) {
-  S story;
-  story.engine.follow_all({9});
-  story.submit(1, S::budget(gib(16)));
-  story.claim(1, 1);
-  story.submit(2, S::budget(gib(16)));
-  story.exit(1, 3);
-  story.sample();
-  EXPECT_THAT(story.done(), AllOf(Contains("item 9 ended 1"), Contains("item 9 granted 2")));
-  EXPECT_EQ(story.outbox.last_number, 2U);
-  story.engine.hung_up(story.now, {9});
-  story.claim(2, 2);
-  story.exit(2, 3);
-  story.sample();
-  EXPECT_THAT(story.done(), Not(Contains(HasSubstr("item 9"))));
-}
-
 TEST(Engine, WhoFollowsAllIsToldOfThePressureOnADevice) {
   S story;
   story.engine.follow_all({9});

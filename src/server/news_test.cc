@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// News that is about no lease, and who hears it.
+// News of all leases and of none, and who hears it.
 #include "server/news.h"
 
 #include <gmock/gmock.h>
@@ -11,9 +11,27 @@ namespace berth::server {
 namespace {
 
 using S = EngineStory;
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
+
+TEST(News, OfAllLeasesIsNumbered) {
+  S story;
+  story.engine.follow_all({9});
+  story.submit(1, S::budget(gib(16)));
+  story.claim(1, 1);
+  story.submit(2, S::budget(gib(16)));
+  story.exit(1, 3);
+  story.sample();
+  EXPECT_THAT(story.done(), AllOf(Contains("item 9 ended 1"), Contains("item 9 granted 2")));
+  EXPECT_EQ(story.outbox.last_number, 2U);
+  story.engine.hung_up(story.now, {9});
+  story.claim(2, 2);
+  story.exit(2, 3);
+  story.sample();
+  EXPECT_THAT(story.done(), Not(Contains(HasSubstr("item 9"))));
+}
 
 TEST(News, OfStrangersIsToldToWhoListensToEverything) {
   S story({.core = {.unmanaged = core::Unmanaged::kWarn}, .journal_path = "/state/leases.db"});
