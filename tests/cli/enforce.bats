@@ -52,7 +52,7 @@ signal.pause()' "$world/mps/control" >listener 3>&- &
     vram_user --bytes 3GiB --hold 60s
   status_is 143
   [[ $stderr == *"lease 2 uses 3.3 GiB, above its budget of 2.0 GiB; it is ended for that unless it uses less soon (--over-budget kill)"* ]]
-  [[ $stderr == *"lease 2 used 3.3 GiB for too long, above its budget of 2.0 GiB; its command was told to end"* ]]
+  [[ $stderr == *"lease 2 was above its budget of 2.0 GiB for too long; its command was told to end"* ]]
   berth wait 2 || [[ $? == 143 ]]
   is 2 result over_budget
   run berth show 2

@@ -106,9 +106,9 @@ std::string revoked_text(const LeaseView& lease) {
     return lease_name(lease) + " has reached its limit of " + to_text(*lease.request.limit) + told;
   }
   if (lease.result == EndResult::kOverBudget) {
-    const auto used = used_by(lease);
-    return lease_name(lease) + " used " + (used ? to_text(*used) : "more") +
-           " for too long, above its budget of " + to_text(granted_to(lease)) + told;
+    // What it uses may be gone by the time that this is read.
+    return lease_name(lease) + " was above its budget of " + to_text(granted_to(lease)) +
+           " for too long" + told;
   }
   return lease_name(lease) + " was cancelled" + told;
 }

@@ -32,8 +32,8 @@ std::string leftovers_text(const LeaseView& lease);
 /// lease has what is asked for.
 std::string too_much_text(const LeaseView& lease, const RequestOptions& options);
 
-/// "lease 12 has reached its limit of 1h00m", "lease 12 was cancelled", "lease 12 used 9.0 GiB for
-/// too long, above its budget of 8.0 GiB"; what has told the command to end.
+/// "lease 12 has reached its limit of 1h00m", "lease 12 was cancelled", "lease 12 was above its
+/// budget of 8.0 GiB for too long"; what has told the command to end.
 std::string revoked_text(const LeaseView& lease);
 
 /// "lease 12 uses 7.1 GiB of 8.0 GiB, and in about 1m30s all of it at this rate". Empty where that

@@ -173,6 +173,9 @@ TEST(RevokedText, TellsTheLimitFromTheCancellation) {
             "lease 12 has reached its limit of 1m30s; its command was told to end");
   lease.result = EndResult::kCancelled;
   EXPECT_EQ(revoked_text(lease), "lease 12 was cancelled; its command was told to end");
+  lease.result = EndResult::kOverBudget;
+  EXPECT_EQ(revoked_text(lease),
+            "lease 12 was above its budget of 8.0 GiB for too long; its command was told to end");
 }
 
 }  // namespace
