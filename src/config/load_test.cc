@@ -62,8 +62,7 @@ TEST(Load, SharedDaemonBoundsEachUserAndAnOwnOneDoesNot) {
   EXPECT_EQ(max_priority_default(Mode::kUser), Priority::kUrgent);
 }
 
-TEST(Load, EveryKeyIsRead) {
-  const Config config = loaded({.files = {machine(R"(
+constexpr std::string_view kEveryKey = R"(
 [daemon]
 state_dir = "/srv/berth"
 log = "debug"
@@ -105,7 +104,10 @@ critical = "100%"
 [client]
 color = "never"
 output = "json"
-)")}}).config;
+)";
+
+TEST(Load, EveryKeyIsRead) {
+  const Config config = loaded({.files = {machine(std::string(kEveryKey))}}).config;
   EXPECT_EQ(config.daemon.state_dir, "/srv/berth");
   EXPECT_EQ(config.daemon.log, LogLevel::kDebug);
   EXPECT_EQ(config.gpu.reserve, gib(1));
@@ -265,7 +267,7 @@ TEST(Load, UnknownKeyIsAnErrorWithTheOneThatWasMeant) {
             ".reserves: there is no such key; did you mean 'reserve'?"},
            {"[users.guest]\njobs = 2", "users.guest.jobs: there is no such key"},
            {"users.guest = 2", "users.guest: there is no such key"},
-           {"[pressure]\nwarn = \"62%\"", "pressure: there is no such key"},
+           {"[alerts]\nwarn = \"62%\"", "alerts: there is no such key"},
            {"[policy]\norder.first = 1", "policy.order: must be"},
            {"[empty_and_unknown]", "empty_and_unknown: there is no such key"},
            {"[request]\nvram = \"8G\"", "request: belongs into the .berth.toml of a project"},

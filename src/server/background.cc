@@ -8,8 +8,10 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 
 #include "os/errors.h"
+#include "os/files.h"
 #include "os/unique_fd.h"
 
 namespace berth::server {
@@ -32,6 +34,16 @@ Result<int> go_to_background() {
   ::umask(077);
   if (::chdir("/") != 0) return os::system_error("cannot enter /", errno);
   return ends[1];
+}
+
+Status refuse_container() {
+  const char* set = std::getenv("container");
+  const bool inside = os::exists("/.dockerenv") || os::exists("/run/.containerenv") ||
+                      (set != nullptr && *set != '\0');
+  if (!inside) return Unit{};
+  return Error{Errc::kUnavailable,
+               "this is a container, and a daemon in it could not see who else uses the GPUs: "
+               "mount the host's socket and set BERTH_SOCKET, or start berthd --in-container"};
 }
 
 void leave_terminal(const std::string& log_path) {

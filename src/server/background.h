@@ -16,4 +16,8 @@ Result<int> go_to_background();
 /// Once it is ready: its last words, should it ever have any, go to this file.
 void leave_terminal(const std::string& log_path);
 
+/// A daemon in a container sees neither the processes nor the claims of the host. kUnavailable,
+/// with the cure, where this is one.
+Status refuse_container();
+
 }  // namespace berth::server

@@ -53,17 +53,6 @@ constexpr std::uint64_t kDescriptorsInHand = 512;  // For processes, files and r
 constexpr auto kKeepAliveEvery = std::chrono::seconds(15);
 constexpr auto kCheckEvery = std::chrono::minutes(1);
 
-/// A daemon in a container sees neither the processes nor the claims of the host.
-Status check_container(const DaemonOptions& options, const os::Surroundings& surroundings) {
-  const char* set = std::getenv("container");
-  const bool inside = os::exists("/.dockerenv") || os::exists("/run/.containerenv") ||
-                      (set != nullptr && *set != '\0');
-  if (!inside || options.in_container || !surroundings.sim.empty()) return Unit{};
-  return Error{Errc::kUnavailable,
-               "this is a container, and a daemon in it could not see who else uses the GPUs: "
-               "mount the host's socket and set BERTH_SOCKET, or start berthd --in-container"};
-}
-
 }  // namespace
 
 struct Daemon::Impl final : Host {
@@ -146,7 +135,7 @@ struct Daemon::Impl final : Host {
 // Start: everything that can fail comes before the journal, whose opening counts as a start.
 
 Status Daemon::Impl::take_places() {
-  TRY_STATUS(check_container(options, surroundings));
+  if (!options.in_container && surroundings.sim.empty()) TRY_STATUS(refuse_container());
   if (!options.socket.empty()) surroundings.socket = options.socket;
   TRY(read, read_configuration(surroundings, options.mode));
   config = std::move(read);

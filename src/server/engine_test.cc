@@ -362,19 +362,6 @@ TEST(Engine, FollowerOfWhatHasEndedHearsThatAndNoMore) {
   EXPECT_THAT(story.done(), ElementsAre("answer 2 not_found"));
 }
 
-TEST(Engine, WhoFollowsAllIsToldOfThePressureOnADevice) {
-  S story;
-  story.engine.follow_all({9});
-  story.submit(1, S::budget(gib(16)));
-  story.claim(1, 1);
-  story.sample();
-  EXPECT_THAT(story.done(), Not(Contains(HasSubstr("device_pressure"))));
-  story.sample(gib(2));
-  EXPECT_THAT(story.done(), Contains("item 9 device_pressure"));
-  story.sample(gib(2));
-  EXPECT_THAT(story.done(), Not(Contains(HasSubstr("device_pressure")))) << "it was told";
-}
-
 TEST(Engine, WaitingLineIsToldAgainOnlyIfItReadsDifferently) {
   S story;
   story.submit(1, S::budget(gib(16)));

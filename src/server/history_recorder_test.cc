@@ -190,6 +190,7 @@ TEST_F(HistoryRecorderTest, AnEndThatADaemonCouldNotWriteIsWrittenByTheNext) {
   sample({job(gib(1))});
   ASSERT_THAT(sessions(), SizeIs(1));
   recorder_.reset();
+  step(core::ReportExit{.actor = {.user = kOwner}, .handle = {1, 1}, .exit = {}, .leftovers = {}});
   step(core::ProcessEnded{kRunner});
   pass(seconds(1));
   sample({}, false);
@@ -244,9 +245,10 @@ TEST_F(HistoryRecorderTest, QuestionsThatPileUpAreRefused) {
     recorder_->ask({.facts = {.time = now_.wall}}, coordinator_, now_,
                    [&](const Result<std::string>& body) { ++(body.ok() ? answered : refused); });
   }
-  EXPECT_EQ(refused, 5U);
+  // Its start may still be under way, and is one of them.
+  EXPECT_THAT(refused, testing::AnyOf(5U, 6U));
   recorder_->finish(coordinator_, now_);
-  EXPECT_EQ(answered, HistoryThread::kUnderWayMax);
+  EXPECT_EQ(answered + refused, HistoryThread::kUnderWayMax + 5);
 }
 
 }  // namespace

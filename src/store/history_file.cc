@@ -333,21 +333,25 @@ Status HistoryFile::prune_in_transaction(const history::Retention& retention, Un
   TRY(drop, database_.prepare("DELETE FROM leases WHERE ended_ms < ?"));
   drop.bind(1, stored(now.value - retention.hour.ns / milliseconds(1).ns));
   TRY_STATUS(drop.run());
+  TRY_STATUS(drop_empty(series));
+  // Single processes are the first to go: there may be very many of them.
+  std::vector<Known> processes;
+  std::ranges::copy_if(series, std::back_inserter(processes), [](const Known& known) {
+    return history::kind_of(known.series.subject) == history::Kind::kProcess;
+  });
   for (int round = 0; round < kShortenMax; ++round) {
     TRY(size, used());
     if (size <= retention.size_max) break;
-    // Single processes are the first to go: there may be very many of them.
-    std::vector<Known> processes;
-    std::ranges::copy_if(series, std::back_inserter(processes), [](const Known& known) {
-      return history::kind_of(known.series.subject) == history::Kind::kProcess;
-    });
-    TRY_STATUS(shorten(round % 2 == 0 ? processes : series));
+    TRY(shortened, shorten(processes));
+    if (!shortened) TRY_STATUS(shorten(series));
+    TRY_STATUS(drop_empty(series));
   }
-  return drop_empty(series);
+  return Unit{};
 }
 
-// The oldest quarter of the time that each grain covers.
-Status HistoryFile::shorten(std::span<const Known> series) {
+// By the oldest quarter of the time that each grain covers. False: there was nothing left.
+Result<bool> HistoryFile::shorten(std::span<const Known> series) {
+  bool had_any = false;
   for (const char* table : kGrainTables) {
     const std::string of = std::string("(start) FROM ") + table + " WHERE series = ?1)";
     TRY(ends, database_.prepare("SELECT (SELECT min" + of + ", (SELECT max" + of));
@@ -363,9 +367,10 @@ Status HistoryFile::shorten(std::span<const Known> series) {
       ends.reset();
     }
     if (newest < oldest) continue;
+    had_any = true;
     TRY_STATUS(drop_before(series, table, oldest + (newest - oldest) / 4 + 1));
   }
-  return Unit{};
+  return had_any;
 }
 
 Status HistoryFile::drop_empty(std::span<const Known> series) {

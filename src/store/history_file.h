@@ -74,7 +74,7 @@ class HistoryFile {
   static Status fold_in(std::uint64_t series, std::span<const history::Bucket> buckets, Fold& into);
   Result<std::vector<Known>> all_series();
   Status drop_before(std::span<const Known> series, const char* table, std::int64_t start);
-  Status shorten(std::span<const Known> series);
+  Result<bool> shorten(std::span<const Known> series);
   Status drop_empty(std::span<const Known> series);
   Status prune_in_transaction(const history::Retention& retention, UnixMs now);
   Result<std::vector<history::Bucket>> buckets_of(std::uint64_t series, const char* table,

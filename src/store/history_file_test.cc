@@ -294,7 +294,8 @@ TEST_F(HistoryFileTest, SessionsOfATimeAreThoseThatHeldSomethingThen) {
   ASSERT_TRUE(file.write({}, std::vector{over, later, session_of(3)}, {kTen * 1'000}).ok());
   const auto ids = [&](std::int64_t from, std::int64_t to) {
     std::vector<std::uint64_t> found;
-    for (const Session& session : *file.sessions(from_to(from, to, 0))) {
+    const auto sessions = file.sessions(from_to(from, to, 0));
+    for (const Session& session : *sessions) {
       found.push_back(session.id.value);
     }
     return found;

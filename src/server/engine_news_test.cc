@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// News about devices, for whoever follows everything.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/engine.h"
+#include "server/engine_story.h"
+
+namespace berth::server {
+namespace {
+
+TEST(Engine, WhoFollowsAllIsToldOfThePressureOnADevice) {
+  EngineStory story;
+  story.engine.follow_all({9});
+  story.submit(1, EngineStory::budget(gib(16)));
+  story.claim(1, 1);
+  story.sample();
+  EXPECT_THAT(story.done(), testing::Not(testing::Contains(testing::HasSubstr("device_pressure"))));
+  story.sample(gib(2));
+  EXPECT_THAT(story.done(), testing::Contains("item 9 device_pressure"));
+  story.sample(gib(2));
+  EXPECT_THAT(story.done(), testing::Not(testing::Contains(testing::HasSubstr("device_pressure"))))
+      << "it was told";
+}
+
+}  // namespace
+}  // namespace berth::server
