@@ -82,8 +82,6 @@ claim_within = "10s"
 exclusive_external_max = "0"
 unmanaged = "ignore"
 visible_devices = "uuid"
-report_total = "physical"
-report_nvml = "budget"
 [access]
 admins = ["ops", "@gpu"]
 show_commands = "all"
@@ -98,9 +96,6 @@ leases = 1
 max_priority = "low"
 [users."1001"]
 leases = 3
-[pressure]
-warn = "50%"
-critical = "100%"
 [client]
 color = "never"
 output = "json"
@@ -124,10 +119,6 @@ TEST(Load, EveryKeyIsRead) {
   EXPECT_EQ(config.policy.exclusive_external_max, Bytes{});
   EXPECT_EQ(config.policy.unmanaged, Unmanaged::kIgnore);
   EXPECT_EQ(config.policy.visible_devices, VisibleDevices::kUuid);
-  EXPECT_EQ(config.policy.report_total, Reported::kPhysical);
-  EXPECT_EQ(config.policy.report_nvml, Reported::kBudget);
-  EXPECT_EQ(config.pressure.warn.value, 50U);
-  EXPECT_EQ(config.pressure.critical.value, 100U);
   EXPECT_THAT(config.access.admins, ElementsAre("ops", "@gpu"));
   EXPECT_EQ(config.access.show_commands, ShowCommands::kAll);
   EXPECT_EQ(config.limits.waiting, 10U);
@@ -140,6 +131,30 @@ TEST(Load, EveryKeyIsRead) {
   EXPECT_EQ(config.users.at("1001").leases, 3U);
   EXPECT_EQ(config.client.color, Color::kNever);
   EXPECT_EQ(config.client.output, Output::kJson);
+}
+
+TEST(Load, HowBudgetsHoldIsRead) {
+  const Config config = loaded({.files = {machine(R"(
+[policy]
+report_total = "physical"
+report_nvml = "budget"
+[enforce]
+mode = "watchdog"
+over_budget = "kill"
+over_budget_grace = "5m"
+over_budget_tolerance = "1GiB"
+[pressure]
+warn = "50%"
+critical = "100%"
+)")}}).config;
+  EXPECT_EQ(config.policy.report_total, Reported::kPhysical);
+  EXPECT_EQ(config.policy.report_nvml, Reported::kBudget);
+  EXPECT_EQ(config.enforce.mode, Enforce::kWatchdog);
+  EXPECT_EQ(config.enforce.over_budget, OverBudget::kKill);
+  EXPECT_EQ(config.enforce.over_budget_grace, minutes(5));
+  EXPECT_EQ(config.enforce.over_budget_tolerance, gib(1));
+  EXPECT_EQ(config.pressure.warn.value, 50U);
+  EXPECT_EQ(config.pressure.critical.value, 100U);
 }
 
 TEST(Load, WhatARequestWithoutASizeGets) {
