@@ -4,14 +4,17 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
+#include "base/check.h"
 #include "simgpu/cuda/checkpoint_testing.h"
 #include "simgpu/world/fault.h"
 
@@ -265,6 +268,14 @@ TEST(CheckpointFaults, ACallerKilledBetweenTwoCallsLeavesWhatAnotherGoesOnFrom) 
   EXPECT_TRUE(still_has_its_pattern(victim));
 }
 
+// Until a call on that process was made and is not done.
+void wait_until_asked(const World& world, int pid) {
+  const std::optional<std::uint32_t> slot = world.slot_of(pid);
+  CHECK(slot.has_value());
+  const CheckpointState& state = world.file().slots[*slot].checkpoint;
+  while (state.asked.load() == state.answered.load()) ::sched_yield();
+}
+
 // A caller who hangs in the checkpoint of a locked process.
 std::unique_ptr<Child> caller_in_a_checkpoint(const World& world, int pid) {
   auto caller = std::make_unique<Child>([pid](Child& self) {
@@ -277,8 +288,7 @@ std::unique_ptr<Child> caller_in_a_checkpoint(const World& world, int pid) {
   EXPECT_TRUE(caller->wait_for_child());
   set_hang(world.file().faults.checkpoint_hang, now_ns() + 3'600'000'000'000);
   caller->tell_child();
-  const CheckpointState& state = world.file().slots[*world.slot_of(pid)].checkpoint;
-  while (state.asked.load() == state.answered.load()) ::sched_yield();
+  wait_until_asked(world, pid);
   return caller;
 }
 
@@ -298,6 +308,31 @@ TEST(CheckpointFaults, WhatACallerKilledInACallAskedForIsDoneBeforeTheNextCall) 
   });
   ASSERT_TRUE(next.wait_for_child());
   set_hang(world.file().faults.checkpoint_hang, 0);
+  EXPECT_EQ(next.wait(), 0);
+  EXPECT_TRUE(still_has_its_pattern(victim));
+}
+
+TEST(CheckpointFaults, AStoppedProcessIsServedWhenItGoesOnEachCallInItsTurn) {
+  const TemporaryWorld temporary("1x1GiB");
+  const World world = temporary.open();
+  Child victim([](Child& self) { hold_a_pattern(self, 600 * kMiB); });
+  ASSERT_TRUE(victim.wait_for_child());
+  const int pid = victim.pid();
+  as_caller([&] { REQUIRE_OK(cuCheckpointProcessLock(pid, nullptr)); });
+  ASSERT_EQ(::kill(pid, SIGSTOP), 0);
+  ASSERT_EQ(::waitpid(pid, nullptr, WUNTRACED), pid);
+  Child killed([&](Child&) { (void)cuCheckpointProcessCheckpoint(pid, nullptr); });
+  wait_until_asked(world, pid);
+  killed.kill();
+  EXPECT_EQ(killed.wait(), 128 + SIGKILL);
+  Child next([&](Child& self) {
+    REQUIRE_OK(cuInit(0));
+    REQUIRE(has_state(pid, CU_PROCESS_STATE_LOCKED));
+    self.tell_parent();
+    resume(pid);
+  });
+  ASSERT_TRUE(next.wait_for_child());
+  ASSERT_EQ(::kill(pid, SIGCONT), 0);
   EXPECT_EQ(next.wait(), 0);
   EXPECT_TRUE(still_has_its_pattern(victim));
 }
@@ -383,6 +418,7 @@ TEST(CheckpointFaults, ProcessesKilledAnywhereInThisLeaveNothingAndNeverExceedCa
   for (int round = 0; round < 4; ++round) {
     std::deque<Child> victims;
     std::vector<int> pids;
+    pids.reserve(3);
     for (int i = 0; i < 3; ++i) pids.push_back(victims.emplace_back(&work).pid());
     for (Child& victim : victims) ASSERT_TRUE(victim.wait_for_child());
     std::deque<Child> callers;

@@ -134,7 +134,7 @@ void serve_checkpoints(Driver& driver, Gate& gate) {
   CHECK(::pthread_sigmask(SIG_SETMASK, &before, nullptr) == 0);
   if (!started) return;
   (void)::pthread_detach(thread);
-  (void)server.release();
+  [[maybe_unused]] const Server* serving = server.release();  // run() has it now.
   std::atomic<std::uint32_t>& ready = driver.seat().slot().checkpoint.thread;
   while (ready.load() == 0) futex_wait(ready, 0, kLongNs);
 }
