@@ -56,6 +56,28 @@ TEST(CheckpointFaults, ARestoreWithoutRoomRuinsTheProcessForGood) {
   EXPECT_TRUE(victim.wait_for_child());
 }
 
+TEST(CheckpointFaults, ARestoreThatFitsOnOneDeviceOfTwoTakesNothingOfEither) {
+  const TemporaryWorld temporary("2x1GiB,context=0");
+  World world = temporary.open();
+  Child victim([](Child& self) {
+    use_device(0);
+    const Pattern first(600 * kMiB);
+    use_device(1);
+    const Pattern second(600 * kMiB);
+    self.tell_parent();
+    self.wait_for_parent();
+  });
+  ASSERT_TRUE(victim.wait_for_child());
+  as_caller([&] { suspend(victim.pid()); });
+  EXPECT_EQ(world.figures(kHostMemory).used, mib(1200));
+  ASSERT_TRUE(world.set_strangers(1, mib(500).value / kBlockBytes));
+  as_caller([&] {
+    REQUIRE(cuCheckpointProcessRestore(victim.pid(), nullptr) == CUDA_ERROR_OUT_OF_MEMORY);
+  });
+  EXPECT_EQ(world.figures(0).used, Bytes{});
+  EXPECT_EQ(world.figures(1).used, mib(500));
+}
+
 TEST(CheckpointFaults, ARestoreWithJustEnoughRoomWorks) {
   const TemporaryWorld temporary("1x1GiB,context=0");
   World world = temporary.open();
