@@ -38,8 +38,8 @@ void Coordinator::Impl::weigh(LeaseId id, Instant asked_at) {
   std::optional<Excess> worst;
   for (const Part& part : held->parts) {
     const auto use = seen.use.find(part.device);
-    if (use == seen.use.end() || !use->second.now) continue;
-    const Bytes used = *use->second.now;
+    if (use == seen.use.end()) continue;
+    const Bytes used = use->second.now.value_or(Bytes{});  // Not told is not above.
     const bool above = used > part.budget + settings.over_budget_tolerance;
     if (above && (!worst || used > worst->used)) worst = Excess{used, part.budget};
   }

@@ -34,7 +34,8 @@ class OverBudgetTest : public ::testing::Test {
     }));
   }
   std::optional<EndResult> result() const {
-    return story_.coordinator.lease({1}, story_.now)->result;
+    const std::optional<LeaseView> lease = story_.coordinator.lease({1}, story_.now);
+    return lease ? lease->result : std::nullopt;
   }
 
   Story story_;
@@ -87,7 +88,8 @@ TEST_F(OverBudgetTest, NoTimeEndsALeaseOfWhichNothingIsTold) {
   story_.use(1, gib(6));
   (void)story_.sample();
   EXPECT_EQ(story_.pass(hours(1)), "");  // No sample came.
-  story_.hardware[0].processes->front().used.reset();
+  story_.hardware[0].processes = {
+      {.process = Story::process(1), .used = {}, .user = {1000}, .alive = true}};
   EXPECT_EQ(story_.sample(), "in budget 1; ");
   EXPECT_EQ(sample_after(hours(1)), "");
   EXPECT_EQ(story_.state(1), LeaseState::kHeld);

@@ -130,7 +130,7 @@ TEST_F(EnforcingTest, TheWatchdogNeedsADriverThatTellsOfEachDevice) {
 
 TEST(OverBudgetPlan, WhatIsSaidComesBeforeWhatIsConfigured) {
   config::Config config = config::built_in(config::Mode::kUser);
-  const auto planned = [&](std::optional<std::string> said, Enforce mode = Enforce::kAuto) {
+  const auto planned = [&](const std::optional<std::string>& said, Enforce mode = Enforce::kAuto) {
     const Result<OverBudget> measure = plan_over_budget(said, config, mode);
     return measure.ok() ? std::string(to_text(*measure)) : measure.error().message;
   };
