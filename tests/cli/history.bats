@@ -154,8 +154,8 @@ PY
 @test "a damaged file is moved aside, and leases are not touched" {
   berth reserve 1h -q -m 1G -n kept
   state=$(berth daemon status --json | jq -r .state_dir)
-  made() { [[ -s $state/history.db ]]; }
-  eventually made
+  written() { berth history --json >/dev/null && [[ -s $state/history.db ]]; }
+  eventually written
   berth daemon stop
   head -c 20000 /dev/zero | tr '\0' x >"$state/history.db"
   rm -f "$state"/history.db-*
