@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <compare>
 #include <map>
 #include <optional>
 #include <vector>
@@ -27,7 +26,7 @@ struct Look {
   std::int64_t size = 0;
   std::int64_t changed_s = 0;
   std::int64_t changed_ns = 0;
-  friend auto operator<=>(const Look&, const Look&) = default;
+  friend bool operator==(const Look&, const Look&) = default;
 };
 using Looks = std::map<std::string, Look>;
 
