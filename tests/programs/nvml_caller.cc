@@ -25,12 +25,14 @@ struct MemoryV2 {
 using GetMemory = int (*)(Device, Memory*);
 using GetMemoryV2 = int (*)(Device, MemoryV2*);
 
+// NOLINTBEGIN(readability-identifier-naming): NVML's names.
 extern "C" {
 int nvmlInit_v2();
 int nvmlDeviceGetHandleByIndex_v2(unsigned int index, Device* device);
 int nvmlDeviceGetMemoryInfo(Device device, Memory* memory);
 int nvmlDeviceGetMemoryInfo_v2(Device device, MemoryV2* memory);
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace {
 
