@@ -135,7 +135,9 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
       if (!held->is_away()) used = std::max(used, use->second.may_be);
       if (use->second.untold) used = std::max(used, use->second.last);
     }
-    if (held->is_away()) {
+    // One that has ended may have left something, like any other, until a sample tells.
+    const bool away = held->is_away();
+    if (away && !releasing && !seen.settle_since) {
       const bool there = used > Bytes{};
       const auto rest = there ? std::optional(Entry{.charge = used}) : std::nullopt;
       dirty |= ledger.put(part.device, id, rest);
@@ -144,9 +146,9 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
     // Until a sample asked after the end tells what is left, all of it may be.
     const bool untold = use != seen.use.end() && use->second.untold;
     const bool known = releasing && !seen.settle_since && !untold;
-    const Entry entry{.budget = releasing ? Bytes{} : part.budget,
+    const Entry entry{.budget = releasing || away ? Bytes{} : part.budget,
                       .charge = known ? used : std::max(part.budget, used),
-                      .exclusive = lease->request.share == Share::kExclusive};
+                      .exclusive = lease->request.share == Share::kExclusive && !away};
     dirty |= ledger.put(part.device, id, entry);
   }
   if (seen.charged_on.empty()) {

@@ -214,6 +214,14 @@ TEST_F(Suspending, ACommandThatEndsWhileItIsAwayIsChargedNothing) {
   EXPECT_THAT(story.end(1), HasSubstr("end 1"));
 }
 
+TEST_F(Suspending, OneThatEndsWhileItIsAwayMayHaveLeftSomethingUntilASampleTells) {
+  (void)put_away();
+  (void)story.tell(ReportExit{{6}, {{1000}}, {0, 1}, {}, {}});
+  EXPECT_EQ(story.look().charged, gib(10));
+  EXPECT_THAT(story.ask(S::budget(gib(8))), HasSubstr("waiting"));
+  EXPECT_THAT(story.end(1) + second(), HasSubstr("grant 2"));
+}
+
 TEST_F(Suspending, ItEndsInTheMiddleOfAMove) {
   (void)suspend();
   EXPECT_THAT(story.end(1), HasSubstr("refuse not_moved"));
