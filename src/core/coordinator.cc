@@ -231,6 +231,7 @@ void Coordinator::Impl::reindex_user(const Lease* lease, Observed& seen) {
   count.waiting += (waits ? 1U : 0U) - (seen.counted_waiting ? 1U : 0U);
   count.held += (holds ? 1U : 0U) - (seen.counted_held ? 1U : 0U);
   count.vram = saturating_sub(count.vram, seen.counted_vram) + vram;
+  dirty |= seen.counted_held && !holds;  // The user may hold another one.
   seen.counted_waiting = waits;
   seen.counted_held = holds;
   seen.counted_vram = vram;
