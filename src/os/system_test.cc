@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +15,7 @@
 #include "os/signals.h"
 #include "os/unique_fd.h"
 #include "os/users.h"
+#include "os/worker.h"
 
 namespace berth::os {
 namespace {
@@ -62,6 +64,29 @@ TEST(Signals, BlockedOnesAreReadWithTheirSender) {
   EXPECT_FALSE(signals->read());
   EXPECT_EQ(sigismember(&signals->mask_before(), SIGUSR1), 0);
   ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, &signals->mask_before(), nullptr), 0);
+}
+
+TEST(Worker, DealsWithAllThatWasSentAndGetsNoSignal) {
+  Result<Worker> worker = Worker::start([](const UniqueFd& far) {
+    sigset_t blocked;
+    (void)::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    const char spared = sigismember(&blocked, SIGTERM) == 1 ? 'y' : 'n';
+    char letter = 0;
+    while (::recv(far.get(), &letter, 1, 0) == 1) (void)::send(far.get(), &spared, 1, MSG_NOSIGNAL);
+  });
+  ASSERT_TRUE(worker.ok());
+  sigset_t own;
+  ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, nullptr, &own), 0);
+  EXPECT_EQ(sigismember(&own, SIGTERM), 0);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(::send(worker->near().get(), "?", 1, MSG_NOSIGNAL), 1);
+  worker->finish();
+  worker->finish();
+  char answer = 0;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(::recv(worker->near().get(), &answer, 1, MSG_DONTWAIT), 1);
+    EXPECT_EQ(answer, 'y');
+  }
+  EXPECT_EQ(::recv(worker->near().get(), &answer, 1, MSG_DONTWAIT), 0);
 }
 
 TEST(UniqueFd, ClosesOnceAndOnlyWhatItOwns) {

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/history_thread.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <system_error>
 #include <utility>
 
-#include "os/errors.h"
 #include "store/aside.h"
 
 namespace berth::server {
@@ -143,53 +138,28 @@ void work(const os::UniqueFd& far, store::HistoryOptions options) {
 }  // namespace
 
 Result<HistoryThread> HistoryThread::start(store::HistoryOptions options) {
-  std::array<int, 2> pair{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0) {
-    return os::system_error("cannot make a socket pair", errno);
-  }
-  os::UniqueFd near(pair[0]);
-  os::UniqueFd far(pair[1]);
-  // Signals are for the daemon's thread: a thread inherits the mask of the one that starts it.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  CHECK(::pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
-  std::thread thread;
-  int refused = 0;
-  try {
-    thread =
-        std::thread([far = std::move(far), options = std::move(options)] { work(far, options); });
-  } catch (const std::system_error& error) {
-    refused = error.code().value();
-  }
-  CHECK(::pthread_sigmask(SIG_SETMASK, &before, nullptr) == 0);
-  if (refused != 0) return os::system_error("cannot start a thread", refused);
-  return HistoryThread(std::move(near), std::move(thread));
+  TRY(worker, os::Worker::start(
+                  [options = std::move(options)](const os::UniqueFd& far) { work(far, options); }));
+  return HistoryThread(std::move(worker));
 }
 
 HistoryThread::~HistoryThread() {
-  if (near_.get() < 0) return;  // Moved from.
+  if (!worker_.near()) return;  // Moved from.
   finish();
   while (take_report()) {
   }
 }
 
-void HistoryThread::finish() {
-  if (!thread_.joinable()) return;
-  // The thread reads what was sent before it reads the end.
-  ::shutdown(near_.get(), SHUT_WR);
-  thread_.join();
-}
-
 bool HistoryThread::send(HistoryLetter letter) {
   if (under_way_ >= kUnderWayMax) return false;
-  if (!post(near_, std::make_unique<HistoryLetter>(std::move(letter)), MSG_DONTWAIT)) return false;
+  if (!post(worker_.near(), std::make_unique<HistoryLetter>(std::move(letter)), MSG_DONTWAIT))
+    return false;
   ++under_way_;
   return true;
 }
 
 std::unique_ptr<HistoryReport> HistoryThread::take_report() {
-  auto report = fetch<HistoryReport>(near_, MSG_DONTWAIT);
+  auto report = fetch<HistoryReport>(worker_.near(), MSG_DONTWAIT);
   if (report) --under_way_;
   return report;
 }

@@ -10,13 +10,13 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/result.h"
 #include "model/history.h"
-#include "os/unique_fd.h"
+#include "os/worker.h"
 #include "store/history_file.h"
 #include "wire/history.h"
 
@@ -59,16 +59,14 @@ class HistoryThread {
   /// The next one, without waiting. There is one for each letter, in order.
   std::unique_ptr<HistoryReport> take_report();
   /// Readable when there is a report.
-  int descriptor() const { return near_.get(); }
+  int descriptor() const { return worker_.near().get(); }
   /// Waits until all that was sent is done, and ends the thread. Its reports can still be taken.
-  void finish();
+  void finish() { worker_.finish(); }
 
  private:
-  HistoryThread(os::UniqueFd near, std::thread thread)
-      : near_(std::move(near)), thread_(std::move(thread)) {}
+  explicit HistoryThread(os::Worker worker) : worker_(std::move(worker)) {}
 
-  os::UniqueFd near_;
-  std::thread thread_;
+  os::Worker worker_;
   std::size_t under_way_ = 0;
 };
 

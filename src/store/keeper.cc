@@ -2,8 +2,6 @@
 #include "store/keeper.h"
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "os/errors.h"
@@ -104,49 +101,20 @@ Status write_copy(Database& from, const std::string& in_progress, const std::str
 }
 
 Result<Keeper> Keeper::start(KeeperPlaces places) {
-  std::array<int, 2> pair{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0) {
-    return os::system_error("cannot make a socket pair", errno);
-  }
-  os::UniqueFd near(pair[0]);
-  os::UniqueFd far(pair[1]);
-  // Signals are for the daemon's thread: a thread inherits the mask of the one that starts it.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  CHECK(::pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
-  std::thread thread;
-  int refused = 0;
-  try {
-    thread = std::thread([far = std::move(far), places = std::move(places)] { work(far, places); });
-  } catch (const std::system_error& error) {
-    refused = error.code().value();
-  }
-  CHECK(::pthread_sigmask(SIG_SETMASK, &before, nullptr) == 0);
-  if (refused != 0) return os::system_error("cannot start a thread", refused);
-  return Keeper(std::move(near), std::move(thread));
-}
-
-Keeper::~Keeper() {
-  finish();
-}
-
-void Keeper::finish() {
-  if (!thread_.joinable()) return;
-  // The thread reads what was asked before it reads the end.
-  ::shutdown(near_.get(), SHUT_WR);
-  thread_.join();
+  TRY(worker, os::Worker::start(
+                  [places = std::move(places)](const os::UniqueFd& far) { work(far, places); }));
+  return Keeper(std::move(worker));
 }
 
 void Keeper::ask(Task task, std::uint64_t ticket) {
   const Question question{.task = task, .ticket = ticket};
-  CHECK(::send(near_.get(), &question, sizeof question, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+  CHECK(::send(worker_.near().get(), &question, sizeof question, MSG_NOSIGNAL | MSG_DONTWAIT) ==
         sizeof question);
 }
 
 std::optional<Keeper::Report> Keeper::take_report() {
   Answer answer{};
-  if (::recv(near_.get(), &answer, sizeof answer, MSG_DONTWAIT) != sizeof answer) {
+  if (::recv(worker_.near().get(), &answer, sizeof answer, MSG_DONTWAIT) != sizeof answer) {
     return std::nullopt;
   }
   Report report{.task = answer.task, .ticket = answer.ticket};

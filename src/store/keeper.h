@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
-#include "os/unique_fd.h"
+#include "os/worker.h"
 #include "store/database.h"
 
 namespace berth::store {
@@ -35,25 +35,20 @@ class Keeper {
 
   /// Starts the thread.
   static Result<Keeper> start(KeeperPlaces places);
-  Keeper(Keeper&&) = default;
-  Keeper& operator=(Keeper&&) = delete;
-  ~Keeper();
 
   /// At most one of each kind at a time: the next after the last one's report.
   void ask(Task task, std::uint64_t ticket);
   /// The next one, without waiting.
   std::optional<Report> take_report();
   /// Readable when there is a report.
-  int descriptor() const { return near_.get(); }
+  int descriptor() const { return worker_.near().get(); }
   /// Waits until all that was asked is done, and ends the thread. Its reports can still be taken.
-  void finish();
+  void finish() { worker_.finish(); }
 
  private:
-  Keeper(os::UniqueFd near, std::thread thread)
-      : near_(std::move(near)), thread_(std::move(thread)) {}
+  explicit Keeper(os::Worker worker) : worker_(std::move(worker)) {}
 
-  os::UniqueFd near_;
-  std::thread thread_;
+  os::Worker worker_;
 };
 
 /// Moves into the database file what the write-ahead log holds. Nobody has to wait for it.
