@@ -14,27 +14,32 @@ namespace {
 
 constexpr Duration kPruneEvery = minutes(10);
 
-/// Whoever sends one owns it no more; whoever gets one does.
+/// A letter on its way: its address. Whoever sends one owns it no more; whoever gets one does.
+template <class Letter>
+struct Parcel {
+  Letter* letter = nullptr;
+};
+
 template <class Letter>
 bool post(const os::UniqueFd& socket, std::unique_ptr<Letter> letter, int flags) {
-  Letter* const raw = letter.get();
+  const Parcel<Letter> parcel{letter.get()};
   ssize_t sent = 0;
   do {
-    sent = ::send(socket.get(), &raw, sizeof raw, MSG_NOSIGNAL | flags);
+    sent = ::send(socket.get(), &parcel, sizeof parcel, MSG_NOSIGNAL | flags);
   } while (sent < 0 && errno == EINTR);
-  if (sent != sizeof raw) return false;
+  if (sent != sizeof parcel) return false;
   (void)letter.release();
   return true;
 }
 
 template <class Letter>
 std::unique_ptr<Letter> fetch(const os::UniqueFd& socket, int flags) {
-  Letter* raw = nullptr;
+  Parcel<Letter> parcel;
   ssize_t got = 0;
   do {
-    got = ::recv(socket.get(), &raw, sizeof raw, flags);
+    got = ::recv(socket.get(), &parcel, sizeof parcel, flags);
   } while (got < 0 && errno == EINTR);
-  return std::unique_ptr<Letter>(got == sizeof raw ? raw : nullptr);
+  return std::unique_ptr<Letter>(got == sizeof parcel ? parcel.letter : nullptr);
 }
 
 /// What the thread owns.
@@ -152,8 +157,8 @@ HistoryThread::~HistoryThread() {
 
 bool HistoryThread::send(HistoryLetter letter) {
   if (under_way_ >= kUnderWayMax) return false;
-  if (!post(worker_.near(), std::make_unique<HistoryLetter>(std::move(letter)), MSG_DONTWAIT))
-    return false;
+  auto own = std::make_unique<HistoryLetter>(std::move(letter));
+  if (!post(worker_.near(), std::move(own), MSG_DONTWAIT)) return false;
   ++under_way_;
   return true;
 }
