@@ -78,6 +78,7 @@ struct Observed {
   std::map<DeviceId, Use> use;
   std::optional<Instant> excess_since;  // Above its budget and the tolerance, in each sample since.
   Felt felt;
+  bool rises = false;  // It uses more than in the last seconds.
   std::optional<Duration> full_in;
   std::optional<Instant> confirm_since;  // It moves back when a sample after this tells of room.
   std::string stuck;                     // Why a move ended between two states.
@@ -124,7 +125,8 @@ struct KnownDevice {
     Instant seen_at;
   };
   std::map<Process, Told> told;
-  Trend outsiders;  // What is external.
+  Trend outsiders;     // What is external.
+  bool rises = false;  // And more so than in the last seconds.
   Felt felt;
   std::optional<Bytes> owed;  // What its leases may still take.
 };
@@ -339,6 +341,7 @@ struct Coordinator::Impl {
   void feel_pressure(const Sample& sample);
   void feel_pressure_on(const Account& account, Instant at);
   void feel_pressure_of(LeaseId id, Instant at);
+  bool gets_worse(const DeviceSample& sample) const;
   void save_before_it_is_full(LeaseId id);
 
   // scheduling.cc

@@ -30,6 +30,8 @@ inline constexpr std::size_t kCommandMax = 4'096;  // Bytes of a command line, f
 inline constexpr Duration kProbeFastFor = seconds(1);
 inline constexpr Duration kProbeFastEvery = milliseconds(10);
 inline constexpr Duration kProbeSlowEvery = milliseconds(100);
+// Devices are looked at this often while there is pressure and it gets worse.
+inline constexpr Duration kProbePressedEvery = milliseconds(250);
 inline constexpr Duration kReleasingMax = seconds(30);
 
 // `unmanaged = "warn"`: which strangers are worth a word, when one that is listed no more has gone,

@@ -85,10 +85,27 @@ void Coordinator::Impl::feel_pressure(const Sample& sample) {
     for (const auto& [id, entry] : account->entries) leases.insert(id);
   }
   for (const LeaseId id : leases) feel_pressure_of(id, sample.asked_at);
+  const bool is_urgent = std::ranges::any_of(
+      sample.devices, [&](const DeviceSample& device) { return gets_worse(device); });
+  if (is_urgent) ask_probe(sample.asked_at + limits::kProbePressedEvery);
+}
+
+// A level that lasts is no reason to look more often: what matters is how soon it is passed.
+bool Coordinator::Impl::gets_worse(const DeviceSample& sample) const {
+  const Account* account = ledger.find(sample.id);
+  if (account == nullptr || sample.lost || sample.asleep) return false;
+  const KnownDevice& device = seen_devices.at(sample.id);
+  const bool is_pressed = device.felt.level() != Pressure::kNormal;
+  if (is_pressed && device.rises) return true;
+  return std::ranges::any_of(account->entries, [&](const auto& entry) {
+    const Observed& seen = observed.at(entry.first);
+    return seen.rises && (is_pressed || seen.felt.level() != Pressure::kNormal);
+  });
 }
 
 void Coordinator::Impl::feel_pressure_on(const Account& account, Instant at) {
   KnownDevice& device = seen_devices.at(account.id);
+  device.rises = device.outsiders.is_below(account.external);
   device.outsiders.add(at, account.external);
   Room room{.intruding = device.outsiders.per_second()};
   bool known = device.used.has_value() && device.tells_processes;
@@ -113,8 +130,9 @@ void Coordinator::Impl::feel_pressure_on(const Account& account, Instant at) {
 
 void Coordinator::Impl::feel_pressure_of(LeaseId id, Instant at) {
   const Lease& lease = *state.find(id);
-  if (lease.held() == nullptr) return;
   Observed& seen = observed.at(id);
+  seen.rises = false;
+  if (lease.held() == nullptr) return;
   Pressure level = Pressure::kNormal;
   seen.full_in.reset();
   for (const Part& part : lease.held()->parts) {
@@ -123,6 +141,7 @@ void Coordinator::Impl::feel_pressure_of(LeaseId id, Instant at) {
     Use& use = found->second;
     if (use.untold) return;
     const Bytes used = std::max(use.now.value_or(Bytes{}), use.ledger.value_or(Bytes{}));
+    seen.rises |= use.trend.is_below(used);
     use.trend.add(at, used);
     if (reaches(used, part.budget, settings.pressure.critical_percent)) {
       level = Pressure::kCritical;

@@ -25,6 +25,10 @@ class Trend {
   void add(Instant at, Bytes value);
   /// Bytes a second; 0 where it does not grow, or is not known for long enough.
   double per_second() const;
+  /// It was less one or two spans ago.
+  bool is_below(Bytes value) const {
+    return count_ > 0 && points_[count_ > 1 ? count_ - 2 : 0].value < value;
+  }
 
  private:
   struct Point {

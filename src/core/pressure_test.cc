@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "core/coordinator.h"
@@ -36,6 +38,15 @@ TEST(Trend, AJumpIsNoGrowth) {
   for (int second = 0; second <= 60; ++second) {
     trend.add(at(second), second < 30 ? gib(1) : gib(5));
     EXPECT_EQ(trend.per_second(), 0) << "at " << second;
+  }
+}
+
+TEST(Trend, AFigureIsHeldAgainstWhatItWasSomeSecondsAgo) {
+  Trend trend;
+  EXPECT_FALSE(trend.is_below(gib(1))) << "nothing is known of before";
+  for (int second = 0; second <= 20; ++second) {
+    trend.add(at(second), second < 10 ? gib(1) : gib(2));
+    EXPECT_EQ(trend.is_below(gib(2)), second < 15) << "at " << second;
   }
 }
 
@@ -108,6 +119,14 @@ class UnderPressure : public testing::Test {
   std::string use(std::uint64_t process, Bytes bytes) {
     story.use(process, bytes);
     return second();
+  }
+  /// How long after the last sample another one is wanted.
+  std::optional<Duration> looks_again_in() {
+    std::optional<Duration> in;
+    for (const Effect& effect : std::exchange(story.effects, {})) {
+      if (const auto* ask = std::get_if<AskProbe>(&effect)) in = ask->at - story.now.instant;
+    }
+    return in;
   }
   LeaseView lease(std::uint64_t id) const { return *story.coordinator.lease({id}, story.now); }
   bool device_told() {
@@ -231,6 +250,46 @@ TEST_F(UnderPressure, ADeviceIsWhenStrangersTakeWhatWasGranted) {
   EXPECT_EQ(story.look().pressure, Pressure::kCritical) << "not yet";
   (void)wait(10);
   EXPECT_EQ(story.look().pressure, Pressure::kNormal);
+}
+
+TEST_F(UnderPressure, ALeaseThatFillsItsBudgetIsLookedAtMoreOften) {
+  (void)story.ask(S::budget(gib(10)));
+  (void)story.claim(1);
+  (void)use(1, gib(1));
+  (void)looks_again_in();
+  (void)use(1, gib(5));
+  EXPECT_EQ(looks_again_in(), std::nullopt) << "it grows, and has room";
+  (void)use(1, gib(7));
+  EXPECT_EQ(looks_again_in(), milliseconds(250));
+  (void)use(1, gib(8));
+  EXPECT_EQ(looks_again_in(), milliseconds(250)) << "at each look";
+  (void)wait(15);
+  (void)looks_again_in();
+  (void)wait(600);
+  EXPECT_EQ(looks_again_in(), std::nullopt) << "it stays where it is";
+}
+
+TEST_F(UnderPressure, ADeviceThatLosesWhatWasGrantedIsLookedAtMoreOften) {
+  (void)story.ask(S::budget(gib(8)));
+  (void)story.ask(S::budget(gib(6)));
+  (void)story.claim(1);
+  (void)story.claim(2);
+  (void)use(1, mib(512));
+  (void)use(77, gib(1));
+  (void)looks_again_in();
+  (void)use(77, gib(2));
+  EXPECT_EQ(looks_again_in(), std::nullopt) << "all could have their budgets";
+  (void)use(77, gib(3));
+  EXPECT_EQ(looks_again_in(), milliseconds(250)) << "strangers take more and more";
+  (void)wait(15);
+  (void)looks_again_in();
+  (void)wait(60);
+  EXPECT_EQ(looks_again_in(), std::nullopt);
+  (void)use(1, gib(1));
+  EXPECT_EQ(looks_again_in(), milliseconds(250)) << "a lease takes of what the other lacks";
+  story.hardware[0].asleep = true;
+  (void)second();
+  EXPECT_EQ(looks_again_in(), std::nullopt);
 }
 
 TEST_F(UnderPressure, TwoLeasesThatUseAllTheyHaveMeetNothingButNotices) {

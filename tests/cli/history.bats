@@ -165,6 +165,21 @@ PY
   berth daemon logs -n 100 | grep 'history.db was moved to'
 }
 
+@test "a lease that fills its budget is looked at more often" {
+  mkdir -p "$XDG_CONFIG_HOME/berth"
+  echo 'gpu.sample_interval = "3s"' >"$XDG_CONFIG_HOME/berth/config.toml"
+  berth run -q -m 1G -n leak -- vram_user --bytes 700MiB --rate 32MiB --hold 1000s \
+    >leak 2>&1 3>&- &
+  # Four seconds that follow one another: the usual looks are three seconds apart.
+  followed() {
+    berth history --lease leak --of lease --step 1s --json |
+      jq -e '[.items[] | select(.figure == "used" and .vram_max_bytes > 700000000) | .time[17:19]
+        | tonumber] | . as $at | any(range(3; length); . as $i |
+        ($at[$i] - $at[$i - 3] + 60) % 60 == 3)' >/dev/null
+  }
+  patience=40 eventually followed
+}
+
 @test "a file of a later release is left alone" {
   berth daemon start
   state=$(berth daemon status --json | jq -r .state_dir)
