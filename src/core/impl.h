@@ -320,6 +320,7 @@ struct Coordinator::Impl {
   void announce_lost(LeaseId id);
   bool is_listed(const Lease& lease, bool alive_only) const;
   bool tells_who_is_left(DeviceId device) const;
+  bool sleeps(DeviceId device) const;
   void believe_shrunk(const Sample& sample, std::set<LeaseId>& touched);
   void compare(const Sample& sample);
   bool account_for(const ChargeSample& charge, const Lease& lease, Use& use) const;

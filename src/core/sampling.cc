@@ -302,12 +302,18 @@ bool Coordinator::Impl::tells_who_is_left(DeviceId device) const {
   return seen == seen_devices.end() || seen->second.tells_processes || !seen->second.ever_told;
 }
 
+// What has ended is off a device that sleeps: to clear it away, the driver would have woken it.
+bool Coordinator::Impl::sleeps(DeviceId device) const {
+  const auto seen = seen_devices.find(device);
+  return seen != seen_devices.end() && seen->second.asleep;
+}
+
 // A sample asked after the end tells who is left.
 void Coordinator::Impl::settle_one(LeaseId id) {
   const Lease& lease = *state.find(id);
   for (const Part& part : lease.granted()->parts) {
     // Where nothing is told, the deadline of `releasing` ends the wait.
-    if (!tells_who_is_left(part.device)) return;
+    if (!tells_who_is_left(part.device) && !sleeps(part.device)) return;
   }
   Observed& seen = observed.at(id);
   seen.settle_since.reset();

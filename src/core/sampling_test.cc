@@ -35,6 +35,18 @@ class Sampling : public testing::Test {
   Story story{{.order = Order::kFifo, .reserve = {}}};
 };
 
+TEST_F(Sampling, OnADeviceThatSleepsNothingIsLeftOfWhatHasEnded) {
+  command_ends();
+  story.use(1, {});
+  story.hardware[0].asleep = true;
+  story.hardware[0].used.reset();
+  story.hardware[0].processes.reset();
+  EXPECT_THAT(story.sample(), testing::HasSubstr("end 1; "));
+  EXPECT_EQ(story.look().used, std::nullopt);
+  EXPECT_EQ(story.look().grantable, kAll);
+  EXPECT_THAT(story.ask(S::whole()), testing::HasSubstr("held 2; ")) << "it may be granted";
+}
+
 TEST_F(Sampling, WhatIsLeftWithoutAFigureMayBeTheWholeBudget) {
   command_ends();
   story.use(1, gib(2), 0, false);

@@ -15,7 +15,6 @@
 #include "base/check.h"
 #include "base/quantity.h"
 #include "base/simulated.h"
-#include "gpu/probe_protocol.h"
 #include "os/child.h"
 #include "os/programs.h"
 
@@ -55,7 +54,8 @@ void Probe::begin(Instant now) {
       return;
     }
   }
-  const std::string question = encode(Question{.number = ++number_});
+  const std::string question = encode(
+      Question{.number = ++number_, .known = answered_before_ ? std::vector<Identity>{} : known_});
   // It fails only if the child is dead, and then the descriptor becomes readable.
   (void)::send(socket_.get(), question.data(), question.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   state_ = State::kAsked;
@@ -128,9 +128,9 @@ void Probe::complete(Sample& sample) {
   };
   std::string silent;
   for (DeviceSample& device : sample.devices) {
-    const auto known = std::ranges::find(known_, device.index, &DeviceSample::index);
+    const auto known = std::ranges::find(known_, device.index, &Identity::index);
     if (device.id != DeviceId{}) {
-      DeviceSample identity{
+      Identity identity{
           .id = device.id, .index = device.index, .model = device.model, .pci_bus = device.pci_bus};
       known == known_.end() ? known_.push_back(std::move(identity)) : void(*known = identity);
     } else if (known != known_.end() && !is_there(known->id)) {

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "gpu/probe_protocol.h"
 #include "model/device.h"
 #include "os/unique_fd.h"
 
@@ -93,9 +94,9 @@ class Probe {
 
   Instant retry_at_{0};
   Duration retry_after_{0};
-  std::vector<pid_t> abandoned_;     // Killed, not yet dead: a call of the driver may hold them.
-  std::vector<pid_t> resting_;       // Ending by themselves.
-  std::vector<DeviceSample> known_;  // Who the devices were when they last said so.
+  std::vector<pid_t> abandoned_;  // Killed, not yet dead: a call of the driver may hold them.
+  std::vector<pid_t> resting_;    // Ending by themselves.
+  std::vector<Identity> known_;   // Who the devices were when they last said so.
   std::uint64_t given_up_ = 0;
 };
 

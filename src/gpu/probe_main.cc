@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "gpu/probe_protocol.h"
 #include "gpu/sampler.h"
@@ -18,6 +19,7 @@ namespace berth::gpu {
 namespace {
 
 constexpr int kBadQuestion = 65;
+constexpr std::size_t kReadBytes = 4'096;
 
 bool write_all(std::string_view text) {
   while (!text.empty()) {
@@ -31,7 +33,7 @@ bool write_all(std::string_view text) {
 
 // The next line without its end; empty if there is none any more.
 std::string read_line(std::string& buffer) {
-  std::array<char, kQuestionMax> chunk{};
+  std::array<char, kReadBytes> chunk{};
   for (;;) {
     if (const std::size_t end = buffer.find('\n'); end != std::string::npos) {
       std::string line = buffer.substr(0, end);
@@ -48,12 +50,16 @@ std::string read_line(std::string& buffer) {
 
 int run() {
   const char* spec = std::getenv("BERTH_SIM");
+  const char* sysfs = std::getenv("BERTH_SIM_SYSFS");
   const os::PosixClock clock;
-  Sampler sampler({.simulated = spec != nullptr && *spec != '\0'}, clock);
+  Sampler::Options options{.simulated = spec != nullptr && *spec != '\0'};
+  if (options.simulated && sysfs != nullptr) options.sysfs = sysfs;
+  Sampler sampler(std::move(options), clock);
   std::string buffer;
   for (std::string line = read_line(buffer); !line.empty(); line = read_line(buffer)) {
     const Result<Question> question = decode_question(line);
     if (!question.ok()) return kBadQuestion;
+    sampler.remember(question->known);
     if (!write_all(encode({.number = question->number, .sample = sampler.sample()}))) break;
   }
   // NVML is not shut down: what hangs in there must not keep this process.

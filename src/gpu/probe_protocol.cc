@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+// A question, of which the devices are in the first one to each child:
+//   {"number":7,"known":[{"uuid":"GPU-…","index":0,"model":"…","pci_bus":"…"}]}
 // An answer lists each process once, with what is known of it, and the devices name it by its pid:
 //   {"number":7,"simulated":false,"driver":"575.57","trouble":"",
 //    "processes":[{"pid":4711,"start":812,"user":1000,"name":"python","lease":null,
@@ -162,6 +164,16 @@ ProcessSample read_process(const Json& json, const char*& wrong) {
   return process;
 }
 
+Identity read_identity(const Json& json, const char*& wrong) {
+  Reader reader(json, wrong);
+  const std::optional<DeviceId> id = parse_device_id(reader.text("uuid"));
+  if (!id) reader.reject("uuid");
+  return {.id = id.value_or(DeviceId{}),
+          .index = static_cast<std::uint32_t>(reader.number("index", kDevicesMax - 1)),
+          .model = reader.text("model"),
+          .pci_bus = reader.text("pci_bus")};
+}
+
 DeviceSample read_device(const Json& json, const ProcessTable& table, const char*& wrong) {
   Reader reader(json, wrong);
   DeviceSample device;
@@ -205,13 +217,25 @@ Result<Json> parse(std::string_view line, std::size_t bytes_max) {
 }  // namespace
 
 std::string encode(const Question& question) {
-  return "{\"number\":" + std::to_string(question.number) + "}\n";
+  Json known = Json::array();
+  for (std::size_t i = 0; i < std::min(question.known.size(), kDevicesMax); ++i) {
+    const Identity& device = question.known[i];
+    known.push_back({{"uuid", to_text(device.id)},
+                     {"index", device.index},
+                     {"model", device.model},
+                     {"pci_bus", device.pci_bus}});
+  }
+  return line_of({{"number", question.number}, {"known", std::move(known)}});
 }
 
 Result<Question> decode_question(std::string_view line) {
   TRY(json, parse(line, kQuestionMax));
   const char* wrong = nullptr;
-  const Question question{.number = Reader(json, wrong).number("number")};
+  Reader reader(json, wrong);
+  Question question{.number = reader.number("number"), .known = {}};
+  for (const Json& entry : reader.list("known", kDevicesMax)) {
+    question.known.push_back(read_identity(entry, wrong));
+  }
   if (wrong != nullptr) return corrupt(wrong);
   return question;
 }

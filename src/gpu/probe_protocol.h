@@ -8,21 +8,31 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "model/device.h"
 
 namespace berth::gpu {
 
-inline constexpr std::size_t kQuestionMax = 256;                  // Bytes of a line.
-inline constexpr std::size_t kAnswerMax = std::size_t{8} << 20U;  // Bytes of a line.
-inline constexpr std::size_t kDevicesMax = 256;                   // As limits::kDevicesMax.
-inline constexpr std::size_t kProcessesMax = 2'048;               // On all devices together.
-inline constexpr std::size_t kAncestorsMax = 32;                  // As limits::kAncestorsMax.
+inline constexpr std::size_t kQuestionMax = std::size_t{1} << 18U;  // Bytes of a line.
+inline constexpr std::size_t kAnswerMax = std::size_t{8} << 20U;    // Bytes of a line.
+inline constexpr std::size_t kDevicesMax = 256;                     // As limits::kDevicesMax.
+inline constexpr std::size_t kProcessesMax = 2'048;                 // On all devices together.
+inline constexpr std::size_t kAncestorsMax = 32;                    // As limits::kAncestorsMax.
 
-/// The number that the answer must repeat.
+/// What does not change while a device is there.
+struct Identity {
+  DeviceId id;
+  std::uint32_t index = 0;
+  std::string model;
+  std::string pci_bus;
+  friend auto operator<=>(const Identity&, const Identity&) = default;
+};
+
 struct Question {
-  std::uint64_t number = 0;
+  std::uint64_t number = 0;     // The answer must repeat it.
+  std::vector<Identity> known;  // For a new child, that need not wake them to know who they are.
 };
 
 std::string encode(const Question& question);

@@ -69,9 +69,12 @@ void expect_same(const DeviceSample& a, const DeviceSample& b) {
 }
 
 TEST(ProbeProtocol, AQuestionComesBack) {
-  const Result<Question> question = decode_question(encode(Question{.number = 42}));
+  const Question sent{.number = 42,
+                      .known = {{{1, 2}, 0, "RTX 5080", "00000000:01:00.0"}, {{3, 4}, 7, "", ""}}};
+  const Result<Question> question = decode_question(encode(sent));
   ASSERT_TRUE(question.ok());
   EXPECT_EQ(question->number, 42U);
+  EXPECT_EQ(question->known, sent.known);
 }
 
 TEST(ProbeProtocol, AnAnswerComesBackWithUnknownsUnknown) {
@@ -170,6 +173,12 @@ TEST(ProbeProtocol, AnyBytesAreReadOrRefused) {
   }
   EXPECT_FALSE(decode_answer(std::string(100'000, '[')).ok());
   EXPECT_FALSE(decode_answer(std::string(kAnswerMax + 1, ' ')).ok());
+  const std::string question = encode({.number = 1, .known = {{.id = {1, 2}}}});
+  for (std::size_t length = 0; length < question.size() - 1; ++length) {
+    EXPECT_FALSE(decode_question(std::string_view(question).substr(0, length)).ok());
+  }
+  EXPECT_FALSE(decode_question(changed(question, "\"index\":0", "\"index\":256")).ok());
+  EXPECT_FALSE(decode_question(changed(question, "\"GPU-", "\"CPU-")).ok());
   EXPECT_FALSE(decode_question("").ok());
   EXPECT_FALSE(decode_question("{}").ok());
 }

@@ -171,6 +171,26 @@ TEST(Probe, ADeviceThatIsLostToANewChildIsKnownFromBefore) {
   EXPECT_FALSE(after.devices[1].lost);
 }
 
+TEST(Probe, ANewChildWakesNoDeviceThatIsKnownFromBefore) {
+  const TestWorld world("1x16GiB");
+  const std::string sysfs = world.directory() + "/sys";
+  const std::string power = sysfs + "/bus/pci/devices/0000:01:00.0/power";
+  std::filesystem::create_directories(power);
+  std::ofstream(power + "/runtime_status") << "suspended\n";
+  ::setenv("BERTH_SIM_SYSFS", sysfs.c_str(), 1);
+  Probe probe(options());
+  const Sample first = *ask(probe, kStart).sample;
+  EXPECT_FALSE(first.devices[0].asleep);
+  probe.rest();
+  world.set({"nvml-hang", "1h"});  // Whoever asks the driver anything waits for it.
+  const Sample second = *ask(probe, kStart + minutes(10)).sample;
+  ::unsetenv("BERTH_SIM_SYSFS");
+  ASSERT_EQ(second.devices.size(), 1U);
+  EXPECT_TRUE(second.devices[0].asleep);
+  EXPECT_EQ(second.devices[0].id, first.devices[0].id);
+  EXPECT_EQ(second.devices[0].used, std::nullopt);
+}
+
 TEST(Probe, ADeviceThatNeverSaidWhoItIsIsLeftOut) {
   const TestWorld world("2x16GiB");
   world.set({"lose", "0"});

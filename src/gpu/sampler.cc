@@ -5,7 +5,6 @@
 #include <cctype>
 #include <utility>
 
-#include "gpu/probe_protocol.h"
 #include "os/files.h"
 
 namespace berth::gpu {
@@ -51,12 +50,33 @@ std::string Sampler::load() {
            "LD_LIBRARY_PATH?";
   }
   nvml_ = *std::move(loaded);
-  identities_.clear();
   return "";
 }
 
+void Sampler::remember(const std::vector<Identity>& known) {
+  for (const Identity& device : known) {
+    if (device.index >= kDevicesMax) continue;
+    if (device.index >= identities_.size()) identities_.resize(device.index + 1);
+    identities_[device.index] = device;
+  }
+}
+
+bool Sampler::all_asleep() const {
+  return !identities_.empty() && std::ranges::all_of(identities_, [&](const Identity& device) {
+    return is_asleep(device.pci_bus);
+  });
+}
+
 Sample Sampler::sample() {
-  Sample sample{.simulated = options_.simulated, .trouble = load()};
+  Sample sample{.simulated = options_.simulated};
+  const Instant now = clock_.now();
+  if (!nvml_ && all_asleep()) {
+    for (std::uint32_t index = 0; index < identities_.size(); ++index) {
+      sample.devices.push_back(sample_device(index, now));
+    }
+    return sample;
+  }
+  sample.trouble = load();
   if (!nvml_) return sample;
   sample.simulated = simulated_;
   sample.driver_version = nvml_->driver_version();
@@ -65,10 +85,11 @@ Sample Sampler::sample() {
     // Whatever it is, it may be gone with another library and another start.
     sample.trouble = not_answering("its devices", count.result);
     nvml_.reset();
+    identities_.clear();
     return sample;
   }
-  const Instant now = clock_.now();
-  identities_.resize(std::min<std::size_t>(count.value, kDevicesMax));
+  const std::size_t devices = std::min<std::size_t>(count.value, kDevicesMax);
+  if (identities_.size() != devices) identities_.assign(devices, {});  // They have moved up.
   for (std::uint32_t index = 0; index < identities_.size(); ++index) {
     sample.devices.push_back(sample_device(index, now));
   }
@@ -76,24 +97,29 @@ Sample Sampler::sample() {
   return sample;
 }
 
+// Note [Sleeping devices]: NVML wakes a device that power management has suspended as soon as it is
+// to find it, and again with each question. So it is asked about nobody who sleeps, not even where
+// he is. Who has never been seen is woken once: what is on a device nobody else tells.
 DeviceSample Sampler::sample_device(std::uint32_t index, Instant now) {
   Identity& identity = identities_[index];
-  DeviceSample sample{.index = index};
-  const Told<nvml::Device> device = nvml_->device(index);
-  if (!device) {
-    sample.trouble = not_answering("where the device is", device.result);
-  } else if (identity.id == DeviceId{}) {
-    sample.trouble = identify(device.value, identity);
-  }
+  DeviceSample sample{.index = index, .asleep = is_asleep(identity.pci_bus)};
+  if (!sample.asleep) sample.trouble = look_at(index, now, sample);
+  sample.lost = !sample.trouble.empty();
   sample.id = identity.id;
   sample.model = identity.model;
   sample.pci_bus = identity.pci_bus;
-  if (sample.trouble.empty()) {
-    sample.asleep = is_asleep(identity.pci_bus);
-    if (!sample.asleep) sample.trouble = measure(device.value, now, sample);
-  }
-  sample.lost = !sample.trouble.empty();
   return sample;
+}
+
+std::string Sampler::look_at(std::uint32_t index, Instant now, DeviceSample& sample) {
+  const Told<nvml::Device> device = nvml_->device(index);
+  if (!device) return not_answering("where the device is", device.result);
+  Identity& identity = identities_[index];
+  if (identity.id == DeviceId{}) {
+    std::string trouble = identify(device.value, identity);
+    if (!trouble.empty()) return trouble;
+  }
+  return measure(device.value, now, sample);
 }
 
 std::string Sampler::identify(nvml::Device device, Identity& identity) const {
@@ -103,7 +129,9 @@ std::string Sampler::identify(nvml::Device device, Identity& identity) const {
   if (!id) return "the driver calls the device '" + uuid.value + "', which is no UUID";
   const Told<std::string> name = nvml_->name(device);
   const Told<std::string> pci_bus = nvml_->pci_bus(device);
-  identity = {.id = *id, .model = name ? name.value : "", .pci_bus = pci_bus ? pci_bus.value : ""};
+  identity.id = *id;
+  identity.model = name ? name.value : "";
+  identity.pci_bus = pci_bus ? pci_bus.value : "";
   return "";
 }
 
@@ -132,10 +160,10 @@ std::string Sampler::measure(nvml::Device device, Instant now, DeviceSample& sam
   return "";
 }
 
-// A device that power management has suspended would be woken by a question, and again by the next.
 bool Sampler::is_asleep(const std::string& pci_bus) const {
   // A simulated device has the address of somebody else's.
-  if (pci_bus.empty() || (simulated_ && options_.sysfs == "/sys")) return false;
+  const bool simulated = simulated_ || options_.simulated;
+  if (pci_bus.empty() || (simulated && options_.sysfs == "/sys")) return false;
   const Result<std::string> status = os::read_file(
       options_.sysfs + "/bus/pci/devices/" + sysfs_name(pci_bus) + "/power/runtime_status",
       kStatusMax);

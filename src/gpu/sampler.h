@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu/nvml.h"
+#include "gpu/probe_protocol.h"
 #include "gpu/process_facts.h"
 #include "model/device.h"
 #include "os/clock.h"
@@ -23,19 +24,17 @@ class Sampler {
   };
   Sampler(Options options, const os::Clock& clock);
 
-  /// Without instants. NVML is loaded at the first call, and again after it was in trouble.
+  /// Who the devices are, as was told before. Before the first sample.
+  void remember(const std::vector<Identity>& known);
+  /// Without instants. NVML is loaded as soon as a device is awake, or not known, and again after
+  /// it was in trouble.
   Sample sample();
 
  private:
-  // What does not change while the device is there, and is told of one that is lost.
-  struct Identity {
-    DeviceId id;
-    std::string model;
-    std::string pci_bus;
-  };
-
   std::string load();
+  bool all_asleep() const;
   DeviceSample sample_device(std::uint32_t index, Instant now);
+  std::string look_at(std::uint32_t index, Instant now, DeviceSample& sample);
   std::string identify(nvml::Device device, Identity& identity) const;
   std::string measure(nvml::Device device, Instant now, DeviceSample& sample);
   bool is_asleep(const std::string& pci_bus) const;
@@ -44,7 +43,7 @@ class Sampler {
   const os::Clock& clock_;
   std::unique_ptr<Nvml> nvml_;
   bool simulated_ = false;
-  std::vector<Identity> identities_;  // By index.
+  std::vector<Identity> identities_;  // By index; of some perhaps nothing is known.
   ProcessFacts facts_;
 };
 

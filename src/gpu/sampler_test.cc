@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "gpu/world_for_test.h"
 #include "os/processes.h"
@@ -122,25 +123,95 @@ TEST(Sampler, ALostDeviceKeepsItsNameAndItsNeighbourItsFigures) {
   EXPECT_FALSE(sampler.sample().devices[0].lost);
 }
 
+/// What power management tells of the devices of a world.
+class Power {
+ public:
+  explicit Power(const TestWorld& world) : root_(world.directory() + "/sys") {}
+
+  Sampler::Options options() const {
+    Sampler::Options options = simulated();
+    options.sysfs = root_;
+    return options;
+  }
+  void set(int device, const char* status) const {
+    const std::string folder =
+        root_ + "/bus/pci/devices/0000:0" + std::to_string(device + 1) + ":00.0/power";
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder + "/runtime_status") << status << "\n";
+  }
+
+ private:
+  std::string root_;
+};
+
 TEST(Sampler, ASleepingDeviceIsNotAsked) {
   const TestWorld world("2x16GiB");
-  Sampler::Options options = simulated();
-  options.sysfs = world.directory() + "/sys";
-  const std::string power = options.sysfs + "/bus/pci/devices/0000:02:00.0/power";
-  std::filesystem::create_directories(power);
-  std::ofstream(power + "/runtime_status") << "suspended\n";
-  Sampler sampler(options, kClock);
+  const Power power(world);
+  Sampler sampler(power.options(), kClock);
+  const Sample before = sampler.sample();
+  power.set(1, "suspended");
+  world.set({"lose", "1"});  // Whoever asks for it learns of that, even if he asks where it is.
   Sample sample = sampler.sample();
   EXPECT_FALSE(sample.devices[0].asleep);
+  EXPECT_EQ(sample.devices[0].used, Bytes{});
   EXPECT_TRUE(sample.devices[1].asleep);
   EXPECT_FALSE(sample.devices[1].lost);
+  EXPECT_EQ(sample.devices[1].trouble, "");
   EXPECT_EQ(sample.devices[1].used, std::nullopt);
   EXPECT_EQ(sample.devices[1].processes, std::nullopt);
-  EXPECT_NE(sample.devices[1].id, DeviceId{});
-  std::ofstream(power + "/runtime_status") << "active\n";
+  EXPECT_EQ(sample.devices[1].id, before.devices[1].id);
+  power.set(1, "active");
   sample = sampler.sample();
   EXPECT_FALSE(sample.devices[1].asleep);
-  EXPECT_EQ(sample.devices[1].used, Bytes{});
+  EXPECT_TRUE(sample.devices[1].lost);
+}
+
+TEST(Sampler, AStrangeDeviceIsWokenOnceToKnowWhatItIs) {
+  const TestWorld world("1x16GiB");
+  const Power power(world);
+  power.set(0, "suspended");
+  Sampler sampler(power.options(), kClock);
+  const Sample first = sampler.sample();
+  EXPECT_FALSE(first.devices[0].asleep);
+  EXPECT_EQ(first.devices[0].capacity, gib(16));
+  EXPECT_TRUE(sampler.sample().devices[0].asleep);
+}
+
+TEST(Sampler, WhereAllThatAreKnownSleepNvmlIsNotLoaded) {
+  const TestWorld world("2x16GiB");
+  const Power power(world);
+  std::vector<Identity> known;
+  for (const DeviceSample& device : Sampler(simulated(), kClock).sample().devices) {
+    known.push_back({device.id, device.index, device.model, device.pci_bus});
+  }
+  power.set(0, "suspended");
+  power.set(1, "suspended");
+  Sampler::Options options = power.options();
+  const std::string library = std::exchange(options.library, "/nonexistent/libnvidia-ml.so.1");
+  Sampler sampler(options, kClock);
+  sampler.remember(known);
+  const Sample asleep = sampler.sample();
+  EXPECT_EQ(asleep.trouble, "");
+  EXPECT_TRUE(asleep.simulated);
+  ASSERT_EQ(asleep.devices.size(), 2U);
+  EXPECT_TRUE(asleep.devices[1].asleep);
+  EXPECT_EQ(asleep.devices[1].id, known[1].id);
+  EXPECT_EQ(asleep.devices[1].model, known[1].model);
+  EXPECT_EQ(asleep.devices[1].pci_bus, known[1].pci_bus);
+  power.set(0, "active");
+  EXPECT_NE(sampler.sample().trouble, "") << "one is awake, and NVML is asked about it";
+}
+
+TEST(Sampler, WhereThereAreMoreDevicesThanThereWereAllAreAskedWhoTheyAre) {
+  const TestWorld world("2x16GiB");
+  const Power power(world);
+  power.set(0, "suspended");
+  Sampler sampler(power.options(), kClock);
+  sampler.remember({{.id = {1, 2}, .index = 0, .model = "old", .pci_bus = "00000000:03:00.0"}});
+  const Sample sample = sampler.sample();
+  ASSERT_EQ(sample.devices.size(), 2U);
+  EXPECT_NE(sample.devices[0].id, (DeviceId{1, 2}));
+  EXPECT_EQ(sample.devices[0].capacity, gib(16));
 }
 
 TEST(Sampler, WorldThatCannotBeMadeIsSaidSo) {

@@ -354,7 +354,8 @@ void Daemon::Impl::probe_answered(gpu::Probe::Outcome outcome) {
   probe_trouble = trouble;
   if (outcome.sample) {
     sampled_at = outcome.sample->answered_at;
-    driver_version = outcome.sample->driver_version;
+    // While all devices sleep, the driver is not asked for it.
+    if (!outcome.sample->driver_version.empty()) driver_version = outcome.sample->driver_version;
     claims->apply(clock.now(), *outcome.sample);
     for (const DeviceSample& device : outcome.sample->devices) {
       if (!device.processes) continue;
