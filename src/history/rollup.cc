@@ -63,6 +63,14 @@ Bucket merged(const Bucket& a, const Bucket& b) {
           .total = a.total + b.total};
 }
 
+Bucket bounded(const Bucket& bucket, std::uint32_t step) {
+  if (bucket.known <= step) return bucket;
+  Bucket whole = bucket;
+  whole.known = step;
+  whole.total = bucket.total / bucket.known * step;
+  return whole;
+}
+
 std::vector<Bucket> runs_of(std::span<const Bucket> seconds) {
   std::vector<Bucket> runs;
   for (const Bucket& second : seconds) {

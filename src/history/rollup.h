@@ -25,6 +25,10 @@ std::int64_t start_of(std::int64_t second, std::uint32_t step);
 /// Both together, of the same stretch of time.
 Bucket merged(const Bucket& a, const Bucket& b);
 
+/// Not more of it is known than there is, though a clock that was set back has told some of it
+/// twice: the mean stays.
+Bucket bounded(const Bucket& bucket, std::uint32_t step);
+
 /// Seconds that follow one another with the same value become one bucket (`known` seconds long),
 /// within a minute. Only seconds: oldest first, one for each.
 std::vector<Bucket> runs_of(std::span<const Bucket> seconds);

@@ -74,9 +74,10 @@ void HistoryRecorder::follow_lease(const LeaseView& lease, core::Now now, Durati
   fresh.known_ms = found->second.known_ms;
   fresh.used_mib_ms = found->second.used_mib_ms;
   fresh.unused_mib_ms = found->second.unused_mib_ms;
-  const Duration age =
-      milliseconds(std::max<std::int64_t>(now.wall.value - lease.started_at->value, 0));
-  if (lease.state == LeaseState::kHeld) add_use(fresh, lease, std::min(since_last, age));
+  // A clock that was set back does not tell how old it is.
+  const std::int64_t age_ms = now.wall.value - lease.started_at->value;
+  const Duration time = age_ms < 0 ? since_last : std::min(since_last, milliseconds(age_ms));
+  if (lease.state == LeaseState::kHeld) add_use(fresh, lease, time);
   found->second = std::move(fresh);
 }
 

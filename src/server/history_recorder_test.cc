@@ -237,6 +237,43 @@ TEST_F(HistoryRecorderTest, ADamagedFileIsMovedAsideAndAnotherBegun) {
   EXPECT_THAT(said_[1], HasSubstr("history.db was moved to history.db."));
 }
 
+TEST_F(HistoryRecorderTest, AFileThatIsRemovedIsBegunAnew) {
+  start();
+  sample({});
+  pass(seconds(1));
+  ASSERT_FALSE(seconds_of(history::Kind::kDevice).empty());
+  std::filesystem::remove(path());
+  sample({});
+  pass(seconds(1));
+  ASSERT_THAT(seconds_of(history::Kind::kDevice), SizeIs(3));
+  EXPECT_THAT(seconds_of(history::Kind::kDevice)[0].buckets, SizeIs(1)) << "what was is lost";
+  EXPECT_TRUE(std::filesystem::exists(path()));
+  ASSERT_THAT(said_, SizeIs(1)) << "and that is said once";
+  EXPECT_THAT(said_[0], HasSubstr("history.db was removed"));
+}
+
+TEST_F(HistoryRecorderTest, AClockThatIsSetBackStopsNothing) {
+  start();
+  hold(gib(4));
+  const auto look_for = [&](int seconds_long) {
+    for (int i = 0; i < seconds_long; ++i) {
+      sample({job(gib(1))});
+      pass(seconds(1));
+    }
+  };
+  look_for(10);
+  now_.wall.value -= 1'800'000;
+  look_for(10);
+  const auto devices = seconds_of(history::Kind::kDevice);
+  ASSERT_THAT(devices, SizeIs(3));
+  EXPECT_THAT(devices[0].buckets, SizeIs(10)) << "until now";
+  now_.wall.value += 1'800'000;
+  const auto found = sessions();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].known_ms, 19'000U);
+  EXPECT_THAT(said_, IsEmpty());
+}
+
 TEST_F(HistoryRecorderTest, QuestionsThatPileUpAreRefused) {
   start();
   std::size_t refused = 0;

@@ -3,8 +3,10 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <map>
 #include <utility>
 
 #include "store/aside.h"
@@ -42,6 +44,14 @@ std::unique_ptr<Letter> fetch(const os::UniqueFd& socket, int flags) {
   return std::unique_ptr<Letter>(got == sizeof parcel ? parcel.letter : nullptr);
 }
 
+/// As they are numbered; those that are gone come last.
+void in_order_of_devices(history::Past& past, const std::map<DeviceId, std::uint32_t>& indices) {
+  std::ranges::stable_sort(past.series, {}, [&](const history::Series& series) {
+    const auto found = indices.find(series.subject.device);
+    return found == indices.end() ? std::uint64_t{1} << 32U : found->second;
+  });
+}
+
 /// What the thread owns.
 class Archive {
  public:
@@ -63,6 +73,10 @@ class Archive {
 
  private:
   Status open(UnixMs now) {
+    if (file_ && !file_->is_in_place()) {
+      file_.reset();
+      findings_.push_back(options_.path + " was removed or replaced; what it held is lost");
+    }
     if (file_) return Unit{};
     if (refused_) return *refused_;
     options_.wall = now;
@@ -98,8 +112,11 @@ class Archive {
       tell(sessions.error(), ask.facts.time);
       return sessions.error();
     }
-    const Result<history::Past> past = file_->read(ask.question, retention, ask.facts.time);
-    if (past.ok()) return wire::encode_past(*past, ask.facts);
+    Result<history::Past> past = file_->read(ask.question, retention, ask.facts.time);
+    if (past.ok()) {
+      in_order_of_devices(*past, ask.facts.indices);
+      return wire::encode_past(*past, ask.facts);
+    }
     tell(past.error(), ask.facts.time);
     return past.error();
   }

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -115,7 +116,24 @@ bool is_asked_for(const history::Subject& subject, const history::Question& ques
   return !question.lease || subject.lease == *question.lease;
 }
 
+// Where somebody has removed the file alone, what its log holds must not get into the next.
+void forget_former_log(const os::UniqueFd& file, const std::string& path) {
+  if (::lseek(file.get(), 0, SEEK_END) != 0) return;
+  (void)::unlink((path + "-wal").c_str());
+  (void)::unlink((path + "-shm").c_str());
+}
+
+std::optional<std::pair<dev_t, ino_t>> identity_of(const std::string& path) {
+  struct stat found{};
+  if (::stat(path.c_str(), &found) != 0) return std::nullopt;
+  return std::pair(found.st_dev, found.st_ino);
+}
+
 }  // namespace
+
+bool HistoryFile::is_in_place() const {
+  return identity_of(path_) == identity_;
+}
 
 Result<HistoryFile> HistoryFile::open(const HistoryOptions& options,
                                       std::vector<std::string>& findings) {
@@ -139,6 +157,7 @@ Result<HistoryFile> HistoryFile::open_database(const HistoryOptions& options) {
     // Made here, so that nobody else can read the names in it.
     const os::UniqueFd made(::open(options.path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     if (!made) return os::system_error("cannot open " + options.path, errno);
+    forget_former_log(made, options.path);
   }
   const char* vfs = options.vfs.empty() ? nullptr : options.vfs.c_str();
   TRY(database, Database::open(options.path, Database::Access::kReadWrite, vfs));
@@ -157,10 +176,8 @@ Result<HistoryFile> HistoryFile::open_database(const HistoryOptions& options) {
   // What a power cut may take are the last minutes of it.
   TRY_STATUS(database.execute("PRAGMA synchronous = NORMAL"));
   TRY_STATUS(database.execute("PRAGMA journal_size_limit = 4194304"));
-  return HistoryFile(std::move(database));
+  return HistoryFile(std::move(database), options.path, identity_of(options.path));
 }
-
-// Writing.
 
 Status HistoryFile::write(std::span<const Series> seconds, std::span<const Session> leases,
                           UnixMs now) {
@@ -173,8 +190,8 @@ Status HistoryFile::write(std::span<const Series> seconds, std::span<const Sessi
 Status HistoryFile::write_in_transaction(std::span<const Series> seconds,
                                          std::span<const Session> leases, UnixMs now) {
   TRY(put, database_.prepare("INSERT OR REPLACE INTO seconds VALUES (?, ?, ?, ?, ?, ?)"));
-  TRY(into_minutes, fold_into(table_of(Grain::kMinute)));
-  TRY(into_hours, fold_into(table_of(Grain::kHour)));
+  TRY(into_minutes, fold_into(Grain::kMinute));
+  TRY(into_hours, fold_into(Grain::kHour));
   for (const Series& series : seconds) {
     TRY(id, id_of(series));
     for (const Bucket& run : history::runs_of(series.buckets)) {
@@ -182,9 +199,9 @@ Status HistoryFile::write_in_transaction(std::span<const Series> seconds,
       bind_bucket(put, 2, run);
       TRY_STATUS(put.run());
     }
-    const std::vector<Bucket> minutes = history::rolled_up(series.buckets, 60);
+    const auto minutes = history::rolled_up(series.buckets, into_minutes.step);
     TRY_STATUS(fold_in(id, minutes, into_minutes));
-    TRY_STATUS(fold_in(id, history::rolled_up(minutes, 3'600), into_hours));
+    TRY_STATUS(fold_in(id, history::rolled_up(minutes, into_hours.step), into_hours));
   }
   TRY(note, database_.prepare(
                 "INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -266,12 +283,12 @@ Result<std::uint64_t> HistoryFile::id_of(const Series& series) {
   return id;
 }
 
-Result<HistoryFile::Fold> HistoryFile::fold_into(const char* table) {
-  const std::string name(table);
+Result<HistoryFile::Fold> HistoryFile::fold_into(Grain grain) {
+  const std::string name(table_of(grain));
   TRY(find, database_.prepare("SELECT start, known, least, spread, above FROM " + name +
                               " WHERE series = ? AND start = ?"));
   TRY(put, database_.prepare("INSERT OR REPLACE INTO " + name + " VALUES (?, ?, ?, ?, ?, ?)"));
-  return Fold{std::move(find), std::move(put)};
+  return Fold{std::move(find), std::move(put), history::seconds_of(grain)};
 }
 
 // What is there of the same stretch of time already is kept with it.
@@ -284,7 +301,7 @@ Status HistoryFile::fold_in(std::uint64_t series, std::span<const Bucket> bucket
     if (row) whole = history::merged(bucket_in(into.find, 0), bucket);
     into.find.reset();
     into.put.bind(1, series);
-    bind_bucket(into.put, 2, whole);
+    bind_bucket(into.put, 2, history::bounded(whole, into.step));
     TRY_STATUS(into.put.run());
   }
   return Unit{};

@@ -5,16 +5,20 @@
 // tables. One thread, which may block on the disk: never the daemon's.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "base/units.h"
+#include "history/rollup.h"
 #include "model/history.h"
 #include "store/database.h"
 
@@ -37,6 +41,10 @@ class HistoryFile {
   /// kVersion: a later release has written it.
   static Result<HistoryFile> open(const HistoryOptions& options,
                                   std::vector<std::string>& findings);
+
+  /// It is still what is found at its path. Else somebody has removed or replaced it, and what is
+  /// written is lost.
+  bool is_in_place() const;
 
   /// Seconds of each series, and how leases stand: all of it, or nothing. The figures of a lease
   /// are those since it was written last.
@@ -61,7 +69,9 @@ class HistoryFile {
     history::Series series;  // Without buckets.
   };
 
-  explicit HistoryFile(Database database) : database_(std::move(database)) {}
+  using Identity = std::optional<std::pair<dev_t, ino_t>>;
+  HistoryFile(Database database, std::string path, Identity identity)
+      : database_(std::move(database)), path_(std::move(path)), identity_(identity) {}
   static Result<HistoryFile> open_database(const HistoryOptions& options);
   Status write_in_transaction(std::span<const history::Series> seconds,
                               std::span<const history::Session> leases, UnixMs now);
@@ -69,8 +79,9 @@ class HistoryFile {
   struct Fold {
     Statement find;
     Statement put;
+    std::uint32_t step;
   };
-  Result<Fold> fold_into(const char* table);
+  Result<Fold> fold_into(history::Grain grain);
   static Status fold_in(std::uint64_t series, std::span<const history::Bucket> buckets, Fold& into);
   Result<std::vector<Known>> all_series();
   Status drop_before(std::span<const Known> series, const char* table, std::int64_t start);
@@ -81,6 +92,8 @@ class HistoryFile {
                                                   std::int64_t from, std::int64_t to);
 
   Database database_;
+  std::string path_;
+  Identity identity_;                              // Of the file that was opened.
   std::map<history::Subject, std::uint64_t> ids_;  // As in the table; not of all.
 };
 

@@ -154,6 +154,29 @@ TEST_F(HistoryFileTest, ADaemonThatWasKilledLosesNoMinute) {
   EXPECT_EQ(past.series.at(0).buckets.at(0).known, 20U);
 }
 
+TEST_F(HistoryFileTest, AClockThatIsSetBackMakesNoMinuteLonger) {
+  HistoryFile file = start();
+  put(file, {series_of(seconds_from(kTen, 60, 1'000))});
+  put(file, {series_of(seconds_from(kTen, 60, 3'000))});
+  put(file, {series_of(seconds_from(kTen - 7'200, 10, 5'000))});
+  for (const std::int64_t step : {60, 3'600}) {
+    const Past past = read(file, from_to(kTen, kTen + 60, step), kTen + 60);
+    ASSERT_THAT(past.series, SizeIs(1));
+    ASSERT_THAT(past.series[0].buckets, SizeIs(1));
+    const Bucket& both = past.series[0].buckets[0];
+    EXPECT_LE(both.known, step);
+    EXPECT_EQ(both.least, Bytes{1'000});
+    EXPECT_EQ(both.most, Bytes{3'000});
+    EXPECT_EQ(both.mean(), Bytes{2'000});
+  }
+  const Past before = read(file, from_to(kTen - 7'200, kTen - 7'100, 1), kTen);
+  EXPECT_EQ(before.series.at(0).buckets.size(), 1U);
+  const Status pruned = file.prune(kKept, {(kTen - 7'190) * 1'000});
+  EXPECT_TRUE(pruned.ok());
+  EXPECT_FALSE(read(file, from_to(kTen, kTen + 60, 60), kTen + 60).series.empty())
+      << "it is not lost, though it lies ahead";
+}
+
 TEST_F(HistoryFileTest, EachKindIsToldByItself) {
   HistoryFile file = start();
   put(file,
@@ -333,6 +356,24 @@ TEST_F(HistoryFileTest, DamagedFileIsMovedAsideAndSaidAloud) {
               HasSubstr("history.db was moved to history.db.20260207T100000Z.corrupt"));
   EXPECT_EQ(files_named(".corrupt"), 1U);
   put(file, {series_of(seconds_from(kTen, 1, 1))});
+}
+
+TEST_F(HistoryFileTest, OneThatWasRemovedIsBegunAnewWithoutItsLog) {
+  auto file = std::make_unique<HistoryFile>(start());
+  put(*file, {series_of(seconds_from(kTen, 10, 1))});
+  EXPECT_TRUE(file->is_in_place());
+  std::filesystem::remove(options_.path);
+  EXPECT_FALSE(file->is_in_place());
+  ASSERT_TRUE(std::filesystem::exists(options_.path + "-wal")) << "it is left, and full";
+  HistoryFile another = start();
+  EXPECT_THAT(findings_, IsEmpty());
+  EXPECT_TRUE(another.is_in_place());
+  put(another, {series_of(seconds_from(kTen + 60, 10, 2))});
+  file.reset();
+  const Past past = read(another, from_to(kTen, kTen + 120, 60), kTen + 120);
+  ASSERT_THAT(past.series, SizeIs(1));
+  ASSERT_THAT(past.series[0].buckets, SizeIs(1)) << "nothing of the former";
+  EXPECT_EQ(past.series[0].buckets[0].known, 10U);
 }
 
 TEST_F(HistoryFileTest, ADatabaseOfSomethingElseIsMovedAsideToo) {

@@ -76,3 +76,20 @@ setup() {
   both() { [[ -e order && $(xargs <order) == "first second" ]]; }
   eventually both
 }
+
+@test "the past is lost for as long as the disk is full, and is kept again" {
+  berth reserve 1h -q -m 1G -n kept
+  points() { berth history --step 1s --json | jq '.items | length'; }
+  some() { [[ $(points) -gt 0 ]]; }
+  eventually some
+  fill
+  # Whoever asks has it written.
+  failed() { berth history >/dev/null 2>&1; grep -q 'no history is kept: .*history.db' "$world/log"; }
+  eventually failed
+  held kept
+  free
+  again() { berth history >/dev/null; grep -q 'history is kept again' "$world/log"; }
+  eventually again
+  some
+  [[ $(grep -c 'no history is kept' "$world/log") == 1 ]]
+}

@@ -119,6 +119,7 @@ PY
   export BERTH_SIM=2x16GiB BERTH_SIM_NAME=${world##*.}b
   both() { [[ $(berth history --json | jq '[.items[].index] | unique | length') == 2 ]]; }
   eventually both
+  berth history --json | jq -e '[.items[].index] | . == sort'
   run berth export --format monitor
   status_is 64
   contains "-g 0"
@@ -163,6 +164,34 @@ PY
   ls "$state"/history.db.*.corrupt
   [[ $(berth show kept --json | jq -r .state) == held ]]
   berth daemon logs -n 100 | grep 'history.db was moved to'
+}
+
+@test "a file that is removed under the daemon is begun anew" {
+  job train
+  eventually seen train
+  state=$(berth daemon status --json | jq -r .state_dir)
+  rm "$state/history.db"
+  berth history --json >/dev/null
+  [[ -s $state/history.db ]]
+  eventually seen train
+  berth daemon logs -n 100 | grep 'history.db was removed or replaced'
+  berth daemon stop
+  seen train
+}
+
+@test "a daemon that is killed while it writes leaves a file that can be read" {
+  job train
+  for _ in {1..5}; do
+    eventually seen train
+    berth history --json >/dev/null & # Whoever asks has it written.
+    kill -9 "$(berth daemon status --json | jq .pid)"
+    wait $! || true
+  done
+  eventually seen train
+  state=$(berth daemon status --json | jq -r .state_dir)
+  run ls "$state"
+  [[ $output != *corrupt* ]]
+  berth history --step 1m --json | jq -e 'all(.items[]; .known_ms <= 60000)'
 }
 
 @test "a lease that fills its budget is looked at more often" {
