@@ -59,13 +59,19 @@ int run_export(Invocation& invocation) {
   showing.declare(Watching::kNo);
   showing.prefer(Format::kCsv);
   if (const auto end = invocation.parse()) return *end;
+  if (const std::string wrong = at_odds(asked); !wrong.empty()) {
+    return invocation.usage_error(wrong);
+  }
   const bool monitor = format == "monitor";
   if (monitor && (asked.sessions || !asked.lease.empty() || !asked.of.empty())) {
     return invocation.usage_error(
         "--format monitor tells of a GPU: without --sessions, --lease "
         "and --of");
   }
-  if (!asked.step) asked.step = seconds(1);
+  if (monitor && (showing.choice().format != Format::kCsv || !showing.choice().fields.empty())) {
+    return invocation.usage_error("--format monitor is a form of its own: without -o and --fields");
+  }
+  if (!asked.step && !asked.sessions) asked.step = seconds(1);
   if (!showing.open()) return showing.conversation().status();
   return showing.show([&] { return export_text(asked, monitor, showing); });
 }

@@ -55,6 +55,9 @@ int run_history(Invocation& invocation) {
   declare_past(invocation.options, asked);
   showing.declare(Watching::kYes);
   if (const auto end = invocation.parse()) return *end;
+  if (const std::string wrong = at_odds(asked); !wrong.empty()) {
+    return invocation.usage_error(wrong);
+  }
   if (!showing.open()) return showing.conversation().status();
   return showing.show([&] { return past_text(asked, showing); });
 }

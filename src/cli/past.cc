@@ -19,7 +19,7 @@ void add_part(std::string& target, std::string_view key, std::string_view value)
 void declare_past(Options& options, PastAsked& asked) {
   options.value({.names = "--since",
                  .metavar = "TIME",
-                 .help = "from when on: so long ago (24h), or 2026-02-07T13:15:00.000Z"},
+                 .help = "from when on: so long ago (24h), or 2026-02-07T13:15Z, or 2026-02-07"},
                 into(asked.since));
   options.value({.names = "--until", .metavar = "TIME", .help = "up to when, likewise; now"},
                 into(asked.until));
@@ -41,6 +41,11 @@ void declare_past(Options& options, PastAsked& asked) {
                 into(asked.of));
   options.flag({.names = "--sessions", .help = "what became of each lease, instead of figures"},
                into(asked.sessions));
+}
+
+std::string at_odds(const PastAsked& asked) {
+  if (!asked.sessions || (asked.gpu.empty() && asked.of.empty() && !asked.step)) return "";
+  return "--sessions tells of leases: without --gpu, --of and --step";
 }
 
 std::string target_of(const PastAsked& asked) {

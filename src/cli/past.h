@@ -25,6 +25,9 @@ struct PastAsked {
 /// Before parse().
 void declare_past(Options& options, PastAsked& asked);
 
+/// What of it goes with nothing else that was asked; empty: nothing.
+std::string at_odds(const PastAsked& asked);
+
 /// What to ask the daemon for.
 std::string target_of(const PastAsked& asked);
 

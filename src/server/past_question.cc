@@ -36,6 +36,12 @@ std::variant<HistoryAsk, ApiError> past_question(const wire::RouteMatch& route,
   const Result<wire::PastQuery> query =
       wire::decode_past_query(route.query, now.wall, sessions ? kSessionsDefault : kPastDefault);
   if (!query.ok()) return wire::to_api_error(query.error());
+  if (sessions && (query->kind || !query->device.empty() || query->step != Duration{})) {
+    return wire::to_api_error(
+        Error{Errc::kInvalid,
+              "what became of leases is told by 'since', 'until' and 'lease', and not by "
+              "'device', 'of' or 'step'"});
+  }
   HistoryAsk ask{
       .what = sessions ? HistoryAsk::What::kSessions : HistoryAsk::What::kPast,
       .question = {.since = query->since,

@@ -74,6 +74,15 @@ TEST_F(PastQuestionTest, OfFiguresTheLastHourOfLeasesTheLastWeek) {
   EXPECT_EQ(found->facts.indices.at(kSeenCard), 3U);
 }
 
+TEST_F(PastQuestionTest, LeasesAreNotToldByWhatFiguresAreToldBy) {
+  for (const auto& part : wire::QueryParts{{"device", "3"}, {"of", "process"}, {"step", "1m"}}) {
+    const auto asked = ask(wire::Route::kSessions, {part});
+    const auto* error = std::get_if<wire::ApiError>(&asked);
+    ASSERT_NE(error, nullptr) << part.first;
+    EXPECT_EQ(error->code, "bad_request");
+  }
+}
+
 TEST_F(PastQuestionTest, WhatNobodyKnowsIsRefused) {
   EXPECT_THAT(refusal({{"sinse", "1h"}}), HasSubstr("unknown_field: "));
   EXPECT_THAT(refusal({{"since", "never"}}), HasSubstr("bad_request: "));

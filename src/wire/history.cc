@@ -20,19 +20,30 @@ constexpr std::int64_t kNsPerMs = milliseconds(1).ns;
 constexpr Duration kStepMax = hours(24);
 
 Error wrong_parameter(std::string_view key, std::string_view why) {
-  std::string message = "the query parameter '";
+  std::string message = "'";
   message.append(key).append("' ").append(why);
   return {Errc::kInvalid, std::move(message)};
 }
 
+// A day, or a moment of it, in UTC; what is left out at the end is 0.
+std::optional<UnixMs> written_out(std::string_view text) {
+  constexpr std::string_view kForm = "2026-02-07T00:00:00.000Z";
+  if (text.ends_with('Z')) text.remove_suffix(1);
+  for (const std::size_t length : {10U, 16U, 19U, 23U}) {
+    if (text.size() != length) continue;
+    return parse_time(std::string(text).append(kForm.substr(length)));
+  }
+  return std::nullopt;
+}
+
 // "1h": so long before now.
 Result<UnixMs> moment(std::string_view key, std::string_view text, UnixMs now) {
-  if (const auto time = parse_time(text)) return *time;
+  if (const auto time = written_out(text)) return *time;
   const Result<Duration> ago = parse_duration(text);
   if (!ago.ok()) {
     return wrong_parameter(key,
-                           "must be a duration before now (1h) or a time "
-                           "(2026-02-07T13:15:00.000Z)");
+                           "must be so long ago (1h), or a time in UTC "
+                           "(2026-02-07, 2026-02-07T13:15Z)");
   }
   return UnixMs{now.value - ago->ns / kNsPerMs};
 }

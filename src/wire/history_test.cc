@@ -44,6 +44,20 @@ TEST(PastQuery, TimesAreSoLongAgoOrWrittenOut) {
   EXPECT_EQ(read->kind, history::Kind::kProcess);
 }
 
+TEST(PastQuery, OfATimeTheEndMayBeLeftOut) {
+  for (const char* time : {"2026-02-07T12:00:00.000Z", "2026-02-07T12:00:00Z", "2026-02-07T12:00Z",
+                           "2026-02-07T12:00:00.000", "2026-02-07T12:00"}) {
+    const auto read = query({{"since", time}});
+    ASSERT_TRUE(read.ok()) << time;
+    EXPECT_EQ(read->since.value, 1'770'465'600'000) << time;
+  }
+  EXPECT_EQ(query({{"since", "2026-02-07"}})->since.value, 1'770'422'400'000);
+  for (const char* wrong :
+       {"2026-02", "2026-02-30", "2026-02-07T", "2026-02-07T12", "2026-02-07T12:00:00.0Z", "Z"}) {
+    EXPECT_FALSE(query({{"since", wrong}}).ok()) << wrong;
+  }
+}
+
 TEST(PastQuery, WhatMakesNoSenseIsRefusedByName) {
   for (const auto& [key, value] : QueryParts{{"since", "yesterday"},
                                              {"until", "-1h"},

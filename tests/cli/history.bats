@@ -131,7 +131,9 @@ PY
 @test "what makes no sense is refused" {
   berth daemon start
   for words in "history --of gpu" "history --since yesterday" "history --step 1ms" \
-    "history --since 1m --until 1h" "export --format xml" "history surplus"; do
+    "history --since 1m --until 1h" "export --format xml" "history surplus" \
+    "history --sessions -g 0" "history --sessions --of lease" "export --sessions --step 1m" \
+    "export --format monitor --json" "export --format monitor --fields time"; do
     # shellcheck disable=SC2086
     run berth $words
     [[ $status == 64 ]] || { echo "$words: $status: $output"; return 1; }
