@@ -3,14 +3,10 @@
 // to the next of many waiters, what ten thousand of them cost, and what the daemon costs at rest.
 // One process plays all clients over the library that `berth` uses. Prints one JSON line a figure.
 // usage: bench_leases [rest|grant|programs|handover|memory|crowd]...: these parts; all without
-#include <fcntl.h>
-#include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,7 +20,6 @@
 #include <fstream>
 #include <functional>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,108 +27,25 @@
 #include "base/check.h"
 #include "client/client.h"
 #include "handover.h"
-#include "os/places.h"
 #include "os/processes.h"
 #include "os/unique_fd.h"
 #include "row.h"
 #include "wire/lease.h"
 #include "wire/request.h"
-
-extern char** environ;
+#include "world.h"
 
 namespace berth {
 namespace {
 
+using bench::cpu_seconds;
+using bench::end;
+using bench::start;
+using bench::World;
 using Clock = std::chrono::steady_clock;
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
-
-pid_t start(const std::vector<std::string>& words) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions{};
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  pid_t pid = 0;
-  const int failed = posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  CHECK(failed == 0);
-  return pid;
-}
-
-void end(pid_t pid, int signal) {
-  CHECK(kill(pid, signal) == 0);
-  CHECK(waitpid(pid, nullptr, 0) == pid);
-}
-
-std::string make_directory(const std::string& folder) {
-  std::string pattern = folder + "/berth-bench.XXXXXX";
-  CHECK(mkdtemp(pattern.data()) != nullptr);
-  return pattern;
-}
-
-/// In memory, as the directory is that a session gets from the system.
-std::string make_runtime_directory() {
-  struct statfs found{};
-  const bool memory = statfs("/dev/shm", &found) == 0 && found.f_type == TMPFS_MAGIC &&
-                      access("/dev/shm", W_OK) == 0;
-  return make_directory(memory ? "/dev/shm" : "/tmp");
-}
-
-/// A daemon of its own in a world of its own, gone with this object.
-class World {
- public:
-  explicit World(std::string bin) : bin_(std::move(bin)) {
-    const auto set = [](const char* name, const std::string& value) {
-      CHECK(setenv(name, value.c_str(), 1) == 0);
-    };
-    set("BERTH_SIM", "1x16GiB");
-    set("BERTH_SIM_NAME", "bench-" + std::to_string(getpid()));
-    set("LD_LIBRARY_PATH", bin_ + "/../lib/simgpu");  // For those who run outside of `berth run`.
-    set("BERTH_RUNTIME_DIR", runtime_);
-    set("XDG_STATE_HOME", root_ + "/state");
-    set("XDG_CONFIG_HOME", root_ + "/config");
-    std::filesystem::create_directories(root_ + "/config/berth");
-    std::ofstream(root_ + "/config/berth/config.toml")
-        << "[limits]\nwaiting = 20000\nleases = 20000\nconnections = 20000\n"
-           "event_streams = 20000\n[gpu]\nreserve = \"0\"\n";
-    daemon_ = start({bin_ + "/berthd", "--foreground"});
-    options_ = {.surroundings = os::surroundings_from_environment(),
-                .autostart = client::Autostart::kNever,
-                .version = BERTH_VERSION};
-    const Clock::time_point began = Clock::now();
-    while (!client::Client::connect(options_).ok()) {
-      CHECK(milliseconds_since(began) < 20'000);
-      poll(nullptr, 0, 10);
-    }
-  }
-  World(const World&) = delete;
-  World& operator=(const World&) = delete;
-  ~World() {
-    end(daemon_, SIGTERM);
-    std::filesystem::remove_all(root_);
-    std::filesystem::remove_all(runtime_);
-  }
-
-  client::Client connect() const {
-    auto client = client::Client::connect(options_);
-    if (!client.ok()) std::fprintf(stderr, "bench: %s\n", client.error().message.c_str());
-    CHECK(client.ok());
-    return *std::move(client);
-  }
-  pid_t daemon() const { return daemon_; }
-  const std::string& bin() const { return bin_; }
-
- private:
-  std::string bin_;
-  const std::string root_ = make_directory("/tmp");
-  const std::string runtime_ = make_runtime_directory();
-  pid_t daemon_ = 0;
-  client::ClientOptions options_;
-};
 
 std::string request_text(Bytes vram) {
   return wire::encode_request({.request = {.vram = vram}, .anchor = std::nullopt});
@@ -304,18 +216,6 @@ double resident_mib(pid_t pid) {
     if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) / 1024;
   }
   CHECK(false);
-}
-
-double cpu_seconds(pid_t pid) {
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  std::getline(stat, text);
-  text.erase(0, text.rfind(')') + 1);
-  std::istringstream fields(text);
-  std::vector<std::string> words;
-  for (std::string word; fields >> word;) words.push_back(word);
-  const double ticks = std::stod(words.at(11)) + std::stod(words.at(12));
-  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 void measure_rest(const std::string& bin) {
