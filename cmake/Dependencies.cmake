@@ -3,6 +3,8 @@
 # all. Another one needs a decision record.
 find_package(Boost 1.81 REQUIRED)         # Boost::headers (Asio and Beast, header-only)
 find_package(CLI11 REQUIRED)              # CLI11::CLI11
+find_package(CURL 7.88 REQUIRED)          # CURL::libcurl
+find_package(OpenSSL 3.0 REQUIRED)        # OpenSSL::Crypto
 find_package(Threads REQUIRED)            # Threads::Threads
 find_package(fmt REQUIRED)                # fmt::fmt-header-only
 find_package(nlohmann_json REQUIRED)      # nlohmann_json::nlohmann_json

@@ -3,7 +3,7 @@
 # simulated driver in ../lib/simgpu: whoever moves one moves all.
 include(GNUInstallDirs)
 
-install(TARGETS berth berthd berth-probe berth-mover berth-simctl vram_user
+install(TARGETS berth berthd berth-probe berth-mover berth-deliver berth-simctl vram_user
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET berth_guard)
   install(TARGETS berth_guard berth_audit LIBRARY DESTINATION lib)

@@ -30,6 +30,7 @@ LAYERS = {
     'enforce': ['base', 'model', 'os'],
     'server': _PURE + _DOORS,
     'client': ['base', 'model', 'wire', 'config', 'os'],
+    'deliver': ['base', 'model', 'wire', 'os'],
     'cli': ['base', 'model', 'wire', 'config', 'os', 'enforce', 'client'],
     'daemon': _PURE + _DOORS + ['server'],
     'sim': ['base', 'model', 'core', 'wire', 'config', 'os', 'store'],
@@ -49,6 +50,8 @@ LIBRARIES = {
     'boost/': ['server', 'client', 'daemon'],
     'CLI/': ['daemon', 'sim'],
     'sqlite3.h': ['store'],
+    'curl/': ['deliver'],
+    'openssl/': ['deliver'],
     'spdlog/': ['server', 'daemon', 'gpu'],
 }
 

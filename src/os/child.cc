@@ -7,8 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -19,22 +19,23 @@ namespace berth::os {
 namespace {
 
 /// What posix_spawn takes, given back when it goes.
-class SpawnPlan {
+class Spawning {
  public:
-  SpawnPlan() {
+  Spawning() {
     CHECK(::posix_spawn_file_actions_init(&actions_) == 0);
     CHECK(::posix_spawnattr_init(&attributes_) == 0);
   }
-  ~SpawnPlan() {
+  ~Spawning() {
     (void)::posix_spawn_file_actions_destroy(&actions_);
     (void)::posix_spawnattr_destroy(&attributes_);
   }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
+  Spawning(const Spawning&) = delete;
+  Spawning& operator=(const Spawning&) = delete;
 
-  void prepare(int socket) {
-    for (const int standard : {STDIN_FILENO, STDOUT_FILENO}) {
-      CHECK(::posix_spawn_file_actions_adddup2(&actions_, socket, standard) == 0);
+  void prepare(const SpawnPlan& plan) {
+    for (std::size_t i = 0; i < plan.standard.size(); ++i) {
+      CHECK(::posix_spawn_file_actions_adddup2(&actions_, plan.standard.at(i),
+                                               static_cast<int>(i)) == 0);
     }
     CHECK(::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1) == 0);
     sigset_t signals;
@@ -43,8 +44,9 @@ class SpawnPlan {
     (void)::sigfillset(&signals);
     (void)::posix_spawnattr_setsigdefault(&attributes_, &signals);
     (void)::posix_spawnattr_setpgroup(&attributes_, 0);
+    const int apart = plan.apart == Apart::kSession ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
     (void)::posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+        &attributes_, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | apart));
   }
 
   /// An error number, or 0.
@@ -56,8 +58,8 @@ class SpawnPlan {
       list.push_back(nullptr);
       return list;
     };
-    return ::posix_spawn(&child, words.front().c_str(), &actions_, &attributes_,
-                         pointers(words).data(), pointers(environment).data());
+    return ::posix_spawnp(&child, words.front().c_str(), &actions_, &attributes_,
+                          pointers(words).data(), pointers(environment).data());
   }
 
  private:
@@ -65,18 +67,30 @@ class SpawnPlan {
   posix_spawnattr_t attributes_;
 };
 
-std::vector<std::string> environment_with(const std::string& library_path) {
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& changes) {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
-    const bool replaced =
-        !library_path.empty() && std::string_view(*variable).starts_with("LD_LIBRARY_PATH=");
-    if (!replaced) variables.emplace_back(*variable);
+    const std::string_view text(*variable);
+    if (!changes.contains(std::string(text.substr(0, text.find('=')))))
+      variables.emplace_back(text);
   }
-  if (!library_path.empty()) variables.push_back("LD_LIBRARY_PATH=" + library_path);
+  for (const auto& [name, value] : changes) {
+    std::string variable = name;
+    variables.push_back(variable.append("=").append(value));
+  }
   return variables;
 }
 
 }  // namespace
+
+Result<pid_t> spawn(const SpawnPlan& plan) {
+  Spawning spawning;
+  spawning.prepare(plan);
+  pid_t child = 0;
+  const int error = spawning.spawn(plan.words, environment_with(plan.variables), child);
+  if (error != 0) return system_error("cannot start " + plan.words.front(), error);
+  return child;
+}
 
 Result<Child> start_child(const ChildPlan& plan) {
   std::array<int, 2> ends{};
@@ -86,12 +100,12 @@ Result<Child> start_child(const ChildPlan& plan) {
   Child child{.socket = UniqueFd(ends[0])};
   const UniqueFd theirs(ends[1]);
   (void)::fcntl(child.socket.get(), F_SETFL, O_NONBLOCK);
-  SpawnPlan spawn;
-  spawn.prepare(theirs.get());
-  std::vector<std::string> words = {plan.program};
-  words.insert(words.end(), plan.arguments.begin(), plan.arguments.end());
-  const int error = spawn.spawn(std::move(words), environment_with(plan.library_path), child.pid);
-  if (error != 0) return system_error("cannot start " + plan.program, error);
+  SpawnPlan spawning{.words = {plan.program},
+                     .standard = {theirs.get(), theirs.get(), STDERR_FILENO}};
+  spawning.words.insert(spawning.words.end(), plan.arguments.begin(), plan.arguments.end());
+  if (!plan.library_path.empty()) spawning.variables["LD_LIBRARY_PATH"] = plan.library_path;
+  TRY(pid, spawn(spawning));
+  child.pid = pid;
   return child;
 }
 

@@ -51,6 +51,19 @@ Status write_all(int fd, const std::string& path, std::string_view content) {
   return Unit{};
 }
 
+/// Of a file that `check` finds fit.
+template <class Check>
+Result<std::string> read_checked(const std::string& path, std::size_t bytes_max, Check check) {
+  // Without O_NONBLOCK, a named pipe in the place of the file would stop the caller for ever.
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd) return system_error("cannot open " + path, errno);
+  struct stat found{};
+  if (::fstat(fd.get(), &found) != 0) return system_error("cannot stat " + path, errno);
+  if (!S_ISREG(found.st_mode)) return Error{Errc::kPermission, path + " is not a file"};
+  TRY_STATUS(check(found));
+  return read_all(fd.get(), path, bytes_max);
+}
+
 std::string directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
@@ -116,21 +129,32 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
 }
 
 Result<std::string> read_trusted_file(const std::string& path, std::size_t bytes_max) {
-  // Without O_NONBLOCK, a named pipe in the place of the file would stop the caller for ever.
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!fd) return system_error("cannot open " + path, errno);
-  struct stat found{};
-  if (::fstat(fd.get(), &found) != 0) return system_error("cannot stat " + path, errno);
-  if (!S_ISREG(found.st_mode)) return Error{Errc::kPermission, path + " is not a file"};
-  if (found.st_uid != 0 && found.st_uid != ::geteuid()) {
-    return Error{Errc::kPermission, path + " belongs to user " + std::to_string(found.st_uid) +
-                                        ": it must be yours or root's"};
-  }
-  if ((found.st_mode & kGroupOrOthersWrite) != 0) {
-    return Error{Errc::kPermission,
-                 path + " can be written by group or others: chmod go-w '" + path + "'"};
-  }
-  return read_all(fd.get(), path, bytes_max);
+  return read_checked(path, bytes_max, [&](const struct stat& found) -> Status {
+    if (found.st_uid != 0 && found.st_uid != ::geteuid()) {
+      return Error{Errc::kPermission, path + " belongs to user " + std::to_string(found.st_uid) +
+                                          ": it must be yours or root's"};
+    }
+    if ((found.st_mode & kGroupOrOthersWrite) != 0) {
+      return Error{Errc::kPermission,
+                   path + " can be written by group or others: chmod go-w '" + path + "'"};
+    }
+    return Unit{};
+  });
+}
+
+Result<std::string> read_private_file(const std::string& path, std::size_t bytes_max) {
+  return read_checked(path, bytes_max, [&](const struct stat& found) -> Status {
+    if (found.st_uid != ::geteuid()) {
+      return Error{Errc::kPermission, path + " belongs to user " + std::to_string(found.st_uid) +
+                                          ": it must be that of user " +
+                                          std::to_string(::geteuid())};
+    }
+    if ((found.st_mode & kGroupOrOthers) != 0) {
+      return Error{Errc::kPermission,
+                   path + " is open to group or others: chmod 600 '" + path + "'"};
+    }
+    return Unit{};
+  });
 }
 
 Status write_file_atomically(const std::string& path, const std::string& content, unsigned mode,

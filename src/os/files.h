@@ -23,6 +23,10 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max);
 /// owned by us or root and not writable by group or others.
 Result<std::string> read_trusted_file(const std::string& path, std::size_t bytes_max);
 
+/// As read_file, of a file that nobody else can read: kPermission unless it is ours and closed to
+/// group and others.
+Result<std::string> read_private_file(const std::string& path, std::size_t bytes_max);
+
 enum class Sync : std::uint8_t { kNone, kPowerCut };  // What the content must survive.
 
 /// Writes beside the path and renames. `mode` as chmod takes it.

@@ -118,6 +118,26 @@ TEST_F(Files, OnlyAFileThatNobodyElseCouldWriteIsTrusted) {
   EXPECT_EQ(read_trusted_file(at("a"), 10).error().code, Errc::kPermission);
 }
 
+TEST_F(Files, OnlyAFileThatNobodyElseCanReadIsPrivate) {
+  std::ofstream(at("a")) << "x";
+  ASSERT_EQ(::chmod(at("a").c_str(), 0600), 0);
+  EXPECT_EQ(*read_private_file(at("a"), 10), "x");
+  ASSERT_EQ(::chmod(at("a").c_str(), 0400), 0);
+  EXPECT_TRUE(read_private_file(at("a"), 10).ok());
+  for (const unsigned mode : {0640U, 0604U, 0620U}) {
+    ASSERT_EQ(::chmod(at("a").c_str(), mode), 0);
+    const auto read = read_private_file(at("a"), 10);
+    ASSERT_FALSE(read.ok()) << mode;
+    EXPECT_EQ(read.error().code, Errc::kPermission) << mode;
+    EXPECT_NE(read.error().message.find("chmod 600"), std::string::npos);
+  }
+  EXPECT_EQ(read_private_file(at("."), 10).error().code, Errc::kPermission);
+  if (::geteuid() != 0) return;
+  ASSERT_EQ(::chmod(at("a").c_str(), 0600), 0);
+  ASSERT_EQ(::chown(at("a").c_str(), 12'345, 12'345), 0);
+  EXPECT_EQ(read_private_file(at("a"), 10).error().code, Errc::kPermission);
+}
+
 TEST_F(Files, SecondTakerOfALockIsToldWhoHasIt) {
   {
     const Result<FileLock> first = FileLock::take(at("lock"));

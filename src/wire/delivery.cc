@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/delivery.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "wire/json_reader.h"
+#include "wire/json_writer.h"
+#include "wire/limits.h"
+
+namespace berth::wire {
+namespace {
+
+using Outcome = DeliveryOutcome::Kind;
+
+constexpr std::array<std::string_view, 3> kOutcomeWords = {"delivered", "retry", "refused"};
+constexpr std::size_t kOutcomeMax = 4'096;  // Of the line.
+
+enum class By : std::uint8_t { kWebhook, kCommand };
+
+std::optional<By> parse_by(std::string_view word) {
+  if (word == "webhook") return By::kWebhook;
+  if (word == "command") return By::kCommand;
+  return std::nullopt;
+}
+
+std::optional<Outcome> parse_outcome(std::string_view word) {
+  const auto* found = std::ranges::find(kOutcomeWords, word);
+  if (found == kOutcomeWords.end()) return std::nullopt;
+  return static_cast<Outcome>(found - kOutcomeWords.begin());
+}
+
+// Control characters become blanks, and what is beyond a few hundred bytes is left out.
+std::string one_line(std::string_view text) {
+  constexpr std::size_t kReasonMax = 512;
+  std::string line(text.substr(0, kReasonMax));
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const auto c = static_cast<unsigned char>(line[i]);
+    if (c < 0x20 || c == 0x7F) line[i] = ' ';
+    const bool is_c1 =
+        c == 0xC2 && i + 1 < line.size() && static_cast<unsigned char>(line[i + 1]) < 0xA0;
+    if (is_c1) line[i] = line[i + 1] = ' ';
+  }
+  return line;
+}
+
+// What goes into a header and an environment variable as it is.
+void read_name(ObjectReader& reader, std::string_view field, std::string_view besides,
+               std::string& out) {
+  reader.require(field);
+  reader.text(field, out);
+  const auto is_fit = [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           besides.contains(c);
+  };
+  if (out.empty() || out.size() > limits::kDeliveryIdMax || !std::ranges::all_of(out, is_fit)) {
+    reader.refuse(field, "must be 1 to 64 letters, digits and " + std::string(besides));
+  }
+}
+
+Webhook read_webhook(ObjectReader& reader) {
+  Webhook webhook;
+  reader.require("url");
+  reader.text("url", webhook.url);
+  reader.text("secret_file", webhook.secret_file);
+  reader.boolean("allow_private", webhook.allow_private);
+  return webhook;
+}
+
+AlertCommand read_command(ObjectReader& reader) {
+  AlertCommand command;
+  reader.require("argv");
+  reader.words("argv", command.words);
+  if (command.words.empty() || command.words.size() > limits::kDeliveryWordsMax ||
+      command.words.front().empty()) {
+    reader.refuse("argv", "must have 1 to 64 words, the first of them a program");
+  }
+  const auto has_nul = [](const std::string& word) { return word.contains('\0'); };
+  if (std::ranges::any_of(command.words, has_nul)) {
+    reader.refuse("argv", "must not hold a NUL character");
+  }
+  return command;
+}
+
+}  // namespace
+
+std::string encode_delivery(const Delivery& delivery) {
+  const auto* webhook = std::get_if<Webhook>(&delivery.to);
+  JsonWriter writer;
+  writer.begin_object().key("kind").text(webhook != nullptr ? "webhook" : "command");
+  writer.key("delivery").text(delivery.id).key("event").text(delivery.event);
+  writer.key("body").text(delivery.body);
+  if (webhook != nullptr) {
+    writer.key("url").text(webhook->url).key("secret_file").text_or_null(webhook->secret_file);
+    writer.key("allow_private").boolean(webhook->allow_private);
+  } else {
+    writer.key("argv").begin_array();
+    for (const std::string& word : std::get<AlertCommand>(delivery.to).words) writer.text(word);
+    writer.end_array();
+  }
+  return writer.end_object().take() + "\n";
+}
+
+Result<Delivery> decode_delivery(std::string_view line) {
+  JsonDocument document(line, {.what = "the delivery", .size_max = limits::kDeliveryMax});
+  ObjectReader reader = document.root();
+  By by{};
+  reader.require("kind");
+  reader.word("kind", by, parse_by, "webhook or command");
+  Delivery delivery;
+  read_name(reader, "delivery", "-_", delivery.id);
+  read_name(reader, "event", "-_.", delivery.event);
+  reader.require("body");
+  reader.text("body", delivery.body);
+  if (delivery.body.size() > limits::kBodyMax) reader.refuse("body", "is longer than 64 KiB");
+  if (by == By::kWebhook) {
+    delivery.to = read_webhook(reader);
+  } else {
+    delivery.to = read_command(reader);
+  }
+  reader.done();
+  TRY_STATUS(document.status());
+  return delivery;
+}
+
+std::string_view to_text(DeliveryOutcome::Kind kind) {
+  return kOutcomeWords.at(static_cast<std::size_t>(kind));
+}
+
+std::string encode_outcome(const DeliveryOutcome& outcome) {
+  JsonWriter writer;
+  writer.begin_object().key("outcome").text(to_text(outcome.kind)).key("status");
+  if (outcome.status) {
+    writer.number(*outcome.status);
+  } else {
+    writer.null();
+  }
+  writer.key("retry_after_ms").milliseconds(outcome.retry_after);
+  return writer.key("reason").text(one_line(outcome.reason)).end_object().take() + "\n";
+}
+
+Result<DeliveryOutcome> decode_outcome(std::string_view line) {
+  JsonDocument document(line, {.what = "berth-deliver's answer", .size_max = kOutcomeMax});
+  ObjectReader reader = document.root();
+  DeliveryOutcome outcome;
+  reader.require("outcome");
+  reader.word("outcome", outcome.kind, parse_outcome, "delivered, retry or refused");
+  if (const auto status = reader.number("status", {0, std::numeric_limits<std::uint32_t>::max()})) {
+    outcome.status = static_cast<std::uint32_t>(*status);
+  }
+  reader.milliseconds("retry_after_ms", outcome.retry_after);
+  reader.line("reason", outcome.reason);
+  reader.done();
+  TRY_STATUS(document.status());
+  return outcome;
+}
+
+}  // namespace berth::wire
