@@ -96,7 +96,7 @@ TEST(Library, GivesTheFunctionsOfItsTablesAndThreeMore) {
 #include "guard/preload/hooks.def"
 #undef HOOK
 #undef CALLED
-#define NVML_HOOK(symbol, parameters) #symbol,
+#define NVML_HOOK(symbol, ours, parameters) #symbol,
 #include "guard/preload/nvml.def"
 #undef NVML_HOOK
   };

@@ -9,6 +9,7 @@ namespace berth::e2e {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -21,12 +22,14 @@ class GuardNvmlTest : public ::testing::Test {
   }
   /// What NVML tells in a lease of 1 GiB, beside a program that has allocated 200 MiB there.
   static std::vector<std::string> told(const World& world, const std::string& route,
-                                       const std::string& variable = "") {
+                                       const std::string& variable = "",
+                                       const std::string& mode = "auto") {
     const std::string script =
         "cd; rm -f said; touch said; vram_user --bytes 200MiB --hold 60s >said & "
         "until grep -q holding said; do sleep 0.02; done; " +
         variable + " " + kNvmlCaller + " " + route + "; kill $!; wait";
-    const Output out = world.run({"berth", "run", "-q", "-m", "1G", "--", "bash", "-c", script});
+    const Output out = world.run(
+        {"berth", "run", "-q", "-m", "1G", "--guard-mode", mode, "--", "bash", "-c", script});
     EXPECT_THAT(out.err, Not(HasSubstr("berth-guard:")));
     return lines_of(out.out);
   }
@@ -57,6 +60,49 @@ TEST_F(GuardNvmlTest, ShowsTheBudgetsCardWhereThatIsConfigured) {
   const Output outside =
       world.run({"env", "LD_LIBRARY_PATH=" BERTH_BUILD_DIR "/lib/simgpu", kNvmlCaller, "linked"});
   EXPECT_THAT(lines_of(outside.out), ElementsAre("0 16384 16128 256", "25 0 16384 256 16128 0"));
+}
+
+constexpr const char* kShown[] = {"0 1024 760 264", "25 0 1024 0 760 264"};
+constexpr const char* kThere[] = {"0 16384 15864 520", "25 0 16384 256 15864 264"};
+
+TEST_F(GuardNvmlTest, PastPreloadedLibrariesTheAuditShowsTheBudgetsCardToo) {
+  if (!can_audit()) GTEST_SKIP() << "not in a sanitized build";
+  const World world(options("policy.report_nvml = \"budget\""));
+  for (const char* route : {"deepbind", "deepbind_now", "dlmopen", "namespace"}) {
+    EXPECT_THAT(told(world, route, "", "preload"), ElementsAreArray(kThere)) << route;
+    EXPECT_THAT(told(world, route, "", "audit"), ElementsAreArray(kShown)) << route;
+    EXPECT_THAT(told(world, route, "BERTH_DISABLE=1", "audit"), ElementsAreArray(kThere)) << route;
+  }
+  // What leads to the preloaded library leads there under the audit as well.
+  for (const char* route : {"linked", "dlsym", "default"}) {
+    EXPECT_THAT(told(world, route, "", "audit"), ElementsAreArray(kShown)) << route;
+  }
+}
+
+TEST_F(GuardNvmlTest, TheAuditChangesNothingUnlessConfiguredOtherwise) {
+  if (!can_audit()) GTEST_SKIP() << "not in a sanitized build";
+  const World world(options(""));
+  for (const char* route : {"deepbind", "dlmopen", "namespace", "linked"}) {
+    EXPECT_THAT(told(world, route, "", "audit"), ElementsAreArray(kThere)) << route;
+  }
+}
+
+// A handle of one would mean nothing to the other.
+TEST_F(GuardNvmlTest, OfTwoInOtherNamespacesTheSecondTellsWhatThereIs) {
+  if (!can_audit()) GTEST_SKIP() << "not in a sanitized build";
+  const World world(options("policy.report_nvml = \"budget\""));
+  EXPECT_THAT(told(world, "twice", "", "audit"),
+              ElementsAre(kShown[0], kShown[1], kThere[0], kThere[1], kShown[0], kShown[1]));
+}
+
+// What the program itself holds by a driver elsewhere is counted, whichever NVML is asked.
+TEST_F(GuardNvmlTest, WhoWatchesBesideADriverOfAnotherNamespaceIsShownWhatThatHolds) {
+  if (!can_audit()) GTEST_SKIP() << "not in a sanitized build";
+  const World world(options("policy.report_nvml = \"budget\""));
+  const Output out = world.run(
+      {"berth", "run", "-q", "-m", "1G", "--guard-mode", "audit", "--", kNvmlCaller, "beside"});
+  EXPECT_THAT(lines_of(out.out), ElementsAreArray(kShown));
+  EXPECT_EQ(out.err, "");
 }
 
 TEST_F(GuardNvmlTest, WhoOnlyWatchesTakesNoSlotUnlessHeIsShownTheBudget) {

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "guard/environment.h"
+#include "guard/preload/nvml.h"
 #include "guard/preload/stand_in.h"
 #include "guard/process.h"
 #include "guard/side.h"
@@ -164,10 +165,11 @@ void* in_place_of(void* address) {
 
 extern "C" {
 
-[[gnu::visibility("default")]] void* berth_guard_stand_in(const link_map* driver, void* found) {
+[[gnu::visibility("default")]] void* berth_guard_stand_in(const link_map* library, void* found) {
   if (is_switched_on("BERTH_DISABLE")) return found;
-  const Object object = object_of(*driver);
+  const Object object = object_of(*library);
   const bool own = object_at(object.dynamic).found();
+  if (is_nvml(object)) return in_place_of_nvml(own ? Side::kOwn : Side::kOther, object, found);
   if (own) {
     bind(Side::kOwn, object);
   } else if (!bind_other(object)) {

@@ -64,14 +64,15 @@ void* replace(void* found, const char* name) {
   if (found == nullptr) return nullptr;
   if (void* ours = lookup_of_ours(name); ours != nullptr) return ours;
   const Object object = object_at(found);
-  if (!object.found() || is_for_another_namespace(found)) return found;
+  if (!object.found() || is_for_another_namespace(found) || is_for_another_nvml(found))
+    return found;
   if (object.contains(reinterpret_cast<const void*>(&replace))) {
     // We come before the driver in the global search; without us it would be the driver's, or
     // nothing.
     const Object driver = is_hooked_of_nvml(name) ? loaded_nvml() : loaded_driver();
     return driver.found() && symbol_in(driver, name) != nullptr ? found : nullptr;
   }
-  if (is_nvml(object)) return in_place_of_nvml(object, name, found);
+  if (is_nvml(object)) return in_place_of_nvml(Side::kOwn, object, found);
   if (!is_driver(object)) return found;
   bind(object);
   return in_place_of(found);

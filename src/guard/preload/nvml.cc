@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guard/preload/nvml.h"
 
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 
+#include "guard/linux.h"
 #include "guard/process.h"
 #include "guard/text.h"
 
@@ -32,41 +34,64 @@ struct nvmlMemory_v2_t {
 static_assert(sizeof(nvmlMemory_t) == 24 && sizeof(nvmlMemory_v2_t) == 40);
 
 #define OURS_OF_NVML extern "C" [[gnu::visibility("default")]] nvmlReturn_t
-#define NVML_HOOK(symbol, parameters) OURS_OF_NVML symbol parameters;
+#define NVML_HOOK(symbol, ours, parameters) OURS_OF_NVML symbol parameters;
 #include "guard/preload/nvml.def"
 #undef NVML_HOOK
 
 namespace {
 
-struct Named {
-  const char* symbol;
-  void* ours;
-};
-const Named kFunctions[] = {
-#define NVML_HOOK(symbol, parameters) {#symbol, reinterpret_cast<void*>(&(symbol))},
-#include "guard/preload/nvml.def"
-#undef NVML_HOOK
-};
+// One in another namespace of the dynamic linker: the first of which we hear. The address of its
+// dynamic section is written last, and never again.
+std::atomic<std::uintptr_t> other_base;
+std::atomic<const void*> other_dynamic;
+
+Object other_nvml() {
+  const void* const dynamic = other_dynamic.load(std::memory_order_acquire);
+  return {
+      .base = other_base.load(std::memory_order_relaxed), .low = 0, .high = 0, .dynamic = dynamic};
+}
+
+bool is_other_nvml(const Object& nvml) {
+  static Mutex mutex;
+  if (other_dynamic.load(std::memory_order_acquire) == nullptr) {
+    const Lock lock(mutex);
+    if (other_dynamic.load() == nullptr) {
+      other_base.store(nvml.base);
+      other_dynamic.store(nvml.dynamic, std::memory_order_release);
+    }
+  }
+  return other_dynamic.load(std::memory_order_relaxed) == nvml.dynamic;
+}
 
 // Looked up each time: these calls are rare, and take longer than that in the driver.
-template <class... Arguments>
+template <Side kSide, class... Arguments>
 nvmlReturn_t call(const char* symbol, Arguments... arguments) {
-  const Object nvml = loaded_nvml();
+  const Object nvml = kSide == Side::kOwn ? loaded_nvml() : other_nvml();
   void* const real = nvml.found() ? symbol_in(nvml, symbol) : nullptr;
   if (real == nullptr) return NVML_ERROR_FUNCTION_NOT_FOUND;
   return std::bit_cast<nvmlReturn_t (*)(Arguments...)>(real)(arguments...);
 }
 
 /// The device of the lease that this is; -1 if it is none.
+template <Side kSide>
 int device_of(Process& process, nvmlDevice_t device) {
   char text[96] = {};
   std::uint8_t uuid[16];
-  if (call("nvmlDeviceGetUUID", device, &text[0], static_cast<unsigned int>(sizeof text)) !=
+  if (call<kSide>("nvmlDeviceGetUUID", device, &text[0], static_cast<unsigned int>(sizeof text)) !=
           NVML_SUCCESS ||
       !read_uuid(text, uuid)) {
     return -1;
   }
   return process.device_of(uuid);
+}
+
+// Whichever NVML is asked, what is counted is what this process has of the driver that is.
+Process* counted_process() {
+  const Side before = side;
+  side = counted_side.load(std::memory_order_relaxed);
+  Process* const process = Process::current();
+  side = before;
+  return process;
 }
 
 struct Card {
@@ -76,10 +101,11 @@ struct Card {
 };
 
 // What is shown of a device that has so much, instead of that.
+template <Side kSide>
 Card card(nvmlDevice_t handle, std::uint64_t total, std::uint64_t free) {
   if (!Process::shows_budget_by_nvml()) return {};
-  Process* process = Process::current();
-  const int found = process == nullptr ? -1 : device_of(*process, handle);
+  Process* const process = counted_process();
+  const int found = process == nullptr ? -1 : device_of<kSide>(*process, handle);
   if (found < 0) return {};
   const auto device = static_cast<std::uint32_t>(found);
   const std::uint64_t shown = process->ledger().total_shown(device, total);
@@ -87,21 +113,21 @@ Card card(nvmlDevice_t handle, std::uint64_t total, std::uint64_t free) {
   return {.is_shown = true, .total = shown, .free = left < free ? left : free};
 }
 
-}  // namespace
-
-OURS_OF_NVML nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
-  const nvmlReturn_t result = call("nvmlDeviceGetMemoryInfo", device, memory);
+template <Side kSide>
+nvmlReturn_t memory_info(nvmlDevice_t device, nvmlMemory_t* memory) {
+  const nvmlReturn_t result = call<kSide>("nvmlDeviceGetMemoryInfo", device, memory);
   if (result != NVML_SUCCESS || memory == nullptr) return result;
-  if (const Card shown = card(device, memory->total, memory->free); shown.is_shown)
+  if (const Card shown = card<kSide>(device, memory->total, memory->free); shown.is_shown)
     *memory = {.total = shown.total, .free = shown.free, .used = shown.total - shown.free};
   return result;
 }
 
 // A budget is a card of which the driver keeps nothing for itself.
-OURS_OF_NVML nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
-  const nvmlReturn_t result = call("nvmlDeviceGetMemoryInfo_v2", device, memory);
+template <Side kSide>
+nvmlReturn_t memory_info_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
+  const nvmlReturn_t result = call<kSide>("nvmlDeviceGetMemoryInfo_v2", device, memory);
   if (result != NVML_SUCCESS || memory == nullptr) return result;
-  const Card shown = card(device, memory->total, memory->free);
+  const Card shown = card<kSide>(device, memory->total, memory->free);
   if (!shown.is_shown) return result;
   const std::uint64_t reserved = shown.total < memory->total ? 0 : memory->reserved;
   *memory = {.version = memory->version,
@@ -110,6 +136,27 @@ OURS_OF_NVML nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* me
              .free = shown.free,
              .used = shown.total - reserved - shown.free};
   return result;
+}
+
+struct Named {
+  const char* symbol;
+  void* ours[kSides];  // For calls of the program's own NVML, and of the other one.
+};
+const Named kFunctions[] = {
+#define NVML_HOOK(symbol, ours, parameters) \
+  {#symbol, {reinterpret_cast<void*>(&(symbol)), reinterpret_cast<void*>(&ours<Side::kOther>)}},
+#include "guard/preload/nvml.def"
+#undef NVML_HOOK
+};
+
+}  // namespace
+
+OURS_OF_NVML nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
+  return memory_info<Side::kOwn>(device, memory);
+}
+
+OURS_OF_NVML nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
+  return memory_info_v2<Side::kOwn>(device, memory);
 }
 
 bool is_hooked_of_nvml(const char* symbol) {
@@ -128,9 +175,18 @@ Object loaded_nvml() {
   return object_named("libnvidia-ml.so");
 }
 
-void* in_place_of_nvml(const Object& nvml, const char* name, void* found) {
+bool is_for_another_nvml(const void* address) {
   for (const Named& function : kFunctions) {
-    if (equal(function.symbol, name) && symbol_in(nvml, name) == found) return function.ours;
+    if (function.ours[static_cast<std::size_t>(Side::kOther)] == address) return true;
+  }
+  return false;
+}
+
+void* in_place_of_nvml(Side of, const Object& nvml, void* found) {
+  for (const Named& function : kFunctions) {
+    if (symbol_in(nvml, function.symbol) != found) continue;
+    return of == Side::kOwn || is_other_nvml(nvml) ? function.ours[static_cast<std::size_t>(of)]
+                                                   : found;
   }
   return found;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // libberth-audit.so: shows the guard to programs that find the driver past preloaded libraries. The
 // dynamic linker (LD_AUDIT) loads it into a namespace of its own and tells it of each function of
-// the driver that it binds for somebody, by whichever way (dlsym, dlvsym, a call of a library that
-// was loaded with RTLD_DEEPBIND, in a namespace made by dlmopen); it answers with what the guard,
-// which is preloaded into the program's own namespace, has in its place. It does nothing else, and
-// needs no library. The dynamic linker calls it with its lock held.
+// the driver, or of NVML, that it binds for somebody, by whichever way (dlsym, dlvsym, a call of a
+// library that was loaded with RTLD_DEEPBIND, in a namespace made by dlmopen); it answers with what
+// the guard, which is preloaded into the program's own namespace, has in its place. It does nothing
+// else, and needs no library. The dynamic linker calls it with its lock held.
 #include <link.h>
 
 #include <atomic>
@@ -24,8 +24,20 @@ const link_map& object_by(const uintptr_t* cookie) {
   return *std::bit_cast<const link_map*>(*cookie);
 }
 
-bool is_driver(const link_map& object) {
-  return is_named(object_of(object), "libcuda.so");
+constexpr const char* kFollowed[] = {"libcuda.so", "libnvidia-ml.so"};
+
+bool is_followed(const Object& object) {
+  for (const char* name : kFollowed) {
+    if (is_named(object, name)) return true;
+  }
+  return false;
+}
+
+bool needs_followed(const Object& object) {
+  for (const char* name : kFollowed) {
+    if (needs(object, name)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -41,8 +53,8 @@ SEEN unsigned int la_objopen(link_map* opened, Lmid_t space, uintptr_t* /*cookie
   const Object object = object_of(*opened);
   if (!object.found()) return 0;
   if (space == LM_ID_BASE && is_named(object, "libberth-guard.so")) guard.store(opened);
-  if (is_driver(*opened)) return LA_FLG_BINDTO;
-  return needs(object, "libcuda.so") ? LA_FLG_BINDFROM : 0;
+  if (is_followed(object)) return LA_FLG_BINDTO;
+  return needs_followed(object) ? LA_FLG_BINDFROM : 0;
 }
 
 SEEN void la_preinit(uintptr_t* /*cookie*/) {
@@ -53,7 +65,7 @@ SEEN uintptr_t la_symbind64(Elf64_Sym* symbol, unsigned int /*index*/, uintptr_t
                             uintptr_t* to, unsigned int* flags, const char* /*name*/) {
   *flags |= LA_SYMB_NOPLTENTER | LA_SYMB_NOPLTEXIT;
   const link_map* const ours = guard.load();
-  if (ours == nullptr || !ready.load() || !is_driver(object_by(to)) ||
+  if (ours == nullptr || !ready.load() || !is_followed(object_of(object_by(to))) ||
       is_of_the_driver(object_of(object_by(from)))) {
     return symbol->st_value;
   }
