@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "os/files.h"
 #include "os/processes.h"
 
 namespace berth::server {
@@ -21,9 +22,37 @@ bool lives(const enforce::Use::Slot& slot) {
 
 }  // namespace
 
-BudgetFiles::BudgetFiles(const enforce::LeaseFiles::Settings& settings, const os::Clock& clock,
-                         std::function<void(const std::string&)> warn)
-    : files_(settings), clock_(clock), warn_(std::move(warn)), guess_(settings.context) {}
+BudgetFiles::BudgetFiles(const enforce::LeaseFiles::Settings& settings, std::string contexts_path,
+                         const os::Clock& clock, std::function<void(const std::string&)> warn)
+    : files_(settings),
+      clock_(clock),
+      warn_(std::move(warn)),
+      contexts_path_(std::move(contexts_path)),
+      guess_(settings.context) {
+  recall_costs();
+}
+
+// It is a measurement, and may be lost.
+void BudgetFiles::recall_costs() {
+  kept_ = costs_.to_text();
+  const Result<std::string> text = os::read_file(contexts_path_, ContextCosts::kTextMax);
+  if (!text.ok() && text.error().code == Errc::kNotFound) return;
+  const Status recalled = text.ok() ? costs_.recall(*text) : Status(text.error());
+  if (!recalled.ok()) {
+    warn_("what contexts cost is measured anew where " + contexts_path_ +
+          " does not say it: " + recalled.error().message);
+  }
+  kept_ = costs_.to_text();
+}
+
+// It changes when a model of device is seen first, and seldom after that.
+void BudgetFiles::keep_costs() {
+  std::string text = costs_.to_text();
+  if (text == kept_) return;
+  const Status kept = os::write_file_atomically(contexts_path_, text, 0600, os::Sync::kNone);
+  if (!kept.ok()) warn_("what contexts cost is not kept: " + kept.error().message);
+  kept_ = std::move(text);
+}
 
 void BudgetFiles::configure(const enforce::LeaseFiles::Settings& settings) {
   guess_ = settings.context;
@@ -169,6 +198,7 @@ Bytes BudgetFiles::excess_of(Handle lease, DeviceId device, const Account& accou
 void BudgetFiles::learn(const Sample& sample) {
   if (!std::exchange(read_all_, false)) return;
   costs_.look(sample, std::exchange(looks_, {}));
+  keep_costs();
   for (const auto& [lease, budgets] : made_) {
     Costs costs = told(lease, budgets.size());
     for (std::size_t i = 0; i < budgets.size(); ++i) {

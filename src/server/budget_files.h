@@ -30,8 +30,9 @@ class BudgetFiles {
 
   static constexpr Duration kReadEvery = milliseconds(450);
 
-  BudgetFiles(const enforce::LeaseFiles::Settings& settings, const os::Clock& clock,
-              std::function<void(const std::string&)> warn);
+  /// `contexts_path`: of the file in which stays what contexts were measured to cost.
+  BudgetFiles(const enforce::LeaseFiles::Settings& settings, std::string contexts_path,
+              const os::Clock& clock, std::function<void(const std::string&)> warn);
 
   enum class When : std::uint8_t { kNow, kSoon };
   /// A lease that has files gets its other budgets at once. Without budgets it needs no files.
@@ -79,6 +80,8 @@ class BudgetFiles {
   Costs told(Handle lease, std::size_t devices) const;
   void tell_contexts(Handle lease, Costs costs);
   void remove_oldest();
+  void recall_costs();
+  void keep_costs();
 
   enforce::LeaseFiles files_;
   const os::Clock& clock_;
@@ -89,6 +92,8 @@ class BudgetFiles {
   Instant read_at_;
   bool read_all_ = false;
   ContextCosts costs_;
+  std::string contexts_path_;
+  std::string kept_;  // What was written there last.
   Bytes guess_;
   std::vector<ContextLook> looks_;
   std::map<Handle, Costs> told_;  // None before the first look: the file may say anything then.

@@ -10,6 +10,7 @@
 
 #include "guard/ledger.h"
 #include "guard/linux.h"
+#include "os/files.h"
 #include "os/processes.h"
 
 namespace berth::server {
@@ -26,6 +27,22 @@ class FakeClock final : public os::Clock {
   UnixMs wall() const override { return {}; }
   Instant at;
 };
+
+/// A program of a lease, as the guard has its files mapped.
+guard::Ledger tenant(const std::string& directory, Process process) {
+  std::size_t limit_bytes = 0;
+  std::size_t use_bytes = 0;
+  void* limit = guard::map_file((directory + "/limit").c_str(), guard::Access::kRead, limit_bytes);
+  void* use = guard::map_file((directory + "/use").c_str(), guard::Access::kReadWrite, use_bytes);
+  guard::Ledger ledger;
+  const guard::Census census{
+      .self = guard::make_identity(static_cast<std::uint64_t>(process.pid), process.start_ticks),
+      .pid_namespace = os::own_pid_namespace(),
+      .is_alive = [](guard::Identity) { return true; }};
+  EXPECT_EQ(ledger.attach(limit, limit_bytes, use, use_bytes, census),
+            guard::Ledger::Attached::kYes);
+  return ledger;
+}
 
 class BudgetFilesTest : public ::testing::Test {
  protected:
@@ -52,6 +69,7 @@ class BudgetFilesTest : public ::testing::Test {
   /// The driver counts so much of this process.
   static Sample sample_of(Bytes measured) {
     Sample sample;
+    sample.driver_version = "575.1";
     DeviceSample& device = sample.devices.emplace_back();
     device.id = kDevice;
     device.model = "A card";
@@ -69,14 +87,36 @@ class BudgetFilesTest : public ::testing::Test {
     return charges;
   }
 
+  /// As a daemon begins.
+  BudgetFiles begin() {
+    return BudgetFiles({.root = directory_ + "/leases",
+                        .readers = enforce::LeaseFiles::Readers::kOwnUser,
+                        .context = mib(300)},
+                       contexts_path_, clock_,
+                       [this](const std::string& text) { warnings_.push_back(text); });
+  }
+  /// A process of lease 1 has a context that costs so much, and it is measured.
+  void measure(Bytes cost) {
+    files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+    guard::Ledger ours = tenant(path_of(handle(1)), os::self());
+    (void)ours.charge(0, mib(300).value);
+    ours.set_context(0, mib(300).value);
+    for (int i = 0; i < 2; ++i) (void)look(cost);
+  }
+  /// What a lease is told that a context costs whose files are made after the first look.
+  Bytes told_by(BudgetFiles& files) {
+    clock_.at = clock_.at + seconds(1);
+    files.before_question();
+    files.learn(sample_of(mib(1)));
+    files.hold_to(handle(7), budget(gib(1)), When::kNow);
+    return {tenant(path_of(handle(7)), os::self()).context_cost(0)};
+  }
+
   const std::string directory_ = make_directory();
+  const std::string contexts_path_ = directory_ + "/contexts";
   FakeClock clock_;
   std::vector<std::string> warnings_;
-  BudgetFiles files_{{.root = directory_ + "/leases",
-                      .readers = enforce::LeaseFiles::Readers::kOwnUser,
-                      .context = mib(300)},
-                     clock_,
-                     [this](const std::string& text) { warnings_.push_back(text); }};
+  BudgetFiles files_ = begin();
 };
 
 TEST_F(BudgetFilesTest, AnOfferHasItsFilesAfterTheTurnAndATakenLeaseAtOnce) {
@@ -131,22 +171,6 @@ TEST_F(BudgetFilesTest, OldFilesHaveABound) {
   EXPECT_EQ(count(), BudgetFiles::kOldMax);
   files_.tidy_all();
   EXPECT_EQ(count(), 0U);
-}
-
-/// A program of a lease, as the guard has its files mapped.
-guard::Ledger tenant(const std::string& directory, Process process) {
-  std::size_t limit_bytes = 0;
-  std::size_t use_bytes = 0;
-  void* limit = guard::map_file((directory + "/limit").c_str(), guard::Access::kRead, limit_bytes);
-  void* use = guard::map_file((directory + "/use").c_str(), guard::Access::kReadWrite, use_bytes);
-  guard::Ledger ledger;
-  const guard::Census census{
-      .self = guard::make_identity(static_cast<std::uint64_t>(process.pid), process.start_ticks),
-      .pid_namespace = os::own_pid_namespace(),
-      .is_alive = [](guard::Identity) { return true; }};
-  EXPECT_EQ(ledger.attach(limit, limit_bytes, use, use_bytes, census),
-            guard::Ledger::Attached::kYes);
-  return ledger;
 }
 
 TEST_F(BudgetFilesTest, WhatWasChargedIsReadWhenTheDriverAnswers) {
@@ -263,8 +287,7 @@ TEST_F(BudgetFilesTest, WhatAnEarlierDaemonSaidOfTheContextsThereAreHoldsNoLonge
   const guard::Ledger ours = tenant(path_of(handle(1)), os::self());
   const enforce::LeaseFiles earlier({.root = directory_ + "/leases", .context = mib(300)});
   ASSERT_TRUE(earlier.set_contexts(handle(1), {{mib(200), mib(250)}}).ok());
-  BudgetFiles later({.root = directory_ + "/leases", .context = mib(300)}, clock_,
-                    [](const std::string&) {});
+  BudgetFiles later = begin();
   later.hold_to(handle(1), budget(gib(1)), When::kNow);
   clock_.at = clock_.at + seconds(10);
   later.before_question();
@@ -272,6 +295,30 @@ TEST_F(BudgetFilesTest, WhatAnEarlierDaemonSaidOfTheContextsThereAreHoldsNoLonge
   later.learn(sample_of(mib(1)));
   EXPECT_EQ(ours.measured_context(0), 0U);
   EXPECT_EQ(ours.context_cost(0), mib(200).value);  // That is as true as it was.
+}
+
+TEST_F(BudgetFilesTest, WhatAContextCostsOutlivesTheDaemon) {
+  measure(mib(200));
+  BudgetFiles later = begin();
+  EXPECT_EQ(told_by(later), mib(200));
+  EXPECT_TRUE(warnings_.empty());
+}
+
+TEST_F(BudgetFilesTest, WhatCannotBeReadOfItIsSaidAndMeasuredAnew) {
+  ASSERT_TRUE(os::write_new_file(contexts_path_, "of another release\n", 0600).ok());
+  BudgetFiles later = begin();
+  ASSERT_EQ(warnings_.size(), 1U);
+  EXPECT_NE(warnings_[0].find(contexts_path_), std::string::npos);
+  EXPECT_EQ(told_by(later), mib(300));
+  measure(mib(200));
+  EXPECT_EQ(*os::read_file(contexts_path_, 1000), "berth contexts 1\n209715200\t575.1\tA card\n");
+}
+
+TEST_F(BudgetFilesTest, WhereItCannotBeKeptThatIsSaidOnce) {
+  fs::create_directories(contexts_path_ + "/in the way");
+  measure(mib(200));
+  (void)look(mib(200));
+  EXPECT_EQ(warnings_.size(), 1U);
 }
 
 TEST_F(BudgetFilesTest, DamagedFilesTellNothing) {

@@ -2,15 +2,18 @@
 #include "server/context_costs.h"
 
 #include <algorithm>
+#include <charconv>
+#include <ranges>
 
 // Note [How a context is measured]
 //
 // A process that has charged exactly what it has allocated, and was found twice with the same
 // account and the same figure of the driver, has the rest for its contexts, and for what the guard
-// does not see: code, local memory. That is learnt for the model of the device, until the driver
-// is another one. Of the last few processes the least one counts: whatever else a process has can
-// only make it look dearer, and is found as drift. Of a lease's own contexts the dearest one
-// counts: what was charged for one of them beyond that is certainly too much.
+// does not see: code, local memory. That is learnt for the model of the device under this driver,
+// and kept: few programs are such witnesses, so it may take long to be learnt. Of the last few
+// processes the least one counts: whatever else a process has can only make it look dearer, and is
+// found as drift. Of a lease's own contexts the dearest one counts: what was charged for one of
+// them beyond that is certainly too much.
 
 namespace berth::server {
 namespace {
@@ -33,13 +36,48 @@ Bytes in_pages(Bytes bytes) {
   return {(bytes.value + page - 1) / page * page};
 }
 
+Bytes least_of(const std::deque<std::pair<Process, Bytes>>& costs) {
+  return std::ranges::min(costs, {}, &std::pair<Process, Bytes>::second).second;
+}
+
+constexpr std::string_view kFirstLine = "berth contexts 1\n";
+constexpr std::size_t kFieldMax = 128;
+
+// Whether it can stand in a field of a line.
+bool is_a_field(std::string_view text) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  return !text.empty() && text.size() <= kFieldMax && std::ranges::none_of(text, is_control);
+}
+
+struct Line {
+  Bytes cost;
+  std::string driver;
+  std::string model;
+};
+
+// "BYTES<tab>DRIVER<tab>MODEL"
+std::optional<Line> line_in(std::string_view text) {
+  const std::size_t first = text.find('\t');
+  const std::size_t second = text.find('\t', first + 1);
+  if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
+  Line line{.cost = {},
+            .driver = std::string(text.substr(first + 1, second - first - 1)),
+            .model = std::string(text.substr(second + 1))};
+  const char* const end = text.data() + first;
+  const auto read = std::from_chars(text.data(), end, line.cost.value);
+  if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
+  const bool possible =
+      line.cost > Bytes{} && line.cost <= ContextCosts::kMost && line.cost == in_pages(line.cost);
+  if (!possible || !is_a_field(line.driver) || !is_a_field(line.model)) return std::nullopt;
+  return line;
+}
+
 }  // namespace
 
 void ContextCosts::look(const Sample& sample, const std::vector<ContextLook>& looks) {
   if (!sample.trouble.empty()) return;
   if (driver_ != sample.driver_version) {
     driver_ = sample.driver_version;
-    costs_.clear();
     known_.clear();
   }
   for (const DeviceSample& device : sample.devices) {
@@ -60,7 +98,7 @@ void ContextCosts::look(const Sample& sample, const std::vector<ContextLook>& lo
         const Bytes cost = in_pages(saturating_sub(*now.measured, look.beside));
         if (cost <= kMost) {
           now.cost = cost;
-          learn(models_[look.device], look.process, cost);
+          learn(look.device, look.process, cost);
         }
       }
     }
@@ -69,8 +107,20 @@ void ContextCosts::look(const Sample& sample, const std::vector<ContextLook>& lo
   known_ = std::move(known);
 }
 
-void ContextCosts::learn(const std::string& model, Process process, Bytes cost) {
-  std::deque<std::pair<Process, Bytes>>& costs = costs_[model];
+// If there are too many models, one of another driver makes way.
+ContextCosts::Costs& ContextCosts::costs_of(const Model& model) {
+  if (!costs_.contains(model) && costs_.size() >= kModelsMax) {
+    const auto is_old = [&](const auto& entry) { return entry.first.driver != driver_; };
+    const auto old = std::ranges::find_if(costs_, is_old);
+    costs_.erase(old == costs_.end() ? costs_.begin() : old);
+  }
+  return costs_[model];
+}
+
+void ContextCosts::learn(DeviceId device, Process process, Bytes cost) {
+  const auto model = models_.find(device);
+  if (model == models_.end()) return;
+  Costs& costs = costs_of({driver_, model->second});
   const auto known = std::ranges::find(costs, process, &std::pair<Process, Bytes>::first);
   if (known != costs.end()) {
     known->second = std::min(known->second, cost);
@@ -82,9 +132,8 @@ void ContextCosts::learn(const std::string& model, Process process, Bytes cost) 
 
 std::optional<Bytes> ContextCosts::of(DeviceId device) const {
   const auto model = models_.find(device);
-  const auto costs = model == models_.end() ? costs_.end() : costs_.find(model->second);
-  if (costs == costs_.end() || costs->second.empty()) return std::nullopt;
-  return std::ranges::min(costs->second, {}, &std::pair<Process, Bytes>::second).second;
+  const auto costs = model == models_.end() ? costs_.end() : costs_.find({driver_, model->second});
+  return costs == costs_.end() ? std::nullopt : std::optional(least_of(costs->second));
 }
 
 std::optional<Bytes> ContextCosts::most(Handle lease, DeviceId device) const {
@@ -96,6 +145,33 @@ std::optional<Bytes> ContextCosts::most(Handle lease, DeviceId device) const {
     most = std::max(most, at->second.cost);
   }
   return most;
+}
+
+std::string ContextCosts::to_text() const {
+  std::string text(kFirstLine);
+  for (const auto& [model, costs] : costs_) {
+    if (!is_a_field(model.driver) || !is_a_field(model.name)) continue;
+    const std::string bytes = std::to_string(least_of(costs).value);
+    text.append(bytes).append("\t").append(model.driver).append("\t").append(model.name) += '\n';
+  }
+  return text;
+}
+
+// What is recalled counts as the oldest of the processes that were measured.
+Status ContextCosts::recall(std::string_view text) {
+  if (!text.starts_with(kFirstLine)) return Error{Errc::kCorrupt, "it is not of this version"};
+  std::size_t unread = 0;
+  for (const auto part : std::views::split(text.substr(kFirstLine.size()), '\n')) {
+    if (part.empty()) continue;
+    const std::optional<Line> line = line_in(std::string_view(part));
+    if (!line) {
+      ++unread;
+    } else {
+      costs_of({line->driver, line->model}) = {{Process{}, line->cost}};
+    }
+  }
+  if (unread == 0) return Unit{};
+  return Error{Errc::kCorrupt, std::to_string(unread) + " of its lines cannot be read"};
 }
 
 }  // namespace berth::server

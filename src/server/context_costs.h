@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What contexts cost on each device, learnt from the processes that have some: what the driver
-// counts of a process beyond what it has charged for all else. Forgotten when the daemon ends.
+// counts of a process beyond what it has charged for all else. As a text it outlives the daemon.
 // Pure; one thread.
 #pragma once
 
@@ -10,11 +10,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/result.h"
 #include "base/units.h"
 #include "model/device.h"
 
@@ -36,8 +38,10 @@ struct ContextLook {
 class ContextCosts {
  public:
   static constexpr std::size_t kRemembered = 8;  // Processes for each model of device.
-  static constexpr Bytes kMost = gib(4);         // More is not a context's.
-  static constexpr Bytes kPage = mib(2);         // What a context is charged is of whole ones.
+  static constexpr std::size_t kModelsMax = 32;  // Each under each driver is one.
+  static constexpr std::size_t kTextMax = 16'384;
+  static constexpr Bytes kMost = gib(4);  // More is not a context's.
+  static constexpr Bytes kPage = mib(2);  // What a context is charged is of whole ones.
 
   /// What the driver counts, and all processes that have contexts when it is asked.
   void look(const Sample& sample, const std::vector<ContextLook>& looks);
@@ -48,6 +52,11 @@ class ContextCosts {
   /// What no context of this lease costs more than; nothing as long as one was not measured.
   std::optional<Bytes> most(Handle lease, DeviceId device) const;
 
+  /// What was learnt: of each model of device under each driver. docs/store.md describes it.
+  std::string to_text() const;
+  /// At the start: what an earlier daemon had learnt. What cannot be read is passed over, and said.
+  Status recall(std::string_view text);
+
  private:
   using Key = std::tuple<Handle, DeviceId, Process>;
   struct Known {
@@ -55,11 +64,19 @@ class ContextCosts {
     std::optional<Bytes> measured;  // All that the driver counts of the process.
     std::optional<Bytes> cost;      // Of its contexts.
   };
-  void learn(const std::string& model, Process process, Bytes cost);
+  /// A model of device under a driver.
+  struct Model {
+    std::string driver;
+    std::string name;
+    friend auto operator<=>(const Model&, const Model&) = default;
+  };
+  using Costs = std::deque<std::pair<Process, Bytes>>;  // Of the last processes; oldest first.
+  Costs& costs_of(const Model& model);
+  void learn(DeviceId device, Process process, Bytes cost);
 
   std::string driver_;
   std::map<DeviceId, std::string> models_;
-  std::map<std::string, std::deque<std::pair<Process, Bytes>>> costs_;  // By model; oldest first.
+  std::map<Model, Costs> costs_;  // Of each, one or more.
   std::map<Key, Known> known_;
 };
 

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 namespace berth::server {
 namespace {
 
@@ -31,7 +34,7 @@ class ContextCostsTest : public ::testing::Test {
     for (const DeviceId id : {kMeasuredCard, kMeasuredTwin}) {
       DeviceSample& device = sample.devices.emplace_back();
       device.id = id;
-      device.model = "A card";
+      device.model = model_;
       device.processes.emplace();
       for (std::size_t i = 0; id == kMeasuredCard && i < looks.size(); ++i) {
         ProcessSample& listed = device.processes->emplace_back();
@@ -48,6 +51,7 @@ class ContextCostsTest : public ::testing::Test {
 
   ContextCosts costs_;
   std::string driver_ = "575.1";
+  std::string model_ = "A card";
 };
 
 TEST_F(ContextCostsTest, NothingIsKnownBeforeAProcessWasSeenTwiceAsItWas) {
@@ -79,6 +83,95 @@ TEST_F(ContextCostsTest, AnotherDriverIsLearntAnew) {
   EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
   look({process(kOne)}, {mib(400)});
   EXPECT_EQ(costs_.of(kMeasuredCard), mib(400));
+}
+
+TEST_F(ContextCostsTest, UnderADriverThatComesBackItIsKnownAsItWas) {
+  look_twice({process(kOne)}, {mib(300)});
+  driver_ = "580.2";
+  look_twice({process(kOne)}, {mib(400)});
+  driver_ = "575.1";
+  look({}, {});
+  EXPECT_EQ(costs_.of(kMeasuredCard), mib(300));
+}
+
+TEST_F(ContextCostsTest, OfADeviceThatDoesNotTellItsModelNothingIsKnown) {
+  model_ = "";
+  look_twice({process(kOne)}, {mib(300)});
+  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
+  EXPECT_EQ(costs_.most(kLease, kMeasuredCard), mib(300));
+}
+
+TEST_F(ContextCostsTest, TheLeastOfEachModelIsKeptAndRecalled) {
+  look_twice({process(kOne), process(kTwo)}, {mib(450), mib(300)});
+  driver_ = "580.2";
+  look_twice({process(kOne)}, {mib(400)});
+  const std::string text = costs_.to_text();
+  EXPECT_EQ(text, "berth contexts 1\n314572800\t575.1\tA card\n419430400\t580.2\tA card\n");
+  ContextCosts again;
+  EXPECT_TRUE(again.recall(text).ok());
+  EXPECT_EQ(again.to_text(), text);
+  costs_ = again;
+  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);  // Which model it is, is not known yet.
+  look({}, {});
+  EXPECT_EQ(costs_.of(kMeasuredTwin), mib(400));
+  EXPECT_EQ(costs_.most(kLease, kMeasuredCard), std::nullopt);  // That is its own contexts'.
+}
+
+TEST_F(ContextCostsTest, WhatIsRecalledGoesWhenAsManyAsAreRememberedWereMeasured) {
+  ASSERT_TRUE(costs_.recall("berth contexts 1\n104857600\t575.1\tA card\n").ok());
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(ContextCosts::kRemembered); ++i) {
+    look({}, {});
+    EXPECT_EQ(costs_.of(kMeasuredCard), mib(100));
+    look_twice({process({.pid = 200 + i, .start_ticks = 1})}, {mib(300)});
+  }
+  EXPECT_EQ(costs_.of(kMeasuredCard), mib(300));
+}
+
+TEST_F(ContextCostsTest, WhatCannotBeReadIsPassedOverAndSaid) {
+  for (const char* text : {"", "berth contexts 2\n", "104857600\t575.1\tA card\n"}) {
+    EXPECT_FALSE(costs_.recall(text).ok()) << text;
+  }
+  for (const char* line :
+       {"many\t575.1\tA card", "\t575.1\tA card", "0\t575.1\tA card", "104857601\t575.1\tA card",
+        "8589934592\t575.1\tA card", "104857600\tA card", "104857600\t\tA card",
+        "104857600\t575.1\t", "104857600\t575.1\tA\tcard", "104857600 575.1 A card"}) {
+    EXPECT_FALSE(costs_.recall(std::string("berth contexts 1\n") + line + "\n").ok()) << line;
+  }
+  const Status half = costs_.recall("berth contexts 1\n104857600\t575.1\tA card\nnothing\n");
+  EXPECT_FALSE(half.ok());
+  look({}, {});
+  EXPECT_EQ(costs_.of(kMeasuredCard), mib(100));
+}
+
+TEST_F(ContextCostsTest, ModelsHaveABoundAndThoseOfOtherDriversGoFirst) {
+  std::string text = "berth contexts 1\n";
+  const auto add_models_of = [&](const std::string& driver) {
+    for (std::size_t i = 0; i < ContextCosts::kModelsMax; ++i) {
+      text += "104857600\t" + driver + "\tCard " + std::to_string(i) + '\n';
+    }
+  };
+  add_models_of("400.1");
+  add_models_of("400.2");
+  ASSERT_TRUE(costs_.recall(text).ok());
+  for (std::size_t i = 0; i < ContextCosts::kModelsMax; ++i) {
+    model_ = i == 0 ? "A card" : "Another card " + std::to_string(i);
+    look_twice({process(kOne)}, {mib(300)});
+  }
+  model_ = "A card";
+  look({}, {});
+  EXPECT_EQ(costs_.of(kMeasuredCard), mib(300));
+  const std::string kept = costs_.to_text();
+  EXPECT_EQ(std::ranges::count(kept, '\n'), ContextCosts::kModelsMax + 1);
+  EXPECT_EQ(kept.find("400."), std::string::npos);
+}
+
+TEST_F(ContextCostsTest, WhatNoLineCanHoldIsNotKept) {
+  model_ = "A\ncard";
+  look_twice({process(kOne)}, {mib(300)});
+  EXPECT_EQ(costs_.of(kMeasuredCard), mib(300));
+  model_ = std::string(1000, 'x');
+  look_twice({process(kOne)}, {mib(300)});
+  EXPECT_EQ(costs_.to_text(), "berth contexts 1\n");
 }
 
 TEST_F(ContextCostsTest, AProcessThatChangedMeanwhileIsNoWitness) {

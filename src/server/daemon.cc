@@ -212,8 +212,8 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
           " pid=" + std::to_string(::getpid()) + " socket=" + places.socket,
       [this](const std::string& text) { log.warn(text); });
   files = std::make_unique<BudgetFiles>(
-      lease_file_settings(config, os::leases_directory(places.socket)), clock,
-      [this](const std::string& text) { log.warn(text); });
+      lease_file_settings(config, os::leases_directory(places.socket)),
+      places.state_dir + "/contexts", clock, [this](const std::string& text) { log.warn(text); });
   history = std::make_unique<HistoryRecorder>(
       store::HistoryOptions{.path = places.state_dir + "/history.db",
                             .wall = clock.wall(),

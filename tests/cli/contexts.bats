@@ -49,6 +49,24 @@ answers() { [[ $(paste -sd' ' said) == "$*" ]]; }
   berth run -q -m 100M -- vram_user --bytes 4MiB
 }
 
+@test "what was measured is known to the next daemon, however the last one ended" {
+  caller ""
+  local run=$!
+  call retain 0
+  eventually limit context $((96 * mib))
+  exec 5>&-
+  wait "$run"
+  kill -KILL "$(berth daemon status --json | jq .pid)"
+  # By the guess it would not fit.
+  berth run -q -m 100M -- vram_user --bytes 4MiB
+  berth daemon stop
+  berth run -q -m 100M -- vram_user --bytes 4MiB
+  berth daemon stop
+  rm "$(find "$world" -name contexts)"
+  run berth run -q -m 100M -- vram_user --bytes 4MiB
+  status_is 1
+}
+
 @test "what was charged beyond it can be allocated, to the last page" {
   caller ""
   call retain 0
