@@ -5,8 +5,8 @@
 
 #include <array>
 #include <cstddef>
-#include <cstring>
 
+#include "gpu/library.h"
 #include "os/host_memory.h"
 
 namespace berth::gpu {
@@ -39,13 +39,6 @@ struct Functions {
   Act restore;
   Act unlock;
 };
-
-template <class Function>
-bool find_call(void* library, const char* name, Function& function) {
-  void* address = ::dlsym(library, name);
-  std::memcpy(static_cast<void*>(&function), static_cast<void*>(&address), sizeof(address));
-  return address != nullptr;
-}
 
 class Driver final : public CheckpointCalls {
  public:
@@ -120,18 +113,18 @@ Result<std::unique_ptr<CheckpointCalls>> load_checkpoint_calls(const std::string
     return Error{Errc::kUnavailable, said == nullptr ? library + " cannot be loaded" : said};
   }
   Functions functions{};
-  const bool sound = find_call(handle, "cuInit", functions.init) &&
-                     find_call(handle, "cuGetErrorName", functions.error_name) &&
-                     find_call(handle, "cuGetErrorString", functions.error_string) &&
-                     find_call(handle, "cuDriverGetVersion", functions.driver_version);
+  const bool sound = find_function(handle, "cuInit", functions.init) &&
+                     find_function(handle, "cuGetErrorName", functions.error_name) &&
+                     find_function(handle, "cuGetErrorString", functions.error_string) &&
+                     find_function(handle, "cuDriverGetVersion", functions.driver_version);
   if (!sound) return Error{Errc::kUnavailable, library + " is not NVIDIA's library"};
   const bool able =
-      find_call(handle, "cuCheckpointProcessGetState", functions.state) &&
-      find_call(handle, "cuCheckpointProcessGetRestoreThreadId", functions.restore_thread) &&
-      find_call(handle, "cuCheckpointProcessLock", functions.lock) &&
-      find_call(handle, "cuCheckpointProcessCheckpoint", functions.checkpoint) &&
-      find_call(handle, "cuCheckpointProcessRestore", functions.restore) &&
-      find_call(handle, "cuCheckpointProcessUnlock", functions.unlock);
+      find_function(handle, "cuCheckpointProcessGetState", functions.state) &&
+      find_function(handle, "cuCheckpointProcessGetRestoreThreadId", functions.restore_thread) &&
+      find_function(handle, "cuCheckpointProcessLock", functions.lock) &&
+      find_function(handle, "cuCheckpointProcessCheckpoint", functions.checkpoint) &&
+      find_function(handle, "cuCheckpointProcessRestore", functions.restore) &&
+      find_function(handle, "cuCheckpointProcessUnlock", functions.unlock);
   if (!able) {
     return Error{Errc::kUnavailable, "the driver, of CUDA " + version_text(functions) +
                                          ", cannot move memory to the host; one of CUDA 12.8 "

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "gpu/library.h"
 
 namespace berth::gpu {
 
@@ -36,33 +37,29 @@ namespace {
 
 constexpr std::size_t kListedMax = 4'096;  // Processes of one kind on one device.
 
-template <class Function>
-bool find(void* library, const char* name, Function& function) {
-  void* address = ::dlsym(library, name);
-  std::memcpy(static_cast<void*>(&function), static_cast<void*>(&address), sizeof(address));
-  return address != nullptr;
-}
-
 // The name of a function that NVML must have and this one lacks; null if there is none.
 const char* missing(void* library, Nvml::Functions& functions) {
-  if (!find(library, "nvmlInit_v2", functions.init)) return "nvmlInit_v2";
-  if (!find(library, "nvmlShutdown", functions.shutdown)) return "nvmlShutdown";
-  if (!find(library, "nvmlSystemGetDriverVersion", functions.driver_version))
+  if (!find_function(library, "nvmlInit_v2", functions.init)) return "nvmlInit_v2";
+  if (!find_function(library, "nvmlShutdown", functions.shutdown)) return "nvmlShutdown";
+  if (!find_function(library, "nvmlSystemGetDriverVersion", functions.driver_version))
     return "nvmlSystemGetDriverVersion";
-  if (!find(library, "nvmlDeviceGetCount_v2", functions.count)) return "nvmlDeviceGetCount_v2";
-  if (!find(library, "nvmlDeviceGetHandleByIndex_v2", functions.device))
+  if (!find_function(library, "nvmlDeviceGetCount_v2", functions.count))
+    return "nvmlDeviceGetCount_v2";
+  if (!find_function(library, "nvmlDeviceGetHandleByIndex_v2", functions.device))
     return "nvmlDeviceGetHandleByIndex_v2";
-  if (!find(library, "nvmlDeviceGetUUID", functions.uuid)) return "nvmlDeviceGetUUID";
-  if (!find(library, "nvmlDeviceGetName", functions.name)) return "nvmlDeviceGetName";
-  if (!find(library, "nvmlDeviceGetPciInfo_v3", functions.pci)) return "nvmlDeviceGetPciInfo_v3";
-  if (!find(library, "nvmlDeviceGetMemoryInfo", functions.memory)) return "nvmlDeviceGetMemoryInfo";
+  if (!find_function(library, "nvmlDeviceGetUUID", functions.uuid)) return "nvmlDeviceGetUUID";
+  if (!find_function(library, "nvmlDeviceGetName", functions.name)) return "nvmlDeviceGetName";
+  if (!find_function(library, "nvmlDeviceGetPciInfo_v3", functions.pci))
+    return "nvmlDeviceGetPciInfo_v3";
+  if (!find_function(library, "nvmlDeviceGetMemoryInfo", functions.memory))
+    return "nvmlDeviceGetMemoryInfo";
   // Not in drivers before 510, or not in a real one at all. Two versions have the same layout.
-  (void)find(library, "nvmlDeviceGetMemoryInfo_v2", functions.memory_v2);
-  if (!find(library, "nvmlDeviceGetComputeRunningProcesses_v3", functions.compute))
-    (void)find(library, "nvmlDeviceGetComputeRunningProcesses_v2", functions.compute);
-  if (!find(library, "nvmlDeviceGetGraphicsRunningProcesses_v3", functions.graphics))
-    (void)find(library, "nvmlDeviceGetGraphicsRunningProcesses_v2", functions.graphics);
-  (void)find(library, "berthSimulatedWorld", functions.simulated_world);
+  (void)find_function(library, "nvmlDeviceGetMemoryInfo_v2", functions.memory_v2);
+  if (!find_function(library, "nvmlDeviceGetComputeRunningProcesses_v3", functions.compute))
+    (void)find_function(library, "nvmlDeviceGetComputeRunningProcesses_v2", functions.compute);
+  if (!find_function(library, "nvmlDeviceGetGraphicsRunningProcesses_v3", functions.graphics))
+    (void)find_function(library, "nvmlDeviceGetGraphicsRunningProcesses_v2", functions.graphics);
+  (void)find_function(library, "berthSimulatedWorld", functions.simulated_world);
   return nullptr;
 }
 

@@ -9,14 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <utility>
 
 #include "base/check.h"
 #include "base/quantity.h"
-#include "base/simulated.h"
-#include "os/child.h"
-#include "os/programs.h"
 
 namespace berth::gpu {
 namespace {
@@ -68,9 +64,7 @@ Status Probe::start() {
                                          " processes hang in calls of the GPU driver and cannot "
                                          "be ended: the machine needs a reboot"};
   }
-  TRY(child,
-      os::start_child(
-          {.program = options_.program, .arguments = {}, .library_path = options_.library_path}));
+  TRY(child, os::start_child(options_.child));
   child_ = child.pid;
   socket_ = std::move(child.socket);
   received_.clear();
@@ -192,16 +186,6 @@ void Probe::rest() {
   resting_.push_back(std::exchange(child_, 0));
   socket_ = {};  // It ends when its input does.
   bury();
-}
-
-Result<Probe::Options> probe_options(bool simulated) {
-  TRY(program, os::sibling_program("berth-probe"));
-  Probe::Options options{.program = program};
-  if (simulated) {
-    const char* path = std::getenv("LD_LIBRARY_PATH");
-    options.library_path = simulated_library_path(program, path == nullptr ? "" : path);
-  }
-  return options;
 }
 
 }  // namespace berth::gpu

@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "gpu/probe_protocol.h"
 #include "model/device.h"
+#include "os/child.h"
 #include "os/unique_fd.h"
 
 namespace berth::gpu {
@@ -23,8 +24,7 @@ namespace berth::gpu {
 class Probe {
  public:
   struct Options {
-    std::string program;       // berth-probe.
-    std::string library_path;  // LD_LIBRARY_PATH for it; empty: as it is.
+    os::ChildPlan child;  // Of berth-probe.
     Duration answer_within = seconds(5);
     Duration first_answer_within = seconds(20);  // A driver without persistence starts in it.
     Duration retry_after_min = seconds(1);       // After a failure, doubled by each one more.
@@ -99,8 +99,5 @@ class Probe {
   std::vector<Identity> known_;   // Who the devices were when they last said so.
   std::uint64_t given_up_ = 0;
 };
-
-/// A berth-probe beside the running program; with `simulated`, it finds the simulated driver.
-Result<Probe::Options> probe_options(bool simulated);
 
 }  // namespace berth::gpu

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "gpu/child_plan.h"
 #include "gpu/world_for_test.h"
 
 namespace berth::gpu {
@@ -36,9 +37,9 @@ Probe::Outcome ask(Probe& probe, Instant now) {
 }
 
 Probe::Options options() {
-  Result<Probe::Options> found = probe_options(/*simulated=*/true);
-  EXPECT_TRUE(found.ok());
-  return *found;
+  const Result<os::ChildPlan> plan = child_plan("berth-probe", "1x16GiB");
+  EXPECT_TRUE(plan.ok());
+  return {.child = *plan};
 }
 
 TEST(Probe, TellsOfTwoDevicesAndARealProcess) {
@@ -94,7 +95,7 @@ TEST(Probe, AHangingDriverIsGivenUpAndAnotherChildTriedLater) {
 TEST(Probe, EachFailureDoublesTheTimeUntilTheNextChild) {
   const TestWorld world("1x16GiB");
   Probe::Options wrong = options();
-  wrong.program = "/bin/false";
+  wrong.child.program = "/bin/false";
   Probe probe(wrong);
   Instant now = kStart;
   probe.ask(now);
@@ -109,7 +110,7 @@ TEST(Probe, EachFailureDoublesTheTimeUntilTheNextChild) {
 
 TEST(Probe, AProgramThatCannotBeStartedIsAnOutcome) {
   Probe::Options wrong = options();
-  wrong.program = "/nonexistent/berth-probe";
+  wrong.child.program = "/nonexistent/berth-probe";
   Probe probe(wrong);
   probe.ask(kStart);
   EXPECT_TRUE(probe.busy());
@@ -137,7 +138,7 @@ TEST(Probe, WhatIsNoAnswerIsNotBelieved) {
   const TestWorld world("1x16GiB");
   Probe::Options wrong = options();
   const std::string script = world.directory() + "/liar";
-  wrong.program = script;
+  wrong.child.program = script;
   const std::pair<const char*, const char*> liars[] = {
       {"read x; echo '{\"number\":1}'", "no answer"},
       {"read x; echo nonsense", "no answer"},
@@ -209,7 +210,7 @@ TEST(Probe, ADeviceThatNeverSaidWhoItIsIsLeftOut) {
 TEST(Probe, WithoutADriverThereIsAnAnswerThatSaysSo) {
   ::unsetenv("BERTH_SIM");
   Probe::Options real = options();
-  real.library_path = "/nonexistent";
+  real.child.library_path = "/nonexistent";
   Probe probe(real);
   const Probe::Outcome outcome = ask(probe, kStart);
   ASSERT_TRUE(outcome.sample);

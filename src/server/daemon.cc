@@ -18,7 +18,7 @@
 
 #include "base/check.h"
 #include "base/present.h"
-#include "gpu/mover_plan.h"
+#include "gpu/child_plan.h"
 #include "os/clock.h"
 #include "os/errors.h"
 #include "os/files.h"
@@ -99,7 +99,7 @@ struct Daemon::Impl final : Host {
   std::optional<ListeningSocket> listening;
   os::UniqueFd timer_descriptor;
   std::optional<os::SignalDescriptor> signals;
-  gpu::Probe::Options probe_options;
+  os::ChildPlan probe_plan;
   os::ChildPlan mover_plan;
   std::unique_ptr<store::Journal> journal;
   std::optional<int> journal_descriptor;
@@ -171,10 +171,10 @@ Status Daemon::Impl::open_doors() {
   }
   TRY(timer_fd, BootTimer::open_descriptor());
   timer_descriptor = std::move(timer_fd);
-  TRY(found, gpu::probe_options(!surroundings.sim.empty()));
-  probe_options = std::move(found);
-  TRY(plan, gpu::mover_plan(surroundings.sim));
-  mover_plan = std::move(plan);
+  TRY(for_probe, gpu::child_plan("berth-probe", surroundings.sim));
+  probe_plan = std::move(for_probe);
+  TRY(for_mover, gpu::child_plan("berth-mover", surroundings.sim));
+  mover_plan = std::move(for_mover);
   return Unit{};
 }
 
@@ -202,7 +202,7 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   processes = std::make_unique<ProcessWatcher>(
       io, [this](Process process) { engine->process_ended(service->now(), process); });
   probe = std::make_unique<ProbeRunner>(
-      io, clock, probe_options,
+      io, clock, gpu::Probe::Options{.child = probe_plan},
       [this](gpu::Probe::Outcome outcome) { probe_answered(std::move(outcome)); });
   mover = std::make_unique<MoverRunner>(
       io, mover_plan, [this](const core::Moved& moved) { engine->moved(service->now(), moved); });

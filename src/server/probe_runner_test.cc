@@ -8,6 +8,7 @@
 #include <chrono>
 #include <optional>
 
+#include "gpu/child_plan.h"
 #include "gpu/world_for_test.h"
 
 namespace berth::server {
@@ -36,7 +37,9 @@ class ProbeRunnerTest : public testing::Test {
   boost::asio::io_context io;
   SetClock clock;
   std::optional<gpu::Probe::Outcome> outcome;
-  ProbeRunner runner{io, clock, *gpu::probe_options(/*simulated=*/true),
+  ProbeRunner runner{io,
+                     clock,
+                     {.child = *gpu::child_plan("berth-probe", "1x16GiB")},
                      [this](gpu::Probe::Outcome of) { outcome = std::move(of); }};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/mover_plan.h"
+#include "gpu/child_plan.h"
 
 #include <cstdlib>
 
@@ -8,8 +8,8 @@
 
 namespace berth::gpu {
 
-Result<os::ChildPlan> mover_plan(const std::string& sim) {
-  TRY(program, os::sibling_program("berth-mover"));
+Result<os::ChildPlan> child_plan(const std::string& name, const std::string& sim) {
+  TRY(program, os::sibling_program(name));
   os::ChildPlan plan{.program = program, .arguments = {}, .library_path = {}};
   if (!sim.empty()) {
     const char* path = std::getenv("LD_LIBRARY_PATH");
