@@ -25,6 +25,10 @@ CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context);
 using PFN_cuCtxGetDevice_v13000 = decltype(&cuCtxGetDevice_v2);
 #endif
 
+// Made up.
+CUresult cuMemAlloc_v3(CUdeviceptr* pointer, std::size_t bytes);
+using PFN_cuMemAlloc_v99000 = decltype(&cuMemAlloc_v3);
+
 #define CUDA_FUNCTION(symbol, name, since, parameters)                        \
   static_assert(std::is_same_v<decltype(&(symbol)), CUresult(*) parameters>); \
   static_assert(std::is_same_v<decltype(&(symbol)), PFN_##name##_v##since>);

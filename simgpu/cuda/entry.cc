@@ -3,11 +3,13 @@
 // from any thread, cuGetProcAddress before cuInit.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
 #include "simgpu/cuda/abi.h"
 #include "simgpu/cuda/driver.h"
+#include "simgpu/world/spec.h"
 
 namespace berth::simgpu {
 namespace {
@@ -17,11 +19,20 @@ struct Function {
   std::string_view name;
   int since;
   void* address;
+  void* apart;  // The same at another address, which is no export's.
+};
+
+template <auto kFunction>
+struct Apart;
+template <class... Parameters, CUresult (*kFunction)(Parameters...)>
+struct Apart<kFunction> {
+  static CUresult call(Parameters... parameters) { return kFunction(parameters...); }
 };
 
 const Function kFunctions[] = {
-#define CUDA_FUNCTION(symbol, name, since, parameters) \
-  {#symbol, #name, since, reinterpret_cast<void*>(&(symbol))},
+#define CUDA_FUNCTION(symbol, name, since, parameters)        \
+  {#symbol, #name, since, reinterpret_cast<void*>(&(symbol)), \
+   reinterpret_cast<void*>(&Apart<&(symbol)>::call)},
 #include "simgpu/cuda/functions.def"
 #undef CUDA_FUNCTION
 };
@@ -52,6 +63,12 @@ int rank(const Function& candidate, cuuint64_t flags) {
   return 2 * candidate.since + (own ? 1 : 0);
 }
 
+bool are_entry_points_apart() {
+  const char* text = std::getenv("BERTH_SIM");
+  const Result<WorldSpec> spec = parse_spec(text == nullptr ? "" : text);
+  return spec.ok() && spec->entry_points_apart;
+}
+
 // The newest function of that name which is not newer than the caller's CUDA version.
 CUdriverProcAddressQueryResult look_up(std::string_view name, int version, cuuint64_t flags,
                                        void*& function) {
@@ -65,7 +82,8 @@ CUdriverProcAddressQueryResult look_up(std::string_view name, int version, cuuin
     best = &candidate;
     best_rank = rank(candidate, flags);
   }
-  function = best == nullptr ? nullptr : best->address;
+  static const bool kApart = are_entry_points_apart();
+  function = best == nullptr ? nullptr : kApart ? best->apart : best->address;
   if (best != nullptr) return CU_GET_PROC_ADDRESS_SUCCESS;
   return known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 }

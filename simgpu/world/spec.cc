@@ -75,16 +75,26 @@ Result<Unit> set_cuda(std::string_view item, std::string_view version, WorldSpec
   return Unit{};
 }
 
+struct Words {
+  std::string_view no;
+  std::string_view yes;
+};
+
+Result<Unit> set_word(std::string_view item, std::string_view word, const Words& words,
+                      bool& option) {
+  if (word != words.yes && word != words.no)
+    return wrong(item, std::string(words.yes) + " or " + std::string(words.no));
+  option = word == words.yes;
+  return Unit{};
+}
+
 Result<Unit> set_option(std::string_view item, std::size_t equals, WorldSpec& spec) {
   const std::string_view key = item.substr(0, equals);
   std::string_view value = item.substr(equals + 1);
   if (key == "cuda") return set_cuda(item, value, spec);
-  if (key == "context_known") {
-    const std::string_view word = item.substr(equals + 1);
-    if (word != "yes" && word != "no") return wrong(item, "yes or no");
-    spec.context_known = word == "yes";
-    return Unit{};
-  }
+  if (key == "context_known") return set_word(item, value, {"no", "yes"}, spec.context_known);
+  if (key == "entry_points")
+    return set_word(item, value, {"exported", "apart"}, spec.entry_points_apart);
   if (key == "checkpoint_cost") {
     const Result<Duration> cost = parse_duration(value);
     if (!cost.ok()) return wrong(item, cost.error().message);
@@ -95,7 +105,7 @@ Result<Unit> set_option(std::string_view item, std::size_t equals, WorldSpec& sp
   if (option == std::end(kSizeOptions)) {
     return wrong(item,
                  "the options are context=SIZE, context_known=yes|no, reserved=SIZE, "
-                 "cuda=VERSION, "
+                 "cuda=VERSION, entry_points=exported|apart, "
                  "checkpoint_bandwidth=SIZE/s, checkpoint_cost=TIME and checkpoint_memory=SIZE");
   }
   if (option->per_second && value.ends_with("/s")) value.remove_suffix(2);

@@ -32,6 +32,13 @@ TEST(Spec, ADriverTellsWhatAContextCostsUnlessToldOtherwise) {
   EXPECT_FALSE(parse_spec("1x16GiB,context_known=no")->context_known);
 }
 
+TEST(Spec, EntryPointsAreTheExportsUnlessToldOtherwise) {
+  EXPECT_FALSE(parse_spec("1x16GiB")->entry_points_apart);
+  EXPECT_FALSE(parse_spec("1x16GiB,entry_points=exported")->entry_points_apart);
+  EXPECT_TRUE(parse_spec("1x16GiB,entry_points=apart")->entry_points_apart);
+  EXPECT_FALSE(parse_spec("1x16GiB,entry_points=elsewhere").ok());
+}
+
 TEST(Spec, CheckpointsTakeNoTimeUnlessToldOtherwise) {
   const Result<WorldSpec> spec = parse_spec(
       "1x16GiB,checkpoint_bandwidth=5GiB/s,checkpoint_cost=350ms,checkpoint_memory=64GiB");

@@ -20,6 +20,11 @@ constexpr bool starts_with(const char* text, const char* beginning) {
   return true;
 }
 
+constexpr bool ends_with(const char* text, const char* end) {
+  while (*text != '\0' && !equal(text, end)) ++text;
+  return equal(text, end);
+}
+
 /// The two joined, with an end; false if there is no room for them.
 constexpr bool join(char* into, std::size_t room, const char* a, const char* b) {
   std::size_t length = 0;

@@ -22,6 +22,13 @@ TEST(Text, AUuidIsReadAsNvmlWritesIt) {
   EXPECT_EQ(read("MIG-00112233-4455-6677-8899-AABBCCDDEEFF"), expected);
 }
 
+TEST(Text, EndsWithWhatStandsLast) {
+  EXPECT_TRUE(ends_with("cuGraphLaunch_ptsz", "_ptsz"));
+  EXPECT_TRUE(ends_with("_ptsz", "_ptsz"));
+  EXPECT_FALSE(ends_with("cuGraphLaunch", "_ptsz"));
+  EXPECT_FALSE(ends_with("ptsz", "_ptsz"));
+}
+
 TEST(Text, WhatIsNoUuidIsNone) {
   for (const char* text :
        {"", "GPU", "GPU-", "GPU-0011", "GPU-00112233-4455-6677-8899-aabbccddeef",

@@ -178,3 +178,42 @@ END
   says 0
   [[ $output == "word, by the library"* ]]
 }
+
+@test "a program whose libraries have functions of these names, and one that asks for the next" {
+  cat >names.c <<'END'
+int cuMemAlloc_v2(void* pointer, long bytes) { return 15 + (int)bytes; }
+int nvmlDeviceGetMemoryInfo(void* device, void* memory) { return 16 + (device == memory); }
+END
+  echo 'int answer(void) { return 40; }' >second.c
+  cat >first.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+int answer(void) { return ((int (*)(void))dlsym(RTLD_NEXT, "answer"))() + 2; }
+END
+  cat >user.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int answer(void);
+int cuMemAlloc_v2(void* pointer, long bytes);
+int nvmlDeviceGetMemoryInfo(void* device, void* memory);
+int main(void) {
+  void* names = dlopen("./names.so", RTLD_NOW);
+  int (*found)(void*, long) = (int (*)(void*, long))dlsym(names, "cuMemAlloc_v2");
+  int (*told)(void*, void*) = (int (*)(void*, void*))dlsym(names, "nvmlDeviceGetMemoryInfo");
+  char byte;
+  printf("%d %d %d\n", answer(), found(&byte, 1), told(&byte, &byte));
+  printf("%d %d\n", cuMemAlloc_v2(&byte, 2), nvmlDeviceGetMemoryInfo(&byte, 0));
+  printf("%d\n", dlsym(names, "cuMemAlloc_v3") == 0);
+  return 7;
+}
+END
+  for library in names second first; do
+    gcc -shared -fPIC "$library.c" -o "$library.so" -ldl
+  done
+  gcc user.c -o user -Wl,--no-as-needed ./first.so ./second.so ./names.so -Wl,-rpath,"$PWD" -ldl
+  as_without ./user
+  [[ $output == $'42 16 17\n17 16\n1' ]]
+  says 0
+  mode=audit as_without ./user
+  says 0
+}

@@ -9,6 +9,7 @@
 
 #include <bit>
 #include <cctype>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -121,9 +122,11 @@ class Caller {
     verbs_["alloc"] = [this](Words& words) {
       const std::string name = name_in(words);
       Word pointer = kUntouched;
-      const int result =
-          call(route_.find("cuMemAlloc_v2"), &pointer, static_cast<std::size_t>(number_in(words)));
+      const Any alloc = route_.find("cuMemAlloc_v2");
+      errno = kErrno;
+      const int result = call(alloc, &pointer, static_cast<std::size_t>(number_in(words)));
       if (result == 0) pointers_[name] = pointer;
+      if (name == "errno") return text(result, std::to_string(errno));
       return text(result, result == 0 || pointer == kUntouched ? "" : "touched");
     };
     verbs_["managed"] = [this](Words& words) {
@@ -171,6 +174,11 @@ class Caller {
     };
     verbs_["has"] = [this](Words& words) {
       return std::string(route_.find(name_in(words)) == nullptr ? "no" : "yes");
+    };
+    verbs_["whose"] = [this](Words& words) {  // SYMBOL NAME SINCE
+      const std::string symbol = name_in(words);
+      const std::string name = name_in(words);
+      return owner_of(route_.find_as(symbol, name, static_cast<int>(number_in(words))));
     };
   }
 
@@ -226,12 +234,15 @@ class Caller {
   };
 
   void declare_virtual_memory() {
-    verbs_["m_create"] = [this](Words& words) {  // HANDLE BYTES
+    verbs_["m_create"] = [this](Words& words) {  // HANDLE BYTES [DEVICE [KIND OF PLACE]]
       const std::string name = name_in(words);
-      const Properties properties;
+      Properties properties;
       Word handle = 0;
-      const int result = call(route_.find("cuMemCreate"), &handle,
-                              static_cast<std::size_t>(number_in(words)), &properties, Word{0});
+      const auto bytes = static_cast<std::size_t>(number_in(words));
+      properties.location = static_cast<int>(number_in(words));
+      if (const Word place = number_in(words); place != 0)
+        properties.location_type = static_cast<int>(place);
+      const int result = call(route_.find("cuMemCreate"), &handle, bytes, &properties, Word{0});
       if (result == 0) pointers_[name] = handle;
       return text(result);
     };
@@ -466,6 +477,7 @@ class Caller {
   }
 
   static constexpr Word kUntouched = 0x5a5a5a5a;
+  static constexpr int kErrno = 77;  // Nobody's.
   std::string name_of_route_;
   Route route_;
   Child child_;

@@ -17,13 +17,27 @@ class Route {
 
   /// Null: this way leads to no function of that name.
   Any find(const std::string& name);
+  /// The same of a function that another name means since some CUDA version.
+  Any find_as(const std::string& symbol, const std::string& name, int since);
 
  private:
+  struct Query {
+    std::string name;
+    int version = 0;
+    std::uint64_t flags = 0;
+  };
+  static Query query_of(const std::string& symbol);
   bool is_linked() const;
+  bool is_by_query() const;
+  Any look_up(const std::string& symbol);
+  Any ask(const Query& query);
 
   std::string name_;
   void* library_ = nullptr;
 };
+
+/// Whose function it is: "guard", "driver", "other" or "none".
+std::string owner_of(Any function);
 
 template <class... Arguments>
 int call(Any function, Arguments... arguments) {

@@ -18,6 +18,11 @@
 // our functions is replaced. So a function that a driver lacks stays lacking, and each version of a
 // function is told from the others without looking at names.
 //
+// cuGetProcAddress may give other addresses than those that are exported. The first time that it
+// gives one which is not known, for a name that is, the driver is asked what it gives for each of
+// our functions, by the version since which the name means that one and by each flag. An address
+// that is not known after that is of a version that is not known here, and is passed through.
+//
 // A driver in another namespace of the dynamic linker has functions of its own at other addresses,
 // and so have we for it: the same ones, called in a way that says for which driver.
 
@@ -36,6 +41,7 @@ namespace {
 struct Named {
   const char* symbol;
   const char* name;    // Null: only called.
+  int since;           // The CUDA version since which that name means this symbol.
   void* ours[kSides];  // For calls of each driver.
 };
 
@@ -57,9 +63,10 @@ const Named kFunctions[] = {
 #define HOOK(symbol, name, since, parameters) \
   {#symbol,                                   \
    #name,                                     \
+   since,                                     \
    {reinterpret_cast<void*>(&(symbol)),       \
     reinterpret_cast<void*>(&OnTheOtherSide<&(symbol)>::call)}},
-#define CALLED(symbol, parameters) {#symbol, nullptr, {nullptr, nullptr}},
+#define CALLED(symbol, parameters) {#symbol, nullptr, 0, {nullptr, nullptr}},
 #include "guard/preload/hooks.def"
 #undef HOOK
 #undef CALLED
@@ -67,6 +74,9 @@ const Named kFunctions[] = {
 constexpr auto kCount = static_cast<std::size_t>(Function::kCount);
 
 std::atomic<void*> real[kSides][kCount];
+// What cuGetProcAddress gives for it with each flag, where that is no export's address.
+constexpr cuuint64_t kFlags = 3;
+std::atomic<void*> given[kSides][kCount][kFlags];
 std::atomic<const void*> bound[kSides];  // The dynamic section of the driver that `real` is of.
 
 constexpr std::size_t index_of(Side side) {
@@ -97,13 +107,46 @@ bool bind_other(const Object& driver) {
   return before.load() == driver.dynamic;
 }
 
+bool is_given(Side which, std::size_t function, const void* address) {
+  for (const std::atomic<void*>& other : given[index_of(which)][function]) {
+    if (other.load(std::memory_order_relaxed) == address) return true;
+  }
+  return false;
+}
+
 void* in_place_of(Side which, void* address) {
+  if (address == nullptr) return nullptr;
   for (std::size_t i = 0; i < kCount; ++i) {
     void* const ours = kFunctions[i].ours[index_of(which)];
-    if (ours != nullptr && real[index_of(which)][i].load(std::memory_order_relaxed) == address)
+    if (ours != nullptr && (real[index_of(which)][i].load(std::memory_order_relaxed) == address ||
+                            is_given(which, i, address)))
       return ours;
   }
   return address;
+}
+
+// Of the functions of one name and version it is the form for this kind of default stream.
+bool is_meant(std::size_t function, cuuint64_t flags) {
+  constexpr cuuint64_t kOwnStreams = 2;  // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+  const Named& asked = kFunctions[function];
+  const bool own = ends_with(asked.symbol, "_ptsz");
+  if (flags != kOwnStreams || own) return own == (flags == kOwnStreams);
+  for (const Named& other : kFunctions) {
+    if (other.name != nullptr && equal(other.name, asked.name) && other.since == asked.since &&
+        ends_with(other.symbol, "_ptsz"))
+      return false;
+  }
+  return true;
+}
+
+void* ask(const Named& function, cuuint64_t flags) {
+  void* found = nullptr;
+  CUdriverProcAddressQueryResult status{};
+  const CUresult result =
+      REAL(cuGetProcAddress_v2, function.name, &found, function.since, flags, &status);
+  if (result == CUDA_ERROR_NOT_SUPPORTED)
+    (void)REAL(cuGetProcAddress, function.name, &found, function.since, flags);
+  return found;
 }
 
 bool is_ours(Side which, const void* address) {
@@ -147,7 +190,8 @@ Object loaded_driver() {
 
 void* real_address(Function function) {
   const std::size_t which = index_of(side);
-  if (bound[which].load(std::memory_order_acquire) == nullptr) (void)loaded_driver();
+  if (bound[which].load(std::memory_order_acquire) == nullptr && !loaded_driver().found())
+    return function_after_ours(kFunctions[static_cast<std::size_t>(function)].symbol);
   return real[which][static_cast<std::size_t>(function)].load(std::memory_order_relaxed);
 }
 
@@ -161,6 +205,20 @@ bool is_for_another_namespace(const void* address) {
 
 void* in_place_of(void* address) {
   return in_place_of(side, address);
+}
+
+// Two threads may do this at once; they write the same.
+void ask_for_addresses() {
+  static std::atomic<bool> asked[kSides];
+  if (asked[index_of(side)].load(std::memory_order_acquire)) return;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    for (cuuint64_t flags = 0; flags < kFlags; ++flags) {
+      if (kFunctions[i].name == nullptr || !is_meant(i, flags)) continue;
+      void* const found = ask(kFunctions[i], flags);
+      if (in_place_of(side, found) == found) given[index_of(side)][i][flags].store(found);
+    }
+  }
+  asked[index_of(side)].store(true, std::memory_order_release);
 }
 
 extern "C" {

@@ -21,9 +21,11 @@ enum class Function : std::size_t {
   kCount
 };
 
-/// The function of the driver that this thread's call is for; null if that one has none, or none is
-/// loaded.
+/// The function of the driver that this thread's call is for; null if that one has none. Where no
+/// driver is loaded, that which the program would have without us.
 void* real_address(Function function);
+/// The next one of that name after ours, in the order of the loader; null if there is none.
+void* function_after_ours(const char* symbol);
 
 /// Calls a function of the driver; CUDA_ERROR_NOT_SUPPORTED where it has none of that name.
 #define HOOK(symbol, name, since, parameters) using symbol##_type = CUresult parameters;
@@ -53,5 +55,8 @@ bool is_for_another_namespace(const void* address);
 /// What a program is given in place of an address in the driver that this thread's call is for: our
 /// function for it, or itself.
 void* in_place_of(void* address);
+/// Asks that driver for the address of each of our functions, once: it may not be that of an
+/// export.
+void ask_for_addresses();
 
 }  // namespace berth::guard

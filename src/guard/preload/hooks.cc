@@ -59,7 +59,12 @@ namespace {
 void replace(const char* name, void** function) {
   if (*function == nullptr || Process::current() == nullptr) return;
   void* ours = in_place_of(*function);
-  if (ours == *function && is_hooked_name(name) && !is_ours(ours)) {
+  const bool is_known = ours != *function || !is_hooked_name(name) || is_ours(ours);
+  if (!is_known) {
+    ask_for_addresses();
+    ours = in_place_of(*function);
+  }
+  if (!is_known && ours == *function) {
     Process::say_once(Process::Once::kUnknownFunction, "this driver has a ", name,
                       " that is not known here: what it allocates is not held to the budget");
   }

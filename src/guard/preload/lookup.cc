@@ -33,7 +33,7 @@ std::atomic<void*> real_dlvsym;
 void* found_after_us(std::atomic<void*>& kept, const char* name) {
   void* found = kept.load(std::memory_order_acquire);
   if (found == nullptr) {
-    found = symbol_after(&_DYNAMIC, name);
+    found = function_after_ours(name);
     kept.store(found, std::memory_order_release);
   }
   return found;
@@ -110,6 +110,11 @@ extern "C" {
 }
 
 }  // extern "C"
+
+void* function_after_ours(const char* symbol) {
+  return symbol_after(&_DYNAMIC, symbol);
+}
+
 }  // namespace berth::guard
 
 // The arguments are kept, the stack is as the caller left it, and the jump leaves the caller's

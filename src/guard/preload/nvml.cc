@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "guard/linux.h"
+#include "guard/preload/driver.h"
 #include "guard/process.h"
 #include "guard/text.h"
 
@@ -67,7 +68,7 @@ bool is_other_nvml(const Object& nvml) {
 template <Side kSide, class... Arguments>
 nvmlReturn_t call(const char* symbol, Arguments... arguments) {
   const Object nvml = kSide == Side::kOwn ? loaded_nvml() : other_nvml();
-  void* const real = nvml.found() ? symbol_in(nvml, symbol) : nullptr;
+  void* const real = nvml.found() ? symbol_in(nvml, symbol) : function_after_ours(symbol);
   if (real == nullptr) return NVML_ERROR_FUNCTION_NOT_FOUND;
   return std::bit_cast<nvmlReturn_t (*)(Arguments...)>(real)(arguments...);
 }
