@@ -9,6 +9,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text = berth::fuzz::text_of(data, size);
   berth::fuzz::check_trip(text, wire::decode_request, wire::encode_request);
   berth::fuzz::check_trip(text, wire::decode_process_body, wire::encode_process_body);
+  berth::fuzz::check_trip(text, wire::decode_claim, wire::encode_claim);
+  berth::fuzz::check_trip(text, wire::decode_reconnect, wire::encode_reconnect);
+  berth::fuzz::check_trip(text, wire::decode_requeue, wire::encode_requeue);
   berth::fuzz::check_trip(text, wire::decode_exit, wire::encode_exit);
   berth::fuzz::check_trip(text, wire::decode_park, wire::encode_park);
   berth::fuzz::check_trip(text, wire::decode_release, wire::encode_release);

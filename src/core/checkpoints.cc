@@ -19,7 +19,7 @@ const Held* runs(const Lease& lease) {
   const Held* held = lease.held();
   const bool running =
       held != nullptr && held->claimed && held->command && !held->command_ended && !held->revoked;
-  return running && !held->suspension ? held : nullptr;
+  return running && !held->suspension && !held->requeue ? held : nullptr;
 }
 
 // The grace ends with the limit, or begins half-way where that is nearer.
@@ -91,6 +91,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_checkpoint(const Lease& lease) 
     const std::string why = held == nullptr || !held->claimed ? " waits: there is nothing to save"
                             : held->command_ended             ? ": its command has ended"
                             : held->suspension                ? " is suspended"
+                            : held->requeue                   ? " is on the way back into the queue"
                                                               : " is being ended";
     return Refusal{RefusalCode::kWrongState, text_of(lease.id) + why};
   }
@@ -147,6 +148,7 @@ void Coordinator::Impl::end_checkpoint(LeaseId id, CheckpointOutcome outcome, st
   for (const CheckpointAsker& asker : observed.at(id).checkpoint_askers) answer(asker.token, id);
   observed.at(id).checkpoint_askers.clear();
   reindex(id);
+  requeue_after_save(id);
 }
 
 Instant Coordinator::Impl::checkpoint_due(const Lease& lease, const Observed& seen) const {

@@ -174,8 +174,8 @@ void Coordinator::Impl::reindex_processes(LeaseId id, const Lease* lease, Observ
     if (lease->supervisor) {
       const bool anchored = lease->request.ttl.has_value();
       if (!anchored) count(*lease->supervisor, true);
-      const bool saves = lease->checkpoints.asked.has_value();  // It does that.
-      if ((anchored && lease->held() != nullptr) || (!held->claimed && !seen.connected) || saves) {
+      const bool works = lease->checkpoints.asked || held->requeue;  // It does that.
+      if ((anchored && lease->held() != nullptr) || (!held->claimed && !seen.connected) || works) {
         watch.push_back(*lease->supervisor);
       }
     }
@@ -252,7 +252,7 @@ Instant Coordinator::Impl::deadline_of(const Lease& lease, const Observed& seen)
   sooner(seen.exit_answer_by);
   sooner(checkpoint_due(lease, seen));
   if (const Waiting* waiting = lease.waiting()) {
-    if (lease.request.wait_max) sooner(lease.queued_at + *lease.request.wait_max);
+    if (ends_wait(lease)) sooner(*ends_wait(lease));
     if (waiting->parked_since) sooner(*waiting->parked_since + limits::kParkedMax);
     if (seen.reconnect_until) sooner(*seen.reconnect_until);
   } else if (const Held* held = lease.held()) {
@@ -262,8 +262,11 @@ Instant Coordinator::Impl::deadline_of(const Lease& lease, const Observed& seen)
     }
     if (held->expires) sooner(*held->expires);
     if (held->growth && held->growth->until) sooner(*held->growth->until);
+    sooner(seen.begins_until);
     if (held->revoked) {
       if (!seen.killed) sooner(held->revoked->kill_at);
+    } else if (held->is_being_stopped()) {
+      if (!seen.killed) sooner(*held->requeue->kill_at + limits::kRequeueMargin);
     } else if (lease.request.limit && !held->suspension) {
       sooner(held->granted_at + held->away + *lease.request.limit);
     }
@@ -271,7 +274,7 @@ Instant Coordinator::Impl::deadline_of(const Lease& lease, const Observed& seen)
       sooner(*seen.settle_since + limits::kReleasingMax);
     }
   } else if (const Releasing* releasing = lease.releasing()) {
-    sooner(releasing->since + (seen.freed ? exit_report_within(lease) : limits::kReleasingMax));
+    sooner(releasing->since + (seen.freed ? report_within(lease) : limits::kReleasingMax));
   }
   return at;
 }

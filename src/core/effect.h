@@ -46,6 +46,10 @@ enum class News : std::uint8_t {
   kPressure,      // Its pressure has risen or fallen.
   kSuspended,
   kResumed,
+  kRequeue,         // To be stopped by its `berth run`, which says when it begins.
+  kRequeuing,       // It begins.
+  kRequeued,        // It waits again.
+  kRequeueDropped,  // It is not requeued; the refusal says why.
 };
 /// News for whoever listens to this lease. `refusal` says why, where a waiting request ends without
 /// a grant.

@@ -45,6 +45,7 @@ struct Reconnect {
   Token token;
   Actor actor;
   Handle handle;
+  std::uint32_t restarts = 0;  // Of the run that it waits for: what was said for another is old.
 };
 /// The offer is taken up: the command stands ready and will start when this is answered.
 struct Claim {
@@ -52,6 +53,7 @@ struct Claim {
   Actor actor;
   Handle handle;
   Process command;
+  std::uint32_t restarts = 0;
 };
 /// A further process belongs to the lease: told by who started it.
 struct Join {
@@ -67,6 +69,7 @@ struct ReportExit {
   Handle handle;
   ExitStatus exit;
   std::vector<Process> leftovers;
+  std::uint32_t restarts = 0;
 };
 /// Ends a lease; its memory stays charged until it is freed. `kill`: its processes are ended too.
 /// Cancelling ends a waiting request, or a lease and its processes.
@@ -134,6 +137,21 @@ struct ReportCheckpoint {
   CheckpointOutcome outcome = CheckpointOutcome::kFailed;
   std::string detail;
 };
+/// A lease that was started with leave to is to be stopped, to wait in the queue and to be started
+/// again. The answer is the lease when it waits. Who asks meanwhile joins.
+struct AskRequeue {
+  Token token;
+  Actor actor;
+  LeaseId lease;
+  bool unsaved = false;  // Also if it does not save itself.
+};
+/// `berth run` was asked to stop its command for that, and is about to. It comes back by Reconnect
+/// when nothing of the command is left.
+struct BeginRequeue {
+  Token token;
+  Actor actor;
+  Handle handle;
+};
 /// The connection over which a waiting request's asker listened is gone.
 struct AskerGone {
   LeaseId lease;
@@ -169,10 +187,10 @@ struct JournalFailed {
 };
 struct JournalMended {};
 
-using Event =
-    std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew, Suspend,
-                 Resume, Moved, Park, AskCheckpoint, ReportCheckpoint, AskerGone, GrowthAskerGone,
-                 ProcessEnded, Sampled, Woke, Configured, Recovered, JournalFailed, JournalMended>;
+using Event = std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew,
+                           Suspend, Resume, Moved, Park, AskCheckpoint, ReportCheckpoint,
+                           AskRequeue, BeginRequeue, AskerGone, GrowthAskerGone, ProcessEnded,
+                           Sampled, Woke, Configured, Recovered, JournalFailed, JournalMended>;
 
 /// The moment of an event.
 struct Now {

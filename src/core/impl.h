@@ -62,8 +62,22 @@ struct CheckpointAsker {
   Instant until;
 };
 
-struct Observed {
-  // Facts that are not worth a record.
+/// What follows from the rest, kept to be taken back.
+struct Derived {
+  std::optional<Place> place;
+  std::vector<DeviceId> charged_on;
+  std::vector<Process> watched;  // Each once, in order.
+  std::vector<Belonging> belonging;
+  Instant deadline = Instant::never();
+  std::optional<Handle> handle;
+  std::optional<UserId> user;
+  bool counted_waiting = false;
+  bool counted_held = false;
+  Bytes counted_vram;
+};
+
+/// Facts that are not worth a record.
+struct Observed : Derived {
   bool connected = true;  // The asker of a waiting request listens.
   bool over_budget = false;
   bool excess_told = false;  // In the log.
@@ -93,18 +107,13 @@ struct Observed {
   Instant exit_answer_by = Instant::never();
   std::set<std::pair<DeviceId, Process>> strays_told;  // Of which somebody has heard.
   std::vector<CheckpointAsker> checkpoint_askers;
+  std::vector<Token> requeue_askers;        // Who waits for it to wait again.
+  Instant begins_until = Instant::never();  // Until then its `berth run` begins to stop it.
+};
 
-  // Derived, kept to be taken back.
-  std::optional<Place> place;
-  std::vector<DeviceId> charged_on;
-  std::vector<Process> watched;  // Each once, in order.
-  std::vector<Belonging> belonging;
-  Instant deadline = Instant::never();
-  std::optional<Handle> handle;
-  std::optional<UserId> user;
-  bool counted_waiting = false;
-  bool counted_held = false;
-  Bytes counted_vram;
+/// On which a lease is requeued.
+struct RequeueTerms {
+  bool unsaved = false;  // Also if it does not save itself.
 };
 
 /// What the last samples told of a device, beside its account.
@@ -256,7 +265,8 @@ struct Coordinator::Impl {
   void send_signal(LeaseId id, std::int32_t signal);
   void settle(LeaseId id);
   void finish_if_free(LeaseId id);
-  static Duration exit_report_within(const Lease& lease);
+  static Duration report_within(const Lease& lease);
+  static std::optional<Instant> ends_wait(const Lease& lease);
   void answer_exit(LeaseId id);
   EndResult result_of(const Held& held) const;
 
@@ -279,6 +289,17 @@ struct Coordinator::Impl {
   bool tend_checkpoints(LeaseId id);
   std::optional<Refusal> refuse_checkpoint(const Lease& lease) const;
   std::optional<Refusal> refuse_checkpoint_way(const Request& request) const;
+
+  // requeuing.cc
+  void on(const AskRequeue& event);
+  void on(const BeginRequeue& event);
+  std::optional<Refusal> refuse_requeue(const Lease& lease) const;
+  void ask_requeue(LeaseId id, RequeueTerms terms);
+  void requeue_after_save(LeaseId id);
+  void ask_to_stop(LeaseId id);
+  void drop_requeue(LeaseId id, const std::string& why, EndResult result = EndResult::kLost);
+  void nobody_starts_it_again(LeaseId id);
+  void wait_again(LeaseId id);
 
   // yielding.cc
   void make_room_for_urgent();

@@ -18,6 +18,8 @@ constexpr std::int32_t kKill = 9;
 
 constexpr int kDeadlinesMax = 8;  // More than a lease has at a time.
 
+constexpr const char* kEndedByItself = "its command has ended by itself";
+
 }  // namespace
 
 void Coordinator::Impl::on(const ReportExit& event) {
@@ -37,17 +39,24 @@ void Coordinator::Impl::on(const ReportExit& event) {
              "there is no lease " + to_text(event.handle) + " any more");
       return;
     }
-    if (!ended->exit) decide(id, CommandEnded{id, event.exit});
+    const bool is_last = ended->restarts == event.restarts;
+    if (!ended->exit && is_last) decide(id, CommandEnded{id, event.exit});
     answer(event.token, id);
     return;
   }
   if (lease_of(event.token, event.actor, id) == nullptr) return;
+  if (event.restarts != lease->restarts) {
+    answer(event.token, id);  // Of an earlier run, and it came late.
+    return;
+  }
   const Held* held = lease->granted();
   if (held == nullptr || !held->command) {
     refuse(event.token, RefusalCode::kWrongState, text_of(id) + " has no command");
     return;
   }
   const bool news = !held->command_ended;
+  // Whoever has stopped it comes back instead of telling how it ended.
+  if (held->requeue) drop_requeue(id, kEndedByItself);
   if (!held->exit) decide(id, CommandEnded{id, event.exit});
   Observed& seen = observed.at(id);
   seen.leftovers = event.leftovers;
@@ -88,8 +97,12 @@ void Coordinator::Impl::on(const Release& event) {
       revoke(id, EndResult::kCancelled);
       if (!has_processes) start_releasing(id, EndResult::kCancelled);
     } else {
+      if (held->requeue) drop_requeue(id, "it was released");
       start_releasing(id, held->command_ended ? result_of(*held) : EndResult::kOk);
     }
+  } else if (lease->releasing()->was.requeue) {
+    drop_requeue(id, "it was told to end", EndResult::kCancelled);
+    finish_if_free(id);
   } else if (event.kill) {
     send_signal(id, kTerminate);
   }
@@ -145,6 +158,9 @@ void Coordinator::Impl::process_ended(LeaseId id, Process process) {
   if (is_supervisor && lease->checkpoints.asked) {
     end_checkpoint(id, CheckpointOutcome::kGone, "nobody is there to ask: its berth run is gone");
   }
+  if (is_supervisor) nobody_starts_it_again(id);
+  lease = state.find(id);
+  if (lease == nullptr) return;
   // The terminal's session leader, on which a reservation hangs.
   if (lease->held() != nullptr && is_supervisor && lease->request.ttl) {
     start_releasing(id, EndResult::kOk);
@@ -154,6 +170,11 @@ void Coordinator::Impl::process_ended(LeaseId id, Process process) {
 void Coordinator::Impl::command_finished(LeaseId id) {
   const Lease& lease = *state.find(id);
   if (lease.held() == nullptr) return;
+  if (lease.held()->requeue) {
+    // Its `berth run` sees to the rest of what it stops.
+    if (lease.held()->is_being_stopped()) return settle(id);
+    drop_requeue(id, kEndedByItself);
+  }
   switch (lease.request.leftovers) {
     case Leftovers::kRelease:
       start_releasing(id, result_of(*lease.held()));
@@ -198,8 +219,14 @@ EndResult Coordinator::Impl::result_of(const Held& held) const {
   return held.exit->code == 0 ? EndResult::kOk : EndResult::kFailed;
 }
 
-// Who saves while the command ends tells of that first.
-Duration Coordinator::Impl::exit_report_within(const Lease& lease) {
+// How long whoever knows how the command ended may take to say so. Who saves while it ends tells of
+// that first; who stops it to start it again sees that nothing of it is left.
+Duration Coordinator::Impl::report_within(const Lease& lease) {
+  const Releasing& releasing = *lease.releasing();
+  if (releasing.was.is_being_stopped()) {
+    const Instant from = std::max(*releasing.was.requeue->kill_at, releasing.since);
+    return from - releasing.since + limits::kRequeueMargin;
+  }
   return lease.checkpoints.asked ? limits::kCheckpointMargin : limits::kExitReportWithin;
 }
 
@@ -208,8 +235,13 @@ void Coordinator::Impl::finish_if_free(LeaseId id) {
   const Lease* lease = state.find(id);
   if (lease == nullptr || lease->releasing() == nullptr || !observed.at(id).freed) return;
   const Releasing& releasing = *lease->releasing();
+  if (releasing.was.requeue) {
+    const bool is_due = now.instant >= releasing.since + report_within(*lease);
+    if (observed.at(id).connected || is_due) wait_again(id);
+    return;
+  }
   const bool awaits_exit = releasing.was.command && !releasing.was.exit && lease->supervisor &&
-                           now.instant < releasing.since + exit_report_within(*lease);
+                           now.instant < releasing.since + report_within(*lease);
   if (awaits_exit) return;
   answer_exit(id);
   if (lease->checkpoints.asked) {
@@ -228,6 +260,7 @@ void Coordinator::Impl::end_waiting(LeaseId id, EndResult result, std::vector<Re
 }
 
 void Coordinator::Impl::revoke(LeaseId id, EndResult result) {
+  if (state.find(id)->held()->requeue) drop_requeue(id, "it was told to end");
   if (!state.find(id)->held()->revoked) {
     decide(id, LeaseRevoked{id, result, now.instant + limits::kKillAfter});
     notify(id, News::kRevoked);
@@ -256,6 +289,12 @@ void Coordinator::Impl::on(const Woke&) {
   dirty = true;
 }
 
+// What has run once waits as long as it takes.
+std::optional<Instant> Coordinator::Impl::ends_wait(const Lease& lease) {
+  if (!lease.request.wait_max || lease.restarts > 0) return std::nullopt;
+  return lease.queued_at + *lease.request.wait_max;
+}
+
 // After a restart: whose process lives keeps his place and loses his turn; who cannot even be
 // watched has gone.
 void Coordinator::Impl::asker_stays_away(LeaseId id) {
@@ -276,7 +315,7 @@ void Coordinator::Impl::on_due(LeaseId id) {
   } else if (tend_checkpoints(id)) {
     return;
   } else if (const Waiting* waiting = lease.waiting()) {
-    if (lease.request.wait_max && due(lease.queued_at + *lease.request.wait_max)) {
+    if (due(ends_wait(lease).value_or(Instant::never()))) {
       end_waiting(id, EndResult::kRefused,
                   {{RefusalCode::kBusy, "not granted within " + to_text(*lease.request.wait_max) +
                                             ": " + shortage_text(lease.request)}});
@@ -296,6 +335,15 @@ void Coordinator::Impl::on_due(LeaseId id) {
     } else if (held->growth && held->growth->until && due(*held->growth->until)) {
       drop_growth(id, Refusal{RefusalCode::kBusy, "there was no room to grow in the given time"});
     } else if (held->revoked && !seen.killed && due(held->revoked->kill_at)) {
+      seen.killed = true;
+      send_signal(id, kKill);
+      reindex(id);
+    } else if (due(seen.begins_until)) {
+      drop_requeue(id, "its berth run does not answer (it may be stopped)");
+    } else if (held->is_being_stopped() && !seen.killed &&
+               due(*held->requeue->kill_at + limits::kRequeueMargin)) {
+      effects.emplace_back(Say{text_of(id) + " is to be requeued, and its berth run has not "
+                                             "stopped its command in time: it is killed"});
       seen.killed = true;
       send_signal(id, kKill);
       reindex(id);

@@ -54,8 +54,11 @@ inline constexpr Duration kCheckpointGraceMax = hours(24);
 inline constexpr Duration kCheckpointEveryMin = seconds(1);
 inline constexpr Duration kCheckpointMargin = seconds(5);  // To hear of the end of a grace.
 inline constexpr Duration kYieldAgainAfter = minutes(1);   // After a suspension that could not be.
+inline constexpr Duration kRequeueHeardWithin = seconds(5);  // By the `berth run` that stops it.
+inline constexpr Duration kRequeueMargin = seconds(5);       // For it to come back after a grace.
 inline constexpr Duration kPressureSavesApart = minutes(10);
 inline constexpr std::size_t kCheckpointAskers = 64;   // Of one save.
+inline constexpr std::size_t kRequeueAskers = 64;      // Of one lease.
 inline constexpr std::size_t kCheckpointDetail = 256;  // Bytes.
 inline constexpr Duration kTtlMax = hours(std::int64_t{24} * 31);
 

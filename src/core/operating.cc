@@ -69,6 +69,13 @@ void Coordinator::Impl::on(const Recovered& event) {
       seen.settle_since = now.instant;
       settling.insert(id);
     }
+    if (const Held* held = lease.granted(); held != nullptr && held->requeue) {
+      const bool asked = !held->requeue->kill_at && !lease.checkpoints.asked;
+      seen.connected = false;
+      if (asked) {
+        seen.begins_until = now.instant + limits::kReconnectWithin + limits::kRequeueHeardWithin;
+      }
+    }
     reindex(id);
     // Whoever moved its memory may have got anywhere: all that is away comes back.
     const auto* held = lease.held();

@@ -73,6 +73,14 @@ void Coordinator::Impl::on(const Reconnect& event) {
   }
   const Lease* lease = lease_of(event.token, event.actor, event.handle);
   if (lease == nullptr) return;
+  const Held* granted = lease->granted();
+  const bool stopped = granted != nullptr && granted->is_being_stopped();
+  if (event.restarts != lease->restarts + (stopped ? 1U : 0U)) {
+    refuse(event.token, RefusalCode::kWrongState,
+           text_of(lease->id) + " has been started " + std::to_string(lease->restarts) +
+               " times again, and this was said for another run");
+    return;
+  }
   Observed& seen = observed.at(lease->id);
   seen.connected = true;
   seen.reconnect_until.reset();
@@ -86,6 +94,7 @@ void Coordinator::Impl::on(const Reconnect& event) {
   asking = lease->id;
   dirty = true;
   reindex(lease->id);
+  if (stopped) finish_if_free(lease->id);
 }
 
 void Coordinator::Impl::on(const Claim& event) {
@@ -93,11 +102,13 @@ void Coordinator::Impl::on(const Claim& event) {
   if (lease == nullptr) return;
   const Held* held = lease->held();
   const bool again = held != nullptr && held->claimed && held->command == event.command;
-  if (held == nullptr || (held->claimed && !again) || lease->request.ttl) {
+  const bool is_old = event.restarts != lease->restarts;
+  if (held == nullptr || is_old || (held->claimed && !again) || lease->request.ttl) {
     refuse(event.token, RefusalCode::kWrongState,
            text_of(lease->id) + " cannot be claimed: " +
-               (held == nullptr ? "it has not been granted, or the offer lapsed"
-                                : "it is claimed already"));
+               (is_old            ? "this was said for another run"
+                : held == nullptr ? "it has not been granted, or the offer lapsed"
+                                  : "it is claimed already"));
     return;
   }
   if (!again) decide(lease->id, LeaseClaimed{lease->id, event.command});
@@ -148,6 +159,8 @@ void Coordinator::Impl::on(const AskerGone& event) {
   const bool offered = lease->held() != nullptr && !lease->held()->claimed;
   if (lease->waiting() != nullptr || offered) {
     end_waiting(event.lease, EndResult::kCancelled, {});
+  } else if (lease->granted()->is_being_stopped()) {
+    nobody_starts_it_again(event.lease);
   }
 }
 
@@ -195,6 +208,14 @@ std::optional<Refusal> Coordinator::Impl::refuse_shape(const Request& request) c
                    "whole device (-x)"};
   }
   if (auto refusal = refuse_checkpoint_way(request)) return refusal;
+  if (request.requeue_grace && request.ttl) {
+    return invalid("a reservation has no command that could be started again");
+  }
+  if (request.requeue_grace &&
+      (request.requeue_grace->ns <= 0 || *request.requeue_grace > limits::kCheckpointGraceMax)) {
+    return invalid("to be stopped it may take more than nothing and at most " +
+                   to_text(limits::kCheckpointGraceMax));
+  }
   if (request.may_yield && request.ttl) {
     return Refusal{RefusalCode::kInvalid,
                    "a reservation has no programs whose memory could be given to others"};

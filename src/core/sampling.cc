@@ -321,7 +321,8 @@ void Coordinator::Impl::settle_one(LeaseId id) {
     if (!held->members.empty()) {
       settling.erase(id);  // They hold it; their ends are watched.
       answer_exit(id);
-      if (held->revoked == std::nullopt && lease.request.leftovers == Leftovers::kKill) {
+      const bool may_stay = held->revoked || held->is_being_stopped();
+      if (!may_stay && lease.request.leftovers == Leftovers::kKill) {
         revoke(id, result_of(*held));
       }
       reindex(id);

@@ -23,6 +23,48 @@ void depart(Held& held, Process process) {
   held.departed.push_back(process);
 }
 
+// What a lease of a snapshot holds, or held.
+Held held_of(const LeaseRestored& fact) {
+  const LeaseView& view = fact.view;
+  Held held;
+  for (const LeasePart& part : view.parts) held.parts.push_back({part.device, part.granted});
+  held.granted_at = fact.granted_instant.value_or(fact.queued_instant);
+  held.granted_wall = view.started_at.value_or(view.queued_at);
+  held.granted_sequence = fact.granted_sequence;
+  held.passed_others = fact.passed_others;
+  held.claimed = fact.claimed;
+  held.command = view.command;
+  held.command_ended = fact.command_ended;
+  held.exit = view.exit;
+  held.members.insert(view.members.begin(), view.members.end());
+  held.expires = fact.expires;
+  held.expires_wall = view.expires_at.value_or(UnixMs{});
+  if (fact.kill_at) {
+    held.revoked =
+        Revocation{.result = fact.ending.value_or(EndResult::kCancelled), .kill_at = *fact.kill_at};
+  }
+  if (fact.growth) {
+    held.growth = Growth{.vram = fact.growth->vram,
+                         .queued_at = fact.growth_queued.value_or(held.granted_at),
+                         .until = fact.growth->until};
+  }
+  held.away = fact.away;
+  if (fact.requeue) {
+    held.requeue = Requeue{.unsaved = fact.requeue->unsaved, .kill_at = fact.requeue_kill_at};
+  }
+  if (fact.suspension) {
+    using Phase = Suspension::Phase;
+    held.suspension = Suspension{.phase = fact.resume_begun ? Phase::kReturning
+                                          : fact.suspended  ? Phase::kAway
+                                                            : Phase::kLeaving,
+                                 .used = fact.suspension->used,
+                                 .since = fact.suspended_since.value_or(held.granted_at),
+                                 .queued = fact.resume_queued,
+                                 .yields_to = fact.suspension->yields_to};
+  }
+  return held;
+}
+
 }  // namespace
 
 const Held* Lease::granted() const {
@@ -64,6 +106,7 @@ struct State::Applier {
                                         .queued_sequence = record.sequence,
                                         .checkpoints = {},
                                         .checkpoint_asked = std::nullopt,
+                                        .waited_before = {},
                                         .state = Waiting{}});
     self.next_id_ = std::max(self.next_id_, fact.id.value + 1);
     return true;
@@ -216,6 +259,41 @@ struct State::Applier {
     return true;
   }
 
+  bool operator()(const RequeueAsked& fact) const {
+    Held* held = in_state<Held>(fact.id);
+    if (held == nullptr || held->is_being_stopped()) return false;
+    held->requeue = Requeue{.unsaved = fact.unsaved, .kill_at = std::nullopt};
+    return true;
+  }
+
+  bool operator()(const RequeueBegun& fact) const {
+    Held* held = in_state<Held>(fact.id);
+    if (held == nullptr || !held->requeue || held->requeue->kill_at) return false;
+    held->requeue->kill_at = fact.kill_at;
+    return true;
+  }
+
+  bool operator()(const RequeueDropped& fact) const {
+    Held* held = granted(fact.id);
+    if (held == nullptr || !held->requeue) return false;
+    held->requeue.reset();
+    if (Releasing* releasing = in_state<Releasing>(fact.id)) releasing->result = fact.result;
+    return true;
+  }
+
+  bool operator()(const LeaseRequeued& fact) const {
+    Lease* found = lease(fact.id);
+    const Releasing* releasing = in_state<Releasing>(fact.id);
+    if (releasing == nullptr || !releasing->was.is_being_stopped()) return false;
+    found->waited_before = found->waited_before + (releasing->was.granted_at - found->queued_at);
+    found->queued_at = record.at;
+    found->queued_sequence = record.sequence;
+    found->checkpoint_asked.reset();
+    ++found->restarts;
+    found->state = Waiting{};
+    return true;
+  }
+
   bool operator()(const LeaseRenewed& fact) const {
     Held* held = in_state<Held>(fact.id);
     if (held == nullptr) return false;
@@ -314,42 +392,12 @@ bool State::Applier::operator()(const LeaseRestored& fact) const {
       .queued_sequence = fact.queued_sequence,
       .checkpoints = view.checkpoints,
       .checkpoint_asked = fact.checkpoint_asked,
+      .restarts = view.restarts,
+      .waited_before = fact.waited_before,
       .state = Waiting{.parked_since = fact.parked_since, .passed_since = fact.passed_since}};
   if (view.state != LeaseState::kWaiting) {
     if (view.parts.empty()) return false;
-    Held held;
-    for (const LeasePart& part : view.parts) held.parts.push_back({part.device, part.granted});
-    held.granted_at = fact.granted_instant.value_or(fact.queued_instant);
-    held.granted_wall = view.started_at.value_or(view.queued_at);
-    held.granted_sequence = fact.granted_sequence;
-    held.passed_others = fact.passed_others;
-    held.claimed = fact.claimed;
-    held.command = view.command;
-    held.command_ended = fact.command_ended;
-    held.exit = view.exit;
-    held.members.insert(view.members.begin(), view.members.end());
-    held.expires = fact.expires;
-    held.expires_wall = view.expires_at.value_or(UnixMs{});
-    if (fact.kill_at) {
-      held.revoked = Revocation{.result = fact.ending.value_or(EndResult::kCancelled),
-                                .kill_at = *fact.kill_at};
-    }
-    if (fact.growth) {
-      held.growth = Growth{.vram = fact.growth->vram,
-                           .queued_at = fact.growth_queued.value_or(held.granted_at),
-                           .until = fact.growth->until};
-    }
-    held.away = fact.away;
-    if (fact.suspension) {
-      using Phase = Suspension::Phase;
-      held.suspension = Suspension{.phase = fact.resume_begun ? Phase::kReturning
-                                            : fact.suspended  ? Phase::kAway
-                                                              : Phase::kLeaving,
-                                   .used = fact.suspension->used,
-                                   .since = fact.suspended_since.value_or(held.granted_at),
-                                   .queued = fact.resume_queued,
-                                   .yields_to = fact.suspension->yields_to};
-    }
+    Held held = held_of(fact);
     if (view.state == LeaseState::kReleasing) {
       lease.state = Releasing{.was = std::move(held),
                               .result = fact.ending.value_or(EndResult::kLost),

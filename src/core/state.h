@@ -51,6 +51,11 @@ struct Suspension {
   std::optional<LeaseId> yields_to;
 };
 
+struct Requeue {
+  bool unsaved = false;            // Whatever comes of its save.
+  std::optional<Instant> kill_at;  // Set when its `berth run` stops the command.
+};
+
 struct Held {
   std::vector<Part> parts;
   Instant granted_at;
@@ -69,9 +74,12 @@ struct Held {
   std::optional<Growth> growth;
   std::optional<Suspension> suspension;
   Duration away;  // How long it was suspended before.
+  std::optional<Requeue> requeue;
 
   /// Its memory is in host memory, and its budgets are not its own.
   bool is_away() const { return suspension && suspension->phase == Suspension::Phase::kAway; }
+  /// Its command is stopped, to be started again.
+  bool is_being_stopped() const { return requeue && requeue->kill_at; }
 };
 
 struct Releasing {
@@ -86,11 +94,13 @@ struct Lease {
   UserId user;
   std::optional<Process> supervisor;
   Request request;
-  Instant queued_at;
-  UnixMs queued_wall;
+  Instant queued_at;   // The last time.
+  UnixMs queued_wall;  // The first.
   std::uint64_t queued_sequence = 0;
   Checkpoints checkpoints;
-  std::optional<Instant> checkpoint_asked;  // The last time.
+  std::optional<Instant> checkpoint_asked;  // The last time, in this run.
+  std::uint32_t restarts = 0;
+  Duration waited_before;  // Before it was requeued the last time.
   std::variant<Waiting, Held, Releasing> state;
 
   const Waiting* waiting() const { return std::get_if<Waiting>(&state); }

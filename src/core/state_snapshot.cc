@@ -6,6 +6,16 @@
 
 namespace berth::core {
 
+namespace {
+
+RequeueStep step_of(const Lease& lease) {
+  if (lease.releasing() != nullptr) return RequeueStep::kStopped;
+  if (lease.held()->is_being_stopped()) return RequeueStep::kStopping;
+  return lease.checkpoints.asked ? RequeueStep::kSaving : RequeueStep::kAsked;
+}
+
+}  // namespace
+
 LeaseView survivor_view(const Lease& lease) {
   LeaseView view;
   view.id = lease.id;
@@ -15,6 +25,7 @@ LeaseView survivor_view(const Lease& lease) {
   view.supervisor = lease.supervisor;
   view.queued_at = lease.queued_wall;
   view.checkpoints = lease.checkpoints;
+  view.restarts = lease.restarts;
   view.flags.checkpointing = lease.checkpoints.asked.has_value();
   if (const Waiting* waiting = lease.waiting()) {
     view.flags.parked = waiting->parked_since.has_value();
@@ -30,6 +41,8 @@ LeaseView survivor_view(const Lease& lease) {
     view.flags.resuming = suspended && (held.suspension->queued.has_value() || !held.is_away());
   }
   view.flags.revoking = held.revoked.has_value();
+  view.flags.requeuing = held.requeue.has_value();
+  if (held.requeue) view.requeue = step_of(lease);
   view.flags.unclaimed = !held.claimed;
   view.exit = held.exit;
   view.command = held.command;
@@ -44,7 +57,7 @@ LeaseView survivor_view(const Lease& lease) {
   }
   view.started_at = held.granted_wall;
   if (held.expires) view.expires_at = held.expires_wall;
-  view.waited = held.granted_at - lease.queued_at;
+  view.waited = lease.waited_before + (held.granted_at - lease.queued_at);
   return view;
 }
 
@@ -57,7 +70,8 @@ std::vector<Record> State::snapshot(Instant now) const {
     LeaseRestored fact{.view = survivor_view(lease),
                        .queued_instant = lease.queued_at,
                        .queued_sequence = lease.queued_sequence,
-                       .checkpoint_asked = lease.checkpoint_asked};
+                       .checkpoint_asked = lease.checkpoint_asked,
+                       .waited_before = lease.waited_before};
     if (const Waiting* waiting = lease.waiting()) {
       fact.passed_since = waiting->passed_since;
       fact.parked_since = waiting->parked_since;
@@ -78,6 +92,10 @@ std::vector<Record> State::snapshot(Instant now) const {
         fact.growth_queued = held->growth->queued_at;
       }
       fact.away = held->away;
+      if (held->requeue) {
+        fact.requeue = RequeueAsked{id, held->requeue->unsaved};
+        fact.requeue_kill_at = held->requeue->kill_at;
+      }
       if (const auto& suspension = held->suspension) {
         fact.suspension = SuspendBegun{id, suspension->used, suspension->yields_to};
         fact.suspended_since = suspension->since;

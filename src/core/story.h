@@ -118,16 +118,27 @@ class Story {
     }
     if (const auto* news = std::get_if<Notify>(&effect)) {
       if (news->news == News::kPressure && !tells_pressure) return "";
-      static const std::map<News, std::string> kWords = {
-          {News::kGranted, "grant "},      {News::kEnded, "end "},
-          {News::kParked, "park "},        {News::kUnparked, "unpark "},
-          {News::kResized, "resize "},     {News::kOverBudget, "over "},
-          {News::kInBudget, "in budget "}, {News::kFull, "full "},
-          {News::kNotFull, "not full "},   {News::kDegraded, "degraded "},
-          {News::kRevoked, "revoke "},     {News::kAstray, "astray "},
-          {News::kCheckpoint, "save "},    {News::kCheckpointed, "save over "},
-          {News::kPressure, "pressure "},  {News::kSuspended, "suspend "},
-          {News::kResumed, "resume "}};
+      static const std::map<News, std::string> kWords = {{News::kGranted, "grant "},
+                                                         {News::kEnded, "end "},
+                                                         {News::kParked, "park "},
+                                                         {News::kUnparked, "unpark "},
+                                                         {News::kResized, "resize "},
+                                                         {News::kOverBudget, "over "},
+                                                         {News::kInBudget, "in budget "},
+                                                         {News::kFull, "full "},
+                                                         {News::kNotFull, "not full "},
+                                                         {News::kDegraded, "degraded "},
+                                                         {News::kRevoked, "revoke "},
+                                                         {News::kAstray, "astray "},
+                                                         {News::kCheckpoint, "save "},
+                                                         {News::kCheckpointed, "save over "},
+                                                         {News::kPressure, "pressure "},
+                                                         {News::kSuspended, "suspend "},
+                                                         {News::kResumed, "resume "},
+                                                         {News::kRequeue, "stop "},
+                                                         {News::kRequeuing, "stopping "},
+                                                         {News::kRequeued, "requeue "},
+                                                         {News::kRequeueDropped, "no requeue "}};
       return kWords.at(news->news) + std::to_string(news->lease.value) + "; ";
     }
     if (const auto* stranger = std::get_if<NotifyStranger>(&effect)) {

@@ -67,6 +67,7 @@ void Coordinator::Impl::on(const Suspend& event) {
   if (!may_grant()) {
     return refuse_state("cannot be suspended while nothing can be written down (berth doctor)");
   }
+  if (held->requeue) return refuse_state("is on the way back into the queue");
   if (lease->checkpoints.asked) return refuse_state("saves itself: ask again when it has");
   observed.at(id).move_tokens.push_back(event.token);
   suspend(id, std::nullopt);

@@ -62,7 +62,7 @@ LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
   }
   if (const auto found = strays.find(id); found != strays.end()) view.strays = found->second;
   view.flags.astray = !view.strays.empty();
-  if (lease->waiting() != nullptr) view.waited = at - lease->queued_at;
+  if (lease->waiting() != nullptr) view.waited = lease->waited_before + (at - lease->queued_at);
   if (const Held* held = lease->held(); held != nullptr && held->revoked) {
     view.result = held->revoked->result;
   }

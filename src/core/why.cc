@@ -159,7 +159,7 @@ WhyView Coordinator::Impl::why(const Lease& lease, Now at) const {
   CHECK(position.has_value());
   view.position = *position;
   view.ahead_count = view.position - 1;
-  view.waited = at.instant - lease.queued_at;
+  view.waited = lease.waited_before + (at.instant - lease.queued_at);
   for (const LeaseId id : queued.order) {
     if (id == lease.id || view.ahead.size() == limits::kWhyListed) break;
     view.ahead.push_back(id);

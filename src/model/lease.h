@@ -50,7 +50,16 @@ struct LeaseFlags {
   bool checkpointing = false;  // It was asked to save itself, and is not over with it.
   bool suspending = false;     // Its memory is on the way to the host.
   bool resuming = false;       // It waits for room, or its memory is on the way back.
+  bool requeuing = false;      // It is on the way back into the queue.
   friend constexpr auto operator<=>(const LeaseFlags&, const LeaseFlags&) = default;
+};
+
+/// How far a lease has come on its way back into the queue.
+enum class RequeueStep : std::uint8_t {
+  kSaving,    // Its program was asked to save itself.
+  kAsked,     // Its `berth run` was asked to stop the command.
+  kStopping,  // It does.
+  kStopped,   // The memory is not free yet, or `berth run` not back.
 };
 
 /// One device's part of a lease.
@@ -97,8 +106,10 @@ struct LeaseView {
   std::optional<UnixMs> ended_at;
   std::optional<UnixMs> expected_end;  // By eta and limit; absent: unknown.
   std::optional<UnixMs> expires_at;    // Of a lease without a process.
-  Duration waited;
+  Duration waited;                     // In all, where it was requeued.
   Checkpoints checkpoints;
+  std::uint32_t restarts = 0;  // How often its command was started again.
+  std::optional<RequeueStep> requeue = {};
 };
 
 std::string_view to_text(Priority priority);
@@ -108,6 +119,7 @@ std::string_view to_text(OverBudget measure);
 std::string_view to_text(Pressure pressure);
 std::string_view to_text(LeaseState state);
 std::string_view to_text(EndResult result);
+std::string_view to_text(RequeueStep step);
 std::optional<Priority> parse_priority(std::string_view word);
 std::optional<Share> parse_share(std::string_view word);
 std::optional<Leftovers> parse_leftovers(std::string_view word);
@@ -115,6 +127,12 @@ std::optional<OverBudget> parse_over_budget(std::string_view word);
 std::optional<Pressure> parse_pressure(std::string_view word);
 std::optional<LeaseState> parse_lease_state(std::string_view word);
 std::optional<EndResult> parse_end_result(std::string_view word);
+std::optional<RequeueStep> parse_requeue_step(std::string_view word);
+
+/// It is being stopped to wait in the queue again, and its `berth run` comes back for that.
+inline bool comes_back(const LeaseView& lease) {
+  return lease.requeue == RequeueStep::kStopping || lease.requeue == RequeueStep::kStopped;
+}
 
 /// The flags that are set, as words: "over_budget", "parked", …
 std::vector<std::string_view> words(const LeaseFlags& flags);

@@ -154,6 +154,27 @@ struct CheckpointEnded {
   std::string detail;
 };
 
+/// It is to wait in the queue again, and its command to be started anew.
+struct RequeueAsked {
+  LeaseId id;
+  bool unsaved = false;  // Whatever comes of the save that it is asked for first.
+};
+/// Its `berth run` stops the command, and what is left of it is killed at `kill_at`.
+struct RequeueBegun {
+  LeaseId id;
+  Instant kill_at;
+};
+/// It is not requeued after all. One whose command has ended has this result: kLost, what the end
+/// of the command says.
+struct RequeueDropped {
+  LeaseId id;
+  EndResult result = EndResult::kLost;
+};
+/// It waits again, behind those who asked before now.
+struct LeaseRequeued {
+  LeaseId id;
+};
+
 /// The whole of one lease, or of an ended one kept for `show`: what a snapshot is made of.
 struct LeaseRestored {
   LeaseView view;
@@ -179,6 +200,9 @@ struct LeaseRestored {
   std::optional<Instant> resume_queued;
   bool resume_begun = false;
   Duration away;  // How long it was suspended before.
+  std::optional<RequeueAsked> requeue;
+  std::optional<Instant> requeue_kill_at;
+  Duration waited_before;  // Before it was requeued the last time.
 };
 /// Granted byte-seconds of a user's session, decayed to the instant of the record.
 struct UsageRestored {
@@ -203,12 +227,13 @@ struct CountersRestored {
   std::uint64_t last_sequence = 0;  // Of the records that the snapshot replaces.
 };
 
-using Fact = std::variant<RequestQueued, RequestPassed, RequestParked, LeaseGranted, OfferLapsed,
-                          LeaseClaimed, MemberSeen, MemberGone, CommandEnded, LeaseResized,
-                          GrowthQueued, GrowthDropped, LeaseRenewed, LeaseRevoked, LeaseReleasing,
-                          LeaseEnded, CheckpointAsked, CheckpointEnded, LeaseRestored,
-                          UsageRestored, CommandRestored, CountersRestored, SuspendBegun,
-                          LeaseSuspended, ResumeQueued, ResumeBegun, LeaseResumed>;
+using Fact =
+    std::variant<RequestQueued, RequestPassed, RequestParked, LeaseGranted, OfferLapsed,
+                 LeaseClaimed, MemberSeen, MemberGone, CommandEnded, LeaseResized, GrowthQueued,
+                 GrowthDropped, LeaseRenewed, LeaseRevoked, LeaseReleasing, LeaseEnded,
+                 CheckpointAsked, CheckpointEnded, LeaseRestored, UsageRestored, CommandRestored,
+                 CountersRestored, SuspendBegun, LeaseSuspended, ResumeQueued, ResumeBegun,
+                 LeaseResumed, RequeueAsked, RequeueBegun, RequeueDropped, LeaseRequeued>;
 
 struct Record {
   std::uint64_t sequence = 0;  // Grows by one; 0 in a snapshot.

@@ -89,6 +89,7 @@ void walk(auto& archive, Is<Request> auto& request) {
   archive("learned", request.learned);
   archive("over_budget", request.over_budget);
   archive("checkpoint", request.checkpoint);
+  archive("requeue_grace_ns", request.requeue_grace);
 }
 void walk(auto& archive, Is<LeaseView> auto& view) {
   archive.required("id", view.id);
@@ -111,6 +112,7 @@ void walk(auto& archive, Is<LeaseView> auto& view) {
   archive("expires_ms", view.expires_at);
   archive("waited_ns", view.waited);
   archive("checkpoints", view.checkpoints);
+  archive("restarts", view.restarts);
 }
 
 void walk(auto& archive, Is<RequestQueued> auto& fact) {
@@ -218,6 +220,21 @@ void walk(auto& archive, Is<CheckpointEnded> auto& fact) {
   archive.required("outcome", fact.outcome);
   archive("detail", fact.detail);
 }
+void walk(auto& archive, Is<RequeueAsked> auto& fact) {
+  archive.required("id", fact.id);
+  archive("unsaved", fact.unsaved);
+}
+void walk(auto& archive, Is<RequeueBegun> auto& fact) {
+  archive.required("id", fact.id);
+  archive.required("kill_at_ns", fact.kill_at);
+}
+void walk(auto& archive, Is<RequeueDropped> auto& fact) {
+  archive.required("id", fact.id);
+  archive.required("result", fact.result);
+}
+void walk(auto& archive, Is<LeaseRequeued> auto& fact) {
+  archive.required("id", fact.id);
+}
 void walk(auto& archive, Is<LeaseRestored> auto& fact) {
   archive.required("lease", fact.view);
   archive.required("queued_at_ns", fact.queued_instant);
@@ -242,6 +259,9 @@ void walk(auto& archive, Is<LeaseRestored> auto& fact) {
   archive("resume_queued_ns", fact.resume_queued);
   archive("resume_begun", fact.resume_begun);
   archive("away_ns", fact.away);
+  archive("requeue", fact.requeue);
+  archive("requeue_kill_at_ns", fact.requeue_kill_at);
+  archive("waited_before_ns", fact.waited_before);
 }
 void walk(auto& archive, Is<UsageRestored> auto& fact) {
   archive.required("user_id", fact.user);

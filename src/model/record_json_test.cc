@@ -173,11 +173,13 @@ TEST(RecordJson, NoFieldIsForgotten) {
   Counter flags;
   const LeaseFlags no_flags;
   record_fields::walk(flags, no_flags);
-  EXPECT_EQ(flags.count + 3, field_count<LeaseFlags>());  // Not astray, suspending and resuming,
+  // Not astray, suspending, resuming and requeuing,
+  EXPECT_EQ(flags.count + 4, field_count<LeaseFlags>());
   Counter view;
   const LeaseView no_view;
   record_fields::walk(view, no_view);
-  EXPECT_EQ(view.count + 3, field_count<LeaseView>());  // nor pressure, full_in and strays.
+  // nor pressure, full_in, strays and requeue.
+  EXPECT_EQ(view.count + 4, field_count<LeaseView>());
 }
 
 // The text of a record alone does not show that a field survives which neither side knows.
@@ -198,7 +200,7 @@ TEST(RecordJson, EveryFieldOfEveryFactIsInTheLine) {
   EXPECT_EQ(supervisor, (Process{4710, 123455}));
   const auto& [name, session, command, labels, priority, share, vram, device_count, devices, mixed,
                eta, limit, wait_max, ttl, leftovers, over_budget, may_yield, learned, ancestors,
-               checkpoint] = request;
+               checkpoint, requeue_grace] = request;
   EXPECT_EQ(name, "train-7");
   EXPECT_EQ(session, "ana/bert");
   EXPECT_EQ(command, samples::request().command);
@@ -219,6 +221,7 @@ TEST(RecordJson, EveryFieldOfEveryFactIsInTheLine) {
   EXPECT_TRUE(learned);
   EXPECT_EQ(ancestors, samples::request().ancestors);
   EXPECT_EQ(checkpoint, samples::request().checkpoint);
+  EXPECT_EQ(requeue_grace, seconds(20));
 }
 
 TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
@@ -228,7 +231,8 @@ TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   const auto& [view, queued, queued_sequence, granted, granted_sequence, passed_since, parked_since,
                passed_others, claimed, command_ended, expires, kill_at, ending, releasing_since,
                growth, growth_queued, checkpoint_asked, suspension, suspended_since, suspended,
-               resume_queued, resume_begun, away] = std::get<LeaseRestored>(back->fact);
+               resume_queued, resume_begun, away, requeue, requeue_kill_at, waited_before] =
+      std::get<LeaseRestored>(back->fact);
   EXPECT_EQ(queued, Instant{55});
   EXPECT_EQ(queued_sequence, 9u);
   EXPECT_EQ(granted, Instant{66});
@@ -252,15 +256,28 @@ TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   EXPECT_EQ(resume_queued, Instant{78});
   EXPECT_TRUE(resume_begun);
   EXPECT_EQ(away, minutes(3));
+  ASSERT_TRUE(requeue);
+  EXPECT_TRUE(requeue->unsaved);
+  EXPECT_EQ(requeue_kill_at, Instant{79});
+  EXPECT_EQ(waited_before, minutes(4));
   ASSERT_TRUE(growth);
   EXPECT_EQ(growth->until, Instant{77});
+}
+
+TEST(RecordJson, RestoredViewIsTheWholeView) {
+  const std::vector<Record> records = samples::all_facts();
+  const Result<Record> back = parse_record(to_json(records[18]));
+  ASSERT_TRUE(back.ok());
+  const LeaseView& view = std::get<LeaseRestored>(back->fact).view;
   const LeaseView expected = samples::lease();
   const auto& [id, handle, user, request, state, flags, pressure, full_in, result, exit, command,
                supervisor, members, parts, strays, position, queued_at, started_at, ended_at,
-               expected_end, expires_at, waited, checkpoints] = view;
+               expected_end, expires_at, waited, checkpoints, restarts, step] = view;
   EXPECT_EQ(pressure, Pressure::kNormal);  // Measurements are not kept.
   EXPECT_EQ(full_in, std::nullopt);
   EXPECT_TRUE(strays.empty());
+  EXPECT_EQ(restarts, 2u);
+  EXPECT_EQ(step, std::nullopt);  // It follows from the rest.
   EXPECT_EQ(id, expected.id);
   EXPECT_EQ(handle, expected.handle);
   EXPECT_EQ(user, expected.user);

@@ -33,6 +33,7 @@ inline Request request() {
   request.learned = true;
   request.ancestors = {{4}, {5}};
   request.checkpoint = CheckpointWay{CheckpointKind::kHttp, seconds(30), minutes(10)};
+  request.requeue_grace = seconds(20);
   return request;
 }
 
@@ -74,13 +75,16 @@ inline LeaseView lease() {
                                         "not within 30s",
                                         {1770470240000}};
   view.checkpoints.saved = UnixMs{1770470230000};
+  view.restarts = 2;
   return view;
 }
 
-/// One of each fact, in the order of Fact, with every field set; sequence numbers from 1.
-inline std::vector<Record> all_facts() {
+inline GrowthQueued growth() {
+  return {{12}, gib(10), Instant{77}};
+}
+
+inline LeaseRestored restored() {
   const LeaseId id{12};
-  const GrowthQueued growth{id, gib(10), Instant{77}};
   LeaseRestored restored;
   restored.view = lease();
   restored.queued_instant = {55};
@@ -96,7 +100,7 @@ inline std::vector<Record> all_facts() {
   restored.kill_at = Instant{69};
   restored.ending = EndResult::kLimit;
   restored.releasing_since = Instant{74};
-  restored.growth = growth;
+  restored.growth = growth();
   restored.growth_queued = Instant{75};
   restored.checkpoint_asked = Instant{76};
   restored.suspension = SuspendBegun{id, {gib(7), gib(3)}, LeaseId{14}};
@@ -105,6 +109,15 @@ inline std::vector<Record> all_facts() {
   restored.resume_queued = Instant{78};
   restored.resume_begun = true;
   restored.away = minutes(3);
+  restored.requeue = RequeueAsked{id, true};
+  restored.requeue_kill_at = Instant{79};
+  restored.waited_before = minutes(4);
+  return restored;
+}
+
+/// One of each fact, in the order of Fact, with every field set; sequence numbers from 1.
+inline std::vector<Record> all_facts() {
+  const LeaseId id{12};
   std::vector<Fact> facts = {
       RequestQueued{id, {0x0123456789abcdef, 42}, {1000}, Process{4710, 123455}, request()},
       RequestPassed{id},
@@ -116,7 +129,7 @@ inline std::vector<Record> all_facts() {
       MemberGone{id, {4712, 123460}},
       CommandEnded{id, ExitStatus{1, 9}},
       LeaseResized{id, Share::kExclusive, parts()},
-      growth,
+      growth(),
       GrowthDropped{id},
       LeaseRenewed{id, {70}, {1770470400000}},
       LeaseRevoked{id, EndResult::kLimit, {71}},
@@ -124,7 +137,7 @@ inline std::vector<Record> all_facts() {
       LeaseEnded{id, EndResult::kLost, {{parts().front().device, gib(7), 3}}},
       CheckpointAsked{id, 4, CheckpointReason::kLimit},
       CheckpointEnded{id, 4, CheckpointOutcome::kFailed, "answered 500"},
-      restored,
+      restored(),
       UsageRestored{{1000}, "ana/bert", 1.5e17, {72}},
       CommandRestored{{1000}, 0xffff'0000'1234'5678, {{gib(7), true}, {gib(9), false}}},
       CountersRestored{13, 1'000},
@@ -133,6 +146,10 @@ inline std::vector<Record> all_facts() {
       ResumeQueued{id, true},
       ResumeBegun{id},
       LeaseResumed{id},
+      RequeueAsked{id, true},
+      RequeueBegun{id, {80}},
+      RequeueDropped{id, EndResult::kCancelled},
+      LeaseRequeued{id},
   };
   std::vector<Record> records;
   for (Fact& fact : facts) {

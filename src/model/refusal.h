@@ -27,6 +27,7 @@ enum class RefusalCode : std::uint8_t {
   kNotSupported,           // Known, and not in this version.
   kAmbiguous,              // A prefix that fits several leases.
   kNotMoved,               // Its memory could not be moved to the host, or back.
+  kNotRequeued,            // It was to wait in the queue again, and does not.
 };
 
 struct Refusal {

@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 5> kStates = {"waiting", "held", "suspend
                                                      "ended"};
 constexpr std::array<std::string_view, 8> kResults = {"ok",    "failed",  "killed", "cancelled",
                                                       "limit", "refused", "lost",   "over_budget"};
-constexpr std::array<std::string_view, 16> kRefusals = {"invalid",
+constexpr std::array<std::string_view, 17> kRefusals = {"invalid",
                                                         "never_fits",
                                                         "no_device",
                                                         "busy",
@@ -40,26 +40,30 @@ constexpr std::array<std::string_view, 16> kRefusals = {"invalid",
                                                         "safe_mode",
                                                         "not_supported",
                                                         "ambiguous",
-                                                        "not_moved"};
+                                                        "not_moved",
+                                                        "not_requeued"};
 constexpr std::array<std::string_view, 4> kRemedies = {"ask_less", "pause_lease", "shrink_lease",
                                                        "other_device"};
 constexpr std::array<std::string_view, 14> kReasons = {
     "not_waiting",   "memory",     "turn",    "exclusive",       "strangers",
     "overcommitted", "driver",     "parked",  "not_reconnected", "claim",
     "passed",        "user_limit", "stopped", "probing"};
+constexpr std::array<std::string_view, 4> kRequeueSteps = {"saving", "asked", "stopping",
+                                                           "stopped"};
 constexpr std::array<std::string_view, 3> kCheckpointKinds = {"signal", "cmd", "http"};
 constexpr std::array<std::string_view, 6> kCheckpointReasons = {"asked",    "periodic", "limit",
                                                                 "pressure", "suspend",  "requeue"};
 constexpr std::array<std::string_view, 6> kCheckpointOutcomes = {
     "saved", "unconfirmed", "failed", "timed_out", "uncaught", "gone"};
-constexpr std::array<std::string_view, 27> kFacts = {
+constexpr std::array<std::string_view, 31> kFacts = {
     "request_queued",   "request_passed",    "request_parked",  "lease_granted",
     "offer_lapsed",     "lease_claimed",     "member_seen",     "member_gone",
     "command_ended",    "lease_resized",     "growth_queued",   "growth_dropped",
     "lease_renewed",    "lease_revoked",     "lease_releasing", "lease_ended",
     "checkpoint_asked", "checkpoint_ended",  "lease_restored",  "usage_restored",
     "command_restored", "counters_restored", "suspend_begun",   "lease_suspended",
-    "resume_queued",    "resume_begun",      "lease_resumed"};
+    "resume_queued",    "resume_begun",      "lease_resumed",   "requeue_asked",
+    "requeue_begun",    "requeue_dropped",   "lease_requeued"};
 static_assert(kFacts.size() == std::variant_size_v<Fact>);
 
 template <class Enum>
@@ -99,6 +103,9 @@ std::string_view to_text(LeaseState state) {
 }
 std::string_view to_text(EndResult result) {
   return word_of(kResults, result);
+}
+std::string_view to_text(RequeueStep step) {
+  return word_of(kRequeueSteps, step);
 }
 std::string_view to_text(RefusalCode code) {
   return word_of(kRefusals, code);
@@ -143,6 +150,9 @@ std::optional<LeaseState> parse_lease_state(std::string_view word) {
 std::optional<EndResult> parse_end_result(std::string_view word) {
   return value_of<EndResult>(kResults, word);
 }
+std::optional<RequeueStep> parse_requeue_step(std::string_view word) {
+  return value_of<RequeueStep>(kRequeueSteps, word);
+}
 std::optional<Remedy::Kind> parse_remedy_kind(std::string_view word) {
   return value_of<Remedy::Kind>(kRemedies, word);
 }
@@ -174,6 +184,7 @@ std::vector<std::string_view> words(const LeaseFlags& flags) {
   if (flags.checkpointing) set.push_back("checkpointing");
   if (flags.suspending) set.push_back("suspending");
   if (flags.resuming) set.push_back("resuming");
+  if (flags.requeuing) set.push_back("requeuing");
   return set;
 }
 

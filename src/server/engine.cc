@@ -12,7 +12,7 @@ namespace berth::server {
 namespace {
 
 bool awaits_asker(const LeaseView& lease) {
-  return lease.state == LeaseState::kWaiting || lease.flags.unclaimed;
+  return lease.state == LeaseState::kWaiting || lease.flags.unclaimed || comes_back(lease);
 }
 
 Refusal unwritten_refusal(const std::string& path, const Error& error) {
@@ -28,7 +28,8 @@ std::optional<LeaseId> with_other_budgets(const Fact& fact) {
         using T = std::decay_t<decltype(what)>;
         constexpr bool kOthers = std::is_same_v<T, LeaseGranted> ||
                                  std::is_same_v<T, LeaseResized> ||
-                                 std::is_same_v<T, OfferLapsed> || std::is_same_v<T, LeaseEnded>;
+                                 std::is_same_v<T, OfferLapsed> || std::is_same_v<T, LeaseEnded> ||
+                                 std::is_same_v<T, LeaseRequeued>;
         if constexpr (kOthers) {
           return what.id;
         } else {

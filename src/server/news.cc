@@ -99,6 +99,14 @@ std::string_view word_of(core::News news) {
       return "suspended";
     case core::News::kResumed:
       return "resumed";
+    case core::News::kRequeue:
+      return "requeue";
+    case core::News::kRequeuing:
+      return "requeuing";
+    case core::News::kRequeued:
+      return "requeued";
+    case core::News::kRequeueDropped:
+      return "requeue_dropped";
   }
   CHECK(false);
 }
@@ -108,7 +116,7 @@ std::string_view word_of(core::News news) {
 void News::open_asker(core::Now now, const core::Coordinator& coordinator, ConnectionId connection,
                       const LeaseView& lease) {
   outbox_.item(connection, {.event = "lease", .body = lease, .refusal = {}});
-  if (lease.state != LeaseState::kWaiting) {
+  if (lease.state != LeaseState::kWaiting && !comes_back(lease)) {
     // One that came back may also have missed the end.
     const bool ended = lease.state == LeaseState::kEnded;
     outbox_.item(

@@ -133,7 +133,7 @@ class ServiceTest : public ::testing::Test {
     const ConnectionId connection = connect(kAna);
     const LeaseView asked = lease(ask(connection, "POST", "/v1/leases", request(vram)));
     (void)ask(connection, "POST", "/v1/leases/" + to_text(asked.handle) + "/claim",
-              wire::encode_process_body({101, 9}));
+              wire::encode_claim({{101, 9}}));
     return asked;
   }
   void end(const LeaseView& lease) {
@@ -163,7 +163,7 @@ TEST_F(ServiceTest, LifeOfALeaseByItsRoutes) {
   EXPECT_EQ(lease(submitted).state, LeaseState::kHeld);
   EXPECT_TRUE(lease(submitted).flags.unclaimed);
 
-  const HttpAnswer claimed = ask(run, "POST", path + "/claim", wire::encode_process_body({101, 9}));
+  const HttpAnswer claimed = ask(run, "POST", path + "/claim", wire::encode_claim({{101, 9}}));
   EXPECT_EQ(claimed.status, 200);
   EXPECT_THAT(claimed.body, AllOf(HasSubstr(R"("CUDA_VISIBLE_DEVICES":"0")"),
                                   HasSubstr(R"("BERTH_SOCKET":"/run/berthd.sock")"),
@@ -373,7 +373,7 @@ TEST_F(ServiceTest, ProcessOfSomebodyElseOrOfNobodyIsNotTaken) {
   const LeaseView asked = lease(ask(run, "POST", "/v1/leases", request(gib(8))));
   const std::string claim = "/v1/leases/" + to_text(asked.handle) + "/claim";
   for (const Process process : {Process{201, 9}, Process{999, 9}}) {
-    const HttpAnswer answer = ask(run, "POST", claim, wire::encode_process_body(process));
+    const HttpAnswer answer = ask(run, "POST", claim, wire::encode_claim({process}));
     EXPECT_EQ(answer.status, 403);
     EXPECT_EQ(code_of(answer), "wrong_process");
   }

@@ -55,17 +55,21 @@ Asked submit(std::string_view body, const Translation& how) {
   return event;
 }
 
-template <class Event>
-Asked with_process(Handle handle, std::string_view body, Process Event::* member,
-                   const Translation& how) {
+Asked claim(Handle handle, std::string_view body, const Translation& how) {
+  const Result<wire::ClaimBody> read = wire::decode_claim(body);
+  if (!read.ok()) return wire::to_api_error(read.error());
+  if (auto error = check_owner(read->command, how)) return *std::move(error);
+  return core::Claim{.actor = how.caller.actor,
+                     .handle = handle,
+                     .command = read->command,
+                     .restarts = read->restarts};
+}
+
+Asked join(Handle handle, std::string_view body, const Translation& how) {
   const Result<Process> process = wire::decode_process_body(body);
   if (!process.ok()) return wire::to_api_error(process.error());
   if (auto error = check_owner(*process, how)) return *std::move(error);
-  Event event;
-  event.actor = how.caller.actor;
-  event.handle = handle;
-  event.*member = *process;
-  return event;
+  return core::Join{.actor = how.caller.actor, .handle = handle, .process = *process};
 }
 
 Asked report_exit(Handle handle, std::string_view body, const Translation& how) {
@@ -75,10 +79,17 @@ Asked report_exit(Handle handle, std::string_view body, const Translation& how) 
   event.actor = how.caller.actor;
   event.handle = handle;
   event.exit = read->exit;
+  event.restarts = read->restarts;
   for (const Process process : read->leftovers) {
     if (!check_owner(process, how)) event.leftovers.push_back(process);
   }
   return event;
+}
+
+Asked without_body(Ask ask, std::string_view body) {
+  const Status read = wire::decode_nothing(body);
+  if (!read.ok()) return wire::to_api_error(read.error());
+  return ask;
 }
 
 Asked by_handle(const wire::RouteMatch& route, std::string_view body, const Translation& how) {
@@ -89,9 +100,9 @@ Asked by_handle(const wire::RouteMatch& route, std::string_view body, const Tran
   }
   switch (route.route) {
     case Route::kClaim:
-      return with_process(*handle, body, &core::Claim::command, how);
+      return claim(*handle, body, how);
     case Route::kJoin:
-      return with_process(*handle, body, &core::Join::process, how);
+      return join(*handle, body, how);
     case Route::kExit:
       return report_exit(*handle, body, how);
     case Route::kPark: {
@@ -108,11 +119,14 @@ Asked by_handle(const wire::RouteMatch& route, std::string_view body, const Tran
                                     .outcome = read->outcome,
                                     .detail = std::move(read->detail)};
     }
+    case Route::kRequeuing:
+      return without_body(core::BeginRequeue{.actor = how.caller.actor, .handle = *handle}, body);
     default: {
       CHECK(route.route == Route::kReconnect);
-      const Status read = wire::decode_nothing(body);
+      const Result<wire::ReconnectBody> read = wire::decode_reconnect(body);
       if (!read.ok()) return wire::to_api_error(read.error());
-      return core::Reconnect{.actor = how.caller.actor, .handle = *handle};
+      return core::Reconnect{
+          .actor = how.caller.actor, .handle = *handle, .restarts = read->restarts};
     }
   }
 }
@@ -128,12 +142,6 @@ Asked resize(LeaseId lease, std::string_view body, const Translation& how) {
                       .share = read->share.value_or(kept),
                       .vram = read->vram.value_or(Bytes{}),
                       .wait_max = read->wait_max};
-}
-
-Asked without_body(Ask ask, std::string_view body) {
-  const Status read = wire::decode_nothing(body);
-  if (!read.ok()) return wire::to_api_error(read.error());
-  return ask;
 }
 
 Asked by_ref(const wire::RouteMatch& route, std::string_view body, const Translation& how) {
@@ -159,6 +167,11 @@ Asked by_ref(const wire::RouteMatch& route, std::string_view body, const Transla
     }
     case Route::kResume:
       return without_body(core::Resume{.actor = how.caller.actor, .lease = lease}, body);
+    case Route::kRequeue: {
+      const Result<wire::RequeueBody> read = wire::decode_requeue(body);
+      if (!read.ok()) return wire::to_api_error(read.error());
+      return core::AskRequeue{.actor = how.caller.actor, .lease = lease, .unsaved = read->unsaved};
+    }
     case Route::kResize:
       return resize(lease, body, how);
     default: {
@@ -182,6 +195,7 @@ Asked translate(const wire::RouteMatch& route, std::string_view body, const Tran
     case Route::kExit:
     case Route::kPark:
     case Route::kCheckpointed:
+    case Route::kRequeuing:
       return by_handle(route, body, how);
     default:
       return by_ref(route, body, how);

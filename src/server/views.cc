@@ -97,6 +97,7 @@ wire::Environment command_environment(const LeaseView& lease, const EnvironmentF
       {"BERTH_SOCKET", facts.socket},
   };
   if (budget) environment["BERTH_VRAM_BYTES"] = std::to_string(budget->value);
+  if (lease.restarts > 0) environment["BERTH_RESTART"] = std::to_string(lease.restarts);
   return environment;
 }
 

@@ -41,16 +41,17 @@ constexpr std::array<std::string_view, kFaultCount> kFaults = {
     "move cut",
 };
 constexpr std::array<std::string_view, kTransitionCount> kTransitions = {
-    "queued",      "passed",          "parked",         "unparked",          "withdrawn",
-    "granted",     "granted passing", "lapsed",         "claimed",           "shrunk",
-    "grown",       "growth queued",   "growth dropped", "renewed",           "member seen",
-    "member gone", "command ended",   "revoked",        "releasing",         "save asked",
-    "save ended",  "ended ok",        "ended failed",   "ended killed",      "ended cancelled",
-    "ended limit", "ended refused",   "ended lost",     "ended over budget", "suspend begun",
-    "suspended",   "suspend undone",  "resume queued",  "resume begun",      "resumed",
+    "queued",        "passed",          "parked",          "unparked",          "withdrawn",
+    "granted",       "granted passing", "lapsed",          "claimed",           "shrunk",
+    "grown",         "growth queued",   "growth dropped",  "renewed",           "member seen",
+    "member gone",   "command ended",   "revoked",         "releasing",         "save asked",
+    "save ended",    "ended ok",        "ended failed",    "ended killed",      "ended cancelled",
+    "ended limit",   "ended refused",   "ended lost",      "ended over budget", "suspend begun",
+    "suspended",     "suspend undone",  "resume queued",   "resume begun",      "resumed",
+    "requeue asked", "requeue begun",   "requeue dropped", "requeued",
 };
 static_assert(static_cast<std::size_t>(Fault::kMoveCut) + 1 == kFaultCount);
-static_assert(static_cast<std::size_t>(Transition::kResumed) + 1 == kTransitionCount);
+static_assert(static_cast<std::size_t>(Transition::kRequeued) + 1 == kTransitionCount);
 
 }  // namespace
 

@@ -80,8 +80,12 @@ enum class Transition : std::uint8_t {
   kResumeQueued,
   kResumeBegun,
   kResumed,
+  kRequeueAsked,
+  kRequeueBegun,
+  kRequeueDropped,
+  kRequeued,
 };
-inline constexpr std::size_t kTransitionCount = 35;
+inline constexpr std::size_t kTransitionCount = 39;
 
 std::string_view to_text(Fault fault);
 std::string_view to_text(Transition transition);

@@ -37,7 +37,9 @@ Bytes left_over(const Evidence& evidence, const Device& device) {
   Bytes sum;
   for (const Use& use : device.uses) {
     const ShadowLease* lease = use.lease ? evidence.journal.find(*use.lease) : nullptr;
-    if (!use.lease || (lease != nullptr && lease->holds())) continue;
+    // What is offered has no processes yet: these are of an earlier run.
+    const bool runs = lease != nullptr && lease->state == ShadowLease::State::kClaimed;
+    if (!use.lease || runs) continue;
     if (!is_adopted(evidence, device, use.process)) sum += use.bytes;
   }
   return sum;
@@ -118,7 +120,8 @@ std::string overdue(const ShadowLease& lease, std::string_view what) {
 std::string broken_by_waiting(const Evidence& evidence, const ShadowLease& lease, Instant late) {
   const Request& request = lease.request;
   if (lease.state == ShadowLease::State::kWaiting) {
-    const bool over = request.wait_max && lease.queued_at + *request.wait_max < late;
+    const bool over =
+        request.wait_max && lease.restarts == 0 && lease.queued_at + *request.wait_max < late;
     return over && !lease.parked ? overdue(lease, "the end of its wait") : std::string();
   }
   const Instant seen = std::max({lease.granted_at, evidence.daemon_since + limits::kReconnectWithin,
@@ -131,8 +134,8 @@ std::string broken_by_holding(const Evidence& evidence, const ShadowLease& lease
   const Request& request = lease.request;
   // A daemon that was away may have let it be claimed after its limit.
   const Duration more = evidence.claim_within_max + lease.away_before;
-  const bool over_limit = request.limit && !lease.kill_at && lease.claimed_at < late &&
-                          lease.away == ShadowLease::Away::kNo &&
+  const bool over_limit = request.limit && !lease.kill_at && !lease.stop_at &&
+                          lease.claimed_at < late && lease.away == ShadowLease::Away::kNo &&
                           lease.granted_at + *request.limit + more < late;
   if (over_limit) return overdue(lease, "the end by its limit");
   if (lease.expires && *lease.expires < late && !lease.kill_at) {
@@ -145,6 +148,16 @@ std::string broken_by_holding(const Evidence& evidence, const ShadowLease& lease
   const bool killed =
       lease.kill_at && std::max(*lease.kill_at, evidence.daemon_since) + milliseconds(100) < late;
   if (killed && is_alive(evidence, lease.command)) return overdue(lease, "SIGKILL");
+  const bool stopped =
+      lease.stop_at &&
+      std::max(*lease.stop_at + limits::kRequeueMargin, evidence.daemon_since) + milliseconds(100) <
+          late;
+  if (stopped && is_alive(evidence, lease.command)) return overdue(lease, "the end of a stop");
+  const Instant asked = std::max(lease.requeue_since, evidence.daemon_since);
+  const bool waits_for_word = lease.requeuing && !lease.stop_at && !lease.saving;
+  if (waits_for_word && asked + limits::kReconnectWithin + limits::kRequeueHeardWithin < late) {
+    return overdue(lease, "the stop, or the word that it is not requeued");
+  }
   return {};
 }
 
@@ -255,7 +268,8 @@ std::string broken_by_delay(const Evidence& evidence, core::Now now) {
         broken = broken_by_holding(evidence, lease, late);
         break;
       case ShadowLease::State::kReleasing:
-        if (present(lease.releasing_since) + limits::kReleasingMax < late) {
+        if (std::max(present(lease.releasing_since) + limits::kReleasingMax,
+                     lease.stop_at.value_or(Instant{}) + limits::kRequeueMargin) < late) {
           broken = overdue(lease, "the end of its releasing");
         }
         break;

@@ -162,6 +162,10 @@ SessionPlan draw_session(Random& random, const Plan& plan) {
     session.saves_after = perhaps(random, 700, milliseconds(5), seconds(5));
     session.save_takes = random.spread(milliseconds(1), seconds(12));
   }
+  if (!session.request.ttl && random.chance(250)) {
+    session.request.requeue_grace = random.spread(milliseconds(10), seconds(5));
+    session.requeues_after = perhaps(random, 800, milliseconds(5), seconds(5));
+  }
   session.request.may_yield = !session.request.ttl && random.chance(300);
   return session;
 }

@@ -61,6 +61,7 @@ struct SessionPlan {
   std::uint32_t renewals = 0;
   std::optional<Duration> suspends_after;  // From the start of the command; again and again.
   Duration away_for;
+  std::optional<Duration> requeues_after;  // From the start of the command; again and again.
 };
 
 SessionPlan draw_session(Random& random, const Plan& plan);

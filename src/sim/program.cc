@@ -17,6 +17,8 @@ constexpr std::size_t kChildrenMax = 4;
 Process Program::start(Process supervisor, Handle lease, std::function<void(ExitStatus)> ended) {
   lease_ = lease;
   supervisor_ = supervisor;
+  children_.clear();
+  runs_ = false;
   command_ = scene_.processes.spawn({.parent = supervisor,
                                      .user = plan_.user,
                                      .name = "command",
@@ -43,6 +45,11 @@ void Program::run() {
     });
   }
   plan_next();
+}
+
+void Program::signal(std::int32_t signal) {
+  for (const Process& child : children_) scene_.processes.signal(child, signal);
+  scene_.processes.signal(command_, signal);
 }
 
 void Program::plan_next() {

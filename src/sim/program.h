@@ -25,6 +25,8 @@ class Program {
   void run();
   bool runs() const { return runs_; }
   void end(ExitStatus exit) { scene_.processes.end(command_, exit); }
+  /// To the command and its children.
+  void signal(std::int32_t signal);
   Process command() const { return command_; }
   /// Nothing of it is left.
   bool over() const;

@@ -79,7 +79,7 @@ void Session::connect_and_ask() {
                                  .request = plan_.request};
   if (plan_.request.ttl && !plan_.anchored) std::get<core::Submit>(ask).supervisor.reset();
   if (phase_ == Phase::kWaiting) {
-    ask = core::Reconnect{.token = {}, .actor = actor(), .handle = handle_};
+    ask = core::Reconnect{.token = {}, .actor = actor(), .handle = handle_, .restarts = restarts_};
     perhaps_reconnect_twice(ask);
   }
   if (!connect()) {
@@ -155,8 +155,11 @@ void Session::granted(const LeaseView& lease) {
 }
 
 void Session::claim() {
-  const core::Claim claim{
-      .token = {}, .actor = actor(), .handle = handle_, .command = program_.command()};
+  const core::Claim claim{.token = {},
+                          .actor = actor(),
+                          .handle = handle_,
+                          .command = program_.command(),
+                          .restarts = restarts_};
   perhaps_twice(claim);
   scene_.network.ask(present(connection_), claim, server::Engine::Listen::kAnswer);
 }
@@ -175,10 +178,12 @@ void Session::claimed(const server::Answer& answer) {
   plan_save();
   watch_saves();
   plan_suspend();
+  plan_requeue();
+  watch_requeue();
 }
 
 void Session::command_ended(ExitStatus exit) {
-  if (phase_ == Phase::kOver || !scene_.processes.alive(supervisor_)) return;
+  if (phase_ == Phase::kOver || !scene_.processes.alive(supervisor_) || stopping_) return;
   exit_ = exit;
   phase_ = Phase::kReporting;
   report(kReportTries);
@@ -190,8 +195,12 @@ void Session::report(std::uint32_t tries) {
     leave(exit_);
     return;
   }
-  core::ReportExit ask{
-      .token = {}, .actor = actor(), .handle = handle_, .exit = exit_, .leftovers = {}};
+  core::ReportExit ask{.token = {},
+                       .actor = actor(),
+                       .handle = handle_,
+                       .exit = exit_,
+                       .leftovers = {},
+                       .restarts = restarts_};
   ask.leftovers = scene_.processes.descendants(supervisor_);
   perhaps_twice(ask);
   ask_aside(ask, [this](const server::Answer&) {
@@ -328,6 +337,51 @@ void Session::plan_suspend() {
       ask_aside(core::Resume{.token = {}, .actor = actor(), .lease = id_});
       plan_suspend();
     });
+  });
+}
+
+void Session::plan_requeue() {
+  if (!plan_.requeues_after || scene_.hurry) return;
+  once(*plan_.requeues_after, Phase::kRunning, [this] {
+    ask_aside(core::AskRequeue{
+        .token = {}, .actor = actor(), .lease = id_, .unsaved = scene_.stage.random.chance(300)});
+    plan_requeue();
+  });
+}
+
+// It says that it is about to stop, and does so once the daemon has written that down.
+void Session::watch_requeue() {
+  if (!plan_.request.requeue_grace) return;
+  once(milliseconds(200), Phase::kRunning, [this] {
+    const ShadowLease* lease = scene_.judge.journal().find(id_);
+    const bool asked = lease != nullptr && lease->requeuing && !lease->saving;
+    if (asked && lease->stop_at) return stop();
+    if (asked) {
+      const core::BeginRequeue begin{.token = {}, .actor = actor(), .handle = handle_};
+      perhaps_twice(begin);
+      ask_aside(begin);
+    }
+    watch_requeue();
+  });
+}
+
+void Session::stop() {
+  stopping_ = true;
+  program_.signal(SIGTERM);
+  wait_until_stopped(scene_.stage.clock.instant() + present(plan_.request.requeue_grace));
+}
+
+// Then it waits for its turn again.
+void Session::wait_until_stopped(Instant kill_at) {
+  once(milliseconds(50), Phase::kRunning, [this, kill_at] {
+    if (!program_.over()) {
+      if (scene_.stage.clock.instant() >= kill_at) program_.signal(SIGKILL);
+      return wait_until_stopped(kill_at);
+    }
+    stopping_ = false;
+    ++restarts_;
+    phase_ = Phase::kWaiting;
+    connect_and_ask();
   });
 }
 

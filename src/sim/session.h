@@ -69,6 +69,10 @@ class Session {
   void plan_save();
   void watch_saves();
   void plan_suspend();
+  void plan_requeue();
+  void watch_requeue();
+  void stop();
+  void wait_until_stopped(Instant kill_at);
   void renew();
   void perhaps_twice(const server::Ask& ask);
   void perhaps_reconnect_twice(const server::Ask& ask);
@@ -85,6 +89,8 @@ class Session {
   LeaseId id_;
   Handle handle_;
   ExitStatus exit_;
+  std::uint32_t restarts_ = 0;
+  bool stopping_ = false;  // The program, to start it again.
   std::uint32_t renewals_left_ = 0;
 };
 

@@ -76,6 +76,11 @@ ShadowLease restored(const LeaseRestored& fact) {
                     .growing = view.state == LeaseState::kHeld && fact.growth};
   for (const LeasePart& part : view.parts) lease.parts.push_back({part.device, part.granted});
   if (view.checkpoints.last) lease.saves = view.checkpoints.last->number;
+  if (view.checkpoints.last) lease.saved_as = view.checkpoints.last->outcome;
+  lease.restarts = view.restarts;
+  lease.requeuing = fact.requeue.has_value();
+  lease.unsaved = fact.requeue && fact.requeue->unsaved;
+  lease.stop_at = fact.requeue_kill_at;
   lease.saving_since = fact.checkpoint_asked.value_or(Instant{});
   if (view.checkpoints.asked) lease.saving = lease.saves = view.checkpoints.asked->number;
   if (view.state == LeaseState::kHeld || view.state == LeaseState::kSuspended) {
@@ -109,6 +114,8 @@ std::string ShadowLease::told() const {
   if (holds() && away != Away::kNo) {
     text += fmt::format(" away {}{}", static_cast<int>(away), wanted_back ? " wanted back" : "");
   }
+  text += fmt::format(" restarts {}{}{}{}", restarts, requeuing ? " requeuing" : "",
+                      unsaved ? " unsaved" : "", stop_at ? " stopping" : "");
   for (const Part& part : parts)
     text += fmt::format(" {:x}:{}", part.device.high, part.budget.value);
   if (command) text += fmt::format(" command {}/{}", command->pid, command->start_ticks);
@@ -222,6 +229,8 @@ struct Shadow::Applier {
     }
     found->parts = fact.parts;
     found->request.share = fact.share;
+    found->request.vram =
+        fact.share == Share::kExclusive ? Bytes{} : fact.parts.front().budget;  // Requeued, too.
     found->growing = false;
     return reached(grows ? Transition::kGrown : Transition::kShrunk);
   }
@@ -281,6 +290,8 @@ struct Shadow::Applier {
     ShadowLease* found = lease(fact.id);
     if (found == nullptr || found->saving != fact.number) return false;
     found->saving.reset();
+    found->saved_as = fact.outcome;
+    found->requeue_since = record.at;
     return reached(Transition::kSaveEnded);
   }
   bool operator()(const UsageRestored&) const { return true; }
@@ -325,6 +336,49 @@ struct Shadow::Applier {
     found->away_since.reset();
     return reached(was_away ? Transition::kResumed : Transition::kSuspendUndone);
   }
+  bool operator()(const RequeueAsked& fact) const {
+    ShadowLease* found = lease(fact.id);
+    if (found == nullptr || found->state != State::kClaimed || found->stop_at) return false;
+    if (!found->request.requeue_grace || found->away != Away::kNo) return false;
+    found->requeuing = true;
+    found->unsaved = fact.unsaved;
+    found->requeue_since = record.at;
+    return reached(Transition::kRequeueAsked);
+  }
+  bool operator()(const RequeueBegun& fact) const {
+    ShadowLease* found = lease(fact.id);
+    if (found == nullptr || !found->requeuing || found->stop_at || found->saving) return false;
+    // Nothing is stopped that could have been saved and was not, unless that was said.
+    const bool saved = found->saved_as == CheckpointOutcome::kSaved;
+    if (found->request.checkpoint && !saved && !found->unsaved) return false;
+    found->stop_at = fact.kill_at;
+    return reached(Transition::kRequeueBegun);
+  }
+  bool operator()(const RequeueDropped& fact) const {
+    ShadowLease* found = lease(fact.id);
+    if (found == nullptr || !found->requeuing) return false;
+    found->requeuing = found->unsaved = false;
+    found->stop_at.reset();
+    return reached(Transition::kRequeueDropped);
+  }
+  bool operator()(const LeaseRequeued& fact) const {
+    ShadowLease* found = lease(fact.id);
+    const bool may = found != nullptr && found->state == State::kReleasing && found->stop_at &&
+                     !found->saving && found->members.empty() && found->command_ended;
+    if (!may) return false;
+    ShadowLease waits;
+    waits.id = found->id;
+    waits.handle = found->handle;
+    waits.user = found->user;
+    waits.supervisor = found->supervisor;
+    waits.request = found->request;
+    waits.queued_at = record.at;
+    waits.saves = found->saves;
+    waits.saved_as = found->saved_as;
+    waits.restarts = found->restarts + 1;
+    *found = std::move(waits);
+    return reached(Transition::kRequeued);
+  }
   // These make up a snapshot and come in no other way.
   bool operator()(const LeaseRestored&) const { return false; }
   bool operator()(const CountersRestored&) const { return false; }
@@ -365,6 +419,7 @@ std::string Shadow::replace(const std::vector<Record>& snapshot, std::uint64_t l
       // No record of a snapshot tells these.
       lease.claimed_at = before->second.claimed_at;
       lease.shrunk_at = before->second.shrunk_at;
+      lease.requeue_since = before->second.requeue_since;
     }
   }
   return {};
@@ -400,6 +455,8 @@ std::string contradiction(const ShadowLease& said, const LeaseView& view, bool b
     return differ("the claim");
   if (said.parked != view.flags.parked) return differ("parked");
   if (said.saving.has_value() != view.flags.checkpointing) return differ("the save");
+  if (said.requeuing != view.flags.requeuing) return differ("the requeue");
+  if (said.restarts != view.restarts) return differ("the restarts");
   if (said.command != view.command) return differ("the command");
   if (said.members != std::set<Process>(view.members.begin(), view.members.end())) {
     return differ("the members");

@@ -48,7 +48,13 @@ struct ShadowLease {
   std::optional<Instant> growth_until;
   std::optional<std::uint64_t> saving;  // The number of the save under way.
   Instant saving_since;
-  std::uint64_t saves = 0;  // Asked for so far.
+  std::uint64_t saves = 0;                    // Asked for so far.
+  std::optional<CheckpointOutcome> saved_as;  // Of the last that is over.
+  std::uint32_t restarts = 0;
+  bool requeuing = false;          // To be stopped and to wait again,
+  bool unsaved = false;            // whatever comes of its save.
+  Instant requeue_since;           // It was asked, or its save was over.
+  std::optional<Instant> stop_at;  // It is being stopped, and killed then.
   bool parked = false;
   bool passed_others = false;
   bool command_ended = false;

@@ -176,7 +176,11 @@ std::string Turns::broken_by_grant(const Evidence& evidence, const ShadowLease& 
   // With the other orders the place of a request changes with time and with who else has asked.
   if (evidence.settings.order != core::Order::kFifo) return {};
   std::vector<LeaseId> queue = queue_;
-  std::ranges::sort(queue);  // The order may be in force since this event only.
+  // The order may be in force since this event only.
+  std::ranges::sort(queue, {}, [&](LeaseId id) {
+    const ShadowLease* lease = evidence.journal.find(id);
+    return std::pair(lease == nullptr ? Instant{} : lease->queued_at, id);
+  });
   bool is_first = true;
   for (const LeaseId id : queue) {
     const ShadowLease* ahead = evidence.journal.find(id);

@@ -35,6 +35,7 @@ constexpr std::array kRows = {
     Row{"not_supported", 501, ExitCode::kUsage},
     Row{"ambiguous", 409, ExitCode::kUsage},
     Row{"not_moved", 409, ExitCode::kFailed},
+    Row{"not_requeued", 409, ExitCode::kFailed},
     Row{code::kBadRequest, 400, ExitCode::kUsage},
     // A client that asks for what only a newer daemon knows.
     Row{code::kUnknownField, 400, ExitCode::kVersion},

@@ -36,6 +36,7 @@ TEST(Errors, EachWordHasItsStatuses) {
       {"not_supported", 501, 64},
       {"ambiguous", 409, 64},
       {"not_moved", 409, 1},
+      {"not_requeued", 409, 1},
       {"bad_request", 400, 64},
       {"unknown_field", 400, 76},
       {"too_large", 413, 64},

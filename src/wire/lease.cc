@@ -62,6 +62,9 @@ void write_state(JsonWriter& writer, const LeaseView& view) {
   writer.key("full_in_ms").milliseconds(view.full_in);
   writer.key("result");
   view.result ? writer.text(to_text(*view.result)) : writer.null();
+  writer.key("restarts").number(view.restarts);
+  writer.key("requeue");
+  view.requeue ? writer.text(to_text(*view.requeue)) : writer.null();
   const bool exited = view.exit && view.exit->signal == 0;
   const bool killed = view.exit && view.exit->signal != 0;
   writer.key("exit_code");
@@ -88,6 +91,7 @@ void write_request(JsonWriter& writer, const Request& request) {
   writer.key("over_budget").text(to_text(request.over_budget));
   writer.key("may_yield").boolean(request.may_yield);
   writer.key("learned").boolean(request.learned);
+  writer.key("requeue_grace_ms").milliseconds(request.requeue_grace);
 }
 
 void write_memory(JsonWriter& writer, const LeaseView& view) {
@@ -177,7 +181,8 @@ LeaseFlags read_flags(ObjectReader& reader) {
           .full = has("full"),
           .checkpointing = has("checkpointing"),
           .suspending = has("suspending"),
-          .resuming = has("resuming")};
+          .resuming = has("resuming"),
+          .requeuing = has("requeuing")};
 }
 
 std::optional<std::int32_t> read_pid(ObjectReader& reader, std::string_view field) {
@@ -196,6 +201,11 @@ void read_state(ObjectReader& reader, LeaseView& view) {
   if (reader.has("result")) {
     view.result.emplace(EndResult::kOk);
     reader.word("result", *view.result, parse_end_result, "a result of a lease");
+  }
+  reader.number("restarts", view.restarts, {0, kMax32});
+  if (reader.has("requeue")) {
+    reader.word("requeue", view.requeue.emplace(RequeueStep::kSaving), parse_requeue_step,
+                "a step of a requeue");
   }
   if (reader.has("exit_code") || reader.has("exit_signal")) {
     view.exit.emplace();
@@ -228,6 +238,7 @@ void read_request(ObjectReader& reader, Request& request) {
   reader.word("over_budget", request.over_budget, parse_over_budget, "a measure");
   reader.boolean("may_yield", request.may_yield);
   reader.boolean("learned", request.learned);
+  reader.milliseconds("requeue_grace_ms", request.requeue_grace);
   reader.milliseconds("eta_ms", request.eta);
   reader.milliseconds("limit_ms", request.limit);
   reader.milliseconds("wait_ms", request.wait_max);

@@ -26,12 +26,14 @@ TEST(Lease, IsWrittenInOneOrderOfFields) {
       encoded(samples::held()),
       R"({"id":12,"handle":"l_aaaaaaaaaaaaoaaaaaaaaaaabe","name":"train-gpt2","user":"anna",)"
       R"("user_id":1000,"session":"anna-laptop","state":"held",)"
-      R"("flags":["over_budget","degraded","astray","full","checkpointing"],)"
+      R"("flags":["over_budget","degraded","astray","full","checkpointing",)"
+      R"("requeuing"],)"
       R"("pressure":"critical","full_in_ms":90000,"result":null,)"
+      R"("restarts":2,"requeue":"saving",)"
       R"("exit_code":null,"exit_signal":null,)"
       R"("priority":"high","share":"slice","device_count":2,"requested_devices":[],)"
       R"("mixed":true,"leftovers":"kill","over_budget":"kill","may_yield":true,"learned":true,)"
-      R"("vram_requested_bytes":8589934592,)"
+      R"("requeue_grace_ms":20000,"vram_requested_bytes":8589934592,)"
       R"("vram_granted_bytes":8589934592,"vram_used_bytes":6442450944,)"
       R"("vram_peak_bytes":8589934592,"vram_ledger_bytes":6442450944,"devices":[)"
       R"({"uuid":"GPU-5a1c0d2e-0000-0000-0000-000000000001","index":0,)"
@@ -165,7 +167,7 @@ TEST(Lease, OnlyVariablesOfOursAreTakenFromAnAnswer) {
 
 TEST(Lease, FieldsOfANewerDaemonAreIgnored) {
   std::string text = encoded(samples::held());
-  text.insert(1, R"("restarts":3,"history":{"a":[1,2,{"b":null}]},)");
+  text.insert(1, R"("lives":3,"history":{"a":[1,2,{"b":null}]},)");
   EXPECT_TRUE(decode_lease(text).ok());
 }
 

@@ -179,7 +179,15 @@ TEST(OpenApi, DescribesTheRequestsThatAreSent) {
   const Process process = {.pid = 1, .start_ticks = 2};
   check_named("Process", encode_process_body(process));
   expect_complete("Process", encode_process_body(process));
-  const std::string exit = encode_exit({.exit = {.code = 1}, .leftovers = {process}});
+  const std::string claim = encode_claim({.command = process, .restarts = 1});
+  check_named("Claim", claim);
+  expect_complete("Claim", claim);
+  check_named("Reconnect", encode_reconnect({.restarts = 1}));
+  expect_complete("Reconnect", encode_reconnect({.restarts = 1}));
+  check_named("Requeue", encode_requeue({.unsaved = true}));
+  expect_complete("Requeue", encode_requeue({.unsaved = true}));
+  const std::string exit =
+      encode_exit({.exit = {.code = 1}, .leftovers = {process}, .restarts = 1});
   check_named("Exit", exit);
   expect_complete("Exit", exit);
   check_named("Park", encode_park({}));
@@ -207,8 +215,9 @@ TEST(OpenApi, DescribesTheRequestsThatAreRead) {
     all_null[key] = nullptr;
   }
   EXPECT_TRUE(decode_request(all_null.dump()).ok());
-  for (const std::string name : {"Request", "Process", "Exit", "Park", "Release", "Resize", "Renew",
-                                 "Checkpoint", "Checkpointed", "Nothing"}) {
+  for (const std::string name :
+       {"Request", "Process", "Exit", "Park", "Release", "Resize", "Renew", "Checkpoint",
+        "Checkpointed", "Claim", "Reconnect", "Requeue", "Nothing"}) {
     EXPECT_EQ(schema_named(name).at("additionalProperties"), false) << name;
   }
 }
@@ -253,7 +262,7 @@ TEST(OpenApi, ListsTheWords) {
   EXPECT_EQ(count("Lease/properties/result/enum"), 8U);
   EXPECT_EQ(count("ErrorBody/properties/code/enum"), error_words().size());
   LeaseView lease = samples::held();
-  lease.flags = {true, true, true, true, true, true, true, true, true, true};
+  lease.flags = {true, true, true, true, true, true, true, true, true, true, true};
   EXPECT_EQ(count("Lease/properties/flags/items/enum"), words(lease.flags).size());
   check_named("Lease", encode_lease(lease, anna()));
   for (int i = 0; i < 5; ++i) {

@@ -28,8 +28,16 @@ Process read_process(ObjectReader& reader) {
     process.pid = static_cast<std::int32_t>(*pid);
   }
   process.start_ticks = reader.number("start_ticks", {0, kMax64}).value_or(0);
-  reader.done();
   return process;
+}
+
+// 0, which it is for all but what was requeued, is not said.
+void write_restarts(JsonWriter& writer, std::uint32_t restarts) {
+  if (restarts > 0) writer.key("restarts").number(restarts);
+}
+
+std::uint32_t read_restarts(ObjectReader& reader) {
+  return static_cast<std::uint32_t>(reader.number("restarts", {0, kMax32}).value_or(0));
 }
 
 void write_process(JsonWriter& writer, Process process) {
@@ -121,6 +129,7 @@ std::string encode_request(const RequestBody& body) {
     writer.key("checkpoint");
     write_checkpoint_way(writer, *request.checkpoint);
   }
+  write_time(writer, "requeue_grace_ms", request.requeue_grace);
   if (body.anchor) {
     writer.key("anchor");
     write_process(writer, *body.anchor);
@@ -156,7 +165,46 @@ Result<RequestBody> decode_request(std::string_view text) {
     request.ancestors.push_back(LeaseId{id});
   }
   request.checkpoint = read_checkpoint_way(reader, "checkpoint");
-  if (auto anchor = reader.object("anchor")) body.anchor = read_process(*anchor);
+  reader.milliseconds("requeue_grace_ms", request.requeue_grace, kShortest);
+  if (auto anchor = reader.object("anchor")) {
+    body.anchor = read_process(*anchor);
+    anchor->done();
+  }
+  reader.done();
+  TRY_STATUS(document.status());
+  return body;
+}
+
+std::string encode_claim(const ClaimBody& body) {
+  JsonWriter writer;
+  writer.begin_object().key("pid").integer(body.command.pid);
+  writer.key("start_ticks").number(body.command.start_ticks);
+  write_restarts(writer, body.restarts);
+  writer.end_object();
+  return writer.take();
+}
+
+Result<ClaimBody> decode_claim(std::string_view text) {
+  JsonDocument document(text, kBody);
+  ObjectReader reader = document.root();
+  ClaimBody body{.command = read_process(reader), .restarts = read_restarts(reader)};
+  reader.done();
+  TRY_STATUS(document.status());
+  return body;
+}
+
+std::string encode_reconnect(ReconnectBody body) {
+  JsonWriter writer;
+  writer.begin_object();
+  write_restarts(writer, body.restarts);
+  writer.end_object();
+  return writer.take();
+}
+
+Result<ReconnectBody> decode_reconnect(std::string_view text) {
+  JsonDocument document(text, kBody);
+  ObjectReader reader = document.root();
+  const ReconnectBody body{.restarts = read_restarts(reader)};
   reader.done();
   TRY_STATUS(document.status());
   return body;
@@ -172,6 +220,7 @@ Result<Process> decode_process_body(std::string_view text) {
   JsonDocument document(text, kBody);
   ObjectReader reader = document.root();
   const Process process = read_process(reader);
+  reader.done();
   TRY_STATUS(document.status());
   return process;
 }
@@ -182,7 +231,9 @@ std::string encode_exit(const ExitBody& body) {
   writer.key("code").integer(body.exit.code).key("signal").integer(body.exit.signal);
   writer.key("leftovers").begin_array();
   for (const Process process : body.leftovers) write_process(writer, process);
-  writer.end_array().end_object();
+  writer.end_array();
+  write_restarts(writer, body.restarts);
+  writer.end_object();
   return writer.take();
 }
 
@@ -198,7 +249,9 @@ Result<ExitBody> decode_exit(std::string_view text) {
       static_cast<std::int32_t>(reader.number("signal", {0, kSignalMax}).value_or(0));
   for (ObjectReader& leftover : reader.objects("leftovers", limits::kLeftoversMax)) {
     body.leftovers.push_back(read_process(leftover));
+    leftover.done();
   }
+  body.restarts = read_restarts(reader);
   reader.done();
   TRY_STATUS(document.status());
   return body;
@@ -319,6 +372,24 @@ Result<CheckpointedBody> decode_checkpointed(std::string_view text) {
   body.number = reader.number("number", {1, kMax64}).value_or(0);
   reader.word("outcome", body.outcome, parse_checkpoint_outcome, kOutcomeChoices);
   reader.line("detail", body.detail);
+  reader.done();
+  TRY_STATUS(document.status());
+  return body;
+}
+
+std::string encode_requeue(RequeueBody body) {
+  JsonWriter writer;
+  writer.begin_object();
+  if (body.unsaved) writer.key("unsaved").boolean(true);
+  writer.end_object();
+  return writer.take();
+}
+
+Result<RequeueBody> decode_requeue(std::string_view text) {
+  JsonDocument document(text, kBody);
+  ObjectReader reader = document.root();
+  RequeueBody body;
+  reader.boolean("unsaved", body.unsaved);
   reader.done();
   TRY_STATUS(document.status());
   return body;

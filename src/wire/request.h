@@ -28,7 +28,22 @@ struct RequestBody {
 std::string encode_request(const RequestBody& body);
 Result<RequestBody> decode_request(std::string_view text);
 
-/// POST …/claim and …/join: the command that stands ready, or a process that joins.
+/// POST …/claim: the command that stands ready, and which start of it in this lease it is.
+struct ClaimBody {
+  Process command;
+  std::uint32_t restarts = 0;
+};
+std::string encode_claim(const ClaimBody& body);
+Result<ClaimBody> decode_claim(std::string_view text);
+
+/// POST …/reconnect: for which start it waits.
+struct ReconnectBody {
+  std::uint32_t restarts = 0;
+};
+std::string encode_reconnect(ReconnectBody body);
+Result<ReconnectBody> decode_reconnect(std::string_view text);
+
+/// POST …/join: a process that joins.
 std::string encode_process_body(Process process);
 Result<Process> decode_process_body(std::string_view text);
 
@@ -36,6 +51,7 @@ Result<Process> decode_process_body(std::string_view text);
 struct ExitBody {
   ExitStatus exit;
   std::vector<Process> leftovers;
+  std::uint32_t restarts = 0;
 };
 std::string encode_exit(const ExitBody& body);
 Result<ExitBody> decode_exit(std::string_view text);
@@ -86,7 +102,14 @@ struct CheckpointedBody {
 std::string encode_checkpointed(const CheckpointedBody& body);
 Result<CheckpointedBody> decode_checkpointed(std::string_view text);
 
-/// Bodies that say nothing: cancel, reconnect, daemon stop and reload. Empty or {}.
+/// POST …/requeue
+struct RequeueBody {
+  bool unsaved = false;
+};
+std::string encode_requeue(RequeueBody body);
+Result<RequeueBody> decode_requeue(std::string_view text);
+
+/// Bodies that say nothing: cancel, requeuing, daemon stop and reload. Empty or {}.
 Status decode_nothing(std::string_view text);
 
 }  // namespace berth::wire

@@ -49,6 +49,7 @@ inline RequestBody request() {
   request.ancestors = {{7}, {9}};
   request.checkpoint =
       CheckpointWay{.kind = CheckpointKind::kHttp, .grace = seconds(30), .every = minutes(10)};
+  request.requeue_grace = seconds(20);
   body.anchor = Process{.pid = 4711, .start_ticks = 18'000'000'000'000'000'000U};
   return body;
 }
@@ -97,6 +98,9 @@ inline LeaseView held() {
   view.expires_at = UnixMs{1'770'470'400'000};
   view.waited = milliseconds(877);
   view.flags.checkpointing = true;
+  view.flags.requeuing = true;
+  view.restarts = 2;
+  view.requeue = RequeueStep::kSaving;
   view.checkpoints.asked = {
       .number = 4, .reason = CheckpointReason::kAsked, .at = {1'770'470'300'000}};
   view.checkpoints.last = {.number = 3,

@@ -69,6 +69,10 @@ enum class EventName : std::uint8_t {
   kDevicePressure,
   kSuspended,
   kResumed,
+  kRequeue,
+  kRequeuing,
+  kRequeued,
+  kRequeueDropped,
   kFit,
 };
 std::string_view to_text(EventName name);
