@@ -83,10 +83,14 @@ void declare_saves(Options& options, SaveOptions& saves) {
   options.value(
       {.names = "--checkpoint-every", .metavar = "DURATION", .help = "ask it that often, too"},
       some_time_into(saves.every));
-  options.value({.names = "--grace",
-                 .metavar = "DURATION",
-                 .help = "how long a save may take; 60 s is the default"},
-                some_time_into(saves.grace));
+  options.value(
+      {.names = "--grace",
+       .metavar = "DURATION",
+       .help = "how long a save may take, and a stop with --requeue; 60 s is the default"},
+      some_time_into(saves.grace));
+  options.flag({.names = "--requeue",
+                .help = "it may be stopped, to wait in the queue and be started again"},
+               into(saves.requeue));
 }
 
 Status refuse_later(std::string_view) {
@@ -99,11 +103,9 @@ void declare_later_options(Options& options) {
   for (const std::string_view name : {"--peak", "--on-pressure", "--cap-hint"}) {
     options.value({.names = name, .metavar = "VALUE", .help = kHelp}, refuse_later);
   }
-  for (const std::string_view name : {"--requeue", "--container"}) {
-    options.flag({.names = name, .help = kHelp}, [name](std::string_view) -> Status {
-      return Error{Errc::kInvalid, std::string(name) + ": not in this version"};
-    });
-  }
+  options.flag({.names = "--container", .help = kHelp}, [](std::string_view) -> Status {
+    return Error{Errc::kInvalid, "--container: not in this version"};
+  });
 }
 
 void declare(Invocation& invocation, RunOptions& run) {

@@ -26,6 +26,8 @@ constexpr std::array kVerbs = {
     Verb{"pause", "", "Control",
          "move a lease's memory to the host, so that others can use the GPU", run_pause},
     Verb{"resume", "", "Control", "let a paused lease go on", run_resume},
+    Verb{"requeue", "", "Control", "stop a lease's command, and start it again in its turn",
+         run_requeue},
     Verb{"cancel", "", "Control", "stop a lease's command, or take a request out of the queue",
          run_cancel},
     Verb{"doctor", "", "Machine", "look for what is wrong, and what mends it", run_doctor},

@@ -19,6 +19,7 @@ int run_ps(Invocation& invocation);
 int run_queue(Invocation& invocation);
 int run_release(Invocation& invocation);
 int run_renew(Invocation& invocation);
+int run_requeue(Invocation& invocation);
 int run_reserve(Invocation& invocation);
 int run_pause(Invocation& invocation);
 int run_resume(Invocation& invocation);

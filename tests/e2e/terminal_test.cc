@@ -314,6 +314,25 @@ TEST_F(TerminalTest, CtrlCWhileItWaitsLeavesTheQueue) {
   EXPECT_FALSE(std::filesystem::exists(world_.home() / "started"));
 }
 
+TEST_F(TerminalTest, ARequeuedCommandHasTheTerminalAgain) {
+  Program terminal = shell();
+  enter(terminal, "berth run -q -m 10G -n asker --requeue -- sh -c 'echo re\"\"ady; exec cat'");
+  ASSERT_TRUE(terminal.says_next("ready\r\n")) << terminal.out();
+  EXPECT_EQ(world_.run({"berth", "requeue", "asker"}).status, 0);
+  ASSERT_TRUE(terminal.says_next("ready\r\n")) << terminal.out();
+  enter(terminal, "some words");
+  EXPECT_TRUE(terminal.says_next("some words\r\n")) << terminal.out();
+  Program other =
+      world_.start({"berth", "run", "-q", "-m", "15G", "-n", "other", "--", "sleep", "1000"});
+  ASSERT_TRUE(until([&] { return is("other", "waiting"); }));
+  EXPECT_EQ(world_.run({"berth", "requeue", "asker"}).status, 0);
+  terminal.type(kCtrlC);
+  ASSERT_TRUE(terminal.says_next("[prompt]")) << terminal.out();
+  enter(terminal, "echo code=$?");
+  EXPECT_TRUE(terminal.says_next("code=130\r\n")) << terminal.out();
+  EXPECT_TRUE(until([&] { return is("asker", "ended"); }));
+}
+
 TEST_F(TerminalTest, CtrlZWhileItWaitsParksAndFgReturnsToTheQueue) {
   Program held = holder("10G");
   Program terminal = shell();

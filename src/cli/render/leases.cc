@@ -190,6 +190,11 @@ void add_saves(Facts& facts, const LeaseView& lease, const Scene& scene) {
                                 moment(saves.last->at, scene));
   }
   facts.add("last saved", moment_or_none(saves.saved, scene));
+  if (const auto grace = lease.request.requeue_grace) {
+    const std::string step(lease.requeue ? to_text(*lease.requeue) : "");
+    facts.add("requeue", "stops within " + to_text(*grace) + (step.empty() ? "" : ", now " + step));
+  }
+  if (lease.restarts > 0) facts.add("restarts", std::to_string(lease.restarts));
 }
 
 std::string pressure_text(const LeaseView& lease) {

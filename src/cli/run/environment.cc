@@ -23,7 +23,8 @@ constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES";
 constexpr const char* kVisibleToContainers = "NVIDIA_VISIBLE_DEVICES";
 // Each is about one lease; none of an outer one may be left.
 constexpr std::array kOfALease = {
-    kHandle, kNumber, kOuter, "BERTH_GPUS", "BERTH_VRAM_BYTES", "BERTH_LEASE_DIR", "BERTH_ON_FULL"};
+    kHandle,           kNumber,         kOuter,         "BERTH_GPUS", "BERTH_VRAM_BYTES",
+    "BERTH_LEASE_DIR", "BERTH_ON_FULL", "BERTH_RESTART"};
 constexpr std::size_t kValueMax = 4'096;
 constexpr std::size_t kOuterMax = 32;
 

@@ -62,7 +62,7 @@ TEST_F(EnvironmentTest, NothingOfAnOuterLeaseIsLeft) {
   ASSERT_TRUE(variables.ok());
   EXPECT_THAT(variables->changes.unset,
               ElementsAre("BERTH_OUTER_LEASES", "BERTH_GPUS", "BERTH_VRAM_BYTES", "BERTH_LEASE_DIR",
-                          "BERTH_ON_FULL"));
+                          "BERTH_ON_FULL", "BERTH_RESTART"));
 }
 
 TEST_F(EnvironmentTest, PresetDevicesNarrowTheLease) {

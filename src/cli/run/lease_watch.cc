@@ -19,12 +19,13 @@ constexpr Duration kTellEvery = seconds(1);  // Until it was heard.
 
 }  // namespace
 
-LeaseWatch::LeaseWatch(client::Client& client, const LeaseView& lease, Talk& talk, Saver* saver)
+LeaseWatch::LeaseWatch(client::Client& client, const LeaseView& lease, Talk& talk, Helpers helpers)
     : client_(client),
       handle_(lease.handle),
       name_("lease " + std::to_string(lease.id.value)),
       talk_(talk),
-      saver_(saver) {
+      saver_(helpers.saver),
+      stopper_(helpers.stopper) {
   listen();
 }
 
@@ -45,13 +46,17 @@ void LeaseWatch::lost() {
 }
 
 Instant LeaseWatch::wake_at() const {
-  if (saver_ == nullptr) return reconnect_at_;
+  Instant at = std::min(reconnect_at_, offer_at_);
+  if (stopper_ != nullptr) at = std::min(at, stopper_->wake_at());
+  if (saver_ == nullptr) return at;
   const Instant tell_at = saver_->report() ? tell_at_ : Instant::never();
-  return std::min({reconnect_at_, saver_->wake_at(), tell_at});
+  return std::min({at, saver_->wake_at(), tell_at});
 }
 
 void LeaseWatch::woke(Instant now) {
   if (now >= reconnect_at_) come_back();
+  if (now >= offer_at_) offer_to_stop(now);
+  if (stopper_ != nullptr) stopper_->woke(now);
   if (saver_ == nullptr) return;
   saver_->woke(now);
   tell_save(now);
@@ -84,6 +89,21 @@ void LeaseWatch::take_saves(const Checkpoints& saves) {
   }
 }
 
+// Nothing is stopped before the daemon says that it knows: what was asked may be old.
+void LeaseWatch::take_requeue(const LeaseView& lease) {
+  const bool asked = lease.requeue == RequeueStep::kAsked;
+  offer_at_ = asked ? Instant{} : Instant::never();
+  if (comes_back(lease)) stopper_->begin(os::PosixClock().now());
+}
+
+void LeaseWatch::offer_to_stop(Instant now) {
+  offer_at_ = now + kTellEvery;
+  Result<client::Connection> connection = client_.another(client::Backlog::kGiveUp);
+  if (!connection.ok()) return;
+  offerer_.emplace(*std::move(connection));
+  static_cast<void>(offerer_->begin({.route = wire::Route::kRequeuing, .lease = to_text(handle_)}));
+}
+
 void LeaseWatch::come_back() {
   reconnect_at_ = Instant::never();
   // Never waits for room in the daemon's backlog: the command's signals would wait as well.
@@ -114,6 +134,7 @@ void LeaseWatch::take(const wire::SseEvent& event) {
   if (!name || !lease.ok()) return;
   const LeaseView& view = lease->view;
   if (saver_ != nullptr) take_saves(view.checkpoints);
+  if (stopper_ != nullptr) take_requeue(view);
   const auto used = used_by(view);
   switch (*name) {
     case wire::EventName::kOverBudget:
@@ -157,6 +178,12 @@ void LeaseWatch::take(const wire::SseEvent& event) {
       break;
     case wire::EventName::kResumed:
       talk_.say(name_ + " goes on");
+      break;
+    case wire::EventName::kRequeuing:
+      talk_.say(name_ + " is stopped, to wait in the queue and be started again");
+      break;
+    case wire::EventName::kRequeueDropped:
+      if (lease->refusal) talk_.say(lease->refusal->message);
       break;
     case wire::EventName::kRevoked:
       revoked_ = view.result;

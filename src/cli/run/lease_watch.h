@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Listens to the news of a lease while its command runs, and says what a person should know. The
 // command is not held up by it: where the daemon is gone, it goes on, and the daemon is looked for
-// again now and then. A save that the daemon asks for is passed on to a saver. Not shared between
-// threads.
+// again now and then. A save that the daemon asks for is passed on to a saver, and the stop before
+// a requeue to a stopper. Not shared between threads.
 #pragma once
 
 #include <optional>
@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "cli/run/talk.h"
 #include "cli/save/saver.h"
+#include "cli/supervise/stopper.h"
 #include "cli/supervise/supervisor.h"
 #include "client/client.h"
 #include "wire/lease.h"
@@ -24,14 +25,19 @@ namespace berth::cli {
 class LeaseWatch final : public Bystander {
  public:
   /// The client's connection is used from here on, and must have no request under way.
-  /// `saver`: null where the command cannot be asked to save itself.
-  LeaseWatch(client::Client& client, const LeaseView& lease, Talk& talk, Saver* saver);
+  /// Null where the command cannot be asked for that.
+  struct Helpers {
+    Saver* saver = nullptr;
+    Stopper* stopper = nullptr;
+  };
+  LeaseWatch(client::Client& client, const LeaseView& lease, Talk& talk, Helpers helpers);
 
   int descriptor() const override;
   Instant wake_at() const override;
   void readable() override;
   void woke(Instant now) override;
   void reaped(std::int32_t pid, int status) override;
+  bool stops_all() const override { return stopper_ != nullptr && stopper_->begun(); }
 
   /// The command was told to end: by its limit, or by somebody.
   const std::optional<EndResult>& revoked() const { return revoked_; }
@@ -41,6 +47,8 @@ class LeaseWatch final : public Bystander {
   void lost();
   void take(const wire::SseEvent& event);
   void take_saves(const Checkpoints& saves);
+  void take_requeue(const LeaseView& lease);
+  void offer_to_stop(Instant now);
   void come_back();
   void tell_save(Instant now);
 
@@ -49,8 +57,11 @@ class LeaseWatch final : public Bystander {
   std::string name_;  // "lease 12"
   Talk& talk_;
   Saver* saver_;
+  Stopper* stopper_;
   std::optional<client::Connection> teller_;  // Of the last save that was told.
   Instant tell_at_;
+  std::optional<client::Connection> offerer_;  // The same, of the last offer to stop.
+  Instant offer_at_ = Instant::never();        // Until the daemon has taken it.
   bool listening_ = false;
   std::set<std::pair<DeviceId, Process>> strays_told_;
   std::optional<EndResult> revoked_;

@@ -76,7 +76,8 @@ std::optional<int> Runner::told_to_end() const {
   return std::nullopt;
 }
 
-Left Runner::run(const wire::LeaseAnswer& lease, const VariableChanges& variables, Lease whose) {
+std::optional<Left> Runner::run(const wire::LeaseAnswer& lease, const VariableChanges& variables,
+                                Lease whose) {
   if (const std::optional<int> signal = told_to_end()) {
     doors_.talk.say("interrupted");
     const Left left{.code = 128 + *signal, .signal = *signal};
@@ -96,22 +97,31 @@ Left Runner::run(const wire::LeaseAnswer& lease, const VariableChanges& variable
   }
   doors_.status.running(lease.view.id, command);
 
-  const auto supervise = [&](Bystander& bystander) {
-    return Supervisor(command, doors_.signals, terminal_ ? &*terminal_ : nullptr, bystander).run();
+  const auto supervisor = [&](Bystander& bystander) {
+    return Supervisor(command, doors_.signals, terminal_ ? &*terminal_ : nullptr, bystander);
   };
   if (whose == Lease::kJoined) {
     Nobody nobody;
-    return ended(lease, supervise(nobody), whose);
+    return ended(lease, supervisor(nobody).run(), whose);
   }
   std::optional<Saver> saver = saver_for(lease, variables);
-  LeaseWatch watch(doors_.client, lease.view, doors_.talk, saver ? &*saver : nullptr);
-  const ExitStatus exit = supervise(watch);
+  std::optional<Stopper> stopper;
+  if (const auto grace = lease.view.request.requeue_grace) stopper.emplace(*grace);
+  LeaseWatch watch(doors_.client, lease.view, doors_.talk,
+                   {.saver = saver ? &*saver : nullptr, .stopper = stopper ? &*stopper : nullptr});
+  Supervisor supervised = supervisor(watch);
+  const ExitStatus exit = supervised.run();
   if (saver) {
     saver->command_ended(exit);
     tell_save(lease, *saver);
   }
   revoked_ = watch.revoked();
-  return ended(lease, exit, whose);
+  if (!watch.stops_all() || revoked_) return ended(lease, exit, whose);
+  command_.reset();
+  const std::optional<int> signal = supervised.told_to_end();
+  if (!signal) return std::nullopt;
+  doors_.talk.say("left the queue");  // The daemon sees that we have gone.
+  return Left{.code = 128 + *signal, .signal = *signal};
 }
 
 Left Runner::ended(const wire::LeaseAnswer& lease, const ExitStatus& exit, Lease whose) {
@@ -182,7 +192,8 @@ void Runner::give_back(const wire::LeaseAnswer& lease, int code) {
 std::optional<LeaseView> Runner::report(const wire::LeaseAnswer& lease, const ExitStatus& exit) {
   Result<client::Connection> connection = doors_.client.another();
   if (!connection.ok()) return std::nullopt;
-  const wire::ExitBody body{.exit = exit, .leftovers = Supervisor::leftovers()};
+  const wire::ExitBody body{
+      .exit = exit, .leftovers = Supervisor::leftovers(), .restarts = lease.view.restarts};
   const Result<client::Answer> answer = connection->ask({.route = wire::Route::kExit,
                                                          .lease = to_text(lease.view.handle),
                                                          .body = wire::encode_exit(body)},

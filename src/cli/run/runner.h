@@ -42,8 +42,10 @@ class Runner {
   /// Of the process that stands ready.
   const Process& process() const { return present(command_).process(); }
 
-  /// Starts it under a lease that was taken up for it, and waits for its end.
-  Left run(const wire::LeaseAnswer& lease, const VariableChanges& variables, Lease whose);
+  /// Starts it under a lease that was taken up for it, and waits for its end. Absent: it was
+  /// stopped to be started again, and the lease goes back into the queue.
+  std::optional<Left> run(const wire::LeaseAnswer& lease, const VariableChanges& variables,
+                          Lease whose);
 
   /// Ends a lease that was taken up for a command which is not started after all.
   void give_back(const wire::LeaseAnswer& lease, int code);

@@ -113,6 +113,9 @@ Session::Step Session::plan() {
   Result<std::optional<CheckpointWay>> saves = checkpoint_way_of(options_.saves);
   if (!saves.ok()) return fail(ExitCode::kUsage, saves.error().message);
   request.checkpoint = *saves;
+  if (options_.saves.requeue) {
+    request.requeue_grace = options_.saves.grace.value_or(CheckpointWay{}.grace);
+  }
   if (options_.new_lease && outer_) request.ancestors = outer_->ancestors;
   return std::nullopt;
 }
@@ -201,8 +204,14 @@ Left Session::run_inside() {
         "inside a lease nobody asks a command to save itself: --checkpoint is for the " +
         std::string("outer berth run, or --new-lease"));
   }
+  if (options_.saves.requeue) {
+    doors_.talk.say("inside a lease a command is not requeued by itself: --requeue is for the " +
+                    std::string("outer berth run, or --new-lease"));
+  }
   doors_.talk.say("joining lease " + number + " (" + held_text(lease->view) + ")");
-  return runner.run(*lease, std::get<Variables>(variables).changes, Runner::Lease::kJoined);
+  const Step left =
+      runner.run(*lease, std::get<Variables>(variables).changes, Runner::Lease::kJoined);
+  return present(left);
 }
 
 // -g, or a CUDA_VISIBLE_DEVICES that leaves no choice.
@@ -278,7 +287,10 @@ Left Session::run_in_turn() {
       return *left;
     }
     announce(lease->view);
-    return runner.run(*lease, std::get<Variables>(variables).changes, Runner::Lease::kOwn);
+    const Step left =
+        runner.run(*lease, std::get<Variables>(variables).changes, Runner::Lease::kOwn);
+    if (left) return *left;
+    turn.wait_again(lease->view.restarts + 1);
   }
 }
 
@@ -340,7 +352,8 @@ void Session::announce(const LeaseView& lease) {
   learn_models();
   const std::string text =
       granted_text({.lease = lease, .devices = devices_, .simulated = is_simulated()});
-  doors_.talk.say(text);
+  const std::uint32_t restarts = lease.restarts;
+  doors_.talk.say(restarts == 0 ? text : text + ", restart " + std::to_string(restarts));
   if (options_.notify) doors_.talk.notify(text);
 }
 

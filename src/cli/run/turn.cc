@@ -65,7 +65,11 @@ Turn::Outcome Turn::step() {
 void Turn::ask() {
   client::Question question{
       .route = wire::Route::kSubmit, .lease = {}, .body = wire::encode_request(request_)};
-  if (handle_) question = {.route = wire::Route::kReconnect, .lease = to_text(*handle_)};
+  if (handle_) {
+    question = {.route = wire::Route::kReconnect,
+                .lease = to_text(*handle_),
+                .body = wire::encode_reconnect({.restarts = restarts_})};
+  }
   asked_ = true;
   // What fails here fails again when the answer is read, and is handled there.
   const Status sent = doors_.client.connection().send(question);
@@ -155,7 +159,7 @@ Turn::Outcome Turn::take(const wire::SseEvent& event) {
 Turn::Outcome Turn::stream_ended() {
   asked_ = false;
   std::optional<wire::LeaseAnswer> lease = std::exchange(last_, std::nullopt);
-  if (!lease || lease->view.state == LeaseState::kWaiting) {
+  if (!lease || lease->view.state == LeaseState::kWaiting || comes_back(lease->view)) {
     return lost_connection({Errc::kUnavailable, ""});  // It was told nothing: ask again, later.
   }
   if (lease->view.state != LeaseState::kEnded) return *std::move(lease);
@@ -185,6 +189,7 @@ Turn::Outcome Turn::refused(const client::Answer& answer) {
                     " any more; asking again");
     handle_.reset();
     id_.reset();
+    restarts_ = 0;
     return std::nullopt;
   }
   return fail(wire::exit_code(error.code), error.message);
@@ -224,9 +229,10 @@ Turn::Outcome Turn::come_back(Instant now) {
 std::variant<std::optional<wire::LeaseAnswer>, Left> Turn::claim(
     const Process& command, const std::function<void()>& meanwhile) {
   CHECK(handle_.has_value());
-  const client::Question question{.route = wire::Route::kClaim,
-                                  .lease = to_text(*handle_),
-                                  .body = wire::encode_process_body(command)};
+  const client::Question question{
+      .route = wire::Route::kClaim,
+      .lease = to_text(*handle_),
+      .body = wire::encode_claim({.command = command, .restarts = restarts_})};
   const Status sent = doors_.client.connection().begin(question);
   meanwhile();
   Result<client::Answer> answer =
@@ -250,6 +256,15 @@ std::variant<std::optional<wire::LeaseAnswer>, Left> Turn::claim(
   }
   park(false);
   return std::optional<wire::LeaseAnswer>();
+}
+
+// In a new connection: the old one listens to the news of the lease.
+void Turn::wait_again(std::uint32_t restarts) {
+  restarts_ = restarts;
+  asked_ = false;
+  last_.reset();
+  reconnect_at_ = Instant{};
+  doors_.status.queued(present(id_));
 }
 
 Left Turn::fail(ExitCode code, const std::string& sentence) {

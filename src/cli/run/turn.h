@@ -50,6 +50,9 @@ class Turn {
   std::variant<std::optional<wire::LeaseAnswer>, Left> claim(
       const Process& command, const std::function<void()>& meanwhile);
 
+  /// The command was stopped, and is to be started again: for that many times then.
+  void wait_again(std::uint32_t restarts);
+
   /// The number of the request, once it has one.
   std::optional<LeaseId> lease() const { return id_; }
 
@@ -78,6 +81,7 @@ class Turn {
   bool asked_ = false;                     // A stream is open, and tells of the request.
   std::optional<Instant> reconnect_at_;    // The daemon is away.
   std::size_t tries_ = 0;                  // To reach it again.
+  std::uint32_t restarts_ = 0;             // Of the command.
 };
 
 }  // namespace berth::cli

@@ -145,7 +145,10 @@ Result<std::optional<CheckpointWay>> checkpoint_way_of(const SaveOptions& option
   if (!options.way) {
     if (options.every)
       return wrong("--checkpoint-every needs --checkpoint: how is it to be asked?");
-    if (options.grace) return wrong("--grace is how long a save may take: it needs --checkpoint");
+    if (options.grace && !options.requeue) {
+      return wrong(
+          "--grace is how long a save, or a stop, may take: it needs --checkpoint or --requeue");
+    }
     return std::optional<CheckpointWay>();
   }
   CheckpointWay way;

@@ -38,6 +38,7 @@ struct SaveOptions {
   std::optional<SaveWay> way;
   std::optional<Duration> grace;
   std::optional<Duration> every;
+  bool requeue = false;  // It may be stopped within the same grace, and started again.
 };
 /// What the daemon is told of it. kInvalid: the options make no sense together.
 Result<std::optional<CheckpointWay>> checkpoint_way_of(const SaveOptions& options);

@@ -12,6 +12,7 @@
 #include <csignal>
 
 #include "cli/supervise/death.h"
+#include "cli/supervise/stopper.h"
 #include "os/clock.h"
 #include "os/processes.h"
 
@@ -61,10 +62,14 @@ Supervisor::Supervisor(Process command, os::SignalDescriptor& signals, JobTermin
 
 ExitStatus Supervisor::run() {
   reap();  // It may have ended before we listened.
-  while (!ended_) wait_for_something();
+  while (!is_over()) wait_for_something();
   if (terminal_ != nullptr && ended_->signal != 0) terminal_->take_from(command_.pid);
   if (terminal_ != nullptr) terminal_->take_from_as_it_is(command_.pid);
   return *ended_;
+}
+
+bool Supervisor::is_over() const {
+  return ended_ && !(bystander_.stops_all() && is_anything_left());
 }
 
 void Supervisor::wait_for_something() {
@@ -73,7 +78,7 @@ void Supervisor::wait_for_something() {
                                   pollfd{bystander_.descriptor(), POLLIN, 0}};
   ::poll(wanted.data(), wanted.size(), milliseconds_until(bystander_.wake_at(), clock.now()));
   while (const std::optional<os::SignalSeen> seen = signals_.read()) handle(*seen);
-  if (ended_) return;
+  if (is_over()) return;
   if (wanted[1].revents != 0) bystander_.readable();
   if (const Instant now = clock.now(); now >= bystander_.wake_at()) bystander_.woke(now);
 }
@@ -93,6 +98,15 @@ void Supervisor::handle(const os::SignalSeen& seen) {
       else if (seen.from_process)
         pass_on(SIGTSTP);
       break;
+    case SIGHUP:
+    case SIGINT:
+    case SIGQUIT:
+    case SIGTERM:
+      if (bystander_.stops_all()) {
+        told_to_end_ = seen.signal;
+        break;
+      }
+      [[fallthrough]];
     default:
       // What was typed has reached the command by itself.
       if (seen.from_process) pass_on(seen.signal);
@@ -141,9 +155,8 @@ void Supervisor::pass_on(int signal) const {
 }
 
 std::vector<Process> Supervisor::leftovers() {
-  siginfo_t child{};
   // The usual case, without a look at all processes of the machine.
-  if (::waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return {};
+  if (!is_anything_left()) return {};
   return os::descendants(os::self());
 }
 

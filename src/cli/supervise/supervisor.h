@@ -26,6 +26,8 @@ class Bystander {
   virtual void woke(Instant now) = 0;
   /// A child that is not the command has ended, and is no more. `status` as waitpid() has it.
   virtual void reaped(std::int32_t /*pid*/, int /*status*/) {}
+  /// The command is being stopped: it is over when nothing of what it has started is left, either.
+  virtual bool stops_all() const { return false; }
 };
 
 /// The signals that are taken from a descriptor from the beginning to the end of `berth run`. One
@@ -44,6 +46,8 @@ class Supervisor {
 
   /// Waits for the end of the command, and takes the terminal back.
   ExitStatus run();
+  /// While all was stopped we were told to end, by this signal.
+  std::optional<int> told_to_end() const { return told_to_end_; }
 
   /// What lives below us after the end of the command.
   static std::vector<Process> leftovers();
@@ -51,6 +55,7 @@ class Supervisor {
  private:
   void wait_for_something();
   void handle(const os::SignalSeen& seen);
+  bool is_over() const;
   void reap();
   void command_stopped();
   void resume();
@@ -61,6 +66,7 @@ class Supervisor {
   JobTerminal* terminal_;
   Bystander& bystander_;
   std::optional<ExitStatus> ended_;
+  std::optional<int> told_to_end_;
 };
 
 }  // namespace berth::cli
