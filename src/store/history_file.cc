@@ -412,14 +412,8 @@ Result<Bytes> HistoryFile::used() {
 
 // Reading.
 
-Result<std::vector<Bucket>> HistoryFile::buckets_of(std::uint64_t series, const char* table,
-                                                    std::int64_t from, std::int64_t to) {
-  TRY(rows,
-      database_.prepare("SELECT start, known, least, spread, above FROM " + std::string(table) +
-                        " WHERE series = ? AND start >= ? AND start < ? ORDER BY start"));
+Result<std::vector<Bucket>> HistoryFile::buckets_of(std::uint64_t series, Statement& rows) {
   rows.bind(1, series);
-  rows.bind(2, stored(from));
-  rows.bind(3, stored(to));
   std::vector<Bucket> buckets;
   for (;;) {
     TRY(row, rows.step());
@@ -443,10 +437,15 @@ Result<history::Past> HistoryFile::read(const history::Question& question,
   // Runs of seconds may begin up to a minute before.
   const std::int64_t from = history::start_of(question.since.value / 1'000, told);
   const std::int64_t to = question.until.value / 1'000 + 1;
+  TRY(rows, database_.prepare("SELECT start, known, least, spread, above FROM " +
+                              std::string(table_of(grain)) +
+                              " WHERE series = ?1 AND start >= ?2 AND start < ?3 ORDER BY start"));
+  rows.bind(2, stored(from - 60));
+  rows.bind(3, stored(to));
   for (Known& known : all) {
     if (!is_asked_for(known.series.subject, question)) continue;
-    TRY(rows, buckets_of(known.id, table_of(grain), from - 60, to));
-    std::vector<Bucket> buckets = history::rolled_up(rows, told);
+    TRY(found, buckets_of(known.id, rows));
+    std::vector<Bucket> buckets = history::rolled_up(found, told);
     std::erase_if(buckets, [&](const Bucket& bucket) { return bucket.start < from; });
     if (buckets.empty()) continue;
     points += buckets.size();

@@ -88,8 +88,7 @@ class HistoryFile {
   Result<bool> shorten(std::span<const Known> series);
   Status drop_empty(std::span<const Known> series);
   Status prune_in_transaction(const history::Retention& retention, UnixMs now);
-  Result<std::vector<history::Bucket>> buckets_of(std::uint64_t series, const char* table,
-                                                  std::int64_t from, std::int64_t to);
+  static Result<std::vector<history::Bucket>> buckets_of(std::uint64_t series, Statement& rows);
 
   Database database_;
   std::string path_;
