@@ -15,18 +15,15 @@ bool is_known(const enforce::Use::Slot& slot) {
   return slot.pid_namespace == kOwnNamespace;
 }
 
-// Of a process in another PID namespace nothing is known: it counts.
-bool lives(const enforce::Use::Slot& slot) {
-  return !is_known(slot) || os::is_alive(slot.process);
-}
-
 }  // namespace
 
 BudgetFiles::BudgetFiles(const enforce::LeaseFiles::Settings& settings, std::string contexts_path,
-                         const os::Clock& clock, std::function<void(const std::string&)> warn)
+                         const os::Clock& clock, std::function<void(const std::string&)> warn,
+                         std::function<bool(Process)> is_alive)
     : files_(settings),
       clock_(clock),
       warn_(std::move(warn)),
+      is_alive_(std::move(is_alive)),
       contexts_path_(std::move(contexts_path)),
       guess_(settings.context) {
   recall_costs();
@@ -111,6 +108,11 @@ void BudgetFiles::set(Handle lease, const Budgets& budgets) {
     warn_("a lease is not held to its budget: " + made.error().message);
   }
   made_[lease] = budgets;
+}
+
+// Of a process in another PID namespace nothing is known: it counts.
+bool BudgetFiles::lives(const enforce::Use::Slot& slot) const {
+  return !is_known(slot) || is_alive_(slot.process);
 }
 
 // What is left in the slot of a dead process is nobody's charge; the driver may count it still.

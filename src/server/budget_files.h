@@ -19,6 +19,7 @@
 #include "enforce/lease_files.h"
 #include "model/device.h"
 #include "os/clock.h"
+#include "os/processes.h"
 #include "server/context_costs.h"
 
 namespace berth::server {
@@ -32,7 +33,8 @@ class BudgetFiles {
 
   /// `contexts_path`: of the file in which stays what contexts were measured to cost.
   BudgetFiles(const enforce::LeaseFiles::Settings& settings, std::string contexts_path,
-              const os::Clock& clock, std::function<void(const std::string&)> warn);
+              const os::Clock& clock, std::function<void(const std::string&)> warn,
+              std::function<bool(Process)> is_alive = os::is_alive);
 
   enum class When : std::uint8_t { kNow, kSoon };
   /// A lease that has files gets its other budgets at once. Without budgets it needs no files.
@@ -73,6 +75,7 @@ class BudgetFiles {
   };
   using Costs = std::vector<enforce::ContextCost>;
   std::vector<Account> read(Handle lease) const;  // Of each device; none if there is nothing.
+  bool lives(const enforce::Use::Slot& slot) const;
   void look_at_contexts(Handle lease, DeviceId device, const Account* before,
                         const Account& account);
   Bytes excess_of(Handle lease, DeviceId device, const Account& account) const;
@@ -86,6 +89,7 @@ class BudgetFiles {
   enforce::LeaseFiles files_;
   const os::Clock& clock_;
   std::function<void(const std::string&)> warn_;
+  std::function<bool(Process)> is_alive_;
   std::map<Handle, Budgets> new_;  // To be made.
   std::map<Handle, Budgets> made_;
   std::map<Handle, std::vector<Account>> before_;  // As it was when the driver was asked.

@@ -213,7 +213,8 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
       [this](const std::string& text) { log.warn(text); });
   files = std::make_unique<BudgetFiles>(
       lease_file_settings(config, os::leases_directory(places.socket)),
-      places.state_dir + "/contexts", clock, [this](const std::string& text) { log.warn(text); });
+      places.state_dir + "/contexts", clock, [this](const std::string& text) { log.warn(text); },
+      [this](Process process) { return processes->is_alive(process); });
   history = std::make_unique<HistoryRecorder>(
       store::HistoryOptions{.path = places.state_dir + "/history.db",
                             .wall = clock.wall(),

@@ -105,6 +105,23 @@ TEST(ProcessWatcher, EndIsReportedOnceAndUnwatchedOnesAreNot) {
   EXPECT_EQ(watcher.descriptors(), 0U);
 }
 
+TEST(ProcessWatcher, TellsWhoIsAliveWatchedOrNot) {
+  boost::asio::io_context io;
+  ProcessWatcher watcher(io, [](Process) {});
+  Child watched;
+  Child other;
+  EXPECT_TRUE(watcher.watch(watched.process()));
+  EXPECT_TRUE(watcher.is_alive(watched.process()));
+  EXPECT_TRUE(watcher.is_alive(other.process()));
+  Process former = other.process();
+  --former.start_ticks;
+  EXPECT_FALSE(watcher.is_alive(former));
+  watched.end();
+  other.end();
+  EXPECT_FALSE(watcher.is_alive(watched.process())) << "before its end is heard of";
+  EXPECT_FALSE(watcher.is_alive(other.process()));
+}
+
 TEST(ProcessWatcher, ProcessThatIsGoneOrAnothersNowCannotBeWatched) {
   boost::asio::io_context io;
   ProcessWatcher watcher(io, [](Process) {});

@@ -24,6 +24,11 @@ struct ProcessWatcher::Watched {
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
 
+  bool has_ended() const {
+    pollfd polled{.fd = pidfd.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&polled, 1, 0) > 0;
+  }
+
   os::UniqueFd pidfd;
   stream_descriptor wait;
 };
@@ -56,8 +61,7 @@ void ProcessWatcher::await_end(Process process, Watched& watched) {
     if (code) return;
     const auto found = watched_.find(process);
     if (found == watched_.end()) return;
-    pollfd pidfd{.fd = found->second->pidfd.get(), .events = POLLIN, .revents = 0};
-    if (::poll(&pidfd, 1, 0) > 0) {
+    if (found->second->has_ended()) {
       report(process);
     } else {
       await_end(process, *found->second);
@@ -68,6 +72,11 @@ void ProcessWatcher::await_end(Process process, Watched& watched) {
 void ProcessWatcher::unwatch(Process process) {
   watched_.erase(process);
   looked_at_.erase(process);
+}
+
+bool ProcessWatcher::is_alive(Process process) const {
+  const auto found = watched_.find(process);
+  return found == watched_.end() ? os::is_alive(process) : !found->second->has_ended();
 }
 
 void ProcessWatcher::signal(Process process, int signal) {

@@ -25,6 +25,8 @@ class ProcessWatcher {
   /// False: it has ended already.
   bool watch(Process process);
   void unwatch(Process process);
+  /// What os::is_alive() says, for less where it is watched.
+  bool is_alive(Process process) const;
   /// To a process that has ended: nothing.
   void signal(Process process, int signal);
 
