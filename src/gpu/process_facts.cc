@@ -12,7 +12,7 @@
 namespace berth::gpu {
 namespace {
 
-constexpr Duration kFreshFor = seconds(1);
+constexpr Duration kFreshFor = seconds(5);
 
 ProcessSample read_facts(const os::ProcessState& state) {
   ProcessSample facts{.process = state.process, .name = state.name};

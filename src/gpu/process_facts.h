@@ -15,8 +15,8 @@ namespace berth::gpu {
 
 class ProcessFacts {
  public:
-  /// All but `used`. What changes seldom (name, user, parents, environment) is read anew once a
-  /// second, not for each of a hundred questions a second.
+  /// All but `used`. What changes seldom (name, user, parents, environment) is read anew each
+  /// five seconds: it takes many files of /proc.
   ProcessSample look(std::int32_t pid, Instant now);
 
   /// Forgets those that nobody asked for since the last call.
