@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
+#include <vector>
 
 #include "core/impl.h"
 #include "core/limits.h"
@@ -77,13 +77,15 @@ Pressure pressure_of(const Room& room, Duration ahead) {
 }
 
 void Coordinator::Impl::feel_pressure(const Sample& sample) {
-  std::set<LeaseId> leases;
+  std::vector<LeaseId> leases;
   for (const DeviceSample& device : sample.devices) {
     const Account* account = ledger.find(device.id);
     if (account == nullptr || device.lost || device.asleep) continue;
     feel_pressure_on(*account, sample.asked_at);
-    for (const auto& [id, entry] : account->entries) leases.insert(id);
+    for (const auto& [id, entry] : account->entries) leases.push_back(id);
   }
+  std::ranges::sort(leases);
+  leases.erase(std::ranges::unique(leases).begin(), leases.end());
   for (const LeaseId id : leases) feel_pressure_of(id, sample.asked_at);
   const bool is_urgent = std::ranges::any_of(
       sample.devices, [&](const DeviceSample& device) { return gets_worse(device); });

@@ -35,7 +35,8 @@ Place Queue::place_of(const Lease& lease, const Settings& settings) {
           .id = lease.id,
           .lease = &lease,
           .queued_at = lease.queued_at,
-          .need = need_of(lease.request)};
+          .need = need_of(lease.request),
+          .urgent = lease.request.priority == Priority::kUrgent};
 }
 
 void Queue::insert(const Place& place) {
@@ -45,6 +46,7 @@ void Queue::insert(const Place& place) {
   needs_.insert(place.need);
   by_age_.emplace(std::pair(place.queued_at, place.id), place.lease);
   ++size_;
+  urgent_ += place.urgent ? 1U : 0U;
 }
 
 void Queue::erase(const Place& place) {
@@ -56,6 +58,7 @@ void Queue::erase(const Place& place) {
   needs_.erase(needs_.find(place.need));
   by_age_.erase({place.queued_at, place.id});
   --size_;
+  urgent_ -= place.urgent ? 1U : 0U;
 }
 
 Bytes Queue::least_need() const {

@@ -29,6 +29,7 @@ struct Place {
   const Lease* lease = nullptr;  // Valid while the request waits.
   Instant queued_at;
   Bytes need;  // On each device; Bytes::max() for a whole device.
+  bool urgent = false;
 };
 
 class Queue {
@@ -46,6 +47,7 @@ class Queue {
   /// The least that any request needs on a device; Bytes::max() if none asks for a budget.
   Bytes least_need() const;
   bool has_whole_device_request() const;
+  bool has_urgent_request() const { return urgent_ > 0; }
 
  private:
   friend class InOrder;
@@ -67,6 +69,7 @@ class Queue {
   ByAge by_age_;
   std::multiset<Bytes> needs_;
   std::size_t size_ = 0;
+  std::size_t urgent_ = 0;
 };
 
 /// The waiting requests, one after the other in the order of the policy. With `fair`, groups are

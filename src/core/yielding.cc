@@ -87,7 +87,7 @@ std::optional<std::vector<LeaseId>> Coordinator::Impl::who_makes_room(
 
 // See Note [Who makes room].
 void Coordinator::Impl::make_room_for_urgent() {
-  if (queue.size() == 0 || !may_grant()) return;
+  if (!queue.has_urgent_request() || !may_grant()) return;
   const Lease* next = InOrder(queue, now.instant, settings, state.usage()).next();
   if (next == nullptr || next->request.priority != Priority::kUrgent) return;
   if (!is_offerable(*next) || !user_has_room(*next) || device_count(next->request) != 1) return;
