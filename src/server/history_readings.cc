@@ -77,6 +77,16 @@ std::vector<Reading> readings_of(const Sample& sample, const std::vector<DeviceV
   return readings;
 }
 
+namespace {
+
+// One that was requeued has waited several times: as if that had been at once, before it began.
+UnixMs started(const LeaseView& lease) {
+  if (lease.restarts == 0) return *lease.started_at;
+  return {lease.queued_at.value + lease.waited.ns / milliseconds(1).ns};
+}
+
+}  // namespace
+
 history::Session session_of(const LeaseView& lease) {
   CHECK(lease.started_at.has_value());
   history::Session session{.id = lease.id,
@@ -86,7 +96,7 @@ history::Session session_of(const LeaseView& lease) {
                            .share = lease.request.share,
                            .devices = static_cast<std::uint32_t>(lease.parts.size()),
                            .queued = lease.queued_at,
-                           .started = *lease.started_at,
+                           .started = started(lease),
                            .ended = lease.ended_at,
                            .result = lease.result,
                            .peak = lease.parts.empty() ? std::nullopt : std::optional(Bytes{})};

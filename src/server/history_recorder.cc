@@ -90,13 +90,22 @@ void HistoryRecorder::ended(LeaseId lease) {
 void HistoryRecorder::note_ended(const core::Coordinator& coordinator, core::Now now) {
   for (const LeaseId id : std::exchange(ended_, {})) {
     const std::optional<LeaseView> lease = coordinator.lease(id, now);
-    if (lease && lease->state == LeaseState::kEnded) follow_lease(*lease, now, {});
+    if (!lease || lease->state != LeaseState::kEnded) continue;
+    follow_lease(*lease, now, {});
+    note_end_of_waiting(*lease);
   }
+}
+
+// Of one that had held something before.
+void HistoryRecorder::note_end_of_waiting(const LeaseView& lease) {
+  if (lease.started_at || lease.restarts == 0) return;
+  requeued_.try_emplace(lease.id, lease.ended_at.value_or(UnixMs{}));
 }
 
 Instant HistoryRecorder::next() const {
   if (!thread_) return Instant::never();
-  return write_at_ == Instant::never() && !ended_.empty() ? Instant{} : write_at_;
+  const bool is_news = !ended_.empty() || !requeued_.empty();
+  return write_at_ == Instant::never() && is_news ? Instant{} : write_at_;
 }
 
 void HistoryRecorder::woke(const core::Coordinator& coordinator, core::Now now) {
@@ -118,7 +127,13 @@ void HistoryRecorder::write(std::vector<history::Series> seconds,
   for (auto& [id, session] : std::exchange(sessions_, {})) {
     write.leases.push_back(std::move(session));
   }
-  if (write.seconds.empty() && write.leases.empty() && !write.live) return;
+  for (const auto& [id, at] : std::exchange(requeued_, {})) {
+    const std::optional<LeaseView> lease = coordinator.lease(id, now);
+    const bool rests = lease && !lease->started_at;
+    if (rests) write.resting.push_back({.id = id, .since = at, .result = lease->result});
+  }
+  const bool nothing = write.seconds.empty() && write.leases.empty() && write.resting.empty();
+  if (nothing && !write.live) return;
   const bool sent = thread_->send({.what = std::move(write), .retention = settings_.retention});
   if (!sent && !std::exchange(behind_, true)) {
     warn_("the disk is too slow for the history: figures of some seconds are lost");
@@ -139,6 +154,7 @@ void HistoryRecorder::catch_up(const core::Coordinator& coordinator, core::Now n
                                HistoryWrite& write) {
   for (const LeaseView& lease : coordinator.ended(now)) {
     if (lease.started_at) sessions_.try_emplace(lease.id, session_of(lease));
+    note_end_of_waiting(lease);
   }
   write.live.emplace();
   for (const LeaseView& lease : coordinator.leases(now)) write.live->insert(lease.id);

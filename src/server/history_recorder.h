@@ -46,6 +46,8 @@ class HistoryRecorder {
   void sampled(const Sample& sample, const core::Coordinator& coordinator, core::Now now);
   /// A record says that it has ended. The coordinator may not know it yet.
   void ended(LeaseId lease);
+  /// A record says that it waits again.
+  void requeued(LeaseId lease, UnixMs at) { requeued_[lease] = at; }
   /// When it is time, what was taken down goes to be written.
   void woke(const core::Coordinator& coordinator, core::Now now);
   Instant next() const;
@@ -64,6 +66,7 @@ class HistoryRecorder {
   void start();
   void follow_lease(const LeaseView& lease, core::Now now, Duration since_last);
   void catch_up(const core::Coordinator& coordinator, core::Now now, HistoryWrite& write);
+  void note_end_of_waiting(const LeaseView& lease);
   void note_ended(const core::Coordinator& coordinator, core::Now now);
   void write(std::vector<history::Series> seconds, const core::Coordinator& coordinator,
              core::Now now);
@@ -75,6 +78,7 @@ class HistoryRecorder {
   history::Collector collector_;
   std::map<LeaseId, history::Session> sessions_;  // What is new of them.
   std::set<LeaseId> ended_;
+  std::map<LeaseId, UnixMs> requeued_;  // And since then nothing was written of it.
   std::optional<Instant> sampled_at_;
   Instant write_at_ = Instant::never();  // Something is there to be written.
   std::uint64_t last_ticket_ = 0;

@@ -21,6 +21,7 @@ using testing::SizeIs;
 constexpr DeviceId kOneCard = {.high = 1, .low = 2};
 constexpr UserId kOwner = {1000};
 constexpr Process kRunner = {100, 7};
+constexpr Process kSupervisor = {99, 6};
 
 class HistoryRecorderTest : public testing::Test {
  protected:
@@ -59,6 +60,9 @@ class HistoryRecorderTest : public testing::Test {
       if (const auto* end = std::get_if<LeaseEnded>(&append->record.fact)) {
         recorder_->ended(end->id);
       }
+      if (const auto* again = std::get_if<LeaseRequeued>(&append->record.fact)) {
+        recorder_->requeued(again->id, append->record.wall);
+      }
     }
   }
   void sample(std::vector<ProcessSample> processes, bool record = true) {
@@ -74,10 +78,12 @@ class HistoryRecorderTest : public testing::Test {
     if (record) recorder_->sampled(sample, coordinator_, now_);
   }
   /// Lease 1, held by kRunner.
-  void hold(Bytes vram) {
+  void hold(Bytes vram, std::optional<Duration> requeue_grace = {}) {
     core::Submit submit{.actor = {.user = kOwner}, .handle = {1, 1}};
     submit.request.vram = vram;
     submit.request.name = "train";
+    submit.request.requeue_grace = requeue_grace;
+    if (requeue_grace) submit.supervisor = kSupervisor;
     step(submit);
     step(core::Claim{.actor = {.user = kOwner}, .handle = {1, 1}, .command = kRunner});
   }
@@ -163,6 +169,44 @@ TEST_F(HistoryRecorderTest, ALeaseIsToldOfWhileItIsHeldAndWhenItHasEnded) {
   EXPECT_TRUE(told[0].result.has_value());
   EXPECT_EQ(told[0].peak, gib(1));
   EXPECT_EQ(told[0].known_ms, 3'000U);
+}
+
+// It runs for four seconds, waits for ten, runs for two.
+TEST_F(HistoryRecorderTest, WhatWasRequeuedHeldNothingMeanwhile) {
+  start();
+  hold(gib(4), seconds(5));
+  const auto look = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      sample({job(gib(1))});
+      pass(seconds(1));
+    }
+  };
+  const auto held_ms = [&] {
+    const std::vector<history::Session> told = sessions();
+    if (told.size() != 1) return std::int64_t{-1};
+    return told[0].ended.value_or(now_.wall).value - told[0].started.value;
+  };
+  look(4);
+  step(core::AskRequeue{.actor = {.user = kOwner}, .lease = {1}});
+  step(core::BeginRequeue{.actor = {.user = kOwner}, .handle = {1, 1}});
+  step(core::ProcessEnded{kRunner});
+  const core::Reconnect back{.actor = {.user = kOwner}, .handle = {1, 1}, .restarts = 1};
+  sample({});
+  step(back);
+  step(core::Park{.actor = {.user = kOwner}, .handle = {1, 1}});
+  EXPECT_EQ(held_ms(), 4'000);
+  pass(seconds(10));
+  sample({});
+  EXPECT_EQ(held_ms(), 4'000);
+  step(core::Park{.actor = {.user = kOwner}, .handle = {1, 1}, .parked = false});
+  step(core::Claim{.actor = {.user = kOwner}, .handle = {1, 1}, .command = kRunner, .restarts = 1});
+  look(2);
+  const std::vector<history::Session> told = sessions();
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_EQ(told[0].ended, std::nullopt);
+  EXPECT_EQ(held_ms(), 6'000);
+  EXPECT_EQ(told[0].started.value - told[0].queued.value, 10'000);
+  EXPECT_EQ(told[0].known_ms, 4'000U);
 }
 
 TEST_F(HistoryRecorderTest, TimeWithoutALookIsNotKnown) {

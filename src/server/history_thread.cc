@@ -93,6 +93,7 @@ class Archive {
   void write(const HistoryWrite& write, const history::Retention& retention) {
     Status done = open(write.now);
     if (done.ok()) done = file_->write(write.seconds, write.leases, write.now);
+    if (done.ok() && !write.resting.empty()) done = file_->rest(write.resting);
     if (done.ok() && write.live) done = file_->end_all_but(*write.live);
     const bool due = std::abs(write.now.value - pruned_ms_) >= kPruneEvery.ns / milliseconds(1).ns;
     if (done.ok() && due) {

@@ -25,6 +25,7 @@ namespace berth::server {
 struct HistoryWrite {
   std::vector<history::Series> seconds;
   std::vector<history::Session> leases;
+  std::vector<store::RestingLease> resting;
   std::optional<std::set<LeaseId>> live;  // All others have ended; at the start.
   UnixMs now;
 };

@@ -8,6 +8,9 @@ namespace berth::server {
 Status RealWorld::append(const std::vector<Record>& records) {
   for (const Record& record : records) {
     if (const auto* end = std::get_if<LeaseEnded>(&record.fact)) parts_.history.ended(end->id);
+    if (const auto* again = std::get_if<LeaseRequeued>(&record.fact)) {
+      parts_.history.requeued(again->id, record.wall);
+    }
   }
   return parts_.journal.append(records);
 }

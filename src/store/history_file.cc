@@ -207,7 +207,8 @@ Status HistoryFile::write_in_transaction(std::span<const Series> seconds,
                 "INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (id) DO UPDATE SET name = excluded.name, share = excluded.share,"
                 " devices = excluded.devices, granted_bytes = excluded.granted_bytes,"
-                " ended_ms = excluded.ended_ms, result = excluded.result,"
+                " started_ms = excluded.started_ms, ended_ms = excluded.ended_ms, result = "
+                "excluded.result,"
                 " peak_bytes = coalesce(max(peak_bytes, excluded.peak_bytes), peak_bytes,"
                 " excluded.peak_bytes), known_ms = known_ms + excluded.known_ms,"
                 " used_mib_ms = used_mib_ms + excluded.used_mib_ms,"
@@ -234,6 +235,21 @@ Status HistoryFile::write_in_transaction(std::span<const Series> seconds,
     TRY_STATUS(note.run());
   }
   return Unit{};
+}
+
+Status HistoryFile::rest(std::span<const RestingLease> leases) {
+  return in_transaction(database_, [&]() -> Status {
+    TRY(end, database_.prepare("UPDATE leases SET ended_ms = coalesce(ended_ms, ?2), result = ?3"
+                               " WHERE id = ?1"));
+    for (const RestingLease& lease : leases) {
+      end.clear();
+      end.bind(1, lease.id.value);
+      end.bind(2, stored(lease.since.value));
+      if (lease.result) end.bind(3, to_text(*lease.result));
+      TRY_STATUS(end.run());
+    }
+    return Unit{};
+  });
 }
 
 Status HistoryFile::end_all_but(const std::set<LeaseId>& live) {
@@ -458,41 +474,6 @@ Result<history::Past> HistoryFile::read(const history::Question& question,
   }
   std::ranges::sort(past.series, {}, &Series::subject);
   return past;
-}
-
-Result<std::vector<Session>> HistoryFile::sessions(const history::Question& question) {
-  TRY(rows, database_.prepare("SELECT id, user_id, name, session, share, devices, granted_bytes,"
-                              " queued_ms, started_ms, ended_ms, result, peak_bytes, known_ms,"
-                              " used_mib_ms, unused_mib_ms FROM leases WHERE started_ms < ?2"
-                              " AND (ended_ms IS NULL OR ended_ms >= ?1) AND (?3 = 0 OR id = ?3)"
-                              " ORDER BY id DESC LIMIT ?4"));
-  rows.bind(1, stored(question.since.value));
-  rows.bind(2, stored(question.until.value));
-  rows.bind(3, question.lease.value_or(LeaseId{}).value);
-  rows.bind(4, std::uint64_t{kSessionsMax});
-  std::vector<Session> sessions;
-  for (;;) {
-    TRY(row, rows.step());
-    if (!row) break;
-    Session session{.id = {rows.number(0)},
-                    .user = {static_cast<std::uint32_t>(rows.number(1))},
-                    .name = std::string(rows.text(2)),
-                    .session = std::string(rows.text(3)),
-                    .share = parse_share(rows.text(4)).value_or(Share::kBudget),
-                    .devices = static_cast<std::uint32_t>(rows.number(5)),
-                    .granted = {rows.number(6)},
-                    .queued = {static_cast<std::int64_t>(rows.number(7))},
-                    .started = {static_cast<std::int64_t>(rows.number(8))},
-                    .result = parse_end_result(rows.text(10)),
-                    .known_ms = rows.number(12),
-                    .used_mib_ms = rows.number(13),
-                    .unused_mib_ms = rows.number(14)};
-    if (!rows.is_null(9)) session.ended = UnixMs{static_cast<std::int64_t>(rows.number(9))};
-    if (!rows.is_null(11)) session.peak = Bytes{rows.number(11)};
-    sessions.push_back(std::move(session));
-  }
-  std::ranges::reverse(sessions);
-  return sessions;
 }
 
 }  // namespace berth::store

@@ -31,6 +31,13 @@ struct HistoryOptions {
   std::string vfs;  // SQLite's door to the files; empty: the usual one.
 };
 
+/// A lease that was requeued: it holds nothing since then, and begins again unless it has ended.
+struct RestingLease {
+  LeaseId id;
+  UnixMs since;
+  std::optional<EndResult> result = {};
+};
+
 class HistoryFile {
  public:
   static constexpr std::uint32_t kVersion = 1;
@@ -52,6 +59,7 @@ class HistoryFile {
                UnixMs now);
   /// Leases that have not ended, as far as is written, and are not among these were lost when they
   /// were written last.
+  Status rest(std::span<const RestingLease> leases);
   Status end_all_but(const std::set<LeaseId>& live);
   /// Drops what is older than it is to be kept, and the oldest beyond the size.
   Status prune(const history::Retention& retention, UnixMs now);

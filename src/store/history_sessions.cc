@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What became of leases, as the file of the past has it.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "store/history_file.h"
+
+namespace berth::store {
+
+using history::Session;
+
+Result<std::vector<Session>> HistoryFile::sessions(const history::Question& question) {
+  TRY(rows, database_.prepare("SELECT id, user_id, name, session, share, devices, granted_bytes,"
+                              " queued_ms, started_ms, ended_ms, result, peak_bytes, known_ms,"
+                              " used_mib_ms, unused_mib_ms FROM leases WHERE started_ms < ?2"
+                              " AND (ended_ms IS NULL OR ended_ms >= ?1) AND (?3 = 0 OR id = ?3)"
+                              " ORDER BY id DESC LIMIT ?4"));
+  rows.bind(1, static_cast<std::uint64_t>(question.since.value));
+  rows.bind(2, static_cast<std::uint64_t>(question.until.value));
+  rows.bind(3, question.lease.value_or(LeaseId{}).value);
+  rows.bind(4, std::uint64_t{kSessionsMax});
+  std::vector<Session> sessions;
+  for (;;) {
+    TRY(row, rows.step());
+    if (!row) break;
+    Session session{.id = {rows.number(0)},
+                    .user = {static_cast<std::uint32_t>(rows.number(1))},
+                    .name = std::string(rows.text(2)),
+                    .session = std::string(rows.text(3)),
+                    .share = parse_share(rows.text(4)).value_or(Share::kBudget),
+                    .devices = static_cast<std::uint32_t>(rows.number(5)),
+                    .granted = {rows.number(6)},
+                    .queued = {static_cast<std::int64_t>(rows.number(7))},
+                    .started = {static_cast<std::int64_t>(rows.number(8))},
+                    .result = parse_end_result(rows.text(10)),
+                    .known_ms = rows.number(12),
+                    .used_mib_ms = rows.number(13),
+                    .unused_mib_ms = rows.number(14)};
+    if (!rows.is_null(9)) session.ended = UnixMs{static_cast<std::int64_t>(rows.number(9))};
+    if (!rows.is_null(11)) session.peak = Bytes{rows.number(11)};
+    sessions.push_back(std::move(session));
+  }
+  std::ranges::reverse(sessions);
+  return sessions;
+}
+
+}  // namespace berth::store
