@@ -252,7 +252,7 @@ Instant Coordinator::Impl::deadline_of(const Lease& lease, const Observed& seen)
   sooner(seen.exit_answer_by);
   sooner(checkpoint_due(lease, seen));
   if (const Waiting* waiting = lease.waiting()) {
-    if (ends_wait(lease)) sooner(*ends_wait(lease));
+    if (const std::optional<Instant> end = ends_wait(lease)) sooner(*end);
     if (waiting->parked_since) sooner(*waiting->parked_since + limits::kParkedMax);
     if (seen.reconnect_until) sooner(*seen.reconnect_until);
   } else if (const Held* held = lease.held()) {
@@ -265,8 +265,8 @@ Instant Coordinator::Impl::deadline_of(const Lease& lease, const Observed& seen)
     sooner(seen.begins_until);
     if (held->revoked) {
       if (!seen.killed) sooner(held->revoked->kill_at);
-    } else if (held->is_being_stopped()) {
-      if (!seen.killed) sooner(*held->requeue->kill_at + limits::kRequeueMargin);
+    } else if (const std::optional<Instant> stopped_by = held->stopped_by()) {
+      if (!seen.killed) sooner(*stopped_by + limits::kRequeueMargin);
     } else if (lease.request.limit && !held->suspension) {
       sooner(held->granted_at + held->away + *lease.request.limit);
     }

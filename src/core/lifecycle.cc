@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/present.h"
 #include "base/quantity.h"
 #include "core/impl.h"
 #include "core/limits.h"
@@ -223,8 +224,8 @@ EndResult Coordinator::Impl::result_of(const Held& held) const {
 // that first; who stops it to start it again sees that nothing of it is left.
 Duration Coordinator::Impl::report_within(const Lease& lease) {
   const Releasing& releasing = *lease.releasing();
-  if (releasing.was.is_being_stopped()) {
-    const Instant from = std::max(*releasing.was.requeue->kill_at, releasing.since);
+  if (const std::optional<Instant> stopped_by = releasing.was.stopped_by()) {
+    const Instant from = std::max(*stopped_by, releasing.since);
     return from - releasing.since + limits::kRequeueMargin;
   }
   return lease.checkpoints.asked ? limits::kCheckpointMargin : limits::kExitReportWithin;
@@ -316,9 +317,10 @@ void Coordinator::Impl::on_due(LeaseId id) {
     return;
   } else if (const Waiting* waiting = lease.waiting()) {
     if (due(ends_wait(lease).value_or(Instant::never()))) {
-      end_waiting(id, EndResult::kRefused,
-                  {{RefusalCode::kBusy, "not granted within " + to_text(*lease.request.wait_max) +
-                                            ": " + shortage_text(lease.request)}});
+      end_waiting(
+          id, EndResult::kRefused,
+          {{RefusalCode::kBusy, "not granted within " + to_text(present(lease.request.wait_max)) +
+                                    ": " + shortage_text(lease.request)}});
     } else if (waiting->parked_since && due(*waiting->parked_since + limits::kParkedMax)) {
       end_waiting(id, EndResult::kCancelled,
                   {{RefusalCode::kBusy, text_of(id) + " was set aside for " +
@@ -340,8 +342,8 @@ void Coordinator::Impl::on_due(LeaseId id) {
       reindex(id);
     } else if (due(seen.begins_until)) {
       drop_requeue(id, "its berth run does not answer (it may be stopped)");
-    } else if (held->is_being_stopped() && !seen.killed &&
-               due(*held->requeue->kill_at + limits::kRequeueMargin)) {
+    } else if (const auto stopped_by = held->stopped_by();
+               stopped_by && !seen.killed && due(*stopped_by + limits::kRequeueMargin)) {
       effects.emplace_back(Say{text_of(id) + " is to be requeued, and its berth run has not "
                                              "stopped its command in time: it is killed"});
       seen.killed = true;

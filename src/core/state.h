@@ -78,8 +78,9 @@ struct Held {
 
   /// Its memory is in host memory, and its budgets are not its own.
   bool is_away() const { return suspension && suspension->phase == Suspension::Phase::kAway; }
-  /// Its command is stopped, to be started again.
-  bool is_being_stopped() const { return requeue && requeue->kill_at; }
+  /// Its command is stopped, to be started again, and killed then.
+  std::optional<Instant> stopped_by() const { return requeue ? requeue->kill_at : std::nullopt; }
+  bool is_being_stopped() const { return stopped_by().has_value(); }
 };
 
 struct Releasing {

@@ -183,7 +183,7 @@ void LeaseWatch::take(const wire::SseEvent& event) {
       talk_.say(name_ + " is stopped, to wait in the queue and be started again");
       break;
     case wire::EventName::kRequeueDropped:
-      if (lease->refusal) talk_.say(lease->refusal->message);
+      if (const auto& refusal = lease->refusal) talk_.say(refusal->message);
       break;
     case wire::EventName::kRevoked:
       revoked_ = view.result;

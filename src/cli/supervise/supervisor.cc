@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/present.h"
 #include "cli/supervise/death.h"
 #include "cli/supervise/stopper.h"
 #include "os/clock.h"
@@ -63,9 +64,10 @@ Supervisor::Supervisor(Process command, os::SignalDescriptor& signals, JobTermin
 ExitStatus Supervisor::run() {
   reap();  // It may have ended before we listened.
   while (!is_over()) wait_for_something();
-  if (terminal_ != nullptr && ended_->signal != 0) terminal_->take_from(command_.pid);
+  const ExitStatus ended = present(ended_);
+  if (terminal_ != nullptr && ended.signal != 0) terminal_->take_from(command_.pid);
   if (terminal_ != nullptr) terminal_->take_from_as_it_is(command_.pid);
-  return *ended_;
+  return ended;
 }
 
 bool Supervisor::is_over() const {
