@@ -15,14 +15,15 @@ import subprocess
 import sys
 
 # What a folder of src/ may include of the others: the whole architecture, in one table.
-_PURE = ['base', 'model', 'core', 'wire', 'config', 'history']
+_PURE = ['base', 'model', 'alerts', 'core', 'wire', 'config', 'history']
 _DOORS = ['os', 'gpu', 'store', 'enforce']
 LAYERS = {
     'base': [],
     'model': ['base'],
+    'alerts': ['base', 'model'],
     'core': ['base', 'model'],
     'wire': ['base', 'model'],
-    'config': ['base', 'model'],
+    'config': ['base', 'model', 'alerts'],
     'history': ['base', 'model'],
     'os': ['base', 'model'],
     'gpu': ['base', 'model', 'os'],
@@ -31,7 +32,7 @@ LAYERS = {
     'server': _PURE + _DOORS,
     'client': ['base', 'model', 'wire', 'config', 'os'],
     'deliver': ['base', 'model', 'wire', 'os'],
-    'cli': ['base', 'model', 'wire', 'config', 'os', 'enforce', 'client'],
+    'cli': ['base', 'model', 'alerts', 'wire', 'config', 'os', 'enforce', 'client'],
     'daemon': _PURE + _DOORS + ['server'],
     'sim': ['base', 'model', 'core', 'wire', 'config', 'os', 'store'],
     'guard': [],

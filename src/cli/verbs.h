@@ -6,6 +6,7 @@
 
 namespace berth::cli {
 
+int run_alert(Invocation& invocation);
 int run_cancel(Invocation& invocation);
 int run_checkpoint(Invocation& invocation);
 int run_completion(Invocation& invocation);

@@ -44,6 +44,7 @@ Result<ConfigurationInput> find_configuration(const os::Surroundings& surroundin
     return Error{Errc::kNotFound,
                  "there is no " + surroundings.config + ", which BERTH_CONFIG names"};
   }
+  TRY_STATUS(read_into(files, Kind::kUser, paths.user_alerts));
   found.input.overrides = config::overrides_of_environment(environment_variables());
   if (project == ProjectFile::kIgnore) return found;
 

@@ -5,9 +5,26 @@
 
 namespace berth::config {
 
+namespace {
+
+// Plain use of a device: told, and nothing is done about it.
+std::map<std::string, AlertRule> built_in_alerts() {
+  const auto used = [](std::uint32_t percent, std::uint32_t clear) {
+    return alerts::Expression{.source = alerts::Source::kGpuMemUsed,
+                              .threshold = alerts::Percent{percent},
+                              .clear = alerts::Percent{clear},
+                              .lasting = seconds(10)};
+  };
+  return {{"gpu-high", {.when = used(62, 55)}},
+          {"gpu-critical", {.when = used(88, 80), .severity = Severity::kCritical}}};
+}
+
+}  // namespace
+
 Config built_in(Mode mode) {
   Config config;
   config.mode = mode;
+  config.alerts = built_in_alerts();
   if (mode == Mode::kUser) {
     constexpr std::uint32_t kAsManyAsDescriptors = 65'536;
     config.limits = {.waiting = limits::kWaitingMax,

@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "alerts/expression.h"
 #include "base/ids.h"
 #include "base/units.h"
+#include "model/alert.h"
 #include "model/request.h"
 
 namespace berth::config {
@@ -94,6 +96,15 @@ struct Pressure {
   bool checkpoint = true;
 };
 
+/// A rule, and who is told.
+struct AlertRule {
+  std::optional<alerts::Expression> when;  // Each rule has one.
+  bool enabled = true;
+  Severity severity = Severity::kWarn;
+  Duration repeat = hours(1);  // While it goes on; 0: not again.
+  bool terminal = false;       // The berth run of the lease that it is about.
+};
+
 struct Access {
   std::vector<std::string> admins = {"root", "@wheel"};  // Users, and groups with '@'.
   ShowCommands show_commands = ShowCommands::kOwn;
@@ -150,7 +161,8 @@ struct Config {
   Pressure pressure;
   Access access;
   Limits limits;
-  std::map<std::string, User> users;  // By name, or number as text.
+  std::map<std::string, User> users;        // By name, or number as text.
+  std::map<std::string, AlertRule> alerts;  // By name.
   Client client;
   RequestDefaults request;
   std::map<std::string, Origin> origins;  // By key, of what is not built-in.

@@ -201,6 +201,23 @@ constexpr std::array kKeys = {
         .doc = "The highest priority that counts against other users. Not set: normal, or urgent "
                "in user mode."},
 
+    Key{.path = "alert.*.when",
+        .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].when; },
+        .doc = "What the rule looks at; docs/alerts.md. Two are built in: gpu-high, at 62% of a "
+               "GPU, and gpu-critical, at 88%."},
+    Key{.path = "alert.*.enabled",
+        .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].enabled; },
+        .doc = "Whether it is looked at."},
+    Key{.path = "alert.*.severity",
+        .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].severity; },
+        .doc = "How bad that is."},
+    Key{.path = "alert.*.repeat",
+        .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].repeat; },
+        .doc = "While it goes on it is told again each so often. \"0s\": once."},
+    Key{.path = "alert.*.terminal",
+        .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].terminal; },
+        .doc = "Whether the berth run of the lease that it is about says it."},
+
     Key{.path = "client.color",
         .slot = [](Config& c, Name) -> Slot { return &c.client.color; },
         .doc = "Whether the command line colours its output; auto: on a terminal."},

@@ -23,9 +23,9 @@ using Slot =
     std::variant<bool*, std::uint32_t*, Percent*, Bytes*, Duration*, std::string*,
                  std::vector<std::string>*, std::map<std::string, std::string>*, DefaultVram*,
                  LogLevel*, Order*, Unmanaged*, VisibleDevices*, Reported*, ShowCommands*, Color*,
-                 Enforce*, OverBudget*, Output*, std::optional<std::uint32_t>*,
-                 std::optional<Bytes>*, std::optional<Duration>*, std::optional<DefaultVram>*,
-                 std::optional<Priority>*>;
+                 Enforce*, OverBudget*, Output*, Severity*, std::optional<std::uint32_t>*,
+                 std::optional<alerts::Expression>*, std::optional<Bytes>*,
+                 std::optional<Duration>*, std::optional<DefaultVram>*, std::optional<Priority>*>;
 
 struct Key {
   enum class Text : std::uint8_t { kLine, kAbsolutePath };

@@ -93,6 +93,8 @@ class Loader {
   void read_entry(const File& file, const Entry& entry, Path path);
   void read_value(const File& file, const Entry& entry, const Path& path, const Match& found);
   void unknown(const File& file, const Entry& entry, const Path& path);
+  std::optional<std::string> wrong_alert_name(const std::string& name) const;
+  void check_alerts();
   void problem(Problem problem) {
     if (problems_.size() < kProblemsMax) problems_.push_back(std::move(problem));
   }
@@ -161,6 +163,11 @@ void Loader::read_entry(const File& file, const Entry& entry, Path path) {
                               shown(path, project) + ": is not the UUID of a GPU, as `nvidia-smi "
                                                      "-L` prints it"));
   }
+  if (found.free_name && path.front() == "alert") {
+    if (const auto wrong = wrong_alert_name(entry.key)) {
+      return problem(problem_at(file, entry.at, shown(path, project) + ": " + *wrong));
+    }
+  }
   const bool too_many = config_.users.size() == kUsersMax && !config_.users.contains(entry.key);
   if (found.free_name && path.front() == "users" && too_many) {
     return problem(
@@ -168,6 +175,28 @@ void Loader::read_entry(const File& file, const Entry& entry, Path path) {
                    shown(path, project) + ": more than " + std::to_string(kUsersMax) + " users"));
   }
   read_table(file, *table, path);
+}
+
+std::optional<std::string> Loader::wrong_alert_name(const std::string& name) const {
+  if (!is_alert_name(name)) {
+    return "a rule's name has letters, digits, '-' and '_', " + std::to_string(kAlertNameMax) +
+           " of them at most";
+  }
+  if (config_.alerts.contains(name) || config_.alerts.size() < kAlertsMax) return std::nullopt;
+  return "more than " + std::to_string(kAlertsMax) + " rules, with those that are built in";
+}
+
+// What no single key shows.
+void Loader::check_alerts() {
+  for (const auto& [name, rule] : config_.alerts) {
+    if (rule.when) continue;
+    const auto at = config_.origins.lower_bound("alert." + name + ".");
+    const Origin origin = at == config_.origins.end() ? Origin{} : at->second;
+    problem({.where = origin.where,
+             .line = origin.line,
+             .column = origin.column,
+             .message = "alert." + name + ": has no `when`, which says what it looks at"});
+  }
 }
 
 void Loader::read_value(const File& file, const Entry& entry, const Path& path,
@@ -208,6 +237,11 @@ void Loader::read_override(const Override& override) {
   if (found.key == nullptr) {
     return problem({.where = override.where, .message = override.key + ": there is no such key"});
   }
+  if (path.front() == "alert") {
+    if (const auto wrong = wrong_alert_name(found.name)) {
+      return problem({.where = override.where, .message = override.key + ": " + *wrong});
+    }
+  }
   const Given given{.value = override.text, .at = {}, .loose = true};
   const Status status = read(*found.key, given, found.key->slot(config_, found.name));
   if (!status.ok()) {
@@ -217,6 +251,7 @@ void Loader::read_override(const Override& override) {
 }
 
 std::variant<Loaded, Problems> Loader::result() && {
+  if (problems_.empty()) check_alerts();
   if (!problems_.empty()) return std::move(problems_);
   return Loaded{.config = std::move(config_), .ignored = std::move(ignored_)};
 }
@@ -228,6 +263,13 @@ std::variant<Loaded, Problems> load(const Input& input) {
   for (const File& file : input.files) loader.read_file(file);
   for (const Override& override : input.overrides) loader.read_override(override);
   return std::move(loader).result();
+}
+
+bool is_alert_name(std::string_view name) {
+  return !name.empty() && name.size() <= kAlertNameMax && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+  });
 }
 
 std::vector<Override> overrides_of_environment(

@@ -20,6 +20,8 @@ namespace berth::config {
 inline constexpr std::size_t kFileMax = std::size_t{256} << 10U;  // Bytes of one file.
 inline constexpr std::size_t kProblemsMax = 20;                   // Told at once.
 inline constexpr std::size_t kUsersMax = 4'096;                   // With a table of their own.
+inline constexpr std::size_t kAlertsMax = 64;                     // Rules, built-in ones included.
+inline constexpr std::size_t kAlertNameMax = 64;                  // Bytes.
 
 struct File {
   enum class Kind : std::uint8_t { kMachine, kUser, kProject };
@@ -49,6 +51,9 @@ struct Loaded {
 
 /// All or nothing: with one problem no value is taken.
 std::variant<Loaded, Problems> load(const Input& input);
+
+/// Whether a rule may be called so: letters, digits, '-' and '_'.
+bool is_alert_name(std::string_view name);
 
 /// The overrides that these environment variables make: BERTH_LOG, BERTH_FORMAT,
 /// BERTH_DEFAULT_VRAM, CLICOLOR_FORCE and NO_COLOR; empty ones count as not set. Other variables

@@ -261,6 +261,13 @@ TEST(Load, WrongValueIsToldWithItsPlaceAndWhatWouldBeRight) {
            {"access.admins = [\"@\"]", "'@' is in it"},
            {"[users.guest]\nmax_priority = \"top\"", "2:16: users.guest.max_priority: must be"},
            {"[users.\"a b\"]\nleases = 0", "users.\"a b\".leases: must be a number from 1"},
+           {"[alert.a]\nwhen = \"gpu.mem_used > 10\"",
+            "2:8: alert.a.when: column 16: '10' should be a size with its unit"},
+           {"[alert.a]\nrepeat = \"1m\"", "2:1: alert.a: has no `when`"},
+           {"alert.a.when = 1", "alert.a.when: must be an expression such as"},
+           {"[alert.\"a b\"]\nenabled = true", "alert.\"a b\": a rule's name has letters"},
+           {"[alert.a]\nwhen = \"lease.ended\"\nseverity = \"bad\"",
+            "alert.a.severity: must be \"info\", \"warn\" or \"critical\", not 'bad'"},
            {"policy = 3", "1:10: policy: is a section, not 3: write [policy]"},
            {"gpu.card0.reserve = \"1GiB\"", "1:5: gpu.card0: is not the UUID of a GPU"},
        }) {
@@ -268,6 +275,39 @@ TEST(Load, WrongValueIsToldWithItsPlaceAndWhatWouldBeRight) {
                 ElementsAre(AllOf(HasSubstr("/etc/berth/berth.toml:"), HasSubstr(wrong.problem))))
         << wrong.text;
   }
+}
+
+TEST(Load, RulesAddToThoseThatAreBuiltInAndChangeThem) {
+  const auto result = load({.files = {machine(R"(
+[alert.train-failed]
+when = "lease.ended result=failed name=train*"
+severity = "critical"
+repeat = "0s"
+terminal = true
+[alert.gpu-high]
+enabled = false
+)")}});
+  ASSERT_TRUE(std::holds_alternative<Loaded>(result));
+  const auto& alerts = std::get<Loaded>(result).config.alerts;
+  ASSERT_EQ(alerts.size(), 3);
+  const AlertRule& failed = alerts.at("train-failed");
+  EXPECT_EQ(to_text(*failed.when), "lease.ended name=train* result=failed");
+  EXPECT_EQ(failed.severity, Severity::kCritical);
+  EXPECT_EQ(failed.repeat, Duration{});
+  EXPECT_TRUE(failed.terminal);
+  EXPECT_FALSE(alerts.at("gpu-high").enabled);
+  EXPECT_EQ(to_text(*alerts.at("gpu-high").when), "gpu.mem_used > 62% for 10s clear 55%");
+  EXPECT_EQ(to_text(*alerts.at("gpu-critical").when), "gpu.mem_used > 88% for 10s clear 80%");
+}
+
+TEST(Load, TooManyRulesAreAnError) {
+  std::string text;
+  for (std::size_t i = 0; i < kAlertsMax; ++i) {
+    text += "[alert.a" + std::to_string(i) + "]\nwhen = \"gpu.lost\"\n";
+  }
+  const auto problems = problems_of({.files = {machine(text)}});
+  ASSERT_EQ(problems.size(), 2);  // Two are built in.
+  EXPECT_THAT(problems[0], HasSubstr("more than 64 rules"));
 }
 
 TEST(Load, UnknownKeyIsAnErrorWithTheOneThatWasMeant) {

@@ -30,6 +30,10 @@ bool has_name(const Key& key) {
   return key.path.find('*') != std::string_view::npos;
 }
 
+bool is_of_alert(const Key& key) {
+  return key.path.starts_with("alert.*");
+}
+
 std::string path_with(const Key& key, std::string_view name) {
   std::string path(key.path);
   path.replace(path.find('*'), 1, name);
@@ -40,6 +44,7 @@ std::string path_with(const Key& key, std::string_view name) {
 std::string header(const std::string& section) {
   if (section == "gpu.*") return "[gpu.\"GPU-5a1c0d2e-0000-0000-0000-000000000000\"]";
   if (section == "users.*") return "[users.guest]";
+  if (section == "alert.*") return "[alert.train-failed]";
   return "[" + section + "]";
 }
 
@@ -47,6 +52,11 @@ std::string example(const Key& key) {
   if (key.path == "gpu.*.reserve") return "\"2GiB\"";
   if (key.path == "users.*.vram") return "\"12GiB\"";
   if (key.path == "users.*.leases") return "2";
+  if (key.path == "alert.*.when") return "\"lease.ended result=failed\"";
+  if (is_of_alert(key)) {
+    Config config;
+    return as_toml(slot_of(key, config)).value_or("\"\"");
+  }
   return "\"normal\"";
 }
 
@@ -73,7 +83,7 @@ std::string escaped_for_table(std::string_view text) {
 }
 
 std::string default_cell(const Key& key, Config& user, Config& system) {
-  if (has_name(key)) return "–";
+  if (has_name(key) && !is_of_alert(key)) return "–";
   const std::optional<std::string> in_user = as_toml(slot_of(key, user));
   const std::optional<std::string> in_system = as_toml(slot_of(key, system));
   if (!in_user || !in_system) return "–";
@@ -128,6 +138,8 @@ std::vector<ShownValue> shown_values(const Config& config) {
     }
     if (key.path.starts_with("users.*")) {
       for (const auto& [name, user] : config.users) add(key, path_with(key, toml_key(name)), name);
+    } else if (is_of_alert(key)) {
+      for (const auto& [name, rule] : config.alerts) add(key, path_with(key, toml_key(name)), name);
     } else {
       for (const auto& [device, bytes] : config.gpu.device_reserve) {
         add(key, path_with(key, to_text(device)), to_text(device));
@@ -135,6 +147,19 @@ std::vector<ShownValue> shown_values(const Config& config) {
     }
   }
   return shown;
+}
+
+std::string keys_of(const AlertRule& rule) {
+  Config config;
+  config.alerts["is"] = rule;
+  std::string text;
+  for (const Key& key : keys()) {
+    if (!is_of_alert(key)) continue;
+    const auto value = as_toml(key.slot(config, "is"));
+    if (!value || value == as_toml(key.slot(config, "default"))) continue;
+    text += std::string(parts_of(key).last) + " = " + *value + "\n";
+  }
+  return text;
 }
 
 std::string default_file(Mode mode) {

@@ -28,4 +28,7 @@ std::string markdown_tables();
 /// A JSON schema (2020-12) of berth.toml, for editors.
 std::string json_schema();
 
+/// The keys of a rule that are not at their defaults, a line each.
+std::string keys_of(const AlertRule& rule);
+
 }  // namespace berth::config

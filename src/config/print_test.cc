@@ -107,6 +107,20 @@ gpu."GPU-5a1c0d2e-0000-0000-0000-000000000001".reserve = "0"
   EXPECT_EQ(shown.at("request.vram"), "");
 }
 
+TEST(KeysOf, RuleReadsBackAsItIs) {
+  AlertRule rule{.when = *alerts::parse_expression("lease.ended name=a\"b"),
+                 .severity = Severity::kInfo,
+                 .repeat = minutes(10),
+                 .terminal = true};
+  const std::string keys = keys_of(rule);
+  EXPECT_EQ(keys,
+            "when = \"lease.ended name=a\\\"b\"\nseverity = \"info\"\nrepeat = \"10m\"\n"
+            "terminal = true\n");
+  const AlertRule read = loaded(Mode::kUser, "[alert.r]\n" + keys).alerts.at("r");
+  EXPECT_EQ(read.when, rule.when);
+  EXPECT_EQ(keys_of(read), keys);
+}
+
 TEST(ShownValues, NameTheirOrigin) {
   for (const ShownValue& value : shown_values(loaded(Mode::kUser, "policy.order = \"fifo\""))) {
     EXPECT_EQ(to_text(value.origin), value.key == "policy.order" ? "f:1" : "built-in");

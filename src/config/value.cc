@@ -49,6 +49,9 @@ constexpr std::array<std::string_view, 3> kWords<OverBudget> = {"fail", "notify"
 template <>
 constexpr std::array<std::string_view, 4> kWords<Priority> = {"low", "normal", "high", "urgent"};
 
+template <>
+constexpr std::array<std::string_view, 3> kWords<Severity> = {"info", "warn", "critical"};
+
 template <class T>
 concept Enumeration = std::is_enum_v<T>;
 
@@ -83,6 +86,9 @@ struct InWords {
     return key.text == Key::Text::kAbsolutePath ? "an absolute path, or \"\"" : "text";
   }
   std::string operator()(std::vector<std::string>*) const { return "a list of text"; }
+  std::string operator()(alerts::Expression*) const {
+    return "an expression such as \"gpu.mem_used > 88% for 30s\"";
+  }
   std::string operator()(Labels*) const { return "a table of text"; }
   std::string operator()(DefaultVram*) const {
     return "\"exclusive\", \"ask\", \"learned\" or a size such as \"8GiB\"";
@@ -250,6 +256,13 @@ struct Reader {
     return Unit{};
   }
 
+  Status operator()(alerts::Expression* out) const {
+    if (text() == nullptr) return wrong();
+    TRY(expression, alerts::parse_expression(*text()));
+    *out = std::move(expression);
+    return Unit{};
+  }
+
   template <Enumeration E>
   Status operator()(E* out) const {
     if (text() == nullptr) return wrong();
@@ -327,6 +340,9 @@ struct AsToml {
       text += (text.empty() ? " " : ", ") + toml_key(key) + " = " + toml_text(value);
     }
     return "{" + text + (text.empty() ? "}" : " }");
+  }
+  Text operator()(const alerts::Expression* value) const {
+    return toml_text(alerts::to_text(*value));
   }
   Text operator()(const DefaultVram* value) const {
     switch (value->kind) {

@@ -195,10 +195,13 @@ Result<std::vector<std::string>> sockets_to_try(const Surroundings& surroundings
 ConfigPaths config_paths(const Surroundings& surroundings) {
   const std::string base = surroundings.xdg_config_home.empty() ? surroundings.home + "/.config"
                                                                 : surroundings.xdg_config_home;
-  return {
-      .system_file = "/etc/berth/berth.toml",
-      .system_folder = "/etc/berth/conf.d",
-      .user_file = surroundings.config.empty() ? base + "/berth/config.toml" : surroundings.config};
+  const std::string user =
+      surroundings.config.empty() ? base + "/berth/config.toml" : surroundings.config;
+  return {.system_file = "/etc/berth/berth.toml",
+          .system_folder = "/etc/berth/conf.d",
+          .user_file = user,
+          .user_alerts = user.substr(0, user.rfind('/') + 1) + "alerts.toml",
+          .system_alerts = "/etc/berth/conf.d/alerts.toml"};
 }
 
 std::vector<std::string> machine_config_files(const ConfigPaths& paths) {

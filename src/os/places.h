@@ -68,6 +68,9 @@ struct ConfigPaths {
   std::string system_file;
   std::string system_folder;  // *.toml
   std::string user_file;
+  // Written by `berth alert`; beside the user's file, and in the machine's folder.
+  std::string user_alerts;
+  std::string system_alerts;
 };
 ConfigPaths config_paths(const Surroundings& surroundings);
 /// The machine's files, in the order in which they count: `system_file`, there or not, and what

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <map>
@@ -16,6 +17,8 @@
 
 namespace berth::server {
 namespace {
+
+constexpr std::uint64_t kDescriptorsInHand = 512;  // For processes, files and refusals.
 
 /// A file that is not there is none, unless it was named.
 Status read_into(std::vector<config::File>& files, config::File::Kind kind, const std::string& path,
@@ -72,6 +75,7 @@ Result<config::Config> read_configuration(const os::Surroundings& surroundings, 
   if (user) {
     TRY_STATUS(read_into(input.files, config::File::Kind::kUser, paths.user_file,
                          !surroundings.config.empty()));
+    TRY_STATUS(read_into(input.files, config::File::Kind::kUser, paths.user_alerts));
   }
   if (const char* level = std::getenv("BERTH_LOG"); level != nullptr) {
     input.overrides = config::overrides_of_environment({{"BERTH_LOG", level}});
@@ -145,6 +149,22 @@ DefaultVram default_vram(const config::Config& config) {
       break;
   }
   return {.share = Share::kExclusive, .vram = std::nullopt};
+}
+
+HistorySettings history_settings(const config::Config& config) {
+  return {.record = config.history.record,
+          .retention = {.second = config.history.second,
+                        .minute = config.history.minute,
+                        .hour = config.history.hour,
+                        .size_max = config.history.size_max},
+          .sample_interval = config.gpu.sample_interval};
+}
+
+HttpLimits http_limits(const config::Config& config, std::uint64_t descriptors) {
+  const std::uint64_t in_hand = std::min(kDescriptorsInHand, descriptors / 2);
+  return {.connections = static_cast<std::size_t>(descriptors - in_hand),
+          .connections_per_user = config.limits.connections,
+          .descriptors = descriptors};
 }
 
 enforce::LeaseFiles::Settings lease_file_settings(const config::Config& config,

@@ -4,6 +4,7 @@
 // name service; at start and at a reload only.
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "enforce/lease_files.h"
 #include "os/places.h"
 #include "server/engine.h"
+#include "server/history_recorder.h"
+#include "server/http_server.h"
 #include "server/service.h"
 
 namespace berth::server {
@@ -31,6 +34,9 @@ Admins admins_of(const config::Config& config);
 /// Names of users that nobody has are passed over, and returned in `unknown_users`.
 core::Settings core_settings(const config::Config& config, std::vector<std::string>& unknown_users);
 DefaultVram default_vram(const config::Config& config);
+HistorySettings history_settings(const config::Config& config);
+/// `descriptors`: as many as the daemon may have.
+HttpLimits http_limits(const config::Config& config, std::uint64_t descriptors);
 /// `directory`: of all leases' directories.
 enforce::LeaseFiles::Settings lease_file_settings(const config::Config& config,
                                                   const std::string& directory);

@@ -26,6 +26,7 @@
 #include "os/processes.h"
 #include "os/signals.h"
 #include "os/users.h"
+#include "server/alert_desk.h"
 #include "server/background.h"
 #include "server/boot_timer.h"
 #include "server/budget_files.h"
@@ -49,7 +50,6 @@ namespace {
 
 using boost::system::error_code;
 
-constexpr std::uint64_t kDescriptorsInHand = 512;  // For processes, files and refusals.
 constexpr auto kKeepAliveEvery = std::chrono::seconds(15);
 constexpr auto kCheckEvery = std::chrono::minutes(1);
 
@@ -62,6 +62,7 @@ struct Daemon::Impl final : Host {
   Status take_places();
   Status open_doors();
   Status open_journal(store::Recovered& recovered);
+  void make_listeners();
   void begin(const store::Recovered& recovered);
   void run();
 
@@ -75,8 +76,6 @@ struct Daemon::Impl final : Host {
 
   ServiceSettings service_settings() const;
   EngineSettings engine_settings();
-  HistorySettings history_settings() const;
-  HttpLimits http_limits() const;
   void probe_answered(gpu::Probe::Outcome outcome);
   void signalled();
   void each(boost::asio::steady_timer& timer, std::chrono::seconds every,
@@ -113,6 +112,7 @@ struct Daemon::Impl final : Host {
   std::unique_ptr<DeviceClaims> claims;
   std::unique_ptr<BudgetFiles> files;
   std::unique_ptr<HistoryRecorder> history;
+  std::unique_ptr<AlertDesk> alerts;
   std::unique_ptr<RealWorld> world;
   std::unique_ptr<Service> service;
   std::unique_ptr<Engine> engine;
@@ -196,6 +196,21 @@ Status Daemon::Impl::open_journal(store::Recovered& recovered) {
   return Unit{};
 }
 
+// Who is told of what the engine sees and decides.
+void Daemon::Impl::make_listeners() {
+  history = std::make_unique<HistoryRecorder>(
+      store::HistoryOptions{.path = places.state_dir + "/history.db",
+                            .wall = clock.wall(),
+                            .network_file_system = !journal_descriptor},
+      history_settings(config), [this](const std::string& text) { log.warn(text); });
+  alerts = std::make_unique<AlertDesk>(
+      config.alerts, AlertDesk::Doors{.publish =
+                                          [this](const Alert& alert, bool to_its_lease) {
+                                            engine->publish(alert, to_its_lease);
+                                          },
+                                      .log = [this](const std::string& text) { log.info(text); }});
+}
+
 void Daemon::Impl::begin(const store::Recovered& recovered) {
   const bool machine = options.mode == os::Mode::kSystem;
   meet(os::own_user());
@@ -215,17 +230,14 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
       lease_file_settings(config, os::leases_directory(places.socket)),
       places.state_dir + "/contexts", clock, [this](const std::string& text) { log.warn(text); },
       [this](Process process) { return processes->is_alive(process); });
-  history = std::make_unique<HistoryRecorder>(
-      store::HistoryOptions{.path = places.state_dir + "/history.db",
-                            .wall = clock.wall(),
-                            .network_file_system = !journal_descriptor},
-      history_settings(), [this](const std::string& text) { log.warn(text); });
+  make_listeners();
   world = std::make_unique<RealWorld>(
       RealWorld::Parts{.journal = *journal,
                        .processes = *processes,
                        .probe = *probe,
                        .files = *files,
                        .history = *history,
+                       .alerts = *alerts,
                        .mover = *mover,
                        .leases_directory = os::leases_directory(places.socket),
                        .log = log});
@@ -249,10 +261,12 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   }
   files->keep_only(live);
 
-  http = std::make_unique<HttpServer>(io, present(listening).take(), *service, clock, http_limits(),
+  http = std::make_unique<HttpServer>(io, present(listening).take(), *service, clock,
+                                      http_limits(config, descriptors),
                                       wire::encode_hello(service_settings().hello));
   service->connect(*engine, *http);
   service->remember_with(*history);
+  service->tell_of(*alerts);
   signal_ear.listen(io, present(signals).descriptor(), [this] { signalled(); });
   if (journal_descriptor) {
     journal_ear.listen(io, *journal_descriptor, [this] { (void)journal->synced(); });
@@ -317,6 +331,7 @@ void Daemon::Impl::move_log() {
 }
 
 void Daemon::Impl::after_each_turn() {
+  alerts->flush();
   http->flush();
   files->catch_up();
   timer->set(std::min({engine->next_wake(), service->next_wake(), files->next(), history->next()}));
@@ -366,6 +381,7 @@ void Daemon::Impl::probe_answered(gpu::Probe::Outcome outcome) {
     files->learn(*outcome.sample);
     engine->sampled(service->now(), *outcome.sample);
     history->sampled(*outcome.sample, engine->coordinator(), service->now());
+    if (trouble.empty()) alerts->looked(service->now(), engine->coordinator());
   } else {
     engine->probe_failed(service->now());
   }
@@ -427,10 +443,11 @@ Status Daemon::Impl::reload() {
   in_admin_group.clear();
   log.set_level(config.daemon.log);
   service->configure(service_settings());
-  http->set_limits(http_limits());
+  http->set_limits(http_limits(config, descriptors));
   files->configure(lease_file_settings(config, os::leases_directory(places.socket)));
   engine->configure(service->now(), engine_settings());
-  history->configure(history_settings());
+  history->configure(history_settings(config));
+  alerts->configure(config.alerts);
   log.info("the configuration was reloaded");
   return Unit{};
 }
@@ -474,22 +491,6 @@ EngineSettings Daemon::Impl::engine_settings() {
     log.warn("[users." + name + "]: there is no such user on this machine; it counts for nobody");
   }
   return settings;
-}
-
-HistorySettings Daemon::Impl::history_settings() const {
-  return {.record = config.history.record,
-          .retention = {.second = config.history.second,
-                        .minute = config.history.minute,
-                        .hour = config.history.hour,
-                        .size_max = config.history.size_max},
-          .sample_interval = config.gpu.sample_interval};
-}
-
-HttpLimits Daemon::Impl::http_limits() const {
-  const std::uint64_t in_hand = std::min(kDescriptorsInHand, descriptors / 2);
-  return {.connections = static_cast<std::size_t>(descriptors - in_hand),
-          .connections_per_user = config.limits.connections,
-          .descriptors = descriptors};
 }
 
 }  // namespace berth::server

@@ -13,7 +13,9 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "core/coordinator.h"
 #include "core/effect.h"
+#include "model/alert.h"
 #include "model/lease.h"
 #include "model/record.h"
 #include "model/refusal.h"
@@ -47,6 +49,9 @@ class World {
   /// From now on the programs of a lease are held to these budgets; of one that has none (any
   /// more), nothing is kept. A world without programs of its own need not do anything.
   virtual void hold_to(Handle /*lease*/, const std::vector<Part>& /*budgets*/, Taken /*taken*/) {}
+  /// Something has happened to a lease, and whoever listens was told.
+  virtual void happened(core::Now /*now*/, const core::Coordinator& /*coordinator*/,
+                        const core::Notify& /*news*/) {}
   /// Engine::moved() with this number follows, once.
   virtual void move_memory(const core::MoveMemory& /*move*/) {}
   /// What its programs use of each of these beyond what they have charged; and whether, with this,
@@ -67,7 +72,7 @@ using Answer = std::variant<LeaseView, Refusal>;
 /// One item of a stream of news.
 struct Item {
   std::string_view event;  // "lease", "waiting", "granted", "fit" and so on: docs/protocol.md.
-  std::variant<LeaseView, WhyView, FitView, StrangerNews, DeviceView> body;
+  std::variant<LeaseView, WhyView, FitView, StrangerNews, DeviceView, Alert> body;
   std::vector<Refusal> refusal;  // One or none: why a request ended without a grant.
   std::uint64_t number = 0;      // Grows by one with each piece of news of the daemon; 0: none.
   bool last = false;             // The stream ends here, and the connection may ask again.

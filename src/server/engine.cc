@@ -283,7 +283,7 @@ void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch
             return;
           }
           if (what.news == core::News::kEnded) forget_asker(what.lease);
-          news_.tell(now, coordinator_, what);
+          tell(now, what);
         } else if constexpr (std::is_same_v<T, core::NotifyStranger>) {
           news_.tell(what);
         } else if constexpr (std::is_same_v<T, core::NotifyDevice>) {
@@ -315,6 +315,11 @@ void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch
         }
       },
       effect);
+}
+
+void Engine::tell(core::Now now, const core::Notify& notify) {
+  news_.tell(now, coordinator_, notify);
+  world_.happened(now, coordinator_, notify);
 }
 
 void Engine::reply(core::Now now, const core::Reply& reply, Batch& batch) {
@@ -352,6 +357,13 @@ void Engine::reply(core::Now now, const core::Reply& reply, Batch& batch) {
   }
   if (!awaits_asker(*lease)) forget_asker(lease->id);
   const bool asker = call.kind == CallKind::kSubmit || call.kind == CallKind::kReconnect;
+  // The asker has his answer; who listens to everything hears of it here.
+  if (call.kind == CallKind::kSubmit) {
+    const bool waits = lease->state == LeaseState::kWaiting;
+    tell(now, {.lease = lease->id,
+               .news = waits ? core::News::kQueued : core::News::kGranted,
+               .refusal = {}});
+  }
   if (asker && awaits_asker(*lease)) set_asker(lease->id, connection);
   if (asker && call.listen == Listen::kStream) {
     news_.open_asker(now, coordinator_, connection, *lease);

@@ -60,6 +60,9 @@ class Engine {
   void ask(core::Now now, ConnectionId connection, Ask ask, Listen listen = Listen::kAnswer);
   /// News of one lease until it has ended.
   void follow(core::Now now, ConnectionId connection, LeaseId lease);
+  /// An alert, to those who listen to everything; and to those who listen to its lease.
+  void publish(const Alert& alert, bool to_its_lease) { news_.tell(alert, to_its_lease); }
+  std::size_t listeners() const { return news_.listeners(); }
   /// News of all leases.
   void follow_all(ConnectionId connection);
   /// What would become of this request: now, and whenever it changes.
@@ -103,6 +106,7 @@ class Engine {
   void perform(core::Now now, std::vector<core::Effect> effects);
   void perform_one(core::Now now, const core::Effect& effect, Batch& batch);
   void hold_to_budgets(core::Now now, const std::set<LeaseId>& leases);
+  void tell(core::Now now, const core::Notify& notify);
   void reply(core::Now now, const core::Reply& reply, Batch& batch);
   void set_asker(LeaseId lease, ConnectionId connection);
   void forget_asker(LeaseId lease);

@@ -107,6 +107,8 @@ std::string_view word_of(core::News news) {
       return "requeued";
     case core::News::kRequeueDropped:
       return "requeue_dropped";
+    case core::News::kQueued:
+      return "queued";
   }
   CHECK(false);
 }
@@ -213,6 +215,17 @@ void News::tell(core::Now now, const core::Coordinator& coordinator,
   Item item{.event = "device_pressure", .body = std::move(*device), .refusal = {}};
   item.number = ++number_;
   for (const ConnectionId connection : all_) outbox_.item(connection, item);
+}
+
+void News::tell(const Alert& alert, bool to_its_lease) {
+  Item item{.event = "alert", .body = alert, .refusal = {}, .number = ++number_};
+  for (const ConnectionId connection : all_) outbox_.item(connection, item);
+  if (!to_its_lease || alert.subject.kind != Alert::Subject::Kind::kLease) return;
+  const LeaseId lease = alert.subject.lease;
+  for (auto it = by_lease_.lower_bound({lease, {}}); it != by_lease_.end() && it->first == lease;
+       ++it) {
+    if (streams_.at(it->second).kind == Kind::kLease) outbox_.item(it->second, item);
+  }
 }
 
 void News::roll(core::Now now, const core::Coordinator& coordinator) {

@@ -17,6 +17,7 @@
 #include "core/coordinator.h"
 #include "core/effect.h"
 #include "core/event.h"
+#include "model/alert.h"
 #include "model/request.h"
 #include "model/view.h"
 #include "server/doors.h"
@@ -45,6 +46,8 @@ class News {
   void tell(core::Now now, const core::Coordinator& coordinator, const core::Notify& notify);
   void tell(const core::NotifyStranger& notify);
   void tell(core::Now now, const core::Coordinator& coordinator, const core::NotifyDevice& notify);
+  /// To those who listen to everything; and to those who listen to the lease that it is about.
+  void tell(const Alert& alert, bool to_its_lease);
   /// Something was decided or measured: lines may read differently.
   void changed() { changed_ = true; }
   /// Tells the next slice of listeners whose line changed.
@@ -52,6 +55,7 @@ class News {
   Instant next_roll() const;
 
   std::size_t streams() const { return streams_.size(); }
+  std::size_t listeners() const { return all_.size(); }  // To everything.
 
  private:
   struct Fit {

@@ -24,8 +24,9 @@ TEST(News, OfAllLeasesIsNumbered) {
   story.submit(2, S::budget(gib(16)));
   story.exit(1, 3);
   story.sample();
-  EXPECT_THAT(story.done(), AllOf(Contains("item 9 ended 1"), Contains("item 9 granted 2")));
-  EXPECT_EQ(story.outbox.last_number, 2U);
+  EXPECT_THAT(story.done(), AllOf(Contains("item 9 granted 1"), Contains("item 9 queued 2"),
+                                  Contains("item 9 ended 1"), Contains("item 9 granted 2")));
+  EXPECT_EQ(story.outbox.last_number, 4U);
   story.engine.hung_up(story.now, {9});
   story.claim(2, 2);
   story.exit(2, 3);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/alert_desk.h"
 #include "server/budget_files.h"
 #include "server/doors.h"
 #include "server/history_recorder.h"
@@ -25,6 +26,7 @@ class RealWorld final : public World {
     ProbeRunner& probe;
     BudgetFiles& files;
     HistoryRecorder& history;
+    AlertDesk& alerts;
     MoverRunner& mover;
     std::string leases_directory;
     Log& log;
@@ -43,6 +45,10 @@ class RealWorld final : public World {
   void ask_probe() override;
   void say(const std::string& text) override { parts_.log.info(text); }
   void hold_to(Handle lease, const std::vector<Part>& budgets, Taken taken) override;
+  void happened(core::Now now, const core::Coordinator& coordinator,
+                const core::Notify& news) override {
+    parts_.alerts.happened(now, coordinator, news);
+  }
   void move_memory(const core::MoveMemory& move) override {
     parts_.mover.move(move, parts_.leases_directory + "/" + to_text(move.handle));
   }

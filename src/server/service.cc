@@ -12,6 +12,7 @@
 #include "os/random.h"
 #include "server/openapi.h"
 #include "server/past_question.h"
+#include "wire/alerts.h"
 #include "wire/answers.h"
 #include "wire/request.h"
 #include "wire/sse.h"
@@ -197,6 +198,10 @@ std::optional<std::string> Service::overview(const Client& client, const wire::R
     case Route::kDevices:
       engine_->looked_at(at);
       return devices_json(coordinator, at, simulated, viewer(client));
+    case Route::kAlerts:
+      engine_->looked_at(at);
+      return wire::encode_alerts(alerts_ == nullptr ? wire::AlertList{.time = at.wall, .items = {}}
+                                                    : alerts_->list(at));
     case Route::kQueue:
       return queue_json(coordinator, at, viewer(client));
     case Route::kLeases:
@@ -324,6 +329,8 @@ void Service::item(ConnectionId connection, const Item& item) {
           return wire::encode_why(body, to.names);
         } else if constexpr (std::is_same_v<T, StrangerNews>) {
           return wire::encode_stranger(body, to.names);
+        } else if constexpr (std::is_same_v<T, Alert>) {
+          return wire::encode_alert(body);
         } else if constexpr (std::is_same_v<T, DeviceView>) {
           return wire::encode_device(body, settings_.hello.simulated, to.names);
         } else {

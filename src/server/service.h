@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "os/clock.h"
 #include "os/processes.h"
+#include "server/alert_desk.h"
 #include "server/doors.h"
 #include "server/engine.h"
 #include "server/history_recorder.h"
@@ -69,6 +70,8 @@ class Service final : public ConnectionHandler, public Outbox {
   void connect(Engine& engine, Transport& transport);
   /// Likewise: who can be asked about the past. Without one nobody can.
   void remember_with(HistoryRecorder& history) { history_ = &history; }
+  /// Likewise: the rules.
+  void tell_of(AlertDesk& alerts) { alerts_ = &alerts; }
   void configure(ServiceSettings settings) { settings_ = std::move(settings); }
 
   void opened(ConnectionId connection, const os::Peer& peer) override;
@@ -135,6 +138,7 @@ class Service final : public ConnectionHandler, public Outbox {
   Engine* engine_ = nullptr;
   Transport* transport_ = nullptr;
   HistoryRecorder* history_ = nullptr;
+  AlertDesk* alerts_ = nullptr;
 
   std::map<ConnectionId, Client> clients_;
   std::map<UserId, std::size_t> streams_;

@@ -80,6 +80,13 @@ JsonWriter& JsonWriter::number(std::uint64_t value) {
   return *this;
 }
 
+JsonWriter& JsonWriter::thousandths(std::uint64_t value) {
+  separate();
+  const std::string rest = std::to_string(value % 1'000);
+  text_ += std::to_string(value / 1'000) + "." + std::string(3 - rest.size(), '0') + rest;
+  return *this;
+}
+
 JsonWriter& JsonWriter::text(std::string_view value) {
   separate();
   append_json_string(value, text_);

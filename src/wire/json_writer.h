@@ -26,6 +26,7 @@ class JsonWriter {
   JsonWriter& boolean(bool value);
   JsonWriter& integer(std::int64_t value);
   JsonWriter& number(std::uint64_t value);
+  JsonWriter& thousandths(std::uint64_t value);  // 884 as 0.884.
   JsonWriter& text(std::string_view value);
   JsonWriter& text_or_null(std::string_view value);  // Null if empty.
   // Null if absent.

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "wire/alerts.h"
 #include "wire/answers.h"
 #include "wire/daemon.h"
 #include "wire/error.h"
@@ -240,6 +241,16 @@ TEST(OpenApi, DescribesTheAnswers) {
   const StrangerNews news = {.device = samples::device(1), .stranger = {.name = "firefox"}};
   check_named("StrangerNews", encode_stranger(news, {}));
   expect_complete("StrangerNews", encode_stranger(news, {}));
+  for (const auto unit : {Alert::Unit::kShare, Alert::Unit::kBytes}) {
+    Alert alert = samples::alert();
+    alert.unit = unit;
+    check_named("Alert", encode_alert(alert));
+    expect_complete("Alert", encode_alert(alert));
+  }
+  check_named("Alert", encode_alert({}));
+  check_named("AlertList", encode_alerts({.time = {}, .items = {samples::rule(), {}}}));
+  expect_complete("AlertRule",
+                  Json::parse(encode_alerts({.time = {}, .items = {{}}})).at("items").at(0).dump());
   check_named("Version", encode_version({.version = "0.1.0", .world = "real"}));
   check_named("Daemon", encode_daemon(samples::daemon()));
   check_named("Daemon", encode_daemon({}));

@@ -50,13 +50,15 @@ enum class Route : std::uint8_t {
   kEvents,
   kHistory,
   kSessions,
+  kAlerts,
   kOpenApi,
 };
 
 struct RouteRow {
   Route route;
   Method method;
-  std::string_view path;  // {handle}: a lease's handle. {ref}: its id, handle, name or a prefix.
+  // {handle}: a lease's handle. {ref}: its id, handle, name or a prefix.
+  std::string_view path;
 };
 
 inline constexpr std::array kRoutes = {
@@ -92,6 +94,7 @@ inline constexpr std::array kRoutes = {
     RouteRow{Route::kEvents, Method::kGet, "/v1/events"},
     RouteRow{Route::kHistory, Method::kGet, "/v1/history"},
     RouteRow{Route::kSessions, Method::kGet, "/v1/history/sessions"},
+    RouteRow{Route::kAlerts, Method::kGet, "/v1/alerts"},
     RouteRow{Route::kOpenApi, Method::kGet, "/v1/openapi.json"},
 };
 

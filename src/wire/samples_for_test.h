@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/units.h"
+#include "wire/alerts.h"
 #include "wire/answers.h"
 #include "wire/daemon.h"
 #include "wire/history.h"
@@ -249,6 +250,38 @@ inline DaemonView daemon() {
                   .safe_mode = true,
                   .trouble = "No space left on device"};
   return view;
+}
+
+inline Alert alert() {
+  return {.rule = "gpu-high",
+          .subject = {.kind = Alert::Subject::Kind::kDevice,
+                      .device = device(1),
+                      .name = "GPU 0 (RTX 5080)"},
+          .text = "GPU 0 uses 14.2 GiB of 16.0 GiB (89 %)",
+          .value = 884,
+          .unit = Alert::Unit::kShare,
+          .severity = Severity::kCritical,
+          .time = {1'770'470'030'000},
+          .since = {1'770'470'000'000},
+          .actions = {{Alert::Action::Verb::kPause, {12}, "Pause train"}}};
+}
+
+inline RuleView rule() {
+  return {.name = "gpu-high",
+          .when = "gpu.mem_used > 88%",
+          .severity = Severity::kCritical,
+          .repeat = hours(1),
+          .channels = {"events", "webhook"},
+          .undelivered = 2,
+          .last_delivery = Delivered{.channel = "webhook",
+                                     .outcome = "retry",
+                                     .status = 503,
+                                     .reason = "answered 503",
+                                     .time = {1'770'470'031'000}},
+          .standing = {{.subject = alert().subject,
+                        .text = alert().text,
+                        .firing = true,
+                        .since = {1'770'470'000'000}}}};
 }
 
 /// A device, a lease and one of its processes, and a process of no lease.

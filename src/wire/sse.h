@@ -44,8 +44,8 @@ class SseReader {
 };
 
 /// The names of our events. `lease` opens every stream about one lease; its data is the lease, as
-/// is that of all others but `waiting` (a Why), `fit` (a Fit) and those of strangers and
-/// `device_pressure` (a Device).
+/// is that of all others but `waiting` (a Why), `fit` (a Fit), `alert` (an Alert) and those of
+/// strangers and `device_pressure` (a Device).
 enum class EventName : std::uint8_t {
   kLease,
   kWaiting,
@@ -73,6 +73,8 @@ enum class EventName : std::uint8_t {
   kRequeuing,
   kRequeued,
   kRequeueDropped,
+  kQueued,
+  kAlert,
   kFit,
 };
 std::string_view to_text(EventName name);

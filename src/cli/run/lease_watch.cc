@@ -11,6 +11,7 @@
 #include "cli/render/saves.h"
 #include "cli/run/words.h"
 #include "os/clock.h"
+#include "wire/alerts.h"
 
 namespace berth::cli {
 namespace {
@@ -130,6 +131,12 @@ void LeaseWatch::readable() {
 
 void LeaseWatch::take(const wire::SseEvent& event) {
   const std::optional<wire::EventName> name = wire::parse_event_name(event.event);
+  if (name == wire::EventName::kAlert) {
+    const Result<Alert> alert = wire::decode_alert(event.data);
+    if (alert.ok())
+      talk_.say("alert " + alert->rule + ": " + harmless(alert->text, talk_.scene().letters));
+    return;
+  }
   const Result<wire::LeaseAnswer> lease = wire::decode_lease(event.data);
   if (!name || !lease.ok()) return;
   const LeaseView& view = lease->view;

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "alerts/alarms.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::alerts {
+namespace {
+
+constexpr DeviceId kDevice{1, 2, false};
+
+Rule rule(std::string_view when, Duration repeat = {}) {
+  return {.name = "r", .when = *parse_expression(when), .repeat = repeat};
+}
+
+/// A clock that goes on by seconds, one device of 16 GiB and the leases it is given.
+class Watch {
+ public:
+  explicit Watch(std::vector<Rule> rules) { alarms.configure(std::move(rules)); }
+
+  /// "firing TEXT" or "cleared TEXT" of each alert, a line each.
+  std::string after(std::int64_t more, std::optional<Bytes> used) {
+    now_ += more;
+    DeviceView device{.id = kDevice, .model = "Simulated", .capacity = gib(16), .used = used};
+    Facts facts{.devices = {device}, .leases = leases};
+    return told(alarms.step(at(), facts));
+  }
+  std::string told(const std::vector<Alert>& alerts) {
+    std::string text;
+    for (const Alert& alert : alerts) {
+      last = alert;
+      text += std::string(to_text(alert.state)) + " " + alert.text + "\n";
+    }
+    return text;
+  }
+  Moment at() const { return {Instant{} + seconds(now_), {now_ * 1'000}}; }
+
+  Alarms alarms;
+  std::vector<LeaseView> leases;
+  Alert last;
+
+ private:
+  std::int64_t now_ = 1'000;
+};
+
+LeaseView lease(std::uint64_t id, std::string name = {}) {
+  LeaseView view{.id = {id}, .state = LeaseState::kHeld};
+  view.request.name = std::move(name);
+  return view;
+}
+
+TEST(Alarms, RuleFiresWhenItHasBeenSoForAsLongAsItSays) {
+  Watch watch({rule("gpu.mem_used > 88% for 30s")});
+  EXPECT_EQ(watch.after(1, gib(15)), "");
+  EXPECT_EQ(watch.after(29, gib(15)), "");
+  EXPECT_EQ(watch.after(1, gib(15)), "firing GPU 0 (Simulated) uses 15.0 GiB of 16.0 GiB (94 %)\n");
+  EXPECT_EQ(watch.last.value, 938);
+  EXPECT_EQ(watch.last.unit, Alert::Unit::kShare);
+  EXPECT_EQ(watch.last.subject.device, kDevice);
+  EXPECT_EQ(watch.last.since.value, 1'001'000);
+  EXPECT_EQ(watch.after(60, gib(15)), "");  // Once.
+}
+
+TEST(Alarms, WhatWasSoForTooShortATimeIsNeverTold) {
+  Watch watch({rule("gpu.mem_used > 88% for 30s")});
+  EXPECT_EQ(watch.after(1, gib(15)), "");
+  EXPECT_EQ(watch.after(20, gib(1)), "");
+  EXPECT_EQ(watch.after(1, gib(15)), "");
+  EXPECT_EQ(watch.after(29, gib(15)), "");
+}
+
+TEST(Alarms, WhatSwingsAboutTheThresholdIsToldOnce) {
+  Watch watch({rule("gpu.mem_used > 8GiB clear 4GiB")});
+  EXPECT_NE(watch.after(1, gib(9)), "");
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(watch.after(8, gib(5)), "");
+    EXPECT_EQ(watch.after(8, gib(9)), "");
+    EXPECT_EQ(watch.after(8, gib(4)), "");  // Not for long.
+  }
+  EXPECT_EQ(watch.after(1, gib(5)), "");
+  EXPECT_EQ(watch.after(1, gib(4)), "");
+  EXPECT_EQ(watch.after(10, gib(4)),
+            "cleared over after 4m12s: GPU 0 (Simulated) uses 4.0 GiB of 16.0 GiB (25 %)\n");
+  EXPECT_NE(watch.after(1, gib(9)), "");  // Anew.
+}
+
+TEST(Alarms, WithoutAClearItIsOverWhenItHasNotBeenSoForTenSeconds) {
+  Watch watch({rule("gpu.mem_used > 8GiB")});
+  EXPECT_NE(watch.after(1, gib(9)), "");
+  EXPECT_EQ(watch.after(1, gib(8)), "");
+  EXPECT_EQ(watch.after(9, gib(8)), "");
+  EXPECT_NE(watch.after(1, gib(8)), "");
+}
+
+TEST(Alarms, WhatGoesOnIsToldAgainEachSoOften) {
+  Watch watch({rule("gpu.mem_used > 8GiB", minutes(10))});
+  EXPECT_NE(watch.after(1, gib(9)), "");
+  EXPECT_EQ(watch.after(599, gib(9)), "");
+  EXPECT_NE(watch.after(1, gib(9)), "");
+  EXPECT_EQ(watch.after(599, gib(9)), "");
+  EXPECT_NE(watch.after(1, gib(9)), "");
+}
+
+TEST(Alarms, WhatIsUnknownNeitherBeginsNorEnds) {
+  Watch watch({rule("gpu.mem_used > 8GiB")});
+  EXPECT_EQ(watch.after(1, std::nullopt), "");
+  EXPECT_NE(watch.after(1, gib(9)), "");
+  EXPECT_EQ(watch.after(100, std::nullopt), "");
+  ASSERT_EQ(watch.alarms.standing().size(), 1);
+  EXPECT_TRUE(watch.alarms.standing()[0].firing);
+}
+
+TEST(Alarms, AShareOfALeaseIsThatOfItsFullestDevice) {
+  Watch watch({rule("lease.mem_used >= 75%")});
+  LeaseView view = lease(12, "train");
+  view.parts = {{.device = {1, 1}, .granted = gib(8), .used = gib(1)},
+                {.device = {1, 2}, .granted = gib(8), .used = gib(6)}};
+  watch.leases = {view};
+  EXPECT_EQ(watch.after(1, gib(1)), "firing lease 12 (train) uses 7.0 GiB of 16.0 GiB\n");
+  ASSERT_EQ(watch.last.actions.size(), 2);
+  EXPECT_EQ(watch.last.actions[0].label, "Pause train");
+  EXPECT_EQ(watch.last.actions[1].label, "Show train");
+}
+
+TEST(Alarms, AWaitIsOverWithTheGrantAndWithTheEnd) {
+  Watch watch({rule("lease.waiting > 10m")});
+  LeaseView waiting = lease(3);
+  waiting.state = LeaseState::kWaiting;
+  waiting.waited = minutes(11);
+  LeaseView other = waiting;
+  other.id = {4};
+  watch.leases = {waiting, other};
+  EXPECT_EQ(watch.after(1, gib(1)),
+            "firing lease 3 has waited for 11m00s\nfiring lease 4 has waited for 11m00s\n");
+  waiting.state = LeaseState::kHeld;
+  watch.leases = {waiting};
+  EXPECT_EQ(watch.after(1, gib(1)), "cleared over after 1 s: lease 4 has ended\n");
+  EXPECT_EQ(watch.after(10, gib(1)), "cleared over after 11 s: lease 3 waits no more\n");
+}
+
+TEST(Alarms, AnEventIsToldOnceAndOnlyWhereTheRuleIsAboutIt) {
+  Watch watch({rule("lease.ended result=failed name=train*")});
+  LeaseView ended = lease(7, "train-2");
+  ended.state = LeaseState::kEnded;
+  ended.result = EndResult::kFailed;
+  const auto told = [&](Source event) {
+    return watch.told(watch.alarms.happened(watch.at(), event, ended));
+  };
+  EXPECT_EQ(told(Source::kLeaseEnded), "firing lease 7 (train-2) has ended: failed\n");
+  EXPECT_EQ(told(Source::kLeaseGranted), "");
+  ended.result = EndResult::kOk;
+  EXPECT_EQ(told(Source::kLeaseEnded), "");
+  ended.result = EndResult::kFailed;
+  ended.request.name = "other";
+  EXPECT_EQ(told(Source::kLeaseEnded), "");
+}
+
+TEST(Alarms, OfADeviceTheLeaseThatUsesMostCanBePaused) {
+  Watch watch({rule("gpu.mem_used > 8GiB")});
+  LeaseView small = lease(1, "small");
+  small.parts = {{.device = kDevice, .granted = gib(4), .used = gib(1)}};
+  LeaseView large = lease(2, "large");
+  large.parts = {{.device = kDevice, .granted = gib(9), .used = gib(8)}};
+  watch.leases = {small, large};
+  EXPECT_NE(watch.after(1, gib(9)), "");
+  ASSERT_FALSE(watch.last.actions.empty());
+  EXPECT_EQ(watch.last.actions[0].lease, LeaseId{2});
+}
+
+TEST(Alarms, WhatFiredBeforeARestartIsNotToldAnewAndStillEnds) {
+  Watch watch({rule("gpu.mem_used > 8GiB")});
+  watch.alarms.restore(watch.at(), {{.rule = "r", .about = {kDevice, {}}, .since = {990'000}},
+                                    {.rule = "gone", .about = {kDevice, {}}}});
+  EXPECT_EQ(watch.alarms.standing().size(), 1);
+  EXPECT_EQ(watch.after(1, gib(9)), "");
+  EXPECT_EQ(watch.after(1, gib(1)), "");
+  EXPECT_NE(watch.after(10, gib(1)).find("cleared over after 22 s"), std::string::npos);
+}
+
+TEST(Alarms, ARuleThatReadsDifferentlyBeginsAnew) {
+  Watch watch({rule("gpu.mem_used > 8GiB")});
+  EXPECT_NE(watch.after(1, gib(9)), "");
+  watch.alarms.configure({rule("gpu.mem_used > 8GiB", hours(1))});
+  EXPECT_EQ(watch.alarms.standing().size(), 1);
+  watch.alarms.configure({rule("gpu.mem_used > 4GiB")});
+  EXPECT_TRUE(watch.alarms.standing().empty());
+}
+
+TEST(RetryAfter, GrowsFromOneSecondToAQuarterOfAnHour) {
+  EXPECT_EQ(retry_after(1, 0), seconds(1));
+  EXPECT_LE(retry_after(1, 12'345'678'901), seconds(2));
+  EXPECT_EQ(retry_after(2, 0), seconds(2));
+  EXPECT_EQ(retry_after(5, 0), seconds(16));
+  EXPECT_EQ(retry_after(100, 0), seconds(450));
+  EXPECT_LE(retry_after(100, ~std::uint64_t{0}), minutes(15));
+}
+
+}  // namespace
+}  // namespace berth::alerts

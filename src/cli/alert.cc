@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth alert`: adds, shows, takes away and tries rules. Rules are configuration: they are written
+// into a file of it, which the daemon then reads again.
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "alerts/expression.h"
+#include "base/quantity.h"
+#include "cli/alert_file.h"
+#include "cli/render/alerts.h"
+#include "cli/showing.h"
+#include "cli/verbs.h"
+#include "wire/alerts.h"
+#include "wire/daemon.h"
+
+namespace berth::cli {
+namespace {
+
+struct AlertAsked {
+  std::string action;
+  std::string what;
+  std::string name;
+  std::string severity;
+  std::optional<Duration> repeat;
+  config::AlertRule rule;
+};
+
+const std::string& sample_alerts() {
+  static const std::string kSample = wire::encode_alerts({.time = {}, .items = {wire::RuleView{}}});
+  return kSample;
+}
+
+std::optional<std::string> rules_shown(Showing& showing) {
+  Conversation& conversation = showing.conversation();
+  const auto body = conversation.ask({.route = wire::Route::kAlerts});
+  if (!body) return std::nullopt;
+  if (!showing.choice().is_for_people()) {
+    return showing.for_programs({.json = *body, .items = "items", .sample = sample_alerts()});
+  }
+  const auto list = conversation.understood(wire::decode_alerts(*body));
+  if (!list) return std::nullopt;
+  return alert_lines(*list, showing.scene());
+}
+
+// "lease-ended", or with a number where that is taken.
+std::string name_for(const alerts::Expression& when, const config::Config& config) {
+  std::string base(to_text(when.source));
+  for (char& c : base) {
+    if (c == '.' || c == '_') c = '-';
+  }
+  std::string name = base;
+  for (int i = 2; config.alerts.contains(name); ++i) name = base + "-" + std::to_string(i);
+  return name;
+}
+
+std::optional<os::Mode> mode_of_daemon(Conversation& conversation) {
+  const auto body = conversation.ask({.route = wire::Route::kDaemon});
+  if (!body) return std::nullopt;
+  const auto daemon = conversation.understood(wire::decode_daemon(*body));
+  if (!daemon) return std::nullopt;
+  return daemon->mode == wire::DaemonView::Mode::kUser ? os::Mode::kUser : os::Mode::kSystem;
+}
+
+std::optional<bool> daemon_has(Conversation& conversation, const std::string& name) {
+  const auto body = conversation.ask({.route = wire::Route::kAlerts});
+  if (!body) return std::nullopt;
+  const auto list = conversation.understood(wire::decode_alerts(*body));
+  if (!list) return std::nullopt;
+  for (const wire::RuleView& rule : list->items) {
+    if (rule.name == name) return rule.enabled;
+  }
+  return false;
+}
+
+// Written, and taken over by the daemon; or as before, and said why.
+bool apply(const AlertFile& file, const std::string& name, bool there, Conversation& conversation) {
+  if (const Status written = file.write(); !written.ok()) {
+    conversation.fail(exit_code(written.error().code), written.error().message);
+    return false;
+  }
+  const bool reloaded = conversation.ask({.route = wire::Route::kDaemonReload}).has_value();
+  const auto has = reloaded ? daemon_has(conversation, name) : std::nullopt;
+  if (has == there) return true;
+  if (const Status restored = file.put_back(); !restored.ok()) {
+    complain("berth: " + restored.error().message + "\n");
+  }
+  if (has) {
+    conversation.fail(ExitCode::kConfig, "the daemon does not read " + file.path() +
+                                             ": its configuration lies elsewhere");
+  }
+  return false;
+}
+
+std::optional<AlertFile> file_of(Conversation& conversation) {
+  const auto mode = mode_of_daemon(conversation);
+  if (!mode) return std::nullopt;
+  auto file = AlertFile::open(os::surroundings_from_environment(), *mode);
+  if (file.ok()) return *std::move(file);
+  conversation.fail(ExitCode::kConfig, file.error().message);
+  return std::nullopt;
+}
+
+int add(Invocation& invocation, Showing& showing, AlertAsked& asked) {
+  const auto when = alerts::parse_expression(asked.what);
+  if (!when.ok()) return invocation.usage_error("'" + asked.what + "': " + when.error().message);
+  asked.rule.when = *when;
+  asked.rule.severity = parse_severity(asked.severity).value_or(Severity::kWarn);
+  asked.rule.repeat = asked.repeat.value_or(asked.rule.repeat);
+  if (!showing.open()) return showing.conversation().status();
+  Conversation& conversation = showing.conversation();
+  auto file = file_of(conversation);
+  if (!file) return conversation.status();
+  const auto before = file->load();
+  if (!before.ok()) return invocation.fail(ExitCode::kConfig, before.error().message);
+  const std::string name = asked.name.empty() ? name_for(*when, *before) : asked.name;
+  if (!config::is_alert_name(name)) {
+    return invocation.usage_error("--name: a rule's name has letters, digits, '-' and '_'");
+  }
+  const auto known = before->alerts.find(name);
+  if (known != before->alerts.end() && known->second.enabled) {
+    return invocation.fail(ExitCode::kFailed, "there is a rule " + name +
+                                                  " already: berth alert rm " + name +
+                                                  " takes it away, --name calls this one "
+                                                  "something else");
+  }
+  if (known != before->alerts.end()) static_cast<void>(file->take_out(name));
+  file->put(name, asked.rule);
+  if (const auto after = file->load(); !after.ok()) {
+    return invocation.fail(ExitCode::kUsage, after.error().message);
+  }
+  if (!apply(*file, name, true, conversation)) return conversation.status();
+  print("rule " + name + ": " + to_text(*when) + "\n");
+  return conversation.status();
+}
+
+int remove(Invocation& invocation, Showing& showing, const AlertAsked& asked) {
+  if (!showing.open()) return showing.conversation().status();
+  Conversation& conversation = showing.conversation();
+  const std::string& name = asked.what;
+  auto file = file_of(conversation);
+  if (!file) return conversation.status();
+  const auto before = file->load();
+  if (!before.ok()) return invocation.fail(ExitCode::kConfig, before.error().message);
+  if (!before->alerts.contains(name)) {
+    return invocation.fail(ExitCode::kNoInput, "there is no rule " + name);
+  }
+  if (const auto where = file->set_elsewhere(name)) {
+    return invocation.fail(ExitCode::kFailed, "the rule " + name + " stands in " + *where +
+                                                  ": take it out there, and berth daemon reload");
+  }
+  const bool built_in = config::built_in(before->mode).alerts.contains(name);
+  const bool taken_out = file->take_out(name);
+  if (built_in) {
+    file->switch_off(name);
+  } else if (!taken_out) {
+    return invocation.fail(ExitCode::kFailed,
+                           "the rule " + name + " stands in " + file->path() +
+                               " in a form of its own: take it out there, and berth daemon reload");
+  }
+  if (!apply(*file, name, false, conversation)) return conversation.status();
+  print("rule " + name + (built_in ? " is switched off\n" : " is gone\n"));
+  return conversation.status();
+}
+
+void declare(Options& options, AlertAsked& asked) {
+  options.operand(
+      {.metavar = "ACTION", .help = "what to do", .at_least = 1, .choices = {"list", "add", "rm"}},
+      into(asked.action));
+  options.operand({.metavar = "WHAT", .help = "add: what to look at; rm: a rule's name"},
+                  into(asked.what));
+  options.value({.names = "-n,--name", .metavar = "NAME", .help = "add: what the rule is called"},
+                into(asked.name));
+  options.value({.names = "--severity",
+                 .metavar = "SEVERITY",
+                 .help = "add: how bad that is; warn is the default",
+                 .choices = {"info", "warn", "critical"}},
+                into(asked.severity));
+  options.value({.names = "--repeat",
+                 .metavar = "DUR",
+                 .help = "add: tell it again each so often while it goes on; 1h is the default, 0 "
+                         "once"},
+                into(asked.repeat));
+  options.flag(
+      {.names = "--terminal", .help = "add: the berth run of the lease that it is about says it"},
+      into(asked.rule.terminal));
+}
+
+}  // namespace
+
+int run_alert(Invocation& invocation) {
+  AlertAsked asked;
+  Showing showing(invocation);
+  invocation.about =
+      "  list             the rules, and which of them say something now\n"
+      "  add EXPRESSION   one more, such as 'gpu.mem_used > 88% for 30s'\n"
+      "  rm NAME          takes one away, or switches off one that is built in\n"
+      "Rules are configuration: add and rm write them into a file of it and have the daemon read "
+      "it "
+      "again. Each alert is an event of /v1/events and a line of the daemon's log besides.";
+  invocation.examples = {
+      {"berth alert add 'lease.ended result=failed' --terminal", "say it where it ran"},
+      {"berth alert add 'lease.waiting > 10m name=train*'", "long waits of some leases"},
+      {"berth alert rm gpu-high", "one that is built in"}};
+  declare(invocation.options, asked);
+  showing.declare(Watching::kYes);
+  if (const auto end = invocation.parse()) return *end;
+  const bool has_what = !asked.what.empty();
+  if (asked.action == "list" ? has_what : !has_what) {
+    return invocation.usage_error(has_what ? "list takes nothing besides"
+                                           : asked.action + " of what?");
+  }
+  if (asked.action == "add") return add(invocation, showing, asked);
+  if (asked.action == "rm") return remove(invocation, showing, asked);
+  if (!showing.open()) return showing.conversation().status();
+  return showing.show([&] { return rules_shown(showing); });
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/alert_file.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "client/configuration.h"
+#include "config/print.h"
+#include "os/files.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr const char* kHead =
+    "# Rules for alerts, written by `berth alert`; docs/alerts.md says what they mean.\n";
+
+std::string heading_of(const std::string& rule) {
+  return "[alert." + rule + "]\n";
+}
+
+// Where the lines of a rule begin; npos: it has none.
+std::size_t find_heading(const std::string& text, const std::string& rule) {
+  const std::string heading = heading_of(rule);
+  if (text.starts_with(heading)) return 0;
+  const std::size_t at = text.find("\n" + heading);
+  return at == std::string::npos ? at : at + 1;
+}
+
+}  // namespace
+
+Result<AlertFile> AlertFile::open(const os::Surroundings& surroundings, os::Mode mode) {
+  const os::ConfigPaths paths = os::config_paths(surroundings);
+  const bool user = mode == os::Mode::kUser;
+  const std::string path = user ? paths.user_alerts : paths.system_alerts;
+  TRY_STATUS(os::make_directories(path.substr(0, path.rfind('/'))));
+  TRY(lock, os::FileLock::wait(path + ".lock"));
+  AlertFile file(std::move(lock));
+  file.path_ = path;
+  file.kind_ = user ? config::File::Kind::kUser : config::File::Kind::kMachine;
+  TRY(found, client::find_configuration(surroundings, "/", client::ProjectFile::kIgnore));
+  file.input_ = std::move(found.input);
+  file.input_.mode = user ? config::Mode::kUser : config::Mode::kSystem;
+  std::erase_if(file.input_.files, [&](const config::File& one) {
+    if (one.path == file.path_) {
+      file.text_ = one.text;
+      file.was_there_ = true;
+      return true;
+    }
+    return !user && one.kind == config::File::Kind::kUser;
+  });
+  file.before_ = file.text_;
+  return file;
+}
+
+Result<config::Config> AlertFile::load() const {
+  config::Input whole = input_;
+  whole.files.push_back({.kind = kind_, .path = path_, .text = text_});
+  auto result = config::load(whole);
+  if (auto* loaded = std::get_if<config::Loaded>(&result)) return std::move(loaded->config);
+  std::string text;
+  for (const config::Problem& problem : std::get<config::Problems>(result)) {
+    text += (text.empty() ? "" : "\n") + to_text(problem);
+  }
+  return Error{Errc::kInvalid, text};
+}
+
+std::optional<std::string> AlertFile::set_elsewhere(const std::string& rule) const {
+  const auto result = config::load(input_);
+  const auto* loaded = std::get_if<config::Loaded>(&result);
+  if (loaded == nullptr) return std::nullopt;
+  for (const auto& [key, origin] : loaded->config.origins) {
+    if (key.starts_with("alert." + rule + ".")) return to_text(origin);
+  }
+  return std::nullopt;
+}
+
+bool AlertFile::has(const std::string& rule) const {
+  return find_heading(text_, rule) != std::string::npos;
+}
+
+void AlertFile::put(const std::string& rule, const config::AlertRule& what) {
+  if (text_.empty()) text_ = kHead;
+  text_ += "\n" + heading_of(rule) + config::keys_of(what);
+}
+
+void AlertFile::switch_off(const std::string& rule) {
+  if (text_.empty()) text_ = kHead;
+  text_ += "\n" + heading_of(rule) + "enabled = false\n";
+}
+
+bool AlertFile::take_out(const std::string& rule) {
+  const std::size_t begin = find_heading(text_, rule);
+  if (begin == std::string::npos) return false;
+  const std::size_t next = text_.find("\n[", begin);
+  const std::size_t end = next == std::string::npos ? text_.size() : next + 1;
+  text_.erase(begin, end - begin);
+  while (text_.ends_with("\n\n")) text_.pop_back();
+  return true;
+}
+
+Status AlertFile::write(const std::string& text) const {
+  const unsigned mode = kind_ == config::File::Kind::kUser ? 0600 : 0644;
+  return os::write_file_atomically(path_, text, mode, os::Sync::kPowerCut);
+}
+
+Status AlertFile::write() const {
+  return write(text_);
+}
+
+Status AlertFile::put_back() const {
+  return write(was_there_ ? before_ : kHead);
+}
+
+}  // namespace berth::cli

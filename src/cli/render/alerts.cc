@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render/alerts.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/quantity.h"
+#include "cli/render/table.h"
+
+namespace berth::cli {
+namespace {
+
+Colour colour_for(std::string_view state) {
+  if (state == "firing") return Colour::kRed;
+  return state == "pending" ? Colour::kYellow : Colour::kPlain;
+}
+
+std::string channels_text(const wire::RuleView& rule) {
+  std::string text;
+  for (const std::string& channel : rule.channels) text += (text.empty() ? "" : " ") + channel;
+  return text;
+}
+
+std::string since_text(const wire::StandingView& standing, const Scene& scene) {
+  const std::int64_t ago = std::max<std::int64_t>(scene.now.value - standing.since.value, 0);
+  return "for " + to_text(seconds(ago / 1'000));
+}
+
+}  // namespace
+
+std::string alert_lines(const wire::AlertList& list, const Scene& scene) {
+  Table table{.columns = {{.title = "RULE"},
+                          {.title = "STATE"},
+                          {.title = "WHEN", .shrinks_to = 20},
+                          {.title = "TELLS", .importance = 5}},
+              .rows = {}};
+  for (const wire::RuleView& rule : list.items) {
+    const std::string state(state_of(rule));
+    table.rows.push_back({{harmless(rule.name, scene.letters)},
+                          {state, colour_for(state)},
+                          {harmless(rule.when, scene.letters)},
+                          {harmless(channels_text(rule), scene.letters)}});
+  }
+  std::string text = render(std::move(table), scene.width, scene.letters);
+  for (const wire::RuleView& rule : list.items) {
+    for (const wire::StandingView& standing : rule.standing) {
+      if (!standing.firing) continue;
+      text += rule.name + ": " + harmless(standing.text, scene.letters) + ", " +
+              since_text(standing, scene) + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace berth::cli

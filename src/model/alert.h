@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rule has to say: that something is so, or is over. Told as the event `alert`, and sent to
+// whoever the rule names; docs/alerts.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+
+namespace berth {
+
+enum class Severity : std::uint8_t { kInfo, kWarn, kCritical };
+
+struct Alert {
+  enum class State : std::uint8_t { kFiring, kCleared };
+
+  /// What it is about.
+  struct Subject {
+    enum class Kind : std::uint8_t { kDevice, kLease, kDaemon };
+    Kind kind = Kind::kDaemon;
+    DeviceId device;   // Of kDevice.
+    LeaseId lease;     // Of kLease.
+    std::string name;  // "GPU 0", or that of the lease; may be empty.
+  };
+
+  /// What a person could do about it.
+  struct Action {
+    enum class Verb : std::uint8_t { kShow, kPause, kCheckpoint };
+    Verb verb = Verb::kShow;
+    LeaseId lease;
+    std::string label;  // "Pause train"
+  };
+
+  enum class Unit : std::uint8_t { kNone, kBytes, kShare, kMilliseconds };
+
+  std::string rule;
+  State state = State::kFiring;
+  Subject subject;
+  std::string text;                    // One line for a person.
+  std::optional<std::uint64_t> value;  // As its unit has it; a share in thousandths.
+  Unit unit = Unit::kNone;
+  Severity severity = Severity::kWarn;
+  UnixMs time;
+  UnixMs since;  // When what it tells of began.
+  std::vector<Action> actions = {};
+};
+
+std::string_view to_text(Severity severity);
+std::string_view to_text(Alert::State state);
+std::string_view to_text(Alert::Subject::Kind kind);
+std::string_view to_text(Alert::Action::Verb verb);
+std::string_view to_text(Alert::Unit unit);  // Empty for kNone.
+std::optional<Severity> parse_severity(std::string_view word);
+std::optional<Alert::State> parse_alert_state(std::string_view word);
+
+}  // namespace berth

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/alerts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "wire/samples_for_test.h"
+
+namespace berth::wire {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Alerts, EventSaysWhatItIsAboutAndHowMuch) {
+  const std::string text = encode_alert(samples::alert());
+  EXPECT_THAT(text, HasSubstr(R"("subject":{"kind":"device","id":"GPU-5a1c0d2e-)"));
+  EXPECT_THAT(text, HasSubstr(R"("value":0.884,"unit":"share","severity":"critical")"));
+  EXPECT_THAT(text, HasSubstr(R"("actions":[{"verb":"pause","lease":12,"label":"Pause train"}])"));
+  const auto read = decode_alert(text);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->rule, "gpu-high");
+  EXPECT_EQ(read->text, samples::alert().text);
+  EXPECT_EQ(read->severity, Severity::kCritical);
+}
+
+TEST(Alerts, WhatIsUnknownIsNull) {
+  EXPECT_THAT(encode_alert({}), HasSubstr(R"("id":null,"name":null},"text":"","value":null)"));
+}
+
+TEST(Alerts, ListReadsBack) {
+  RuleView off = samples::rule();
+  off.enabled = false;
+  const auto list = decode_alerts(encode_alerts({.time = {}, .items = {samples::rule(), off, {}}}));
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  ASSERT_EQ(list->items.size(), 3);
+  EXPECT_EQ(state_of(list->items[0]), "firing");
+  EXPECT_EQ(state_of(list->items[1]), "off");
+  EXPECT_EQ(state_of(list->items[2]), "ok");
+  EXPECT_EQ(list->items[0].last_delivery->status, 503);
+  EXPECT_EQ(list->items[0].undelivered, 2);
+  EXPECT_EQ(list->items[0].standing[0].text, samples::alert().text);
+}
+
+}  // namespace
+}  // namespace berth::wire
