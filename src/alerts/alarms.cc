@@ -208,26 +208,4 @@ std::vector<Standing> Alarms::standing() const {
   return all;
 }
 
-void Alarms::restore(Moment now, const std::vector<Standing>& firing) {
-  for (const Standing& standing : firing) {
-    if (find_rule(rules_, standing.rule) == nullptr) continue;
-    states_.emplace(Key{standing.rule, standing.about}, State{.name = standing.name,
-                                                              .text = standing.text,
-                                                              .firing = true,
-                                                              .from = now.instant,
-                                                              .since = standing.since,
-                                                              .told = now.instant});
-  }
-}
-
-Duration retry_after(std::uint32_t attempts, std::uint64_t chance) {
-  constexpr std::uint32_t kDoublings = 9;
-  constexpr Duration kFirst = seconds(2);
-  constexpr Duration kMost = minutes(15);
-  const std::uint32_t doublings = std::min(attempts == 0 ? 0 : attempts - 1, kDoublings);
-  const Duration whole{std::min(kFirst.ns << doublings, kMost.ns)};
-  const auto spread = static_cast<std::uint64_t>(whole.ns / 2);
-  return {whole.ns / 2 + static_cast<std::int64_t>(chance % (spread + 1))};
-}
-
 }  // namespace berth::alerts

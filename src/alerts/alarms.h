@@ -80,8 +80,6 @@ class Alarms {
 
   /// By rule, then subject.
   std::vector<Standing> standing() const;
-  /// What fired when a daemon before this one was there. Once, before the first step.
-  void restore(Moment now, const std::vector<Standing>& firing);
 
  private:
   struct State {
@@ -103,9 +101,5 @@ class Alarms {
   std::vector<Rule> rules_;
   std::map<Key, State> states_;
 };
-
-/// When a delivery that failed for the time being is tried again: later each time, and not all at
-/// the same moment. `chance`: anything at all.
-Duration retry_after(std::uint32_t attempts, std::uint64_t chance);
 
 }  // namespace berth::alerts

@@ -166,16 +166,6 @@ TEST(Alarms, OfADeviceTheLeaseThatUsesMostCanBePaused) {
   EXPECT_EQ(watch.last.actions[0].lease, LeaseId{2});
 }
 
-TEST(Alarms, WhatFiredBeforeARestartIsNotToldAnewAndStillEnds) {
-  Watch watch({rule("gpu.mem_used > 8GiB")});
-  watch.alarms.restore(watch.at(), {{.rule = "r", .about = {kDevice, {}}, .since = {990'000}},
-                                    {.rule = "gone", .about = {kDevice, {}}}});
-  EXPECT_EQ(watch.alarms.standing().size(), 1);
-  EXPECT_EQ(watch.after(1, gib(9)), "");
-  EXPECT_EQ(watch.after(1, gib(1)), "");
-  EXPECT_NE(watch.after(10, gib(1)).find("cleared over after 22 s"), std::string::npos);
-}
-
 TEST(Alarms, ARuleThatReadsDifferentlyBeginsAnew) {
   Watch watch({rule("gpu.mem_used > 8GiB")});
   EXPECT_NE(watch.after(1, gib(9)), "");
@@ -183,15 +173,6 @@ TEST(Alarms, ARuleThatReadsDifferentlyBeginsAnew) {
   EXPECT_EQ(watch.alarms.standing().size(), 1);
   watch.alarms.configure({rule("gpu.mem_used > 4GiB")});
   EXPECT_TRUE(watch.alarms.standing().empty());
-}
-
-TEST(RetryAfter, GrowsFromOneSecondToAQuarterOfAnHour) {
-  EXPECT_EQ(retry_after(1, 0), seconds(1));
-  EXPECT_LE(retry_after(1, 12'345'678'901), seconds(2));
-  EXPECT_EQ(retry_after(2, 0), seconds(2));
-  EXPECT_EQ(retry_after(5, 0), seconds(16));
-  EXPECT_EQ(retry_after(100, 0), seconds(450));
-  EXPECT_LE(retry_after(100, ~std::uint64_t{0}), minutes(15));
 }
 
 }  // namespace

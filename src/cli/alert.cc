@@ -24,11 +24,18 @@ struct AlertAsked {
   std::string name;
   std::string severity;
   std::optional<Duration> repeat;
+  std::string command;
   config::AlertRule rule;
 };
 
 const std::string& sample_alerts() {
   static const std::string kSample = wire::encode_alerts({.time = {}, .items = {wire::RuleView{}}});
+  return kSample;
+}
+
+const std::string& sample_test() {
+  static const std::string kSample =
+      wire::encode_alert_test({.rule = {}, .outcomes = {wire::Delivered{}}});
   return kSample;
 }
 
@@ -108,6 +115,7 @@ int add(Invocation& invocation, Showing& showing, AlertAsked& asked) {
   asked.rule.when = *when;
   asked.rule.severity = parse_severity(asked.severity).value_or(Severity::kWarn);
   asked.rule.repeat = asked.repeat.value_or(asked.rule.repeat);
+  if (!asked.command.empty()) asked.rule.command = {"/bin/sh", "-c", asked.command};
   if (!showing.open()) return showing.conversation().status();
   Conversation& conversation = showing.conversation();
   auto file = file_of(conversation);
@@ -164,11 +172,38 @@ int remove(Invocation& invocation, Showing& showing, const AlertAsked& asked) {
   return conversation.status();
 }
 
+// Each try ends by itself within some ten seconds.
+constexpr Duration kTestWithin = seconds(40);
+
+int test(Showing& showing, const AlertAsked& asked) {
+  if (!showing.open()) return showing.conversation().status();
+  Conversation& conversation = showing.conversation();
+  const auto body =
+      conversation.ask({.route = wire::Route::kAlertTest, .lease = asked.what}, kTestWithin);
+  if (!body) return conversation.status();
+  const auto result = conversation.understood(wire::decode_alert_test(*body));
+  if (!result) return conversation.status();
+  for (const wire::Delivered& outcome : result->outcomes) {
+    if (outcome.outcome == "retry" || outcome.outcome == "refused") {
+      conversation.note(ExitCode::kFailed);
+    }
+  }
+  if (showing.choice().is_for_people()) {
+    print(test_lines(*result, showing.scene()));
+  } else if (const auto text =
+                 showing.for_programs({.json = *body, .items = "items", .sample = sample_test()})) {
+    print(*text);
+  }
+  return conversation.status();
+}
+
 void declare(Options& options, AlertAsked& asked) {
-  options.operand(
-      {.metavar = "ACTION", .help = "what to do", .at_least = 1, .choices = {"list", "add", "rm"}},
-      into(asked.action));
-  options.operand({.metavar = "WHAT", .help = "add: what to look at; rm: a rule's name"},
+  options.operand({.metavar = "ACTION",
+                   .help = "what to do",
+                   .at_least = 1,
+                   .choices = {"list", "add", "rm", "test"}},
+                  into(asked.action));
+  options.operand({.metavar = "WHAT", .help = "add: what to look at; rm, test: a rule's name"},
                   into(asked.what));
   options.value({.names = "-n,--name", .metavar = "NAME", .help = "add: what the rule is called"},
                 into(asked.name));
@@ -185,6 +220,19 @@ void declare(Options& options, AlertAsked& asked) {
   options.flag(
       {.names = "--terminal", .help = "add: the berth run of the lease that it is about says it"},
       into(asked.rule.terminal));
+  options.value({.names = "--webhook", .metavar = "URL", .help = "add: send it there, by POST"},
+                into(asked.rule.webhook));
+  options.value({.names = "--secret-file",
+                 .metavar = "FILE",
+                 .help = "add: what messages to the webhook are signed with"},
+                into(asked.rule.secret_file));
+  options.flag({.names = "--allow-private",
+                .help = "add: the webhook may be on this machine or in a private network"},
+               into(asked.rule.allow_private));
+  options.value({.names = "--command",
+                 .metavar = "COMMAND",
+                 .help = "add: start this with sh, with the message on its stdin"},
+                into(asked.command));
 }
 
 }  // namespace
@@ -196,6 +244,8 @@ int run_alert(Invocation& invocation) {
       "  list             the rules, and which of them say something now\n"
       "  add EXPRESSION   one more, such as 'gpu.mem_used > 88% for 30s'\n"
       "  rm NAME          takes one away, or switches off one that is built in\n"
+      "  test NAME        sends one message through each of its channels, and says what came of "
+      "it\n"
       "Rules are configuration: add and rm write them into a file of it and have the daemon read "
       "it "
       "again. Each alert is an event of /v1/events and a line of the daemon's log besides.";
@@ -212,6 +262,7 @@ int run_alert(Invocation& invocation) {
                                            : asked.action + " of what?");
   }
   if (asked.action == "add") return add(invocation, showing, asked);
+  if (asked.action == "test") return test(showing, asked);
   if (asked.action == "rm") return remove(invocation, showing, asked);
   if (!showing.open()) return showing.conversation().status();
   return showing.show([&] { return rules_shown(showing); });

@@ -101,8 +101,12 @@ struct AlertRule {
   std::optional<alerts::Expression> when;  // Each rule has one.
   bool enabled = true;
   Severity severity = Severity::kWarn;
-  Duration repeat = hours(1);  // While it goes on; 0: not again.
-  bool terminal = false;       // The berth run of the lease that it is about.
+  Duration repeat = hours(1);        // While it goes on; 0: not again.
+  bool terminal = false;             // The berth run of the lease that it is about.
+  std::string webhook;               // Empty: none.
+  std::string secret_file;           // Empty: its messages are not signed.
+  bool allow_private = false;        // The webhook may be on this machine or network.
+  std::vector<std::string> command;  // Program and arguments; empty: none.
 };
 
 struct Access {

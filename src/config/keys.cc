@@ -18,6 +18,8 @@ constexpr std::uint64_t ns(Duration duration) {
 
 constexpr std::uint64_t kConnectionsMax = 1'000'000;
 constexpr std::uint64_t kPathMax = 4'096;
+constexpr std::uint64_t kUrlMax = 2'048;
+constexpr std::uint64_t kCommandMax = 64;
 
 constexpr std::array kKeys = {
     Key{.path = "daemon.state_dir",
@@ -49,8 +51,7 @@ constexpr std::array kKeys = {
 
     Key{.path = "history.record",
         .slot = [](Config& c, Name) -> Slot { return &c.history.record; },
-        .doc = "Whether figures of GPUs, leases and processes are kept for berth history. Read "
-               "when the daemon starts."},
+        .doc = "Whether figures of GPUs, leases and processes are kept for berth history."},
     Key{.path = "history.second",
         .slot = [](Config& c, Name) -> Slot { return &c.history.second; },
         .doc = "How long they are kept for each second.",
@@ -217,6 +218,24 @@ constexpr std::array kKeys = {
     Key{.path = "alert.*.terminal",
         .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].terminal; },
         .doc = "Whether the berth run of the lease that it is about says it."},
+    Key{.path = "alert.*.webhook",
+        .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].webhook; },
+        .doc = "A URL that is sent each message, by POST. Empty: none.",
+        .max = kUrlMax,
+        .text = Key::Text::kUrl},
+    Key{.path = "alert.*.secret_file",
+        .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].secret_file; },
+        .doc = "A file that only its owner can read, with what messages to the webhook are signed "
+               "with. Empty: they are not signed.",
+        .max = kPathMax,
+        .text = Key::Text::kAbsolutePath},
+    Key{.path = "alert.*.allow_private",
+        .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].allow_private; },
+        .doc = "Whether the webhook may be on this machine or in a private network."},
+    Key{.path = "alert.*.command",
+        .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].command; },
+        .doc = "A program and its arguments, started with each message on its stdin. Empty: none.",
+        .max = kCommandMax},
 
     Key{.path = "client.color",
         .slot = [](Config& c, Name) -> Slot { return &c.client.color; },

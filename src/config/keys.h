@@ -28,7 +28,7 @@ using Slot =
                  std::optional<Duration>*, std::optional<DefaultVram>*, std::optional<Priority>*>;
 
 struct Key {
-  enum class Text : std::uint8_t { kLine, kAbsolutePath };
+  enum class Text : std::uint8_t { kLine, kAbsolutePath, kUrl };
 
   /// Dotted; '*' stands for a name of the user's choice. What begins with kProject is for the file
   /// of a project, where that beginning is left out.

@@ -189,13 +189,16 @@ std::optional<std::string> Loader::wrong_alert_name(const std::string& name) con
 // What no single key shows.
 void Loader::check_alerts() {
   for (const auto& [name, rule] : config_.alerts) {
-    if (rule.when) continue;
+    const bool unused = rule.webhook.empty() && !rule.secret_file.empty();
+    if (rule.when && !unused) continue;
     const auto at = config_.origins.lower_bound("alert." + name + ".");
     const Origin origin = at == config_.origins.end() ? Origin{} : at->second;
     problem({.where = origin.where,
              .line = origin.line,
              .column = origin.column,
-             .message = "alert." + name + ": has no `when`, which says what it looks at"});
+             .message = "alert." + name +
+                        (unused ? ": has a secret_file and no webhook"
+                                : ": has no `when`, which says what it looks at")});
   }
 }
 

@@ -83,6 +83,7 @@ struct InWords {
   std::string operator()(Bytes*) const { return "a size such as \"8GiB\""; }
   std::string operator()(Duration*) const { return "a duration such as \"90s\" or \"2h30m\""; }
   std::string operator()(std::string*) const {
+    if (key.text == Key::Text::kUrl) return "a URL that begins with https:// or http://, or \"\"";
     return key.text == Key::Text::kAbsolutePath ? "an absolute path, or \"\"" : "text";
   }
   std::string operator()(std::vector<std::string>*) const { return "a list of text"; }
@@ -193,6 +194,10 @@ struct Reader {
     }
     const bool relative = !text()->empty() && !text()->starts_with('/');
     if (key.text == Key::Text::kAbsolutePath && relative) return wrong();
+    const bool is_url = text()->starts_with("https://") || text()->starts_with("http://");
+    if (key.text == Key::Text::kUrl && !text()->empty() && !is_url) {
+      return Error{Errc::kInvalid, "must be " + InWords{key}(out)};  // It may hold a secret.
+    }
     *out = *text();
     return Unit{};
   }

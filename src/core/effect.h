@@ -50,7 +50,7 @@ enum class News : std::uint8_t {
   kRequeuing,       // It begins.
   kRequeued,        // It waits again.
   kRequeueDropped,  // It is not requeued; the refusal says why.
-  kQueued,  // It was asked for, and waits. Told by whoever answers the asker.
+  kQueued,          // It was asked for, and waits. Told by whoever answers the asker.
 };
 /// News for whoever listens to this lease. `refusal` says why, where a waiting request ends without
 /// a grant.

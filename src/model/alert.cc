@@ -12,6 +12,7 @@ constexpr std::array<std::string_view, 3> kSeverities = {"info", "warn", "critic
 constexpr std::array<std::string_view, 2> kAlertStates = {"firing", "cleared"};
 constexpr std::array<std::string_view, 3> kSubjectKinds = {"device", "lease", "daemon"};
 constexpr std::array<std::string_view, 3> kActionVerbs = {"show", "pause", "checkpoint"};
+constexpr std::array<std::string_view, 2> kChannels = {"webhook", "command"};
 constexpr std::array<std::string_view, 4> kUnits = {"", "bytes", "share", "ms"};
 
 template <class Value>
@@ -42,6 +43,12 @@ std::string_view to_text(Alert::Action::Verb verb) {
 }
 std::string_view to_text(Alert::Unit unit) {
   return word_at(kUnits, unit);
+}
+std::string_view to_text(AlertDelivery::Channel channel) {
+  return word_at(kChannels, channel);
+}
+std::optional<AlertDelivery::Channel> parse_alert_channel(std::string_view word) {
+  return value_among<AlertDelivery::Channel>(kChannels, word);
 }
 std::optional<Severity> parse_severity(std::string_view word) {
   return value_among<Severity>(kSeverities, word);

@@ -50,11 +50,27 @@ struct Alert {
   std::vector<Action> actions = {};
 };
 
+/// A message that is to be sent.
+struct AlertDelivery {
+  enum class Channel : std::uint8_t { kWebhook, kCommand };
+  std::uint64_t number = 0;  // In the order in which they are to arrive.
+  std::string id;            // The same at each try, so that a second one can be told.
+  std::string rule;
+  Channel channel = Channel::kWebhook;
+  std::string body;
+  UnixMs created;
+  UnixMs next;  // Not to be tried before.
+  std::uint32_t attempts = 0;
+  friend bool operator==(const AlertDelivery&, const AlertDelivery&) = default;
+};
+
 std::string_view to_text(Severity severity);
 std::string_view to_text(Alert::State state);
 std::string_view to_text(Alert::Subject::Kind kind);
 std::string_view to_text(Alert::Action::Verb verb);
 std::string_view to_text(Alert::Unit unit);  // Empty for kNone.
+std::string_view to_text(AlertDelivery::Channel channel);
+std::optional<AlertDelivery::Channel> parse_alert_channel(std::string_view word);
 std::optional<Severity> parse_severity(std::string_view word);
 std::optional<Alert::State> parse_alert_state(std::string_view word);
 

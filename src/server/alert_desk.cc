@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/alert_desk.h"
 
+#include <algorithm>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "base/check.h"
+#include "os/random.h"
 
 namespace berth::server {
 namespace {
 
 using alerts::Source;
+
+constexpr const char* kEvent = "alert";
+constexpr const char* kTestEvent = "alert.test";
 
 std::optional<Source> source_of(core::News news) {
   switch (news) {
@@ -49,7 +55,41 @@ Alert::Subject subject_of(const alerts::Standing& standing) {
 std::vector<std::string> channels_of(const config::AlertRule& rule) {
   std::vector<std::string> channels{"events"};
   if (rule.terminal) channels.emplace_back("terminal");
+  if (!rule.webhook.empty()) channels.emplace_back("webhook");
+  if (!rule.command.empty()) channels.emplace_back("command");
   return channels;
+}
+
+bool has(const config::AlertRule& rule, AlertDelivery::Channel channel) {
+  return channel == AlertDelivery::Channel::kWebhook ? !rule.webhook.empty()
+                                                     : !rule.command.empty();
+}
+
+std::string new_id() {
+  return to_text(os::random_handle()).substr(2);
+}
+
+alerts::Outcome outcome_of(wire::DeliveryOutcome::Kind kind) {
+  switch (kind) {
+    case wire::DeliveryOutcome::Kind::kDelivered:
+      return alerts::Outcome::kDelivered;
+    case wire::DeliveryOutcome::Kind::kRefused:
+      return alerts::Outcome::kRefused;
+    case wire::DeliveryOutcome::Kind::kRetry:
+      break;
+  }
+  return alerts::Outcome::kRetry;
+}
+
+wire::Delivered delivered(AlertDelivery::Channel channel, const wire::DeliveryOutcome& outcome,
+                          UnixMs now) {
+  wire::Delivered delivered{.channel = std::string(to_text(channel)),
+                            .outcome = std::string(to_text(outcome.kind)),
+                            .status = std::nullopt,
+                            .reason = outcome.reason,
+                            .time = now};
+  if (outcome.status) delivered.status = static_cast<std::int32_t>(*outcome.status);
+  return delivered;
 }
 
 }  // namespace
@@ -63,6 +103,7 @@ void AlertDesk::configure(const Rules& rules) {
         {.name = name, .when = *rule.when, .repeat = rule.repeat, .severity = rule.severity});
   }
   alarms_.configure(std::move(active));
+  stirred_ = true;
 }
 
 void AlertDesk::looked(core::Now now, const core::Coordinator& coordinator) {
@@ -98,7 +139,145 @@ void AlertDesk::flush() {
     if (rule == rules_.end()) continue;  // It went with a reload in this very turn.
     doors_.log("alert " + alert.rule + ": " + alert.text);
     doors_.publish(alert, rule->second.terminal);
+    queue(alert, rule->second);
   }
+  if (stirred_ || doors_.now().instant >= due_) send_due();
+  for (;;) {
+    if (unkept_.empty()) unkept_ = deliveries_.take_changes();
+    if (unkept_.empty() || !doors_.keep(unkept_)) return;
+    unkept_ = {};
+  }
+}
+
+void AlertDesk::queue(const Alert& alert, const config::AlertRule& rule) {
+  using Channel = AlertDelivery::Channel;
+  for (const Channel channel : {Channel::kWebhook, Channel::kCommand}) {
+    if (!has(rule, channel)) continue;
+    stirred_ = true;
+    const auto lost = deliveries_.add({.id = new_id(),
+                                       .rule = alert.rule,
+                                       .channel = channel,
+                                       .body = wire::encode_alert(alert),
+                                       .created = alert.time,
+                                       .next = alert.time});
+    if (!lost) continue;
+    doors_.log("alert " + lost->rule + ": more than " +
+               std::to_string(alerts::Deliveries::kWaitingMax) +
+               " messages are to be sent, and the oldest is not sent any more");
+  }
+}
+
+// Where to is what the configuration says now: a rule that was taken away sends nothing more.
+std::optional<wire::Delivery> AlertDesk::addressed(const AlertDelivery& delivery) const {
+  const auto found = rules_.find(delivery.rule);
+  if (found == rules_.end() || !has(found->second, delivery.channel)) return std::nullopt;
+  const config::AlertRule& rule = found->second;
+  wire::Delivery message{.id = delivery.id, .event = kEvent, .body = delivery.body, .to = {}};
+  if (delivery.channel == AlertDelivery::Channel::kCommand) {
+    message.to = wire::AlertCommand{.words = rule.command};
+  } else {
+    message.to = wire::Webhook{
+        .url = rule.webhook, .secret_file = rule.secret_file, .allow_private = rule.allow_private};
+  }
+  return message;
+}
+
+void AlertDesk::send_due() {
+  if (std::exchange(stirred_, false)) {
+    deliveries_.drop_if([&](const AlertDelivery& delivery) { return !addressed(delivery); });
+  }
+  for (const AlertDelivery& delivery : deliveries_.take_due(doors_.now().wall)) {
+    const auto message = addressed(delivery);
+    CHECK(message.has_value());
+    doors_.deliver(*message, [this, delivery](const wire::DeliveryOutcome& outcome) {
+      finished(delivery, outcome);
+    });
+  }
+  const core::Now now = doors_.now();
+  const auto left = deliveries_.next(now.wall);
+  due_ = left ? now.instant + *left : Instant::never();
+}
+
+void AlertDesk::finished(const AlertDelivery& delivery, const wire::DeliveryOutcome& outcome) {
+  stirred_ = true;
+  const core::Now now = doors_.now();
+  const auto fate = deliveries_.finished(delivery.number, outcome_of(outcome.kind),
+                                         outcome.retry_after, now.wall, os::random_number());
+  const wire::Delivered before =
+      std::exchange(last_[delivery.rule], delivered(delivery.channel, outcome, now.wall));
+  const std::string what = "alert " + delivery.rule + ": its " +
+                           std::string(to_text(delivery.channel)) + " was not reached";
+  if (fate == alerts::Deliveries::Fate::kGivenUp) {
+    doors_.log(what + " (" + outcome.reason + "): that message is not sent any more");
+  } else if (fate == alerts::Deliveries::Fate::kAgain && before.outcome != "retry") {
+    doors_.log(what + " (" + outcome.reason + "): it is tried again");
+  } else if (fate == alerts::Deliveries::Fate::kDone && before.outcome == "retry") {
+    doors_.log("alert " + delivery.rule + ": its " + std::string(to_text(delivery.channel)) +
+               " was reached");
+  }
+}
+
+Instant AlertDesk::next() const {
+  if (stirred_ || !outgoing_.empty()) return Instant{};
+  return unkept_.empty() ? due_ : std::min(due_, doors_.now().instant + seconds(1));
+}
+
+void AlertDesk::restore(std::vector<AlertDelivery> kept) {
+  deliveries_.restore(std::move(kept));
+  stirred_ = true;
+}
+
+/// What came of a test so far.
+struct AlertDesk::Testing {
+  wire::AlertTest test;
+  std::size_t missing = 0;
+  Tested then;
+};
+
+bool AlertDesk::test(const std::string& name, Tested then) {
+  using Channel = AlertDelivery::Channel;
+  const auto found = rules_.find(name);
+  if (found == rules_.end()) return false;
+  const core::Now now = doors_.now();
+  const Alert alert{.rule = name,
+                    .text = "this is a test of the rule " + name,
+                    .value = std::nullopt,
+                    .severity = Severity::kInfo,
+                    .time = now.wall,
+                    .since = now.wall};
+  const std::size_t listeners = doors_.listeners();
+  doors_.publish(alert, false);
+  // Each of its deliveries has its own ending, and the last of them ends the test.
+  auto testing = std::make_shared<Testing>();
+  testing->test.rule = name;
+  testing->then = std::move(then);
+  testing->test.outcomes.push_back({.channel = "events",
+                                    .outcome = listeners == 0 ? "nobody" : "delivered",
+                                    .status = std::nullopt,
+                                    .reason = std::to_string(listeners) + " listen",
+                                    .time = now.wall});
+  testing->missing = 1;
+  const auto over = [testing] {
+    if (--testing->missing == 0) testing->then(testing->test);
+  };
+  for (const Channel channel : {Channel::kWebhook, Channel::kCommand}) {
+    auto message = addressed(
+        {.id = new_id(), .rule = name, .channel = channel, .body = wire::encode_alert(alert)});
+    if (!message) continue;
+    message->event = kTestEvent;
+    ++testing->missing;
+    doors_.deliver(*message, [this, testing, channel, over](const wire::DeliveryOutcome& outcome) {
+      testing->test.outcomes.push_back(delivered(channel, outcome, doors_.now().wall));
+      over();
+    });
+  }
+  over();
+  return true;
+}
+
+std::optional<wire::Delivered> AlertDesk::last_of(const std::string& rule) const {
+  const auto found = last_.find(rule);
+  return found == last_.end() ? std::nullopt : std::optional(found->second);
 }
 
 wire::AlertList AlertDesk::list(core::Now now) const {
@@ -116,6 +295,8 @@ wire::AlertList AlertDesk::list(core::Now now) const {
                           .severity = rule.severity,
                           .repeat = rule.repeat,
                           .channels = channels_of(rule),
+                          .undelivered = deliveries_.count_of(name),
+                          .last_delivery = last_of(name),
                           .standing = std::move(standing[name])});
   }
   return list;

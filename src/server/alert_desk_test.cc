@@ -19,13 +19,35 @@ config::AlertRule rule(std::string_view when) {
 class Desk : public ::testing::Test {
  public:
   AlertDesk desk(AlertDesk::Rules rules) {
-    return AlertDesk(std::move(rules),
-                     {.publish =
-                          [this](const Alert& alert, bool to_its_lease) {
-                            told.push_back((to_its_lease ? "both " : "all ") + alert.text);
-                          },
-                      .log = [this](const std::string& line) { log.push_back(line); }});
+    AlertDesk::Doors doors;
+    doors.publish = [this](const Alert& alert, bool to_its_lease) {
+      told.push_back((to_its_lease ? "both " : "all ") + alert.text);
+    };
+    doors.listeners = [] { return std::size_t{0}; };
+    doors.log = [this](const std::string& line) { log.push_back(line); };
+    doors.deliver = [this](const wire::Delivery& delivery, auto then) {
+      sent.push_back(delivery);
+      endings.push_back(std::move(then));
+    };
+    doors.keep = [this](const alerts::Deliveries::Changes& changes) {
+      kept += changes.put.size();
+      dropped += changes.drop.size();
+      return !disk_is_full;
+    };
+    doors.now = [this] { return story.now; };
+    return {std::move(rules), std::move(doors)};
   }
+  /// The oldest try that has not ended yet ends so.
+  void end(wire::DeliveryOutcome::Kind kind) {
+    const auto ending = std::move(endings.front());
+    endings.erase(endings.begin());
+    ending({.kind = kind, .reason = "so it is"});
+  }
+  std::vector<wire::Delivery> sent;
+  std::vector<std::function<void(const wire::DeliveryOutcome&)>> endings;
+  std::size_t kept = 0;
+  std::size_t dropped = 0;
+  bool disk_is_full = false;
   EngineStory story;
   std::vector<std::string> told;
   std::vector<std::string> log;
@@ -78,6 +100,85 @@ TEST_F(Desk, RuleThatGoesWithAReloadSaysNothingMore) {
   alerts.configure({});
   alerts.flush();
   EXPECT_TRUE(told.empty());
+}
+
+config::AlertRule with_webhook(std::string_view when) {
+  config::AlertRule hook = rule(when);
+  hook.webhook = "https://example.org/hook";
+  return hook;
+}
+
+TEST_F(Desk, AMessageIsKeptUntilItIsDelivered) {
+  AlertDesk alerts = desk({{"hook", with_webhook("gpu.external > 2G")}});
+  story.sample(gib(3));
+  alerts.looked(story.now, story.engine.coordinator());
+  alerts.flush();
+  EXPECT_TRUE(sent.empty());  // What a daemon before this one kept comes first.
+  EXPECT_EQ(kept, 1);
+  alerts.restore({});
+  alerts.flush();
+  ASSERT_EQ(sent.size(), 1);
+  EXPECT_EQ(std::get<wire::Webhook>(sent[0].to).url, "https://example.org/hook");
+  EXPECT_THAT(sent[0].body, HasSubstr(R"("rule":"hook","state":"firing")"));
+  end(wire::DeliveryOutcome::Kind::kRetry);
+  alerts.flush();
+  EXPECT_EQ(sent.size(), 1);
+  EXPECT_EQ(alerts.list(story.now).items[0].undelivered, 1);
+  ASSERT_LT(alerts.next(), story.now.instant + seconds(3));
+  story.now.instant = alerts.next();
+  story.now.wall.value += 2'000;
+  alerts.flush();
+  ASSERT_EQ(sent.size(), 2);
+  EXPECT_EQ(sent[1].id, sent[0].id);
+  end(wire::DeliveryOutcome::Kind::kDelivered);
+  alerts.flush();
+  EXPECT_EQ(dropped, 1);
+  EXPECT_EQ(alerts.list(story.now).items[0].undelivered, 0);
+  EXPECT_EQ(alerts.list(story.now).items[0].last_delivery->outcome, "delivered");
+  EXPECT_EQ(alerts.next(), Instant::never());
+}
+
+TEST_F(Desk, WhatTheDiskDidNotTakeIsOfferedAgain) {
+  AlertDesk alerts = desk({{"hook", with_webhook("gpu.external > 2G")}});
+  alerts.restore({});
+  disk_is_full = true;
+  story.sample(gib(3));
+  alerts.looked(story.now, story.engine.coordinator());
+  alerts.flush();
+  EXPECT_EQ(alerts.next(), story.now.instant + seconds(1));
+  disk_is_full = false;
+  kept = 0;
+  alerts.flush();
+  EXPECT_EQ(kept, 1);
+}
+
+TEST_F(Desk, AMessageOfARuleThatIsGoneIsNotSent) {
+  AlertDesk alerts = desk({{"other", rule("gpu.lost")}});
+  alerts.restore({{.number = 1, .id = "a", .rule = "hook"}, {.number = 2, .rule = "other"}});
+  alerts.flush();
+  EXPECT_TRUE(sent.empty());
+  EXPECT_EQ(dropped, 2);
+}
+
+TEST_F(Desk, ATestIsOverWhenAllChannelsHaveAnswered) {
+  config::AlertRule both = with_webhook("gpu.lost");
+  both.command = {"/bin/true"};
+  AlertDesk alerts = desk({{"both", both}});
+  std::optional<wire::AlertTest> result;
+  const auto keep = [&](const wire::AlertTest& test) { result = test; };
+  EXPECT_FALSE(alerts.test("other", keep));
+  ASSERT_TRUE(alerts.test("both", keep));
+  ASSERT_EQ(sent.size(), 2);
+  EXPECT_EQ(sent[0].event, "alert.test");
+  end(wire::DeliveryOutcome::Kind::kDelivered);
+  EXPECT_FALSE(result);
+  end(wire::DeliveryOutcome::Kind::kRefused);
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->outcomes.size(), 3);
+  EXPECT_EQ(result->outcomes[0].outcome, "nobody");
+  EXPECT_EQ(result->outcomes[1].channel, "webhook");
+  EXPECT_EQ(result->outcomes[2].outcome, "refused");
+  EXPECT_EQ(alerts.list(story.now).items[0].undelivered, 0);
 }
 
 }  // namespace

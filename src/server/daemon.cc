@@ -27,10 +27,12 @@
 #include "os/signals.h"
 #include "os/users.h"
 #include "server/alert_desk.h"
+#include "server/alert_doors.h"
 #include "server/background.h"
 #include "server/boot_timer.h"
 #include "server/budget_files.h"
 #include "server/configuration.h"
+#include "server/deliver_runner.h"
 #include "server/device_claims.h"
 #include "server/ear.h"
 #include "server/engine.h"
@@ -112,6 +114,7 @@ struct Daemon::Impl final : Host {
   std::unique_ptr<DeviceClaims> claims;
   std::unique_ptr<BudgetFiles> files;
   std::unique_ptr<HistoryRecorder> history;
+  std::unique_ptr<DeliverRunner> deliverer;
   std::unique_ptr<AlertDesk> alerts;
   std::unique_ptr<RealWorld> world;
   std::unique_ptr<Service> service;
@@ -203,12 +206,9 @@ void Daemon::Impl::make_listeners() {
                             .wall = clock.wall(),
                             .network_file_system = !journal_descriptor},
       history_settings(config), [this](const std::string& text) { log.warn(text); });
-  alerts = std::make_unique<AlertDesk>(
-      config.alerts, AlertDesk::Doors{.publish =
-                                          [this](const Alert& alert, bool to_its_lease) {
-                                            engine->publish(alert, to_its_lease);
-                                          },
-                                      .log = [this](const std::string& text) { log.info(text); }});
+  deliverer = std::make_unique<DeliverRunner>(io);
+  alerts = std::make_unique<AlertDesk>(config.alerts,
+                                       alert_doors({engine, *history, *deliverer, log, clock}));
 }
 
 void Daemon::Impl::begin(const store::Recovered& recovered) {
@@ -274,6 +274,8 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   if (const auto reports = history->descriptor()) {
     history_ear.listen(io, *reports, [this] { history->hear_reports(); });
   }
+  history->recall(service->now(),
+                  [this](std::vector<AlertDelivery> kept) { alerts->restore(std::move(kept)); });
   each(keep_alive, kKeepAliveEvery, [this] { service->keep_streams_alive(); });
   each(check, kCheckEvery, [this] { engine->coordinator().check_everything(); });
 }
@@ -334,7 +336,8 @@ void Daemon::Impl::after_each_turn() {
   alerts->flush();
   http->flush();
   files->catch_up();
-  timer->set(std::min({engine->next_wake(), service->next_wake(), files->next(), history->next()}));
+  timer->set(std::min(
+      {engine->next_wake(), service->next_wake(), files->next(), history->next(), alerts->next()}));
   if (!marked_answered && service->has_answered()) {
     marked_answered = true;
     journal->mark_answered();

@@ -24,7 +24,6 @@ HistoryRecorder::HistoryRecorder(store::HistoryOptions options, const HistorySet
 HistoryRecorder::~HistoryRecorder() = default;
 
 void HistoryRecorder::start() {
-  if (!settings_.record) return;
   Result<HistoryThread> thread = HistoryThread::start(options_);
   if (thread.ok()) {
     thread_ = std::make_unique<HistoryThread>(*std::move(thread));
@@ -33,7 +32,6 @@ void HistoryRecorder::start() {
   }
 }
 
-/// Whether anything is kept at all is decided at the start.
 void HistoryRecorder::configure(const HistorySettings& settings) {
   settings_ = settings;
 }
@@ -120,7 +118,7 @@ void HistoryRecorder::woke(const core::Coordinator& coordinator, core::Now now) 
 void HistoryRecorder::write(std::vector<history::Series> seconds,
                             const core::Coordinator& coordinator, core::Now now) {
   write_at_ = Instant::never();
-  if (!thread_) return;
+  if (!thread_ || !settings_.record) return;
   note_ended(coordinator, now);
   HistoryWrite write{.seconds = std::move(seconds), .live = {}, .now = now.wall};
   if (!caught_up_) catch_up(coordinator, now, write);
@@ -169,7 +167,7 @@ void HistoryRecorder::finish(const core::Coordinator& coordinator, core::Now now
 
 void HistoryRecorder::ask(HistoryAsk ask, const core::Coordinator& coordinator, core::Now now,
                           Then then) {
-  if (!thread_) {
+  if (!thread_ || !settings_.record) {
     return then(Error{Errc::kNotFound,
                       "no history is kept: [history] record is false in the configuration"});
   }
@@ -181,6 +179,19 @@ void HistoryRecorder::ask(HistoryAsk ask, const core::Coordinator& coordinator, 
   asked_.emplace(last_ticket_, std::move(then));
 }
 
+bool HistoryRecorder::keep(HistoryKeep keep) {
+  if (!thread_) return true;  // It was said at the start that nothing is kept.
+  if (thread_->is_behind()) return false;
+  return thread_->send({.what = std::move(keep), .retention = settings_.retention});
+}
+
+void HistoryRecorder::recall(core::Now now, Kept then) {
+  recalled_ = std::move(then);
+  const bool sent =
+      thread_ && thread_->send({.what = HistoryRecall{.now = now.wall}, .retention = {}});
+  if (!sent) std::exchange(recalled_, {})({});
+}
+
 std::optional<int> HistoryRecorder::descriptor() const {
   return thread_ ? std::optional(thread_->descriptor()) : std::nullopt;
 }
@@ -188,6 +199,7 @@ std::optional<int> HistoryRecorder::descriptor() const {
 void HistoryRecorder::hear_reports() {
   while (const auto report = thread_->take_report()) {
     for (const std::string& finding : report->findings) warn_(finding);
+    if (report->kept && recalled_) std::exchange(recalled_, {})(*std::move(report->kept));
     if (!report->answer) continue;
     auto asked = asked_.extract(report->ticket);
     if (!asked.empty()) asked.mapped()(*report->answer);

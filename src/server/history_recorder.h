@@ -34,7 +34,7 @@ class HistoryRecorder {
   using Say = std::function<void(const std::string&)>;
   using Then = std::function<void(const Result<std::string>&)>;
 
-  /// Starts the thread, if anything is to be kept.
+  /// Starts the thread, which touches no file before it has something to do.
   HistoryRecorder(store::HistoryOptions options, const HistorySettings& settings, Say warn);
   ~HistoryRecorder();
   HistoryRecorder(const HistoryRecorder&) = delete;
@@ -57,6 +57,12 @@ class HistoryRecorder {
   /// The body of an answer comes later, from the event loop. What was taken down until now is in
   /// it.
   void ask(HistoryAsk ask, const core::Coordinator& coordinator, core::Now now, Then then);
+
+  /// Messages to be kept on the disk, or not any more. False: not now, try again later.
+  bool keep(HistoryKeep keep);
+  using Kept = std::function<void(std::vector<AlertDelivery>)>;
+  /// Those that a daemon before this one has kept come later, from the event loop. Once.
+  void recall(core::Now now, Kept then);
 
   /// Readable when there are reports; absent if nothing is kept.
   std::optional<int> descriptor() const;
@@ -83,6 +89,7 @@ class HistoryRecorder {
   Instant write_at_ = Instant::never();  // Something is there to be written.
   std::uint64_t last_ticket_ = 0;
   std::map<std::uint64_t, Then> asked_;
+  Kept recalled_;
   bool behind_ = false;
   bool caught_up_ = false;  // With what a daemon before this one did not write.
 };

@@ -332,5 +332,25 @@ TEST_F(HistoryRecorderTest, QuestionsThatPileUpAreRefused) {
   EXPECT_EQ(answered + refused, HistoryThread::kUnderWayMax + 5);
 }
 
+TEST_F(HistoryRecorderTest, MessagesAreKeptForTheNextDaemonEvenWhereNoHistoryIs) {
+  const auto recalled = [&] {
+    std::optional<std::vector<AlertDelivery>> kept;
+    recorder_->recall(now_, [&](std::vector<AlertDelivery> told) { kept = std::move(told); });
+    while (!kept) {
+      pollfd ready{.fd = recorder_->descriptor().value_or(-1), .events = POLLIN, .revents = 0};
+      if (::poll(&ready, 1, 30'000) != 1) break;
+      recorder_->hear_reports();
+    }
+    return kept.value_or(std::vector<AlertDelivery>{});
+  };
+  start(false);
+  EXPECT_TRUE(recalled().empty());
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/history.db"));
+  const AlertDelivery message{.number = 7, .id = "a", .rule = "r", .body = "{}"};
+  EXPECT_TRUE(recorder_->keep({.put = {message}, .drop = {}, .now = now_.wall}));
+  start(false);
+  EXPECT_EQ(recalled(), std::vector{message});
+}
+
 }  // namespace
 }  // namespace berth::server

@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "os/files.h"
 #include "store/aside.h"
 
 namespace berth::server {
@@ -62,6 +63,10 @@ class Archive {
     HistoryReport report;
     if (auto* write = std::get_if<HistoryWrite>(&letter.what)) {
       this->write(*write, letter.retention);
+    } else if (const auto* keep = std::get_if<HistoryKeep>(&letter.what)) {
+      this->keep(*keep);
+    } else if (const auto* recall = std::get_if<HistoryRecall>(&letter.what)) {
+      report.kept = kept(recall->now);
     } else {
       const auto& ask = std::get<HistoryAsk>(letter.what);
       report.ticket = ask.ticket;
@@ -101,6 +106,24 @@ class Archive {
       pruned_ms_ = write.now.value;
     }
     tell(done, write.now);
+  }
+
+  void keep(const HistoryKeep& keep) {
+    Status done = open(keep.now);
+    if (done.ok()) done = file_->keep(keep.put, keep.drop);
+    tell(done, keep.now);
+  }
+
+  // A file that is not there yet has none, and is not made for it.
+  std::vector<AlertDelivery> kept(UnixMs now) {
+    if (!os::exists(options_.path)) return {};
+    const Status opened = open(now);
+    tell(opened, now);
+    if (!opened.ok()) return {};
+    Result<std::vector<AlertDelivery>> kept = file_->kept();
+    if (kept.ok()) return *std::move(kept);
+    tell(kept.error(), now);
+    return {};
   }
 
   Result<std::string> answer(const HistoryAsk& ask, const history::Retention& retention) {

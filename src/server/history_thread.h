@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/alert.h"
 #include "model/history.h"
 #include "os/worker.h"
 #include "store/history_file.h"
@@ -36,14 +37,25 @@ struct HistoryAsk {
   history::Question question;
   wire::PastFacts facts;
 };
+/// Messages to be kept, or not any more.
+struct HistoryKeep {
+  std::vector<AlertDelivery> put;
+  std::vector<std::uint64_t> drop;
+  UnixMs now;
+};
+/// All messages that are kept are wanted.
+struct HistoryRecall {
+  UnixMs now;
+};
 struct HistoryLetter {
-  std::variant<HistoryWrite, HistoryAsk> what;
+  std::variant<HistoryWrite, HistoryAsk, HistoryKeep, HistoryRecall> what;
   history::Retention retention;
 };
 struct HistoryReport {
-  std::uint64_t ticket = 0;                   // Of what was asked; 0: nothing was.
-  std::optional<Result<std::string>> answer;  // To that: a body.
-  std::vector<std::string> findings;          // For the log.
+  std::uint64_t ticket = 0;                        // Of what was asked; 0: nothing was.
+  std::optional<Result<std::string>> answer;       // To that: a body.
+  std::optional<std::vector<AlertDelivery>> kept;  // Recalled; none where they cannot be read.
+  std::vector<std::string> findings;               // For the log.
 };
 
 class HistoryThread {
@@ -55,6 +67,7 @@ class HistoryThread {
   HistoryThread& operator=(HistoryThread&&) = delete;
   ~HistoryThread();
 
+  bool is_behind() const { return under_way_ >= kUnderWayMax; }
   /// False: it is behind with what it was sent before, and this was not taken.
   bool send(HistoryLetter letter);
   /// The next one, without waiting. There is one for each letter, in order.

@@ -164,6 +164,8 @@ void Service::dispatch(ConnectionId connection, Client& client, const wire::Rout
     case Route::kHistory:
     case Route::kSessions:
       return about_past(connection, client, route);
+    case Route::kAlertTest:
+      return test_alert(connection, client, route, request.body);
     case Route::kEvents:
       count_stream(client);
       followers_.insert(connection);
@@ -271,16 +273,38 @@ void Service::about_past(ConnectionId connection, const Client& client,
                 });
 }
 
+std::optional<ApiError> Service::not_in_charge(const Client& client,
+                                               std::string_view of_what) const {
+  const core::Actor& actor = client.caller.actor;
+  if (actor.admin || actor.user == settings_.own_user) return std::nullopt;
+  return wire::to_api_error(
+      Refusal{.code = RefusalCode::kNotYours,
+              .message = "only root, an admin ([access] admins) or the user it runs as may " +
+                         std::string(of_what)});
+}
+
+void Service::test_alert(ConnectionId connection, const Client& client,
+                         const wire::RouteMatch& route, std::string_view body) {
+  if (const Status read = wire::decode_nothing(body); !read.ok()) {
+    return fail(connection, wire::to_api_error(read.error()));
+  }
+  if (auto error = not_in_charge(client, "have the daemon send a test")) {
+    return fail(connection, *error);
+  }
+  const auto told = [this, connection](const wire::AlertTest& test) {
+    if (clients_.contains(connection)) succeed(connection, wire::encode_alert_test(test));
+  };
+  if (alerts_ != nullptr && alerts_->test(route.lease, told)) return;
+  fail(connection, error_of(to_text(RefusalCode::kNotFound), "there is no rule " + route.lease));
+}
+
 void Service::manage(ConnectionId connection, const Client& client, Route route,
                      std::string_view body) {
   if (const Status read = wire::decode_nothing(body); !read.ok()) {
     return fail(connection, wire::to_api_error(read.error()));
   }
-  if (!client.caller.actor.admin && client.caller.actor.user != settings_.own_user) {
-    return fail(connection, wire::to_api_error(Refusal{
-                                .code = RefusalCode::kNotYours,
-                                .message = "only root, an admin ([access] admins) or the user it "
-                                           "runs as may stop or reload the daemon"}));
+  if (auto error = not_in_charge(client, "stop or reload the daemon")) {
+    return fail(connection, *error);
   }
   if (route == Route::kDaemonReload) {
     const Status reloaded = host_.reload();

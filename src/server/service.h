@@ -122,6 +122,9 @@ class Service final : public ConnectionHandler, public Outbox {
   void about_lease(ConnectionId connection, Client& client, const wire::RouteMatch& route);
   void fit(ConnectionId connection, Client& client, const HttpRequest& request);
   void about_past(ConnectionId connection, const Client& client, const wire::RouteMatch& route);
+  void test_alert(ConnectionId connection, const Client& client, const wire::RouteMatch& route,
+                  std::string_view body);
+  std::optional<wire::ApiError> not_in_charge(const Client& client, std::string_view of_what) const;
   void manage(ConnectionId connection, const Client& client, wire::Route route,
               std::string_view body);
   Translation translation(const Caller& caller) const;

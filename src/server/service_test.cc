@@ -382,6 +382,8 @@ TEST_F(ServiceTest, ProcessOfSomebodyElseOrOfNobodyIsNotTaken) {
 TEST_F(ServiceTest, OnlyItsUserOrAnAdminStopsOrReloadsTheDaemon) {
   EXPECT_EQ(code_of(post("/v1/daemon/stop", "", kBen)), "not_yours");
   EXPECT_EQ(code_of(post("/v1/daemon/reload", "", kBen)), "not_yours");
+  EXPECT_EQ(code_of(post("/v1/alerts/gpu-high/test", "", kBen)), "not_yours");
+  EXPECT_EQ(code_of(post("/v1/alerts/nothing/test", "", kAna)), "not_found");
   EXPECT_FALSE(host_.stopped);
   EXPECT_EQ(post("/v1/daemon/reload", "{}", kRoot).status, 200);
   EXPECT_EQ(post("/v1/daemon/stop", "{}", kAna).status, 200);

@@ -173,6 +173,7 @@ Result<HistoryFile> HistoryFile::open_database(const HistoryOptions& options) {
   }
   TRY(mode, database.prepare("PRAGMA journal_mode = WAL"));
   TRY_STATUS(mode.run());
+  TRY_STATUS(make_messages_table(database));
   // What a power cut may take are the last minutes of it.
   TRY_STATUS(database.execute("PRAGMA synchronous = NORMAL"));
   TRY_STATUS(database.execute("PRAGMA journal_size_limit = 4194304"));

@@ -19,8 +19,10 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "history/rollup.h"
+#include "model/alert.h"
 #include "model/history.h"
 #include "store/database.h"
+#include "store/kept_messages.h"
 
 namespace berth::store {
 
@@ -61,6 +63,13 @@ class HistoryFile {
   /// were written last.
   Status rest(std::span<const RestingLease> leases);
   Status end_all_but(const std::set<LeaseId>& live);
+  /// Messages that are to be sent: these are kept, or kept as they are now, and those of these
+  /// numbers not any more. On the disk itself when it returns.
+  Status keep(std::span<const AlertDelivery> put, std::span<const std::uint64_t> drop) {
+    return keep_messages(database_, put, drop);
+  }
+  /// All of them, in order.
+  Result<std::vector<AlertDelivery>> kept() { return kept_messages(database_); }
   /// Drops what is older than it is to be kept, and the oldest beyond the size.
   Status prune(const history::Retention& retention, UnixMs now);
 

@@ -27,6 +27,16 @@ TEST(Alerts, WhatIsUnknownIsNull) {
   EXPECT_THAT(encode_alert({}), HasSubstr(R"("id":null,"name":null},"text":"","value":null)"));
 }
 
+TEST(Alerts, TestReadsBack) {
+  const auto test = decode_alert_test(
+      encode_alert_test({.rule = "r", .outcomes = {*samples::rule().last_delivery, {}}}));
+  ASSERT_TRUE(test.ok()) << test.error().message;
+  EXPECT_EQ(test->rule, "r");
+  ASSERT_EQ(test->outcomes.size(), 2);
+  EXPECT_EQ(test->outcomes[0].reason, "answered 503");
+  EXPECT_EQ(test->outcomes[1].status, std::nullopt);
+}
+
 TEST(Alerts, ListReadsBack) {
   RuleView off = samples::rule();
   off.enabled = false;

@@ -147,6 +147,7 @@ TEST(OpenApi, HasAllRoutesAndNoOther) {
       const bool named = path.find('{') == std::string::npos;
       const std::string parameters = operation.at("parameters").dump();
       EXPECT_EQ(named, parameters.find("parameters/Ref") == std::string::npos &&
+                           parameters.find("parameters/Rule") == std::string::npos &&
                            parameters.find("parameters/Handle") == std::string::npos)
           << path;
     }
@@ -251,6 +252,10 @@ TEST(OpenApi, DescribesTheAnswers) {
   check_named("AlertList", encode_alerts({.time = {}, .items = {samples::rule(), {}}}));
   expect_complete("AlertRule",
                   Json::parse(encode_alerts({.time = {}, .items = {{}}})).at("items").at(0).dump());
+  check_named(
+      "AlertTest",
+      encode_alert_test(
+          {.rule = "r", .outcomes = {Delivered{.channel = "events", .outcome = "nobody"}}}));
   check_named("Version", encode_version({.version = "0.1.0", .world = "real"}));
   check_named("Daemon", encode_daemon(samples::daemon()));
   check_named("Daemon", encode_daemon({}));

@@ -51,13 +51,14 @@ enum class Route : std::uint8_t {
   kHistory,
   kSessions,
   kAlerts,
+  kAlertTest,
   kOpenApi,
 };
 
 struct RouteRow {
   Route route;
   Method method;
-  // {handle}: a lease's handle. {ref}: its id, handle, name or a prefix.
+  // {handle}: a lease's handle. {ref}: its id, handle, name or a prefix. {rule}: its name.
   std::string_view path;
 };
 
@@ -95,6 +96,7 @@ inline constexpr std::array kRoutes = {
     RouteRow{Route::kHistory, Method::kGet, "/v1/history"},
     RouteRow{Route::kSessions, Method::kGet, "/v1/history/sessions"},
     RouteRow{Route::kAlerts, Method::kGet, "/v1/alerts"},
+    RouteRow{Route::kAlertTest, Method::kPost, "/v1/alerts/{rule}/test"},
     RouteRow{Route::kOpenApi, Method::kGet, "/v1/openapi.json"},
 };
 
@@ -102,7 +104,7 @@ std::string_view to_text(Method method);  // "GET"
 
 struct RouteMatch {
   Route route;
-  std::string lease;  // What stands for {handle} or {ref}; empty without one.
+  std::string lease;  // What stands for {handle}, {ref} or {rule}; empty without one.
   bool all = false;   // ?all=1 of kLeases: ended leases too.
   std::vector<std::pair<std::string, std::string>> query;  // Of kHistory and kSessions, as given.
 };

@@ -71,7 +71,7 @@ state_is() { [[ $(berth alert list --json | jq -r ".items[] | select(.name == \"
 }
 
 @test "a rule waits for as long as it says" {
-  berth alert add 'lease.waiting > 1s for 1s' -n long
+  berth alert add 'lease.waiting > 1s for 4s' -n long
   follow
   berth run -q -x -n first -- sleep 60 >/dev/null 2>&1 3>&- &
   eventually held first

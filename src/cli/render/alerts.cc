@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/quantity.h"
+#include "cli/render/phrases.h"
 #include "cli/render/table.h"
 
 namespace berth::cli {
@@ -27,7 +28,23 @@ std::string since_text(const wire::StandingView& standing, const Scene& scene) {
   return "for " + to_text(seconds(ago / 1'000));
 }
 
+std::string delivery_text(const wire::Delivered& delivered, const Scene& scene) {
+  std::string text = delivered.outcome == "retry" ? "not delivered" : delivered.outcome;
+  if (delivered.outcome == "nobody") text = "nobody listens";
+  if (delivered.status) text += ", " + std::to_string(*delivered.status);
+  if (!delivered.reason.empty()) text += " (" + harmless(delivered.reason, scene.letters) + ")";
+  return text;
+}
+
 }  // namespace
+
+std::string test_lines(const wire::AlertTest& test, const Scene& scene) {
+  std::string text;
+  for (const wire::Delivered& outcome : test.outcomes) {
+    text += harmless(outcome.channel, scene.letters) + ": " + delivery_text(outcome, scene) + "\n";
+  }
+  return text;
+}
 
 std::string alert_lines(const wire::AlertList& list, const Scene& scene) {
   Table table{.columns = {{.title = "RULE"},
@@ -49,6 +66,14 @@ std::string alert_lines(const wire::AlertList& list, const Scene& scene) {
       text += rule.name + ": " + harmless(standing.text, scene.letters) + ", " +
               since_text(standing, scene) + "\n";
     }
+  }
+  for (const wire::RuleView& rule : list.items) {
+    if (rule.undelivered == 0) continue;
+    text += rule.name + ": " + counted(rule.undelivered, "message") + " not delivered yet";
+    if (rule.last_delivery && rule.last_delivery->outcome == "retry") {
+      text += "; " + rule.last_delivery->channel + ": " + delivery_text(*rule.last_delivery, scene);
+    }
+    text += "\n";
   }
   return text;
 }

@@ -9,6 +9,7 @@
 
 namespace berth::cli {
 
+std::string test_lines(const wire::AlertTest& test, const Scene& scene);
 std::string alert_lines(const wire::AlertList& list, const Scene& scene);
 
 }  // namespace berth::cli

@@ -129,14 +129,15 @@ void LeaseWatch::readable() {
   }
 }
 
+void LeaseWatch::say_alert(const std::string& data) {
+  const Result<Alert> alert = wire::decode_alert(data);
+  if (!alert.ok()) return;
+  talk_.say("alert " + alert->rule + ": " + harmless(alert->text, talk_.scene().letters));
+}
+
 void LeaseWatch::take(const wire::SseEvent& event) {
   const std::optional<wire::EventName> name = wire::parse_event_name(event.event);
-  if (name == wire::EventName::kAlert) {
-    const Result<Alert> alert = wire::decode_alert(event.data);
-    if (alert.ok())
-      talk_.say("alert " + alert->rule + ": " + harmless(alert->text, talk_.scene().letters));
-    return;
-  }
+  if (name == wire::EventName::kAlert) return say_alert(event.data);
   const Result<wire::LeaseAnswer> lease = wire::decode_lease(event.data);
   if (!name || !lease.ok()) return;
   const LeaseView& view = lease->view;

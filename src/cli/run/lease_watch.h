@@ -46,6 +46,7 @@ class LeaseWatch final : public Bystander {
   void listen();
   void lost();
   void take(const wire::SseEvent& event);
+  void say_alert(const std::string& data);
   void take_saves(const Checkpoints& saves);
   void take_requeue(const LeaseView& lease);
   void offer_to_stop(Instant now);

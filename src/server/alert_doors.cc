@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/alert_doors.h"
+
+#include <utility>
+
+namespace berth::server {
+
+AlertDesk::Doors alert_doors(const AlertParts& parts) {
+  return {.publish = [parts](const Alert& alert,
+                             bool to_its_lease) { parts.engine->publish(alert, to_its_lease); },
+          .listeners = [parts] { return parts.engine->listeners(); },
+          .log = [parts](const std::string& text) { parts.log.info(text); },
+          .deliver =
+              [parts](const wire::Delivery& delivery, DeliverRunner::Then then) {
+                parts.deliver.deliver(delivery, std::move(then));
+              },
+          .keep =
+              [parts](alerts::Deliveries::Changes changes) {
+                return parts.history.keep({.put = std::move(changes.put),
+                                           .drop = std::move(changes.drop),
+                                           .now = parts.clock.wall()});
+              },
+          .now = [parts]() -> core::Now {
+            return {.instant = parts.clock.now(), .wall = parts.clock.wall()};
+          }};
+}
+
+}  // namespace berth::server

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts a berth-deliver for each try of a message, and hears what came of it. The event loop's
+// thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/asio/io_context.hpp>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "os/child.h"
+#include "wire/delivery.h"
+
+namespace berth::server {
+
+class DeliverRunner {
+ public:
+  using Then = std::function<void(const wire::DeliveryOutcome&)>;
+
+  explicit DeliverRunner(boost::asio::io_context& io);
+  /// What is under way ends with this process, and is tried again by the next daemon.
+  ~DeliverRunner();
+  DeliverRunner(const DeliverRunner&) = delete;
+  DeliverRunner& operator=(const DeliverRunner&) = delete;
+
+  /// `then` is called once, from the event loop.
+  void deliver(const wire::Delivery& delivery, Then then);
+
+ private:
+  struct Running;
+
+  Result<os::Child> start(const wire::Delivery& delivery);
+  void wait_readable(std::uint64_t number);
+  void readable(std::uint64_t number);
+  void finish(std::uint64_t number, const wire::DeliveryOutcome& outcome);
+
+  boost::asio::io_context& io_;
+  std::map<std::uint64_t, std::unique_ptr<Running>> running_;
+  std::uint64_t last_number_ = 0;
+  std::vector<pid_t> children_;  // Ended, or about to: reaped at the next chance.
+};
+
+}  // namespace berth::server
