@@ -19,3 +19,10 @@ endif()
 find_library(SQLITE_ARCHIVE libsqlite3.a REQUIRED)
 add_library(sqlite INTERFACE)
 target_link_libraries(sqlite INTERFACE ${SQLITE_ARCHIVE} Threads::Threads ${CMAKE_DL_LIBS} m)
+
+# sd-bus, of libsystemd.
+find_path(SYSTEMD_HEADERS systemd/sd-bus.h REQUIRED)
+find_library(SYSTEMD_LIBRARY systemd REQUIRED)
+add_library(systemd INTERFACE)
+target_include_directories(systemd SYSTEM INTERFACE ${SYSTEMD_HEADERS})
+target_link_libraries(systemd INTERFACE ${SYSTEMD_LIBRARY})

@@ -3,7 +3,8 @@
 # simulated driver in ../lib/simgpu: whoever moves one moves all.
 include(GNUInstallDirs)
 
-install(TARGETS berth berthd berth-probe berth-mover berth-deliver berth-simctl vram_user
+install(TARGETS berth berthd berth-probe berth-mover berth-deliver berth-notify berth-simctl
+        vram_user
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET berth_guard)
   install(TARGETS berth_guard berth_audit LIBRARY DESTINATION lib)
@@ -38,7 +39,10 @@ install(CODE "
   set(bindir \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
   set(docdir \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}\")
   configure_file(\"${PROJECT_SOURCE_DIR}/integrations/systemd/berthd.service.in\"
-                 \"${PROJECT_BINARY_DIR}/berthd.service\" @ONLY)")
+                 \"${PROJECT_BINARY_DIR}/berthd.service\" @ONLY)
+  configure_file(\"${PROJECT_SOURCE_DIR}/integrations/systemd/berth-notify.service.in\"
+                 \"${PROJECT_BINARY_DIR}/berth-notify.service\" @ONLY)")
+install(FILES ${PROJECT_BINARY_DIR}/berth-notify.service DESTINATION lib/systemd/user)
 install(FILES ${PROJECT_BINARY_DIR}/berthd.service integrations/systemd/berthd.socket
         DESTINATION lib/systemd/system)
 install(FILES integrations/systemd/berth.sysusers.conf DESTINATION lib/sysusers.d

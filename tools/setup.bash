@@ -4,10 +4,12 @@
 
 declare -A packages=(
   [build]="cmake g++ ninja-build libboost1.81-dev libcli11-dev libcurl4-openssl-dev libfmt-dev
-           libspdlog-dev libsqlite3-dev libssl-dev libtomlplusplus-dev nlohmann-json3-dev"
+           libspdlog-dev libsqlite3-dev libssl-dev libsystemd-dev libtomlplusplus-dev
+           nlohmann-json3-dev"
   [speed]="ccache mold"
-  [test]="bats curl expect jq less libcap2-bin libgmock-dev libgtest-dev librapidcheck-dev
-          musl-tools openssl patch procps python3 python3-jsonschema universal-ctags"
+  [test]="bats curl dbus-bin dbus-daemon expect jq less libcap2-bin libgmock-dev libgtest-dev
+          librapidcheck-dev musl-tools openssl patch procps python3 python3-jsonschema
+          universal-ctags"
   [lint]="clang-format-19 clang-tidy-19 git python3 universal-ctags"
   [clang]="clang-19 libclang-rt-19-dev"
   [bench]="libbenchmark-dev jq task-spooler"

@@ -32,6 +32,7 @@ LAYERS = {
     'server': _PURE + _DOORS,
     'client': ['base', 'model', 'wire', 'config', 'os'],
     'deliver': ['base', 'model', 'wire', 'os'],
+    'notify': ['base', 'model', 'alerts', 'wire', 'os', 'client'],
     'cli': ['base', 'model', 'alerts', 'wire', 'config', 'os', 'enforce', 'client'],
     'daemon': _PURE + _DOORS + ['server'],
     'sim': ['base', 'model', 'core', 'wire', 'config', 'os', 'store'],
@@ -53,6 +54,7 @@ LIBRARIES = {
     'sqlite3.h': ['store'],
     'curl/': ['deliver'],
     'openssl/': ['deliver'],
+    'systemd/': ['notify'],
     'spdlog/': ['server', 'daemon', 'gpu'],
 }
 

@@ -56,5 +56,11 @@ std::optional<Severity> parse_severity(std::string_view word) {
 std::optional<Alert::State> parse_alert_state(std::string_view word) {
   return value_among<Alert::State>(kAlertStates, word);
 }
+std::optional<Alert::Subject::Kind> parse_subject_kind(std::string_view word) {
+  return value_among<Alert::Subject::Kind>(kSubjectKinds, word);
+}
+std::optional<Alert::Action::Verb> parse_action_verb(std::string_view word) {
+  return value_among<Alert::Action::Verb>(kActionVerbs, word);
+}
 
 }  // namespace berth

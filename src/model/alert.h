@@ -73,5 +73,7 @@ std::string_view to_text(AlertDelivery::Channel channel);
 std::optional<AlertDelivery::Channel> parse_alert_channel(std::string_view word);
 std::optional<Severity> parse_severity(std::string_view word);
 std::optional<Alert::State> parse_alert_state(std::string_view word);
+std::optional<Alert::Subject::Kind> parse_subject_kind(std::string_view word);
+std::optional<Alert::Action::Verb> parse_action_verb(std::string_view word);
 
 }  // namespace berth

@@ -25,6 +25,38 @@ void write_subject(JsonWriter& writer, const Alert::Subject& subject) {
   writer.end_object();
 }
 
+// A kind that a newer daemon may know is taken for the daemon itself.
+Alert::Subject read_subject(ObjectReader& reader) {
+  using Kind = Alert::Subject::Kind;
+  Alert::Subject subject;
+  std::string kind;
+  reader.text("kind", kind);
+  reader.text("name", subject.name);
+  subject.kind = parse_subject_kind(kind).value_or(Kind::kDaemon);
+  if (subject.kind == Kind::kLease) subject.lease = {reader.number("id", kAny).value_or(0)};
+  if (subject.kind == Kind::kDevice && reader.has("id")) {
+    subject.device = read_device_id(reader, "id");
+  }
+  return subject;
+}
+
+// What a newer daemon can do besides is passed over.
+std::vector<Alert::Action> read_actions(ObjectReader& reader) {
+  std::vector<Alert::Action> actions;
+  for (ObjectReader& one : reader.objects("actions", kAnyCount)) {
+    Alert::Action action;
+    std::string verb;
+    one.text("verb", verb);
+    one.text("label", action.label);
+    action.lease = {one.number("lease", kAny).value_or(0)};
+    const auto known = parse_action_verb(verb);
+    if (!known) continue;
+    action.verb = *known;
+    actions.push_back(std::move(action));
+  }
+  return actions;
+}
+
 void write_value(JsonWriter& writer, const Alert& alert) {
   writer.key("value");
   if (!alert.value) {
@@ -107,7 +139,7 @@ RuleView read_rule(ObjectReader& reader) {
     one.text("state", firing);
     standing.firing = firing == "firing";
     one.time("since", standing.since);
-    if (auto subject = one.object("subject")) subject->text("name", standing.subject.name);
+    if (auto subject = one.object("subject")) standing.subject = read_subject(*subject);
     rule.standing.push_back(std::move(standing));
   }
   return rule;
@@ -145,10 +177,12 @@ Result<Alert> decode_alert(std::string_view text) {
   Alert alert;
   reader.text("rule", alert.rule);
   reader.word("state", alert.state, parse_alert_state, "firing or cleared");
+  if (auto subject = reader.object("subject")) alert.subject = read_subject(*subject);
   reader.text("text", alert.text);
   reader.word("severity", alert.severity, parse_severity, "info, warn or critical");
   reader.time("time", alert.time);
   reader.time("since", alert.since);
+  alert.actions = read_actions(reader);
   TRY_STATUS(document.status());
   return alert;
 }

@@ -17,7 +17,7 @@ namespace berth::wire {
 
 /// The event `alert`, and what webhooks and commands are sent.
 std::string encode_alert(const Alert& alert);
-/// Without the subject's device and what can be done.
+/// Without the value.
 Result<Alert> decode_alert(std::string_view text);
 
 /// What came of one message.

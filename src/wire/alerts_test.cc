@@ -21,6 +21,22 @@ TEST(Alerts, EventSaysWhatItIsAboutAndHowMuch) {
   EXPECT_EQ(read->rule, "gpu-high");
   EXPECT_EQ(read->text, samples::alert().text);
   EXPECT_EQ(read->severity, Severity::kCritical);
+  EXPECT_EQ(read->subject.kind, Alert::Subject::Kind::kDevice);
+  EXPECT_EQ(read->subject.device, samples::alert().subject.device);
+  ASSERT_EQ(read->actions.size(), 1);
+  EXPECT_EQ(read->actions[0].verb, Alert::Action::Verb::kPause);
+  EXPECT_EQ(read->actions[0].lease, LeaseId{12});
+  EXPECT_EQ(read->actions[0].label, "Pause train");
+}
+
+TEST(Alerts, WhatANewerDaemonSaysBesidesIsPassedOver) {
+  const auto read = decode_alert(R"({"rule":"r","subject":{"kind":"rack","id":"7","name":"rack 7"},
+      "actions":[{"verb":"cool","lease":1,"label":"Cool"},
+                 {"verb":"show","lease":2,"label":"Show"}]})");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->subject.name, "rack 7");
+  ASSERT_EQ(read->actions.size(), 1);
+  EXPECT_EQ(read->actions[0].lease, LeaseId{2});
 }
 
 TEST(Alerts, WhatIsUnknownIsNull) {

@@ -111,8 +111,8 @@ command_() {
 # says OUTCOME STATUS TEXT: of the last `run`.
 says() {
   status_is 0
-  jq -e --arg o "$1" --argjson s "$2" --arg t "$3" \
-    '.outcome == $o and .status == $s and (.reason | contains($t))' <<<"$output" >/dev/null || {
+  jq -es --arg o "$1" --argjson s "$2" --arg t "$3" 'length == 1 and
+    (.[0] | .outcome == $o and .status == $s and (.reason | contains($t)))' <<<"$output" >/dev/null || {
     echo "wanted: $*, found: $output" >&2
     return 1
   }
@@ -124,7 +124,7 @@ says() {
   says delivered 204 "localhost answered 204"
   [[ $(served | jq -r .line) == "POST /hook?x=1 HTTP/1.1" ]]
   [[ $(served | jq -r .body) == '{"text":"ä"}' ]]
-  served | jq -e '.headers | .["content-type"] == "application/json" and .["berth-event"] == "alert"
+  served | jq -es '.[0].headers | .["content-type"] == "application/json" and .["berth-event"] == "alert"
     and .["berth-delivery"] == "17-3" and (.["user-agent"] | startswith("berth/"))
     and (has("berth-signature") or has("expect") | not)'
   (($(served | jq -r '.headers["berth-timestamp"]') - $(date +%s) < 60))

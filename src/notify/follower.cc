@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "notify/follower.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "alerts/expression.h"
+#include "base/present.h"
+#include "wire/alerts.h"
+#include "wire/error.h"
+#include "wire/routes.h"
+#include "wire/sse.h"
+
+namespace berth::notify {
+namespace {
+
+/// No later daemon mends it, and no patience.
+bool is_final(Errc code) {
+  return code == Errc::kPermission || code == Errc::kVersion || code == Errc::kConflict ||
+         code == Errc::kInvalid;
+}
+
+Error refusal(const client::Answer& answer) {
+  return {Errc::kUnavailable, wire::decode_error(answer.body).message};
+}
+
+}  // namespace
+
+Result<Follower::News> Follower::look(Instant now) {
+  News news;
+  if (!client_) {
+    if (now < next_try_) return news;
+    Status connected = connect();
+    if (connected.ok()) {
+      auto standing = ask_standing();
+      if (standing.ok()) {
+        news.standing = *std::move(standing);
+      } else {
+        connected = standing.error();
+      }
+    }
+    if (!connected.ok()) {
+      TRY_STATUS(lost(connected.error(), now));
+      return news;
+    }
+    if (std::exchange(said_, false)) say_("the daemon is there again");
+    pause_ = kPauseMin;
+  }
+  if (Status status = read(news); !status.ok()) TRY_STATUS(lost(status.error(), now));
+  return news;
+}
+
+Status Follower::connect() {
+  TRY(client, client::Client::connect({.surroundings = surroundings_,
+                                       .autostart = client::Autostart::kNever,
+                                       .version = BERTH_VERSION}));
+  TRY_STATUS(client.connection().send({.route = wire::Route::kEvents}));
+  client_.emplace(std::move(client));
+  return Unit{};
+}
+
+// Over a connection of its own, after the stream was asked for: so nothing is missed in between.
+Result<Standing> Follower::ask_standing() {
+  TRY(connection, present(client_).another());
+  TRY(answer, connection.ask({.route = wire::Route::kAlerts}));
+  if (!answer.ok()) return refusal(answer);
+  TRY(list, wire::decode_alerts(answer.body));
+  Standing standing;
+  for (const wire::RuleView& rule : list.items) {
+    const auto when = alerts::parse_expression(rule.when);
+    if (when.ok() && alerts::is_event(when->source)) standing.events.insert(rule.name);
+    for (const wire::StandingView& view : rule.standing) {
+      if (!view.firing) continue;
+      standing.firing.push_back({.rule = rule.name,
+                                 .subject = view.subject,
+                                 .text = view.text,
+                                 .severity = rule.severity,
+                                 .time = list.time,
+                                 .since = view.since});
+    }
+  }
+  return standing;
+}
+
+Status Follower::read(News& news) {
+  while (true) {
+    TRY(arrival, present(client_).connection().receive());
+    if (!arrival) return Unit{};
+    if (const auto* answer = std::get_if<client::Answer>(&*arrival)) return refusal(*answer);
+    const auto* event = std::get_if<wire::SseEvent>(&*arrival);
+    if (event == nullptr) return Error{Errc::kUnavailable, "the daemon ended its stream of news"};
+    if (event->event != to_text(wire::EventName::kAlert)) continue;
+    Result<Alert> alert = wire::decode_alert(event->data);
+    if (alert.ok()) {
+      news.alerts.push_back(*std::move(alert));
+    } else {
+      say_("an alert is not understood: " + alert.error().message);
+    }
+  }
+}
+
+// Said once, until there is a daemon again; the pauses grow meanwhile.
+Status Follower::lost(const Error& error, Instant now) {
+  client_.reset();
+  if (is_final(error.code)) return error;
+  if (pause_ == kPauseMax && !std::exchange(said_, true)) say_(error.message + "; waiting for it");
+  next_try_ = now + pause_;
+  pause_ = std::min(kPauseMax, Duration{pause_.ns * 2});
+  return Unit{};
+}
+
+}  // namespace berth::notify

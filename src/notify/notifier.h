@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows the daemon's alerts to the user who is logged in, and does what he presses. One thread,
+// which waits for three: the daemon, the session's bus, and the errands under way.
+#pragma once
+
+#include <list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "notify/board.h"
+#include "notify/errand.h"
+#include "notify/follower.h"
+#include "notify/session_bus.h"
+#include "os/clock.h"
+#include "os/signals.h"
+
+namespace berth::notify {
+
+class Notifier {
+ public:
+  Notifier(SessionBus bus, Follower follower, os::SignalDescriptor signals)
+      : bus_(std::move(bus)), follower_(std::move(follower)), signals_(std::move(signals)) {}
+
+  /// Until it is told to end (SIGTERM, SIGINT) or cannot go on: an Error.
+  Status run();
+
+ private:
+  Status look_at_daemon();
+  Status look_at_bus();
+  void look_at_errands();
+  void wait();
+  void perform(const std::vector<Change>& changes);
+  void press(const Pressed& button);
+  void tell(const std::string& what, std::string_view said, bool succeeded);
+
+  SessionBus bus_;
+  Follower follower_;
+  os::SignalDescriptor signals_;
+  os::PosixClock clock_;
+  Board board_;
+  Skills skills_;
+  std::list<Errand> errands_;
+};
+
+/// A line on standard error.
+void say(std::string_view line);
+
+}  // namespace berth::notify

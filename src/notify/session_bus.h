@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The door to the user's session: its D-Bus, and the notification server on it. A call waits for
+// its answer, 5 s at most. Not shared between threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "notify/board.h"
+#include "notify/notice.h"
+
+namespace berth::notify {
+
+struct Pressed {
+  NoticeId id;
+  std::string key;
+};
+struct PutAway {
+  NoticeId id;
+};
+struct ServerCame {};
+using BusNews = std::variant<Pressed, PutAway, ServerCame>;
+
+class SessionBus {
+ public:
+  /// kUnavailable: there is no session bus, or none that answers.
+  static Result<SessionBus> open();
+  SessionBus(SessionBus&&) noexcept;
+  SessionBus& operator=(SessionBus&&) = delete;
+  ~SessionBus();
+
+  /// Starts the server if the session can. kUnavailable: there is none.
+  Result<Skills> ask_server();
+  /// With `replaces`, in the place of that one.
+  Result<NoticeId> show(const Notice& notice, NoticeId replaces);
+  Status close(NoticeId id);
+
+  /// What to wait for, and for how long at most.
+  int descriptor() const;
+  short events() const;
+  Duration patience() const;
+  /// What has come, without waiting. An Error: the session is over.
+  Result<std::vector<BusNews>> read();
+
+ private:
+  struct Inner;
+  explicit SessionBus(std::unique_ptr<Inner> inner);
+
+  std::unique_ptr<Inner> inner_;  // The library keeps its address.
+};
+
+}  // namespace berth::notify
