@@ -330,3 +330,12 @@ says() {
   run berth-deliver </dev/null
   says refused null "'kind'"
 }
+
+@test "where it is missing, doctor says so" {
+  local bin
+  bin=$(dirname "$(type -P berth)")
+  mkdir "$world/bin"
+  cp "$bin"/{berth,berthd,berth-probe,berth-mover} "$world/bin/"
+  run "$world/bin/berth" doctor
+  contains "missing beside this program: berth-deliver"
+}

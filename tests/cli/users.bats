@@ -17,7 +17,7 @@ setup() {
   local build
   build=$(dirname "$(dirname "$(type -P berth)")")
   mkdir "$world/build" "$world/build/bin" "$world/all"
-  cp "$build"/bin/{berth,berthd,berth-probe,berth-mover} "$world/build/bin/"
+  cp "$build"/bin/{berth,berthd,berth-probe,berth-mover,berth-deliver} "$world/build/bin/"
   cp -r "$build/lib" "$world/build/"
   chmod 0711 "$world" "$world/home"
   chmod -R a+rX "$world/build" "$world/all"

@@ -222,7 +222,7 @@ void look_at_user(DoctorFacts& facts) {
 }
 
 void look_at_machine(DoctorFacts& facts) {
-  for (const char* program : {"berthd", "berth-probe", "berth-mover"}) {
+  for (const char* program : {"berthd", "berth-probe", "berth-mover", "berth-deliver"}) {
     if (!client::sibling_program(program).ok()) facts.missing_programs.emplace_back(program);
   }
   rlimit limit{};
