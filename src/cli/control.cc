@@ -66,6 +66,16 @@ bool Control::confirmed(const LeaseView& lease) {
 
 void Control::perform(const LeaseView& lease, const Deed& deed) {
   Conversation& conversation = showing_.conversation();
+  if (deed.before) {
+    const auto first = conversation.ask(deed.before(), deed.within);
+    if (!first) return;
+    const auto answer = conversation.understood(wire::decode_lease(*first));
+    if (!answer) return;
+    if (const std::string why = deed.bars(answer->view); !why.empty()) {
+      conversation.fail(ExitCode::kFailed, why);
+      return;
+    }
+  }
   auto body = conversation.ask(deed.question(), deed.within);
   if (!body) return;
   auto answer = conversation.understood(wire::decode_lease(*body));

@@ -25,6 +25,9 @@ class Control {
   struct Deed {
     std::string would;  // For --dry-run: "release 12 (me/train): …".
     std::function<client::Question()> question;
+    /// Asked before it; what this says of the answer is why it is not done. Empty: it is.
+    std::function<client::Question()> before = {};
+    std::function<std::string(const LeaseView&)> bars = {};
     Duration within = client::Connection::kAnswerWithin;
     bool until_ended = false;  // It is done when the lease has ended.
     /// For people, from the lease as it is then: "lease 12 has ended".

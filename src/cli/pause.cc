@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// `berth pause` and `berth resume`: a lease's memory goes to the host and comes back, and its
-// programs do not know.
+// `berth pause` and `berth resume`: a lease's memory goes to the host and comes back, or its
+// processes are stopped and go on; its programs do not know.
+#include <cstdint>
 #include <string>
 
 #include "base/quantity.h"
 #include "cli/control.h"
 #include "cli/lease_words.h"
 #include "cli/render/phrases.h"
+#include "cli/render/saves.h"
 #include "cli/verbs.h"
 
 namespace berth::cli {
@@ -19,32 +21,68 @@ client::Question question_of(wire::Route route, const LeaseView& lease) {
   return {.route = route, .lease = reference_to(lease), .body = "{}"};
 }
 
+enum class Mode : std::uint8_t { kSuspend, kFreeze, kCheckpoint };
+
+std::string would(Mode mode, const LeaseView& lease, const Scene& scene) {
+  const std::string who = named(lease, scene);
+  if (mode == Mode::kFreeze) return "stop the processes of " + who;
+  return (mode == Mode::kCheckpoint ? "have " + who + " save itself, and then " : "") + "move " +
+         size_or_dash(used_by(lease), scene) + " of GPU memory of " + who + " to host memory";
+}
+
+std::string told(Mode mode, const LeaseView& lease, const Scene& scene) {
+  const std::string resume = " (berth resume " + std::to_string(lease.id.value) + ")";
+  const std::string who = "lease " + named(lease, scene);
+  if (mode == Mode::kFreeze) return who + " is paused; its processes are stopped" + resume;
+  return who + " is paused; its GPU memory is in host memory" + resume;
+}
+
+// Only what was confirmed is a save.
+std::string unsaved(const LeaseView& lease, const Scene& scene) {
+  const auto& last = lease.checkpoints.last;
+  if (last && last->outcome == CheckpointOutcome::kSaved) return "";
+  return "lease " + named(lease, scene) + " is not paused: it " +
+         (last ? saved_text(*last, scene.letters) : "has not saved itself");
+}
+
 }  // namespace
 
 int run_pause(Invocation& invocation) {
   Control control(invocation);
+  std::string word = "suspend";
   invocation.about =
       "Moves the GPU memory of a lease's programs to host memory and stops their use of the GPU: "
       "what they had can be granted to others. The programs need not know of it; they wait in "
-      "their next call of the driver. Returns when it is done. Where it cannot be done, they run "
-      "on as before, and the reason is told.";
+      "their next call of the driver. With --mode freeze their processes are stopped instead, and "
+      "keep their GPU memory; with --mode checkpoint they save themselves first, and are not "
+      "paused unless that is confirmed. Returns when it is done. Where it cannot be done, they "
+      "run on as before, and the reason is told.";
   invocation.examples = {{"berth pause 12", "make room"},
-                         {"berth resume 12", "and go on when there is room again"}};
+                         {"berth resume 12", "and go on when there is room again"},
+                         {"berth pause 12 --mode freeze", "let the processor be used by others"}};
+  invocation.options.value({.names = "--mode",
+                            .metavar = "MODE",
+                            .help = "what is done; suspend if not said",
+                            .choices = {"suspend", "freeze", "checkpoint"}},
+                           into(word));
   control.declare();
   if (const auto end = invocation.parse()) return *end;
+  const Mode mode = word == "freeze"       ? Mode::kFreeze
+                    : word == "checkpoint" ? Mode::kCheckpoint
+                                           : Mode::kSuspend;
+  const wire::Route route = mode == Mode::kFreeze ? wire::Route::kFreeze : wire::Route::kSuspend;
   return control.each([&](const LeaseView& lease) {
-    return Control::Deed{
-        .would = "move " + size_or_dash(used_by(lease), control.scene()) + " of GPU memory of " +
-                 named(lease, control.scene()) + " to host memory",
-        .question = [=] { return question_of(wire::Route::kSuspend, lease); },
+    Control::Deed deed{
+        .would = would(mode, lease, control.scene()),
+        .question = [=] { return question_of(route, lease); },
         .within = kMoveWithin,
-        .told =
-            [&](const LeaseView& now) {
-              return "lease " + named(now, control.scene()) +
-                     " is paused; its GPU memory is in host memory (berth resume " +
-                     std::to_string(now.id.value) + ")";
-            },
+        .told = [&, mode](const LeaseView& now) { return told(mode, now, control.scene()); },
     };
+    if (mode == Mode::kCheckpoint) {
+      deed.before = [=] { return question_of(wire::Route::kCheckpoint, lease); };
+      deed.bars = [&](const LeaseView& now) { return unsaved(now, control.scene()); };
+    }
+    return deed;
   });
 }
 
@@ -58,7 +96,7 @@ int run_resume(Invocation& invocation) {
   if (const auto end = invocation.parse()) return *end;
   return control.each([&](const LeaseView& lease) {
     return Control::Deed{
-        .would = "move the GPU memory of " + named(lease, control.scene()) + " back from the host",
+        .would = "let " + named(lease, control.scene()) + " go on",
         .question = [=] { return question_of(wire::Route::kResume, lease); },
         .within = hours(24),
         .told =

@@ -19,7 +19,7 @@ const Held* runs(const Lease& lease) {
   const Held* held = lease.held();
   const bool running =
       held != nullptr && held->claimed && held->command && !held->command_ended && !held->revoked;
-  return running && !held->suspension && !held->requeue ? held : nullptr;
+  return running && !held->suspension && !held->requeue && !held->frozen ? held : nullptr;
 }
 
 // The grace ends with the limit, or begins half-way where that is nearer.
@@ -92,6 +92,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_checkpoint(const Lease& lease) 
                             : held->command_ended             ? ": its command has ended"
                             : held->suspension                ? " is suspended"
                             : held->requeue                   ? " is on the way back into the queue"
+                            : held->frozen                    ? " is frozen"
                                                               : " is being ended";
     return Refusal{RefusalCode::kWrongState, text_of(lease.id) + why};
   }

@@ -92,6 +92,7 @@ void Coordinator::Impl::reindex(LeaseId id) {
     yielding.erase(id);
   }
   if (held == nullptr && !seen.move_tokens.empty()) answer_movers(id, "it has ended");
+  if (held == nullptr && !seen.halt_tokens.empty()) answer_halters(id, "it has ended");
   if (lease == nullptr) {
     settling.erase(id);
     shrunk.erase(id);
@@ -274,7 +275,10 @@ Instant Coordinator::Impl::deadline_of(const Lease& lease, const Observed& seen)
       sooner(*seen.settle_since + limits::kReleasingMax);
     }
   } else if (const Releasing* releasing = lease.releasing()) {
-    sooner(releasing->since + (seen.freed ? report_within(lease) : limits::kReleasingMax));
+    const bool awaits_move = seen.freed && releasing->was.frozen;
+    if (!awaits_move) {
+      sooner(releasing->since + (seen.freed ? report_within(lease) : limits::kReleasingMax));
+    }
   }
   return at;
 }

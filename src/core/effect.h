@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -51,6 +52,7 @@ enum class News : std::uint8_t {
   kRequeued,        // It waits again.
   kRequeueDropped,  // It is not requeued; the refusal says why.
   kQueued,          // It was asked for, and waits. Told by whoever answers the asker.
+  kFrozen,
 };
 /// News for whoever listens to this lease. `refusal` says why, where a waiting request ends without
 /// a grant.
@@ -95,14 +97,16 @@ struct SetUnaccounted {
   /// Of each: with this, programs may give back what they have charged too much for contexts.
   std::vector<bool> may_give_back;
 };
-/// Move the device memory of those of these processes that use a device. Moved follows, once.
+/// Move the device memory of those of these processes that use a device; or stop them, and all
+/// below them and below the supervisor, or let these go on. Moved follows, once.
 struct MoveMemory {
   LeaseId lease;
   Handle handle;
   std::uint64_t number = 0;
   Direction direction = Direction::kOut;
   std::vector<Process> processes;
-  Bytes bytes;  // About as much, on all devices together.
+  Bytes bytes;                             // About as much, on all devices together.
+  std::optional<Process> supervisor = {};  // `berth run`; it is never stopped itself.
 };
 /// Something an operator should read in the log.
 struct Say {

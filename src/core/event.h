@@ -101,6 +101,12 @@ struct Suspend {
   Actor actor;
   LeaseId lease;
 };
+/// Stops all processes of a lease, which keeps what it has. Answered when that is so.
+struct Freeze {
+  Token token;
+  Actor actor;
+  LeaseId lease;
+};
 /// Answered when it runs again, for which it may have to wait for room.
 struct Resume {
   Token token;
@@ -188,7 +194,7 @@ struct JournalFailed {
 struct JournalMended {};
 
 using Event = std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew,
-                           Suspend, Resume, Moved, Park, AskCheckpoint, ReportCheckpoint,
+                           Suspend, Freeze, Resume, Moved, Park, AskCheckpoint, ReportCheckpoint,
                            AskRequeue, BeginRequeue, AskerGone, GrowthAskerGone, ProcessEnded,
                            Sampled, Woke, Configured, Recovered, JournalFailed, JournalMended>;
 

@@ -97,6 +97,7 @@ struct Observed : Derived {
   std::optional<Instant> confirm_since;  // It moves back when a sample after this tells of room.
   std::string stuck;                     // Why a move ended between two states.
   std::vector<Token> move_tokens;        // Who waits to hear what comes of it.
+  std::vector<Token> halt_tokens;        // Likewise of its processes being stopped, or going on.
   Instant yields_from;                   // Before this it is not asked again to make room.
   std::optional<Instant> settle_since;   // Only a sample asked after this tells what is left.
   std::optional<Instant> shrunk_at;      // Only a sample asked after this tells what came free.
@@ -311,6 +312,7 @@ struct Coordinator::Impl {
   // suspending.cc
   void on(const Suspend& event);
   void on(const Resume& event);
+  void resume(LeaseId id, Token token);
   void on(const Moved& event);
   void suspend(LeaseId id, std::optional<LeaseId> yields_to);
   void begin_move(LeaseId id, Direction direction);
@@ -324,6 +326,14 @@ struct Coordinator::Impl {
   void moved_back(LeaseId id, const MoveResult& result);
   void end_suspension(LeaseId id);
   void answer_movers(LeaseId id, const std::string& why_not = {});
+
+  // freezing.cc
+  void on(const Freeze& event);
+  void halted(LeaseId id, const MoveResult& result);
+  bool is_halting(const Observed& seen) const;
+  void let_go_on(LeaseId id);
+  void keep_still(LeaseId id);
+  void answer_halters(LeaseId id, const std::string& why_not = {});
 
   // sampling.cc
   void on(const Sampled& event);

@@ -207,6 +207,7 @@ void Coordinator::Impl::end_growth(LeaseId id) {
 void Coordinator::Impl::start_releasing(LeaseId id, EndResult result) {
   end_growth(id);
   observed.at(id).settle_since = now.instant;
+  let_go_on(id);
   decide(id, LeaseReleasing{id, result});
   settling.insert(id);
   ask_probe(now.instant);
@@ -236,6 +237,7 @@ void Coordinator::Impl::finish_if_free(LeaseId id) {
   const Lease* lease = state.find(id);
   if (lease == nullptr || lease->releasing() == nullptr || !observed.at(id).freed) return;
   const Releasing& releasing = *lease->releasing();
+  if (releasing.was.frozen) return;  // First all that was stopped goes on.
   if (releasing.was.requeue) {
     const bool is_due = now.instant >= releasing.since + report_within(*lease);
     if (observed.at(id).connected || is_due) wait_again(id);
@@ -267,6 +269,7 @@ void Coordinator::Impl::revoke(LeaseId id, EndResult result) {
     notify(id, News::kRevoked);
   }
   send_signal(id, kTerminate);
+  let_go_on(id);  // Else it would not hear of it.
 }
 
 void Coordinator::Impl::send_signal(LeaseId id, std::int32_t signal) {

@@ -80,6 +80,7 @@ void Coordinator::Impl::on(const Recovered& event) {
     // Whoever moved its memory may have got anywhere: all that is away comes back.
     const auto* held = lease.held();
     if (held != nullptr && held->suspension && !held->is_away()) begin_return(id);
+    keep_still(id);
     // Nobody is left to be told whether it grew.
     if (lease.held() != nullptr && lease.held()->growth) drop_growth(id, std::nullopt);
   }

@@ -37,8 +37,8 @@ std::optional<Refusal> Coordinator::Impl::refuse_requeue(const Lease& lease) con
   if (held == nullptr || held->command_ended) return wrong(": its command has ended");
   if (!lease.supervisor) return wrong(" has no berth run that could start its command again");
   if (held->revoked) return wrong(" is being ended");
-  if (held->suspension) {
-    return wrong(" is suspended: berth resume " + std::to_string(lease.id.value) + " first");
+  if (held->suspension || held->frozen) {
+    return wrong(" is paused: berth resume " + std::to_string(lease.id.value) + " first");
   }
   if (!may_grant()) {
     return wrong(" cannot be requeued while nothing can be written down (berth doctor)");

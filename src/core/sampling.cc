@@ -329,6 +329,7 @@ void Coordinator::Impl::settle_one(LeaseId id) {
       return;
     }
     end_growth(id);
+    let_go_on(id);
     decide(id, LeaseReleasing{id, result_of(*held)});
   }
   if (measured.contains(id)) {

@@ -49,6 +49,7 @@ Held held_of(const LeaseRestored& fact) {
                          .until = fact.growth->until};
   }
   held.away = fact.away;
+  held.frozen = fact.frozen;
   if (fact.requeue) {
     held.requeue = Requeue{.unsaved = fact.requeue->unsaved, .kill_at = fact.requeue_kill_at};
   }
@@ -293,6 +294,14 @@ struct State::Applier {
     found->state = Waiting{};
     return true;
   }
+
+  static bool freeze(Held* held, bool frozen) {
+    if (held == nullptr || held->frozen == frozen) return false;
+    held->frozen = frozen;
+    return true;
+  }
+  bool operator()(const LeaseFrozen& fact) const { return freeze(in_state<Held>(fact.id), true); }
+  bool operator()(const LeaseThawed& fact) const { return freeze(granted(fact.id), false); }
 
   bool operator()(const LeaseRenewed& fact) const {
     Held* held = in_state<Held>(fact.id);

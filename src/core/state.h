@@ -75,6 +75,7 @@ struct Held {
   std::optional<Suspension> suspension;
   Duration away;  // How long it was suspended before.
   std::optional<Requeue> requeue;
+  bool frozen = false;  // All its processes are stopped, or are to be.
 
   /// Its memory is in host memory, and its budgets are not its own.
   bool is_away() const { return suspension && suspension->phase == Suspension::Phase::kAway; }

@@ -43,6 +43,7 @@ LeaseView survivor_view(const Lease& lease) {
   view.flags.revoking = held.revoked.has_value();
   view.flags.requeuing = held.requeue.has_value();
   if (held.requeue) view.requeue = step_of(lease);
+  view.flags.frozen = held.frozen;
   view.flags.unclaimed = !held.claimed;
   view.exit = held.exit;
   view.command = held.command;
@@ -96,6 +97,7 @@ std::vector<Record> State::snapshot(Instant now) const {
         fact.requeue = RequeueAsked{id, held->requeue->unsaved};
         fact.requeue_kill_at = held->requeue->kill_at;
       }
+      fact.frozen = held->frozen;
       if (const auto& suspension = held->suspension) {
         fact.suspension = SuspendBegun{id, suspension->used, suspension->yields_to};
         fact.suspended_since = suspension->since;

@@ -118,27 +118,18 @@ class Story {
     }
     if (const auto* news = std::get_if<Notify>(&effect)) {
       if (news->news == News::kPressure && !tells_pressure) return "";
-      static const std::map<News, std::string> kWords = {{News::kGranted, "grant "},
-                                                         {News::kEnded, "end "},
-                                                         {News::kParked, "park "},
-                                                         {News::kUnparked, "unpark "},
-                                                         {News::kResized, "resize "},
-                                                         {News::kOverBudget, "over "},
-                                                         {News::kInBudget, "in budget "},
-                                                         {News::kFull, "full "},
-                                                         {News::kNotFull, "not full "},
-                                                         {News::kDegraded, "degraded "},
-                                                         {News::kRevoked, "revoke "},
-                                                         {News::kAstray, "astray "},
-                                                         {News::kCheckpoint, "save "},
-                                                         {News::kCheckpointed, "save over "},
-                                                         {News::kPressure, "pressure "},
-                                                         {News::kSuspended, "suspend "},
-                                                         {News::kResumed, "resume "},
-                                                         {News::kRequeue, "stop "},
-                                                         {News::kRequeuing, "stopping "},
-                                                         {News::kRequeued, "requeue "},
-                                                         {News::kRequeueDropped, "no requeue "}};
+      static const std::map<News, std::string> kWords = {
+          {News::kGranted, "grant "},      {News::kEnded, "end "},
+          {News::kParked, "park "},        {News::kUnparked, "unpark "},
+          {News::kResized, "resize "},     {News::kOverBudget, "over "},
+          {News::kInBudget, "in budget "}, {News::kFull, "full "},
+          {News::kNotFull, "not full "},   {News::kDegraded, "degraded "},
+          {News::kRevoked, "revoke "},     {News::kAstray, "astray "},
+          {News::kCheckpoint, "save "},    {News::kCheckpointed, "save over "},
+          {News::kPressure, "pressure "},  {News::kSuspended, "suspend "},
+          {News::kResumed, "resume "},     {News::kFrozen, "freeze "},
+          {News::kRequeue, "stop "},       {News::kRequeuing, "stopping "},
+          {News::kRequeued, "requeue "},   {News::kRequeueDropped, "no requeue "}};
       return kWords.at(news->news) + std::to_string(news->lease.value) + "; ";
     }
     if (const auto* stranger = std::get_if<NotifyStranger>(&effect)) {
@@ -146,8 +137,11 @@ class Story {
              std::to_string(stranger->news.stranger.process.pid) + "; ";
     }
     if (const auto* move = std::get_if<MoveMemory>(&effect)) {
-      return std::string(move->direction == Direction::kOut ? "move out " : "move back ") +
-             std::to_string(move->lease.value) + "; ";
+      static const std::map<Direction, std::string> kWords = {{Direction::kOut, "move out "},
+                                                              {Direction::kBack, "move back "},
+                                                              {Direction::kStop, "stop "},
+                                                              {Direction::kGo, "let go on "}};
+      return kWords.at(move->direction) + std::to_string(move->lease.value) + "; ";
     }
     if (const auto* signal = std::get_if<Signal>(&effect)) {
       return "signal " + std::to_string(signal->signal) + " to " +

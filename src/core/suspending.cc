@@ -64,6 +64,8 @@ void Coordinator::Impl::on(const Suspend& event) {
     observed.at(id).move_tokens.push_back(event.token);
     return;
   }
+  if (is_halting(observed.at(id)))
+    return refuse_state("is just being stopped or let go on: ask again");
   if (!may_grant()) {
     return refuse_state("cannot be suspended while nothing can be written down (berth doctor)");
   }
@@ -92,11 +94,24 @@ void Coordinator::Impl::on(const Resume& event) {
   const LeaseId id = lease->id;
   const Held* held = lease->held();
   Observed& seen = observed.at(id);
-  if (held == nullptr || !held->suspension) {
+  if (held == nullptr || (!held->suspension && !held->frozen)) {
     refuse(event.token, RefusalCode::kWrongState, text_of(id) + " is not suspended");
     return;
   }
-  seen.move_tokens.push_back(event.token);
+  if (!held->frozen) return resume(id, event.token);
+  if (seen.move != 0 && seen.direction != Direction::kGo) {
+    refuse(event.token, RefusalCode::kWrongState,
+           text_of(id) + " is on the way: ask again when it is there");
+    return;
+  }
+  seen.halt_tokens.push_back(event.token);
+  if (seen.move == 0) begin_move(id, Direction::kGo);
+}
+
+void Coordinator::Impl::resume(LeaseId id, Token token) {
+  const Held* held = state.find(id)->held();
+  Observed& seen = observed.at(id);
+  seen.move_tokens.push_back(token);
   seen.yields_from = now.instant + limits::kYieldAgainAfter;
   if (held->is_away()) {
     if (!held->suspension->queued) decide(id, ResumeQueued{id});
@@ -107,25 +122,28 @@ void Coordinator::Impl::on(const Resume& event) {
              seen.direction == Direction::kOut) {
     // It goes on when it has left; until then nothing can be done.
     seen.move_tokens.pop_back();
-    refuse(event.token, RefusalCode::kWrongState,
+    refuse(token, RefusalCode::kWrongState,
            text_of(id) + " is still on the way out: ask again when it is suspended");
   }
 }
 
 void Coordinator::Impl::begin_move(LeaseId id, Direction direction) {
-  const Held& held = *state.find(id)->held();
+  const Lease& lease = *state.find(id);
+  const Held& held = *lease.granted();
   MoveMemory effect{.lease = id,
-                    .handle = state.find(id)->handle,
+                    .handle = lease.handle,
                     .number = ++moves,
                     .direction = direction,
                     .processes = {held.members.begin(), held.members.end()},
-                    .bytes = sum_of(held.suspension->used)};
+                    .bytes = held.suspension ? sum_of(held.suspension->used) : Bytes{}};
+  // A reservation hangs on a shell, with which it has nothing else to do.
+  if (!lease.request.ttl) effect.supervisor = lease.supervisor;
   if (held.command && !held.command_ended) effect.processes.push_back(*held.command);
   std::ranges::sort(effect.processes);
   Observed& seen = observed.at(id);
   seen.move = effect.number;
   seen.direction = direction;
-  seen.stuck.clear();
+  if (!is_halting(seen)) seen.stuck.clear();
   effects.emplace_back(std::move(effect));
 }
 
@@ -227,7 +245,7 @@ void Coordinator::Impl::move_back_where_confirmed(const Sample& sample) {
     const bool over = lease.held() == nullptr || !lease.held()->suspension;
     if (!over) {
       if (seen.confirm_since && sample.asked_at < *seen.confirm_since) continue;
-      if (!has_room_for(lease)) continue;
+      if (is_halting(seen) || !has_room_for(lease)) continue;
       begin_move(id, Direction::kBack);
     }
     seen.confirm_since.reset();
@@ -241,7 +259,10 @@ void Coordinator::Impl::on(const Moved& event) {
   if (!awaited || event.number == 0) return;
   Observed& seen = observed.at(event.lease);
   seen.move = 0;
-  if (lease->held() == nullptr || !lease->held()->suspension) return;
+  if (seen.direction == Direction::kStop || seen.direction == Direction::kGo) {
+    return halted(event.lease, event.result);
+  }
+  if (lease->held() == nullptr || !lease->held()->suspension) return keep_still(event.lease);
   if (event.result.outcome == Outcome::kStuck) {
     seen.stuck = event.result.trouble;
     effects.emplace_back(Say{text_of(event.lease) + ": " + event.result.trouble + "; " +
@@ -262,12 +283,14 @@ void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
     observed.at(id).yields_from = now.instant + limits::kYieldAgainAfter;
     decide(id, LeaseResumed{id});
     answer_movers(id, result.trouble);
+    keep_still(id);
     dirty = true;  // Somebody else may make room instead.
     return;
   }
   decide(id, LeaseSuspended{id});
   notify(id, News::kSuspended);
   answer_movers(id);
+  keep_still(id);
   bring_back_who_yielded();
   ask_probe(now.instant);  // What it leaves free is granted when the driver says that it is.
 }
@@ -284,6 +307,7 @@ void Coordinator::Impl::moved_back(LeaseId id, const MoveResult& result) {
     decide(id, LeaseSuspended{id});
   }
   answer_movers(id, result.trouble);
+  keep_still(id);
 }
 
 void Coordinator::Impl::end_suspension(LeaseId id) {
@@ -291,8 +315,9 @@ void Coordinator::Impl::end_suspension(LeaseId id) {
   observed.at(id).shrunk_at = now.instant;
   shrunk.insert(id);
   ask_probe(now.instant);
-  notify(id, News::kResumed);
+  if (!state.find(id)->held()->frozen) notify(id, News::kResumed);
   answer_movers(id);
+  keep_still(id);
   dirty = true;
 }
 

@@ -32,7 +32,7 @@ bool Coordinator::Impl::may_yield_to(const Lease& lease, const Lease& urgent) co
   const bool runs = held != nullptr && held->claimed && held->command && !held->command_ended;
   return runs && lease.request.may_yield && lease.request.priority < urgent.request.priority &&
          !held->revoked && !held->suspension && !held->requeue && !lease.checkpoints.asked &&
-         observed.at(lease.id).yields_from <= now.instant;
+         observed.at(lease.id).move == 0 && observed.at(lease.id).yields_from <= now.instant;
 }
 
 // Absent: it would not fit there whoever made room.

@@ -190,7 +190,9 @@ Status LeaseFiles::make_use(const std::string& path, std::uint32_t devices, Was 
   return os::write_file_atomically(path, use_bytes(devices), mode, os::Sync::kNone);
 }
 
+// What still has them mapped waits for nothing any more.
 void LeaseFiles::remove(Handle lease) const {
+  if (paused(lease) != Paused{}) (void)pause(lease, {});
   std::error_code ignored;
   std::filesystem::remove_all(directory(lease), ignored);
 }
@@ -219,6 +221,26 @@ Status LeaseFiles::set_contexts(Handle lease, const std::vector<ContextCost>& co
     words.push_back({device_at(i) + offsetof(LimitDevice, measured_context), costs[i].most.value});
   }
   return write_words(lease, costs.size(), words);
+}
+
+Status LeaseFiles::pause(Handle lease, Paused paused) const {
+  const std::string path = directory(lease) + "/limit";
+  TRY(limit, os::read_file(path, sizeof(LimitFile)));
+  if (!is_limit(limit)) return Error{Errc::kCorrupt, path + " is damaged"};
+  const auto before = get<std::uint64_t>(limit, offsetof(LimitFile, flags));
+  std::uint64_t flags = before & ~(guard::kAway | guard::kFrozen);
+  if (paused.away) flags |= guard::kAway;
+  if (paused.frozen) flags |= guard::kFrozen;
+  if (flags == before) return Unit{};
+  return write_words(lease, get<std::uint32_t>(limit, offsetof(LimitFile, device_count)),
+                     {{offsetof(LimitFile, flags), flags}});
+}
+
+Paused LeaseFiles::paused(Handle lease) const {
+  const Result<std::string> limit = os::read_file(directory(lease) + "/limit", sizeof(LimitFile));
+  if (!limit.ok() || !is_limit(*limit)) return {};
+  const auto flags = get<std::uint64_t>(*limit, offsetof(LimitFile, flags));
+  return {.away = (flags & guard::kAway) != 0, .frozen = (flags & guard::kFrozen) != 0};
 }
 
 // Into a file of a lease on so many devices.

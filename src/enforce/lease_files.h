@@ -49,6 +49,13 @@ struct Use {
   std::vector<Part> parts;  // In the order of the lease's budgets.
 };
 
+/// What programs are told of a pause of their lease.
+struct Paused {
+  bool away = false;    // Its memory is not on the devices, or on the way.
+  bool frozen = false;  // Its processes are stopped.
+  friend constexpr bool operator==(const Paused&, const Paused&) = default;
+};
+
 /// What programs are told of a device's memory: as a card of the budget's size, or as it is.
 struct Shown {
   bool physical_total = false;  // Only what is free is by the budget.
@@ -83,6 +90,10 @@ class LeaseFiles {
   Status set_unaccounted(Handle lease, const std::vector<Bytes>& unaccounted) const;
 
   Status set_contexts(Handle lease, const std::vector<ContextCost>& costs) const;
+
+  Status pause(Handle lease, Paused paused) const;
+  /// Not paused where there is no such file.
+  Paused paused(Handle lease) const;
 
   /// kNotFound or kCorrupt where there is nothing to be read.
   Result<Use> read(Handle lease) const;

@@ -130,6 +130,22 @@ TEST_F(LeaseFilesTest, WhatTheDriverCountsBeyondTheChargesIsUsedToo) {
   EXPECT_FALSE(files().set_unaccounted(kLease, {mib(1)}).ok());
 }
 
+TEST_F(LeaseFilesTest, APauseIsToldAndChangesNothingElse) {
+  LeaseFiles files = this->files();
+  files.set_shown({.physical_total = true});
+  EXPECT_EQ(files.paused(kLease), Paused{}) << "there is no such lease";
+  ASSERT_TRUE(files.set(kLease, {{kOne, mib(10)}, {kTwo, mib(10)}}).ok());
+  EXPECT_EQ(files.paused(kLease), Paused{});
+  for (const Paused paused : {Paused{.away = true}, Paused{.away = true, .frozen = true},
+                              Paused{.frozen = true}, Paused{}}) {
+    ASSERT_TRUE(files.pause(kLease, paused).ok());
+    EXPECT_EQ(files.paused(kLease), paused);
+    EXPECT_EQ(tenant(7).ledger.total_shown(0, gib(1).value), gib(1).value);
+    ASSERT_TRUE(files.set(kLease, {{kOne, mib(12)}, {kTwo, mib(10)}}).ok());
+    EXPECT_EQ(files.paused(kLease), paused) << "another budget does not end it";
+  }
+}
+
 TEST_F(LeaseFilesTest, TheDaemonReadsWhatIsChargedForContextsAndHowExactTheRestIs) {
   ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}, {kTwo, gib(4)}}).ok());
   Tenant one = tenant(7);

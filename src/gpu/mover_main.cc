@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// berth-mover DIRECTORY out|back BYTES PID...: moves the device memory of these processes to the
-// host, or back, and says in one line what came of it. A process of its own, because a driver may
-// hang for ever in any call. The daemon starts one for each move, and it ends with the daemon; the
-// directory, of the lease, is held meanwhile: one that a next daemon starts waits until this one is
-// gone from the call of the driver in which it was.
+// berth-mover, with the arguments of mover_task.h: moves the device memory of processes to the
+// host, or back, or stops them and lets them go on, and says in one line what came of it. A process
+// of its own, because a driver may hang for ever in any call. The daemon starts one for each move,
+// and it ends with the daemon; the directory, of the lease, is held meanwhile: one that a next
+// daemon starts waits until this one is gone from the call of the driver in which it was.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -11,15 +11,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <charconv>
-#include <cstdint>
+#include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "gpu/checkpoint_calls.h"
+#include "gpu/halting.h"
 #include "gpu/mover.h"
+#include "gpu/mover_task.h"
 
 namespace berth::gpu {
 namespace {
@@ -27,19 +28,19 @@ namespace {
 constexpr int kUsage = 64;
 constexpr int kNotHeld = 71;
 
-template <class Number>
-bool read_number(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
-MoveResult move(bool out, Bytes bytes, std::span<const Process> processes) {
+MoveResult move(const MoverTask& task) {
+  const Tree tree{.supervisor = task.supervisor, .roots = task.processes};
+  if (task.direction == Direction::kStop) return stop_all(tree);
+  if (task.direction == Direction::kGo) return let_all_go_on(tree);
+  const bool out = task.direction == Direction::kOut;
   const auto calls = load_checkpoint_calls("libcuda.so.1");
   if (!calls.ok()) {
     return {.outcome = out ? MoveResult::Outcome::kUndone : MoveResult::Outcome::kStuck,
             .trouble = calls.error().message};
   }
-  return out ? move_out(**calls, processes, bytes) : move_back(**calls, processes);
+  // A stopped process does not serve the driver.
+  const RunningMeanwhile running(tree);
+  return out ? move_out(**calls, task.processes, task.bytes) : move_back(**calls, task.processes);
 }
 
 /// False: whoever started this is gone, or the directory cannot be held.
@@ -53,18 +54,11 @@ bool holds(const char* directory) {
 }
 
 int run(std::span<char* const> arguments) {
-  if (arguments.size() < 4) return kUsage;
-  const std::string_view direction = arguments[2];
-  Bytes bytes;
-  if ((direction != "out" && direction != "back") || !read_number(arguments[3], bytes.value)) {
-    return kUsage;
-  }
-  if (!holds(arguments[1])) return kNotHeld;
-  std::vector<Process> processes;
-  for (const char* text : arguments.subspan(4)) {
-    if (!read_number(text, processes.emplace_back().pid)) return kUsage;
-  }
-  const std::string line = encode(move(direction == "out", bytes, processes));
+  const std::optional<MoverTask> task =
+      parse_mover_arguments(arguments.subspan(std::min<std::size_t>(1, arguments.size())));
+  if (!task) return kUsage;
+  if (!holds(task->directory.c_str())) return kNotHeld;
+  const std::string line = encode(move(*task));
   (void)!::write(STDOUT_FILENO, line.data(), line.size());
   // The driver is not shut down: what hangs in there must not keep this process.
   ::_exit(0);

@@ -31,9 +31,11 @@ struct LimitDevice {
 };
 static_assert(sizeof(LimitDevice) == 64);
 
-/// Of `flags` of the file: what programs are told of a device's memory.
+/// Of `flags` of the file: what programs are told of a device's memory, and of a pause.
 constexpr std::uint64_t kTotalIsPhysical = 1;  // Its size is the device's, not the budget.
 constexpr std::uint64_t kByNvmlToo = 2;        // By NVML what they are told by CUDA.
+constexpr std::uint64_t kAway = 4;             // What the lease has is moved to the host, or back.
+constexpr std::uint64_t kFrozen = 8;           // Its processes are stopped.
 
 struct LimitFile {
   std::uint64_t magic;

@@ -51,6 +51,7 @@ struct LeaseFlags {
   bool suspending = false;     // Its memory is on the way to the host.
   bool resuming = false;       // It waits for room, or its memory is on the way back.
   bool requeuing = false;      // It is on the way back into the queue.
+  bool frozen = false;         // All its processes are stopped.
   friend constexpr auto operator<=>(const LeaseFlags&, const LeaseFlags&) = default;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moving the device memory of processes to host memory and back, and what may come of it.
+// Moving the device memory of processes to host memory and back, stopping them and letting them go
+// on; and what may come of it.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,12 @@
 
 namespace berth {
 
-enum class Direction : std::uint8_t { kOut, kBack };
+enum class Direction : std::uint8_t {
+  kOut,
+  kBack,
+  kStop,  // Its memory stays, and all its processes are stopped.
+  kGo,    // Those that are stopped go on.
+};
 
 /// What came of one move of all processes of a lease.
 struct MoveResult {

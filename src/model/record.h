@@ -130,6 +130,15 @@ struct LeaseResumed {
   LeaseId id;
 };
 
+/// All its processes are to be stopped, until somebody lets it go on. Its memory stays where it is.
+struct LeaseFrozen {
+  LeaseId id;
+};
+/// None of them is kept stopped any more.
+struct LeaseThawed {
+  LeaseId id;
+};
+
 struct Peak {
   DeviceId device;
   Bytes used;
@@ -203,6 +212,7 @@ struct LeaseRestored {
   std::optional<RequeueAsked> requeue;
   std::optional<Instant> requeue_kill_at;
   Duration waited_before;  // Before it was requeued the last time.
+  bool frozen = false;
 };
 /// Granted byte-seconds of a user's session, decayed to the instant of the record.
 struct UsageRestored {
@@ -227,13 +237,13 @@ struct CountersRestored {
   std::uint64_t last_sequence = 0;  // Of the records that the snapshot replaces.
 };
 
-using Fact =
-    std::variant<RequestQueued, RequestPassed, RequestParked, LeaseGranted, OfferLapsed,
-                 LeaseClaimed, MemberSeen, MemberGone, CommandEnded, LeaseResized, GrowthQueued,
-                 GrowthDropped, LeaseRenewed, LeaseRevoked, LeaseReleasing, LeaseEnded,
-                 CheckpointAsked, CheckpointEnded, LeaseRestored, UsageRestored, CommandRestored,
-                 CountersRestored, SuspendBegun, LeaseSuspended, ResumeQueued, ResumeBegun,
-                 LeaseResumed, RequeueAsked, RequeueBegun, RequeueDropped, LeaseRequeued>;
+using Fact = std::variant<RequestQueued, RequestPassed, RequestParked, LeaseGranted, OfferLapsed,
+                          LeaseClaimed, MemberSeen, MemberGone, CommandEnded, LeaseResized,
+                          GrowthQueued, GrowthDropped, LeaseRenewed, LeaseRevoked, LeaseReleasing,
+                          LeaseEnded, CheckpointAsked, CheckpointEnded, LeaseRestored,
+                          UsageRestored, CommandRestored, CountersRestored, SuspendBegun,
+                          LeaseSuspended, ResumeQueued, ResumeBegun, LeaseResumed, RequeueAsked,
+                          RequeueBegun, RequeueDropped, LeaseRequeued, LeaseFrozen, LeaseThawed>;
 
 struct Record {
   std::uint64_t sequence = 0;  // Grows by one; 0 in a snapshot.

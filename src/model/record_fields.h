@@ -199,6 +199,12 @@ void walk(auto& archive, Is<ResumeBegun> auto& fact) {
 void walk(auto& archive, Is<LeaseResumed> auto& fact) {
   archive.required("id", fact.id);
 }
+void walk(auto& archive, Is<LeaseFrozen> auto& fact) {
+  archive.required("id", fact.id);
+}
+void walk(auto& archive, Is<LeaseThawed> auto& fact) {
+  archive.required("id", fact.id);
+}
 void walk(auto& archive, Is<Peak> auto& peak) {
   archive.required("uuid", peak.device);
   archive.required("vram_peak_bytes", peak.used);
@@ -262,6 +268,7 @@ void walk(auto& archive, Is<LeaseRestored> auto& fact) {
   archive("requeue", fact.requeue);
   archive("requeue_kill_at_ns", fact.requeue_kill_at);
   archive("waited_before_ns", fact.waited_before);
+  archive("frozen", fact.frozen);
 }
 void walk(auto& archive, Is<UsageRestored> auto& fact) {
   archive.required("user_id", fact.user);

@@ -231,7 +231,7 @@ TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   const auto& [view, queued, queued_sequence, granted, granted_sequence, passed_since, parked_since,
                passed_others, claimed, command_ended, expires, kill_at, ending, releasing_since,
                growth, growth_queued, checkpoint_asked, suspension, suspended_since, suspended,
-               resume_queued, resume_begun, away, requeue, requeue_kill_at, waited_before] =
+               resume_queued, resume_begun, away, requeue, requeue_kill_at, waited_before, frozen] =
       std::get<LeaseRestored>(back->fact);
   EXPECT_EQ(queued, Instant{55});
   EXPECT_EQ(queued_sequence, 9u);
@@ -260,6 +260,7 @@ TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   EXPECT_TRUE(requeue->unsaved);
   EXPECT_EQ(requeue_kill_at, Instant{79});
   EXPECT_EQ(waited_before, minutes(4));
+  EXPECT_TRUE(frozen);
   ASSERT_TRUE(growth);
   EXPECT_EQ(growth->until, Instant{77});
 }

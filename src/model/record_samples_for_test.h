@@ -112,6 +112,7 @@ inline LeaseRestored restored() {
   restored.requeue = RequeueAsked{id, true};
   restored.requeue_kill_at = Instant{79};
   restored.waited_before = minutes(4);
+  restored.frozen = true;
   return restored;
 }
 
@@ -150,6 +151,8 @@ inline std::vector<Record> all_facts() {
       RequeueBegun{id, {80}},
       RequeueDropped{id, EndResult::kCancelled},
       LeaseRequeued{id},
+      LeaseFrozen{id},
+      LeaseThawed{id},
   };
   std::vector<Record> records;
   for (Fact& fact : facts) {

@@ -55,7 +55,7 @@ constexpr std::array<std::string_view, 6> kCheckpointReasons = {"asked",    "per
                                                                 "pressure", "suspend",  "requeue"};
 constexpr std::array<std::string_view, 6> kCheckpointOutcomes = {
     "saved", "unconfirmed", "failed", "timed_out", "uncaught", "gone"};
-constexpr std::array<std::string_view, 31> kFacts = {
+constexpr std::array<std::string_view, 33> kFacts = {
     "request_queued",   "request_passed",    "request_parked",  "lease_granted",
     "offer_lapsed",     "lease_claimed",     "member_seen",     "member_gone",
     "command_ended",    "lease_resized",     "growth_queued",   "growth_dropped",
@@ -63,7 +63,8 @@ constexpr std::array<std::string_view, 31> kFacts = {
     "checkpoint_asked", "checkpoint_ended",  "lease_restored",  "usage_restored",
     "command_restored", "counters_restored", "suspend_begun",   "lease_suspended",
     "resume_queued",    "resume_begun",      "lease_resumed",   "requeue_asked",
-    "requeue_begun",    "requeue_dropped",   "lease_requeued"};
+    "requeue_begun",    "requeue_dropped",   "lease_requeued",  "lease_frozen",
+    "lease_thawed"};
 static_assert(kFacts.size() == std::variant_size_v<Fact>);
 
 template <class Enum>
@@ -185,6 +186,7 @@ std::vector<std::string_view> words(const LeaseFlags& flags) {
   if (flags.suspending) set.push_back("suspending");
   if (flags.resuming) set.push_back("resuming");
   if (flags.requeuing) set.push_back("requeuing");
+  if (flags.frozen) set.push_back("frozen");
   return set;
 }
 

@@ -145,6 +145,7 @@ Result<ProcessState> parse_process_state(std::string_view text) {
   return ProcessState{.process = {.pid = *pid, .start_ticks = static_cast<std::uint64_t>(*start)},
                       .name = std::string(text.substr(open + 2, close - open - 2)),
                       .ended = is_zombie && *threads <= 1,
+                      .stopped = fields[0] == "T",
                       .parent_pid = numbers[0],
                       .group = numbers[1],
                       .session = numbers[2],
@@ -199,6 +200,14 @@ std::vector<Process> ancestors(Process process, std::size_t count_max) {
     at = std::move(parent);
   }
   return chain;
+}
+
+std::vector<ProcessState> all_process_states() {
+  std::vector<ProcessState> found;
+  for (const auto& [pid, state] : all_processes()) {
+    if (!state.ended) found.push_back(state);
+  }
+  return found;
 }
 
 std::vector<Process> descendants(Process process) {

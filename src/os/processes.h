@@ -19,8 +19,9 @@ namespace berth::os {
 /// One look at /proc/PID/stat.
 struct ProcessState {
   Process process;
-  std::string name;    // At most 15 bytes, chosen by the program.
-  bool ended = false;  // Nothing of it runs any more; its parent has not reaped it yet.
+  std::string name;      // At most 15 bytes, chosen by the program.
+  bool ended = false;    // Nothing of it runs any more; its parent has not reaped it yet.
+  bool stopped = false;  // By a signal.
   std::int32_t parent_pid = 0;
   std::int32_t group = 0;
   std::int32_t session = 0;           // The pid of the session leader.
@@ -40,6 +41,8 @@ std::uint64_t own_pid_namespace();
 bool is_alive(Process process);
 /// Parent first, at most `count_max`; the last is the first process of the PID namespace.
 std::vector<Process> ancestors(Process process, std::size_t count_max);
+/// Of all processes that live.
+std::vector<ProcessState> all_process_states();
 /// All that live and have this process up their chain.
 std::vector<Process> descendants(Process process);
 /// kNotFound if the leader of its session is gone.

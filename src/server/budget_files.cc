@@ -61,6 +61,7 @@ void BudgetFiles::hold_to(Handle lease, const std::vector<enforce::Budget>& budg
     new_.erase(lease);
     before_.erase(lease);
     told_.erase(lease);
+    paused_.erase(lease);
     if (made_.erase(lease) == 0) return;
     old_.push_back(lease);
     tidy_at_ = clock_.now() + kQuietFor;
@@ -72,6 +73,17 @@ void BudgetFiles::hold_to(Handle lease, const std::vector<enforce::Budget>& budg
     new_.erase(lease);
     make(lease, budgets);
   }
+}
+
+// A file that an earlier daemon made may say anything: so it is told once in any case.
+void BudgetFiles::pause(Handle lease, enforce::Paused paused) {
+  if (!made_.contains(lease)) return;
+  const auto known = paused_.find(lease);
+  if (known != paused_.end() && known->second == paused) return;
+  if (const Status told = files_.pause(lease, paused); !told.ok()) {
+    warn_("the programs of a lease are not told that it is paused: " + told.error().message);
+  }
+  paused_[lease] = paused;
 }
 
 void BudgetFiles::catch_up() {

@@ -39,6 +39,8 @@ class BudgetFiles {
   enum class When : std::uint8_t { kNow, kSoon };
   /// A lease that has files gets its other budgets at once. Without budgets it needs no files.
   void hold_to(Handle lease, const std::vector<enforce::Budget>& budgets, When when);
+  /// Of a lease that has files, or is to have them soon.
+  void pause(Handle lease, enforce::Paused paused);
   /// At the end of each turn, when answers have gone out: makes what was to be made soon.
   void catch_up();
   /// Removes the files of all leases that are not named: a daemon that was killed left them.
@@ -92,6 +94,7 @@ class BudgetFiles {
   std::function<bool(Process)> is_alive_;
   std::map<Handle, Budgets> new_;  // To be made.
   std::map<Handle, Budgets> made_;
+  std::map<Handle, enforce::Paused> paused_;       // Not the many that are not.
   std::map<Handle, std::vector<Account>> before_;  // As it was when the driver was asked.
   Instant read_at_;
   bool read_all_ = false;

@@ -52,6 +52,13 @@ class World {
   /// Something has happened to a lease, and whoever listens was told.
   virtual void happened(core::Now /*now*/, const core::Coordinator& /*coordinator*/,
                         const core::Notify& /*news*/) {}
+  struct Paused {
+    bool away = false;    // Its memory is on the way out, in host memory, or on the way back.
+    bool frozen = false;  // Its processes are stopped, or are to be.
+    friend constexpr bool operator==(const Paused&, const Paused&) = default;
+  };
+  /// After hold_to(): its programs can tell from now on that this is so.
+  virtual void pause(Handle /*lease*/, Paused /*paused*/) {}
   /// Engine::moved() with this number follows, once.
   virtual void move_memory(const core::MoveMemory& /*move*/) {}
   /// What its programs use of each of these beyond what they have charged; and whether, with this,

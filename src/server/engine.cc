@@ -21,15 +21,17 @@ Refusal unwritten_refusal(const std::string& path, const Error& error) {
                      "): free some space there; running leases are not touched"};
 }
 
-// The lease that gets, changes or loses its budgets by this fact.
-std::optional<LeaseId> with_other_budgets(const Fact& fact) {
+// The lease that gets, changes or loses its budgets by this fact, or is paused or goes on.
+std::optional<LeaseId> held_otherwise(const Fact& fact) {
   return std::visit(
       [](const auto& what) -> std::optional<LeaseId> {
         using T = std::decay_t<decltype(what)>;
-        constexpr bool kOthers = std::is_same_v<T, LeaseGranted> ||
-                                 std::is_same_v<T, LeaseResized> ||
-                                 std::is_same_v<T, OfferLapsed> || std::is_same_v<T, LeaseEnded> ||
-                                 std::is_same_v<T, LeaseRequeued>;
+        constexpr bool kOthers =
+            std::is_same_v<T, LeaseGranted> || std::is_same_v<T, LeaseResized> ||
+            std::is_same_v<T, OfferLapsed> || std::is_same_v<T, LeaseEnded> ||
+            std::is_same_v<T, LeaseRequeued> || std::is_same_v<T, SuspendBegun> ||
+            std::is_same_v<T, LeaseResumed> || std::is_same_v<T, LeaseFrozen> ||
+            std::is_same_v<T, LeaseThawed>;
         if constexpr (kOthers) {
           return what.id;
         } else {
@@ -225,7 +227,7 @@ void Engine::perform(core::Now now, std::vector<core::Effect> effects) {
       batch.resizes.insert(resize->id);
     }
     if (std::holds_alternative<LeaseEnded>(append->record.fact)) --live_;
-    if (const auto lease = with_other_budgets(append->record.fact)) changed.insert(*lease);
+    if (const auto lease = held_otherwise(append->record.fact)) changed.insert(*lease);
     records.push_back(std::move(append->record));
   }
   const bool was_behind = journal_.behind();
@@ -262,6 +264,10 @@ void Engine::hold_to_budgets(core::Now now, const std::set<LeaseId>& leases) {
     }
     world_.hold_to(lease->handle, budgets,
                    lease->flags.unclaimed ? World::Taken::kOffered : World::Taken::kTaken);
+    if (!budgets.empty()) {
+      const bool away = lease->state == LeaseState::kSuspended || lease->flags.suspending;
+      world_.pause(lease->handle, {.away = away, .frozen = lease->flags.frozen});
+    }
   }
 }
 
@@ -301,8 +307,10 @@ void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch
         } else if constexpr (std::is_same_v<T, core::SetUnaccounted>) {
           world_.set_unaccounted(what.lease, what.bytes, what.may_give_back);
         } else if constexpr (std::is_same_v<T, core::MoveMemory>) {
-          // Nothing is moved that the next daemon would not know of.
-          if (!journal_.behind()) return world_.move_memory(what);
+          // Nothing is moved that the next daemon would not know of; who goes on needs no record.
+          if (!journal_.behind() || what.direction == Direction::kGo) {
+            return world_.move_memory(what);
+          }
           events_.emplace_back(
               core::Moved{.lease = what.lease,
                           .number = what.number,

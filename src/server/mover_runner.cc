@@ -16,6 +16,7 @@
 
 #include "base/quantity.h"
 #include "gpu/mover.h"
+#include "gpu/mover_task.h"
 
 namespace berth::server {
 namespace {
@@ -59,11 +60,11 @@ MoverRunner::~MoverRunner() = default;
 
 void MoverRunner::move(const core::MoveMemory& move, const std::string& directory) {
   os::ChildPlan plan = plan_;
-  plan.arguments = {directory, move.direction == Direction::kOut ? "out" : "back",
-                    std::to_string(move.bytes.value)};
-  for (const Process& process : move.processes) {
-    plan.arguments.push_back(std::to_string(process.pid));
-  }
+  plan.arguments = gpu::mover_arguments({.directory = directory,
+                                         .direction = move.direction,
+                                         .bytes = move.bytes,
+                                         .supervisor = move.supervisor,
+                                         .processes = move.processes});
   Result<os::Child> child = os::start_child(plan);
   if (!child.ok()) {
     core::Moved failed{move.lease, move.number, {}};

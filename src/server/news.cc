@@ -97,6 +97,8 @@ std::string_view word_of(core::News news) {
       return "pressure";
     case core::News::kSuspended:
       return "suspended";
+    case core::News::kFrozen:
+      return "frozen";
     case core::News::kResumed:
       return "resumed";
     case core::News::kRequeue:

@@ -52,6 +52,9 @@ class RealWorld final : public World {
   void move_memory(const core::MoveMemory& move) override {
     parts_.mover.move(move, parts_.leases_directory + "/" + to_text(move.handle));
   }
+  void pause(Handle lease, Paused paused) override {
+    parts_.files.pause(lease, {.away = paused.away, .frozen = paused.frozen});
+  }
   void set_unaccounted(Handle lease, const std::vector<Bytes>& bytes,
                        const std::vector<bool>& may_give_back) override {
     parts_.files.set_unaccounted(lease, bytes, may_give_back);

@@ -159,6 +159,8 @@ Asked by_ref(const wire::RouteMatch& route, std::string_view body, const Transla
                           body);
     case Route::kSuspend:
       return without_body(core::Suspend{.actor = how.caller.actor, .lease = lease}, body);
+    case Route::kFreeze:
+      return without_body(core::Freeze{.actor = how.caller.actor, .lease = lease}, body);
     case Route::kCheckpoint: {
       const Result<wire::CheckpointBody> read = wire::decode_checkpoint(body);
       if (!read.ok()) return wire::to_api_error(read.error());

@@ -48,10 +48,11 @@ constexpr std::array<std::string_view, kTransitionCount> kTransitions = {
     "save ended",    "ended ok",        "ended failed",    "ended killed",      "ended cancelled",
     "ended limit",   "ended refused",   "ended lost",      "ended over budget", "suspend begun",
     "suspended",     "suspend undone",  "resume queued",   "resume begun",      "resumed",
-    "requeue asked", "requeue begun",   "requeue dropped", "requeued",
+    "requeue asked", "requeue begun",   "requeue dropped", "requeued",          "frozen",
+    "thawed",
 };
 static_assert(static_cast<std::size_t>(Fault::kMoveCut) + 1 == kFaultCount);
-static_assert(static_cast<std::size_t>(Transition::kRequeued) + 1 == kTransitionCount);
+static_assert(static_cast<std::size_t>(Transition::kThawed) + 1 == kTransitionCount);
 
 }  // namespace
 

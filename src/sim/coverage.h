@@ -84,8 +84,10 @@ enum class Transition : std::uint8_t {
   kRequeueBegun,
   kRequeueDropped,
   kRequeued,
+  kFrozen,
+  kThawed,
 };
-inline constexpr std::size_t kTransitionCount = 39;
+inline constexpr std::size_t kTransitionCount = 41;
 
 std::string_view to_text(Fault fault);
 std::string_view to_text(Transition transition);

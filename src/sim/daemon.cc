@@ -204,6 +204,9 @@ void Daemon::end_movers() {
 
 MoveResult Daemon::move_now(const core::MoveMemory& move, bool cut) {
   using Outcome = MoveResult::Outcome;
+  if (move.direction == Direction::kStop || move.direction == Direction::kGo) {
+    return halt_now(move, cut);
+  }
   const bool out = move.direction == Direction::kOut;
   std::vector<Process> concerned;
   for (const Process& process : move.processes) {
@@ -223,6 +226,31 @@ MoveResult Daemon::move_now(const core::MoveMemory& move, bool cut) {
     } else if (const auto index = parts_.devices.move_back(process)) {
       parts_.judge.out_of_memory(*index);
       return {Outcome::kStuck, "a process is ruined"};
+    }
+  }
+  return {};
+}
+
+MoveResult Daemon::halt_now(const core::MoveMemory& move, bool cut) {
+  const bool stop = move.direction == Direction::kStop;
+  if (stop && !cut && parts_.stage.random.chance(parts_.plan.rate(Fault::kMoveFails))) {
+    parts_.stage.deal(Fault::kMoveFails);
+    return {MoveResult::Outcome::kUndone, "a process cannot be stopped"};
+  }
+  std::vector<Process> roots = move.processes;
+  if (move.supervisor) roots.push_back(*move.supervisor);
+  std::vector<Process> concerned = move.processes;
+  for (const Process& root : roots) {
+    for (const Process& below : parts_.processes.descendants(root)) concerned.push_back(below);
+  }
+  if (cut) concerned.resize(concerned.size() / 2);
+  for (const Process& process : concerned) {
+    if (process == move.supervisor) continue;
+    parts_.stage.note("process {} is {}", process.pid, stop ? "stopped" : "let go on");
+    if (stop) {
+      parts_.processes.stop(process);
+    } else {
+      parts_.processes.go_on(process);
     }
   }
   return {};

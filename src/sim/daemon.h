@@ -79,6 +79,7 @@ class Daemon final : private server::World, private server::Outbox, private Gate
   void plan_wake();
   void finish_death();
   MoveResult move_now(const core::MoveMemory& move, bool cut);
+  MoveResult halt_now(const core::MoveMemory& move, bool cut);
   void end_movers();
   void process_ended(Process process);
 

@@ -59,6 +59,8 @@ struct SessionPlan {
   std::optional<Duration> saves_after;  // Somebody asks, from the start of the command; again.
   Duration save_takes;
   std::uint32_t renewals = 0;
+  std::optional<Duration> freezes_after;  // Likewise.
+  Duration frozen_for;
   std::optional<Duration> suspends_after;  // From the start of the command; again and again.
   Duration away_for;
   std::optional<Duration> requeues_after;  // From the start of the command; again and again.

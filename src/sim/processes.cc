@@ -37,6 +37,10 @@ Process Processes::spawn(Birth birth) {
 
 void Processes::end(Process process, ExitStatus exit) {
   if (!alive(process)) return;
+  if (is_stopped(process) && exit.signal != SIGKILL) {
+    bodies_.at(process.pid).pending = exit;
+    return;
+  }
   stage_.note("process {} ends, code {} signal {}", process.pid, exit.code, exit.signal);
   const auto body = bodies_.extract(process.pid);
   const Birth& birth = body.mapped().birth;
@@ -67,6 +71,21 @@ void Processes::signal(Process process, std::int32_t signal) {
   }
   stage_.clock.after(stage_.random.spread({10'000}, milliseconds(50)),
                      [this, process, signal] { end(process, {.code = 0, .signal = signal}); });
+}
+
+void Processes::stop(Process process) {
+  if (alive(process)) bodies_.at(process.pid).stopped = true;
+}
+
+void Processes::go_on(Process process) {
+  if (!is_stopped(process)) return;
+  Body& body = bodies_.at(process.pid);
+  body.stopped = false;
+  if (const auto pending = std::exchange(body.pending, {})) end(process, *pending);
+}
+
+bool Processes::is_stopped(Process process) const {
+  return alive(process) && bodies_.at(process.pid).stopped;
 }
 
 void Processes::power_cut() {

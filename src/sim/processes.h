@@ -35,10 +35,14 @@ class Processes {
   void on_every_end(Hook hook) { hooks_.push_back(std::move(hook)); }
 
   Process spawn(Birth birth);
-  /// Nothing, if it has ended already.
+  /// Nothing, if it has ended already; one that is stopped ends when it goes on, unless by SIGKILL.
   void end(Process process, ExitStatus exit);
   /// What a signal through a pidfd does: SIGTERM unless ignored, SIGKILL always, soon.
   void signal(Process process, std::int32_t signal);
+  /// It does nothing until it is continued; of signals it hears then.
+  void stop(Process process);
+  void go_on(Process process);
+  bool is_stopped(Process process) const;
   /// Everything ends at once and nobody is told.
   void power_cut();
   /// Nothing holds this pid any more; it may come back.
@@ -57,6 +61,8 @@ class Processes {
   struct Body {
     std::uint64_t start_ticks = 0;
     Birth birth;
+    bool stopped = false;
+    std::optional<ExitStatus> pending = {};  // How it ends when it goes on.
   };
   std::int32_t draw_pid(std::uint64_t start_ticks);
   void orphan_children_of(Process process, Process parent);

@@ -95,7 +95,8 @@ bool Program::draw_living(Process& chosen) const {
   std::vector<Process> living = children_;
   living.push_back(command_);
   std::erase_if(living, [&](const Process& process) {
-    return !scene_.processes.alive(process) || scene_.devices.is_away(process);
+    return !scene_.processes.alive(process) || scene_.processes.is_stopped(process) ||
+           scene_.devices.is_away(process);
   });
   if (living.empty()) return false;
   chosen = scene_.stage.random.pick(living);
@@ -132,6 +133,7 @@ void Program::give_back() {
 
 void Program::have_child() {
   if (children_.size() >= kChildrenMax || !scene_.processes.alive(command_)) return;
+  if (scene_.processes.is_stopped(command_)) return;
   Process parent = command_;
   const auto spawn = [&](Process below) {
     return scene_.processes.spawn({.parent = below,

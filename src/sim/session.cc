@@ -180,6 +180,7 @@ void Session::claimed(const server::Answer& answer) {
   plan_suspend();
   plan_requeue();
   watch_requeue();
+  plan_freeze();
 }
 
 void Session::command_ended(ExitStatus exit) {
@@ -383,6 +384,30 @@ void Session::wait_until_stopped(Instant kill_at) {
     phase_ = Phase::kWaiting;
     connect_and_ask();
   });
+}
+
+void Session::plan_freeze() {
+  if (!plan_.freezes_after || scene_.hurry) return;
+  once(*plan_.freezes_after, Phase::kRunning, [this] {
+    let_go_on();
+    freeze();
+  });
+}
+
+void Session::freeze() {
+  if (scene_.hurry) return;
+  ask_aside(core::Freeze{.token = {}, .actor = actor(), .lease = id_});
+  once(plan_.frozen_for + *plan_.freezes_after, Phase::kRunning, [this] { freeze(); });
+}
+
+// Somebody does, in the end, whatever has become of the session: nothing goes on by itself.
+void Session::let_go_on() {
+  const ShadowLease* lease = scene_.judge.journal().find(id_);
+  if (lease == nullptr) return;
+  if (lease->frozen) {
+    ask_aside(core::Resume{.token = {}, .actor = actor(), .lease = id_});
+  }
+  scene_.stage.clock.after(plan_.frozen_for, [this] { let_go_on(); });
 }
 
 void Session::renew() {

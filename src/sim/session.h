@@ -73,6 +73,9 @@ class Session {
   void watch_requeue();
   void stop();
   void wait_until_stopped(Instant kill_at);
+  void plan_freeze();
+  void freeze();
+  void let_go_on();
   void renew();
   void perhaps_twice(const server::Ask& ask);
   void perhaps_reconnect_twice(const server::Ask& ask);

@@ -73,7 +73,8 @@ ShadowLease restored(const LeaseRestored& fact) {
                     .parked = view.flags.parked,
                     .passed_others = fact.passed_others,
                     .command_ended = fact.command_ended,
-                    .growing = view.state == LeaseState::kHeld && fact.growth};
+                    .growing = view.state == LeaseState::kHeld && fact.growth,
+                    .frozen = fact.frozen};
   for (const LeasePart& part : view.parts) lease.parts.push_back({part.device, part.granted});
   if (view.checkpoints.last) lease.saves = view.checkpoints.last->number;
   if (view.checkpoints.last) lease.saved_as = view.checkpoints.last->outcome;
@@ -116,6 +117,7 @@ std::string ShadowLease::told() const {
   }
   text += fmt::format(" restarts {}{}{}{}", restarts, requeuing ? " requeuing" : "",
                       unsaved ? " unsaved" : "", stop_at ? " stopping" : "");
+  if (frozen) text += " frozen";
   for (const Part& part : parts)
     text += fmt::format(" {:x}:{}", part.device.high, part.budget.value);
   if (command) text += fmt::format(" command {}/{}", command->pid, command->start_ticks);
@@ -379,6 +381,19 @@ struct Shadow::Applier {
     *found = std::move(waits);
     return reached(Transition::kRequeued);
   }
+  bool operator()(const LeaseFrozen& fact) const {
+    ShadowLease* found = lease(fact.id);
+    if (found == nullptr || found->state != State::kClaimed || found->frozen) return false;
+    if (found->away == Away::kLeaving || found->away == Away::kReturning) return false;
+    found->frozen = true;
+    return reached(Transition::kFrozen);
+  }
+  bool operator()(const LeaseThawed& fact) const {
+    ShadowLease* found = lease(fact.id);
+    if (found == nullptr || !found->frozen) return false;
+    found->frozen = false;
+    return reached(Transition::kThawed);
+  }
   // These make up a snapshot and come in no other way.
   bool operator()(const LeaseRestored&) const { return false; }
   bool operator()(const CountersRestored&) const { return false; }
@@ -454,6 +469,7 @@ std::string contradiction(const ShadowLease& said, const LeaseView& view, bool b
   if (is_held && view.flags.unclaimed != (said.state == State::kOffered))
     return differ("the claim");
   if (said.parked != view.flags.parked) return differ("parked");
+  if (said.frozen != view.flags.frozen) return differ("frozen");
   if (said.saving.has_value() != view.flags.checkpointing) return differ("the save");
   if (said.requeuing != view.flags.requeuing) return differ("the requeue");
   if (said.restarts != view.restarts) return differ("the restarts");

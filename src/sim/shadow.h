@@ -59,6 +59,7 @@ struct ShadowLease {
   bool passed_others = false;
   bool command_ended = false;
   bool growing = false;
+  bool frozen = false;
 
   bool holds() const { return state == State::kOffered || state == State::kClaimed; }
   Bytes budget_on(DeviceId device) const;

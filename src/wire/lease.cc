@@ -182,7 +182,8 @@ LeaseFlags read_flags(ObjectReader& reader) {
           .checkpointing = has("checkpointing"),
           .suspending = has("suspending"),
           .resuming = has("resuming"),
-          .requeuing = has("requeuing")};
+          .requeuing = has("requeuing"),
+          .frozen = has("frozen")};
 }
 
 std::optional<std::int32_t> read_pid(ObjectReader& reader, std::string_view field) {

@@ -75,6 +75,7 @@ enum class EventName : std::uint8_t {
   kRequeueDropped,
   kQueued,
   kAlert,
+  kFrozen,
   kFit,
 };
 std::string_view to_text(EventName name);

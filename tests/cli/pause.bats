@@ -88,3 +88,135 @@ hold() {
   grep -q "lease 1 goes on" first.said
   ! grep -q "paused\|goes on" third.said
 }
+
+# The state of each process of a lease's command, as /proc has it: T is stopped. One that has ended
+# is not reaped by a parent that is stopped.
+states() { for pid in $(pids "$1"); do sed 's/.*) //; s/ .*//' "/proc/$pid/stat"; done | grep -v Z | sort -u; }
+pids() {
+  local command=$(berth show "$1" --json | field pid)
+  echo "$command" $(pgrep -P "$command")
+}
+states_are() { [[ $(states "$1") == "$2" ]]; }
+runs() { [[ $(states "$1") == [SR]* ]]; }
+flag_is() { berth show "$1" --json | grep -q "\"$2\""; }
+
+@test "freeze stops all processes of a lease, frees no memory, and resume lets them go on" {
+  cat >ticks.sh <<'SCRIPT'
+vram_user --bytes 4GiB --hold 2s --verify & # It leaves our group, as a daemon would.
+while kill -0 $! 2>/dev/null; do echo tick >>ticks; sleep 0.01; done
+wait $!
+SCRIPT
+  berth run -n it -m 6G -- bash ticks.sh >it 2>it.said 3>&- &
+  local it=$!
+  eventually grep -q holding it
+  run berth pause it --mode freeze
+  status_is 0
+  contains "lease 1 (root/it) is paused; its processes are stopped (berth resume 1)"
+  eventually states_are it T
+  eventually grep -q "is paused: its processes are stopped" it.said
+  state_is it held
+  flag_is it frozen
+  kept() { (($(used) >= 4 * gib)); }
+  eventually kept
+  local before=$(wc -l <ticks)
+  berth status >/dev/null
+  [[ $(wc -l <ticks) == "$before" ]]
+  run berth resume it
+  status_is 0
+  contains "goes on"
+  runs it
+  wait "$it"
+  (($(wc -l <ticks) > before))
+}
+
+@test "a frozen lease survives its daemon, and is let go on by the next one" {
+  hold it 1GiB 3s
+  local it=$!
+  berth pause it --mode freeze
+  kill -KILL "$(berth daemon status --json | field pid)"
+  eventually flag_is it frozen
+  eventually states_are it T
+  berth resume it
+  wait "$it"
+}
+
+@test "what is frozen is ended, and released nothing of it stays stopped" {
+  hold first 1GiB 60s
+  berth pause first --mode freeze
+  run berth cancel first
+  status_is 0
+  state_is first ended
+  hold second 1GiB 60s
+  berth pause second --mode freeze
+  local pid=$(berth show second --json | field pid)
+  berth release second
+  goes_on() { [[ $(sed 's/.*) //; s/ .*//' "/proc/$pid/stat") == [SR] ]]; }
+  eventually goes_on
+  kill "$pid"
+}
+
+@test "frozen and then suspended it gives its memory, and one resume undoes both" {
+  hold it 4GiB 3s
+  local it=$!
+  berth pause it --mode freeze
+  berth pause it
+  state_is it suspended
+  flag_is it frozen
+  eventually states_are it T
+  (($(used) < gib))
+  berth resume it
+  wait "$it" # 0: its pattern was there.
+}
+
+@test "suspended and then frozen it is not in the way, and one resume undoes both" {
+  hold it 4GiB 3s
+  local it=$!
+  berth pause it
+  berth pause it --mode freeze
+  eventually states_are it T
+  berth resume it
+  wait "$it"
+}
+
+@test "a job that was stopped by hand is suspended, comes back, and stays stopped" {
+  hold it 4GiB 3s
+  local it=$! pid=$(berth show it --json | field pid)
+  kill -STOP "$pid"
+  eventually states_are it T
+  berth pause it
+  state_is it suspended
+  eventually states_are it T
+  berth resume it
+  state_is it held
+  eventually states_are it T
+  (($(used) >= 4 * gib))
+  kill -CONT "$pid"
+  wait "$it"
+}
+
+@test "mode checkpoint pauses what has saved itself, and nothing else" {
+  cat >save.sh <<'SCRIPT'
+trap 'echo saved >state.tmp; mv state.tmp state' USR1
+vram_user --bytes 1GiB --hold 60s --verify & echo ready
+while kill -0 $! 2>/dev/null; do wait $!; done
+SCRIPT
+  berth run -n it -m 2G --checkpoint signal:USR1,file=state -- bash save.sh >it 2>&1 3>&- &
+  eventually grep -q holding it
+  berth pause it --mode checkpoint
+  grep -q saved state
+  state_is it suspended
+  berth cancel it
+  berth run -n deaf -m 2G --checkpoint "cmd:exit 3" -- vram_user --bytes 1GiB --hold 60s >deaf 2>&1 3>&- &
+  eventually grep -q holding deaf
+  run berth pause deaf --mode checkpoint
+  status_is 1
+  contains "is not paused: it has not saved itself"
+  state_is deaf held
+  berth run -n plain -m 2G -- vram_user --bytes 1GiB --hold 60s >plain 2>&1 3>&- &
+  eventually grep -q holding plain
+  run berth pause plain --mode checkpoint
+  status_is 1
+  contains "was started without --checkpoint"
+  run berth pause plain --mode hard
+  status_is 64
+}

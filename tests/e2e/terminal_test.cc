@@ -228,6 +228,59 @@ TEST_F(TerminalTest, CtrlZStopsAndFgGoesOn) {
   EXPECT_TRUE(terminal.says_next("code=7\r\n")) << terminal.out();
 }
 
+// Berth has stopped it, and not the shell: its job runs, and can be stopped and continued.
+TEST_F(TerminalTest, AFrozenCommandIsNoStoppedJob) {
+  Program terminal = shell();
+  const auto pause = [&] {
+    EXPECT_EQ(world_.run({"berth", "pause", "job", "--mode", "freeze"}).status, 0);
+    EXPECT_TRUE(terminal.says_next("its processes are stopped")) << terminal.out();
+  };
+  const auto resume = [&] { EXPECT_EQ(world_.run({"berth", "resume", "job"}).status, 0); };
+  const auto runs = [&](const std::string& told) {
+    // Who says this has given the terminal back before.
+    ASSERT_TRUE(terminal.says_next("goes on")) << terminal.out();
+    ASSERT_TRUE(terminal.says(told)) << terminal.out();
+    enter(terminal, "typed");
+    ASSERT_TRUE(terminal.says_next("heard TYPED")) << terminal.out();
+  };
+  enter(terminal, "berth run -m 1G -n job -- python3 teller.py");
+  ASSERT_TRUE(terminal.says_next("teller ready\r\n")) << terminal.out();
+
+  pause();
+  resume();
+  runs("SIGCONT no. 1 ");
+
+  // The shell stops and continues it meanwhile, and nothing goes on for that.
+  pause();
+  terminal.type(kCtrlZ);
+  ASSERT_TRUE(terminal.says_next("Stopped")) << terminal.out();
+  enter(terminal, "echo sh\"\"ell");
+  ASSERT_TRUE(terminal.says_next("shell\r\n")) << terminal.out();
+  enter(terminal, "fg");
+  ASSERT_TRUE(terminal.says_next("teller.py")) << terminal.out();  // The shell says what it is.
+  resume();
+  runs("SIGCONT no. 2 ");
+
+  // What the shell has stopped meanwhile is the shell's to continue.
+  pause();
+  terminal.type(kCtrlZ);
+  ASSERT_TRUE(terminal.says_next("Stopped")) << terminal.out();
+  resume();
+  enter(terminal, "echo sh\"\"ell");
+  ASSERT_TRUE(terminal.says_next("shell\r\n")) << terminal.out();
+  EXPECT_EQ(terminal.out().find("SIGCONT no. 3 "), std::string::npos);
+  enter(terminal, "fg");
+  runs("SIGCONT no. 3 ");
+
+  // What is typed while it is frozen reaches it when it goes on.
+  pause();
+  terminal.type(kCtrlC);
+  resume();
+  ASSERT_TRUE(terminal.says_next("SIGINT no. 1 ")) << terminal.out();
+  terminal.type(kCtrlD);
+  EXPECT_TRUE(terminal.says_next("[prompt]"));
+}
+
 TEST_F(TerminalTest, StoppedJobGoesOnInTheBackground) {
   Program terminal = shell();
   enter(terminal,

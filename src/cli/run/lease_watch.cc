@@ -10,7 +10,9 @@
 #include "cli/render/phrases.h"
 #include "cli/render/saves.h"
 #include "cli/run/words.h"
+#include "enforce/lease_files.h"
 #include "os/clock.h"
+#include "os/places.h"
 #include "wire/alerts.h"
 
 namespace berth::cli {
@@ -61,6 +63,13 @@ void LeaseWatch::woke(Instant now) {
   if (saver_ == nullptr) return;
   saver_->woke(now);
   tell_save(now);
+}
+
+// By its file, which says so before the command is stopped; news may come later.
+bool LeaseWatch::is_frozen() const {
+  return enforce::LeaseFiles({.root = os::leases_directory(client_.socket())})
+      .paused(handle_)
+      .frozen;
 }
 
 void LeaseWatch::reaped(std::int32_t pid, int status) {
@@ -182,6 +191,10 @@ void LeaseWatch::take(const wire::SseEvent& event) {
       break;
     case wire::EventName::kSuspended:
       talk_.say(name_ + " is paused: its GPU memory is in host memory (berth resume " +
+                std::to_string(view.id.value) + ")");
+      break;
+    case wire::EventName::kFrozen:
+      talk_.say(name_ + " is paused: its processes are stopped (berth resume " +
                 std::to_string(view.id.value) + ")");
       break;
     case wire::EventName::kResumed:

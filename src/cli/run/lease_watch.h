@@ -38,6 +38,7 @@ class LeaseWatch final : public Bystander {
   void woke(Instant now) override;
   void reaped(std::int32_t pid, int status) override;
   bool stops_all() const override { return stopper_ != nullptr && stopper_->begun(); }
+  bool is_frozen() const override;
 
   /// The command was told to end: by its limit, or by somebody.
   const std::optional<EndResult>& revoked() const { return revoked_; }

@@ -81,7 +81,10 @@ void Supervisor::wait_for_something() {
   ::poll(wanted.data(), wanted.size(), milliseconds_until(bystander_.wake_at(), clock.now()));
   while (const std::optional<os::SignalSeen> seen = signals_.read()) handle(*seen);
   if (is_over()) return;
-  if (wanted[1].revents != 0) bystander_.readable();
+  if (wanted[1].revents != 0) {
+    bystander_.readable();
+    look_whether_frozen();
+  }
   if (const Instant now = clock.now(); now >= bystander_.wake_at()) bystander_.woke(now);
 }
 
@@ -95,7 +98,7 @@ void Supervisor::handle(const os::SignalSeen& seen) {
       break;
     case SIGTSTP:
       // From the keyboard it has reached the command too, which is in our group.
-      if (terminal_ == nullptr)
+      if (terminal_ == nullptr || (frozen_ && !seen.from_process))
         stop_as_by_terminal();
       else if (seen.from_process)
         pass_on(SIGTSTP);
@@ -110,8 +113,8 @@ void Supervisor::handle(const os::SignalSeen& seen) {
       }
       [[fallthrough]];
     default:
-      // What was typed has reached the command by itself.
-      if (seen.from_process) pass_on(seen.signal);
+      // What was typed has reached the command by itself, unless we have its terminal.
+      if (seen.from_process || frozen_) pass_on(seen.signal);
       break;
   }
 }
@@ -120,13 +123,14 @@ void Supervisor::handle(const os::SignalSeen& seen) {
 void Supervisor::reap() {
   while (true) {
     int status = 0;
-    const pid_t pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED);
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED);
     if (pid <= 0) return;
     if (pid != command_.pid) {
-      if (!WIFSTOPPED(status)) bystander_.reaped(pid, status);
+      if (!WIFSTOPPED(status) && !WIFCONTINUED(status)) bystander_.reaped(pid, status);
       continue;
     }
     if (WIFSTOPPED(status)) command_stopped();
+    if (WIFCONTINUED(status)) command_continued();
     if (WIFEXITED(status)) ended_ = ExitStatus{.code = WEXITSTATUS(status), .signal = 0};
     if (WIFSIGNALED(status)) ended_ = ExitStatus{.code = 0, .signal = WTERMSIG(status)};
   }
@@ -137,13 +141,32 @@ void Supervisor::reap() {
 void Supervisor::command_stopped() {
   if (terminal_ == nullptr) return;
   terminal_->take_from(command_.pid);
+  frozen_ = bystander_.is_frozen();
+  if (frozen_) return;  // That is no job of the shell's; what is typed is for us.
+  // Its memory was moved while the shell had stopped it, and it was stopped again: we go on by now.
+  if (is_pending(SIGCONT)) return;
   stop_as_by_terminal();
   // Whoever continued us has sent SIGCONT, which is handled in its turn. If nobody did, nobody
   // watches us, and the command shall not stop either.
   if (!is_pending(SIGCONT)) resume();
 }
 
+void Supervisor::command_continued() {
+  if (!frozen_) return;
+  frozen_ = false;
+  if (terminal_->we_are_foreground()) terminal_->give_to(command_.pid);
+}
+
+// One whose job was stopped by the shell meanwhile is left stopped: then it is for us to go on.
+void Supervisor::look_whether_frozen() {
+  if (!frozen_ || bystander_.is_frozen()) return;
+  frozen_ = false;
+  resume();
+}
+
 void Supervisor::resume() {
+  if (frozen_ && bystander_.is_frozen()) return;  // It has the terminal again when it goes on.
+  frozen_ = false;
   if (terminal_ != nullptr && terminal_->we_are_foreground()) terminal_->give_to(command_.pid);
   pass_on(SIGCONT);
 }

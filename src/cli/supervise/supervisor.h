@@ -24,6 +24,8 @@ class Bystander {
   virtual Instant wake_at() const = 0;  // When woke() is due.
   virtual void readable() = 0;
   virtual void woke(Instant now) = 0;
+  /// Berth has stopped the command, or is to.
+  virtual bool is_frozen() const { return false; }
   /// A child that is not the command has ended, and is no more. `status` as waitpid() has it.
   virtual void reaped(std::int32_t /*pid*/, int /*status*/) {}
   /// The command is being stopped: it is over when nothing of what it has started is left, either.
@@ -58,6 +60,8 @@ class Supervisor {
   bool is_over() const;
   void reap();
   void command_stopped();
+  void command_continued();
+  void look_whether_frozen();
   void resume();
   void pass_on(int signal) const;
 
@@ -67,6 +71,7 @@ class Supervisor {
   Bystander& bystander_;
   std::optional<ExitStatus> ended_;
   std::optional<int> told_to_end_;
+  bool frozen_ = false;  // It was stopped so, and we have its terminal meanwhile.
 };
 
 }  // namespace berth::cli

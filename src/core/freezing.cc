@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases whose processes are stopped, by signals. They keep what they have, and are charged for it.
+//
+// Note [Nobody stays stopped]: that a lease is frozen is written down before the first of its
+// processes is stopped, and that it is not any more after the last goes on. So a daemon that finds
+// one frozen does again what may have been half done; and one that ends is over only when all that
+// was stopped goes on. Its memory may be moved meanwhile: whoever moves it lets them run for that
+// long, because a stopped process does not serve the driver, and stops them again.
+#include <string>
+#include <utility>
+
+#include "core/impl.h"
+
+namespace berth::core {
+
+bool Coordinator::Impl::is_halting(const Observed& seen) const {
+  return seen.move != 0 && (seen.direction == Direction::kStop || seen.direction == Direction::kGo);
+}
+
+void Coordinator::Impl::on(const Freeze& event) {
+  const Lease* lease = lease_of(event.token, event.actor, event.lease);
+  if (lease == nullptr) return;
+  const LeaseId id = lease->id;
+  const Held* held = lease->held();
+  Observed& seen = observed.at(id);
+  const auto refuse_state = [&](const std::string& why) {
+    refuse(event.token, RefusalCode::kWrongState, text_of(id) + " " + why);
+  };
+  if (held == nullptr || !held->claimed) return refuse_state("is not held");
+  if (held->revoked) return refuse_state("was told to end");
+  if (held->requeue) return refuse_state("is on the way back into the queue");
+  const bool has_processes = (held->command && !held->command_ended) || !held->members.empty();
+  if (!has_processes) return refuse_state("has no processes that could be stopped");
+  if (lease->checkpoints.asked) return refuse_state("saves itself: ask again when it has");
+  if (!may_grant()) {
+    return refuse_state("cannot be frozen while nothing can be written down (berth doctor)");
+  }
+  const bool stopping = seen.move != 0 && seen.direction == Direction::kStop;
+  const bool under_way = seen.move != 0 || (held->suspension && !held->is_away());
+  if (under_way && !stopping) return refuse_state("is on the way: ask again when it is there");
+  seen.halt_tokens.push_back(event.token);
+  if (stopping) return;
+  if (!held->frozen) decide(id, LeaseFrozen{id});
+  begin_move(id, Direction::kStop);
+}
+
+// What was half stopped goes on again.
+void Coordinator::Impl::halted(LeaseId id, const MoveResult& result) {
+  const bool releasing = state.find(id)->releasing() != nullptr;
+  if (!state.find(id)->granted() || !state.find(id)->granted()->frozen) return;
+  const bool done = result.outcome == MoveResult::Outcome::kDone;
+  if (observed.at(id).direction == Direction::kStop) {
+    if (done && releasing) return begin_move(id, Direction::kGo);
+    if (done) {
+      notify(id, News::kFrozen);
+      answer_halters(id);
+      return;
+    }
+    effects.emplace_back(Say{text_of(id) + " cannot be stopped: " + result.trouble});
+    answer_halters(id, result.trouble);
+    if (result.outcome == MoveResult::Outcome::kStuck) return begin_move(id, Direction::kGo);
+  } else if (!done) {
+    effects.emplace_back(Say{text_of(id) + " cannot be let go on: " + result.trouble});
+    if (!releasing) return answer_halters(id, result.trouble);
+  }
+  decide(id, LeaseThawed{id});
+  const Held* held = state.find(id)->held();
+  if (held == nullptr) return finish_if_free(id);
+  const std::vector<Token> tokens = std::exchange(observed.at(id).halt_tokens, {});
+  if (!held->suspension) {
+    notify(id, News::kResumed);
+    for (const Token token : tokens) answer(token, id);
+    return;
+  }
+  for (const Token token : tokens) resume(id, token);
+  if (returning.contains(id)) ask_probe(now.instant);
+}
+
+// While its memory is on the way, keep_still() follows.
+void Coordinator::Impl::let_go_on(LeaseId id) {
+  const Observed& seen = observed.at(id);
+  const bool is_moved = seen.move != 0 && !is_halting(seen);
+  if (state.find(id)->held()->frozen && !is_moved) begin_move(id, Direction::kGo);
+}
+
+// It was frozen before its memory was moved, or before the daemon was killed.
+void Coordinator::Impl::keep_still(LeaseId id) {
+  const Lease& lease = *state.find(id);
+  const Held* held = lease.granted();
+  if (held == nullptr || !held->frozen || observed.at(id).move != 0) return;
+  const bool ends = lease.releasing() != nullptr || held->revoked;
+  if (!ends && held->suspension && !held->is_away()) return;
+  begin_move(id, ends ? Direction::kGo : Direction::kStop);
+}
+
+void Coordinator::Impl::answer_halters(LeaseId id, const std::string& why_not) {
+  for (const Token token : std::exchange(observed.at(id).halt_tokens, {})) {
+    if (why_not.empty()) {
+      answer(token, id);
+    } else {
+      refuse(token, RefusalCode::kNotMoved, text_of(id) + ": " + why_not);
+    }
+  }
+}
+
+}  // namespace berth::core

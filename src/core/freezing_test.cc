@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases whose processes are stopped, and go on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "core/coordinator.h"
+#include "core/story.h"
+
+namespace berth::core {
+namespace {
+
+using S = Story;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// One GPU of 16 GiB, and a lease of 10 GiB of which its command uses 8.
+class Freezing : public testing::Test {
+ protected:
+  using Outcome = MoveResult::Outcome;
+
+  Freezing() {
+    (void)story.ask(S::budget(gib(10)));
+    (void)story.claim(1);
+    story.use(1, gib(8));
+    (void)second();
+  }
+
+  std::string second() {
+    story.now.instant = story.now.instant + seconds(1);
+    return story.sample();
+  }
+  std::string freeze() { return story.tell(Freeze{{70}, {{1000}}, {1}}); }
+  std::string suspend() { return story.tell(Suspend{{71}, {{1000}}, {1}}); }
+  std::string resume() { return story.tell(Resume{{72}, {{1000}}, {1}}); }
+  MoveMemory last_move() const {
+    std::optional<MoveMemory> last;
+    for (const Effect& effect : story.effects) {
+      if (const auto* move = std::get_if<MoveMemory>(&effect)) last = *move;
+    }
+    return last.value();
+  }
+  std::string moved(Outcome outcome = Outcome::kDone, const std::string& trouble = {}) {
+    const MoveMemory move = last_move();
+    return story.tell(Moved{move.lease, move.number, {outcome, trouble}});
+  }
+  std::string frozen() {
+    const std::string told = freeze();
+    return told + moved();
+  }
+  LeaseView lease() const { return *story.coordinator.lease({1}, story.now); }
+
+  Story story{{.order = Order::kFifo, .reserve = {}}};
+};
+
+TEST_F(Freezing, AllIsStoppedAndKeepsWhatItHas) {
+  (void)story.tell(Join{{9}, {{1000}}, {0, 1}, S::process(50)});
+  EXPECT_EQ(freeze(), "stop 1; ") << "nobody is answered yet";
+  EXPECT_THAT(last_move().processes, ElementsAre(S::process(1), S::process(50)));
+  EXPECT_EQ(last_move().supervisor, S::process(1001));
+  EXPECT_EQ(moved(), "freeze 1; held 1; ");
+  EXPECT_TRUE(lease().flags.frozen);
+  EXPECT_EQ(story.look().charged, gib(10));
+  EXPECT_EQ(resume(), "let go on 1; ");
+  EXPECT_TRUE(lease().flags.frozen) << "until all do";
+  EXPECT_EQ(moved(), "resume 1; held 1; ");
+  EXPECT_FALSE(lease().flags.frozen);
+}
+
+TEST_F(Freezing, WhoAsksMeanwhileWaitsForTheSame) {
+  (void)freeze();
+  EXPECT_EQ(freeze(), "");
+  EXPECT_EQ(moved(), "freeze 1; held 1; held 1; ");
+  EXPECT_EQ(freeze(), "stop 1; ") << "what it has started since is stopped as well";
+  EXPECT_EQ(moved(), "freeze 1; held 1; ");
+  (void)resume();
+  EXPECT_EQ(resume(), "");
+  EXPECT_EQ(moved(), "resume 1; held 1; held 1; ");
+  EXPECT_EQ(resume(), "refuse wrong_state; ");
+}
+
+TEST_F(Freezing, WhatCannotBeStoppedRunsOn) {
+  (void)freeze();
+  EXPECT_EQ(moved(Outcome::kUndone, "not permitted"), "refuse not_moved; resume 1; ");
+  EXPECT_FALSE(lease().flags.frozen);
+  (void)freeze();
+  EXPECT_EQ(moved(Outcome::kStuck, "gone"), "refuse not_moved; let go on 1; ")
+      << "some may be stopped";
+  EXPECT_EQ(moved(), "resume 1; ");
+  EXPECT_FALSE(lease().flags.frozen);
+}
+
+TEST_F(Freezing, WhatCannotBeLetGoOnIsFrozenStill) {
+  (void)frozen();
+  (void)resume();
+  EXPECT_EQ(moved(Outcome::kStuck, "not permitted"), "refuse not_moved; ");
+  EXPECT_TRUE(lease().flags.frozen);
+  EXPECT_EQ(resume(), "let go on 1; ");
+}
+
+TEST_F(Freezing, ADaemonThatFindsItFrozenStopsItOnceMore) {
+  (void)freeze();
+  story.restart({.order = Order::kFifo, .reserve = {}});
+  EXPECT_EQ(last_move().direction, Direction::kStop);
+  EXPECT_TRUE(lease().flags.frozen);
+  EXPECT_EQ(moved(), "freeze 1; ");
+  EXPECT_EQ(resume(), "let go on 1; ");
+}
+
+TEST_F(Freezing, WhatIsToldToEndGoesOnSoThatItHears) {
+  (void)frozen();
+  EXPECT_EQ(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .cancel = true}),
+            "revoke 1; signal 15 to 1; let go on 1; held 1; ");
+  EXPECT_EQ(moved(), "resume 1; ");
+  EXPECT_EQ(freeze(), "refuse wrong_state; ");
+}
+
+TEST_F(Freezing, ItIsNotOverBeforeAllThatWasStoppedGoesOn) {
+  (void)frozen();
+  EXPECT_THAT(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}}),
+              HasSubstr("let go on 1; "));
+  story.use(1, {});
+  EXPECT_EQ(second(), "");
+  EXPECT_EQ(story.pass(minutes(10)), "");
+  story.restart({.order = Order::kFifo, .reserve = {}});
+  EXPECT_EQ(last_move().direction, Direction::kGo);
+  EXPECT_EQ(second(), "");
+  EXPECT_EQ(moved(Outcome::kStuck, "not permitted"), "end 1; ") << "nothing more can be done";
+}
+
+TEST_F(Freezing, WhatEndsWhileItsMemoryIsOnTheWayGoesOnAfterThat) {
+  (void)frozen();
+  (void)suspend();
+  (void)story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}});
+  EXPECT_EQ(last_move().direction, Direction::kOut);
+  EXPECT_EQ(moved(), "let go on 1; ");
+}
+
+TEST_F(Freezing, FrozenItCanBeSuspendedAndStaysFrozen) {
+  (void)frozen();
+  EXPECT_EQ(suspend(), "move out 1; ");
+  EXPECT_EQ(freeze(), "refuse wrong_state; ");
+  EXPECT_EQ(resume(), "refuse wrong_state; ");
+  EXPECT_EQ(moved(), "suspend 1; stop 1; suspended 1; ");
+  EXPECT_EQ(moved(), "freeze 1; ");
+  story.use(1, {});
+  (void)second();
+  EXPECT_EQ(resume(), "let go on 1; ");
+  EXPECT_EQ(moved(), "") << "there must be room for its memory, too";
+  EXPECT_FALSE(lease().flags.frozen);
+  EXPECT_EQ(second(), "move back 1; ");
+  EXPECT_EQ(moved(), "resume 1; held 1; ");
+}
+
+TEST_F(Freezing, SuspendedItCanBeFrozenAndComesBackByItselfStopped) {
+  (void)story.ask({.vram = gib(1), .may_yield = false});
+  (void)suspend();
+  (void)moved();
+  EXPECT_EQ(freeze(), "stop 1; ");
+  EXPECT_EQ(suspend(), "suspended 1; ") << "it is";
+  EXPECT_EQ(moved(), "freeze 1; suspended 1; ");
+}
+
+TEST_F(Freezing, ItSavesItselfNeitherBeforeNorMeanwhile) {
+  Request request = S::budget(gib(2));
+  request.checkpoint = CheckpointWay{.grace = seconds(10)};
+  (void)story.ask(request);
+  (void)story.claim(2);
+  EXPECT_EQ(story.tell(AskCheckpoint{.token = {80}, .actor = {{1000}}, .lease = {2}}), "save 2; ");
+  EXPECT_EQ(story.tell(Freeze{{81}, {{1000}}, {2}}), "refuse wrong_state; ");
+  (void)story.tell(
+      ReportCheckpoint{{82}, {{1000}}, {0, 2}, 1, CheckpointOutcome::kSaved, "a file"});
+  EXPECT_EQ(story.tell(Freeze{{83}, {{1000}}, {2}}), "stop 2; ");
+  EXPECT_EQ(story.tell(AskCheckpoint{.token = {84}, .actor = {{1000}}, .lease = {2}}),
+            "refuse wrong_state; ");
+}
+
+TEST_F(Freezing, ALeaseWithoutProcessesIsNotFrozen) {
+  EXPECT_EQ(story.tell(Freeze{{81}, {{1000}}, {7}}), "refuse not_found; ");
+  Request request = S::budget(gib(2));
+  request.ttl = hours(1);
+  (void)story.ask(request);
+  EXPECT_EQ(story.tell(Freeze{{81}, {{1000}}, {2}}), "refuse wrong_state; ");
+}
+
+}  // namespace
+}  // namespace berth::core

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/halting.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <ranges>
+#include <set>
+#include <string>
+
+#include "os/processes.h"
+
+namespace berth::gpu {
+namespace {
+
+using os::ProcessState;
+using Outcome = MoveResult::Outcome;
+
+// As deep as processes may make others while they are stopped one after another.
+constexpr int kRoundsMax = 1'000;
+
+/// Parents before their children.
+std::vector<ProcessState> members_of(const Tree& tree) {
+  const std::vector<ProcessState> all = os::all_process_states();
+  std::map<std::int32_t, std::vector<const ProcessState*>> children;
+  std::map<Process, const ProcessState*> living;
+  for (const ProcessState& state : all) {
+    children[state.parent_pid].push_back(&state);
+    living.emplace(state.process, &state);
+  }
+  std::vector<ProcessState> found;
+  std::set<Process> seen;
+  const auto add = [&](const ProcessState& state) {
+    if (state.process != tree.supervisor && seen.insert(state.process).second) {
+      found.push_back(state);
+    }
+  };
+  if (tree.supervisor && living.contains(*tree.supervisor)) {
+    for (const ProcessState* child : children[tree.supervisor->pid]) add(*child);
+  }
+  for (const Process& root : tree.roots) {
+    if (const auto state = living.find(root); state != living.end()) add(*state->second);
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::int32_t pid = found[i].process.pid;
+    for (const ProcessState* child : children[pid]) add(*child);
+  }
+  return found;
+}
+
+// One that has ended meanwhile needs no signal.
+void send(Process process, int signal, std::string& trouble) {
+  const Status sent = os::send_signal(process, signal);
+  if (sent.ok() || sent.error().code == Errc::kNotFound) return;
+  if (trouble.empty()) {
+    trouble = "process " + std::to_string(process.pid) + ": " + sent.error().message;
+  }
+}
+
+// The group that the shell has stopped together with `berth run`.
+std::optional<std::int32_t> group_stopped_by_user(const Tree& tree) {
+  if (!tree.supervisor) return std::nullopt;
+  const Result<ProcessState> supervisor = os::process_state(*tree.supervisor);
+  if (!supervisor.ok() || !supervisor->stopped) return std::nullopt;
+  for (const ProcessState& state : members_of(tree)) {
+    if (state.parent_pid == tree.supervisor->pid) return state.group;
+  }
+  return std::nullopt;
+}
+
+std::string continue_all(const Tree& tree) {
+  std::string trouble;
+  const std::optional<std::int32_t> left = group_stopped_by_user(tree);
+  // Children first: a shell among them would take them for jobs that were stopped.
+  for (const ProcessState& state : members_of(tree) | std::views::reverse) {
+    if (state.stopped && state.group != left) send(state.process, SIGCONT, trouble);
+  }
+  return trouble;
+}
+
+}  // namespace
+
+// A process with a signal to stop makes no other one any more. So when nobody new is found, all
+// were told to stop, and nobody is missed.
+MoveResult stop_all(const Tree& tree) {
+  std::set<Process> told;
+  std::string trouble;
+  for (int round = 0; round < kRoundsMax; ++round) {
+    const std::size_t before = told.size();
+    for (const ProcessState& state : members_of(tree)) {
+      if (told.insert(state.process).second && !state.stopped) {
+        send(state.process, SIGSTOP, trouble);
+      }
+    }
+    if (!trouble.empty()) break;
+    if (told.size() == before) return {};
+  }
+  if (trouble.empty()) trouble = "it makes processes faster than they can be stopped";
+  const std::string then = continue_all(tree);
+  if (then.empty()) return {.outcome = Outcome::kUndone, .trouble = trouble};
+  return {.outcome = Outcome::kStuck, .trouble = trouble + "; then " + then};
+}
+
+MoveResult let_all_go_on(const Tree& tree) {
+  std::string trouble = continue_all(tree);
+  if (trouble.empty()) return {};
+  return {.outcome = Outcome::kStuck, .trouble = std::move(trouble)};
+}
+
+RunningMeanwhile::RunningMeanwhile(const Tree& tree) {
+  std::string ignored;
+  for (const ProcessState& state : members_of(tree)) {
+    if (!state.stopped) continue;
+    stopped_.push_back(state.process);
+  }
+  for (const Process& process : stopped_ | std::views::reverse) send(process, SIGCONT, ignored);
+}
+
+RunningMeanwhile::~RunningMeanwhile() {
+  std::string ignored;
+  for (const Process& process : stopped_) send(process, SIGSTOP, ignored);
+}
+
+}  // namespace berth::gpu

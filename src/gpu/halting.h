@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stops all processes of a lease by SIGSTOP, and lets them go on. By itself it remembers nothing:
+// whoever goes on continues whatever of the lease is stopped. Beside what is known of a lease
+// itself, these are all processes below its own and below its `berth run`, which is never stopped.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/ids.h"
+#include "model/moving.h"
+
+namespace berth::gpu {
+
+struct Tree {
+  std::optional<Process> supervisor;
+  std::vector<Process> roots;
+};
+
+/// When this returns none of them runs, and none can start another. What cannot be stopped is told,
+/// and then all go on.
+MoveResult stop_all(const Tree& tree);
+/// But for a job that the user has stopped himself: its `berth run` is stopped too, then, and
+/// continues it with itself.
+MoveResult let_all_go_on(const Tree& tree);
+
+/// Those of them that are stopped run while this lives.
+class RunningMeanwhile {
+ public:
+  explicit RunningMeanwhile(const Tree& tree);
+  ~RunningMeanwhile();
+  RunningMeanwhile(const RunningMeanwhile&) = delete;
+  RunningMeanwhile& operator=(const RunningMeanwhile&) = delete;
+
+ private:
+  std::vector<Process> stopped_;
+};
+
+}  // namespace berth::gpu

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// On real processes: a shell with children, of which some have left its group.
+#include "gpu/halting.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "os/processes.h"
+
+namespace berth::gpu {
+namespace {
+
+using Outcome = MoveResult::Outcome;
+
+bool until(const std::function<bool()>& holds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+/// A process that waits in `does` until it is killed.
+class Child {
+ public:
+  explicit Child(const std::function<void()>& does) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      does();
+      while (true) ::pause();
+    }
+    process_ = os::process_state(pid)->process;
+  }
+  ~Child() {
+    for (const Process& below : os::descendants(process_)) ::kill(below.pid, SIGKILL);
+    ::kill(process_.pid, SIGKILL);
+    ::waitpid(process_.pid, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  Process process() const { return process_; }
+  /// Itself and what is below it.
+  std::vector<Process> all() const {
+    std::vector<Process> found = os::descendants(process_);
+    found.push_back(process_);
+    return found;
+  }
+
+ private:
+  Process process_;
+};
+
+bool is_stopped(Process process) {
+  const auto state = os::process_state(process);
+  return state.ok() && state->stopped;
+}
+bool all_stopped(const std::vector<Process>& processes) {
+  return until([&] {
+    for (const Process& process : processes) {
+      if (!is_stopped(process)) return false;
+    }
+    return true;
+  });
+}
+bool none_stopped(const std::vector<Process>& processes) {
+  return until([&] {
+    for (const Process& process : processes) {
+      if (is_stopped(process)) return false;
+    }
+    return true;
+  });
+}
+
+void fork_twice_and_leave_the_group() {
+  if (::fork() == 0) {
+    ::setsid();
+    if (::fork() == 0) ::setsid();
+  }
+}
+
+TEST(Halting, StopsAndContinuesATreeWhateverGroupsItHas) {
+  const Child child(fork_twice_and_leave_the_group);
+  ASSERT_TRUE(until([&] { return child.all().size() == 3; }));
+  const Tree tree{.supervisor = {}, .roots = {child.process()}};
+  EXPECT_EQ(stop_all(tree).outcome, Outcome::kDone);
+  EXPECT_TRUE(all_stopped(child.all()));
+  EXPECT_EQ(let_all_go_on(tree).outcome, Outcome::kDone);
+  EXPECT_TRUE(none_stopped(child.all()));
+}
+
+TEST(Halting, TheSupervisorRunsOn) {
+  const Child supervisor([] {
+    if (::fork() == 0) fork_twice_and_leave_the_group();
+  });
+  ASSERT_TRUE(until([&] { return supervisor.all().size() == 4; }));
+  const Tree tree{.supervisor = supervisor.process(), .roots = {}};
+  EXPECT_EQ(stop_all(tree).outcome, Outcome::kDone);
+  EXPECT_TRUE(all_stopped(os::descendants(supervisor.process())));
+  EXPECT_FALSE(is_stopped(supervisor.process()));
+  EXPECT_EQ(let_all_go_on(tree).outcome, Outcome::kDone);
+  EXPECT_TRUE(none_stopped(supervisor.all()));
+}
+
+// Not one that makes others all the time escapes.
+TEST(Halting, WhoMakesProcessesAllTheTimeIsStoppedWithThemAll) {
+  const Child child([] {
+    ::signal(SIGCHLD, SIG_IGN);
+    while (true) {
+      const pid_t made = ::fork();
+      if (made == 0) ::_exit(0);
+    }
+  });
+  const Tree tree{.supervisor = {}, .roots = {child.process()}};
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(stop_all(tree).outcome, Outcome::kDone);
+    ASSERT_TRUE(until([&] { return is_stopped(child.process()); }));
+    const std::size_t count = child.all().size();
+    for (int look = 0; look < 20; ++look) ASSERT_LE(child.all().size(), count);
+    ASSERT_EQ(let_all_go_on(tree).outcome, Outcome::kDone);
+  }
+}
+
+// Its supervisor continues it with itself, when the shell says so.
+TEST(Halting, AJobThatItsShellHasStoppedStaysStopped) {
+  const Child supervisor([] {
+    if (::fork() != 0) return;
+    ::setpgid(0, 0);
+    fork_twice_and_leave_the_group();
+  });
+  ASSERT_TRUE(until([&] { return supervisor.all().size() == 4; }));
+  const Tree tree{.supervisor = supervisor.process(), .roots = {}};
+  std::vector<Process> job;
+  std::vector<Process> others;
+  for (const Process& process : os::descendants(supervisor.process())) {
+    const auto state = os::process_state(process);
+    ASSERT_TRUE(state.ok());
+    (state->parent_pid == supervisor.process().pid ? job : others).push_back(process);
+  }
+  ASSERT_EQ(stop_all(tree).outcome, Outcome::kDone);
+  ASSERT_TRUE(all_stopped(os::descendants(supervisor.process())));
+  ::kill(supervisor.process().pid, SIGSTOP);
+  ASSERT_TRUE(all_stopped(supervisor.all()));
+  EXPECT_EQ(let_all_go_on(tree).outcome, Outcome::kDone);
+  EXPECT_TRUE(none_stopped(others));
+  EXPECT_TRUE(all_stopped(job));
+}
+
+TEST(Halting, WhatIsStoppedRunsMeanwhileAndIsStoppedAgain) {
+  const Child stopped([] {});
+  const Child running([] {});
+  ::kill(stopped.process().pid, SIGSTOP);
+  ASSERT_TRUE(all_stopped(stopped.all()));
+  {
+    const RunningMeanwhile meanwhile(
+        {.supervisor = {}, .roots = {stopped.process(), running.process()}});
+    EXPECT_TRUE(none_stopped(stopped.all()));
+  }
+  EXPECT_TRUE(all_stopped(stopped.all()));
+  EXPECT_FALSE(is_stopped(running.process()));
+}
+
+TEST(Halting, OneThatHasEndedIsNoTrouble) {
+  Process gone;
+  {
+    const Child child([] {});
+    gone = child.process();
+  }
+  EXPECT_EQ(stop_all({.supervisor = gone, .roots = {gone}}).outcome, Outcome::kDone);
+  EXPECT_EQ(let_all_go_on({.supervisor = gone, .roots = {gone}}).outcome, Outcome::kDone);
+}
+
+}  // namespace
+}  // namespace berth::gpu
