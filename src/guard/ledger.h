@@ -58,6 +58,8 @@ class Ledger {
     const bool physical = (limit_->flags.load() & kTotalIsPhysical) != 0;
     return physical || bytes < budget(device) ? bytes : budget(device);
   }
+  /// What the lease has is in host memory, or on its way there or back.
+  bool is_away() const { return (limit_->flags.load(std::memory_order_relaxed) & kAway) != 0; }
   /// What no context of the lease that is there costs more than, as measured; 0: not known.
   std::uint64_t measured_context(std::uint32_t device) const {
     return limit_->devices[device].measured_context.load(std::memory_order_relaxed);

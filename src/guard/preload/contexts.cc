@@ -13,6 +13,23 @@ std::uint64_t context_cost(Process& process, std::uint32_t device) {
   return process.ledger().context_cost(device);
 }
 
+// While its lease is suspended a process makes no first context: the whole lease waits, and what it
+// comes back to must be free. One that has a context was stopped by the driver, or runs on where
+// the driver did not know it. Nobody is woken when the lease is back, so it is looked for again and
+// again.
+void wait_while_away(Process& process) {
+  constexpr std::uint64_t kLookEvery = 20'000'000;
+  Ledger& ledger = process.ledger();
+  if (!ledger.is_away() || hurry.callbacks > 0) return;
+  for (std::uint32_t device = 0; device < ledger.device_count(); ++device) {
+    if (ledger.has_context(device)) return;
+  }
+  while (ledger.is_away()) {
+    const std::uint32_t before = ledger.before_try();
+    if (ledger.is_away()) ledger.wait(before, kLookEvery);
+  }
+}
+
 // create(): the driver's call.
 template <class Create>
 CUresult create_context(CUcontext* context, CUdevice ordinal, Create create) {
@@ -20,6 +37,7 @@ CUresult create_context(CUcontext* context, CUdevice ordinal, Create create) {
   const int found = process == nullptr ? -1 : device_of(*process, ordinal);
   if (found < 0) return create();
   const auto device = static_cast<std::uint32_t>(found);
+  wait_while_away(*process);
   const std::uint64_t cost = context_cost(*process, device);
   if (!make_room(*process, device, cost, [&] { return process->enter(device, cost); }))
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -58,6 +76,7 @@ CUresult retain_primary(CUdevice ordinal, Retain retain, Handle context) {
   const int found = process == nullptr ? -1 : device_of(*process, ordinal);
   if (found < 0) return retain();
   const auto device = static_cast<std::uint32_t>(found);
+  wait_while_away(*process);
   const std::uint64_t cost = context_cost(*process, device);
   if (!make_room(*process, device, cost, [&] { return process->enter_primary(device, cost); }))
     return CUDA_ERROR_OUT_OF_MEMORY;
