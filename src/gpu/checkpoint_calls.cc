@@ -16,6 +16,7 @@ using CuResult = int;
 using State = CheckpointCalls::State;
 
 constexpr CuResult kSuccess = 0;
+constexpr CuResult kNotSupported = 801;
 constexpr std::size_t kArgumentWords = 8;
 
 /// The arguments of every call are 64 bytes; what has no meaning yet must be zero. Of the first
@@ -40,6 +41,10 @@ struct Functions {
   Act unlock;
 };
 
+constexpr const char* kWhatIsNotMoved =
+    "; the driver does not move managed memory, memory that processes share, what runs under MIG "
+    "or MPS, and nothing on aarch64";
+
 class Driver final : public CheckpointCalls {
  public:
   Driver(const Functions& functions, bool simulated)
@@ -63,7 +68,11 @@ class Driver final : public CheckpointCalls {
     return checked("cuCheckpointProcessLock", functions_.lock(pid, &arguments));
   }
   Status checkpoint(std::int32_t pid) override {
-    return act("cuCheckpointProcessCheckpoint", functions_.checkpoint, pid);
+    Arguments arguments;
+    const CuResult result = functions_.checkpoint(pid, &arguments);
+    Status moved = checked("cuCheckpointProcessCheckpoint", result);
+    if (result != kNotSupported) return moved;
+    return Error{moved.error().code, moved.error().message + kWhatIsNotMoved};
   }
   Status restore(std::int32_t pid) override {
     return act("cuCheckpointProcessRestore", functions_.restore, pid);

@@ -135,3 +135,25 @@ signal.pause()' "$world/mps/control" >listener 3>&- &
   run berth doctor
   contains "nobody listens at $world/mps/control"
 }
+
+@test "what the driver can do for a pause follows its version" {
+  local sim line
+  checkpoints() {
+    berth doctor --json | python3 -c "
+import json, sys
+for item in json.load(sys.stdin)['items']:
+    if item['check'] == 'checkpoints': print(item['fact'])"
+  }
+  tells() { [[ $(checkpoints) == *"$1"* ]]; }
+  for sim in 12.0:525 12.9:575 13.0:580 13.3:610; do
+    export BERTH_SIM=1x16GiB,cuda=${sim%:*} BERTH_SIM_NAME=of-${sim#*:}
+    eventually tells "driver ${sim#*:}"
+    line=$(checkpoints)
+    case $sim in
+      12.0*) [[ $line == *"has no checkpoint calls, which came with 570"* ]] ;;
+      12.9*) [[ $line == *"can move memory"*"does not know restores on another GPU of the kind (580)"* ]] ;;
+      13.0*) [[ $line == *"knows restores on another GPU of the kind (580); does not know processes launched as a job (590)"* ]] ;;
+      13.3*) [[ $line == *"CUDA IPC within a job (610); does not know storage of one's own (615)"* ]] ;;
+    esac
+  done
+}

@@ -13,7 +13,7 @@ namespace berth::cli {
 enum class Level : std::uint8_t { kOk, kWarn, kFail, kSkip };
 
 struct Finding {
-  std::string_view group;  // "driver", "daemon", "places", "enforcement", "habits", "shell"
+  std::string_view group;  // "driver", "daemon", "places", "pausing", "enforcement" and so on
   std::string_view check;  // One word for programs: "probe", "disk_space".
   Level level = Level::kOk;
   std::string fact;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/quantity.h"
+#include "cli/doctor/pausing.h"
 #include "cli/render/phrases.h"
 #include "enforce/backend.h"
 
@@ -337,6 +338,10 @@ void judge_places(Findings& findings, const DoctorFacts& facts) {
   }
 }
 
+void judge_pausing(Findings& findings, const DoctorFacts& facts) {
+  Group(findings, "pausing").add(look_at_pausing(facts));
+}
+
 // --- enforcement
 
 // Only the guard is missed: it is what is used if nothing else is said. The others are on offer.
@@ -445,6 +450,7 @@ Findings judge(const DoctorFacts& facts) {
   judge_driver(findings, facts);
   judge_daemon(findings, facts);
   judge_places(findings, facts);
+  judge_pausing(findings, facts);
   judge_enforcement(findings, facts);
   judge_habits(findings, facts);
   judge_shell(findings, facts);

@@ -52,6 +52,32 @@ TEST(Doctor, AHealthyMachineHasNothingButOk) {
   }
 }
 
+std::string told_of_pausing(const std::string& driver, const std::string& machine = "x86_64") {
+  DoctorFacts facts = healthy();
+  facts.daemon->probe.driver_version = driver;
+  facts.enforcement.machine = machine;
+  for (const Finding& finding : judge(facts)) {
+    if (finding.check == "checkpoints") return finding.fact;
+  }
+  return "";
+}
+
+TEST(Doctor, TellsWhatTheDriverCanDoForAPause) {
+  EXPECT_EQ(told_of_pausing(""), "the version of the driver is not known");
+  EXPECT_EQ(told_of_pausing("550.54"),
+            "driver 550.54 has no checkpoint calls, which came with 570");
+  EXPECT_THAT(told_of_pausing("570.86"),
+              testing::AllOf(HasSubstr("can move memory to the host and back"),
+                             HasSubstr("does not know restores on another GPU of the kind (580), "
+                                       "processes launched as a job (590), ")));
+  EXPECT_THAT(told_of_pausing("580.1"),
+              testing::AllOf(HasSubstr("; knows restores on another GPU of the kind (580); "
+                                       "does not know processes launched as a job (590), ")));
+  EXPECT_THAT(told_of_pausing("610.1"), HasSubstr("; does not know storage of one's own (615)"));
+  EXPECT_EQ(told_of_pausing("615").find("does not know"), std::string::npos);
+  EXPECT_THAT(told_of_pausing("615", "aarch64"), HasSubstr("refuses to move memory"));
+}
+
 struct Illness {
   std::string_view check;
   Level level;

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the driver can do for berth pause, by its version alone. Pure.
+#pragma once
+
+#include "cli/doctor/facts.h"
+#include "cli/doctor/finding.h"
+
+namespace berth::cli {
+
+Finding look_at_pausing(const DoctorFacts& facts);
+
+}  // namespace berth::cli
