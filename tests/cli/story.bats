@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a session goes through that grows more than it should, from the first warning to the end.
+load lib
+
+field() { python3 -c "import json, sys; print(json.load(sys.stdin)['$1'])"; }
+state_is() { [[ $(berth show "$1" --json | field state) == "$2" ]]; }
+
+@test "a job that leaks is announced, saves itself, gives way to an urgent one and comes back intact; a third never notices" {
+  berth status >/dev/null
+  curl -sN --unix-socket "$(berth daemon status --json | field socket)" http://berth/v1/events >events 3>&- &
+  berth run -n third -m 3G -- vram_user --bytes 2GiB --hold 60s --active --verify >third 2>third.said 3>&- &
+  eventually grep -q holding third
+  cat >leak.sh <<'SCRIPT'
+vram_user --bytes 9GiB --rate 2GiB --hold 2s --verify
+SCRIPT
+  berth run -n leak --yield -m 10G --checkpoint "cmd:echo saved >state" -- bash leak.sh >leak 2>leak.said 3>&- &
+  local leak=$!
+
+  # At 62 % it is told, at 88 % it saves itself.
+  level() { grep -A2 "^event: pressure" events | grep '"name": *"leak"' | grep -q "\"pressure\": *\"$1\""; }
+  patience=20 eventually level warn
+  patience=20 eventually level critical
+  eventually grep -q "lease 2 uses" leak.said
+  eventually grep -q "lease 2 has saved itself" leak.said
+  grep -q saved state
+
+  berth run -n urgent -p urgent -m 12G -- vram_user --bytes 11GiB --hold 1s --verify >urgent 2>&1
+  wait "$leak" # 0: all that it had written was there again.
+  grep -q "lease 2 is paused: its GPU memory is in host memory" leak.said
+  grep -q "lease 2 goes on" leak.said
+
+  # Nothing was said to the third, and it never had to wait for its memory.
+  ! grep -q "paused\|goes on\|uses" third.said
+  ! grep -q waited third
+  state_is third held
+}
