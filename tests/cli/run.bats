@@ -172,8 +172,7 @@ PY
 }
 
 @test "options of later versions are refused by name, not ignored" {
-  for option in --on-pressure=kill --requeue --cap-hint=torch --container \
-    --peak=1G; do
+  for option in --on-pressure=kill --cap-hint=torch --container --peak=1G; do
     run berth run -m 1G "$option" -- true
     status_is 64
     contains "${option%%=*}: not in this version"
