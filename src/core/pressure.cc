@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/present.h"
 #include "core/impl.h"
 #include "core/limits.h"
 
@@ -122,7 +123,7 @@ void Coordinator::Impl::feel_pressure_on(const Account& account, Instant at) {
   }
   device.owed = known ? std::optional(room.owed) : std::nullopt;
   if (!known) return;  // What was felt last stays.
-  room.free = saturating_sub(account.capacity, account.driver + *device.used);
+  room.free = saturating_sub(account.capacity, account.driver + present(device.used));
   const Pressure before = device.felt.level();
   device.felt.measure(at, pressure_of(room, settings.pressure.ahead));
   if (device.felt.level() == before) return;
