@@ -38,6 +38,8 @@ Result<HookUrl> check_url(const std::string& url, bool allow_private) {
   if (code != CURLUE_OK) return invalid("is none: https://HOST/PATH");
   const std::string scheme = part_of(parts, CURLUPART_SCHEME);
   if (scheme != "https" && scheme != "http") return invalid("must begin with https://");
+  // curl takes a third slash for a slip and what follows it, which is a path, for the host.
+  if (url.compare(scheme.size(), 4, ":///") == 0) return invalid("is none: https://HOST/PATH");
   if (scheme == "http" && !allow_private) {
     return invalid(
         "must begin with https:// (http:// goes to private addresses only, with "

@@ -173,8 +173,8 @@ TEST(RecordJson, NoFieldIsForgotten) {
   Counter flags;
   const LeaseFlags no_flags;
   record_fields::walk(flags, no_flags);
-  // Not astray, suspending, resuming and requeuing,
-  EXPECT_EQ(flags.count + 4, field_count<LeaseFlags>());
+  // Not astray, suspending, resuming, requeuing and frozen,
+  EXPECT_EQ(flags.count + 5, field_count<LeaseFlags>());
   Counter view;
   const LeaseView no_view;
   record_fields::walk(view, no_view);
