@@ -178,7 +178,7 @@ void measure_questions(store::HistoryFile& file, std::int64_t now) {
   for (const Asked& asked :
        {Asked{"berth history", hours(1), {}, history::Kind::kDevice},
         Asked{"berth history --of all --since 24h", hours(24), {}, std::nullopt},
-        Asked{"berth history --since 90d", hours(24 * 90), {}, history::Kind::kDevice},
+        Asked{"berth history --since 90d", hours(90L * 24), {}, history::Kind::kDevice},
         Asked{"berth export --since 24h", hours(24), seconds(1), history::Kind::kDevice}}) {
     time(asked.what, [&] { return past(asked); });
   }

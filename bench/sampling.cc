@@ -56,8 +56,8 @@ void measure(const std::string& bin) {
   for (int i = 0; i < kLeases; ++i) {
     runs.push_back(
         bench::start({bin + "/berth", "run", "-q", "-m", "14G", "--", "sh", "-c",
-                      "for i in 1 2 3 4 5; do vram_user --quiet --bytes 1GiB --hold forever "
-                      "& done; wait"}));
+                      std::string("for i in 1 2 3 4 5; do ") +
+                          "vram_user --quiet --bytes 1GiB --hold forever & done; wait"}));
   }
   client::Client client = world.connect();
   while (processes_in_leases(client) < kProcesses) poll(nullptr, 0, 500);

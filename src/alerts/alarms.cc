@@ -32,9 +32,10 @@ std::vector<Alert::Action> actions_of(const About& about, const Facts& facts) {
     if (lease.id == about.lease) return actions_for(lease);
     for (const LeasePart& part : lease.parts) {
       const bool here = about.lease == LeaseId{} && part.device == about.device;
-      if (!here || part.used.value_or(Bytes{}) <= most_used) continue;
+      const Bytes used = part.used.value_or(Bytes{});
+      if (!here || used <= most_used) continue;
       most = &lease;
-      most_used = *part.used;
+      most_used = used;
     }
   }
   return most == nullptr ? std::vector<Alert::Action>{} : actions_for(*most);
@@ -197,6 +198,7 @@ std::vector<Alert> Alarms::happened(Moment now, Source event, const LeaseView& l
 
 std::vector<Standing> Alarms::standing() const {
   std::vector<Standing> all;
+  all.reserve(states_.size());
   for (const auto& [key, state] : states_) {
     all.push_back({.rule = key.first,
                    .about = key.second,

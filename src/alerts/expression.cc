@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/nearest.h"
 #include "base/quantity.h"
 
@@ -194,6 +195,7 @@ class Parser {
 
   // On the side of the threshold where it does not hold, or it would be over at once.
   Status check_clear(const Token& value) const {
+    CHECK(is_.clear && is_.threshold);
     const Threshold& clear = *is_.clear;
     const Threshold& threshold = *is_.threshold;
     if (clear.index() != threshold.index()) {

@@ -2,6 +2,7 @@
 #include "alerts/facts.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 #include "base/quantity.h"
@@ -56,6 +57,7 @@ std::optional<bool> is_clear(const Expression& expression, std::optional<bool> s
 }
 
 Finding judged(const Size& size, const Expression& expression, std::string text) {
+  CHECK(expression.threshold.has_value());
   Finding finding{.text = std::move(text)};
   const auto against = [&](Comparison comparison, const Threshold& threshold) {
     return holds(size, comparison, threshold);
@@ -64,7 +66,7 @@ Finding judged(const Size& size, const Expression& expression, std::string text)
   finding.clear = is_clear(expression, finding.so, against);
   if (std::holds_alternative<Percent>(*expression.threshold) && size.share) {
     finding.unit = Alert::Unit::kShare;
-    finding.value = static_cast<std::uint64_t>(*size.share * 1'000 + 0.5);
+    finding.value = static_cast<std::uint64_t>(std::llround(*size.share * 1'000));
   } else {
     finding.unit = Alert::Unit::kBytes;
     finding.value = size.value.value;
@@ -73,6 +75,7 @@ Finding judged(const Size& size, const Expression& expression, std::string text)
 }
 
 Finding judged(Pressure level, const Expression& expression, std::string text) {
+  CHECK(expression.threshold.has_value());
   Finding finding{.text = std::move(text)};
   const auto against = [&](Comparison comparison, const Threshold& threshold) {
     return std::optional(compare(comparison, level, std::get<Pressure>(threshold)));
@@ -91,7 +94,7 @@ Finding unknown(std::string text) {
 }
 
 std::string percent_text(double share) {
-  return std::to_string(static_cast<unsigned>(share * 100 + 0.5)) + " %";
+  return std::to_string(std::lround(share * 100)) + " %";
 }
 
 std::string of_whole(Bytes part, Bytes whole) {
@@ -182,6 +185,7 @@ Finding find_in(const LeaseView& lease, const Expression& expression) {
     case Source::kLeaseWaiting: {
       if (lease.state != LeaseState::kWaiting)
         return flag(false, name_of(lease) + " waits no more");
+      CHECK(expression.threshold.has_value());
       const auto longest = std::get<Duration>(*expression.threshold);
       Finding finding = flag(compare(expression.comparison, lease.waited, longest),
                              name_of(lease) + " has waited for " + to_text(lease.waited));

@@ -237,7 +237,7 @@ struct State::Applier {
 
   bool operator()(const ResumeQueued& fact) const {
     Held* held = in_state<Held>(fact.id);
-    if (held == nullptr || !held->is_away()) return false;
+    if (held == nullptr || !held->suspension || !held->is_away()) return false;
     held->suspension->queued = fact.queued ? std::optional(record.at) : std::nullopt;
     return true;
   }
@@ -245,7 +245,7 @@ struct State::Applier {
   bool operator()(const ResumeBegun& fact) const {
     Lease* found = lease(fact.id);
     Held* held = in_state<Held>(fact.id);
-    if (held == nullptr || !held->is_away()) return false;
+    if (held == nullptr || !held->suspension || !held->is_away()) return false;
     held->suspension->phase = Suspension::Phase::kReturning;
     held->suspension->queued.reset();
     self.charge_share(*found, record.at, 1);

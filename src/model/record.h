@@ -193,25 +193,26 @@ struct LeaseRestored {
   std::uint64_t granted_sequence = 0;
   std::optional<Instant> passed_since;
   std::optional<Instant> parked_since;
-  bool passed_others = false;
-  bool claimed = false;
-  bool command_ended = false;
   std::optional<Instant> expires;
   std::optional<Instant> kill_at;
-  std::optional<EndResult> ending;  // The result it will have.
   std::optional<Instant> releasing_since;
   std::optional<GrowthQueued> growth;
   std::optional<Instant> growth_queued;
   std::optional<Instant> checkpoint_asked;  // The last time.
   std::optional<SuspendBegun> suspension;
   std::optional<Instant> suspended_since;
-  bool suspended = false;  // Else its memory is on the way to the host.
   std::optional<Instant> resume_queued;
-  bool resume_begun = false;
   Duration away;  // How long it was suspended before.
   std::optional<RequeueAsked> requeue;
   std::optional<Instant> requeue_kill_at;
   Duration waited_before;  // Before it was requeued the last time.
+  // The small ones beside each other, where they leave the fewest gaps.
+  bool passed_others = false;
+  bool claimed = false;
+  bool command_ended = false;
+  std::optional<EndResult> ending;  // The result it will have.
+  bool suspended = false;           // Else its memory is on the way to the host.
+  bool resume_begun = false;
   bool frozen = false;
 };
 /// Granted byte-seconds of a user's session, decayed to the instant of the record.

@@ -229,10 +229,10 @@ TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   const Result<Record> back = parse_record(to_json(records[18]));
   ASSERT_TRUE(back.ok());
   const auto& [view, queued, queued_sequence, granted, granted_sequence, passed_since, parked_since,
-               passed_others, claimed, command_ended, expires, kill_at, ending, releasing_since,
-               growth, growth_queued, checkpoint_asked, suspension, suspended_since, suspended,
-               resume_queued, resume_begun, away, requeue, requeue_kill_at, waited_before, frozen] =
-      std::get<LeaseRestored>(back->fact);
+               expires, kill_at, releasing_since, growth, growth_queued, checkpoint_asked,
+               suspension, suspended_since, resume_queued, away, requeue, requeue_kill_at,
+               waited_before, passed_others, claimed, command_ended, ending, suspended,
+               resume_begun, frozen] = std::get<LeaseRestored>(back->fact);
   EXPECT_EQ(queued, Instant{55});
   EXPECT_EQ(queued_sequence, 9u);
   EXPECT_EQ(granted, Instant{66});
