@@ -22,6 +22,18 @@ world_up() {
   cd "$world/home" || return
 }
 
+# jq -e TEST: Debian's version 1.6 says of no input at all that it passes. Here it does not.
+jq() {
+  if [[ $1 != -e ]]; then
+    command jq "$@"
+    return
+  fi
+  local input
+  input=$(cat)
+  [[ $input == *[![:space:]]* ]] || { echo "jq: there is nothing to test" >&2; return 4; }
+  command jq "$@" <<<"$input"
+}
+
 # world_processes: the pids of the processes that have a directory of this world in their
 # environment, as each has that was started in it. Those that called us are not among them.
 world_processes() {
