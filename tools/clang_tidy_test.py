@@ -53,5 +53,34 @@ class Keys(unittest.TestCase):
         self.assertNotEqual(self.key(), self.key(flags='-O3'))
 
 
+class Joining(unittest.TestCase):
+    def joined(self, text):
+        """What is run of two sources in src/core and a file that joins them with this text."""
+        with tempfile.TemporaryDirectory() as root:
+            files = {'src/core/a.cc': '', 'src/core/b.cc': '', 'tidy_joined/joined/core_0.cc': text}
+            for path, content in files.items():
+                where = os.path.join(root, path)
+                os.makedirs(os.path.dirname(where), exist_ok=True)
+                with open(where, 'w', encoding='utf-8') as stream:
+                    stream.write(content)
+            for name, value in (('ROOT', root), ('JOINED', os.path.join(root, 'tidy_joined'))):
+                self.addCleanup(setattr, clang_tidy, name, getattr(clang_tidy, name))
+                setattr(clang_tidy, name, value)
+            full = [os.path.join(root, path) for path in files]
+            commands = clang_tidy.join(dict.fromkeys(full[:2], 'alone'), {full[2]: 'joined'},
+                                       clang_tidy.Tree())
+            return {os.path.basename(path): command for path, command in commands.items()}
+
+    def test_a_file_that_joins_sources_stands_for_them(self):
+        self.assertEqual(self.joined('#include "core/a.cc"\n#include "core/b.cc"\n'),
+                         {'core_0.cc': 'joined'})
+        self.assertEqual(self.joined('#include "core/b.cc"\n'),
+                         {'a.cc': 'alone', 'core_0.cc': 'joined'})
+
+    def test_one_that_joins_what_is_not_known_is_left_out(self):
+        self.assertEqual(self.joined('#include "core/a.cc"\n#include "c.cc"\n'),
+                         {'a.cc': 'alone', 'b.cc': 'alone'})
+
+
 if __name__ == '__main__':
     unittest.main()
