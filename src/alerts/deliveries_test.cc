@@ -88,7 +88,7 @@ TEST(Deliveries, AfterADayItIsGivenUp) {
     ++tries;
   }
   EXPECT_EQ(fate, Deliveries::Fate::kGivenUp);
-  EXPECT_GE(now.value, later(24 * 3'600).value);
+  EXPECT_GE(now.value, later(86'400).value);
   EXPECT_GT(tries, 100);
   EXPECT_LT(tries, 300);
   EXPECT_FALSE(post.all.next(now).has_value());

@@ -13,7 +13,7 @@ namespace {
 
 // As the loops wrote it that asked nvidia-smi each second.
 std::optional<std::string> monitor_text(const wire::PastAnswer& answer, Showing& showing) {
-  if (const auto lines = monitor_lines(answer.past, showing.choice().header)) return *lines;
+  if (auto lines = monitor_lines(answer.past, showing.choice().header)) return lines;
   showing.conversation().fail(ExitCode::kUsage,
                               "there are several GPUs: --format monitor tells of one, as in "
                               "berth export --format monitor -g 0");

@@ -84,6 +84,7 @@ std::string course_of(const Series& series, const Grid& grid, Bytes top, const S
     sum.known += bucket.known;
   }
   std::vector<std::optional<Bytes>> figures;
+  figures.reserve(sums.size());
   for (const Sum& sum : sums) {
     figures.push_back(sum.known == 0 ? std::nullopt : std::optional(Bytes{sum.total / sum.known}));
   }

@@ -173,8 +173,9 @@ std::string ledger_text(const LeasePart& part) {
   if (refused > 0) {
     text += (text.empty() ? "" : ", ") + counted(refused, "allocation") + " refused";
   }
-  if (part.wanted.value_or(Bytes{}) > Bytes{}) {
-    text += (text.empty() ? "" : ", ") + to_text(*part.wanted) + " waited for";
+  const Bytes wanted = part.wanted.value_or(Bytes{});
+  if (wanted > Bytes{}) {
+    text += (text.empty() ? "" : ", ") + to_text(wanted) + " waited for";
   }
   return text;
 }
