@@ -124,7 +124,9 @@ def join(alone, joined, tree):
     for path, command in joined.items():
         with open(path, 'rb') as stream:
             count = len(INCLUDE.findall(stream.read()))
-        sources = [source for source in tree.read(path) if source in commands]
+        # Other folders have checks of their own.
+        sources = [source for source in tree.read(path) if source in commands
+                   and source.startswith(os.path.join(ROOT, 'src/'))]
         if path.startswith(os.path.join(JOINED, 'joined/')) and len(sources) == count:
             for source in sources:
                 del commands[source]

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/check.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
@@ -79,6 +80,11 @@ struct Held {
 
   /// Its memory is in host memory, and its budgets are not its own.
   bool is_away() const { return suspension && suspension->phase == Suspension::Phase::kAway; }
+  /// Of one that is suspended, or on the way there or back.
+  const Suspension& its_suspension() const {
+    CHECK(suspension.has_value());
+    return *suspension;
+  }
   /// Its command is stopped, to be started again, and killed then.
   std::optional<Instant> stopped_by() const { return requeue ? requeue->kill_at : std::nullopt; }
   bool is_being_stopped() const { return stopped_by().has_value(); }

@@ -114,11 +114,11 @@ void Coordinator::Impl::resume(LeaseId id, Token token) {
   seen.move_tokens.push_back(token);
   seen.yields_from = now.instant + limits::kYieldAgainAfter;
   if (held->is_away()) {
-    if (!held->suspension->queued) decide(id, ResumeQueued{id});
+    if (!held->its_suspension().queued) decide(id, ResumeQueued{id});
     dirty = true;
   } else if (!seen.stuck.empty()) {
     begin_return(id);
-  } else if (held->suspension->phase == Phase::kLeaving && !returning.contains(id) &&
+  } else if (held->its_suspension().phase == Phase::kLeaving && !returning.contains(id) &&
              seen.direction == Direction::kOut) {
     // It goes on when it has left; until then nothing can be done.
     seen.move_tokens.pop_back();
@@ -165,7 +165,7 @@ void Coordinator::Impl::begin_return(LeaseId id) {
 // What is more important and next goes before, for as long as anybody may be passed.
 bool Coordinator::Impl::may_return(LeaseId id) const {
   const Lease& lease = *state.find(id);
-  const std::optional<Instant> queued = lease.held()->suspension->queued;
+  const std::optional<Instant> queued = lease.held()->its_suspension().queued;
   CHECK(queued.has_value());
   if (*queued + settings.pass_max <= now.instant || queue.size() == 0) return true;
   const Lease* next = InOrder(queue, now.instant, settings, state.usage()).next();
@@ -204,7 +204,7 @@ bool Coordinator::Impl::try_resume(LeaseId id) {
 // On its i-th device, before it left; more than its budget where that had shrunk.
 Bytes Coordinator::Impl::had(const Lease& lease, std::size_t i) const {
   const Held& held = *lease.held();
-  Bytes bytes = held.suspension->used[i];
+  Bytes bytes = held.its_suspension().used[i];
   const auto& uses = observed.at(lease.id).use;
   const auto use = uses.find(held.parts[i].device);
   if (use != uses.end() && use->second.ledger) {
@@ -277,7 +277,7 @@ void Coordinator::Impl::on(const Moved& event) {
 
 void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
   if (result.outcome == Outcome::kUndone) {
-    if (state.find(id)->held()->suspension->yields_to) {
+    if (state.find(id)->held()->its_suspension().yields_to) {
       effects.emplace_back(Say{text_of(id) + " cannot make room: " + result.trouble});
     }
     observed.at(id).yields_from = now.instant + limits::kYieldAgainAfter;
@@ -300,7 +300,7 @@ void Coordinator::Impl::moved_back(LeaseId id, const MoveResult& result) {
     end_suspension(id);
     return;
   }
-  if (state.find(id)->held()->suspension->phase == Phase::kLeaving) {
+  if (state.find(id)->held()->its_suspension().phase == Phase::kLeaving) {
     // After a restart: nothing is known to be away, and nothing could be brought back.
     observed.at(id).stuck = result.trouble;
   } else {

@@ -208,6 +208,7 @@ void LeaseFiles::keep_only(const std::vector<Handle>& leases) const {
 
 Status LeaseFiles::set_unaccounted(Handle lease, const std::vector<Bytes>& unaccounted) const {
   std::vector<Word> words;
+  words.reserve(unaccounted.size());
   for (std::size_t i = 0; i < unaccounted.size(); ++i)
     words.push_back({device_at(i) + offsetof(LimitDevice, unaccounted), unaccounted[i].value});
   return write_words(lease, unaccounted.size(), words);

@@ -187,7 +187,7 @@ TEST(Sampler, WhereAllThatAreKnownSleepNvmlIsNotLoaded) {
   power.set(0, "suspended");
   power.set(1, "suspended");
   Sampler::Options options = power.options();
-  const std::string library = std::exchange(options.library, "/nonexistent/libnvidia-ml.so.1");
+  options.library = "/nonexistent/libnvidia-ml.so.1";
   Sampler sampler(options, kClock);
   sampler.remember(known);
   const Sample asleep = sampler.sample();

@@ -83,7 +83,7 @@ TEST(Starts, AreWholeBefore1970Too) {
 }
 
 constexpr Retention kKept = {
-    .second = hours(2), .minute = hours(24 * 7), .hour = hours(24 * 90), .size_max = gib(1)};
+    .second = hours(2), .minute = hours(168), .hour = hours(2'160), .size_max = gib(1)};
 
 TEST(Grains, CoarsestOfWhichTheStepIsMadeIsRead) {
   EXPECT_EQ(grain_for(1, hours(1), kKept), Grain::kSecond);
@@ -95,8 +95,8 @@ TEST(Grains, CoarsestOfWhichTheStepIsMadeIsRead) {
 
 TEST(Grains, WhatIsNotKeptSoLongIsReadFromWhatIs) {
   EXPECT_EQ(grain_for(1, hours(3), kKept), Grain::kMinute);
-  EXPECT_EQ(grain_for(1, hours(24 * 8), kKept), Grain::kHour);
-  EXPECT_EQ(grain_for(1, hours(24 * 100), kKept), Grain::kHour);
+  EXPECT_EQ(grain_for(1, hours(192), kKept), Grain::kHour);
+  EXPECT_EQ(grain_for(1, hours(2'400), kKept), Grain::kHour);
   EXPECT_EQ(step_from(Grain::kMinute, 1), 60U);
   EXPECT_EQ(step_from(Grain::kMinute, 90), 120U);
   EXPECT_EQ(step_from(Grain::kHour, 7'200), 7'200U);
@@ -106,7 +106,7 @@ TEST(Steps, AreAboutSixtyAndRound) {
   EXPECT_EQ(step_for(seconds(10)), 1U);
   EXPECT_EQ(step_for(hours(1)), 60U);
   EXPECT_EQ(step_for(hours(24)), 1'800U);
-  EXPECT_EQ(step_for(hours(24 * 365)), 86'400U);
+  EXPECT_EQ(step_for(hours(8'760)), 86'400U);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ config::AlertRule rule(std::string_view when) {
 
 class Desk : public ::testing::Test {
  public:
-  AlertDesk desk(AlertDesk::Rules rules) {
+  AlertDesk desk(const AlertDesk::Rules& rules) {
     AlertDesk::Doors doors;
     doors.publish = [this](const Alert& alert, bool to_its_lease) {
       told.push_back((to_its_lease ? "both " : "all ") + alert.text);
@@ -35,7 +35,7 @@ class Desk : public ::testing::Test {
       return !disk_is_full;
     };
     doors.now = [this] { return story.now; };
-    return {std::move(rules), std::move(doors)};
+    return {rules, std::move(doors)};
   }
   /// The oldest try that has not ended yet ends so.
   void end(wire::DeliveryOutcome::Kind kind) {

@@ -29,10 +29,11 @@ Reading of_device(DeviceId device, Figure figure, Bytes value) {
 void add_device(std::vector<Reading>& into, const DeviceSample& device,
                 const std::vector<DeviceView>& views) {
   if (device.used) into.push_back(of_device(device.id, Figure::kUsed, *device.used));
-  const auto view = std::ranges::find(views, device.id, &DeviceView::id);
-  if (view == views.end()) return;
-  into.push_back(of_device(device.id, Figure::kGranted, view->granted));
-  if (view->external) into.push_back(of_device(device.id, Figure::kExternal, *view->external));
+  const auto found = std::ranges::find(views, device.id, &DeviceView::id);
+  if (found == views.end()) return;
+  const DeviceView& view = *found;
+  into.push_back(of_device(device.id, Figure::kGranted, view.granted));
+  if (view.external) into.push_back(of_device(device.id, Figure::kExternal, *view.external));
 }
 
 }  // namespace
@@ -81,6 +82,7 @@ namespace {
 
 // One that was requeued has waited several times: as if that had been at once, before it began.
 UnixMs started(const LeaseView& lease) {
+  CHECK(lease.started_at.has_value());
   if (lease.restarts == 0) return *lease.started_at;
   return {lease.queued_at.value + lease.waited.ns / milliseconds(1).ns};
 }

@@ -197,12 +197,13 @@ std::optional<int> HistoryRecorder::descriptor() const {
 }
 
 void HistoryRecorder::hear_reports() {
-  while (const auto report = thread_->take_report()) {
-    for (const std::string& finding : report->findings) warn_(finding);
-    if (report->kept && recalled_) std::exchange(recalled_, {})(*std::move(report->kept));
-    if (!report->answer) continue;
-    auto asked = asked_.extract(report->ticket);
-    if (!asked.empty()) asked.mapped()(*report->answer);
+  while (const auto taken = thread_->take_report()) {
+    HistoryReport& report = *taken;
+    for (const std::string& finding : report.findings) warn_(finding);
+    if (report.kept && recalled_) std::exchange(recalled_, {})(*std::move(report.kept));
+    if (!report.answer) continue;
+    auto asked = asked_.extract(report.ticket);
+    if (!asked.empty()) asked.mapped()(*report.answer);
   }
 }
 

@@ -42,7 +42,7 @@ class HistoryRecorderTest : public testing::Test {
     const HistorySettings settings{.record = record,
                                    .retention = {.second = hours(2),
                                                  .minute = hours(24),
-                                                 .hour = hours(24 * 90),
+                                                 .hour = hours(2'160),
                                                  .size_max = mib(100)},
                                    .sample_interval = seconds(1)};
     recorder_ = std::make_unique<HistoryRecorder>(

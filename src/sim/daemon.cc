@@ -187,7 +187,7 @@ void Daemon::move_memory(const core::MoveMemory& move) {
       [this, number, generation = generation_] {
         if (generation != generation_) return;
         const auto found = std::ranges::find(moving_, number, &core::MoveMemory::number);
-        const core::MoveMemory due = *found;
+        const core::MoveMemory due = std::move(*found);
         moving_.erase(found);
         const MoveResult result = move_now(due, false);
         enter([&](core::Now now) { engine_->moved(now, {due.lease, due.number, result}); });

@@ -395,6 +395,7 @@ void Session::plan_freeze() {
 }
 
 void Session::freeze() {
+  CHECK(plan_.freezes_after.has_value());
   if (scene_.hurry) return;
   ask_aside(core::Freeze{.token = {}, .actor = actor(), .lease = id_});
   once(plan_.frozen_for + *plan_.freezes_after, Phase::kRunning, [this] { freeze(); });

@@ -388,7 +388,8 @@ Result<bool> HistoryFile::shorten(std::span<const Known> series) {
   bool had_any = false;
   for (const char* table : kGrainTables) {
     const std::string of = std::string("(start) FROM ") + table + " WHERE series = ?1)";
-    TRY(ends, database_.prepare("SELECT (SELECT min" + of + ", (SELECT max" + of));
+    const std::string first = "SELECT (SELECT min" + of;
+    TRY(ends, database_.prepare(first + ", (SELECT max" + of));
     std::int64_t oldest = std::numeric_limits<std::int64_t>::max();
     std::int64_t newest = 0;
     for (const Known& one : series) {

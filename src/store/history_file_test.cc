@@ -33,7 +33,7 @@ using testing::SizeIs;
 constexpr DeviceId kCard = {.high = 1, .low = 2};
 constexpr std::int64_t kTen = 1'770'458'400;  // 2026-02-07T10:00:00Z: a whole hour.
 constexpr Retention kKept = {
-    .second = hours(1), .minute = hours(24 * 7), .hour = hours(24 * 90), .size_max = gib(1)};
+    .second = hours(1), .minute = hours(168), .hour = hours(2'160), .size_max = gib(1)};
 
 Bucket at_second(std::int64_t second, std::uint64_t value) {
   return {.start = second, .known = 1, .least = {value}, .most = {value}, .total = value};
@@ -211,11 +211,11 @@ TEST_F(HistoryFileTest, EachGrainIsKeptForItsTime) {
   ASSERT_TRUE(file.prune(kKept, {two_hours * 1'000}).ok());
   EXPECT_EQ(count(kTen + 600, 1), 0U) << "of seconds nothing is left";
   EXPECT_EQ(count(two_hours, 1), 1U) << "told by minutes";
-  const std::int64_t nine_days = kTen + 86'400 * 9;
+  const std::int64_t nine_days = kTen + 777'600;
   ASSERT_TRUE(file.prune(kKept, {nine_days * 1'000}).ok());
   EXPECT_EQ(count(two_hours, 60), 0U);
   EXPECT_EQ(count(nine_days, 60), 1U) << "told by hours";
-  const std::int64_t late = kTen + 86'400 * 91;
+  const std::int64_t late = kTen + 7'862'400;
   ASSERT_TRUE(file.prune(kKept, {late * 1'000}).ok());
   EXPECT_EQ(count(late, 3'600), 0U);
 }

@@ -254,10 +254,10 @@ void ObjectReader::bytes(std::string_view field, std::optional<Bytes>& out) {
 
 void ObjectReader::milliseconds(std::string_view field, std::optional<Duration>& out,
                                 Duration min) {
-  constexpr std::int64_t kNsPerMs = 1'000'000;
+  const std::int64_t ns_per_ms = berth::milliseconds(1).ns;
   const auto value =
-      number(field, {static_cast<std::uint64_t>(min.ns / kNsPerMs),
-                     static_cast<std::uint64_t>(limits::kDurationMax.ns / kNsPerMs)});
+      number(field, {static_cast<std::uint64_t>(min.ns / ns_per_ms),
+                     static_cast<std::uint64_t>(limits::kDurationMax.ns / ns_per_ms)});
   if (value) out = berth::milliseconds(static_cast<std::int64_t>(*value));
 }
 
