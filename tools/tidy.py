@@ -310,6 +310,21 @@ def check_notes(files):
             yield Finding(path, number, 'note', f'no Note [{title}] is told anywhere')
 
 
+def check_decisions(files):
+    """A decision is cited by its number: no two have one, and its title says it too."""
+    taken = {}
+    for file in files:
+        found = re.fullmatch(r'docs/decisions/(\d{4})-[a-z0-9-]+\.md', file.path)
+        if not found:
+            continue
+        number = found[1]
+        if number in taken:
+            yield Finding(file.path, 1, 'decision', f'{number} is {taken[number]} already')
+        taken.setdefault(number, file.path)
+        if number != '0000' and not file.lines[0].startswith(f'# {int(number)} '):
+            yield Finding(file.path, 1, 'decision', f'the title should begin with # {int(number)}')
+
+
 def check_doc_names(file, root, words):
     """What a document names in `backticks`, or links to, exists. Decision records are history."""
     if not file.path.endswith('.md') or file.path == 'CHANGELOG.md':
@@ -390,6 +405,7 @@ def check_all(root):
         findings += check_dead_tests(file, built)
     findings += check_functions(files, root)
     findings += check_notes(files)
+    findings += check_decisions(files)
     return files, list(without_exceptions(findings, texts.get(EXCEPTIONS, '').split('\n')))
 
 

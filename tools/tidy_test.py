@@ -38,6 +38,15 @@ class Tidy(unittest.TestCase):
         self.assertEqual(self.found({'src/base/a.cc': SAYS + '#include "model/b.h"\n'}),
                          ['src/base/a.cc:3 layer'])
 
+    def test_a_decision_has_a_number_of_its_own(self):
+        self.assert_clean({'docs/decisions/0007-one.md': '# 7 One\n',
+                           'docs/decisions/0008-two.md': '# 8 Two\n'})
+        self.assertEqual(self.found({'docs/decisions/0007-one.md': '# 7 One\n',
+                                     'docs/decisions/0007-two.md': '# 7 Two\n'}),
+                         ['docs/decisions/0007-two.md:1 decision'])
+        self.assertEqual(self.found({'docs/decisions/0007-one.md': '# 8 One\n'}),
+                         ['docs/decisions/0007-one.md:1 decision'])
+
     def test_a_single_header_may_be_named(self):
         self.assert_clean({'src/config/a.cc': SAYS + '#include "core/limits.h"\n'})
         self.assertEqual(self.found({'src/config/a.cc': SAYS + '#include "core/ledger.h"\n'}),
@@ -142,7 +151,7 @@ class Tidy(unittest.TestCase):
                     '`Coordinator::stop`', '`BERTH_NONE`', '[x](b.md)', '`./dev nothing`'):
             self.assertEqual(self.found(source | {'docs/a.md': f'# A\n\n{bad}\n'}),
                              ['docs/a.md:3 doc-name'], bad)
-        self.assert_clean({'docs/decisions/0001-a.md': 'It was in `src/os/gone.cc`.\n'})
+        self.assert_clean({'docs/decisions/0001-a.md': '# 1 A\n\nIt was in `src/os/gone.cc`.\n'})
 
     def test_a_test_that_nothing_runs_is_found(self):
         test = {'src/os/a_test.cc': SAYS + 'TEST(A, B) {}\n'}
