@@ -24,14 +24,12 @@ world_up() {
 
 # jq -e TEST: Debian's version 1.6 says of no input at all that it passes. Here it does not.
 jq() {
-  if [[ $1 != -e ]]; then
-    command jq "$@"
-    return
-  fi
-  local input
-  input=$(cat)
-  [[ $input == *[![:space:]]* ]] || { echo "jq: there is nothing to test" >&2; return 4; }
-  command jq "$@" <<<"$input"
+  local output code=0
+  [[ $1 == -e ]] || { command jq "$@"; return; }
+  output=$(command jq "$@") || code=$?
+  [[ -z $output ]] || printf '%s\n' "$output"
+  [[ $code != 0 || -n $output ]] || { echo "jq: there is nothing to test" >&2; return 4; }
+  return "$code"
 }
 
 # world_processes: the pids of the processes that have a directory of this world in their
