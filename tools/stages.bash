@@ -57,7 +57,8 @@ run_tests() {
   local preset=$1 code=0 total=0 failed=0 log
   shift
   log=$(mktemp)
-  ctest --preset "$preset" --parallel "$(nproc)" "$@" 2>&1 | tee "$log" || code=$?
+  # Most tests wait for other processes most of the time: two a core.
+  ctest --preset "$preset" --parallel $((2 * $(nproc))) "$@" 2>&1 | tee "$log" || code=$?
   if [[ $(tail -n 200 "$log") =~ ([0-9]+)\ tests?\ failed\ out\ of\ ([0-9]+) ]]; then
     failed=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
   fi
