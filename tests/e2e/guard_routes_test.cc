@@ -237,5 +237,22 @@ TEST_F(GuardTest, MemoryIsFreedFromAnotherContextAndThread) {
                                               "0 " + std::to_string(448 * kMiB) + " 536870912"));
 }
 
+// What it held is held on, and what it finds anew is the same guard.
+TEST_F(GuardTest, ADriverThatIsClosedAndOpenedAgainIsHeldAsBefore) {
+  for (const char* mode : {"preload", "audit"}) {
+    if (std::string(mode) == "audit" && !can_audit()) continue;
+    mode_ = mode;
+    for (const char* route : {"dlsym", "proc_v2"}) {
+      const Output said = calls("512M", route,
+                                "reopen\nretain 0\nalloc a 314572800\nreopen\nalloc b 209715200\n"
+                                "free a\nalloc b 469762048\nalloc c 1\nreopen\nfree b\ninfo\n");
+      EXPECT_THAT(lines_of(said.out), ElementsAre("0", "0", "0", "0", "2", "0", "0", "2", "0", "0",
+                                                  "0 " + std::to_string(448 * kMiB) + " 536870912"))
+          << mode << " " << route;
+      EXPECT_EQ(said.err, "") << mode << " " << route;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace berth::e2e

@@ -91,6 +91,7 @@ class Caller {
   }
 
   void declare_contexts() {
+    verbs_["reopen"] = [this](Words&) { return text(route_.reopen()); };
     verbs_["retain"] = [this](Words& words) {
       void* context = nullptr;
       const int device = static_cast<int>(number_in(words));

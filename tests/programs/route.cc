@@ -24,10 +24,19 @@ Route::Query Route::query_of(const std::string& symbol) {
 }
 
 Route::Route(std::string name) : name_(std::move(name)) {
-  if (is_linked()) return;
+  if (!is_linked()) open();
+}
+
+void Route::open() {
   const char* path = std::getenv("CALLER_DRIVER");
   library_ = ::dlopen(path == nullptr ? "libcuda.so.1" : path, RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr) std::exit(69);
+}
+
+int Route::reopen() {
+  const int closed = ::dlclose(library_);
+  open();
+  return closed;
 }
 
 // Those of linked.h.

@@ -19,6 +19,9 @@ class Route {
   Any find(const std::string& name);
   /// The same of a function that another name means since some CUDA version.
   Any find_as(const std::string& symbol, const std::string& name, int since);
+  /// Closes the driver's library and opens it again, as what loads plug-ins does. Not 0: it could
+  /// not be closed.
+  int reopen();
 
  private:
   struct Query {
@@ -26,6 +29,7 @@ class Route {
     int version = 0;
     std::uint64_t flags = 0;
   };
+  void open();
   static Query query_of(const std::string& symbol);
   bool is_linked() const;
   bool is_by_query() const;
