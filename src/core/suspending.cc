@@ -187,9 +187,9 @@ bool Coordinator::Impl::try_resume(LeaseId id) {
     const std::size_t others = account->entries.size() - (has_entry ? 1U : 0U);
     const Bytes room = account->grantable() + own;
     if (whole) {
-      // What strangers use by now is not its any more.
-      part.budget = std::min(part.budget, room);
-      if (others > 0 || part.budget < had(lease, i)) return false;
+      // As at a grant: what strangers use by now is not its, and what they have left is.
+      part.budget = room;
+      if (others > 0 || room < had(lease, i) || room == Bytes{}) return false;
     } else if (account->exclusive_count > 0 || std::max(part.budget, had(lease, i)) > room) {
       return false;
     }

@@ -284,6 +284,32 @@ TEST_F(Suspending, AWholeDeviceComesBackBesideAStrangerWhoLeavesItRoom) {
   EXPECT_EQ(lease(2).parts.at(0).granted, Bytes{gib(16).value - mib(700).value});
 }
 
+TEST_F(Suspending, AWholeDeviceOfWhichNothingIsLeftIsWaitedForAndIsWholeAgainLater) {
+  (void)story.end(1);
+  story.use(1, {});
+  (void)second();
+  (void)story.ask(S::whole());
+  (void)story.claim(2);
+  (void)suspend(2);
+  (void)moved();
+  story.use(77, gib(16));
+  (void)second();
+  (void)resume(2);
+  EXPECT_EQ(second(), "") << "it used nothing, and yet a budget of nothing is none";
+  story.use(77, gib(9));
+  EXPECT_THAT(second() + second(), HasSubstr("move back 2"));
+  EXPECT_EQ(lease(2).parts.at(0).granted, gib(7));
+  (void)moved();
+  story.use(77, {});
+  (void)second();
+  (void)suspend(2);
+  (void)moved();
+  (void)second();
+  (void)resume(2);
+  EXPECT_THAT(second(), HasSubstr("move back 2"));
+  EXPECT_EQ(lease(2).parts.at(0).granted, gib(16)) << "the stranger has gone";
+}
+
 TEST_F(Suspending, WhatCannotBeSuspendedIsToldWhy) {
   (void)story.ask(S::budget(gib(16)));
   EXPECT_EQ(suspend(2), "refuse wrong_state; ");
