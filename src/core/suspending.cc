@@ -262,6 +262,8 @@ void Coordinator::Impl::on(const Moved& event) {
   if (seen.direction == Direction::kStop || seen.direction == Direction::kGo) {
     return halted(event.lease, event.result);
   }
+  const bool ends = lease->releasing() != nullptr;
+  if (ends && settling.contains(event.lease)) settle(event.lease);  // Now a sample can tell.
   if (lease->held() == nullptr || !lease->held()->suspension) return keep_still(event.lease);
   if (event.result.outcome == Outcome::kStuck) {
     seen.stuck = event.result.trouble;
