@@ -345,6 +345,7 @@ struct Coordinator::Impl {
   std::optional<LeaseId> lease_of_process(const ProcessSample& process, DeviceId device) const;
   std::optional<LeaseId> lease_that_had(std::int32_t pid, DeviceId device) const;
   void settle_with(const Sample& sample);
+  bool may_come_back(const Lease& lease) const;
   void settle_one(LeaseId id);
   void announce_budget(LeaseId id);
   void announce_full(LeaseId id);

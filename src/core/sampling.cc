@@ -308,6 +308,15 @@ bool Coordinator::Impl::sleeps(DeviceId device) const {
   return seen != seen_devices.end() && seen->second.asleep;
 }
 
+// What is on the way to a device is listed when it is there; until then nobody can tell.
+bool Coordinator::Impl::may_come_back(const Lease& lease) const {
+  if (lease.releasing() == nullptr) return false;
+  const Held& was = lease.releasing()->was;
+  const bool lives = !was.members.empty() || (was.command && !was.command_ended);
+  const Observed& seen = observed.at(lease.id);
+  return lives && seen.move != 0 && !is_halting(seen);
+}
+
 // A sample asked after the end tells who is left.
 void Coordinator::Impl::settle_one(LeaseId id) {
   const Lease& lease = *state.find(id);
@@ -316,6 +325,7 @@ void Coordinator::Impl::settle_one(LeaseId id) {
     if (!tells_who_is_left(part.device) && !sleeps(part.device)) return;
   }
   Observed& seen = observed.at(id);
+  if (may_come_back(lease)) return;
   seen.settle_since.reset();
   if (const Held* held = lease.held()) {
     if (!held->members.empty()) {

@@ -187,9 +187,9 @@ bool Coordinator::Impl::try_resume(LeaseId id) {
     const std::size_t others = account->entries.size() - (has_entry ? 1U : 0U);
     const Bytes room = account->grantable() + own;
     if (whole) {
-      // What strangers use by now is not its any more.
-      part.budget = std::min(part.budget, room);
-      if (others > 0 || part.budget < had(lease, i)) return false;
+      // As at a grant: what strangers use by now is not its, and what they have left is.
+      part.budget = room;
+      if (others > 0 || room < had(lease, i) || room == Bytes{}) return false;
     } else if (account->exclusive_count > 0 || std::max(part.budget, had(lease, i)) > room) {
       return false;
     }
@@ -262,6 +262,8 @@ void Coordinator::Impl::on(const Moved& event) {
   if (seen.direction == Direction::kStop || seen.direction == Direction::kGo) {
     return halted(event.lease, event.result);
   }
+  const bool ends = lease->releasing() != nullptr;
+  if (ends && settling.contains(event.lease)) settle(event.lease);  // Now a sample can tell.
   if (lease->held() == nullptr || !lease->held()->suspension) return keep_still(event.lease);
   if (event.result.outcome == Outcome::kStuck) {
     seen.stuck = event.result.trouble;

@@ -284,6 +284,57 @@ TEST_F(Suspending, AWholeDeviceComesBackBesideAStrangerWhoLeavesItRoom) {
   EXPECT_EQ(lease(2).parts.at(0).granted, Bytes{gib(16).value - mib(700).value});
 }
 
+TEST_F(Suspending, AWholeDeviceOfWhichNothingIsLeftIsWaitedForAndIsWholeAgainLater) {
+  (void)story.end(1);
+  story.use(1, {});
+  (void)second();
+  (void)story.ask(S::whole());
+  (void)story.claim(2);
+  (void)suspend(2);
+  (void)moved();
+  story.use(77, gib(16));
+  (void)second();
+  (void)resume(2);
+  EXPECT_EQ(second(), "") << "it used nothing, and yet a budget of nothing is none";
+  story.use(77, gib(9));
+  EXPECT_THAT(second() + second(), HasSubstr("move back 2"));
+  EXPECT_EQ(lease(2).parts.at(0).granted, gib(7));
+  (void)moved();
+  story.use(77, {});
+  (void)second();
+  (void)suspend(2);
+  (void)moved();
+  (void)second();
+  (void)resume(2);
+  EXPECT_THAT(second(), HasSubstr("move back 2"));
+  EXPECT_EQ(lease(2).parts.at(0).granted, gib(16)) << "the stranger has gone";
+}
+
+TEST_F(Suspending, WhatIsReleasedOnTheWayBackIsChargedUntilASampleAfterTheMoveTells) {
+  (void)put_away();
+  (void)resume();
+  EXPECT_EQ(second(), "move back 1; ");
+  (void)story.ask(S::budget(gib(12)));
+  (void)story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}});
+  EXPECT_EQ(story.state(1), LeaseState::kReleasing);
+  EXPECT_EQ(second(), "") << "the driver lists nothing of it yet";
+  EXPECT_EQ(story.look().charged, gib(10));
+  story.use(1, gib(8));
+  EXPECT_EQ(moved(), "");
+  EXPECT_EQ(second(), "") << "and now it does";
+  EXPECT_EQ(story.look().charged, gib(8));
+  story.use(1, {});
+  EXPECT_THAT(story.end(1), HasSubstr("grant 2"));
+}
+
+TEST_F(Suspending, WhatEndsOnTheWayBackIsFreeWhenASampleSaysSo) {
+  (void)put_away();
+  (void)resume();
+  EXPECT_EQ(second(), "move back 1; ");
+  (void)story.ask(S::budget(gib(12)));
+  EXPECT_THAT(story.end(1), HasSubstr("grant 2")) << "what is dead comes back no more";
+}
+
 TEST_F(Suspending, WhatCannotBeSuspendedIsToldWhy) {
   (void)story.ask(S::budget(gib(16)));
   EXPECT_EQ(suspend(2), "refuse wrong_state; ");

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/benefit.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace berth::train {
+
+Judgement judge(const Trial& trial, std::span<const Candidate> candidates) {
+  Judgement judgement{.loss = trial.loss_before};
+  Candidate best{.share = 0, .loss = trial.loss_before};
+  for (const Candidate& candidate : candidates) {
+    if (std::isfinite(candidate.loss) && candidate.loss < best.loss) best = candidate;
+  }
+  const double foretold = trial.drop_per_step * trial.steps;
+  if (best.share == 0 || foretold <= 0) return judgement;
+  judgement.worth = std::clamp((trial.loss_before - best.loss) / foretold, 0.0, kWorthMost);
+  if (judgement.worth < trial.worth_wanted) return judgement;
+  judgement.share = best.share;
+  judgement.loss = best.loss;
+  return judgement;
+}
+
+void BenefitEstimate::add(const Trial& trial, const Judgement& judgement) {
+  const double worth = judgement.share > 0 ? judgement.worth : 0;
+  worth_.add(std::clamp(worth, 0.0, 1.0));
+  net_.add(worth * trial.steps - trial.cost);
+}
+
+std::optional<double> BenefitEstimate::confidence() const {
+  if (worth_.count() == 0) return std::nullopt;
+  return worth_.mean();
+}
+
+bool BenefitEstimate::pays() const {
+  return net_.count() < kTrialsMin || net_.mean() > 0;
+}
+
+void BenefitEstimate::begin_regime() {
+  *this = BenefitEstimate();
+}
+
+void BenefitEstimate::visit(StateText& state) {
+  worth_.visit(state, "benefit.worth");
+  net_.visit(state, "benefit.net");
+}
+
+}  // namespace berth::train

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a run is coming apart: the loss against what it was, the gradient's norm against what it
+// was, numbers that are none, swings that grow, predictions that were wrong. Says how bad it is;
+// train/recovery.h says what is done about it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "train/average.h"
+#include "train/state_text.h"
+
+namespace berth::train {
+
+enum class Level : std::uint8_t { kNormal, kCaution, kWarning, kCritical };
+std::string_view to_text(Level level);
+
+enum class Sign : std::uint8_t {
+  kNotFinite,
+  kLossDeviation,
+  kGradientExplosion,
+  kGradientVanishing,
+  kPredictionError,
+  kOscillation,
+};
+std::string_view to_text(Sign sign);
+
+/// What was measured in one step. A predicted step has no gradient, a real one no prediction.
+struct Observation {
+  double loss = 0;
+  std::optional<double> gradient_norm;
+  std::optional<double> prediction_error;  // |observed - foretold| / |foretold|, of one step.
+};
+
+struct Finding {
+  Sign sign;
+  Level level;
+};
+
+struct Verdict {
+  Level level = Level::kNormal;  // The worst of the findings, or worse by escalation.
+  std::vector<Finding> findings;
+
+  bool has(Sign sign) const;
+};
+
+struct DivergenceConfig {
+  double deviation_max = 3;       // Standard deviations above the mean loss that are a warning.
+  double explosion_factor = 100;  // Times the usual gradient norm; ten times as much is critical.
+  double vanishing_factor = 0.01;
+};
+
+class DivergenceMonitor {
+ public:
+  explicit DivergenceMonitor(const DivergenceConfig& config);
+
+  /// Judges by what came before, then learns from what is finite and not critical.
+  Verdict observe(const Observation& seen);
+  /// Three warnings one after the other are critical. After a rollback the count begins anew.
+  void forget_warnings() { warnings_ = 0; }
+
+  void visit(StateText& state);
+
+ private:
+  std::optional<Level> loss_deviation(double loss) const;
+  void judge_gradient(double norm, Verdict& verdict) const;
+  std::optional<Level> oscillation() const;
+  void learn(const Observation& seen);
+
+  DivergenceConfig config_;
+  Average loss_;
+  Average gradient_;
+  Average swing_;         // |difference of neighbouring losses|, over the long run.
+  Average recent_swing_;  // The same, of the last ten or so.
+  Average sign_changes_;  // 1 where a difference has another sign than the one before, else 0.
+  double last_loss_ = 0;
+  double last_difference_ = 0;
+  std::uint32_t warnings_ = 0;
+};
+
+}  // namespace berth::train
