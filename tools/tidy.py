@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 # What a folder of src/ may include of the others: the whole architecture, in one table.
-_PURE = ['base', 'model', 'alerts', 'core', 'wire', 'config', 'history']
+_PURE = ['base', 'model', 'alerts', 'core', 'wire', 'config', 'history', 'safetensors']
 _DOORS = ['os', 'gpu', 'store', 'enforce']
 _PURE_BESIDE = ['train']  # Pure, and no part of the daemon.
 LAYERS = {
@@ -26,7 +26,9 @@ LAYERS = {
     'wire': ['base', 'model'],
     'config': ['base', 'model', 'alerts'],
     'history': ['base', 'model'],
+    'safetensors': ['base', 'model'],
     'os': ['base', 'model'],
+    'checkpoint': ['base', 'model', 'safetensors', 'os'],
     'gpu': ['base', 'model', 'os'],
     'store': ['base', 'model', 'history', 'os'],
     'enforce': ['base', 'model', 'os'],

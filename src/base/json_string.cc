@@ -91,4 +91,13 @@ void append_json_string(std::string_view text, std::string& out) {
   out += '"';
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 }  // namespace berth

@@ -11,4 +11,7 @@ namespace berth {
 /// Appends the text in quotes.
 void append_json_string(std::string_view text, std::string& out);
 
+/// Whether it is well-formed UTF-8 (RFC 3629): without surrogates and overlong forms.
+bool is_utf8(std::string_view text);
+
 }  // namespace berth
