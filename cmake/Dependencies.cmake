@@ -26,3 +26,15 @@ find_library(SYSTEMD_LIBRARY systemd REQUIRED)
 add_library(systemd INTERFACE)
 target_include_directories(systemd SYSTEM INTERFACE ${SYSTEMD_HEADERS})
 target_link_libraries(systemd INTERFACE ${SYSTEMD_LIBRARY})
+
+# libtorch takes a minute to compile against, and not every machine has it: only the preset `train`
+# builds what needs it.
+option(TRAINER "Build what needs libtorch too: berth-train" OFF)
+if(TRAINER)
+  find_package(Torch REQUIRED)
+  add_library(libtorch INTERFACE)
+  target_include_directories(libtorch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
+  target_compile_options(libtorch INTERFACE -fopenmp)  # Its parallel loops are in its headers.
+  target_link_options(libtorch INTERFACE -fopenmp)
+  target_link_libraries(libtorch INTERFACE ${TORCH_LIBRARIES})
+endif()

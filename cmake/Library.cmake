@@ -48,11 +48,14 @@ function(join_sources list root name)
   set(${list} ${joined} PARENT_SCOPE)
 endfunction()
 
-# add_layer(NAME [LINKS other...] [TEST_LINKS other...]): the library made of src/NAME, sub-folders
-# too, but without main.cc, *_main.cc and what lies in preload/, which has a build of its own; and
-# NAME_test of its *_test.cc, each test labelled NAME.
+# add_layer(NAME [IF VARIABLE] [LINKS other...] [TEST_LINKS other...]): unless the variable is off,
+# the library made of src/NAME, sub-folders too, but without main.cc, *_main.cc and what lies in
+# preload/, which has a build of its own; and NAME_test of its *_test.cc, each test labelled NAME.
 function(add_layer name)
-  cmake_parse_arguments(arg "" "" "LINKS;TEST_LINKS" ${ARGN})
+  cmake_parse_arguments(arg "" "IF" "LINKS;TEST_LINKS" ${ARGN})
+  if(arg_IF AND NOT ${arg_IF})
+    return()
+  endif()
   set(folder ${PROJECT_SOURCE_DIR}/src/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cc)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${folder}/*.h)
@@ -125,14 +128,15 @@ function(compile_headers_alone layer headers)
   endif()
 endfunction()
 
-# add_program(NAME SOURCE [LINKS layer...]): the program bin/NAME of one main file below src/. It is
-# left out while SOURCE does not exist.
+# add_program(NAME SOURCE [SHARED_RUNTIME] [LINKS layer...]): the program bin/NAME of one main file
+# below src/. It is left out while SOURCE does not exist. SHARED_RUNTIME: libraries that it links
+# throw across, so that there may be one run-time of C++ only.
 function(add_program name source)
-  cmake_parse_arguments(arg "" "" "LINKS" ${ARGN})
+  cmake_parse_arguments(arg "SHARED_RUNTIME" "" "LINKS" ${ARGN})
   if(EXISTS ${PROJECT_SOURCE_DIR}/src/${source})
     add_executable(${name} src/${source})
     target_link_libraries(${name} PRIVATE ${arg_LINKS} berth_warnings)
-    if(NOT SANITIZE)
+    if(NOT SANITIZE AND NOT arg_SHARED_RUNTIME)
       # C++'s library is the larger part of what the dynamic linker does at each start, and lazily
       # bound, in the midst of a hand-over.
       target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc LINKER:-z,now)

@@ -82,14 +82,14 @@ DivergenceMonitor::DivergenceMonitor(const DivergenceConfig& config)
 Verdict DivergenceMonitor::observe(const Observation& seen) {
   Verdict verdict;
   const double error = seen.prediction_error.value_or(0);
-  if (!std::isfinite(seen.loss) || !std::isfinite(seen.gradient_norm.value_or(0)) ||
+  if (!std::isfinite(seen.loss.value_or(0)) || !std::isfinite(seen.gradient_norm.value_or(0)) ||
       !std::isfinite(error)) {
     add(verdict, Sign::kNotFinite, Level::kCritical);
   } else {
-    add(verdict, Sign::kLossDeviation, loss_deviation(seen.loss));
+    if (seen.loss) add(verdict, Sign::kLossDeviation, loss_deviation(*seen.loss));
     if (seen.gradient_norm) judge_gradient(*seen.gradient_norm, verdict);
     add(verdict, Sign::kPredictionError, prediction_level(error));
-    add(verdict, Sign::kOscillation, oscillation());
+    if (seen.loss) add(verdict, Sign::kOscillation, oscillation());
     if (verdict.level != Level::kCritical) learn(seen);
   }
   warnings_ = verdict.level >= Level::kWarning ? warnings_ + 1 : 0;
@@ -133,16 +133,17 @@ std::optional<Level> DivergenceMonitor::oscillation() const {
 }
 
 void DivergenceMonitor::learn(const Observation& seen) {
+  if (seen.gradient_norm) gradient_.add(*seen.gradient_norm);
+  if (!seen.loss) return;
   if (loss_.count() > 0) {
-    const double difference = seen.loss - last_loss_;
+    const double difference = *seen.loss - last_loss_;
     swing_.add(std::abs(difference));
     recent_swing_.add(std::abs(difference));
     sign_changes_.add(difference * last_difference_ < 0 ? 1 : 0);
     last_difference_ = difference;
   }
-  last_loss_ = seen.loss;
-  loss_.add(seen.loss);
-  if (seen.gradient_norm) gradient_.add(*seen.gradient_norm);
+  last_loss_ = *seen.loss;
+  loss_.add(*seen.loss);
 }
 
 void DivergenceMonitor::visit(StateText& state) {

@@ -27,11 +27,13 @@ enum class Sign : std::uint8_t {
 };
 std::string_view to_text(Sign sign);
 
-/// What was measured in one step. A predicted step has no gradient, a real one no prediction.
+/// What was measured in one step. A predicted step has neither loss nor gradient, a real one no
+/// prediction.
 struct Observation {
-  double loss = 0;
+  std::optional<double> loss;
   std::optional<double> gradient_norm;
-  std::optional<double> prediction_error;  // |observed - foretold| / |foretold|, of one step.
+  /// |observed - foretold| of one step, as a share of the loss from which it was foretold.
+  std::optional<double> prediction_error;
 };
 
 struct Finding {

@@ -56,13 +56,10 @@ TEST(Divergence, Table) {
        {.loss = 2, .gradient_norm = 0.009},
        Level::kWarning,
        Sign::kGradientVanishing},
-      {"PerfectPrediction", {.loss = 2, .prediction_error = 0.0}, Level::kNormal, {}},
-      {"RoughPrediction",
-       {.loss = 2, .prediction_error = 0.3},
-       Level::kCaution,
-       Sign::kPredictionError},
+      {"PerfectPrediction", {.prediction_error = 0.0}, Level::kNormal, {}},
+      {"RoughPrediction", {.prediction_error = 0.3}, Level::kCaution, Sign::kPredictionError},
       {"AltogetherWrongPrediction",
-       {.loss = 2, .prediction_error = 1.0},
+       {.prediction_error = 1.0},
        Level::kWarning,
        Sign::kPredictionError},
   };
@@ -84,7 +81,7 @@ TEST(Divergence, TheFirstLossesAreNotJudged) {
 
 TEST(Divergence, ThreeWarningsInARowAreCritical) {
   DivergenceMonitor monitor = usual();
-  const Observation wrong{.loss = 2, .prediction_error = 0.6};
+  const Observation wrong{.prediction_error = 0.6};
   EXPECT_EQ(monitor.observe(wrong).level, Level::kWarning);
   EXPECT_EQ(monitor.observe(wrong).level, Level::kWarning);
   EXPECT_EQ(monitor.observe(wrong).level, Level::kCritical);
@@ -92,7 +89,7 @@ TEST(Divergence, ThreeWarningsInARowAreCritical) {
 
 TEST(Divergence, AGoodStepBetweenWarningsEndsTheCount) {
   DivergenceMonitor monitor = usual();
-  const Observation wrong{.loss = 2, .prediction_error = 0.6};
+  const Observation wrong{.prediction_error = 0.6};
   monitor.observe(wrong);
   monitor.observe(wrong);
   EXPECT_EQ(monitor.observe({.loss = 2}).level, Level::kNormal);
@@ -146,7 +143,7 @@ TEST(Divergence, ItsLimitsAreThoseOfItsConfiguration) {
 
 TEST(Divergence, SavedInTheMidstItJudgesTheSameWay) {
   DivergenceMonitor whole = usual();
-  whole.observe({.loss = 2, .prediction_error = 0.6});
+  whole.observe({.prediction_error = 0.6});
   StateText saved;
   whole.visit(saved);
   DivergenceMonitor resumed({});

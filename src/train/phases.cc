@@ -2,6 +2,7 @@
 #include "train/phases.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -41,9 +42,14 @@ PlannedStep PhaseController::next(const Outlook& outlook) {
   const bool between_jumps = phase_ == Phase::kPredict && jump_left_ == 0;
   if (between_jumps && config_.only_stable_rate && !outlook.rate_stable) left_ = 0;
   while (left_ == 0) enter(successor(outlook), outlook);
-  if (phase_ == Phase::kPredict) return predicted_step();
+  const bool begins = std::exchange(begins_, false);
+  if (phase_ == Phase::kPredict) {
+    PlannedStep step = predicted_step();
+    step.begins = begins;
+    return step;
+  }
   --left_;
-  return {.phase = phase_};
+  return {.phase = phase_, .begins = begins};
 }
 
 PlannedStep PhaseController::predicted_step() {
@@ -126,6 +132,7 @@ void PhaseController::enter(Phase phase, const Outlook& outlook) {
   phase_ = phase;
   jump_left_ = 0;
   correction_due_ = false;
+  begins_ = true;
   switch (phase) {
     case Phase::kWarmup:
       left_ = config_.warmup_steps;
@@ -168,6 +175,7 @@ void PhaseController::visit(StateText& state) {
   state.field("left", left_);
   state.field("jump_left", jump_left_);
   state.field("correction_due", correction_due_);
+  state.field("begins", begins_);
   state.field("consecutive", consecutive_);
   state.field("fulls_since_jump", fulls_since_jump_);
   state.field("fulls_wanted", fulls_wanted_);

@@ -37,6 +37,7 @@ struct PlannedStep {
   /// Of the first of several predicted steps: how many steps the jump to be made now stands for.
   /// The others of them need nothing done.
   std::uint32_t jump = 0;
+  bool begins = false;  // The first step of its phase.
 };
 
 /// Note [Phases]: warmup -> full once; full -> predict if prediction may be tried, else another
@@ -85,6 +86,7 @@ class PhaseController {
   std::uint32_t left_;             // Steps of this phase that are yet to come.
   std::uint32_t jump_left_ = 0;    // Predicted steps for which no new jump is needed.
   bool correction_due_ = false;    // Before the next jump of this phase.
+  bool begins_ = true;             // No step of this phase has been planned yet.
   std::uint32_t consecutive_ = 0;  // Predict phases since the last full one.
   std::uint32_t fulls_since_jump_ = 0;
   std::uint32_t fulls_wanted_ = 1;  // Between two jumps without confidence.

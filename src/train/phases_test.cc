@@ -143,6 +143,19 @@ TEST(Phases, ForcedFullStepsEndAPredictPhase) {
   EXPECT_EQ(letters(controller, kConfident, 6), "fffffP4");
 }
 
+TEST(Phases, TheFirstStepOfEachPhaseIsMarked) {
+  PhaseController controller(small());
+  std::string marks;
+  for (int i = 0; i < 12; ++i) {
+    const PlannedStep step = controller.next(kConfident);
+    marks += step.begins ? 'b' : '.';
+    if (step.jump > 0) controller.accept_jump();
+    if (i == 10) controller.force_full(3);
+  }
+  // wwwffP4pppcP3, and a full phase by force.
+  EXPECT_EQ(marks, "b..b.b...bbb");
+}
+
 TEST(Phases, ForcedFullStepsNeverShortenWhatIsLeft) {
   PhaseConfig config = small();
   config.full_steps = 6;

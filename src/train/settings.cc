@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/settings.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
+#include <variant>
+
+#include "base/check.h"
+#include "base/nearest.h"
+#include "train/gpt2_shape.h"
+
+namespace berth::train {
+namespace {
+
+using Slot = std::variant<std::uint32_t*, std::uint64_t*, double*, bool*, std::string*, Schedule*,
+                          Mode*, PredictorKind*>;
+
+struct Key {
+  std::string_view name;
+  Slot slot;
+  // Of numbers.
+  double least = 0;
+  double most = std::numeric_limits<double>::max();
+};
+
+constexpr double kCountMax = std::numeric_limits<std::uint32_t>::max();
+
+std::array<Key, 40> keys_of(Settings& s) {
+  return {{
+      {"run.model", &s.model},
+      {"run.text", &s.text},
+      {"run.folder", &s.folder},
+      {"run.seed", &s.seed},
+      {"run.threads", &s.threads, 0, 1024},
+      {"data.rows", &s.rows, 1, 65'536},
+      {"data.columns", &s.columns, 2, 65'536},
+      {"data.held_out", &s.held_out, 0.001, 0.9},
+      {"validate.every", &s.validate_every, 0, kCountMax},
+      {"validate.rows", &s.validate_rows, 1, 65'536},
+      {"rate.steps", &s.hybrid.schedule.steps, 1, kCountMax},
+      {"rate.schedule", &s.hybrid.schedule.shape},
+      {"rate.rate", &s.hybrid.schedule.rate, 1e-12, 10},
+      {"rate.warmup_steps", &s.hybrid.schedule.warmup_steps, 0, kCountMax},
+      {"rate.decay_share", &s.hybrid.schedule.decay_share, 0, 1},
+      {"rate.min_share", &s.hybrid.schedule.rate_min_share, 0, 1},
+      {"adamw.beta1", &s.hybrid.adamw.beta1, 0, 0.999999},
+      {"adamw.beta2", &s.hybrid.adamw.beta2, 0, 0.999999},
+      {"adamw.epsilon", &s.hybrid.adamw.epsilon, 1e-30, 1},
+      {"adamw.decay", &s.hybrid.adamw.decay, 0, 10},
+      {"adamw.clip", &s.hybrid.clip, 0, 1e6},
+      {"predict.mode", &s.hybrid.mode},
+      {"predict.predictor", &s.hybrid.predictor},
+      {"predict.worth_min", &s.hybrid.worth_min, 0, 4},
+      {"predict.trial_rows", &s.trial_rows, 1, 16},
+      {"predict.warmup_steps", &s.hybrid.phases.warmup_steps, 0, kCountMax},
+      {"predict.full_steps", &s.hybrid.phases.full_steps, 1, kCountMax},
+      {"predict.steps_max", &s.hybrid.phases.predict_steps_max, 1, 10'000},
+      {"predict.correct_steps", &s.hybrid.phases.correct_steps, 0, kCountMax},
+      {"predict.correction_interval", &s.hybrid.phases.correction_interval, 0, kCountMax},
+      {"predict.consecutive_max", &s.hybrid.phases.consecutive_max, 1, kCountMax},
+      {"predict.confidence_min", &s.hybrid.phases.confidence_min, 0,
+       PhaseController::kConfidenceMost},
+      {"predict.only_stable_rate", &s.hybrid.phases.only_stable_rate},
+      {"monitor.deviation_max", &s.hybrid.divergence.deviation_max, 0.1, 1e6},
+      {"monitor.explosion_factor", &s.hybrid.divergence.explosion_factor, 1.1, 1e9},
+      {"monitor.vanishing_factor", &s.hybrid.divergence.vanishing_factor, 0, 0.9},
+      {"recovery.snapshot_every", &s.hybrid.snapshot_every, 0, kCountMax},
+      {"recovery.rollbacks_max", &s.hybrid.recovery.rollbacks_max, 0, 1000},
+      {"recovery.rate_factor", &s.hybrid.recovery.rate_factor, 0.001, 1},
+      {"recovery.clean_steps", &s.hybrid.recovery.clean_steps, 1, kCountMax},
+  }};
+}
+
+constexpr std::array<std::string_view, 3> kSchedules = {"constant", "cosine", "stable_decay"};
+constexpr std::array<std::string_view, 3> kModes = {"off", "auto", "forced"};
+constexpr std::array<std::string_view, 4> kPredictors = {"null", "linear", "difference",
+                                                         "nesterov"};
+
+std::span<const std::string_view> words(Schedule) {
+  return kSchedules;
+}
+std::span<const std::string_view> words(Mode) {
+  return kModes;
+}
+std::span<const std::string_view> words(PredictorKind) {
+  return kPredictors;
+}
+
+std::string shown(double number) {
+  std::array<char, 40> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number);
+  return {text.data(), end.ptr};
+}
+
+std::optional<double> number_in(std::string_view text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec != std::errc{} || read.ptr != end || !std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
+// What would be right; empty if the value was set.
+struct Reader {
+  const Key& key;
+  std::string_view text;
+
+  std::string range() const {
+    return " from " + shown(key.least) +
+           (key.most < std::numeric_limits<double>::max() ? " to " + shown(key.most) : " on");
+  }
+  std::string operator()(double* place) const {
+    const auto number = number_in(text);
+    if (!number || *number < key.least || *number > key.most) return "a number" + range();
+    *place = *number;
+    return "";
+  }
+  template <class Whole>
+  std::string whole(Whole* place) const {
+    Whole number = 0;
+    const char* end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, number);
+    const auto wide = static_cast<double>(number);
+    if (read.ec != std::errc{} || read.ptr != end || wide < key.least || wide > key.most) {
+      return "a whole number" + range();
+    }
+    *place = number;
+    return "";
+  }
+  std::string operator()(std::uint32_t* place) const { return whole(place); }
+  std::string operator()(std::uint64_t* place) const { return whole(place); }
+  std::string operator()(bool* place) const {
+    if (text != "true" && text != "false") return "true or false";
+    *place = text == "true";
+    return "";
+  }
+  std::string operator()(std::string* place) const {
+    *place = text;
+    return "";
+  }
+  template <class Choice>
+  std::string operator()(Choice* place) const {
+    const auto all = words(*place);
+    const auto at = std::ranges::find(all, text);
+    if (at != all.end()) {
+      *place = static_cast<Choice>(at - all.begin());
+      return "";
+    }
+    std::string right;
+    for (const std::string_view word : all) right.append(right.empty() ? "" : ", ").append(word);
+    return "one of " + right;
+  }
+};
+
+struct Writer {
+  std::string operator()(const double* place) const { return shown(*place); }
+  std::string operator()(const std::uint32_t* place) const { return std::to_string(*place); }
+  std::string operator()(const std::uint64_t* place) const { return std::to_string(*place); }
+  std::string operator()(const bool* place) const { return *place ? "true" : "false"; }
+  std::string operator()(const std::string* place) const { return *place; }
+  template <class Choice>
+  std::string operator()(const Choice* place) const {
+    return std::string(words(*place)[static_cast<std::size_t>(*place)]);
+  }
+};
+
+Error wrong(std::string message) {
+  return {Errc::kInvalid, std::move(message)};
+}
+
+}  // namespace
+
+Status set(Settings& settings, std::string_view name, std::string_view value) {
+  const auto keys = keys_of(settings);
+  const auto* key = std::ranges::find(keys, name, &Key::name);
+  if (key == keys.end()) {
+    std::vector<std::string_view> names;
+    for (const Key& known : keys) names.push_back(known.name);
+    const auto meant = nearest(name, names);
+    std::string message = "no key '" + std::string(name) + "'";
+    if (meant) message.append("; did you mean '").append(*meant).append("'?");
+    return wrong(std::move(message));
+  }
+  const std::string right = std::visit(Reader{*key, value}, key->slot);
+  if (right.empty()) return Unit{};
+  std::string message(name);
+  message.append(": '").append(value).append("' is not ").append(right);
+  return wrong(std::move(message));
+}
+
+Status check(const Settings& settings) {
+  const auto shape = gpt2_shape(settings.model);
+  if (!shape) {
+    return wrong("run.model: '" + settings.model + "' is not " + std::string(gpt2_names()));
+  }
+  if (settings.text.empty()) return wrong("run.text: name the file that is to be learnt");
+  if (settings.columns > shape->context) {
+    return wrong("data.columns: " + settings.model + " reads " + std::to_string(shape->context) +
+                 " tokens in a row at most");
+  }
+  return Unit{};
+}
+
+std::vector<KeyAndValue> values_of(const Settings& settings) {
+  Settings copy = settings;
+  std::vector<KeyAndValue> all;
+  for (const Key& key : keys_of(copy)) {
+    all.push_back({.key = key.name, .value = std::visit(Writer{}, key.slot)});
+  }
+  return all;
+}
+
+Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
+  Arguments arguments;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == "--help" || word == "-h") {
+      arguments.help = true;
+    } else if (word == "--resume") {
+      arguments.resume = true;
+    } else if (!word.starts_with("--")) {
+      if (!arguments.file.empty()) return wrong("one file of settings: '" + arguments.file + "'");
+      arguments.file = word;
+    } else if (const std::size_t equals = word.find('='); equals != std::string_view::npos) {
+      arguments.keys.push_back(
+          {.key = word.substr(2, equals - 2), .value = std::string(word.substr(equals + 1))});
+    } else if (i + 1 < words.size()) {
+      arguments.keys.push_back({.key = word.substr(2), .value = words[++i]});
+    } else {
+      return wrong(words[i] + " wants a value");
+    }
+  }
+  return arguments;
+}
+
+}  // namespace berth::train

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that a training run is told: one struct, and the table of the keys under which people set it,
+// in a file or on the command line. Pure; reads no file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "train/divergence.h"
+#include "train/phases.h"
+#include "train/recovery.h"
+#include "train/schedule.h"
+
+namespace berth::train {
+
+/// Note [Modes]: off is plain training. Auto predicts where that was found to pay, rejects jumps
+/// that are not worth what is wanted, and switches itself off where none are. Forced takes every
+/// predict phase that the controller plans: a jump that makes the loss no better is made with
+/// length 0. With the null predictor it is the control of an experiment.
+enum class Mode : std::uint8_t { kOff, kAuto, kForced };
+
+enum class PredictorKind : std::uint8_t {
+  kNull,        // Skips steps and changes nothing: what every other must beat.
+  kLinear,      // The mean displacement of the last stretches, per learning rate.
+  kDifference,  // The displacement of the last stretch alone.
+  kNesterov,    // An outer Nesterov step over the stretch (SNOO, arXiv 2510.15830).
+};
+
+struct AdamWConfig {
+  double beta1 = 0.9;
+  double beta2 = 0.99;
+  double epsilon = 1e-8;
+  double decay = 0.1;
+};
+
+struct HybridConfig {
+  Mode mode = Mode::kAuto;
+  PredictorKind predictor = PredictorKind::kLinear;
+  double worth_min = 1;  // Real steps that each predicted one is to be worth, in kAuto.
+  double clip = 1;       // The most that a gradient's norm may be; 0: no limit.
+  std::uint32_t snapshot_every = 50;  // Real steps between snapshots to roll back to; 0: none.
+  PhaseConfig phases;
+  DivergenceConfig divergence;
+  RecoveryConfig recovery;
+  ScheduleConfig schedule;
+  AdamWConfig adamw;
+};
+
+struct Settings {
+  std::string model = "nano";  // gpt2_shape() knows it.
+  std::string text;            // The file that is learnt.
+  std::string folder;          // Where metrics, plots and checkpoints go; none are written without.
+  std::uint64_t seed = 1;
+  std::uint32_t threads = 0;  // 0: as many as there are cores.
+  std::uint32_t rows = 16;    // Of a batch.
+  std::uint32_t columns = 64;
+  double held_out = 0.1;               // Of the text, at its end.
+  std::uint32_t trial_rows = 4;        // Of the batch on which jumps are judged.
+  std::uint32_t validate_every = 100;  // Steps; 0: at the end only.
+  std::uint32_t validate_rows = 64;
+  HybridConfig hybrid;
+};
+
+/// Sets one key, "rate.schedule" or so. kInvalid, naming the key, what was given and what would be
+/// right, or the key that may have been meant.
+Status set(Settings& settings, std::string_view key, std::string_view value);
+/// What no single key can tell: is there a text, do its parts fit together.
+Status check(const Settings& settings);
+
+struct KeyAndValue {
+  std::string_view key;
+  std::string value;
+};
+/// All keys, in the order in which they are told, as set() would take them.
+std::vector<KeyAndValue> values_of(const Settings& settings);
+
+struct Arguments {
+  std::string file;  // Of settings; the command line holds over it.
+  std::vector<KeyAndValue> keys;
+  bool help = false;
+  bool resume = false;
+};
+/// [FILE] [--KEY VALUE | --KEY=VALUE]... [--resume] [--help]. The keys point into `words`.
+Result<Arguments> parse_arguments(const std::vector<std::string>& words);
+
+}  // namespace berth::train

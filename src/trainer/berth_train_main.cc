@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth-train`: settings from a file and the command line, one run, its summary. Ctrl-C ends it
+// after the step that is being made; a second one at once.
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/quantity.h"
+#include "config/document.h"
+#include "config/problem.h"
+#include "train/settings.h"
+#include "trainer/run.h"
+
+namespace berth::trainer {
+namespace {
+
+constexpr int kUsage = 64;
+constexpr int kFailed = 1;
+constexpr int kInterrupted = 130;
+constexpr std::uint64_t kLinesWithoutTerminal = 20;
+
+std::atomic<bool> stop = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void on_signal(int) {
+  if (stop.exchange(true)) _exit(kInterrupted);
+}
+
+void watch_signals() {
+  struct sigaction action{};
+  action.sa_handler = on_signal;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+std::string as_text(const config::Given& given) {
+  if (const auto* text = std::get_if<std::string>(&given.value)) return *text;
+  if (const auto* flag = std::get_if<bool>(&given.value)) return *flag ? "true" : "false";
+  return given.shown();
+}
+
+Status set_from_file(train::Settings& settings, const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) return Error{Errc::kNotFound, path + ": cannot be read"};
+  const auto parsed = config::parse_toml(path, text.str());
+  if (const auto* problem = std::get_if<config::Problem>(&parsed)) {
+    return Error{Errc::kInvalid, config::to_text(*problem)};
+  }
+  for (const config::Entry& section : std::get<config::Given::Table>(parsed)) {
+    const auto* entries = std::get_if<config::Given::Table>(&section.given.value);
+    const config::Given::Table alone = {section};
+    for (const config::Entry& entry : entries != nullptr ? *entries : alone) {
+      const std::string key = entries != nullptr ? section.key + "." + entry.key : entry.key;
+      const Status status = train::set(settings, key, as_text(entry.given));
+      if (status.ok()) continue;
+      return Error{status.error().code,
+                   path + ":" + std::to_string(entry.at.line) + ": " + status.error().message};
+    }
+  }
+  return Unit{};
+}
+
+Result<train::Settings> settings_of(const train::Arguments& arguments) {
+  train::Settings settings;
+  if (!arguments.file.empty()) TRY_STATUS(set_from_file(settings, arguments.file));
+  for (const train::KeyAndValue& each : arguments.keys) {
+    TRY_STATUS(train::set(settings, each.key, each.value));
+  }
+  TRY_STATUS(train::check(settings));
+  return settings;
+}
+
+void show_help() {
+  std::puts(
+      "usage: berth-train [SETTINGS.toml] [--KEY VALUE]...\n"
+      "Trains a GPT-2 on a text file. Keys and their defaults:");
+  const train::Settings defaults;
+  for (const train::KeyAndValue& each : train::values_of(defaults)) {
+    std::printf("  --%s %s\n", std::string(each.key).c_str(), each.value.c_str());
+  }
+}
+
+void show(const Progress& progress, bool is_terminal) {
+  const StepReport& report = progress.report;
+  const std::uint64_t done = report.step + 1;
+  const std::uint64_t every = std::max<std::uint64_t>(1, progress.steps / kLinesWithoutTerminal);
+  if (!is_terminal && done % every != 0) return;
+  std::fprintf(stderr, "%s%llu/%llu %-7s loss %.4f  %.0f tokens/s  %s  %s left%s",
+               is_terminal ? "\r\033[K" : "", static_cast<unsigned long long>(done),
+               static_cast<unsigned long long>(progress.steps),
+               std::string(to_text(report.phase)).c_str(), report.loss, progress.tokens_per_second,
+               to_text(progress.memory).c_str(), to_text(progress.left).c_str(),
+               is_terminal ? "" : "\n");
+}
+
+void show(const Summary& summary) {
+  std::printf(
+      "%llu steps in %s: %llu real, %llu predicted (%llu of %llu jumps accepted)\n"
+      "loss %.4f, validation loss %.4f, tensors %s (peak %s)\n",
+      static_cast<unsigned long long>(summary.steps), to_text(summary.training).c_str(),
+      static_cast<unsigned long long>(summary.totals.real_steps),
+      static_cast<unsigned long long>(summary.totals.predicted_steps),
+      static_cast<unsigned long long>(summary.totals.accepted),
+      static_cast<unsigned long long>(summary.totals.trials), summary.loss, summary.validation_loss,
+      to_text(summary.memory).c_str(), to_text(summary.memory_peak).c_str());
+}
+
+int fail(int status, const std::string& message) {
+  std::fprintf(stderr, "berth-train: %s\n", message.c_str());
+  return status;
+}
+
+int run(const std::vector<std::string>& words) {
+  const auto arguments = train::parse_arguments(words);
+  if (!arguments.ok()) return fail(kUsage, arguments.error().message);
+  if (arguments->help) {
+    show_help();
+    return 0;
+  }
+  if (arguments->resume) return fail(kUsage, "--resume: this version saves no runs");
+  const auto settings = settings_of(*arguments);
+  if (!settings.ok()) return fail(kUsage, settings.error().message);
+  watch_signals();
+  const bool is_terminal = isatty(STDERR_FILENO) == 1;
+  const auto summary = run_training(
+      *settings,
+      {.stop = &stop, .progress = [&](const Progress& progress) { show(progress, is_terminal); }});
+  if (is_terminal) std::fputs("\n", stderr);
+  if (!summary.ok()) return fail(kFailed, summary.error().message);
+  show(*summary);
+  return summary->stopped ? kInterrupted : 0;
+}
+
+}  // namespace
+}  // namespace berth::trainer
+
+int main(int count, char** words) {
+  return berth::trainer::run({words + 1, words + count});
+}

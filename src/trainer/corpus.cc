@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/corpus.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "train/shuffle.h"
+
+namespace berth::trainer {
+namespace {
+
+// Rows of what is held out that are kept for trials; validation begins behind them.
+constexpr std::uint64_t kTrialWindows = 16;
+
+std::uint64_t windows_in(std::size_t bytes, std::int64_t columns) {
+  return bytes == 0 ? 0 : (bytes - 1) / static_cast<std::size_t>(columns);
+}
+
+}  // namespace
+
+class Corpus::Mapping {
+ public:
+  Mapping(void* data, std::size_t size) : data_(data), size_(size) {}
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping() { munmap(data_, size_); }
+
+  std::string_view text() const { return {static_cast<const char*>(data_), size_}; }
+
+ private:
+  void* data_;
+  std::size_t size_;
+};
+
+Result<Corpus> Corpus::open(const CorpusConfig& config) {
+  CHECK(config.rows > 0 && config.columns > 0);
+  const int file = ::open(config.path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return Error{Errc::kNotFound, config.path + ": " + std::strerror(errno)};
+  struct stat facts{};
+  const bool known = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0;
+  const auto size = known ? static_cast<std::size_t>(facts.st_size) : 0;
+  void* data = known ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+  close(file);
+  if (data == MAP_FAILED) return Error{Errc::kInvalid, config.path + ": no file with text in it"};
+  Corpus corpus(config, std::make_unique<Mapping>(data, size));
+  if (corpus.windows_ < static_cast<std::uint64_t>(config.rows) ||
+      corpus.held_out_windows_ <= kTrialWindows) {
+    return Error{Errc::kInvalid, config.path + ": " + std::to_string(size) +
+                                     " bytes are too few for " + std::to_string(config.rows) +
+                                     " rows of " + std::to_string(config.columns) + " with " +
+                                     std::to_string(kTrialWindows + 1) + " held out"};
+  }
+  return corpus;
+}
+
+Corpus::Corpus(const CorpusConfig& config, std::unique_ptr<Mapping> mapping)
+    : config_(config), mapping_(std::move(mapping)) {
+  const std::string_view text = mapping_->text();
+  const auto held_out =
+      static_cast<std::size_t>(static_cast<double>(text.size()) * config.held_out);
+  training_ = text.substr(0, text.size() - held_out);
+  held_out_ = text.substr(text.size() - held_out);
+  windows_ = windows_in(training_.size(), config.columns);
+  held_out_windows_ = windows_in(held_out_.size(), config.columns);
+}
+
+Corpus::Corpus(Corpus&&) noexcept = default;
+Corpus& Corpus::operator=(Corpus&&) noexcept = default;
+Corpus::~Corpus() = default;
+
+Batch Corpus::next() {
+  Batch batch{.inputs = torch::empty({config_.rows, config_.columns}, at::kLong),
+              .targets = torch::empty({config_.rows, config_.columns}, at::kLong)};
+  const auto columns = static_cast<std::size_t>(config_.columns);
+  for (std::int64_t row = 0; row < config_.rows; ++row) {
+    const std::uint64_t pass = position_ / windows_;
+    const std::uint64_t window =
+        train::shuffled(position_ % windows_, windows_, train::mixed(config_.seed) + pass);
+    fill(batch, row, training_.substr(window * columns, columns + 1));
+    ++position_;
+  }
+  return batch;
+}
+
+Batch Corpus::trial(std::int64_t rows) const {
+  return windows_at(held_out_, 0, std::min(rows, static_cast<std::int64_t>(kTrialWindows)));
+}
+
+Batch Corpus::validation(std::int64_t rows) const {
+  const auto there = static_cast<std::int64_t>(held_out_windows_ - kTrialWindows);
+  return windows_at(held_out_, kTrialWindows, std::min(rows, there));
+}
+
+Batch Corpus::windows_at(std::string_view text, std::uint64_t first, std::int64_t rows) const {
+  Batch batch{.inputs = torch::empty({rows, config_.columns}, at::kLong),
+              .targets = torch::empty({rows, config_.columns}, at::kLong)};
+  const auto columns = static_cast<std::size_t>(config_.columns);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    fill(batch, row, text.substr((first + static_cast<std::uint64_t>(row)) * columns, columns + 1));
+  }
+  return batch;
+}
+
+void Corpus::fill(Batch& batch, std::int64_t row, std::string_view window) const {
+  std::int64_t* inputs = batch.inputs.data_ptr<std::int64_t>() + row * config_.columns;
+  std::int64_t* targets = batch.targets.data_ptr<std::int64_t>() + row * config_.columns;
+  for (std::int64_t i = 0; i < config_.columns; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    inputs[i] = static_cast<unsigned char>(window[at]);
+    targets[i] = static_cast<unsigned char>(window[at + 1]);
+  }
+}
+
+std::uint64_t Corpus::fingerprint() const {
+  const std::string_view text = mapping_->text();
+  std::uint64_t sum = train::mixed(text.size());
+  // A look at some places is enough to tell two files apart that somebody mixes up.
+  const std::size_t stride = std::max<std::size_t>(1, text.size() / 4096);
+  for (std::size_t i = 0; i < text.size(); i += stride) {
+    sum = train::mixed(sum ^ static_cast<unsigned char>(text[i]));
+  }
+  return sum;
+}
+
+}  // namespace berth::trainer

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A text file as batches of bytes: mapped into memory, cut into windows, the windows shuffled anew
+// for each pass. What comes next is decided by the seed and one number, so that a run that is
+// resumed reads on where it was. The end of the file is held out from training. One thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "trainer/gpt2.h"
+
+namespace berth::trainer {
+
+struct CorpusConfig {
+  std::string path;
+  std::int64_t rows = 16;
+  std::int64_t columns = 64;  // Tokens of a window.
+  std::uint64_t seed = 1;
+  double held_out = 0.1;  // Of the file, at its end.
+};
+
+class Corpus {
+ public:
+  /// kInvalid where the file is too short for one batch of each part.
+  static Result<Corpus> open(const CorpusConfig& config);
+  Corpus(Corpus&&) noexcept;
+  Corpus& operator=(Corpus&&) noexcept;
+  ~Corpus();
+
+  /// The next windows for training.
+  Batch next();
+  /// Windows taken so far; may be set, to read on from there.
+  std::uint64_t position() const { return position_; }
+  void seek(std::uint64_t position) { position_ = position; }
+  std::uint64_t windows() const { return windows_; }
+
+  /// Always the same windows of what is held out: the first for judging jumps, those behind them
+  /// for validation. As many rows as there are, `rows` at most.
+  Batch trial(std::int64_t rows) const;
+  Batch validation(std::int64_t rows) const;
+
+  /// Of what the file holds, to tell whether it is still the same.
+  std::uint64_t fingerprint() const;
+
+ private:
+  class Mapping;
+  Corpus(const CorpusConfig& config, std::unique_ptr<Mapping> mapping);
+  Batch windows_at(std::string_view text, std::uint64_t first, std::int64_t rows) const;
+  void fill(Batch& batch, std::int64_t row, std::string_view window) const;
+
+  CorpusConfig config_;
+  std::unique_ptr<Mapping> mapping_;
+  std::string_view training_;
+  std::string_view held_out_;
+  std::uint64_t windows_ = 0;
+  std::uint64_t held_out_windows_ = 0;
+  std::uint64_t position_ = 0;
+};
+
+}  // namespace berth::trainer

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trains a module with steps of which some are predicted: the pure parts of src/train decide, this
+// performs. It owns the optimizer's state, the predictor's and one snapshot to go back to; all of
+// it is allocated when it is made, and nothing afterwards outlives a step. One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "train/benefit.h"
+#include "train/divergence.h"
+#include "train/phases.h"
+#include "train/recovery.h"
+#include "train/schedule.h"
+#include "train/settings.h"
+#include "trainer/flat_parameters.h"
+#include "trainer/gpt2.h"
+#include "trainer/optimizer.h"
+#include "trainer/predictor.h"
+#include "trainer/step_report.h"
+
+namespace berth::trainer {
+
+using LossFunction = std::function<at::Tensor(const Batch&)>;
+
+class HybridTrainer {
+ public:
+  /// The module must outlive it; `trial` is held out from training.
+  HybridTrainer(torch::nn::Module& module, LossFunction loss, HybridConfig config, Batch trial);
+
+  /// Whether the next step is a real one, so that its batch is trained on. A jump that is due is
+  /// made here.
+  bool wants_batch();
+  /// One step. The batch is looked at only if wants_batch(). An error ends the run: it says why.
+  Result<StepReport> step(const Batch& batch);
+
+  std::uint64_t steps_done() const { return step_; }
+  const Totals& totals() const { return totals_; }
+  const train::BenefitEstimate& benefit() const { return benefit_; }
+  double rate() const;
+  /// Mean loss without gradients.
+  double evaluate(const Batch& batch);
+  FlatParameters& parameters() { return parameters_; }
+  AdamW& optimizer() { return optimizer_; }
+  Predictor& predictor() { return predictor_; }
+
+  /// All that is needed to go on to the last bit, but for the tensors below. Between steps only.
+  void visit(train::StateText& state);
+  struct NamedTensor {
+    std::string name;
+    at::Tensor tensor;
+  };
+  /// Flat ones, to be saved or copied into.
+  std::vector<NamedTensor> tensors();
+
+ private:
+  void plan();
+  bool make_jump(std::uint32_t steps);
+  train::Judgement try_lengths(std::uint32_t steps);
+  void begin_stretch();
+  bool can_predict() const;
+  train::Outlook outlook() const;
+  void note_regime();
+  double trial_loss();
+  double evaluate_trial();
+  Status real_step(const Batch& batch, StepReport& report);
+  Status predicted_step(StepReport& report);
+  Status perform(const std::vector<train::Action>& actions, StepReport& report);
+  void update(double gradient_norm);
+  void take_snapshot();
+  void roll_back(double rate_factor);
+  bool always_jumps() const;
+
+  HybridConfig config_;
+  LossFunction loss_;
+  Batch trial_;
+  FlatParameters parameters_;
+  AdamW optimizer_;
+  Predictor predictor_;
+  at::Tensor snapshot_;               // Weights and both moments, one after the other.
+  std::uint64_t snapshot_steps_ = 0;  // Of the optimizer, then.
+  train::PhaseController phases_;
+  train::DivergenceMonitor monitor_;
+  train::Recovery recovery_;
+  train::BenefitEstimate benefit_;
+  Totals totals_;
+
+  std::uint64_t step_ = 0;
+  double rate_factor_ = 1;  // Made smaller by rollbacks.
+  bool rate_was_stable_ = false;
+  bool healthy_ = true;  // The last real step raised no warning.
+  std::optional<train::PlannedStep> planned_;
+  std::optional<double> trial_loss_;    // With the weights as they are, if it was looked at.
+  std::optional<double> stretch_loss_;  // The same, as the stretch began.
+  double drop_per_step_ = 0;            // Of the trial loss, in the last stretch.
+  double trial_cost_ = 0;               // Since the last jump, in real steps.
+  double batch_tokens_ = 0;             // Of a real step.
+  double last_loss_ = 0;                // As the last jump left it.
+  std::optional<double> jump_error_;    // Of the jump that the planned step begins with.
+  Duration trial_time_;                 // Spent on it.
+};
+
+}  // namespace berth::trainer

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one way in which libtorch's headers come into a file of ours, and the place for what differs
+// between its versions. Built with 1.13.1. Some builds of it bring glog's macros, whose CHECK is
+// taken away again: ours stays.
+#pragma once
+
+#include "base/check.h"
+
+#pragma push_macro("CHECK")
+#undef CHECK
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/InferenceMode.h>
+#include <torch/csrc/autograd/generated/variable_factories.h>
+#include <torch/csrc/autograd/grad_mode.h>
+#include <torch/nn/module.h>
+#undef CHECK
+#pragma pop_macro("CHECK")

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much host memory tensors hold: libtorch's allocator for the CPU is replaced by one that
+// counts, so that figures are of what was allocated, not of what the system has not taken back. A
+// limit can be set, for tests of what happens at the end of memory. Any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "base/units.h"
+
+namespace berth::trainer {
+
+/// Once a process, before the first tensor; further calls do nothing.
+void count_tensor_memory();
+
+struct TensorMemory {
+  Bytes now;
+  Bytes peak;                     // Since the last reset_tensor_memory_peak().
+  std::uint64_t allocations = 0;  // Since the process began.
+};
+TensorMemory tensor_memory();
+void reset_tensor_memory_peak();
+
+/// What would lead beyond this is refused as libtorch's own allocator refuses, with a c10::Error.
+void limit_tensor_memory(Bytes most);
+
+}  // namespace berth::trainer

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where weights are going, from where they have been in the real steps of a stretch. A jump is one
+// addition in place; what was before it is kept and comes back to the last bit. Owns two buffers as
+// large as the weights, a third for kNesterov; allocates nothing later. One thread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "train/settings.h"
+#include "train/state_text.h"
+#include "trainer/flat_parameters.h"
+
+namespace berth::trainer {
+
+using train::PredictorKind;
+
+class Predictor {
+ public:
+  Predictor(PredictorKind kind, const FlatParameters& parameters);
+
+  PredictorKind kind() const { return kind_; }
+  /// Real steps follow, from these weights on.
+  void begin_stretch(const FlatParameters& parameters);
+  /// One of them was done.
+  void count_step(double rate);
+  /// Real steps of the stretch so far.
+  std::uint32_t stretch_steps() const { return stretch_steps_; }
+  /// The stretch is over: learns from it if it had two steps at least, and keeps the weights for
+  /// restore().
+  void end_stretch(const FlatParameters& parameters);
+
+  struct Jump {
+    double steps = 0;  // May be a fraction.
+    double rate = 0;   // Learning rate of these steps.
+  };
+  /// Sets the weights to those kept plus what is foretold for so many steps.
+  void apply(FlatParameters& parameters, const Jump& jump) const;
+  void restore(FlatParameters& parameters) const;
+
+  /// Whether anything was learnt since the last reset().
+  bool has_direction() const { return stretches_ > 0; }
+  /// Forgets what was learnt.
+  void reset();
+  void visit(train::StateText& state);
+  /// For checkpoints; undefined where this kind has none.
+  at::Tensor& kept() { return kept_; }
+  at::Tensor& direction() { return direction_; }
+  at::Tensor& velocity() { return velocity_; }
+
+ private:
+  void learn(const at::Tensor& values);
+
+  PredictorKind kind_;
+  at::Tensor kept_;       // The weights as the stretch began, later as the jump begins.
+  at::Tensor direction_;  // Of one step at a learning rate of 1.
+  at::Tensor velocity_;   // Of kNesterov.
+  std::uint32_t stretch_steps_ = 0;
+  double stretch_rates_ = 0;  // Their sum.
+  std::uint32_t stretches_ = 0;
+};
+
+}  // namespace berth::trainer

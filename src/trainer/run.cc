@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/run.h"
+
+#include <algorithm>
+#include <deque>
+#include <numeric>
+#include <thread>
+#include <utility>
+
+#include "base/present.h"
+#include "train/gpt2_shape.h"
+#include "trainer/corpus.h"
+#include "trainer/hybrid_trainer.h"
+#include "trainer/memory.h"
+#include "trainer/moment.h"
+#include "trainer/record.h"
+
+namespace berth::trainer {
+namespace {
+
+constexpr std::size_t kLossesShown = 20;
+constexpr std::int64_t kValidationRows = 16;  // At a time.
+
+// Debian's libtorch takes half of the cores for itself, and none of two.
+void set_threads(std::uint32_t wanted) {
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  at::set_num_threads(static_cast<int>(wanted == 0 ? cores : wanted));
+}
+
+class Run {
+ public:
+  Run(const train::Settings& settings, const RunControl& control, Corpus corpus, Record record)
+      : settings_(settings),
+        control_(control),
+        corpus_(std::move(corpus)),
+        record_(std::move(record)),
+        model_(shape_of(settings)),
+        trainer_(
+            initialized(model_, settings.seed),
+            [this](const Batch& batch) { return model_.loss(batch); }, settings.hybrid,
+            corpus_.trial(settings.trial_rows)) {}
+
+  Result<Summary> all() {
+    record_.begin(settings_);
+    reset_tensor_memory_peak();
+    const std::uint64_t steps = settings_.hybrid.schedule.steps;
+    Status outcome = Unit{};
+    while (outcome.ok() && trainer_.steps_done() < steps && !is_stopped()) outcome = one_step();
+    summary_.steps = trainer_.steps_done();
+    summary_.totals = trainer_.totals();
+    summary_.loss = std::reduce(losses_.begin(), losses_.end()) /
+                    static_cast<double>(std::max<std::size_t>(1, losses_.size()));
+    summary_.memory = tensor_memory().now;
+    summary_.memory_peak = tensor_memory().peak;
+    summary_.stopped = is_stopped();
+    summary_.validation_loss = validate();
+    record_.end(summary_);
+    TRY_STATUS(record_.finish());
+    TRY_STATUS(outcome);
+    return summary_;
+  }
+
+ private:
+  static train::Gpt2Shape shape_of(const train::Settings& settings) {
+    const auto shape = train::gpt2_shape(settings.model);
+    return present(shape);
+  }
+  static Gpt2& initialized(Gpt2& model, std::uint64_t seed) {
+    model.initialize(seed);
+    return model;
+  }
+  bool is_stopped() const { return control_.stop != nullptr && *control_.stop; }
+
+  Status one_step() {
+    const Duration begin = moment();
+    const Batch batch = trainer_.wants_batch() ? corpus_.next() : Batch{};
+    TRY(report, trainer_.step(batch));
+    summary_.training = summary_.training + since(begin);
+    note(report);
+    const std::uint32_t every = settings_.validate_every;
+    if (every > 0 && trainer_.steps_done() % every == 0) validate();
+    return Unit{};
+  }
+
+  void note(const StepReport& report) {
+    if (!report.predicted) {
+      tokens_ += static_cast<double>(settings_.rows * settings_.columns);
+      losses_.push_back(report.loss);
+      if (losses_.size() > kLossesShown) losses_.pop_front();
+    }
+    const Bytes memory = tensor_memory().now;
+    record_.step(report, summary_.training, memory);
+    if (!control_.progress) return;
+    const std::uint64_t steps = settings_.hybrid.schedule.steps;
+    const auto done = static_cast<double>(trainer_.steps_done());
+    const auto ns = static_cast<double>(summary_.training.ns);
+    control_.progress(
+        {.report = report,
+         .steps = steps,
+         .tokens_per_second = tokens_ / std::max(ns / 1e9, 1e-9),
+         .left = {static_cast<std::int64_t>(ns / done * (static_cast<double>(steps) - done))},
+         .memory = memory});
+  }
+
+  double validate() {
+    const Batch all = corpus_.validation(settings_.validate_rows);
+    double sum = 0;
+    for (std::int64_t row = 0; row < all.rows(); row += kValidationRows) {
+      const std::int64_t rows = std::min(kValidationRows, all.rows() - row);
+      sum += static_cast<double>(rows) *
+             trainer_.evaluate({.inputs = all.inputs.narrow(0, row, rows),
+                                .targets = all.targets.narrow(0, row, rows)});
+    }
+    const double loss = sum / static_cast<double>(all.rows());
+    record_.validation(trainer_.steps_done(), summary_.training, loss);
+    return loss;
+  }
+
+  const train::Settings& settings_;
+  const RunControl& control_;
+  Corpus corpus_;
+  Record record_;
+  Gpt2 model_;
+  HybridTrainer trainer_;
+  Summary summary_;
+  std::deque<double> losses_;
+  double tokens_ = 0;
+};
+
+}  // namespace
+
+Result<Summary> run_training(const train::Settings& settings, const RunControl& control) {
+  TRY_STATUS(train::check(settings));
+  count_tensor_memory();
+  set_threads(settings.threads);
+  TRY(corpus, Corpus::open({.path = settings.text,
+                            .rows = settings.rows,
+                            .columns = settings.columns,
+                            .seed = settings.seed,
+                            .held_out = settings.held_out}));
+  TRY(record, Record::open(settings.folder));
+  return Run(settings, control, std::move(corpus), std::move(record)).all();
+}
+
+}  // namespace berth::trainer

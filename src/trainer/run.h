@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// One training run from settings to a summary: it reads the text, steps the trainer, validates,
+// and writes metrics and plots. One thread, but for `stop`.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "train/settings.h"
+#include "trainer/step_report.h"
+
+namespace berth::trainer {
+
+struct Progress {
+  StepReport report;
+  std::uint64_t steps = 0;  // Of the whole run.
+  double tokens_per_second = 0;
+  Duration left;
+  Bytes memory;
+};
+
+struct RunControl {
+  const std::atomic<bool>* stop = nullptr;        // Looked at between steps.
+  std::function<void(const Progress&)> progress;  // After each step.
+};
+
+/// Training is all but validation and the writing of plots: what both sides of a comparison do.
+struct Summary {
+  std::uint64_t steps = 0;
+  Totals totals;
+  double loss = 0;  // Mean of the last twenty real steps.
+  double validation_loss = 0;
+  Duration training;
+  Bytes memory;       // Of tensors, between steps.
+  Bytes memory_peak;  // Of tensors.
+  bool stopped = false;
+};
+
+/// kInvalid where settings and text do not fit; what ends a run that came apart. With a folder it
+/// holds metrics.ndjson and three plots afterwards, also of a run that failed.
+Result<Summary> run_training(const train::Settings& settings, const RunControl& control);
+
+}  // namespace berth::trainer
