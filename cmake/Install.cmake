@@ -11,6 +11,17 @@ if(TARGET berth_guard)
 endif()
 install(TARGETS simgpu_cuda simgpu_nvml LIBRARY DESTINATION lib/simgpu)
 
+# What programs are built with that use libberth: by find_package(berth) or by pkg-config.
+include(CMakePackageConfigHelpers)
+install(TARGETS berth_library EXPORT berth LIBRARY DESTINATION lib)
+install(FILES include/berth/berth.h include/berth/berth.hpp DESTINATION include/berth)
+install(EXPORT berth NAMESPACE berth:: FILE berth-config.cmake DESTINATION lib/cmake/berth)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/berth-config-version.cmake
+                                 COMPATIBILITY SameMajorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/berth-config-version.cmake DESTINATION lib/cmake/berth)
+configure_file(src/library/berth.pc.in ${PROJECT_BINARY_DIR}/berth.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/berth.pc DESTINATION lib/pkgconfig)
+
 # The shells' completion, as this very program writes it.
 foreach(shell_and_place
         "bash=${CMAKE_INSTALL_DATADIR}/bash-completion/completions/berth"

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "library/lease.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "guard/layout.h"
+#include "os/errors.h"
+#include "os/unique_fd.h"
+
+namespace berth::library {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = ::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::optional<std::uint64_t> number(const std::string& text) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
+}
+
+std::array<std::uint8_t, 16> bytes_of(DeviceId device) {
+  std::array<std::uint8_t, 16> bytes{};
+  for (std::size_t i = 0; i < 8; ++i) {
+    const auto shift = static_cast<unsigned>(56 - 8 * i);
+    bytes.at(i) = static_cast<std::uint8_t>(device.high >> shift);
+    bytes.at(8 + i) = static_cast<std::uint8_t>(device.low >> shift);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::optional<LeaseEnvironment> lease_of_environment() {
+  LeaseEnvironment lease{.handle = variable("BERTH_LEASE_ID")};
+  if (!parse_handle(lease.handle)) return std::nullopt;
+  lease.number = number(variable("BERTH_LEASE")).value_or(0);
+  lease.directory = variable("BERTH_LEASE_DIR");
+  lease.socket = variable("BERTH_SOCKET");
+  if (const auto bytes = number(variable("BERTH_VRAM_BYTES"))) lease.budget = Bytes{*bytes};
+  return lease;
+}
+
+LeaseLedger::Mapping::~Mapping() {
+  ::munmap(at, bytes);
+}
+
+Result<std::unique_ptr<LeaseLedger::Mapping>> LeaseLedger::map(const std::string& path) {
+  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) return os::system_error("cannot open " + path, errno);
+  struct stat found{};
+  if (::fstat(file.get(), &found) != 0) return os::system_error("cannot read " + path, errno);
+  const auto bytes = static_cast<std::size_t>(found.st_size);
+  if (bytes == 0) return Error{Errc::kCorrupt, path + " is empty"};
+  void* at = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.get(), 0);
+  if (at == MAP_FAILED) return os::system_error("cannot map " + path, errno);
+  return std::make_unique<Mapping>(at, bytes);
+}
+
+LeaseLedger::LeaseLedger(std::unique_ptr<Mapping> limit, std::unique_ptr<Mapping> use)
+    : limit_(std::move(limit)), use_(std::move(use)) {}
+
+Result<LeaseLedger> LeaseLedger::open(const std::string& directory) {
+  TRY(limit, map(directory + "/limit"));
+  TRY(use, map(directory + "/use"));
+  LeaseLedger ledger(std::move(limit), std::move(use));
+  const auto* limits = static_cast<const guard::LimitFile*>(ledger.limit_->at);
+  const auto* uses = static_cast<const guard::UseFile*>(ledger.use_->at);
+  const bool whole = ledger.limit_->bytes >= sizeof(guard::LimitFile) &&
+                     ledger.use_->bytes >= guard::use_file_size(1);
+  if (!whole || limits->magic != guard::kLimitMagic || uses->magic != guard::kUseMagic) {
+    return Error{Errc::kCorrupt, "the files in " + directory + " are none of a lease"};
+  }
+  if (limits->layout != guard::kLayout || uses->layout != guard::kLayout ||
+      limits->device_size != sizeof(guard::LimitDevice) || uses->slot_count != guard::kSlotsMax) {
+    return Error{Errc::kVersion, "the files in " + directory + " are of another version of Berth"};
+  }
+  ledger.device_count_ = std::min(limits->device_count, guard::kDevicesMax);
+  if (ledger.use_->bytes < guard::use_file_size(ledger.device_count_)) {
+    return Error{Errc::kCorrupt, directory + "/use is too short"};
+  }
+  return ledger;
+}
+
+std::optional<LeaseFigures> LeaseLedger::figures(DeviceId device) const {
+  const auto* limits = static_cast<const guard::LimitFile*>(limit_->at);
+  const auto* uses = static_cast<const guard::UseFile*>(use_->at);
+  const std::array<std::uint8_t, 16> uuid = bytes_of(device);
+  for (std::uint32_t i = 0; i < device_count_; ++i) {
+    const guard::LimitDevice& limit = limits->devices[i];
+    if (std::memcmp(limit.uuid, uuid.data(), uuid.size()) != 0) continue;
+    LeaseFigures figures{.budget = Bytes{limit.budget.load(std::memory_order_relaxed)}, .used = {}};
+    const std::uint32_t seen = std::min(uses->slots_seen.load(), guard::kSlotsMax);
+    if (seen == 0) return figures;
+    Bytes used = {limit.unaccounted.load(std::memory_order_relaxed)};
+    for (std::uint32_t slot = 0; slot < seen; ++slot) {
+      if (uses->owners[slot].identity.load(std::memory_order_relaxed) == 0) continue;
+      used = used + Bytes{uses->slots[i][slot].used.load(std::memory_order_relaxed)};
+    }
+    figures.used = used;
+    return figures;
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth::library

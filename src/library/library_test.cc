@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The library as it is built: what it shows to programs, and what it does to them by being loaded.
+#include <elf.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace berth::library {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file.good()) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+template <class T>
+T at(const std::string& bytes, std::size_t offset) {
+  T value{};
+  if (offset + sizeof value <= bytes.size()) {
+    std::memcpy(&value, bytes.data() + offset, sizeof value);
+  }
+  return value;
+}
+
+// The sections of an ELF file.
+class Elf {
+ public:
+  explicit Elf(const std::string& path) : bytes_(content(path)) {
+    const auto head = at<Elf64_Ehdr>(bytes_, 0);
+    for (std::size_t i = 0; i < head.e_shnum; ++i) {
+      sections_.push_back(at<Elf64_Shdr>(bytes_, head.e_shoff + i * sizeof(Elf64_Shdr)));
+    }
+  }
+  std::vector<Elf64_Shdr> of_type(std::uint32_t type) const {
+    std::vector<Elf64_Shdr> found;
+    std::ranges::copy_if(sections_, std::back_inserter(found),
+                         [type](const Elf64_Shdr& section) { return section.sh_type == type; });
+    return found;
+  }
+  // Defined functions and objects that programs can bind to.
+  std::set<std::string> exports() const {
+    std::set<std::string> names;
+    for (const Elf64_Shdr& section : of_type(SHT_DYNSYM)) {
+      const std::size_t text = sections_.at(section.sh_link).sh_offset;
+      for (std::size_t i = 0; i < section.sh_size / sizeof(Elf64_Sym); ++i) {
+        const auto symbol = at<Elf64_Sym>(bytes_, section.sh_offset + i * sizeof(Elf64_Sym));
+        const auto type = ELF64_ST_TYPE(symbol.st_info);
+        const bool is_ours = symbol.st_shndx != SHN_UNDEF && symbol.st_shndx != SHN_ABS;
+        if (is_ours && type != STT_SECTION) names.insert(bytes_.data() + text + symbol.st_name);
+      }
+    }
+    return names;
+  }
+  std::string soname() const {
+    for (const Elf64_Shdr& section : of_type(SHT_DYNAMIC)) {
+      const std::size_t text = sections_.at(section.sh_link).sh_offset;
+      for (std::size_t i = 0; i < section.sh_size / sizeof(Elf64_Dyn); ++i) {
+        const auto entry = at<Elf64_Dyn>(bytes_, section.sh_offset + i * sizeof(Elf64_Dyn));
+        if (entry.d_tag == DT_SONAME) return bytes_.data() + text + entry.d_un.d_val;
+      }
+    }
+    return {};
+  }
+
+ private:
+  std::string bytes_;
+  std::vector<Elf64_Shdr> sections_;
+};
+
+// What the public headers declare: each function stands at the beginning of a line.
+std::set<std::string> declared_functions() {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(BERTH_SOURCE_DIR "/include/berth")) {
+    const std::string text = content(entry.path());
+    if (text.find("\nextern \"C\"") == std::string::npos) continue;
+    const std::regex declaration(R"(\n[a-z][a-z0-9_ *]*[ *](berth_[a-z_]+)\()");
+    for (auto found = std::sregex_iterator(text.begin(), text.end(), declaration);
+         found != std::sregex_iterator(); ++found) {
+      names.insert((*found)[1]);
+    }
+  }
+  return names;
+}
+
+TEST(Library, ShowsWhatItsHeadersDeclareAndNothingElse) {
+  const std::set<std::string> declared = declared_functions();
+  EXPECT_TRUE(declared.contains("berth_attach"));
+  EXPECT_TRUE(declared.contains("berth_vram_manager_step"));
+  EXPECT_EQ(Elf(BERTH_LIBRARY).exports(), declared);
+}
+
+TEST(Library, HasTheNameAndTheVersionOfItsInterface) {
+  EXPECT_EQ(Elf(BERTH_LIBRARY).soname(), "libberth.so.1");
+  EXPECT_THAT(content(BERTH_LIBRARY), HasSubstr("BERTH_1"));
+}
+
+// One entry is the compiler's own (frame_dummy), which does nothing.
+TEST(Library, RunsNothingWhenItIsLoaded) {
+  if (BERTH_SANITIZED) GTEST_SKIP() << "a sanitizer's own constructor is there";
+  std::uint64_t entries = 0;
+  for (const Elf64_Shdr& section : Elf(BERTH_LIBRARY).of_type(SHT_INIT_ARRAY)) {
+    entries += section.sh_size / sizeof(void*);
+  }
+  EXPECT_EQ(entries, 1U);
+}
+
+}  // namespace
+}  // namespace berth::library

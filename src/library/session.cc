@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "library/session.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "os/unique_fd.h"
+
+namespace berth::library {
+namespace {
+
+// One line for all that is missing, and nothing where nothing is.
+void say_what_is_missing(const Say& say, const std::string& lease, const std::string& devices) {
+  if (lease.empty() && devices.empty()) return;
+  const std::string both = lease.empty() || devices.empty() ? "" : "; ";
+  say(lease + both + devices +
+      ": what is not known here counts as unknown, and the program goes on");
+}
+
+}  // namespace
+
+Session::Session(const Say& say) {
+  std::string without_lease;
+  std::string without_devices;
+  lease_ = lease_of_environment();
+  if (!lease_) {
+    without_lease = "no lease (berth run gives a program one)";
+  } else if (!lease_->directory.empty()) {
+    Result<LeaseLedger> ledger = LeaseLedger::open(lease_->directory);
+    if (ledger.ok()) {
+      ledger_ = *std::move(ledger);
+    } else {
+      without_lease = ledger.error().message;
+    }
+  }
+  Result<Devices> devices = Devices::load();
+  if (devices.ok()) {
+    devices_ = *std::move(devices);
+    cached_.resize(devices_->seen().size());
+  } else {
+    without_devices = devices.error().message;
+  }
+  say_what_is_missing(say, without_lease, without_devices);
+}
+
+std::size_t Session::device_count() const {
+  return devices_ ? devices_->seen().size() : 0;
+}
+
+const SeenDevice* Session::device(std::size_t index) const {
+  return index < device_count() ? &devices_->seen()[index] : nullptr;
+}
+
+Measured Session::measure(std::size_t device, Duration age_max) {
+  Measured measured;
+  const Instant now = clock_.now();
+  if (device < device_count()) {
+    Cached cached;
+    {
+      const std::lock_guard lock(mutex_);
+      cached = cached_[device];
+    }
+    const bool is_new = cached.at.ns >= 0 && now - cached.at <= age_max && age_max.ns > 0;
+    if (!is_new) {
+      cached = {clock_.now(), devices_->measure(device)};
+      const std::lock_guard lock(mutex_);
+      if (cached_[device].at < cached.at) cached_[device] = cached;
+    }
+    const auto figure = [&](std::optional<Bytes> bytes) {
+      return Figure{bytes, cached.at, bytes ? BERTH_FROM_DRIVER : BERTH_UNKNOWN};
+    };
+    measured.total = figure(cached.memory.total);
+    measured.used = figure(cached.memory.used);
+    measured.free = figure(cached.memory.free);
+    measured.own = figure(cached.memory.own);
+  }
+  add_lease_figures(device, now, measured);
+  return measured;
+}
+
+Figure Session::host_used(Duration age_max) {
+  const Instant now = clock_.now();
+  {
+    const std::lock_guard lock(mutex_);
+    if (host_.bytes && age_max.ns > 0 && now - host_.at <= age_max) return host_;
+  }
+  const std::optional<Bytes> used = host_memory_used();
+  const auto source = used ? BERTH_FROM_KERNEL : BERTH_UNKNOWN;
+  const Figure figure = {used, now, static_cast<std::uint32_t>(source)};
+  const std::lock_guard lock(mutex_);
+  host_ = figure;
+  return figure;
+}
+
+void Session::add_lease_figures(std::size_t device, Instant now, Measured& measured) const {
+  if (!lease_) return;
+  const SeenDevice* seen = this->device(device);
+  if (ledger_ && seen != nullptr && seen->id) {
+    if (const auto figures = ledger_->figures(*seen->id)) {
+      measured.budget = {figures->budget, now, BERTH_FROM_LEDGER};
+      const auto source = figures->used ? BERTH_FROM_LEDGER : BERTH_UNKNOWN;
+      measured.lease_used = {figures->used, now, static_cast<std::uint32_t>(source)};
+      return;
+    }
+  }
+  if (lease_->budget) measured.budget = {lease_->budget, now, BERTH_FROM_ENVIRONMENT};
+}
+
+std::optional<Bytes> host_memory_used() {
+  const os::UniqueFd file(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+  if (!file) return std::nullopt;
+  std::array<char, 128> text{};
+  const ssize_t count = ::read(file.get(), text.data(), text.size() - 1);
+  if (count <= 0) return std::nullopt;
+  // "size resident shared …", in pages.
+  const char* end = text.data() + count;
+  const char* at = std::strchr(text.data(), ' ');
+  std::uint64_t pages = 0;
+  if (at == nullptr || std::from_chars(at + 1, end, pages).ec != std::errc()) return std::nullopt;
+  return Bytes{pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))};
+}
+
+berth_figure to_c(const Figure& figure, Instant now) {
+  berth_figure told{};
+  if (!figure.bytes) return told;
+  told.bytes = figure.bytes->value;
+  told.age_ns = now > figure.at ? static_cast<std::uint64_t>((now - figure.at).ns) : 0;
+  told.source = figure.source;
+  return told;
+}
+
+}  // namespace berth::library

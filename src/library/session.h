@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program has of Berth: its lease, its devices and what can be measured of them, each figure
+// with its source and its age. It works without any of these, and says so once. Any thread; no lock
+// is held while the driver is asked.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+#include "berth/berth.h"
+#include "library/devices.h"
+#include "library/lease.h"
+#include "os/clock.h"
+
+namespace berth::library {
+
+/// A figure that is known, or not.
+struct Figure {
+  std::optional<Bytes> bytes;
+  Instant at;
+  std::uint32_t source = BERTH_UNKNOWN;
+};
+
+struct Measured {
+  Figure total, used, free, own, lease_used, budget;
+};
+
+using Say = std::function<void(std::string_view)>;
+
+class Session {
+ public:
+  explicit Session(const Say& say);
+
+  std::size_t device_count() const;
+  const SeenDevice* device(std::size_t index) const;
+  std::uint64_t lease_number() const { return lease_ ? lease_->number : 0; }
+  bool has_lease() const { return lease_.has_value(); }
+  bool has_driver() const { return devices_.has_value(); }
+  bool simulated() const { return devices_ && devices_->simulated(); }
+
+  /// What was measured within `age_max`, else measured now.
+  Measured measure(std::size_t device, Duration age_max);
+  Figure host_used(Duration age_max);
+
+ private:
+  struct Cached {
+    Instant at = {-1};
+    DeviceMemory memory;
+  };
+  void add_lease_figures(std::size_t device, Instant now, Measured& measured) const;
+
+  os::PosixClock clock_;
+  std::optional<Devices> devices_;
+  std::optional<LeaseEnvironment> lease_;
+  std::optional<LeaseLedger> ledger_;
+  std::mutex mutex_;
+  std::vector<Cached> cached_;  // By device.
+  Figure host_;
+};
+
+/// Resident memory of this process, from /proc; absent where that is not there.
+std::optional<Bytes> host_memory_used();
+
+/// How callers see it.
+berth_figure to_c(const Figure& figure, Instant now);
+
+}  // namespace berth::library

@@ -1,0 +1,87 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# libberth in programs: examples/library as this build has them, under `berth run` and without it.
+load lib
+
+simulated_driver() { echo "$(dirname "$(command -v berth)")/../lib/simgpu"; }
+
+@test "without lease and driver all is unknown but the host's memory, and that is said once" {
+  run --separate-stderr measure
+  [[ $status == 0 ]]
+  [[ ${lines[0]} == "libberth "*", lease 0, devices 0" ]]
+  for figure in device_total device_used device_free process_used lease_used lease_budget; do
+    grep -qx "$figure unknown" <<<"$output"
+  done
+  grep -Eqx "host_used [1-9][0-9]* MiB \(/proc\)" <<<"$output"
+  [[ ${#stderr_lines[@]} == 1 ]]
+  [[ $stderr == "berth: no lease (berth run gives a program one); libnvidia-ml.so.1 is not installed"* ]]
+}
+
+@test "without a lease the driver's figures are there all the same" {
+  LD_LIBRARY_PATH=$(simulated_driver) run --separate-stderr measure
+  [[ $output == *"device_total 16384 MiB (driver)"* ]]
+  [[ $output == *"process_used 0 MiB (driver)"* ]]
+  [[ $stderr == "berth: no lease (berth run gives a program one): "* ]]
+}
+
+@test "under berth run the lease, its budget and its use are known, and nothing is said" {
+  run --separate-stderr berth run -q -m 2G -- measure
+  [[ $status == 0 ]]
+  [[ $output == *", lease 1, devices 1"* ]]
+  [[ $output == *"lease_budget 2048 MiB (ledger)"* ]]
+  [[ $output == *"device_used 0 MiB (driver)"* ]]
+  [[ -z $stderr ]]
+}
+
+@test "without the guard the budget is what berth run has told" {
+  run --separate-stderr berth run -q -m 2G --enforce none -- measure
+  [[ $output == *"lease_budget 2048 MiB (environment)"* ]]
+  [[ $output == *"lease_used unknown"* ]]
+}
+
+@test "a resize is seen by a program that runs" {
+  berth run -q -m 2G -n grows -- bash -c 'until [[ -e go ]]; do sleep 0.05; done; measure >measured' &
+  until berth resize grows -m 3G 2>/dev/null; do sleep 0.1; done
+  touch go
+  wait $!
+  grep -qx "lease_budget 3072 MiB (ledger)" measured
+}
+
+@test "what a program uses is told by the guard and by the driver" {
+  berth run -q -m 4G -n holds -- bash -c \
+    'vram_user --bytes 1GiB --hold forever --quiet & trap "kill $!" EXIT
+     until [[ $(measure | sed -n "s/^device_used \([0-9]*\).*/\1/p") -gt 1000 ]]; do sleep 0.05; done
+     measure >measured'
+  [[ $(sed -n 's/^lease_used \([0-9]*\) MiB (ledger)$/\1/p' measured) -ge 1024 ]]
+  grep -q "^process_used 0 MiB" measured
+}
+
+@test "a healthy trainer of a thousand steps is not disturbed" {
+  run --separate-stderr berth run -q -m 2G -- trainer --steps 1000 --base 512
+  [[ $status == 0 ]]
+  [[ $output =~ ^VRAM:\ [0-9]+\ MiB\ \|\ Copies:\ 1000\ \|\ Cleanups:\ 0$ ]]
+  ! grep -q "leak\|warn\|checkpoint" <<<"$stderr"
+}
+
+@test "a trainer cleans up above the threshold, and memory is really released" {
+  run --separate-stderr berth run -q -m 2G -- trainer --steps 3 --base 900 --cache 600
+  [[ $status == 0 ]]
+  grep -q "step 1: cleanup: 600 MiB freed" <<<"$stderr"
+}
+
+@test "a program that leaks inside its lease is warned, saved and ends, its neighbour unharmed" {
+  berth run -q -m 4G -n neighbour -- vram_user --bytes 2GiB --verify --hold forever >neighbour.out &
+  neighbour=$!
+  until grep -q "verified\|hold" neighbour.out; do sleep 0.1; done
+  run --separate-stderr berth run -q -m 2G -n leaks -- \
+    trainer --steps 1000 --base 256 --leak 16 --save saved
+  [[ $status == 75 ]]
+  grep -q "step [0-9]*: warn: " <<<"$stderr"
+  grep -q "step [0-9]*: device memory leaks: it grows by 16 MiB a step" <<<"$stderr"
+  grep -q "step [0-9]*: emergency checkpoint: done" <<<"$stderr"
+  grep -Eqx "step [1-9][0-9]*" saved
+  [[ $(grep -c "emergency checkpoint" <<<"$stderr") == 1 ]]
+  berth ps --json | jq -es '.[0].items | length == 1 and .[0].name == "neighbour"'
+  kill -0 $neighbour
+  berth cancel neighbour
+}
