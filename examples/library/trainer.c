@@ -3,11 +3,12 @@
 // memory and gives it back, a part of it goes into a cache, and, with --leak, a part is lost. It
 // uses libberth through C, and the CUDA driver, simulated or real.
 //
-// Usage: trainer [--steps N] [--base MIB] [--cache MIB] [--leak MIB] [--save FILE]
+// Usage: trainer [--steps N] [--base MIB] [--cache MIB] [--leak MIB] [--save FILE] [--step-ms N]
 // Exit: 0 all steps were done; 1 the driver refused; 64 wrong usage; 69 no driver; 75 it has saved
 // itself and ended, because memory came to its end.
 #include <berth/berth.h>
 #include <dlfcn.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,15 @@ static int32_t act(void* user, uint32_t action) {
   }
 }
 
+// What the daemon asks of it: a save, with `berth run --checkpoint library`, or to end.
+static int32_t asked(void* user, const berth_ask* ask) {
+  struct trainer* trainer = user;
+  fprintf(stderr, "trainer: asked for action %u (%s)\n", ask->action, ask->reason);
+  if (ask->action == BERTH_CHECKPOINT) return save(trainer) ? BERTH_DONE : BERTH_NOT_DONE;
+  if (ask->action == BERTH_RELEASE) trainer->ends = 1;
+  return BERTH_DONE;
+}
+
 static void tell(void* user, const berth_event* event) {
   (void)user;
   if (event->kind == BERTH_EVENT_PHASE) return;  // Of which there is one each step.
@@ -142,54 +152,74 @@ static berth_vram_manager watch(struct trainer* trainer, berth_session session) 
   return manager;
 }
 
+struct plan {
+  int steps, step_ms;
+  unsigned long long base, cache, leak;
+};
+
 // The steps, until they are done or the program is to end. 0: the driver refused.
-static int train(struct trainer* trainer, berth_vram_manager manager, int steps,
-                 unsigned long long cache, unsigned long long leak) {
-  for (trainer->step = 1; trainer->step <= steps && !trainer->ends; ++trainer->step) {
+static int train(struct trainer* trainer, berth_session session, berth_vram_manager manager,
+                 const struct plan* plan) {
+  for (trainer->step = 1; trainer->step <= plan->steps && !trainer->ends; ++trainer->step) {
     berth_vram_manager_phase(manager, "forward");
-    if (trainer->cached_bytes == 0 && cache > 0) {
-      if (trainer->driver.allocate(&trainer->cached, cache) != 0) return 0;
-      trainer->cached_bytes = cache;
+    if (trainer->cached_bytes == 0 && plan->cache > 0) {
+      if (trainer->driver.allocate(&trainer->cached, plan->cache) != 0) return 0;
+      trainer->cached_bytes = plan->cache;
     }
-    berth_vram_manager_count_copy(manager, cache);
-    if (!take(trainer, leak)) return 0;
+    berth_vram_manager_count_copy(manager, plan->cache);
+    if (!take(trainer, plan->leak)) return 0;
+    if (plan->step_ms > 0) poll(NULL, 0, plan->step_ms);
     if (berth_vram_manager_step(manager, NULL) != BERTH_OK) fail("step");
+    // Between two steps is where a save is easy. Without a lease nobody asks.
+    const berth_status served = berth_session_serve(session, 0, asked, trainer);
+    if (served != BERTH_OK && served != BERTH_NOT_FOUND && served != BERTH_UNAVAILABLE) {
+      fail("asked");
+    }
+  }
+  return 1;
+}
+
+// 0: it makes no sense.
+static int parse(int count, char** arguments, struct plan* plan, struct trainer* trainer) {
+  for (int i = 1; i < count; i += 2) {
+    if (i + 1 == count) return 0;
+    const char* value = arguments[i + 1];
+    const unsigned long long number = strtoull(value, NULL, 10);
+    if (strcmp(arguments[i], "--steps") == 0) {
+      plan->steps = (int)number;
+    } else if (strcmp(arguments[i], "--step-ms") == 0) {
+      plan->step_ms = (int)number;
+    } else if (strcmp(arguments[i], "--base") == 0) {
+      plan->base = number * kMiB;
+    } else if (strcmp(arguments[i], "--cache") == 0) {
+      plan->cache = number * kMiB;
+    } else if (strcmp(arguments[i], "--leak") == 0) {
+      plan->leak = number * kMiB;
+    } else if (strcmp(arguments[i], "--save") == 0) {
+      trainer->save = value;
+    } else {
+      return 0;
+    }
   }
   return 1;
 }
 
 int main(int count, char** arguments) {
   static struct trainer trainer;
-  int steps = 20;
-  unsigned long long base = 256 * kMiB, cache = 64 * kMiB, leak = 0;
-  for (int i = 1; i + 1 < count; i += 2) {
-    const char* value = arguments[i + 1];
-    if (strcmp(arguments[i], "--steps") == 0) {
-      steps = (int)strtol(value, NULL, 10);
-    } else if (strcmp(arguments[i], "--base") == 0) {
-      base = strtoull(value, NULL, 10) * kMiB;
-    } else if (strcmp(arguments[i], "--cache") == 0) {
-      cache = strtoull(value, NULL, 10) * kMiB;
-    } else if (strcmp(arguments[i], "--leak") == 0) {
-      leak = strtoull(value, NULL, 10) * kMiB;
-    } else if (strcmp(arguments[i], "--save") == 0) {
-      trainer.save = value;
-    } else {
-      return 64;
-    }
-  }
+  struct plan plan = {.steps = 20, .base = 256 * kMiB, .cache = 64 * kMiB};
+  if (!parse(count, arguments, &plan, &trainer)) return 64;
   int device = 0;
   void* context = NULL;
   if (!load(&trainer.driver) || trainer.driver.init(0) != 0) return 69;
   if (trainer.driver.device(&device, 0) != 0 || trainer.driver.retain(&context, device) != 0 ||
-      trainer.driver.use(context) != 0 || !take(&trainer, base)) {
+      trainer.driver.use(context) != 0 || !take(&trainer, plan.base)) {
     return 1;
   }
   berth_session session = 0;
   if (berth_attach(NULL, &session) != BERTH_OK) return fail("attach");
   const berth_vram_manager manager = watch(&trainer, session);
   if (manager == 0) return fail("create");
-  const int trained = train(&trainer, manager, steps, cache, leak);
+  const int trained = train(&trainer, session, manager, &plan);
 
   char line[128];
   if (berth_vram_manager_status_line(manager, line, sizeof line, NULL) == BERTH_OK) puts(line);

@@ -98,6 +98,60 @@ typedef struct berth_device_facts {
 berth_status berth_device_describe(berth_session session, uint32_t device,
                                    berth_device_facts* facts);
 
+// --------------------------------------------------------------------------- a lease of one's own
+
+#define BERTH_NO_END UINT64_MAX  // Of wait_ms: without bound.
+
+typedef struct berth_request {
+  uint32_t size;
+  uint32_t devices;     // 0: one.
+  uint64_t vram_bytes;  // On each device; 0: the devices for itself.
+  uint64_t wait_ms;     // 0: now, or not at all.
+  uint64_t eta_ms;      // How long it is expected to take; 0: unknown.
+  uint64_t grace_ms;    // It can be asked to save itself, within that; 0: it cannot.
+  const char* name;     // May be null.
+} berth_request;
+
+// Waits for a lease that ends with this process, or with berth_release(), and attaches to it. To be
+// called before other threads are there and before the driver is used: it sets the environment as
+// `berth run` does (CUDA_VISIBLE_DEVICES, BERTH_…). In a process that has a lease already it is
+// joined, and BERTH_CONFLICT says so where more is asked for than it has. No daemon is started.
+// BERTH_CONFLICT: not now, or not within wait_ms.
+berth_status berth_acquire(const berth_session_options* options, const berth_request* request,
+                           berth_session* session);
+// Ends the lease that the session has acquired; its memory stays charged until it is freed.
+// BERTH_CONFLICT: it has joined one, which is not its own to end.
+berth_status berth_release(berth_session session);
+// Another budget on each device. More is granted within wait_ms or not at all (BERTH_CONFLICT).
+berth_status berth_resize(berth_session session, uint64_t vram_bytes, uint64_t wait_ms);
+// A lease that was reserved for a time, for that long from now.
+berth_status berth_renew(berth_session session, uint64_t ttl_ms);
+
+// -------------------------------------------------------------------- what is asked of the program
+
+typedef struct berth_ask {
+  uint32_t size;
+  uint32_t action;     // BERTH_CHECKPOINT, BERTH_CLEANUP or BERTH_RELEASE
+  uint64_t number;     // Of a checkpoint.
+  uint64_t within_ms;  // What comes later counts as not done; 0: no bound is known.
+  char reason[32];     // "asked", "periodic", "limit", "pressure", "requeue", …
+} berth_ask;
+
+// The next thing that the daemon asks of this lease, waiting up to `timeout_ms` for it (0: not at
+// all). It is to be called again and again, from a thread of the program's choice: nothing is heard
+// otherwise. A checkpoint is asked for where `berth run` was told `--checkpoint library`, or
+// berth_acquire() a grace. BERTH_NOT_FOUND: nothing was asked. A daemon that is away is waited for.
+// BERTH_UNAVAILABLE: there is no lease.
+berth_status berth_session_next_ask(berth_session session, uint32_t timeout_ms, berth_ask* ask);
+// How it went (BERTH_DONE…). Only a checkpoint has an answer that somebody waits for; `detail` is
+// for people, and may be null.
+berth_status berth_session_answer(berth_session session, const berth_ask* ask, int32_t outcome,
+                                  const char* detail);
+// Both in one: has act() do what was asked, and answers with what it returns. One that throws has
+// not done it, and BERTH_CALLBACK is returned.
+berth_status berth_session_serve(berth_session session, uint32_t timeout_ms,
+                                 int32_t (*act)(void* user, const berth_ask* ask), void* user);
+
 // ------------------------------------------------------------------------------------- measurement
 
 enum {
@@ -188,7 +242,8 @@ enum {
   BERTH_CHECKPOINT = 2,  // Save itself, beside its usual saves.
   BERTH_SHRINK = 4,      // Go on with a smaller micro-batch, or look less far ahead.
   BERTH_OFFLOAD = 8,     // Move what can wait to host memory.
-  BERTH_PAUSE = 16       // Hold, until there is room.
+  BERTH_PAUSE = 16,      // Hold, until there is room.
+  BERTH_RELEASE = 32     // Give the lease back: it is being ended. Only asked of a session.
 };
 // How it went.
 enum {

@@ -13,6 +13,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -108,11 +109,54 @@ class Session {
     if (!done) return done;
     return measured;
   }
+  /// Has act(ask) do what the daemon asks next, waiting so long for it, and answers with what it
+  /// returns (BERTH_DONE…). BERTH_NOT_FOUND: nothing was asked.
+  template <class Act>
+  Done serve(std::uint32_t timeout_ms, Act&& act) const {
+    using Function = std::remove_reference_t<Act>;
+    return Done(berth_session_serve(
+        get(), timeout_ms,
+        [](void* user, const berth_ask* ask) -> std::int32_t {
+          return (*static_cast<Function*>(user))(*ask);
+        },
+        const_cast<std::remove_const_t<Function>*>(&act)));
+  }
   berth_session get() const { return handle_.get(); }
 
  private:
+  friend class Lease;
   explicit Session(berth_session handle) : handle_(handle) {}
   Handle<&berth_detach> handle_;
+};
+
+/// A lease of the program's own, which is given back when this dies.
+class Lease {
+ public:
+  /// As berth_acquire(): before other threads are there and before the driver is used.
+  static Expected<Lease> acquire(berth_request request, std::uint32_t flags = 0) {
+    request.size = sizeof request;
+    berth_session_options options{};
+    options.size = sizeof options;
+    options.flags = flags;
+    berth_session handle = 0;
+    Done done(berth_acquire(&options, &request, &handle));
+    if (!done) return done;
+    return Lease(Session(handle));
+  }
+  Lease(Lease&&) noexcept = default;
+  Lease& operator=(Lease&&) noexcept = default;
+  ~Lease() {
+    if (session_.get() != 0) (void)berth_release(session_.get());
+  }
+
+  Done resize(std::uint64_t vram_bytes, std::uint64_t wait_ms = 0) {
+    return Done(berth_resize(session_.get(), vram_bytes, wait_ms));
+  }
+  const Session& session() const { return session_; }
+
+ private:
+  explicit Lease(Session session) : session_(std::move(session)) {}
+  Session session_;
 };
 
 /// What the framework is asked. Each may be left out.

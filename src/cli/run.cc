@@ -78,7 +78,7 @@ void declare_saves(Options& options, SaveOptions& saves) {
   options.value({.names = "--checkpoint",
                  .metavar = "HOW",
                  .help = "how it can be asked to save itself: signal:USR1, "
-                         "signal:USR1,file=GLOB, cmd:'COMMAND', http://HOST:PORT/PATH"},
+                         "signal:USR1,file=GLOB, cmd:'COMMAND', http://HOST:PORT/PATH, library"},
                 into_save_way(saves.way));
   options.value(
       {.names = "--checkpoint-every", .metavar = "DURATION", .help = "ask it that often, too"},

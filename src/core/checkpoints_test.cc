@@ -96,6 +96,14 @@ TEST_F(Saving, NothingHeardIsNoSave) {
   EXPECT_EQ(saves().saved, std::nullopt);
 }
 
+TEST_F(Saving, ALibraryInTheProgramIsThereWithoutItsSupervisor) {
+  hold({.kind = CheckpointKind::kLibrary, .grace = seconds(60), .every = {}});
+  EXPECT_EQ(ask(2), "save 2; ");
+  EXPECT_EQ(story.tell(ProcessEnded{S::process(1002)}), "");
+  EXPECT_EQ(report(1, Outcome::kSaved, 2), "save over 2; held 2; held 2; ");
+  EXPECT_EQ(last(2), Outcome::kSaved);
+}
+
 TEST_F(Saving, AReportOfAnotherNumberChangesNothing) {
   EXPECT_EQ(report(1, Outcome::kSaved), "held 1; ");
   (void)ask();

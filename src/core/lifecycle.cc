@@ -156,7 +156,10 @@ void Coordinator::Impl::process_ended(LeaseId id, Process process) {
     const bool hangs_on_them = !lease->request.ttl || held->revoked;
     if (lease->held() != nullptr && nobody_left && hangs_on_them) settle(id);
   }
-  if (is_supervisor && lease->checkpoints.asked) {
+  // A library in the program does not need it.
+  const auto& way = lease->request.checkpoint;
+  const bool by_library = way && way->kind == CheckpointKind::kLibrary;
+  if (is_supervisor && lease->checkpoints.asked && !by_library) {
     end_checkpoint(id, CheckpointOutcome::kGone, "nobody is there to ask: its berth run is gone");
   }
   if (is_supervisor) nobody_starts_it_again(id);

@@ -33,6 +33,16 @@ std::optional<std::uint64_t> number(const std::string& text) {
   return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
 }
 
+std::vector<DeviceId> devices_in(std::string_view list) {
+  std::vector<DeviceId> devices;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    if (const auto device = parse_device_id(list.substr(0, comma))) devices.push_back(*device);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return devices;
+}
+
 std::array<std::uint8_t, 16> bytes_of(DeviceId device) {
   std::array<std::uint8_t, 16> bytes{};
   for (std::size_t i = 0; i < 8; ++i) {
@@ -51,6 +61,7 @@ std::optional<LeaseEnvironment> lease_of_environment() {
   lease.number = number(variable("BERTH_LEASE")).value_or(0);
   lease.directory = variable("BERTH_LEASE_DIR");
   lease.socket = variable("BERTH_SOCKET");
+  lease.gpus = devices_in(variable("BERTH_GPUS"));
   if (const auto bytes = number(variable("BERTH_VRAM_BYTES"))) lease.budget = Bytes{*bytes};
   return lease;
 }

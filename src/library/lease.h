@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
@@ -21,6 +22,7 @@ struct LeaseEnvironment {
   std::string directory;        // BERTH_LEASE_DIR; empty: there is no guard.
   std::optional<Bytes> budget;  // BERTH_VRAM_BYTES, of each device.
   std::string socket;           // BERTH_SOCKET
+  std::vector<DeviceId> gpus;   // BERTH_GPUS, in the order in which programs see them.
 };
 /// Absent: it runs in no lease.
 std::optional<LeaseEnvironment> lease_of_environment();

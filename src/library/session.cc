@@ -100,8 +100,10 @@ Figure Session::host_used(Duration age_max) {
 void Session::add_lease_figures(std::size_t device, Instant now, Measured& measured) const {
   if (!lease_) return;
   const SeenDevice* seen = this->device(device);
-  if (ledger_ && seen != nullptr && seen->id) {
-    if (const auto figures = ledger_->figures(*seen->id)) {
+  std::optional<DeviceId> id = seen == nullptr ? std::nullopt : seen->id;
+  if (!id && device < lease_->gpus.size()) id = lease_->gpus[device];
+  if (ledger_ && id) {
+    if (const auto figures = ledger_->figures(*id)) {
       measured.budget = {figures->budget, now, BERTH_FROM_LEDGER};
       const auto source = figures->used ? BERTH_FROM_LEDGER : BERTH_UNKNOWN;
       measured.lease_used = {figures->used, now, static_cast<std::uint32_t>(source)};
@@ -109,6 +111,23 @@ void Session::add_lease_figures(std::size_t device, Instant now, Measured& measu
     }
   }
   if (lease_->budget) measured.budget = {lease_->budget, now, BERTH_FROM_ENVIRONMENT};
+}
+
+Result<std::optional<Ask>> Session::next_ask(Duration within) {
+  if (!lease_) return Error{Errc::kUnavailable, "this process has no lease of which to be asked"};
+  const std::unique_lock lock(listening_, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    return Error{Errc::kConflict, "another thread waits already for what is asked"};
+  }
+  if (!asks_) asks_.emplace(Daemon::at(lease_->socket), lease_->handle);
+  return asks_->next(within);
+}
+
+Status Session::ask(wire::Route route, const std::string& body, Duration within) const {
+  if (!lease_) return Error{Errc::kUnavailable, "this process has no lease"};
+  TRY(answer, Daemon::at(lease_->socket).ask(route, lease_->handle, body, within));
+  (void)answer;
+  return Unit{};
 }
 
 std::optional<Bytes> host_memory_used() {

@@ -4,6 +4,7 @@
 // is held while the driver is asked.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 
 #include "base/units.h"
 #include "berth/berth.h"
+#include "library/daemon.h"
 #include "library/devices.h"
 #include "library/lease.h"
 #include "os/clock.h"
@@ -42,12 +44,21 @@ class Session {
   const SeenDevice* device(std::size_t index) const;
   std::uint64_t lease_number() const { return lease_ ? lease_->number : 0; }
   bool has_lease() const { return lease_.has_value(); }
+  /// It was acquired by this process, which may give it back.
+  bool owns_lease() const { return owns_lease_.load(); }
+  void own_lease() { owns_lease_.store(true); }
   bool has_driver() const { return devices_.has_value(); }
   bool simulated() const { return devices_ && devices_->simulated(); }
 
   /// What was measured within `age_max`, else measured now.
   Measured measure(std::size_t device, Duration age_max);
   Figure host_used(Duration age_max);
+
+  /// What the daemon asks of this lease; kUnavailable: there is none. kConflict: another thread
+  /// listens already.
+  Result<std::optional<Ask>> next_ask(Duration within);
+  /// A question about the lease. kUnavailable: no lease, or no daemon.
+  Status ask(wire::Route route, const std::string& body, Duration within) const;
 
  private:
   struct Cached {
@@ -63,6 +74,10 @@ class Session {
   std::mutex mutex_;
   std::vector<Cached> cached_;  // By device.
   Figure host_;
+
+  std::atomic<bool> owns_lease_{false};
+  std::mutex listening_;  // Held by the thread that listens; nobody waits for it.
+  std::optional<Asks> asks_;
 };
 
 /// Resident memory of this process, from /proc; absent where that is not there.

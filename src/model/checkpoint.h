@@ -12,7 +12,7 @@
 
 namespace berth {
 
-enum class CheckpointKind : std::uint8_t { kSignal, kCmd, kHttp };
+enum class CheckpointKind : std::uint8_t { kSignal, kCmd, kHttp, kLibrary };
 
 enum class CheckpointReason : std::uint8_t {
   kAsked,     // By `berth checkpoint`.

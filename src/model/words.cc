@@ -50,7 +50,7 @@ constexpr std::array<std::string_view, 14> kReasons = {
     "passed",        "user_limit", "stopped", "probing"};
 constexpr std::array<std::string_view, 4> kRequeueSteps = {"saving", "asked", "stopping",
                                                            "stopped"};
-constexpr std::array<std::string_view, 3> kCheckpointKinds = {"signal", "cmd", "http"};
+constexpr std::array<std::string_view, 4> kCheckpointKinds = {"signal", "cmd", "http", "library"};
 constexpr std::array<std::string_view, 6> kCheckpointReasons = {"asked",    "periodic", "limit",
                                                                 "pressure", "suspend",  "requeue"};
 constexpr std::array<std::string_view, 6> kCheckpointOutcomes = {

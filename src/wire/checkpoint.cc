@@ -18,7 +18,7 @@ void write_way(JsonWriter& writer, const CheckpointWay& way) {
 CheckpointWay read_way(ObjectReader& reader) {
   CheckpointWay way;
   reader.require("by");
-  reader.word("by", way.kind, parse_checkpoint_kind, "signal, cmd or http");
+  reader.word("by", way.kind, parse_checkpoint_kind, "signal, cmd, http or library");
   reader.milliseconds("grace_ms", way.grace);
   reader.milliseconds("every_ms", way.every);
   return way;

@@ -85,3 +85,75 @@ simulated_driver() { echo "$(dirname "$(command -v berth)")/../lib/simgpu"; }
   kill -0 $neighbour
   berth cancel neighbour
 }
+
+@test "a program is asked to save itself through the library, and says that it has" {
+  berth run -q -m 2G -n saves --checkpoint library -- \
+    trainer --steps 100000 --step-ms 10 --save saved 2>asked >/dev/null &
+  until berth show --json saves 2>/dev/null | grep -q '"pid": *[0-9]'; do sleep 0.1; done
+  berth checkpoint saves
+  grep -Eqx "step [1-9][0-9]*" saved
+  grep -q "asked for action 2 (asked)" asked
+  berth show --json saves | jq -es '.[0].checkpoint.last.outcome == "saved"'
+  berth cancel saves
+}
+
+@test "a save that the program says it could not do is none" {
+  berth run -q -m 2G -n fails --checkpoint library -- trainer --steps 100000 --step-ms 10 &
+  until berth show --json fails 2>/dev/null | grep -q '"pid": *[0-9]'; do sleep 0.1; done
+  run berth checkpoint fails
+  [[ $status == 1 ]]
+  berth show --json fails | jq -es '.[0].checkpoint.last.outcome == "failed"'
+  berth cancel fails
+}
+
+@test "a program that asks nothing of the library has not saved itself in time" {
+  berth run -q -m 2G -n deaf --checkpoint library --grace 1s -- sleep 100 &
+  until berth show --json deaf 2>/dev/null | grep -q '"pid": *[0-9]'; do sleep 0.1; done
+  run berth checkpoint deaf
+  [[ $status == 1 ]]
+  berth show --json deaf | jq -es '.[0].checkpoint.last.outcome == "timed_out"'
+  berth cancel deaf
+}
+
+@test "the library hears of a save after the daemon was killed, and without its berth run" {
+  berth run -q -m 2G -n saves --checkpoint library -- \
+    trainer --steps 100000 --step-ms 10 --save saved 2>/dev/null >/dev/null &
+  until berth checkpoint saves 2>/dev/null; do sleep 0.1; done
+  kill -9 "$(berth daemon status --json | jq .pid)"
+  kill -9 $!
+  rm saved
+  until berth checkpoint saves; do sleep 0.1; done
+  [[ -s saved ]]
+  berth cancel saves
+}
+
+@test "a program that is to end is asked to give its lease back" {
+  berth run -q -m 2G -n ends -- bash -c 'trap "" TERM
+    exec trainer --steps 100000 --step-ms 10' 2>asked >/dev/null &
+  job=$!
+  until berth show --json ends 2>/dev/null | jq -es '.[0].vram_used_bytes > 0'; do sleep 0.1; done
+  berth cancel ends
+  wait $job || true
+  grep -q "asked for action 32" asked
+}
+
+@test "a program without berth run has a lease of its own, and gives it back" {
+  berth status >/dev/null
+  LD_LIBRARY_PATH=$(simulated_driver) run own_lease
+  [[ $status == 0 ]]
+  [[ $output == $'lease 1\nbudget 1024 MiB\nbudget 2048 MiB' ]]
+  berth ps --all --json | jq -es '.[0].items | length == 1 and .[0].name == "own"'
+  berth run -q -m 14G --no-wait -- true
+}
+
+@test "a lease of one's own is refused where there is no room, and joined where there is one" {
+  berth run -q -x -n all -- sleep 100 &
+  until berth show all >/dev/null 2>&1; do sleep 0.1; done
+  LD_LIBRARY_PATH=$(simulated_driver) run own_lease
+  [[ $status == 75 ]]
+  berth cancel all
+  run berth run -q -m 3G -- own_lease
+  [[ $output == *"budget 3072 MiB"* ]]
+  run berth run -q -m 512M -- own_lease
+  [[ $status == 75 && $output == *"berth resize"* ]]
+}

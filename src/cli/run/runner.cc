@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 #include <utility>
+#include <variant>
 
 #include "base/present.h"
 #include "cli/run/lease_watch.h"
@@ -146,6 +147,7 @@ Left Runner::ended(const wire::LeaseAnswer& lease, const ExitStatus& exit, Lease
 std::optional<Saver> Runner::saver_for(const wire::LeaseAnswer& lease,
                                        const VariableChanges& variables) const {
   if (!saves_.way || !lease.view.request.checkpoint) return std::nullopt;
+  if (std::holds_alternative<LibraryWay>(*saves_.way)) return std::nullopt;
   return Saver({.way = *saves_.way,
                 .command = process(),
                 .variables = variables,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a command can be had to save itself, as --checkpoint says: by a signal, by a command line, by
-// a request over HTTP. Pure.
+// a request over HTTP, by the library in it. Pure.
 #pragma once
 
 #include <optional>
@@ -28,9 +28,12 @@ struct HttpWay {
   std::string socket;  // Of a Unix socket, instead of the two.
   std::string target;  // "/checkpoint?x=1"
 };
-using SaveWay = std::variant<SignalWay, CmdWay, HttpWay>;
+/// The program is asked by the daemon itself, through libberth: there is nothing to be done here.
+struct LibraryWay {};
+using SaveWay = std::variant<SignalWay, CmdWay, HttpWay, LibraryWay>;  // As CheckpointKind.
 
-/// "signal:USR1", "signal:USR1@all,file=out/*.pt", "cmd:…", "http://…", "http:unix:/path:/target".
+/// "signal:USR1", "signal:USR1@all,file=out/*.pt", "cmd:…", "http://…", "http:unix:/path:/target",
+/// "library".
 Result<SaveWay> parse_save_way(std::string_view text);
 
 /// What the options of `berth run` say.

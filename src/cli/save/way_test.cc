@@ -82,10 +82,20 @@ TEST(SaveWay, WhatIsNoUrlIsRefused) {
   EXPECT_THAT(refused("http:unix:run"), HasSubstr("http:unix:/PATH"));
   EXPECT_THAT(refused("https://h/"), HasSubstr("https is not in this version"));
   EXPECT_THAT(refused("http:https://h/"), HasSubstr("https is not in this version"));
-  EXPECT_THAT(refused("library"), HasSubstr("not in this version"));
+  EXPECT_THAT(refused("library:x"), HasSubstr("it is written"));
   for (const char* text : {"", "USR1", "http", "http:", "http:x", "//h/", "unix:/x"}) {
     EXPECT_THAT(refused(text), HasSubstr("it is written")) << text;
   }
+}
+
+TEST(SaveWay, LibraryIsToldToTheDaemonByName) {
+  SaveOptions options;
+  const Result<SaveWay> way = parse_save_way("library");
+  ASSERT_TRUE(way.ok());
+  options.way = *way;
+  const auto told = checkpoint_way_of(options);
+  ASSERT_TRUE(told.ok() && *told);
+  EXPECT_EQ((*told)->kind, CheckpointKind::kLibrary);
 }
 
 TEST(SaveWay, OptionsMakeSenseTogetherOnly) {
