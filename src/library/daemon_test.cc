@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "library/daemon.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/check.h"
+#include "wire/hello.h"
+#include "wire/lease.h"
+
+namespace berth::library {
+namespace {
+
+std::string chunk(const std::string& text) {
+  char size[20];
+  (void)std::snprintf(size, sizeof size, "%zx\r\n", text.size());
+  return size + text + "\r\n";
+}
+
+std::string event_of(wire::EventName name, const LeaseView& view) {
+  const wire::UserNames names;
+  return wire::encode_event({.event = std::string(to_text(name)),
+                             .id = {},
+                             .data = wire::encode_lease(view, {.user = {}, .names = names})});
+}
+
+// Answers each connection with the next of some streams, and hangs up.
+class FakeDaemon {
+ public:
+  explicit FakeDaemon(std::vector<std::string> streams) : directory_(make_directory()) {
+    listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    CHECK(path().size() < sizeof address.sun_path);
+    std::memcpy(address.sun_path, path().c_str(), path().size() + 1);
+    CHECK(::bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    CHECK(::listen(listener_, 8) == 0);
+    serving_ = std::thread([this, all = std::move(streams)] {
+      for (const std::string& stream : all) serve(stream);
+    });
+  }
+  ~FakeDaemon() {
+    ::shutdown(listener_, SHUT_RDWR);
+    serving_.join();
+    ::close(listener_);
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
+  FakeDaemon(const FakeDaemon&) = delete;
+  FakeDaemon& operator=(const FakeDaemon&) = delete;
+  std::string path() const { return directory_ + "/s"; }
+
+ private:
+  static std::string make_directory() {
+    std::string made = "/tmp/berth.XXXXXX";
+    CHECK(::mkdtemp(made.data()) != nullptr);
+    return made;
+  }
+  void serve(const std::string& stream) const {
+    const int client = ::accept(listener_, nullptr, nullptr);
+    if (client < 0) return;
+    std::string request;
+    char bytes[4'096];
+    while (request.find("\r\n\r\n") == std::string::npos) {
+      const ssize_t count = ::read(client, bytes, sizeof bytes);
+      if (count <= 0) break;
+      request.append(bytes, static_cast<std::size_t>(count));
+    }
+    const std::string hello = wire::encode_hello(
+        wire::ServerHello{.version = "0.1.0", .world = "real", .simulated = false, .pid = 1});
+    const std::string answer =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
+        "Berth-Hello: " +
+        hello + "\r\n\r\n" + chunk(stream);
+    CHECK(::write(client, answer.data(), answer.size()) > 0);
+    ::close(client);
+  }
+
+  std::string directory_;
+  int listener_ = -1;
+  std::thread serving_;
+};
+
+LeaseView lease_with(CheckpointKind kind) {
+  LeaseView view;
+  view.id = {7};
+  view.state = LeaseState::kHeld;
+  view.request.checkpoint = CheckpointWay{.kind = kind, .grace = seconds(30), .every = {}};
+  return view;
+}
+
+class AsksTest : public ::testing::Test {
+ protected:
+  AsksTest() { ::unsetenv("BERTH_SIM"); }
+
+  static LeaseView asked(std::uint64_t number, CheckpointKind kind = CheckpointKind::kLibrary) {
+    LeaseView view = lease_with(kind);
+    view.checkpoints.asked =
+        CheckpointAsk{.number = number, .reason = CheckpointReason::kLimit, .at = {}};
+    return view;
+  }
+  static Asks listen(const FakeDaemon& daemon) { return {Daemon::at(daemon.path()), "l_x"}; }
+};
+
+TEST_F(AsksTest, ASaveThatWasAskedForBeforeAnybodyListenedIsSeenOnce) {
+  const FakeDaemon daemon({event_of(wire::EventName::kLease, asked(3)) +
+                           event_of(wire::EventName::kCheckpoint, asked(3)) +
+                           event_of(wire::EventName::kCheckpoint, asked(4))});
+  Asks asks = listen(daemon);
+  const auto first = asks.next(seconds(10));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->kind, Ask::Kind::kCheckpoint);
+  EXPECT_EQ(first->number, 3U);
+  EXPECT_EQ(first->reason, "limit");
+  EXPECT_EQ(first->within, seconds(30));
+  const auto second = asks.next(seconds(10));
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->number, 4U);
+  EXPECT_FALSE(asks.next({}));
+}
+
+TEST_F(AsksTest, ASaveThatBerthRunMakesIsNotAskedOfTheLibrary) {
+  const FakeDaemon daemon({event_of(wire::EventName::kLease, asked(3, CheckpointKind::kCmd)) +
+                           event_of(wire::EventName::kCheckpoint, asked(4))});
+  Asks asks = listen(daemon);
+  const auto first = asks.next(seconds(10));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->number, 4U);
+}
+
+TEST_F(AsksTest, PressureAsksForACleanupOnceARise) {
+  LeaseView critical = lease_with(CheckpointKind::kCmd);
+  critical.pressure = Pressure::kCritical;
+  LeaseView warned = critical;
+  warned.pressure = Pressure::kWarn;
+  const FakeDaemon daemon({event_of(wire::EventName::kPressure, warned) +
+                           event_of(wire::EventName::kPressure, critical) +
+                           event_of(wire::EventName::kPressure, critical) +
+                           event_of(wire::EventName::kRevoked, critical)});
+  Asks asks = listen(daemon);
+  const auto cleanup = asks.next(seconds(10));
+  ASSERT_TRUE(cleanup);
+  EXPECT_EQ(cleanup->kind, Ask::Kind::kCleanup);
+  const auto release = asks.next(seconds(10));
+  ASSERT_TRUE(release);
+  EXPECT_EQ(release->kind, Ask::Kind::kRelease);
+}
+
+TEST_F(AsksTest, ADaemonThatHangsUpIsFoundAgain) {
+  const FakeDaemon daemon({event_of(wire::EventName::kLease, asked(1)),
+                           event_of(wire::EventName::kLease, asked(1)) +
+                               event_of(wire::EventName::kCheckpoint, asked(2))});
+  Asks asks = listen(daemon);
+  ASSERT_TRUE(asks.next(seconds(10)));
+  const auto again = asks.next(seconds(10));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->number, 2U);
+}
+
+TEST_F(AsksTest, WithoutADaemonThereIsNothingAndTheWaitEnds) {
+  Asks asks(Daemon::at("/nowhere/berthd.sock"), "l_x");
+  EXPECT_FALSE(asks.next({}));
+  EXPECT_FALSE(asks.next(milliseconds(20)));
+}
+
+}  // namespace
+}  // namespace berth::library
