@@ -79,7 +79,7 @@ class Filler {
   void fill(OverBudget& measure) { choose(measure, 4); }
   void fill(LeaseState& state) { choose(state, 5); }
   void fill(EndResult& result) { choose(result, 8); }
-  void fill(CheckpointKind& kind) { choose(kind, 3); }
+  void fill(CheckpointKind& kind) { choose(kind, 4); }
   void fill(CheckpointReason& reason) { choose(reason, 6); }
   void fill(CheckpointOutcome& outcome) { choose(outcome, 6); }
   template <class T>

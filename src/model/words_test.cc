@@ -31,7 +31,7 @@ TEST(Words, EachWordReadsBackAsItsValue) {
     const auto value = static_cast<WhyView::Reason>(i);
     EXPECT_EQ(parse_why_reason(to_text(value)), value);
   }
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 4; ++i) {
     const auto value = static_cast<CheckpointKind>(i);
     EXPECT_EQ(parse_checkpoint_kind(to_text(value)), value);
   }
