@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "berth/berth.h"
 #include "wire/hello.h"
 #include "wire/lease.h"
 
@@ -53,7 +54,7 @@ class FakeDaemon {
   }
   ~FakeDaemon() {
     ::shutdown(listener_, SHUT_RDWR);
-    serving_.join();
+    if (serving_.joinable()) serving_.join();
     ::close(listener_);
     std::error_code ignored;
     std::filesystem::remove_all(directory_, ignored);
@@ -61,6 +62,11 @@ class FakeDaemon {
   FakeDaemon(const FakeDaemon&) = delete;
   FakeDaemon& operator=(const FakeDaemon&) = delete;
   std::string path() const { return directory_ + "/s"; }
+  /// What all connections have sent, once as many have come as there are streams.
+  std::string requests() {
+    if (serving_.joinable()) serving_.join();
+    return requests_;
+  }
 
  private:
   static std::string make_directory() {
@@ -68,7 +74,7 @@ class FakeDaemon {
     CHECK(::mkdtemp(made.data()) != nullptr);
     return made;
   }
-  void serve(const std::string& stream) const {
+  void serve(const std::string& stream) {
     const int client = ::accept(listener_, nullptr, nullptr);
     if (client < 0) return;
     std::string request;
@@ -78,6 +84,7 @@ class FakeDaemon {
       if (count <= 0) break;
       request.append(bytes, static_cast<std::size_t>(count));
     }
+    requests_ += request;
     const std::string hello = wire::encode_hello(
         wire::ServerHello{.version = "0.1.0", .world = "real", .simulated = false, .pid = 1});
     const std::string answer =
@@ -90,6 +97,7 @@ class FakeDaemon {
 
   std::string directory_;
   int listener_ = -1;
+  std::string requests_;
   std::thread serving_;
 };
 
@@ -173,6 +181,77 @@ TEST_F(AsksTest, WithoutADaemonThereIsNothingAndTheWaitEnds) {
   Asks asks(Daemon::at("/nowhere/berthd.sock"), "l_x");
   EXPECT_FALSE(asks.next({}));
   EXPECT_FALSE(asks.next(milliseconds(20)));
+}
+
+// A session whose lease is with this daemon.
+class Served : public AsksTest {
+ protected:
+  ~Served() override {
+    for (const char* name : {"BERTH_LEASE_ID", "BERTH_SOCKET"}) ::unsetenv(name);
+    EXPECT_EQ(berth_detach(session), BERTH_OK);
+  }
+  void attach(const FakeDaemon& daemon) {
+    ::setenv("BERTH_LEASE_ID", to_text(Handle{1, 2}).c_str(), 1);
+    ::setenv("BERTH_SOCKET", daemon.path().c_str(), 1);
+    const berth_session_options options = {
+        .size = sizeof options, .flags = BERTH_QUIET, .say = nullptr, .user = nullptr};
+    ASSERT_EQ(berth_attach(&options, &session), BERTH_OK);
+  }
+  berth_session session = 0;
+};
+
+TEST_F(Served, WhatTheFunctionSaysIsTold) {
+  FakeDaemon daemon({event_of(wire::EventName::kCheckpoint, asked(5)), ""});
+  attach(daemon);
+  std::uint32_t action = 0;
+  (void)berth_session_serve(
+      session, 10'000,
+      [](void* user, const berth_ask* ask) -> std::int32_t {
+        *static_cast<std::uint32_t*>(user) = ask->action;
+        return BERTH_DONE;
+      },
+      &action);
+  EXPECT_EQ(action, std::uint32_t{BERTH_CHECKPOINT});
+  EXPECT_THAT(daemon.requests(), ::testing::HasSubstr("/checkpointed"));
+  EXPECT_THAT(daemon.requests(), ::testing::HasSubstr(R"("outcome":"saved")"));
+}
+
+TEST_F(Served, AFunctionThatThrowsHasNotSaved) {
+  FakeDaemon daemon({event_of(wire::EventName::kCheckpoint, asked(5)), ""});
+  attach(daemon);
+  const berth_status served = berth_session_serve(
+      session, 10'000,
+      [](void*, const berth_ask*) -> std::int32_t { return std::vector<int>().at(1); }, nullptr);
+  EXPECT_EQ(served, BERTH_CALLBACK);
+  EXPECT_THAT(daemon.requests(), ::testing::HasSubstr(R"("outcome":"failed")"));
+}
+
+TEST_F(Served, OneThreadListensAtATime) {
+  FakeDaemon daemon({});
+  attach(daemon);
+  std::thread listening([this] {
+    berth_ask ask = {.size = sizeof ask};
+    berth_status heard = BERTH_BUSY;  // As long as the other one has it.
+    while (heard == BERTH_BUSY) heard = berth_session_next_ask(session, 400, &ask);
+    EXPECT_EQ(heard, BERTH_NOT_FOUND);
+  });
+  berth_status status = BERTH_NOT_FOUND;
+  berth_ask ask = {.size = sizeof ask};
+  while (status == BERTH_NOT_FOUND) status = berth_session_next_ask(session, 0, &ask);
+  EXPECT_EQ(status, BERTH_BUSY);
+  listening.join();
+}
+
+TEST_F(Served, WithoutALeaseNobodyAsks) {
+  const berth_session_options options = {
+      .size = sizeof options, .flags = BERTH_QUIET, .say = nullptr, .user = nullptr};
+  ASSERT_EQ(berth_attach(&options, &session), BERTH_OK);
+  berth_ask ask = {.size = sizeof ask};
+  EXPECT_EQ(berth_session_next_ask(session, 0, &ask), BERTH_UNAVAILABLE);
+  EXPECT_EQ(berth_session_next_ask(session, 0, nullptr), BERTH_INVALID);
+  EXPECT_EQ(berth_session_serve(session, 0, nullptr, nullptr), BERTH_INVALID);
+  EXPECT_EQ(berth_resize(session, 1, 0), BERTH_UNAVAILABLE);
+  EXPECT_EQ(berth_release(session), BERTH_CONFLICT);
 }
 
 }  // namespace
