@@ -249,7 +249,7 @@ PY
 }
 
 @test "what makes no sense is refused with 64" {
-  for way in library https://h/save signal:KILL signal:USR9 cmd: nothing; do
+  for way in library: https://h/save signal:KILL signal:USR9 cmd: nothing; do
     run berth run -m 1G --checkpoint "$way" -- true
     status_is 64
   done
