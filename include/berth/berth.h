@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// NOLINTBEGIN(readability-identifier-naming,modernize-*): names and types as C has them.
 #define BERTH_ABI 1
 
 #ifdef __cplusplus
@@ -435,6 +436,7 @@ typedef struct berth_batch_search {
 berth_status berth_find_batch_size(berth_session session, const berth_batch_search* search,
                                    uint64_t* batch);
 
+// NOLINTEND(readability-identifier-naming,modernize-*)
 #ifdef __cplusplus
 }  // extern "C"
 #endif
