@@ -232,10 +232,13 @@ MoveResult Daemon::move_now(const core::MoveMemory& move, bool cut) {
 }
 
 MoveResult Daemon::halt_now(const core::MoveMemory& move, bool cut) {
-  const bool stop = move.direction == Direction::kStop;
-  if (stop && !cut && parts_.stage.random.chance(parts_.plan.rate(Fault::kMoveFails))) {
+  bool stop = move.direction == Direction::kStop;
+  // Then all go on, those too that were stopped before.
+  const bool fails =
+      stop && !cut && parts_.stage.random.chance(parts_.plan.rate(Fault::kMoveFails));
+  if (fails) {
     parts_.stage.deal(Fault::kMoveFails);
-    return {MoveResult::Outcome::kUndone, "a process cannot be stopped"};
+    stop = false;
   }
   std::vector<Process> roots = move.processes;
   if (move.supervisor) roots.push_back(*move.supervisor);
@@ -253,6 +256,7 @@ MoveResult Daemon::halt_now(const core::MoveMemory& move, bool cut) {
       parts_.processes.go_on(process);
     }
   }
+  if (fails) return {MoveResult::Outcome::kUndone, "a process cannot be stopped"};
   return {};
 }
 
