@@ -70,11 +70,25 @@ std::optional<std::int32_t> group_stopped_by_user(const Tree& tree) {
   return std::nullopt;
 }
 
+// They were stopped with those above them, who have ended since.
+void add_orphans(const Tree& tree, std::vector<ProcessState>& members) {
+  if (tree.lease.empty()) return;
+  for (const ProcessState& state : os::all_process_states()) {
+    const bool known =
+        std::ranges::find(members, state.process, &ProcessState::process) != members.end();
+    if (known || !state.stopped) continue;
+    const auto lease = os::environment_value(state.process, "BERTH_LEASE_ID");
+    if (lease.ok() && *lease == tree.lease) members.push_back(state);
+  }
+}
+
 std::string continue_all(const Tree& tree) {
   std::string trouble;
   const std::optional<std::int32_t> left = group_stopped_by_user(tree);
+  std::vector<ProcessState> members = members_of(tree);
+  add_orphans(tree, members);
   // Children first: a shell among them would take them for jobs that were stopped.
-  for (const ProcessState& state : members_of(tree) | std::views::reverse) {
+  for (const ProcessState& state : members | std::views::reverse) {
     if (state.stopped && state.group != left) send(state.process, SIGCONT, trouble);
   }
   return trouble;

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,7 +30,9 @@ constexpr int kUsage = 64;
 constexpr int kNotHeld = 71;
 
 MoveResult move(const MoverTask& task) {
-  const Tree tree{.supervisor = task.supervisor, .roots = task.processes};
+  const Tree tree{.supervisor = task.supervisor,
+                  .roots = task.processes,
+                  .lease = std::filesystem::path(task.directory).filename()};
   if (task.direction == Direction::kStop) return stop_all(tree);
   if (task.direction == Direction::kGo) return let_all_go_on(tree);
   const bool out = task.direction == Direction::kOut;

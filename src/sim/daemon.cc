@@ -246,6 +246,9 @@ MoveResult Daemon::halt_now(const core::MoveMemory& move, bool cut) {
   for (const Process& root : roots) {
     for (const Process& below : parts_.processes.descendants(root)) concerned.push_back(below);
   }
+  if (!stop) {
+    for (const Process& known : parts_.processes.of_lease(move.handle)) concerned.push_back(known);
+  }
   if (cut) concerned.resize(concerned.size() / 2);
   for (const Process& process : concerned) {
     if (process == move.supervisor) continue;
