@@ -118,6 +118,15 @@ TEST_F(Freezing, WhatIsToldToEndGoesOnSoThatItHears) {
   EXPECT_EQ(freeze(), "refuse wrong_state; ");
 }
 
+TEST_F(Freezing, WhatIsToldToEndWhileItIsStoppedGoesOnOnceItIs) {
+  (void)freeze();
+  EXPECT_EQ(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .cancel = true}),
+            "revoke 1; signal 15 to 1; held 1; ")
+      << "two at once could end in either order";
+  EXPECT_EQ(moved(), "let go on 1; ");
+  EXPECT_EQ(moved(), "resume 1; held 1; ");
+}
+
 TEST_F(Freezing, ItIsNotOverBeforeAllThatWasStoppedGoesOn) {
   (void)frozen();
   EXPECT_THAT(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}}),
