@@ -21,6 +21,11 @@ using Outcome = MoveResult::Outcome;
 // As deep as processes may make others while they are stopped one after another.
 constexpr int kRoundsMax = 1'000;
 
+bool has_in_environment(Process process, const std::string& lease) {
+  const auto read = os::environment_value(process, "BERTH_LEASE_ID");
+  return !lease.empty() && read.ok() && *read == lease;
+}
+
 /// Parents before their children.
 std::vector<ProcessState> members_of(const Tree& tree) {
   const std::vector<ProcessState> all = os::all_process_states();
@@ -42,6 +47,10 @@ std::vector<ProcessState> members_of(const Tree& tree) {
   }
   for (const Process& root : tree.roots) {
     if (const auto state = living.find(root); state != living.end()) add(*state->second);
+  }
+  // What was stopped with those above it, who have ended since, is below nobody any more.
+  for (const ProcessState& state : all) {
+    if (state.stopped && has_in_environment(state.process, tree.lease)) add(state);
   }
   for (std::size_t i = 0; i < found.size(); ++i) {
     const std::int32_t pid = found[i].process.pid;
@@ -70,25 +79,11 @@ std::optional<std::int32_t> group_stopped_by_user(const Tree& tree) {
   return std::nullopt;
 }
 
-// They were stopped with those above them, who have ended since.
-void add_orphans(const Tree& tree, std::vector<ProcessState>& members) {
-  if (tree.lease.empty()) return;
-  for (const ProcessState& state : os::all_process_states()) {
-    const bool known =
-        std::ranges::find(members, state.process, &ProcessState::process) != members.end();
-    if (known || !state.stopped) continue;
-    const auto lease = os::environment_value(state.process, "BERTH_LEASE_ID");
-    if (lease.ok() && *lease == tree.lease) members.push_back(state);
-  }
-}
-
 std::string continue_all(const Tree& tree) {
   std::string trouble;
   const std::optional<std::int32_t> left = group_stopped_by_user(tree);
-  std::vector<ProcessState> members = members_of(tree);
-  add_orphans(tree, members);
   // Children first: a shell among them would take them for jobs that were stopped.
-  for (const ProcessState& state : members | std::views::reverse) {
+  for (const ProcessState& state : members_of(tree) | std::views::reverse) {
     if (state.stopped && state.group != left) send(state.process, SIGCONT, trouble);
   }
   return trouble;

@@ -2,6 +2,7 @@
 #include "sim/daemon.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace berth::sim {
@@ -247,7 +248,10 @@ MoveResult Daemon::halt_now(const core::MoveMemory& move, bool cut) {
     for (const Process& below : parts_.processes.descendants(root)) concerned.push_back(below);
   }
   if (!stop) {
-    for (const Process& known : parts_.processes.of_lease(move.handle)) concerned.push_back(known);
+    for (const Process& known : parts_.processes.of_lease(move.handle)) {
+      concerned.push_back(known);
+      std::ranges::copy(parts_.processes.descendants(known), std::back_inserter(concerned));
+    }
   }
   if (cut) concerned.resize(concerned.size() / 2);
   for (const Process& process : concerned) {
