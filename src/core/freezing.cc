@@ -60,8 +60,10 @@ void Coordinator::Impl::halted(LeaseId id, const MoveResult& result) {
     }
     effects.emplace_back(Say{text_of(id) + " cannot be stopped: " + result.trouble});
     answer_halters(id, result.trouble);
-    if (result.outcome == MoveResult::Outcome::kStuck) return begin_move(id, Direction::kGo);
-  } else if (!done) {
+    // Some may be stopped, or all still are: by whoever moved its memory just before.
+    return begin_move(id, Direction::kGo);
+  }
+  if (!done) {
     effects.emplace_back(Say{text_of(id) + " cannot be let go on: " + result.trouble});
     if (!releasing) return answer_halters(id, result.trouble);
   }

@@ -83,14 +83,13 @@ TEST_F(Freezing, WhoAsksMeanwhileWaitsForTheSame) {
 }
 
 TEST_F(Freezing, WhatCannotBeStoppedRunsOn) {
-  (void)freeze();
-  EXPECT_EQ(moved(Outcome::kUndone, "not permitted"), "refuse not_moved; resume 1; ");
-  EXPECT_FALSE(lease().flags.frozen);
-  (void)freeze();
-  EXPECT_EQ(moved(Outcome::kStuck, "gone"), "refuse not_moved; let go on 1; ")
-      << "some may be stopped";
-  EXPECT_EQ(moved(), "resume 1; ");
-  EXPECT_FALSE(lease().flags.frozen);
+  for (const Outcome outcome : {Outcome::kUndone, Outcome::kStuck}) {
+    (void)freeze();
+    EXPECT_EQ(moved(outcome, "not permitted"), "refuse not_moved; let go on 1; ");
+    EXPECT_TRUE(lease().flags.frozen) << "some may be stopped";
+    EXPECT_EQ(moved(), "resume 1; ");
+    EXPECT_FALSE(lease().flags.frozen);
+  }
 }
 
 TEST_F(Freezing, WhatCannotBeLetGoOnIsFrozenStill) {
