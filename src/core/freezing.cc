@@ -46,11 +46,13 @@ void Coordinator::Impl::on(const Freeze& event) {
 
 // What was half stopped goes on again.
 void Coordinator::Impl::halted(LeaseId id, const MoveResult& result) {
+  const Held* granted = state.find(id)->granted();
+  if (granted == nullptr || !granted->frozen) return;
   const bool releasing = state.find(id)->releasing() != nullptr;
-  if (!state.find(id)->granted() || !state.find(id)->granted()->frozen) return;
+  const bool ends = releasing || granted->revoked;
   const bool done = result.outcome == MoveResult::Outcome::kDone;
   if (observed.at(id).direction == Direction::kStop) {
-    if (done && releasing) return begin_move(id, Direction::kGo);
+    if (done && ends) return begin_move(id, Direction::kGo);
     if (done) {
       notify(id, News::kFrozen);
       answer_halters(id);
@@ -58,8 +60,10 @@ void Coordinator::Impl::halted(LeaseId id, const MoveResult& result) {
     }
     effects.emplace_back(Say{text_of(id) + " cannot be stopped: " + result.trouble});
     answer_halters(id, result.trouble);
-    if (result.outcome == MoveResult::Outcome::kStuck) return begin_move(id, Direction::kGo);
-  } else if (!done) {
+    // Some may be stopped, or all still are: by whoever moved its memory just before.
+    return begin_move(id, Direction::kGo);
+  }
+  if (!done) {
     effects.emplace_back(Say{text_of(id) + " cannot be let go on: " + result.trouble});
     if (!releasing) return answer_halters(id, result.trouble);
   }
@@ -76,11 +80,10 @@ void Coordinator::Impl::halted(LeaseId id, const MoveResult& result) {
   if (returning.contains(id)) ask_probe(now.instant);
 }
 
-// While its memory is on the way, keep_still() follows.
+// While its memory is on the way, keep_still() follows; while it is being stopped, halted(). Of two
+// that are under way at once nobody knows which is the last.
 void Coordinator::Impl::let_go_on(LeaseId id) {
-  const Observed& seen = observed.at(id);
-  const bool is_moved = seen.move != 0 && !is_halting(seen);
-  if (state.find(id)->held()->frozen && !is_moved) begin_move(id, Direction::kGo);
+  if (state.find(id)->held()->frozen && observed.at(id).move == 0) begin_move(id, Direction::kGo);
 }
 
 // It was frozen before its memory was moved, or before the daemon was killed.

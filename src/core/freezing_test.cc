@@ -83,14 +83,13 @@ TEST_F(Freezing, WhoAsksMeanwhileWaitsForTheSame) {
 }
 
 TEST_F(Freezing, WhatCannotBeStoppedRunsOn) {
-  (void)freeze();
-  EXPECT_EQ(moved(Outcome::kUndone, "not permitted"), "refuse not_moved; resume 1; ");
-  EXPECT_FALSE(lease().flags.frozen);
-  (void)freeze();
-  EXPECT_EQ(moved(Outcome::kStuck, "gone"), "refuse not_moved; let go on 1; ")
-      << "some may be stopped";
-  EXPECT_EQ(moved(), "resume 1; ");
-  EXPECT_FALSE(lease().flags.frozen);
+  for (const Outcome outcome : {Outcome::kUndone, Outcome::kStuck}) {
+    (void)freeze();
+    EXPECT_EQ(moved(outcome, "not permitted"), "refuse not_moved; let go on 1; ");
+    EXPECT_TRUE(lease().flags.frozen) << "some may be stopped";
+    EXPECT_EQ(moved(), "resume 1; ");
+    EXPECT_FALSE(lease().flags.frozen);
+  }
 }
 
 TEST_F(Freezing, WhatCannotBeLetGoOnIsFrozenStill) {
@@ -116,6 +115,15 @@ TEST_F(Freezing, WhatIsToldToEndGoesOnSoThatItHears) {
             "revoke 1; signal 15 to 1; let go on 1; held 1; ");
   EXPECT_EQ(moved(), "resume 1; ");
   EXPECT_EQ(freeze(), "refuse wrong_state; ");
+}
+
+TEST_F(Freezing, WhatIsToldToEndWhileItIsStoppedGoesOnOnceItIs) {
+  (void)freeze();
+  EXPECT_EQ(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .cancel = true}),
+            "revoke 1; signal 15 to 1; held 1; ")
+      << "two at once could end in either order";
+  EXPECT_EQ(moved(), "let go on 1; ");
+  EXPECT_EQ(moved(), "resume 1; held 1; ");
 }
 
 TEST_F(Freezing, ItIsNotOverBeforeAllThatWasStoppedGoesOn) {

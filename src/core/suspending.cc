@@ -204,13 +204,12 @@ bool Coordinator::Impl::try_resume(LeaseId id) {
 // On its i-th device, before it left; more than its budget where that had shrunk.
 Bytes Coordinator::Impl::had(const Lease& lease, std::size_t i) const {
   const Held& held = *lease.held();
-  Bytes bytes = held.its_suspension().used[i];
+  const Bytes bytes = held.its_suspension().used[i];
   const auto& uses = observed.at(lease.id).use;
-  const auto use = uses.find(held.parts[i].device);
-  if (use != uses.end() && use->second.ledger) {
-    bytes = std::max(bytes, *use->second.ledger + use->second.unaccounted);
-  }
-  return bytes;
+  const auto found = uses.find(held.parts[i].device);
+  if (found == uses.end()) return bytes;
+  const Use& use = found->second;
+  return use.ledger ? std::max(bytes, *use.ledger + use.unaccounted) : bytes;
 }
 
 bool Coordinator::Impl::has_room_for(const Lease& lease) const {
@@ -218,10 +217,11 @@ bool Coordinator::Impl::has_room_for(const Lease& lease) const {
   for (std::size_t i = 0; i < held.parts.size(); ++i) {
     const DeviceId id = held.parts[i].device;
     const Account* account = ledger.find(id);
-    const auto device = seen_devices.find(id);
-    if (account == nullptr || !account->seen || device == seen_devices.end()) return false;
-    if (!device->second.used || device->second.asleep) return false;
-    const Bytes taken = account->driver + *device->second.used;
+    const auto found = seen_devices.find(id);
+    if (account == nullptr || !account->seen || found == seen_devices.end()) return false;
+    const auto& device = found->second;
+    if (!device.used || device.asleep) return false;
+    const Bytes taken = account->driver + *device.used;
     // What it had grew until it was stopped: only its own account knows, else all it may have.
     const auto& uses = observed.at(lease.id).use;
     const auto use = uses.find(id);

@@ -21,6 +21,11 @@ using Outcome = MoveResult::Outcome;
 // As deep as processes may make others while they are stopped one after another.
 constexpr int kRoundsMax = 1'000;
 
+bool has_in_environment(Process process, const std::string& lease) {
+  const auto read = os::environment_value(process, "BERTH_LEASE_ID");
+  return !lease.empty() && read.ok() && *read == lease;
+}
+
 /// Parents before their children.
 std::vector<ProcessState> members_of(const Tree& tree) {
   const std::vector<ProcessState> all = os::all_process_states();
@@ -42,6 +47,10 @@ std::vector<ProcessState> members_of(const Tree& tree) {
   }
   for (const Process& root : tree.roots) {
     if (const auto state = living.find(root); state != living.end()) add(*state->second);
+  }
+  // What was stopped with those above it, who have ended since, is below nobody any more.
+  for (const ProcessState& state : all) {
+    if (state.stopped && has_in_environment(state.process, tree.lease)) add(state);
   }
   for (std::size_t i = 0; i < found.size(); ++i) {
     const std::int32_t pid = found[i].process.pid;

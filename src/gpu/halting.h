@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/ids.h"
@@ -15,13 +16,15 @@ namespace berth::gpu {
 struct Tree {
   std::optional<Process> supervisor;
   std::vector<Process> roots;
+  std::string lease = {};  // Its handle, as BERTH_LEASE_ID tells it to its processes.
 };
 
 /// When this returns none of them runs, and none can start another. What cannot be stopped is told,
 /// and then all go on.
 MoveResult stop_all(const Tree& tree);
-/// But for a job that the user has stopped himself: its `berth run` is stopped too, then, and
-/// continues it with itself.
+/// Those too that are below nobody any more, because all above them have ended: by their
+/// environment. But for a job that the user has stopped himself: its `berth run` is stopped too,
+/// then, and continues it with itself.
 MoveResult let_all_go_on(const Tree& tree);
 
 /// Those of them that are stopped run while this lives.

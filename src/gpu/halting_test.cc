@@ -173,6 +173,29 @@ TEST(Halting, WhatIsStoppedRunsMeanwhileAndIsStoppedAgain) {
   EXPECT_FALSE(is_stopped(running.process()));
 }
 
+// Its parents, the lease's command and `berth run`, have ended while it was stopped.
+TEST(Halting, WhoLostTheWayToItsLeaseGoesOnAllTheSame) {
+  const auto sleeps_in = [](const char* lease) {
+    std::array<const char*, 2> environment = {lease, nullptr};
+    ::execle("/bin/sleep", "sleep", "1000", nullptr, environment.data());
+  };
+  const Child orphan([&] { sleeps_in("BERTH_LEASE_ID=l_its_own"); });
+  const Child other([&] { sleeps_in("BERTH_LEASE_ID=l_another"); });
+  const auto has_lease = [](const Child& child) {
+    const auto lease = os::environment_value(child.process(), "BERTH_LEASE_ID");
+    return lease.ok() && lease->has_value();
+  };
+  ASSERT_TRUE(until([&] { return has_lease(orphan) && has_lease(other); }));
+  for (const Child* child : {&orphan, &other}) {
+    ::kill(child->process().pid, SIGSTOP);
+    ASSERT_TRUE(all_stopped(child->all()));
+  }
+  const Tree tree{.supervisor = {}, .roots = {}, .lease = "l_its_own"};
+  EXPECT_EQ(let_all_go_on(tree).outcome, Outcome::kDone);
+  EXPECT_TRUE(none_stopped(orphan.all()));
+  EXPECT_TRUE(all_stopped(other.all()));
+}
+
 TEST(Halting, OneThatHasEndedIsNoTrouble) {
   Process gone;
   {

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,9 +30,12 @@ constexpr int kUsage = 64;
 constexpr int kNotHeld = 71;
 
 MoveResult move(const MoverTask& task) {
-  const Tree tree{.supervisor = task.supervisor, .roots = task.processes};
+  Tree tree{.supervisor = task.supervisor, .roots = task.processes};
   if (task.direction == Direction::kStop) return stop_all(tree);
-  if (task.direction == Direction::kGo) return let_all_go_on(tree);
+  if (task.direction == Direction::kGo) {
+    tree.lease = std::filesystem::path(task.directory).filename();
+    return let_all_go_on(tree);
+  }
   const bool out = task.direction == Direction::kOut;
   const auto calls = load_checkpoint_calls("libcuda.so.1");
   if (!calls.ok()) {

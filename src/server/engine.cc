@@ -353,8 +353,10 @@ void Engine::reply(core::Now now, const core::Reply& reply, Batch& batch) {
     // The grant is taken back before it is asked again, and then it waits.
     batch.failed.granted.push_back(lease->id);
     calls_.emplace(connection, call);
-    events_.emplace_back(core::Reconnect{
-        .token = reply.token, .actor = {.user = lease->user}, .handle = lease->handle});
+    events_.emplace_back(core::Reconnect{.token = reply.token,
+                                         .actor = {.user = lease->user},
+                                         .handle = lease->handle,
+                                         .restarts = lease->restarts});
     return;
   }
   // What the answer says may stand on a record of this step or of one before, as where a claim is

@@ -2,6 +2,7 @@
 #include "sim/daemon.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace berth::sim {
@@ -232,16 +233,25 @@ MoveResult Daemon::move_now(const core::MoveMemory& move, bool cut) {
 }
 
 MoveResult Daemon::halt_now(const core::MoveMemory& move, bool cut) {
-  const bool stop = move.direction == Direction::kStop;
-  if (stop && !cut && parts_.stage.random.chance(parts_.plan.rate(Fault::kMoveFails))) {
+  bool stop = move.direction == Direction::kStop;
+  // Then all go on, those too that were stopped before.
+  const bool fails =
+      stop && !cut && parts_.stage.random.chance(parts_.plan.rate(Fault::kMoveFails));
+  if (fails) {
     parts_.stage.deal(Fault::kMoveFails);
-    return {MoveResult::Outcome::kUndone, "a process cannot be stopped"};
+    stop = false;
   }
   std::vector<Process> roots = move.processes;
   if (move.supervisor) roots.push_back(*move.supervisor);
   std::vector<Process> concerned = move.processes;
   for (const Process& root : roots) {
     for (const Process& below : parts_.processes.descendants(root)) concerned.push_back(below);
+  }
+  if (!stop) {
+    for (const Process& known : parts_.processes.of_lease(move.handle)) {
+      concerned.push_back(known);
+      std::ranges::copy(parts_.processes.descendants(known), std::back_inserter(concerned));
+    }
   }
   if (cut) concerned.resize(concerned.size() / 2);
   for (const Process& process : concerned) {
@@ -253,6 +263,7 @@ MoveResult Daemon::halt_now(const core::MoveMemory& move, bool cut) {
       parts_.processes.go_on(process);
     }
   }
+  if (fails) return {MoveResult::Outcome::kUndone, "a process cannot be stopped"};
   return {};
 }
 

@@ -128,4 +128,12 @@ std::vector<Process> Processes::descendants(Process process) const {
   return below;
 }
 
+std::vector<Process> Processes::of_lease(Handle lease) const {
+  std::vector<Process> found;
+  for (const auto& [pid, body] : bodies_) {
+    if (body.birth.lease == lease) found.push_back({.pid = pid, .start_ticks = body.start_ticks});
+  }
+  return found;
+}
+
 }  // namespace berth::sim

@@ -56,6 +56,8 @@ class Processes {
   /// Parent first; init is not among them.
   std::vector<Process> ancestors(Process process) const;
   std::vector<Process> descendants(Process process) const;
+  /// Those that have it in their environment.
+  std::vector<Process> of_lease(Handle lease) const;
 
  private:
   struct Body {

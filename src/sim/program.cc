@@ -54,7 +54,10 @@ void Program::signal(std::int32_t signal) {
 
 void Program::plan_next() {
   scene_.stage.clock.after(scene_.stage.random.spread(milliseconds(1), seconds(1)),
-                           [this] { act(); });
+                           [this, command = command_] {
+                             // That of an earlier run, before it was requeued, does no more.
+                             if (command == command_) act();
+                           });
 }
 
 bool Program::over() const {

@@ -42,10 +42,11 @@ std::string Session::told() const {
 }
 
 void Session::start(std::optional<Process> parent) {
+  const Processes::Birth* outer = parent ? scene_.processes.find(*parent) : nullptr;
   supervisor_ = scene_.processes.spawn({.parent = parent.value_or(Process{}),
                                         .user = plan_.user,
                                         .name = "berth",
-                                        .lease = std::nullopt,
+                                        .lease = outer == nullptr ? std::nullopt : outer->lease,
                                         .subreaper = true,
                                         .on_end = {}});
   plan_harm();

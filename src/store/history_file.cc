@@ -387,9 +387,11 @@ Status HistoryFile::prune_in_transaction(const history::Retention& retention, Un
 Result<bool> HistoryFile::shorten(std::span<const Known> series) {
   bool had_any = false;
   for (const char* table : kGrainTables) {
-    const std::string of = std::string("(start) FROM ") + table + " WHERE series = ?1)";
-    const std::string first = "SELECT (SELECT min" + of;
-    TRY(ends, database_.prepare(first + ", (SELECT max" + of));
+    std::string of = "(start) FROM ";
+    of.append(table).append(" WHERE series = ?1)");
+    std::string both = "SELECT (SELECT min";
+    both.append(of).append(", (SELECT max").append(of);
+    TRY(ends, database_.prepare(both));
     std::int64_t oldest = std::numeric_limits<std::int64_t>::max();
     std::int64_t newest = 0;
     for (const Known& one : series) {
