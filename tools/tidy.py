@@ -15,7 +15,8 @@ import subprocess
 import sys
 
 # What a folder of src/ may include of the others: the whole architecture, in one table.
-_PURE = ['base', 'model', 'alerts', 'core', 'wire', 'config', 'history', 'safetensors']
+_PURE = ['base', 'model', 'alerts', 'core', 'wire', 'config', 'history', 'safetensors',
+         'estimate']
 _DOORS = ['os', 'gpu', 'store', 'enforce']
 _PURE_BESIDE = ['train', 'vram']  # Pure, and no part of the daemon.
 LAYERS = {
@@ -27,6 +28,7 @@ LAYERS = {
     'config': ['base', 'model', 'alerts'],
     'history': ['base', 'model'],
     'safetensors': ['base', 'model'],
+    'estimate': ['base', 'model'],
     'os': ['base', 'model'],
     'checkpoint': ['base', 'model', 'safetensors', 'os'],
     'gpu': ['base', 'model', 'os'],
@@ -38,7 +40,7 @@ LAYERS = {
     'library': ['base', 'model', 'vram', 'wire', 'os', 'gpu', 'client'],
     'deliver': ['base', 'model', 'wire', 'os'],
     'notify': ['base', 'model', 'alerts', 'wire', 'os', 'client'],
-    'cli': ['base', 'model', 'alerts', 'wire', 'config', 'os', 'enforce', 'client'],
+    'cli': ['base', 'model', 'estimate', 'alerts', 'wire', 'config', 'os', 'enforce', 'client'],
     'daemon': _PURE + _DOORS + ['server'],
     'sim': ['base', 'model', 'core', 'wire', 'config', 'os', 'store'],
     'guard': [],

@@ -20,6 +20,8 @@ constexpr std::array kVerbs = {
     Verb{"why", "", "See", "why a request waits, and what would help", run_why},
     Verb{"wait", "", "See", "until leases have ended, or until a size would fit", run_wait},
     Verb{"fit", "", "See", "whether a size would be granted now, or when", run_fit},
+    Verb{"estimate", "", "See", "how much memory training a model takes", run_estimate},
+    Verb{"recommend", "", "See", "settings with which a model fits, with reasons", run_recommend},
     Verb{"history", "", "See", "how memory was used, and what became of leases", run_history},
     Verb{"resize", "", "Control", "change the memory of a lease while it runs", run_resize},
     Verb{"checkpoint", "", "Control", "have a lease's program save itself", run_checkpoint},

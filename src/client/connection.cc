@@ -45,9 +45,9 @@ Status Connection::begin(const Question& question) {
                    question.body, false);
 }
 
-Result<Answer> Connection::get(const std::string& target) {
+Result<Answer> Connection::get(const std::string& target, Duration within) {
   TRY_STATUS(send_text(wire::Method::kGet, target, "", false));
-  return finish(kAnswerWithin);
+  return finish(within);
 }
 
 Result<Answer> Connection::finish(Duration within) {

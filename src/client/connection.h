@@ -52,7 +52,7 @@ class Connection {
   Status begin(const Question& question);
   Result<Answer> finish(Duration within = kAnswerWithin);
   /// Asks `target` by its text: for what has parameters.
-  Result<Answer> get(const std::string& target);
+  Result<Answer> get(const std::string& target, Duration within = kAnswerWithin);
 
   /// Sends a request whose answer is a stream of events, or a plain answer if it is refused.
   Status send(const Question& question);

@@ -9,18 +9,23 @@
 #include <variant>
 
 #include "base/present.h"
+#include "cli/run/leak.h"
 #include "cli/run/lease_watch.h"
 #include "cli/run/words.h"
 #include "cli/supervise/supervisor.h"
+#include "os/clock.h"
 #include "os/places.h"
 #include "wire/error.h"
+#include "wire/history.h"
 #include "wire/request.h"
+#include "wire/routes.h"
 
 namespace berth::cli {
 namespace {
 
 // The command has ended, and whoever waits for it waits for us.
 constexpr Duration kReportWithin = seconds(5);
+constexpr Duration kLeakWorthAsking = seconds(20);
 
 /// Of a command that joined a lease: nobody to listen to.
 class Nobody final : public Bystander {
@@ -98,6 +103,7 @@ std::optional<Left> Runner::run(const wire::LeaseAnswer& lease, const VariableCh
   }
   doors_.status.running(lease.view.id, command);
 
+  started_ = os::PosixClock().now();
   const auto supervisor = [&](Bystander& bystander) {
     return Supervisor(command, doors_.signals, terminal_ ? &*terminal_ : nullptr, bystander);
   };
@@ -138,6 +144,7 @@ Left Runner::ended(const wire::LeaseAnswer& lease, const ExitStatus& exit, Lease
     const std::string leftovers = after ? leftovers_text(*after) : "";
     if (!leftovers.empty()) doors_.talk.say(leftovers);
     tell_peak(after.value_or(lease.view), use);
+    tell_leak(lease.view);
   }
   if (result == EndResult::kLimit) return {.code = to_status(ExitCode::kTimeLimit)};
   doors_.status.command_ended(exit);
@@ -177,6 +184,28 @@ void Runner::tell_peak(LeaseView lease, const Result<enforce::Use>& use) {
   }
   const std::string text = peak_text(lease);
   if (!text.empty()) doors_.talk.say(text);
+}
+
+// By the daemon's figures of the past: where it keeps none, nothing is said.
+void Runner::tell_leak(const LeaseView& lease) {
+  const Duration held = os::PosixClock().now() - started_;
+  if (held < kLeakWorthAsking) return;
+  Result<client::Connection> connection = doors_.client.another();
+  if (!connection.ok()) return;
+  const std::string target = wire::target_of(wire::Route::kHistory) +
+                             "?of=lease&lease=" + to_text(lease.handle) +
+                             "&since=" + std::to_string(held.ns / seconds(1).ns + 1) + "s";
+  const Result<client::Answer> answer = connection->get(target, kReportWithin);
+  if (!answer.ok()) return;
+  const Result<wire::PastAnswer> past = wire::decode_past(answer->body);
+  if (!past.ok()) return;
+  for (const history::Series& series : past->past.series) {
+    if (series.subject.figure != history::Figure::kUsed) continue;
+    if (const std::optional<Leak> leak = leak_in(series.buckets)) {
+      doors_.talk.say(leak_text(*leak));
+      return;
+    }
+  }
 }
 
 Left Runner::not_started(const wire::LeaseAnswer& lease, int number, Lease whose) {

@@ -59,6 +59,7 @@ class Runner {
                                  const VariableChanges& variables) const;
   void tell_save(const wire::LeaseAnswer& lease, const Saver& saver);
   void tell_peak(LeaseView lease, const Result<enforce::Use>& use);
+  void tell_leak(const LeaseView& lease);
 
   Doors doors_;
   std::vector<std::string> words_;
@@ -66,6 +67,7 @@ class Runner {
   std::optional<HeldCommand> command_;
   std::optional<JobTerminal> terminal_;
   std::optional<EndResult> revoked_;
+  Instant started_;
 };
 
 /// "cannot start train.py: it is not executable", and the exit status that says so to programs.

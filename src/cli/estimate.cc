@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth estimate`: how much GPU memory training a model takes, before it is tried. No daemon and
+// no GPU is asked.
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/quantity.h"
+#include "cli/model_file.h"
+#include "cli/render/table.h"
+#include "cli/render/text.h"
+#include "cli/showing.h"
+#include "cli/verbs.h"
+#include "estimate/memory.h"
+#include "wire/json_writer.h"
+
+namespace berth::cli {
+namespace {
+
+struct EstimateAsked {
+  std::string path;
+  std::optional<std::uint32_t> batch;
+  std::optional<std::uint32_t> sequence;
+  std::optional<Bytes> room;
+  std::string precision = "fp32";
+  std::string optimizer = "adamw";
+  std::string attention = "eager";
+  bool checkpointing = false;
+};
+
+estimate::Training training_of(const EstimateAsked& asked) {
+  using estimate::Checkpointing;
+  return {.batch = asked.batch.value_or(1),
+          .sequence = asked.sequence.value_or(1'024),
+          .precision = *estimate::parse_precision(asked.precision),
+          .optimizer = *estimate::parse_optimizer(asked.optimizer),
+          .attention = *estimate::parse_attention(asked.attention),
+          .checkpointing = asked.checkpointing ? Checkpointing::kLayers : Checkpointing::kNone};
+}
+
+struct Estimated {
+  ModelFile model;
+  estimate::Training training;
+  estimate::Estimate estimate;
+  std::optional<Bytes> room;
+  std::optional<std::uint64_t> largest_batch;
+
+  bool knows_activations() const { return model.shape.has_value(); }
+};
+
+std::string estimate_json(const Estimated& all) {
+  const auto known = [&](Bytes bytes) {
+    return all.knows_activations() ? std::optional(bytes) : std::nullopt;
+  };
+  const estimate::Activations& activations = all.estimate.activations;
+  wire::JsonWriter writer;
+  writer.begin_object().key("schema").text("berth/estimate/v1");
+  writer.key("model").text(all.model.path).key("parameters").number(all.estimate.parameters);
+  writer.key("batch").number(all.training.batch).key("sequence").number(all.training.sequence);
+  writer.key("precision").text(estimate::to_text(all.training.precision));
+  writer.key("optimizer").text(estimate::to_text(all.training.optimizer));
+  writer.key("weights_bytes").bytes(all.estimate.weights);
+  writer.key("gradients_bytes").bytes(all.estimate.gradients);
+  writer.key("optimizer_bytes").bytes(all.estimate.optimizer);
+  writer.key("activations_bytes").bytes(known(activations.total()));
+  writer.key("norms_bytes").bytes(known(activations.norms));
+  writer.key("attention_bytes").bytes(known(activations.attention));
+  writer.key("feed_forward_bytes").bytes(known(activations.feed_forward));
+  writer.key("output_bytes").bytes(known(activations.output));
+  writer.key("half_copies_bytes").bytes(known(activations.half_copies));
+  writer.key("peak_bytes").bytes(known(all.estimate.peak));
+  writer.key("room_bytes").bytes(all.room);
+  writer.key("fits");
+  if (all.room && all.knows_activations()) {
+    writer.boolean(all.estimate.peak <= *all.room);
+  } else {
+    writer.null();
+  }
+  writer.key("largest_batch");
+  if (all.largest_batch) {
+    writer.number(*all.largest_batch);
+  } else {
+    writer.null();
+  }
+  return writer.end_object().take();
+}
+
+std::string estimate_text(const Estimated& all, Letters letters) {
+  const estimate::Activations& activations = all.estimate.activations;
+  std::vector<std::pair<std::string, std::string>> lines = {
+      {"parameters", std::to_string(all.estimate.parameters)},
+      {"weights", to_text(all.estimate.weights)},
+      {"gradients", to_text(all.estimate.gradients)},
+      {"optimizer", to_text(all.estimate.optimizer)}};
+  if (all.knows_activations()) {
+    lines.insert(lines.end(), {{"activations", to_text(activations.total())},
+                               {"  norms", to_text(activations.norms)},
+                               {"  attention", to_text(activations.attention)},
+                               {"  feed-forward", to_text(activations.feed_forward)},
+                               {"  output", to_text(activations.output)},
+                               {"  half copies", to_text(activations.half_copies)},
+                               {"peak", to_text(all.estimate.peak)}});
+  } else {
+    lines.emplace_back("activations", "unknown: name the model's config.json");
+  }
+  Table table{.columns = {{.title = ""}, {.title = ""}}, .rows = {}, .header = false};
+  for (auto& [name, value] : lines) table.rows.push_back({{.text = name}, {.text = value}});
+  std::string text = render(std::move(table), std::nullopt, letters);
+  if (!all.knows_activations()) return text;
+  text += "Sequences of " + std::to_string(all.training.sequence) + ", " +
+          std::to_string(all.training.batch) + " at once. The driver's context (some 500 MiB) " +
+          "comes on top.\n";
+  if (!all.room) return text;
+  const bool fits = all.estimate.peak <= *all.room;
+  text += (fits ? "It fits into " : "It does not fit into ") + to_text(*all.room);
+  if (all.largest_batch.value_or(0) > 0) {
+    text += "; at most " + std::to_string(*all.largest_batch) + " sequences at once do";
+  }
+  return text + ".\n";
+}
+
+void declare_estimate(Invocation& invocation, EstimateAsked& asked) {
+  Options& options = invocation.options;
+  options.value({.names = "-b,--batch", .metavar = "N", .help = "sequences at once; 1"},
+                into(asked.batch));
+  options.value({.names = "-s,--sequence", .metavar = "N", .help = "tokens in each; 1024"},
+                into(asked.sequence));
+  options.value({.names = "-m,--vram",
+                 .metavar = "SIZE",
+                 .help = "memory of the GPU: says whether it fits, and what would"},
+                into(asked.room));
+  options.value({.names = "--precision",
+                 .metavar = "WORD",
+                 .help = "of weights and activations",
+                 .choices = {"fp32", "mixed", "bf16", "fp16"}},
+                into(asked.precision));
+  options.value({.names = "--optimizer",
+                 .metavar = "WORD",
+                 .help = "which",
+                 .choices = {"adamw", "adam", "adamw8bit", "momentum", "sgd", "adafactor"}},
+                into(asked.optimizer));
+  options.value({.names = "--attention",
+                 .metavar = "WORD",
+                 .help = "step by step, or in one kernel",
+                 .choices = {"eager", "flash"}},
+                into(asked.attention));
+  options.flag({.names = "--checkpointing", .help = "layers are computed again when needed"},
+               into(asked.checkpointing));
+  options.operand({.metavar = "MODEL",
+                   .help = "config.json, a .safetensors file, or the directory of both",
+                   .at_least = 1},
+                  into(asked.path));
+}
+
+}  // namespace
+
+int run_estimate(Invocation& invocation) {
+  Showing showing(invocation);
+  EstimateAsked asked;
+  invocation.about =
+      "From the config of a transformer of GPT-2's or Llama's kind; from files of tensors alone, "
+      "what weights, gradients and optimizer take. Ends with 0, and with -m with 1 if it does not "
+      "fit. No GPU is used.";
+  invocation.examples = {
+      {"berth estimate config.json --batch 8 --sequence 512", "one step of training"},
+      {"berth estimate config.json -m 16G --precision mixed", "whether it fits, and what would"}};
+  declare_estimate(invocation, asked);
+  showing.declare(Watching::kNo);
+  if (const auto end = invocation.parse()) return *end;
+  if (asked.batch == 0U) return invocation.usage_error("a batch has at least one sequence");
+  if (asked.sequence == 0U) return invocation.usage_error("a sequence has at least one token");
+  Result<ModelFile> model = read_model(asked.path);
+  if (!model.ok()) return fail_to_read(invocation, model.error());
+  Estimated all{.model = *std::move(model),
+                .training = training_of(asked),
+                .estimate = {},
+                .room = asked.room,
+                .largest_batch = {}};
+  if (all.knows_activations()) {
+    all.estimate = estimate::estimate_training(*all.model.shape, all.training);
+    if (asked.room) {
+      all.largest_batch = estimate::largest_batch(*all.model.shape, all.training, *asked.room);
+    }
+  } else {
+    all.estimate = estimate::estimate_states(all.model.parameters, all.training);
+  }
+  const std::string json = estimate_json(all);
+  const int status = showing.show([&] {
+    return showing.choice().is_for_people() ? estimate_text(all, Letters{})
+                                            : showing.for_programs({.json = json, .sample = json});
+  });
+  const bool too_large = asked.room && all.estimate.peak > *asked.room;
+  return status == 0 && too_large ? to_status(ExitCode::kFailed) : status;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth recommend`: how to train a model in the memory there is, each setting with its reason. The
+// memory is what is named, else the budget of the lease it runs in, else what the daemon's GPUs
+// have.
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/quantity.h"
+#include "cli/model_file.h"
+#include "cli/render/table.h"
+#include "cli/render/text.h"
+#include "cli/showing.h"
+#include "cli/verbs.h"
+#include "estimate/advice.h"
+#include "wire/answers.h"
+#include "wire/json_writer.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::uint32_t kGpusMax = 1'024;
+
+struct RecommendAsked {
+  std::optional<std::string> path;
+  std::optional<Bytes> size;
+  std::optional<std::uint32_t> gpus;
+  std::optional<std::uint32_t> batch;
+  std::optional<std::uint32_t> sequence;
+  std::string optimizer = "adamw";
+  std::string attention = "eager";
+};
+
+void declare_recommend(Invocation& invocation, RecommendAsked& asked) {
+  Options& options = invocation.options;
+  options.value({.names = "-m,--vram",
+                 .metavar = "SIZE",
+                 .help = "memory of each GPU; else the lease's budget, else what the GPUs have"},
+                into(asked.size));
+  options.value({.names = "-g,--gpus", .metavar = "N", .help = "with -m: how many; 1"},
+                into(asked.gpus));
+  options.value({.names = "-b,--batch", .metavar = "N", .help = "sequences a step, in all; 32"},
+                into(asked.batch));
+  options.value({.names = "-s,--sequence", .metavar = "N", .help = "tokens in each; 1024"},
+                into(asked.sequence));
+  options.value({.names = "--optimizer",
+                 .metavar = "WORD",
+                 .help = "which",
+                 .choices = {"adamw", "adam", "adamw8bit", "momentum", "sgd", "adafactor"}},
+                into(asked.optimizer));
+  options.value({.names = "--attention",
+                 .metavar = "WORD",
+                 .help = "step by step, or in one kernel",
+                 .choices = {"eager", "flash"}},
+                into(asked.attention));
+  options.operand({.metavar = "MODEL",
+                   .help = "config.json, or the directory it is in; else: how large one "
+                           "may be"},
+                  into(asked.path));
+}
+
+// Nothing where it was said why not.
+std::optional<std::vector<Bytes>> memory_of_gpus(const RecommendAsked& asked, Showing& showing) {
+  const std::size_t count = asked.gpus.value_or(1);
+  if (asked.size) return std::vector<Bytes>(count, *asked.size);
+  if (const char* const budget = std::getenv("BERTH_VRAM_BYTES"); budget != nullptr) {
+    const Result<Bytes> bytes = parse_bytes(budget);
+    if (bytes.ok()) return std::vector<Bytes>(count, *bytes);
+  }
+  if (!showing.open()) return std::nullopt;
+  Conversation& conversation = showing.conversation();
+  const auto body = conversation.ask({.route = wire::Route::kDevices});
+  if (!body) return std::nullopt;
+  const auto list = conversation.understood(wire::decode_devices(*body));
+  if (!list) return std::nullopt;
+  std::vector<Bytes> gpus;
+  for (const DeviceView& device : list->list.items) {
+    if (device.capacity) gpus.push_back(saturating_sub(*device.capacity, device.held_back));
+  }
+  if (gpus.empty()) {
+    conversation.fail(ExitCode::kUnavailable,
+                      "no GPU tells its size: say it, as in berth recommend -m 16G");
+    return std::nullopt;
+  }
+  return gpus;
+}
+
+struct Recommended {
+  std::string model;
+  estimate::Wish wish;
+  std::optional<estimate::Advice> advice;
+  std::vector<estimate::Rule> rules;
+};
+
+std::string recommend_json(const Recommended& all) {
+  wire::JsonWriter writer;
+  writer.begin_object().key("schema").text("berth/recommend/v1");
+  writer.key("model").text_or_null(all.model);
+  writer.key("profile").text(to_text(estimate::profile_of(std::ranges::min(all.wish.gpus))));
+  writer.key("gpus").begin_array();
+  for (const Bytes each : all.wish.gpus) {
+    writer.begin_object().key("vram_bytes").bytes(each).end_object();
+  }
+  writer.end_array().key("fits");
+  if (all.advice) {
+    writer.boolean(all.advice->fits).key("batch_per_gpu").number(all.advice->training.batch);
+    writer.key("accumulation").number(all.advice->accumulation);
+    writer.key("effective_batch").number(all.advice->effective_batch);
+    writer.key("peak_bytes").bytes(all.advice->peak);
+  } else {
+    writer.null();
+  }
+  writer.key("rules").begin_array();
+  for (const estimate::Rule& rule : all.rules) {
+    writer.begin_object().key("rule").text(rule.name).key("setting").text(rule.setting);
+    writer.key("reason").text(rule.reason).end_object();
+  }
+  return writer.end_array().end_object().take();
+}
+
+std::string recommend_text(const Recommended& all) {
+  std::string text =
+      std::to_string(all.wish.gpus.size()) + (all.wish.gpus.size() == 1 ? " GPU" : " GPUs") +
+      ", the smallest with " + to_text(std::ranges::min(all.wish.gpus)) + " (profile " +
+      std::string(to_text(estimate::profile_of(std::ranges::min(all.wish.gpus)))) + ")\n";
+  for (const estimate::Rule& rule : all.rules) {
+    text += std::string(rule.name) + ": " + rule.setting + "\n    " + rule.reason + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+int run_recommend(Invocation& invocation) {
+  Showing showing(invocation);
+  RecommendAsked asked;
+  invocation.about =
+      "Says which batch, accumulation and precision fit, and whether layers must be computed "
+      "again, "
+      "with the reason for each; the batch of a step stays what was wished for. Ends with 1 if the "
+      "model does not fit.";
+  invocation.examples = {{"berth recommend config.json -m 16G", "on one GPU of 16 GiB"},
+                         {"berth recommend config.json -m 10G -g 4 --batch 64", "on four"},
+                         {"berth recommend -m 24G", "how large a model may be"}};
+  declare_recommend(invocation, asked);
+  showing.declare(Watching::kNo);
+  if (const auto end = invocation.parse()) return *end;
+  if (asked.batch == 0U) return invocation.usage_error("a batch has at least one sequence");
+  if (asked.sequence == 0U) return invocation.usage_error("a sequence has at least one token");
+  if (asked.gpus == 0U || asked.gpus.value_or(1) > kGpusMax) {
+    return invocation.usage_error("between 1 and 1024 GPUs");
+  }
+  Recommended all;
+  std::optional<ModelFile> model;
+  if (asked.path) {
+    Result<ModelFile> read = read_model(*asked.path);
+    if (!read.ok()) return fail_to_read(invocation, read.error());
+    if (!read->shape) {
+      return invocation.fail(ExitCode::kDataError,
+                             read->path + " does not tell layers: name the model's config.json");
+    }
+    all.model = read->path;
+    model = *std::move(read);
+  }
+  std::optional<std::vector<Bytes>> gpus = memory_of_gpus(asked, showing);
+  if (!gpus) return showing.conversation().status();
+  all.wish = {.gpus = *std::move(gpus),
+              .effective_batch = asked.batch.value_or(32),
+              .sequence = asked.sequence.value_or(1'024),
+              .optimizer = *estimate::parse_optimizer(asked.optimizer),
+              .attention = *estimate::parse_attention(asked.attention)};
+  if (model) {
+    all.advice = estimate::advise(*model->shape, all.wish);
+    all.rules = all.advice->rules;
+  } else {
+    all.rules = estimate::advise_size(all.wish);
+  }
+  const std::string json = recommend_json(all);
+  const int status = showing.show([&] {
+    return showing.choice().is_for_people() ? recommend_text(all)
+                                            : showing.for_programs({.json = json, .sample = json});
+  });
+  const bool too_large = all.advice && !all.advice->fits;
+  return status == 0 && too_large ? to_status(ExitCode::kFailed) : status;
+}
+
+}  // namespace berth::cli
