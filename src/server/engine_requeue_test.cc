@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases that are requeued while the disk is full: what is told, and what is asked again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/engine.h"
+#include "server/engine_story.h"
+
+namespace berth::server {
+namespace {
+
+using S = EngineStory;
+using ::testing::Contains;
+using ::testing::Not;
+
+// It waits again and is granted in the same step: the word of the one would show the other.
+TEST(EngineRequeue, ARequeueWhoseGrantCannotBeWrittenIsNotToldOf) {
+  S story;
+  Request request = S::budget(gib(8));
+  request.requeue_grace = seconds(10);
+  story.submit(1, request);
+  story.claim(1, 1);
+  story.engine.follow_all({9});
+  story.engine.ask(story.now, {2}, core::AskRequeue{{}, S::kActor, {1}});
+  story.engine.ask(story.now, {3}, core::BeginRequeue{{}, S::kActor, S::handle(1)});
+  story.engine.ask(story.now, {4}, core::Reconnect{{}, S::kActor, S::handle(1), 1},
+                   Engine::Listen::kStream);
+  story.engine.process_ended(story.now, S::process(101));
+  story.world.full = true;
+  (void)story.done();
+  story.sample();
+  const auto trace = story.done();
+  EXPECT_THAT(trace, Not(Contains("item 9 requeued 1")));
+  EXPECT_THAT(trace, Contains("answer 2 disk_full"));
+  EXPECT_EQ(story.state(1), LeaseState::kWaiting);
+}
+
+// Its question is asked again, and still says for which run.
+TEST(EngineRequeue, WhoComesForTheNextRunWhileNothingCanBeWrittenGetsItLater) {
+  S story;
+  Request request = S::budget(gib(8));
+  request.requeue_grace = seconds(10);
+  story.submit(1, request);
+  story.claim(1, 1);
+  story.engine.ask(story.now, {2}, core::AskRequeue{{}, S::kActor, {1}});
+  story.engine.ask(story.now, {3}, core::BeginRequeue{{}, S::kActor, S::handle(1)});
+  story.engine.process_ended(story.now, S::process(101));
+  story.sample();
+  story.world.full = true;
+  (void)story.done();
+  story.engine.ask(story.now, {4}, core::Reconnect{{}, S::kActor, S::handle(1), 1},
+                   Engine::Listen::kStream);
+  EXPECT_EQ(story.state(1), LeaseState::kWaiting);
+  story.world.full = false;
+  story.pass(seconds(2));
+  const auto trace = story.done();
+  EXPECT_THAT(trace, Not(Contains("answer 4 wrong_state")));
+  EXPECT_THAT(trace, Contains("item 4 granted 1 last"));
+}
+
+}  // namespace
+}  // namespace berth::server
