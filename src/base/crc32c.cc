@@ -4,6 +4,10 @@
 #include <array>
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace berth {
 namespace {
 
@@ -101,6 +105,15 @@ __attribute__((target("sse4.2"))) std::uint32_t add_by_instruction(std::span<con
   return crc;
 }
 
+// Asked here, because __builtin_cpu_supports() brings a constructor into every library.
+bool has_instruction() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_SSE4_2) != 0;
+}
+
 #endif
 
 }  // namespace
@@ -113,7 +126,8 @@ std::uint32_t crc32c_by_table(std::span<const std::byte> bytes, std::uint32_t be
 
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("sse4.2")) return ~add_by_instruction(bytes, ~before);
+  static const bool kHasInstruction = has_instruction();
+  if (kHasInstruction) return ~add_by_instruction(bytes, ~before);
 #endif
   return crc32c_by_table(bytes, before);
 }
