@@ -8,8 +8,8 @@ namespace {
 
 constexpr double kTauToFind = 0.8;
 constexpr double kTauToKeep = 0.4;
-constexpr double kGrowthMin = 0.02;                     // Of what was used at first, in a window,
-constexpr std::uint64_t kGrowthBytesMin = 256U << 10U;  // and that: less is no harm.
+constexpr double kGrowthMin = 0.02;                   // Of what was used at first, in a window,
+constexpr std::uint64_t kGrowthBytesMin = 4U << 20U;  // and that: less is no harm.
 
 std::int64_t sign(std::uint64_t before, std::uint64_t after) {
   return after > before ? 1 : (after < before ? -1 : 0);

@@ -71,6 +71,11 @@ TEST(Leak, SlowOneUnderNoiseIsFoundOverALongerWindow) {
   EXPECT_GT(found, 50U);
 }
 
+// What a small program's tables and logs grow by in its first steps.
+TEST(Leak, AFewKibibytesAStepOfASmallProgramAreNone) {
+  EXPECT_EQ(found_at(200, [](auto step) { return 0.006 + 9e-6 * static_cast<double>(step); }), 0U);
+}
+
 TEST(Leak, GrowthPerStepIsTold) {
   LeakFinder finder;
   for (std::uint64_t step = 1; step <= 60; ++step) finder.add(step, mib(4'096 + 40 * step));
