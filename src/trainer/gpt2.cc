@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kNormEpsilon = 1e-5;
 constexpr double kDeviation = 0.02;
-constexpr double kLogitDeviation = 0.3;
+constexpr double kLogitDeviation = 0.2;
 constexpr std::int64_t kFeedForward = 4;  // Times the width.
 
 at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias) {

@@ -29,7 +29,7 @@ class Gpt2 : public torch::nn::Module {
 
   /// As GPT-2's: normally distributed, deviation 0.02, less where a layer adds to the residual
   /// stream. That of the embedding is smaller in wide models, so that the first logits have a
-  /// variance of 0.09 at most and the first loss is ln(vocabulary) within a hundredth.
+  /// variance of 0.04 at most and the first loss is ln(vocabulary) within a hundredth.
   void initialize(std::uint64_t seed);
 
   /// Of [rows, columns, vocabulary].
