@@ -26,9 +26,11 @@ void Coordinator::Impl::on(const Resize& event) {
   if (lease == nullptr) return;
   const LeaseId id = lease->id;
   const Held* held = lease->held();
-  if (held == nullptr) {
+  if (held == nullptr || !held->claimed) {  // An offer may lapse, and takes its growth with it.
     refuse(event.token, RefusalCode::kWrongState,
-           text_of(id) + " is not held: a request that waits is cancelled and asked again");
+           text_of(id) + (held == nullptr
+                              ? " is not held: a request that waits is cancelled and asked again"
+                              : " has not begun yet: ask again when it has"));
     return;
   }
   if (held->suspension) {

@@ -110,6 +110,14 @@ TEST_F(Resizing, OnlyAHeldLeaseIsResized) {
   EXPECT_EQ(resize(99, gib(4)), "refuse not_found; ");
 }
 
+// An offer lapses, and whoever waited for it to grow would wait for ever.
+TEST_F(Resizing, AnOfferIsResizedWhenItIsClaimed) {
+  (void)story.ask(S::budget(gib(1)));
+  EXPECT_EQ(resize(3, gib(2)), "refuse wrong_state; ");
+  (void)story.claim(3);
+  EXPECT_EQ(resize(3, gib(2)), "resize 3; held 3; ");
+}
+
 TEST_F(Resizing, ExclusiveOpensAndClosesOnlyWhenAlone) {
   const auto exclusive = [&] {
     return story.tell(Resize{{++token}, {{1000}}, {1}, Share::kExclusive, {}, {}});

@@ -135,7 +135,7 @@ std::string broken_by_holding(const Evidence& evidence, const ShadowLease& lease
   // A daemon that was away may have let it be claimed after its limit.
   const Duration more = evidence.claim_within_max + lease.away_before;
   const bool over_limit = request.limit && !lease.kill_at && !lease.stop_at &&
-                          lease.claimed_at < late && lease.away == ShadowLease::Away::kNo &&
+                          lease.limited_from < late && lease.away == ShadowLease::Away::kNo &&
                           lease.granted_at + *request.limit + more < late;
   if (over_limit) return overdue(lease, "the end by its limit");
   if (lease.expires && *lease.expires < late && !lease.kill_at) {

@@ -199,7 +199,7 @@ struct Shadow::Applier {
     ShadowLease* found = lease(fact.id);
     if (found == nullptr || found->state != State::kOffered) return false;
     found->state = State::kClaimed;
-    found->claimed_at = record.at;
+    found->limited_from = record.at;
     found->command = fact.command;
     return reached(Transition::kClaimed);
   }
@@ -360,6 +360,7 @@ struct Shadow::Applier {
     ShadowLease* found = lease(fact.id);
     if (found == nullptr || !found->requeuing) return false;
     found->requeuing = found->unsaved = false;
+    if (found->stop_at) found->limited_from = record.at;
     found->stop_at.reset();
     return reached(Transition::kRequeueDropped);
   }
@@ -432,7 +433,7 @@ std::string Shadow::replace(const std::vector<Record>& snapshot, std::uint64_t l
                          before->second.told());
     } else {
       // No record of a snapshot tells these.
-      lease.claimed_at = before->second.claimed_at;
+      lease.limited_from = before->second.limited_from;
       lease.shrunk_at = before->second.shrunk_at;
       lease.requeue_since = before->second.requeue_since;
     }

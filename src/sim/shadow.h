@@ -38,7 +38,7 @@ struct ShadowLease {
   std::optional<Instant> passed_since;
   std::vector<Part> parts;
   Instant granted_at;
-  Instant claimed_at;
+  Instant limited_from;  // Its limit holds: it was claimed, or is not being stopped any more.
   Instant shrunk_at;
   std::optional<Process> command;
   std::set<Process> members;
