@@ -2,8 +2,9 @@
 #include "simgpu/cuda/visible.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
+
+#include "base/number.h"
 
 namespace berth::simgpu {
 namespace {
@@ -28,11 +29,9 @@ std::optional<std::uint32_t> by_uuid(const std::vector<PhysicalDevice>& devices,
 
 std::optional<std::uint32_t> by_number(const std::vector<std::uint32_t>& order,
                                        std::string_view digits) {
-  std::uint32_t number = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, number);
-  if (error != std::errc{} || stop != end || number >= order.size()) return std::nullopt;
-  return order[number];
+  const auto number = parse_number<std::uint32_t>(digits);
+  if (!number || *number >= order.size()) return std::nullopt;
+  return order[*number];
 }
 
 }  // namespace

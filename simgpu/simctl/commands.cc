@@ -2,10 +2,10 @@
 #include "simgpu/simctl/commands.h"
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 #include <string_view>
 
+#include "base/number.h"
 #include "base/quantity.h"
 #include "gpu/nvml_abi.h"
 #include "simgpu/simctl/show.h"
@@ -26,17 +26,13 @@ struct Command {
 };
 
 template <class Number>
-Result<Number> parse_number(const std::string& text) {
-  Number number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || stop != end)
-    return Error{Errc::kInvalid, "'" + text + "' is not a number"};
-  return number;
+Result<Number> take_number(const std::string& text) {
+  if (const auto number = parse_number<Number>(text)) return *number;
+  return Error{Errc::kInvalid, "'" + text + "' is not a number"};
 }
 
 Result<std::uint32_t> parse_device(const World& world, const std::string& text) {
-  TRY(number, parse_number<std::uint32_t>(text));
+  TRY(number, take_number<std::uint32_t>(text));
   if (number >= world.device_count()) {
     return Error{Errc::kNotFound, "this world has no device " + text + ": it has " +
                                       std::to_string(world.device_count())};
@@ -54,7 +50,7 @@ Result<std::uint32_t> parse_nvml_return(const std::string& text) {
   for (const nvml::ReturnText& known : nvml::kReturnTexts) {
     if (text == known.name || text == "NVML_" + std::string(known.name)) return known.value;
   }
-  return parse_number<std::uint32_t>(text);
+  return take_number<std::uint32_t>(text);
 }
 
 struct CudaResult {
@@ -71,13 +67,13 @@ Result<std::uint32_t> parse_cuda_result(const std::string& text) {
   for (const CudaResult& known : kCudaResults) {
     if (text == known.name || "CUDA_" + text == known.name) return known.value;
   }
-  return parse_number<std::uint32_t>(text);
+  return take_number<std::uint32_t>(text);
 }
 
 // How many calls; all, if nothing is said.
 Result<std::uint32_t> parse_count(Words words) {
   if (words.empty()) return kForEver;
-  return parse_number<std::uint32_t>(words[0]);
+  return take_number<std::uint32_t>(words[0]);
 }
 
 std::uint64_t blocks_up(Bytes bytes) {
@@ -110,7 +106,7 @@ Result<std::string> stranger(World& world, Words words) {
     } else if (words[i] == "unlisted") {
       pid = 0;
     } else {
-      TRY(given, parse_number<std::int32_t>(words[i]));
+      TRY(given, take_number<std::int32_t>(words[i]));
       pid = given;
     }
   }

@@ -2,10 +2,10 @@
 #include "simgpu/world/spec.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <string>
 
+#include "base/number.h"
 #include "base/quantity.h"
 
 namespace berth::simgpu {
@@ -47,11 +47,8 @@ Result<Unit> add_devices(std::string_view item, WorldSpec& spec) {
   }
   std::size_t count = 1;
   if (const std::size_t cross = size.find('x'); cross != std::string_view::npos) {
-    const std::string_view digits = size.substr(0, cross);
-    const char* end = digits.data() + digits.size();
-    const auto [stop, error] = std::from_chars(digits.data(), end, count);
-    if (error != std::errc{} || stop != end || count == 0)
-      return wrong(item, "the number of devices is not a number above 0");
+    count = parse_number<std::size_t>(size.substr(0, cross)).value_or(0);
+    if (count == 0) return wrong(item, "the number of devices is not a number above 0");
     size.remove_prefix(cross + 1);
   }
   const Result<Bytes> capacity = parse_bytes(size);

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "base/nearest.h"
+#include "base/number.h"
 #include "base/quantity.h"
 
 namespace berth::alerts {
@@ -146,10 +146,9 @@ class Parser {
       return Threshold(time);
     }
     if (token.text.ends_with('%')) {
-      Percent percent;
-      const char* end = token.text.data() + token.text.size() - 1;
-      const auto [stop, error] = std::from_chars(token.text.data(), end, percent.value);
-      if (error == std::errc{} && stop == end && percent.value <= 100) return Threshold(percent);
+      const std::string_view digits(token.text.data(), token.text.size() - 1);
+      const auto percent = parse_number<std::uint32_t>(digits);
+      if (percent && *percent <= 100) return Threshold(Percent{*percent});
       return wrong(token, "should be a whole share from 0% to 100%");
     }
     const auto size = parse_bytes(token.text);

@@ -103,4 +103,14 @@ std::optional<DeviceId> parse_device_id(std::string_view text) {
   return device;
 }
 
+std::array<std::uint8_t, 16> uuid_bytes(DeviceId device) {
+  std::array<std::uint8_t, 16> bytes{};
+  for (std::size_t i = 0; i < 8; ++i) {
+    const auto shift = static_cast<unsigned>(56 - 8 * i);
+    bytes.at(i) = static_cast<std::uint8_t>(device.high >> shift);
+    bytes.at(8 + i) = static_cast<std::uint8_t>(device.low >> shift);
+  }
+  return bytes;
+}
+
 }  // namespace berth

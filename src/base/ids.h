@@ -3,6 +3,7 @@
 // and nowhere else.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -38,6 +39,8 @@ struct DeviceId {
 /// "GPU-5a1c0d2e-…" or "MIG-5a1c0d2e-…", as the driver writes it.
 std::string to_text(DeviceId device);
 std::optional<DeviceId> parse_device_id(std::string_view text);
+/// The UUID alone, its first byte first.
+std::array<std::uint8_t, 16> uuid_bytes(DeviceId device);
 
 struct UserId {
   std::uint32_t value = 0;

@@ -31,5 +31,11 @@ TEST(Ids, DeviceIdsAreWrittenAsTheDriverWritesThem) {
   }
 }
 
+TEST(Ids, AUuidsFirstByteIsTheFirstOfItsText) {
+  const std::array<std::uint8_t, 16> bytes = {0x5a, 0x1c, 0x0d, 0x2e, 0x01, 0x23, 0x45, 0x67,
+                                              0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67};
+  EXPECT_EQ(uuid_bytes(parse_device_id("GPU-5a1c0d2e-0123-4567-89ab-cdef01234567").value()), bytes);
+}
+
 }  // namespace
 }  // namespace berth

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/sums.h"
 
-#include <charconv>
 #include <optional>
 
 #include "base/crc32c.h"
+#include "base/number.h"
 #include "checkpoint/names.h"
 #include "safetensors/json_cursor.h"
 
@@ -27,13 +27,6 @@ std::string hex(std::uint32_t sum) {
     text[kSumDigits - 1 - i] = "0123456789abcdef"[sum >> 4 * i & 15U];
   }
   return text;
-}
-
-std::optional<std::uint64_t> number_of(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc{} && stop == text.data() + text.size();
-  return whole ? std::optional(value) : std::nullopt;
 }
 
 std::span<const std::byte> as_bytes(std::string_view text) {
@@ -83,7 +76,7 @@ Result<About> about_of(const Metadata& metadata) {
     const auto found = metadata.find(key);
     return found == metadata.end() ? std::string() : found->second;
   };
-  const std::optional<std::uint64_t> step = number_of(text(kStepKey));
+  const auto step = parse_number<std::uint64_t>(text(kStepKey));
   if (!step) return corrupt("it names no step");
   about.step = *step;
   about.state = text(kStateKey);

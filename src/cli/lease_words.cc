@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "base/nearest.h"
+#include "base/number.h"
 
 namespace berth::cli {
 namespace {
@@ -15,14 +15,6 @@ namespace {
 constexpr std::array<std::string_view, 3> kGroupWords = {"@last", "@mine", "@failed"};
 constexpr std::array<LeaseGroup, 3> kGroups = {LeaseGroup::kLast, LeaseGroup::kMine,
                                                LeaseGroup::kFailed};
-
-std::optional<std::uint64_t> number(std::string_view text) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, code] = std::from_chars(text.data(), end, value);
-  if (text.empty() || code != std::errc{} || stopped != end) return std::nullopt;
-  return value;
-}
 
 Result<LeaseWord> group(std::string_view word) {
   for (std::size_t i = 0; i < kGroupWords.size(); ++i) {
@@ -65,8 +57,8 @@ Result<LeaseWord> parse_lease_word(std::string_view word) {
   if (word.starts_with('@')) return group(word);
   const auto dots = word.find("..");
   if (dots != std::string_view::npos) {
-    const auto first = number(word.substr(0, dots));
-    const auto last = number(word.substr(dots + 2));
+    const auto first = parse_number<std::uint64_t>(word.substr(0, dots));
+    const auto last = parse_number<std::uint64_t>(word.substr(dots + 2));
     if (first && last && *first <= *last) return LeaseWord(LeaseRange{*first, *last});
     return Error{Errc::kInvalid, "\"" + std::string(word) +
                                      "\" is no range of leases: write it as in 3..7, the smaller "

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/options.h"
 
-#include <charconv>
 #include <span>
 #include <utility>
 
 #include "base/check.h"
 #include "base/nearest.h"
+#include "base/number.h"
 #include "base/quantity.h"
 
 namespace berth::cli {
@@ -76,13 +76,8 @@ Take into(std::vector<std::string>& list) {
 
 Take into(std::optional<std::uint32_t>& number) {
   return [&number](std::string_view value) -> Status {
-    std::uint32_t read = 0;
-    const char* end = value.data() + value.size();
-    const auto [stopped, code] = std::from_chars(value.data(), end, read);
-    if (code != std::errc{} || stopped != end || value.empty()) {
-      return wrong(quoted(value) + " is not a whole number");
-    }
-    number = read;
+    number = parse_number<std::uint32_t>(value);
+    if (!number) return wrong(quoted(value) + " is not a whole number");
     return Unit{};
   };
 }

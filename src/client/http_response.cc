@@ -2,8 +2,9 @@
 #include "client/http_response.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
+
+#include "base/number.h"
 
 namespace berth::client {
 namespace {
@@ -26,21 +27,14 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-// The whole text as a number of that base; no sign, no blanks.
-bool parse_number(std::string_view text, int base, std::uint64_t& number) {
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  return failed == std::errc{} && end == text.data() + text.size() && !text.empty();
-}
-
 // "HTTP/1.1 200 OK": the status, or 0.
 int parse_status_line(std::string_view line) {
   constexpr std::string_view kVersion = "HTTP/1.1 ";
   if (!line.starts_with(kVersion)) return 0;
   line.remove_prefix(kVersion.size());
-  std::uint64_t status = 0;
   if (line.size() > 3 && line[3] != ' ') return 0;
-  if (!parse_number(line.substr(0, 3), 10, status)) return 0;
-  return status >= 200 && status <= 599 ? static_cast<int>(status) : 0;
+  const int status = parse_number<int>(line.substr(0, 3)).value_or(0);
+  return status >= 200 && status <= 599 ? status : 0;
 }
 
 }  // namespace
@@ -115,12 +109,12 @@ Status ResponseReader::read_field(std::string_view line) {
   const std::string name = lower(line.substr(0, colon));
   const std::string_view value = trimmed(line.substr(colon + 1));
   if (name == "content-length") {
-    std::uint64_t length = 0;
-    if (!parse_number(value, 10, length) || (has_length_ && length != left_)) {
+    const auto length = parse_number<std::uint64_t>(value);
+    if (!length || (has_length_ && *length != left_)) {
       return corrupt("its length is no number");
     }
     has_length_ = true;
-    left_ = length;
+    left_ = *length;
   } else if (name == "transfer-encoding") {
     if (lower(value) != "chunked") return corrupt("its transfer encoding is unknown");
     chunked_ = true;
@@ -174,7 +168,9 @@ Status ResponseReader::read_line_state(std::string_view& bytes) {
 
 Status ResponseReader::begin_chunk(std::string_view line) {
   const std::string_view size = trimmed(line.substr(0, line.find(';')));
-  if (size.size() > 8 || !parse_number(size, 16, left_)) return corrupt("a chunk has no size");
+  const auto bytes = parse_number<std::uint64_t>(size, 16);
+  if (size.size() > 8 || !bytes) return corrupt("a chunk has no size");
+  left_ = *bytes;
   state_ = left_ > 0 ? State::kChunk : State::kTrailer;
   return Unit{};
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <span>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "base/nearest.h"
+#include "base/number.h"
 #include "base/quantity.h"
 #include "core/limits.h"
 
@@ -139,9 +139,9 @@ struct Reader {
     if (const auto* value = std::get_if<std::int64_t>(&given.value)) {
       number = *value;
     } else if (given.loose) {
-      const char* end = text()->data() + text()->size();
-      const auto [stop, error] = std::from_chars(text()->data(), end, number);
-      if (error != std::errc{} || stop != end) return wrong();
+      const auto read = parse_number<std::int64_t>(*text());
+      if (!read) return wrong();
+      number = *read;
     } else {
       return wrong();
     }
@@ -154,12 +154,10 @@ struct Reader {
 
   Status operator()(Percent* out) const {
     if (text() == nullptr || !text()->ends_with('%')) return wrong();
-    std::uint32_t number = 0;
-    const char* end = text()->data() + text()->size() - 1;
-    const auto [stop, error] = std::from_chars(text()->data(), end, number);
-    const bool sound = error == std::errc{} && stop == end;
-    if (!sound || number < key.min || number > key.max) return wrong();
-    *out = {number};
+    const std::string_view digits(text()->data(), text()->size() - 1);
+    const auto number = parse_number<std::uint32_t>(digits);
+    if (!number || *number < key.min || *number > key.max) return wrong();
+    *out = {*number};
     return Unit{};
   }
 

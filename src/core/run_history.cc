@@ -3,19 +3,15 @@
 
 #include <algorithm>
 
+#include "base/fnv1a.h"
 #include "core/limits.h"
 
 namespace berth::core {
 namespace {
 
-// FNV-1a of 64 bits: a command line may be long, and is nobody's business in a list of sizes.
+// A command line may be long, and is nobody's business in a list of sizes.
 std::uint64_t fingerprint_of(std::string_view command) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char letter : command) {
-    hash ^= static_cast<unsigned char>(letter);
-    hash *= 0x100000001b3;
-  }
-  return hash;
+  return fnv1a(command);
 }
 
 // A sixteenth more, for what differs between two runs, and in whole steps of 64 MiB.

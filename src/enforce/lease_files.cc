@@ -48,14 +48,9 @@ constexpr std::size_t device_at(std::size_t index) {
   return offsetof(LimitFile, devices) + index * sizeof(LimitDevice);
 }
 
-std::string uuid_bytes(DeviceId device) {
-  std::string bytes;
-  for (const std::uint64_t half : {device.high, device.low}) {
-    for (unsigned shift = 64; shift > 0; shift -= 8) {
-      bytes.push_back(static_cast<char>(half >> (shift - 8)));
-    }
-  }
-  return bytes;
+std::string uuid_text(DeviceId device) {
+  const auto bytes = uuid_bytes(device);
+  return {bytes.begin(), bytes.end()};
 }
 
 bool is_limit(const std::string& bytes) {
@@ -76,7 +71,7 @@ bool is_use(const std::string& head, std::size_t file_size) {
 bool same_devices(const std::string& limit, const std::vector<Budget>& budgets) {
   if (get<std::uint32_t>(limit, offsetof(LimitFile, device_count)) != budgets.size()) return false;
   for (std::size_t i = 0; i < budgets.size(); ++i) {
-    if (limit.compare(device_at(i), 16, uuid_bytes(budgets[i].device)) != 0) return false;
+    if (limit.compare(device_at(i), 16, uuid_text(budgets[i].device)) != 0) return false;
   }
   return true;
 }
@@ -96,7 +91,7 @@ std::string limit_bytes(const std::vector<Budget>& budgets, const LeaseFiles::Se
   put(bytes, offsetof(LimitFile, epoch), std::uint64_t{1});
   put(bytes, offsetof(LimitFile, flags), flags_of(settings.shown));
   for (std::size_t i = 0; i < budgets.size(); ++i) {
-    bytes.replace(device_at(i), 16, uuid_bytes(budgets[i].device));
+    bytes.replace(device_at(i), 16, uuid_text(budgets[i].device));
     put(bytes, device_at(i) + offsetof(LimitDevice, budget), budgets[i].bytes.value);
     put(bytes, device_at(i) + offsetof(LimitDevice, context),
         budgets[i].context.value_or(settings.context).value);

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 
+#include "base/number.h"
 #include "model/json_tree.h"
 
 namespace berth::estimate {
@@ -36,11 +36,8 @@ class Keys {
   std::optional<std::uint64_t> number(std::string_view key) const {
     const JsonTree::Node* const node = find(key);
     if (node == nullptr || node->kind == Kind::kNull) return 0;
-    std::uint64_t value = 0;
-    const char* const end = node->text.data() + node->text.size();
-    const auto [stop, error] = std::from_chars(node->text.data(), end, value);
-    const bool natural = node->kind == Kind::kNumber && error == std::errc{} && stop == end;
-    return natural ? std::optional(value) : std::nullopt;
+    if (node->kind != Kind::kNumber) return std::nullopt;
+    return parse_number<std::uint64_t>(node->text);
   }
   bool flag(std::string_view key, bool otherwise) const {
     const JsonTree::Node* const node = find(key);

@@ -3,20 +3,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <string_view>
+
+#include "base/number.h"
 
 namespace berth::gpu {
 namespace {
 
 constexpr std::array<std::string_view, 4> kDirections = {"out", "back", "stop", "go"};
-
-template <class Number>
-bool read_number(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size();
-}
 
 std::string text_of(const Process& process) {
   return std::to_string(process.pid) + ":" + std::to_string(process.start_ticks);
@@ -24,11 +19,11 @@ std::string text_of(const Process& process) {
 
 std::optional<Process> parse_process(std::string_view text) {
   const std::size_t colon = text.find(':');
-  Process process;
-  const bool sound = colon != std::string_view::npos &&
-                     read_number(text.substr(0, colon), process.pid) &&
-                     read_number(text.substr(colon + 1), process.start_ticks);
-  return sound ? std::optional(process) : std::nullopt;
+  if (colon == std::string_view::npos) return std::nullopt;
+  const auto pid = parse_number<std::int32_t>(text.substr(0, colon));
+  const auto start = parse_number<std::uint64_t>(text.substr(colon + 1));
+  if (!pid || !start) return std::nullopt;
+  return Process{.pid = *pid, .start_ticks = *start};
 }
 
 }  // namespace
@@ -46,9 +41,9 @@ std::optional<MoverTask> parse_mover_arguments(std::span<char* const> arguments)
   if (arguments.size() < 4) return std::nullopt;
   MoverTask task{.directory = arguments[0]};
   const auto direction = std::ranges::find(kDirections, std::string_view(arguments[1]));
-  if (direction == kDirections.end() || !read_number(arguments[2], task.bytes.value)) {
-    return std::nullopt;
-  }
+  const auto bytes = parse_number<std::uint64_t>(arguments[2]);
+  if (direction == kDirections.end() || !bytes) return std::nullopt;
+  task.bytes = {*bytes};
   task.direction = static_cast<Direction>(direction - kDirections.begin());
   if (std::string_view(arguments[3]) != "-") {
     task.supervisor = parse_process(arguments[3]);

@@ -2,12 +2,14 @@
 #include "library/batch.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
+#include "base/fnv1a.h"
+#include "os/environment.h"
 #include "os/files.h"
 
 namespace berth::library {
@@ -20,11 +22,8 @@ constexpr std::string_view kMicro = "micro ";
 // 64 bits each of two FNV-1a: files are told apart by it, and believed only by their text.
 std::string name_of(const std::string& fingerprint) {
   std::string name;
-  for (const std::uint64_t seed : {0xcbf29ce484222325U, 0x84222325cbf29ce4U}) {
-    std::uint64_t hash = seed;
-    for (const char letter : fingerprint) {
-      hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
-    }
+  for (const std::uint64_t seed : {kFnv1aBasis, std::rotl(kFnv1aBasis, 32)}) {
+    const std::uint64_t hash = fnv1a(fingerprint, seed);
     char text[17];
     (void)std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
     name += text;
@@ -32,17 +31,12 @@ std::string name_of(const std::string& fingerprint) {
   return name;
 }
 
-std::string environment(const char* name) {
-  const char* value = ::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 }  // namespace
 
 std::string default_batch_directory() {
-  const std::string state = environment("XDG_STATE_HOME");
+  const std::string state = os::environment_variable("XDG_STATE_HOME");
   if (state.starts_with('/')) return state + "/berth/batches";
-  const std::string home = environment("HOME");
+  const std::string home = os::environment_variable("HOME");
   return home.starts_with('/') ? home + "/.local/state/berth/batches" : "";
 }
 

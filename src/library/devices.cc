@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
 
+#include "base/number.h"
 #include "os/processes.h"
 
 namespace berth::library {
@@ -36,10 +36,8 @@ std::vector<SeenDevice> all_devices(const gpu::Nvml& nvml) {
 }
 
 std::optional<SeenDevice> named(const std::vector<SeenDevice>& all, std::string_view name) {
-  std::size_t index = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
-  if (error == std::errc() && end == name.data() + name.size()) {
-    return index < all.size() ? std::optional(all[index]) : std::nullopt;
+  if (const auto index = parse_number<std::size_t>(name)) {
+    return *index < all.size() ? std::optional(all[*index]) : std::nullopt;
   }
   const auto begins = [name](const SeenDevice& device) {
     return !name.empty() && device.uuid.starts_with(name);

@@ -8,30 +8,18 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
+#include "base/number.h"
 #include "guard/layout.h"
+#include "os/environment.h"
 #include "os/errors.h"
 #include "os/unique_fd.h"
 
 namespace berth::library {
 namespace {
-
-std::string variable(const char* name) {
-  const char* value = ::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-std::optional<std::uint64_t> number(const std::string& text) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
-}
 
 std::vector<DeviceId> devices_in(std::string_view list) {
   std::vector<DeviceId> devices;
@@ -43,26 +31,17 @@ std::vector<DeviceId> devices_in(std::string_view list) {
   return devices;
 }
 
-std::array<std::uint8_t, 16> bytes_of(DeviceId device) {
-  std::array<std::uint8_t, 16> bytes{};
-  for (std::size_t i = 0; i < 8; ++i) {
-    const auto shift = static_cast<unsigned>(56 - 8 * i);
-    bytes.at(i) = static_cast<std::uint8_t>(device.high >> shift);
-    bytes.at(8 + i) = static_cast<std::uint8_t>(device.low >> shift);
-  }
-  return bytes;
-}
-
 }  // namespace
 
 std::optional<LeaseEnvironment> lease_of_environment() {
-  LeaseEnvironment lease{.handle = variable("BERTH_LEASE_ID")};
+  LeaseEnvironment lease{.handle = os::environment_variable("BERTH_LEASE_ID")};
   if (!parse_handle(lease.handle)) return std::nullopt;
-  lease.number = number(variable("BERTH_LEASE")).value_or(0);
-  lease.directory = variable("BERTH_LEASE_DIR");
-  lease.socket = variable("BERTH_SOCKET");
-  lease.gpus = devices_in(variable("BERTH_GPUS"));
-  if (const auto bytes = number(variable("BERTH_VRAM_BYTES"))) lease.budget = Bytes{*bytes};
+  lease.number = parse_number<std::uint64_t>(os::environment_variable("BERTH_LEASE")).value_or(0);
+  lease.directory = os::environment_variable("BERTH_LEASE_DIR");
+  lease.socket = os::environment_variable("BERTH_SOCKET");
+  lease.gpus = devices_in(os::environment_variable("BERTH_GPUS"));
+  if (const auto bytes = parse_number<std::uint64_t>(os::environment_variable("BERTH_VRAM_BYTES")))
+    lease.budget = Bytes{*bytes};
   return lease;
 }
 
@@ -110,7 +89,7 @@ Result<LeaseLedger> LeaseLedger::open(const std::string& directory) {
 std::optional<LeaseFigures> LeaseLedger::figures(DeviceId device) const {
   const auto* limits = static_cast<const guard::LimitFile*>(limit_->at);
   const auto* uses = static_cast<const guard::UseFile*>(use_->at);
-  const std::array<std::uint8_t, 16> uuid = bytes_of(device);
+  const std::array<std::uint8_t, 16> uuid = uuid_bytes(device);
   for (std::uint32_t i = 0; i < device_count_; ++i) {
     const guard::LimitDevice& limit = limits->devices[i];
     if (std::memcmp(limit.uuid, uuid.data(), uuid.size()) != 0) continue;

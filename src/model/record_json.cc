@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/json_string.h"
+#include "base/number.h"
 #include "model/json_tree.h"
 #include "model/record_fields.h"
 
@@ -188,10 +189,9 @@ class Reader {
   template <class Number>
   bool read_number(std::uint32_t from, Number& to) {
     const JsonTree::Node& node = tree_[from];
-    const char* end = node.text.data() + node.text.size();
-    if (node.kind != Kind::kNumber) return false;
-    const auto [stop, error] = std::from_chars(node.text.data(), end, to);
-    return error == std::errc{} && stop == end;
+    const auto number = node.kind == Kind::kNumber ? parse_number<Number>(node.text) : std::nullopt;
+    to = number.value_or(to);
+    return number.has_value();
   }
   bool read(std::uint32_t from, std::integral auto& to) { return read_number(from, to); }
   bool read(std::uint32_t from, double& to) { return read_number(from, to) && std::isfinite(to); }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "notify/notice.h"
 
-#include <charconv>
 #include <cstddef>
 #include <system_error>
+
+#include "base/number.h"
 
 namespace berth::notify {
 namespace {
@@ -77,12 +78,9 @@ std::optional<Alert::Action> parse_key(std::string_view key) {
   if (blank == std::string_view::npos) return std::nullopt;
   const auto verb = parse_action_verb(key.substr(0, blank));
   if (!verb) return std::nullopt;
-  Alert::Action action{.verb = *verb};
-  const std::string_view number = key.substr(blank + 1);
-  const auto [end, error] =
-      std::from_chars(number.data(), number.data() + number.size(), action.lease.value);
-  if (error != std::errc{} || end != number.data() + number.size()) return std::nullopt;
-  return action;
+  const auto lease = parse_number<std::uint64_t>(key.substr(blank + 1));
+  if (!lease) return std::nullopt;
+  return Alert::Action{.verb = *verb, .lease = {*lease}};
 }
 
 }  // namespace berth::notify

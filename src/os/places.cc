@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/simulated.h"
+#include "os/environment.h"
 #include "os/files.h"
 #include "os/machine.h"
 #include "os/users.h"
@@ -24,11 +24,6 @@ constexpr std::size_t kSocketPathMax = sizeof(sockaddr_un::sun_path) - 1;  // 10
 constexpr std::size_t kWorldNameMax = 64;
 constexpr std::size_t kFolderFilesMax = 256;
 constexpr std::size_t kFoldersMax = 256;  // Looked at on the way up to the root.
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 // XDG says that a path which is not absolute is to be ignored.
 std::string absolute(const std::string& path) {
@@ -91,18 +86,18 @@ std::string in_world(const std::string& directory, const std::string& world) {
 Surroundings surroundings_from_environment() {
   Surroundings found;
   found.user = own_user();
-  found.home = absolute(variable("HOME"));
+  found.home = absolute(environment_variable("HOME"));
   if (found.home.empty()) found.home = home_directory(found.user);
   found.machine_id = machine_id();
-  found.runtime_dir = variable("BERTH_RUNTIME_DIR");
-  found.socket = variable("BERTH_SOCKET");
-  found.config = variable("BERTH_CONFIG");
-  found.sim = variable("BERTH_SIM");
-  found.sim_name = variable("BERTH_SIM_NAME");
-  found.xdg_runtime_dir = absolute(variable("XDG_RUNTIME_DIR"));
+  found.runtime_dir = environment_variable("BERTH_RUNTIME_DIR");
+  found.socket = environment_variable("BERTH_SOCKET");
+  found.config = environment_variable("BERTH_CONFIG");
+  found.sim = environment_variable("BERTH_SIM");
+  found.sim_name = environment_variable("BERTH_SIM_NAME");
+  found.xdg_runtime_dir = absolute(environment_variable("XDG_RUNTIME_DIR"));
   if (!is_usable_directory(found.xdg_runtime_dir)) found.xdg_runtime_dir.clear();
-  found.xdg_state_home = absolute(variable("XDG_STATE_HOME"));
-  found.xdg_config_home = absolute(variable("XDG_CONFIG_HOME"));
+  found.xdg_state_home = absolute(environment_variable("XDG_STATE_HOME"));
+  found.xdg_config_home = absolute(environment_variable("XDG_CONFIG_HOME"));
   found.lingers = exists("/var/lib/systemd/linger/" + user_name(found.user));
   return found;
 }

@@ -17,6 +17,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/number.h"
 #include "os/files.h"
 
 namespace berth::os {
@@ -38,21 +39,6 @@ Error gone(std::int32_t pid) {
 Error malformed(std::string_view text) {
   return {Errc::kCorrupt,
           "not a line of /proc/PID/stat: '" + std::string(text.substr(0, 80)) + "'"};
-}
-
-std::optional<std::int64_t> number(std::string_view text) {
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end) return std::nullopt;
-  return value;
-}
-
-std::optional<std::int32_t> pid_number(std::string_view text) {
-  const std::optional<std::int64_t> value = number(text);
-  if (!value || *value > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
-  if (*value < std::numeric_limits<std::int32_t>::min()) return std::nullopt;
-  return static_cast<std::int32_t>(*value);
 }
 
 std::vector<std::string_view> words_of(std::string_view text) {
@@ -98,7 +84,7 @@ std::map<std::int32_t, ProcessState> all_processes() {
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), &::closedir);
   if (!directory) return all;
   while (const dirent* entry = ::readdir(directory.get())) {
-    const std::optional<std::int32_t> pid = pid_number(entry->d_name);
+    const auto pid = parse_number<std::int32_t>(entry->d_name);
     if (!pid) continue;
     if (Result<ProcessState> state = process_state(*pid); state.ok()) all.emplace(*pid, *state);
   }
@@ -130,12 +116,12 @@ Result<ProcessState> parse_process_state(std::string_view text) {
   }
   const std::vector<std::string_view> fields = words_of(text.substr(close + 1));
   if (fields.size() <= kStartTicks || fields[0].size() != 1) return malformed(text);
-  const std::optional<std::int32_t> pid = pid_number(text.substr(0, open));
-  const std::optional<std::int64_t> threads = number(fields[kThreads]);
-  const std::optional<std::int64_t> start = number(fields[kStartTicks]);
+  const auto pid = parse_number<std::int32_t>(text.substr(0, open));
+  const auto threads = parse_number<std::int64_t>(fields[kThreads]);
+  const auto start = parse_number<std::int64_t>(fields[kStartTicks]);
   std::array<std::int32_t, 5> numbers{};  // Parent, group, session, terminal, foreground group.
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const std::optional<std::int32_t> value = pid_number(fields[i + 1]);
+    const auto value = parse_number<std::int32_t>(fields[i + 1]);
     if (!value) return malformed(text);
     numbers[i] = *value;
   }

@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <map>
 #include <optional>
 #include <system_error>
 #include <variant>
 
+#include "base/number.h"
 #include "config/load.h"
 #include "os/files.h"
 #include "os/users.h"
@@ -33,9 +33,7 @@ Status read_into(std::vector<config::File>& files, config::File::Kind kind, cons
 }
 
 std::optional<UserId> user_called(const std::string& name) {
-  UserId user;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), user.value);
-  if (error == std::errc() && end == name.data() + name.size()) return user;
+  if (const auto number = parse_number<std::uint32_t>(name)) return UserId{*number};
   return os::find_user(name);
 }
 

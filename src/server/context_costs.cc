@@ -2,8 +2,9 @@
 #include "server/context_costs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <ranges>
+
+#include "base/number.h"
 
 // Note [How a context is measured]
 //
@@ -63,9 +64,9 @@ std::optional<Line> line_in(std::string_view text) {
   Line line{.cost = {},
             .driver = std::string(text.substr(first + 1, second - first - 1)),
             .model = std::string(text.substr(second + 1))};
-  const char* const end = text.data() + first;
-  const auto read = std::from_chars(text.data(), end, line.cost.value);
-  if (read.ec != std::errc{} || read.ptr != end) return std::nullopt;
+  const auto cost = parse_number<std::uint64_t>(text.substr(0, first));
+  if (!cost) return std::nullopt;
+  line.cost = {*cost};
   const bool possible =
       line.cost > Bytes{} && line.cost <= ContextCosts::kMost && line.cost == in_pages(line.cost);
   if (!possible || !is_a_field(line.driver) || !is_a_field(line.model)) return std::nullopt;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/fnv1a.h"
 #include "base/quantity.h"
 
 namespace berth::server {
@@ -17,7 +18,7 @@ namespace {
 class Fingerprint {
  public:
   Fingerprint& add(std::string_view text) {
-    for (const char c : text) byte(static_cast<unsigned char>(c));
+    hash_ = fnv1a(text, hash_);
     byte(0);
     return *this;
   }
@@ -35,8 +36,8 @@ class Fingerprint {
   std::uint64_t value() const { return hash_; }
 
  private:
-  void byte(unsigned char c) { hash_ = (hash_ ^ c) * 0x100000001b3U; }
-  std::uint64_t hash_ = 0xcbf29ce484222325U;
+  void byte(unsigned char c) { hash_ = fnv1a(c, hash_); }
+  std::uint64_t hash_ = kFnv1aBasis;
 };
 
 void add_shortages(Fingerprint& line, const std::vector<Shortage>& shortages) {

@@ -2,9 +2,10 @@
 #include "server/past_question.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <utility>
+
+#include "base/number.h"
 
 namespace berth::server {
 namespace {
@@ -13,14 +14,6 @@ using wire::ApiError;
 
 constexpr Duration kPastDefault = hours(1);
 constexpr Duration kSessionsDefault = hours(std::int64_t{24} * 7);
-
-template <class Number>
-std::optional<Number> number_in(const std::string& text) {
-  Number number = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  return read.ec == std::errc{} && read.ptr == end ? std::optional(number) : std::nullopt;
-}
 
 ApiError past_refusal(RefusalCode code, std::string message) {
   return wire::to_api_error(Refusal{.code = code, .message = std::move(message)});
@@ -54,7 +47,7 @@ std::variant<HistoryAsk, ApiError> past_question(const wire::RouteMatch& route,
   }
   if (!query->device.empty()) {
     ask.question.device = parse_device_id(query->device);
-    const auto index = number_in<std::uint32_t>(query->device);
+    const auto index = parse_number<std::uint32_t>(query->device);
     const auto found = std::ranges::find_if(
         ask.facts.indices, [&](const auto& entry) { return index && entry.second == *index; });
     if (found != ask.facts.indices.end()) ask.question.device = found->first;
@@ -64,7 +57,7 @@ std::variant<HistoryAsk, ApiError> past_question(const wire::RouteMatch& route,
   }
   if (query->lease.empty()) return ask;
   // The past knows leases that nobody else remembers: those by their number alone.
-  if (const auto id = number_in<std::uint64_t>(query->lease)) {
+  if (const auto id = parse_number<std::uint64_t>(query->lease)) {
     ask.question.lease = LeaseId{*id};
     return ask;
   }

@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -17,6 +16,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/number.h"
 #include "sim/seeds.h"
 
 namespace {
@@ -41,24 +41,19 @@ void on_abort(int) {
   if (write(STDERR_FILENO, epitaph, epitaph_length) < 0) _exit(1);
 }
 
-std::optional<std::uint64_t> number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // "FIRST..LAST", or how many fresh ones.
 std::optional<Range> parse_range(std::string_view text) {
   const std::size_t dots = text.find("..");
   if (dots == std::string_view::npos) {
-    const std::optional<std::uint64_t> count = number(text);
+    const std::optional<std::uint64_t> count = berth::parse_number<std::uint64_t>(text);
     if (!count) return std::nullopt;
     std::random_device device;
     return Range{.first = (std::uint64_t{device()} << 16U) ^ device(), .count = *count};
   }
-  const std::optional<std::uint64_t> first = number(text.substr(0, dots));
-  const std::optional<std::uint64_t> last = number(text.substr(dots + 2));
+  const std::optional<std::uint64_t> first =
+      berth::parse_number<std::uint64_t>(text.substr(0, dots));
+  const std::optional<std::uint64_t> last =
+      berth::parse_number<std::uint64_t>(text.substr(dots + 2));
   if (!first || !last || *last < *first) return std::nullopt;
   return Range{.first = *first, .count = *last - *first + 1};
 }

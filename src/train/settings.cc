@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/nearest.h"
+#include "base/number.h"
 #include "train/gpt2_shape.h"
 
 namespace berth::train {
@@ -98,11 +99,8 @@ std::string shown(double number) {
 }
 
 std::optional<double> number_in(std::string_view text) {
-  double number = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  if (read.ec != std::errc{} || read.ptr != end || !std::isfinite(number)) return std::nullopt;
-  return number;
+  const auto number = parse_number<double>(text);
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 // What would be right; empty if the value was set.
@@ -122,14 +120,10 @@ struct Reader {
   }
   template <class Whole>
   std::string whole(Whole* place) const {
-    Whole number = 0;
-    const char* end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, number);
-    const auto wide = static_cast<double>(number);
-    if (read.ec != std::errc{} || read.ptr != end || wide < key.least || wide > key.most) {
-      return "a whole number" + range();
-    }
-    *place = number;
+    const auto number = parse_number<Whole>(text);
+    const auto wide = static_cast<double>(number.value_or(0));
+    if (!number || wide < key.least || wide > key.most) return "a whole number" + range();
+    *place = *number;
     return "";
   }
   std::string operator()(std::uint32_t* place) const { return whole(place); }

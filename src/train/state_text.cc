@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/number.h"
 
 namespace berth::train {
 namespace {
@@ -23,9 +24,9 @@ std::string written(Number value) {
 
 template <class Number>
 bool read_whole(std::string_view text, Number& value) {
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  return read.ec == std::errc{} && read.ptr == end;
+  const auto number = parse_number<Number>(text);
+  value = number.value_or(value);
+  return number.has_value();
 }
 
 }  // namespace

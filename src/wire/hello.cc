@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/hello.h"
 
-#include <charconv>
 #include <cstddef>
 #include <map>
 
+#include "base/number.h"
 #include "wire/limits.h"
 #include "wire/url.h"
 
@@ -12,14 +12,6 @@ namespace berth::wire {
 namespace {
 
 using Parts = std::map<std::string, std::string, std::less<>>;
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);

@@ -2,9 +2,9 @@
 #include "wire/url.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 
+#include "base/number.h"
 #include "wire/limits.h"
 
 namespace berth::wire {
@@ -46,11 +46,9 @@ std::optional<std::string> percent_decode(std::string_view text) {
       continue;
     }
     const std::string_view digits = text.substr(i + 1, 2);
-    unsigned value = 0;
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-    if (digits.size() != 2 || error != std::errc{} || end != digits.data() + 2) return std::nullopt;
-    decoded += static_cast<char>(value);
+    const auto value = parse_number<unsigned>(digits, 16);
+    if (digits.size() != 2 || !value) return std::nullopt;
+    decoded += static_cast<char>(*value);
     i += 2;
   }
   return decoded;

@@ -25,6 +25,7 @@
 #include "config/load.h"
 #include "enforce/backend.h"
 #include "os/clock.h"
+#include "os/environment.h"
 #include "os/files.h"
 #include "os/places.h"
 #include "os/processes.h"
@@ -36,10 +37,6 @@ namespace {
 
 constexpr std::size_t kLockFileMax = 4'096;  // Bytes looked at of one.
 constexpr std::size_t kProcFileMax = std::size_t{4} << 20U;
-
-std::string variable(const char* name) {
-  return std::string(environment_text(name));
-}
 
 // --- the daemon
 
@@ -190,11 +187,13 @@ std::string configuration_error() {
 }
 
 bool completion_is_installed(const std::string& shell) {
-  const std::string home = variable("HOME");
-  const std::string data =
-      variable("XDG_DATA_HOME").empty() ? home + "/.local/share" : variable("XDG_DATA_HOME");
-  const std::string config =
-      variable("XDG_CONFIG_HOME").empty() ? home + "/.config" : variable("XDG_CONFIG_HOME");
+  const std::string home = os::environment_variable("HOME");
+  const std::string data = os::environment_variable("XDG_DATA_HOME").empty()
+                               ? home + "/.local/share"
+                               : os::environment_variable("XDG_DATA_HOME");
+  const std::string config = os::environment_variable("XDG_CONFIG_HOME").empty()
+                                 ? home + "/.config"
+                                 : os::environment_variable("XDG_CONFIG_HOME");
   std::vector<std::string> paths;
   if (shell == "bash") {
     paths = {data + "/bash-completion/completions/berth",
@@ -211,13 +210,13 @@ bool completion_is_installed(const std::string& shell) {
 
 void look_at_user(DoctorFacts& facts) {
   facts.configuration_error = configuration_error();
-  facts.cuda_device_order = variable("CUDA_DEVICE_ORDER");
+  facts.cuda_device_order = os::environment_variable("CUDA_DEVICE_ORDER");
   for (const char* name : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
-    if (variable(name).find("max_split_size_mb") == std::string::npos) continue;
+    if (os::environment_variable(name).find("max_split_size_mb") == std::string::npos) continue;
     facts.allocator_variable = name;
-    facts.allocator_settings = variable(name);
+    facts.allocator_settings = os::environment_variable(name);
   }
-  facts.shell = std::filesystem::path(variable("SHELL")).filename().string();
+  facts.shell = std::filesystem::path(os::environment_variable("SHELL")).filename().string();
   facts.completion_installed = completion_is_installed(facts.shell);
 }
 

@@ -2,9 +2,9 @@
 #include "cli/run/devices.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "base/number.h"
 #include "cli/options.h"
 
 namespace berth::cli {
@@ -12,14 +12,6 @@ namespace {
 
 std::string quoted(std::string_view text) {
   return "\"" + std::string(text) + "\"";
-}
-
-std::optional<std::uint32_t> parse_number(std::string_view text) {
-  std::uint32_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, code] = std::from_chars(text.data(), end, number);
-  if (code != std::errc{} || stopped != end || text.empty()) return std::nullopt;
-  return number;
 }
 
 bool looks_like_uuid(std::string_view text) {
@@ -74,7 +66,7 @@ Result<DeviceName> resolve_prefix(const DevicePrefix& prefix, std::span<const De
 Result<DeviceChoice> parse_device_choice(std::string_view text) {
   DeviceChoice choice;
   if (text == "any") return choice;
-  if (const std::optional<std::uint32_t> count = parse_number(text)) {
+  if (const auto count = parse_number<std::uint32_t>(text)) {
     if (*count == 0) {
       return wrong("0 GPUs are no request; the GPU with index 0 is written with a comma: -g 0,");
     }
@@ -84,7 +76,7 @@ Result<DeviceChoice> parse_device_choice(std::string_view text) {
   std::vector<std::string_view> words = split(text);
   if (words.size() > 1 && words.back().empty()) words.pop_back();
   for (const std::string_view word : words) {
-    if (const std::optional<std::uint32_t> index = parse_number(word)) {
+    if (const auto index = parse_number<std::uint32_t>(word)) {
       choice.names.emplace_back(*index);
     } else if (looks_like_uuid(word)) {
       choice.names.emplace_back(DevicePrefix(word));
@@ -127,7 +119,7 @@ DeviceChoice choice_of_visible_devices(std::string_view value) {
   for (std::string_view word : split(value)) {
     while (word.starts_with(' ')) word.remove_prefix(1);
     while (word.ends_with(' ')) word.remove_suffix(1);
-    if (const std::optional<std::uint32_t> index = parse_number(word)) {
+    if (const auto index = parse_number<std::uint32_t>(word)) {
       choice.names.emplace_back(*index);
     } else if (looks_like_uuid(word)) {
       choice.names.emplace_back(DevicePrefix(word));

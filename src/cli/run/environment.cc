@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
 
+#include "base/number.h"
 #include "base/simulated.h"
 #include "cli/render/phrases.h"
 #include "cli/run/devices.h"
@@ -52,10 +52,8 @@ std::vector<LeaseId> numbers_in(std::string_view list) {
   std::vector<LeaseId> ids;
   while (!list.empty() && ids.size() < kOuterMax) {
     const std::string_view word = list.substr(0, list.find(','));
-    std::uint64_t number = 0;
-    const char* end = word.data() + word.size();
-    const auto [stopped, code] = std::from_chars(word.data(), end, number);
-    if (code == std::errc{} && stopped == end && number > 0) ids.push_back({number});
+    const auto number = parse_number<std::uint64_t>(word);
+    if (number && *number > 0) ids.push_back({*number});
     list.remove_prefix(std::min(word.size() + 1, list.size()));
   }
   return ids;
