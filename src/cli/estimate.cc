@@ -20,22 +20,19 @@ namespace {
 
 struct EstimateAsked {
   std::string path;
-  std::optional<std::uint32_t> batch;
-  std::optional<std::uint32_t> sequence;
   std::optional<Bytes> room;
   std::string precision = "fp32";
-  std::string optimizer = "adamw";
-  std::string attention = "eager";
+  TrainingWords training;
   bool checkpointing = false;
 };
 
 estimate::Training training_of(const EstimateAsked& asked) {
   using estimate::Checkpointing;
-  return {.batch = asked.batch.value_or(1),
-          .sequence = asked.sequence.value_or(1'024),
+  return {.batch = asked.training.batch.value_or(1),
+          .sequence = asked.training.sequence.value_or(1'024),
           .precision = *estimate::parse_precision(asked.precision),
-          .optimizer = *estimate::parse_optimizer(asked.optimizer),
-          .attention = *estimate::parse_attention(asked.attention),
+          .optimizer = *estimate::parse_optimizer(asked.training.optimizer),
+          .attention = *estimate::parse_attention(asked.training.attention),
           .checkpointing = asked.checkpointing ? Checkpointing::kLayers : Checkpointing::kNone};
 }
 
@@ -122,10 +119,7 @@ std::string estimate_text(const Estimated& all, Letters letters) {
 
 void declare_estimate(Invocation& invocation, EstimateAsked& asked) {
   Options& options = invocation.options;
-  options.value({.names = "-b,--batch", .metavar = "N", .help = "sequences at once; 1"},
-                into(asked.batch));
-  options.value({.names = "-s,--sequence", .metavar = "N", .help = "tokens in each; 1024"},
-                into(asked.sequence));
+  asked.training.declare(options, "sequences at once; 1");
   options.value({.names = "-m,--vram",
                  .metavar = "SIZE",
                  .help = "memory of the GPU: says whether it fits, and what would"},
@@ -135,16 +129,6 @@ void declare_estimate(Invocation& invocation, EstimateAsked& asked) {
                  .help = "of weights and activations",
                  .choices = {"fp32", "mixed", "bf16", "fp16"}},
                 into(asked.precision));
-  options.value({.names = "--optimizer",
-                 .metavar = "WORD",
-                 .help = "which",
-                 .choices = {"adamw", "adam", "adamw8bit", "momentum", "sgd", "adafactor"}},
-                into(asked.optimizer));
-  options.value({.names = "--attention",
-                 .metavar = "WORD",
-                 .help = "step by step, or in one kernel",
-                 .choices = {"eager", "flash"}},
-                into(asked.attention));
   options.flag({.names = "--checkpointing", .help = "layers are computed again when needed"},
                into(asked.checkpointing));
   options.operand({.metavar = "MODEL",
@@ -168,8 +152,9 @@ int run_estimate(Invocation& invocation) {
   declare_estimate(invocation, asked);
   showing.declare(Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
-  if (asked.batch == 0U) return invocation.usage_error("a batch has at least one sequence");
-  if (asked.sequence == 0U) return invocation.usage_error("a sequence has at least one token");
+  if (const std::string wrong = asked.training.wrong(); !wrong.empty()) {
+    return invocation.usage_error(wrong);
+  }
   Result<ModelFile> model = read_model(asked.path);
   if (!model.ok()) return fail_to_read(invocation, model.error());
   Estimated all{.model = *std::move(model),

@@ -59,4 +59,26 @@ int fail_to_read(const Invocation& invocation, const Error& error) {
   return invocation.fail(ExitCode::kDataError, error.message);
 }
 
+void TrainingWords::declare(Options& options, std::string_view batch_help) {
+  options.value({.names = "-b,--batch", .metavar = "N", .help = batch_help}, into(batch));
+  options.value({.names = "-s,--sequence", .metavar = "N", .help = "tokens in each; 1024"},
+                into(sequence));
+  options.value({.names = "--optimizer",
+                 .metavar = "WORD",
+                 .help = "which",
+                 .choices = {"adamw", "adam", "adamw8bit", "momentum", "sgd", "adafactor"}},
+                into(optimizer));
+  options.value({.names = "--attention",
+                 .metavar = "WORD",
+                 .help = "step by step, or in one kernel",
+                 .choices = {"eager", "flash"}},
+                into(attention));
+}
+
+std::string TrainingWords::wrong() const {
+  if (batch == 0U) return "a batch has at least one sequence";
+  if (sequence == 0U) return "a sequence has at least one token";
+  return "";
+}
+
 }  // namespace berth::cli

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
+#include "cli/options.h"
 #include "cli/verb.h"
 #include "estimate/model_shape.h"
 
@@ -25,5 +27,17 @@ Result<ModelFile> read_model(const std::string& path);
 
 /// Says why a model could not be read. The exit status.
 int fail_to_read(const Invocation& invocation, const Error& error);
+
+/// What is told of a training by the words of `berth estimate` and `berth recommend` alike.
+struct TrainingWords {
+  std::optional<std::uint32_t> batch;
+  std::optional<std::uint32_t> sequence;
+  std::string optimizer = "adamw";
+  std::string attention = "eager";
+
+  void declare(Options& options, std::string_view batch_help);
+  /// Empty if nothing is.
+  std::string wrong() const;
+};
 
 }  // namespace berth::cli

@@ -28,10 +28,7 @@ struct RecommendAsked {
   std::optional<std::string> path;
   std::optional<Bytes> size;
   std::optional<std::uint32_t> gpus;
-  std::optional<std::uint32_t> batch;
-  std::optional<std::uint32_t> sequence;
-  std::string optimizer = "adamw";
-  std::string attention = "eager";
+  TrainingWords training;
 };
 
 void declare_recommend(Invocation& invocation, RecommendAsked& asked) {
@@ -42,20 +39,7 @@ void declare_recommend(Invocation& invocation, RecommendAsked& asked) {
                 into(asked.size));
   options.value({.names = "-g,--gpus", .metavar = "N", .help = "with -m: how many; 1"},
                 into(asked.gpus));
-  options.value({.names = "-b,--batch", .metavar = "N", .help = "sequences a step, in all; 32"},
-                into(asked.batch));
-  options.value({.names = "-s,--sequence", .metavar = "N", .help = "tokens in each; 1024"},
-                into(asked.sequence));
-  options.value({.names = "--optimizer",
-                 .metavar = "WORD",
-                 .help = "which",
-                 .choices = {"adamw", "adam", "adamw8bit", "momentum", "sgd", "adafactor"}},
-                into(asked.optimizer));
-  options.value({.names = "--attention",
-                 .metavar = "WORD",
-                 .help = "step by step, or in one kernel",
-                 .choices = {"eager", "flash"}},
-                into(asked.attention));
+  asked.training.declare(options, "sequences a step, in all; 32");
   options.operand({.metavar = "MODEL",
                    .help = "config.json, or the directory it is in; else: how large one "
                            "may be"},
@@ -148,8 +132,9 @@ int run_recommend(Invocation& invocation) {
   declare_recommend(invocation, asked);
   showing.declare(Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
-  if (asked.batch == 0U) return invocation.usage_error("a batch has at least one sequence");
-  if (asked.sequence == 0U) return invocation.usage_error("a sequence has at least one token");
+  if (const std::string wrong = asked.training.wrong(); !wrong.empty()) {
+    return invocation.usage_error(wrong);
+  }
   if (asked.gpus == 0U || asked.gpus.value_or(1) > kGpusMax) {
     return invocation.usage_error("between 1 and 1024 GPUs");
   }
@@ -168,10 +153,10 @@ int run_recommend(Invocation& invocation) {
   std::optional<std::vector<Bytes>> gpus = memory_of_gpus(asked, showing);
   if (!gpus) return showing.conversation().status();
   all.wish = {.gpus = *std::move(gpus),
-              .effective_batch = asked.batch.value_or(32),
-              .sequence = asked.sequence.value_or(1'024),
-              .optimizer = *estimate::parse_optimizer(asked.optimizer),
-              .attention = *estimate::parse_attention(asked.attention)};
+              .effective_batch = asked.training.batch.value_or(32),
+              .sequence = asked.training.sequence.value_or(1'024),
+              .optimizer = *estimate::parse_optimizer(asked.training.optimizer),
+              .attention = *estimate::parse_attention(asked.training.attention)};
   if (model) {
     all.advice = estimate::advise(*model->shape, all.wish);
     all.rules = all.advice->rules;
