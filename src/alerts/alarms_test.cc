@@ -137,6 +137,19 @@ TEST(Alarms, AWaitIsOverWithTheGrantAndWithTheEnd) {
   EXPECT_EQ(watch.after(10, gib(1)), "cleared over after 11 s: lease 3 waits no more\n");
 }
 
+TEST(Alarms, AStoppedLeaseIsToldOfUntilItRunsAgain) {
+  Watch watch({rule("lease.frozen for 1m")});
+  watch.leases = {lease(7, "train")};
+  watch.leases[0].parts = {{.device = kDevice, .granted = gib(4), .used = gib(3)}};
+  watch.leases[0].flags.frozen = true;
+  EXPECT_EQ(watch.after(1, gib(3)), "");
+  EXPECT_EQ(watch.after(60, gib(3)),
+            "firing lease 7 (train) uses 3.0 GiB of 4.0 GiB, and is stopped\n");
+  watch.leases[0].flags.frozen = false;
+  EXPECT_EQ(watch.after(1, gib(3)), "");
+  EXPECT_EQ(watch.after(10, gib(3)), "cleared over after 1m11s: lease 7 (train) runs again\n");
+}
+
 TEST(Alarms, AnEventIsToldOnceAndOnlyWhereTheRuleIsAboutIt) {
   Watch watch({rule("lease.ended result=failed name=train*")});
   LeaseView ended = lease(7, "train-2");

@@ -22,7 +22,7 @@ struct Row {
   std::string_view name;
   Form form;
 };
-constexpr std::array<Row, 16> kRows = {{
+constexpr std::array<Row, 17> kRows = {{
     {"gpu.mem_used", Form::kSize},
     {"gpu.external", Form::kSize},
     {"gpu.grantable", Form::kSize},
@@ -32,6 +32,7 @@ constexpr std::array<Row, 16> kRows = {{
     {"lease.pressure", Form::kLevel},
     {"lease.waiting", Form::kTime},
     {"lease.over_budget", Form::kFlag},
+    {"lease.frozen", Form::kFlag},
     {"lease.queued", Form::kEvent},
     {"lease.granted", Form::kEvent},
     {"lease.checkpoint", Form::kEvent},

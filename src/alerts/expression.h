@@ -30,6 +30,7 @@ enum class Source : std::uint8_t {
   kLeasePressure,
   kLeaseWaiting,
   kLeaseOverBudget,
+  kLeaseFrozen,
   kLeaseQueued,
   kLeaseGranted,
   kLeaseCheckpoint,

@@ -16,8 +16,9 @@ TEST(Expression, ReadsWhatItWrites) {
        {"gpu.mem_used > 88% for 30s clear 80%", "gpu.external > 2GiB", "gpu.grantable < 512MiB",
         "gpu.pressure >= warn clear normal", "gpu.lost for 10s", "lease.mem_used >= 90%",
         "lease.pressure >= warn", "lease.waiting > 10m name=train*", "lease.over_budget for 1m",
-        "lease.queued", "lease.granted name=train", "lease.ended result=failed",
-        "lease.checkpointed outcome=timed_out", "lease.suspended", "lease.resumed"}) {
+        "lease.frozen for 30m", "lease.queued", "lease.granted name=train",
+        "lease.ended result=failed", "lease.checkpointed outcome=timed_out", "lease.suspended",
+        "lease.resumed"}) {
     EXPECT_EQ(again(text), text);
   }
 }

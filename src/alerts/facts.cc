@@ -195,6 +195,10 @@ Finding find_in(const LeaseView& lease, const Expression& expression) {
     }
     case Source::kLeaseOverBudget:
       return flag(lease.flags.over_budget, use_text(lease));
+    case Source::kLeaseFrozen:
+      // Stopped processes keep their memory.
+      return flag(lease.flags.frozen, lease.flags.frozen ? use_text(lease) + ", and is stopped"
+                                                         : name_of(lease) + " runs again");
     default:
       break;
   }
