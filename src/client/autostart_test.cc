@@ -129,11 +129,12 @@ TEST_F(AutostartTest, RuntimeDirectoryThatOthersCanWriteIsNotUsed) {
 }
 
 TEST(DaemonEnvironment, OnlyWhatADaemonMayKnowIsKept) {
-  EXPECT_THAT(
-      daemon_environment({"HOME=/h", "HOMEBREW=1", "PATH=/bin", "LD_PRELOAD=x.so",
-                          "XDG_RUNTIME_DIR=/r", "BERTH_SOCKET=/s", "BERTH_SIM=1x16GiB",
-                          "BERTH_LEASE_ID=l_x", "CUDA_VISIBLE_DEVICES=0", "TZ=UTC"}),
-      ElementsAre("HOME=/h", "PATH=/bin", "XDG_RUNTIME_DIR=/r", "BERTH_SIM=1x16GiB", "TZ=UTC"));
+  EXPECT_THAT(daemon_environment({"HOME=/h", "HOMEBREW=1", "PATH=/bin", "LD_PRELOAD=x.so",
+                                  "XDG_RUNTIME_DIR=/r", "BERTH_SOCKET=/s", "BERTH_SIM=1x16GiB",
+                                  "BERTH_LEASE_ID=l_x", "CUDA_VISIBLE_DEVICES=0",
+                                  "SSL_CERT_FILE=/a", "TZ=UTC"}),
+              ElementsAre("HOME=/h", "PATH=/bin", "XDG_RUNTIME_DIR=/r", "BERTH_SIM=1x16GiB",
+                          "SSL_CERT_FILE=/a", "TZ=UTC"));
 }
 
 }  // namespace
