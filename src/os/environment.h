@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reading the variables that the process was started with.
 #pragma once
 
 #include <cstdlib>
