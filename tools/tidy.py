@@ -37,7 +37,7 @@ LAYERS = {
     'server': _PURE + _DOORS,
     'client': ['base', 'model', 'wire', 'config', 'os'],
     'vram': ['base'],
-    'library': ['base', 'model', 'vram', 'wire', 'os', 'gpu', 'client'],
+    'library': ['base', 'model', 'estimate', 'vram', 'wire', 'os', 'gpu', 'client'],
     'deliver': ['base', 'model', 'wire', 'os'],
     'notify': ['base', 'model', 'alerts', 'wire', 'os', 'client'],
     'cli': ['base', 'model', 'estimate', 'alerts', 'wire', 'config', 'os', 'enforce', 'client'],

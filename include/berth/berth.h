@@ -189,6 +189,21 @@ typedef struct berth_measurement {
 berth_status berth_measure(berth_session session, uint32_t device, uint64_t age_max_ns,
                            berth_measurement* measurement);
 
+enum { BERTH_ROOM_UNKNOWN = 0, BERTH_ROOM_YES = 1, BERTH_ROOM_NO = 2 };
+
+typedef struct berth_room {
+  uint32_t size;
+  uint32_t answer;  // Unknown, where a figure that it hangs on is.
+  berth_figure device_free;
+  berth_figure budget_left;  // Unknown without a lease too, where it counts for nothing.
+} berth_room;
+
+// Whether so many bytes would find room on the device, and in the budget if there is a lease. It
+// holds none: what is free now may be taken in a moment. Where it is not known what the lease uses,
+// what this process does counts.
+berth_status berth_has_room(berth_session session, uint32_t device, uint64_t bytes,
+                            uint64_t age_max_ns, berth_room* room);
+
 // ------------------------------------------------------------------------------------ VRAM manager
 
 typedef uint64_t berth_vram_manager;

@@ -20,6 +20,7 @@
 #include "berth/berth.h"
 #include "wire/hello.h"
 #include "wire/lease.h"
+#include "wire/request.h"
 
 namespace berth::library {
 namespace {
@@ -226,6 +227,15 @@ TEST_F(Served, AFunctionThatThrowsHasNotSaved) {
   EXPECT_THAT(daemon.requests(), ::testing::HasSubstr(R"("outcome":"failed")"));
 }
 
+TEST_F(Served, ARenewalIsAskedOfItsLease) {
+  FakeDaemon daemon({""});
+  attach(daemon);
+  EXPECT_NE(berth_renew(session, 90'000), BERTH_OK);  // A daemon that answers nothing.
+  const std::string asked = daemon.requests();
+  EXPECT_THAT(asked, ::testing::HasSubstr("/v1/leases/" + to_text(Handle{1, 2}) + "/renew"));
+  EXPECT_THAT(asked, ::testing::HasSubstr(wire::encode_renew({.ttl = seconds(90)})));
+}
+
 TEST_F(Served, OneThreadListensAtATime) {
   FakeDaemon daemon({});
   attach(daemon);
@@ -251,6 +261,7 @@ TEST_F(Served, WithoutALeaseNobodyAsks) {
   EXPECT_EQ(berth_session_next_ask(session, 0, nullptr), BERTH_INVALID);
   EXPECT_EQ(berth_session_serve(session, 0, nullptr, nullptr), BERTH_INVALID);
   EXPECT_EQ(berth_resize(session, 1, 0), BERTH_UNAVAILABLE);
+  EXPECT_EQ(berth_renew(session, 1), BERTH_UNAVAILABLE);
   EXPECT_EQ(berth_release(session), BERTH_CONFLICT);
 }
 

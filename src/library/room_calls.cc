@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C functions that say whether something will fit: into what is free now, or before anything
+// is tried. Any thread.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "berth/berth.h"
+#include "berth/estimate.h"
+#include "estimate/memory.h"
+#include "estimate/model_shape.h"
+#include "library/error.h"
+#include "library/handles.h"
+#include "library/session.h"
+#include "os/clock.h"
+
+namespace berth::library {
+namespace {
+
+// What the budget has left; unknown without one.
+Figure budget_left(const Measured& measured) {
+  const Figure& used = measured.lease_used.bytes ? measured.lease_used : measured.own;
+  if (!measured.budget.bytes || !used.bytes) return {};
+  return {saturating_sub(*measured.budget.bytes, *used.bytes), used.at, used.source};
+}
+
+berth_status has_room(berth_session session, std::uint32_t device, std::uint64_t bytes,
+                      std::uint64_t age_max_ns, berth_room* room) {
+  const auto found = Handles::of_process().find<Session>(session);
+  if (found == nullptr) return BERTH_STALE;
+  if (const Status sized = check_sized(room, "room"); !sized.ok()) return fail(sized.error());
+  if (found->device_count() > 0 && found->device(device) == nullptr) {
+    return fail(BERTH_NOT_FOUND, "there is no device " + std::to_string(device) +
+                                     ": this process sees " +
+                                     std::to_string(found->device_count()));
+  }
+  constexpr auto kLongest = static_cast<std::uint64_t>(Duration::max().ns);
+  const Measured measured =
+      found->measure(device, {static_cast<std::int64_t>(std::min(age_max_ns, kLongest))});
+  const Figure left = budget_left(measured);
+  const auto too_little = [&](const Figure& figure) {
+    return figure.bytes && *figure.bytes < Bytes{bytes};
+  };
+  const bool all_known = measured.free.bytes && (left.bytes || !found->has_lease());
+  const Instant now = os::PosixClock().now();
+  berth_room told{};
+  told.answer = all_known ? BERTH_ROOM_YES : BERTH_ROOM_UNKNOWN;
+  if (too_little(measured.free) || too_little(left)) told.answer = BERTH_ROOM_NO;
+  told.device_free = to_c(measured.free, now);
+  told.budget_left = to_c(left, now);
+  write_sized(room, told);
+  return BERTH_OK;
+}
+
+// A word of the caller's, or the first there is; false, with the error set, where it is none.
+template <class T>
+bool read_word(const char* given, const char* name, std::optional<T> (*parse)(std::string_view),
+               T& word) {
+  if (given == nullptr) return true;
+  const std::optional<T> parsed = parse(given);
+  if (!parsed) {
+    (void)fail(BERTH_INVALID, std::string(name) + " is no word that is known here: " + given);
+    return false;
+  }
+  word = *parsed;
+  return true;
+}
+
+berth_estimate estimate_to_c(const estimate::Estimate& from) {
+  berth_estimate told{};
+  told.parameters = from.parameters;
+  told.weights_bytes = from.weights.value;
+  told.gradients_bytes = from.gradients.value;
+  told.optimizer_bytes = from.optimizer.value;
+  told.activations_bytes = from.activations.total().value;
+  told.norms_bytes = from.activations.norms.value;
+  told.attention_bytes = from.activations.attention.value;
+  told.feed_forward_bytes = from.activations.feed_forward.value;
+  told.output_bytes = from.activations.output.value;
+  told.half_copies_bytes = from.activations.half_copies.value;
+  told.peak_bytes = from.peak.value;
+  return told;
+}
+
+berth_status estimate_for(const char* config_json, std::uint64_t parameters,
+                          const berth_training* training, berth_estimate* estimate) {
+  berth_training given{};
+  if (training != nullptr) {
+    const auto read = read_sized(training, "training");
+    if (!read.ok()) return fail(read.error());
+    given = *read;
+  }
+  if (const Status sized = check_sized(estimate, "estimate"); !sized.ok()) {
+    return fail(sized.error());
+  }
+  estimate::Training wish;
+  if (given.batch > 0) wish.batch = given.batch;
+  if (given.sequence > 0) wish.sequence = given.sequence;
+  if (given.checkpointing != 0) wish.checkpointing = estimate::Checkpointing::kLayers;
+  if (!read_word(given.precision, "precision", &estimate::parse_precision, wish.precision) ||
+      !read_word(given.optimizer, "optimizer", &estimate::parse_optimizer, wish.optimizer) ||
+      !read_word(given.attention, "attention", &estimate::parse_attention, wish.attention)) {
+    return BERTH_INVALID;
+  }
+  if (config_json == nullptr) {
+    if (parameters == 0) return fail(BERTH_INVALID, "neither a config nor parameters are given");
+    write_sized(estimate, estimate_to_c(estimate::estimate_states(parameters, wish)));
+    return BERTH_OK;
+  }
+  const auto shape = estimate::parse_model_config(config_json);
+  if (!shape.ok()) return fail(shape.error());
+  berth_estimate told = estimate_to_c(estimate::estimate_training(*shape, wish));
+  told.layers_known = 1;
+  if (given.room_bytes > 0) {
+    told.largest_batch = estimate::largest_batch(*shape, wish, Bytes{given.room_bytes});
+  }
+  write_sized(estimate, told);
+  return BERTH_OK;
+}
+
+}  // namespace
+}  // namespace berth::library
+
+extern "C" {
+
+berth_status berth_has_room(berth_session session, uint32_t device, uint64_t bytes,
+                            uint64_t age_max_ns, berth_room* room) {
+  return berth::library::guarded(
+      [=] { return berth::library::has_room(session, device, bytes, age_max_ns, room); });
+}
+
+berth_status berth_estimate_training(const char* config_json, uint64_t parameters,
+                                     const berth_training* training, berth_estimate* estimate) {
+  return berth::library::guarded(
+      [=] { return berth::library::estimate_for(config_json, parameters, training, estimate); });
+}
+
+}  // extern "C"
