@@ -23,6 +23,13 @@ install(FILES ${PROJECT_BINARY_DIR}/berth-config-version.cmake DESTINATION lib/c
 configure_file(src/library/berth.pc.in ${PROJECT_BINARY_DIR}/berth.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/berth.pc DESTINATION lib/pkgconfig)
 
+# The Python package, where Debian's own packages have theirs; it looks for the library two folders
+# above it.
+install(DIRECTORY python/berth DESTINATION lib/python3/dist-packages
+        FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+install(PROGRAMS examples/python/measure.py examples/python/own_lease.py
+        examples/python/trainer.py DESTINATION ${CMAKE_INSTALL_DATADIR}/berth/examples/python)
+
 # The shells' completion, as this very program writes it.
 foreach(shell_and_place
         "bash=${CMAKE_INSTALL_DATADIR}/bash-completion/completions/berth"

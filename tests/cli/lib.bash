@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A fresh simulated world for each test of a bats file that says `load lib`: own home, runtime,
 # state and configuration directories, one simulated GPU of 16 GiB ($sim says another), the programs
-# of this build first in PATH. When the test ends, so do all processes that belong to its world.
+# of this build first in PATH, and the Python package. When the test ends, so do all processes that
+# belong to its world.
 bats_require_minimum_version 1.5.0 2>/dev/null || true
 BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-60}
 
@@ -17,6 +18,8 @@ world_up() {
   export XDG_CACHE_HOME=$world/cache BERTH_RUNTIME_DIR=$world/run
   export BERTH_SIM=${sim:-1x16GiB} BERTH_SIM_NAME=${world##*.}
   export PATH=$build/bin:$PATH LC_ALL=C.UTF-8
+  PYTHONPATH=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../../python")
+  export PYTHONPATH PYTHONDONTWRITEBYTECODE=1
   # A preloaded library comes before the run-time of a sanitized program that a shell starts.
   export ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0
   cd "$world/home" || return
