@@ -14,8 +14,8 @@ install(TARGETS simgpu_cuda simgpu_nvml LIBRARY DESTINATION lib/simgpu)
 # What programs are built with that use libberth: by find_package(berth) or by pkg-config.
 include(CMakePackageConfigHelpers)
 install(TARGETS berth_library EXPORT berth LIBRARY DESTINATION lib)
-install(FILES include/berth/berth.h include/berth/berth.hpp include/berth/estimate.h
-        DESTINATION include/berth)
+install(FILES include/berth/berth.h include/berth/berth.hpp include/berth/checkpoint.h
+        include/berth/estimate.h include/berth/safetensors.h DESTINATION include/berth)
 install(EXPORT berth NAMESPACE berth:: FILE berth-config.cmake DESTINATION lib/cmake/berth)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/berth-config-version.cmake
                                  COMPATIBILITY SameMajorVersion)
