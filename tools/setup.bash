@@ -8,7 +8,7 @@ declare -A packages=(
            nlohmann-json3-dev"
   [speed]="ccache mold"
   [test]="bats curl dbus-bin dbus-daemon expect jq less libcap2-bin libgmock-dev libgtest-dev
-          librapidcheck-dev musl-tools openssl patch procps python3 python3-jsonschema
+          librapidcheck-dev musl-tools openssl patch pkgconf procps python3 python3-jsonschema
           universal-ctags"
   [lint]="clang-format-19 clang-tidy-19 git python3 universal-ctags"
   [clang]="clang-19 libclang-rt-19-dev"
