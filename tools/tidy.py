@@ -45,7 +45,7 @@ LAYERS = {
     'sim': ['base', 'model', 'core', 'wire', 'config', 'os', 'store'],
     'guard': [],
     'train': ['base'],
-    'trainer': ['base', 'train'],
+    'trainer': ['base', 'train', 'os'],
 }
 # Single headers that a folder may include besides.
 ALSO = {
@@ -58,7 +58,8 @@ ALSO = {
 }
 # Libraries from outside stay behind the folders named here.
 LIBRARIES = {
-    'nlohmann/': ['wire', 'config', 'gpu', 'store', 'server', 'client', 'cli', 'daemon', 'sim'],
+    'nlohmann/': ['wire', 'config', 'gpu', 'store', 'server', 'client', 'cli', 'daemon', 'sim',
+                  'trainer'],
     'toml++/': ['config'],
     'boost/': ['server', 'client', 'daemon'],
     'CLI/': ['daemon', 'sim'],

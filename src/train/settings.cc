@@ -31,7 +31,7 @@ struct Key {
 
 constexpr double kCountMax = std::numeric_limits<std::uint32_t>::max();
 
-std::array<Key, 40> keys_of(Settings& s) {
+std::array<Key, 44> keys_of(Settings& s) {
   return {{
       {"run.model", &s.model},
       {"run.text", &s.text},
@@ -43,6 +43,10 @@ std::array<Key, 40> keys_of(Settings& s) {
       {"data.held_out", &s.held_out, 0.001, 0.9},
       {"validate.every", &s.validate_every, 0, kCountMax},
       {"validate.rows", &s.validate_rows, 1, 65'536},
+      {"checkpoint.every", &s.checkpoint_every, 0, kCountMax},
+      {"checkpoint.minutes", &s.checkpoint_minutes, 0, 1e6},
+      {"checkpoint.keep", &s.checkpoint_keep, 1, 1000},
+      {"checkpoint.http", &s.checkpoint_http},
       {"rate.steps", &s.hybrid.schedule.steps, 1, kCountMax},
       {"rate.schedule", &s.hybrid.schedule.shape},
       {"rate.rate", &s.hybrid.schedule.rate, 1e-12, 10},
@@ -193,6 +197,11 @@ Status check(const Settings& settings) {
     return wrong("run.model: '" + settings.model + "' is not " + std::string(gpt2_names()));
   }
   if (settings.text.empty()) return wrong("run.text: name the file that is to be learnt");
+  if (settings.folder.empty() &&
+      (settings.checkpoint_every > 0 || settings.checkpoint_minutes > 0 ||
+       !settings.checkpoint_http.empty())) {
+    return wrong("run.folder: name the folder in which checkpoints are to be kept");
+  }
   if (settings.columns > shape->context) {
     return wrong("data.columns: " + settings.model + " reads " + std::to_string(shape->context) +
                  " tokens in a row at most");

@@ -61,6 +61,10 @@ struct Settings {
   std::uint32_t trial_rows = 4;        // Of the batch on which jumps are judged.
   std::uint32_t validate_every = 100;  // Steps; 0: at the end only.
   std::uint32_t validate_rows = 64;
+  std::uint32_t checkpoint_every = 0;  // Steps; 0: only when it is asked for or stopped.
+  double checkpoint_minutes = 0;       // 0: not by time.
+  std::uint32_t checkpoint_keep = 3;
+  std::string checkpoint_http;  // Where others may ask for one; empty: nowhere.
   HybridConfig hybrid;
 };
 

@@ -39,7 +39,7 @@ TEST(Settings, EachKeyHasAPlaceOfItsOwn) {
           << before[i].key << " changes " << after[k].key;
     }
   }
-  EXPECT_EQ(before.size(), 40U);
+  EXPECT_EQ(before.size(), 44U);
 }
 
 TEST(Settings, WhatIsToldCanBeSet) {
@@ -76,6 +76,10 @@ TEST(Settings, PartsMustFitTogether) {
   settings.columns = 65;
   EXPECT_THAT(check(settings).error().message, HasSubstr("64 tokens"));
   settings.model = "micro";
+  EXPECT_TRUE(check(settings).ok());
+  settings.checkpoint_every = 5;
+  EXPECT_THAT(check(settings).error().message, HasSubstr("run.folder"));
+  settings.folder = "out";
   EXPECT_TRUE(check(settings).ok());
   settings.model = "huge";
   EXPECT_THAT(check(settings).error().message, HasSubstr("nano, micro"));

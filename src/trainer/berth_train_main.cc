@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth-train`: settings from a file and the command line, one run, its summary. Ctrl-C ends it
-// after the step that is being made; a second one at once.
+// after the step that is being made and saves it; a second one ends it at once.
 #include <unistd.h>
 
 #include <atomic>
@@ -82,7 +82,7 @@ Result<train::Settings> settings_of(const train::Arguments& arguments) {
 
 void show_help() {
   std::puts(
-      "usage: berth-train [SETTINGS.toml] [--KEY VALUE]...\n"
+      "usage: berth-train [SETTINGS.toml] [--KEY VALUE]... [--resume]\n"
       "Trains a GPT-2 on a text file. Keys and their defaults:");
   const train::Settings defaults;
   for (const train::KeyAndValue& each : train::values_of(defaults)) {
@@ -113,6 +113,9 @@ void show(const Summary& summary) {
       static_cast<unsigned long long>(summary.totals.accepted),
       static_cast<unsigned long long>(summary.totals.trials), summary.loss, summary.validation_loss,
       to_text(summary.memory).c_str(), to_text(summary.memory_peak).c_str());
+  if (summary.stopped && !summary.checkpoint.empty()) {
+    std::printf("saved in %s; --resume goes on from there\n", summary.checkpoint.c_str());
+  }
 }
 
 int fail(int status, const std::string& message) {
@@ -127,14 +130,16 @@ int run(const std::vector<std::string>& words) {
     show_help();
     return 0;
   }
-  if (arguments->resume) return fail(kUsage, "--resume: this version saves no runs");
   const auto settings = settings_of(*arguments);
   if (!settings.ok()) return fail(kUsage, settings.error().message);
   watch_signals();
   const bool is_terminal = isatty(STDERR_FILENO) == 1;
   const auto summary = run_training(
       *settings,
-      {.stop = &stop, .progress = [&](const Progress& progress) { show(progress, is_terminal); }});
+      {.resume = arguments->resume,
+       .stop = &stop,
+       .progress = [&](const Progress& progress) { show(progress, is_terminal); },
+       .say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }});
   if (is_terminal) std::fputs("\n", stderr);
   if (!summary.ok()) return fail(kFailed, summary.error().message);
   show(*summary);

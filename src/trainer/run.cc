@@ -9,11 +9,13 @@
 
 #include "base/present.h"
 #include "train/gpt2_shape.h"
+#include "trainer/checkpoint_door.h"
 #include "trainer/corpus.h"
 #include "trainer/hybrid_trainer.h"
 #include "trainer/memory.h"
 #include "trainer/moment.h"
 #include "trainer/record.h"
+#include "trainer/saver.h"
 
 namespace berth::trainer {
 namespace {
@@ -41,6 +43,7 @@ class Run {
             corpus_.trial(settings.trial_rows)) {}
 
   Result<Summary> all() {
+    TRY_STATUS(open_checkpoints());
     record_.begin(settings_);
     reset_tensor_memory_peak();
     const std::uint64_t steps = settings_.hybrid.schedule.steps;
@@ -53,6 +56,7 @@ class Run {
     summary_.memory = tensor_memory().now;
     summary_.memory_peak = tensor_memory().peak;
     summary_.stopped = is_stopped();
+    if (summary_.stopped && saver_) TRY_STATUS(save());
     summary_.validation_loss = validate();
     record_.end(summary_);
     TRY_STATUS(record_.finish());
@@ -79,7 +83,58 @@ class Run {
     note(report);
     const std::uint32_t every = settings_.validate_every;
     if (every > 0 && trainer_.steps_done() % every == 0) validate();
+    return save_if_due();
+  }
+
+  Status open_checkpoints() {
+    if (settings_.folder.empty()) return Unit{};
+    saved_at_ = moment();
+    if (control_.resume) {
+      TRY(restored, restore(settings_.folder, trainer_, corpus_, settings_));
+      for (const std::string& passed_over : restored.passed_over) say("passed over " + passed_over);
+      say("going on from " + restored.path);
+    } else if (has_checkpoints(settings_.folder)) {
+      return Error{Errc::kConflict, settings_.folder +
+                                        " holds the checkpoints of an earlier run: --resume goes "
+                                        "on with it; another one wants a folder of its own"};
+    }
+    TRY(saver, Saver::open(settings_.folder, settings_.checkpoint_keep));
+    saver_.emplace(std::move(saver));
+    if (settings_.checkpoint_http.empty()) return Unit{};
+    TRY(door, CheckpointDoor::open(settings_.checkpoint_http));
+    say("POST http://127.0.0.1:" + std::to_string(door.port()) + "/checkpoint saves");
+    door_.emplace(std::move(door));
     return Unit{};
+  }
+
+  Status save() {
+    TRY(path, present(saver_).save(trainer_, corpus_, settings_, checkpoint::Slot::kRegular));
+    summary_.checkpoint = path;
+    saved_at_ = moment();
+    return Unit{};
+  }
+
+  bool is_save_due() const {
+    const std::uint32_t every = settings_.checkpoint_every;
+    const double minutes = settings_.checkpoint_minutes;
+    return (every > 0 && trainer_.steps_done() % every == 0) ||
+           (minutes > 0 && static_cast<double>(since(saved_at_).ns) >= minutes * 60e9);
+  }
+
+  // One that somebody asked for and that fails is theirs to hear of; the run goes on.
+  Status save_if_due() {
+    if (is_save_due()) TRY_STATUS(save());
+    while (door_) {
+      auto caller = door_->poll();
+      if (!caller) break;
+      const Status saved = save();
+      caller->answer(saved.ok() ? Result<std::string>(summary_.checkpoint) : saved.error());
+    }
+    return Unit{};
+  }
+
+  void say(const std::string& text) const {
+    if (control_.say) control_.say(text);
   }
 
   void note(const StepReport& report) {
@@ -122,6 +177,9 @@ class Run {
   Record record_;
   Gpt2 model_;
   HybridTrainer trainer_;
+  std::optional<Saver> saver_;
+  std::optional<CheckpointDoor> door_;
+  Duration saved_at_;  // Or when the run began.
   Summary summary_;
   std::deque<double> losses_;
   double tokens_ = 0;
@@ -131,6 +189,9 @@ class Run {
 
 Result<Summary> run_training(const train::Settings& settings, const RunControl& control) {
   TRY_STATUS(train::check(settings));
+  if (control.resume && settings.folder.empty()) {
+    return Error{Errc::kInvalid, "run.folder: name the folder of the run that is to go on"};
+  }
   count_tensor_memory();
   set_threads(settings.threads);
   TRY(corpus, Corpus::open({.path = settings.text,

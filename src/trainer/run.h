@@ -25,8 +25,10 @@ struct Progress {
 };
 
 struct RunControl {
+  bool resume = false;                            // Go on from the newest checkpoint in the folder.
   const std::atomic<bool>* stop = nullptr;        // Looked at between steps.
   std::function<void(const Progress&)> progress;  // After each step.
+  std::function<void(const std::string&)> say;    // What a person should know besides.
 };
 
 /// Training is all but validation and the writing of plots: what both sides of a comparison do.
@@ -39,10 +41,12 @@ struct Summary {
   Bytes memory;       // Of tensors, between steps.
   Bytes memory_peak;  // Of tensors.
   bool stopped = false;
+  std::string checkpoint;  // The last one, if there is any.
 };
 
 /// kInvalid where settings and text do not fit; what ends a run that came apart. With a folder it
-/// holds metrics.ndjson and three plots afterwards, also of a run that failed.
+/// holds metrics.ndjson and three plots afterwards, also of a run that failed; and checkpoints, one
+/// of them of where the run was stopped.
 Result<Summary> run_training(const train::Settings& settings, const RunControl& control);
 
 }  // namespace berth::trainer

@@ -88,6 +88,91 @@ TEST_F(RunTest, StopsBetweenStepsWhenItIsTold) {
   EXPECT_TRUE(summary->stopped);
 }
 
+TEST_F(RunTest, ARunThatWasStoppedGoesOnToTheLastBit) {
+  const auto whole = run_training(settings(), {});
+  train::Settings apart = settings();
+  apart.folder = folder_ + "/apart";
+  for (const std::uint64_t last : {6U, 9U, 17U}) {
+    std::atomic<bool> stop = false;
+    const auto part =
+        run_training(apart, {.resume = last > 6, .stop = &stop, .progress = [&](const Progress& p) {
+                               stop = p.report.step == last;
+                             }});
+    ASSERT_TRUE(part.ok()) << part.error().message;
+    EXPECT_EQ(part->steps, last + 1);
+    EXPECT_TRUE(std::filesystem::exists(part->checkpoint));
+  }
+  const auto rest = run_training(apart, {.resume = true});
+  ASSERT_TRUE(rest.ok()) << rest.error().message;
+  EXPECT_EQ(rest->steps, 25U);
+  EXPECT_EQ(rest->validation_loss, whole->validation_loss);
+  EXPECT_EQ(rest->totals.real_steps, whole->totals.real_steps);
+  EXPECT_EQ(rest->totals.trials, whole->totals.trials);
+}
+
+TEST_F(RunTest, ARunThatWasKilledGoesOnFromItsLastCheckpoint) {
+  const auto whole = run_training(settings(), {});
+  train::Settings apart = settings();
+  apart.folder = folder_ + "/apart";
+  apart.checkpoint_every = 8;
+  apart.checkpoint_keep = 1;
+  ASSERT_TRUE(run_training(apart, {}).ok());  // The last is of step 24.
+  std::vector<std::string> said;
+  const auto rest = run_training(
+      apart, {.resume = true, .say = [&](const std::string& text) { said.push_back(text); }});
+  ASSERT_TRUE(rest.ok()) << rest.error().message;
+  EXPECT_EQ(rest->validation_loss, whole->validation_loss);
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_THAT(said[0], HasSubstr("step-24"));
+}
+
+TEST_F(RunTest, SavesByTimeAsWell) {
+  train::Settings often = settings();
+  often.checkpoint_minutes = 1e-6;  // Every step takes longer.
+  const auto summary = run_training(often, {});
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_THAT(summary->checkpoint, HasSubstr("step-25"));
+  train::Settings seldom = settings();
+  seldom.folder = folder_ + "/seldom";
+  seldom.checkpoint_minutes = 1e6;
+  EXPECT_EQ(run_training(seldom, {})->checkpoint, "");
+}
+
+TEST_F(RunTest, WhatDoesNotMatchIsAClearError) {
+  train::Settings saved = settings();
+  saved.checkpoint_every = 25;
+  ASSERT_TRUE(run_training(saved, {}).ok());
+  const auto said_of = [&](void (*change)(train::Settings&)) {
+    train::Settings other = saved;
+    change(other);
+    const auto result = run_training(other, {.resume = true});
+    return result.ok() ? std::string() : result.error().message;
+  };
+  EXPECT_THAT(said_of([](train::Settings& s) { s.hybrid.schedule.rate = 0.5; }),
+              HasSubstr("another rate.rate, '0.008'; now it is '0.5'"));
+  EXPECT_THAT(said_of([](train::Settings& s) { s.model = "micro"; }), HasSubstr("run.model"));
+  EXPECT_EQ(said_of([](train::Settings& s) { s.validate_every = 0; }), "");
+  std::ofstream(saved.text, std::ios::app) << "more";
+  EXPECT_THAT(said_of([](train::Settings&) {}), HasSubstr("another text"));
+}
+
+TEST_F(RunTest, AnotherRunDoesNotWriteOverOneThatWasSaved) {
+  train::Settings saved = settings();
+  saved.checkpoint_every = 25;
+  ASSERT_TRUE(run_training(saved, {}).ok());
+  const auto again = run_training(saved, {});
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, Errc::kConflict);
+  EXPECT_THAT(again.error().message, HasSubstr("--resume"));
+}
+
+TEST_F(RunTest, ThereIsNothingToGoOnFromInAnEmptyFolder) {
+  EXPECT_EQ(run_training(settings(), {.resume = true}).error().code, Errc::kNotFound);
+  train::Settings nowhere = settings();
+  nowhere.folder.clear();
+  EXPECT_EQ(run_training(nowhere, {.resume = true}).error().code, Errc::kInvalid);
+}
+
 TEST_F(RunTest, WithoutAFolderNothingIsWritten) {
   train::Settings quiet = settings();
   quiet.folder.clear();

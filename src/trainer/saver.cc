@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/saver.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "train/json_line.h"
+#include "train/state_text.h"
+
+namespace berth::trainer {
+namespace {
+
+using checkpoint::Dtype;
+using checkpoint::Trouble;
+
+std::string directory_in(const std::string& folder) {
+  return folder + "/checkpoints";
+}
+
+Error error_of(const checkpoint::Failure& failure) {
+  switch (failure.trouble) {
+    case Trouble::kNotFound:
+      return {Errc::kNotFound, failure.message};
+    case Trouble::kCorrupt:
+      return {Errc::kCorrupt, failure.message};
+    case Trouble::kFull:
+      return {Errc::kFull, failure.message};
+    case Trouble::kConflict:
+      return {Errc::kConflict, failure.message};
+    case Trouble::kInvalid:
+    case Trouble::kIo:
+    case Trouble::kPermission:
+    case Trouble::kExhausted:
+    case Trouble::kUnavailable:
+      break;
+  }
+  return {Errc::kIo, failure.message};
+}
+
+// What a run may change when it is resumed: it moves no weight.
+bool may_differ(std::string_view key) {
+  return key == "run.folder" || key == "run.text" || key.starts_with("validate.") ||
+         key.starts_with("checkpoint.");
+}
+
+std::vector<std::uint64_t> shape_of(const std::vector<std::int64_t>& sizes) {
+  return {sizes.begin(), sizes.end()};
+}
+
+std::vector<checkpoint::Tensor> tensors_of(HybridTrainer& trainer) {
+  std::vector<checkpoint::Tensor> all;
+  const FlatParameters& parameters = trainer.parameters();
+  const float* values = parameters.values().data_ptr<float>();
+  for (const FlatSegment& segment : parameters.segments()) {
+    all.push_back({.name = segment.name,
+                   .dtype = Dtype::kF32,
+                   .shape = shape_of(segment.shape),
+                   .data = values + segment.begin,
+                   .bytes = static_cast<std::uint64_t>(segment.count) * sizeof(float)});
+  }
+  for (const HybridTrainer::NamedTensor& named : trainer.tensors()) {
+    all.push_back({.name = "trainer." + named.name,
+                   .dtype = Dtype::kF32,
+                   .shape = shape_of(named.tensor.sizes().vec()),
+                   .data = named.tensor.data_ptr<float>(),
+                   .bytes = named.tensor.nbytes()});
+  }
+  return all;
+}
+
+std::string state_of(HybridTrainer& trainer, const Corpus& corpus,
+                     const train::Settings& settings) {
+  train::StateText text;
+  trainer.visit(text);
+  train::JsonLine state, keys, data, whole;
+  for (const auto& [name, value] : text.values()) state.text(name, value);
+  for (const train::KeyAndValue& each : train::values_of(settings)) {
+    keys.text(each.key, each.value);
+  }
+  data.count("position", corpus.position()).count("fingerprint", corpus.fingerprint());
+  whole.count("version", 1).object("settings", keys).object("data", data).object("state", state);
+  return whole.str();
+}
+
+struct SavedState {
+  std::map<std::string, std::string> settings;
+  std::uint64_t position = 0;
+  std::uint64_t fingerprint = 0;
+  train::StateText::Values values;
+};
+
+Result<SavedState> read_state(const std::string& path, const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  SavedState state;
+  if (!json.is_discarded() && json.is_object() && json.value("version", 0) == 1) {
+    try {
+      json.at("settings").get_to(state.settings);
+      json.at("state").get_to(state.values);
+      json.at("data").at("position").get_to(state.position);
+      json.at("data").at("fingerprint").get_to(state.fingerprint);
+      return state;
+    } catch (const nlohmann::json::exception&) {
+    }
+  }
+  return Error{Errc::kCorrupt, path + ": holds no state of a training run that can be read"};
+}
+
+Status check_settings(const SavedState& saved, const train::Settings& settings,
+                      const std::string& path) {
+  for (const train::KeyAndValue& each : train::values_of(settings)) {
+    if (may_differ(each.key)) continue;
+    const auto was = saved.settings.find(std::string(each.key));
+    if (was != saved.settings.end() && was->second == each.value) continue;
+    std::string message = path + ": was saved with another " + std::string(each.key);
+    if (was != saved.settings.end()) message.append(", '").append(was->second).append("'");
+    return Error{Errc::kInvalid, message.append("; now it is '").append(each.value).append("'")};
+  }
+  return Unit{};
+}
+
+Status check_tensors(const checkpoint::Loaded& loaded,
+                     const std::vector<checkpoint::Tensor>& places) {
+  for (const checkpoint::Tensor& place : places) {
+    const checkpoint::Tensor* saved = loaded.find(place.name);
+    if (saved == nullptr || saved->shape != place.shape || saved->dtype != place.dtype) {
+      return Error{Errc::kInvalid,
+                   loaded.path() + ": holds no tensor " + place.name + " of the shape wanted"};
+    }
+  }
+  return Unit{};
+}
+
+}  // namespace
+
+bool has_checkpoints(const std::string& folder) {
+  std::error_code none;
+  const std::filesystem::directory_iterator files(directory_in(folder), none);
+  return std::ranges::any_of(files, [](const std::filesystem::directory_entry& file) {
+    return file.path().extension() == ".safetensors";
+  });
+}
+
+Result<Saver> Saver::open(const std::string& folder, std::uint32_t keep) {
+  auto store = checkpoint::Store::open({.directory = directory_in(folder), .keep_last = keep});
+  if (!store.ok()) return error_of(store.failure());
+  return Saver(*std::move(store));
+}
+
+Result<std::string> Saver::save(HybridTrainer& trainer, const Corpus& corpus,
+                                const train::Settings& settings, checkpoint::Slot slot) {
+  const auto saved = store_.save({.step = trainer.steps_done(),
+                                  .slot = slot,
+                                  .state = state_of(trainer, corpus, settings),
+                                  .tensors = tensors_of(trainer)});
+  if (!saved.ok()) return error_of(saved.failure());
+  return saved->path;
+}
+
+Result<Restored> restore(const std::string& folder, HybridTrainer& trainer, Corpus& corpus,
+                         const train::Settings& settings) {
+  const auto loaded = checkpoint::load_newest(directory_in(folder));
+  if (!loaded.ok()) return error_of(loaded.failure());
+  TRY(saved, read_state(loaded->path(), loaded->state()));
+  TRY_STATUS(check_settings(saved, settings, loaded->path()));
+  if (saved.fingerprint != corpus.fingerprint()) {
+    return Error{Errc::kInvalid, loaded->path() + ": was saved while learning another text"};
+  }
+  const std::vector<checkpoint::Tensor> places = tensors_of(trainer);
+  TRY_STATUS(check_tensors(*loaded, places));
+  // No weight is changed before all is known to fit. Of a state that is not whole the trainer takes
+  // a part, and the run ends.
+  train::StateText text(saved.values);
+  trainer.visit(text);
+  TRY_STATUS(text.outcome());
+  for (const checkpoint::Tensor& place : places) {
+    // The places are those of buffers that we may write to; only the description is of constants.
+    std::memcpy(const_cast<void*>(place.data), loaded->find(place.name)->data, place.bytes);
+  }
+  corpus.seek(saved.position);
+  Restored restored{.path = loaded->path()};
+  for (const checkpoint::PassedOver& each : loaded->passed_over()) {
+    restored.passed_over.push_back(each.path + ": " + each.why);
+  }
+  return restored;
+}
+
+}  // namespace berth::trainer
