@@ -10,7 +10,7 @@ import weakref
 
 import berth
 
-os.environ.pop('BERTH_SIM')
+os.environ.pop('BERTH_SIM', None)
 BATCH, WEIGHTS, LAYERS = 64, 8, 7
 
 

@@ -11,7 +11,7 @@ import warnings
 
 import berth
 
-os.environ.pop('BERTH_SIM')
+os.environ.pop('BERTH_SIM', None)
 MIB = 1 << 20
 
 
