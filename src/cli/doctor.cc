@@ -46,7 +46,8 @@ int run_doctor(Invocation& invocation) {
   invocation.about =
       "Looks at driver and GPUs, daemon, directories, the ways in which leases can be held to "
       "their "
-      "budgets, and habits that do not go together with leases: lock files, memory split by "
+      "budgets, libberth, and habits that do not go together with leases: lock files, memory split "
+      "by "
       "environment variables. Each finding is ok, warn, FAIL or skip (could not be looked at, or "
       "is "
       "not there and need not be), with what follows from it and a command. Ends with 1 if there "

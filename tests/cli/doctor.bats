@@ -50,6 +50,14 @@ finding() { # finding CHECK: its level, or nothing
   [[ $(finding device_order) == warn ]]
 }
 
+@test "programs that use libberth find it, or are told where it is" {
+  lib=$(realpath "$(dirname "$(command -v berth)")/../lib")
+  [[ $(finding libberth) == skip ]]
+  run berth doctor
+  contains "-> export LD_LIBRARY_PATH=$lib"
+  [[ $(LD_LIBRARY_PATH=$lib finding libberth) == ok ]]
+}
+
 @test "a program that uses the GPU without a lease" {
   berth daemon start
   library=$(dirname "$(command -v berth)")/../lib/simgpu

@@ -31,6 +31,13 @@ struct DirectoryFacts {
   std::optional<Bytes> free;
 };
 
+/// The library that programs use.
+struct LibberthFacts {
+  std::string beside;   // Where it belongs to this program; empty: it is not there.
+  std::string found;    // Where programs find it by its name; empty: nowhere.
+  std::string version;  // Of that one.
+};
+
 struct DoctorFacts {
   // Of the daemon. `daemon` and `daemon_error` are both empty if none runs and none was started.
   std::optional<wire::DaemonView> daemon;
@@ -49,6 +56,7 @@ struct DoctorFacts {
   std::uint64_t descriptors_max = 0;  // The hard limit.
   bool in_container = false;
   enforce::Facts enforcement;
+  LibberthFacts libberth;
 
   // Of the user.
   std::string configuration_error;  // Empty: in order.

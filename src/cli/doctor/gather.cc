@@ -19,6 +19,7 @@
 #include <utility>
 #include <variant>
 
+#include "cli/doctor/libberth.h"
 #include "cli/terminal.h"
 #include "client/autostart.h"
 #include "client/configuration.h"
@@ -249,6 +250,7 @@ void look_at_enforcement(DoctorFacts& facts) {
   found.mps = enforce::look_at_mps(environment_text(enforce::kMpsPipes));
   found.driver_lists_processes = list_processes(facts.devices);
   found.dmem = enforce::look_at_dmem();
+  facts.libberth = look_at_libberth(own.ok() ? *own : "");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/quantity.h"
+#include "cli/doctor/libberth.h"
 #include "cli/doctor/pausing.h"
 #include "cli/render/phrases.h"
 #include "enforce/backend.h"
@@ -452,6 +453,7 @@ Findings judge(const DoctorFacts& facts) {
   judge_places(findings, facts);
   judge_pausing(findings, facts);
   judge_enforcement(findings, facts);
+  Group(findings, "library").add(judge_libberth(facts.libberth, facts.version));
   judge_habits(findings, facts);
   judge_shell(findings, facts);
   return findings;

@@ -30,6 +30,8 @@ DoctorFacts healthy() {
       .mps = {.socket = "/tmp/nvidia-mps/control", .control = enforce::MpsFacts::Control::kListens},
       .driver_lists_processes = true,
       .dmem = {.controller = true, .regions = {"drm/0000:03:00.0/vram0"}}};
+  facts.libberth = {
+      .beside = "/lib/libberth.so.1", .found = "/lib/libberth.so.1", .version = "0.1.0"};
   facts.lock_prefix = "/tmp/gpu_lock";
   facts.shell = "bash";
   facts.completion_installed = true;
@@ -154,6 +156,14 @@ std::vector<Illness> illnesses_of_enforcement() {
       {"watchdog", Level::kSkip, [](auto& f) { f.enforcement.driver_lists_processes = false; },
        "does not tell what each process uses", ""},
       {"dmem", Level::kSkip, [](auto& f) { f.enforcement.dmem = {}; }, "has no controller", ""},
+      {"libberth", Level::kWarn,
+       [](auto& f) {
+         f.libberth = {.beside = {}, .found = "/old/libberth.so.1", .version = "0.0"};
+       },
+       "libberth 0.0 (/old/libberth.so.1), and this is berth 0.1.0", "ls -l /old/libberth.so.1"},
+      {"libberth", Level::kSkip, [](auto& f) { f.libberth.found.clear(); },
+       "does not look for libberth.so.1 in /lib", "export LD_LIBRARY_PATH=/lib"},
+      {"libberth", Level::kSkip, [](auto& f) { f.libberth = {}; }, "not installed", ""},
   };
 }
 
