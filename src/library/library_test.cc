@@ -21,12 +21,12 @@
 namespace berth::library {
 namespace {
 
-using ::testing::HasSubstr;
-
 std::string content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   EXPECT_TRUE(file.good()) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string bytes(std::filesystem::file_size(path), '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  return bytes;
 }
 
 template <class T>
@@ -165,7 +165,7 @@ TEST(Library, ShowsWhatItsHeadersDeclareAndNothingElse) {
 
 TEST(Library, HasTheNameAndTheVersionOfItsInterface) {
   EXPECT_EQ(Elf(BERTH_LIBRARY).soname(), "libberth.so.1");
-  EXPECT_THAT(content(BERTH_LIBRARY), HasSubstr("BERTH_1"));
+  EXPECT_NE(content(BERTH_LIBRARY).find("BERTH_1"), std::string::npos);
 }
 
 // The compiler's own are there: one that does nothing, and one that sees what the processor can.
