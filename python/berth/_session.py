@@ -268,10 +268,11 @@ _default_pid = 0
 
 
 def session() -> Session:
-    """The session of this process: made at the first call, and again in the child of a fork."""
+    """The session of this process: made at the first call, and again in the child of a fork or
+    when it was closed."""
     global _default, _default_pid
     with _default_lock:
-        if _default is None or _default_pid != os.getpid():
+        if _default is None or _default_pid != os.getpid() or not _default._close.alive:
             _default, _default_pid = Session(), os.getpid()
         return _default
 

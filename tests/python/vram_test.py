@@ -181,6 +181,14 @@ class Manager(unittest.TestCase):
             keeper.step()
         self.assertIn('closed', repr(keeper))
 
+    def test_a_session_that_was_closed_is_made_anew(self):
+        first = berth.session()
+        self.assertIs(berth.session(), first)
+        first.close()
+        with self.assertRaisesRegex(berth.Stale, 'closed'):
+            first.measure()
+        self.assertTrue(berth.session().measure().host_used.known)
+
     def test_after_a_fork_the_child_is_told_to_attach_anew(self):
         keeper = manager(Framework())
         reading, writing = os.pipe()
