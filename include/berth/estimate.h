@@ -14,8 +14,8 @@ extern "C" {
 typedef struct berth_training {
   uint32_t size;
   uint32_t checkpointing;  // 1: layers are computed again when they are needed.
-  uint64_t batch;          // Sequences at once; 0: one.
-  uint64_t sequence;       // Tokens in each; 0: 1024.
+  uint64_t batch;          // Sequences at once, 2^32 at most; 0: one.
+  uint64_t sequence;       // Tokens in each, 2^24 at most; 0: 1024.
   uint64_t room_bytes;     // To say which batch fits into it; 0: none.
   const char* precision;   // "fp32", "mixed", "bf16", "fp16"; null: the first.
   const char* optimizer;  // "adamw", "adam", "adamw8bit", "momentum", "sgd", "adafactor"; likewise.

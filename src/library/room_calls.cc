@@ -18,6 +18,10 @@
 namespace berth::library {
 namespace {
 
+// Beyond these the products would leave 128 bits.
+constexpr std::uint64_t kBatchAtOnceMax = std::uint64_t{1} << 32U;
+constexpr std::uint64_t kSequenceMax = std::uint64_t{1} << 24U;
+
 // What the budget has left; unknown without one.
 Figure budget_left(const Measured& measured) {
   const Figure& used = measured.lease_used.bytes ? measured.lease_used : measured.own;
@@ -93,6 +97,10 @@ berth_status estimate_for(const char* config_json, std::uint64_t parameters,
   }
   if (const Status sized = check_sized(estimate, "estimate"); !sized.ok()) {
     return fail(sized.error());
+  }
+  if (given.batch > kBatchAtOnceMax || given.sequence > kSequenceMax) {
+    return fail(BERTH_INVALID, "at most " + std::to_string(kBatchAtOnceMax) + " sequences of " +
+                                   std::to_string(kSequenceMax) + " tokens can be estimated");
   }
   estimate::Training wish;
   if (given.batch > 0) wish.batch = given.batch;

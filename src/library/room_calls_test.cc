@@ -71,6 +71,9 @@ TEST(RoomCalls, WhatMakesNoSenseIsNamed) {
   EXPECT_EQ(berth_estimate_training(nullptr, 0, nullptr, &found), BERTH_INVALID);
   EXPECT_EQ(berth_estimate_training("{}", 0, nullptr, &found), BERTH_INVALID);
   EXPECT_EQ(berth_estimate_training(nullptr, 1, nullptr, nullptr), BERTH_INVALID);
+  const berth_training endless = {.size = sizeof endless, .sequence = ~std::uint64_t{0}};
+  EXPECT_EQ(berth_estimate_training(nullptr, 1, &endless, &found), BERTH_INVALID);
+  EXPECT_THAT(berth_last_error(), HasSubstr("16777216 tokens"));
   const berth_training training = {.size = sizeof training, .optimizer = "guess"};
   EXPECT_EQ(berth_estimate_training(nullptr, 1, &training, &found), BERTH_INVALID);
   EXPECT_THAT(berth_last_error(), HasSubstr("optimizer"));
