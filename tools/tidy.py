@@ -45,7 +45,7 @@ LAYERS = {
     'sim': ['base', 'model', 'core', 'wire', 'config', 'os', 'store'],
     'guard': [],
     'train': ['base'],
-    'trainer': ['base', 'train', 'os'],
+    'trainer': ['base', 'train', 'vram', 'os'],
 }
 # Single headers that a folder may include besides.
 ALSO = {

@@ -31,7 +31,7 @@ struct Key {
 
 constexpr double kCountMax = std::numeric_limits<std::uint32_t>::max();
 
-std::array<Key, 44> keys_of(Settings& s) {
+std::array<Key, 46> keys_of(Settings& s) {
   return {{
       {"run.model", &s.model},
       {"run.text", &s.text},
@@ -40,6 +40,8 @@ std::array<Key, 44> keys_of(Settings& s) {
       {"run.threads", &s.threads, 0, 1024},
       {"data.rows", &s.rows, 1, 65'536},
       {"data.columns", &s.columns, 2, 65'536},
+      {"data.micro_rows", &s.hybrid.micro_rows, 0, 65'536},
+      {"data.recompute", &s.recompute},
       {"data.held_out", &s.held_out, 0.001, 0.9},
       {"validate.every", &s.validate_every, 0, kCountMax},
       {"validate.rows", &s.validate_rows, 1, 65'536},

@@ -42,6 +42,7 @@ struct HybridConfig {
   double worth_min = 1;  // Real steps that each predicted one is to be worth, in kAuto.
   double clip = 1;       // The most that a gradient's norm may be; 0: no limit.
   std::uint32_t snapshot_every = 50;  // Real steps between snapshots to roll back to; 0: none.
+  std::uint32_t micro_rows = 0;       // Of a batch, at once, at most; 0: all, while they fit.
   PhaseConfig phases;
   DivergenceConfig divergence;
   RecoveryConfig recovery;
@@ -65,6 +66,7 @@ struct Settings {
   double checkpoint_minutes = 0;       // 0: not by time.
   std::uint32_t checkpoint_keep = 3;
   std::string checkpoint_http;  // Where others may ask for one; empty: nowhere.
+  bool recompute = false;       // Layers are computed again in the backward pass, not kept.
   HybridConfig hybrid;
 };
 

@@ -39,7 +39,7 @@ TEST(Settings, EachKeyHasAPlaceOfItsOwn) {
           << before[i].key << " changes " << after[k].key;
     }
   }
-  EXPECT_EQ(before.size(), 44U);
+  EXPECT_EQ(before.size(), 46U);
 }
 
 TEST(Settings, WhatIsToldCanBeSet) {

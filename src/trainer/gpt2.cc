@@ -126,11 +126,38 @@ at::Tensor Gpt2::layer_of(const Layer& layer, const at::Tensor& stream) {
   return attended + linear(at::gelu(inner, "tanh"), layer.outer_weight, layer.outer_bias);
 }
 
+// A layer of which only what goes in is kept. Its weights are no inputs of this function: in the
+// backward pass they get their gradients from a graph of its own.
+class Gpt2::Recomputed : public torch::autograd::Function<Gpt2::Recomputed> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& stream,
+                            Gpt2* model, std::int64_t layer) {
+    context->save_for_backward({stream});
+    context->saved_data["model"] = reinterpret_cast<std::int64_t>(model);
+    context->saved_data["layer"] = layer;
+    return model->layer_of(model->layers_[static_cast<std::size_t>(layer)], stream);
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    auto* model = reinterpret_cast<Gpt2*>(context->saved_data["model"].toInt());
+    const auto layer = static_cast<std::size_t>(context->saved_data["layer"].toInt());
+    const at::Tensor stream = context->get_saved_variables()[0].variable_data().requires_grad_();
+    const torch::AutoGradMode with_graph(true);
+    const at::Tensor again = model->layer_of(model->layers_[layer], stream);
+    torch::autograd::backward({again}, {gradients[0]});
+    return {stream.grad(), at::Tensor(), at::Tensor()};
+  }
+};
+
 at::Tensor Gpt2::logits(const at::Tensor& inputs) {
   const std::int64_t columns = inputs.size(1);
   CHECK(columns <= shape_.context);
   at::Tensor stream = at::embedding(tokens_, inputs) + positions_.narrow(0, 0, columns);
-  for (const Layer& layer : layers_) stream = layer_of(layer, stream);
+  const bool recomputes = recompute_ && at::GradMode::is_enabled();
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    stream = recomputes ? Recomputed::apply(stream, this, static_cast<std::int64_t>(i))
+                        : layer_of(layers_[i], stream);
+  }
   return at::matmul(norm(stream, norm_weight_, norm_bias_), tokens_.t());
 }
 

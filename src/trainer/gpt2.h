@@ -37,9 +37,15 @@ class Gpt2 : public torch::nn::Module {
   /// Mean cross-entropy of all tokens.
   at::Tensor loss(const Batch& batch);
 
+  /// What layers computed is not kept for the backward pass but computed again, to the same bits:
+  /// less memory, and a forward pass more.
+  void set_recompute(bool recompute) { recompute_ = recompute; }
+  bool recomputes() const { return recompute_; }
+
   const train::Gpt2Shape& shape() const { return shape_; }
 
  private:
+  class Recomputed;
   struct Layer {
     at::Tensor norm1_weight, norm1_bias, attention_weight, attention_bias, projection_weight,
         projection_bias, norm2_weight, norm2_bias, inner_weight, inner_bias, outer_weight,
@@ -49,6 +55,7 @@ class Gpt2 : public torch::nn::Module {
   at::Tensor layer_of(const Layer& layer, const at::Tensor& stream);
 
   train::Gpt2Shape shape_;
+  bool recompute_ = false;
   at::Tensor tokens_, positions_, norm_weight_, norm_bias_;
   std::vector<Layer> layers_;
   at::Tensor mask_;  // True where a token would see what follows it.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/present.h"
+#include "trainer/memory.h"
 #include "trainer/moment.h"
 
 namespace berth::trainer {
@@ -17,6 +18,11 @@ using train::Phase;
 // What a forward pass costs of a step that has a backward pass, and a pass over all weights.
 constexpr double kForwardShare = 1.0 / 3;
 constexpr double kPassShare = 0.01;
+
+Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t count) {
+  return {.inputs = batch.inputs.narrow(0, first, count),
+          .targets = batch.targets.narrow(0, first, count)};
+}
 
 }  // namespace
 
@@ -126,9 +132,18 @@ double HybridTrainer::evaluate_trial() {
   return evaluate(trial_);
 }
 
+// In pieces of no more rows than fitted into the last step, which takes more than this.
 double HybridTrainer::evaluate(const Batch& batch) {
   const c10::InferenceMode no_graph;
-  return loss_(batch).item<double>();
+  const std::int64_t rows = batch.rows();
+  const auto most = static_cast<std::int64_t>(micro_);
+  if (most == 0 || rows <= most) return loss_(batch).item<double>();
+  double sum = 0;
+  for (std::int64_t first = 0; first < rows; first += most) {
+    const std::int64_t count = std::min(most, rows - first);
+    sum += static_cast<double>(count) * loss_(rows_of(batch, first, count)).item<double>();
+  }
+  return sum / static_cast<double>(rows);
 }
 
 bool HybridTrainer::make_jump(std::uint32_t steps) {
@@ -196,26 +211,70 @@ Status HybridTrainer::real_step(const Batch& batch, StepReport& report) {
   if (config_.snapshot_every > 0 && healthy_ && totals_.real_steps % config_.snapshot_every == 0) {
     take_snapshot();
   }
+  TRY_STATUS(take_gradient(batch, report));
   ++totals_.real_steps;
-  parameters_.clear_gradients();
-  Duration begin = moment();
-  {
-    const at::Tensor loss = loss_(batch);
-    report.loss = last_loss_ = loss.item<double>();
-    report.times.forward = since(begin);
-    begin = moment();
-    if (std::isfinite(report.loss)) {
-      loss.backward();
-      report.gradient_norm = parameters_.gradient_norm();
-    }
-    report.times.backward = since(begin);
-  }
-  begin = moment();
+  last_loss_ = report.loss;
+  const Duration begin = moment();
   report.verdict = monitor_.observe({.loss = report.loss, .gradient_norm = report.gradient_norm});
   healthy_ = report.verdict.level < train::Level::kWarning;
   TRY_STATUS(perform(recovery_.decide(report.verdict, report.phase), report));
   if (!report.skipped && !report.rolled_back) update(present(report.gradient_norm));
   report.times.update = since(begin);
+  return Unit{};
+}
+
+// Note [A batch in pieces]: the loss is a mean over the rows, so that the gradient of a batch is
+// that of its pieces, each weighted by its rows. When memory runs out all of it is forgotten, and
+// the same batch is begun anew in smaller pieces.
+Status HybridTrainer::take_gradient(const Batch& batch, StepReport& report) {
+  const auto rows = static_cast<std::uint64_t>(batch.rows());
+  if (pieces_rows_ != rows) TRY_STATUS(make_pieces(rows));
+  for (;;) {
+    vram::Batch& pieces = present(pieces_);
+    const Status taken = caught([&] { take_pieces(batch, report); });
+    if (taken.ok()) {
+      micro_ = pieces.plan().micro;
+      report.pieces = pieces.plan().accumulation;
+      pieces.clean_step(std::nullopt);
+      return Unit{};
+    }
+    if (taken.error().code != Errc::kExhausted) return taken;
+    ++totals_.out_of_memory;
+    parameters_.clear_gradients();
+    const Result<vram::BatchPlan> smaller = pieces.out_of_memory();
+    if (!smaller.ok() && (!last_resort_ || !last_resort_())) {
+      return Error{Errc::kExhausted, "out of memory with one row of " +
+                                         std::to_string(batch.inputs.size(1)) +
+                                         " tokens: shorter rows or a smaller model need less"};
+    }
+  }
+}
+
+void HybridTrainer::take_pieces(const Batch& batch, StepReport& report) {
+  parameters_.clear_gradients();
+  report.loss = 0;
+  report.times.forward = report.times.backward = {};
+  const std::int64_t rows = batch.rows();
+  const auto micro = static_cast<std::int64_t>(present(pieces_).plan().micro);
+  const double share = static_cast<double>(micro) / static_cast<double>(rows);
+  for (std::int64_t first = 0; first < rows && std::isfinite(report.loss); first += micro) {
+    Duration begin = moment();
+    at::Tensor loss = loss_(rows_of(batch, first, micro));
+    if (micro < rows) loss = loss * share;
+    report.loss += loss.item<double>();
+    report.times.forward = report.times.forward + since(begin);
+    begin = moment();
+    if (std::isfinite(report.loss)) loss.backward();
+    report.times.backward = report.times.backward + since(begin);
+  }
+  if (std::isfinite(report.loss)) report.gradient_norm = parameters_.gradient_norm();
+}
+
+Status HybridTrainer::make_pieces(std::uint64_t rows) {
+  const auto before = micro_ == 0 ? std::nullopt : std::optional(micro_);
+  TRY(pieces, vram::Batch::make({.batch = rows, .micro_max = config_.micro_rows}, before));
+  pieces_ = std::move(pieces);
+  pieces_rows_ = rows;
   return Unit{};
 }
 
@@ -287,6 +346,7 @@ void HybridTrainer::visit(train::StateText& state) {
   state.field("trial_cost", trial_cost_);
   state.field("batch_tokens", batch_tokens_);
   state.field("last_loss", last_loss_);
+  state.field("micro", micro_);
   state.field("optimizer_steps", optimizer_.steps());
   state.field("snapshot_steps", snapshot_steps_);
   state.section("totals");
@@ -296,6 +356,7 @@ void HybridTrainer::visit(train::StateText& state) {
   state.field("accepted", totals_.accepted);
   state.field("rollbacks", totals_.rollbacks);
   state.field("skipped", totals_.skipped);
+  state.field("out_of_memory", totals_.out_of_memory);
   state.section("phases");
   phases_.visit(state);
   monitor_.visit(state);

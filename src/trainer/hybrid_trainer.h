@@ -24,6 +24,7 @@
 #include "trainer/optimizer.h"
 #include "trainer/predictor.h"
 #include "trainer/step_report.h"
+#include "vram/batch.h"
 
 namespace berth::trainer {
 
@@ -38,7 +39,11 @@ class HybridTrainer {
   /// made here.
   bool wants_batch();
   /// One step. The batch is looked at only if wants_batch(). An error ends the run: it says why.
+  /// kExhausted: there was no memory for it, and the weights are what they were before it.
   Result<StepReport> step(const Batch& batch);
+  /// What to do when not even one row fits: true if less is needed now, and the step is worth
+  /// another try.
+  void set_last_resort(std::function<bool()> resort) { last_resort_ = std::move(resort); }
 
   std::uint64_t steps_done() const { return step_; }
   const Totals& totals() const { return totals_; }
@@ -70,6 +75,9 @@ class HybridTrainer {
   double trial_loss();
   double evaluate_trial();
   Status real_step(const Batch& batch, StepReport& report);
+  Status take_gradient(const Batch& batch, StepReport& report);
+  void take_pieces(const Batch& batch, StepReport& report);
+  Status make_pieces(std::uint64_t rows);
   Status predicted_step(StepReport& report);
   Status perform(const std::vector<train::Action>& actions, StepReport& report);
   void update(double gradient_norm);
@@ -90,6 +98,11 @@ class HybridTrainer {
   train::Recovery recovery_;
   train::BenefitEstimate benefit_;
   Totals totals_;
+
+  std::optional<vram::Batch> pieces_;  // Of a batch of pieces_rows_.
+  std::uint64_t pieces_rows_ = 0;
+  std::uint64_t micro_ = 0;  // Rows at once, in the last step; 0: there was none.
+  std::function<bool()> last_resort_;
 
   std::uint64_t step_ = 0;
   double rate_factor_ = 1;  // Made smaller by rollbacks.

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <string_view>
 
 #include "trainer/libtorch.h"
 
@@ -33,6 +34,15 @@ void give_back(void* data) {
   char* block = static_cast<char*>(data) - kLine;
   bytes_now -= *reinterpret_cast<std::uint64_t*>(block);
   std::free(block);
+}
+
+// libtorch has an exception of its own for it, on the GPU; the others tell it by their text alone.
+bool is_out_of_memory(const c10::Error& error) {
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) return true;
+  const std::string_view text = error.what();
+  return text.find("out of memory") != std::string_view::npos ||
+         text.find("can't allocate memory") != std::string_view::npos ||
+         text.find("CUBLAS_STATUS_ALLOC_FAILED") != std::string_view::npos;
 }
 
 class CountingAllocator final : public at::Allocator {
@@ -74,6 +84,18 @@ TensorMemory tensor_memory() {
 
 void reset_tensor_memory_peak() {
   bytes_peak = bytes_now.load();
+}
+
+Status caught(const std::function<void()>& work) {
+  try {
+    work();
+    return Unit{};
+  } catch (const c10::Error& error) {
+    return Error{is_out_of_memory(error) ? Errc::kExhausted : Errc::kInvalid,
+                 error.what_without_backtrace()};
+  } catch (const std::bad_alloc&) {
+    return Error{Errc::kExhausted, "out of memory"};
+  }
 }
 
 void limit_tensor_memory(Bytes most) {

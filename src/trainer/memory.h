@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
+#include "base/result.h"
 #include "base/units.h"
 
 namespace berth::trainer {
@@ -20,6 +22,9 @@ struct TensorMemory {
 };
 TensorMemory tensor_memory();
 void reset_tensor_memory_peak();
+
+/// Does it, and returns what libtorch throws: kExhausted where there was no memory, else kInvalid.
+Status caught(const std::function<void()>& work);
 
 /// What would lead beyond this is refused as libtorch's own allocator refuses, with a c10::Error.
 void limit_tensor_memory(Bytes most);

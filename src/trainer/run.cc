@@ -43,6 +43,8 @@ class Run {
             corpus_.trial(settings.trial_rows)) {}
 
   Result<Summary> all() {
+    model_.set_recompute(settings_.recompute);
+    trainer_.set_last_resort([this] { return take_less(); });
     TRY_STATUS(open_checkpoints());
     record_.begin(settings_);
     reset_tensor_memory_peak();
@@ -57,7 +59,7 @@ class Run {
     summary_.memory_peak = tensor_memory().peak;
     summary_.stopped = is_stopped();
     if (summary_.stopped && saver_) TRY_STATUS(save());
-    summary_.validation_loss = validate();
+    if (outcome.ok()) summary_.validation_loss = validate();
     record_.end(summary_);
     TRY_STATUS(record_.finish());
     TRY_STATUS(outcome);
@@ -77,13 +79,35 @@ class Run {
 
   Status one_step() {
     const Duration begin = moment();
+    const std::uint64_t place = corpus_.position();
     const Batch batch = trainer_.wants_batch() ? corpus_.next() : Batch{};
-    TRY(report, trainer_.step(batch));
+    const Result<StepReport> made = trainer_.step(batch);
+    if (!made.ok()) return dying(made.error(), place);
+    const StepReport& report = *made;
     summary_.training = summary_.training + since(begin);
     note(report);
     const std::uint32_t every = settings_.validate_every;
     if (every > 0 && trainer_.steps_done() % every == 0) validate();
     return save_if_due();
+  }
+
+  // The step was not made, and its batch is still to come. What a run that has come apart for
+  // another reason would save is of no use.
+  Error dying(Error why, std::uint64_t place) {
+    if (why.code != Errc::kExhausted || !saver_) return why;
+    corpus_.seek(place);
+    const auto saved = saver_->save(trainer_, corpus_, settings_, checkpoint::Slot::kEmergency);
+    why.message += saved.ok() ? "; saved in " + *saved + ", --resume goes on from there"
+                              : "; it could not be saved: " + saved.error().message;
+    return why;
+  }
+
+  // When not even one row fits.
+  bool take_less() {
+    if (model_.recomputes()) return false;
+    say("out of memory: from here on layers are computed again in the backward pass");
+    model_.set_recompute(true);
+    return true;
   }
 
   Status open_checkpoints() {
@@ -200,7 +224,10 @@ Result<Summary> run_training(const train::Settings& settings, const RunControl& 
                             .seed = settings.seed,
                             .held_out = settings.held_out}));
   TRY(record, Record::open(settings.folder));
-  return Run(settings, control, std::move(corpus), std::move(record)).all();
+  Result<Summary> summary = Summary{};
+  TRY_STATUS(caught(
+      [&] { summary = Run(settings, control, std::move(corpus), std::move(record)).all(); }));
+  return summary;
 }
 
 }  // namespace berth::trainer

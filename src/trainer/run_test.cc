@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "trainer/memory.h"
+
 namespace berth::trainer {
 namespace {
 
@@ -124,6 +126,28 @@ TEST_F(RunTest, ARunThatWasKilledGoesOnFromItsLastCheckpoint) {
   EXPECT_EQ(rest->validation_loss, whole->validation_loss);
   ASSERT_EQ(said.size(), 1U);
   EXPECT_THAT(said[0], HasSubstr("step-24"));
+}
+
+TEST_F(RunTest, WhenMemoryIsAtItsEndItSavesBeforeItDies) {
+  train::Settings plain = settings();
+  plain.hybrid.mode = Mode::kOff;
+  plain.recompute = true;  // So that nothing else is left to try.
+  plain.hybrid.micro_rows = 1;
+  plain.validate_every = 0;
+  train::Settings other = plain;
+  other.folder = folder_ + "/other";
+  const auto whole = run_training(other, {});
+  const auto died = run_training(plain, {.progress = [](const Progress& progress) {
+                                   if (progress.report.step != 9) return;
+                                   limit_tensor_memory(tensor_memory().now + Bytes{4096});
+                                 }});
+  limit_tensor_memory(Bytes::max());
+  ASSERT_FALSE(died.ok());
+  EXPECT_THAT(died.error().message, HasSubstr("out of memory with one row of 16 tokens"));
+  EXPECT_THAT(died.error().message, HasSubstr("emergency"));
+  const auto rest = run_training(plain, {.resume = true});
+  ASSERT_TRUE(rest.ok()) << rest.error().message;
+  EXPECT_EQ(rest->validation_loss, whole->validation_loss);
 }
 
 TEST_F(RunTest, SavesByTimeAsWell) {

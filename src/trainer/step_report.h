@@ -32,6 +32,7 @@ struct StepReport {
   double rate = 0;
   train::Verdict verdict;
   bool skipped = false;      // The gradient was not applied.
+  std::uint64_t pieces = 0;  // In which the batch was taken, one after the other.
   bool rolled_back = false;  // Weights and optimizer are those of the last snapshot.
   StepTimes times;
 };
@@ -44,6 +45,7 @@ struct Totals {
   std::uint64_t accepted = 0;
   std::uint64_t rollbacks = 0;
   std::uint64_t skipped = 0;
+  std::uint64_t out_of_memory = 0;  // How often a batch was begun anew in smaller pieces.
 };
 
 }  // namespace berth::trainer
