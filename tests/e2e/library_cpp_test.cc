@@ -7,6 +7,7 @@
 #include <berth/berth.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -27,8 +28,7 @@ struct Memory {
 
   std::vector<float> take(std::size_t count) {
     if (++allocations == fails_at || count > fails_above) {
-      volatile std::size_t too_much = ~std::size_t{0} / 2;
-      ::operator delete(::operator new(too_much));  // Which throws what allocators throw.
+      std::rethrow_exception(std::make_exception_ptr(std::bad_alloc()));  // As allocators do.
     }
     return std::vector<float>(count);
   }
