@@ -16,7 +16,7 @@ hold() {
 }
 
 @test "pause gives a lease's memory to others and resume brings it back as it was" {
-  hold first 8GiB 4s
+  hold first 8GiB 6s
   local first=$!
   run berth pause first
   status_is 0
@@ -102,7 +102,7 @@ flag_is() { berth show "$1" --json | grep -q "\"$2\""; }
 
 @test "freeze stops all processes of a lease, frees no memory, and resume lets them go on" {
   cat >ticks.sh <<'SCRIPT'
-vram_user --bytes 4GiB --hold 2s --verify & # It leaves our group, as a daemon would.
+vram_user --bytes 4GiB --hold 6s --verify & # It leaves our group, as a daemon would.
 while kill -0 $! 2>/dev/null; do echo tick >>ticks; sleep 0.01; done
 wait $!
 SCRIPT
@@ -130,7 +130,7 @@ SCRIPT
 }
 
 @test "a frozen lease survives its daemon, and is let go on by the next one" {
-  hold it 1GiB 3s
+  hold it 1GiB 6s
   local it=$!
   berth pause it --mode freeze
   kill -KILL "$(berth daemon status --json | field pid)"
@@ -156,7 +156,7 @@ SCRIPT
 }
 
 @test "frozen and then suspended it gives its memory, and one resume undoes both" {
-  hold it 4GiB 3s
+  hold it 4GiB 6s
   local it=$!
   berth pause it --mode freeze
   berth pause it
@@ -169,7 +169,7 @@ SCRIPT
 }
 
 @test "suspended and then frozen it is not in the way, and one resume undoes both" {
-  hold it 4GiB 3s
+  hold it 4GiB 6s
   local it=$!
   berth pause it
   berth pause it --mode freeze
@@ -179,7 +179,7 @@ SCRIPT
 }
 
 @test "a job that was stopped by hand is suspended, comes back, and stays stopped" {
-  hold it 4GiB 3s
+  hold it 4GiB 6s
   local it=$! pid=$(berth show it --json | field pid)
   kill -STOP "$pid"
   eventually states_are it T
