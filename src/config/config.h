@@ -63,11 +63,18 @@ struct History {
   Bytes size_max = mib(200);
 };
 
+struct Percent {
+  std::uint32_t value = 0;
+  friend constexpr auto operator<=>(const Percent&, const Percent&) = default;
+};
+
 struct Policy {
   DefaultVram default_vram;
   Order order = Order::kFair;
   bool backfill = true;
   Duration pass_max = minutes(10);
+  Duration turn_min = seconds(10);
+  Percent turn_loss{5};
   Duration aging = minutes(15);
   Duration claim_within = seconds(5);
   Bytes exclusive_external_max = gib(1);
@@ -82,11 +89,6 @@ struct Enforcement {
   OverBudget over_budget = OverBudget::kNotify;
   Duration over_budget_grace = seconds(30);
   Bytes over_budget_tolerance = mib(64);
-};
-
-struct Percent {
-  std::uint32_t value = 0;
-  friend constexpr auto operator<=>(const Percent&, const Percent&) = default;
 };
 
 /// Of a lease's budget.

@@ -89,6 +89,18 @@ constexpr std::array kKeys = {
     Key{.path = "policy.pass_max",
         .slot = [](Config& c, Name) -> Slot { return &c.policy.pass_max; },
         .doc = "Nobody is passed by later requests for longer than this."},
+    Key{.path = "policy.turn_min",
+        .slot = [](Config& c, Name) -> Slot { return &c.policy.turn_min; },
+        .doc =
+            "Leases that run in turns (--share slice) have a GPU for at least so long at a time.",
+        .min = ns(milliseconds(100)),
+        .max = ns(hours(24))},
+    Key{.path = "policy.turn_loss",
+        .slot = [](Config& c, Name) -> Slot { return &c.policy.turn_loss; },
+        .doc = "So much of the time may be lost at most to move their memory: where that takes "
+               "long, turns are longer.",
+        .min = 1,
+        .max = 100},
     Key{.path = "policy.aging",
         .slot = [](Config& c, Name) -> Slot { return &c.policy.aging; },
         .doc = "With order = \"priority\": a request rises by one priority for so much waiting.",

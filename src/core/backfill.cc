@@ -132,24 +132,37 @@ void Walk::update_bounds() {
   }
 }
 
-std::optional<std::vector<Part>> Walk::place(const Request& request) const {
+std::optional<std::vector<Part>> Walk::place(const Request& request, LeaseId asker) const {
   std::vector<const Account*> usable;
   usable.reserve(ledger_.accounts().size());
   for (const Account& account : ledger_.accounts()) {
-    if (may_use(account, request)) usable.push_back(&account);
+    if (may_use(account, request, asker)) usable.push_back(&account);
   }
   return berth::core::place(request, std::move(usable));
 }
 
-bool Walk::may_use(const Account& account, const Request& request) const {
+bool Walk::is_others_turn(DeviceId device, LeaseId asker) const {
+  const auto next = next_turns_.find(device);
+  return next != next_turns_.end() && next->second != asker;
+}
+
+bool Walk::may_take_turn(const Lease& lease) const {
+  if (lease.request.share != Share::kSlice) return true;
+  const auto next = next_turns_.find(lease.held()->parts.front().device);
+  return next != next_turns_.end() && next->second == lease.id;
+}
+
+bool Walk::may_use(const Account& account, const Request& request, LeaseId asker) const {
   if (!fits_now(account, request, settings_.exclusive_external_max)) return false;
   if (!is_eligible(account, request)) return false;
   const auto index = static_cast<std::size_t>(&account - ledger_.accounts().data());
   const Rule& rule = rules_[index];
   if (rule.closed) return false;
   if (rule.waiting && !leaves_room(request, *rule.waiting)) return false;
-  return !rule.growing || request.priority > rule.growing_priority ||
-         leaves_room(request, *rule.growing);
+  const bool in_turns = request.share == Share::kSlice;
+  if (in_turns && is_others_turn(account.id, asker)) return false;
+  return !rule.growing || (in_turns && rule.growing_in_turns) ||
+         request.priority > rule.growing_priority || leaves_room(request, *rule.growing);
 }
 
 bool Walk::leaves_room(const Request& request, const Reservation& reserved) const {
@@ -273,6 +286,7 @@ void Walk::leave_growing(const Lease& lease) {
     const Instant at = earliest_fit(*account, extra, state_, now_);
     rule.growing = reservation(*account, lease, at, extra.vram);
     rule.growing_priority = lease.request.priority;
+    rule.growing_in_turns = lease.request.share == Share::kSlice && !held->growth;
     rule.growing_by = extra.vram;
   }
 }

@@ -21,7 +21,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -57,7 +59,12 @@ class Walk {
        bool full = false);
 
   /// Where the request may be granted now, or nothing.
-  std::optional<std::vector<Part>> place(const Request& request) const;
+  std::optional<std::vector<Part>> place(const Request& request, LeaseId asker = {}) const;
+
+  /// Whose turn is next on which device: no other slice is granted anything there.
+  void take_turns(std::map<DeviceId, LeaseId> next) { next_turns_ = std::move(next); }
+  /// False: it runs in turns, and it is not its turn.
+  bool may_take_turn(const Lease& lease) const;
 
   /// The request cannot be granted and stays ahead of all that follow.
   void leave_waiting(const Lease& lease);
@@ -100,10 +107,12 @@ class Walk {
     // growth, and nobody else for that.
     std::optional<Reservation> growing;
     Priority growing_priority = Priority::kLow;
+    bool growing_in_turns = false;
     Bytes growing_by;
   };
 
-  bool may_use(const Account& account, const Request& request) const;
+  bool may_use(const Account& account, const Request& request, LeaseId asker) const;
+  bool is_others_turn(DeviceId device, LeaseId asker) const;
   bool leaves_room(const Request& request, const Reservation& reserved) const;
   bool closes(const Lease& lease) const;
   static Shape shape_of(const Request& request);
@@ -120,6 +129,7 @@ class Walk {
   const Settings& settings_;
   Instant now_;
   bool full_;
+  std::map<DeviceId, LeaseId> next_turns_;
   std::vector<Rule> rules_;     // One an account, in the ledger's order.
   std::size_t open_ = 0;        // Rules that are not closed.
   std::size_t unreserved_ = 0;  // Of them, without a reservation of who waits.

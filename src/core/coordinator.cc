@@ -75,6 +75,7 @@ void Coordinator::Impl::reindex(LeaseId id) {
   const Lease* lease = state.find(id);
   Observed& seen = observed[id];
   reindex_queue(lease, seen);
+  reindex_turns(id, lease, seen);
   reindex_ledger(id, lease, seen);
   reindex_processes(id, lease, seen);
   reindex_user(lease, seen);
@@ -264,6 +265,7 @@ Instant Coordinator::Impl::deadline_of(const Lease& lease, const Observed& seen)
     if (held->expires) sooner(*held->expires);
     if (held->growth && held->growth->until) sooner(*held->growth->until);
     sooner(seen.begins_until);
+    sooner(seen.turn_over);
     if (held->revoked) {
       if (!seen.killed) sooner(held->revoked->kill_at);
     } else if (const std::optional<Instant> stopped_by = held->stopped_by()) {

@@ -183,9 +183,6 @@ TEST(Coordinator, SenselessRequestsAreRefused) {
   EXPECT_EQ(story.ask(elsewhere), "refuse no_device; ");
   elsewhere.devices = {std::uint32_t{0}, device(0)};
   EXPECT_EQ(story.ask(elsewhere), "refuse invalid; ");
-  Request slice = S::budget(gib(1));
-  slice.share = Share::kSlice;
-  EXPECT_EQ(story.ask(slice), "refuse not_supported; ");
   Request yielding = S::budget(gib(1));
   yielding.may_yield = true;
   yielding.ttl = minutes(1);

@@ -29,8 +29,7 @@ void Coordinator::Impl::on(const Freeze& event) {
   if (held == nullptr || !held->claimed) return refuse_state("is not held");
   if (held->revoked) return refuse_state("was told to end");
   if (held->requeue) return refuse_state("is on the way back into the queue");
-  const bool has_processes = (held->command && !held->command_ended) || !held->members.empty();
-  if (!has_processes) return refuse_state("has no processes that could be stopped");
+  if (!held->has_processes()) return refuse_state("has no processes that could be stopped");
   if (lease->checkpoints.asked) return refuse_state("saves itself: ask again when it has");
   if (!may_grant()) {
     return refuse_state("cannot be frozen while nothing can be written down (berth doctor)");

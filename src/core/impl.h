@@ -17,6 +17,7 @@
 #include "core/ledger.h"
 #include "core/pressure.h"
 #include "core/queue.h"
+#include "core/slicing.h"
 #include "core/state.h"
 #include "model/device.h"
 
@@ -65,6 +66,7 @@ struct CheckpointAsker {
 /// What follows from the rest, kept to be taken back.
 struct Derived {
   std::optional<Place> place;
+  std::optional<Place> turn_place;  // Among those who wait for a turn.
   std::vector<DeviceId> charged_on;
   std::vector<Process> watched;  // Each once, in order.
   std::vector<Belonging> belonging;
@@ -98,11 +100,19 @@ struct Observed : Derived {
   std::string stuck;                     // Why a move ended between two states.
   std::vector<Token> move_tokens;        // Who waits to hear what comes of it.
   std::vector<Token> halt_tokens;        // Likewise of its processes being stopped, or going on.
-  Instant yields_from;                   // Before this it is not asked again to make room.
-  std::optional<Instant> settle_since;   // Only a sample asked after this tells what is left.
-  std::optional<Instant> shrunk_at;      // Only a sample asked after this tells what came free.
-  std::vector<Process> leftovers;        // Told by the supervisor; not known to use a device.
-  std::optional<Token> growth_token;     // Who waits for the growth.
+  Instant yields_from;                   // Before this it is not asked again to make room,
+  Instant turn_from;                     // nor does its turn end,
+  Instant returns_from;                  // nor is it brought back for the next.
+  TurnCost turn_cost;
+  Instant turn_over = Instant::never();  // Somebody waits for the end of its turn, which is then.
+  std::optional<LeaseId> turn_for;       // It leaves so that this one has its turn.
+  Instant left_at;                       // Its memory was away from then on.
+  Instant return_begun;
+  Instant move_begun;
+  std::optional<Instant> settle_since;  // Only a sample asked after this tells what is left.
+  std::optional<Instant> shrunk_at;     // Only a sample asked after this tells what came free.
+  std::vector<Process> leftovers;       // Told by the supervisor; not known to use a device.
+  std::optional<Token> growth_token;    // Who waits for the growth.
   std::optional<LeaseResized> budgets_before;  // To take the last resize back.
   std::optional<Token> exit_token;             // Who waits to hear what the command left behind.
   Instant exit_answer_by = Instant::never();
@@ -110,6 +120,12 @@ struct Observed : Derived {
   std::vector<CheckpointAsker> checkpoint_askers;
   std::vector<Token> requeue_askers;        // Who waits for it to wait again.
   Instant begins_until = Instant::never();  // Until then its `berth run` begins to stop it.
+};
+
+/// Why it is suspended.
+struct Leave {
+  std::optional<LeaseId> yields_to = {};
+  bool turn = false;
 };
 
 /// On which a lease is requeued.
@@ -122,6 +138,7 @@ struct KnownDevice {
   std::string pci_bus;
   std::string trouble;
   bool asleep = false;
+  Instant asked_at;
   std::optional<Bytes> used;
   std::optional<Bytes> driver_reserved;
   bool tells_processes = false;  // The driver lists them.
@@ -157,6 +174,9 @@ struct UserCount {
 
 class Walk;
 
+/// Who of those that run in turns comes next on a device.
+using NextTurns = std::map<DeviceId, LeaseId>;
+
 struct Coordinator::Impl {
   explicit Impl(Settings with) : settings(std::move(with)) {}
 
@@ -175,6 +195,10 @@ struct Coordinator::Impl {
   std::set<LeaseId> growing;    // Or wanted back.
   std::set<LeaseId> yielding;   // Suspended to make room for an urgent request.
   std::set<LeaseId> returning;  // Wait for a sample that tells of room for what they had.
+  Queue turns;                  // Those that wait for a turn, the first or the next.
+  std::set<LeaseId> ending_turn;
+  std::set<LeaseId> turn_timers;          // Have a turn_over.
+  std::map<LeaseId, Instant> turn_comes;  // Of those that are next somewhere.
   std::uint64_t moves = 0;
   std::uint64_t version = 0;
   std::uint64_t queue_version = 0;  // Who waits, and how they are ranked.
@@ -191,6 +215,7 @@ struct Coordinator::Impl {
   bool sample_seen = false;
   bool simulated = false;
   std::string trouble;
+  std::string driver_version;  // Empty if unknown.
 
   std::string journal_full_where;  // Not empty: nothing is granted.
   bool safe_mode = false;
@@ -220,6 +245,7 @@ struct Coordinator::Impl {
   void decide(LeaseId id, Fact fact);
   void reindex(LeaseId id);
   void reindex_queue(const Lease* lease, Observed& seen);
+  void reindex_turns(LeaseId id, const Lease* lease, Observed& seen);
   void reindex_ledger(LeaseId id, const Lease* lease, Observed& seen);
   void reindex_processes(LeaseId id, const Lease* lease, Observed& seen);
   void rewatch(LeaseId id, Observed& seen, std::vector<Process> watch);
@@ -314,7 +340,7 @@ struct Coordinator::Impl {
   void on(const Resume& event);
   void resume(LeaseId id, Token token);
   void on(const Moved& event);
-  void suspend(LeaseId id, std::optional<LeaseId> yields_to);
+  void suspend(LeaseId id, const Leave& leave);
   void begin_move(LeaseId id, Direction direction);
   void begin_return(LeaseId id);
   Bytes had(const Lease& lease, std::size_t i) const;
@@ -326,6 +352,20 @@ struct Coordinator::Impl {
   void moved_back(LeaseId id, const MoveResult& result);
   void end_suspension(LeaseId id);
   void answer_movers(LeaseId id, const std::string& why_not = {});
+
+  // slices.cc
+  std::optional<Refusal> refuse_slice(const Request& request) const;
+  static bool wants_turn(const Lease& lease);
+  Bytes turn_needs(const Lease& lease) const;
+  bool comes_free(LeaseId id, DeviceId device) const;
+  bool fits_without_slices(const Account& account, const Lease& lease) const;
+  std::map<LeaseId, std::vector<DeviceId>> first_turns() const;
+  NextTurns next_turns() const;
+  bool may_end_turn(const Lease& lease) const;
+  Instant turn_over_at(const Lease& lease) const;
+  TurnEnds room_for_turn(const Account& account, const Lease& lease) const;
+  void take_turns();
+  void end_turn(LeaseId id, LeaseId next);
 
   // freezing.cc
   void on(const Freeze& event);
@@ -339,7 +379,7 @@ struct Coordinator::Impl {
   void on(const Sampled& event);
   void refuse_what_never_fits(const Sample& sample);
   void update_accounts(const Sample& sample);
-  void update_account(const DeviceSample& device, Instant answered_at);
+  void update_account(const DeviceSample& device, const Sample& sample);
   void attribute(const DeviceSample& device, Instant asked_at, std::set<LeaseId>& touched);
   std::optional<LeaseId> belongs_to(Process process, bool certain) const;
   std::optional<LeaseId> lease_of_process(const ProcessSample& process, DeviceId device) const;
@@ -381,6 +421,7 @@ struct Coordinator::Impl {
   void schedule();
   bool grant_one();
   bool nobody_fits(const Walk& walk) const;
+  std::vector<LeaseId> in_order_of_return() const;
   bool takes_part(const Lease& lease) const;
   bool keeps_turn(const Lease& lease) const;
   bool is_offerable(const Lease& lease) const;
@@ -400,6 +441,8 @@ struct Coordinator::Impl {
   const OrderCache& order(Instant at) const;
   std::variant<FitView, Refusal> fit(const Request& asked, Actor actor, Now at);
   WhyView why(const Lease& lease, Now at) const;
+  void add_shortages(const Request& request, WhyView& view) const;
+  void add_turns(const Lease& lease, WhyView& view, Now at) const;
   WhyView::Reason reason_of(const Lease& lease, const WhyView& view) const;
   void add_holders(const Lease& lease, WhyView& view, Now at) const;
   void add_remedies(const Lease& lease, WhyView& view) const;

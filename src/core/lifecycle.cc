@@ -319,6 +319,9 @@ void Coordinator::Impl::on_due(LeaseId id) {
   const auto due = [&](Instant at) { return at <= now.instant; };
   if (due(seen.exit_answer_by)) {
     answer_exit(id);
+  } else if (due(seen.turn_over)) {
+    seen.turn_over = Instant::never();  // take_turns() sees to it.
+    reindex_timer(id, &lease, seen);
   } else if (tend_checkpoints(id)) {
     return;
   } else if (const Waiting* waiting = lease.waiting()) {

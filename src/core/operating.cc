@@ -22,9 +22,14 @@ std::vector<LeaseId> ids_of(const std::map<LeaseId, Lease>& leases) {
 void Coordinator::Impl::on(const Configured& event) {
   for (auto& [id, seen] : observed) {
     if (seen.place) queue.erase(*seen.place);
+    if (seen.turn_place) turns.erase(*seen.turn_place);
   }
   settings = event.settings;
   for (auto& [id, seen] : observed) {
+    if (seen.turn_place) {
+      seen.turn_place = Queue::place_of(*state.find(id), settings);
+      turns.insert(*seen.turn_place);
+    }
     if (!seen.place) continue;
     seen.place = Queue::place_of(*state.find(id), settings);
     queue.insert(*seen.place);

@@ -31,10 +31,10 @@ Place Queue::place_of(const Lease& lease, const Settings& settings) {
   Ranking ranking = ranking_of(lease, settings);
   return {.group = std::move(ranking.group),
           .rank = ranking.rank,
-          .sequence = lease.queued_sequence,
+          .sequence = lease.waits_sequence(),
           .id = lease.id,
           .lease = &lease,
-          .queued_at = lease.queued_at,
+          .queued_at = lease.waits_since(),
           .need = need_of(lease.request),
           .urgent = lease.request.priority == Priority::kUrgent};
 }
@@ -109,7 +109,7 @@ const Lease* InOrder::next() {
     } else {
       std::ranges::push_heap(turns_, is_later);
     }
-    const bool came_already = head.lease->queued_at <= aged_before_;
+    const bool came_already = head.lease->waits_since() <= aged_before_;
     if (!came_already) return head.lease;
   }
   return nullptr;

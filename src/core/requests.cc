@@ -55,7 +55,7 @@ Request Coordinator::Impl::with_learned_size(Request request, UserId user) const
   const std::optional<Bytes> budget = state.runs().budget_for(user, request.command);
   request.learned = budget.has_value();
   if (budget) {
-    request.share = Share::kBudget;
+    if (request.share != Share::kSlice) request.share = Share::kBudget;
     request.vram = *budget;
   }
   return request;
@@ -203,9 +203,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_shape(const Request& request) c
                    std::to_string(limits::kCommandMax));
   }
   if (request.share == Share::kSlice) {
-    return Refusal{RefusalCode::kNotSupported,
-                   "time slices (--share slice) are not in this version: use a budget (-m) or the "
-                   "whole device (-x)"};
+    if (auto refusal = refuse_slice(request)) return refusal;
   }
   if (auto refusal = refuse_checkpoint_way(request)) return refusal;
   if (request.requeue_grace && request.ttl) {
@@ -224,7 +222,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_shape(const Request& request) c
     return Refusal{RefusalCode::kNotSupported,
                    "to suspend what is over its budget is not in this version: notify or kill"};
   }
-  if (request.share == Share::kBudget && request.vram == Bytes{}) {
+  if (request.share != Share::kExclusive && request.vram == Bytes{}) {
     return invalid("a budget of 0 bytes: say how much memory is needed, as in -m 8G");
   }
   const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
@@ -312,7 +310,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_devices(const Request& request)
   const bool enough =
       std::ranges::any_of(able, [&](const auto& group) { return group.second >= count; });
   if (enough) return std::nullopt;
-  if (request.share == Share::kBudget && request.vram > largest) {
+  if (request.share != Share::kExclusive && request.vram > largest) {
     return Refusal{RefusalCode::kNeverFits,
                    to_text(request.vram) +
                        " fits on no GPU here: the largest budget that can be "

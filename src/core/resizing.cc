@@ -19,6 +19,11 @@ std::vector<Part> with_budget(const std::vector<Part>& parts, Bytes vram) {
   return changed;
 }
 
+// What it is with another budget.
+Share shared_as(const Lease& lease) {
+  return lease.request.share == Share::kSlice ? Share::kSlice : Share::kBudget;
+}
+
 }  // namespace
 
 void Coordinator::Impl::on(const Resize& event) {
@@ -39,8 +44,13 @@ void Coordinator::Impl::on(const Resize& event) {
                std::to_string(id.value) + ")");
     return;
   }
-  if (event.share == Share::kSlice) {
-    refuse(event.token, RefusalCode::kNotSupported, "time slices are not in this version");
+  const bool in_turns = lease->request.share == Share::kSlice;
+  if (in_turns ? event.share == Share::kExclusive : event.share == Share::kSlice) {
+    refuse(event.token, RefusalCode::kWrongState,
+           text_of(id) +
+               (in_turns ? " runs in turns: it gets no GPU for itself"
+                         : " does not run in turns, and cannot begin to") +
+               ": ask anew");
     return;
   }
   if (!journal_full_where.empty()) {
@@ -65,7 +75,7 @@ void Coordinator::Impl::on(const Resize& event) {
   const bool grows =
       std::ranges::any_of(held->parts, [&](const Part& part) { return event.vram > part.budget; });
   if (!grows) {
-    resize(id, Share::kBudget, with_budget(held->parts, event.vram));
+    resize(id, shared_as(*lease), with_budget(held->parts, event.vram));
     announce_budget(id);
     notify(id, News::kResized);
     answer(event.token, id);
@@ -186,7 +196,7 @@ bool Coordinator::Impl::try_growth(LeaseId id) {
     const Bytes own = entry == account->entries.end() ? Bytes{} : entry->second.charge;
     if (saturating_sub(vram, own) > account->grantable() && vram > own) return false;
   }
-  resize(id, Share::kBudget, with_budget(held.parts, vram));
+  resize(id, shared_as(*state.find(id)), with_budget(held.parts, vram));
   Observed& seen = observed.at(id);
   const std::optional<Token> token = std::exchange(seen.growth_token, std::nullopt);
   if (token) answer(*token, id);

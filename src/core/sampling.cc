@@ -16,6 +16,7 @@ void Coordinator::Impl::on(const Sampled& event) {
   sample_seen = true;
   simulated = sample.simulated;
   trouble = sample.trouble;
+  if (!sample.driver_version.empty()) driver_version = sample.driver_version;
   if (probe_at && sample.asked_at >= *probe_at) probe_at.reset();
   // A driver in trouble tells nothing: what was known last stays, and grows old.
   if (sample.trouble.empty()) {
@@ -106,7 +107,7 @@ void Coordinator::Impl::update_accounts(const Sample& sample) {
   for (const DeviceSample& device : sample.devices) {
     const Account* account = ledger.find(device.id);
     const bool was_seen = account != nullptr && account->seen;
-    update_account(device, sample.answered_at);
+    update_account(device, sample);
     if (const Account* updated = ledger.find(device.id)) note(*updated, was_seen);
   }
   ledger.sort();
@@ -127,7 +128,7 @@ void Coordinator::Impl::announce_lost(LeaseId id) {
   seen.degraded = degraded;
 }
 
-void Coordinator::Impl::update_account(const DeviceSample& device, Instant answered_at) {
+void Coordinator::Impl::update_account(const DeviceSample& device, const Sample& sample) {
   if (seen_devices.size() >= limits::kDevicesMax && !seen_devices.contains(device.id)) return;
   Account& account = ledger.account(device.id);
   KnownDevice& last = seen_devices[device.id];
@@ -146,7 +147,8 @@ void Coordinator::Impl::update_account(const DeviceSample& device, Instant answe
   last.driver_reserved = device.driver_reserved;
   last.tells_processes = device.processes.has_value();
   last.ever_told |= last.tells_processes;
-  last.sampled_at = answered_at;
+  last.asked_at = sample.asked_at;
+  last.sampled_at = sample.answered_at;
 }
 
 // The youngest lease that names it.
@@ -311,10 +313,8 @@ bool Coordinator::Impl::sleeps(DeviceId device) const {
 // What is on the way to a device is listed when it is there; until then nobody can tell.
 bool Coordinator::Impl::may_come_back(const Lease& lease) const {
   if (lease.releasing() == nullptr) return false;
-  const Held& was = lease.releasing()->was;
-  const bool lives = !was.members.empty() || (was.command && !was.command_ended);
   const Observed& seen = observed.at(lease.id);
-  return lives && seen.move != 0 && !is_halting(seen);
+  return lease.releasing()->was.has_processes() && seen.move != 0 && !is_halting(seen);
 }
 
 // A sample asked after the end tells who is left.

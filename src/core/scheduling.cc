@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is granted what, now. Runs at the end of each step that changed the queue or the ledger.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/check.h"
@@ -24,6 +25,7 @@ void Coordinator::Impl::schedule() {
     grant_all();
   }
   make_room_for_urgent();
+  take_turns();
   dirty = false;
 }
 
@@ -36,10 +38,13 @@ bool Coordinator::Impl::nobody_fits(const Walk& walk) const {
 
 bool Coordinator::Impl::grant_one() {
   Walk walk(state, ledger, settings, now.instant, full_walk);
-  for (const LeaseId id : growing) {
-    const bool grows = state.find(id)->held()->growth.has_value();
-    if (grows ? try_growth(id) : may_return(id) && try_resume(id)) return true;
-    walk.leave_growing(*state.find(id));
+  walk.take_turns(next_turns());
+  for (const LeaseId id : in_order_of_return()) {
+    const Lease& lease = *state.find(id);
+    const bool grows = lease.held()->growth.has_value();
+    const bool may = grows || (walk.may_take_turn(lease) && may_return(id));
+    if (may && (grows ? try_growth(id) : try_resume(id))) return true;
+    walk.leave_growing(lease);
   }
   if (nobody_fits(walk)) return false;
   std::vector<const Lease*> ahead;
@@ -50,7 +55,7 @@ bool Coordinator::Impl::grant_one() {
     if (walk.may_place(Queue::need_of(next->request)) || walk.is_heeded(*next)) {
       if (!takes_part(*next)) continue;
       std::optional<std::vector<Part>> parts;
-      if (is_offerable(*next)) parts = walk.place(next->request);
+      if (is_offerable(*next)) parts = walk.place(next->request, next->id);
       if (parts) {
         const bool passed_any = mark_passed(ahead, *parts);
         grant(next->id, *parts, passed_any);
@@ -62,6 +67,19 @@ bool Coordinator::Impl::grant_one() {
     ahead.push_back(next);
   }
   return false;
+}
+
+// Those that want back or more, by age; of those that run in turns, for which no device has more
+// than one place kept, whoever needs most comes first of them.
+std::vector<LeaseId> Coordinator::Impl::in_order_of_return() const {
+  std::vector<LeaseId> order(growing.begin(), growing.end());
+  const auto rank = [&](LeaseId id) {
+    const Lease& lease = *state.find(id);
+    const bool turn = wants_turn(lease);
+    return std::tuple(turn, turn ? ~turn_needs(lease).value : 0, id);
+  };
+  if (turns.size() > 0) std::ranges::sort(order, {}, rank);
+  return order;
 }
 
 // It is granted something or others wait behind it. Does not change in a pass.

@@ -50,6 +50,8 @@ struct Settings {
   Duration over_budget_grace = seconds(30);  // `kill`: the time to be within the budget again.
   Bytes context_estimate = mib(300);         // What a process costs before its first allocation.
   PressureSettings pressure;
+  Duration turn_min = seconds(10);      // Of leases that run in turns, and
+  std::uint32_t turn_loss_percent = 5;  // how much of the time moving them may take at most.
   UserLimits limits_default;
   std::map<UserId, UserLimits> limits;  // Instead of the default.
 };

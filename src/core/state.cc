@@ -23,54 +23,22 @@ void depart(Held& held, Process process) {
   held.departed.push_back(process);
 }
 
-// What a lease of a snapshot holds, or held.
-Held held_of(const LeaseRestored& fact) {
-  const LeaseView& view = fact.view;
-  Held held;
-  for (const LeasePart& part : view.parts) held.parts.push_back({part.device, part.granted});
-  held.granted_at = fact.granted_instant.value_or(fact.queued_instant);
-  held.granted_wall = view.started_at.value_or(view.queued_at);
-  held.granted_sequence = fact.granted_sequence;
-  held.passed_others = fact.passed_others;
-  held.claimed = fact.claimed;
-  held.command = view.command;
-  held.command_ended = fact.command_ended;
-  held.exit = view.exit;
-  held.members.insert(view.members.begin(), view.members.end());
-  held.expires = fact.expires;
-  held.expires_wall = view.expires_at.value_or(UnixMs{});
-  if (fact.kill_at) {
-    held.revoked =
-        Revocation{.result = fact.ending.value_or(EndResult::kCancelled), .kill_at = *fact.kill_at};
-  }
-  if (fact.growth) {
-    held.growth = Growth{.vram = fact.growth->vram,
-                         .queued_at = fact.growth_queued.value_or(held.granted_at),
-                         .until = fact.growth->until};
-  }
-  held.away = fact.away;
-  held.frozen = fact.frozen;
-  if (fact.requeue) {
-    held.requeue = Requeue{.unsaved = fact.requeue->unsaved, .kill_at = fact.requeue_kill_at};
-  }
-  if (fact.suspension) {
-    using Phase = Suspension::Phase;
-    held.suspension = Suspension{.phase = fact.resume_begun ? Phase::kReturning
-                                          : fact.suspended  ? Phase::kAway
-                                                            : Phase::kLeaving,
-                                 .used = fact.suspension->used,
-                                 .since = fact.suspended_since.value_or(held.granted_at),
-                                 .queued = fact.resume_queued,
-                                 .yields_to = fact.suspension->yields_to};
-  }
-  return held;
-}
-
 }  // namespace
 
 const Held* Lease::granted() const {
   if (const Releasing* gone = releasing()) return &gone->was;
   return held();
+}
+
+Instant Lease::waits_since() const {
+  if (held() == nullptr || !held()->is_away()) return queued_at;
+  return held()->its_suspension().queued.value_or(queued_at);
+}
+
+std::uint64_t Lease::waits_sequence() const {
+  if (held() == nullptr || !held()->is_away()) return queued_sequence;
+  const Suspension& away = held()->its_suspension();
+  return away.queued ? away.queued_sequence : queued_sequence;
 }
 
 // One function a fact. Each returns false where the fact does not fit what is known, and has then
@@ -136,6 +104,7 @@ struct State::Applier {
     held.granted_wall = record.wall;
     held.granted_sequence = record.sequence;
     held.passed_others = fact.passed_others;
+    held.runs_since = record.at;
     found->state = std::move(held);
     self.charge_share(*found, record.at, 1);
     return true;
@@ -221,8 +190,8 @@ struct State::Applier {
   bool operator()(const SuspendBegun& fact) const {
     Held* held = in_state<Held>(fact.id);
     if (held == nullptr || held->suspension || fact.used.size() != held->parts.size()) return false;
-    held->suspension =
-        Suspension{.used = fact.used, .since = record.at, .yields_to = fact.yields_to};
+    held->suspension = Suspension{
+        .used = fact.used, .since = record.at, .yields_to = fact.yields_to, .turn = fact.turn};
     return true;
   }
 
@@ -231,15 +200,21 @@ struct State::Applier {
     Held* held = in_state<Held>(fact.id);
     if (held == nullptr || !held->suspension || held->is_away()) return false;
     self.charge_share(*found, record.at, -1);
+    const bool left = held->suspension->phase == Suspension::Phase::kLeaving;
     held->suspension->phase = Suspension::Phase::kAway;
+    if (left && held->suspension->turn) queue_return(*held->suspension, true);
     return true;
   }
 
   bool operator()(const ResumeQueued& fact) const {
     Held* held = in_state<Held>(fact.id);
     if (held == nullptr || !held->suspension || !held->is_away()) return false;
-    held->suspension->queued = fact.queued ? std::optional(record.at) : std::nullopt;
+    queue_return(*held->suspension, fact.queued);
     return true;
+  }
+  void queue_return(Suspension& suspension, bool queued) const {
+    suspension.queued = queued ? std::optional(record.at) : std::nullopt;
+    suspension.queued_sequence = queued ? record.sequence : 0;
   }
 
   bool operator()(const ResumeBegun& fact) const {
@@ -257,6 +232,7 @@ struct State::Applier {
     if (held == nullptr || !held->suspension || held->is_away()) return false;
     held->away = held->away + (record.at - held->suspension->since);
     held->suspension.reset();
+    held->runs_since = record.at;
     return true;
   }
 

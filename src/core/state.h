@@ -49,7 +49,9 @@ struct Suspension {
   std::vector<Bytes> used;        // On each device before it began.
   Instant since;                  // When it began: from then on its limit does not run.
   std::optional<Instant> queued;  // Since then it is wanted back, and waits for room.
+  std::uint64_t queued_sequence = 0;
   std::optional<LeaseId> yields_to;
+  bool turn = false;  // It left because its turn was over.
 };
 
 struct Requeue {
@@ -63,6 +65,7 @@ struct Held {
   UnixMs granted_wall;
   std::uint64_t granted_sequence = 0;
   bool passed_others = false;
+  Instant runs_since;  // It was granted, or came back the last time.
   bool claimed = false;
   std::optional<Process> command;
   bool command_ended = false;
@@ -78,6 +81,7 @@ struct Held {
   std::optional<Requeue> requeue;
   bool frozen = false;  // All its processes are stopped, or are to be.
 
+  bool has_processes() const { return !members.empty() || (command && !command_ended); }
   /// Its memory is in host memory, and its budgets are not its own.
   bool is_away() const { return suspension && suspension->phase == Suspension::Phase::kAway; }
   /// Of one that is suspended, or on the way there or back.
@@ -116,6 +120,10 @@ struct Lease {
   const Releasing* releasing() const { return std::get_if<Releasing>(&state); }
   /// Of a held or a releasing lease; null while it waits.
   const Held* granted() const;
+
+  /// Its place among those who wait: for their first grant, or to come back.
+  Instant waits_since() const;
+  std::uint64_t waits_sequence() const;
 };
 
 class State {
@@ -153,6 +161,9 @@ class State {
   std::uint64_t last_sequence_ = 0;
   Instant last_at_;
 };
+
+/// What a lease of a snapshot holds, or held.
+Held held_of(const LeaseRestored& fact);
 
 /// The parts of a view that follow from what survives: everything but measurements, position and
 /// index.

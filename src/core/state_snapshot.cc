@@ -16,6 +16,51 @@ RequeueStep step_of(const Lease& lease) {
 
 }  // namespace
 
+Held held_of(const LeaseRestored& fact) {
+  const LeaseView& view = fact.view;
+  Held held;
+  for (const LeasePart& part : view.parts) held.parts.push_back({part.device, part.granted});
+  held.granted_at = fact.granted_instant.value_or(fact.queued_instant);
+  held.granted_wall = view.started_at.value_or(view.queued_at);
+  held.granted_sequence = fact.granted_sequence;
+  held.runs_since = fact.runs_since.value_or(held.granted_at);
+  held.passed_others = fact.passed_others;
+  held.claimed = fact.claimed;
+  held.command = view.command;
+  held.command_ended = fact.command_ended;
+  held.exit = view.exit;
+  held.members.insert(view.members.begin(), view.members.end());
+  held.expires = fact.expires;
+  held.expires_wall = view.expires_at.value_or(UnixMs{});
+  if (fact.kill_at) {
+    held.revoked =
+        Revocation{.result = fact.ending.value_or(EndResult::kCancelled), .kill_at = *fact.kill_at};
+  }
+  if (fact.growth) {
+    held.growth = Growth{.vram = fact.growth->vram,
+                         .queued_at = fact.growth_queued.value_or(held.granted_at),
+                         .until = fact.growth->until};
+  }
+  held.away = fact.away;
+  held.frozen = fact.frozen;
+  if (fact.requeue) {
+    held.requeue = Requeue{.unsaved = fact.requeue->unsaved, .kill_at = fact.requeue_kill_at};
+  }
+  if (fact.suspension) {
+    using Phase = Suspension::Phase;
+    held.suspension = Suspension{.phase = fact.resume_begun ? Phase::kReturning
+                                          : fact.suspended  ? Phase::kAway
+                                                            : Phase::kLeaving,
+                                 .used = fact.suspension->used,
+                                 .since = fact.suspended_since.value_or(held.granted_at),
+                                 .queued = fact.resume_queued,
+                                 .queued_sequence = fact.resume_sequence,
+                                 .yields_to = fact.suspension->yields_to,
+                                 .turn = fact.suspension->turn};
+  }
+  return held;
+}
+
 LeaseView survivor_view(const Lease& lease) {
   LeaseView view;
   view.id = lease.id;
@@ -80,6 +125,7 @@ std::vector<Record> State::snapshot(Instant now) const {
     if (const Held* held = lease.granted()) {
       fact.granted_instant = held->granted_at;
       fact.granted_sequence = held->granted_sequence;
+      fact.runs_since = held->runs_since;
       fact.passed_others = held->passed_others;
       fact.claimed = held->claimed;
       fact.command_ended = held->command_ended;
@@ -99,10 +145,12 @@ std::vector<Record> State::snapshot(Instant now) const {
       }
       fact.frozen = held->frozen;
       if (const auto& suspension = held->suspension) {
-        fact.suspension = SuspendBegun{id, suspension->used, suspension->yields_to};
+        fact.suspension =
+            SuspendBegun{id, suspension->used, suspension->yields_to, suspension->turn};
         fact.suspended_since = suspension->since;
         fact.suspended = held->is_away();
         fact.resume_queued = suspension->queued;
+        fact.resume_sequence = suspension->queued_sequence;
         fact.resume_begun = suspension->phase == Suspension::Phase::kReturning;
       }
     }

@@ -44,8 +44,7 @@ void Coordinator::Impl::on(const Suspend& event) {
   };
   if (held == nullptr || !held->claimed) return refuse_state("is not held");
   if (held->revoked) return refuse_state("was told to end");
-  const bool has_processes = (held->command && !held->command_ended) || !held->members.empty();
-  if (!has_processes) return refuse_state("has no processes whose memory could be moved");
+  if (!held->has_processes()) return refuse_state("has no processes whose memory could be moved");
   if (held->suspension) {
     if (held->suspension->phase == Phase::kReturning) {
       return refuse_state("is on the way back: ask again when it runs");
@@ -72,13 +71,13 @@ void Coordinator::Impl::on(const Suspend& event) {
   if (held->requeue) return refuse_state("is on the way back into the queue");
   if (lease->checkpoints.asked) return refuse_state("saves itself: ask again when it has");
   observed.at(id).move_tokens.push_back(event.token);
-  suspend(id, std::nullopt);
+  suspend(id, {});
 }
 
-void Coordinator::Impl::suspend(LeaseId id, std::optional<LeaseId> yields_to) {
+void Coordinator::Impl::suspend(LeaseId id, const Leave& leave) {
   const Held& held = *state.find(id)->held();
   if (held.growth) drop_growth(id, Refusal{RefusalCode::kBusy, "it was suspended"});
-  SuspendBegun fact{id, {}, yields_to};
+  SuspendBegun fact{id, {}, leave.yields_to, leave.turn};
   for (const Part& part : held.parts) {
     const Use& use = observed.at(id).use[part.device];
     fact.used.push_back(
@@ -113,6 +112,7 @@ void Coordinator::Impl::resume(LeaseId id, Token token) {
   Observed& seen = observed.at(id);
   seen.move_tokens.push_back(token);
   seen.yields_from = now.instant + limits::kYieldAgainAfter;
+  seen.returns_from = now.instant;
   if (held->is_away()) {
     if (!held->its_suspension().queued) decide(id, ResumeQueued{id});
     dirty = true;
@@ -142,6 +142,7 @@ void Coordinator::Impl::begin_move(LeaseId id, Direction direction) {
   std::ranges::sort(effect.processes);
   Observed& seen = observed.at(id);
   seen.move = effect.number;
+  seen.move_begun = now.instant;
   seen.direction = direction;
   if (!is_halting(seen)) seen.stuck.clear();
   effects.emplace_back(std::move(effect));
@@ -156,6 +157,7 @@ void Coordinator::Impl::begin_return(LeaseId id) {
     use.may_be = std::max(use.may_be, had(lease, i));
   }
   seen.confirm_since = now.instant;
+  seen.return_begun = now.instant;
   seen.stuck.clear();
   returning.insert(id);
   reindex(id);
@@ -279,17 +281,26 @@ void Coordinator::Impl::on(const Moved& event) {
 
 void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
   if (result.outcome == Outcome::kUndone) {
-    if (state.find(id)->held()->its_suspension().yields_to) {
+    const Suspension& suspension = state.find(id)->held()->its_suspension();
+    if (suspension.yields_to || suspension.turn) {
       effects.emplace_back(Say{text_of(id) + " cannot make room: " + result.trouble});
     }
     observed.at(id).yields_from = now.instant + limits::kYieldAgainAfter;
+    observed.at(id).turn_from = now.instant + limits::kYieldAgainAfter;
     decide(id, LeaseResumed{id});
     answer_movers(id, result.trouble);
     keep_still(id);
     dirty = true;  // Somebody else may make room instead.
     return;
   }
+  Observed& seen = observed.at(id);
+  seen.left_at = now.instant;
+  seen.turn_cost.measured_out(now.instant - seen.move_begun);
   decide(id, LeaseSuspended{id});
+  // Whoever asked for it meanwhile wants more than the end of a turn.
+  const bool paused = !seen.move_tokens.empty();
+  if (paused && state.find(id)->held()->its_suspension().queued)
+    decide(id, ResumeQueued{id, false});
   notify(id, News::kSuspended);
   answer_movers(id);
   keep_still(id);
@@ -298,15 +309,25 @@ void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
 }
 
 void Coordinator::Impl::moved_back(LeaseId id, const MoveResult& result) {
+  Observed& seen = observed.at(id);
   if (result.outcome == Outcome::kDone) {
+    // It was looked at twice whether there is room: when another had gone, and when it was its own.
+    const Duration look = std::min(seen.move_begun - seen.return_begun, seconds(1));
+    seen.turn_cost.measured_back(now.instant - seen.move_begun + look + look);
     end_suspension(id);
     return;
   }
   if (state.find(id)->held()->its_suspension().phase == Phase::kLeaving) {
     // After a restart: nothing is known to be away, and nothing could be brought back.
-    observed.at(id).stuck = result.trouble;
+    seen.stuck = result.trouble;
   } else {
+    seen.left_at = now.instant;
+    seen.returns_from = now.instant + limits::kYieldAgainAfter;
     decide(id, LeaseSuspended{id});
+    if (state.find(id)->request.share == Share::kSlice) {
+      effects.emplace_back(Say{text_of(id) + " cannot come back for its turn: " + result.trouble});
+      if (seen.move_tokens.empty()) decide(id, ResumeQueued{id});
+    }
   }
   answer_movers(id, result.trouble);
   keep_still(id);

@@ -70,6 +70,7 @@ LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
     // Lost is what a lease is as long as nobody has said how its command ended.
     if (releasing->result != EndResult::kLost) view.result = releasing->result;
   }
+  if (seen.turn_over != Instant::never()) view.turn_ends_at = wall_at(seen.turn_over, {at, wall});
   const Instant end = expected_end(*lease, at);
   if (lease->held() != nullptr && end != Instant::never()) {
     view.expected_end = wall_at(end, {at, wall});
@@ -268,6 +269,7 @@ void Coordinator::Impl::check_everything() const {
   ledger.check();
   std::map<UserId, UserCount> recount;
   std::size_t waiting = 0;
+  std::size_t want_turns = 0;
   for (const auto& [id, lease] : state.leases()) {
     const Observed& seen = observed.at(id);
     CHECK(seen.place.has_value() == (lease.waiting() != nullptr));
@@ -275,6 +277,9 @@ void Coordinator::Impl::check_everything() const {
     CHECK(seen.deadline == Instant::never() || timers.contains({seen.deadline, id}));
     CHECK(by_handle.at(lease.handle) == id);
     waiting += lease.waiting() != nullptr ? 1U : 0U;
+    CHECK(seen.turn_place.has_value() == wants_turn(lease));
+    CHECK(!seen.turn_place || seen.turn_place->sequence == lease.waits_sequence());
+    want_turns += seen.turn_place ? 1U : 0U;
     UserCount& count = recount[lease.user];
     count.waiting += lease.waiting() != nullptr ? 1U : 0U;
     if (const Held* held = lease.held()) {
@@ -288,6 +293,7 @@ void Coordinator::Impl::check_everything() const {
     }
   }
   CHECK(waiting == queue.size());
+  CHECK(want_turns == turns.size());
   CHECK(observed.size() == state.leases().size());
   for (const auto& [user, count] : recount) {
     if (count.waiting == 0 && count.held == 0) continue;

@@ -128,6 +128,10 @@ std::string ahead_text(std::size_t count) {
 
 }  // namespace
 
+void Coordinator::Impl::add_shortages(const Request& request, WhyView& view) const {
+  view.shortages = shortages_of(ledger, request);
+}
+
 std::string Coordinator::Impl::shortage_text(const Request& request) const {
   const std::vector<Shortage> shortages = shortages_of(ledger, request);
   if (shortages.empty()) {
@@ -149,6 +153,10 @@ WhyView Coordinator::Impl::why(const Lease& lease, Now at) const {
   WhyView view;
   view.id = lease.id;
   view.state = survivor_view(lease).state;
+  if (wants_turn(lease) && lease.held() != nullptr) {
+    add_turns(lease, view, at);
+    return view;
+  }
   if (lease.waiting() == nullptr) {
     const bool offered = lease.held() != nullptr && !lease.held()->claimed;
     view.reason = offered ? WhyView::Reason::kClaim : WhyView::Reason::kNotWaiting;
@@ -164,7 +172,7 @@ WhyView Coordinator::Impl::why(const Lease& lease, Now at) const {
     if (id == lease.id || view.ahead.size() == limits::kWhyListed) break;
     view.ahead.push_back(id);
   }
-  view.shortages = shortages_of(ledger, lease.request);
+  add_shortages(lease.request, view);
   view.reason = reason_of(lease, view);
   if (!view.shortages.empty()) {
     add_holders(lease, view, at);
@@ -179,6 +187,8 @@ WhyView Coordinator::Impl::why(const Lease& lease, Now at) const {
       break;
     }
   }
+  const auto comes = turn_comes.find(lease.id);
+  if (comes != turn_comes.end()) view.expected_start = wall_at(comes->second, at);
   return view;
 }
 
@@ -213,6 +223,8 @@ WhyView::Reason Coordinator::Impl::reason_of(const Lease& lease, const WhyView& 
     return best.entries.empty() ? Reason::kStrangers : Reason::kExclusive;
   }
   if (best.exclusive_count > 0) return Reason::kExclusive;
+  const bool in_turns = lease.request.share == Share::kSlice;
+  if (in_turns && fits_without_slices(best, lease)) return Reason::kSlices;
   if (lease.request.vram <= without_strangers) return Reason::kStrangers;
   return Reason::kMemory;
 }
@@ -282,11 +294,13 @@ std::variant<FitView, Refusal> Coordinator::Impl::fit(const Request& asked, Acto
                        .queued_sequence = state.last_sequence() + 1,
                        .state = Waiting{}};
   const Place place = Queue::place_of(imagined, settings);
+  NextTurns turns_taken = next_turns();
   queue.insert(place);
 
   FitView view;
   if (request.learned) view.learned = request.vram;
   Walk walk(state, ledger, settings, at.instant);
+  walk.take_turns(std::move(turns_taken));
   for (const LeaseId id : growing) walk.leave_growing(*state.find(id));
   Projection projection(state, ledger, at.instant);
   InOrder waiting(queue, at.instant, settings, state.usage());

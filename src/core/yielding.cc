@@ -110,7 +110,7 @@ void Coordinator::Impl::make_room_for_urgent() {
   }
   if (!best) return;
   const LeaseId urgent = next->id;
-  for (const LeaseId id : *best) suspend(id, urgent);
+  for (const LeaseId id : *best) suspend(id, {.yields_to = urgent});
 }
 
 // Whoever made room for somebody who has it by now, or does not want it any more.

@@ -107,6 +107,7 @@ struct LeaseView {
   std::optional<UnixMs> ended_at;
   std::optional<UnixMs> expected_end;  // By eta and limit; absent: unknown.
   std::optional<UnixMs> expires_at;    // Of a lease without a process.
+  std::optional<UnixMs> turn_ends_at;  // Somebody waits for it, and it does then.
   Duration waited;                     // In all, where it was requeued.
   Checkpoints checkpoints;
   std::uint32_t restarts = 0;  // How often its command was started again.

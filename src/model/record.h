@@ -111,6 +111,7 @@ struct SuspendBegun {
   LeaseId id;
   std::vector<Bytes> used;                // On each of its devices, in the order of its parts.
   std::optional<LeaseId> yields_to = {};  // The urgent request for which it makes room.
+  bool turn = false;  // Its turn is over: it waits for the next one as soon as it is away.
 };
 /// All of it is there: it is charged nothing.
 struct LeaseSuspended {
@@ -202,7 +203,9 @@ struct LeaseRestored {
   std::optional<SuspendBegun> suspension;
   std::optional<Instant> suspended_since;
   std::optional<Instant> resume_queued;
-  Duration away;  // How long it was suspended before.
+  std::uint64_t resume_sequence = 0;
+  std::optional<Instant> runs_since;  // It was granted, or came back the last time.
+  Duration away;                      // How long it was suspended before.
   std::optional<RequeueAsked> requeue;
   std::optional<Instant> requeue_kill_at;
   Duration waited_before;  // Before it was requeued the last time.

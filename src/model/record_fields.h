@@ -185,6 +185,7 @@ void walk(auto& archive, Is<SuspendBegun> auto& fact) {
   archive.required("id", fact.id);
   archive("used_bytes", fact.used);
   archive("yields_to", fact.yields_to);
+  archive("turn", fact.turn);
 }
 void walk(auto& archive, Is<LeaseSuspended> auto& fact) {
   archive.required("id", fact.id);
@@ -263,7 +264,9 @@ void walk(auto& archive, Is<LeaseRestored> auto& fact) {
   archive("suspended_since_ns", fact.suspended_since);
   archive("suspended", fact.suspended);
   archive("resume_queued_ns", fact.resume_queued);
+  archive("resume_sequence", fact.resume_sequence);
   archive("resume_begun", fact.resume_begun);
+  archive("runs_since_ns", fact.runs_since);
   archive("away_ns", fact.away);
   archive("requeue", fact.requeue);
   archive("requeue_kill_at_ns", fact.requeue_kill_at);

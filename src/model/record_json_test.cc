@@ -178,8 +178,8 @@ TEST(RecordJson, NoFieldIsForgotten) {
   Counter view;
   const LeaseView no_view;
   record_fields::walk(view, no_view);
-  // nor pressure, full_in, strays and requeue.
-  EXPECT_EQ(view.count + 4, field_count<LeaseView>());
+  // nor pressure, full_in, strays, turn_ends_at and requeue.
+  EXPECT_EQ(view.count + 5, field_count<LeaseView>());
 }
 
 // The text of a record alone does not show that a field survives which neither side knows.
@@ -230,9 +230,9 @@ TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   ASSERT_TRUE(back.ok());
   const auto& [view, queued, queued_sequence, granted, granted_sequence, passed_since, parked_since,
                expires, kill_at, releasing_since, growth, growth_queued, checkpoint_asked,
-               suspension, suspended_since, resume_queued, away, requeue, requeue_kill_at,
-               waited_before, passed_others, claimed, command_ended, ending, suspended,
-               resume_begun, frozen] = std::get<LeaseRestored>(back->fact);
+               suspension, suspended_since, resume_queued, resume_sequence, runs_since, away,
+               requeue, requeue_kill_at, waited_before, passed_others, claimed, command_ended,
+               ending, suspended, resume_begun, frozen] = std::get<LeaseRestored>(back->fact);
   EXPECT_EQ(queued, Instant{55});
   EXPECT_EQ(queued_sequence, 9u);
   EXPECT_EQ(granted, Instant{66});
@@ -251,10 +251,13 @@ TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   ASSERT_TRUE(suspension);
   EXPECT_EQ(suspension->used, (std::vector{gib(7), gib(3)}));
   EXPECT_EQ(suspension->yields_to, LeaseId{14});
+  EXPECT_TRUE(suspension->turn);
   EXPECT_EQ(suspended_since, Instant{76});
   EXPECT_TRUE(suspended);
   EXPECT_EQ(resume_queued, Instant{78});
+  EXPECT_EQ(resume_sequence, 11u);
   EXPECT_TRUE(resume_begun);
+  EXPECT_EQ(runs_since, Instant{80});
   EXPECT_EQ(away, minutes(3));
   ASSERT_TRUE(requeue);
   EXPECT_TRUE(requeue->unsaved);
@@ -273,7 +276,8 @@ TEST(RecordJson, RestoredViewIsTheWholeView) {
   const LeaseView expected = samples::lease();
   const auto& [id, handle, user, request, state, flags, pressure, full_in, result, exit, command,
                supervisor, members, parts, strays, position, queued_at, started_at, ended_at,
-               expected_end, expires_at, waited, checkpoints, restarts, step] = view;
+               expected_end, expires_at, turn_ends_at, waited, checkpoints, restarts, step] = view;
+  EXPECT_FALSE(turn_ends_at) << "it follows from what is measured";
   EXPECT_EQ(pressure, Pressure::kNormal);  // Measurements are not kept.
   EXPECT_EQ(full_in, std::nullopt);
   EXPECT_TRUE(strays.empty());

@@ -103,11 +103,13 @@ inline LeaseRestored restored() {
   restored.growth = growth();
   restored.growth_queued = Instant{75};
   restored.checkpoint_asked = Instant{76};
-  restored.suspension = SuspendBegun{id, {gib(7), gib(3)}, LeaseId{14}};
+  restored.suspension = SuspendBegun{id, {gib(7), gib(3)}, LeaseId{14}, true};
   restored.suspended_since = Instant{76};
   restored.suspended = true;
   restored.resume_queued = Instant{78};
+  restored.resume_sequence = 11;
   restored.resume_begun = true;
+  restored.runs_since = Instant{80};
   restored.away = minutes(3);
   restored.requeue = RequeueAsked{id, true};
   restored.requeue_kill_at = Instant{79};
@@ -142,7 +144,7 @@ inline std::vector<Record> all_facts() {
       UsageRestored{{1000}, "ana/bert", 1.5e17, {72}},
       CommandRestored{{1000}, 0xffff'0000'1234'5678, {{gib(7), true}, {gib(9), false}}},
       CountersRestored{13, 1'000},
-      SuspendBegun{id, {gib(7), gib(3)}, LeaseId{14}},
+      SuspendBegun{id, {gib(7), gib(3)}, LeaseId{14}, true},
       LeaseSuspended{id},
       ResumeQueued{id, true},
       ResumeBegun{id},

@@ -110,6 +110,7 @@ struct WhyView {
     kUserLimit,       // The user's own bound on leases.
     kStopped,         // Nothing is granted now: disk full, safe mode.
     kProbing,         // Memory of an ended lease has yet to be seen free.
+    kSlices,          // Others that run in turns have theirs.
   };
   LeaseId id;
   LeaseState state = LeaseState::kWaiting;

@@ -44,10 +44,10 @@ constexpr std::array<std::string_view, 17> kRefusals = {"invalid",
                                                         "not_requeued"};
 constexpr std::array<std::string_view, 4> kRemedies = {"ask_less", "pause_lease", "shrink_lease",
                                                        "other_device"};
-constexpr std::array<std::string_view, 14> kReasons = {
+constexpr std::array<std::string_view, 15> kReasons = {
     "not_waiting",   "memory",     "turn",    "exclusive",       "strangers",
     "overcommitted", "driver",     "parked",  "not_reconnected", "claim",
-    "passed",        "user_limit", "stopped", "probing"};
+    "passed",        "user_limit", "stopped", "probing",         "slices"};
 constexpr std::array<std::string_view, 4> kRequeueSteps = {"saving", "asked", "stopping",
                                                            "stopped"};
 constexpr std::array<std::string_view, 4> kCheckpointKinds = {"signal", "cmd", "http", "library"};

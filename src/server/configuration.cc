@@ -117,6 +117,8 @@ core::Settings core_settings(const config::Config& config,
       .pressure = {.warn_percent = config.pressure.warn.value,
                    .critical_percent = config.pressure.critical.value,
                    .checkpoint = config.pressure.checkpoint},
+      .turn_min = policy.turn_min,
+      .turn_loss_percent = policy.turn_loss.value,
       .limits_default = {.waiting_max = config.limits.waiting,
                          .leases_max = config.limits.leases,
                          .priority_max = config::max_priority_default(config.mode)}};

@@ -49,10 +49,10 @@ constexpr std::array<std::string_view, kTransitionCount> kTransitions = {
     "ended limit",   "ended refused",   "ended lost",      "ended over budget", "suspend begun",
     "suspended",     "suspend undone",  "resume queued",   "resume begun",      "resumed",
     "requeue asked", "requeue begun",   "requeue dropped", "requeued",          "frozen",
-    "thawed",
+    "thawed",        "turn ended",      "turn taken",
 };
 static_assert(static_cast<std::size_t>(Fault::kMoveCut) + 1 == kFaultCount);
-static_assert(static_cast<std::size_t>(Transition::kThawed) + 1 == kTransitionCount);
+static_assert(static_cast<std::size_t>(Transition::kTurnTaken) + 1 == kTransitionCount);
 
 }  // namespace
 

@@ -86,8 +86,10 @@ enum class Transition : std::uint8_t {
   kRequeued,
   kFrozen,
   kThawed,
+  kTurnEnded,  // Suspended because its turn was over,
+  kTurnTaken,  // and on the way back for the next.
 };
-inline constexpr std::size_t kTransitionCount = 41;
+inline constexpr std::size_t kTransitionCount = 43;
 
 std::string_view to_text(Fault fault);
 std::string_view to_text(Transition transition);

@@ -148,6 +148,10 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
   if (std::holds_alternative<ResumeBegun>(record.fact)) {
     check(broken_by_grant(evidence_, *after, present(before)));
   }
+  const auto* leaves = std::get_if<SuspendBegun>(&record.fact);
+  if (leaves != nullptr && leaves->turn) {
+    check(Turns::broken_by_end_of_turn(evidence_, present(before), engine.coordinator(), now()));
+  }
   if (const auto* member = std::get_if<MemberSeen>(&record.fact)) {
     check(broken_by_member(evidence_, *after, member->process));
   }
@@ -241,6 +245,7 @@ void Judge::event_done(const server::Engine& engine, core::Now at) {
   engine.coordinator().check_everything();
   check(broken_by_delay(evidence_, at));
   check(turns_.broken_by_idleness(evidence_, engine, at));
+  check(turns_.broken_by_a_turn_without_end(evidence_, engine, at));
   if (events_ % kAuditEvery == 0) audit(engine, at);
 }
 

@@ -9,6 +9,8 @@
 namespace berth::sim {
 namespace {
 
+constexpr std::uint32_t kAllSlices = 1000;
+
 DeviceId draw_device_id(Random& random) {
   return {.high = random.next(), .low = random.next(), .mig = false};
 }
@@ -76,6 +78,25 @@ Request draw_request(Random& random, const Plan& plan) {
   return request;
 }
 
+// As far as it may. Where nothing else is dealt it becomes what may: turns begin and end only where
+// nobody of another kind is before those that want one.
+void runs_in_turns(Random& random, const Plan& plan, SessionPlan& session) {
+  Request& request = session.request;
+  if (plan.slices_per_mille == kAllSlices) {
+    request.device_count = 1;
+    request.ttl.reset();
+    session.renewals = 0;
+    session.anchored = false;
+    if (request.share == Share::kExclusive) request.vram = draw_vram(random, plan);
+    request.share = Share::kBudget;
+  }
+  const bool on_one = request.device_count == 1 && request.devices.size() <= 1;
+  if (!on_one || request.ttl || request.share != Share::kBudget) return;
+  request.share = Share::kSlice;
+  // Turns are for those who stay.
+  session.runs_for = std::max(session.runs_for, random.spread(milliseconds(100), seconds(40)));
+}
+
 }  // namespace
 
 core::Settings draw_settings(Random& random, const std::vector<Device>& devices) {
@@ -98,6 +119,8 @@ core::Settings draw_settings(Random& random, const std::vector<Device>& devices)
   if (random.chance(150)) settings.limits_default.vram_max = gib(8);
   settings.over_budget_grace = random.spread(milliseconds(10), seconds(5));
   if (random.chance(500)) settings.over_budget_tolerance = {};
+  settings.turn_min = random.spread(milliseconds(50), seconds(10));
+  settings.turn_loss_percent = random.pick(std::vector<std::uint32_t>{0, 0, 5, 50});
   return settings;
 }
 
@@ -119,6 +142,7 @@ Plan draw_plan(Random& random) {
   const std::vector<core::Unmanaged> unmanaged = {core::Unmanaged::kAccount, core::Unmanaged::kWarn,
                                                   core::Unmanaged::kIgnore};
   plan.settings.unmanaged = random.pick(unmanaged);
+  plan.slices_per_mille = random.pick(std::vector<std::uint32_t>{0, 100, 300, kAllSlices});
   return plan;
 }
 
@@ -169,6 +193,7 @@ SessionPlan draw_session(Random& random, const Plan& plan) {
     session.requeues_after = perhaps(random, 800, milliseconds(5), seconds(5));
   }
   session.request.may_yield = !session.request.ttl && random.chance(300);
+  if (random.chance(plan.slices_per_mille)) runs_in_turns(random, plan, session);
   return session;
 }
 

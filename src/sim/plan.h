@@ -27,6 +27,7 @@ struct Plan {
   std::size_t sessions_at_once = 8;
   Duration arrival_max;  // Between two sessions.
   std::array<std::uint32_t, kFaultCount> per_mille{};
+  std::uint32_t slices_per_mille = 0;  // Of those that ask for memory of one device.
 
   std::uint32_t rate(Fault fault) const { return per_mille[static_cast<std::size_t>(fault)]; }
 };

@@ -15,20 +15,6 @@ namespace {
 using State = ShadowLease::State;
 using Away = ShadowLease::Away;
 
-LeaseState public_state(const ShadowLease& lease) {
-  switch (lease.state) {
-    case State::kWaiting:
-      return LeaseState::kWaiting;
-    case State::kOffered:
-    case State::kClaimed:
-      return lease.away == Away::kAway || lease.away == Away::kReturning ? LeaseState::kSuspended
-                                                                         : LeaseState::kHeld;
-    case State::kReleasing:
-      return LeaseState::kReleasing;
-  }
-  CHECK(false);
-}
-
 Transition ended_as(EndResult result) {
   switch (result) {
     case EndResult::kOk:
@@ -92,6 +78,11 @@ ShadowLease restored(const LeaseRestored& fact) {
                                      : Away::kLeaving;
     }
     lease.wanted_back = fact.resume_queued.has_value();
+    lease.runs_since = fact.runs_since.value_or(lease.granted_at);
+    if (fact.suspension) {
+      lease.turn = fact.suspension->turn;
+      lease.away_used = fact.suspension->used.front();
+    }
     lease.away_since = fact.suspended_since;
     lease.away_before = fact.away;
   } else if (view.state == LeaseState::kReleasing) {
@@ -113,7 +104,8 @@ std::string ShadowLease::told() const {
                                  growing ? " growing" : "", command_ended ? " command ended" : "");
   text += fmt::format(" saves {}{}", saves, saving ? ", one under way" : "");
   if (holds() && away != Away::kNo) {
-    text += fmt::format(" away {}{}", static_cast<int>(away), wanted_back ? " wanted back" : "");
+    text += fmt::format(" away {}{}{}", static_cast<int>(away), wanted_back ? " wanted back" : "",
+                        turn ? " in turns" : "");
   }
   text += fmt::format(" restarts {}{}{}{}", restarts, requeuing ? " requeuing" : "",
                       unsaved ? " unsaved" : "", stop_at ? " stopping" : "");
@@ -177,7 +169,7 @@ struct Shadow::Applier {
     if (found == nullptr || found->parked || fact.parts.empty()) return false;
     found->state = State::kOffered;
     found->parts = fact.parts;
-    found->granted_at = record.at;
+    found->granted_at = found->runs_since = record.at;
     found->passed_others = fact.passed_others;
     if (fact.passed_others) coverage.reached(Transition::kGrantedPassing);
     return reached(Transition::kGranted);
@@ -302,15 +294,33 @@ struct Shadow::Applier {
     ShadowLease* found = lease(fact.id);
     if (found == nullptr || found->state != State::kClaimed) return false;
     if (found->away != Away::kNo || found->growing) return false;
+    if (fact.turn && !may_lose_turn(*found)) return false;
     found->away = Away::kLeaving;
     found->away_since = record.at;
+    found->away_used = fact.used.front();
+    found->turn = fact.turn;
+    if (fact.turn) coverage.reached(Transition::kTurnEnded);
     return reached(Transition::kSuspendBegun);
+  }
+  // Somebody else waits for a turn.
+  bool may_lose_turn(const ShadowLease& lease) const {
+    if (lease.request.share != Share::kSlice || lease.requeuing || lease.kill_at) return false;
+    return std::ranges::any_of(self.leases_, [&](const auto& entry) {
+      const ShadowLease& other = entry.second;
+      const bool waits = other.state == State::kWaiting || other.wanted_back;
+      return other.id != lease.id && other.request.share == Share::kSlice && waits;
+    });
   }
   bool operator()(const LeaseSuspended& fact) const {
     ShadowLease* found = holding(fact.id);
     const bool moves =
         found != nullptr && (found->away == Away::kLeaving || found->away == Away::kReturning);
     if (!moves) return false;
+    if (found->away == Away::kLeaving) {
+      found->wanted_back = found->turn;
+    } else {
+      found->undone_at = record.at;
+    }
     found->away = Away::kAway;
     return reached(Transition::kSuspended);
   }
@@ -325,6 +335,7 @@ struct Shadow::Applier {
     if (found == nullptr || found->away != Away::kAway || !found->wanted_back) return false;
     found->away = Away::kReturning;
     found->wanted_back = false;
+    if (found->turn) coverage.reached(Transition::kTurnTaken);
     return reached(Transition::kResumeBegun);
   }
   bool operator()(const LeaseResumed& fact) const {
@@ -336,6 +347,8 @@ struct Shadow::Applier {
       found->away_before = found->away_before + (record.at - *found->away_since);
     }
     found->away_since.reset();
+    found->runs_since = record.at;
+    if (!was_away) found->undone_at = record.at;
     return reached(was_away ? Transition::kResumed : Transition::kSuspendUndone);
   }
   bool operator()(const RequeueAsked& fact) const {
@@ -436,6 +449,7 @@ std::string Shadow::replace(const std::vector<Record>& snapshot, std::uint64_t l
       lease.limited_from = before->second.limited_from;
       lease.shrunk_at = before->second.shrunk_at;
       lease.requeue_since = before->second.requeue_since;
+      lease.undone_at = before->second.undone_at;
     }
   }
   return {};
@@ -456,33 +470,6 @@ Bytes Shadow::budgets_on(DeviceId device) const {
   Bytes sum;
   for (const auto& [id, lease] : leases_) sum += lease.budget_on(device);
   return sum;
-}
-
-std::string contradiction(const ShadowLease& said, const LeaseView& view, bool behind) {
-  const auto differ = [&](std::string_view what) {
-    return fmt::format("{} of lease {} differs: the journal says <{}>", what, said.id.value,
-                       said.told());
-  };
-  if (said.handle != view.handle || said.user != view.user) return differ("handle or user");
-  const bool is_held = view.state == LeaseState::kHeld;
-  if (behind) return is_held && !said.holds() ? differ("the grant") : std::string();
-  if (public_state(said) != view.state) return differ("the state");
-  if (is_held && view.flags.unclaimed != (said.state == State::kOffered))
-    return differ("the claim");
-  if (said.parked != view.flags.parked) return differ("parked");
-  if (said.frozen != view.flags.frozen) return differ("frozen");
-  if (said.saving.has_value() != view.flags.checkpointing) return differ("the save");
-  if (said.requeuing != view.flags.requeuing) return differ("the requeue");
-  if (said.restarts != view.restarts) return differ("the restarts");
-  if (said.command != view.command) return differ("the command");
-  if (said.members != std::set<Process>(view.members.begin(), view.members.end())) {
-    return differ("the members");
-  }
-  const bool same_parts =
-      std::ranges::equal(said.parts, view.parts, [](const Part& part, const LeasePart& shown) {
-        return part.device == shown.device && part.budget == shown.granted;
-      });
-  return same_parts ? std::string() : differ("the budget");
 }
 
 }  // namespace berth::sim

@@ -27,6 +27,10 @@ struct ShadowLease {
   State state = State::kWaiting;
   Away away = Away::kNo;
   bool wanted_back = false;
+  bool turn = false;  // It left because its turn was over.
+  Bytes away_used;    // On its first device, when it left.
+  Instant runs_since;
+  Instant undone_at;  // The last time that it was to leave, or to come back, and did not.
   std::optional<Instant> away_since;
   Duration away_before;  // How long it was, in all.
   LeaseId id;

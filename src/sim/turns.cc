@@ -10,8 +10,6 @@
 #include <utility>
 #include <variant>
 
-#include "model/view.h"
-
 namespace berth::sim {
 namespace {
 
@@ -52,12 +50,6 @@ bool has_room(const Evidence& evidence, const Request& request,
     if (++able[any_model ? std::string() : device.model] >= count) return true;
   }
   return false;
-}
-
-/// Its asker is there and nothing of its own holds it back.
-bool may_be_offered(WhyView::Reason reason) {
-  return reason != WhyView::Reason::kParked && reason != WhyView::Reason::kNotReconnected &&
-         reason != WhyView::Reason::kUserLimit && reason != WhyView::Reason::kStopped;
 }
 
 /// Start + min(limit, eta); an eta that has passed doubles.
@@ -134,6 +126,11 @@ std::string broken_by_passing(const Evidence& evidence, const Passing& passing,
 }
 
 }  // namespace
+
+bool may_be_offered(WhyView::Reason reason) {
+  return reason != WhyView::Reason::kParked && reason != WhyView::Reason::kNotReconnected &&
+         reason != WhyView::Reason::kUserLimit && reason != WhyView::Reason::kStopped;
+}
 
 std::string Turns::broken_by_idleness(const Evidence& evidence, const server::Engine& engine,
                                       core::Now now) {

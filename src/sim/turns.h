@@ -3,16 +3,21 @@
 // passed against the rule of docs/scheduling.md.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/ids.h"
 #include "core/coordinator.h"
 #include "core/event.h"
+#include "model/view.h"
 #include "server/engine.h"
 #include "sim/evidence.h"
 
 namespace berth::sim {
+
+/// The asker of a waiting lease is there, and nothing of its own holds it back.
+bool may_be_offered(WhyView::Reason reason);
 
 class Turns {
  public:
@@ -22,9 +27,16 @@ class Turns {
   /// A grant that was just written, while others wait.
   std::string broken_by_grant(const Evidence& evidence, const ShadowLease& granted,
                               const core::Coordinator& coordinator, core::Now now) const;
+  /// The turn of a lease was just ended; `lease` is how it stood before.
+  static std::string broken_by_end_of_turn(const Evidence& evidence, const ShadowLease& lease,
+                                           const core::Coordinator& coordinator, core::Now now);
+  /// After an event: somebody waits for his turn, and it could be his.
+  std::string broken_by_a_turn_without_end(const Evidence& evidence, const server::Engine& engine,
+                                           core::Now now);
   void forget() {
     queue_.clear();
     idle_ = {};
+    over_since_.clear();
   }
 
  private:
@@ -35,6 +47,7 @@ class Turns {
   };
   std::vector<LeaseId> queue_;  // As it stood after the last event.
   Idle idle_;
+  std::map<DeviceId, Instant> over_since_;  // On which it could be somebody else's turn.
 };
 
 }  // namespace berth::sim

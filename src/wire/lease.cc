@@ -159,6 +159,7 @@ void write_times(JsonWriter& writer, const LeaseView& view) {
   writer.key("ended").time(view.ended_at);
   writer.key("expected_end").time(view.expected_end);
   writer.key("expires").time(view.expires_at);
+  writer.key("turn_ends").time(view.turn_ends_at);
   writer.key("eta_ms").milliseconds(view.request.eta);
   writer.key("limit_ms").milliseconds(view.request.limit);
   writer.key("wait_ms").milliseconds(view.request.wait_max);
@@ -294,6 +295,7 @@ void read_times(ObjectReader& reader, LeaseView& view) {
   reader.time("ended", view.ended_at);
   reader.time("expected_end", view.expected_end);
   reader.time("expires", view.expires_at);
+  reader.time("turn_ends", view.turn_ends_at);
   reader.milliseconds("waited_ms", view.waited);
   if (reader.has("queue_position")) {
     reader.number("queue_position", view.queue_position.emplace(), {0, kMax64});

@@ -52,6 +52,7 @@ TEST(Lease, IsWrittenInOneOrderOfFields) {
       R"("labels":{"team":"nlp"},"queued":"2026-02-07T13:15:00.123Z",)"
       R"("started":"2026-02-07T13:15:01.000Z","ended":null,)"
       R"("expected_end":"2026-02-07T14:15:01.000Z","expires":"2026-02-07T13:20:00.000Z",)"
+      R"("turn_ends":"2026-02-07T13:20:00.500Z",)"
       R"("eta_ms":3600000,"limit_ms":7200000,"wait_ms":0,"ttl_ms":300000,"waited_ms":877,)"
       R"("queue_position":null,"checkpoint":{"by":"http","grace_ms":30000,"every_ms":600000,)"
       R"("asked":{"number":4,"reason":"asked","time":"2026-02-07T13:18:20.000Z"},)"

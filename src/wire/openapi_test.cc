@@ -290,12 +290,12 @@ TEST(OpenApi, ListsTheWords) {
     check_named("Lease", encode_lease(lease, anna()));
   }
   WhyView why = samples::why();
-  for (int i = 0; i <= static_cast<int>(WhyView::Reason::kProbing); ++i) {
+  for (int i = 0; i <= static_cast<int>(WhyView::Reason::kSlices); ++i) {
     why.reason = static_cast<WhyView::Reason>(i);
     check_named("Why", encode_why(why, {}));
   }
   EXPECT_EQ(count("Why/properties/reason/enum"),
-            static_cast<std::size_t>(WhyView::Reason::kProbing) + 1);
+            static_cast<std::size_t>(WhyView::Reason::kSlices) + 1);
   for (int i = 0; i < 4; ++i) {
     why.remedies[0].kind = static_cast<Remedy::Kind>(i);
     check_named("Why", encode_why(why, {}));

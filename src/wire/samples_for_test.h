@@ -97,6 +97,7 @@ inline LeaseView held() {
   view.started_at = UnixMs{1'770'470'101'000};
   view.expected_end = UnixMs{1'770'473'701'000};
   view.expires_at = UnixMs{1'770'470'400'000};
+  view.turn_ends_at = UnixMs{1'770'470'400'500};
   view.waited = milliseconds(877);
   view.flags.checkpointing = true;
   view.flags.requeuing = true;

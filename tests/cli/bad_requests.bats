@@ -95,8 +95,10 @@ ROWS
 }
 
 @test "what is for a later version, or asks for more than there is" {
-  ask POST /v1/leases -d '{"vram_bytes":1073741824,"share":"slice"}'
+  ask POST /v1/leases -d '{"vram_bytes":1073741824,"over_budget":"suspend"}'
   answered 501 not_supported "not in this version"
+  ask POST /v1/leases -d '{"vram_bytes":1073741824,"share":"slice","device_count":2}'
+  answered 400 invalid "on one GPU"
   ask POST /v1/leases -d '{"ttl_ms":60000,"vram_bytes":1073741824,"may_yield":true}'
   answered 400 invalid "no programs"
   ask POST /v1/leases -d '{"vram_bytes":4611686018427387904}'

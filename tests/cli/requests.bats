@@ -139,8 +139,7 @@ order_is() { [[ -e order && $(xargs <order) == "$1" ]]; }
 }
 
 @test "what is for a later version is said to be, and nothing is started" {
-  for option in --container --peak=1G --on-pressure=kill --cap-hint=torch \
-    --share=slice; do
+  for option in --container --peak=1G --on-pressure=kill --cap-hint=torch; do
     run berth run -m 1G "$option" -- touch started
     status_is 64
     contains "not in this version"

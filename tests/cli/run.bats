@@ -141,7 +141,7 @@ PY
     run berth run -m "$size" -- true
     status_is 64
   done
-  for options in "-m 1G -x" "-m 1G --wait --no-wait" "-m 1G --share slice" "-m 1G -t novalue" \
+  for options in "-m 1G -x" "-m 1G --wait --no-wait" "--share slice" "-x --share slice" "-m 1G -t novalue" \
     "-m 1G --limit 0" "-m 1G --eta -5s" "-m 1G -n 7up" "-m 1G -p best"; do
     run berth run $options -- true
     status_is 64

@@ -256,6 +256,7 @@ std::string lease_details(const LeaseView& lease, const Scene& scene) {
   facts.add("started", moment_or_none(lease.started_at, scene));
   facts.add("expected end", moment_or_none(lease.expected_end, scene));
   facts.add("expires", moment_or_none(lease.expires_at, scene));
+  facts.add("turn ends", moment_or_none(lease.turn_ends_at, scene));
   facts.add("ended", moment_or_none(lease.ended_at, scene));
   if (request.eta) facts.add("eta", to_text(*request.eta));
   if (request.limit) facts.add("limit", to_text(*request.limit));

@@ -124,6 +124,8 @@ std::string sentence_of(const WhyView& why, const Scene& scene) {
       return "nothing is granted at present (berth doctor names the cause)";
     case Reason::kProbing:
       return "the memory of a lease that ended has yet to be seen free; that takes moments";
+    case Reason::kSlices:
+      return "others that run in turns have theirs";
   }
   return {};
 }
@@ -159,6 +161,8 @@ std::string phrase_of(const WhyView& why) {
       return "waits: nothing is granted at present";
     case Reason::kProbing:
       return "waits until freed memory is seen";
+    case Reason::kSlices:
+      return "waits for its turn";
   }
   return {};
 }
@@ -276,9 +280,31 @@ std::string ordinal(std::uint32_t position) {
   return std::to_string(position) + std::string(ending);
 }
 
+// What runs in turns, and was suspended after its last one.
+std::string why_no_turn(const LeaseView& lease, const WhyView& why, const Scene& scene) {
+  std::vector<std::string> names;
+  for (const Holder& holder : why.holders) {
+    if (names.size() < kNamesShown) names.push_back(named(why, holder.lease, scene));
+  }
+  std::string text = id_text(lease.id) + " " + session_of(lease, scene) +
+                     " waits for its next turn on " + devices_of(lease.parts) + " (" +
+                     age_text(why.waited) + "); its memory is in host memory.\n";
+  if (!names.empty()) {
+    text += joined(names) + (names.size() == 1 ? " has" : " have") + " memory there.\n";
+  }
+  const std::string when = why.expected_start ? about(*why.expected_start, scene) : "";
+  text += "Its turn: " + (when.empty()            ? "after those ahead of it"
+                          : when.starts_with('~') ? "in " + when
+                                                  : when);
+  return text + ". Ahead of it: " + who_is_ahead(why) + ".\n";
+}
+
 }  // namespace
 
 std::string why_text(const LeaseView& lease, const WhyView& why, const Scene& scene) {
+  if (lease.state == LeaseState::kSuspended && why.reason == Reason::kSlices) {
+    return fitted(why_no_turn(lease, why, scene), scene);
+  }
   if (lease.state != LeaseState::kWaiting) {
     return fitted(why_it_does_not_wait(lease, scene), scene);
   }

@@ -70,7 +70,7 @@ TEST(Why, EachReasonIsExplained) {
   std::set<std::string> sentences;
   std::set<std::string> phrases;
   int count = 0;
-  for (int i = 0; i <= static_cast<int>(WhyView::Reason::kProbing); ++i, ++count) {
+  for (int i = 0; i <= static_cast<int>(WhyView::Reason::kSlices); ++i, ++count) {
     WhyView why = sample::why();
     why.reason = static_cast<WhyView::Reason>(i);
     sentences.insert(why_text(sample::waiting(), why, wide_scene()));
@@ -115,6 +115,24 @@ TEST(Why, LinesAreBrokenAtWords) {
   EXPECT_THAT(text, HasSubstr("14 me/sweep is waiting for 6.0 GiB on\nany GPU (normal priority"));
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), 40U) << line;
+}
+
+TEST(Why, WhoRunsInTurnsIsToldWhoseTurnItIsAndWhenTheNextOneComes) {
+  LeaseView lease = sample::held();
+  lease.state = LeaseState::kSuspended;
+  lease.request.share = Share::kSlice;
+  WhyView why = sample::why();
+  why.reason = WhyView::Reason::kSlices;
+  why.state = LeaseState::kSuspended;
+  why.ahead_count = 0;
+  why.ahead.clear();
+  why.expected_start = in(minutes(2));
+  const std::string text = why_text(lease, why, wide_scene());
+  EXPECT_THAT(text, HasSubstr("waits for its next turn on GPU 0"));
+  EXPECT_THAT(text, HasSubstr("have memory there."));
+  EXPECT_THAT(text, HasSubstr("Its turn: in ~2 min. Ahead of it: nobody.\n"));
+  why.expected_start.reset();
+  EXPECT_THAT(why_text(lease, why, wide_scene()), HasSubstr("Its turn: after those ahead of it."));
 }
 
 TEST(Why, WithoutUnicodeAllIsAscii) {

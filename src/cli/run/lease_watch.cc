@@ -144,6 +144,22 @@ void LeaseWatch::say_alert(const std::string& data) {
   talk_.say("alert " + alert->rule + ": " + harmless(alert->text, talk_.scene().letters));
 }
 
+// Turns end again and again: the first time is enough. False: it is no end of a turn.
+bool LeaseWatch::says_turn(const LeaseView& view) {
+  if (view.request.share != Share::kSlice || !view.flags.resuming) return false;
+  if (!std::exchange(turns_told_, true)) {
+    talk_.say(name_ +
+              " runs in turns: others have theirs, and its GPU memory is in host memory "
+              "until its next one (berth why " +
+              std::to_string(view.id.value) + ")");
+  }
+  return true;
+}
+
+void LeaseWatch::say_paused(const LeaseView& view, const std::string& how) {
+  talk_.say(name_ + " is paused: " + how + " (berth resume " + std::to_string(view.id.value) + ")");
+}
+
 void LeaseWatch::take(const wire::SseEvent& event) {
   const std::optional<wire::EventName> name = wire::parse_event_name(event.event);
   if (name == wire::EventName::kAlert) return say_alert(event.data);
@@ -190,14 +206,13 @@ void LeaseWatch::take(const wire::SseEvent& event) {
       if (const std::string text = pressure_text(view); !text.empty()) talk_.say(text);
       break;
     case wire::EventName::kSuspended:
-      talk_.say(name_ + " is paused: its GPU memory is in host memory (berth resume " +
-                std::to_string(view.id.value) + ")");
+      if (!says_turn(view)) say_paused(view, "its GPU memory is in host memory");
       break;
     case wire::EventName::kFrozen:
-      talk_.say(name_ + " is paused: its processes are stopped (berth resume " +
-                std::to_string(view.id.value) + ")");
+      say_paused(view, "its processes are stopped");
       break;
     case wire::EventName::kResumed:
+      if (view.request.share == Share::kSlice && turns_told_) break;
       talk_.say(name_ + " goes on");
       break;
     case wire::EventName::kRequeuing:

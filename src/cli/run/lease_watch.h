@@ -48,6 +48,8 @@ class LeaseWatch final : public Bystander {
   void lost();
   void take(const wire::SseEvent& event);
   void say_alert(const std::string& data);
+  bool says_turn(const LeaseView& view);
+  void say_paused(const LeaseView& view, const std::string& how);
   void take_saves(const Checkpoints& saves);
   void take_requeue(const LeaseView& lease);
   void offer_to_stop(Instant now);
@@ -66,6 +68,7 @@ class LeaseWatch final : public Bystander {
   Instant offer_at_ = Instant::never();        // Until the daemon has taken it.
   bool listening_ = false;
   std::set<std::pair<DeviceId, Process>> strays_told_;
+  bool turns_told_ = false;
   std::optional<EndResult> revoked_;
   Instant reconnect_at_ = Instant::never();
 };

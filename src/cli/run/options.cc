@@ -21,7 +21,7 @@ void declare_room(Options& options, RequestOptions& request) {
                into(request.exclusive));
   options.value({.names = "--share",
                  .metavar = "HOW",
-                 .help = "how the GPU is shared; slice is not in this version",
+                 .help = "by memory (budget), not at all, or by memory and in turns (slice)",
                  .choices = {"budget", "exclusive", "slice"}},
                 into(request.share));
   options.value({.names = "-g,--gpus",

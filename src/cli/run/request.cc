@@ -2,6 +2,7 @@
 #include "cli/run/request.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/present.h"
@@ -53,12 +54,11 @@ Status fill_default_share(const config::Config& config, RequestPlan& plan) {
 }
 
 Status fill_share(const RequestOptions& options, const config::Config& config, RequestPlan& plan) {
-  if (options.share == "slice") {
-    return wrong("--share slice is not in this version; -m SIZE shares a GPU by memory");
-  }
-  const bool exclusive = options.exclusive || options.share == "exclusive";
-  if (options.exclusive && options.share == "budget") {
-    return wrong("-x and --share budget exclude each other");
+  const std::string share = options.share.value_or("");
+  const bool in_turns = share == "slice";
+  const bool exclusive = options.exclusive || share == "exclusive";
+  if (options.exclusive && (share == "budget" || in_turns)) {
+    return wrong("-x and --share " + share + " exclude each other");
   }
   if (exclusive && options.vram) {
     return wrong("a whole GPU comes with all of its memory: leave out -m, or -x");
@@ -66,13 +66,16 @@ Status fill_share(const RequestOptions& options, const config::Config& config, R
   if (options.vram) {
     if (*options.vram == Bytes{}) return wrong("-m 0 asks for no memory");
     plan.request.vram = *options.vram;
+    if (in_turns) plan.request.share = Share::kSlice;
     return Unit{};
   }
   if (exclusive) {
     plan.request.share = Share::kExclusive;
     return Unit{};
   }
-  if (options.share == "budget") return wrong("--share budget needs a size: -m SIZE");
+  if (share == "budget" || in_turns) {
+    return wrong("--share " + share + " needs a size: -m SIZE");
+  }
   return fill_default_share(config, plan);
 }
 

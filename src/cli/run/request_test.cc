@@ -60,6 +60,7 @@ TEST(PlanRequest, WhatIsAskedForNeedsNoDefaultAndNoWord) {
   EXPECT_EQ(planned({.exclusive = true}).share, Share::kExclusive);
   EXPECT_EQ(planned({.share = "exclusive"}).share, Share::kExclusive);
   EXPECT_EQ(planned({.vram = gib(1), .share = "budget"}).share, Share::kBudget);
+  EXPECT_EQ(planned({.vram = gib(1), .share = "slice"}).share, Share::kSlice);
 }
 
 TEST(PlanRequest, ContradictionsNameTheOptions) {
@@ -67,7 +68,8 @@ TEST(PlanRequest, ContradictionsNameTheOptions) {
   EXPECT_THAT(refused({.vram = gib(1), .share = "exclusive"}), HasSubstr("-m"));
   EXPECT_THAT(refused({.exclusive = true, .share = "budget"}), HasSubstr("--share budget"));
   EXPECT_THAT(refused({.share = "budget"}), HasSubstr("-m SIZE"));
-  EXPECT_THAT(refused({.vram = gib(1), .share = "slice"}), HasSubstr("not in this version"));
+  EXPECT_THAT(refused({.share = "slice"}), HasSubstr("--share slice needs a size"));
+  EXPECT_THAT(refused({.exclusive = true, .share = "slice"}), HasSubstr("exclude each other"));
   EXPECT_THAT(refused({.vram = Bytes{0}}), HasSubstr("-m 0"));
   EXPECT_THAT(refused({.wait = true, .no_wait = true}), HasSubstr("--no-wait"));
   EXPECT_THAT(refused({.labels = {"novalue"}}), HasSubstr("KEY=VALUE"));

@@ -8,7 +8,7 @@ namespace berth::core {
 
 Ranking priority_ranking(const Lease& lease, Duration aging) {
   const auto level = static_cast<std::int64_t>(lease.request.priority);
-  return {.group = {}, .rank = lease.queued_at.ns - level * aging.ns};
+  return {.group = {}, .rank = lease.waits_since().ns - level * aging.ns};
 }
 
 }  // namespace berth::core

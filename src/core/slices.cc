@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases that share a device in turns: whose turn is next there, and when somebody's turn ends.
+//
+// Note [Turns]: a slice is granted memory as a budget is, and keeps it while nobody else wants a
+// turn. Those who do are the slices that wait for their first one and those that wait to come back;
+// they stand in one order, the policy's, in which each counts from when it began to wait. On each
+// device the first of them that would fit there if no slice ran has the next turn: no other slice
+// comes before it, and slices whose turns are over are suspended until it fits. A turn begins with
+// the grant or the return, and lasts as Note [How long a turn is] says; whoever is suspended for
+// that waits for his next one at once. Slices take turns with slices alone: a request of another
+// kind gets what is free beside them and beside whoever of them is away, and a slice that asks
+// after it, on a device that it could use, has no first turn before it.
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "core/backfill.h"
+#include "core/impl.h"
+#include "core/limits.h"
+#include "core/placement.h"
+
+namespace berth::core {
+namespace {
+
+constexpr unsigned kMovesMemorySince = 570;  // NVIDIA's driver of CUDA 12.8.
+
+bool is_slice(const Lease& lease) {
+  return lease.request.share == Share::kSlice;
+}
+
+bool is_leaving(const Held& held) {
+  return held.suspension && held.suspension->phase == Suspension::Phase::kLeaving;
+}
+
+}  // namespace
+
+std::optional<Refusal> Coordinator::Impl::refuse_slice(const Request& request) const {
+  if (request.ttl) {
+    return Refusal{RefusalCode::kInvalid, "a reservation has no programs that could take turns"};
+  }
+  if (device_count(request) != 1) {
+    return Refusal{
+        RefusalCode::kInvalid,
+        "a lease that runs in turns (--share slice) is on one GPU: leave out -g, or name "
+        "one"};
+  }
+  unsigned driver = 0;  // Unknown, unless it begins with a number.
+  std::from_chars(driver_version.data(), driver_version.data() + driver_version.size(), driver);
+  if (driver == 0 || driver >= kMovesMemorySince) return std::nullopt;
+  return Refusal{
+      RefusalCode::kNotSupported,
+      "to run in turns (--share slice) memory has to be moved to the host, which driver " +
+          driver_version + " cannot do (570 can): use a budget (-m) or the whole GPU"};
+}
+
+// It waits for a turn: its first, or the next.
+bool Coordinator::Impl::wants_turn(const Lease& lease) {
+  if (!is_slice(lease)) return false;
+  if (lease.waiting() != nullptr) return true;
+  const Held* held = lease.held();
+  return held != nullptr && held->is_away() && held->its_suspension().queued && !held->frozen &&
+         !held->revoked;
+}
+
+void Coordinator::Impl::reindex_turns(LeaseId id, const Lease* lease, Observed& seen) {
+  const bool wants = lease != nullptr && wants_turn(*lease);
+  const bool stands = seen.turn_place.has_value();
+  const bool moved = wants && stands && seen.turn_place->sequence != lease->waits_sequence();
+  if (stands && (!wants || moved)) {
+    turns.erase(*seen.turn_place);
+    seen.turn_place.reset();
+    dirty = true;
+  }
+  if (wants && !seen.turn_place) {
+    seen.turn_place = Queue::place_of(*lease, settings);
+    turns.insert(*seen.turn_place);
+    dirty = true;
+  }
+  const Held* held = lease == nullptr ? nullptr : lease->held();
+  if (held != nullptr && is_leaving(*held) && held->its_suspension().turn) {
+    ending_turn.insert(id);
+  } else {
+    ending_turn.erase(id);
+    seen.turn_for.reset();
+  }
+}
+
+// What it needs to run.
+Bytes Coordinator::Impl::turn_needs(const Lease& lease) const {
+  if (lease.waiting() != nullptr) return lease.request.vram;
+  return std::max(lease.held()->parts.front().budget, had(lease, 0));
+}
+
+// It will be off the device without anybody's doing: it has ended, or has left and the driver was
+// not asked since.
+bool Coordinator::Impl::comes_free(LeaseId id, DeviceId device) const {
+  const Lease& lease = *state.find(id);
+  if (lease.releasing() != nullptr) return true;
+  const auto known = seen_devices.find(device);
+  return lease.held()->is_away() && known != seen_devices.end() &&
+         known->second.asked_at <= observed.at(id).left_at;
+}
+
+// Although slices may have to go for it.
+bool Coordinator::Impl::fits_without_slices(const Account& account, const Lease& lease) const {
+  if (!account.seen) return false;
+  Bytes taken = account.held_back();
+  for (const auto& [id, entry] : account.entries) {
+    if (id == lease.id || is_slice(*state.find(id))) continue;
+    if (entry.exclusive) return false;
+    if (!comes_free(id, account.id)) taken += entry.charge;
+  }
+  return taken + turn_needs(lease) <= account.capacity;
+}
+
+// Where those that wait for their first turn may have it: nobody who comes before them there, and
+// would not take turns, keeps the place.
+std::map<LeaseId, std::vector<DeviceId>> Coordinator::Impl::first_turns() const {
+  std::map<LeaseId, std::vector<DeviceId>> where;
+  std::set<DeviceId> taken;
+  for (const LeaseId id : growing) {
+    const Lease& lease = *state.find(id);
+    if (wants_turn(lease)) continue;
+    for (const Part& part : lease.held()->parts) taken.insert(part.device);
+  }
+  InOrder waiting(queue, now.instant, settings, state.usage());
+  for (std::size_t looked_at = 0; looked_at < limits::kBackfillDepth; ++looked_at) {
+    const Lease* next = waiting.next();
+    if (next == nullptr) break;
+    if (!takes_part(*next)) continue;
+    for (const Account& account : ledger.accounts()) {
+      const bool may = account.seen && is_eligible(account, next->request) &&
+                       fits_ever(account, next->request) && !taken.contains(account.id);
+      if (!may) continue;
+      const bool takes_turns =
+          is_slice(*next) && is_offerable(*next) && fits_without_slices(account, *next);
+      if (takes_turns) {
+        where[next->id].push_back(account.id);
+      } else {
+        taken.insert(account.id);
+      }
+    }
+  }
+  return where;
+}
+
+// See Note [Turns].
+NextTurns Coordinator::Impl::next_turns() const {
+  NextTurns next;
+  if (turns.size() == 0) return next;
+  std::map<LeaseId, std::vector<DeviceId>> first = first_turns();
+  InOrder order(turns, now.instant, settings, state.usage());
+  for (std::size_t looked_at = 0; looked_at < limits::kBackfillDepth; ++looked_at) {
+    const Lease* lease = order.next();
+    if (lease == nullptr) break;
+    if (lease->held() != nullptr && may_return(lease->id) &&
+        observed.at(lease->id).returns_from <= now.instant) {
+      first[lease->id] = {lease->held()->parts.front().device};
+    }
+    for (const DeviceId device : first[lease->id]) {
+      const Account* account = ledger.find(device);
+      if (account == nullptr || !fits_without_slices(*account, *lease)) continue;
+      next.emplace(device, lease->id);
+    }
+  }
+  return next;
+}
+
+bool Coordinator::Impl::may_end_turn(const Lease& lease) const {
+  const Held* held = lease.held();
+  if (held == nullptr || !is_slice(lease) || !held->claimed || !held->has_processes()) return false;
+  // Who saves itself or is stopped leaves by himself, or is asked when that is over.
+  return !held->revoked && !held->suspension && !held->requeue && !lease.checkpoints.asked &&
+         observed.at(lease.id).move == 0;
+}
+
+Instant Coordinator::Impl::turn_over_at(const Lease& lease) const {
+  const Observed& seen = observed.at(lease.id);
+  const auto use = seen.use.find(lease.held()->parts.front().device);
+  const Bytes used = use == seen.use.end() ? Bytes{} : use->second.now.value_or(Bytes{});
+  const TurnTerms terms{.least = settings.turn_min, .loss_percent = settings.turn_loss_percent};
+  return std::max(lease.held()->runs_since + turn_length(seen.turn_cost.of(used), terms),
+                  seen.turn_from);
+}
+
+// Whose turns end on the device, and when, so that it fits.
+TurnEnds Coordinator::Impl::room_for_turn(const Account& account, const Lease& lease) const {
+  Bytes taken = account.held_back();
+  std::vector<Running> running;
+  for (const auto& [id, entry] : account.entries) {
+    if (id == lease.id || comes_free(id, account.id)) continue;
+    const Lease& other = *state.find(id);
+    const bool on_its_way = ending_turn.contains(id) && observed.at(id).stuck.empty();
+    if (on_its_way) return {};  // Room comes, if it does not fit after that.
+    taken += entry.charge;
+    if (!may_end_turn(other)) continue;
+    running.push_back({.lease = id, .frees = entry.charge, .over = turn_over_at(other)});
+  }
+  const Bytes room = saturating_sub(account.capacity, taken);
+  return who_ends_turn(std::move(running), saturating_sub(turn_needs(lease), room));
+}
+
+// Where its turn comes soonest, if it may be on several devices.
+void Coordinator::Impl::take_turns() {
+  for (const LeaseId id : std::exchange(turn_timers, {})) {
+    const auto seen = observed.find(id);
+    if (seen == observed.end()) continue;
+    seen->second.turn_over = Instant::never();
+    reindex_timer(id, state.find(id), seen->second);
+  }
+  turn_comes.clear();
+  std::map<LeaseId, TurnEnds> soonest;
+  for (const auto& [device, id] : next_turns()) {
+    TurnEnds ends = room_for_turn(*ledger.find(device), *state.find(id));
+    const bool served = std::ranges::any_of(ending_turn, [&](LeaseId leaving) {
+      return observed.at(leaving).turn_for == id && observed.at(leaving).stuck.empty();
+    });
+    if (served) turn_comes[id] = now.instant;
+    if (served || ends.leases.empty()) continue;
+    TurnEnds& known = soonest[id];
+    if (ends.at < known.at) known = std::move(ends);
+  }
+  for (const auto& [id, ends] : soonest) {
+    turn_comes[id] = std::max(ends.at, now.instant);
+    for (const LeaseId other : ends.leases) {
+      if (ends.at <= now.instant) {
+        end_turn(other, id);
+      } else {
+        Observed& seen = observed.at(other);
+        seen.turn_over = std::min(seen.turn_over, ends.at);
+        turn_timers.insert(other);
+        reindex_timer(other, state.find(other), seen);
+      }
+    }
+  }
+}
+
+// Why it has no turn now: it has been away since its last one.
+void Coordinator::Impl::add_turns(const Lease& lease, WhyView& view, Now at) const {
+  view.reason = WhyView::Reason::kSlices;
+  view.waited = at.instant - lease.waits_since();
+  const DeviceId device = lease.held()->parts.front().device;
+  InOrder order(turns, at.instant, settings, state.usage());
+  for (const Lease* next = order.next(); next != nullptr && next != &lease; next = order.next()) {
+    const bool here = next->held() == nullptr || next->held()->parts.front().device == device;
+    if (!here) continue;
+    if (view.ahead.size() < limits::kWhyListed) view.ahead.push_back(next->id);
+    ++view.ahead_count;
+  }
+  view.position = static_cast<std::uint32_t>(view.ahead_count) + 1;
+  const auto comes = turn_comes.find(lease.id);
+  if (comes != turn_comes.end()) view.expected_start = wall_at(comes->second, at);
+  Request there = lease.request;
+  there.devices = {DeviceName{device}};
+  add_shortages(there, view);
+  if (!view.shortages.empty()) add_holders(lease, view, at);
+}
+
+void Coordinator::Impl::end_turn(LeaseId id, LeaseId next) {
+  if (!may_end_turn(*state.find(id))) return;  // It left for another just now.
+  observed.at(id).turn_for = next;
+  suspend(id, {.turn = true});
+}
+
+}  // namespace berth::core

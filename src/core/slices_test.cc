@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases that run in turns.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "core/coordinator.h"
+#include "core/story.h"
+
+namespace berth::core {
+namespace {
+
+using S = Story;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+using Outcome = MoveResult::Outcome;
+
+/// One GPU of 16 GiB. A move takes a second, so that a turn lasts 40.
+class Slices : public testing::Test {
+ protected:
+  static Request slice(Bytes vram, Priority priority = Priority::kNormal) {
+    return {.priority = priority, .share = Share::kSlice, .vram = vram};
+  }
+  std::string second() {
+    story.now.instant = story.now.instant + seconds(1);
+    return story.sample();
+  }
+  std::string ask(const Request& request, std::uint32_t user = 1000) {
+    return story.ask(request, user);
+  }
+  /// Lease n was granted; its command uses so much.
+  void run(std::uint64_t n, Bytes used) {
+    (void)story.claim(n);
+    story.use(n, used);
+    (void)second();
+  }
+  std::string hold(const Request& request, Bytes used) {
+    const std::string told = ask(request);
+    run(story.handles, used);
+    return told;
+  }
+  /// What is told in so many seconds.
+  std::string pass(int seconds_) {
+    std::string told;
+    for (int i = 0; i < seconds_; ++i) {
+      told += story.pass(seconds(1));
+      told += story.sample();
+    }
+    return told;
+  }
+  /// What is told next, in ten minutes at most, and after how many seconds.
+  std::string next() {
+    std::string told;
+    for (waited = 0; waited < 600 && told.empty(); ++waited) told = pass(1);
+    return told;
+  }
+  MoveMemory last_move() const {
+    MoveMemory last;
+    for (const Effect& effect : story.effects) {
+      if (const auto* move = std::get_if<MoveMemory>(&effect)) last = *move;
+    }
+    return last;
+  }
+  std::string moved(Outcome outcome = Outcome::kDone) {
+    const MoveMemory move = last_move();
+    story.now.instant = story.now.instant + seconds(1);
+    return story.tell(Moved{move.lease, move.number, {outcome, "it cannot"}});
+  }
+  /// After what was told, what the next so many samples bring.
+  std::string then(std::string told, int samples = 1) {
+    for (int i = 0; i < samples; ++i) told += second();
+    return told;
+  }
+  /// Who leaves has left, and the driver has said so, once or more.
+  std::string left(int samples = 1) {
+    const std::uint64_t n = last_move().lease.value;
+    std::string told = moved();
+    story.use(n, {});
+    return then(std::move(told), samples);
+  }
+  /// Who comes back is there with so much.
+  std::string came_back(Bytes used) {
+    const std::uint64_t n = last_move().lease.value;
+    story.use(n, used);
+    return then(moved());
+  }
+  /// Leases 1 and 2 of 10 GiB: 1 is away after its first turn, and 2 has its own.
+  void two_in_turns() {
+    (void)hold(slice(gib(10)), gib(8));
+    (void)ask(slice(gib(10)));
+    (void)next();
+    (void)left();
+    run(2, gib(8));
+  }
+  LeaseView lease(std::uint64_t id) const { return *story.coordinator.lease({id}, story.now); }
+  std::string message() const {
+    std::string last;
+    for (const Effect& effect : story.effects) {
+      const auto* reply = std::get_if<Reply>(&effect);
+      if (reply == nullptr) continue;
+      if (const auto* refusal = std::get_if<Refusal>(&reply->answer)) last = refusal->message;
+    }
+    return last;
+  }
+
+  Story story{{.order = Order::kFifo, .reserve = {}}};
+  int waited = 0;
+};
+
+TEST_F(Slices, NothingIsSwitchedWhileAllFit) {
+  EXPECT_EQ(hold(slice(gib(8)), gib(7)), "held 1; ");
+  EXPECT_EQ(hold(slice(gib(8)), gib(7)), "held 2; ");
+  EXPECT_EQ(pass(600), "");
+  EXPECT_EQ(story.look().charged, gib(16));
+}
+
+TEST_F(Slices, TwoThatDoNotFitTogetherTakeTurns) {
+  (void)hold(slice(gib(10)), gib(8));
+  EXPECT_EQ(ask(slice(gib(10))), "waiting 2; ");
+  EXPECT_EQ(pass(80), "") << "its turn is not over";
+  EXPECT_EQ(next(), "move out 1; ");
+  EXPECT_THAT(left(), AllOf(HasSubstr("suspend 1"), HasSubstr("grant 2")));
+  EXPECT_EQ(lease(1).state, LeaseState::kSuspended);
+  EXPECT_TRUE(lease(1).flags.resuming) << "it wants its next turn";
+  run(2, gib(8));
+  EXPECT_EQ(pass(80), "");
+  EXPECT_EQ(next(), "move out 2; ");
+  EXPECT_THAT(left(2), HasSubstr("move back 1"));
+  EXPECT_THAT(came_back(gib(8)), HasSubstr("resume 1"));
+  EXPECT_EQ(lease(1).state, LeaseState::kHeld);
+  EXPECT_EQ(lease(2).state, LeaseState::kSuspended);
+}
+
+TEST_F(Slices, ATurnLastsTwentyTimesWhatItsMovesTookTheLastTime) {
+  two_in_turns();
+  (void)next();
+  EXPECT_EQ(last_move().lease, LeaseId{2});
+  (void)left();
+  (void)second();
+  (void)came_back(gib(8));
+  // A second to go, and one to come back, and two looks whether there is room.
+  EXPECT_EQ(next(), "move out 1; ");
+  EXPECT_NEAR(waited, 20 * (1 + 1 + 2), 2);
+}
+
+TEST_F(Slices, TheLeastTurnAndTheLossAreSettings) {
+  story =
+      Story({.order = Order::kFifo, .reserve = {}, .turn_min = seconds(3), .turn_loss_percent = 0});
+  (void)hold(slice(gib(10)), gib(8));
+  (void)ask(slice(gib(10)));
+  EXPECT_THAT(pass(3), HasSubstr("move out 1"));
+}
+
+TEST_F(Slices, SeveralThatFitTogetherAreThereTogether) {
+  (void)hold(slice(gib(10)), gib(8));
+  (void)ask(slice(gib(8)));
+  (void)ask(slice(gib(8)));
+  (void)next();
+  EXPECT_THAT(left(), AllOf(HasSubstr("grant 2"), HasSubstr("grant 3")));
+  run(2, gib(1));
+  run(3, gib(1));
+  EXPECT_THAT(next(), HasSubstr("move out 2")) << "both have to go, and both turns are over";
+  EXPECT_THAT(lease(3).flags.suspending, true);
+}
+
+TEST_F(Slices, WhoAskedFirstHasHisTurnFirst) {
+  two_in_turns();
+  (void)ask(slice(gib(10)));
+  EXPECT_EQ(next(), "move out 2; ");
+  EXPECT_THAT(left(2), AllOf(HasSubstr("move back 1"), Not(HasSubstr("grant 3"))))
+      << "it has waited for longer";
+  (void)came_back(gib(8));
+  EXPECT_THAT(next(), HasSubstr("move out 1"));
+  EXPECT_THAT(left(), HasSubstr("grant 3")) << "and 3 for longer than 2";
+}
+
+TEST_F(Slices, WithFairWhoHasHadLeastComesFirst) {
+  story = Story({.order = Order::kFair, .reserve = {}});
+  (void)hold(slice(gib(10)), gib(8));
+  (void)ask(slice(gib(10)));
+  (void)next();
+  (void)left();
+  run(2, gib(8));
+  (void)ask(slice(gib(10)), 2000);
+  EXPECT_THAT(next(), HasSubstr("move out 2"));
+  EXPECT_THAT(left(), HasSubstr("grant 3")) << "user 1000 has had enough";
+}
+
+TEST_F(Slices, NobodyIsTakenTheTurnForAnotherKindOfRequest) {
+  (void)hold(slice(gib(10)), gib(8));
+  (void)ask(S::budget(gib(10)));
+  EXPECT_EQ(pass(300), "");
+}
+
+TEST_F(Slices, WhatOneIsAwayFromIsKeptForItsNextTurn) {
+  two_in_turns();
+  EXPECT_EQ(ask(S::budget(gib(6))), "held 3; ") << "all fit beside it";
+  (void)story.claim(3);
+  EXPECT_THAT(story.end(3), HasSubstr("end 3; "));
+  EXPECT_EQ(ask(S::budget(gib(7))), "waiting 4; ");
+  EXPECT_EQ(next(), "move out 2; ");
+  EXPECT_THAT(left(2), AllOf(HasSubstr("move back 1"), Not(HasSubstr("grant 4"))));
+}
+
+TEST_F(Slices, ASmallOneDoesNotComeBeforeTheNext) {
+  two_in_turns();
+  EXPECT_EQ(ask(slice(gib(2))), "waiting 3; ") << "the turn of 1 is next";
+  (void)next();
+  EXPECT_THAT(left(), HasSubstr("grant 3")) << "and beside it there is room";
+  EXPECT_THAT(second(), HasSubstr("move back 1"));
+}
+
+TEST_F(Slices, WhoEndsOrIsReleasedLeavesItsPlaceToTheNext) {
+  two_in_turns();
+  EXPECT_THAT(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {2}}),
+              HasSubstr("releasing 2"));
+  story.use(2, {});
+  EXPECT_THAT(then(second()), HasSubstr("move back 1"));
+}
+
+TEST_F(Slices, WhoIsPausedByHandLeavesItsPlaceToTheNextAndStaysAway) {
+  two_in_turns();
+  EXPECT_EQ(story.tell(Suspend{{7}, {{1000}}, {2}}), "move out 2; ");
+  EXPECT_THAT(left(2), HasSubstr("move back 1"));
+  EXPECT_FALSE(lease(2).flags.resuming);
+  (void)came_back(gib(8));
+  EXPECT_EQ(pass(300), "");
+}
+
+TEST_F(Slices, WhoIsPausedWhileItsTurnEndsStaysAway) {
+  two_in_turns();
+  EXPECT_EQ(next(), "move out 2; ");
+  EXPECT_EQ(story.tell(Suspend{{7}, {{1000}}, {2}}), "");
+  EXPECT_THAT(left(), HasSubstr("suspended 2"));
+  EXPECT_FALSE(lease(2).flags.resuming);
+  (void)second();
+  (void)came_back(gib(8));
+  EXPECT_EQ(pass(300), "");
+  EXPECT_EQ(story.tell(Resume{{8}, {{1000}}, {2}}), "move out 1; ") << "now it wants a turn again";
+}
+
+TEST_F(Slices, WhoIsFrozenAwayWantsNoTurn) {
+  two_in_turns();
+  EXPECT_EQ(story.tell(Freeze{{7}, {{1000}}, {1}}), "stop 1; ");
+  (void)moved();
+  EXPECT_EQ(pass(300), "");
+  EXPECT_EQ(story.tell(Resume{{8}, {{1000}}, {1}}), "let go on 1; ");
+  EXPECT_THAT(then(moved()), HasSubstr("move out 2"));
+}
+
+TEST_F(Slices, WhoIsToBeRequeuedIsNotTakenItsTurn) {
+  Request request = slice(gib(10));
+  request.requeue_grace = seconds(5);
+  (void)hold(request, gib(8));
+  (void)ask(slice(gib(10)));
+  (void)pass(60);
+  EXPECT_THAT(story.tell(AskRequeue{.token = {9}, .actor = {{1000}}, .lease = {1}}),
+              HasSubstr("stop 1"));
+  (void)story.tell(BeginRequeue{.token = {10}, .actor = {{1000}}, .handle = {0, 1}});
+  EXPECT_THAT(pass(3), Not(HasSubstr("move out")));
+}
+
+TEST_F(Slices, WhoCannotBeMovedKeepsItsTurnAndIsTriedAgainLater) {
+  (void)hold(slice(gib(10)), gib(8));
+  (void)ask(slice(gib(10)));
+  EXPECT_THAT(next(), HasSubstr("move out 1"));
+  EXPECT_EQ(moved(Outcome::kUndone), "");
+  EXPECT_EQ(lease(1).state, LeaseState::kHeld);
+  EXPECT_THAT(next(), HasSubstr("move out 1"));
+  EXPECT_GE(waited, 59);
+}
+
+TEST_F(Slices, AReturnThatFailsIsTriedAgainLater) {
+  two_in_turns();
+  (void)next();
+  EXPECT_THAT(left(2), HasSubstr("move back 1"));
+  (void)moved(Outcome::kUndone);
+  EXPECT_TRUE(lease(1).flags.resuming);
+  EXPECT_THAT(then(second()), HasSubstr("move back 2")) << "somebody runs meanwhile";
+}
+
+TEST_F(Slices, AnUrgentRequestIsGivenWayToAndItsTurnIsGivenBack) {
+  story = Story({.order = Order::kPriority, .reserve = {}});
+  Request yielding = slice(gib(10));
+  yielding.may_yield = true;
+  (void)hold(yielding, gib(8));
+  (void)ask({.priority = Priority::kUrgent, .vram = gib(12)});
+  EXPECT_EQ(last_move().direction, Direction::kOut);
+  EXPECT_THAT(left(), HasSubstr("grant 2"));
+  run(2, gib(8));
+  EXPECT_EQ(pass(300), "") << "what is no slice keeps what it has";
+  story.use(2, {});
+  EXPECT_THAT(then(story.end(2)), HasSubstr("move back 1"));
+}
+
+TEST_F(Slices, TurnsGoOnAfterARestart) {
+  two_in_turns();
+  (void)ask(slice(gib(10)));
+  story.restart({.order = Order::kFifo, .reserve = {}});
+  (void)second();
+  EXPECT_TRUE(lease(1).flags.resuming);
+  EXPECT_THAT(next(), HasSubstr("move out 2"));
+  EXPECT_THAT(left(2), HasSubstr("move back 1"));
+  story.restart({.order = Order::kFifo, .reserve = {}});
+  EXPECT_THAT(then(second()), HasSubstr("move back 1"));
+  EXPECT_EQ(story.records_refused, 0);
+}
+
+TEST_F(Slices, ATurnThatWasEndingGoesOnAfterARestart) {
+  two_in_turns();
+  EXPECT_EQ(next(), "move out 2; ");
+  story.restart({.order = Order::kFifo, .reserve = {}});
+  EXPECT_THAT(second(), HasSubstr("move back 2")) << "wherever it was";
+  EXPECT_THAT(came_back(gib(8)), HasSubstr("resume 2"));
+  EXPECT_THAT(next(), HasSubstr("move out 2"));
+  EXPECT_THAT(left(2), HasSubstr("move back 1"));
+}
+
+TEST_F(Slices, ASnapshotKeepsWhoWaitsForHisTurnAndWhere) {
+  two_in_turns();
+  (void)ask(slice(gib(10)));
+  story.effects.clear();
+  Coordinator fresh({.order = Order::kFifo, .reserve = {}});
+  for (const Record& record : story.coordinator.snapshot(story.now)) {
+    EXPECT_TRUE(fresh.apply(record).ok());
+  }
+  story.coordinator = std::move(fresh);
+  (void)story.tell(Recovered{});
+  (void)story.tell(Reconnect{.token = {3}, .actor = {{1000}}, .handle = {0, 3}});
+  (void)second();
+  EXPECT_THAT(next(), HasSubstr("move out 2"));
+  EXPECT_THAT(left(2), AllOf(HasSubstr("move back 1"), Not(HasSubstr("grant 3"))));
+}
+
+TEST_F(Slices, WhatCannotRunInTurnsIsRefusedAndToldWhy) {
+  Request request = slice(gib(1));
+  request.device_count = 2;
+  EXPECT_EQ(ask(request), "refuse invalid; ");
+  EXPECT_THAT(message(), HasSubstr("on one GPU"));
+  request = slice(gib(1));
+  request.ttl = hours(1);
+  EXPECT_EQ(ask(request), "refuse invalid; ");
+  EXPECT_EQ(ask(slice({})), "refuse invalid; ");
+  EXPECT_EQ(ask(slice(gib(17))), "refuse never_fits; ");
+  const Instant at = story.now.instant;
+  (void)story.tell(Sampled{{at, at, true, "560.35", "", story.hardware}});
+  EXPECT_EQ(ask(slice(gib(1))), "refuse not_supported; ");
+  EXPECT_THAT(message(), AllOf(HasSubstr("560.35"), HasSubstr("570")));
+  (void)story.tell(Sampled{{at, at, true, "575.57", "", story.hardware}});
+  EXPECT_EQ(ask(slice(gib(1))), "held 1; ");
+}
+
+TEST_F(Slices, AResizedSliceStaysOne) {
+  (void)hold(slice(gib(10)), gib(4));
+  EXPECT_EQ(story.tell(Resize{{8}, {{1000}}, {1}, Share::kExclusive, {}, {}}),
+            "refuse wrong_state; ");
+  EXPECT_EQ(story.tell(Resize{{8}, {{1000}}, {1}, Share::kSlice, gib(8), {}}),
+            "resize 1; held 1; ");
+  EXPECT_EQ(story.tell(Resize{{8}, {{1000}}, {1}, Share::kSlice, gib(12), {}}),
+            "resize 1; held 1; ");
+  EXPECT_EQ(lease(1).request.share, Share::kSlice);
+  (void)ask(slice(gib(10)));
+  EXPECT_THAT(next(), HasSubstr("move out 1"));
+}
+
+}  // namespace
+}  // namespace berth::core
