@@ -70,6 +70,23 @@ TEST_F(Freezing, AllIsStoppedAndKeepsWhatItHas) {
   EXPECT_FALSE(lease().flags.frozen);
 }
 
+TEST_F(Freezing, WhatRunsInsideOfItGoesOnWithItUnlessItIsFrozenItself) {
+  Request inner = S::budget(gib(2));
+  inner.ancestors = {{1}};
+  (void)story.ask(inner);
+  (void)story.claim(2);
+  (void)story.ask(inner);
+  (void)story.claim(3);
+  (void)story.ask(S::budget(gib(2)));
+  (void)story.claim(4);
+  (void)story.tell(Freeze{{70}, {{1000}}, {3}});
+  (void)moved();
+  (void)frozen();
+  EXPECT_EQ(resume(), "let go on 1; ");
+  EXPECT_THAT(last_move().processes, ElementsAre(S::process(1), S::process(2)))
+      << "although its `berth run`, by which it was found, may have ended";
+}
+
 TEST_F(Freezing, WhoAsksMeanwhileWaitsForTheSame) {
   (void)freeze();
   EXPECT_EQ(freeze(), "");

@@ -342,6 +342,7 @@ struct Coordinator::Impl {
   void on(const Moved& event);
   void suspend(LeaseId id, const Leave& leave);
   void begin_move(LeaseId id, Direction direction);
+  void add_inner_processes(LeaseId id, std::vector<Process>& processes) const;
   void begin_return(LeaseId id);
   Bytes had(const Lease& lease, std::size_t i) const;
   bool may_return(LeaseId id) const;

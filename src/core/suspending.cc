@@ -139,6 +139,7 @@ void Coordinator::Impl::begin_move(LeaseId id, Direction direction) {
   // A reservation hangs on a shell, with which it has nothing else to do.
   if (!lease.request.ttl) effect.supervisor = lease.supervisor;
   if (held.command && !held.command_ended) effect.processes.push_back(*held.command);
+  if (direction == Direction::kGo) add_inner_processes(id, effect.processes);
   std::ranges::sort(effect.processes);
   Observed& seen = observed.at(id);
   seen.move = effect.number;
@@ -146,6 +147,18 @@ void Coordinator::Impl::begin_move(LeaseId id, Direction direction) {
   seen.direction = direction;
   if (!is_halting(seen)) seen.stuck.clear();
   effects.emplace_back(std::move(effect));
+}
+
+// Of leases inside of it, which were stopped with it: whoever was above them may have ended since.
+void Coordinator::Impl::add_inner_processes(LeaseId id, std::vector<Process>& processes) const {
+  for (const auto& [other, lease] : state.leases()) {
+    const bool is_inside =
+        std::ranges::find(lease.request.ancestors, id) != lease.request.ancestors.end();
+    const Held* held = lease.granted();
+    if (!is_inside || held == nullptr || held->frozen) continue;
+    processes.insert(processes.end(), held->members.begin(), held->members.end());
+    if (held->command && !held->command_ended) processes.push_back(*held->command);
+  }
 }
 
 // See Note [Room before return]. It is charged what it had until a sample tells what it has again.
