@@ -74,7 +74,8 @@ class Store::Impl {
   Impl& operator=(const Impl&) = delete;
   ~Impl() {
     // The child of a fork cannot end a thread that it does not have: it leaves all as it is.
-    if (writer->in_a_child()) (void)writer.release();
+    if (!writer->in_a_child()) return;
+    [[maybe_unused]] const Writer* left = writer.release();
   }
 
   std::unique_ptr<Writer> writer;

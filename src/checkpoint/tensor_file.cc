@@ -79,7 +79,7 @@ Status write_new(Disk& disk, const std::string& path, const std::string& head,
 }
 
 Status put_in_place(Disk& disk, const std::string& from, const std::string& to) {
-  const Status renamed = disk.rename(from, to);
+  Status renamed = disk.rename(from, to);
   if (!renamed.ok()) {
     (void)disk.remove(from);
     return renamed;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/present.h"
 #include "base/quantity.h"
 #include "cli/model_file.h"
 #include "cli/render/table.h"
@@ -28,11 +29,12 @@ struct EstimateAsked {
 
 estimate::Training training_of(const EstimateAsked& asked) {
   using estimate::Checkpointing;
+  const auto precision = estimate::parse_precision(asked.precision);
   return {.batch = asked.training.batch.value_or(1),
           .sequence = asked.training.sequence.value_or(1'024),
-          .precision = *estimate::parse_precision(asked.precision),
-          .optimizer = *estimate::parse_optimizer(asked.training.optimizer),
-          .attention = *estimate::parse_attention(asked.training.attention),
+          .precision = present(precision),
+          .optimizer = asked.training.optimizer_asked(),
+          .attention = asked.training.attention_asked(),
           .checkpointing = asked.checkpointing ? Checkpointing::kLayers : Checkpointing::kNone};
 }
 
@@ -111,8 +113,8 @@ std::string estimate_text(const Estimated& all, Letters letters) {
   if (!all.room) return text;
   const bool fits = all.estimate.peak <= *all.room;
   text += (fits ? "It fits into " : "It does not fit into ") + to_text(*all.room);
-  if (all.largest_batch.value_or(0) > 0) {
-    text += "; at most " + std::to_string(*all.largest_batch) + " sequences at once do";
+  if (const std::uint64_t most = all.largest_batch.value_or(0); most > 0) {
+    text += "; at most " + std::to_string(most) + " sequences at once do";
   }
   return text + ".\n";
 }
@@ -162,10 +164,10 @@ int run_estimate(Invocation& invocation) {
                 .estimate = {},
                 .room = asked.room,
                 .largest_batch = {}};
-  if (all.knows_activations()) {
-    all.estimate = estimate::estimate_training(*all.model.shape, all.training);
+  if (const auto& shape = all.model.shape) {
+    all.estimate = estimate::estimate_training(*shape, all.training);
     if (asked.room) {
-      all.largest_batch = estimate::largest_batch(*all.model.shape, all.training, *asked.room);
+      all.largest_batch = estimate::largest_batch(*shape, all.training, *asked.room);
     }
   } else {
     all.estimate = estimate::estimate_states(all.model.parameters, all.training);

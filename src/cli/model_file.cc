@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/present.h"
 #include "berth/safetensors.h"
 #include "os/files.h"
 
@@ -79,6 +80,17 @@ std::string TrainingWords::wrong() const {
   if (batch == 0U) return "a batch has at least one sequence";
   if (sequence == 0U) return "a sequence has at least one token";
   return "";
+}
+
+// Only such words as these are known were let in.
+estimate::Optimizer TrainingWords::optimizer_asked() const {
+  const auto known = estimate::parse_optimizer(optimizer);
+  return present(known);
+}
+
+estimate::Attention TrainingWords::attention_asked() const {
+  const auto known = estimate::parse_attention(attention);
+  return present(known);
 }
 
 }  // namespace berth::cli

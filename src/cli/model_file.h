@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "cli/options.h"
 #include "cli/verb.h"
+#include "estimate/memory.h"
 #include "estimate/model_shape.h"
 
 namespace berth::cli {
@@ -38,6 +39,8 @@ struct TrainingWords {
   void declare(Options& options, std::string_view batch_help);
   /// Empty if nothing is.
   std::string wrong() const;
+  estimate::Optimizer optimizer_asked() const;
+  estimate::Attention attention_asked() const;
 };
 
 }  // namespace berth::cli

@@ -39,7 +39,7 @@ constexpr std::array<Setup, 6> kSetups = {{
 // Half precision is faster too, so only where there is plenty of memory it is not where to begin.
 std::span<const Setup> setups_of(Profile profile) {
   const std::span<const Setup> all(kSetups);
-  return profile == Profile::k24GB ? all : all.subspan(1);
+  return profile == Profile::kOf24Gb ? all : all.subspan(1);
 }
 
 struct Tried {
@@ -68,7 +68,7 @@ std::uint64_t divided_up(std::uint64_t all, std::uint64_t parts) {
 
 Bytes room_of(const Wish& wish, Profile profile) {
   const Bytes smallest = *std::ranges::min_element(wish.gpus);
-  const std::uint64_t percent = profile == Profile::k8GB ? kSmallMarginPercent : kMarginPercent;
+  const std::uint64_t percent = profile == Profile::kOf8Gb ? kSmallMarginPercent : kMarginPercent;
   return saturating_sub(Bytes{smallest.value / 100 * (100 - percent)}, wish.context);
 }
 
@@ -165,8 +165,8 @@ std::uint64_t even_part(std::uint64_t share, std::uint64_t most) {
 
 Profile profile_of(Bytes room) {
   // Cards are sold by round figures, and have a little less.
-  if (room < gib(12)) return Profile::k8GB;
-  return room < gib(20) ? Profile::k16GB : Profile::k24GB;
+  if (room < gib(12)) return Profile::kOf8Gb;
+  return room < gib(20) ? Profile::kOf16Gb : Profile::kOf24Gb;
 }
 
 std::string_view to_text(Profile profile) {

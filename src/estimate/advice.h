@@ -16,7 +16,7 @@
 namespace berth::estimate {
 
 /// What is tried first, and how much is left alone, follows from the size of the smallest GPU.
-enum class Profile : std::uint8_t { k8GB, k16GB, k24GB };
+enum class Profile : std::uint8_t { kOf8Gb, kOf16Gb, kOf24Gb };
 Profile profile_of(Bytes room);
 std::string_view to_text(Profile profile);  // "8 GB", "16 GB", "24 GB and more"
 
@@ -37,7 +37,7 @@ struct Rule {
 
 struct Advice {
   bool fits = false;
-  Profile profile = Profile::k8GB;
+  Profile profile = Profile::kOf8Gb;
   Bytes room;         // Of the smallest GPU, less context and margin.
   Training training;  // Its batch is that of one GPU at once; 0 where nothing fits.
   std::uint64_t accumulation = 0;

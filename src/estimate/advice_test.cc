@@ -38,10 +38,10 @@ TEST(Advice, WhatIsAdvisedFitsAndKeepsTheBatch) {
 }
 
 TEST(Advice, EachProfileBeginsWhereItsMemoryLets) {
-  EXPECT_EQ(profile_of(gib(8)), Profile::k8GB);
-  EXPECT_EQ(profile_of(mib(15'872)), Profile::k16GB);
-  EXPECT_EQ(profile_of(gib(24)), Profile::k24GB);
-  EXPECT_EQ(profile_of(gib(80)), Profile::k24GB);
+  EXPECT_EQ(profile_of(gib(8)), Profile::kOf8Gb);
+  EXPECT_EQ(profile_of(mib(15'872)), Profile::kOf16Gb);
+  EXPECT_EQ(profile_of(gib(24)), Profile::kOf24Gb);
+  EXPECT_EQ(profile_of(gib(80)), Profile::kOf24Gb);
   const Advice large = advise(kGpt2, {.gpus = {gib(24)}});
   EXPECT_EQ(large.training.precision, Precision::kFull);
   EXPECT_EQ(large.training.checkpointing, Checkpointing::kNone);
@@ -62,7 +62,7 @@ TEST(Advice, TheSmallestGpuCountsAndNotTheSum) {
                         "40.0 GiB"));
   EXPECT_FALSE(rule(four, "largest_model").setting.empty());
   const Advice unequal = advise(kGpt2, {.gpus = {gib(80), gib(8)}});
-  EXPECT_EQ(unequal.profile, Profile::k8GB);
+  EXPECT_EQ(unequal.profile, Profile::kOf8Gb);
   EXPECT_LE(unequal.peak, gib(8));
   EXPECT_EQ(unequal.effective_batch, unequal.training.batch * unequal.accumulation * 2);
 }

@@ -73,8 +73,7 @@ Result<std::shared_ptr<Batch>> Batch::create(std::shared_ptr<Session> session,  
   }
   TRY(batch, vram::Batch::make(options.settings, known));
   const bool remembered = known && batch.plan().micro == *known;
-  return std::make_shared<Batch>(std::move(session), std::move(options), std::move(batch),
-                                 remembered);
+  return std::make_shared<Batch>(std::move(session), std::move(options), batch, remembered);
 }
 
 Batch::Batch(std::shared_ptr<Session> session, Options options, vram::Batch batch,  // Likewise.
@@ -82,7 +81,7 @@ Batch::Batch(std::shared_ptr<Session> session, Options options, vram::Batch batc
     : session_(std::move(session)),
       options_(std::move(options)),
       remembered_(remembered),
-      batch_(std::move(batch)),
+      batch_(batch),
       written_(remembered ? batch_.plan().micro : 0) {}
 
 Batch::Plan Batch::plan() const {

@@ -127,12 +127,13 @@ berth_status find_size(berth_session session, const berth_batch_search* options,
     }
     search.tried(*size, tried == BERTH_OK);
   }
-  if (!search.best()) {
+  const std::optional<std::uint64_t> best = search.best();
+  if (!best) {
     return fail(BERTH_OUT_OF_MEMORY,
                 "not even a batch of one fits: give the program more memory, shorten the "
                 "sequences, or take a smaller model");
   }
-  *batch = *search.best();
+  *batch = *best;
   return BERTH_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/present.h"
 #include "base/quantity.h"
 #include "os/clock.h"
 #include "os/places.h"
@@ -133,7 +134,7 @@ std::optional<Ask> Asks::next(Duration within) {
       ::poll(nullptr, 0, static_cast<int>(left.ns / milliseconds(1).ns + 1));
       continue;
     }
-    const Result<std::optional<client::Arrival>> received = connection_->receive();
+    const Result<std::optional<client::Arrival>> received = present(connection_).receive();
     if (!received.ok()) {
       connection_.reset();
       continue;
@@ -150,7 +151,7 @@ std::optional<Ask> Asks::next(Duration within) {
     }
     if (until <= now) return std::nullopt;
     const std::int64_t left_ms = std::min(until - now, hours(1)).ns / milliseconds(1).ns + 1;
-    pollfd wanted{.fd = connection_->descriptor(), .events = POLLIN, .revents = 0};
+    pollfd wanted{.fd = present(connection_).descriptor(), .events = POLLIN, .revents = 0};
     ::poll(&wanted, 1, static_cast<int>(left_ms));
   }
 }

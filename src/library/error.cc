@@ -48,7 +48,7 @@ berth_status status_of(Errc code) {
 berth_status fail(berth_status status, std::string_view text) {
   std::array<char, kTextMax>& kept = text_of_thread();
   const std::size_t length = std::min(text.size(), kept.size() - 1);
-  std::copy_n(text.data(), length, kept.data());
+  std::ranges::copy(text.substr(0, length), kept.begin());
   kept.at(length) = '\0';
   return status;
 }

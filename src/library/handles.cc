@@ -63,12 +63,12 @@ std::string why_stale(Kind kind, std::uint64_t handle) {
 }  // namespace
 
 Handles& Handles::of_process() {
-  static const bool made = [] {
+  static const bool kMade = [] {
     new (storage) Handles;
     ::pthread_atfork(nullptr, nullptr, &after_fork_in_child);
     return true;
   }();
-  (void)made;
+  (void)kMade;
   return *handles_in_storage();
 }
 

@@ -29,8 +29,9 @@ std::optional<std::array<Bytes, kParts>> floors_of(std::span<const history::Buck
   }
   std::array<Bytes, kParts> floors;
   for (std::size_t i = 0; i < kParts; ++i) {
-    if (!found.at(i)) return std::nullopt;
-    floors.at(i) = *found.at(i);
+    const std::optional<Bytes>& floor = found.at(i);
+    if (!floor) return std::nullopt;
+    floors.at(i) = *floor;
   }
   return floors;
 }
