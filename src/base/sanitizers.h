@@ -10,4 +10,12 @@ inline constexpr bool kAddressSanitizer = true;
 inline constexpr bool kAddressSanitizer = false;
 #endif
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/// Of work that is repeated for what it may find, how much a test does: a sanitizer makes it some
+/// ten times as long.
+inline constexpr unsigned kRepeatedShare = 10;
+#else
+inline constexpr unsigned kRepeatedShare = 1;
+#endif
+
 }  // namespace berth

@@ -127,13 +127,14 @@ berth_status next_ask(berth_session session, std::uint32_t timeout_ms, berth_ask
     const bool busy = next.error().code == Errc::kConflict;
     return busy ? fail(BERTH_BUSY, next.error().message) : fail(next.error());
   }
-  if (!*next) return fail(BERTH_NOT_FOUND, "nothing was asked");
+  const auto& asked = *next;
+  if (!asked) return fail(BERTH_NOT_FOUND, "nothing was asked");
   berth_ask told{};
-  told.action = action_of((*next)->kind);
-  told.number = (*next)->number;
-  const Duration within = (*next)->within.value_or(Duration{});
+  told.action = action_of(asked->kind);
+  told.number = asked->number;
+  const Duration within = asked->within.value_or(Duration{});
   told.within_ms = static_cast<std::uint64_t>(within.ns / milliseconds(1).ns);
-  const std::string& reason = (*next)->reason;
+  const std::string& reason = asked->reason;
   std::copy_n(reason.data(), std::min(reason.size(), sizeof told.reason - 1), told.reason);
   write_sized(ask, told);
   return BERTH_OK;

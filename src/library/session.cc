@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/present.h"
 #include "os/unique_fd.h"
 
 namespace berth::library {
@@ -53,7 +54,7 @@ std::size_t Session::device_count() const {
 }
 
 const SeenDevice* Session::device(std::size_t index) const {
-  return index < device_count() ? &devices_->seen()[index] : nullptr;
+  return devices_ && index < devices_->seen().size() ? &devices_->seen()[index] : nullptr;
 }
 
 Measured Session::measure(std::size_t device, Duration age_max) {
@@ -67,7 +68,7 @@ Measured Session::measure(std::size_t device, Duration age_max) {
     }
     const bool is_new = cached.at.ns >= 0 && now - cached.at <= age_max && age_max.ns > 0;
     if (!is_new) {
-      cached = {clock_.now(), devices_->measure(device)};
+      cached = {clock_.now(), present(devices_).measure(device)};
       const std::lock_guard lock(mutex_);
       if (cached_[device].at < cached.at) cached_[device] = cached;
     }
