@@ -163,7 +163,9 @@ berth_status VramManager::step(berth_vram_report& report) {
     const std::lock_guard lock(mutex_);
     const vram::Now now = this->now();
     freed_before = {manager_.counts().freed_bytes};
-    if (wanted_) manager_.done(now, *std::exchange(wanted_, {}), vram::Outcome::kNotDone, {});
+    if (const auto left = std::exchange(wanted_, std::nullopt)) {
+      manager_.done(now, *left, vram::Outcome::kNotDone, {});
+    }
     manager_.step(now, sample);
   }
   const berth_status acted = run_actions(means, report);
@@ -252,11 +254,13 @@ berth_status VramManager::answer(std::uint32_t action, std::int32_t outcome) {
   if (action == BERTH_CLEANUP) after = sample(means, Duration{});
   {
     const std::lock_guard lock(mutex_);
-    if (!wanted_ || bit_of(*wanted_) != action) {
+    const auto wanted = wanted_;
+    if (!wanted || bit_of(*wanted) != action) {
       return fail(BERTH_INVALID, "nothing like that was asked for: " + std::to_string(action));
     }
+    wanted_.reset();
     const Bytes freed = freed_between(manager_.used(), after.used);
-    manager_.done(now(), *std::exchange(wanted_, {}), outcome_of(outcome), after, freed);
+    manager_.done(now(), *wanted, outcome_of(outcome), after, freed);
   }
   return tell_events(means);
 }

@@ -180,6 +180,7 @@ Status set(Settings& settings, std::string_view name, std::string_view value) {
   const auto* key = std::ranges::find(keys, name, &Key::name);
   if (key == keys.end()) {
     std::vector<std::string_view> names;
+    names.reserve(keys.size());
     for (const Key& known : keys) names.push_back(known.name);
     const auto meant = nearest(name, names);
     std::string message = "no key '" + std::string(name) + "'";
