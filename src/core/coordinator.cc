@@ -148,9 +148,10 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
     // Until a sample asked after the end tells what is left, all of it may be.
     const bool untold = use != seen.use.end() && use->second.untold;
     const bool known = releasing && !seen.settle_since && !untold;
+    const bool empty = known && used == Bytes{};  // What it left may be on another device.
     const Entry entry{.budget = releasing || away ? Bytes{} : part.budget,
                       .charge = known ? used : std::max(part.budget, used),
-                      .exclusive = lease->request.share == Share::kExclusive && !away};
+                      .exclusive = lease->request.share == Share::kExclusive && !away && !empty};
     dirty |= ledger.put(part.device, id, entry);
   }
   if (seen.charged_on.empty()) {

@@ -331,6 +331,22 @@ TEST(Coordinator, AReservationEndsWhenItIsNotRenewed) {
   EXPECT_EQ(story.tell(Renew{{9}, {{1000}}, {1}, hours(2)}), "refuse wrong_state; ");
 }
 
+TEST(Coordinator, WhatAWholeLeaseLeftOnOneDeviceKeepsNoOtherClosed) {
+  Story story({.order = Order::kFifo, .reserve = {}}, {gib(16), gib(16)});
+  Request both = S::whole();
+  both.device_count = 2;
+  (void)story.ask(both);
+  (void)story.claim(1);
+  story.use(1, gib(8), 0);
+  (void)story.sample();
+  (void)story.end(1);  // The driver has not freed it.
+  EXPECT_EQ(story.state(1), LeaseState::kReleasing);
+  EXPECT_EQ(story.ask(S::budget(gib(12))), "held 2; ");
+  EXPECT_EQ(story.look(1).charged, gib(12));
+  EXPECT_EQ(story.look(0).charged, gib(8));
+  EXPECT_EQ(story.ask(S::budget(gib(5))), "waiting 3; ") << "its own device is not given away";
+}
+
 TEST(Coordinator, AnExclusiveLeaseHasTheDeviceToItselfBesideADesktop) {
   Story story({.order = Order::kFifo, .reserve = mib(512)}, {gib(16), gib(16)});
   story.use(500, mib(700), 0);
