@@ -133,8 +133,9 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
     Bytes used;
     if (use != seen.use.end()) {
       used = use->second.now.value_or(Bytes{});
-      // What may be is not what is away.
-      if (!held->is_away()) used = std::max(used, use->second.may_be);
+      // What may be is not what is away, unless nobody has looked since its budget fell: not all of
+      // it need be of processes that are known, and were moved.
+      if (!held->is_away() || shrunk.contains(id)) used = std::max(used, use->second.may_be);
       if (use->second.untold) used = std::max(used, use->second.last);
     }
     // One that has ended may have left something, like any other, until a sample tells.

@@ -61,7 +61,8 @@ void Coordinator::Impl::believe_shrunk(const Sample& sample, std::set<LeaseId>& 
     CHECK(seen.shrunk_at.has_value());
     if (sample.asked_at < *seen.shrunk_at) continue;
     const Held* held = state.find(id)->held();
-    if (held != nullptr && held->suspension) continue;  // What it has is not what it may have.
+    // What it has on the way is not what it may have.
+    if (held != nullptr && held->suspension && !held->is_away()) continue;
     const bool told = std::ranges::all_of(seen.use, [&](const auto& entry) {
       // Where a figure never came none is waited for.
       const bool missed = entry.second.untold && entry.second.peak > Bytes{};

@@ -53,6 +53,7 @@ void Coordinator::Impl::on(const Suspend& event) {
       if (held->suspension->queued) {
         answer_movers(id, "it was suspended again");
         decide(id, ResumeQueued{id, false});
+        dirty = true;  // Others waited behind it.
       }
       answer(event.token, id);
       return;

@@ -186,6 +186,32 @@ TEST_F(Suspending, WhoeverSuspendsItAgainWhileItWaitsTakesItsPlace) {
   EXPECT_FALSE(lease().flags.resuming);
 }
 
+// Not all of it need be of processes that are known, and were moved.
+TEST_F(Suspending, WhatItMayHaveTakenBeforeItsBudgetFellIsChargedUntilASampleTells) {
+  (void)story.tell(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(2), {}});
+  (void)suspend();
+  (void)moved();
+  EXPECT_EQ(story.look().charged, gib(10));
+  story.use(1, gib(3));
+  (void)second();
+  EXPECT_EQ(story.look().charged, gib(3));
+  story.use(1, {});
+  (void)second();
+  EXPECT_EQ(story.look().charged, Bytes{});
+}
+
+TEST_F(Suspending, WhoWaitedBehindItsReturnIsGrantedWhenItIsSuspendedAgain) {
+  (void)put_away();
+  Request first = S::budget(gib(8));
+  first.limit = hours(1);
+  (void)story.ask(first);
+  (void)story.claim(2);
+  (void)resume();
+  EXPECT_EQ(story.ask(S::budget(gib(7))), "waiting 3; ");  // It would be in the way in an hour.
+  EXPECT_EQ(story.state(3), LeaseState::kWaiting);
+  EXPECT_EQ(suspend(1, 75), "refuse not_moved; grant 3; suspended 1; ");
+}
+
 TEST_F(Suspending, AReturnThatFailsLeavesItAway) {
   (void)put_away();
   (void)resume();
