@@ -135,7 +135,8 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
       used = use->second.now.value_or(Bytes{});
       // What may be is not what is away, unless nobody has looked since its budget fell: not all of
       // it need be of processes that are known, and were moved.
-      if (!held->is_away() || shrunk.contains(id)) used = std::max(used, use->second.may_be);
+      const bool untold_shrink = shrunk.contains(id) && !seen.shrink_told;
+      if (!held->is_away() || untold_shrink) used = std::max(used, use->second.may_be);
       if (use->second.untold) used = std::max(used, use->second.last);
     }
     // One that has ended may have left something, like any other, until a sample tells.

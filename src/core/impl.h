@@ -111,8 +111,9 @@ struct Observed : Derived {
   Instant move_begun;
   std::optional<Instant> settle_since;  // Only a sample asked after this tells what is left.
   std::optional<Instant> shrunk_at;     // Only a sample asked after this tells what came free.
-  std::vector<Process> leftovers;       // Told by the supervisor; not known to use a device.
-  std::optional<Token> growth_token;    // Who waits for the growth.
+  bool shrink_told = false;  // A sample asked after it has told what it left, while it is away.
+  std::vector<Process> leftovers;              // Told by the supervisor; not known to use a device.
+  std::optional<Token> growth_token;           // Who waits for the growth.
   std::optional<LeaseResized> budgets_before;  // To take the last resize back.
   std::optional<Token> exit_token;             // Who waits to hear what the command left behind.
   Instant exit_answer_by = Instant::never();

@@ -108,6 +108,7 @@ void Coordinator::Impl::resize(LeaseId id, Share share, std::vector<Part> parts)
   }
   if (seen.shrunk_at == now.instant) {
     shrunk.insert(id);
+    seen.shrink_told = false;
     ask_probe(now.instant);
   }
   const Lease& lease = *state.find(id);

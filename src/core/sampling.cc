@@ -61,8 +61,12 @@ void Coordinator::Impl::believe_shrunk(const Sample& sample, std::set<LeaseId>& 
     CHECK(seen.shrunk_at.has_value());
     if (sample.asked_at < *seen.shrunk_at) continue;
     const Held* held = state.find(id)->held();
-    // What it has on the way is not what it may have.
-    if (held != nullptr && held->suspension && !held->is_away()) continue;
+    if (held != nullptr && held->suspension) {
+      // What it has is not what it may have again; but what it left where it was is known now.
+      seen.shrink_told = true;
+      touched.insert(id);
+      continue;
+    }
     const bool told = std::ranges::all_of(seen.use, [&](const auto& entry) {
       // Where a figure never came none is waited for.
       const bool missed = entry.second.untold && entry.second.peak > Bytes{};

@@ -350,6 +350,7 @@ void Coordinator::Impl::moved_back(LeaseId id, const MoveResult& result) {
 void Coordinator::Impl::end_suspension(LeaseId id) {
   decide(id, LeaseResumed{id});
   observed.at(id).shrunk_at = now.instant;
+  observed.at(id).shrink_told = false;
   shrunk.insert(id);
   ask_probe(now.instant);
   if (!state.find(id)->held()->frozen) notify(id, News::kResumed);
