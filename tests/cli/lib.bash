@@ -106,4 +106,4 @@ status_is() {
 }
 
 # berth_is_sanitized: it was built with a sanitizer, and does not start with any library before it.
-berth_is_sanitized() { ldd "$(type -P berth)" | grep -Eq 'lib[at]san'; }
+berth_is_sanitized() { [[ $(ldd "$(type -P berth)") =~ lib[at]san ]]; }
