@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <string>
-#include <variant>
 
 #include "core/coordinator.h"
 #include "core/story.h"
@@ -26,25 +24,14 @@ class Freezing : public testing::Test {
     (void)story.ask(S::budget(gib(10)));
     (void)story.claim(1);
     story.use(1, gib(8));
-    (void)second();
+    (void)story.second();
   }
 
-  std::string second() {
-    story.now.instant = story.now.instant + seconds(1);
-    return story.sample();
-  }
   std::string freeze() { return story.tell(Freeze{{70}, {{1000}}, {1}}); }
   std::string suspend() { return story.tell(Suspend{{71}, {{1000}}, {1}}); }
   std::string resume() { return story.tell(Resume{{72}, {{1000}}, {1}}); }
-  MoveMemory last_move() const {
-    std::optional<MoveMemory> last;
-    for (const Effect& effect : story.effects) {
-      if (const auto* move = std::get_if<MoveMemory>(&effect)) last = *move;
-    }
-    return last.value();
-  }
   std::string moved(Outcome outcome = Outcome::kDone, const std::string& trouble = {}) {
-    const MoveMemory move = last_move();
+    const MoveMemory move = story.last_move().value();
     return story.tell(Moved{move.lease, move.number, {outcome, trouble}});
   }
   std::string frozen() {
@@ -59,8 +46,8 @@ class Freezing : public testing::Test {
 TEST_F(Freezing, AllIsStoppedAndKeepsWhatItHas) {
   (void)story.tell(Join{{9}, {{1000}}, {0, 1}, S::process(50)});
   EXPECT_EQ(freeze(), "stop 1; ") << "nobody is answered yet";
-  EXPECT_THAT(last_move().processes, ElementsAre(S::process(1), S::process(50)));
-  EXPECT_EQ(last_move().supervisor, S::process(1001));
+  EXPECT_THAT(story.last_move().value().processes, ElementsAre(S::process(1), S::process(50)));
+  EXPECT_EQ(story.last_move().value().supervisor, S::process(1001));
   EXPECT_EQ(moved(), "freeze 1; held 1; ");
   EXPECT_TRUE(lease().flags.frozen);
   EXPECT_EQ(story.look().charged, gib(10));
@@ -83,7 +70,7 @@ TEST_F(Freezing, WhatRunsInsideOfItGoesOnWithItUnlessItIsFrozenItself) {
   (void)moved();
   (void)frozen();
   EXPECT_EQ(resume(), "let go on 1; ");
-  EXPECT_THAT(last_move().processes, ElementsAre(S::process(1), S::process(2)))
+  EXPECT_THAT(story.last_move().value().processes, ElementsAre(S::process(1), S::process(2)))
       << "although its `berth run`, by which it was found, may have ended";
 }
 
@@ -120,7 +107,7 @@ TEST_F(Freezing, WhatCannotBeLetGoOnIsFrozenStill) {
 TEST_F(Freezing, ADaemonThatFindsItFrozenStopsItOnceMore) {
   (void)freeze();
   story.restart({.order = Order::kFifo, .reserve = {}});
-  EXPECT_EQ(last_move().direction, Direction::kStop);
+  EXPECT_EQ(story.last_move().value().direction, Direction::kStop);
   EXPECT_TRUE(lease().flags.frozen);
   EXPECT_EQ(moved(), "freeze 1; ");
   EXPECT_EQ(resume(), "let go on 1; ");
@@ -148,11 +135,11 @@ TEST_F(Freezing, ItIsNotOverBeforeAllThatWasStoppedGoesOn) {
   EXPECT_THAT(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}}),
               HasSubstr("let go on 1; "));
   story.use(1, {});
-  EXPECT_EQ(second(), "");
+  EXPECT_EQ(story.second(), "");
   EXPECT_EQ(story.pass(minutes(10)), "");
   story.restart({.order = Order::kFifo, .reserve = {}});
-  EXPECT_EQ(last_move().direction, Direction::kGo);
-  EXPECT_EQ(second(), "");
+  EXPECT_EQ(story.last_move().value().direction, Direction::kGo);
+  EXPECT_EQ(story.second(), "");
   EXPECT_EQ(moved(Outcome::kStuck, "not permitted"), "end 1; ") << "nothing more can be done";
 }
 
@@ -160,7 +147,7 @@ TEST_F(Freezing, WhatEndsWhileItsMemoryIsOnTheWayGoesOnAfterThat) {
   (void)frozen();
   (void)suspend();
   (void)story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}});
-  EXPECT_EQ(last_move().direction, Direction::kOut);
+  EXPECT_EQ(story.last_move().value().direction, Direction::kOut);
   EXPECT_EQ(moved(), "let go on 1; ");
 }
 
@@ -172,11 +159,11 @@ TEST_F(Freezing, FrozenItCanBeSuspendedAndStaysFrozen) {
   EXPECT_EQ(moved(), "suspend 1; stop 1; suspended 1; ");
   EXPECT_EQ(moved(), "freeze 1; ");
   story.use(1, {});
-  (void)second();
+  (void)story.second();
   EXPECT_EQ(resume(), "let go on 1; ");
   EXPECT_EQ(moved(), "") << "there must be room for its memory, too";
   EXPECT_FALSE(lease().flags.frozen);
-  EXPECT_EQ(second(), "move back 1; ");
+  EXPECT_EQ(story.second(), "move back 1; ");
   EXPECT_EQ(moved(), "resume 1; held 1; ");
 }
 

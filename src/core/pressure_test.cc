@@ -106,19 +106,15 @@ class UnderPressure : public testing::Test {
  protected:
   UnderPressure() { story.tells_pressure = true; }
 
-  std::string second() {
-    story.now.instant = story.now.instant + seconds(1);
-    return story.sample();
-  }
   /// What is told in so many seconds in which nothing changes.
   std::string wait(int count) {
     std::string told;
-    for (int i = 0; i < count; ++i) told += second();
+    for (int i = 0; i < count; ++i) told += story.second();
     return told;
   }
   std::string use(std::uint64_t process, Bytes bytes) {
     story.use(process, bytes);
-    return second();
+    return story.second();
   }
   /// How long after the last sample another one is wanted.
   std::optional<Duration> looks_again_in() {
@@ -288,7 +284,7 @@ TEST_F(UnderPressure, ADeviceThatLosesWhatWasGrantedIsLookedAtMoreOften) {
   (void)use(1, gib(1));
   EXPECT_EQ(looks_again_in(), milliseconds(250)) << "a lease takes of what the other lacks";
   story.hardware[0].asleep = true;
-  (void)second();
+  (void)story.second();
   EXPECT_EQ(looks_again_in(), std::nullopt);
 }
 

@@ -5,7 +5,6 @@
 
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "core/coordinator.h"
 #include "core/story.h"
@@ -26,10 +25,6 @@ class Slices : public testing::Test {
   static Request slice(Bytes vram, Priority priority = Priority::kNormal) {
     return {.priority = priority, .share = Share::kSlice, .vram = vram};
   }
-  std::string second() {
-    story.now.instant = story.now.instant + seconds(1);
-    return story.sample();
-  }
   std::string ask(const Request& request, std::uint32_t user = 1000) {
     return story.ask(request, user);
   }
@@ -37,7 +32,7 @@ class Slices : public testing::Test {
   void run(std::uint64_t n, Bytes used) {
     (void)story.claim(n);
     story.use(n, used);
-    (void)second();
+    (void)story.second();
   }
   std::string hold(const Request& request, Bytes used) {
     const std::string told = ask(request);
@@ -59,33 +54,26 @@ class Slices : public testing::Test {
     for (waited = 0; waited < 600 && told.empty(); ++waited) told = pass(1);
     return told;
   }
-  MoveMemory last_move() const {
-    MoveMemory last;
-    for (const Effect& effect : story.effects) {
-      if (const auto* move = std::get_if<MoveMemory>(&effect)) last = *move;
-    }
-    return last;
-  }
   std::string moved(Outcome outcome = Outcome::kDone) {
-    const MoveMemory move = last_move();
+    const MoveMemory move = story.last_move().value();
     story.now.instant = story.now.instant + seconds(1);
     return story.tell(Moved{move.lease, move.number, {outcome, "it cannot"}});
   }
   /// After what was told, what the next so many samples bring.
   std::string then(std::string told, int samples = 1) {
-    for (int i = 0; i < samples; ++i) told += second();
+    for (int i = 0; i < samples; ++i) told += story.second();
     return told;
   }
   /// Who leaves has left, and the driver has said so, once or more.
   std::string left(int samples = 1) {
-    const std::uint64_t n = last_move().lease.value;
+    const std::uint64_t n = story.last_move().value().lease.value;
     std::string told = moved();
     story.use(n, {});
     return then(std::move(told), samples);
   }
   /// Who comes back is there with so much.
   std::string came_back(Bytes used) {
-    const std::uint64_t n = last_move().lease.value;
+    const std::uint64_t n = story.last_move().value().lease.value;
     story.use(n, used);
     return then(moved());
   }
@@ -98,15 +86,6 @@ class Slices : public testing::Test {
     run(2, gib(8));
   }
   LeaseView lease(std::uint64_t id) const { return *story.coordinator.lease({id}, story.now); }
-  std::string message() const {
-    std::string last;
-    for (const Effect& effect : story.effects) {
-      const auto* reply = std::get_if<Reply>(&effect);
-      if (reply == nullptr) continue;
-      if (const auto* refusal = std::get_if<Refusal>(&reply->answer)) last = refusal->message;
-    }
-    return last;
-  }
 
   Story story{{.order = Order::kFifo, .reserve = {}}};
   int waited = 0;
@@ -139,9 +118,9 @@ TEST_F(Slices, TwoThatDoNotFitTogetherTakeTurns) {
 TEST_F(Slices, ATurnLastsTwentyTimesWhatItsMovesTookTheLastTime) {
   two_in_turns();
   (void)next();
-  EXPECT_EQ(last_move().lease, LeaseId{2});
+  EXPECT_EQ(story.last_move().value().lease, LeaseId{2});
   (void)left();
-  (void)second();
+  (void)story.second();
   (void)came_back(gib(8));
   // A second to go, and one to come back, and two looks whether there is room.
   EXPECT_EQ(next(), "move out 1; ");
@@ -212,7 +191,7 @@ TEST_F(Slices, ASmallOneDoesNotComeBeforeTheNext) {
   EXPECT_EQ(ask(slice(gib(2))), "waiting 3; ") << "the turn of 1 is next";
   (void)next();
   EXPECT_THAT(left(), HasSubstr("grant 3")) << "and beside it there is room";
-  EXPECT_THAT(second(), HasSubstr("move back 1"));
+  EXPECT_THAT(story.second(), HasSubstr("move back 1"));
 }
 
 TEST_F(Slices, WhoEndsOrIsReleasedLeavesItsPlaceToTheNext) {
@@ -220,7 +199,7 @@ TEST_F(Slices, WhoEndsOrIsReleasedLeavesItsPlaceToTheNext) {
   EXPECT_THAT(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {2}}),
               HasSubstr("releasing 2"));
   story.use(2, {});
-  EXPECT_THAT(then(second()), HasSubstr("move back 1"));
+  EXPECT_THAT(then(story.second()), HasSubstr("move back 1"));
 }
 
 TEST_F(Slices, WhoIsPausedByHandLeavesItsPlaceToTheNextAndStaysAway) {
@@ -238,7 +217,7 @@ TEST_F(Slices, WhoIsPausedWhileItsTurnEndsStaysAway) {
   EXPECT_EQ(story.tell(Suspend{{7}, {{1000}}, {2}}), "");
   EXPECT_THAT(left(), HasSubstr("suspended 2"));
   EXPECT_FALSE(lease(2).flags.resuming);
-  (void)second();
+  (void)story.second();
   (void)came_back(gib(8));
   EXPECT_EQ(pass(300), "");
   EXPECT_EQ(story.tell(Resume{{8}, {{1000}}, {2}}), "move out 1; ") << "now it wants a turn again";
@@ -281,7 +260,7 @@ TEST_F(Slices, AReturnThatFailsIsTriedAgainLater) {
   EXPECT_THAT(left(2), HasSubstr("move back 1"));
   (void)moved(Outcome::kUndone);
   EXPECT_TRUE(lease(1).flags.resuming);
-  EXPECT_THAT(then(second()), HasSubstr("move back 2")) << "somebody runs meanwhile";
+  EXPECT_THAT(then(story.second()), HasSubstr("move back 2")) << "somebody runs meanwhile";
 }
 
 TEST_F(Slices, AnUrgentRequestIsGivenWayToAndItsTurnIsGivenBack) {
@@ -290,7 +269,7 @@ TEST_F(Slices, AnUrgentRequestIsGivenWayToAndItsTurnIsGivenBack) {
   yielding.may_yield = true;
   (void)hold(yielding, gib(8));
   (void)ask({.priority = Priority::kUrgent, .vram = gib(12)});
-  EXPECT_EQ(last_move().direction, Direction::kOut);
+  EXPECT_EQ(story.last_move().value().direction, Direction::kOut);
   EXPECT_THAT(left(), HasSubstr("grant 2"));
   run(2, gib(8));
   EXPECT_EQ(pass(300), "") << "what is no slice keeps what it has";
@@ -302,12 +281,12 @@ TEST_F(Slices, TurnsGoOnAfterARestart) {
   two_in_turns();
   (void)ask(slice(gib(10)));
   story.restart({.order = Order::kFifo, .reserve = {}});
-  (void)second();
+  (void)story.second();
   EXPECT_TRUE(lease(1).flags.resuming);
   EXPECT_THAT(next(), HasSubstr("move out 2"));
   EXPECT_THAT(left(2), HasSubstr("move back 1"));
   story.restart({.order = Order::kFifo, .reserve = {}});
-  EXPECT_THAT(then(second()), HasSubstr("move back 1"));
+  EXPECT_THAT(then(story.second()), HasSubstr("move back 1"));
   EXPECT_EQ(story.records_refused, 0);
 }
 
@@ -315,7 +294,7 @@ TEST_F(Slices, ATurnThatWasEndingGoesOnAfterARestart) {
   two_in_turns();
   EXPECT_EQ(next(), "move out 2; ");
   story.restart({.order = Order::kFifo, .reserve = {}});
-  EXPECT_THAT(second(), HasSubstr("move back 2")) << "wherever it was";
+  EXPECT_THAT(story.second(), HasSubstr("move back 2")) << "wherever it was";
   EXPECT_THAT(came_back(gib(8)), HasSubstr("resume 2"));
   EXPECT_THAT(next(), HasSubstr("move out 2"));
   EXPECT_THAT(left(2), HasSubstr("move back 1"));
@@ -332,7 +311,7 @@ TEST_F(Slices, ASnapshotKeepsWhoWaitsForHisTurnAndWhere) {
   story.coordinator = std::move(fresh);
   (void)story.tell(Recovered{});
   (void)story.tell(Reconnect{.token = {3}, .actor = {{1000}}, .handle = {0, 3}});
-  (void)second();
+  (void)story.second();
   EXPECT_THAT(next(), HasSubstr("move out 2"));
   EXPECT_THAT(left(2), AllOf(HasSubstr("move back 1"), Not(HasSubstr("grant 3"))));
 }
@@ -341,7 +320,7 @@ TEST_F(Slices, WhatCannotRunInTurnsIsRefusedAndToldWhy) {
   Request request = slice(gib(1));
   request.device_count = 2;
   EXPECT_EQ(ask(request), "refuse invalid; ");
-  EXPECT_THAT(message(), HasSubstr("on one GPU"));
+  EXPECT_THAT(story.refusal(), HasSubstr("on one GPU"));
   request = slice(gib(1));
   request.ttl = hours(1);
   EXPECT_EQ(ask(request), "refuse invalid; ");
@@ -350,7 +329,7 @@ TEST_F(Slices, WhatCannotRunInTurnsIsRefusedAndToldWhy) {
   const Instant at = story.now.instant;
   (void)story.tell(Sampled{{at, at, true, "560.35", "", story.hardware}});
   EXPECT_EQ(ask(slice(gib(1))), "refuse not_supported; ");
-  EXPECT_THAT(message(), AllOf(HasSubstr("560.35"), HasSubstr("570")));
+  EXPECT_THAT(story.refusal(), AllOf(HasSubstr("560.35"), HasSubstr("570")));
   (void)story.tell(Sampled{{at, at, true, "575.57", "", story.hardware}});
   EXPECT_EQ(ask(slice(gib(1))), "held 1; ");
 }

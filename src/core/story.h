@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/coordinator.h"
@@ -83,6 +84,29 @@ class Story {
     now.instant = now.instant + time;
     now.wall.value += time.ns / 1'000'000;
     return tell(Woke{});
+  }
+  /// A second later, the next sample.
+  std::string second() {
+    now.instant = now.instant + seconds(1);
+    return sample();
+  }
+  /// The last that was begun.
+  std::optional<MoveMemory> last_move() const {
+    std::optional<MoveMemory> last;
+    for (const Effect& effect : effects) {
+      if (const auto* move = std::get_if<MoveMemory>(&effect)) last = *move;
+    }
+    return last;
+  }
+  /// What was said with the last refusal.
+  std::string refusal() const {
+    std::string last;
+    for (const Effect& effect : effects) {
+      const auto* reply = std::get_if<Reply>(&effect);
+      if (reply == nullptr) continue;
+      if (const auto* refusal = std::get_if<Refusal>(&reply->answer)) last = refusal->message;
+    }
+    return last;
   }
   LeaseState state(std::uint64_t id) { return coordinator.lease({id}, now)->state; }
   DeviceView look(std::size_t at = 0) { return coordinator.devices(now)[at]; }

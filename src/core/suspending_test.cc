@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <string>
-#include <variant>
 
 #include "core/coordinator.h"
 #include "core/story.h"
@@ -27,28 +25,17 @@ class Suspending : public testing::Test {
     (void)story.ask(S::budget(gib(10)));
     (void)story.claim(1);
     story.use(1, gib(8));
-    (void)second();
+    (void)story.second();
   }
 
-  std::string second() {
-    story.now.instant = story.now.instant + seconds(1);
-    return story.sample();
-  }
   std::string suspend(std::uint64_t lease = 1, std::uint64_t token = 71) {
     return story.tell(Suspend{{token}, {{1000}}, {lease}});
   }
   std::string resume(std::uint64_t lease = 1, std::uint64_t token = 72) {
     return story.tell(Resume{{token}, {{1000}}, {lease}});
   }
-  std::optional<MoveMemory> last_move() const {
-    std::optional<MoveMemory> last;
-    for (const Effect& effect : story.effects) {
-      if (const auto* move = std::get_if<MoveMemory>(&effect)) last = *move;
-    }
-    return last;
-  }
   std::string moved(Outcome outcome = Outcome::kDone, const std::string& trouble = {}) {
-    const MoveMemory move = last_move().value();
+    const MoveMemory move = story.last_move().value();
     return story.tell(Moved{move.lease, move.number, {outcome, trouble}});
   }
   /// Lease 1 is away, and its 8 GiB are seen to be free.
@@ -56,16 +43,7 @@ class Suspending : public testing::Test {
     std::string told = suspend();
     told += moved();
     story.use(1, {});
-    return told + second();
-  }
-  std::string message() const {
-    std::string last;
-    for (const Effect& effect : story.effects) {
-      const auto* reply = std::get_if<Reply>(&effect);
-      if (reply == nullptr) continue;
-      if (const auto* refusal = std::get_if<Refusal>(&reply->answer)) last = refusal->message;
-    }
-    return last;
+    return told + story.second();
   }
   LeaseView lease(std::uint64_t id = 1) const { return *story.coordinator.lease({id}, story.now); }
 
@@ -75,8 +53,8 @@ class Suspending : public testing::Test {
 TEST_F(Suspending, AllItsProcessesAreMovedAndItIsChargedUntilTheyAre) {
   (void)story.tell(Join{{9}, {{1000}}, {0, 1}, S::process(50)});
   EXPECT_EQ(suspend(), "move out 1; ") << "nobody is answered yet";
-  EXPECT_THAT(last_move()->processes, ElementsAre(S::process(1), S::process(50)));
-  EXPECT_EQ(last_move()->bytes, gib(8));
+  EXPECT_THAT(story.last_move()->processes, ElementsAre(S::process(1), S::process(50)));
+  EXPECT_EQ(story.last_move()->bytes, gib(8));
   EXPECT_EQ(lease().state, LeaseState::kHeld);
   EXPECT_TRUE(lease().flags.suspending);
   EXPECT_EQ(story.look().charged, gib(10));
@@ -87,16 +65,16 @@ TEST_F(Suspending, WhatItHadIsGrantedOnWhenTheDriverSaysThatItIsFree) {
   (void)suspend();
   EXPECT_EQ(moved(), "suspend 1; suspended 1; ");
   EXPECT_EQ(story.state(2), LeaseState::kWaiting);
-  EXPECT_THAT(second(), Not(HasSubstr("grant"))) << "the driver still counts it";
+  EXPECT_THAT(story.second(), Not(HasSubstr("grant"))) << "the driver still counts it";
   story.use(1, {});
-  EXPECT_THAT(second(), HasSubstr("grant 2"));
+  EXPECT_THAT(story.second(), HasSubstr("grant 2"));
   EXPECT_EQ(lease().state, LeaseState::kSuspended);
 }
 
 TEST_F(Suspending, WhereItCannotBeItRunsOnAndTheReasonIsTold) {
   (void)suspend();
   EXPECT_EQ(moved(Outcome::kUndone, "it has managed memory"), "refuse not_moved; ");
-  EXPECT_THAT(message(), HasSubstr("lease 1: it has managed memory"));
+  EXPECT_THAT(story.refusal(), HasSubstr("lease 1: it has managed memory"));
   EXPECT_EQ(lease().state, LeaseState::kHeld);
   EXPECT_FALSE(lease().flags.suspending);
   EXPECT_EQ(suspend(), "move out 1; ") << "it may be tried again";
@@ -108,7 +86,7 @@ TEST_F(Suspending, OneThatIsStuckStaysChargedAndIsBroughtBackWhenAsked) {
   EXPECT_EQ(story.look().charged, gib(10));
   EXPECT_EQ(suspend(), "refuse wrong_state; ");
   EXPECT_EQ(resume(), "");
-  EXPECT_EQ(second(), "move back 1; ");
+  EXPECT_EQ(story.second(), "move back 1; ");
   EXPECT_EQ(moved(), "resume 1; held 1; ");
 }
 
@@ -125,10 +103,10 @@ TEST_F(Suspending, ItReturnsWhenThereIsRoomAndASampleSaysSo) {
   (void)story.claim(2);
   EXPECT_EQ(resume(), "");
   EXPECT_TRUE(lease().flags.resuming);
-  EXPECT_THAT(second(), Not(HasSubstr("move")));
+  EXPECT_THAT(story.second(), Not(HasSubstr("move")));
   EXPECT_THAT(story.end(2), Not(HasSubstr("move back"))) << "no sample was asked since";
   EXPECT_EQ(story.look().charged, gib(10)) << "its budget is its own again";
-  EXPECT_EQ(second(), "move back 1; ");
+  EXPECT_EQ(story.second(), "move back 1; ");
   EXPECT_EQ(lease().state, LeaseState::kSuspended);
   EXPECT_EQ(moved(), "resume 1; held 1; ");
   EXPECT_EQ(lease().state, LeaseState::kHeld);
@@ -137,29 +115,29 @@ TEST_F(Suspending, ItReturnsWhenThereIsRoomAndASampleSaysSo) {
 TEST_F(Suspending, ItDoesNotReturnWhileStrangersAreInTheWay) {
   (void)put_away();
   story.use(77, gib(9));
-  (void)second();
+  (void)story.second();
   EXPECT_EQ(resume(), "");
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(second(), "") << "7 GiB are free, and it had 8";
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(story.second(), "") << "7 GiB are free, and it had 8";
   story.use(77, gib(4));
-  (void)second();
-  (void)second();
-  EXPECT_EQ(last_move()->direction, Direction::kBack);
+  (void)story.second();
+  (void)story.second();
+  EXPECT_EQ(story.last_move()->direction, Direction::kBack);
 }
 
 TEST_F(Suspending, AStrangerWhoComesAfterItsBudgetWasReservedIsWaitedFor) {
   (void)put_away();
   EXPECT_EQ(resume(), "");
   story.use(77, gib(9));
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(second(), "");
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(story.second(), "");
   story.use(77, {});
-  EXPECT_EQ(second(), "move back 1; ");
+  EXPECT_EQ(story.second(), "move back 1; ");
 }
 
 TEST_F(Suspending, WhatItHadByItsOwnAccountIsEnough) {
   (void)put_away();
   (void)resume();
   story.use(77, gib(7));
-  EXPECT_EQ(second(), "") << "9 GiB are free, and its budget is 10";
+  EXPECT_EQ(story.second(), "") << "9 GiB are free, and its budget is 10";
   const ChargeSample charge{
       .lease = {0, 1}, .device = device(0), .charged = mib(8704), .steady = true};
   const Instant at = story.now.instant;
@@ -193,10 +171,10 @@ TEST_F(Suspending, WhatItMayHaveTakenBeforeItsBudgetFellIsChargedUntilASampleTel
   (void)moved();
   EXPECT_EQ(story.look().charged, gib(10));
   story.use(1, gib(3));
-  (void)second();
+  (void)story.second();
   EXPECT_EQ(story.look().charged, gib(3));
   story.use(1, {});
-  (void)second();
+  (void)story.second();
   EXPECT_EQ(story.look().charged, Bytes{});
 }
 
@@ -215,7 +193,7 @@ TEST_F(Suspending, WhoWaitedBehindItsReturnIsGrantedWhenItIsSuspendedAgain) {
 TEST_F(Suspending, AReturnThatFailsLeavesItAway) {
   (void)put_away();
   (void)resume();
-  (void)second();
+  (void)story.second();
   EXPECT_EQ(moved(Outcome::kUndone, "cannot start berth-mover"), "refuse not_moved; ");
   EXPECT_EQ(lease().state, LeaseState::kSuspended);
   EXPECT_EQ(story.look().charged, Bytes{});
@@ -224,7 +202,7 @@ TEST_F(Suspending, AReturnThatFailsLeavesItAway) {
 TEST_F(Suspending, ARuinedProcessStaysChargedAndCanBeEnded) {
   (void)put_away();
   (void)resume();
-  (void)second();
+  (void)story.second();
   (void)moved(Outcome::kStuck, "process 1 is ruined: it can only be ended");
   EXPECT_EQ(story.look().charged, gib(10));
   EXPECT_THAT(story.tell(Release{{5}, {{1000}}, {1}, false, true}), HasSubstr("signal 15 to 1"));
@@ -245,7 +223,7 @@ TEST_F(Suspending, OneThatEndsWhileItIsAwayMayHaveLeftSomethingUntilASampleTells
   (void)story.tell(ReportExit{{6}, {{1000}}, {0, 1}, {}, {}});
   EXPECT_EQ(story.look().charged, gib(10));
   EXPECT_THAT(story.ask(S::budget(gib(8))), HasSubstr("waiting"));
-  EXPECT_THAT(story.end(1) + second(), HasSubstr("grant 2"));
+  EXPECT_THAT(story.end(1) + story.second(), HasSubstr("grant 2"));
 }
 
 TEST_F(Suspending, ItEndsInTheMiddleOfAMove) {
@@ -260,14 +238,14 @@ TEST_F(Suspending, ItsLimitDoesNotRunMeanwhile) {
   (void)story.ask(request);
   (void)story.claim(2);
   story.use(2, gib(2));
-  (void)second();
+  (void)story.second();
   (void)suspend(2);
   (void)moved();
   story.use(2, {});
-  (void)second();
+  (void)story.second();
   EXPECT_THAT(story.pass(hours(3)), Not(HasSubstr("revoke")));
   (void)resume(2);
-  (void)second();
+  (void)story.second();
   (void)moved();
   EXPECT_THAT(story.pass(minutes(59)), Not(HasSubstr("revoke")));
   EXPECT_THAT(story.pass(minutes(2)), HasSubstr("revoke 2"));
@@ -279,18 +257,18 @@ TEST_F(Suspending, AWholeDeviceIsGivenUpAndComesBackAlone) {
   (void)story.ask(S::whole());
   (void)story.claim(2);
   story.use(2, gib(3));
-  (void)second();
+  (void)story.second();
   (void)suspend(2);
   (void)moved();
   story.use(2, {});
-  (void)second();
+  (void)story.second();
   EXPECT_THAT(story.ask(S::budget(gib(1))), HasSubstr("held 3"));
   (void)story.claim(3);
   EXPECT_EQ(resume(2), "");
-  (void)second();
-  EXPECT_THAT(second(), Not(HasSubstr("move back")));
+  (void)story.second();
+  EXPECT_THAT(story.second(), Not(HasSubstr("move back")));
   (void)story.end(3);
-  EXPECT_THAT(second(), HasSubstr("move back 2"));
+  EXPECT_THAT(story.second(), HasSubstr("move back 2"));
 }
 
 TEST_F(Suspending, AWholeDeviceComesBackBesideAStrangerWhoLeavesItRoom) {
@@ -299,55 +277,55 @@ TEST_F(Suspending, AWholeDeviceComesBackBesideAStrangerWhoLeavesItRoom) {
   (void)story.ask(S::whole());
   (void)story.claim(2);
   story.use(2, gib(3));
-  (void)second();
+  (void)story.second();
   (void)suspend(2);
   (void)moved();
   story.use(2, {});
   story.use(77, mib(700));
-  (void)second();
+  (void)story.second();
   (void)resume(2);
-  EXPECT_THAT(second(), HasSubstr("move back 2"));
+  EXPECT_THAT(story.second(), HasSubstr("move back 2"));
   EXPECT_EQ(lease(2).parts.at(0).granted, Bytes{gib(16).value - mib(700).value});
 }
 
 TEST_F(Suspending, AWholeDeviceOfWhichNothingIsLeftIsWaitedForAndIsWholeAgainLater) {
   (void)story.end(1);
   story.use(1, {});
-  (void)second();
+  (void)story.second();
   (void)story.ask(S::whole());
   (void)story.claim(2);
   (void)suspend(2);
   (void)moved();
   story.use(77, gib(16));
-  (void)second();
+  (void)story.second();
   (void)resume(2);
-  EXPECT_EQ(second(), "") << "it used nothing, and yet a budget of nothing is none";
+  EXPECT_EQ(story.second(), "") << "it used nothing, and yet a budget of nothing is none";
   story.use(77, gib(9));
-  EXPECT_THAT(second() + second(), HasSubstr("move back 2"));
+  EXPECT_THAT(story.second() + story.second(), HasSubstr("move back 2"));
   EXPECT_EQ(lease(2).parts.at(0).granted, gib(7));
   (void)moved();
   story.use(77, {});
-  (void)second();
+  (void)story.second();
   (void)suspend(2);
   (void)moved();
-  (void)second();
+  (void)story.second();
   (void)resume(2);
-  EXPECT_THAT(second(), HasSubstr("move back 2"));
+  EXPECT_THAT(story.second(), HasSubstr("move back 2"));
   EXPECT_EQ(lease(2).parts.at(0).granted, gib(16)) << "the stranger has gone";
 }
 
 TEST_F(Suspending, WhatIsReleasedOnTheWayBackIsChargedUntilASampleAfterTheMoveTells) {
   (void)put_away();
   (void)resume();
-  EXPECT_EQ(second(), "move back 1; ");
+  EXPECT_EQ(story.second(), "move back 1; ");
   (void)story.ask(S::budget(gib(12)));
   (void)story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}});
   EXPECT_EQ(story.state(1), LeaseState::kReleasing);
-  EXPECT_EQ(second(), "") << "the driver lists nothing of it yet";
+  EXPECT_EQ(story.second(), "") << "the driver lists nothing of it yet";
   EXPECT_EQ(story.look().charged, gib(10));
   story.use(1, gib(8));
   EXPECT_EQ(moved(), "");
-  EXPECT_EQ(second(), "") << "and now it does";
+  EXPECT_EQ(story.second(), "") << "and now it does";
   EXPECT_EQ(story.look().charged, gib(8));
   story.use(1, {});
   EXPECT_THAT(story.end(1), HasSubstr("grant 2"));
@@ -356,7 +334,7 @@ TEST_F(Suspending, WhatIsReleasedOnTheWayBackIsChargedUntilASampleAfterTheMoveTe
 TEST_F(Suspending, WhatEndsOnTheWayBackIsFreeWhenASampleSaysSo) {
   (void)put_away();
   (void)resume();
-  EXPECT_EQ(second(), "move back 1; ");
+  EXPECT_EQ(story.second(), "move back 1; ");
   (void)story.ask(S::budget(gib(12)));
   EXPECT_THAT(story.end(1), HasSubstr("grant 2")) << "what is dead comes back no more";
 }
@@ -364,7 +342,7 @@ TEST_F(Suspending, WhatEndsOnTheWayBackIsFreeWhenASampleSaysSo) {
 TEST_F(Suspending, WhatCannotBeSuspendedIsToldWhy) {
   (void)story.ask(S::budget(gib(16)));
   EXPECT_EQ(suspend(2), "refuse wrong_state; ");
-  EXPECT_THAT(message(), HasSubstr("is not held"));
+  EXPECT_THAT(story.refusal(), HasSubstr("is not held"));
   EXPECT_EQ(story.tell(Suspend{{7}, {{2000}}, {1}}), "refuse not_yours; ");
   EXPECT_EQ(resume(), "refuse wrong_state; ");
   (void)put_away();
@@ -378,7 +356,7 @@ TEST_F(Suspending, WhoSavesItselfIsNotSuspendedAndWhoIsSuspendedNotAskedToSaveIt
   (void)story.ask(request);
   (void)story.claim(2);
   story.use(2, gib(1));
-  (void)second();
+  (void)story.second();
   (void)story.tell(AskCheckpoint{{81}, {{1000}}, {2}, {}});
   EXPECT_EQ(suspend(2), "refuse wrong_state; ");
   (void)story.tell(ReportCheckpoint{{82}, {{1000}}, {0, 2}, 1, CheckpointOutcome::kSaved, ""});
@@ -388,7 +366,7 @@ TEST_F(Suspending, WhoSavesItselfIsNotSuspendedAndWhoIsSuspendedNotAskedToSaveIt
 
 TEST_F(Suspending, AnAnswerOfAnEarlierMoveIsNotTakenForThisOne) {
   (void)suspend();
-  const MoveMemory first = *last_move();
+  const MoveMemory first = *story.last_move();
   (void)moved(Outcome::kUndone, "no");
   (void)suspend();
   EXPECT_EQ(story.tell(Moved{first.lease, first.number, {}}), "");
@@ -400,7 +378,7 @@ TEST_F(Suspending, AnAnswerOfAnEarlierMoveIsNotTakenForThisOne) {
 TEST_F(Suspending, WhatWasOnTheWayOutComesBackAfterARestart) {
   (void)suspend();
   story.restart();
-  EXPECT_EQ(second(), "move back 1; ");
+  EXPECT_EQ(story.second(), "move back 1; ");
   EXPECT_EQ(moved(), "resume 1; ");
   EXPECT_EQ(lease().state, LeaseState::kHeld);
 }
@@ -408,12 +386,12 @@ TEST_F(Suspending, WhatWasOnTheWayOutComesBackAfterARestart) {
 TEST_F(Suspending, WhatWasAwayStaysAwayAfterARestart) {
   (void)put_away();
   story.restart();
-  EXPECT_EQ(second(), "");
-  EXPECT_EQ(second(), "");
+  EXPECT_EQ(story.second(), "");
+  EXPECT_EQ(story.second(), "");
   EXPECT_EQ(lease().state, LeaseState::kSuspended);
   EXPECT_EQ(story.look().charged, Bytes{});
   (void)resume();
-  EXPECT_EQ(second(), "move back 1; ");
+  EXPECT_EQ(story.second(), "move back 1; ");
 }
 
 TEST_F(Suspending, WhatWaitedForRoomAndWhatWasOnTheWayBackGoOnAfterARestart) {
@@ -422,11 +400,11 @@ TEST_F(Suspending, WhatWaitedForRoomAndWhatWasOnTheWayBackGoOnAfterARestart) {
   (void)story.claim(2);
   (void)resume();
   story.restart();
-  (void)second();
+  (void)story.second();
   EXPECT_TRUE(lease().flags.resuming);
   (void)story.end(2);
   story.restart();
-  EXPECT_THAT(second(), HasSubstr("move back 1"));
+  EXPECT_THAT(story.second(), HasSubstr("move back 1"));
   EXPECT_THAT(moved(), HasSubstr("resume 1"));
 }
 
@@ -445,7 +423,7 @@ TEST_F(Suspending, ASnapshotKeepsEachPhase) {
   (void)moved();
   EXPECT_EQ(flags_after_snapshot(), std::pair(lease().state, lease().flags));
   story.use(1, {});
-  (void)second();
+  (void)story.second();
   (void)resume();
   EXPECT_EQ(flags_after_snapshot(), std::pair(lease().state, lease().flags));
 }

@@ -32,11 +32,7 @@ class Yielding : public testing::Test {
     (void)story.ask(request);
     (void)story.claim(n);
     story.use(n, used, on);
-    (void)second();
-  }
-  std::string second() {
-    story.now.instant = story.now.instant + seconds(1);
-    return story.sample();
+    (void)story.second();
   }
   /// Who is on the way out, and has not been told so here before.
   std::vector<std::uint64_t> leaving() {
@@ -56,7 +52,7 @@ class Yielding : public testing::Test {
   std::string gone(std::uint64_t n, std::size_t on = 0) {
     std::string told = moved();
     story.use(n, {}, on);
-    return told + second();
+    return told + story.second();
   }
 
   Story story{{.order = Order::kPriority, .reserve = {}}};
@@ -74,7 +70,7 @@ TEST_F(Yielding, AnUrgentRequestGetsTheRoomAndItComesBackAfterIt) {
   (void)story.claim(2);
   EXPECT_TRUE(story.coordinator.lease({1}, story.now)->flags.resuming);
   (void)story.end(2);
-  EXPECT_THAT(second(), HasSubstr("move back 1"));
+  EXPECT_THAT(story.second(), HasSubstr("move back 1"));
 }
 
 TEST_F(Yielding, NobodyElseMakesRoom) {
@@ -145,8 +141,8 @@ TEST_F(Yielding, NobodyIsAskedWhileOthersAreOnTheirWay) {
   hold(2, yielding(gib(6)), gib(6));
   (void)story.ask(urgent(gib(8)));
   EXPECT_EQ(leaving().size(), 1U);
-  (void)second();
-  (void)second();
+  (void)story.second();
+  (void)story.second();
   EXPECT_THAT(leaving(), IsEmpty());
 }
 
@@ -158,10 +154,10 @@ TEST_F(Yielding, WhoCannotIsNotAskedAgainAtOnceAndAnotherIs) {
   (void)moved(MoveResult::Outcome::kUndone);
   EXPECT_THAT(leaving(), ElementsAre(2));
   (void)moved(MoveResult::Outcome::kUndone);
-  (void)second();
+  (void)story.second();
   EXPECT_THAT(leaving(), IsEmpty());
   (void)story.pass(minutes(1));
-  (void)second();
+  (void)story.second();
   EXPECT_THAT(leaving(), ElementsAre(1));
 }
 
@@ -200,8 +196,8 @@ TEST_F(Yielding, WhoMadeRoomComesBackAfterARestart) {
   (void)story.claim(2);
   (void)story.end(2);
   story.restart({.order = Order::kPriority, .reserve = {}});
-  std::string told = second();
-  told += second();
+  std::string told = story.second();
+  told += story.second();
   EXPECT_THAT(told, AllOf(HasSubstr("move back 1"), Not(HasSubstr("move out"))));
 }
 

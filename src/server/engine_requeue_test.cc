@@ -13,16 +13,21 @@ using S = EngineStory;
 using ::testing::Contains;
 using ::testing::Not;
 
-// It waits again and is granted in the same step: the word of the one would show the other.
-TEST(EngineRequeue, ARequeueWhoseGrantCannotBeWrittenIsNotToldOf) {
-  S story;
+/// Lease 1 runs, and is being stopped to wait again.
+void begin_requeue(S& story) {
   Request request = S::budget(gib(8));
   request.requeue_grace = seconds(10);
   story.submit(1, request);
   story.claim(1, 1);
-  story.engine.follow_all({9});
   story.engine.ask(story.now, {2}, core::AskRequeue{{}, S::kActor, {1}});
   story.engine.ask(story.now, {3}, core::BeginRequeue{{}, S::kActor, S::handle(1)});
+}
+
+// It waits again and is granted in the same step: the word of the one would show the other.
+TEST(EngineRequeue, ARequeueWhoseGrantCannotBeWrittenIsNotToldOf) {
+  S story;
+  story.engine.follow_all({9});
+  begin_requeue(story);
   story.engine.ask(story.now, {4}, core::Reconnect{{}, S::kActor, S::handle(1), 1},
                    Engine::Listen::kStream);
   story.engine.process_ended(story.now, S::process(101));
@@ -38,12 +43,7 @@ TEST(EngineRequeue, ARequeueWhoseGrantCannotBeWrittenIsNotToldOf) {
 // Its question is asked again, and still says for which run.
 TEST(EngineRequeue, WhoComesForTheNextRunWhileNothingCanBeWrittenGetsItLater) {
   S story;
-  Request request = S::budget(gib(8));
-  request.requeue_grace = seconds(10);
-  story.submit(1, request);
-  story.claim(1, 1);
-  story.engine.ask(story.now, {2}, core::AskRequeue{{}, S::kActor, {1}});
-  story.engine.ask(story.now, {3}, core::BeginRequeue{{}, S::kActor, S::handle(1)});
+  begin_requeue(story);
   story.engine.process_ended(story.now, S::process(101));
   story.sample();
   story.world.full = true;
