@@ -180,6 +180,8 @@ TEST_F(Suspending, WhatItMayHaveTakenBeforeItsBudgetFellIsChargedUntilASampleTel
 
 TEST_F(Suspending, WhoWaitedBehindItsReturnIsGrantedWhenItIsSuspendedAgain) {
   (void)put_away();
+  story.use(1, gib(1));  // That stays charged, so that no change of charges tells of it.
+  (void)story.second();
   Request first = S::budget(gib(8));
   first.limit = hours(1);
   (void)story.ask(first);
