@@ -137,8 +137,8 @@ void declare(Invocation& invocation, RunOptions& run) {
                 into_enforce(session.enforce));
   options.value({.names = "--over-budget",
                  .metavar = "WHAT",
-                 .help = "what becomes of it when it is measured above its memory; suspend is not "
-                         "in this version",
+                 .help = "what becomes of it when it is measured above its memory; suspend: as "
+                         "pressure.over_budget says",
                  .choices = {"fail", "notify", "kill", "suspend"}},
                 into(session.over_budget));
   options.value({.names = "--guard-mode",

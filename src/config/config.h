@@ -95,7 +95,11 @@ struct Enforcement {
 struct Pressure {
   Percent warn{62};
   Percent critical{88};
-  bool checkpoint = true;
+  Ladder on_lease_critical = default_ladder(Cause::kLeaseCritical);
+  Ladder on_device_critical = default_ladder(Cause::kDeviceCritical);
+  Ladder on_strangers = default_ladder(Cause::kStrangers);
+  Ladder over_budget = default_ladder(Cause::kOverBudget);
+  Duration cooldown = minutes(10);
 };
 
 /// A rule, and who is told.

@@ -140,8 +140,8 @@ constexpr std::array kKeys = {
     Key{.path = "enforce.over_budget",
         .slot = [](Config& c, Name) -> Slot { return &c.enforce.over_budget; },
         .doc = "What becomes of a lease that is measured above its budget, where --over-budget "
-               "does not say: nothing, since an allocation that fails is enough; it is told; or "
-               "it is told, and ended if it goes on."},
+               "does not say: nothing, since an allocation that fails is enough; it is told; "
+               "it is told, and ended if it goes on; or what pressure.over_budget says."},
     Key{.path = "enforce.over_budget_grace",
         .slot = [](Config& c, Name) -> Slot { return &c.enforce.over_budget_grace; },
         .doc =
@@ -164,10 +164,31 @@ constexpr std::array kKeys = {
         .doc = "The same, and it is critical.",
         .min = 1,
         .max = 100},
-    Key{.path = "pressure.checkpoint",
-        .slot = [](Config& c, Name) -> Slot { return &c.pressure.checkpoint; },
+    Key{.path = "pressure.on_lease_critical",
+        .slot = [](Config& c, Name) -> Slot { return &c.pressure.on_lease_critical; },
+        .doc = "What is done about a lease that is critical, step by step; docs/pressure.md. It is "
+               "inside its budget: notify, cleanup and checkpoint alone.",
+        .cause = Cause::kLeaseCritical},
+    Key{.path = "pressure.on_device_critical",
+        .slot = [](Config& c, Name) -> Slot { return &c.pressure.on_device_critical; },
+        .doc = "What is done about a lease above its budget while others on its GPU lack memory "
+               "that they were granted, whatever it has asked for itself.",
+        .cause = Cause::kDeviceCritical},
+    Key{.path = "pressure.on_strangers",
+        .slot = [](Config& c, Name) -> Slot { return &c.pressure.on_strangers; },
         .doc =
-            "Whether a lease that becomes critical, and named a way to save itself, is asked to."},
+            "What is done, to one lease after another, where programs without a lease have taken "
+            "what leases were granted. Nobody is ended for that.",
+        .cause = Cause::kStrangers},
+    Key{.path = "pressure.over_budget",
+        .slot = [](Config& c, Name) -> Slot { return &c.pressure.over_budget; },
+        .doc = "What is done about a lease above its budget for which --over-budget suspend holds.",
+        .cause = Cause::kOverBudget},
+    Key{.path = "pressure.cooldown",
+        .slot = [](Config& c, Name) -> Slot { return &c.pressure.cooldown; },
+        .doc = "No measure is taken on a lease again before so long.",
+        .min = ns(seconds(10)),
+        .max = ns(hours(24))},
 
     Key{.path = "access.admins",
         .slot = [](Config& c, Name) -> Slot { return &c.access.admins; },

@@ -19,13 +19,12 @@
 namespace berth::config {
 
 /// Where in a Config the value of a key lies. Its type is the type of the key.
-using Slot =
-    std::variant<bool*, std::uint32_t*, Percent*, Bytes*, Duration*, std::string*,
-                 std::vector<std::string>*, std::map<std::string, std::string>*, DefaultVram*,
-                 LogLevel*, Order*, Unmanaged*, VisibleDevices*, Reported*, ShowCommands*, Color*,
-                 Enforce*, OverBudget*, Output*, Severity*, std::optional<std::uint32_t>*,
-                 std::optional<alerts::Expression>*, std::optional<Bytes>*,
-                 std::optional<Duration>*, std::optional<DefaultVram>*, std::optional<Priority>*>;
+using Slot = std::variant<
+    bool*, std::uint32_t*, Percent*, Bytes*, Duration*, std::string*, std::vector<std::string>*,
+    Ladder*, std::map<std::string, std::string>*, DefaultVram*, LogLevel*, Order*, Unmanaged*,
+    VisibleDevices*, Reported*, ShowCommands*, Color*, Enforce*, OverBudget*, Output*, Severity*,
+    std::optional<std::uint32_t>*, std::optional<alerts::Expression>*, std::optional<Bytes>*,
+    std::optional<Duration>*, std::optional<DefaultVram>*, std::optional<Priority>*>;
 
 struct Key {
   enum class Text : std::uint8_t { kLine, kAbsolutePath, kUrl };
@@ -40,6 +39,7 @@ struct Key {
   std::uint64_t min = 0;
   std::uint64_t max = std::numeric_limits<std::uint64_t>::max();
   Text text = Text::kLine;
+  Cause cause = Cause::kOverBudget;  // Of a ladder: what it is for.
 };
 
 inline constexpr std::string_view kProject = "request.";

@@ -146,6 +146,11 @@ over_budget_tolerance = "1GiB"
 [pressure]
 warn = "50%"
 critical = "100%"
+on_lease_critical = ["notify", "cleanup"]
+on_device_critical = ["notify", "suspend@20s", "kill@2m"]
+on_strangers = ["notify", "checkpoint@10s", "requeue"]
+over_budget = ["notify", "kill@90s"]
+cooldown = "30s"
 )")}}).config;
   EXPECT_EQ(config.policy.report_total, Reported::kPhysical);
   EXPECT_EQ(config.policy.report_nvml, Reported::kBudget);
@@ -155,6 +160,15 @@ critical = "100%"
   EXPECT_EQ(config.enforce.over_budget_tolerance, gib(1));
   EXPECT_EQ(config.pressure.warn.value, 50U);
   EXPECT_EQ(config.pressure.critical.value, 100U);
+  EXPECT_EQ(config.pressure.on_lease_critical, (Ladder{{Measure::kNotify}, {Measure::kCleanup}}));
+  EXPECT_EQ(
+      config.pressure.on_device_critical,
+      (Ladder{{Measure::kNotify}, {Measure::kSuspend, seconds(20)}, {Measure::kKill, minutes(2)}}));
+  EXPECT_EQ(config.pressure.on_strangers,
+            (Ladder{{Measure::kNotify}, {Measure::kCheckpoint, seconds(10)}, {Measure::kRequeue}}));
+  EXPECT_EQ(config.pressure.over_budget,
+            (Ladder{{Measure::kNotify}, {Measure::kKill, seconds(90)}}));
+  EXPECT_EQ(config.pressure.cooldown, seconds(30));
 }
 
 TEST(Load, WhatARequestWithoutASizeGets) {
@@ -269,6 +283,12 @@ TEST(Load, WrongValueIsToldWithItsPlaceAndWhatWouldBeRight) {
            {"[alert.a]\nwhen = \"lease.ended\"\nseverity = \"bad\"",
             "alert.a.severity: must be \"info\", \"warn\" or \"critical\", not 'bad'"},
            {"policy = 3", "1:10: policy: is a section, not 3: write [policy]"},
+           {"pressure.over_budget = \"suspend\"",
+            "must be a list of measures such as [\"notify\", "},
+           {"pressure.over_budget = [\"notify\", \"stop@30s\"]", "'stop' is no measure: notify"},
+           {"pressure.on_lease_critical = [\"notify\", \"suspend\"]", "harms nobody: notify"},
+           {"pressure.on_strangers = [\"notify\", \"kill@60s\"]", "no lease is ended for what"},
+           {"pressure.cooldown = \"1s\"", "pressure.cooldown: must be at least 10 s"},
            {"gpu.card0.reserve = \"1GiB\"", "1:5: gpu.card0: is not the UUID of a GPU"},
        }) {
     EXPECT_THAT(problems_of({.files = {machine(std::string(wrong.text))}}),

@@ -104,7 +104,8 @@ Json schema_of(const Key& key) {
     schema["type"] = "integer";
     schema["minimum"] = key.min;
     schema["maximum"] = key.max;
-  } else if (std::holds_alternative<std::vector<std::string>*>(slot)) {
+  } else if (std::holds_alternative<std::vector<std::string>*>(slot) ||
+             std::holds_alternative<Ladder*>(slot)) {
     schema["type"] = "array";
     schema["items"] = {{"type", "string"}};
   } else {

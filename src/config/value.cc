@@ -43,9 +43,9 @@ constexpr std::array<std::string_view, 7> kWords<Output> = {"table", "wide", "js
 template <>
 constexpr std::array<std::string_view, 5> kWords<Enforce> = {"auto", "guard", "mps", "watchdog",
                                                              "none"};
-// Not the last one, `suspend`, which is not in this version.
 template <>
-constexpr std::array<std::string_view, 3> kWords<OverBudget> = {"fail", "notify", "kill"};
+constexpr std::array<std::string_view, 4> kWords<OverBudget> = {"fail", "notify", "kill",
+                                                                "suspend"};
 template <>
 constexpr std::array<std::string_view, 4> kWords<Priority> = {"low", "normal", "high", "urgent"};
 
@@ -87,6 +87,9 @@ struct InWords {
     return key.text == Key::Text::kAbsolutePath ? "an absolute path, or \"\"" : "text";
   }
   std::string operator()(std::vector<std::string>*) const { return "a list of text"; }
+  std::string operator()(Ladder*) const {
+    return "a list of measures such as [\"notify\", \"checkpoint@30s\"]";
+  }
   std::string operator()(alerts::Expression*) const {
     return "an expression such as \"gpu.mem_used > 88% for 30s\"";
   }
@@ -219,6 +222,15 @@ struct Reader {
     return Unit{};
   }
 
+  Status operator()(Ladder* out) const {
+    if (!std::holds_alternative<Given::List>(given.value)) return wrong();
+    std::vector<std::string> rungs;
+    TRY_STATUS((*this)(&rungs));
+    TRY(ladder, parse_ladder(rungs, key.cause));
+    *out = std::move(ladder);
+    return Unit{};
+  }
+
   Status operator()(Labels* out) const {
     const auto* table = std::get_if<Given::Table>(&given.value);
     if (table == nullptr) return wrong();
@@ -336,6 +348,11 @@ struct AsToml {
       text += (text.empty() ? "" : ", ") + toml_text(value);
     }
     return "[" + text + "]";
+  }
+  Text operator()(const Ladder* ladder) const {
+    std::vector<std::string> rungs;
+    for (const Rung& rung : *ladder) rungs.push_back(to_text(rung));
+    return (*this)(&rungs);
   }
   Text operator()(const Labels* labels) const {
     std::string text;

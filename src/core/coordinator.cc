@@ -50,6 +50,7 @@ std::vector<Effect> Coordinator::Impl::step(Now at, const Event& event) {
   effects.reserve(kEffectsUsual);
   now = at;
   std::visit([this](const auto& e) { on(e); }, event);
+  if (!measuring.empty()) tend_measures();
   if (dirty) schedule();
   for (const auto& [token, id] : answers) {
     effects.emplace_back(Reply{token, view(id, now.instant, now.wall)});
@@ -87,6 +88,11 @@ void Coordinator::Impl::reindex(LeaseId id) {
   } else {
     growing.erase(id);
   }
+  if (lease != nullptr && lease->measures.under_way() != nullptr) {
+    measuring.insert(id);
+  } else {
+    measuring.erase(id);
+  }
   if (held != nullptr && held->suspension && held->suspension->yields_to) {
     yielding.insert(id);
   } else {
@@ -100,6 +106,7 @@ void Coordinator::Impl::reindex(LeaseId id) {
     returning.erase(id);
     unchecked.erase(id);
     measured.erase(id);
+    displaced.erase(id);
     observed.erase(id);
   }
   ++version;
@@ -256,6 +263,7 @@ Instant Coordinator::Impl::deadline_of(const Lease& lease, const Observed& seen)
   const auto sooner = [&](Instant other) { at = std::min(at, other); };
   sooner(seen.exit_answer_by);
   sooner(checkpoint_due(lease, seen));
+  sooner(measure_due(lease));
   if (const Waiting* waiting = lease.waiting()) {
     if (const std::optional<Instant> end = ends_wait(lease)) sooner(*end);
     if (waiting->parked_since) sooner(*waiting->parked_since + limits::kParkedMax);

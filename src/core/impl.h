@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/climb.h"
 #include "core/coordinator.h"
 #include "core/ledger.h"
 #include "core/pressure.h"
@@ -82,8 +84,7 @@ struct Derived {
 struct Observed : Derived {
   bool connected = true;  // The asker of a waiting request listens.
   bool over_budget = false;
-  bool excess_told = false;  // In the log.
-  bool full = false;         // An allocation in it waits for room.
+  bool full = false;  // An allocation in it waits for room.
   bool degraded = false;
   bool killed = false;                     // SIGKILL was sent.
   bool freed = false;                      // Releasing, and the driver lists nothing of it.
@@ -92,8 +93,12 @@ struct Observed : Derived {
   std::optional<Instant> reconnect_until;  // Until then an absent asker keeps his turn.
   Instant claim_until = Instant::never();
   std::map<DeviceId, Use> use;
-  std::optional<Instant> excess_since;  // Above its budget and the tolerance, in each sample since.
   Felt felt;
+  std::array<Climb, kCauseCount> climbs;
+  std::string excess;       // How it is above its budget, for people.
+  std::string not_moved;    // Why its last suspension came to nothing.
+  std::string not_stopped;  // The same, of its last requeue.
+  Steady steady;
   bool rises = false;  // It uses more than in the last seconds.
   std::optional<Duration> full_in;
   std::optional<Instant> confirm_since;  // It moves back when a sample after this tells of room.
@@ -156,7 +161,10 @@ struct KnownDevice {
   Trend outsiders;     // What is external.
   bool rises = false;  // And more so than in the last seconds.
   Felt felt;
-  std::optional<Bytes> owed;  // What its leases may still take.
+  Pressure measured = Pressure::kNormal;  // By the last sample.
+  Climb for_strangers;
+  std::map<LeaseId, std::size_t> next_rung;  // Of the leases that were chosen for that.
+  std::optional<Bytes> owed;                 // What its leases may still take.
 };
 
 /// What the processes on one device use.
@@ -195,6 +203,8 @@ struct Coordinator::Impl {
   std::map<UserId, UserCount> users;
   std::set<LeaseId> growing;    // Or wanted back.
   std::set<LeaseId> yielding;   // Suspended to make room for an urgent request.
+  std::set<LeaseId> measuring;  // A measure is under way on them.
+  std::set<LeaseId> displaced;  // Suspended for what strangers took: they come back by themselves.
   std::set<LeaseId> returning;  // Wait for a sample that tells of room for what they had.
   Queue turns;                  // Those that wait for a turn, the first or the next.
   std::set<LeaseId> ending_turn;
@@ -411,13 +421,38 @@ struct Coordinator::Impl {
 
   // over_budget.cc
   void weigh(LeaseId id, Instant asked_at);
+  Ladder ladder_above_budget(const Lease& lease) const;
+
+  // ladder.cc
+  void climb_ladders(const Sample& sample);
+  void climb_of(LeaseId id, Instant at);
+  void climb(LeaseId id, Cause cause, const Ladder& ladder, Instant at);
+  std::size_t climb_from(std::size_t next, LeaseId id, Cause cause, const Ladder& ladder,
+                         Duration lasted);
+  void climb_for_strangers(const Account& account, Instant at);
+  bool endangers_others(const Lease& lease) const;
+  std::optional<LeaseId> next_victim(const Account& account, const KnownDevice& device,
+                                     Instant at) const;
+  void bring_back_displaced(const Account& account);
+  void tell_notice(LeaseId id, Cause cause, const Ladder& ladder);
+
+  // measures_taken.cc
+  void take(LeaseId id, Cause cause, Measure measure);
+  std::optional<std::string> why_not_taken(const Lease& lease, Measure measure) const;
+  std::optional<std::string> why_not_suspended(const Lease& lease) const;
+  void perform(LeaseId id, Measure measure);
+  bool climbs_above(LeaseId id) const;
+  std::optional<MeasureEnded> outcome_of(const Lease& lease) const;
+  void tend_measures();
+  bool tend_late_measure(LeaseId id);
+  void end_measure(MeasureEnded fact);
+  static Instant measure_due(const Lease& lease);
 
   // pressure.cc
   void feel_pressure(const Sample& sample);
   void feel_pressure_on(const Account& account, Instant at);
   void feel_pressure_of(LeaseId id, Instant at);
   bool gets_worse(const DeviceSample& sample) const;
-  void save_before_it_is_full(LeaseId id);
 
   // scheduling.cc
   void schedule();

@@ -56,7 +56,10 @@ inline constexpr Duration kCheckpointMargin = seconds(5);  // To hear of the end
 inline constexpr Duration kYieldAgainAfter = minutes(1);   // After a suspension that could not be.
 inline constexpr Duration kRequeueHeardWithin = seconds(5);  // By the `berth run` that stops it.
 inline constexpr Duration kRequeueMargin = seconds(5);       // For it to come back after a grace.
-inline constexpr Duration kPressureSavesApart = minutes(10);
+// What comes of a measure within this is its outcome, beside the times that the lease was given.
+inline constexpr Duration kMeasureMargin = seconds(15);
+inline constexpr Duration kIdleAfter = minutes(5);  // Of use that has not changed since.
+inline constexpr Duration kMovedWithin = minutes(5);
 inline constexpr std::size_t kCheckpointAskers = 64;   // Of one save.
 inline constexpr std::size_t kRequeueAskers = 64;      // Of one lease.
 inline constexpr std::size_t kCheckpointDetail = 256;  // Bytes.

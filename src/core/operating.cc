@@ -86,6 +86,12 @@ void Coordinator::Impl::on(const Recovered& event) {
     const auto* held = lease.held();
     if (held != nullptr && held->suspension && !held->is_away()) begin_return(id);
     keep_still(id);
+    const MeasureTaken* moved = lease.measures.last(Measure::kSuspend);
+    const bool made_room = moved != nullptr && moved->cause == Cause::kStrangers &&
+                           moved->outcome == MeasureOutcome::kConfirmed;
+    const bool is_for_that =
+        held != nullptr && held->is_away() && made_room && held->suspension->since == moved->begun;
+    if (is_for_that) displaced.insert(id);
     // Nobody is left to be told whether it grew.
     if (lease.held() != nullptr && lease.held()->growth) drop_growth(id, std::nullopt);
   }

@@ -125,7 +125,8 @@ void Coordinator::Impl::feel_pressure_on(const Account& account, Instant at) {
   if (!known) return;  // What was felt last stays.
   room.free = saturating_sub(account.capacity, account.driver + present(device.used));
   const Pressure before = device.felt.level();
-  device.felt.measure(at, pressure_of(room, settings.pressure.ahead));
+  device.measured = pressure_of(room, settings.pressure.ahead);
+  device.felt.measure(at, device.measured);
   if (device.felt.level() == before) return;
   ++version;
   effects.emplace_back(NotifyDevice{account.id});
@@ -157,18 +158,7 @@ void Coordinator::Impl::feel_pressure_of(LeaseId id, Instant at) {
   }
   const Pressure before = seen.felt.level();
   seen.felt.measure(at, level);
-  if (seen.felt.level() == before) return;
-  notify(id, News::kPressure);
-  if (seen.felt.level() == Pressure::kCritical) save_before_it_is_full(id);
-}
-
-// Once an episode, and not again and again where a program comes and goes about there.
-void Coordinator::Impl::save_before_it_is_full(LeaseId id) {
-  const Lease& lease = *state.find(id);
-  if (!settings.pressure.checkpoint || refuse_checkpoint(lease)) return;
-  const std::optional<Instant> last = lease.checkpoint_asked;
-  if (last && now.instant - *last < limits::kPressureSavesApart) return;
-  ask_checkpoint(id, CheckpointReason::kPressure);
+  if (seen.felt.level() != before) notify(id, News::kPressure);
 }
 
 }  // namespace berth::core

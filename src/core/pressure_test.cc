@@ -205,8 +205,9 @@ TEST_F(UnderPressure, NobodyIsAskedWhereThatIsSwitchedOffOrNoWayIsKnown) {
   (void)story.ask(S::budget(gib(5)));
   (void)story.claim(1);
   EXPECT_THAT(use(1, gib(5)), Not(HasSubstr("save 1")));
-  (void)story.tell(
-      Configured{{.order = Order::kFifo, .reserve = {}, .pressure = {.checkpoint = false}}});
+  (void)story.tell(Configured{{.order = Order::kFifo,
+                               .reserve = {},
+                               .pressure = {.on_lease_critical = {{Measure::kNotify}}}}});
   Request request = S::budget(gib(5));
   request.checkpoint.emplace();
   (void)story.ask(request);

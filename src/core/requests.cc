@@ -218,10 +218,6 @@ std::optional<Refusal> Coordinator::Impl::refuse_shape(const Request& request) c
     return Refusal{RefusalCode::kInvalid,
                    "a reservation has no programs whose memory could be given to others"};
   }
-  if (request.over_budget == OverBudget::kSuspend) {
-    return Refusal{RefusalCode::kNotSupported,
-                   "to suspend what is over its budget is not in this version: notify or kill"};
-  }
   if (request.share != Share::kExclusive && request.vram == Bytes{}) {
     return invalid("a budget of 0 bytes: say how much memory is needed, as in -m 8G");
   }

@@ -129,6 +129,7 @@ void Coordinator::Impl::on(const BeginRequeue& event) {
 void Coordinator::Impl::drop_requeue(LeaseId id, const std::string& why, EndResult result) {
   Observed& seen = observed.at(id);
   seen.begins_until = Instant::never();
+  seen.not_stopped = why;
   decide(id, RequeueDropped{id, result});
   const Refusal refusal{RefusalCode::kNotRequeued, text_of(id) + " is not requeued: " + why};
   notify(id, News::kRequeueDropped, {refusal});

@@ -45,6 +45,7 @@ void Coordinator::Impl::on(const Sampled& event) {
     look_for_strays();
     look_for_strangers(sample);
     feel_pressure(sample);
+    climb_ladders(sample);
     settle_with(sample);
     move_back_where_confirmed(sample);
     if (!unchecked.empty()) refuse_what_never_fits(sample);

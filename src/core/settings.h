@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "model/ladder.h"
 #include "model/request.h"
 
 namespace berth::core {
@@ -32,7 +33,12 @@ struct PressureSettings {
   std::uint32_t warn_percent = 62;  // Of a lease's budget.
   std::uint32_t critical_percent = 88;
   Duration ahead = seconds(90);  // How far the growth of strangers is thought on.
-  bool checkpoint = true;        // A lease that becomes critical is asked to save itself.
+  /// What is done, step by step.
+  Ladder on_lease_critical = default_ladder(Cause::kLeaseCritical);
+  Ladder on_device_critical = default_ladder(Cause::kDeviceCritical);
+  Ladder on_strangers = default_ladder(Cause::kStrangers);
+  Ladder over_budget = default_ladder(Cause::kOverBudget);  // With `--over-budget suspend`.
+  Duration cooldown = minutes(10);  // No measure is taken twice on a lease within this.
 };
 
 struct Settings {

@@ -17,7 +17,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-using Outcome = MoveResult::Outcome;
+using MoveOutcome = MoveResult::Outcome;
 
 /// One GPU of 16 GiB. A move takes a second, so that a turn lasts 40.
 class Slices : public testing::Test {
@@ -54,7 +54,7 @@ class Slices : public testing::Test {
     for (waited = 0; waited < 600 && told.empty(); ++waited) told = pass(1);
     return told;
   }
-  std::string moved(Outcome outcome = Outcome::kDone) {
+  std::string moved(MoveOutcome outcome = MoveOutcome::kDone) {
     const MoveMemory move = story.last_move().value();
     story.now.instant = story.now.instant + seconds(1);
     return story.tell(Moved{move.lease, move.number, {outcome, "it cannot"}});
@@ -248,7 +248,7 @@ TEST_F(Slices, WhoCannotBeMovedKeepsItsTurnAndIsTriedAgainLater) {
   (void)hold(slice(gib(10)), gib(8));
   (void)ask(slice(gib(10)));
   EXPECT_THAT(next(), HasSubstr("move out 1"));
-  EXPECT_EQ(moved(Outcome::kUndone), "");
+  EXPECT_EQ(moved(MoveOutcome::kUndone), "");
   EXPECT_EQ(lease(1).state, LeaseState::kHeld);
   EXPECT_THAT(next(), HasSubstr("move out 1"));
   EXPECT_GE(waited, 59);
@@ -258,7 +258,7 @@ TEST_F(Slices, AReturnThatFailsIsTriedAgainLater) {
   two_in_turns();
   (void)next();
   EXPECT_THAT(left(2), HasSubstr("move back 1"));
-  (void)moved(Outcome::kUndone);
+  (void)moved(MoveOutcome::kUndone);
   EXPECT_TRUE(lease(1).flags.resuming);
   EXPECT_THAT(then(story.second()), HasSubstr("move back 2")) << "somebody runs meanwhile";
 }

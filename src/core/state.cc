@@ -75,6 +75,7 @@ struct State::Applier {
                                         .queued_sequence = record.sequence,
                                         .checkpoints = {},
                                         .checkpoint_asked = std::nullopt,
+                                        .measures = {},
                                         .waited_before = {},
                                         .state = Waiting{}});
     self.next_id_ = std::max(self.next_id_, fact.id.value + 1);
@@ -279,6 +280,15 @@ struct State::Applier {
   bool operator()(const LeaseFrozen& fact) const { return freeze(in_state<Held>(fact.id), true); }
   bool operator()(const LeaseThawed& fact) const { return freeze(granted(fact.id), false); }
 
+  bool operator()(const MeasureBegun& fact) const {
+    Lease* found = in_state<Held>(fact.id) == nullptr ? nullptr : lease(fact.id);
+    return found != nullptr && found->measures.begin(fact, record);
+  }
+  bool operator()(const MeasureEnded& fact) const {
+    Lease* found = lease(fact.id);
+    return found != nullptr && found->measures.end(fact);
+  }
+
   bool operator()(const LeaseRenewed& fact) const {
     Held* held = in_state<Held>(fact.id);
     if (held == nullptr) return false;
@@ -377,6 +387,7 @@ bool State::Applier::operator()(const LeaseRestored& fact) const {
       .queued_sequence = fact.queued_sequence,
       .checkpoints = view.checkpoints,
       .checkpoint_asked = fact.checkpoint_asked,
+      .measures = Measures(view.measures),
       .restarts = view.restarts,
       .waited_before = fact.waited_before,
       .state = Waiting{.parked_since = fact.parked_since, .passed_since = fact.passed_since}};
@@ -461,6 +472,7 @@ void State::end(const LeaseEnded& fact, const Record& record) {
   view.ended_at = record.wall;
   view.members.clear();
   view.checkpoints.asked.reset();
+  close_with_lease(view.measures);
   for (const Peak& peak : fact.peaks) {
     const auto part = std::ranges::find(view.parts, peak.device, &LeasePart::device);
     if (part == view.parts.end()) continue;

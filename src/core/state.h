@@ -15,6 +15,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "core/measures.h"
 #include "core/run_history.h"
 #include "core/share.h"
 #include "model/lease.h"
@@ -111,6 +112,7 @@ struct Lease {
   std::uint64_t queued_sequence = 0;
   Checkpoints checkpoints;
   std::optional<Instant> checkpoint_asked;  // The last time, in this run.
+  Measures measures;
   std::uint32_t restarts = 0;
   Duration waited_before;  // Before it was requeued the last time.
   std::variant<Waiting, Held, Releasing> state;

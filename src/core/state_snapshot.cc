@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What survives, told: as views, and as records that rebuild it.
+// What survives, told: as views, and as records that rebuild it; and what these rebuild.
 #include <utility>
 
 #include "core/state.h"
@@ -70,6 +70,7 @@ LeaseView survivor_view(const Lease& lease) {
   view.supervisor = lease.supervisor;
   view.queued_at = lease.queued_wall;
   view.checkpoints = lease.checkpoints;
+  view.measures = lease.measures.taken();
   view.restarts = lease.restarts;
   view.flags.checkpointing = lease.checkpoints.asked.has_value();
   if (const Waiting* waiting = lease.waiting()) {

@@ -50,6 +50,7 @@ void Coordinator::Impl::on(const Suspend& event) {
       return refuse_state("is on the way back: ask again when it runs");
     }
     if (held->is_away()) {
+      displaced.erase(id);  // Somebody wants it to stay away.
       if (held->suspension->queued) {
         answer_movers(id, "it was suspended again");
         decide(id, ResumeQueued{id, false});
@@ -301,6 +302,7 @@ void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
     }
     observed.at(id).yields_from = now.instant + limits::kYieldAgainAfter;
     observed.at(id).turn_from = now.instant + limits::kYieldAgainAfter;
+    observed.at(id).not_moved = result.trouble;
     decide(id, LeaseResumed{id});
     answer_movers(id, result.trouble);
     keep_still(id);

@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "model/checkpoint.h"
+#include "model/ladder.h"
 #include "model/request.h"
 
 namespace berth {
@@ -110,7 +111,8 @@ struct LeaseView {
   std::optional<UnixMs> turn_ends_at;  // Somebody waits for it, and it does then.
   Duration waited;                     // In all, where it was requeued.
   Checkpoints checkpoints;
-  std::uint32_t restarts = 0;  // How often its command was started again.
+  std::vector<MeasureTaken> measures;  // The last of each kind, in order of their numbers.
+  std::uint32_t restarts = 0;          // How often its command was started again.
   std::optional<RequeueStep> requeue = {};
 };
 

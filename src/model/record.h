@@ -13,6 +13,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "model/checkpoint.h"
+#include "model/ladder.h"
 #include "model/lease.h"
 #include "model/request.h"
 
@@ -185,6 +186,21 @@ struct LeaseRequeued {
   LeaseId id;
 };
 
+/// A measure is taken on it, because of pressure.
+struct MeasureBegun {
+  LeaseId id;
+  std::uint64_t number = 0;
+  Measure measure = Measure::kNotify;
+  Cause cause = Cause::kOverBudget;
+  std::uint64_t save = 0;  // The number of the save that it is, or that comes first.
+};
+struct MeasureEnded {
+  LeaseId id;
+  std::uint64_t number = 0;
+  MeasureOutcome outcome = MeasureOutcome::kFailed;
+  std::string detail;
+};
+
 /// The whole of one lease, or of an ended one kept for `show`: what a snapshot is made of.
 struct LeaseRestored {
   LeaseView view;
@@ -241,13 +257,14 @@ struct CountersRestored {
   std::uint64_t last_sequence = 0;  // Of the records that the snapshot replaces.
 };
 
-using Fact = std::variant<RequestQueued, RequestPassed, RequestParked, LeaseGranted, OfferLapsed,
-                          LeaseClaimed, MemberSeen, MemberGone, CommandEnded, LeaseResized,
-                          GrowthQueued, GrowthDropped, LeaseRenewed, LeaseRevoked, LeaseReleasing,
-                          LeaseEnded, CheckpointAsked, CheckpointEnded, LeaseRestored,
-                          UsageRestored, CommandRestored, CountersRestored, SuspendBegun,
-                          LeaseSuspended, ResumeQueued, ResumeBegun, LeaseResumed, RequeueAsked,
-                          RequeueBegun, RequeueDropped, LeaseRequeued, LeaseFrozen, LeaseThawed>;
+using Fact =
+    std::variant<RequestQueued, RequestPassed, RequestParked, LeaseGranted, OfferLapsed,
+                 LeaseClaimed, MemberSeen, MemberGone, CommandEnded, LeaseResized, GrowthQueued,
+                 GrowthDropped, LeaseRenewed, LeaseRevoked, LeaseReleasing, LeaseEnded,
+                 CheckpointAsked, CheckpointEnded, LeaseRestored, UsageRestored, CommandRestored,
+                 CountersRestored, SuspendBegun, LeaseSuspended, ResumeQueued, ResumeBegun,
+                 LeaseResumed, RequeueAsked, RequeueBegun, RequeueDropped, LeaseRequeued,
+                 LeaseFrozen, LeaseThawed, MeasureBegun, MeasureEnded>;
 
 struct Record {
   std::uint64_t sequence = 0;  // Grows by one; 0 in a snapshot.

@@ -68,6 +68,16 @@ void walk(auto& archive, Is<Checkpoints> auto& checkpoints) {
   archive("last", checkpoints.last);
   archive("saved_ms", checkpoints.saved);
 }
+void walk(auto& archive, Is<MeasureTaken> auto& taken) {
+  archive.required("number", taken.number);
+  archive.required("measure", taken.measure);
+  archive.required("cause", taken.cause);
+  archive("save", taken.save);
+  archive.required("begun_ns", taken.begun);
+  archive.required("at_ms", taken.at);
+  archive("outcome", taken.outcome);
+  archive("detail", taken.detail);
+}
 void walk(auto& archive, Is<Request> auto& request) {
   archive("name", request.name);
   archive("session", request.session);
@@ -112,6 +122,7 @@ void walk(auto& archive, Is<LeaseView> auto& view) {
   archive("expires_ms", view.expires_at);
   archive("waited_ns", view.waited);
   archive("checkpoints", view.checkpoints);
+  archive("measures", view.measures);
   archive("restarts", view.restarts);
 }
 
@@ -241,6 +252,19 @@ void walk(auto& archive, Is<RequeueDropped> auto& fact) {
 }
 void walk(auto& archive, Is<LeaseRequeued> auto& fact) {
   archive.required("id", fact.id);
+}
+void walk(auto& archive, Is<MeasureBegun> auto& fact) {
+  archive.required("id", fact.id);
+  archive.required("number", fact.number);
+  archive.required("measure", fact.measure);
+  archive.required("cause", fact.cause);
+  archive("save", fact.save);
+}
+void walk(auto& archive, Is<MeasureEnded> auto& fact) {
+  archive.required("id", fact.id);
+  archive.required("number", fact.number);
+  archive.required("outcome", fact.outcome);
+  archive("detail", fact.detail);
 }
 void walk(auto& archive, Is<LeaseRestored> auto& fact) {
   archive.required("lease", fact.view);

@@ -93,6 +93,9 @@ class Writer {
   void write(CheckpointKind kind) { word(to_text(kind)); }
   void write(CheckpointReason reason) { word(to_text(reason)); }
   void write(CheckpointOutcome outcome) { word(to_text(outcome)); }
+  void write(Measure measure) { word(to_text(measure)); }
+  void write(Cause cause) { word(to_text(cause)); }
+  void write(MeasureOutcome outcome) { word(to_text(outcome)); }
   void write(const DeviceName& name) {
     std::visit([this](const auto& known) { write(known); }, name);
   }
@@ -227,6 +230,11 @@ class Reader {
   }
   bool read(std::uint32_t from, CheckpointOutcome& to) {
     return read_word(from, to, parse_checkpoint_outcome);
+  }
+  bool read(std::uint32_t from, Measure& to) { return read_word(from, to, parse_measure); }
+  bool read(std::uint32_t from, Cause& to) { return read_word(from, to, parse_cause); }
+  bool read(std::uint32_t from, MeasureOutcome& to) {
+    return read_word(from, to, parse_measure_outcome);
   }
   bool read(std::uint32_t from, DeviceName& to) {
     return tree_[from].kind == Kind::kText ? read(from, to.emplace<DeviceId>())

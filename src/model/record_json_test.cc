@@ -82,6 +82,9 @@ class Filler {
   void fill(CheckpointKind& kind) { choose(kind, 4); }
   void fill(CheckpointReason& reason) { choose(reason, 6); }
   void fill(CheckpointOutcome& outcome) { choose(outcome, 6); }
+  void fill(Measure& measure) { choose(measure, 6); }
+  void fill(Cause& cause) { choose(cause, 4); }
+  void fill(MeasureOutcome& outcome) { choose(outcome, 3); }
   template <class T>
     requires requires(Filler& filler, T& t) { record_fields::walk(filler, t); }
   void fill(T& value) {
@@ -169,7 +172,7 @@ void expect_facts_walked(std::index_sequence<kIndexes...>) {
 TEST(RecordJson, NoFieldIsForgotten) {
   expect_facts_walked(std::make_index_sequence<std::variant_size_v<Fact>>());
   expect_all_walked<Process, ExitStatus, Part, Peak, PastRun, LeasePart, Request, CheckpointWay,
-                    CheckpointAsk, CheckpointEnd, Checkpoints>();
+                    CheckpointAsk, CheckpointEnd, Checkpoints, MeasureTaken>();
   Counter flags;
   const LeaseFlags no_flags;
   record_fields::walk(flags, no_flags);
@@ -276,12 +279,14 @@ TEST(RecordJson, RestoredViewIsTheWholeView) {
   const LeaseView expected = samples::lease();
   const auto& [id, handle, user, request, state, flags, pressure, full_in, result, exit, command,
                supervisor, members, parts, strays, position, queued_at, started_at, ended_at,
-               expected_end, expires_at, turn_ends_at, waited, checkpoints, restarts, step] = view;
+               expected_end, expires_at, turn_ends_at, waited, checkpoints, measures, restarts,
+               step] = view;
   EXPECT_FALSE(turn_ends_at) << "it follows from what is measured";
   EXPECT_EQ(pressure, Pressure::kNormal);  // Measurements are not kept.
   EXPECT_EQ(full_in, std::nullopt);
   EXPECT_TRUE(strays.empty());
   EXPECT_EQ(restarts, 2u);
+  EXPECT_EQ(measures, expected.measures);
   EXPECT_EQ(step, std::nullopt);  // It follows from the rest.
   EXPECT_EQ(id, expected.id);
   EXPECT_EQ(handle, expected.handle);

@@ -76,6 +76,14 @@ inline LeaseView lease() {
                                         {1770470240000}};
   view.checkpoints.saved = UnixMs{1770470230000};
   view.restarts = 2;
+  view.measures = {{.number = 2,
+                    .measure = Measure::kCheckpoint,
+                    .cause = Cause::kOverBudget,
+                    .save = 3,
+                    .begun = {63},
+                    .at = {1770470235000},
+                    .outcome = MeasureOutcome::kFailed,
+                    .detail = "not within 30s"}};
   return view;
 }
 
@@ -155,6 +163,8 @@ inline std::vector<Record> all_facts() {
       LeaseRequeued{id},
       LeaseFrozen{id},
       LeaseThawed{id},
+      MeasureBegun{id, 3, Measure::kCheckpoint, Cause::kLeaseCritical, 5},
+      MeasureEnded{id, 3, MeasureOutcome::kConfirmed, "out/a.pt"},
   };
   std::vector<Record> records;
   for (Fact& fact : facts) {

@@ -24,7 +24,7 @@ enum class Share : std::uint8_t { kBudget, kExclusive, kSlice };
 enum class Leftovers : std::uint8_t { kWait, kKill, kRelease };
 
 /// What becomes of a lease whose processes use more than its budget, by measurement. kFail:
-/// nothing; what the guard lets fail is enough. kSuspend is not in this version: refused.
+/// nothing; what the guard lets fail is enough. kSuspend: what the ladder `over_budget` says.
 enum class OverBudget : std::uint8_t { kFail, kNotify, kKill, kSuspend };
 
 /// An index in PCI order, or an identity.

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "model/checkpoint.h"
+#include "model/ladder.h"
 #include "model/lease.h"
 #include "model/record.h"
 #include "model/refusal.h"
@@ -55,7 +56,12 @@ constexpr std::array<std::string_view, 6> kCheckpointReasons = {"asked",    "per
                                                                 "pressure", "suspend",  "requeue"};
 constexpr std::array<std::string_view, 6> kCheckpointOutcomes = {
     "saved", "unconfirmed", "failed", "timed_out", "uncaught", "gone"};
-constexpr std::array<std::string_view, 33> kFacts = {
+constexpr std::array<std::string_view, 6> kMeasures = {"notify",  "cleanup", "checkpoint",
+                                                       "suspend", "requeue", "kill"};
+constexpr std::array<std::string_view, 4> kCauses = {"lease_critical", "device_critical",
+                                                     "strangers", "over_budget"};
+constexpr std::array<std::string_view, 3> kMeasureOutcomes = {"confirmed", "failed", "refused"};
+constexpr std::array<std::string_view, 35> kFacts = {
     "request_queued",   "request_passed",    "request_parked",  "lease_granted",
     "offer_lapsed",     "lease_claimed",     "member_seen",     "member_gone",
     "command_ended",    "lease_resized",     "growth_queued",   "growth_dropped",
@@ -64,7 +70,7 @@ constexpr std::array<std::string_view, 33> kFacts = {
     "command_restored", "counters_restored", "suspend_begun",   "lease_suspended",
     "resume_queued",    "resume_begun",      "lease_resumed",   "requeue_asked",
     "requeue_begun",    "requeue_dropped",   "lease_requeued",  "lease_frozen",
-    "lease_thawed"};
+    "lease_thawed",     "measure_begun",     "measure_ended"};
 static_assert(kFacts.size() == std::variant_size_v<Fact>);
 
 template <class Enum>
@@ -126,6 +132,15 @@ std::string_view to_text(CheckpointReason reason) {
 std::string_view to_text(CheckpointOutcome outcome) {
   return word_of(kCheckpointOutcomes, outcome);
 }
+std::string_view to_text(Measure measure) {
+  return word_of(kMeasures, measure);
+}
+std::string_view to_text(Cause cause) {
+  return word_of(kCauses, cause);
+}
+std::string_view to_text(MeasureOutcome outcome) {
+  return word_of(kMeasureOutcomes, outcome);
+}
 std::string_view name_of(const Fact& fact) {
   return kFacts[fact.index()];
 }
@@ -168,6 +183,15 @@ std::optional<CheckpointReason> parse_checkpoint_reason(std::string_view word) {
 }
 std::optional<CheckpointOutcome> parse_checkpoint_outcome(std::string_view word) {
   return value_of<CheckpointOutcome>(kCheckpointOutcomes, word);
+}
+std::optional<Measure> parse_measure(std::string_view word) {
+  return value_of<Measure>(kMeasures, word);
+}
+std::optional<Cause> parse_cause(std::string_view word) {
+  return value_of<Cause>(kCauses, word);
+}
+std::optional<MeasureOutcome> parse_measure_outcome(std::string_view word) {
+  return value_of<MeasureOutcome>(kMeasureOutcomes, word);
 }
 std::optional<RefusalCode> parse_refusal_code(std::string_view word) {
   return value_of<RefusalCode>(kRefusals, word);

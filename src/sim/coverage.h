@@ -88,8 +88,12 @@ enum class Transition : std::uint8_t {
   kThawed,
   kTurnEnded,  // Suspended because its turn was over,
   kTurnTaken,  // and on the way back for the next.
+  kMeasureBegun,
+  kMeasureConfirmed,
+  kMeasureFailed,
+  kMeasureRefused,
 };
-inline constexpr std::size_t kTransitionCount = 43;
+inline constexpr std::size_t kTransitionCount = 47;
 
 std::string_view to_text(Fault fault);
 std::string_view to_text(Transition transition);

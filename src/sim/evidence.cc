@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <variant>
 #include <vector>
 
@@ -32,15 +33,30 @@ bool is_adopted(const Evidence& evidence, const Device& device, Process process)
   });
 }
 
+/// It is over, and no sample since has told what it used: nobody can know of more than its budget.
+bool is_untold(const Evidence& evidence, const ShadowLease& lease) {
+  return lease.state == ShadowLease::State::kReleasing &&
+         present(lease.releasing_since) > evidence.last_asked_at &&
+         lease.shrunk_at <= evidence.last_asked_at;
+}
+
 /// Still held on the device by processes of leases that hold nothing any more.
 Bytes left_over(const Evidence& evidence, const Device& device) {
   Bytes sum;
+  std::map<LeaseId, Bytes> untold;
   for (const Use& use : device.uses) {
     const ShadowLease* lease = use.lease ? evidence.journal.find(*use.lease) : nullptr;
     // What is offered has no processes yet: these are of an earlier run.
     const bool runs = lease != nullptr && lease->state == ShadowLease::State::kClaimed;
-    if (!use.lease || runs) continue;
-    if (!is_adopted(evidence, device, use.process)) sum += use.bytes;
+    if (!use.lease || runs || is_adopted(evidence, device, use.process)) continue;
+    const bool is_part =
+        lease != nullptr && is_untold(evidence, *lease) &&
+        std::ranges::find(lease->parts, device.id, &Part::device) != lease->parts.end();
+    (is_part ? untold[lease->id] : sum) += use.bytes;
+  }
+  for (const auto& [id, bytes] : untold) {
+    const std::vector<Part>& parts = evidence.journal.leases().at(id).parts;
+    sum += std::min(bytes, std::ranges::find(parts, device.id, &Part::device)->budget);
   }
   return sum;
 }
@@ -275,6 +291,7 @@ std::string broken_by_delay(const Evidence& evidence, core::Now now) {
         break;
     }
     if (!broken.empty()) return broken;
+    if (measure_due(evidence, lease) < late) return overdue(lease, "the end of a measure");
     const auto& way = lease.request.checkpoint;
     if (!lease.saving || !way) continue;
     if (lease.saving_since + way->grace + limits::kCheckpointMargin < late) {

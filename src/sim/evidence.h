@@ -15,6 +15,7 @@
 #include "model/lease.h"
 #include "server/doors.h"
 #include "sim/devices.h"
+#include "sim/ladders.h"
 #include "sim/processes.h"
 #include "sim/shadow.h"
 
@@ -41,6 +42,7 @@ struct Evidence {
   std::map<LeaseId, Known> known;
   std::set<DeviceId> told_lost;  // By the last sample.
   Instant last_asked_at;         // When the last sample was asked for.
+  AboveBudget above_budget = {};
 
   const Known& of(LeaseId lease) const;
   Bytes reserve_on(DeviceId device) const;

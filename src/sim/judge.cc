@@ -115,6 +115,7 @@ void Judge::hung_up(server::ConnectionId connection) {
 void Judge::sampled(const Sample& sample) {
   if (sample.trouble.empty()) evidence_.last_asked_at = sample.asked_at;
   evidence_.told_lost.clear();
+  evidence_.above_budget.sampled(evidence_, sample);
   for (const DeviceSample& device : sample.devices) {
     if (device.lost) evidence_.told_lost.insert(device.id);
   }
@@ -151,6 +152,9 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
   const auto* leaves = std::get_if<SuspendBegun>(&record.fact);
   if (leaves != nullptr && leaves->turn) {
     check(Turns::broken_by_end_of_turn(evidence_, present(before), engine.coordinator(), now()));
+  }
+  if (const auto* measure = std::get_if<MeasureBegun>(&record.fact)) {
+    check(broken_by_measure(evidence_, present(before), *measure, now()));
   }
   if (const auto* member = std::get_if<MemberSeen>(&record.fact)) {
     check(broken_by_member(evidence_, *after, member->process));

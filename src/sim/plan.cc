@@ -74,7 +74,10 @@ Request draw_request(Random& random, const Plan& plan) {
   const std::vector<Leftovers> leftovers = {Leftovers::kWait, Leftovers::kWait, Leftovers::kKill,
                                             Leftovers::kRelease};
   request.leftovers = random.pick(leftovers);
-  if (random.chance(400)) request.over_budget = OverBudget::kKill;
+  const std::vector<OverBudget> choices = {OverBudget::kKill,    OverBudget::kKill,
+                                           OverBudget::kSuspend, OverBudget::kSuspend,
+                                           OverBudget::kNotify,  OverBudget::kFail};
+  request.over_budget = random.pick(choices);
   return request;
 }
 
@@ -95,6 +98,25 @@ void runs_in_turns(Random& random, const Plan& plan, SessionPlan& session) {
   request.share = Share::kSlice;
   // Turns are for those who stay.
   session.runs_for = std::max(session.runs_for, random.spread(milliseconds(100), seconds(40)));
+}
+
+// Some of the measures that the cause may have, in their order.
+Ladder draw_ladder(Random& random, Cause cause) {
+  Ladder ladder = {{Measure::kNotify}};
+  const Measure hardest = cause == Cause::kLeaseCritical ? Measure::kCheckpoint
+                          : cause == Cause::kStrangers   ? Measure::kRequeue
+                                                         : Measure::kKill;
+  Duration after;
+  for (int i = 1; i <= static_cast<int>(hardest); ++i) {
+    if (random.chance(500)) continue;
+    Rung rung{.measure = static_cast<Measure>(i)};
+    if (random.chance(700) || rung.measure == Measure::kKill) {
+      after = after + random.spread(milliseconds(10), seconds(3));
+      rung.after = after;
+    }
+    ladder.push_back(rung);
+  }
+  return ladder;
 }
 
 }  // namespace
@@ -121,6 +143,11 @@ core::Settings draw_settings(Random& random, const std::vector<Device>& devices)
   if (random.chance(500)) settings.over_budget_tolerance = {};
   settings.turn_min = random.spread(milliseconds(50), seconds(10));
   settings.turn_loss_percent = random.pick(std::vector<std::uint32_t>{0, 0, 5, 50});
+  settings.pressure = {.on_lease_critical = draw_ladder(random, Cause::kLeaseCritical),
+                       .on_device_critical = draw_ladder(random, Cause::kDeviceCritical),
+                       .on_strangers = draw_ladder(random, Cause::kStrangers),
+                       .over_budget = draw_ladder(random, Cause::kOverBudget),
+                       .cooldown = random.spread(seconds(1), minutes(1))};
   return settings;
 }
 
@@ -158,6 +185,7 @@ SessionPlan draw_session(Random& random, const Plan& plan) {
   session.ignores_term = meets(Fault::kIgnoresTerm);
   session.outlives = meets(Fault::kOutlives);
   session.double_forks = meets(Fault::kDoubleFork);
+  session.leaks = random.chance(100);
   const auto when = [&](Fault fault) {
     return perhaps(random, plan.rate(fault), milliseconds(1), seconds(10));
   };
@@ -167,6 +195,8 @@ SessionPlan draw_session(Random& random, const Plan& plan) {
   session.parks_after = perhaps(random, 60, milliseconds(1), seconds(2));
   session.parked_for = random.spread(milliseconds(1), seconds(10));
   session.resizes_after = perhaps(random, 150, milliseconds(5), seconds(5));
+  // What is used beyond a budget that has shrunk is its rest, which is counted, and no leak.
+  if (session.leaks) session.resizes_after.reset();
   session.growth_wait = perhaps(random, 500, milliseconds(5), seconds(10));
   session.released_after = perhaps(random, 80, milliseconds(5), seconds(10));
   session.released_kill = random.chance(500);

@@ -47,6 +47,7 @@ struct SessionPlan {
   bool ignores_term = false;
   bool outlives = false;  // Its children live on when the command has ended.
   bool double_forks = false;
+  bool leaks = false;                      // Nothing holds it to its budget.
   std::optional<Duration> hangs_up_after;  // From the start.
   std::optional<Duration> killed_after;
   std::optional<Duration> command_killed_after;  // From the start of the command.

@@ -119,10 +119,27 @@ void Program::take(const ShadowLease& lease) {
   const Device& device = scene_.devices.at(index);
   // By the account of the guard, which counts on what is away.
   const Bytes charged = device.used_by(lease_) + scene_.devices.away_of(lease_, index);
-  const Bytes room = saturating_sub(part.budget, charged);
+  const Bytes beyond = may_leak(part.device) ? mib(512) : Bytes{};
+  const Bytes room = saturating_sub(part.budget + beyond, charged);
   if (room == Bytes{}) return;
   const Bytes wanted = random.chance(300) ? room : random.between({1}, room);
-  if (!scene_.devices.allocate(process, index, wanted)) scene_.judge.out_of_memory(index);
+  const bool is_inside = charged + wanted <= part.budget;
+  if (!scene_.devices.allocate(process, index, wanted) && is_inside) {
+    scene_.judge.out_of_memory(index);
+  }
+}
+
+// Like a stranger, it can take what a lease that comes back was to have: that no lease is in the
+// way then is true of those that are held to their budgets.
+bool Program::may_leak(DeviceId device) const {
+  if (!plan_.leaks) return false;
+  const auto& leases = scene_.judge.journal().leases();
+  return std::ranges::none_of(leases, [&](const auto& entry) {
+    const ShadowLease& lease = entry.second;
+    const bool moves =
+        lease.away == ShadowLease::Away::kLeaving || lease.away == ShadowLease::Away::kReturning;
+    return moves && lease.budget_on(device) > Bytes{};
+  });
 }
 
 void Program::give_back() {

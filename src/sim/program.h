@@ -39,6 +39,7 @@ class Program {
   void have_child();
   void command_ended();
   bool draw_living(Process& chosen) const;
+  bool may_leak(DeviceId device) const;
 
   Scene& scene_;
   const SessionPlan& plan_;

@@ -182,6 +182,7 @@ void Session::claimed(const server::Answer& answer) {
   plan_requeue();
   watch_requeue();
   plan_freeze();
+  watch_away();
 }
 
 void Session::command_ended(ExitStatus exit) {
@@ -339,6 +340,18 @@ void Session::plan_suspend() {
       ask_aside(core::Resume{.token = {}, .actor = actor(), .lease = id_});
       plan_suspend();
     });
+  });
+}
+
+// Who was suspended for what he used is brought back by somebody, in the end.
+void Session::watch_away() {
+  if (plan_.suspends_after || scene_.hurry) return;
+  once(milliseconds(200) + plan_.away_for, Phase::kRunning, [this] {
+    const ShadowLease* lease = scene_.judge.journal().find(id_);
+    if (lease != nullptr && lease->away == ShadowLease::Away::kAway && !lease->wanted_back) {
+      ask_aside(core::Resume{.token = {}, .actor = actor(), .lease = id_});
+    }
+    watch_away();
   });
 }
 

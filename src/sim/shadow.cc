@@ -65,6 +65,7 @@ ShadowLease restored(const LeaseRestored& fact) {
   if (view.checkpoints.last) lease.saves = view.checkpoints.last->number;
   if (view.checkpoints.last) lease.saved_as = view.checkpoints.last->outcome;
   lease.restarts = view.restarts;
+  lease.measures.restore(view);
   lease.requeuing = fact.requeue.has_value();
   lease.unsaved = fact.requeue && fact.requeue->unsaved;
   lease.stop_at = fact.requeue_kill_at;
@@ -110,6 +111,7 @@ std::string ShadowLease::told() const {
   text += fmt::format(" restarts {}{}{}{}", restarts, requeuing ? " requeuing" : "",
                       unsaved ? " unsaved" : "", stop_at ? " stopping" : "");
   if (frozen) text += " frozen";
+  text += measures.told();
   for (const Part& part : parts)
     text += fmt::format(" {:x}:{}", part.device.high, part.budget.value);
   if (command) text += fmt::format(" command {}/{}", command->pid, command->start_ticks);
@@ -251,9 +253,9 @@ struct Shadow::Applier {
   bool operator()(const LeaseRevoked& fact) const {
     ShadowLease* found = holding(fact.id);
     if (found == nullptr || found->kill_at) return false;
-    // Nobody is ended for what he uses who has not asked for that.
-    const bool asked = found->request.over_budget == OverBudget::kKill;
-    if (fact.result == EndResult::kOverBudget && !asked) return false;
+    // Nobody is ended for what he uses but by a measure.
+    const bool is_one = found->measures.is_under_way(Measure::kKill);
+    if (fact.result == EndResult::kOverBudget && !is_one) return false;
     found->kill_at = fact.kill_at;
     return reached(Transition::kRevoked);
   }
@@ -392,6 +394,7 @@ struct Shadow::Applier {
     waits.saves = found->saves;
     waits.saved_as = found->saved_as;
     waits.restarts = found->restarts + 1;
+    waits.measures = found->measures;
     *found = std::move(waits);
     return reached(Transition::kRequeued);
   }
@@ -407,6 +410,15 @@ struct Shadow::Applier {
     if (found == nullptr || !found->frozen) return false;
     found->frozen = false;
     return reached(Transition::kThawed);
+  }
+  bool operator()(const MeasureBegun& fact) const {
+    ShadowLease* found = lease(fact.id);
+    const bool runs = found != nullptr && found->state == State::kClaimed;
+    return runs && found->measures.begin(fact, record.at) && reached(Transition::kMeasureBegun);
+  }
+  bool operator()(const MeasureEnded& fact) const {
+    ShadowLease* found = lease(fact.id);
+    return found != nullptr && found->measures.end(fact) && reached(transition_of(fact.outcome));
   }
   // These make up a snapshot and come in no other way.
   bool operator()(const LeaseRestored&) const { return false; }

@@ -16,6 +16,7 @@
 #include "model/lease.h"
 #include "model/record.h"
 #include "sim/coverage.h"
+#include "sim/ladders.h"
 
 namespace berth::sim {
 
@@ -64,6 +65,7 @@ struct ShadowLease {
   bool command_ended = false;
   bool growing = false;
   bool frozen = false;
+  ShadowMeasures measures;
 
   bool holds() const { return state == State::kOffered || state == State::kClaimed; }
   Bytes budget_on(DeviceId device) const;

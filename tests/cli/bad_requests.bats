@@ -94,9 +94,7 @@ ROWS
   answered 400 bad_request ""
 }
 
-@test "what is for a later version, or asks for more than there is" {
-  ask POST /v1/leases -d '{"vram_bytes":1073741824,"over_budget":"suspend"}'
-  answered 501 not_supported "not in this version"
+@test "what cannot be, or asks for more than there is" {
   ask POST /v1/leases -d '{"vram_bytes":1073741824,"share":"slice","device_count":2}'
   answered 400 invalid "on one GPU"
   ask POST /v1/leases -d '{"ttl_ms":60000,"vram_bytes":1073741824,"may_yield":true}'

@@ -117,9 +117,9 @@ signal.pause()' "$world/mps/control" >listener 3>&- &
     status_is 64
     contains "$part"
   done <<'ROWS'
---over-budget suspend|--over-budget suspend is not in this version: notify or kill
+--enforce none --over-budget suspend|--over-budget suspend does not
 --over-budget shout|--over-budget
---enforce watchdog --over-budget fail|a watchdog can notify or kill
+--enforce watchdog --over-budget fail|a watchdog can notify, suspend or kill
 --enforce none --over-budget kill|--enforce none trusts the command
 --enforce everything|--enforce
 ROWS
@@ -127,8 +127,8 @@ ROWS
   run berth run -m 2G -- berth run --over-budget kill -- touch started
   status_is 77
   contains "which has said what becomes of it"
-  configure 'enforce.over_budget = "suspend"'
+  configure 'enforce.over_budget = "requeue"'
   run berth run -m 2G -- true
   status_is 78
-  contains 'must be "fail", "notify" or "kill"'
+  contains 'must be "fail", "notify", "kill" or "suspend"'
 }

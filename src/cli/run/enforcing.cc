@@ -11,6 +11,10 @@
 namespace berth::cli {
 namespace {
 
+bool harms(OverBudget measure) {
+  return measure == OverBudget::kKill || measure == OverBudget::kSuspend;
+}
+
 // Whether the driver tells of each of its devices what processes use there. One that is not known,
 // or asleep, is given the benefit of the doubt.
 bool can_be_measured(const EnforcementInput& input) {
@@ -79,20 +83,18 @@ Result<OverBudget> plan_over_budget(const std::optional<std::string>& said,
                                     const config::Config& config, Enforce mode) {
   if (!said) {
     const OverBudget configured = config.enforce.over_budget;
-    const bool contradicts = (mode == Enforce::kNone && configured == OverBudget::kKill) ||
+    const bool contradicts = (mode == Enforce::kNone && harms(configured)) ||
                              (mode == Enforce::kWatchdog && configured == OverBudget::kFail);
     return contradicts ? OverBudget::kNotify : configured;
   }
   // The word was checked where the option is declared.
   const std::optional<OverBudget> measure = parse_over_budget(*said);
-  if (measure == OverBudget::kSuspend) {
-    return wrong("--over-budget suspend is not in this version: notify or kill");
-  }
   if (measure == OverBudget::kFail && mode == Enforce::kWatchdog) {
-    return wrong("--over-budget fail is what the guard and MPS do; a watchdog can notify or kill");
+    return wrong(
+        "--over-budget fail is what the guard and MPS do; a watchdog can notify, suspend or kill");
   }
-  if (measure == OverBudget::kKill && mode == Enforce::kNone) {
-    return wrong("--enforce none trusts the command, and --over-budget kill does not");
+  if (measure && harms(*measure) && mode == Enforce::kNone) {
+    return wrong("--enforce none trusts the command, and --over-budget " + *said + " does not");
   }
   return present(measure);
 }

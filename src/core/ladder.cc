@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which measure is next, and on whom. What each does is in measures_taken.cc.
+//
+// Note [Who is chosen]: a measure goes to the cause. That is the lease above its budget: for that
+// alone, as it has asked, or because others on its GPU lack what they were granted, as the operator
+// says. Where nobody is above his budget and leases lack memory all the same, strangers have it.
+// They cannot be asked, so nothing is done but to tell it, unless `on_strangers` says more. Then
+// leases make room, one after another: who is idle first, then the lower priority, then whoever has
+// least to be moved, then the youngest. The next is chosen only when all that the ladder has was
+// tried with the one before, and a sample after that still finds the danger.
+//
+// A ladder is climbed by samples alone. One measure is under way on a lease at a time, none is
+// taken again before its cool-down is over, and one that fails or is refused leads to the next.
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/quantity.h"
+#include "core/impl.h"
+#include "core/limits.h"
+
+namespace berth::core {
+namespace {
+
+bool is_harder_than_a_save(Measure measure) {
+  return measure >= Measure::kSuspend;
+}
+
+// It runs, nobody ends it, and it has what could be asked back.
+bool can_be_climbed(const Lease& lease) {
+  const Held* held = lease.held();
+  return held != nullptr && held->claimed && !held->revoked && !held->suspension && !held->requeue;
+}
+
+Bytes used_by(const Observed& seen) {
+  Bytes sum;
+  for (const auto& [device, use] : seen.use) sum += use.now.value_or(Bytes{});
+  return sum;
+}
+
+Climb& climb_for(Observed& seen, Cause cause) {
+  return seen.climbs[static_cast<std::size_t>(cause)];
+}
+
+bool is_sure(const Climb& above_budget, Instant at) {
+  return above_budget.since && at - *above_budget.since >= limits::kOverBudgetSure;
+}
+
+}  // namespace
+
+void Climb::note(bool holds, Instant at) {
+  if (calm_since && at - *calm_since >= Felt::kCalmFor) *this = {};
+  if (holds) {
+    calm_since.reset();
+    if (!since) since = at;
+    return;
+  }
+  since.reset();
+  if (next > 0 && !calm_since) calm_since = at;
+}
+
+void Coordinator::Impl::climb_ladders(const Sample& sample) {
+  std::vector<LeaseId> leases;
+  for (const DeviceSample& device : sample.devices) {
+    const Account* account = ledger.find(device.id);
+    if (account == nullptr || device.lost || device.asleep) continue;
+    for (const auto& [id, entry] : account->entries) leases.push_back(id);
+  }
+  std::ranges::sort(leases);
+  leases.erase(std::ranges::unique(leases).begin(), leases.end());
+  for (const LeaseId id : leases) climb_of(id, sample.asked_at);
+  for (const DeviceSample& device : sample.devices) {
+    const Account* account = ledger.find(device.id);
+    if (account == nullptr || device.lost || device.asleep) continue;
+    climb_for_strangers(*account, sample.asked_at);
+  }
+}
+
+void Coordinator::Impl::climb_of(LeaseId id, Instant at) {
+  const Lease& lease = *state.find(id);
+  if (lease.held() == nullptr) return;
+  Observed& seen = observed.at(id);
+  const Bytes used = used_by(seen);
+  if (used != seen.steady.bytes || seen.steady.since == Instant{}) seen.steady = {used, at};
+  Climb& near = climb_for(seen, Cause::kLeaseCritical);
+  if (seen.felt.level() == Pressure::kCritical) {
+    if (!near.since) near.since = at;
+    climb(id, Cause::kLeaseCritical, settings.pressure.on_lease_critical, at);
+  } else {
+    near = {};
+  }
+  const bool above = is_sure(climb_for(seen, Cause::kOverBudget), at);
+  Climb& danger = climb_for(seen, Cause::kDeviceCritical);
+  danger.note(above && endangers_others(lease), at);
+  if (above) climb(id, Cause::kOverBudget, ladder_above_budget(lease), at);
+  if (danger.since) climb(id, Cause::kDeviceCritical, settings.pressure.on_device_critical, at);
+}
+
+bool Coordinator::Impl::endangers_others(const Lease& lease) const {
+  return std::ranges::any_of(lease.held()->parts, [&](const Part& part) {
+    const auto device = seen_devices.find(part.device);
+    return device != seen_devices.end() && device->second.felt.level() == Pressure::kCritical &&
+           device->second.measured == Pressure::kCritical;
+  });
+}
+
+void Coordinator::Impl::climb(LeaseId id, Cause cause, const Ladder& ladder, Instant at) {
+  Climb& climb = climb_for(observed.at(id), cause);
+  climb.next = climb_from(climb.next, id, cause, ladder, at - *climb.since);
+  // Where it goes on after all that could be done, that is done again, but not before long.
+  const bool is_danger = cause != Cause::kLeaseCritical && ladder.size() > 1;
+  if (!is_danger || climb.next < ladder.size() || measuring.contains(id)) return;
+  if (!climb.topped) climb.topped = at;
+  if (at - *climb.topped >= settings.pressure.cooldown) climb.begin_again(at);
+}
+
+// The rung that is next after those whose time has come.
+std::size_t Coordinator::Impl::climb_from(std::size_t next, LeaseId id, Cause cause,
+                                          const Ladder& ladder, Duration lasted) {
+  for (; next < ladder.size(); ++next) {
+    const Rung& rung = ladder[next];
+    const Lease& lease = *state.find(id);
+    if (rung.after && lasted < *rung.after) break;
+    if (rung.measure == Measure::kNotify) {
+      tell_notice(id, cause, ladder);
+      continue;
+    }
+    if (lease.held() == nullptr || lease.held()->revoked || !lease.held()->claimed) break;
+    if (rung.measure != Measure::kKill) {
+      if (!can_be_climbed(lease) || lease.measures.under_way() != nullptr) break;
+      const bool saves = lease.checkpoints.asked.has_value();
+      if (is_harder_than_a_save(rung.measure) && (saves || !may_grant())) break;
+    }
+    take(id, cause, rung.measure);
+  }
+  return next;
+}
+
+void Coordinator::Impl::tell_notice(LeaseId id, Cause cause, const Ladder& ladder) {
+  // How near it is to its budget is told by news of its own.
+  const bool is_own = cause == Cause::kOverBudget;
+  if (!is_own && (cause != Cause::kDeviceCritical || ladder.size() == 1)) return;
+  std::string text = observed.at(id).excess;
+  if (!is_own) text += ", and others on it lack memory that they were granted";
+  const auto harder = std::ranges::find_if(
+      ladder, [](const Rung& rung) { return is_harder_than_a_save(rung.measure); });
+  if (harder != ladder.end() && harder->after) {
+    text += ": it has " + to_text(*harder->after) + " to use less";
+  }
+  effects.emplace_back(Say{std::move(text)});
+}
+
+// See Note [Who is chosen].
+void Coordinator::Impl::climb_for_strangers(const Account& account, Instant at) {
+  KnownDevice& device = seen_devices.at(account.id);
+  const bool somebody_else = std::ranges::any_of(account.entries, [&](const auto& entry) {
+    return climb_for(observed.at(entry.first), Cause::kOverBudget).since.has_value();
+  });
+  const bool is_critical = device.felt.level() == Pressure::kCritical;
+  device.for_strangers.note(is_critical && device.measured == Pressure::kCritical && !somebody_else,
+                            at);
+  if (!is_critical) {
+    device.next_rung.clear();
+    bring_back_displaced(account);
+  }
+  const Ladder& ladder = settings.pressure.on_strangers;
+  if (!device.for_strangers.since || ladder.size() == 1) return;
+  const Duration lasted = at - *device.for_strangers.since;
+  if (std::exchange(device.for_strangers.next, 1) == 0) {
+    effects.emplace_back(Say{"GPU " + std::to_string(account.index) +
+                             ": programs without a lease use " + to_text(account.external) +
+                             ", and leases lack memory"});
+  }
+  if (ladder[1].after && lasted < *ladder[1].after) return;
+  std::optional<LeaseId> victim;
+  for (const auto& [id, next] : device.next_rung) {
+    if (measuring.contains(id)) return;
+    const Lease* lease = state.find(id);
+    if (lease != nullptr && can_be_climbed(*lease) && next < ladder.size()) victim = id;
+  }
+  if (!victim) victim = next_victim(account, device, at);
+  if (!victim) return;
+  std::size_t& next = device.next_rung.try_emplace(*victim, 1).first->second;
+  next = climb_from(next, *victim, Cause::kStrangers, ladder, lasted);
+}
+
+std::optional<LeaseId> Coordinator::Impl::next_victim(const Account& account,
+                                                      const KnownDevice& device, Instant at) const {
+  std::vector<std::tuple<bool, Priority, Bytes, LeaseId>> able;
+  for (const auto& [id, entry] : account.entries) {
+    const Lease& lease = *state.find(id);
+    const Observed& seen = observed.at(id);
+    const auto use = seen.use.find(account.id);
+    const bool has_any = use != seen.use.end() && use->second.now.value_or(Bytes{}) > Bytes{};
+    if (!has_any || !can_be_climbed(lease) || device.next_rung.contains(id)) continue;
+    const bool is_idle = lease.held()->frozen || at - seen.steady.since >= limits::kIdleAfter;
+    able.emplace_back(!is_idle, lease.request.priority, used_by(seen), id);
+  }
+  const auto best = std::ranges::min_element(able, [](const auto& a, const auto& b) {
+    const auto& [a_busy, a_priority, a_bytes, a_id] = a;
+    const auto& [b_busy, b_priority, b_bytes, b_id] = b;
+    return std::tie(a_busy, a_priority, a_bytes, b_id) <
+           std::tie(b_busy, b_priority, b_bytes, a_id);
+  });
+  return best == able.end() ? std::nullopt : std::optional(std::get<LeaseId>(*best));
+}
+
+// Of those who made room for strangers: they wait for what they had, before new requests of their
+// priority, as who yielded does.
+void Coordinator::Impl::bring_back_displaced(const Account& account) {
+  for (const LeaseId id : std::set(displaced)) {
+    const Held* held = state.find(id)->held();
+    if (held == nullptr || !held->is_away() || held->suspension->queued) {
+      displaced.erase(id);
+      continue;
+    }
+    const bool was_here = std::ranges::any_of(
+        held->parts, [&](const Part& part) { return part.device == account.id; });
+    if (!was_here) continue;
+    displaced.erase(id);
+    decide(id, ResumeQueued{id});
+    dirty = true;
+  }
+}
+
+}  // namespace berth::core

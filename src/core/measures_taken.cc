@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a measure does, how it is known what came of it, and when that is given up. Each is written
+// down before it is begun, and again when it is over: confirmed by what has happened to the lease,
+// never by a word alone, or failed. A daemon that starts finds one that is under way and waits for
+// the same.
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/quantity.h"
+#include "core/impl.h"
+#include "core/limits.h"
+
+namespace berth::core {
+namespace {
+
+Duration grace_of(const Lease& lease) {
+  const auto& way = lease.request.checkpoint;
+  return way ? way->grace + limits::kCheckpointMargin : Duration{};
+}
+
+// Within this something has come of it, or something is wrong.
+Duration within(const Lease& lease, Measure measure) {
+  switch (measure) {
+    case Measure::kNotify:
+    case Measure::kCleanup:
+      break;
+    case Measure::kCheckpoint:
+      return grace_of(lease) + limits::kMeasureMargin;
+    case Measure::kSuspend:
+      return limits::kMovedWithin;
+    case Measure::kRequeue:
+      return grace_of(lease) + limits::kReconnectWithin + limits::kRequeueHeardWithin +
+             lease.request.requeue_grace.value_or(Duration{}) + limits::kRequeueMargin +
+             limits::kReleasingMax + limits::kMeasureMargin;
+    case Measure::kKill:
+      return limits::kKillAfter + limits::kReleasingMax + limits::kMeasureMargin;
+  }
+  return limits::kMeasureMargin;
+}
+
+}  // namespace
+
+void Coordinator::Impl::take(LeaseId id, Cause cause, Measure measure) {
+  const Lease& lease = *state.find(id);
+  const Duration apart = settings.pressure.cooldown;
+  const bool saved_of_late = measure == Measure::kCheckpoint && lease.checkpoint_asked &&
+                             now.instant - *lease.checkpoint_asked < apart;
+  if (saved_of_late || lease.measures.cools_down(measure, now.instant, apart)) return;
+  const std::optional<std::string> why_not = why_not_taken(lease, measure);
+  // Who is near his budget and named no way to save himself is not bothered.
+  if (why_not && cause == Cause::kLeaseCritical && measure == Measure::kCheckpoint) return;
+  if (const MeasureTaken* other = lease.measures.under_way()) {
+    end_measure({id, other->number, MeasureOutcome::kFailed, "it is to be ended first"});
+  }
+  const auto& saves = lease.checkpoints;
+  const std::uint64_t last_save = saves.last ? saves.last->number : 0;
+  const MeasureBegun begun{.id = id,
+                           .number = lease.measures.next_number(),
+                           .measure = measure,
+                           .cause = cause,
+                           .save = saves.asked ? saves.asked->number : last_save + 1};
+  decide(id, begun);
+  if (why_not) return end_measure({id, begun.number, MeasureOutcome::kRefused, *why_not});
+  perform(id, measure);
+}
+
+std::optional<std::string> Coordinator::Impl::why_not_taken(const Lease& lease,
+                                                            Measure measure) const {
+  std::optional<Refusal> refusal;
+  switch (measure) {
+    case Measure::kNotify:
+    case Measure::kKill:
+      return std::nullopt;
+    case Measure::kCleanup:
+      return "nothing in it can be asked to clean up";
+    case Measure::kSuspend:
+      return why_not_suspended(lease);
+    case Measure::kCheckpoint:
+      refusal = refuse_checkpoint(lease);
+      break;
+    case Measure::kRequeue:
+      refusal = refuse_requeue(lease);
+      break;
+  }
+  return refusal ? std::optional(refusal->message) : std::nullopt;
+}
+
+std::optional<std::string> Coordinator::Impl::why_not_suspended(const Lease& lease) const {
+  const Held& held = *lease.held();
+  const Observed& seen = observed.at(lease.id);
+  if (!held.has_processes()) return "it has no processes whose memory could be moved";
+  if (is_halting(seen)) return "it is just being stopped or let go on";
+  if (seen.move != 0) return "its memory is on the way";
+  return std::nullopt;
+}
+
+void Coordinator::Impl::perform(LeaseId id, Measure measure) {
+  const std::string& excess = observed.at(id).excess;
+  const bool is_above = climbs_above(id);
+  const std::string why = is_above ? excess : text_of(id) + " is in the way of what was granted";
+  switch (measure) {
+    case Measure::kNotify:
+    case Measure::kCleanup:
+      break;
+    case Measure::kCheckpoint:
+      ask_checkpoint(id, CheckpointReason::kPressure);
+      break;
+    case Measure::kSuspend:
+      effects.emplace_back(Say{why + ": it is suspended for that"});
+      suspend(id, {});
+      break;
+    case Measure::kRequeue:
+      effects.emplace_back(Say{why + ": it is requeued for that"});
+      ask_requeue(id, {.unsaved = false});
+      break;
+    case Measure::kKill:
+      effects.emplace_back(Say{why + ": it is ended for that"});
+      revoke(id, EndResult::kOverBudget);
+      break;
+  }
+}
+
+bool Coordinator::Impl::climbs_above(LeaseId id) const {
+  return observed.at(id).climbs[static_cast<std::size_t>(Cause::kOverBudget)].since.has_value();
+}
+
+// Absent: it is under way.
+std::optional<MeasureEnded> Coordinator::Impl::outcome_of(const Lease& lease) const {
+  const MeasureTaken& taken = *lease.measures.under_way();
+  const Observed& seen = observed.at(lease.id);
+  const Held* held = lease.held();
+  const auto ended = [&](MeasureOutcome outcome, std::string detail = {}) {
+    return MeasureEnded{lease.id, taken.number, outcome, std::move(detail)};
+  };
+  const auto because = [](const std::string& known, const std::string& otherwise) {
+    return known.empty() ? otherwise : known;
+  };
+  const std::string gone = "it has ended meanwhile";
+  switch (taken.measure) {
+    case Measure::kNotify:
+    case Measure::kCleanup:
+      break;
+    case Measure::kCheckpoint: {
+      const auto& [asked, last, saved] = lease.checkpoints;
+      if (asked && asked->number == taken.save) return std::nullopt;
+      if (!last || last->number < taken.save)
+        return ended(MeasureOutcome::kFailed, "it was not asked");
+      if (last->outcome == CheckpointOutcome::kSaved) {
+        return ended(MeasureOutcome::kConfirmed, last->detail);
+      }
+      return ended(MeasureOutcome::kFailed, std::string(to_text(last->outcome)) +
+                                                (last->detail.empty() ? "" : ", " + last->detail));
+    }
+    case Measure::kSuspend:
+      if (held == nullptr) return ended(MeasureOutcome::kFailed, gone);
+      if (held->is_away()) return ended(MeasureOutcome::kConfirmed);
+      if (!held->suspension) {
+        return ended(MeasureOutcome::kFailed,
+                     because(seen.not_moved, "the daemon was started anew"));
+      }
+      if (!seen.stuck.empty()) return ended(MeasureOutcome::kFailed, seen.stuck);
+      break;
+    case Measure::kRequeue: {
+      if (lease.waiting() != nullptr) return ended(MeasureOutcome::kConfirmed);
+      const Held& was = *lease.granted();
+      if (was.requeue) break;
+      return ended(MeasureOutcome::kFailed, because(seen.not_stopped, gone));
+    }
+    case Measure::kKill:
+      if (held == nullptr) return ended(MeasureOutcome::kConfirmed);
+      break;
+  }
+  return std::nullopt;
+}
+
+void Coordinator::Impl::tend_measures() {
+  for (const LeaseId id : std::set(measuring)) {
+    if (auto ended = outcome_of(*state.find(id))) end_measure(*std::move(ended));
+  }
+}
+
+Instant Coordinator::Impl::measure_due(const Lease& lease) {
+  const MeasureTaken* taken = lease.measures.under_way();
+  return taken == nullptr ? Instant::never() : taken->begun + within(lease, taken->measure);
+}
+
+// False: it is not late, or none is under way.
+bool Coordinator::Impl::tend_late_measure(LeaseId id) {
+  const Lease& lease = *state.find(id);
+  if (measure_due(lease) > now.instant) return false;
+  const MeasureTaken& taken = *lease.measures.under_way();
+  end_measure({id, taken.number, MeasureOutcome::kFailed,
+               "nothing came of it within " + to_text(within(lease, taken.measure))});
+  return true;
+}
+
+void Coordinator::Impl::end_measure(MeasureEnded fact) {
+  const LeaseId id = fact.id;
+  fact.detail.resize(std::min(fact.detail.size(), limits::kCheckpointDetail));
+  decide(id, fact);
+  const auto& all = state.find(id)->measures.taken();
+  const MeasureTaken taken = *std::ranges::find(all, fact.number, &MeasureTaken::number);
+  if (taken.measure == Measure::kSuspend && taken.outcome == MeasureOutcome::kConfirmed &&
+      taken.cause == Cause::kStrangers) {
+    displaced.insert(id);
+  }
+  if (taken.outcome == MeasureOutcome::kConfirmed) return;
+  effects.emplace_back(Say{
+      text_of(id) + ": " + std::string(to_text(taken.measure)) +
+      (taken.outcome == MeasureOutcome::kRefused ? " was refused: " : " failed: ") + taken.detail});
+}
+
+}  // namespace berth::core

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ladder of measures: what is done about pressure, step by step, as an operator writes it, and
+// what was done to a lease. Plain data, and the rules for what makes sense.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+
+namespace berth {
+
+/// From the mildest to the hardest: a ladder has them in this order.
+enum class Measure : std::uint8_t { kNotify, kCleanup, kCheckpoint, kSuspend, kRequeue, kKill };
+inline constexpr std::size_t kMeasureCount = 6;
+
+/// Why a measure is taken; each has a ladder of its own.
+enum class Cause : std::uint8_t {
+  kLeaseCritical,   // A lease uses nearly all of its own budget.
+  kDeviceCritical,  // Others on the device lack what they were granted, and it is above its budget.
+  kStrangers,       // They lack it, and nobody is: programs without a lease have taken it.
+  kOverBudget,      // It is above its budget, whether that is a danger to anybody or not.
+};
+inline constexpr std::size_t kCauseCount = 4;
+
+struct Rung {
+  Measure measure = Measure::kNotify;
+  /// Not before it has lasted for so long. Absent: as soon as the rung before is over.
+  std::optional<Duration> after = {};
+  friend constexpr auto operator<=>(const Rung&, const Rung&) = default;
+};
+using Ladder = std::vector<Rung>;
+
+/// What is built in.
+Ladder default_ladder(Cause cause);
+
+/// Of "suspend@60s" and the like. The error says what is wrong, and what would be right.
+Result<Ladder> parse_ladder(std::span<const std::string> rungs, Cause cause);
+std::string to_text(const Rung& rung);
+
+enum class MeasureOutcome : std::uint8_t {
+  kConfirmed,
+  kFailed,
+  kRefused,  // It could not even be begun.
+};
+
+/// A measure that was taken on a lease. Without an outcome it is under way.
+struct MeasureTaken {
+  std::uint64_t number = 0;  // Of a lease, from 1.
+  Measure measure = Measure::kNotify;
+  Cause cause = Cause::kOverBudget;
+  std::uint64_t save = 0;  // The number of the save that it is, or that comes first.
+  Instant begun;
+  UnixMs at;
+  std::optional<MeasureOutcome> outcome;
+  std::string detail;  // For people.
+  friend auto operator<=>(const MeasureTaken&, const MeasureTaken&) = default;
+};
+
+std::string_view to_text(Measure measure);
+std::string_view to_text(Cause cause);
+std::string_view to_text(MeasureOutcome outcome);
+std::optional<Measure> parse_measure(std::string_view word);
+std::optional<Cause> parse_cause(std::string_view word);
+std::optional<MeasureOutcome> parse_measure_outcome(std::string_view word);
+
+}  // namespace berth

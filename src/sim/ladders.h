@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of the measures of a lease, and the rules for them: who is inside his budget meets
+// no more than a notice and the save that he allows, no measure comes twice within its cool-down or
+// before its time, and each ends. Nothing here is taken from src/core.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/units.h"
+#include "core/event.h"
+#include "model/device.h"
+#include "model/ladder.h"
+#include "model/lease.h"
+#include "model/record.h"
+#include "sim/coverage.h"
+
+namespace berth::sim {
+
+struct Evidence;
+struct ShadowLease;
+
+/// As the journal tells them.
+class ShadowMeasures {
+ public:
+  bool begin(const MeasureBegun& fact, Instant at);
+  bool end(const MeasureEnded& fact);
+  void restore(const LeaseView& view);
+
+  /// Without an outcome.
+  const std::optional<MeasureTaken>& under_way() const { return under_way_; }
+  bool is_under_way(Measure measure) const { return under_way_ && under_way_->measure == measure; }
+  /// The last time that it was begun and not refused.
+  std::optional<Instant> begun(Measure measure) const;
+  std::string told() const;
+
+ private:
+  std::optional<MeasureTaken> under_way_;
+  std::map<Measure, Instant> begun_;
+  std::uint64_t last_number_ = 0;
+};
+
+/// Since when each sample has found a lease above its budget, whoever looks.
+class AboveBudget {
+ public:
+  void sampled(const Evidence& evidence, const Sample& sample);
+  /// For how long, by the last sample; absent: it is not.
+  std::optional<Duration> lasted(LeaseId lease) const;
+
+ private:
+  std::map<LeaseId, Instant> since_;
+  Instant last_;
+};
+
+Transition transition_of(MeasureOutcome outcome);
+/// A measure that was just written; `before` is how the lease stood before.
+std::string broken_by_measure(const Evidence& evidence, const ShadowLease& before,
+                              const MeasureBegun& fact, core::Now now);
+/// When what is under way has to be over; never where nothing is.
+Instant measure_due(const Evidence& evidence, const ShadowLease& lease);
+
+}  // namespace berth::sim
