@@ -53,6 +53,7 @@ enum class News : std::uint8_t {
   kRequeueDropped,  // It is not requeued; the refusal says why.
   kQueued,          // It was asked for, and waits. Told by whoever answers the asker.
   kFrozen,
+  kMeasure,  // One is taken on it, or is over: the view says which, and how.
 };
 /// News for whoever listens to this lease. `refusal` says why, where a waiting request ends without
 /// a grant.

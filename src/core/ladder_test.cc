@@ -160,6 +160,18 @@ TEST_F(LadderTest, ARequeueIsAskedOfWhoCanBeStartedAgain) {
   EXPECT_THAT(taken(1), ElementsAre("requeue failed"));
 }
 
+TEST_F(LadderTest, TheBeginningAndTheEndOfAMeasureAreTold) {
+  story.tells_measures = true;
+  use_settings({.over_budget = {{Measure::kNotify},
+                                {Measure::kCheckpoint, seconds(5)},
+                                {Measure::kSuspend, seconds(10)}}});
+  hold(over(gib(4)));
+  (void)use(1, gib(6));
+  EXPECT_EQ(seconds_pass(5), "measure 1; ") << "refused";
+  EXPECT_EQ(seconds_pass(5), "measure 1; move out 1; ");
+  EXPECT_EQ(moved(), "suspend 1; measure 1; ");
+}
+
 TEST_F(LadderTest, EachHasWhatItHasAskedFor) {
   hold(over(gib(3), OverBudget::kFail));
   hold(over(gib(3), OverBudget::kNotify));

@@ -64,6 +64,7 @@ void Coordinator::Impl::take(LeaseId id, Cause cause, Measure measure) {
                            .save = saves.asked ? saves.asked->number : last_save + 1};
   decide(id, begun);
   if (why_not) return end_measure({id, begun.number, MeasureOutcome::kRefused, *why_not});
+  notify(id, News::kMeasure);
   perform(id, measure);
 }
 
@@ -201,6 +202,7 @@ void Coordinator::Impl::end_measure(MeasureEnded fact) {
   const LeaseId id = fact.id;
   fact.detail.resize(std::min(fact.detail.size(), limits::kCheckpointDetail));
   decide(id, fact);
+  notify(id, News::kMeasure);
   const auto& all = state.find(id)->measures.taken();
   const MeasureTaken taken = *std::ranges::find(all, fact.number, &MeasureTaken::number);
   if (taken.measure == Measure::kSuspend && taken.outcome == MeasureOutcome::kConfirmed &&

@@ -129,6 +129,7 @@ class Story {
   Now now{{1'000'000'000'000}, {1'700'000'000'000}};
   std::uint64_t handles = 0;
   int records_refused = 0;
+  bool tells_measures = false;
   bool tells_pressure = false;  // It comes with many samples, and is no matter of most tests.
 
  private:
@@ -142,6 +143,7 @@ class Story {
     }
     if (const auto* news = std::get_if<Notify>(&effect)) {
       if (news->news == News::kPressure && !tells_pressure) return "";
+      if (news->news == News::kMeasure && !tells_measures) return "";
       static const std::map<News, std::string> kWords = {
           {News::kGranted, "grant "},      {News::kEnded, "end "},
           {News::kParked, "park "},        {News::kUnparked, "unpark "},
@@ -153,7 +155,8 @@ class Story {
           {News::kPressure, "pressure "},  {News::kSuspended, "suspend "},
           {News::kResumed, "resume "},     {News::kFrozen, "freeze "},
           {News::kRequeue, "stop "},       {News::kRequeuing, "stopping "},
-          {News::kRequeued, "requeue "},   {News::kRequeueDropped, "no requeue "}};
+          {News::kRequeued, "requeue "},   {News::kRequeueDropped, "no requeue "},
+          {News::kMeasure, "measure "}};
       return kWords.at(news->news) + std::to_string(news->lease.value) + "; ";
     }
     if (const auto* stranger = std::get_if<NotifyStranger>(&effect)) {

@@ -100,6 +100,8 @@ std::string_view word_of(core::News news) {
       return "suspended";
     case core::News::kFrozen:
       return "frozen";
+    case core::News::kMeasure:
+      return "measure";
     case core::News::kResumed:
       return "resumed";
     case core::News::kRequeue:

@@ -11,6 +11,7 @@
 #include "wire/fields.h"
 #include "wire/json_reader.h"
 #include "wire/json_writer.h"
+#include "wire/measures.h"
 
 namespace berth::wire {
 namespace {
@@ -321,6 +322,7 @@ void write_lease(JsonWriter& writer, const LeaseView& view, const Viewer& viewer
   write_times(writer, view);
   const bool shown = viewer.sees_all_commands || viewer.user == view.user;
   write_checkpoints(writer, view, shown);
+  write_measures(writer, view, shown);
   if (extras.env != nullptr) {
     writer.key("env").begin_object();
     for (const auto& [name, value] : *extras.env) writer.key(name).text(value);
@@ -356,6 +358,7 @@ LeaseAnswer read_lease(ObjectReader& reader) {
   read_processes(reader, view);
   read_times(reader, view);
   read_checkpoints(reader, view);
+  read_measures(reader, view);
   reader.texts("env", answer.env);
   std::erase_if(answer.env, [](const auto& entry) { return !may_be_set(entry.first); });
   if (std::optional<ObjectReader> refusal = reader.object("refusal")) {

@@ -57,7 +57,11 @@ TEST(Lease, IsWrittenInOneOrderOfFields) {
       R"("queue_position":null,"checkpoint":{"by":"http","grace_ms":30000,"every_ms":600000,)"
       R"("asked":{"number":4,"reason":"asked","time":"2026-02-07T13:18:20.000Z"},)"
       R"("last":{"number":3,"reason":"periodic","time":"2026-02-07T13:16:40.000Z",)"
-      R"("outcome":"failed","detail":"answered 500"},"saved":"2026-02-07T13:15:50.000Z"}})");
+      R"("outcome":"failed","detail":"answered 500"},"saved":"2026-02-07T13:15:50.000Z"},)"
+      R"("measures":[{"number":1,"measure":"checkpoint","cause":"lease_critical",)"
+      R"("time":"2026-02-07T13:16:30.000Z","outcome":"failed","detail":"answered 500"},)"
+      R"({"number":2,"measure":"suspend","cause":"over_budget",)"
+      R"("time":"2026-02-07T13:18:30.000Z","outcome":null,"detail":null}]})");
 }
 
 TEST(Lease, ReadsBackAsItWasWritten) {

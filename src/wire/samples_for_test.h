@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/units.h"
 #include "wire/alerts.h"
@@ -53,6 +54,24 @@ inline RequestBody request() {
   request.requeue_grace = seconds(20);
   body.anchor = Process{.pid = 4711, .start_ticks = 18'000'000'000'000'000'000U};
   return body;
+}
+
+/// One that failed, and one under way.
+inline std::vector<MeasureTaken> measures() {
+  return {{.number = 1,
+           .measure = Measure::kCheckpoint,
+           .cause = Cause::kLeaseCritical,
+           .begun = {},
+           .at = {1'770'470'190'000},
+           .outcome = MeasureOutcome::kFailed,
+           .detail = "answered 500"},
+          {.number = 2,
+           .measure = Measure::kSuspend,
+           .cause = Cause::kOverBudget,
+           .begun = {},
+           .at = {1'770'470'310'000},
+           .outcome = {},
+           .detail = {}}};
 }
 
 /// Held by Anna, on two devices.
@@ -111,6 +130,7 @@ inline LeaseView held() {
                            .detail = "answered 500",
                            .at = {1'770'470'200'000}};
   view.checkpoints.saved = UnixMs{1'770'470'150'000};
+  view.measures = measures();
   return view;
 }
 

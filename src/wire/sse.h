@@ -76,6 +76,7 @@ enum class EventName : std::uint8_t {
   kQueued,
   kAlert,
   kFrozen,
+  kMeasure,
   kFit,
 };
 std::string_view to_text(EventName name);

@@ -261,6 +261,9 @@ std::string lease_details(const LeaseView& lease, const Scene& scene) {
   if (request.eta) facts.add("eta", to_text(*request.eta));
   if (request.limit) facts.add("limit", to_text(*request.limit));
   add_saves(facts, lease, scene);
+  for (const MeasureTaken& taken : lease.measures) {
+    facts.add("measure", measure_text(taken, scene.letters) + ", " + moment(taken.at, scene));
+  }
   if (lease.handle != Handle{}) facts.add("handle", to_text(lease.handle));
   std::string title = "Lease " + std::to_string(lease.id.value) + "  " + session_of(lease, scene);
   if (scene.simulated) title += "  (the GPU is simulated)";

@@ -20,6 +20,13 @@ std::string saved_text(const CheckpointEnd& end, Letters letters) {
          (detail.empty() ? "" : ", " + detail);
 }
 
+std::string measure_text(const MeasureTaken& taken, Letters letters) {
+  const std::string detail = harmless(taken.detail, letters);
+  return std::string(to_text(taken.measure)) + " for " + std::string(to_text(taken.cause)) + ": " +
+         (taken.outcome ? std::string(to_text(*taken.outcome)) : "under way") +
+         (detail.empty() ? "" : ", " + detail);
+}
+
 std::string way_text(const CheckpointWay& way) {
   return "by " + std::string(to_text(way.kind)) + ", within " + to_text(way.grace) +
          (way.every ? ", each " + to_text(*way.every) : "");

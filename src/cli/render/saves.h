@@ -7,11 +7,15 @@
 
 #include "cli/render/text.h"
 #include "model/checkpoint.h"
+#include "model/ladder.h"
 
 namespace berth::cli {
 
 /// What follows "lease 12": "has saved itself (out/a.pt)", or "has not saved itself: timed out, …".
 std::string saved_text(const CheckpointEnd& end, Letters letters);
+/// "suspend for over_budget: failed, …"; one that is under way: "suspend for over_budget: under
+/// way"
+std::string measure_text(const MeasureTaken& taken, Letters letters);
 /// "timed out"
 std::string_view outcome_text(CheckpointOutcome outcome);
 /// "by signal, within 60s, each 10m"

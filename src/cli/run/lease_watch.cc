@@ -168,15 +168,10 @@ void LeaseWatch::take(const wire::SseEvent& event) {
   const LeaseView& view = lease->view;
   if (saver_ != nullptr) take_saves(view.checkpoints);
   if (stopper_ != nullptr) take_requeue(view);
-  const auto used = used_by(view);
   switch (*name) {
     case wire::EventName::kOverBudget:
       if (view.request.over_budget == OverBudget::kFail) break;
-      talk_.say(name_ + " uses " + (used ? to_text(*used) : "more") + ", above its budget of " +
-                to_text(granted_to(view)) +
-                (view.request.over_budget == OverBudget::kKill
-                     ? "; it is ended for that unless it uses less soon (--over-budget kill)"
-                     : ""));
+      talk_.say(above_budget_text(view));
       break;
     case wire::EventName::kInBudget:
       talk_.say(name_ + " is within its budget again");
@@ -200,6 +195,11 @@ void LeaseWatch::take(const wire::SseEvent& event) {
     case wire::EventName::kCheckpointed:
       if (const auto& last = view.checkpoints.last) {
         talk_.say(name_ + " " + saved_text(*last, talk_.scene().letters));
+      }
+      break;
+    case wire::EventName::kMeasure:
+      if (const std::string text = measure_text(view); !text.empty()) {
+        talk_.say(harmless(text, talk_.scene().letters));
       }
       break;
     case wire::EventName::kPressure:

@@ -113,6 +113,39 @@ std::string revoked_text(const LeaseView& lease) {
   return lease_name(lease) + " was cancelled" + told;
 }
 
+std::string above_budget_text(const LeaseView& lease) {
+  const auto used = used_by(lease);
+  std::string text = lease_name(lease) + " uses " + (used ? to_text(*used) : "more") +
+                     ", above its budget of " + to_text(granted_to(lease));
+  if (lease.request.over_budget == OverBudget::kKill) {
+    text += "; it is ended for that unless it uses less soon (--over-budget kill)";
+  } else if (lease.request.over_budget == OverBudget::kSuspend) {
+    text += "; it is suspended for that unless it uses less soon (--over-budget suspend)";
+  }
+  return text;
+}
+
+std::string measure_text(const LeaseView& lease) {
+  if (lease.measures.empty()) return {};
+  const MeasureTaken& taken = lease.measures.back();
+  const std::string word(to_text(taken.measure));
+  if (taken.outcome == MeasureOutcome::kConfirmed) return {};
+  if (taken.outcome) {
+    // How a save went is told by the save.
+    if (taken.measure == Measure::kCheckpoint && taken.outcome == MeasureOutcome::kFailed)
+      return {};
+    const bool refused = taken.outcome == MeasureOutcome::kRefused;
+    return lease_name(lease) + ": " + word + (refused ? " is not possible" : " failed") +
+           (taken.detail.empty() ? "" : ": " + taken.detail);
+  }
+  const std::string why = taken.cause == Cause::kStrangers
+                              ? ", because programs without a lease have taken its GPU's memory"
+                              : ", because it is above its budget";
+  if (taken.measure == Measure::kSuspend) return lease_name(lease) + " is to be suspended" + why;
+  if (taken.measure == Measure::kRequeue) return lease_name(lease) + " is to be requeued" + why;
+  return {};
+}
+
 std::string pressure_text(const LeaseView& lease) {
   const bool at_rest = lease.pressure == Pressure::kWarn && !lease.full_in;
   // Who has a GPU to himself may fill it.

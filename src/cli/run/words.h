@@ -36,6 +36,13 @@ std::string too_much_text(const LeaseView& lease, const RequestOptions& options)
 /// budget of 8.0 GiB for too long"; what has told the command to end.
 std::string revoked_text(const LeaseView& lease);
 
+/// "lease 12 uses 9.0 GiB, above its budget of 8.0 GiB", and what follows from that.
+std::string above_budget_text(const LeaseView& lease);
+
+/// "lease 12 is to be suspended, because it is above its budget": its last measure, or why that is
+/// not possible or failed. Empty where it is told otherwise.
+std::string measure_text(const LeaseView& lease);
+
 /// "lease 12 uses 7.1 GiB of 8.0 GiB, and in about 1m30s all of it at this rate". Empty where that
 /// is no news: there is room and nothing grows, or the GPU is its own.
 std::string pressure_text(const LeaseView& lease);
