@@ -82,7 +82,10 @@ void Coordinator::Impl::reindex(LeaseId id) {
   reindex_user(lease, seen);
   reindex_timer(id, lease, seen);
   const Held* held = lease == nullptr ? nullptr : lease->held();
-  const bool wanted = held != nullptr && held->suspension && held->suspension->queued;
+  const bool skips_turn =
+      lease != nullptr && lease->request.share == Share::kSlice && held != nullptr && held->frozen;
+  const bool wanted =
+      held != nullptr && held->suspension && held->suspension->queued && !skips_turn;
   if (held != nullptr && (held->growth || wanted)) {
     growing.insert(id);
   } else {

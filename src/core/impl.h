@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of the coordinator. State survives and changes by records alone; Observed is what is
-// known of a lease beside it, and dies with the daemon; the rest (queue, ledger, timers, watches)
-// is derived from the two by reindex(). Included by the files of src/core only.
+// The inside of the coordinator, for src/core alone. State survives and changes by records only;
+// Observed is known of a lease beside it, and dies with the daemon; reindex() derives the rest.
 #pragma once
 
 #include <algorithm>
@@ -372,6 +371,7 @@ struct Coordinator::Impl {
   bool comes_free(LeaseId id, DeviceId device) const;
   bool fits_without_slices(const Account& account, const Lease& lease) const;
   std::map<LeaseId, std::vector<DeviceId>> first_turns() const;
+  std::optional<DeviceId> room_is_made_on(LeaseId id) const;
   NextTurns next_turns() const;
   bool may_end_turn(const Lease& lease) const;
   Instant turn_over_at(const Lease& lease) const;

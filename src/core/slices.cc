@@ -4,8 +4,9 @@
 // Note [Turns]: a slice is granted memory as a budget is, and keeps it while nobody else wants a
 // turn. Those who do are the slices that wait for their first one and those that wait to come back;
 // they stand in one order, the policy's, in which each counts from when it began to wait. On each
-// device the first of them that would fit there if no slice ran has the next turn: no other slice
-// comes before it, and slices whose turns are over are suspended until it fits. A turn begins with
+// device the first of them that would fit there if no slice ran has the next turn, unless somebody
+// leaves another device for it: no other slice comes before it, and slices whose turns are over are
+// suspended until it fits. A turn begins with
 // the grant or the return, and lasts as Note [How long a turn is] says; whoever is suspended for
 // that waits for his next one at once. Slices take turns with slices alone: a request of another
 // kind gets what is free beside them and beside whoever of them is away, and a slice that asks
@@ -147,6 +148,17 @@ std::map<LeaseId, std::vector<DeviceId>> Coordinator::Impl::first_turns() const 
   return where;
 }
 
+// Where somebody's turn is being ended for it.
+std::optional<DeviceId> Coordinator::Impl::room_is_made_on(LeaseId id) const {
+  for (const LeaseId leaving : ending_turn) {
+    const Observed& seen = observed.at(leaving);
+    if (seen.turn_for == id && seen.stuck.empty()) {
+      return state.find(leaving)->held()->parts.front().device;
+    }
+  }
+  return std::nullopt;
+}
+
 // See Note [Turns].
 NextTurns Coordinator::Impl::next_turns() const {
   NextTurns next;
@@ -160,9 +172,12 @@ NextTurns Coordinator::Impl::next_turns() const {
         observed.at(lease->id).returns_from <= now.instant) {
       first[lease->id] = {lease->held()->parts.front().device};
     }
+    const std::optional<DeviceId> its = room_is_made_on(lease->id);
     for (const DeviceId device : first[lease->id]) {
       const Account* account = ledger.find(device);
       if (account == nullptr || !fits_without_slices(*account, *lease)) continue;
+      // Unless there is room here by now.
+      if (its && *its != device && turn_needs(*lease) > account->grantable()) continue;
       next.emplace(device, lease->id);
     }
   }
@@ -215,9 +230,7 @@ void Coordinator::Impl::take_turns() {
   std::map<LeaseId, TurnEnds> soonest;
   for (const auto& [device, id] : next_turns()) {
     TurnEnds ends = room_for_turn(*ledger.find(device), *state.find(id));
-    const bool served = std::ranges::any_of(ending_turn, [&](LeaseId leaving) {
-      return observed.at(leaving).turn_for == id && observed.at(leaving).stuck.empty();
-    });
+    const bool served = room_is_made_on(id).has_value();
     if (served) turn_comes[id] = now.instant;
     if (served || ends.leases.empty()) continue;
     TurnEnds& known = soonest[id];

@@ -232,6 +232,28 @@ TEST_F(Slices, WhoIsFrozenAwayWantsNoTurn) {
   EXPECT_THAT(then(moved()), HasSubstr("move out 2"));
 }
 
+TEST_F(Slices, WhoIsFrozenAwayKeepsNobodyFromHisFirstTurn) {
+  two_in_turns();
+  (void)story.tell(Freeze{{7}, {{1000}}, {1}});
+  (void)moved();
+  EXPECT_EQ(ask(slice(gib(10))), "waiting 3; ");
+  EXPECT_THAT(next(), HasSubstr("move out 2"));
+  EXPECT_THAT(left(), HasSubstr("grant 3"));
+}
+
+TEST_F(Slices, WhileOneDeviceIsLeftForOneTheNextHasTheOther) {
+  story = Story({.order = Order::kFifo, .reserve = {}}, {gib(16), gib(16)});
+  (void)hold(slice(gib(10)), gib(8));
+  (void)ask(slice(gib(12)));
+  (void)story.claim(2);
+  story.use(2, gib(10), 1);
+  (void)story.second();
+  (void)ask(slice(gib(10)));
+  (void)ask(slice(gib(10)));
+  EXPECT_EQ(next(), "move out 1; ") << "for the third";
+  EXPECT_EQ(next(), "move out 2; ") << "for the fourth, although the first is not gone yet";
+}
+
 TEST_F(Slices, WhoIsToBeRequeuedIsNotTakenItsTurn) {
   Request request = slice(gib(10));
   request.requeue_grace = seconds(5);

@@ -14,7 +14,7 @@ measure_is() {
 }
 
 @test "what is above its budget is told, asked to save itself, suspended, and comes back as it was" {
-  configure '[pressure]' 'critical = "100%"' \
+  configure '[pressure]' 'on_lease_critical = ["notify"]' \
     'over_budget = ["notify", "checkpoint@1s", "suspend@2s"]'
   berth run -m 2G --enforce watchdog --over-budget suspend \
     --checkpoint 'cmd:echo $BERTH_CHECKPOINT_REASON >saved' -- \
