@@ -370,7 +370,7 @@ struct Coordinator::Impl {
   Bytes turn_needs(const Lease& lease) const;
   bool comes_free(LeaseId id, DeviceId device) const;
   bool fits_without_slices(const Account& account, const Lease& lease) const;
-  std::map<LeaseId, std::vector<DeviceId>> first_turns() const;
+  std::vector<FirstTurn> first_turns() const;
   std::optional<DeviceId> room_is_made_on(LeaseId id) const;
   NextTurns next_turns() const;
   bool may_end_turn(const Lease& lease) const;

@@ -119,8 +119,8 @@ bool Coordinator::Impl::fits_without_slices(const Account& account, const Lease&
 
 // Where those that wait for their first turn may have it: nobody who comes before them there, and
 // would not take turns, keeps the place.
-std::map<LeaseId, std::vector<DeviceId>> Coordinator::Impl::first_turns() const {
-  std::map<LeaseId, std::vector<DeviceId>> where;
+std::vector<FirstTurn> Coordinator::Impl::first_turns() const {
+  std::vector<FirstTurn> first;
   std::set<DeviceId> taken;
   for (const LeaseId id : growing) {
     const Lease& lease = *state.find(id);
@@ -132,6 +132,7 @@ std::map<LeaseId, std::vector<DeviceId>> Coordinator::Impl::first_turns() const 
     const Lease* next = waiting.next();
     if (next == nullptr) break;
     if (!takes_part(*next)) continue;
+    FirstTurn turn{.lease = next, .where = {}};
     for (const Account& account : ledger.accounts()) {
       const bool may = account.seen && is_eligible(account, next->request) &&
                        fits_ever(account, next->request) && !taken.contains(account.id);
@@ -139,13 +140,14 @@ std::map<LeaseId, std::vector<DeviceId>> Coordinator::Impl::first_turns() const 
       const bool takes_turns =
           is_slice(*next) && is_offerable(*next) && fits_without_slices(account, *next);
       if (takes_turns) {
-        where[next->id].push_back(account.id);
+        turn.where.push_back(account.id);
       } else {
         taken.insert(account.id);
       }
     }
+    if (is_slice(*next)) first.push_back(std::move(turn));
   }
-  return where;
+  return first;
 }
 
 // Where somebody's turn is being ended for it.
@@ -159,21 +161,28 @@ std::optional<DeviceId> Coordinator::Impl::room_is_made_on(LeaseId id) const {
   return std::nullopt;
 }
 
-// See Note [Turns].
+// See Note [Turns]. Those that wait for their first turn come as in the queue, where others stand
+// among them: else one would be kept from its turn by the queue, and the next by its turn.
 NextTurns Coordinator::Impl::next_turns() const {
   NextTurns next;
   if (turns.size() == 0) return next;
-  std::map<LeaseId, std::vector<DeviceId>> first = first_turns();
+  const std::vector<FirstTurn> first = first_turns();
+  auto newcomer = first.begin();
   InOrder order(turns, now.instant, settings, state.usage());
   for (std::size_t looked_at = 0; looked_at < limits::kBackfillDepth; ++looked_at) {
     const Lease* lease = order.next();
     if (lease == nullptr) break;
-    if (lease->held() != nullptr && may_return(lease->id) &&
-        observed.at(lease->id).returns_from <= now.instant) {
-      first[lease->id] = {lease->held()->parts.front().device};
+    std::vector<DeviceId> where;
+    if (lease->waiting() != nullptr) {
+      if (newcomer == first.end()) continue;
+      lease = newcomer->lease;
+      where = newcomer->where;
+      ++newcomer;
+    } else if (may_return(lease->id) && observed.at(lease->id).returns_from <= now.instant) {
+      where = {lease->held()->parts.front().device};
     }
     const std::optional<DeviceId> its = room_is_made_on(lease->id);
-    for (const DeviceId device : first[lease->id]) {
+    for (const DeviceId device : where) {
       const Account* account = ledger.find(device);
       if (account == nullptr || !fits_without_slices(*account, *lease)) continue;
       // Unless there is room here by now.

@@ -254,6 +254,17 @@ TEST_F(Slices, WhileOneDeviceIsLeftForOneTheNextHasTheOther) {
   EXPECT_EQ(next(), "move out 2; ") << "for the fourth, although the first is not gone yet";
 }
 
+TEST_F(Slices, WhoHasWaitedTooLongComesFirstAlsoWhereOthersAreOfAnotherKind) {
+  story = Story({.order = Order::kFair, .starve_after = seconds(5), .reserve = {}});
+  (void)hold(Story::whole(), gib(1));
+  (void)ask(slice(gib(9), Priority::kLow));
+  (void)pass(6);
+  (void)ask(slice(gib(9)));
+  (void)ask({.vram = gib(9)}, 1001);
+  story.use(1, {});
+  EXPECT_THAT(story.end(1), HasSubstr("grant 2; ")) << "as in the queue";
+}
+
 TEST_F(Slices, WhoIsToBeRequeuedIsNotTakenItsTurn) {
   Request request = slice(gib(10));
   request.requeue_grace = seconds(5);

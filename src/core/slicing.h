@@ -19,6 +19,14 @@
 
 namespace berth::core {
 
+struct Lease;
+
+/// Who waits for its first turn, and where it may have it.
+struct FirstTurn {
+  const Lease* lease = nullptr;
+  std::vector<DeviceId> where;
+};
+
 /// What the moves of one lease cost, as far as they were measured.
 class TurnCost {
  public:
