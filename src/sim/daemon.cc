@@ -182,6 +182,7 @@ void Daemon::ask_probe() {
 void Daemon::move_memory(const core::MoveMemory& move) {
   if (!passes_door()) return;
   moving_.push_back(move);
+  if (move.direction == Direction::kBack) parts_.judge.moves_back(move.lease, true);
   const std::uint64_t number = move.number;
   parts_.stage.clock.after(
       parts_.stage.random.spread(milliseconds(1), seconds(3)),
@@ -191,6 +192,7 @@ void Daemon::move_memory(const core::MoveMemory& move) {
         const core::MoveMemory due = std::move(*found);
         moving_.erase(found);
         const MoveResult result = move_now(due, false);
+        if (due.direction == Direction::kBack) parts_.judge.moves_back(due.lease, false);
         enter([&](core::Now now) { engine_->moved(now, {due.lease, due.number, result}); });
       });
 }

@@ -268,6 +268,19 @@ std::string broken_by_end(const Evidence& evidence, const ShadowLease& lease, En
   return member_lives ? because("a process of it lives") : std::string();
 }
 
+std::string broken_by_end_on_the_way(const Evidence& evidence, const ShadowLease& lease,
+                                     core::Now now) {
+  if (evidence.is_behind(now.instant) || !evidence.coming_back.contains(lease.id)) return {};
+  const auto comes = [&](const Process& process) {
+    return evidence.processes.alive(process) && evidence.devices.is_away(process);
+  };
+  if (!std::ranges::any_of(lease.members, comes) && !(lease.command && comes(*lease.command))) {
+    return {};
+  }
+  return fmt::format("lease {} ended while its memory is on the way back: <{}>", lease.id.value,
+                     lease.told());
+}
+
 std::string broken_by_delay(const Evidence& evidence, core::Now now) {
   // A daemon that has just come, or could not write, has had no time to see to it.
   if (evidence.daemon_since + kSlack > now.instant) return {};

@@ -43,6 +43,7 @@ struct Evidence {
   std::set<DeviceId> told_lost;  // By the last sample.
   Instant last_asked_at;         // When the last sample was asked for.
   AboveBudget above_budget = {};
+  std::set<LeaseId> coming_back = {};  // Whose memory the driver is just moving back.
 
   const Known& of(LeaseId lease) const;
   Bytes reserve_on(DeviceId device) const;
@@ -57,6 +58,9 @@ std::string broken_by_grant(const Evidence& evidence, const ShadowLease& lease,
                             const ShadowLease& before);
 /// A process that was just written down as a member of the lease.
 std::string broken_by_member(const Evidence& evidence, const ShadowLease& lease, Process process);
+/// A lease that was just ended, with a process whose memory is not there yet.
+std::string broken_by_end_on_the_way(const Evidence& evidence, const ShadowLease& lease,
+                                     core::Now now);
 /// A lease that was just ended or released; `lease` is how it stood before.
 std::string broken_by_end(const Evidence& evidence, const ShadowLease& lease, EndResult result,
                           core::Now now);

@@ -76,6 +76,7 @@ void Judge::daemon_starts(const core::Settings& settings, bool same_boot) {
 void Judge::daemon_died() {
   calls_.clear();
   turns_.forget();
+  evidence_.coming_back.clear();
 }
 
 void Judge::configured(const core::Settings& settings) {
@@ -109,6 +110,14 @@ void Judge::hung_up(server::ConnectionId connection) {
   calls_.erase(connection);
   for (auto& [id, known] : evidence_.known) {
     if (known.asker == connection) known.asker_gone = true;
+  }
+}
+
+void Judge::moves_back(LeaseId lease, bool begins) {
+  if (begins) {
+    evidence_.coming_back.insert(lease);
+  } else {
+    evidence_.coming_back.erase(lease);
   }
 }
 
@@ -164,6 +173,7 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
   }
   if (const auto* ended = std::get_if<LeaseEnded>(&record.fact)) {
     check(broken_by_end(evidence_, present(before), ended->result, now()));
+    check(broken_by_end_on_the_way(evidence_, present(before), now()));
     evidence_.known.erase(id);
   }
 }

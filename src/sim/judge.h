@@ -34,6 +34,8 @@ class Judge {
   void asked(server::ConnectionId connection, const server::Ask& ask);
   void hung_up(server::ConnectionId connection);
   void sampled(const Sample& sample);
+  /// The driver begins to move the memory of a lease back, or is done.
+  void moves_back(LeaseId lease, bool begins);
 
   // What leaves it.
   void wrote(const std::vector<Record>& records, const server::Engine& engine);

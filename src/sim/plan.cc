@@ -199,6 +199,7 @@ SessionPlan draw_session(Random& random, const Plan& plan) {
   if (session.leaks) session.resizes_after.reset();
   session.growth_wait = perhaps(random, 500, milliseconds(5), seconds(10));
   session.released_after = perhaps(random, 80, milliseconds(5), seconds(10));
+  session.released_on_return = perhaps(random, 100, milliseconds(1), milliseconds(500));
   session.released_kill = random.chance(500);
   session.released_cancel = random.chance(400);
   session.suspends_after = perhaps(random, 150, milliseconds(5), seconds(5));

@@ -55,7 +55,8 @@ struct SessionPlan {
   Duration parked_for;
   std::optional<Duration> resizes_after;  // From the start of the command; again and again.
   std::optional<Duration> growth_wait;
-  std::optional<Duration> released_after;  // By its user, from the start.
+  std::optional<Duration> released_after;      // By its user, from the start.
+  std::optional<Duration> released_on_return;  // When its memory begins to be brought back.
   bool released_kill = false;
   bool released_cancel = false;
   std::optional<Duration> saves_after;  // Somebody asks, from the start of the command; again.

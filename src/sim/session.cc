@@ -338,7 +338,20 @@ void Session::plan_suspend() {
     ask_aside(core::Suspend{.token = {}, .actor = actor(), .lease = id_});
     once(plan_.away_for, Phase::kRunning, [this] {
       ask_aside(core::Resume{.token = {}, .actor = actor(), .lease = id_});
+      watch_return();
       plan_suspend();
+    });
+  });
+}
+
+void Session::watch_return() {
+  if (!plan_.released_on_return || scene_.hurry) return;
+  once(milliseconds(5), Phase::kRunning, [this] {
+    const ShadowLease* lease = scene_.judge.journal().find(id_);
+    if (lease == nullptr || lease->away != ShadowLease::Away::kReturning) return watch_return();
+    once(*plan_.released_on_return, Phase::kRunning, [this] {
+      ask_aside(
+          core::Release{.token = {}, .actor = actor(), .lease = id_, .kill = plan_.released_kill});
     });
   });
 }

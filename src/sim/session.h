@@ -69,6 +69,7 @@ class Session {
   void plan_save();
   void watch_saves();
   void plan_suspend();
+  void watch_return();
   void watch_away();
   void plan_requeue();
   void watch_requeue();
