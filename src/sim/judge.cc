@@ -114,10 +114,19 @@ void Judge::hung_up(server::ConnectionId connection) {
 }
 
 void Judge::moves_back(LeaseId lease, bool begins) {
-  if (begins) {
-    evidence_.coming_back.insert(lease);
-  } else {
+  if (!begins) {
     evidence_.coming_back.erase(lease);
+    return;
+  }
+  evidence_.coming_back.insert(lease);
+  const ShadowLease* known = evidence_.journal.find(lease);
+  const bool asked = known == nullptr || known->away != ShadowLease::Away::kReturning ||
+                     known->returns_since <= evidence_.last_asked_at;
+  if (!asked) {
+    stage_.fail(
+        fmt::format("lease {} is moved back, and the driver was not asked since its room "
+                    "is its own",
+                    lease.value));
   }
 }
 

@@ -336,6 +336,7 @@ struct Shadow::Applier {
     ShadowLease* found = holding(fact.id);
     if (found == nullptr || found->away != Away::kAway || !found->wanted_back) return false;
     found->away = Away::kReturning;
+    found->returns_since = record.at;
     found->wanted_back = false;
     if (found->turn) coverage.reached(Transition::kTurnTaken);
     return reached(Transition::kResumeBegun);

@@ -31,7 +31,8 @@ struct ShadowLease {
   bool turn = false;  // It left because its turn was over.
   Bytes away_used;    // On its first device, when it left.
   Instant runs_since;
-  Instant undone_at;  // The last time that it was to leave, or to come back, and did not.
+  Instant returns_since;  // The last time that it began to.
+  Instant undone_at;      // The last time that it was to leave, or to come back, and did not.
   std::optional<Instant> away_since;
   Duration away_before;  // How long it was, in all.
   LeaseId id;
