@@ -71,6 +71,6 @@ int main(void) {
   if (berth_vram_manager_set_provider(manager, &provider) != BERTH_OK) return 1;
   const int all = time_of("clock", look_at_clock, 1000) && time_of("step", step, 1000) &&
                   time_of("cached", cached, 1000) && time_of("fresh", fresh, 50);
-  if (!all) fprintf(stderr, "library_calls: %s\n", berth_last_error());
+  if (!all) fputs(berth_last_error(), stderr);
   return all ? 0 : 1;
 }

@@ -15,6 +15,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace berth {
@@ -42,16 +43,16 @@ class [[nodiscard]] Expected {
  public:
   Expected(T value) : value_(std::move(value)) {}
   Expected(Done done) : done_(std::move(done)) {}
-  bool ok() const { return value_.has_value(); }
+  bool ok() const { return value_.index() == 1; }
   explicit operator bool() const { return ok(); }
-  T& operator*() { return *value_; }
-  const T& operator*() const { return *value_; }
-  T* operator->() { return &*value_; }
-  const T* operator->() const { return &*value_; }
+  T& operator*() { return *std::get_if<T>(&value_); }
+  const T& operator*() const { return *std::get_if<T>(&value_); }
+  T* operator->() { return std::get_if<T>(&value_); }
+  const T* operator->() const { return std::get_if<T>(&value_); }
   const Done& error() const { return done_; }
 
  private:
-  std::optional<T> value_;
+  std::variant<std::monostate, T> value_;
   Done done_;
 };
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 
 #include "checkpoint/faulty_disk_for_test.h"
 #include "checkpoint/shelf.h"
@@ -19,7 +20,9 @@ namespace berth::checkpoint {
 FaultyDisk::Verdict FaultyDisk::judge() {
   ++calls_;
   if (ended_) return Verdict::kFail;
-  if (until_fault_ == 0 || --until_fault_ != 0) return Verdict::kGoOn;
+  if (until_fault_ == 0) return Verdict::kGoOn;
+  --until_fault_;
+  if (until_fault_ != 0) return Verdict::kGoOn;
   faulted_ = true;
   ended_ = fault_ == Fault::kEnd;
   if (fault_ == Fault::kLie) return Verdict::kLie;
@@ -126,7 +129,7 @@ struct Sample {
     const std::vector<Tensor>& tensors = found.content.tensors;
     return found.about.step == step && found.about.state == state() && tensors.size() == 2 &&
            std::memcmp(tensors[0].data, &counter, 8) == 0 &&
-           std::memcmp(tensors[1].data, weights.data(), sizeof weights) == 0;
+           std::ranges::equal(std::span(static_cast<const float*>(tensors[1].data), 3), weights);
   }
 
   std::uint64_t step;

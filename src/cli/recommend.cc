@@ -157,7 +157,7 @@ int run_recommend(Invocation& invocation) {
               .sequence = asked.training.sequence.value_or(1'024),
               .optimizer = asked.training.optimizer_asked(),
               .attention = asked.training.attention_asked()};
-  if (model) {
+  if (model && model->shape) {
     all.advice = estimate::advise(*model->shape, all.wish);
     all.rules = all.advice->rules;
   } else {

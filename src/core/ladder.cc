@@ -108,7 +108,7 @@ bool Coordinator::Impl::endangers_others(const Lease& lease) const {
 
 void Coordinator::Impl::climb(LeaseId id, Cause cause, const Ladder& ladder, Instant at) {
   Climb& climb = climb_for(observed.at(id), cause);
-  climb.next = climb_from(climb.next, id, cause, ladder, at - *climb.since);
+  climb.next = climb_from(climb.next, id, cause, ladder, at - climb.since.value_or(at));
   // Where it goes on after all that could be done, that is done again, but not before long.
   const bool is_danger = cause != Cause::kLeaseCritical && ladder.size() > 1;
   if (!is_danger || climb.next < ladder.size() || measuring.contains(id)) return;
@@ -146,8 +146,9 @@ void Coordinator::Impl::tell_notice(LeaseId id, Cause cause, const Ladder& ladde
   if (!is_own) text += ", and others on it lack memory that they were granted";
   const auto harder = std::ranges::find_if(
       ladder, [](const Rung& rung) { return is_harder_than_a_save(rung.measure); });
-  if (harder != ladder.end() && harder->after) {
-    text += ": it has " + to_text(*harder->after) + " to use less";
+  const std::optional<Duration> within = harder != ladder.end() ? harder->after : std::nullopt;
+  if (within) {
+    text += ": it has " + to_text(*within) + " to use less";
   }
   effects.emplace_back(Say{std::move(text)});
 }
@@ -173,7 +174,7 @@ void Coordinator::Impl::climb_for_strangers(const Account& account, Instant at) 
                              ": programs without a lease use " + to_text(account.external) +
                              ", and leases lack memory"});
   }
-  if (ladder[1].after && lasted < *ladder[1].after) return;
+  if (lasted < ladder[1].after.value_or(Duration{})) return;
   std::optional<LeaseId> victim;
   for (const auto& [id, next] : device.next_rung) {
     if (measuring.contains(id)) return;
@@ -212,7 +213,7 @@ std::optional<LeaseId> Coordinator::Impl::next_victim(const Account& account,
 void Coordinator::Impl::bring_back_displaced(const Account& account) {
   for (const LeaseId id : std::set(displaced)) {
     const Held* held = state.find(id)->held();
-    if (held == nullptr || !held->is_away() || held->suspension->queued) {
+    if (held == nullptr || !held->is_away() || held->its_suspension().queued) {
       displaced.erase(id);
       continue;
     }

@@ -40,9 +40,9 @@ class Slices : public testing::Test {
     return told;
   }
   /// What is told in so many seconds.
-  std::string pass(int seconds_) {
+  std::string pass(int count) {
     std::string told;
-    for (int i = 0; i < seconds_; ++i) {
+    for (int i = 0; i < count; ++i) {
       told += story.pass(seconds(1));
       told += story.sample();
     }

@@ -47,7 +47,7 @@ TEST(ModelShape, TheWholeIsItsParts) {
   const Result<ModelShape> shape = parse_model_config(kGpt2Config);
   ASSERT_TRUE(shape.ok());
   const Parameters parameters = parameters_of(*shape);
-  EXPECT_EQ(parameters.embeddings, 50'257ULL * 768 + 1'024 * 768);
+  EXPECT_EQ(parameters.embeddings, 50'257ULL * 768 + 1'024ULL * 768);
   EXPECT_EQ(parameters.layers, 12ULL * 7'087'872);
   EXPECT_EQ(parameters.head, 1'536);
   EXPECT_EQ(shape->inner_width, 3'072);

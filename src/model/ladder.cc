@@ -40,6 +40,7 @@ Result<Rung> parse_rung(const std::string& text) {
   const std::optional<Measure> measure = parse_measure(word);
   if (!measure) {
     std::vector<std::string_view> known;
+    known.reserve(kMeasureCount);
     for (std::size_t i = 0; i < kMeasureCount; ++i) {
       known.push_back(to_text(static_cast<Measure>(i)));
     }
@@ -85,9 +86,9 @@ std::string to_text(const Rung& rung) {
     std::int64_t ns;
     std::string_view name;
   };
-  constexpr std::array<Scale, 3> kUnits = {
+  constexpr std::array<Scale, 3> kScales = {
       {{hours(1).ns, "h"}, {minutes(1).ns, "m"}, {seconds(1).ns, "s"}}};
-  for (const Scale& unit : kUnits) {
+  for (const Scale& unit : kScales) {
     if (rung.after->ns % unit.ns != 0 || (rung.after->ns < 2 * unit.ns && unit.ns > seconds(1).ns))
       continue;
     return text + "@" + std::to_string(rung.after->ns / unit.ns) + std::string(unit.name);

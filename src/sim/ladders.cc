@@ -142,7 +142,7 @@ std::string broken_by_measure(const Evidence& evidence, const ShadowLease& befor
   if (fact.cause != Cause::kOverBudget && fact.cause != Cause::kDeviceCritical) return {};
   const std::optional<Duration> lasted = evidence.above_budget.lasted(fact.id);
   if (!lasted) return broken("meets a lease that no sample found above its budget");
-  if (rung->after && *lasted < *rung->after) return broken("comes before its time");
+  if (*lasted < rung->after.value_or(Duration{})) return broken("comes before its time");
   return {};
 }
 

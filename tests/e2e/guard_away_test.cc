@@ -30,7 +30,7 @@ class GuardAwayTest : public GuardTest {
   // Until the driver was asked twice more: what a process could do by then is done.
   void look_twice() const {
     for (int i = 0; i < 2; ++i) {
-      const auto before = world_.run({"berth", "status", "--json"}).out;
+      (void)world_.run({"berth", "status", "--json"});
       const auto patience = steady_clock::now() + kPatience;
       const auto age = [&] {
         return json::parse(
