@@ -7,12 +7,14 @@ stage_rows=()
 stages_passed=0 stages_failed=0 stages_absent=0
 tests_passed=0 tests_failed=0
 keep_going=false # night: go on after a red stage
+only=""          # The names of the stages that are wanted; blank: all.
 
 # stage NAME BUDGET_SECONDS COMMAND...: a stage is red if its command fails or takes more than one
 # and a half times its budget.
 stage() {
   local name=$1 budget=$2 begin=$SECONDS code=0 took verdict=passed
   shift 2
+  [[ -z ${only// /} || $only == *" $name "* ]] || return 0
   printf '\n== %s (%d s at most)\n' "$name" $((budget * 3 / 2))
   # The command runs in this shell, where it adds to tests_passed; so set -e is off inside it, and
   # every function that is used as a stage ends in the command that decides, or returns early.
@@ -42,6 +44,7 @@ absent() {
 
 # finish_stages: the table, and the exit status of the whole.
 finish_stages() {
+  ((stages_passed + stages_failed > 0)) || fail 64 "no stage is called$only"
   printf '\n'
   printf '%s\n' "${stage_rows[@]}"
   # A red stage that ran no test counts as one failure, so that no red run ever reads "0 failed".
