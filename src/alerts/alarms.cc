@@ -2,6 +2,7 @@
 #include "alerts/alarms.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "alerts/facts.h"
 #include "base/quantity.h"
@@ -66,7 +67,9 @@ void Alarms::configure(std::vector<Rule> rules) {
   std::erase_if(states_, [&](const auto& entry) {
     const Rule* before = find_rule(rules_, entry.first.first);
     const Rule* after = find_rule(rules, entry.first.first);
-    return before == nullptr || after == nullptr || before->when != after->when;
+    const bool drops = before == nullptr || after == nullptr || before->when != after->when;
+    firing_changed_ |= drops && entry.second.firing;
+    return drops;
   });
   rules_ = std::move(rules);
 }
@@ -131,6 +134,7 @@ void Alarms::judge(Moment now, const Rule& rule, const Look& look, const Facts& 
     if (now.instant - *state.calm < kCalmFor) return;
     alerts.push_back(over(rule.name, look.about, look.name, now, state.since, finding.text));
     states_.erase(found);
+    firing_changed_ = true;
     return;
   } else {
     state.calm.reset();
@@ -138,6 +142,7 @@ void Alarms::judge(Moment now, const Rule& rule, const Look& look, const Facts& 
     if (!due || !*finding.so) return;
   }
   state.told = now.instant;
+  firing_changed_ = true;
   alerts.push_back({.rule = rule.name,
                     .state = Alert::State::kFiring,
                     .subject = subject_of(look.about, look.name),
@@ -152,6 +157,7 @@ void Alarms::judge(Moment now, const Rule& rule, const Look& look, const Facts& 
 
 // Of what is not there any more nothing can be found; a wait that has come to its end is one.
 void Alarms::drop_gone(Moment now, const Facts& facts, std::vector<Alert>& alerts) {
+  if (facts.devices.empty()) return;  // The driver has told nothing yet.
   const auto is_there = [&](const About& about) {
     if (about.lease == LeaseId{}) {
       return std::ranges::find(facts.devices, about.device, &DeviceView::id) != facts.devices.end();
@@ -163,6 +169,7 @@ void Alarms::drop_gone(Moment now, const Facts& facts, std::vector<Alert>& alert
     const State& state = entry.second;
     if (is_there(about)) return false;
     if (state.firing) {
+      firing_changed_ = true;
       const std::string who = about.lease == LeaseId{}
                                   ? state.name + " is not seen any more"
                                   : "lease " + std::to_string(about.lease.value) +
@@ -194,6 +201,44 @@ std::vector<Alert> Alarms::happened(Moment now, Source event, const LeaseView& l
                       .actions = actions_for(lease)});
   }
   return alerts;
+}
+
+void Alarms::restore(const std::vector<FiringAlert>& kept, Moment now) {
+  for (const FiringAlert& alert : kept) {
+    const Rule* rule = find_rule(rules_, alert.rule);
+    if (rule == nullptr || to_text(rule->when) != alert.when) {
+      firing_changed_ = true;
+      continue;
+    }
+    const std::int64_t ago = std::max<std::int64_t>(now.wall.value - alert.told.value, 0);
+    states_.insert_or_assign({alert.rule, {.device = alert.device, .lease = alert.lease}},
+                             State{.name = alert.name,
+                                   .text = alert.text,
+                                   .firing = true,
+                                   .from = now.instant,
+                                   .since = alert.since,
+                                   .told = {now.instant.ns - milliseconds(ago).ns},
+                                   .calm = std::nullopt});
+  }
+}
+
+std::optional<std::vector<FiringAlert>> Alarms::take_firing(Moment now) {
+  if (!std::exchange(firing_changed_, false)) return std::nullopt;
+  std::vector<FiringAlert> firing;
+  for (const auto& [key, state] : states_) {
+    const Rule* rule = find_rule(rules_, key.first);
+    if (!state.firing || rule == nullptr) continue;
+    const Duration ago = now.instant - state.told;
+    firing.push_back({.rule = key.first,
+                      .when = to_text(rule->when),
+                      .device = key.second.device,
+                      .lease = key.second.lease,
+                      .name = state.name,
+                      .text = state.text,
+                      .since = state.since,
+                      .told = {now.wall.value - ago.ns / milliseconds(1).ns}});
+  }
+  return firing;
 }
 
 std::vector<Standing> Alarms::standing() const {

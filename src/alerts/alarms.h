@@ -81,6 +81,12 @@ class Alarms {
   /// By rule, then subject.
   std::vector<Standing> standing() const;
 
+  /// What fired when another daemon ended: not told again, and over when it is. Of a rule that is
+  /// gone or reads differently it is forgotten.
+  void restore(const std::vector<FiringAlert>& kept, Moment now);
+  /// All that fires, if that or when it was told has changed since the last call.
+  std::optional<std::vector<FiringAlert>> take_firing(Moment now);
+
  private:
   struct State {
     std::string name;
@@ -100,6 +106,7 @@ class Alarms {
 
   std::vector<Rule> rules_;
   std::map<Key, State> states_;
+  bool firing_changed_ = false;
 };
 
 }  // namespace berth::alerts

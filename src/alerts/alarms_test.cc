@@ -179,6 +179,43 @@ TEST(Alarms, OfADeviceTheLeaseThatUsesMostCanBePaused) {
   EXPECT_EQ(watch.last.actions[0].lease, LeaseId{2});
 }
 
+TEST(Alarms, WhatIsRestoredIsToldWhenItIsDueAndNotBefore) {
+  Watch before({rule("gpu.mem_used > 8GiB", seconds(60))});
+  EXPECT_EQ(before.alarms.take_firing(before.at()), std::nullopt);
+  EXPECT_NE(before.after(1, gib(9)), "");
+  const auto kept = before.alarms.take_firing(before.at());
+  ASSERT_TRUE(kept && kept->size() == 1);
+  EXPECT_EQ(before.alarms.take_firing(before.at()), std::nullopt) << "nothing has changed";
+
+  Watch watch({rule("gpu.mem_used > 8GiB", seconds(60))});
+  EXPECT_EQ(watch.after(40, std::nullopt), "");
+  watch.alarms.restore(*kept, watch.at());
+  EXPECT_EQ(watch.after(1, gib(9)), "");
+  EXPECT_EQ(watch.after(19, gib(9)), "");
+  EXPECT_NE(watch.after(1, gib(9)), "") << "a minute after the last time";
+  EXPECT_EQ(watch.last.since.value, 1'001'000);
+}
+
+TEST(Alarms, WhatIsRestoredOfALeaseThatHasEndedIsOver) {
+  Watch watch({rule("lease.mem_used > 88%")});
+  watch.alarms.restore({{.rule = "r",
+                         .when = to_text(rule("lease.mem_used > 88%").when),
+                         .lease = {7},
+                         .name = "train"}},
+                       watch.at());
+  EXPECT_EQ(watch.after(1, gib(1)), "cleared over after 16m41s: lease 7 (train) has ended\n");
+  EXPECT_TRUE(watch.alarms.take_firing(watch.at()).value().empty());
+}
+
+TEST(Alarms, WhatIsRestoredOfARuleThatReadsDifferentlyIsForgotten) {
+  Watch watch({rule("gpu.mem_used > 4GiB")});
+  watch.alarms.restore({{.rule = "r", .when = "gpu.mem_used > 8GiB", .device = kDevice},
+                        {.rule = "gone", .when = "gpu.lost", .device = kDevice}},
+                       watch.at());
+  EXPECT_TRUE(watch.alarms.standing().empty());
+  EXPECT_TRUE(watch.alarms.take_firing(watch.at()).value().empty()) << "nor kept any longer";
+}
+
 TEST(Alarms, ARuleThatReadsDifferentlyBeginsAnew) {
   Watch watch({rule("gpu.mem_used > 8GiB")});
   EXPECT_NE(watch.after(1, gib(9)), "");

@@ -64,6 +64,26 @@ struct AlertDelivery {
   friend bool operator==(const AlertDelivery&, const AlertDelivery&) = default;
 };
 
+/// An alert that is not over, so that a daemon after this one neither tells it again nor forgets to
+/// tell its end.
+struct FiringAlert {
+  std::string rule;
+  std::string when;  // What the rule said then.
+  DeviceId device;   // Of one about a device, else its lease.
+  LeaseId lease;
+  std::string name;  // Of the subject.
+  std::string text;
+  UnixMs since;
+  UnixMs told;  // The last time.
+  friend bool operator==(const FiringAlert&, const FiringAlert&) = default;
+};
+
+/// What a daemon leaves to the next one.
+struct KeptAlerts {
+  std::vector<AlertDelivery> messages;  // In order.
+  std::vector<FiringAlert> firing;
+};
+
 std::string_view to_text(Severity severity);
 std::string_view to_text(Alert::State state);
 std::string_view to_text(Alert::Subject::Kind kind);

@@ -107,6 +107,7 @@ void AlertDesk::configure(const Rules& rules) {
 }
 
 void AlertDesk::looked(core::Now now, const core::Coordinator& coordinator) {
+  if (!restored_) return;
   alerts::Facts facts{.devices = coordinator.devices(now), .leases = {}};
   if (alarms_.look_at_leases()) {
     facts.leases = coordinator.leases(now);
@@ -143,7 +144,10 @@ void AlertDesk::flush() {
   }
   if (stirred_ || doors_.now().instant >= due_) send_due();
   for (;;) {
-    if (unkept_.empty()) unkept_ = deliveries_.take_changes();
+    if (unkept_.empty()) {
+      unkept_ = {.messages = deliveries_.take_changes(),
+                 .firing = alarms_.take_firing(moment_of(doors_.now()))};
+    }
     if (unkept_.empty() || !doors_.keep(unkept_)) return;
     unkept_ = {};
   }
@@ -222,8 +226,10 @@ Instant AlertDesk::next() const {
   return unkept_.empty() ? due_ : std::min(due_, doors_.now().instant + seconds(1));
 }
 
-void AlertDesk::restore(std::vector<AlertDelivery> kept) {
-  deliveries_.restore(std::move(kept));
+void AlertDesk::restore(KeptAlerts kept) {
+  deliveries_.restore(std::move(kept.messages));
+  alarms_.restore(kept.firing, moment_of(doors_.now()));
+  restored_ = true;
   stirred_ = true;
 }
 

@@ -25,6 +25,12 @@ namespace berth::server {
 class AlertDesk {
  public:
   using Rules = std::map<std::string, config::AlertRule>;
+  /// To be kept for a daemon after this one.
+  struct Changes {
+    alerts::Deliveries::Changes messages;
+    std::optional<std::vector<FiringAlert>> firing;
+    bool empty() const { return messages.empty() && !firing; }
+  };
   struct Doors {
     /// To the streams of all news; to_its_lease: to those of its lease as well.
     std::function<void(const Alert& alert, bool to_its_lease)> publish;
@@ -34,7 +40,7 @@ class AlertDesk {
     using Then = std::function<void(const wire::DeliveryOutcome&)>;
     std::function<void(const wire::Delivery&, Then)> deliver;
     /// On the disk; false: not now.
-    std::function<bool(alerts::Deliveries::Changes)> keep;
+    std::function<bool(Changes)> keep;
     std::function<core::Now()> now;
   };
 
@@ -48,8 +54,8 @@ class AlertDesk {
   void looked(core::Now now, const core::Coordinator& coordinator);
   /// In the midst of a step: what follows from it is told by flush().
   void happened(core::Now now, const core::Coordinator& coordinator, const core::Notify& news);
-  /// Messages that a daemon before this one has not delivered. Once; none is sent before.
-  void restore(std::vector<AlertDelivery> kept);
+  /// What a daemon before this one has left. Once; nothing is found or sent before.
+  void restore(KeptAlerts kept);
   /// At the end of each turn of the event loop, and at next().
   void flush();
   Instant next() const;
@@ -76,7 +82,8 @@ class AlertDesk {
   alerts::Alarms alarms_;
   std::vector<Alert> outgoing_;
   alerts::Deliveries deliveries_;
-  alerts::Deliveries::Changes unkept_;           // That the disk did not take yet.
+  Changes unkept_;  // That the disk did not take yet.
+  bool restored_ = false;
   std::map<std::string, wire::Delivered> last_;  // By rule.
   bool stirred_ = true;                          // One may be due that was not.
   Instant due_ = Instant::never();               // Then one is.

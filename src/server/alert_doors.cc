@@ -15,9 +15,10 @@ AlertDesk::Doors alert_doors(const AlertParts& parts) {
                 parts.deliver.deliver(delivery, std::move(then));
               },
           .keep =
-              [parts](alerts::Deliveries::Changes changes) {
-                return parts.history.keep({.put = std::move(changes.put),
-                                           .drop = std::move(changes.drop),
+              [parts](AlertDesk::Changes changes) {
+                return parts.history.keep({.put = std::move(changes.messages.put),
+                                           .drop = std::move(changes.messages.drop),
+                                           .firing = std::move(changes.firing),
                                            .now = parts.clock.wall()});
               },
           .now = [parts]() -> core::Now {

@@ -274,8 +274,7 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   if (const auto reports = history->descriptor()) {
     history_ear.listen(io, *reports, [this] { history->hear_reports(); });
   }
-  history->recall(service->now(),
-                  [this](std::vector<AlertDelivery> kept) { alerts->restore(std::move(kept)); });
+  history->recall(service->now(), [this](KeptAlerts kept) { alerts->restore(std::move(kept)); });
   each(keep_alive, kKeepAliveEvery, [this] { service->keep_streams_alive(); });
   each(check, kCheckEvery, [this] { engine->coordinator().check_everything(); });
 }

@@ -58,10 +58,10 @@ class HistoryRecorder {
   /// it.
   void ask(HistoryAsk ask, const core::Coordinator& coordinator, core::Now now, Then then);
 
-  /// Messages to be kept on the disk, or not any more. False: not now, try again later.
+  /// Of alerts, to be kept on the disk. False: not now, try again later.
   bool keep(HistoryKeep keep);
-  using Kept = std::function<void(std::vector<AlertDelivery>)>;
-  /// Those that a daemon before this one has kept come later, from the event loop. Once.
+  using Kept = std::function<void(KeptAlerts)>;
+  /// What a daemon before this one has kept comes later, from the event loop. Once.
   void recall(core::Now now, Kept then);
 
   /// Readable when there are reports; absent if nothing is kept.

@@ -334,22 +334,26 @@ TEST_F(HistoryRecorderTest, QuestionsThatPileUpAreRefused) {
 
 TEST_F(HistoryRecorderTest, MessagesAreKeptForTheNextDaemonEvenWhereNoHistoryIs) {
   const auto recalled = [&] {
-    std::optional<std::vector<AlertDelivery>> kept;
-    recorder_->recall(now_, [&](std::vector<AlertDelivery> told) { kept = std::move(told); });
+    std::optional<KeptAlerts> kept;
+    recorder_->recall(now_, [&](KeptAlerts told) { kept = std::move(told); });
     while (!kept) {
       pollfd ready{.fd = recorder_->descriptor().value_or(-1), .events = POLLIN, .revents = 0};
       if (::poll(&ready, 1, 30'000) != 1) break;
       recorder_->hear_reports();
     }
-    return kept.value_or(std::vector<AlertDelivery>{});
+    return kept.value_or(KeptAlerts{});
   };
   start(false);
-  EXPECT_TRUE(recalled().empty());
+  EXPECT_TRUE(recalled().messages.empty());
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/history.db"));
   const AlertDelivery message{.number = 7, .id = "a", .rule = "r", .body = "{}"};
-  EXPECT_TRUE(recorder_->keep({.put = {message}, .drop = {}, .now = now_.wall}));
+  const FiringAlert firing{.rule = "r", .when = "gpu.lost", .lease = {3}};
+  EXPECT_TRUE(recorder_->keep(
+      {.put = {message}, .drop = {}, .firing = std::vector{firing}, .now = now_.wall}));
   start(false);
-  EXPECT_EQ(recalled(), std::vector{message});
+  const KeptAlerts kept = recalled();
+  EXPECT_EQ(kept.messages, std::vector{message});
+  EXPECT_EQ(kept.firing, std::vector{firing});
 }
 
 }  // namespace

@@ -110,17 +110,19 @@ class Archive {
 
   void keep(const HistoryKeep& keep) {
     Status done = open(keep.now);
-    if (done.ok()) done = file_->keep(keep.put, keep.drop);
+    if (done.ok())
+      done = file_->keep(
+          {.put = keep.put, .drop = keep.drop, .firing = keep.firing ? &*keep.firing : nullptr});
     tell(done, keep.now);
   }
 
   // A file that is not there yet has none, and is not made for it.
-  std::vector<AlertDelivery> kept(UnixMs now) {
+  KeptAlerts kept(UnixMs now) {
     if (!os::exists(options_.path)) return {};
     const Status opened = open(now);
     tell(opened, now);
     if (!opened.ok()) return {};
-    Result<std::vector<AlertDelivery>> kept = file_->kept();
+    Result<KeptAlerts> kept = file_->kept();
     if (kept.ok()) return *std::move(kept);
     tell(kept.error(), now);
     return {};

@@ -37,13 +37,14 @@ struct HistoryAsk {
   history::Question question;
   wire::PastFacts facts;
 };
-/// Messages to be kept, or not any more.
+/// Messages to be kept, or not any more, and the alerts that fire, if others do than before.
 struct HistoryKeep {
   std::vector<AlertDelivery> put;
   std::vector<std::uint64_t> drop;
+  std::optional<std::vector<FiringAlert>> firing;
   UnixMs now;
 };
-/// All messages that are kept are wanted.
+/// All that is kept of alerts is wanted.
 struct HistoryRecall {
   UnixMs now;
 };
@@ -52,10 +53,10 @@ struct HistoryLetter {
   history::Retention retention;
 };
 struct HistoryReport {
-  std::uint64_t ticket = 0;                        // Of what was asked; 0: nothing was.
-  std::optional<Result<std::string>> answer;       // To that: a body.
-  std::optional<std::vector<AlertDelivery>> kept;  // Recalled; none where they cannot be read.
-  std::vector<std::string> findings;               // For the log.
+  std::uint64_t ticket = 0;                   // Of what was asked; 0: nothing was.
+  std::optional<Result<std::string>> answer;  // To that: a body.
+  std::optional<KeptAlerts> kept;             // Recalled; nothing where it cannot be read.
+  std::vector<std::string> findings;          // For the log.
 };
 
 class HistoryThread {

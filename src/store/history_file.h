@@ -63,13 +63,9 @@ class HistoryFile {
   /// were written last.
   Status rest(std::span<const RestingLease> leases);
   Status end_all_but(const std::set<LeaseId>& live);
-  /// Messages that are to be sent: these are kept, or kept as they are now, and those of these
-  /// numbers not any more. On the disk itself when it returns.
-  Status keep(std::span<const AlertDelivery> put, std::span<const std::uint64_t> drop) {
-    return keep_messages(database_, put, drop);
-  }
-  /// All of them, in order.
-  Result<std::vector<AlertDelivery>> kept() { return kept_messages(database_); }
+  /// Messages that are to be sent, and alerts that fire. On the disk itself when it returns.
+  Status keep(const AlertChanges& changes) { return keep_messages(database_, changes); }
+  Result<KeptAlerts> kept() { return kept_messages(database_); }
   /// Drops what is older than it is to be kept, and the oldest beyond the size.
   Status prune(const history::Retention& retention, UnixMs now);
 

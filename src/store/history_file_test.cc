@@ -458,28 +458,5 @@ TEST_F(HistoryFileTest, AnswersAreBounded) {
   EXPECT_FALSE(read(file, from_to(kTen, kTen + 2'000, 60), kTen + 2'000).cut);
 }
 
-TEST_F(HistoryFileTest, MessagesAreKeptUntilTheyAreDroppedInTheirOrder) {
-  const AlertDelivery first{.number = 7, .id = "a", .rule = "r", .body = "{}", .created = {1}};
-  AlertDelivery second{.number = 9,
-                       .id = "b",
-                       .rule = "r",
-                       .channel = AlertDelivery::Channel::kCommand,
-                       .body = "{\"text\":\"\u00e4\"}",
-                       .created = {2},
-                       .next = {3}};
-  {
-    HistoryFile file = start();
-    ASSERT_TRUE(file.keep(std::vector{second, first}, {}).ok());
-    second.attempts = 4;
-    ASSERT_TRUE(file.keep(std::vector{second}, {}).ok());
-  }
-  HistoryFile file = start();
-  EXPECT_EQ(*file.kept(), (std::vector{first, second}));
-  ASSERT_TRUE(file.keep({}, std::vector<std::uint64_t>{7, 8}).ok());
-  EXPECT_EQ(*file.kept(), std::vector{second});
-  ASSERT_TRUE(file.prune(kKept, {kTen * 1'000 * 100}).ok());
-  EXPECT_EQ(*file.kept(), std::vector{second});
-}
-
 }  // namespace
 }  // namespace berth::store

@@ -145,6 +145,26 @@ kill_daemon() {
   [[ $(jq -r .alert.subject.name served) == second ]]
 }
 
+@test "what fires is told once and its end too, though the daemon is killed in between" {
+  berth alert add 'lease.mem_used > 30%' -n large --command "jq -r .state >>$world/told"
+  touch "$world/told"
+  told_are() { [[ $(tr '\n' ' ' <"$world/told") == "$1" ]]; }
+  berth run -q -m 2G -- vram_user --bytes 1GiB --hold 60s >held 2>&1 3>&- &
+  local run=$!
+  patience=20 eventually told_are "firing "
+  is_kept() { [[ $(sqlite3 -readonly "$(berth daemon status --json | jq -r .state_dir)/history.db" \
+    "SELECT count(*) FROM firing WHERE rule = 'large'") == 1 ]]; }
+  eventually is_kept
+  kill_daemon
+  eventually rule_is large state firing
+  sleep 2 # Samples with which it would be told again.
+  told_are "firing "
+  kill_daemon
+  kill "$run"
+  berth status >/dev/null # There is a daemon again.
+  patience=20 eventually told_are "firing cleared "
+}
+
 @test "messages are kept where no history is" {
   mkdir -p "$XDG_CONFIG_HOME/berth"
   echo 'history.record = false' >"$XDG_CONFIG_HOME/berth/config.toml"
