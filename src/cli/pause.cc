@@ -2,7 +2,9 @@
 // `berth pause` and `berth resume`: a lease's memory goes to the host and comes back, or its
 // processes are stopped and go on; its programs do not know.
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/quantity.h"
 #include "cli/control.h"
@@ -10,6 +12,7 @@
 #include "cli/render/phrases.h"
 #include "cli/render/saves.h"
 #include "cli/verbs.h"
+#include "wire/request.h"
 
 namespace berth::cli {
 namespace {
@@ -17,8 +20,8 @@ namespace {
 // A whole large GPU at the speed of a slow driver, and its locks.
 constexpr Duration kMoveWithin = minutes(10);
 
-client::Question question_of(wire::Route route, const LeaseView& lease) {
-  return {.route = route, .lease = reference_to(lease), .body = "{}"};
+client::Question question_of(wire::Route route, const LeaseView& lease, std::string body = "{}") {
+  return {.route = route, .lease = reference_to(lease), .body = std::move(body)};
 }
 
 enum class Mode : std::uint8_t { kSuspend, kFreeze, kCheckpoint };
@@ -31,7 +34,9 @@ std::string would(Mode mode, const LeaseView& lease, const Scene& scene) {
 }
 
 std::string told(Mode mode, const LeaseView& lease, const Scene& scene) {
-  const std::string resume = " (berth resume " + std::to_string(lease.id.value) + ")";
+  const std::optional<UnixMs> until = lease.pause ? lease.pause->until : std::nullopt;
+  const std::string resume = (until ? ", for " + about(*until, scene) : "") + " (berth resume " +
+                             std::to_string(lease.id.value) + ")";
   const std::string who = "lease " + named(lease, scene);
   if (mode == Mode::kFreeze) return who + " is paused; its processes are stopped" + resume;
   return who + " is paused; its GPU memory is in host memory" + resume;
@@ -50,6 +55,7 @@ std::string unsaved(const LeaseView& lease, const Scene& scene) {
 int run_pause(Invocation& invocation) {
   Control control(invocation);
   std::string word = "suspend";
+  wire::PauseBody terms;
   invocation.about =
       "Moves the GPU memory of a lease's programs to host memory and stops their use of the GPU: "
       "what they had can be granted to others. The programs need not know of it; they wait in "
@@ -57,14 +63,22 @@ int run_pause(Invocation& invocation) {
       "keep their GPU memory; with --mode checkpoint they save themselves first, and are not "
       "paused unless that is confirmed. Returns when it is done. Where it cannot be done, they "
       "run on as before, and the reason is told.";
-  invocation.examples = {{"berth pause 12", "make room"},
-                         {"berth resume 12", "and go on when there is room again"},
-                         {"berth pause 12 --mode freeze", "let the processor be used by others"}};
+  invocation.examples = {
+      {"berth pause 12", "make room"},
+      {"berth resume 12", "and go on when there is room again"},
+      {"berth pause 12 --for 1h --reason 'a demo until three'", "for so long, and say why"},
+      {"berth pause 12 --mode freeze", "let the processor be used by others"}};
   invocation.options.value({.names = "--mode",
                             .metavar = "MODE",
                             .help = "what is done; suspend if not said",
                             .choices = {"suspend", "freeze", "checkpoint"}},
                            into(word));
+  invocation.options.value(
+      {.names = "--for", .metavar = "DUR", .help = "it goes on by itself after this long"},
+      some_time_into(terms.lasts));
+  invocation.options.value(
+      {.names = "--reason", .metavar = "TEXT", .help = "why; berth show tells it to all"},
+      into(terms.reason));
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   const Mode mode = word == "freeze"       ? Mode::kFreeze
@@ -74,7 +88,7 @@ int run_pause(Invocation& invocation) {
   return control.each([&](const LeaseView& lease) {
     Control::Deed deed{
         .would = would(mode, lease, control.scene()),
-        .question = [=] { return question_of(route, lease); },
+        .question = [=] { return question_of(route, lease, wire::encode_pause(terms)); },
         .within = kMoveWithin,
         .told = [&, mode](const LeaseView& now) { return told(mode, now, control.scene()); },
     };

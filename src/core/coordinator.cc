@@ -102,7 +102,10 @@ void Coordinator::Impl::reindex(LeaseId id) {
     yielding.erase(id);
   }
   if (held == nullptr && !seen.move_tokens.empty()) answer_movers(id, "it has ended");
-  if (held == nullptr && !seen.halt_tokens.empty()) answer_halters(id, "it has ended");
+  if (held == nullptr) {
+    for (const Token token : std::exchange(seen.go_tokens, {})) seen.halt_tokens.push_back(token);
+    if (!seen.halt_tokens.empty()) answer_halters(id, "it has ended");
+  }
   if (lease == nullptr) {
     settling.erase(id);
     shrunk.erase(id);
@@ -278,6 +281,7 @@ Instant Coordinator::Impl::deadline_of(const Lease& lease, const Observed& seen)
     }
     if (held->expires) sooner(*held->expires);
     if (held->growth && held->growth->until) sooner(*held->growth->until);
+    sooner(pause_due(*held, seen));
     sooner(seen.begins_until);
     sooner(seen.turn_over);
     if (held->revoked) {

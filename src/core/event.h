@@ -94,18 +94,25 @@ struct Renew {
   LeaseId lease;
   Duration ttl;
 };
+/// Of a pause that somebody asked for.
+struct PauseTerms {
+  std::optional<Duration> lasts = {};  // Then it goes on by itself; absent: until he resumes it.
+  std::string reason = {};             // For others to read.
+};
 /// Suspends a lease: the device memory of its processes is moved to the host and given to others.
 /// Answered when that is so.
 struct Suspend {
   Token token;
   Actor actor;
   LeaseId lease;
+  PauseTerms terms = {};
 };
 /// Stops all processes of a lease, which keeps what it has. Answered when that is so.
 struct Freeze {
   Token token;
   Actor actor;
   LeaseId lease;
+  PauseTerms terms = {};
 };
 /// Answered when it runs again, for which it may have to wait for room.
 struct Resume {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/impl.h"
+#include "core/limits.h"
 
 namespace berth::core {
 
@@ -38,8 +39,9 @@ void Coordinator::Impl::on(const Freeze& event) {
   const bool under_way = seen.move != 0 || (held->suspension && !held->is_away());
   if (under_way && !stopping) return refuse_state("is on the way: ask again when it is there");
   seen.halt_tokens.push_back(event.token);
-  if (stopping) return;
   if (!held->frozen) decide(id, LeaseFrozen{id});
+  note_pause(id, event.terms);
+  if (stopping) return;
   begin_move(id, Direction::kStop);
 }
 
@@ -50,20 +52,24 @@ void Coordinator::Impl::halted(LeaseId id, const MoveResult& result) {
   const bool releasing = state.find(id)->releasing() != nullptr;
   const bool ends = releasing || granted->revoked;
   const bool done = result.outcome == MoveResult::Outcome::kDone;
-  if (observed.at(id).direction == Direction::kStop) {
-    if (done && ends) return begin_move(id, Direction::kGo);
-    if (done) {
+  Observed& seen = observed.at(id);
+  if (seen.direction == Direction::kStop) {
+    const std::vector<Token> wanted = std::exchange(seen.go_tokens, {});
+    if (done && !ends) {
       notify(id, News::kFrozen);
       answer_halters(id);
-      return;
+      if (wanted.empty()) return;
+    } else if (!done) {
+      // Some may be stopped, or all still are: by whoever moved its memory just before.
+      effects.emplace_back(Say{text_of(id) + " cannot be stopped: " + result.trouble});
+      answer_halters(id, result.trouble);
     }
-    effects.emplace_back(Say{text_of(id) + " cannot be stopped: " + result.trouble});
-    answer_halters(id, result.trouble);
-    // Some may be stopped, or all still are: by whoever moved its memory just before.
+    seen.halt_tokens.insert(seen.halt_tokens.end(), wanted.begin(), wanted.end());
     return begin_move(id, Direction::kGo);
   }
   if (!done) {
     effects.emplace_back(Say{text_of(id) + " cannot be let go on: " + result.trouble});
+    seen.goes_on_from = now.instant + limits::kYieldAgainAfter;
     if (!releasing) return answer_halters(id, result.trouble);
   }
   decide(id, LeaseThawed{id});

@@ -86,6 +86,20 @@ TEST_F(Freezing, WhoAsksMeanwhileWaitsForTheSame) {
   EXPECT_EQ(resume(), "refuse wrong_state; ");
 }
 
+TEST_F(Freezing, WhoWantsItToGoOnWhileItIsBeingStoppedIsServedAfterThat) {
+  (void)freeze();
+  EXPECT_EQ(resume(), "");
+  EXPECT_EQ(moved(), "freeze 1; let go on 1; held 1; ");
+  EXPECT_EQ(moved(), "resume 1; held 1; ");
+  (void)freeze();
+  EXPECT_EQ(resume(), "");
+  EXPECT_EQ(moved(Outcome::kUndone, "not permitted"), "refuse not_moved; let go on 1; ");
+  EXPECT_EQ(moved(), "resume 1; held 1; ");
+  (void)freeze();
+  EXPECT_EQ(resume(), "");
+  EXPECT_THAT(story.end(1), HasSubstr("refuse")) << "it has ended";
+}
+
 TEST_F(Freezing, WhatCannotBeStoppedRunsOn) {
   for (const Outcome outcome : {Outcome::kUndone, Outcome::kStuck}) {
     (void)freeze();

@@ -213,7 +213,7 @@ std::optional<LeaseId> Coordinator::Impl::next_victim(const Account& account,
 void Coordinator::Impl::bring_back_displaced(const Account& account) {
   for (const LeaseId id : std::set(displaced)) {
     const Held* held = state.find(id)->held();
-    if (held == nullptr || !held->is_away() || held->its_suspension().queued) {
+    if (held == nullptr || !held->is_away() || held->its_suspension().queued || held->pause) {
       displaced.erase(id);
       continue;
     }

@@ -322,7 +322,7 @@ void Coordinator::Impl::on_due(LeaseId id) {
   } else if (due(seen.turn_over)) {
     seen.turn_over = Instant::never();  // take_turns() sees to it.
     reindex_timer(id, &lease, seen);
-  } else if (tend_checkpoints(id) || tend_late_measure(id)) {
+  } else if (tend_checkpoints(id) || tend_late_measure(id) || tend_pause(id)) {
     return;
   } else if (const Waiting* waiting = lease.waiting()) {
     if (due(ends_wait(lease).value_or(Instant::never()))) {

@@ -89,7 +89,7 @@ void Coordinator::Impl::on(const Recovered& event) {
     const MeasureTaken* moved = lease.measures.last(Measure::kSuspend);
     const bool made_room = moved != nullptr && moved->cause == Cause::kStrangers &&
                            moved->outcome == MeasureOutcome::kConfirmed;
-    const bool is_for_that = held != nullptr && held->is_away() && made_room &&
+    const bool is_for_that = held != nullptr && held->is_away() && !held->pause && made_room &&
                              held->its_suspension().since == moved->begun;
     if (is_for_that) displaced.insert(id);
     // Nobody is left to be told whether it grew.

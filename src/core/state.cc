@@ -211,11 +211,20 @@ struct State::Applier {
     Held* held = in_state<Held>(fact.id);
     if (held == nullptr || !held->suspension || !held->is_away()) return false;
     queue_return(*held->suspension, fact.queued);
+    if (fact.queued) held->end_pause();
     return true;
   }
   void queue_return(Suspension& suspension, bool queued) const {
     suspension.queued = queued ? std::optional(record.at) : std::nullopt;
     suspension.queued_sequence = queued ? record.sequence : 0;
+  }
+
+  bool operator()(const LeasePaused& fact) const {
+    Held* held = in_state<Held>(fact.id);
+    if (held == nullptr || (!held->suspension && !held->frozen)) return false;
+    held->pause = Pause{.since = record.wall, .reason = fact.reason, .until = fact.until_wall};
+    held->pause_ends = fact.until;
+    return true;
   }
 
   bool operator()(const ResumeBegun& fact) const {
@@ -233,6 +242,7 @@ struct State::Applier {
     if (held == nullptr || !held->suspension || held->is_away()) return false;
     held->away = held->away + (record.at - held->suspension->since);
     held->suspension.reset();
+    held->end_pause();
     held->runs_since = record.at;
     return true;
   }
@@ -275,6 +285,7 @@ struct State::Applier {
   static bool freeze(Held* held, bool frozen) {
     if (held == nullptr || held->frozen == frozen) return false;
     held->frozen = frozen;
+    if (!held->suspension || held->suspension->queued) held->end_pause();
     return true;
   }
   bool operator()(const LeaseFrozen& fact) const { return freeze(in_state<Held>(fact.id), true); }

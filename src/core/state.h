@@ -81,6 +81,14 @@ struct Held {
   Duration away;  // How long it was suspended before.
   std::optional<Requeue> requeue;
   bool frozen = false;  // All its processes are stopped, or are to be.
+  std::optional<Pause> pause;
+  std::optional<Instant> pause_ends;
+  /// Somebody wants it to go on. Whoever is frozen does when he is that no more.
+  void end_pause() {
+    if (frozen) return;
+    pause.reset();
+    pause_ends.reset();
+  }
 
   bool has_processes() const { return !members.empty() || (command && !command_ended); }
   /// Its memory is in host memory, and its budgets are not its own.

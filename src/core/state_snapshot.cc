@@ -43,6 +43,8 @@ Held held_of(const LeaseRestored& fact) {
   }
   held.away = fact.away;
   held.frozen = fact.frozen;
+  held.pause = view.pause;
+  held.pause_ends = fact.pause_ends;
   if (fact.requeue) {
     held.requeue = Requeue{.unsaved = fact.requeue->unsaved, .kill_at = fact.requeue_kill_at};
   }
@@ -90,6 +92,7 @@ LeaseView survivor_view(const Lease& lease) {
   view.flags.requeuing = held.requeue.has_value();
   if (held.requeue) view.requeue = step_of(lease);
   view.flags.frozen = held.frozen;
+  view.pause = held.pause;
   view.flags.unclaimed = !held.claimed;
   view.exit = held.exit;
   view.command = held.command;
@@ -145,6 +148,7 @@ std::vector<Record> State::snapshot(Instant now) const {
         fact.requeue_kill_at = held->requeue->kill_at;
       }
       fact.frozen = held->frozen;
+      fact.pause_ends = held->pause_ends;
       if (const auto& suspension = held->suspension) {
         fact.suspension =
             SuspendBegun{id, suspension->used, suspension->yields_to, suspension->turn};

@@ -51,6 +51,7 @@ void Coordinator::Impl::on(const Suspend& event) {
     }
     if (held->is_away()) {
       displaced.erase(id);  // Somebody wants it to stay away.
+      note_pause(id, event.terms);
       if (held->suspension->queued) {
         answer_movers(id, "it was suspended again");
         decide(id, ResumeQueued{id, false});
@@ -62,6 +63,7 @@ void Coordinator::Impl::on(const Suspend& event) {
     if (!observed.at(id).stuck.empty()) {
       return refuse_state("is between two states: " + observed.at(id).stuck);
     }
+    note_pause(id, event.terms);
     observed.at(id).move_tokens.push_back(event.token);
     return;
   }
@@ -74,6 +76,35 @@ void Coordinator::Impl::on(const Suspend& event) {
   if (lease->checkpoints.asked) return refuse_state("saves itself: ask again when it has");
   observed.at(id).move_tokens.push_back(event.token);
   suspend(id, {});
+  note_pause(id, event.terms);
+}
+
+void Coordinator::Impl::note_pause(LeaseId id, const PauseTerms& terms) {
+  LeasePaused fact{.id = id, .reason = terms.reason};
+  if (terms.lasts) {
+    fact.until = now.instant + *terms.lasts;
+    fact.until_wall = wall_at(*fact.until, now);
+  }
+  decide(id, std::move(fact));
+}
+
+// Whoever is just being moved or stopped, or is stuck between two states, is looked at after that.
+Instant Coordinator::Impl::pause_due(const Held& held, const Observed& seen) {
+  const bool stands = seen.move == 0 && (!held.suspension || held.is_away());
+  if (!stands || !held.pause_ends || held.revoked) return Instant::never();
+  return std::max(*held.pause_ends, seen.goes_on_from);
+}
+
+// When its time is over it is as if somebody let it go on: first its processes, then its memory.
+bool Coordinator::Impl::tend_pause(LeaseId id) {
+  const Held* held = state.find(id)->held();
+  if (held == nullptr || pause_due(*held, observed.at(id)) > now.instant) return false;
+  if (held->frozen) {
+    begin_move(id, Direction::kGo);
+  } else {
+    resume(id, std::nullopt);
+  }
+  return true;
 }
 
 void Coordinator::Impl::suspend(LeaseId id, const Leave& leave) {
@@ -100,6 +131,11 @@ void Coordinator::Impl::on(const Resume& event) {
     return;
   }
   if (!held->frozen) return resume(id, event.token);
+  // Whoever moved its memory may just be stopping it again.
+  if (seen.move != 0 && seen.direction == Direction::kStop) {
+    seen.go_tokens.push_back(event.token);
+    return;
+  }
   if (seen.move != 0 && seen.direction != Direction::kGo) {
     refuse(event.token, RefusalCode::kWrongState,
            text_of(id) + " is on the way: ask again when it is there");
@@ -109,10 +145,10 @@ void Coordinator::Impl::on(const Resume& event) {
   if (seen.move == 0) begin_move(id, Direction::kGo);
 }
 
-void Coordinator::Impl::resume(LeaseId id, Token token) {
+void Coordinator::Impl::resume(LeaseId id, std::optional<Token> token) {
   const Held* held = state.find(id)->held();
   Observed& seen = observed.at(id);
-  seen.move_tokens.push_back(token);
+  if (token) seen.move_tokens.push_back(*token);
   seen.yields_from = now.instant + limits::kYieldAgainAfter;
   seen.returns_from = now.instant;
   if (held->is_away()) {
@@ -121,10 +157,10 @@ void Coordinator::Impl::resume(LeaseId id, Token token) {
   } else if (!seen.stuck.empty()) {
     begin_return(id);
   } else if (held->its_suspension().phase == Phase::kLeaving && !returning.contains(id) &&
-             seen.direction == Direction::kOut) {
+             seen.direction == Direction::kOut && token) {
     // It goes on when it has left; until then nothing can be done.
     seen.move_tokens.pop_back();
-    refuse(token, RefusalCode::kWrongState,
+    refuse(*token, RefusalCode::kWrongState,
            text_of(id) + " is still on the way out: ask again when it is suspended");
   }
 }
@@ -148,6 +184,7 @@ void Coordinator::Impl::begin_move(LeaseId id, Direction direction) {
   seen.move_begun = now.instant;
   seen.direction = direction;
   if (!is_halting(seen)) seen.stuck.clear();
+  reindex_timer(id, &lease, seen);
   effects.emplace_back(std::move(effect));
 }
 
@@ -274,6 +311,13 @@ void Coordinator::Impl::on(const Moved& event) {
   const Lease* lease = state.find(event.lease);
   const bool awaited = lease != nullptr && observed.at(event.lease).move == event.number;
   if (!awaited || event.number == 0) return;
+  take_result(event);
+  lease = state.find(event.lease);  // Its pause may be over by now.
+  if (lease != nullptr) reindex_timer(event.lease, lease, observed.at(event.lease));
+}
+
+void Coordinator::Impl::take_result(const Moved& event) {
+  const Lease* lease = state.find(event.lease);
   Observed& seen = observed.at(event.lease);
   seen.move = 0;
   if (seen.direction == Direction::kStop || seen.direction == Direction::kGo) {
@@ -313,10 +357,9 @@ void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
   seen.left_at = now.instant;
   seen.turn_cost.measured_out(now.instant - seen.move_begun);
   decide(id, LeaseSuspended{id});
-  // Whoever asked for it meanwhile wants more than the end of a turn.
-  const bool paused = !seen.move_tokens.empty();
-  if (paused && state.find(id)->held()->its_suspension().queued)
-    decide(id, ResumeQueued{id, false});
+  // Whoever paused it meanwhile wants more than the end of a turn.
+  const Held& held = *state.find(id)->held();
+  if (held.pause && held.its_suspension().queued) decide(id, ResumeQueued{id, false});
   notify(id, News::kSuspended);
   answer_movers(id);
   keep_still(id);

@@ -117,7 +117,7 @@ void Coordinator::Impl::make_room_for_urgent() {
 void Coordinator::Impl::bring_back_who_yielded() {
   for (const LeaseId id : std::set(yielding)) {
     const Held* held = state.find(id)->held();
-    if (held == nullptr || !held->is_away()) continue;
+    if (held == nullptr || !held->is_away() || held->pause) continue;
     const Suspension& suspension = held->its_suspension();
     if (suspension.queued || !suspension.yields_to) continue;
     const Lease* urgent = state.find(*suspension.yields_to);

@@ -86,6 +86,14 @@ struct Stray {
   std::optional<Bytes> used;
 };
 
+/// Somebody wants it to stay away, or stopped, until he lets it go on.
+struct Pause {
+  UnixMs since;
+  std::string reason = {};  // His; empty: he gave none.
+  std::optional<UnixMs> until = {};
+  friend bool operator==(const Pause&, const Pause&) = default;
+};
+
 struct LeaseView {
   LeaseId id;
   Handle handle;
@@ -114,6 +122,7 @@ struct LeaseView {
   std::vector<MeasureTaken> measures;  // The last of each kind, in order of their numbers.
   std::uint32_t restarts = 0;          // How often its command was started again.
   std::optional<RequeueStep> requeue = {};
+  std::optional<Pause> pause = {};
 };
 
 std::string_view to_text(Priority priority);

@@ -106,7 +106,6 @@ struct LeaseReleasing {
 // as an exit status is, and what later runs of the same command are judged by. No lease that lives
 // is changed by it.
 
-/// The most that a lease has used of a device, as far as that is known.
 /// Its memory begins to be moved to the host. What its processes use stays charged.
 struct SuspendBegun {
   LeaseId id;
@@ -141,6 +140,16 @@ struct LeaseThawed {
   LeaseId id;
 };
 
+/// Somebody wants it to stay away, or stopped: until he lets it go on, or for so long. His last
+/// word counts.
+struct LeasePaused {
+  LeaseId id;
+  std::string reason = {};
+  std::optional<Instant> until = {};
+  std::optional<UnixMs> until_wall = {};
+};
+
+/// The most that a lease has used of a device, as far as that is known.
 struct Peak {
   DeviceId device;
   Bytes used;
@@ -224,6 +233,7 @@ struct LeaseRestored {
   Duration away;                      // How long it was suspended before.
   std::optional<RequeueAsked> requeue;
   std::optional<Instant> requeue_kill_at;
+  std::optional<Instant> pause_ends;
   Duration waited_before;  // Before it was requeued the last time.
   // The small ones beside each other, where they leave the fewest gaps.
   bool passed_others = false;
@@ -264,7 +274,7 @@ using Fact =
                  CheckpointAsked, CheckpointEnded, LeaseRestored, UsageRestored, CommandRestored,
                  CountersRestored, SuspendBegun, LeaseSuspended, ResumeQueued, ResumeBegun,
                  LeaseResumed, RequeueAsked, RequeueBegun, RequeueDropped, LeaseRequeued,
-                 LeaseFrozen, LeaseThawed, MeasureBegun, MeasureEnded>;
+                 LeaseFrozen, LeaseThawed, MeasureBegun, MeasureEnded, LeasePaused>;
 
 struct Record {
   std::uint64_t sequence = 0;  // Grows by one; 0 in a snapshot.

@@ -101,6 +101,11 @@ void walk(auto& archive, Is<Request> auto& request) {
   archive("checkpoint", request.checkpoint);
   archive("requeue_grace_ns", request.requeue_grace);
 }
+void walk(auto& archive, Is<Pause> auto& pause) {
+  archive.required("since_ms", pause.since);
+  archive("reason", pause.reason);
+  archive("until_ms", pause.until);
+}
 void walk(auto& archive, Is<LeaseView> auto& view) {
   archive.required("id", view.id);
   archive.required("handle", view.handle);
@@ -124,6 +129,7 @@ void walk(auto& archive, Is<LeaseView> auto& view) {
   archive("checkpoints", view.checkpoints);
   archive("measures", view.measures);
   archive("restarts", view.restarts);
+  archive("pause", view.pause);
 }
 
 void walk(auto& archive, Is<RequestQueued> auto& fact) {
@@ -266,6 +272,12 @@ void walk(auto& archive, Is<MeasureEnded> auto& fact) {
   archive.required("outcome", fact.outcome);
   archive("detail", fact.detail);
 }
+void walk(auto& archive, Is<LeasePaused> auto& fact) {
+  archive.required("id", fact.id);
+  archive("reason", fact.reason);
+  archive("until_ns", fact.until);
+  archive("until_ms", fact.until_wall);
+}
 void walk(auto& archive, Is<LeaseRestored> auto& fact) {
   archive.required("lease", fact.view);
   archive.required("queued_at_ns", fact.queued_instant);
@@ -296,6 +308,7 @@ void walk(auto& archive, Is<LeaseRestored> auto& fact) {
   archive("requeue_kill_at_ns", fact.requeue_kill_at);
   archive("waited_before_ns", fact.waited_before);
   archive("frozen", fact.frozen);
+  archive("pause_ends_ns", fact.pause_ends);
 }
 void walk(auto& archive, Is<UsageRestored> auto& fact) {
   archive.required("user_id", fact.user);

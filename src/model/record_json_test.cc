@@ -234,8 +234,9 @@ TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   const auto& [view, queued, queued_sequence, granted, granted_sequence, passed_since, parked_since,
                expires, kill_at, releasing_since, growth, growth_queued, checkpoint_asked,
                suspension, suspended_since, resume_queued, resume_sequence, runs_since, away,
-               requeue, requeue_kill_at, waited_before, passed_others, claimed, command_ended,
-               ending, suspended, resume_begun, frozen] = std::get<LeaseRestored>(back->fact);
+               requeue, requeue_kill_at, pause_ends, waited_before, passed_others, claimed,
+               command_ended, ending, suspended, resume_begun, frozen] =
+      std::get<LeaseRestored>(back->fact);
   EXPECT_EQ(queued, Instant{55});
   EXPECT_EQ(queued_sequence, 9u);
   EXPECT_EQ(granted, Instant{66});
@@ -265,6 +266,7 @@ TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   ASSERT_TRUE(requeue);
   EXPECT_TRUE(requeue->unsaved);
   EXPECT_EQ(requeue_kill_at, Instant{79});
+  EXPECT_EQ(pause_ends, Instant{81});
   EXPECT_EQ(waited_before, minutes(4));
   EXPECT_TRUE(frozen);
   ASSERT_TRUE(growth);
@@ -280,7 +282,8 @@ TEST(RecordJson, RestoredViewIsTheWholeView) {
   const auto& [id, handle, user, request, state, flags, pressure, full_in, result, exit, command,
                supervisor, members, parts, strays, position, queued_at, started_at, ended_at,
                expected_end, expires_at, turn_ends_at, waited, checkpoints, measures, restarts,
-               step] = view;
+               step, pause] = view;
+  EXPECT_EQ(pause, expected.pause);
   EXPECT_FALSE(turn_ends_at) << "it follows from what is measured";
   EXPECT_EQ(pressure, Pressure::kNormal);  // Measurements are not kept.
   EXPECT_EQ(full_in, std::nullopt);

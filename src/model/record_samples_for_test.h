@@ -76,6 +76,7 @@ inline LeaseView lease() {
                                         {1770470240000}};
   view.checkpoints.saved = UnixMs{1770470230000};
   view.restarts = 2;
+  view.pause = Pause{{1770470260000}, "lunch", UnixMs{1770470270000}};
   view.measures = {{.number = 2,
                     .measure = Measure::kCheckpoint,
                     .cause = Cause::kOverBudget,
@@ -122,6 +123,7 @@ inline LeaseRestored restored() {
   restored.requeue = RequeueAsked{id, true};
   restored.requeue_kill_at = Instant{79};
   restored.waited_before = minutes(4);
+  restored.pause_ends = Instant{81};
   restored.frozen = true;
   return restored;
 }
@@ -165,6 +167,7 @@ inline std::vector<Record> all_facts() {
       LeaseThawed{id},
       MeasureBegun{id, 3, Measure::kCheckpoint, Cause::kLeaseCritical, 5},
       MeasureEnded{id, 3, MeasureOutcome::kConfirmed, "out/a.pt"},
+      LeasePaused{id, "lunch", Instant{90}, UnixMs{1770470109000}},
   };
   std::vector<Record> records;
   for (Fact& fact : facts) {

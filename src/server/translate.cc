@@ -144,6 +144,16 @@ Asked resize(LeaseId lease, std::string_view body, const Translation& how) {
                       .wait_max = read->wait_max};
 }
 
+Asked pause(Route route, LeaseId lease, std::string_view body, const Translation& how) {
+  Result<wire::PauseBody> read = wire::decode_pause(body);
+  if (!read.ok()) return wire::to_api_error(read.error());
+  core::PauseTerms terms{.lasts = read->lasts, .reason = std::move(read->reason)};
+  if (route == Route::kFreeze) {
+    return core::Freeze{.actor = how.caller.actor, .lease = lease, .terms = std::move(terms)};
+  }
+  return core::Suspend{.actor = how.caller.actor, .lease = lease, .terms = std::move(terms)};
+}
+
 Asked by_ref(const wire::RouteMatch& route, std::string_view body, const Translation& how) {
   const auto found = find_lease(route.lease, how);
   if (const auto* error = std::get_if<ApiError>(&found)) return *error;
@@ -158,9 +168,8 @@ Asked by_ref(const wire::RouteMatch& route, std::string_view body, const Transla
       return without_body(core::Release{.actor = how.caller.actor, .lease = lease, .cancel = true},
                           body);
     case Route::kSuspend:
-      return without_body(core::Suspend{.actor = how.caller.actor, .lease = lease}, body);
     case Route::kFreeze:
-      return without_body(core::Freeze{.actor = how.caller.actor, .lease = lease}, body);
+      return pause(route.route, lease, body, how);
     case Route::kCheckpoint: {
       const Result<wire::CheckpointBody> read = wire::decode_checkpoint(body);
       if (!read.ok()) return wire::to_api_error(read.error());

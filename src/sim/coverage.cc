@@ -88,9 +88,10 @@ constexpr std::array<std::string_view, kTransitionCount> kTransitions = {
     "measure confirmed",
     "measure failed",
     "measure refused",
+    "paused",
 };
 static_assert(static_cast<std::size_t>(Fault::kMoveCut) + 1 == kFaultCount);
-static_assert(static_cast<std::size_t>(Transition::kMeasureRefused) + 1 == kTransitionCount);
+static_assert(static_cast<std::size_t>(Transition::kPaused) + 1 == kTransitionCount);
 
 }  // namespace
 

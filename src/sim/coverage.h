@@ -92,8 +92,9 @@ enum class Transition : std::uint8_t {
   kMeasureConfirmed,
   kMeasureFailed,
   kMeasureRefused,
+  kPaused,
 };
-inline constexpr std::size_t kTransitionCount = 47;
+inline constexpr std::size_t kTransitionCount = 48;
 
 std::string_view to_text(Fault fault);
 std::string_view to_text(Transition transition);

@@ -157,6 +157,10 @@ std::string broken_by_holding(const Evidence& evidence, const ShadowLease& lease
   if (lease.expires && *lease.expires < late && !lease.kill_at) {
     return overdue(lease, "the end by its ttl");
   }
+  const bool waits = lease.paused_until && !lease.frozen && !lease.kill_at &&
+                     lease.away == ShadowLease::Away::kAway;
+  if (waits && std::max(*lease.paused_until, lease.stands_since) < late)
+    return overdue(lease, "the end of its pause");
   if (lease.growing && lease.growth_until && *lease.growth_until < late) {
     return overdue(lease, "the end of a growth's wait");
   }
@@ -279,6 +283,14 @@ std::string broken_by_end_on_the_way(const Evidence& evidence, const ShadowLease
   }
   return fmt::format("lease {} ended while its memory is on the way back: <{}>", lease.id.value,
                      lease.told());
+}
+
+std::string broken_by_return(const Evidence& evidence, const ShadowLease& before, core::Now now) {
+  const bool is_over = before.paused_until && *before.paused_until <= now.instant;
+  const bool may = !before.paused || before.frozen || is_over || evidence.of(before.id).let_go_on;
+  if (may) return {};
+  return fmt::format("lease {} is brought back although somebody paused it: <{}>", before.id.value,
+                     before.told());
 }
 
 std::string broken_by_delay(const Evidence& evidence, core::Now now) {

@@ -26,6 +26,7 @@ struct Known {
   server::ConnectionId asker;  // The youngest connection that asked for it.
   bool asker_gone = false;     // That connection was closed.
   bool released = false;       // By somebody's Release.
+  bool let_go_on = false;      // By somebody's Resume, after it was paused.
   Instant reconnected_at;
 };
 
@@ -58,6 +59,8 @@ std::string broken_by_grant(const Evidence& evidence, const ShadowLease& lease,
                             const ShadowLease& before);
 /// A process that was just written down as a member of the lease.
 std::string broken_by_member(const Evidence& evidence, const ShadowLease& lease, Process process);
+/// A lease that is just wanted back; `before` is how it stood before.
+std::string broken_by_return(const Evidence& evidence, const ShadowLease& before, core::Now now);
 /// A lease that was just ended, with a process whose memory is not there yet.
 std::string broken_by_end_on_the_way(const Evidence& evidence, const ShadowLease& lease,
                                      core::Now now);

@@ -98,6 +98,9 @@ void Judge::asked(server::ConnectionId connection, const server::Ask& ask) {
   if (const auto* release = std::get_if<core::Release>(&ask)) {
     evidence_.known[release->lease].released = true;
   }
+  if (const auto* resume = std::get_if<core::Resume>(&ask)) {
+    evidence_.known[resume->lease].let_go_on = true;
+  }
   if (std::holds_alternative<core::Reconnect>(ask)) {
     const std::optional<Handle> handle = handle_of(ask);
     if (const ShadowLease* lease = evidence_.journal.find(present(handle))) {
@@ -166,6 +169,15 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
   }
   if (std::holds_alternative<ResumeBegun>(record.fact)) {
     check(broken_by_grant(evidence_, *after, present(before)));
+  }
+  // A Resume that is on the way may be meant to end it.
+  const bool is_asked = std::ranges::any_of(calls_, [](const auto& call) {
+    return call.second.kind == server::Ask(core::Resume{}).index();
+  });
+  if (std::holds_alternative<LeasePaused>(record.fact)) evidence_.known[id].let_go_on = is_asked;
+  const auto* wanted = std::get_if<ResumeQueued>(&record.fact);
+  if (wanted != nullptr && wanted->queued) {
+    check(broken_by_return(evidence_, present(before), now()));
   }
   const auto* leaves = std::get_if<SuspendBegun>(&record.fact);
   if (leaves != nullptr && leaves->turn) {

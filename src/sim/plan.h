@@ -66,6 +66,7 @@ struct SessionPlan {
   Duration frozen_for;
   std::optional<Duration> suspends_after;  // From the start of the command; again and again.
   Duration away_for;
+  std::optional<Duration> paused_for;      // With a word for how long, which ends it by itself.
   std::optional<Duration> requeues_after;  // From the start of the command; again and again.
 };
 

@@ -335,7 +335,8 @@ void Session::watch_saves() {
 void Session::plan_suspend() {
   if (!plan_.suspends_after || scene_.hurry) return;
   once(*plan_.suspends_after, Phase::kRunning, [this] {
-    ask_aside(core::Suspend{.token = {}, .actor = actor(), .lease = id_});
+    ask_aside(core::Suspend{
+        .token = {}, .actor = actor(), .lease = id_, .terms = {.lasts = plan_.paused_for}});
     once(plan_.away_for, Phase::kRunning, [this] {
       ask_aside(core::Resume{.token = {}, .actor = actor(), .lease = id_});
       watch_return();
@@ -424,7 +425,8 @@ void Session::plan_freeze() {
 void Session::freeze() {
   CHECK(plan_.freezes_after.has_value());
   if (scene_.hurry) return;
-  ask_aside(core::Freeze{.token = {}, .actor = actor(), .lease = id_});
+  ask_aside(core::Freeze{
+      .token = {}, .actor = actor(), .lease = id_, .terms = {.lasts = plan_.paused_for}});
   once(plan_.frozen_for + *plan_.freezes_after, Phase::kRunning, [this] { freeze(); });
 }
 

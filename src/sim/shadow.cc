@@ -60,7 +60,9 @@ ShadowLease restored(const LeaseRestored& fact) {
                     .passed_others = fact.passed_others,
                     .command_ended = fact.command_ended,
                     .growing = view.state == LeaseState::kHeld && fact.growth,
-                    .frozen = fact.frozen};
+                    .frozen = fact.frozen,
+                    .paused = view.pause.has_value(),
+                    .paused_until = fact.pause_ends};
   for (const LeasePart& part : view.parts) lease.parts.push_back({part.device, part.granted});
   if (view.checkpoints.last) lease.saves = view.checkpoints.last->number;
   if (view.checkpoints.last) lease.saved_as = view.checkpoints.last->outcome;
@@ -93,31 +95,6 @@ ShadowLease restored(const LeaseRestored& fact) {
 }
 
 }  // namespace
-
-Bytes ShadowLease::budget_on(DeviceId device) const {
-  const auto part = std::ranges::find(parts, device, &Part::device);
-  return part == parts.end() || !holds() || away == Away::kAway ? Bytes{} : part->budget;
-}
-
-std::string ShadowLease::told() const {
-  std::string text = fmt::format("lease {} state {}{}{}{}{}", id.value, static_cast<int>(state),
-                                 parked ? " parked" : "", kill_at ? " revoked" : "",
-                                 growing ? " growing" : "", command_ended ? " command ended" : "");
-  text += fmt::format(" saves {}{}", saves, saving ? ", one under way" : "");
-  if (holds() && away != Away::kNo) {
-    text += fmt::format(" away {}{}{}", static_cast<int>(away), wanted_back ? " wanted back" : "",
-                        turn ? " in turns" : "");
-  }
-  text += fmt::format(" restarts {}{}{}{}", restarts, requeuing ? " requeuing" : "",
-                      unsaved ? " unsaved" : "", stop_at ? " stopping" : "");
-  if (frozen) text += " frozen";
-  text += measures.told();
-  for (const Part& part : parts)
-    text += fmt::format(" {:x}:{}", part.device.high, part.budget.value);
-  if (command) text += fmt::format(" command {}/{}", command->pid, command->start_ticks);
-  for (const Process& member : members) text += fmt::format(" member {}", member.pid);
-  return text;
-}
 
 // One function a fact. Each returns false where the fact cannot follow.
 struct Shadow::Applier {
@@ -324,12 +301,14 @@ struct Shadow::Applier {
       found->undone_at = record.at;
     }
     found->away = Away::kAway;
+    found->stands_since = record.at;
     return reached(Transition::kSuspended);
   }
   bool operator()(const ResumeQueued& fact) const {
     ShadowLease* found = holding(fact.id);
     if (found == nullptr || found->away != Away::kAway) return false;
     found->wanted_back = fact.queued;
+    if (fact.queued) found->goes_on();
     return reached(Transition::kResumeQueued);
   }
   bool operator()(const ResumeBegun& fact) const {
@@ -352,6 +331,7 @@ struct Shadow::Applier {
     found->away_since.reset();
     found->runs_since = record.at;
     if (!was_away) found->undone_at = record.at;
+    found->goes_on();
     return reached(was_away ? Transition::kResumed : Transition::kSuspendUndone);
   }
   bool operator()(const RequeueAsked& fact) const {
@@ -410,7 +390,16 @@ struct Shadow::Applier {
     ShadowLease* found = lease(fact.id);
     if (found == nullptr || !found->frozen) return false;
     found->frozen = false;
+    found->stands_since = record.at;
+    if (found->away == Away::kNo || found->wanted_back) found->goes_on();
     return reached(Transition::kThawed);
+  }
+  bool operator()(const LeasePaused& fact) const {
+    ShadowLease* found = lease(fact.id);
+    if (found == nullptr || (found->away == Away::kNo && !found->frozen)) return false;
+    found->paused = true;
+    found->paused_until = fact.until;
+    return reached(Transition::kPaused);
   }
   bool operator()(const MeasureBegun& fact) const {
     ShadowLease* found = lease(fact.id);
@@ -463,6 +452,7 @@ std::string Shadow::replace(const std::vector<Record>& snapshot, std::uint64_t l
       lease.shrunk_at = before->second.shrunk_at;
       lease.requeue_since = before->second.requeue_since;
       lease.undone_at = before->second.undone_at;
+      lease.stands_since = before->second.stands_since;
     }
   }
   return {};

@@ -66,8 +66,12 @@ struct ShadowLease {
   bool command_ended = false;
   bool growing = false;
   bool frozen = false;
+  bool paused = false;
+  std::optional<Instant> paused_until;
+  Instant stands_since;  // It is away, or not frozen any more.
   ShadowMeasures measures;
 
+  void goes_on();  // Unless it is frozen.
   bool holds() const { return state == State::kOffered || state == State::kClaimed; }
   Bytes budget_on(DeviceId device) const;
   /// Where it stands, for people.

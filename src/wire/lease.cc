@@ -303,6 +303,26 @@ void read_times(ObjectReader& reader, LeaseView& view) {
   }
 }
 
+void write_pause(JsonWriter& writer, const std::optional<Pause>& pause) {
+  writer.key("paused");
+  if (!pause) {
+    writer.null();
+    return;
+  }
+  writer.begin_object().key("since").time(pause->since);
+  writer.key("until").time(pause->until);
+  writer.key("reason").text_or_null(pause->reason).end_object();
+}
+
+void read_pause(ObjectReader& reader, std::optional<Pause>& pause) {
+  std::optional<ObjectReader> object = reader.object("paused");
+  if (!object) return;
+  pause.emplace();
+  object->time("since", pause->since);
+  object->time("until", pause->until);
+  object->text("reason", pause->reason);
+}
+
 bool may_be_set(std::string_view variable) {
   return variable.starts_with("CUDA_") || variable.starts_with("NVIDIA_") ||
          variable.starts_with("BERTH_");
@@ -323,6 +343,7 @@ void write_lease(JsonWriter& writer, const LeaseView& view, const Viewer& viewer
   const bool shown = viewer.sees_all_commands || viewer.user == view.user;
   write_checkpoints(writer, view, shown);
   write_measures(writer, view, shown);
+  write_pause(writer, view.pause);
   if (extras.env != nullptr) {
     writer.key("env").begin_object();
     for (const auto& [name, value] : *extras.env) writer.key(name).text(value);
@@ -359,6 +380,7 @@ LeaseAnswer read_lease(ObjectReader& reader) {
   read_times(reader, view);
   read_checkpoints(reader, view);
   read_measures(reader, view);
+  read_pause(reader, view.pause);
   reader.texts("env", answer.env);
   std::erase_if(answer.env, [](const auto& entry) { return !may_be_set(entry.first); });
   if (std::optional<ObjectReader> refusal = reader.object("refusal")) {

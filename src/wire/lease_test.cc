@@ -61,7 +61,9 @@ TEST(Lease, IsWrittenInOneOrderOfFields) {
       R"("measures":[{"number":1,"measure":"checkpoint","cause":"lease_critical",)"
       R"("time":"2026-02-07T13:16:30.000Z","outcome":"failed","detail":"answered 500"},)"
       R"({"number":2,"measure":"suspend","cause":"over_budget",)"
-      R"("time":"2026-02-07T13:18:30.000Z","outcome":null,"detail":null}]})");
+      R"("time":"2026-02-07T13:18:30.000Z","outcome":null,"detail":null}],)"
+      R"("paused":{"since":"2026-02-07T13:18:20.500Z","until":"2026-02-07T14:18:20.500Z",)"
+      R"("reason":"lunch"}})");
 }
 
 TEST(Lease, ReadsBackAsItWasWritten) {

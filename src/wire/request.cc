@@ -377,6 +377,26 @@ Result<CheckpointedBody> decode_checkpointed(std::string_view text) {
   return body;
 }
 
+std::string encode_pause(const PauseBody& body) {
+  JsonWriter writer;
+  writer.begin_object();
+  write_time(writer, "for_ms", body.lasts);
+  write_text(writer, "reason", body.reason);
+  writer.end_object();
+  return writer.take();
+}
+
+Result<PauseBody> decode_pause(std::string_view text) {
+  JsonDocument document(text, kBody);
+  ObjectReader reader = document.root();
+  PauseBody body;
+  reader.milliseconds("for_ms", body.lasts, kShortest);
+  reader.line("reason", body.reason);
+  reader.done();
+  TRY_STATUS(document.status());
+  return body;
+}
+
 std::string encode_requeue(RequeueBody body) {
   JsonWriter writer;
   writer.begin_object();

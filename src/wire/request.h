@@ -102,6 +102,14 @@ struct CheckpointedBody {
 std::string encode_checkpointed(const CheckpointedBody& body);
 Result<CheckpointedBody> decode_checkpointed(std::string_view text);
 
+/// POST …/suspend and …/freeze. Empty, or {}: until it is resumed.
+struct PauseBody {
+  std::optional<Duration> lasts;  // Then it goes on by itself.
+  std::string reason;             // For others to read.
+};
+std::string encode_pause(const PauseBody& body);
+Result<PauseBody> decode_pause(std::string_view text);
+
 /// POST …/requeue
 struct RequeueBody {
   bool unsaved = false;

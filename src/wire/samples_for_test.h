@@ -131,6 +131,7 @@ inline LeaseView held() {
                            .at = {1'770'470'200'000}};
   view.checkpoints.saved = UnixMs{1'770'470'150'000};
   view.measures = measures();
+  view.pause = Pause{{1'770'470'300'500}, "lunch", UnixMs{1'770'473'900'500}};
   return view;
 }
 

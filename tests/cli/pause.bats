@@ -220,3 +220,30 @@ SCRIPT
   run berth pause plain --mode hard
   status_is 64
 }
+
+@test "a pause for a time ends by itself, although the daemon is killed, and says why to all" {
+  hold it 1GiB 60s
+  run berth pause it --for 1ms --reason $'two\nlines'
+  status_is 64
+  contains "reason"
+  run berth pause it --for 8s --reason "a demo"
+  status_is 0
+  contains "its GPU memory is in host memory, for ~"
+  contains "(berth resume 1)"
+  kill -KILL "$(berth daemon status --json | field pid)"
+  run berth show it
+  contains "for another ~"
+  contains ": a demo"
+  run berth why it
+  contains "It was paused"
+  berth show it --json | jq -e '.paused.reason == "a demo" and .paused.until != null' >/dev/null
+  patience=20 eventually state_is it held
+  berth show it --json | jq -e '.paused == null' >/dev/null
+  run berth pause it --mode freeze --for 2s
+  status_is 0
+  contains "its processes are stopped, for ~2 s"
+  is_frozen() { berth show it --json | jq -e '.flags | index("frozen")' >/dev/null; }
+  is_frozen
+  is_free() { ! is_frozen; }
+  eventually is_free
+}

@@ -260,6 +260,7 @@ std::string lease_details(const LeaseView& lease, const Scene& scene) {
   facts.add("ended", moment_or_none(lease.ended_at, scene));
   if (request.eta) facts.add("eta", to_text(*request.eta));
   if (request.limit) facts.add("limit", to_text(*request.limit));
+  if (lease.pause) facts.add("paused", pause_text(*lease.pause, scene));
   add_saves(facts, lease, scene);
   for (const MeasureTaken& taken : lease.measures) {
     facts.add("measure", measure_text(taken, scene.letters) + ", " + moment(taken.at, scene));

@@ -167,6 +167,12 @@ std::string size_argument(Bytes bytes) {
   return std::to_string(whole_mib) + "M";
 }
 
+std::string pause_text(const Pause& pause, const Scene& scene) {
+  return age_text(between(pause.since, scene.now)) + " ago" +
+         (pause.until ? ", for another " + about(*pause.until, scene) : "") +
+         (pause.reason.empty() ? "" : ": " + harmless(pause.reason, scene.letters));
+}
+
 std::string about(UnixMs when, const Scene& scene) {
   const Duration left = between(scene.now, when);
   if (left.ns <= 0) return "any moment";

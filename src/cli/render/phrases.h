@@ -55,6 +55,9 @@ std::string size_or_dash(std::optional<Bytes> bytes, const Scene& scene);
 /// What the size is called on a command line, never more than it: "1433M", "8G".
 std::string size_argument(Bytes bytes);
 
+/// "12 min ago, for another ~48 min: lunch"
+std::string pause_text(const Pause& pause, const Scene& scene);
+
 /// "~14 min", "~42 s", "~2h05m": how long until then. "any moment" if it has passed.
 std::string about(UnixMs when, const Scene& scene);
 Duration between(UnixMs earlier, UnixMs later);

@@ -258,6 +258,7 @@ std::string why_it_does_not_wait(const LeaseView& lease, const Scene& scene) {
                      to_text(granted_to(lease)) + " on " + where;
   if (lease.expected_end) text += " (end: " + about(*lease.expected_end, scene) + ")";
   text += ".\n";
+  if (lease.pause) text += "It was paused " + pause_text(*lease.pause, scene) + ".\n";
   if (lease.flags.full) text += "Inside it " + full_text(lease) + ".\n";
   if (!lease.flags.over_budget) return text;
   return text + "It uses " + size_or_dash(used_by(lease), scene) +

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// What somebody paused by hand: for how long, why, and what that outlasts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/coordinator.h"
+#include "core/story.h"
+
+namespace berth::core {
+namespace {
+
+using S = Story;
+using testing::HasSubstr;
+using testing::Not;
+using testing::Optional;
+
+using Outcome = MoveResult::Outcome;
+
+/// One GPU of 16 GiB, and a lease of 10 GiB of which its command uses 8.
+class Pausing : public testing::Test {
+ protected:
+  Pausing() {
+    (void)story.ask({.priority = Priority::kNormal, .vram = gib(10), .may_yield = true});
+    (void)story.claim(1);
+    story.use(1, gib(8));
+    (void)story.second();
+  }
+
+  std::string suspend(const PauseTerms& terms) {
+    return story.tell(Suspend{{71}, {{1000}}, {1}, terms});
+  }
+  std::string freeze(const PauseTerms& terms) {
+    return story.tell(Freeze{{70}, {{1000}}, {1}, terms});
+  }
+  std::string resume() { return story.tell(Resume{{72}, {{1000}}, {1}}); }
+  std::string moved(Outcome outcome = Outcome::kDone, const std::string& trouble = {}) {
+    const MoveMemory move = story.last_move().value();
+    return story.tell(Moved{move.lease, move.number, {outcome, trouble}});
+  }
+  /// It is in host memory, and its 8 GiB are seen to be free.
+  void put_away(const PauseTerms& terms) {
+    (void)suspend(terms);
+    (void)moved();
+    story.use(1, {});
+    (void)story.second();
+  }
+  /// What is told in so many seconds.
+  std::string pass(int count) {
+    std::string told;
+    for (int i = 0; i < count; ++i) {
+      told += story.pass(seconds(1));
+      told += story.sample();
+    }
+    return told;
+  }
+  void restart() { story.restart({.order = Order::kFifo, .reserve = {}}); }
+  LeaseView lease() const { return *story.coordinator.lease({1}, story.now); }
+
+  Story story{{.order = Order::kFifo, .reserve = {}}};
+};
+
+TEST_F(Pausing, ItIsToldSinceWhenUntilWhenAndWhy) {
+  put_away({.lasts = minutes(10), .reason = "lunch"});
+  const UnixMs since = lease().pause.value_or(Pause{}).since;
+  EXPECT_NE(since, UnixMs{});
+  EXPECT_EQ(lease().pause,
+            (Pause{.since = since, .reason = "lunch", .until = UnixMs{since.value + 600'000}}));
+  (void)resume();
+  EXPECT_EQ(lease().pause, std::nullopt) << "from then on it waits for room";
+}
+
+TEST_F(Pausing, WhenItsTimeIsOverItComesBackByItself) {
+  put_away({.lasts = seconds(60)});
+  EXPECT_EQ(pass(58), "");
+  EXPECT_EQ(pass(3), "move back 1; ");
+  EXPECT_EQ(moved(), "resume 1; ");
+  EXPECT_EQ(lease().pause, std::nullopt);
+}
+
+TEST_F(Pausing, TheTimeCountsFromWhenItWasAskedForAndNotBeforeItIsAway) {
+  (void)suspend({.lasts = seconds(5)});
+  EXPECT_EQ(pass(10), "") << "it is on the way";
+  EXPECT_THAT(moved(), HasSubstr("suspended 1; "));
+  story.use(1, {});
+  EXPECT_THAT(pass(3), HasSubstr("move back 1; "));
+}
+
+TEST_F(Pausing, TheLastWordCounts) {
+  put_away({.lasts = seconds(5), .reason = "a moment"});
+  EXPECT_EQ(suspend({.reason = "for good"}), "suspended 1; ");
+  EXPECT_EQ(pass(600), "");
+  EXPECT_EQ(lease().pause.value_or(Pause{}).reason, "for good");
+  EXPECT_EQ(suspend({.lasts = seconds(5)}), "suspended 1; ");
+  EXPECT_THAT(pass(8), HasSubstr("move back 1; "));
+}
+
+TEST_F(Pausing, WhatIsFrozenGoesOnWhenItsTimeIsOver) {
+  (void)freeze({.lasts = seconds(30), .reason = "a build"});
+  EXPECT_EQ(moved(), "freeze 1; held 1; ");
+  EXPECT_EQ(pass(29), "");
+  EXPECT_EQ(pass(2), "let go on 1; ");
+  EXPECT_EQ(moved(), "resume 1; ");
+  EXPECT_EQ(lease().pause, std::nullopt);
+}
+
+TEST_F(Pausing, WhatCannotBeLetGoOnIsTriedAgainLater) {
+  (void)freeze({.lasts = seconds(5)});
+  (void)moved();
+  EXPECT_EQ(pass(6), "let go on 1; ");
+  EXPECT_THAT(moved(Outcome::kUndone, "the system is out of processes"), Not(HasSubstr("resume")));
+  EXPECT_EQ(pass(50), "");
+  EXPECT_EQ(pass(15), "let go on 1; ");
+}
+
+TEST_F(Pausing, OfWhatIsFrozenAndAwayBothAreUndone) {
+  put_away({});
+  (void)freeze({.lasts = seconds(5)});
+  (void)moved();
+  EXPECT_EQ(pass(6), "let go on 1; ");
+  EXPECT_EQ(moved(), "");
+  EXPECT_THAT(pass(3), HasSubstr("move back 1; "));
+}
+
+TEST_F(Pausing, WhatCameToNothingIsNoPause) {
+  (void)suspend({.lasts = minutes(1), .reason = "lunch"});
+  EXPECT_EQ(moved(Outcome::kUndone, "it has managed memory"), "refuse not_moved; ");
+  EXPECT_EQ(lease().pause, std::nullopt);
+  (void)freeze({.reason = "lunch"});
+  EXPECT_THAT(moved(Outcome::kUndone, "it cannot"), HasSubstr("let go on 1"));
+  (void)moved();
+  EXPECT_EQ(lease().pause, std::nullopt);
+}
+
+TEST_F(Pausing, ItOutlastsTheDaemonAndASnapshot) {
+  put_away({.lasts = seconds(60), .reason = "lunch"});
+  const std::optional<Pause> before = lease().pause;
+  Coordinator fresh({.order = Order::kFifo, .reserve = {}});
+  for (const Record& record : story.coordinator.snapshot(story.now)) {
+    EXPECT_TRUE(fresh.apply(record).ok());
+  }
+  (void)fresh.step(story.now, Recovered{});
+  EXPECT_EQ(fresh.lease({1}, story.now)->pause, before);
+  restart();
+  EXPECT_EQ(lease().pause, before);
+  EXPECT_EQ(pass(57), "");
+  EXPECT_THAT(pass(5), HasSubstr("move back 1; "));
+}
+
+TEST_F(Pausing, WhoMadeRoomForAnUrgentOneAndIsPausedThenStaysAwayAfterIt) {
+  Request urgent = S::budget(gib(10));
+  urgent.priority = Priority::kUrgent;
+  EXPECT_THAT(story.ask(urgent), HasSubstr("move out 1; "));
+  (void)moved();
+  story.use(1, {});
+  EXPECT_THAT(story.second(), HasSubstr("grant 2; "));
+  EXPECT_EQ(suspend({.reason = "for good"}), "suspended 1; ");
+  (void)story.claim(2);
+  (void)story.end(2);
+  EXPECT_EQ(pass(30), "");
+  EXPECT_EQ(lease().state, LeaseState::kSuspended);
+}
+
+TEST_F(Pausing, NobodyElseEndsIt) {
+  put_away({.lasts = seconds(60)});
+  EXPECT_EQ(story.tell(Resume{{72}, {{2000}}, {1}}), "refuse not_yours; ");
+  EXPECT_NE(lease().pause, std::nullopt);
+}
+
+}  // namespace
+}  // namespace berth::core

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// One lease as the journal tells it.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "sim/shadow.h"
+
+namespace berth::sim {
+
+Bytes ShadowLease::budget_on(DeviceId device) const {
+  const auto part = std::ranges::find(parts, device, &Part::device);
+  return part == parts.end() || !holds() || away == Away::kAway ? Bytes{} : part->budget;
+}
+
+void ShadowLease::goes_on() {
+  if (frozen) return;
+  paused = false;
+  paused_until.reset();
+}
+
+std::string ShadowLease::told() const {
+  std::string text = fmt::format("lease {} state {}{}{}{}{}", id.value, static_cast<int>(state),
+                                 parked ? " parked" : "", kill_at ? " revoked" : "",
+                                 growing ? " growing" : "", command_ended ? " command ended" : "");
+  text += fmt::format(" saves {}{}", saves, saving ? ", one under way" : "");
+  if (holds() && away != Away::kNo) {
+    text += fmt::format(" away {}{}{}", static_cast<int>(away), wanted_back ? " wanted back" : "",
+                        turn ? " in turns" : "");
+  }
+  text += fmt::format(" restarts {}{}{}{}", restarts, requeuing ? " requeuing" : "",
+                      unsaved ? " unsaved" : "", stop_at ? " stopping" : "");
+  if (frozen) text += " frozen";
+  if (paused) text += fmt::format(" paused until {}", paused_until.value_or(Instant::never()).ns);
+  text += measures.told();
+  for (const Part& part : parts)
+    text += fmt::format(" {:x}:{}", part.device.high, part.budget.value);
+  if (command) text += fmt::format(" command {}/{}", command->pid, command->start_ticks);
+  for (const Process& member : members) text += fmt::format(" member {}", member.pid);
+  return text;
+}
+
+}  // namespace berth::sim
