@@ -39,6 +39,10 @@ std::optional<std::array<Bytes, kParts>> floors_of(std::span<const history::Buck
 }  // namespace
 
 std::optional<Leak> leak_in(std::span<const history::Bucket> buckets) {
+  // A sample may have come when it had ended, and before it was asked for here.
+  while (!buckets.empty() && buckets.back().least == Bytes{}) {
+    buckets = buckets.first(buckets.size() - 1);
+  }
   if (buckets.empty()) return std::nullopt;
   const std::int64_t first = buckets.front().start;
   const std::int64_t end = buckets.back().start;

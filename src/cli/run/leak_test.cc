@@ -47,6 +47,11 @@ TEST(RunLeak, AProgramThatTakesItsMemoryAtTheStartHasNone) {
   EXPECT_FALSE(leak_in(life(300, [](std::int64_t at) { return 4'000 + count(at % 7) * 500; })));
 }
 
+TEST(RunLeak, ThatItHasEndedWhenItWasLookedAtLastHidesNone) {
+  EXPECT_TRUE(
+      leak_in(life(121, [](std::int64_t at) { return at > 119 ? 0 : 1'000 + 10 * count(at); })));
+}
+
 TEST(RunLeak, OneStepIsNone) {
   EXPECT_FALSE(leak_in(life(300, [](std::int64_t at) { return at < 200 ? 4'000 : 8'000; })));
 }
