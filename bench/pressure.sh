@@ -18,7 +18,7 @@ once() { # seconds from the allocation to the save
   local line at run
   rm -f "$saved"
   berth run -q -m 4G --checkpoint 'cmd:date +%s%N >"$saved"' -- \
-    bash -c "sleep 0.$((RANDOM % 10))$((RANDOM % 10)); exec vram_user --bytes 3800MiB --hold 60s" \
+    bash -c "sleep 0.$((RANDOM % 10))$((RANDOM % 10)); exec vram_user --bytes 3500MiB --hold 60s" \
     >"$world/told" 2>"$world/said" &
   run=$!
   while read -r line && [[ $line != *holding* ]]; do :; done <"$world/told"
