@@ -40,7 +40,7 @@ class BusError {
   }
 
  private:
-  sd_bus_error error_ = SD_BUS_ERROR_NULL;
+  sd_bus_error error_{};  // SD_BUS_ERROR_NULL, which clang takes for C alone.
 };
 
 Error no_server(const std::string& why) {
