@@ -333,8 +333,8 @@ std::string broken_by_out_of_memory(const Evidence& evidence, std::size_t index)
   for (const Use& use : device.uses) {
     const Handle handle = use.lease.value_or(Handle{});
     const ShadowLease* lease = evidence.journal.find(handle);
-    if (lease == nullptr) {
-      others += use.bytes;  // Nobody's, or what an ended lease has left behind: both are external.
+    if (lease == nullptr || lease->state == ShadowLease::State::kWaiting) {
+      others += use.bytes;  // Nobody's, or left behind by who ended or was requeued: all external.
     } else if (lease->holds() && device.used_by(handle) > lease->budget_on(device.id)) {
       return {};  // Somebody is above his budget.
     }
