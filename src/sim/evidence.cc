@@ -285,6 +285,14 @@ std::string broken_by_end_on_the_way(const Evidence& evidence, const ShadowLease
                      lease.told());
 }
 
+std::string broken_by_freeing(const Evidence& evidence, const ShadowLease& before, core::Now now) {
+  if (before.state != ShadowLease::State::kReleasing || evidence.rebooted) return {};
+  const bool is_over = present(before.releasing_since) + limits::kReleasingMax <= now.instant;
+  if (is_over || before.ended_at <= evidence.last_asked_at) return {};
+  return fmt::format("lease {} is free, and the driver was not asked since its end: <{}>",
+                     before.id.value, before.told());
+}
+
 std::string broken_by_return(const Evidence& evidence, const ShadowLease& before, core::Now now) {
   const bool is_over = before.paused_until && *before.paused_until <= now.instant;
   const bool may = !before.paused || before.frozen || is_over || evidence.of(before.id).let_go_on;

@@ -192,6 +192,10 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
   if (const auto* releasing = std::get_if<LeaseReleasing>(&record.fact)) {
     check(broken_by_end(evidence_, present(before), releasing->result, now()));
   }
+  if (std::holds_alternative<LeaseEnded>(record.fact) ||
+      std::holds_alternative<LeaseRequeued>(record.fact)) {
+    check(broken_by_freeing(evidence_, present(before), now()));
+  }
   if (const auto* ended = std::get_if<LeaseEnded>(&record.fact)) {
     check(broken_by_end(evidence_, present(before), ended->result, now()));
     check(broken_by_end_on_the_way(evidence_, present(before), now()));

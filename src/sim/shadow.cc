@@ -183,11 +183,15 @@ struct Shadow::Applier {
   bool operator()(const MemberGone& fact) const {
     ShadowLease* found = lease(fact.id);
     if (found == nullptr || found->members.erase(fact.process) == 0) return false;
+    if (found->command_ended && found->holds()) found->ended_at = record.at;
     return reached(Transition::kMemberGone);
   }
   bool operator()(const CommandEnded& fact) const {
     ShadowLease* found = lease(fact.id);
-    if (found != nullptr) found->command_ended = true;
+    if (found != nullptr && !found->command_ended) {
+      found->command_ended = true;
+      if (found->holds()) found->ended_at = record.at;
+    }
     // An exit status may be told after the end.
     return (found != nullptr || fact.exit) && reached(Transition::kCommandEnded);
   }

@@ -50,6 +50,7 @@ struct ShadowLease {
   std::set<Process> members;
   std::optional<Instant> kill_at;  // Revoked.
   std::optional<Instant> expires;
+  Instant ended_at;  // Its command, or the last of its processes after that, as it was written.
   std::optional<Instant> releasing_since;
   std::optional<Instant> growth_until;
   std::optional<std::uint64_t> saving;  // The number of the save under way.
