@@ -16,31 +16,20 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// One GPU of 16 GiB, and a lease of 10 GiB of which its command uses 8.
-class Freezing : public testing::Test {
+class Freezing : public StoryTest {
  protected:
-  using Outcome = MoveResult::Outcome;
-
   Freezing() {
     (void)story.ask(S::budget(gib(10)));
-    (void)story.claim(1);
-    story.use(1, gib(8));
-    (void)story.second();
+    run(1, gib(8));
   }
 
   std::string freeze() { return story.tell(Freeze{{70}, {{1000}}, {1}}); }
   std::string suspend() { return story.tell(Suspend{{71}, {{1000}}, {1}}); }
   std::string resume() { return story.tell(Resume{{72}, {{1000}}, {1}}); }
-  std::string moved(Outcome outcome = Outcome::kDone, const std::string& trouble = {}) {
-    const MoveMemory move = story.last_move().value();
-    return story.tell(Moved{move.lease, move.number, {outcome, trouble}});
-  }
   std::string frozen() {
     const std::string told = freeze();
     return told + moved();
   }
-  LeaseView lease() const { return *story.coordinator.lease({1}, story.now); }
-
-  Story story{{.order = Order::kFifo, .reserve = {}}};
 };
 
 TEST_F(Freezing, AllIsStoppedAndKeepsWhatItHas) {

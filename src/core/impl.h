@@ -254,6 +254,8 @@ struct Coordinator::Impl {
   bool is_listed(const Lease& lease, bool alive_only) const;
   bool tells_who_is_left(DeviceId device) const;
   bool sleeps(DeviceId device) const;
+  std::vector<const Account*> accounts_told(const Sample& sample) const;
+  static std::vector<LeaseId> leases_on(const std::vector<const Account*>& accounts);
   void believe_shrunk(const Sample& sample, std::set<LeaseId>& touched);
   void compare(const Sample& sample);
   bool account_for(const ChargeSample& charge, const Lease& lease, Use& use) const;
@@ -290,7 +292,6 @@ struct Coordinator::Impl {
   std::optional<std::string> why_not_taken(const Lease& lease, Measure measure) const;
   std::optional<std::string> why_not_suspended(const Lease& lease) const;
   void perform(LeaseId id, Measure measure);
-  bool climbs_above(LeaseId id) const;
   std::optional<MeasureEnded> outcome_of(const Lease& lease) const;
   void tend_measures();
   bool tend_late_measure(LeaseId id);
@@ -301,7 +302,7 @@ struct Coordinator::Impl {
   void feel_pressure(const Sample& sample);
   void feel_pressure_on(const Account& account, Instant at);
   void feel_pressure_of(LeaseId id, Instant at);
-  bool gets_worse(const DeviceSample& sample) const;
+  bool gets_worse(const Account& account) const;
 
   // scheduling.cc
   void schedule();

@@ -40,10 +40,6 @@ Bytes used_by(const Observed& seen) {
   return sum;
 }
 
-Climb& climb_for(Observed& seen, Cause cause) {
-  return seen.climbs[static_cast<std::size_t>(cause)];
-}
-
 bool is_sure(const Climb& above_budget, Instant at) {
   return above_budget.since && at - *above_budget.since >= limits::kOverBudgetSure;
 }
@@ -62,20 +58,9 @@ void Climb::note(bool holds, Instant at) {
 }
 
 void Coordinator::Impl::climb_ladders(const Sample& sample) {
-  std::vector<LeaseId> leases;
-  for (const DeviceSample& device : sample.devices) {
-    const Account* account = ledger.find(device.id);
-    if (account == nullptr || device.lost || device.asleep) continue;
-    for (const auto& [id, entry] : account->entries) leases.push_back(id);
-  }
-  std::ranges::sort(leases);
-  leases.erase(std::ranges::unique(leases).begin(), leases.end());
-  for (const LeaseId id : leases) climb_of(id, sample.asked_at);
-  for (const DeviceSample& device : sample.devices) {
-    const Account* account = ledger.find(device.id);
-    if (account == nullptr || device.lost || device.asleep) continue;
-    climb_for_strangers(*account, sample.asked_at);
-  }
+  const std::vector<const Account*> accounts = accounts_told(sample);
+  for (const LeaseId id : leases_on(accounts)) climb_of(id, sample.asked_at);
+  for (const Account* account : accounts) climb_for_strangers(*account, sample.asked_at);
 }
 
 void Coordinator::Impl::climb_of(LeaseId id, Instant at) {
@@ -84,15 +69,15 @@ void Coordinator::Impl::climb_of(LeaseId id, Instant at) {
   Observed& seen = observed.at(id);
   const Bytes used = used_by(seen);
   if (used != seen.steady.bytes || seen.steady.since == Instant{}) seen.steady = {used, at};
-  Climb& near = climb_for(seen, Cause::kLeaseCritical);
+  Climb& near = seen.climb_for(Cause::kLeaseCritical);
   if (seen.felt.level() == Pressure::kCritical) {
     if (!near.since) near.since = at;
     climb(id, Cause::kLeaseCritical, settings.pressure.on_lease_critical, at);
   } else {
     near = {};
   }
-  const bool above = is_sure(climb_for(seen, Cause::kOverBudget), at);
-  Climb& danger = climb_for(seen, Cause::kDeviceCritical);
+  const bool above = is_sure(seen.climb_for(Cause::kOverBudget), at);
+  Climb& danger = seen.climb_for(Cause::kDeviceCritical);
   danger.note(above && endangers_others(lease), at);
   if (above) climb(id, Cause::kOverBudget, ladder_above_budget(lease), at);
   if (danger.since) climb(id, Cause::kDeviceCritical, settings.pressure.on_device_critical, at);
@@ -107,7 +92,7 @@ bool Coordinator::Impl::endangers_others(const Lease& lease) const {
 }
 
 void Coordinator::Impl::climb(LeaseId id, Cause cause, const Ladder& ladder, Instant at) {
-  Climb& climb = climb_for(observed.at(id), cause);
+  Climb& climb = observed.at(id).climb_for(cause);
   climb.next = climb_from(climb.next, id, cause, ladder, at - climb.since.value_or(at));
   // Where it goes on after all that could be done, that is done again, but not before long.
   const bool is_danger = cause != Cause::kLeaseCritical && ladder.size() > 1;
@@ -156,9 +141,8 @@ void Coordinator::Impl::tell_notice(LeaseId id, Cause cause, const Ladder& ladde
 // See Note [Who is chosen].
 void Coordinator::Impl::climb_for_strangers(const Account& account, Instant at) {
   KnownDevice& device = seen_devices.at(account.id);
-  const bool somebody_else = std::ranges::any_of(account.entries, [&](const auto& entry) {
-    return climb_for(observed.at(entry.first), Cause::kOverBudget).since.has_value();
-  });
+  const bool somebody_else = std::ranges::any_of(
+      account.entries, [&](const auto& entry) { return observed.at(entry.first).is_above(); });
   const bool is_critical = device.felt.level() == Pressure::kCritical;
   device.for_strangers.note(is_critical && device.measured == Pressure::kCritical && !somebody_else,
                             at);

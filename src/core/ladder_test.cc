@@ -20,8 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// One GPU of 16 GiB, of which nothing is reserved.
-class LadderTest : public ::testing::Test {
+class LadderTest : public StoryTest {
  protected:
   void use_settings(PressureSettings pressure) {
     (void)story.tell(Configured{settings(std::move(pressure))});
@@ -42,29 +41,13 @@ class LadderTest : public ::testing::Test {
     (void)story.ask(std::move(request));
     (void)story.claim(story.handles);
   }
-  std::string seconds_pass(int count) {
-    std::string told;
-    for (int i = 0; i < count; ++i) {
-      told += story.pass(seconds(1));
-      told += story.sample();
-    }
-    return told;
-  }
   std::string use(std::uint64_t process, Bytes bytes) {
     story.use(process, bytes);
     return seconds_pass(1);
   }
-  std::string moved(MoveResult result = {}) {
-    const MoveMemory* last = nullptr;
-    for (const Effect& effect : story.effects) {
-      if (const auto* move = std::get_if<MoveMemory>(&effect)) last = move;
-    }
-    return story.tell(Moved{last->lease, last->number, std::move(result)});
-  }
   std::string saved(std::uint64_t id, std::uint64_t number, CheckpointOutcome outcome) {
     return story.tell(ReportCheckpoint{{90}, {{1000}}, {0, id}, number, outcome, "a.pt"});
   }
-  LeaseView lease(std::uint64_t id) const { return *story.coordinator.lease({id}, story.now); }
   /// "checkpoint failed", "suspend" of one that is under way.
   std::vector<std::string> taken(std::uint64_t id) const {
     std::vector<std::string> words;
@@ -80,8 +63,6 @@ class LadderTest : public ::testing::Test {
       return say != nullptr && say->text.find(part) != std::string::npos;
     }));
   }
-
-  Story story{settings({})};
 };
 
 TEST_F(LadderTest, WhoIsAboveHisBudgetIsToldAskedToSaveAndSuspended) {
@@ -134,8 +115,7 @@ TEST_F(LadderTest, AMoveThatTheDriverRefusesIsAFailureAndTheNextIsTried) {
   hold(over(gib(4)));
   (void)use(1, gib(6));
   EXPECT_EQ(seconds_pass(10), "move out 1; ");
-  EXPECT_EQ(moved({.outcome = MoveResult::Outcome::kUndone, .trouble = "it uses managed memory"}),
-            "");
+  EXPECT_EQ(moved(Outcome::kUndone, "it uses managed memory"), "");
   EXPECT_THAT(taken(1), ElementsAre("suspend failed"));
   EXPECT_EQ(said("suspend failed: it uses managed memory"), 1);
   EXPECT_EQ(seconds_pass(1), "");
@@ -208,7 +188,7 @@ TEST_F(LadderTest, NoMeasureIsTakenAgainBeforeItsCoolDownIsOver) {
   hold(over(gib(4)));
   (void)use(1, gib(6));
   EXPECT_EQ(seconds_pass(10), "move out 1; ");
-  (void)moved({.outcome = MoveResult::Outcome::kUndone, .trouble = "the driver is busy"});
+  (void)moved(Outcome::kUndone, "the driver is busy");
   EXPECT_EQ(seconds_pass(119), "") << "it goes on, and is left alone for two minutes";
   EXPECT_EQ(seconds_pass(12), "move out 1; ") << "then the ladder begins anew, with its times";
   EXPECT_EQ(said("it has 10 s to use less"), 2);
@@ -273,6 +253,15 @@ class CrowdedGpu : public LadderTest {
     (void)seconds_pass(1);
   }
   void intrude(Bytes bytes) { story.use(77, bytes); }
+  /// For strangers, and the driver says that it has left.
+  void lease_1_makes_room() {
+    crowd({Priority::kLow, Priority::kHigh, Priority::kHigh});
+    intrude(gib(9));
+    (void)seconds_pass(11);
+    (void)moved();
+    story.use(1, {});
+    (void)seconds_pass(1);
+  }
 };
 
 TEST_F(CrowdedGpu, TheLowerPriorityMakesRoomThenWhoHasLeast) {
@@ -310,11 +299,7 @@ TEST_F(CrowdedGpu, TheNextMakesRoomOnlyWhereThatDidNotHelp) {
 }
 
 TEST_F(CrowdedGpu, WhoMadeRoomComesBackWhenTheyHaveGone) {
-  crowd({Priority::kLow, Priority::kHigh, Priority::kHigh});
-  intrude(gib(9));
-  (void)seconds_pass(11);
-  (void)moved();
-  story.use(1, {});
+  lease_1_makes_room();
   EXPECT_EQ(seconds_pass(30), "");
   EXPECT_EQ(story.state(1), LeaseState::kSuspended);
   intrude({});
@@ -322,12 +307,7 @@ TEST_F(CrowdedGpu, WhoMadeRoomComesBackWhenTheyHaveGone) {
 }
 
 TEST_F(CrowdedGpu, ARestartForgetsNeitherTheMeasureNorThatItComesBack) {
-  crowd({Priority::kLow, Priority::kHigh, Priority::kHigh});
-  intrude(gib(9));
-  (void)seconds_pass(11);
-  (void)moved();
-  story.use(1, {});
-  (void)seconds_pass(1);
+  lease_1_makes_room();
   story.restart(settings({}));
   EXPECT_EQ(story.records_refused, 0);
   EXPECT_THAT(taken(1), ElementsAre("suspend confirmed"));
@@ -336,12 +316,7 @@ TEST_F(CrowdedGpu, ARestartForgetsNeitherTheMeasureNorThatItComesBack) {
 }
 
 TEST_F(CrowdedGpu, ARestartBringsBackWhoMadeRoomAndNobodyWhoWasSuspendedSince) {
-  crowd({Priority::kLow, Priority::kHigh, Priority::kHigh});
-  intrude(gib(9));
-  (void)seconds_pass(11);
-  (void)moved();
-  story.use(1, {});
-  (void)seconds_pass(1);
+  lease_1_makes_room();
   intrude({});
   ASSERT_THAT(seconds_pass(12), HasSubstr("move back 1; "));
   (void)moved();

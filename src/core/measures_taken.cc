@@ -99,9 +99,9 @@ std::optional<std::string> Coordinator::Impl::why_not_suspended(const Lease& lea
 }
 
 void Coordinator::Impl::perform(LeaseId id, Measure measure) {
-  const std::string& excess = observed.at(id).excess;
-  const bool is_above = climbs_above(id);
-  const std::string why = is_above ? excess : text_of(id) + " is in the way of what was granted";
+  const Observed& seen = observed.at(id);
+  const std::string why =
+      seen.is_above() ? seen.excess : text_of(id) + " is in the way of what was granted";
   switch (measure) {
     case Measure::kNotify:
     case Measure::kCleanup:
@@ -122,10 +122,6 @@ void Coordinator::Impl::perform(LeaseId id, Measure measure) {
       revoke(id, EndResult::kOverBudget);
       break;
   }
-}
-
-bool Coordinator::Impl::climbs_above(LeaseId id) const {
-  return observed.at(id).climbs[static_cast<std::size_t>(Cause::kOverBudget)].since.has_value();
 }
 
 // Absent: it is under way.

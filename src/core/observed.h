@@ -91,10 +91,10 @@ struct Observed : Derived {
   Instant claim_until = Instant::never();
   std::map<DeviceId, Use> use;
   Felt felt;
-  std::array<Climb, kCauseCount> climbs;
-  std::string excess;       // How it is above its budget, for people.
-  std::string not_moved;    // Why its last suspension came to nothing.
-  std::string not_stopped;  // The same, of its last requeue.
+  std::array<Climb, kCauseCount> climbs;  // By cause.
+  std::string excess;                     // How it is above its budget, for people.
+  std::string not_moved;                  // Why its last suspension came to nothing.
+  std::string not_stopped;                // The same, of its last requeue.
   Steady steady;
   bool rises = false;  // It uses more than in the last seconds.
   std::optional<Duration> full_in;
@@ -125,6 +125,12 @@ struct Observed : Derived {
   std::vector<CheckpointAsker> checkpoint_askers;
   std::vector<Token> requeue_askers;        // Who waits for it to wait again.
   Instant begins_until = Instant::never();  // Until then its `berth run` begins to stop it.
+
+  Climb& climb_for(Cause cause) { return climbs[static_cast<std::size_t>(cause)]; }
+  /// By each sample since `over_budget_tolerance` was passed.
+  bool is_above() const {
+    return climbs[static_cast<std::size_t>(Cause::kOverBudget)].since.has_value();
+  }
 };
 
 /// Why it is suspended.

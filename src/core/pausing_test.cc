@@ -16,16 +16,12 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::Optional;
 
-using Outcome = MoveResult::Outcome;
-
 /// One GPU of 16 GiB, and a lease of 10 GiB of which its command uses 8.
-class Pausing : public testing::Test {
+class Pausing : public StoryTest {
  protected:
   Pausing() {
     (void)story.ask({.priority = Priority::kNormal, .vram = gib(10), .may_yield = true});
-    (void)story.claim(1);
-    story.use(1, gib(8));
-    (void)story.second();
+    run(1, gib(8));
   }
 
   std::string suspend(const PauseTerms& terms) {
@@ -35,10 +31,6 @@ class Pausing : public testing::Test {
     return story.tell(Freeze{{70}, {{1000}}, {1}, terms});
   }
   std::string resume() { return story.tell(Resume{{72}, {{1000}}, {1}}); }
-  std::string moved(Outcome outcome = Outcome::kDone, const std::string& trouble = {}) {
-    const MoveMemory move = story.last_move().value();
-    return story.tell(Moved{move.lease, move.number, {outcome, trouble}});
-  }
   /// It is in host memory, and its 8 GiB are seen to be free.
   void put_away(const PauseTerms& terms) {
     (void)suspend(terms);
@@ -46,19 +38,7 @@ class Pausing : public testing::Test {
     story.use(1, {});
     (void)story.second();
   }
-  /// What is told in so many seconds.
-  std::string pass(int count) {
-    std::string told;
-    for (int i = 0; i < count; ++i) {
-      told += story.pass(seconds(1));
-      told += story.sample();
-    }
-    return told;
-  }
   void restart() { story.restart({.order = Order::kFifo, .reserve = {}}); }
-  LeaseView lease() const { return *story.coordinator.lease({1}, story.now); }
-
-  Story story{{.order = Order::kFifo, .reserve = {}}};
 };
 
 TEST_F(Pausing, ItIsToldSinceWhenUntilWhenAndWhy) {
@@ -73,34 +53,34 @@ TEST_F(Pausing, ItIsToldSinceWhenUntilWhenAndWhy) {
 
 TEST_F(Pausing, WhenItsTimeIsOverItComesBackByItself) {
   put_away({.lasts = seconds(60)});
-  EXPECT_EQ(pass(58), "");
-  EXPECT_EQ(pass(3), "move back 1; ");
+  EXPECT_EQ(seconds_pass(58), "");
+  EXPECT_EQ(seconds_pass(3), "move back 1; ");
   EXPECT_EQ(moved(), "resume 1; ");
   EXPECT_EQ(lease().pause, std::nullopt);
 }
 
 TEST_F(Pausing, TheTimeCountsFromWhenItWasAskedForAndNotBeforeItIsAway) {
   (void)suspend({.lasts = seconds(5)});
-  EXPECT_EQ(pass(10), "") << "it is on the way";
+  EXPECT_EQ(seconds_pass(10), "") << "it is on the way";
   EXPECT_THAT(moved(), HasSubstr("suspended 1; "));
   story.use(1, {});
-  EXPECT_THAT(pass(3), HasSubstr("move back 1; "));
+  EXPECT_THAT(seconds_pass(3), HasSubstr("move back 1; "));
 }
 
 TEST_F(Pausing, TheLastWordCounts) {
   put_away({.lasts = seconds(5), .reason = "a moment"});
   EXPECT_EQ(suspend({.reason = "for good"}), "suspended 1; ");
-  EXPECT_EQ(pass(600), "");
+  EXPECT_EQ(seconds_pass(600), "");
   EXPECT_EQ(lease().pause.value_or(Pause{}).reason, "for good");
   EXPECT_EQ(suspend({.lasts = seconds(5)}), "suspended 1; ");
-  EXPECT_THAT(pass(8), HasSubstr("move back 1; "));
+  EXPECT_THAT(seconds_pass(8), HasSubstr("move back 1; "));
 }
 
 TEST_F(Pausing, WhatIsFrozenGoesOnWhenItsTimeIsOver) {
   (void)freeze({.lasts = seconds(30), .reason = "a build"});
   EXPECT_EQ(moved(), "freeze 1; held 1; ");
-  EXPECT_EQ(pass(29), "");
-  EXPECT_EQ(pass(2), "let go on 1; ");
+  EXPECT_EQ(seconds_pass(29), "");
+  EXPECT_EQ(seconds_pass(2), "let go on 1; ");
   EXPECT_EQ(moved(), "resume 1; ");
   EXPECT_EQ(lease().pause, std::nullopt);
 }
@@ -108,19 +88,19 @@ TEST_F(Pausing, WhatIsFrozenGoesOnWhenItsTimeIsOver) {
 TEST_F(Pausing, WhatCannotBeLetGoOnIsTriedAgainLater) {
   (void)freeze({.lasts = seconds(5)});
   (void)moved();
-  EXPECT_EQ(pass(6), "let go on 1; ");
+  EXPECT_EQ(seconds_pass(6), "let go on 1; ");
   EXPECT_THAT(moved(Outcome::kUndone, "the system is out of processes"), Not(HasSubstr("resume")));
-  EXPECT_EQ(pass(50), "");
-  EXPECT_EQ(pass(15), "let go on 1; ");
+  EXPECT_EQ(seconds_pass(50), "");
+  EXPECT_EQ(seconds_pass(15), "let go on 1; ");
 }
 
 TEST_F(Pausing, OfWhatIsFrozenAndAwayBothAreUndone) {
   put_away({});
   (void)freeze({.lasts = seconds(5)});
   (void)moved();
-  EXPECT_EQ(pass(6), "let go on 1; ");
+  EXPECT_EQ(seconds_pass(6), "let go on 1; ");
   EXPECT_EQ(moved(), "");
-  EXPECT_THAT(pass(3), HasSubstr("move back 1; "));
+  EXPECT_THAT(seconds_pass(3), HasSubstr("move back 1; "));
 }
 
 TEST_F(Pausing, WhatCameToNothingIsNoPause) {
@@ -144,8 +124,8 @@ TEST_F(Pausing, ItOutlastsTheDaemonAndASnapshot) {
   EXPECT_EQ(fresh.lease({1}, story.now)->pause, before);
   restart();
   EXPECT_EQ(lease().pause, before);
-  EXPECT_EQ(pass(57), "");
-  EXPECT_THAT(pass(5), HasSubstr("move back 1; "));
+  EXPECT_EQ(seconds_pass(57), "");
+  EXPECT_THAT(seconds_pass(5), HasSubstr("move back 1; "));
 }
 
 TEST_F(Pausing, WhoMadeRoomForAnUrgentOneAndIsPausedThenStaysAwayAfterIt) {
@@ -158,7 +138,7 @@ TEST_F(Pausing, WhoMadeRoomForAnUrgentOneAndIsPausedThenStaysAwayAfterIt) {
   EXPECT_EQ(suspend({.reason = "for good"}), "suspended 1; ");
   (void)story.claim(2);
   (void)story.end(2);
-  EXPECT_EQ(pass(30), "");
+  EXPECT_EQ(seconds_pass(30), "");
   EXPECT_EQ(lease().state, LeaseState::kSuspended);
 }
 

@@ -78,29 +78,20 @@ Pressure pressure_of(const Room& room, Duration ahead) {
 }
 
 void Coordinator::Impl::feel_pressure(const Sample& sample) {
-  std::vector<LeaseId> leases;
-  for (const DeviceSample& device : sample.devices) {
-    const Account* account = ledger.find(device.id);
-    if (account == nullptr || device.lost || device.asleep) continue;
-    feel_pressure_on(*account, sample.asked_at);
-    for (const auto& [id, entry] : account->entries) leases.push_back(id);
-  }
-  std::ranges::sort(leases);
-  leases.erase(std::ranges::unique(leases).begin(), leases.end());
-  for (const LeaseId id : leases) feel_pressure_of(id, sample.asked_at);
-  const bool is_urgent = std::ranges::any_of(
-      sample.devices, [&](const DeviceSample& device) { return gets_worse(device); });
+  const std::vector<const Account*> accounts = accounts_told(sample);
+  for (const Account* account : accounts) feel_pressure_on(*account, sample.asked_at);
+  for (const LeaseId id : leases_on(accounts)) feel_pressure_of(id, sample.asked_at);
+  const bool is_urgent =
+      std::ranges::any_of(accounts, [&](const Account* account) { return gets_worse(*account); });
   if (is_urgent) ask_probe(sample.asked_at + limits::kProbePressedEvery);
 }
 
 // A level that lasts is no reason to look more often: what matters is how soon it is passed.
-bool Coordinator::Impl::gets_worse(const DeviceSample& sample) const {
-  const Account* account = ledger.find(sample.id);
-  if (account == nullptr || sample.lost || sample.asleep) return false;
-  const KnownDevice& device = seen_devices.at(sample.id);
+bool Coordinator::Impl::gets_worse(const Account& account) const {
+  const KnownDevice& device = seen_devices.at(account.id);
   const bool is_pressed = device.felt.level() != Pressure::kNormal;
   if (is_pressed && device.rises) return true;
-  return std::ranges::any_of(account->entries, [&](const auto& entry) {
+  return std::ranges::any_of(account.entries, [&](const auto& entry) {
     const Observed& seen = observed.at(entry.first);
     return seen.rises && (is_pressed || seen.felt.level() != Pressure::kNormal);
   });

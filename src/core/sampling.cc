@@ -55,6 +55,27 @@ void Coordinator::Impl::on(const Sampled& event) {
   }
 }
 
+// Of the devices of which the sample tells what is used.
+std::vector<const Account*> Coordinator::Impl::accounts_told(const Sample& sample) const {
+  std::vector<const Account*> accounts;
+  for (const DeviceSample& device : sample.devices) {
+    const Account* account = ledger.find(device.id);
+    if (account != nullptr && !device.lost && !device.asleep) accounts.push_back(account);
+  }
+  return accounts;
+}
+
+// Each once.
+std::vector<LeaseId> Coordinator::Impl::leases_on(const std::vector<const Account*>& accounts) {
+  std::vector<LeaseId> leases;
+  for (const Account* account : accounts) {
+    for (const auto& [id, entry] : account->entries) leases.push_back(id);
+  }
+  std::ranges::sort(leases);
+  leases.erase(std::ranges::unique(leases).begin(), leases.end());
+  return leases;
+}
+
 // A lease whose budget fell is charged its use from now on, unless the sample does not tell it.
 void Coordinator::Impl::believe_shrunk(const Sample& sample, std::set<LeaseId>& touched) {
   for (const LeaseId id : std::set(shrunk)) {

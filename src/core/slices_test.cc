@@ -17,10 +17,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-using MoveOutcome = MoveResult::Outcome;
-
 /// One GPU of 16 GiB. A move takes a second, so that a turn lasts 40.
-class Slices : public testing::Test {
+class Slices : public StoryTest {
  protected:
   static Request slice(Bytes vram, Priority priority = Priority::kNormal) {
     return {.priority = priority, .share = Share::kSlice, .vram = vram};
@@ -28,36 +26,20 @@ class Slices : public testing::Test {
   std::string ask(const Request& request, std::uint32_t user = 1000) {
     return story.ask(request, user);
   }
-  /// Lease n was granted; its command uses so much.
-  void run(std::uint64_t n, Bytes used) {
-    (void)story.claim(n);
-    story.use(n, used);
-    (void)story.second();
-  }
   std::string hold(const Request& request, Bytes used) {
     const std::string told = ask(request);
     run(story.handles, used);
     return told;
   }
-  /// What is told in so many seconds.
-  std::string pass(int count) {
-    std::string told;
-    for (int i = 0; i < count; ++i) {
-      told += story.pass(seconds(1));
-      told += story.sample();
-    }
-    return told;
-  }
   /// What is told next, in ten minutes at most, and after how many seconds.
   std::string next() {
     std::string told;
-    for (waited = 0; waited < 600 && told.empty(); ++waited) told = pass(1);
+    for (waited = 0; waited < 600 && told.empty(); ++waited) told = seconds_pass(1);
     return told;
   }
-  std::string moved(MoveOutcome outcome = MoveOutcome::kDone) {
-    const MoveMemory move = story.last_move().value();
+  std::string moved(Outcome outcome = Outcome::kDone) {
     story.now.instant = story.now.instant + seconds(1);
-    return story.tell(Moved{move.lease, move.number, {outcome, "it cannot"}});
+    return StoryTest::moved(outcome, "it cannot");
   }
   /// After what was told, what the next so many samples bring.
   std::string then(std::string told, int samples = 1) {
@@ -85,29 +67,26 @@ class Slices : public testing::Test {
     (void)left();
     run(2, gib(8));
   }
-  LeaseView lease(std::uint64_t id) const { return *story.coordinator.lease({id}, story.now); }
-
-  Story story{{.order = Order::kFifo, .reserve = {}}};
   int waited = 0;
 };
 
 TEST_F(Slices, NothingIsSwitchedWhileAllFit) {
   EXPECT_EQ(hold(slice(gib(8)), gib(7)), "held 1; ");
   EXPECT_EQ(hold(slice(gib(8)), gib(7)), "held 2; ");
-  EXPECT_EQ(pass(600), "");
+  EXPECT_EQ(seconds_pass(600), "");
   EXPECT_EQ(story.look().charged, gib(16));
 }
 
 TEST_F(Slices, TwoThatDoNotFitTogetherTakeTurns) {
   (void)hold(slice(gib(10)), gib(8));
   EXPECT_EQ(ask(slice(gib(10))), "waiting 2; ");
-  EXPECT_EQ(pass(80), "") << "its turn is not over";
+  EXPECT_EQ(seconds_pass(80), "") << "its turn is not over";
   EXPECT_EQ(next(), "move out 1; ");
   EXPECT_THAT(left(), AllOf(HasSubstr("suspend 1"), HasSubstr("grant 2")));
   EXPECT_EQ(lease(1).state, LeaseState::kSuspended);
   EXPECT_TRUE(lease(1).flags.resuming) << "it wants its next turn";
   run(2, gib(8));
-  EXPECT_EQ(pass(80), "");
+  EXPECT_EQ(seconds_pass(80), "");
   EXPECT_EQ(next(), "move out 2; ");
   EXPECT_THAT(left(2), HasSubstr("move back 1"));
   EXPECT_THAT(came_back(gib(8)), HasSubstr("resume 1"));
@@ -132,7 +111,7 @@ TEST_F(Slices, TheLeastTurnAndTheLossAreSettings) {
       Story({.order = Order::kFifo, .reserve = {}, .turn_min = seconds(3), .turn_loss_percent = 0});
   (void)hold(slice(gib(10)), gib(8));
   (void)ask(slice(gib(10)));
-  EXPECT_THAT(pass(3), HasSubstr("move out 1"));
+  EXPECT_THAT(seconds_pass(3), HasSubstr("move out 1"));
 }
 
 TEST_F(Slices, SeveralThatFitTogetherAreThereTogether) {
@@ -173,7 +152,7 @@ TEST_F(Slices, WithFairWhoHasHadLeastComesFirst) {
 TEST_F(Slices, NobodyIsTakenTheTurnForAnotherKindOfRequest) {
   (void)hold(slice(gib(10)), gib(8));
   (void)ask(S::budget(gib(10)));
-  EXPECT_EQ(pass(300), "");
+  EXPECT_EQ(seconds_pass(300), "");
 }
 
 TEST_F(Slices, WhatOneIsAwayFromIsKeptForItsNextTurn) {
@@ -208,7 +187,7 @@ TEST_F(Slices, WhoIsPausedByHandLeavesItsPlaceToTheNextAndStaysAway) {
   EXPECT_THAT(left(2), HasSubstr("move back 1"));
   EXPECT_FALSE(lease(2).flags.resuming);
   (void)came_back(gib(8));
-  EXPECT_EQ(pass(300), "");
+  EXPECT_EQ(seconds_pass(300), "");
 }
 
 TEST_F(Slices, WhoIsPausedWhileItsTurnEndsStaysAway) {
@@ -219,7 +198,7 @@ TEST_F(Slices, WhoIsPausedWhileItsTurnEndsStaysAway) {
   EXPECT_FALSE(lease(2).flags.resuming);
   (void)story.second();
   (void)came_back(gib(8));
-  EXPECT_EQ(pass(300), "");
+  EXPECT_EQ(seconds_pass(300), "");
   EXPECT_EQ(story.tell(Resume{{8}, {{1000}}, {2}}), "move out 1; ") << "now it wants a turn again";
 }
 
@@ -227,7 +206,7 @@ TEST_F(Slices, WhoIsFrozenAwayWantsNoTurn) {
   two_in_turns();
   EXPECT_EQ(story.tell(Freeze{{7}, {{1000}}, {1}}), "stop 1; ");
   (void)moved();
-  EXPECT_EQ(pass(300), "");
+  EXPECT_EQ(seconds_pass(300), "");
   EXPECT_EQ(story.tell(Resume{{8}, {{1000}}, {1}}), "let go on 1; ");
   EXPECT_THAT(then(moved()), HasSubstr("move out 2"));
 }
@@ -258,7 +237,7 @@ TEST_F(Slices, WhoHasWaitedTooLongComesFirstAlsoWhereOthersAreOfAnotherKind) {
   story = Story({.order = Order::kFair, .starve_after = seconds(5), .reserve = {}});
   (void)hold(Story::whole(), gib(1));
   (void)ask(slice(gib(9), Priority::kLow));
-  (void)pass(6);
+  (void)seconds_pass(6);
   (void)ask(slice(gib(9)));
   (void)ask({.vram = gib(9)}, 1001);
   story.use(1, {});
@@ -270,18 +249,18 @@ TEST_F(Slices, WhoIsToBeRequeuedIsNotTakenItsTurn) {
   request.requeue_grace = seconds(5);
   (void)hold(request, gib(8));
   (void)ask(slice(gib(10)));
-  (void)pass(60);
+  (void)seconds_pass(60);
   EXPECT_THAT(story.tell(AskRequeue{.token = {9}, .actor = {{1000}}, .lease = {1}}),
               HasSubstr("stop 1"));
   (void)story.tell(BeginRequeue{.token = {10}, .actor = {{1000}}, .handle = {0, 1}});
-  EXPECT_THAT(pass(3), Not(HasSubstr("move out")));
+  EXPECT_THAT(seconds_pass(3), Not(HasSubstr("move out")));
 }
 
 TEST_F(Slices, WhoCannotBeMovedKeepsItsTurnAndIsTriedAgainLater) {
   (void)hold(slice(gib(10)), gib(8));
   (void)ask(slice(gib(10)));
   EXPECT_THAT(next(), HasSubstr("move out 1"));
-  EXPECT_EQ(moved(MoveOutcome::kUndone), "");
+  EXPECT_EQ(moved(Outcome::kUndone), "");
   EXPECT_EQ(lease(1).state, LeaseState::kHeld);
   EXPECT_THAT(next(), HasSubstr("move out 1"));
   EXPECT_GE(waited, 59);
@@ -291,7 +270,7 @@ TEST_F(Slices, AReturnThatFailsIsTriedAgainLater) {
   two_in_turns();
   (void)next();
   EXPECT_THAT(left(2), HasSubstr("move back 1"));
-  (void)moved(MoveOutcome::kUndone);
+  (void)moved(Outcome::kUndone);
   EXPECT_TRUE(lease(1).flags.resuming);
   EXPECT_THAT(then(story.second()), HasSubstr("move back 2")) << "somebody runs meanwhile";
 }
@@ -305,7 +284,7 @@ TEST_F(Slices, AnUrgentRequestIsGivenWayToAndItsTurnIsGivenBack) {
   EXPECT_EQ(story.last_move().value().direction, Direction::kOut);
   EXPECT_THAT(left(), HasSubstr("grant 2"));
   run(2, gib(8));
-  EXPECT_EQ(pass(300), "") << "what is no slice keeps what it has";
+  EXPECT_EQ(seconds_pass(300), "") << "what is no slice keeps what it has";
   story.use(2, {});
   EXPECT_THAT(then(story.end(2)), HasSubstr("move back 1"));
 }

@@ -3,10 +3,13 @@
 // short lines: "grant 1; " for news, "held 1; " for an answer, "refuse busy; " for a refusal.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -176,6 +179,39 @@ class Story {
     }
     return "";
   }
+};
+
+/// One GPU of 16 GiB, of which nothing is reserved unless the settings say so.
+class StoryTest : public testing::Test {
+ protected:
+  using Outcome = MoveResult::Outcome;
+
+  StoryTest() : StoryTest(Settings{.order = Order::kFifo, .reserve = {}}) {}
+  explicit StoryTest(Settings settings) : story(std::move(settings)) {}
+
+  /// Lease n, which was granted, is claimed, and its command uses so much.
+  void run(std::uint64_t n, Bytes used) {
+    (void)story.claim(n);
+    story.use(n, used);
+    (void)story.second();
+  }
+  /// What is told in so many seconds.
+  std::string seconds_pass(int count) {
+    std::string told;
+    for (int i = 0; i < count; ++i) {
+      told += story.pass(seconds(1));
+      told += story.sample();
+    }
+    return told;
+  }
+  /// What came of the last move.
+  std::string moved(Outcome outcome = Outcome::kDone, const std::string& trouble = {}) {
+    const MoveMemory move = story.last_move().value();
+    return story.tell(Moved{move.lease, move.number, {outcome, trouble}});
+  }
+  LeaseView lease(std::uint64_t id = 1) const { return *story.coordinator.lease({id}, story.now); }
+
+  Story story;
 };
 
 }  // namespace berth::core

@@ -16,16 +16,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-using Outcome = MoveResult::Outcome;
-
 /// One GPU of 16 GiB, and a lease of 10 GiB of which its command uses 8.
-class Suspending : public testing::Test {
+class Suspending : public StoryTest {
  protected:
   Suspending() {
     (void)story.ask(S::budget(gib(10)));
-    (void)story.claim(1);
-    story.use(1, gib(8));
-    (void)story.second();
+    run(1, gib(8));
   }
 
   std::string suspend(std::uint64_t lease = 1, std::uint64_t token = 71) {
@@ -34,10 +30,6 @@ class Suspending : public testing::Test {
   std::string resume(std::uint64_t lease = 1, std::uint64_t token = 72) {
     return story.tell(Resume{{token}, {{1000}}, {lease}});
   }
-  std::string moved(Outcome outcome = Outcome::kDone, const std::string& trouble = {}) {
-    const MoveMemory move = story.last_move().value();
-    return story.tell(Moved{move.lease, move.number, {outcome, trouble}});
-  }
   /// Lease 1 is away, and its 8 GiB are seen to be free.
   std::string put_away() {
     std::string told = suspend();
@@ -45,9 +37,6 @@ class Suspending : public testing::Test {
     story.use(1, {});
     return told + story.second();
   }
-  LeaseView lease(std::uint64_t id = 1) const { return *story.coordinator.lease({id}, story.now); }
-
-  Story story{{.order = Order::kFifo, .reserve = {}}};
 };
 
 TEST_F(Suspending, AllItsProcessesAreMovedAndItIsChargedUntilTheyAre) {
