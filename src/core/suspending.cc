@@ -113,8 +113,9 @@ void Coordinator::Impl::suspend(LeaseId id, const Leave& leave) {
   SuspendBegun fact{id, {}, leave.yields_to, leave.turn};
   for (const Part& part : held.parts) {
     const Use& use = observed.at(id).use[part.device];
-    fact.used.push_back(
-        std::max({use.now.value_or(Bytes{}), use.ledger.value_or(Bytes{}), use.last}));
+    // Nobody has looked since its budget fell: unless its account tells, it may have all it had.
+    const Bytes told = use.ledger.value_or(use.may_be);
+    fact.used.push_back(std::max({use.now.value_or(Bytes{}), told, use.last}));
   }
   decide(id, std::move(fact));
   begin_move(id, Direction::kOut);

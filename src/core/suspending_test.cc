@@ -167,6 +167,22 @@ TEST_F(Suspending, WhatItMayHaveTakenBeforeItsBudgetFellIsChargedUntilASampleTel
   EXPECT_EQ(story.look().charged, Bytes{});
 }
 
+TEST_F(Suspending, WhatItMayHaveTakenBeforeItsBudgetFellFindsRoomAlsoAfterARestart) {
+  story.use(1, gib(1));
+  (void)story.second();
+  (void)story.tell(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(2), {}});
+  EXPECT_THAT(suspend(), HasSubstr("move out 1; ")) << "and no sample since has told what it uses";
+  (void)moved();
+  story.use(1, {});
+  (void)story.second();
+  story.restart();
+  story.use(77, gib(8));
+  (void)resume();
+  EXPECT_EQ(seconds_pass(3), "") << "8 GiB are free, and it may have 10";
+  story.use(77, gib(5));
+  EXPECT_EQ(seconds_pass(3), "move back 1; ");
+}
+
 TEST_F(Suspending, WhoWaitedBehindItsReturnIsGrantedWhenItIsSuspendedAgain) {
   (void)put_away();
   story.use(1, gib(1));  // That stays charged, so that no change of charges tells of it.

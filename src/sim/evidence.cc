@@ -348,10 +348,15 @@ std::string broken_by_out_of_memory(const Evidence& evidence, std::size_t index)
     }
   }
   if (others > evidence.reserve_least) return {};
+  std::string holders;
+  for (const auto& [id, lease] : evidence.journal.leases()) {
+    const Bytes used = device.used_by(lease.handle);
+    if (used == Bytes{} && lease.budget_on(device.id) == Bytes{}) continue;
+    holders += fmt::format("; {} of <{}>", used.value, lease.told());
+  }
   return fmt::format(
-      "out of memory inside a budget: {} of {} on device {} are used, {} of it by "
-      "strangers",
-      device.used().value, device.usable().value, index, others.value);
+      "out of memory inside a budget: {} of {} on device {} are used, {} of it by strangers{}",
+      device.used().value, device.usable().value, index, others.value, holders);
 }
 
 }  // namespace berth::sim
