@@ -148,5 +148,13 @@ TEST_F(Pausing, NobodyElseEndsIt) {
   EXPECT_NE(lease().pause, std::nullopt);
 }
 
+TEST_F(Pausing, WhatHasEndedIsNotPausedAnyMore) {
+  (void)freeze({.reason = "lunch"});
+  (void)moved();
+  (void)story.tell(Release{.token = {73}, .actor = {{1000}}, .lease = {1}});
+  EXPECT_EQ(lease().state, LeaseState::kReleasing);
+  EXPECT_EQ(lease().pause, std::nullopt);
+}
+
 }  // namespace
 }  // namespace berth::core

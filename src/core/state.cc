@@ -320,6 +320,7 @@ struct State::Applier {
     if (found == nullptr || !found->held()) return false;
     self.charge_share(*found, record.at, -1);
     Held was = std::move(*std::get_if<Held>(&found->state));
+    was.forget_pause();
     found->state = Releasing{.was = std::move(was), .result = fact.result, .since = record.at};
     return true;
   }

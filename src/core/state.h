@@ -85,7 +85,9 @@ struct Held {
   std::optional<Instant> pause_ends;
   /// Somebody wants it to go on. Whoever is frozen does when he is that no more.
   void end_pause() {
-    if (frozen) return;
+    if (!frozen) forget_pause();
+  }
+  void forget_pause() {
     pause.reset();
     pause_ends.reset();
   }

@@ -246,6 +246,7 @@ struct Shadow::Applier {
     found->state = State::kReleasing;
     found->releasing_since = record.at;
     found->growing = false;
+    found->end_pause();
     return reached(Transition::kReleasing);
   }
   bool operator()(const LeaseEnded& fact) const {
@@ -454,6 +455,7 @@ std::string Shadow::replace(const std::vector<Record>& snapshot, std::uint64_t l
       // No record of a snapshot tells these.
       lease.limited_from = before->second.limited_from;
       lease.shrunk_at = before->second.shrunk_at;
+      lease.ended_at = before->second.ended_at;
       lease.requeue_since = before->second.requeue_since;
       lease.undone_at = before->second.undone_at;
       lease.stands_since = before->second.stands_since;

@@ -73,6 +73,7 @@ struct ShadowLease {
   ShadowMeasures measures;
 
   void goes_on();  // Unless it is frozen.
+  void end_pause();
   bool holds() const { return state == State::kOffered || state == State::kClaimed; }
   Bytes budget_on(DeviceId device) const;
   /// Where it stands, for people.

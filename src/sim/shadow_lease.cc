@@ -14,7 +14,10 @@ Bytes ShadowLease::budget_on(DeviceId device) const {
 }
 
 void ShadowLease::goes_on() {
-  if (frozen) return;
+  if (!frozen) end_pause();
+}
+
+void ShadowLease::end_pause() {
   paused = false;
   paused_until.reset();
 }
