@@ -157,10 +157,11 @@ void Alarms::judge(Moment now, const Rule& rule, const Look& look, const Facts& 
 
 // Of what is not there any more nothing can be found; a wait that has come to its end is one.
 void Alarms::drop_gone(Moment now, const Facts& facts, std::vector<Alert>& alerts) {
-  if (facts.devices.empty()) return;  // The driver has told nothing yet.
   const auto is_there = [&](const About& about) {
     if (about.lease == LeaseId{}) {
-      return std::ranges::find(facts.devices, about.device, &DeviceView::id) != facts.devices.end();
+      // With no device at all the driver has told nothing yet.
+      return facts.devices.empty() ||
+             std::ranges::find(facts.devices, about.device, &DeviceView::id) != facts.devices.end();
     }
     return std::ranges::find(facts.leases, about.lease, &LeaseView::id) != facts.leases.end();
   };

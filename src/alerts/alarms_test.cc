@@ -207,6 +207,21 @@ TEST(Alarms, WhatIsRestoredOfALeaseThatHasEndedIsOver) {
   EXPECT_TRUE(watch.alarms.take_firing(watch.at()).value().empty());
 }
 
+TEST(Alarms, BeforeTheDriverTellsAnythingOnlyWhatIsSaidOfDevicesStands) {
+  const auto fire = [](std::string_view when, DeviceId device, LeaseId lease) {
+    return FiringAlert{
+        .rule = "r", .when = to_text(rule(when).when), .device = device, .lease = lease};
+  };
+  Watch leases({rule("lease.mem_used > 88%")});
+  leases.alarms.restore({fire("lease.mem_used > 88%", {}, {7})}, leases.at());
+  EXPECT_EQ(leases.told(leases.alarms.step(leases.at(), {})),
+            "cleared over after 16m40s: lease 7 has ended\n");
+  Watch devices({rule("gpu.mem_used > 8GiB")});
+  devices.alarms.restore({fire("gpu.mem_used > 8GiB", kDevice, {})}, devices.at());
+  EXPECT_EQ(devices.told(devices.alarms.step(devices.at(), {})), "");
+  EXPECT_EQ(devices.alarms.standing().size(), 1);
+}
+
 TEST(Alarms, WhatIsRestoredOfARuleThatReadsDifferentlyIsForgotten) {
   Watch watch({rule("gpu.mem_used > 4GiB")});
   watch.alarms.restore({{.rule = "r", .when = "gpu.mem_used > 8GiB", .device = kDevice},

@@ -142,11 +142,12 @@ void AlertDesk::flush() {
     doors_.publish(alert, rule->second.terminal);
     queue(alert, rule->second);
   }
-  if (stirred_ || doors_.now().instant >= due_) send_due();
+  const core::Now now = doors_.now();
+  if (stirred_ || now.instant >= due_) send_due();
   for (;;) {
     if (unkept_.empty()) {
       unkept_ = {.messages = deliveries_.take_changes(),
-                 .firing = alarms_.take_firing(moment_of(doors_.now()))};
+                 .firing = alarms_.take_firing(moment_of(now))};
     }
     if (unkept_.empty() || !doors_.keep(unkept_)) return;
     unkept_ = {};
