@@ -114,6 +114,21 @@ TEST(SafetensorsHeader, TheOrderInTheJsonDoesNotMatter) {
   EXPECT_EQ(header->tensors[1].name, "b");
 }
 
+TEST(SafetensorsHeader, EmptyOnesInOnePlaceAreWrittenAgainAsTheyWere) {
+  Header header;
+  header.tensors = {{.name = "b", .dtype = Dtype::kF32, .shape = {0}},
+                    {.name = "a", .dtype = Dtype::kU8, .shape = {0}}};
+  ASSERT_TRUE(lay_out(header.tensors).ok());
+  const Result<std::string> head = head_of(header);
+  ASSERT_TRUE(head.ok());
+  const Result<Header> again = parse_file(*head);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->tensors[0].name, "b");
+  const Result<std::string> head_again = head_of(*again);
+  ASSERT_TRUE(head_again.ok());
+  EXPECT_EQ(*head_again, *head);
+}
+
 TEST(SafetensorsHeader, MetadataIsTextToText) {
   const Result<Header> header =
       parse_file(file_of(R"({"__metadata__":{"format":"pt","\u00e4":"\ud83d\ude00\n"}})", ""));
