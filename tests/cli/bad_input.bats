@@ -4,7 +4,6 @@
 # daemon for nothing.
 load lib
 
-state_is() { [[ $(berth ps "$1" --fields state --no-header -o tsv 2>/dev/null) == "$2" ]]; }
 
 @test "sizes: none, negative, too large, of no unit" {
   for size in "" 0 0G -1 -8G 1.5X 8Q G 1e9 0x10 nan inf " 8G" 8G8G 1..5G 5EiB 99999999999999999999 \

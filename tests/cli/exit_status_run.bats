@@ -4,7 +4,6 @@
 # exit_status.bats, the codes of `wait` in wait.bats.
 load lib
 
-state_is() { [[ $(berth ps "$1" --fields state --no-header -o tsv 2>/dev/null) == "$2" ]]; }
 
 @test "69: no GPU and no driver" {
   export BERTH_SIM=0x16GiB

@@ -4,7 +4,6 @@
 sim=2x16GiB
 load lib
 
-state_is() { [[ $(berth ps "$1" --fields state --no-header -o tsv 2>/dev/null) == "$2" ]]; }
 
 @test "0 where it fits, with the GPU" {
   run --separate-stderr berth fit 8G

@@ -6,7 +6,6 @@ load lib
 
 held() { [[ $(berth show "$1" --json | jq -r '.state + (.flags | join(","))') == held ]]; }
 granted_to_kept_is() { [[ $(berth show kept --json | jq .vram_granted_bytes) == "$1" ]]; }
-state_is() { [[ $(berth show "$1" --json | jq -r .state) == "$2" ]]; }
 # fill and free: whether there is room.
 fill() { prlimit --fsize=4096: --pid "$pid"; }
 free() { prlimit --fsize=unlimited: --pid "$pid"; }

@@ -6,7 +6,6 @@ configure() { # configure LINE...: before the daemon is there
   mkdir -p "$XDG_CONFIG_HOME/berth"
   printf '%s\n' "$@" >"$XDG_CONFIG_HOME/berth/config.toml"
 }
-state_is() { [[ $(berth show "$1" --json | jq -r .state) == "$2" ]]; }
 # measure_is LEASE MEASURE OUTCOME
 measure_is() {
   berth show "$1" --json | jq -es "length == 1 and (.[0].measures |

@@ -35,6 +35,13 @@ jq() {
   return "$code"
 }
 
+# of LEASE FIELD: what `berth show` says of it, as jq names it; nothing where there is no such one.
+of() { berth show "$1" --json 2>/dev/null | command jq -r ".$2"; }
+# state_is LEASE STATE
+state_is() { [[ $(of "$1" state) == "$2" ]]; }
+# used [GPU]: bytes, by the last sample.
+used() { berth status --json | jq ".devices[${1:-0}].vram_used_bytes"; }
+
 # world_processes: the pids of the processes that have a directory of this world in their
 # environment, as each has that was started in it. Those that called us are not among them.
 world_processes() {

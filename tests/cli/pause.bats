@@ -2,11 +2,6 @@
 # Leases whose GPU memory goes to the host and comes back, on real processes.
 load lib
 
-state_is() { [[ $(berth show "$1" --json | field state) == "$2" ]]; }
-field() { python3 -c "import json, sys; print(json.load(sys.stdin)['$1'])"; }
-used() { berth status --json | python3 -c "
-import json, sys
-print(json.load(sys.stdin)['devices'][0]['vram_used_bytes'])"; }
 gib=$((1 << 30))
 
 # hold NAME BYTES TIME: a lease whose program writes a pattern, and checks it before it ends.
@@ -57,7 +52,7 @@ hold() {
 @test "a paused lease survives its daemon, and is ended while it is away" {
   hold away 4GiB 60s
   berth pause away
-  kill -KILL "$(berth daemon status --json | field pid)"
+  kill -KILL "$(berth daemon status --json | jq -r .pid)"
   eventually state_is away suspended
   (($(used) < gib))
   run berth cancel away
@@ -93,7 +88,7 @@ hold() {
 # is not reaped by a parent that is stopped.
 states() { for pid in $(pids "$1"); do sed 's/.*) //; s/ .*//' "/proc/$pid/stat"; done | grep -v Z | sort -u; }
 pids() {
-  local command=$(berth show "$1" --json | field pid)
+  local command=$(berth show "$1" --json | jq -r .pid)
   echo "$command" $(pgrep -P "$command")
 }
 states_are() { [[ $(states "$1") == "$2" ]]; }
@@ -133,7 +128,7 @@ SCRIPT
   hold it 1GiB 6s
   local it=$!
   berth pause it --mode freeze
-  kill -KILL "$(berth daemon status --json | field pid)"
+  kill -KILL "$(berth daemon status --json | jq -r .pid)"
   eventually flag_is it frozen
   eventually states_are it T
   berth resume it
@@ -148,7 +143,7 @@ SCRIPT
   state_is first ended
   hold second 1GiB 60s
   berth pause second --mode freeze
-  local pid=$(berth show second --json | field pid)
+  local pid=$(berth show second --json | jq -r .pid)
   berth release second
   goes_on() { [[ $(sed 's/.*) //; s/ .*//' "/proc/$pid/stat") == [SR] ]]; }
   eventually goes_on
@@ -180,7 +175,7 @@ SCRIPT
 
 @test "a job that was stopped by hand is suspended, comes back, and stays stopped" {
   hold it 4GiB 6s
-  local it=$! pid=$(berth show it --json | field pid)
+  local it=$! pid=$(berth show it --json | jq -r .pid)
   kill -STOP "$pid"
   eventually states_are it T
   berth pause it
@@ -230,7 +225,7 @@ SCRIPT
   status_is 0
   contains "its GPU memory is in host memory, for ~"
   contains "(berth resume 1)"
-  kill -KILL "$(berth daemon status --json | field pid)"
+  kill -KILL "$(berth daemon status --json | jq -r .pid)"
   run berth show it
   contains "for another ~"
   contains ": a demo"

@@ -2,8 +2,6 @@
 # What cannot be suspended: berth pause says why, and all runs on as before.
 load lib
 
-field() { python3 -c "import json, sys; print(json.load(sys.stdin)['$1'])"; }
-state_is() { [[ $(berth show "$1" --json | field state) == "$2" ]]; }
 
 setup() {
   world_up
@@ -112,7 +110,7 @@ ends_well() {
   ! ruined
 
   # Without it, the driver is asked at once.
-  local pid=$(berth show first --json | field pid)
+  local pid=$(berth show first --json | jq -r .pid)
   local start=$(sed 's/.*) //' "/proc/$pid/stat" | cut -d' ' -f20)
   local mover=$(dirname "$(type -P berth)")/berth-mover
   mkdir held

@@ -4,8 +4,6 @@
 # session, how memory is asked for.
 load lib
 
-state_is() { [[ $(berth ps "$1" --fields state --no-header -o tsv 2>/dev/null) == "$2" ]]; }
-field() { berth show "$1" --json 2>/dev/null | jq -r ".$2"; }
 # holder SIZE [OPTION...]: a lease named holder, until killed; $holder is its supervisor.
 holder() {
   berth run -q -m "$1" -n holder "${@:2}" -- sleep 1000 3>&- &
@@ -28,14 +26,14 @@ order_is() { [[ -e order && $(xargs <order) == "$1" ]]; }
   waiting urgent -m 12G -p urgent
   [[ $(berth queue -o tsv --fields name --no-header 2>/dev/null | xargs) == \
     "urgent high first second low" ]]
-  [[ $(field high priority) == high && $(field urgent queue_position) == 1 ]]
+  [[ $(of high priority) == high && $(of urgent queue_position) == 1 ]]
   kill "$holder"
   eventually order_is "urgent high first second low"
 }
 
 @test "an eta is planned with, and not enforced" {
   holder 12G --eta 20m
-  [[ $(field holder eta_ms) == 1200000 && $(field holder expected_end) == 20*Z ]]
+  [[ $(of holder eta_ms) == 1200000 && $(of holder expected_end) == 20*Z ]]
   waiting next -m 12G
   run berth why next
   contains "~20 min"
@@ -47,12 +45,12 @@ order_is() { [[ -e order && $(xargs <order) == "$1" ]]; }
 @test "a limit is enforced, counted from the grant, and said in ps" {
   run berth run -q -m 1G -n limited --limit 300ms -- sleep 1000
   status_is 124
-  [[ $(field limited result) == limit && $(field limited limit_ms) == 300 ]]
+  [[ $(of limited result) == limit && $(of limited limit_ms) == 300 ]]
   holder 12G
   # What waits has its limit still before it.
   berth run -q -m 12G -n late --limit 1h -- sh -c 'echo started >late' 3>&- &
   eventually state_is late waiting
-  [[ $(field late expected_end) == null ]]
+  [[ $(of late expected_end) == null ]]
   kill "$holder"
   eventually test -s late
 }
@@ -75,10 +73,10 @@ order_is() { [[ -e order && $(xargs <order) == "$1" ]]; }
 @test "names, labels and sessions are told again" {
   export BERTH_SESSION=me/work
   holder 1G -t team=vision -t "ticket=A 12"
-  [[ $(field holder session) == me/work ]]
-  [[ $(field holder labels.team) == vision && $(field holder labels.ticket) == "A 12" ]]
+  [[ $(of holder session) == me/work ]]
+  [[ $(of holder labels.team) == vision && $(of holder labels.ticket) == "A 12" ]]
   run berth run -q -m 1G --session other -n more -- true
-  [[ $(field more session) == other ]]
+  [[ $(of more session) == other ]]
   run berth show holder
   contains "team"
   contains "vision"

@@ -13,8 +13,6 @@ start() {
   eventually says "$name" ready
 }
 says() { grep -q -- "$2" "$1"; }
-of() { berth show --json "$1" | jq -r ".$2"; }
-state_is() { [[ $(of "$1" state) == "$2" ]]; }
 daemon() { berth daemon status --json | jq .pid; }
 gone() { ! kill -0 "$1" 2>/dev/null; }
 times_started() { [[ $(wc -l <starts) == "$1" ]]; }

@@ -3,10 +3,8 @@
 # `reserve` and `renew`: a lease for a time, without a command.
 load lib
 
-state_is() { [[ $(berth ps "$1" --fields state --no-header -o tsv 2>/dev/null) == "$2" ]]; }
-field() { berth show "$1" --json | jq -r ".$2"; }
 # seconds_left LEASE: until it expires, in whole seconds.
-seconds_left() { echo $(($(date -d "$(field "$1" expires)" +%s) - $(date +%s))); }
+seconds_left() { echo $(($(date -d "$(of "$1" expires)" +%s) - $(date +%s))); }
 
 @test "reserve prints the number of a lease that is held without a command" {
   run --separate-stderr berth reserve 1h -m 4G -n notebook
@@ -14,8 +12,8 @@ seconds_left() { echo $(($(date -d "$(field "$1" expires)" +%s) - $(date +%s)));
   [[ $output == 1 ]]
   contains "granted simulated GPU 0, 4.0 GiB, lease 1, for 1h00m (berth renew 1 DURATION, berth release 1)"
   state_is 1 held
-  [[ $(field 1 pid) == null && $(field 1 name) == notebook ]]
-  [[ $(field 1 ttl_ms) == 3600000 && $(field 1 expected_end) == 20*Z ]]
+  [[ $(of 1 pid) == null && $(of 1 name) == notebook ]]
+  [[ $(of 1 ttl_ms) == 3600000 && $(of 1 expected_end) == 20*Z ]]
   left=$(seconds_left 1)
   ((left > 3500 && left <= 3600))
 }
@@ -26,7 +24,7 @@ seconds_left() { echo $(($(date -d "$(field "$1" expires)" +%s) - $(date +%s)));
   grep -x BERTH_LEASE=1 <<<"$output"
   grep -x BERTH_VRAM_BYTES=4294967296 <<<"$output"
   grep -x CUDA_VISIBLE_DEVICES=0 <<<"$output"
-  grep -x "BERTH_LEASE_ID=$(field 1 handle)" <<<"$output"
+  grep -x "BERTH_LEASE_ID=$(of 1 handle)" <<<"$output"
   contains "joining lease 1 (4.0 GiB on GPU 0)"
   contains "inside 1"
   [[ $(berth ps -a --json | jq '.items | length') == 1 ]]
@@ -40,7 +38,7 @@ seconds_left() { echo $(($(date -d "$(field "$1" expires)" +%s) - $(date +%s)));
   eventually uses_more_than $((1 << 30))
   kill "$user"
 }
-uses_more_than() { (($(field 1 'vram_used_bytes // 0') > $1)); }
+uses_more_than() { (($(of 1 'vram_used_bytes // 0') > $1)); }
 
 @test "with --json it prints the lease, and says that the GPU is simulated" {
   run --separate-stderr berth reserve 1h -q -m 4G -t team=a --json
@@ -65,7 +63,7 @@ uses_more_than() { (($(field 1 'vram_used_bytes // 0') > $1)); }
   eventually grep -q "waiting for 8.0 GiB on any GPU" err
   berth release 1
   wait "$waiter"
-  [[ $(<out) == "$(field late id)" ]]
+  [[ $(<out) == "$(of late id)" ]]
 }
 
 @test "Ctrl-C while it waits leaves the queue" {
@@ -87,7 +85,7 @@ PY
   status_is 0
   [[ $output == mine ]]
   eventually state_is 1 ended
-  [[ $(field 1 result) == ok ]]
+  [[ $(of 1 result) == ok ]]
 }
 
 @test "renew gives time from now on, more or less than was left" {

@@ -5,7 +5,6 @@ load lib
 
 # held LEASE: the lease is held and taken up.
 held() { [[ $(berth show --json "$1" | jq -r '.state + (.flags | join(","))') == held ]]; }
-state_is() { [[ $(berth show --json "$1" | jq -r .state) == "$2" ]]; }
 # holder SIZE: a lease of that size in the background, until killed; $holder is its supervisor.
 holder() {
   berth run -q -m "$1" -n holder -- sleep 1000 3>&- &

@@ -3,7 +3,6 @@
 # What becomes of processes that outlive the command of a lease.
 load lib
 
-state_is() { [[ $(berth show --json "$1" | jq -r .state) == "$2" ]]; }
 # The command ends with 5 once its child has memory of the GPU.
 leaving_behind() {
   berth run "$@" -- bash -c '

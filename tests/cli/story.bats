@@ -2,12 +2,10 @@
 # What a session goes through that grows more than it should, from the first warning to the end.
 load lib
 
-field() { python3 -c "import json, sys; print(json.load(sys.stdin)['$1'])"; }
-state_is() { [[ $(berth show "$1" --json | field state) == "$2" ]]; }
 
 @test "a job that leaks is announced, saves itself, gives way to an urgent one and comes back intact; a third never notices" {
   berth status >/dev/null
-  curl -sN --unix-socket "$(berth daemon status --json | field socket)" http://berth/v1/events >events 3>&- &
+  curl -sN --unix-socket "$(berth daemon status --json | jq -r .socket)" http://berth/v1/events >events 3>&- &
   berth run -n third -m 3G -- vram_user --bytes 2GiB --hold 60s --active --verify >third 2>third.said 3>&- &
   eventually grep -q holding third
   cat >leak.sh <<'SCRIPT'

@@ -3,7 +3,6 @@
 # `wait` for leases and what it ends with, and `wait --fit`, the signal that there is room.
 load lib
 
-state_is() { [[ $(berth ps "$1" --fields state --no-header -o tsv 2>/dev/null) == "$2" ]]; }
 # lease NAME COMMAND...: runs it to its end under a lease of that name.
 lease() {
   berth run -q -m 1G -n "$1" -- "${@:2}" || true
