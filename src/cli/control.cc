@@ -35,9 +35,11 @@ void Control::declare() {
   showing_.declare(Watching::kNo);
 }
 
-int Control::each(const std::function<Deed(const LeaseView&)>& deed_for) {
+int Control::each(const std::function<Deed(const LeaseView&)>& deed_for,
+                  const std::function<bool(Conversation&)>& prepare) {
   Conversation& conversation = showing_.conversation();
   if (!showing_.open()) return conversation.status();
+  if (prepare && !prepare(conversation)) return conversation.status();
   const auto leases = select_leases(conversation, words_);
   if (!leases) return conversation.status();
   for (const LeaseView& lease : *leases) {

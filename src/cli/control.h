@@ -36,7 +36,9 @@ class Control {
     std::function<ExitCode(const LeaseView&)> judged = {};
   };
   /// Does it to each lease that is meant, also if it failed for one before. The exit status.
-  int each(const std::function<Deed(const LeaseView&)>& deed_for);
+  /// `prepare` is called before the first, when the daemon was found; false: it was said why not.
+  int each(const std::function<Deed(const LeaseView&)>& deed_for,
+           const std::function<bool(Conversation&)>& prepare = {});
 
   Scene scene() const { return showing_.scene(); }
 

@@ -28,6 +28,7 @@ constexpr std::array kVerbs = {
     Verb{"pause", "", "Control", "move a lease's memory to the host, or stop its processes",
          run_pause},
     Verb{"resume", "", "Control", "let a paused lease go on", run_resume},
+    Verb{"move", "", "Control", "have a lease go on on another GPU", run_move},
     Verb{"requeue", "", "Control", "stop a lease's command, and start it again in its turn",
          run_requeue},
     Verb{"cancel", "", "Control", "stop a lease's command, or take a request out of the queue",

@@ -26,6 +26,7 @@ int run_requeue(Invocation& invocation);
 int run_reserve(Invocation& invocation);
 int run_pause(Invocation& invocation);
 int run_resume(Invocation& invocation);
+int run_move(Invocation& invocation);
 int run_resize(Invocation& invocation);
 int run_run(Invocation& invocation);
 int run_show(Invocation& invocation);

@@ -108,6 +108,7 @@ struct MoveMemory {
   std::vector<Process> processes;
   Bytes bytes;                             // About as much, on all devices together.
   std::optional<Process> supervisor = {};  // `berth run`; it is never stopped itself.
+  std::vector<DevicePair> pairs = {};      // Back to other devices; none: to where it was.
 };
 /// Something an operator should read in the log.
 struct Say {

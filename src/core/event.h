@@ -120,6 +120,14 @@ struct Resume {
   Actor actor;
   LeaseId lease;
 };
+/// Has a lease go on on other devices, in the order of its parts. One that runs is suspended for
+/// it, and this is answered when it runs again; one that is suspended stays so, and returns there.
+struct Move {
+  Token token;
+  Actor actor;
+  LeaseId lease;
+  std::vector<DeviceName> to;
+};
 /// What came of the MoveMemory of that number.
 struct Moved {
   LeaseId lease;
@@ -200,10 +208,11 @@ struct JournalFailed {
 };
 struct JournalMended {};
 
-using Event = std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew,
-                           Suspend, Freeze, Resume, Moved, Park, AskCheckpoint, ReportCheckpoint,
-                           AskRequeue, BeginRequeue, AskerGone, GrowthAskerGone, ProcessEnded,
-                           Sampled, Woke, Configured, Recovered, JournalFailed, JournalMended>;
+using Event =
+    std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew, Suspend,
+                 Freeze, Resume, Move, Moved, Park, AskCheckpoint, ReportCheckpoint, AskRequeue,
+                 BeginRequeue, AskerGone, GrowthAskerGone, ProcessEnded, Sampled, Woke, Configured,
+                 Recovered, JournalFailed, JournalMended>;
 
 /// The moment of an event.
 struct Now {

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/climb.h"
@@ -124,6 +125,8 @@ struct Coordinator::Impl {
   Request with_learned_size(Request request, UserId user) const;
   std::optional<Refusal> refuse_request(const Request& request, Actor actor) const;
   std::optional<Refusal> refuse_shape(const Request& request) const;
+  std::variant<std::vector<DeviceId>, Refusal> devices_named(
+      const std::vector<DeviceName>& names) const;
   std::optional<Refusal> refuse_devices(const Request& request) const;
   std::optional<Refusal> refuse_user(const Request& request, UserId user) const;
   std::optional<Refusal> refuse_ancestors(const Request& request) const;
@@ -212,6 +215,16 @@ struct Coordinator::Impl {
   void moved_back(LeaseId id, const MoveResult& result);
   void end_suspension(LeaseId id);
   void answer_movers(LeaseId id, const std::string& why_not = {});
+
+  // moving.cc
+  void on(const Move& event);
+  std::optional<Refusal> refuse_move(const Lease& lease) const;
+  std::optional<Refusal> refuse_places(const Lease& lease, const std::vector<DeviceId>& to) const;
+  std::optional<Refusal> refuse_place(const Lease& lease, std::size_t i, DeviceId to) const;
+  Bytes observed_use(LeaseId id, DeviceId device) const;
+  void place_elsewhere(LeaseId id, const std::vector<DeviceId>& to);
+  void take_move_back(LeaseId id, const std::string& why);
+  static std::vector<DevicePair> pairs_of(const Held& held);
 
   // slices.cc
   std::optional<Refusal> refuse_slice(const Request& request) const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "base/quantity.h"
 #include "core/impl.h"
@@ -268,19 +270,15 @@ std::optional<Refusal> Coordinator::Impl::refuse_user(const Request& request, Us
   return std::nullopt;
 }
 
-std::optional<Refusal> Coordinator::Impl::refuse_devices(const Request& request) const {
-  if (seen_devices.empty()) {
-    if (!sample_seen || trouble.empty()) return std::nullopt;  // Not known yet: it waits.
-    return Refusal{RefusalCode::kNoDevice, "no GPU can be used: " + trouble};
-  }
-  std::set<DeviceId> named;
-  for (const DeviceName& name : request.devices) {
+std::variant<std::vector<DeviceId>, Refusal> Coordinator::Impl::devices_named(
+    const std::vector<DeviceName>& names) const {
+  std::vector<DeviceId> devices;
+  for (const DeviceName& name : names) {
+    const auto* id = std::get_if<DeviceId>(&name);
     const auto found = std::ranges::find_if(ledger.accounts(), [&](const Account& account) {
-      const auto* id = std::get_if<DeviceId>(&name);
       return id != nullptr ? account.id == *id
                            : account.seen && account.index == std::get<std::uint32_t>(name);
     });
-    const auto* id = std::get_if<DeviceId>(&name);
     const std::string text =
         id != nullptr ? to_text(*id) : std::to_string(std::get<std::uint32_t>(name));
     if (found == ledger.accounts().end()) {
@@ -289,8 +287,21 @@ std::optional<Refusal> Coordinator::Impl::refuse_devices(const Request& request)
                                                  std::to_string(ledger.accounts().size()) +
                                                  ", numbered from 0 (berth status lists them)"};
     }
-    if (!named.insert(found->id).second) return invalid("GPU " + text + " is named twice");
+    if (std::ranges::find(devices, found->id) != devices.end()) {
+      return invalid("GPU " + text + " is named twice");
+    }
+    devices.push_back(found->id);
   }
+  return devices;
+}
+
+std::optional<Refusal> Coordinator::Impl::refuse_devices(const Request& request) const {
+  if (seen_devices.empty()) {
+    if (!sample_seen || trouble.empty()) return std::nullopt;  // Not known yet: it waits.
+    return Refusal{RefusalCode::kNoDevice, "no GPU can be used: " + trouble};
+  }
+  const auto named = devices_named(request.devices);
+  if (const auto* refusal = std::get_if<Refusal>(&named)) return *refusal;
   const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
   std::map<std::string, std::size_t> able;
   Bytes largest;

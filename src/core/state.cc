@@ -227,6 +227,21 @@ struct State::Applier {
     return true;
   }
 
+  bool operator()(const LeaseMoved& fact) const {
+    Held* held = in_state<Held>(fact.id);
+    if (held == nullptr || !held->is_away() || fact.devices.size() != held->parts.size()) {
+      return false;
+    }
+    std::vector<DeviceId>& from = held->suspension->moved_from;
+    const bool is_first = from.empty();
+    for (std::size_t i = 0; i < fact.devices.size(); ++i) {
+      if (is_first) from.push_back(held->parts[i].device);
+      held->parts[i].device = fact.devices[i];
+    }
+    if (from == fact.devices) from.clear();
+    return true;
+  }
+
   bool operator()(const ResumeBegun& fact) const {
     Lease* found = lease(fact.id);
     Held* held = in_state<Held>(fact.id);
@@ -461,39 +476,6 @@ void State::bound_shares(Instant at) {
     if (least == usage_.end() || share_at(i->second, at) < share_at(least->second, at)) least = i;
   }
   if (least != usage_.end()) usage_.erase(least);
-}
-
-// A run that failed for other reasons may have ended before it used what it needs.
-void State::learn(const Lease& lease, const LeaseEnded& fact) {
-  if (lease.request.command.empty()) return;
-  PastRun run;
-  for (const Peak& peak : fact.peaks) {
-    run.peak = std::max(run.peak, peak.used);
-    run.refused |= peak.refused > 0;
-  }
-  const bool telling = run.refused || (fact.result == EndResult::kOk && run.peak > Bytes{});
-  if (telling) runs_.add(lease.user, lease.request.command, run);
-}
-
-void State::end(const LeaseEnded& fact, const Record& record) {
-  const auto found = leases_.find(fact.id);
-  LeaseView view = survivor_view(found->second);
-  view.state = LeaseState::kEnded;
-  view.flags = {};
-  view.result = fact.result;
-  view.ended_at = record.wall;
-  view.members.clear();
-  view.checkpoints.asked.reset();
-  close_with_lease(view.measures);
-  for (const Peak& peak : fact.peaks) {
-    const auto part = std::ranges::find(view.parts, peak.device, &LeasePart::device);
-    if (part == view.parts.end()) continue;
-    part->peak = peak.used;
-    part->refused = peak.refused;
-  }
-  ended_.push_back(std::move(view));
-  if (ended_.size() > limits::kEndedKept) ended_.pop_front();
-  leases_.erase(found);
 }
 
 }  // namespace berth::core

@@ -53,6 +53,8 @@ struct Suspension {
   std::uint64_t queued_sequence = 0;
   std::optional<LeaseId> yields_to;
   bool turn = false;  // It left because its turn was over.
+  /// Where its memory was when it left, part by part, if it comes back elsewhere; else empty.
+  std::vector<DeviceId> moved_from;
 };
 
 struct Requeue {

@@ -58,7 +58,8 @@ Held held_of(const LeaseRestored& fact) {
                                  .queued = fact.resume_queued,
                                  .queued_sequence = fact.resume_sequence,
                                  .yields_to = fact.suspension->yields_to,
-                                 .turn = fact.suspension->turn};
+                                 .turn = fact.suspension->turn,
+                                 .moved_from = fact.moved_from.value_or(std::vector<DeviceId>{})};
   }
   return held;
 }
@@ -157,6 +158,7 @@ std::vector<Record> State::snapshot(Instant now) const {
         fact.resume_queued = suspension->queued;
         fact.resume_sequence = suspension->queued_sequence;
         fact.resume_begun = suspension->phase == Suspension::Phase::kReturning;
+        if (!suspension->moved_from.empty()) fact.moved_from = suspension->moved_from;
       }
     }
     if (const Releasing* releasing = lease.releasing()) {

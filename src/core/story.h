@@ -187,7 +187,8 @@ class StoryTest : public testing::Test {
   using Outcome = MoveResult::Outcome;
 
   StoryTest() : StoryTest(Settings{.order = Order::kFifo, .reserve = {}}) {}
-  explicit StoryTest(Settings settings) : story(std::move(settings)) {}
+  explicit StoryTest(Settings settings, std::vector<Bytes> devices = {gib(16)})
+      : story(std::move(settings), std::move(devices)) {}
 
   /// Lease n, which was granted, is claimed, and its command uses so much.
   void run(std::uint64_t n, Bytes used) {

@@ -179,6 +179,7 @@ void Coordinator::Impl::begin_move(LeaseId id, Direction direction) {
   if (!lease.request.ttl) effect.supervisor = lease.supervisor;
   if (held.command && !held.command_ended) effect.processes.push_back(*held.command);
   if (direction == Direction::kGo) add_inner_processes(id, effect.processes);
+  if (direction == Direction::kBack) effect.pairs = pairs_of(held);
   std::ranges::sort(effect.processes);
   Observed& seen = observed.at(id);
   seen.move = effect.number;
@@ -329,6 +330,7 @@ void Coordinator::Impl::take_result(const Moved& event) {
   if (lease->held() == nullptr || !lease->held()->suspension) return keep_still(event.lease);
   if (event.result.outcome == Outcome::kStuck) {
     seen.stuck = event.result.trouble;
+    seen.moves_to.clear();
     effects.emplace_back(Say{text_of(event.lease) + ": " + event.result.trouble + "; " +
                              resume_hint(event.lease) + " tries again, berth cancel ends it"});
     answer_movers(event.lease, event.result.trouble);
@@ -348,6 +350,7 @@ void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
     observed.at(id).yields_from = now.instant + limits::kYieldAgainAfter;
     observed.at(id).turn_from = now.instant + limits::kYieldAgainAfter;
     observed.at(id).not_moved = result.trouble;
+    observed.at(id).moves_to.clear();
     decide(id, LeaseResumed{id});
     answer_movers(id, result.trouble);
     keep_still(id);
@@ -362,7 +365,13 @@ void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
   const Held& held = *state.find(id)->held();
   if (held.pause && held.its_suspension().queued) decide(id, ResumeQueued{id, false});
   notify(id, News::kSuspended);
-  answer_movers(id);
+  const std::vector<DeviceId> to = std::exchange(seen.moves_to, {});
+  if (!to.empty() && !held.revoked) {
+    place_elsewhere(id, to);
+    if (!held.pause) decide(id, ResumeQueued{id});
+    dirty = true;
+  }
+  if (!held.its_suspension().queued) answer_movers(id);
   keep_still(id);
   bring_back_who_yielded();
   ask_probe(now.instant);  // What it leaves free is granted when the driver says that it is.
@@ -384,6 +393,7 @@ void Coordinator::Impl::moved_back(LeaseId id, const MoveResult& result) {
     seen.left_at = now.instant;
     seen.returns_from = now.instant + limits::kYieldAgainAfter;
     decide(id, LeaseSuspended{id});
+    take_move_back(id, result.trouble);
     if (state.find(id)->request.share == Share::kSlice) {
       effects.emplace_back(Say{text_of(id) + " cannot come back for its turn: " + result.trouble});
       if (seen.move_tokens.empty()) decide(id, ResumeQueued{id});

@@ -44,6 +44,9 @@ T get(const std::string& bytes, std::size_t at) {
   return value;
 }
 
+constexpr std::size_t kUuidSize = 16;
+constexpr std::size_t kEntrySize = sizeof(LimitDevice);
+
 constexpr std::size_t device_at(std::size_t index) {
   return offsetof(LimitFile, devices) + index * sizeof(LimitDevice);
 }
@@ -68,12 +71,8 @@ bool is_use(const std::string& head, std::size_t file_size) {
          devices <= guard::kDevicesMax && file_size == guard::use_file_size(devices);
 }
 
-bool same_devices(const std::string& limit, const std::vector<Budget>& budgets) {
-  if (get<std::uint32_t>(limit, offsetof(LimitFile, device_count)) != budgets.size()) return false;
-  for (std::size_t i = 0; i < budgets.size(); ++i) {
-    if (limit.compare(device_at(i), 16, uuid_text(budgets[i].device)) != 0) return false;
-  }
-  return true;
+std::uint32_t device_count(const std::string& limit) {
+  return get<std::uint32_t>(limit, offsetof(LimitFile, device_count));
 }
 
 std::uint64_t flags_of(const Shown& shown) {
@@ -116,6 +115,13 @@ std::string read_at(const os::UniqueFd& file, std::size_t at, std::size_t size) 
   const ssize_t count = ::pread(file.get(), bytes.data(), size, static_cast<off_t>(at));
   bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   return bytes;
+}
+
+Status write_bytes(const os::UniqueFd& file, const std::string& path, std::size_t at,
+                   const std::string& bytes) {
+  const ssize_t written = ::pwrite(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
+  if (written == static_cast<ssize_t>(bytes.size())) return Unit{};
+  return os::system_error("cannot write " + path, errno);
 }
 
 Status write_word(const os::UniqueFd& file, const std::string& path, std::size_t at,
@@ -161,13 +167,18 @@ Status LeaseFiles::make_limit(const std::string& path, const std::vector<Budget>
   if (folder == Was::kMissing)
     return os::write_new_file(path, limit_bytes(budgets, settings_), all ? 0644 : 0600);
   const Result<std::string> there = os::read_file(path, sizeof(LimitFile));
-  if (!there.ok() || !is_limit(*there) || !same_devices(*there, budgets)) {
+  if (!there.ok() || !is_limit(*there) || device_count(*there) != budgets.size()) {
     return os::write_file_atomically(path, limit_bytes(budgets, settings_), all ? 0644 : 0600,
                                      os::Sync::kNone);
   }
   const os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file) return os::system_error("cannot open " + path, errno);
+  const std::string anew = limit_bytes(budgets, settings_);
   for (std::size_t i = 0; i < budgets.size(); ++i) {
+    // It was moved to another device. Programs that have the file mapped know it by its place.
+    if (there->compare(device_at(i), kUuidSize, uuid_text(budgets[i].device)) != 0) {
+      TRY_STATUS(write_bytes(file, path, device_at(i), anew.substr(device_at(i), kEntrySize)));
+    }
     TRY_STATUS(write_word(file, path, device_at(i) + offsetof(LimitDevice, budget),
                           budgets[i].bytes.value));
   }
@@ -228,8 +239,7 @@ Status LeaseFiles::pause(Handle lease, Paused paused) const {
   if (paused.away) flags |= guard::kAway;
   if (paused.frozen) flags |= guard::kFrozen;
   if (flags == before) return Unit{};
-  return write_words(lease, get<std::uint32_t>(limit, offsetof(LimitFile, device_count)),
-                     {{offsetof(LimitFile, flags), flags}});
+  return write_words(lease, device_count(limit), {{offsetof(LimitFile, flags), flags}});
 }
 
 Paused LeaseFiles::paused(Handle lease) const {
@@ -244,7 +254,7 @@ Status LeaseFiles::write_words(Handle lease, std::size_t devices,
                                const std::vector<Word>& words) const {
   const std::string path = directory(lease) + "/limit";
   TRY(limit, os::read_file(path, sizeof(LimitFile)));
-  if (!is_limit(limit) || get<std::uint32_t>(limit, offsetof(LimitFile, device_count)) != devices) {
+  if (!is_limit(limit) || device_count(limit) != devices) {
     return Error{Errc::kCorrupt, path + " is damaged"};
   }
   const os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));

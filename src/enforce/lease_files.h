@@ -76,8 +76,8 @@ class LeaseFiles {
   };
   explicit LeaseFiles(Settings settings) : settings_(std::move(settings)) {}
 
-  /// Makes the files of a lease, or gives it other budgets on the same devices. Programs that run
-  /// see new budgets at once, and keep what they have charged.
+  /// Makes the files of a lease, or gives it other budgets. Programs that run see them at once, and
+  /// keep what they have charged, part by part: also where a part is on another device by now.
   Status set(Handle lease, const std::vector<Budget>& budgets) const;
   void remove(Handle lease) const;
   /// Of leases whose files are made from now on.

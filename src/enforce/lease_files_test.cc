@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 
 #include "guard/ledger.h"
 #include "guard/linux.h"
@@ -117,6 +118,21 @@ TEST_F(LeaseFilesTest, AnotherBudgetReachesAProgramThatRuns) {
   ASSERT_TRUE(files().set(kLease, {{kOne, mib(12)}}).ok());
   EXPECT_EQ(one.ledger.charge(0, mib(2).value), guard::Ledger::Charged::kYes);
   EXPECT_EQ(one.ledger.used(0), mib(12).value);
+}
+
+TEST_F(LeaseFilesTest, AnotherDeviceInItsPlaceReachesAProgramThatRuns) {
+  ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}}).ok());
+  ASSERT_TRUE(files().set_contexts(kLease, {{.first = mib(200), .most = mib(210)}}).ok());
+  Tenant running = tenant(7);
+  ASSERT_EQ(running.ledger.charge(0, gib(5).value), guard::Ledger::Charged::kYes);
+  ASSERT_TRUE(files().set(kLease, {{kTwo, gib(6), mib(400)}}).ok());
+  const auto uuid = uuid_bytes(kTwo);
+  EXPECT_TRUE(std::ranges::equal(uuid, std::span(running.ledger.uuid(0), uuid.size())));
+  EXPECT_EQ(running.ledger.budget(0), gib(6).value);
+  EXPECT_EQ(running.ledger.measured_context(0), 0U) << "it is to be measured anew";
+  const Result<Use> use = files().read(kLease);
+  ASSERT_TRUE(use.ok());
+  EXPECT_EQ(use->parts[0].slots[0].charged, gib(5));
 }
 
 TEST_F(LeaseFilesTest, WhatTheDriverCountsBeyondTheChargesIsUsedToo) {

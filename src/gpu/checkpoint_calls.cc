@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "gpu/library.h"
 #include "os/host_memory.h"
@@ -27,6 +29,13 @@ struct Arguments {
 static_assert(sizeof(Arguments) == 64);
 
 using Act = CuResult (*)(int, Arguments*);
+
+/// CUcheckpointGpuPair.
+struct GpuPair {
+  std::array<std::uint8_t, 16> from;
+  std::array<std::uint8_t, 16> to;
+};
+static_assert(sizeof(GpuPair) == 32);
 
 struct Functions {
   CuResult (*init)(unsigned int);
@@ -74,11 +83,22 @@ class Driver final : public CheckpointCalls {
     if (result != kNotSupported) return moved;
     return Error{moved.error().code, moved.error().message + kWhatIsNotMoved};
   }
-  Status restore(std::int32_t pid) override {
-    return act("cuCheckpointProcessRestore", functions_.restore, pid);
+  Status restore(std::int32_t pid, std::span<const DevicePair> pairs) override {
+    std::vector<GpuPair> words;
+    words.reserve(pairs.size());
+    for (const DevicePair& pair : pairs) {
+      words.push_back({.from = uuid_bytes(pair.from), .to = uuid_bytes(pair.to)});
+    }
+    Arguments arguments;
+    if (!words.empty()) {
+      arguments.words[0] = reinterpret_cast<std::uintptr_t>(words.data());
+      arguments.words[1] = words.size();  // The lower half; the upper one is reserved.
+    }
+    return checked("cuCheckpointProcessRestore", functions_.restore(pid, &arguments));
   }
   Status unlock(std::int32_t pid) override {
-    return act("cuCheckpointProcessUnlock", functions_.unlock, pid);
+    Arguments arguments;
+    return checked("cuCheckpointProcessUnlock", functions_.unlock(pid, &arguments));
   }
   std::optional<Bytes> host_room(std::int32_t pid) override {
     // What the simulated driver keeps takes far less than it stands for.
@@ -87,10 +107,6 @@ class Driver final : public CheckpointCalls {
   }
 
  private:
-  Status act(const char* name, Act call, std::int32_t pid) const {
-    Arguments arguments;
-    return checked(name, call(pid, &arguments));
-  }
   Status checked(const char* call, CuResult result) const {
     if (result == kSuccess) return Unit{};
     const char* name = nullptr;

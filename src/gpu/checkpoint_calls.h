@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/result.h"
 #include "base/units.h"
+#include "model/moving.h"
 
 namespace berth::gpu {
 
@@ -32,8 +34,10 @@ class CheckpointCalls {
   virtual Status lock(std::int32_t pid, Duration within) = 0;
   /// Locked to checkpointed: its device memory is in its host memory.
   virtual Status checkpoint(std::int32_t pid) = 0;
-  /// Checkpointed to locked. Out of device memory, the process is ruined.
-  virtual Status restore(std::int32_t pid) = 0;
+  /// Checkpointed to locked. Out of device memory, the process is ruined. With `pairs` what it had
+  /// on one device comes back on another of the same model: since driver 580 (CUDA 13.0, gpuPairs
+  /// of CUcheckpointRestoreArgs); they name all devices on which it has memory.
+  virtual Status restore(std::int32_t pid, std::span<const DevicePair> pairs) = 0;
   virtual Status unlock(std::int32_t pid) = 0;
 
   /// What host memory the process may still take; absent: not known, and not asked for.

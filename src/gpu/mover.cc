@@ -78,8 +78,14 @@ MoveResult move_out(CheckpointCalls& calls, std::span<const Process> processes, 
 }
 
 // One that has ended meanwhile is no user of CUDA any more.
-MoveResult move_back(CheckpointCalls& calls, std::span<const Process> processes) {
+MoveResult move_back(CheckpointCalls& calls, std::span<const Process> processes,
+                     std::span<const DevicePair> pairs) {
   const std::vector<std::int32_t> pids = users_of_cuda(calls, processes);
+  const auto is_in_host_memory = [&](std::int32_t pid) {
+    const Result<State> state = calls.state(pid);
+    return state.ok() && *state == State::kCheckpointed;
+  };
+  bool none_is_back = !pairs.empty() && std::ranges::all_of(pids, is_in_host_memory);
   std::string trouble;
   const auto note = [&](const std::string& what) {
     trouble += (trouble.empty() ? "" : "; ") + what;
@@ -89,7 +95,12 @@ MoveResult move_back(CheckpointCalls& calls, std::span<const Process> processes)
     if (!state.ok()) {
       note(about(pid, state.error()));
     } else if (*state == State::kCheckpointed) {
-      if (const Status back = calls.restore(pid); !back.ok()) note(about(pid, back.error()));
+      const Status back = calls.restore(pid, pairs);
+      if (!back.ok() && none_is_back && is_in_host_memory(pid)) {
+        return undone(about(pid, back.error()));
+      }
+      if (!back.ok()) note(about(pid, back.error()));
+      none_is_back = false;
     }
   }
   // Those that are back wait for the others: together they may still go on later.

@@ -25,7 +25,10 @@ struct MoveLimits {
 /// `bytes`: about as much is on the devices. Processes that do not use CUDA are left alone.
 MoveResult move_out(CheckpointCalls& calls, std::span<const Process> processes, Bytes bytes,
                     const MoveLimits& limits = {});
-MoveResult move_back(CheckpointCalls& calls, std::span<const Process> processes);
+/// With `pairs`, to other devices. Where the driver refuses that to the first process, none of them
+/// has been brought back, and all may be brought back to where they were: kUndone.
+MoveResult move_back(CheckpointCalls& calls, std::span<const Process> processes,
+                     std::span<const DevicePair> pairs = {});
 
 /// "done", "undone WHY", "stuck WHY": one line.
 std::string encode(const MoveResult& result);

@@ -44,7 +44,8 @@ MoveResult move(const MoverTask& task) {
   }
   // A stopped process does not serve the driver.
   const RunningMeanwhile running(tree);
-  return out ? move_out(**calls, task.processes, task.bytes) : move_back(**calls, task.processes);
+  return out ? move_out(**calls, task.processes, task.bytes)
+             : move_back(**calls, task.processes, task.pairs);
 }
 
 /// False: whoever started this is gone, or the directory cannot be held.

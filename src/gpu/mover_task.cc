@@ -26,13 +26,25 @@ std::optional<Process> parse_process(std::string_view text) {
   return Process{.pid = *pid, .start_ticks = *start};
 }
 
+std::optional<DevicePair> parse_pair(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  const auto from = parse_device_id(text.substr(0, equals));
+  const auto to = parse_device_id(text.substr(equals + 1));
+  if (!from || !to) return std::nullopt;
+  return DevicePair{.from = *from, .to = *to};
+}
+
 }  // namespace
 
-// DIRECTORY out|back|stop|go BYTES SUPERVISOR|- PROCESS...; a process is PID:START.
+// DIRECTORY out|back|stop|go BYTES SUPERVISOR|- FROM=TO... PROCESS...; a process is PID:START, and
+// devices are named as the driver does.
 std::vector<std::string> mover_arguments(const MoverTask& task) {
   std::vector<std::string> words = {
       task.directory, std::string(kDirections[static_cast<std::size_t>(task.direction)]),
       std::to_string(task.bytes.value), task.supervisor ? text_of(*task.supervisor) : "-"};
+  for (const DevicePair& pair : task.pairs) {
+    words.push_back(to_text(pair.from) + "=" + to_text(pair.to));
+  }
   for (const Process& process : task.processes) words.push_back(text_of(process));
   return words;
 }
@@ -49,7 +61,13 @@ std::optional<MoverTask> parse_mover_arguments(std::span<char* const> arguments)
     task.supervisor = parse_process(arguments[3]);
     if (!task.supervisor) return std::nullopt;
   }
-  for (const char* word : arguments.subspan(4)) {
+  for (const std::string_view word : arguments.subspan(4)) {
+    if (word.find('=') != std::string_view::npos) {
+      const std::optional<DevicePair> pair = parse_pair(word);
+      if (!pair) return std::nullopt;
+      task.pairs.push_back(*pair);
+      continue;
+    }
     const std::optional<Process> process = parse_process(word);
     if (!process) return std::nullopt;
     task.processes.push_back(*process);

@@ -18,6 +18,7 @@ struct MoverTask {
   Direction direction = Direction::kOut;
   Bytes bytes;
   std::optional<Process> supervisor;
+  std::vector<DevicePair> pairs;
   std::vector<Process> processes;
 };
 std::vector<std::string> mover_arguments(const MoverTask& task);

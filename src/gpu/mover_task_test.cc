@@ -20,17 +20,20 @@ TEST(MoverArguments, AreReadBack) {
   for (const Direction direction :
        {Direction::kOut, Direction::kBack, Direction::kStop, Direction::kGo}) {
     for (const std::optional<Process> supervisor : {std::optional<Process>(), {{7, 8}}}) {
-      const MoverTask task{.directory = "/run/leases/l_1",
-                           .direction = direction,
-                           .bytes = gib(7),
-                           .supervisor = supervisor,
-                           .processes = {{1, 11}, {2, 12}}};
+      const MoverTask task{
+          .directory = "/run/leases/l_1",
+          .direction = direction,
+          .bytes = gib(7),
+          .supervisor = supervisor,
+          .pairs = {{.from = {1, 2}, .to = {3, 4}}, {.from = {3, 4}, .to = {5, 6}}},
+          .processes = {{1, 11}, {2, 12}}};
       const std::optional<MoverTask> read_back = read(mover_arguments(task));
       ASSERT_TRUE(read_back);
       EXPECT_EQ(read_back->directory, task.directory);
       EXPECT_EQ(read_back->direction, task.direction);
       EXPECT_EQ(read_back->bytes, task.bytes);
       EXPECT_EQ(read_back->supervisor, task.supervisor);
+      EXPECT_EQ(read_back->pairs, task.pairs);
       EXPECT_EQ(read_back->processes, task.processes);
     }
   }
@@ -44,6 +47,8 @@ TEST(MoverArguments, ThatMakeNoSenseAreRefused) {
   EXPECT_FALSE(read({"/run", "out", "1", "7"}));
   EXPECT_FALSE(read({"/run", "out", "1", "-", "7:"}));
   EXPECT_FALSE(read({"/run", "out", "1", "-", ":7"}));
+  EXPECT_FALSE(read({"/run", "back", "1", "-", "GPU-1=GPU-2"}));
+  EXPECT_FALSE(read({"/run", "back", "1", "-", "="}));
   EXPECT_TRUE(read({"/run", "out", "1", "-"}));
 }
 

@@ -31,7 +31,8 @@ class FakeCalls final : public CheckpointCalls {
   Status checkpoint(std::int32_t pid) override {
     return go(pid, "checkpoint", State::kLocked, State::kCheckpointed);
   }
-  Status restore(std::int32_t pid) override {
+  Status restore(std::int32_t pid, std::span<const DevicePair> pairs) override {
+    told = {pairs.begin(), pairs.end()};
     if (ruins.contains(pid)) {
       states[pid] = State::kFailed;
       return Error{Errc::kUnavailable, "out of memory"};
@@ -48,6 +49,7 @@ class FakeCalls final : public CheckpointCalls {
   std::set<std::int32_t> ruins;   // At restore.
   std::optional<Bytes> room;
   std::vector<std::string> done;
+  std::vector<DevicePair> told;  // With the last restore.
 
  private:
   Status go(std::int32_t pid, const std::string& what, State from, State to) {
@@ -100,6 +102,39 @@ TEST(Mover, WhatCannotBeUndoneIsSaid) {
   EXPECT_EQ(result.outcome, Outcome::kStuck);
   EXPECT_THAT(result.trouble, HasSubstr("checkpoint 2 failed"));
   EXPECT_THAT(result.trouble, HasSubstr("restore 1 failed"));
+}
+
+const std::vector<DevicePair> kElsewhere = {{.from = {1, 1}, .to = {2, 2}}};
+
+TEST(Mover, ToAnotherDeviceAllAreToldTheSame) {
+  FakeCalls calls;
+  calls.states = {{1, State::kCheckpointed}, {2, State::kCheckpointed}};
+  EXPECT_EQ(move_back(calls, kThree, kElsewhere).outcome, Outcome::kDone);
+  EXPECT_EQ(calls.told, kElsewhere);
+  EXPECT_THAT(calls.done, ElementsAre("restore 1", "restore 2", "unlock 1", "unlock 2"));
+}
+
+TEST(Mover, WhereTheDriverRefusesAnotherDeviceToTheFirstNothingHasHappened) {
+  FakeCalls calls;
+  calls.states = {{1, State::kCheckpointed}, {2, State::kCheckpointed}};
+  calls.failing = {"restore 1"};
+  const MoveResult result = move_back(calls, kThree, kElsewhere);
+  EXPECT_EQ(result.outcome, Outcome::kUndone);
+  EXPECT_THAT(result.trouble, HasSubstr("restore 1 failed"));
+  for (const auto& [pid, state] : calls.states) EXPECT_EQ(state, State::kCheckpointed);
+}
+
+TEST(Mover, WhenOneIsOnAnotherDeviceAlreadyTheOthersAreNotBroughtBackToWhereTheyWere) {
+  FakeCalls calls;
+  calls.failing = {"restore 2"};
+  for (const State first : {State::kCheckpointed, State::kLocked}) {
+    calls.states = {{1, first}, {2, State::kCheckpointed}};
+    EXPECT_EQ(move_back(calls, kThree, kElsewhere).outcome, Outcome::kStuck);
+  }
+  calls.failing = {};
+  calls.ruins = {1};
+  calls.states = {{1, State::kCheckpointed}};
+  EXPECT_EQ(move_back(calls, kThree, kElsewhere).outcome, Outcome::kStuck) << "it is ruined";
 }
 
 TEST(Mover, ItGoesBackFromAnyStateInWhichItsCallerWasKilled) {

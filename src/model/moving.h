@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/ids.h"
+
 namespace berth {
 
 enum class Direction : std::uint8_t {
@@ -13,6 +15,13 @@ enum class Direction : std::uint8_t {
   kBack,
   kStop,  // Its memory stays, and all its processes are stopped.
   kGo,    // Those that are stopped go on.
+};
+
+/// What was on one device comes back on another.
+struct DevicePair {
+  DeviceId from;
+  DeviceId to;
+  friend bool operator==(const DevicePair&, const DevicePair&) = default;
 };
 
 /// What came of one move of all processes of a lease.

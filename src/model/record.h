@@ -149,6 +149,13 @@ struct LeasePaused {
   std::optional<UnixMs> until_wall = {};
 };
 
+/// Its parts are on these from now on, in their order. Its memory is in host memory, and returns
+/// there.
+struct LeaseMoved {
+  LeaseId id;
+  std::vector<DeviceId> devices;
+};
+
 /// The most that a lease has used of a device, as far as that is known.
 struct Peak {
   DeviceId device;
@@ -234,7 +241,8 @@ struct LeaseRestored {
   std::optional<RequeueAsked> requeue;
   std::optional<Instant> requeue_kill_at;
   std::optional<Instant> pause_ends;
-  Duration waited_before;  // Before it was requeued the last time.
+  std::optional<std::vector<DeviceId>> moved_from;  // Where its memory was when it left.
+  Duration waited_before;                           // Before it was requeued the last time.
   // The small ones beside each other, where they leave the fewest gaps.
   bool passed_others = false;
   bool claimed = false;
@@ -274,7 +282,7 @@ using Fact =
                  CheckpointAsked, CheckpointEnded, LeaseRestored, UsageRestored, CommandRestored,
                  CountersRestored, SuspendBegun, LeaseSuspended, ResumeQueued, ResumeBegun,
                  LeaseResumed, RequeueAsked, RequeueBegun, RequeueDropped, LeaseRequeued,
-                 LeaseFrozen, LeaseThawed, MeasureBegun, MeasureEnded, LeasePaused>;
+                 LeaseFrozen, LeaseThawed, MeasureBegun, MeasureEnded, LeasePaused, LeaseMoved>;
 
 struct Record {
   std::uint64_t sequence = 0;  // Grows by one; 0 in a snapshot.

@@ -278,6 +278,10 @@ void walk(auto& archive, Is<LeasePaused> auto& fact) {
   archive("until_ns", fact.until);
   archive("until_ms", fact.until_wall);
 }
+void walk(auto& archive, Is<LeaseMoved> auto& fact) {
+  archive.required("id", fact.id);
+  archive.required("uuids", fact.devices);
+}
 void walk(auto& archive, Is<LeaseRestored> auto& fact) {
   archive.required("lease", fact.view);
   archive.required("queued_at_ns", fact.queued_instant);
@@ -309,6 +313,7 @@ void walk(auto& archive, Is<LeaseRestored> auto& fact) {
   archive("waited_before_ns", fact.waited_before);
   archive("frozen", fact.frozen);
   archive("pause_ends_ns", fact.pause_ends);
+  archive("moved_from", fact.moved_from);
 }
 void walk(auto& archive, Is<UsageRestored> auto& fact) {
   archive.required("user_id", fact.user);

@@ -124,6 +124,7 @@ inline LeaseRestored restored() {
   restored.requeue_kill_at = Instant{79};
   restored.waited_before = minutes(4);
   restored.pause_ends = Instant{81};
+  restored.moved_from = {{0x5a1c0d2e01234567, 0x89abcdef01234567}};
   restored.frozen = true;
   return restored;
 }
@@ -168,6 +169,7 @@ inline std::vector<Record> all_facts() {
       MeasureBegun{id, 3, Measure::kCheckpoint, Cause::kLeaseCritical, 5},
       MeasureEnded{id, 3, MeasureOutcome::kConfirmed, "out/a.pt"},
       LeasePaused{id, "lunch", Instant{90}, UnixMs{1770470109000}},
+      LeaseMoved{id, {{0x5a1c0d2e01234567, 0x89abcdef01234567}}},
   };
   std::vector<Record> records;
   for (Fact& fact : facts) {

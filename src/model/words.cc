@@ -61,7 +61,7 @@ constexpr std::array<std::string_view, 6> kMeasures = {"notify",  "cleanup", "ch
 constexpr std::array<std::string_view, 4> kCauses = {"lease_critical", "device_critical",
                                                      "strangers", "over_budget"};
 constexpr std::array<std::string_view, 3> kMeasureOutcomes = {"confirmed", "failed", "refused"};
-constexpr std::array<std::string_view, 36> kFacts = {
+constexpr std::array<std::string_view, 37> kFacts = {
     "request_queued",   "request_passed",    "request_parked",  "lease_granted",
     "offer_lapsed",     "lease_claimed",     "member_seen",     "member_gone",
     "command_ended",    "lease_resized",     "growth_queued",   "growth_dropped",
@@ -70,7 +70,8 @@ constexpr std::array<std::string_view, 36> kFacts = {
     "command_restored", "counters_restored", "suspend_begun",   "lease_suspended",
     "resume_queued",    "resume_begun",      "lease_resumed",   "requeue_asked",
     "requeue_begun",    "requeue_dropped",   "lease_requeued",  "lease_frozen",
-    "lease_thawed",     "measure_begun",     "measure_ended",   "lease_paused"};
+    "lease_thawed",     "measure_begun",     "measure_ended",   "lease_paused",
+    "lease_moved"};
 static_assert(kFacts.size() == std::variant_size_v<Fact>);
 
 template <class Enum>

@@ -157,11 +157,11 @@ class Parser {
 };
 
 // Each byte of the buffer belongs to one tensor, and each tensor has the bytes that it needs.
-// Empty ones in one place stay in the order in which the header has them, so that what is read can be
-// written again as it was.
+// Empty ones in one place stay in the order in which the header has them, so that what is read can
+// be written again as it was.
 Status check_cover(std::vector<Entry>& tensors, std::uint64_t buffer_bytes) {
-  std::ranges::stable_sort(
-      tensors, {}, [](const Entry& entry) { return std::tuple(entry.begin, entry.end); });
+  std::ranges::stable_sort(tensors, {},
+                           [](const Entry& entry) { return std::tuple(entry.begin, entry.end); });
   std::uint64_t covered = 0;
   for (const Entry& entry : tensors) {
     const std::string which = "tensor " + quoted(entry.name);

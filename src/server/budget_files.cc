@@ -65,7 +65,12 @@ void BudgetFiles::hold_to(Handle lease, const std::vector<enforce::Budget>& budg
     if (made_.erase(lease) == 0) return;
     old_.push_back(lease);
     tidy_at_ = clock_.now() + kQuietFor;
-  } else if (made_.contains(lease)) {
+  } else if (const auto made = made_.find(lease); made != made_.end()) {
+    // On another device what its contexts cost is told anew.
+    if (!std::ranges::equal(made->second, budgets, {}, &enforce::Budget::device,
+                            &enforce::Budget::device)) {
+      told_.erase(lease);
+    }
     set(lease, budgets);
   } else if (when == When::kSoon) {
     new_[lease] = budgets;
@@ -94,9 +99,7 @@ void BudgetFiles::catch_up() {
 void BudgetFiles::make(Handle lease, const Budgets& budgets) {
   // Offered again: nothing of the earlier offer may be left.
   if (std::erase(old_, lease) > 0) files_.remove(lease);
-  Budgets wanted = budgets;
-  for (enforce::Budget& budget : wanted) budget.context = context_cost(budget.device);
-  set(lease, wanted);
+  set(lease, budgets);
   tidy_at_ = clock_.now() + kQuietFor;
 }
 
@@ -116,7 +119,9 @@ void BudgetFiles::remove_oldest() {
 
 // A lease without these files is a lease all the same; what runs in it is not held to its budget.
 void BudgetFiles::set(Handle lease, const Budgets& budgets) {
-  if (const Status made = files_.set(lease, budgets); !made.ok()) {
+  Budgets wanted = budgets;
+  for (enforce::Budget& budget : wanted) budget.context = context_cost(budget.device);
+  if (const Status made = files_.set(lease, wanted); !made.ok()) {
     warn_("a lease is not held to its budget: " + made.error().message);
   }
   made_[lease] = budgets;

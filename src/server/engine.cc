@@ -31,7 +31,7 @@ std::optional<LeaseId> held_otherwise(const Fact& fact) {
             std::is_same_v<T, OfferLapsed> || std::is_same_v<T, LeaseEnded> ||
             std::is_same_v<T, LeaseRequeued> || std::is_same_v<T, SuspendBegun> ||
             std::is_same_v<T, LeaseResumed> || std::is_same_v<T, LeaseFrozen> ||
-            std::is_same_v<T, LeaseThawed>;
+            std::is_same_v<T, LeaseThawed> || std::is_same_v<T, LeaseMoved>;
         if constexpr (kOthers) {
           return what.id;
         } else {

@@ -178,6 +178,11 @@ Asked by_ref(const wire::RouteMatch& route, std::string_view body, const Transla
     }
     case Route::kResume:
       return without_body(core::Resume{.actor = how.caller.actor, .lease = lease}, body);
+    case Route::kMove: {
+      Result<wire::MoveBody> read = wire::decode_move(body);
+      if (!read.ok()) return wire::to_api_error(read.error());
+      return core::Move{.actor = how.caller.actor, .lease = lease, .to = std::move(read->devices)};
+    }
     case Route::kRequeue: {
       const Result<wire::RequeueBody> read = wire::decode_requeue(body);
       if (!read.ok()) return wire::to_api_error(read.error());

@@ -89,9 +89,10 @@ constexpr std::array<std::string_view, kTransitionCount> kTransitions = {
     "measure failed",
     "measure refused",
     "paused",
+    "moved",
 };
 static_assert(static_cast<std::size_t>(Fault::kMoveCut) + 1 == kFaultCount);
-static_assert(static_cast<std::size_t>(Transition::kPaused) + 1 == kTransitionCount);
+static_assert(static_cast<std::size_t>(Transition::kMoved) + 1 == kTransitionCount);
 
 }  // namespace
 

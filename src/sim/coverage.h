@@ -93,8 +93,9 @@ enum class Transition : std::uint8_t {
   kMeasureFailed,
   kMeasureRefused,
   kPaused,
+  kMoved,  // To other devices.
 };
-inline constexpr std::size_t kTransitionCount = 48;
+inline constexpr std::size_t kTransitionCount = 49;
 
 std::string_view to_text(Fault fault);
 std::string_view to_text(Transition transition);

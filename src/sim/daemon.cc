@@ -222,13 +222,26 @@ MoveResult Daemon::move_now(const core::MoveMemory& move, bool cut) {
     parts_.stage.deal(Fault::kMoveFails);
     return {Outcome::kUndone, "the driver refuses"};
   }
+  // To other devices it may refuse to bring them back, as long as none of them is there, and does
+  // so with a process that has memory on a device that is not named.
+  const bool elsewhere = !out && !move.pairs.empty() && !cut;
+  const auto is_there = [&](Process process) { return parts_.devices.has_memory(process); };
+  if (elsewhere && std::ranges::none_of(move.processes, is_there)) {
+    const bool named = std::ranges::all_of(
+        concerned, [&](Process process) { return parts_.devices.are_named(process, move.pairs); });
+    const bool fails = parts_.stage.random.chance(parts_.plan.rate(Fault::kMoveFails));
+    if (fails) parts_.stage.deal(Fault::kMoveFails);
+    if (fails || !named) return {Outcome::kUndone, "the driver refuses"};
+  }
   if (cut && concerned.size() > 1) concerned.resize(1);
   for (const Process& process : concerned) {
     if (out) {
       parts_.devices.move_out(process);
-    } else if (const auto index = parts_.devices.move_back(process)) {
+    } else if (const auto index = parts_.devices.move_back(process, move.pairs)) {
       parts_.judge.out_of_memory(*index);
       return {Outcome::kStuck, "a process is ruined"};
+    } else {
+      parts_.judge.came_back(move.lease, process);
     }
   }
   return {};

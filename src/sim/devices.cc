@@ -125,18 +125,36 @@ Bytes Devices::away_of(Handle lease, std::size_t index) const {
   return sum;
 }
 
-std::optional<std::size_t> Devices::move_back(Process process) {
+std::size_t Devices::place_after(std::size_t index, std::span<const DevicePair> pairs) const {
+  const auto pair = std::ranges::find(pairs, devices_[index].id, &DevicePair::from);
+  return pair == pairs.end() ? index : index_of(pair->to).value_or(index);
+}
+
+bool Devices::are_named(Process process, std::span<const DevicePair> pairs) const {
+  return std::ranges::all_of(away_, [&](const Away& away) {
+    return away.use.process != process ||
+           std::ranges::find(pairs, devices_[away.index].id, &DevicePair::from) != pairs.end();
+  });
+}
+
+std::optional<std::size_t> Devices::move_back(Process process, std::span<const DevicePair> pairs) {
   for (auto away = away_.begin(); away != away_.end();) {
     if (away->use.process != process) {
       ++away;
       continue;
     }
-    Device& device = devices_[away->index];
+    const std::size_t index = place_after(away->index, pairs);
+    Device& device = devices_[index];
     const Bytes room = saturating_sub(device.usable(), device.used());
-    if (device.lost || room < away->use.bytes) return away->index;
+    if (device.lost || room < away->use.bytes) return index;
     stage_.note("{} of process {} come back to device {}", away->use.bytes.value, process.pid,
-                away->index);
-    device.uses.push_back(away->use);
+                index);
+    const auto rest = std::ranges::find(device.uses, process, &Use::process);
+    if (rest == device.uses.end()) {
+      device.uses.push_back(away->use);
+    } else {
+      rest->bytes += away->use.bytes;
+    }
     away = away_.erase(away);
   }
   return std::nullopt;

@@ -7,12 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/units.h"
 #include "model/device.h"
+#include "model/moving.h"
 #include "sim/processes.h"
 #include "sim/stage.h"
 
@@ -68,7 +70,9 @@ class Devices {
   /// What processes of the lease had on the device, and have in host memory now.
   Bytes away_of(Handle lease, std::size_t index) const;
   /// Absent: all of it is back. Else the device that had no room, which ruins the process.
-  std::optional<std::size_t> move_back(Process process);
+  std::optional<std::size_t> move_back(Process process, std::span<const DevicePair> pairs);
+  /// All devices on which it had what is in host memory now.
+  bool are_named(Process process, std::span<const DevicePair> pairs) const;
   void lose(std::size_t index);
   /// Comes back after a reset: nothing is left on it.
   void find_again(std::size_t index);
@@ -82,6 +86,7 @@ class Devices {
  private:
   void process_ended(Process process);
   void torn_down(Process process, std::size_t index);
+  std::size_t place_after(std::size_t index, std::span<const DevicePair> pairs) const;
 
   Stage& stage_;
   Processes& processes_;

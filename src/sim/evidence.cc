@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <variant>
 #include <vector>
 
@@ -206,7 +207,9 @@ std::string broken_by_grant(const Evidence& evidence, const ShadowLease& lease,
     if (!index) return "a grant on a device that is not there";
     const Device& device = evidence.devices.at(*index);
     if (!seen.insert(part.device).second) return "one device twice in a lease";
-    if (!is_named(request, device, *index)) return "a device that was not asked for";
+    if (!lease.moved && !is_named(request, device, *index)) {
+      return "a device that was not asked for";
+    }
     models.insert(device.model);
     if (part.budget == Bytes{}) return "an empty budget";
     // One resize may grow a lease on one device and shrink it on another.
@@ -283,6 +286,34 @@ std::string broken_by_end_on_the_way(const Evidence& evidence, const ShadowLease
   }
   return fmt::format("lease {} ended while its memory is on the way back: <{}>", lease.id.value,
                      lease.told());
+}
+
+std::string broken_by_move(const Evidence& evidence, const ShadowLease& lease,
+                           const ShadowLease& before) {
+  std::set<DeviceId> devices;
+  for (std::size_t i = 0; i < lease.parts.size(); ++i) {
+    const auto from = evidence.devices.index_of(before.parts[i].device);
+    const auto to = evidence.devices.index_of(lease.parts[i].device);
+    if (!from || !to || !devices.insert(lease.parts[i].device).second) return "no such place";
+    if (evidence.devices.at(*from).model == evidence.devices.at(*to).model) continue;
+    return fmt::format("lease {} goes to a device of another model: <{}>", lease.id.value,
+                       lease.told());
+  }
+  return {};
+}
+
+std::string broken_by_place(const Evidence& evidence, LeaseId lease, Process process) {
+  const ShadowLease* known = evidence.journal.find(lease);
+  if (known == nullptr || !known->holds()) return {};
+  for (std::size_t index = 0; index < evidence.devices.count(); ++index) {
+    const Device& device = evidence.devices.at(index);
+    const bool left_it = std::ranges::find(known->moved_from, device.id) != known->moved_from.end();
+    if (device.lost || !left_it || known->budget_on(device.id) > Bytes{}) continue;
+    if (device.used_by(process) == Bytes{}) continue;
+    return fmt::format("process {} was brought back to device {}, which its lease has left: <{}>",
+                       process.pid, index, known->told());
+  }
+  return {};
 }
 
 std::string broken_by_freeing(const Evidence& evidence, const ShadowLease& before, core::Now now) {

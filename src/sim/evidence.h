@@ -64,6 +64,11 @@ std::string broken_by_return(const Evidence& evidence, const ShadowLease& before
 /// A lease that was just ended, with a process whose memory is not there yet.
 std::string broken_by_end_on_the_way(const Evidence& evidence, const ShadowLease& lease,
                                      core::Now now);
+/// A lease that was just put on other devices; `before` is how it stood before.
+std::string broken_by_move(const Evidence& evidence, const ShadowLease& lease,
+                           const ShadowLease& before);
+/// A process of a lease whose memory was just brought back, all of it.
+std::string broken_by_place(const Evidence& evidence, LeaseId lease, Process process);
 /// A lease whose charge was just given up, by its end or to wait again; `before` is how it stood.
 std::string broken_by_freeing(const Evidence& evidence, const ShadowLease& before, core::Now now);
 /// A lease that was just ended or released; `lease` is how it stood before.

@@ -133,6 +133,10 @@ void Judge::moves_back(LeaseId lease, bool begins) {
   }
 }
 
+void Judge::came_back(LeaseId lease, Process process) {
+  check(broken_by_place(evidence_, lease, process));
+}
+
 void Judge::sampled(const Sample& sample) {
   if (sample.trouble.empty()) evidence_.last_asked_at = sample.asked_at;
   evidence_.told_lost.clear();
@@ -169,6 +173,9 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
   }
   if (std::holds_alternative<ResumeBegun>(record.fact)) {
     check(broken_by_grant(evidence_, *after, present(before)));
+  }
+  if (std::holds_alternative<LeaseMoved>(record.fact)) {
+    check(broken_by_move(evidence_, *after, present(before)));
   }
   // A Resume that is on the way may be meant to end it.
   const bool is_asked = std::ranges::any_of(calls_, [](const auto& call) {

@@ -36,6 +36,8 @@ class Judge {
   void sampled(const Sample& sample);
   /// The driver begins to move the memory of a lease back, or is done.
   void moves_back(LeaseId lease, bool begins);
+  /// What the process of the lease had in host memory is on devices again.
+  void came_back(LeaseId lease, Process process);
 
   // What leaves it.
   void wrote(const std::vector<Record>& records, const server::Engine& engine);

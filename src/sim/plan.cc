@@ -205,6 +205,7 @@ SessionPlan draw_session(Random& random, const Plan& plan) {
   session.suspends_after = perhaps(random, 150, milliseconds(5), seconds(5));
   session.away_for = random.spread(milliseconds(1), seconds(10));
   session.paused_for = perhaps(random, 300, milliseconds(1), seconds(10));
+  session.moves_after = perhaps(random, 150, milliseconds(5), seconds(5));
   session.freezes_after = perhaps(random, 100, milliseconds(5), seconds(5));
   session.frozen_for = random.spread(milliseconds(200), seconds(5));
   if (random.chance(150)) {

@@ -67,6 +67,7 @@ struct SessionPlan {
   std::optional<Duration> suspends_after;  // From the start of the command; again and again.
   Duration away_for;
   std::optional<Duration> paused_for;      // With a word for how long, which ends it by itself.
+  std::optional<Duration> moves_after;     // To other devices; again and again.
   std::optional<Duration> requeues_after;  // From the start of the command; again and again.
 };
 

@@ -118,7 +118,8 @@ void Program::take(const ShadowLease& lease) {
   const std::size_t index = present(index_known);
   const Device& device = scene_.devices.at(index);
   // By the account of the guard, which counts on what is away.
-  const Bytes charged = device.used_by(lease_) + scene_.devices.away_of(lease_, index);
+  const auto left_from = scene_.devices.index_of(lease.left_from(part.device));
+  const Bytes charged = device.used_by(lease_) + scene_.devices.away_of(lease_, present(left_from));
   const Bytes beyond = may_leak(part.device) ? mib(512) : Bytes{};
   const Bytes room = saturating_sub(part.budget + beyond, charged);
   if (room == Bytes{}) return;

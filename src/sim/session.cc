@@ -181,6 +181,7 @@ void Session::claimed(const server::Answer& answer) {
   plan_suspend();
   plan_requeue();
   watch_requeue();
+  plan_move();
   plan_freeze();
   watch_away();
 }
@@ -342,6 +343,22 @@ void Session::plan_suspend() {
       watch_return();
       plan_suspend();
     });
+  });
+}
+
+// Anywhere: where it cannot go it is told so.
+void Session::plan_move() {
+  if (!plan_.moves_after || scene_.hurry) return;
+  once(*plan_.moves_after, Phase::kRunning, [this] {
+    core::Move move{.token = {}, .actor = actor(), .lease = id_, .to = {}};
+    const ShadowLease* lease = scene_.judge.journal().find(id_);
+    const std::size_t count = lease == nullptr ? 1 : lease->parts.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t index = scene_.stage.random.below(scene_.devices.count());
+      move.to.emplace_back(scene_.devices.at(index).id);
+    }
+    ask_aside(std::move(move));
+    plan_move();
   });
 }
 

@@ -75,6 +75,7 @@ class Session {
   void watch_requeue();
   void stop();
   void wait_until_stopped(Instant kill_at);
+  void plan_move();
   void plan_freeze();
   void freeze();
   void let_go_on();

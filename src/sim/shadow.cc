@@ -48,6 +48,7 @@ ShadowLease restored(const LeaseRestored& fact) {
                     .queued_at = fact.queued_instant,
                     .passed_since = fact.passed_since,
                     .parts = {},
+                    .moved_from = fact.moved_from.value_or(std::vector<DeviceId>{}),
                     .granted_at = fact.granted_instant.value_or(Instant{}),
                     .command = view.command,
                     .members = {view.members.begin(), view.members.end()},
@@ -337,7 +338,17 @@ struct Shadow::Applier {
     found->runs_since = record.at;
     if (!was_away) found->undone_at = record.at;
     found->goes_on();
+    found->moved_from.clear();
     return reached(was_away ? Transition::kResumed : Transition::kSuspendUndone);
+  }
+  bool operator()(const LeaseMoved& fact) const {
+    ShadowLease* found = holding(fact.id);
+    const bool may = found != nullptr && found->away == Away::kAway &&
+                     fact.devices.size() == found->parts.size() &&
+                     found->request.share != Share::kSlice;
+    if (!may) return false;
+    found->put_on(fact.devices);
+    return reached(Transition::kMoved);
   }
   bool operator()(const RequeueAsked& fact) const {
     ShadowLease* found = lease(fact.id);
@@ -456,6 +467,7 @@ std::string Shadow::replace(const std::vector<Record>& snapshot, std::uint64_t l
       lease.limited_from = before->second.limited_from;
       lease.shrunk_at = before->second.shrunk_at;
       lease.ended_at = before->second.ended_at;
+      lease.moved = before->second.moved;
       lease.requeue_since = before->second.requeue_since;
       lease.undone_at = before->second.undone_at;
       lease.stands_since = before->second.stands_since;

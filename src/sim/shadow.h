@@ -43,6 +43,7 @@ struct ShadowLease {
   Instant queued_at;
   std::optional<Instant> passed_since;
   std::vector<Part> parts;
+  std::vector<DeviceId> moved_from;  // Where its memory was when it left, if it returns elsewhere.
   Instant granted_at;
   Instant limited_from;  // Its limit holds: it was claimed, or is not being stopped any more.
   Instant shrunk_at;
@@ -67,6 +68,7 @@ struct ShadowLease {
   bool command_ended = false;
   bool growing = false;
   bool frozen = false;
+  bool moved = false;  // Somebody put it elsewhere than where it had asked for.
   bool paused = false;
   std::optional<Instant> paused_until;
   Instant stands_since;  // It is away, or not frozen any more.
@@ -74,8 +76,11 @@ struct ShadowLease {
 
   void goes_on();  // Unless it is frozen.
   void end_pause();
+  void put_on(const std::vector<DeviceId>& devices);  // While it is away.
   bool holds() const { return state == State::kOffered || state == State::kClaimed; }
   Bytes budget_on(DeviceId device) const;
+  /// Where what is away of the part that is on this device by now was when it left.
+  DeviceId left_from(DeviceId device) const;
   /// Where it stands, for people.
   std::string told() const;
 };

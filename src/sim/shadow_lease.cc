@@ -13,6 +13,23 @@ Bytes ShadowLease::budget_on(DeviceId device) const {
   return part == parts.end() || !holds() || away == Away::kAway ? Bytes{} : part->budget;
 }
 
+DeviceId ShadowLease::left_from(DeviceId device) const {
+  for (std::size_t i = 0; i < moved_from.size(); ++i) {
+    if (parts[i].device == device) return moved_from[i];
+  }
+  return device;
+}
+
+void ShadowLease::put_on(const std::vector<DeviceId>& devices) {
+  const bool is_first = moved_from.empty();
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (is_first) moved_from.push_back(parts[i].device);
+    parts[i].device = devices[i];
+  }
+  if (moved_from == devices) moved_from.clear();
+  moved = true;
+}
+
 void ShadowLease::goes_on() {
   if (!frozen) end_pause();
 }
@@ -30,6 +47,7 @@ std::string ShadowLease::told() const {
   if (holds() && away != Away::kNo) {
     text += fmt::format(" away {}{}{}", static_cast<int>(away), wanted_back ? " wanted back" : "",
                         turn ? " in turns" : "");
+    for (const DeviceId device : moved_from) text += fmt::format(" from {:x}", device.high);
   }
   text += fmt::format(" restarts {}{}{}{}", restarts, requeuing ? " requeuing" : "",
                       unsaved ? " unsaved" : "", stop_at ? " stopping" : "");

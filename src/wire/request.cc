@@ -397,6 +397,24 @@ Result<PauseBody> decode_pause(std::string_view text) {
   return body;
 }
 
+std::string encode_move(const MoveBody& body) {
+  JsonWriter writer;
+  writer.begin_object();
+  write_devices(writer, body.devices);
+  writer.end_object();
+  return writer.take();
+}
+
+Result<MoveBody> decode_move(std::string_view text) {
+  JsonDocument document(text, kBody);
+  ObjectReader reader = document.root();
+  MoveBody body{.devices = read_devices(reader)};
+  if (body.devices.empty()) reader.refuse("devices", "must name where the lease is to go on");
+  reader.done();
+  TRY_STATUS(document.status());
+  return body;
+}
+
 std::string encode_requeue(RequeueBody body) {
   JsonWriter writer;
   writer.begin_object();

@@ -110,6 +110,13 @@ struct PauseBody {
 std::string encode_pause(const PauseBody& body);
 Result<PauseBody> decode_pause(std::string_view text);
 
+/// POST …/move: to as many devices as the lease is on, in the order of its parts.
+struct MoveBody {
+  std::vector<DeviceName> devices;
+};
+std::string encode_move(const MoveBody& body);
+Result<MoveBody> decode_move(std::string_view text);
+
 /// POST …/requeue
 struct RequeueBody {
   bool unsaved = false;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth move`: a lease goes on on another GPU; its programs do not know.
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+#include "base/quantity.h"
+#include "cli/control.h"
+#include "cli/lease_words.h"
+#include "cli/render/phrases.h"
+#include "cli/run/named_devices.h"
+#include "cli/verbs.h"
+#include "wire/request.h"
+
+namespace berth::cli {
+namespace {
+
+bool is_number(const std::string& text) {
+  return !text.empty() &&
+         std::ranges::all_of(text, [](unsigned char letter) { return std::isdigit(letter) != 0; });
+}
+
+std::string told(const LeaseView& lease, const Scene& scene) {
+  const std::string where = devices_of(lease.parts);
+  const std::string who = "lease " + named(lease, scene);
+  if (lease.state != LeaseState::kSuspended) return who + " goes on on " + where;
+  if (lease.flags.resuming) return who + " waits for room on " + where;
+  return who + " stays paused, and returns to " + where + " (berth resume " +
+         std::to_string(lease.id.value) + ")";
+}
+
+}  // namespace
+
+int run_move(Invocation& invocation) {
+  Control control(invocation);
+  std::string to;
+  Request places;
+  invocation.about =
+      "Has a lease go on on other GPUs, of the same model: its GPU memory goes to host memory, and "
+      "from there to the other GPU. Its programs need not know of it; they wait in their next call "
+      "of the driver. Processes that they start later still find the GPU that the lease had when "
+      "it began. Returns when it runs there. Where there is no room now, or the driver cannot "
+      "(one before 580), nothing is done, and the reason is told; what the driver refuses on the "
+      "way goes on where it was. A paused lease stays paused, and returns there.";
+  invocation.examples = {{"berth move 12 --to 1", "from wherever it is to GPU 1"},
+                         {"berth move 12 --to 2,3", "a lease on two GPUs: first the first"},
+                         {"berth move 12 --to GPU-5a1c", "by the beginning of its UUID"}};
+  invocation.options.value({.names = "--to",
+                            .metavar = "GPUS",
+                            .help = "where: an index, or a UUID, for each of its GPUs"},
+                           into(to));
+  control.declare();
+  if (const auto end = invocation.parse()) return *end;
+  if (to.empty()) return invocation.usage_error("say where: --to GPU (berth status lists them)");
+  const Result<DeviceChoice> choice = parse_device_choice(is_number(to) ? to + "," : to);
+  if (!choice.ok()) return invocation.usage_error(choice.error().message);
+  if (choice->names.empty()) {
+    return invocation.usage_error("--to " + to + " names no GPU (berth status lists them)");
+  }
+  const auto deed_for = [&](const LeaseView& lease) {
+    return Control::Deed{
+        .would = "move " + size_or_dash(used_by(lease), control.scene()) + " of GPU memory of " +
+                 named(lease, control.scene()) + " from " + devices_of(lease.parts) + " to GPU " +
+                 to,
+        .question =
+            [&places, ref = reference_to(lease)] {
+              return client::Question{.route = wire::Route::kMove,
+                                      .lease = ref,
+                                      .body = wire::encode_move({.devices = places.devices})};
+            },
+        .within = hours(24),
+        .told = [&](const LeaseView& now) { return told(now, control.scene()); },
+    };
+  };
+  return control.each(deed_for, [&](Conversation& conversation) {
+    return fill_devices(*choice, conversation, places);
+  });
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases that go on on other devices.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/coordinator.h"
+#include "core/story.h"
+
+namespace berth::core {
+namespace {
+
+using S = Story;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+/// Three GPUs of 16 GiB, the last of another model, and a lease of 10 GiB on the first, of which
+/// its command uses 8.
+class Moving : public StoryTest {
+ protected:
+  Moving() : StoryTest({.order = Order::kFifo, .reserve = {}}, {gib(16), gib(16), gib(16)}) {
+    story.hardware[2].model = "Another";
+    (void)story.sample();
+    Request request = S::budget(gib(10));
+    request.devices = {DeviceName(0U)};
+    (void)story.ask(request);
+    run(1, gib(8));
+  }
+
+  std::string move(std::uint32_t to, std::uint64_t token = 73) {
+    return move_to({DeviceName(to)}, token);
+  }
+  std::string move_to(std::vector<DeviceName> to, std::uint64_t token = 73) {
+    return story.tell(Move{{token}, {{1000}}, {1}, std::move(to)});
+  }
+  /// Somebody else holds so much of a device.
+  void hold(std::uint32_t on, Bytes bytes) {
+    Request request = S::budget(bytes);
+    request.devices = {DeviceName(on)};
+    (void)story.ask(request);
+    (void)story.claim(story.handles);
+    (void)story.second();
+  }
+  /// It has left, and the driver says so.
+  std::string left() {
+    std::string told = moved();
+    story.use(1, {});
+    return told + seconds_pass(2);
+  }
+  std::string came_back(std::size_t on) {
+    story.use(1, gib(8), on);
+    return moved();
+  }
+  DeviceId place() const { return lease().parts.front().device; }
+};
+
+TEST_F(Moving, ItLeavesIsPutThereAndReturnsThere) {
+  EXPECT_EQ(move(1), "move out 1; ");
+  EXPECT_THAT(story.last_move()->pairs, IsEmpty());
+  EXPECT_EQ(left(), "suspend 1; move back 1; ") << "nobody is answered before it runs";
+  EXPECT_THAT(story.last_move()->pairs,
+              ElementsAre(DevicePair{.from = device(0), .to = device(1)}));
+  EXPECT_EQ(story.look(0).charged, Bytes{});
+  EXPECT_EQ(story.look(1).charged, gib(10));
+  EXPECT_EQ(came_back(1), "resume 1; held 1; ");
+  EXPECT_EQ(place(), device(1));
+  (void)story.tell(Suspend{{71}, {{1000}}, {1}});
+  (void)moved();
+  story.use(1, {}, 1);
+  (void)story.tell(Resume{{72}, {{1000}}, {1}});
+  EXPECT_EQ(seconds_pass(3), "move back 1; ");
+  EXPECT_THAT(story.last_move()->pairs, IsEmpty()) << "that is where it was";
+}
+
+TEST_F(Moving, WhatIsPausedStaysPausedAndReturnsThere) {
+  (void)story.tell(Suspend{{71}, {{1000}}, {1}});
+  (void)left();
+  EXPECT_EQ(move(1), "suspended 1; ");
+  EXPECT_EQ(seconds_pass(5), "");
+  EXPECT_EQ(lease().state, LeaseState::kSuspended);
+  (void)story.tell(Resume{{72}, {{1000}}, {1}});
+  EXPECT_EQ(seconds_pass(3), "move back 1; ");
+  EXPECT_THAT(story.last_move()->pairs,
+              ElementsAre(DevicePair{.from = device(0), .to = device(1)}));
+}
+
+TEST_F(Moving, WhoPausesItOnTheWayIsHeard) {
+  (void)move(1);
+  EXPECT_EQ(story.tell(Suspend{{71}, {{1000}}, {1}}), "");
+  EXPECT_EQ(moved(), "suspend 1; suspended 1; suspended 1; ");
+  EXPECT_EQ(place(), device(1));
+  EXPECT_FALSE(lease().flags.resuming);
+}
+
+TEST_F(Moving, BackAndForthWhileItIsAwayComesToNothing) {
+  (void)story.tell(Suspend{{71}, {{1000}}, {1}});
+  (void)left();
+  (void)move(1);
+  (void)move(0);
+  (void)story.tell(Resume{{72}, {{1000}}, {1}});
+  EXPECT_EQ(seconds_pass(3), "move back 1; ");
+  EXPECT_THAT(story.last_move()->pairs, IsEmpty());
+}
+
+TEST_F(Moving, WhatCannotLeaveRunsOnWhereItIs) {
+  (void)move(1);
+  EXPECT_EQ(moved(Outcome::kUndone, "it has managed memory"), "refuse not_moved; ");
+  EXPECT_EQ(place(), device(0));
+  EXPECT_EQ(seconds_pass(5), "");
+  EXPECT_EQ(story.tell(Suspend{{71}, {{1000}}, {1}}), "move out 1; ");
+  (void)left();
+  EXPECT_EQ(place(), device(0)) << "where it was to go is forgotten";
+}
+
+TEST_F(Moving, WhatTheDriverRefusesToBringThereReturnsWhereItWas) {
+  (void)move(1);
+  (void)left();
+  EXPECT_EQ(moved(Outcome::kUndone, "process 1: invalid argument"), "refuse not_moved; ");
+  EXPECT_THAT(story.refusal(), HasSubstr("invalid argument"));
+  EXPECT_EQ(place(), device(0));
+  EXPECT_EQ(seconds_pass(3), "move back 1; ");
+  EXPECT_THAT(story.last_move()->pairs, IsEmpty());
+  EXPECT_EQ(came_back(0), "resume 1; ");
+}
+
+TEST_F(Moving, WhoTakesTheRoomMeanwhileIsWaitedFor) {
+  (void)move(1);
+  hold(1, gib(12));  // Before its room there is its own.
+  (void)moved();
+  story.use(1, {});
+  EXPECT_EQ(seconds_pass(5), "");
+  EXPECT_TRUE(lease().flags.resuming);
+  (void)story.end(2);
+  EXPECT_THAT(seconds_pass(3), HasSubstr("move back 1; "));
+}
+
+TEST_F(Moving, WhereItWouldWaitItDoesNotGoUnlessItIsPaused) {
+  hold(1, gib(12));
+  EXPECT_EQ(move(1), "refuse busy; ");
+  EXPECT_THAT(story.refusal(), HasSubstr("GPU 1 has 4.0 GiB left, and lease 1 needs 10.0 GiB"));
+  (void)story.tell(Suspend{{71}, {{1000}}, {1}});
+  (void)left();
+  EXPECT_EQ(move(1), "suspended 1; ");
+}
+
+TEST_F(Moving, WhatMakesNoSenseIsToldWhy) {
+  EXPECT_EQ(move(0), "refuse invalid; ");
+  EXPECT_THAT(story.refusal(), HasSubstr("is there already"));
+  EXPECT_EQ(move(2), "refuse invalid; ");
+  EXPECT_THAT(story.refusal(),
+              HasSubstr("GPU 2 (Another) is of another model than GPU 0 (Simulated)"));
+  EXPECT_EQ(move(7), "refuse no_device; ");
+  EXPECT_EQ(move_to({DeviceName(0U), DeviceName(1U)}), "refuse invalid; ");
+  EXPECT_THAT(story.refusal(), HasSubstr("name as many"));
+  EXPECT_EQ(move_to({DeviceName(1U), DeviceName(1U)}), "refuse invalid; ");
+  EXPECT_THAT(story.refusal(), HasSubstr("named twice"));
+  (void)story.ask(S::budget(gib(1)));
+  EXPECT_EQ(story.tell(Move{{73}, {{1000}}, {2}, {DeviceName(1U)}}), "refuse wrong_state; ");
+  (void)move(1);
+  EXPECT_EQ(move(1, 74), "refuse wrong_state; ");
+  EXPECT_THAT(story.refusal(), HasSubstr("on the way"));
+}
+
+TEST_F(Moving, AnOldDriverCannot) {
+  const Instant at = story.now.instant;
+  (void)story.tell(Sampled{{at, at, true, "575.57", "", story.hardware}});
+  EXPECT_EQ(move(1), "refuse not_supported; ");
+  EXPECT_THAT(story.refusal(), HasSubstr("driver 575.57"));
+}
+
+TEST_F(Moving, OneThatRunsInTurnsIsNotMoved) {
+  Request slice = S::budget(gib(4));
+  slice.share = Share::kSlice;
+  slice.devices = {DeviceName(1U)};
+  (void)story.ask(slice);
+  (void)story.claim(2);
+  EXPECT_EQ(story.tell(Move{{73}, {{1000}}, {2}, {DeviceName(0U)}}), "refuse not_supported; ");
+}
+
+TEST_F(Moving, AWholeDeviceIsExchangedForAnother) {
+  story.use(1, {});
+  (void)story.end(1);
+  Request whole = S::whole();
+  whole.devices = {DeviceName(0U)};
+  (void)story.ask(whole);
+  run(2, gib(8));
+  const auto move_2 = [&] { return story.tell(Move{{73}, {{1000}}, {2}, {DeviceName(1U)}}); };
+  hold(1, gib(1));
+  EXPECT_EQ(move_2(), "refuse busy; ");
+  EXPECT_THAT(story.refusal(), HasSubstr("needs it for itself"));
+  (void)story.end(3);
+  EXPECT_EQ(move_2(), "move out 2; ");
+  (void)moved();
+  story.use(2, {});
+  EXPECT_THAT(seconds_pass(2), HasSubstr("move back 2; "));
+  EXPECT_EQ(lease(2).parts.front().device, device(1));
+  EXPECT_EQ(lease(2).parts.front().granted, gib(16));
+}
+
+TEST_F(Moving, TwoPartsChangePlaces) {
+  Request two = S::budget(gib(2));
+  two.devices = {DeviceName(0U), DeviceName(1U)};
+  (void)story.ask(two);
+  (void)story.claim(2);
+  story.use(2, gib(1), 0);
+  (void)story.second();
+  EXPECT_EQ(story.tell(Move{{73}, {{1000}}, {2}, {DeviceName(1U), DeviceName(0U)}}),
+            "move out 2; ");
+  (void)moved();
+  story.use(2, {}, 0);
+  (void)seconds_pass(2);
+  EXPECT_THAT(story.last_move()->pairs,
+              ElementsAre(DevicePair{.from = device(0), .to = device(1)},
+                          DevicePair{.from = device(1), .to = device(0)}));
+}
+
+TEST_F(Moving, WhatItLeftBehindIsAStrangersFromThenOn) {
+  (void)move(1);
+  (void)moved();
+  story.use(1, gib(3));  // Not all of it could be moved, or a new process has come.
+  (void)story.second();
+  EXPECT_EQ(story.look(0).charged, Bytes{});
+  EXPECT_EQ(story.look(0).external, gib(3));
+}
+
+// What survives.
+
+TEST_F(Moving, BeforeItHasLeftADaemonThatStartsAnewBringsItBackToWhereItWas) {
+  (void)move(1);
+  story.restart();
+  EXPECT_EQ(story.second(), "move back 1; ");
+  EXPECT_THAT(story.last_move()->pairs, IsEmpty());
+  EXPECT_EQ(place(), device(0));
+}
+
+TEST_F(Moving, AfterThatItGoesOnThere) {
+  (void)move(1);
+  (void)moved();
+  story.use(1, {});
+  story.restart();
+  EXPECT_EQ(story.records_refused, 0);
+  EXPECT_THAT(seconds_pass(3), HasSubstr("move back 1; "));
+  EXPECT_THAT(story.last_move()->pairs,
+              ElementsAre(DevicePair{.from = device(0), .to = device(1)}));
+  story.restart();
+  EXPECT_THAT(seconds_pass(3), HasSubstr("move back 1; "));
+  EXPECT_THAT(story.last_move()->pairs,
+              ElementsAre(DevicePair{.from = device(0), .to = device(1)}));
+}
+
+TEST_F(Moving, ASnapshotKeepsWhereItsMemoryWas) {
+  (void)move(1);
+  (void)moved();
+  story.use(1, {});
+  Coordinator fresh({.order = Order::kFifo, .reserve = {}});
+  for (const Record& record : story.coordinator.snapshot(story.now)) {
+    EXPECT_TRUE(fresh.apply(record).ok());
+  }
+  story.coordinator = std::move(fresh);
+  (void)story.tell(Recovered{});
+  EXPECT_THAT(seconds_pass(3), HasSubstr("move back 1; "));
+  EXPECT_THAT(story.last_move()->pairs,
+              ElementsAre(DevicePair{.from = device(0), .to = device(1)}));
+}
+
+}  // namespace
+}  // namespace berth::core
