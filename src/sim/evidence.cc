@@ -379,6 +379,14 @@ std::string broken_by_out_of_memory(const Evidence& evidence, std::size_t index)
     }
   }
   if (others > evidence.reserve_least) return {};
+  for (const auto& [id, lease] : evidence.journal.leases()) {
+    // So is he whose memory comes back, and is more. What is left from a larger budget is none.
+    const bool returns = lease.holds() && lease.away == ShadowLease::Away::kReturning;
+    if (!returns || lease.shrunk_at != Instant{}) continue;
+    const auto from = evidence.devices.index_of(lease.left_from(device.id));
+    const Bytes away = from ? evidence.devices.away_of(lease.handle, *from) : Bytes{};
+    if (device.used_by(lease.handle) + away > lease.budget_on(device.id)) return {};
+  }
   std::string holders;
   for (const auto& [id, lease] : evidence.journal.leases()) {
     const Bytes used = device.used_by(lease.handle);
