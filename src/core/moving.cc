@@ -154,7 +154,7 @@ void Coordinator::Impl::place_elsewhere(LeaseId id, const std::vector<DeviceId>&
   std::map<DeviceId, Use> uses = std::exchange(seen.use, {});
   for (std::size_t i = 0; i < to.size(); ++i) {
     const DeviceId from = before[i].device;
-    Use& use = seen.use[to[i]] = std::move(uses[from]);
+    Use& use = seen.use[to[i]] = uses[from];
     if (from == to[i]) continue;
     use.now.reset();
     use.untold = false;
