@@ -27,4 +27,11 @@ std::optional<Number> parse_number(std::string_view text) {
   return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
+/// The number with which a text begins, as 575 of "575.57"; 0 where it begins with none.
+inline unsigned leading_number(std::string_view text) {
+  unsigned number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
 }  // namespace berth

@@ -28,5 +28,12 @@ TEST(Number, ThatDoesNotFitIsNone) {
   EXPECT_EQ(parse_number<double>("1e999"), std::nullopt);
 }
 
+TEST(LeadingNumber, IsWhatATextBeginsWith) {
+  EXPECT_EQ(leading_number("575.57.08"), 575U);
+  EXPECT_EQ(leading_number("580"), 580U);
+  EXPECT_EQ(leading_number("sim"), 0U);
+  EXPECT_EQ(leading_number(""), 0U);
+}
+
 }  // namespace
 }  // namespace berth

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth move`: a lease goes on on another GPU; its programs do not know.
-#include <algorithm>
-#include <cctype>
+#include <cstdint>
 #include <string>
 
+#include "base/number.h"
 #include "base/quantity.h"
 #include "cli/control.h"
 #include "cli/lease_words.h"
@@ -14,11 +14,6 @@
 
 namespace berth::cli {
 namespace {
-
-bool is_number(const std::string& text) {
-  return !text.empty() &&
-         std::ranges::all_of(text, [](unsigned char letter) { return std::isdigit(letter) != 0; });
-}
 
 std::string told(const LeaseView& lease, const Scene& scene) {
   const std::string where = devices_of(lease.parts);
@@ -52,7 +47,8 @@ int run_move(Invocation& invocation) {
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   if (to.empty()) return invocation.usage_error("say where: --to GPU (berth status lists them)");
-  const Result<DeviceChoice> choice = parse_device_choice(is_number(to) ? to + "," : to);
+  const Result<DeviceChoice> choice =
+      parse_device_choice(parse_number<std::uint32_t>(to) ? to + "," : to);
   if (!choice.ok()) return invocation.usage_error(choice.error().message);
   if (choice->names.empty()) {
     return invocation.usage_error("--to " + to + " names no GPU (berth status lists them)");

@@ -34,12 +34,6 @@ bool can_be_climbed(const Lease& lease) {
   return held != nullptr && held->claimed && !held->revoked && !held->suspension && !held->requeue;
 }
 
-Bytes used_by(const Observed& seen) {
-  Bytes sum;
-  for (const auto& [device, use] : seen.use) sum += use.now.value_or(Bytes{});
-  return sum;
-}
-
 bool is_sure(const Climb& above_budget, Instant at) {
   return above_budget.since && at - *above_budget.since >= limits::kOverBudgetSure;
 }
@@ -67,7 +61,7 @@ void Coordinator::Impl::climb_of(LeaseId id, Instant at) {
   const Lease& lease = *state.find(id);
   if (lease.held() == nullptr) return;
   Observed& seen = observed.at(id);
-  const Bytes used = used_by(seen);
+  const Bytes used = seen.used();
   if (used != seen.steady.bytes || seen.steady.since == Instant{}) seen.steady = {used, at};
   Climb& near = seen.climb_for(Cause::kLeaseCritical);
   if (seen.felt.level() == Pressure::kCritical) {
@@ -181,7 +175,7 @@ std::optional<LeaseId> Coordinator::Impl::next_victim(const Account& account,
     const bool has_any = use != seen.use.end() && use->second.now.value_or(Bytes{}) > Bytes{};
     if (!has_any || !can_be_climbed(lease) || device.next_rung.contains(id)) continue;
     const bool is_idle = lease.held()->frozen || at - seen.steady.since >= limits::kIdleAfter;
-    able.emplace_back(!is_idle, lease.request.priority, used_by(seen), id);
+    able.emplace_back(!is_idle, lease.request.priority, seen.used(), id);
   }
   const auto best = std::ranges::min_element(able, [](const auto& a, const auto& b) {
     const auto& [a_busy, a_priority, a_bytes, a_id] = a;

@@ -8,6 +8,12 @@
 
 namespace berth::core {
 
+void Account::disown(LeaseId lease) {
+  if (const auto entry = entries.find(lease); entry != entries.end()) {
+    external += entry->second.charge;
+  }
+}
+
 Bytes Account::held_back() const {
   return std::max(reserve, heeded() + driver);
 }
@@ -79,6 +85,14 @@ void Ledger::check() const {
     CHECK(exclusive_count == account.exclusive_count);
     CHECK(account.ignored <= account.external);
   }
+}
+
+RoomBeside room_for(const Account& account, LeaseId lease) {
+  const auto own = account.entries.find(lease);
+  if (own == account.entries.end()) {
+    return {.bytes = account.grantable(), .others = account.entries.size()};
+  }
+  return {.bytes = account.grantable() + own->second.charge, .others = account.entries.size() - 1};
 }
 
 bool fits_now(const Account& account, const Request& request, Bytes exclusive_external_max) {

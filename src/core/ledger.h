@@ -43,6 +43,8 @@ struct Account {
   std::uint32_t exclusive_count = 0;
   std::map<LeaseId, Entry> entries;
 
+  /// What the lease has here is counted as external, before its entry is taken away.
+  void disown(LeaseId lease);
   /// What of the external use counts.
   Bytes heeded() const { return saturating_sub(external, ignored); }
   Bytes held_back() const;
@@ -72,6 +74,13 @@ class Ledger {
  private:
   std::vector<Account> accounts_;
 };
+
+/// What a lease could have of the device beside all others. What it has there already is its own.
+struct RoomBeside {
+  Bytes bytes;
+  std::size_t others = 0;
+};
+RoomBeside room_for(const Account& account, LeaseId lease);
 
 /// The device could take the request now, looking at the ledger alone.
 bool fits_now(const Account& account, const Request& request, Bytes exclusive_external_max);

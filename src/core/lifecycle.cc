@@ -370,11 +370,7 @@ void Coordinator::Impl::on_due(LeaseId id) {
                                " ago and the driver has not freed its memory, or has not "
                                "answered: what is left is counted as external"});
       for (const DeviceId device : seen.charged_on) {
-        // The next sample counts it so itself.
-        Account& account = ledger.account(device);
-        if (const auto entry = account.entries.find(id); entry != account.entries.end()) {
-          account.external += entry->second.charge;
-        }
+        ledger.account(device).disown(id);  // The next sample counts it so itself.
       }
       seen.freed = true;
     }

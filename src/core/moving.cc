@@ -8,13 +8,13 @@
 // belongs there: a daemon that is started anew brings it back to that place, and before that record
 // to where it was. What the driver refuses to bring back elsewhere comes back where it was.
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/check.h"
+#include "base/number.h"
 #include "base/quantity.h"
 #include "core/impl.h"
 
@@ -76,8 +76,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_move(const Lease& lease) const 
     return Refusal{RefusalCode::kNotSupported,
                    text_of(lease.id) + " runs in turns, and those are of one GPU"};
   }
-  unsigned driver = 0;  // Unknown, unless it begins with a number.
-  std::from_chars(driver_version.data(), driver_version.data() + driver_version.size(), driver);
+  const unsigned driver = leading_number(driver_version);  // 0: unknown.
   if (driver == 0 || driver >= kMovesElsewhereSince) return std::nullopt;
   return Refusal{RefusalCode::kNotSupported,
                  "driver " + driver_version +
@@ -126,12 +125,9 @@ std::optional<Refusal> Coordinator::Impl::refuse_place(const Lease& lease, std::
                        to_text(account.grantable_when_empty()) + " can be granted"};
   }
   if (held.is_away()) return std::nullopt;
-  const auto own = account.entries.find(lease.id);
-  const bool is_own = own != account.entries.end();
-  const Bytes room = account.grantable() + (is_own ? own->second.charge : Bytes{});
-  const bool is_taken = account.exclusive_count > 0 && !is_own;
-  const bool others = account.entries.size() > (is_own ? 1U : 0U);
-  if (need <= room && !is_taken && !(whole && others)) return std::nullopt;
+  const auto [room, others] = room_for(account, lease.id);
+  const bool is_taken = account.exclusive_count > 0 && others > 0;
+  if (need <= room && !is_taken && !(whole && others > 0)) return std::nullopt;
   return Refusal{RefusalCode::kBusy, gpu(account) + " has " + to_text(is_taken ? Bytes{} : room) +
                                          " left, and " + text_of(lease.id) + " needs " +
                                          (whole ? "it for itself" : to_text(need)) +
@@ -142,8 +138,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_place(const Lease& lease, std::
 Bytes Coordinator::Impl::observed_use(LeaseId id, DeviceId device) const {
   const auto& uses = observed.at(id).use;
   const auto found = uses.find(device);
-  if (found == uses.end()) return {};
-  return std::max(found->second.now.value_or(Bytes{}), found->second.ledger.value_or(Bytes{}));
+  return found == uses.end() ? Bytes{} : found->second.higher_now();
 }
 
 // What its programs say of a part goes with it; what they have left behind stays, and is external
@@ -160,10 +155,7 @@ void Coordinator::Impl::place_elsewhere(LeaseId id, const std::vector<DeviceId>&
     use.untold = false;
     use.last = use.may_be = {};
     use.trend = {};
-    Account& account = ledger.account(from);
-    if (const auto entry = account.entries.find(id); entry != account.entries.end()) {
-      account.external += entry->second.charge;
-    }
+    ledger.account(from).disown(id);
   }
   for (const DeviceId device : std::exchange(seen.charged_on, {})) {
     dirty |= ledger.put(device, id, std::nullopt);

@@ -54,6 +54,8 @@ struct Use {
   Trend trend;  // Of whichever account is the higher.
 
   Bytes highest() const { return std::max(peak, ledger_peak); }
+  /// By whichever account has more now.
+  Bytes higher_now() const { return std::max(now.value_or(Bytes{}), ledger.value_or(Bytes{})); }
 };
 
 /// Who waits to hear how a save went.
@@ -127,6 +129,12 @@ struct Observed : Derived {
   std::vector<Token> requeue_askers;        // Who waits for it to wait again.
   Instant begins_until = Instant::never();  // Until then its `berth run` begins to stop it.
 
+  /// On all its devices, by the last sample.
+  Bytes used() const {
+    Bytes sum;
+    for (const auto& [device, one] : use) sum += one.now.value_or(Bytes{});
+    return sum;
+  }
   Climb& climb_for(Cause cause) { return climbs[static_cast<std::size_t>(cause)]; }
   /// By each sample since `over_budget_tolerance` was passed.
   bool is_above() const {

@@ -135,7 +135,7 @@ void Coordinator::Impl::feel_pressure_of(LeaseId id, Instant at) {
     if (found == seen.use.end()) continue;
     Use& use = found->second;
     if (use.untold) return;
-    const Bytes used = std::max(use.now.value_or(Bytes{}), use.ledger.value_or(Bytes{}));
+    const Bytes used = use.higher_now();
     seen.rises |= use.trend.is_below(used);
     use.trend.add(at, used);
     if (reaches(used, part.budget, settings.pressure.critical_percent)) {

@@ -12,12 +12,12 @@
 // kind gets what is free beside them and beside whoever of them is away, and a slice that asks
 // after it, on a device that it could use, has no first turn before it.
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "base/number.h"
 #include "core/backfill.h"
 #include "core/impl.h"
 #include "core/limits.h"
@@ -48,8 +48,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_slice(const Request& request) c
         "a lease that runs in turns (--share slice) is on one GPU: leave out -g, or name "
         "one"};
   }
-  unsigned driver = 0;  // Unknown, unless it begins with a number.
-  std::from_chars(driver_version.data(), driver_version.data() + driver_version.size(), driver);
+  const unsigned driver = leading_number(driver_version);  // 0: unknown.
   if (driver == 0 || driver >= kMovesMemorySince) return std::nullopt;
   return Refusal{
       RefusalCode::kNotSupported,

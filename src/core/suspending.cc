@@ -237,11 +237,7 @@ bool Coordinator::Impl::try_resume(LeaseId id) {
     Part& part = parts[i];
     const Account* account = ledger.find(part.device);
     if (account == nullptr || !account->seen || account->overcommitted()) return false;
-    const auto entry = account->entries.find(id);
-    const bool has_entry = entry != account->entries.end();
-    const Bytes own = has_entry ? entry->second.charge : Bytes{};
-    const std::size_t others = account->entries.size() - (has_entry ? 1U : 0U);
-    const Bytes room = account->grantable() + own;
+    const auto [room, others] = room_for(*account, id);
     if (whole) {
       // As at a grant: what strangers use by now is not its, and what they have left is.
       part.budget = room;

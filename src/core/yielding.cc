@@ -17,16 +17,6 @@
 #include "core/placement.h"
 
 namespace berth::core {
-namespace {
-
-Bytes moved_by(const Observed& seen) {
-  Bytes sum;
-  for (const auto& [device, use] : seen.use) sum += use.now.value_or(Bytes{});
-  return sum;
-}
-
-}  // namespace
-
 bool Coordinator::Impl::may_yield_to(const Lease& lease, const Lease& urgent) const {
   const Held* held = lease.held();
   const bool runs = held != nullptr && held->claimed && held->command && !held->command_ended;
@@ -43,7 +33,7 @@ std::optional<std::vector<LeaseId>> Coordinator::Impl::who_makes_room(
   for (const auto& [id, entry] : account.entries) {
     const Lease& lease = *state.find(id);
     if (may_yield_to(lease, urgent)) {
-      able.emplace_back(lease.request.priority, moved_by(observed.at(id)), id);
+      able.emplace_back(lease.request.priority, observed.at(id).used(), id);
     }
   }
   std::ranges::sort(able, [](const auto& a, const auto& b) {
@@ -103,7 +93,7 @@ void Coordinator::Impl::make_room_for_urgent() {
     const auto chosen = who_makes_room(*next, account);
     if (!chosen) continue;
     Bytes moved;
-    for (const LeaseId id : *chosen) moved += moved_by(observed.at(id));
+    for (const LeaseId id : *chosen) moved += observed.at(id).used();
     if (best && moved >= least) continue;
     best = chosen;
     least = moved;

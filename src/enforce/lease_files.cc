@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <string_view>
 #include <system_error>
 
 #include "guard/layout.h"
@@ -117,8 +119,8 @@ std::string read_at(const os::UniqueFd& file, std::size_t at, std::size_t size) 
   return bytes;
 }
 
-Status write_bytes(const os::UniqueFd& file, const std::string& path, std::size_t at,
-                   const std::string& bytes) {
+Status write_at(const os::UniqueFd& file, const std::string& path, std::size_t at,
+                std::string_view bytes) {
   const ssize_t written = ::pwrite(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
   if (written == static_cast<ssize_t>(bytes.size())) return Unit{};
   return os::system_error("cannot write " + path, errno);
@@ -127,9 +129,9 @@ Status write_bytes(const os::UniqueFd& file, const std::string& path, std::size_
 Status write_word(const os::UniqueFd& file, const std::string& path, std::size_t at,
                   std::uint64_t value) {
   // Eight bytes in their natural place: a program that has the file mapped sees all or none.
-  if (::pwrite(file.get(), &value, sizeof value, static_cast<off_t>(at)) == sizeof value)
-    return Unit{};
-  return os::system_error("cannot write " + path, errno);
+  std::array<char, sizeof value> bytes{};
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return write_at(file, path, at, {bytes.data(), bytes.size()});
 }
 
 }  // namespace
@@ -177,7 +179,8 @@ Status LeaseFiles::make_limit(const std::string& path, const std::vector<Budget>
   for (std::size_t i = 0; i < budgets.size(); ++i) {
     // It was moved to another device. Programs that have the file mapped know it by its place.
     if (there->compare(device_at(i), kUuidSize, uuid_text(budgets[i].device)) != 0) {
-      TRY_STATUS(write_bytes(file, path, device_at(i), anew.substr(device_at(i), kEntrySize)));
+      TRY_STATUS(write_at(file, path, device_at(i), anew.substr(device_at(i), kEntrySize)));
+      continue;
     }
     TRY_STATUS(write_word(file, path, device_at(i) + offsetof(LimitDevice, budget),
                           budgets[i].bytes.value));

@@ -2,11 +2,11 @@
 #include "cli/doctor/pausing.h"
 
 #include <array>
-#include <charconv>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/number.h"
 #include "cli/render/phrases.h"
 
 namespace berth::cli {
@@ -24,19 +24,12 @@ constexpr std::array kAbilities = {
 };
 constexpr unsigned kCheckpointsSince = 570;
 
-// "575.57" is a driver of 575; 0: unknown.
-unsigned major_of(std::string_view version) {
-  unsigned major = 0;
-  std::from_chars(version.data(), version.data() + version.size(), major);
-  return major;
-}
-
 }  // namespace
 
 // What a driver of that number can by what is documented. Whether it does, a first pause tells.
 Finding look_at_pausing(const DoctorFacts& facts) {
   const std::string version = facts.daemon ? facts.daemon->probe.driver_version : "";
-  const unsigned major = major_of(version);
+  const unsigned major = leading_number(version);
   Finding finding{.check = "checkpoints",
                   .level = Level::kSkip,
                   .consequence = "berth pause stops programs (--mode freeze), and moves no memory"};
