@@ -229,9 +229,9 @@ struct State::Applier {
 
   bool operator()(const LeaseMoved& fact) const {
     Held* held = in_state<Held>(fact.id);
-    if (held == nullptr || !held->is_away() || fact.devices.size() != held->parts.size()) {
-      return false;
-    }
+    const bool fits = held != nullptr && held->suspension && held->is_away() &&
+                      fact.devices.size() == held->parts.size();
+    if (!fits) return false;
     std::vector<DeviceId>& from = held->suspension->moved_from;
     const bool is_first = from.empty();
     for (std::size_t i = 0; i < fact.devices.size(); ++i) {
