@@ -160,6 +160,10 @@ void Supervisor::command_continued() {
 // One whose job was stopped by the shell meanwhile is left stopped: then it is for us to go on.
 void Supervisor::look_whether_frozen() {
   if (!frozen_ || bystander_.is_frozen()) return;
+  // That it was continued is known from when it was sent the signal, before SIGCHLD tells of it: it
+  // is not to be sent a second one.
+  reap();
+  if (!frozen_) return;
   frozen_ = false;
   resume();
 }
