@@ -17,6 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   berth::fuzz::check_trip(text, wire::decode_release, wire::encode_release);
   berth::fuzz::check_trip(text, wire::decode_resize, wire::encode_resize);
   berth::fuzz::check_trip(text, wire::decode_renew, wire::encode_renew);
+  berth::fuzz::check_trip(text, wire::decode_progress, wire::encode_progress);
   berth::fuzz::check_trip(text, wire::decode_checkpoint, wire::encode_checkpoint);
   berth::fuzz::check_trip(text, wire::decode_checkpointed, wire::encode_checkpointed);
   (void)wire::decode_nothing(text);

@@ -128,6 +128,24 @@ berth_status berth_resize(berth_session session, uint64_t vram_bytes, uint64_t w
 // A lease that was reserved for a time, for that long from now.
 berth_status berth_renew(berth_session session, uint64_t ttl_ms);
 
+// ------------------------------------------------------------------------------------ how far it is
+
+typedef struct berth_progress {
+  uint32_t size;
+  uint32_t reserved;
+  uint64_t done;     // In whatever the program counts: steps, files, bytes.
+  uint64_t total;    // Of how much, not less than is done; 0: unknown.
+  uint64_t left_ms;  // How long the rest takes, a year at most; 0: by how fast it goes.
+  const char* note;  // One line for others to read, of 200 bytes at most. May be null.
+} berth_progress;
+
+// Tells those who wait for memory, and those who look on, how far the program is. To be called as
+// often as it likes: a call within a second of the last that was told tells nothing, unless all is
+// done since. It waits for the daemon for a second at most, and for ten more it does not try again
+// where none answered. Of a lease with several processes the last to tell counts.
+// BERTH_UNAVAILABLE: there is no lease, or no daemon: of no matter for what the program does.
+berth_status berth_report_progress(berth_session session, const berth_progress* progress);
+
 // -------------------------------------------------------------------- what is asked of the program
 
 typedef struct berth_ask {

@@ -110,6 +110,17 @@ class Session {
     if (!done) return done;
     return measured;
   }
+  /// As berth_report_progress(), as often as the program likes. A total of 0: unknown.
+  Done report_progress(std::uint64_t done, std::uint64_t total = 0, const char* note = nullptr,
+                       std::uint64_t left_ms = 0) const {
+    berth_progress progress{};
+    progress.size = sizeof progress;
+    progress.done = done;
+    progress.total = total;
+    progress.left_ms = left_ms;
+    progress.note = note;
+    return Done(berth_report_progress(get(), &progress));
+  }
   /// Has act(ask) do what the daemon asks next, waiting so long for it, and answers with what it
   /// returns (BERTH_DONE…). BERTH_NOT_FOUND: nothing was asked.
   template <class Act>

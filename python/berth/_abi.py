@@ -61,6 +61,11 @@ class berth_request(Sized):
                 ('name', c_char_p)]
 
 
+class berth_progress(Sized):
+    _fields_ = [('size', c_uint32), ('reserved', c_uint32), ('done', c_uint64),
+                ('total', c_uint64), ('left_ms', c_uint64), ('note', c_char_p)]
+
+
 class berth_ask(Sized):
     _fields_ = [('size', c_uint32), ('action', c_uint32), ('number', c_uint64),
                 ('within_ms', c_uint64), ('reason', c_char * 32)]
@@ -182,6 +187,7 @@ FUNCTIONS = {
     'berth_release': [_session],
     'berth_resize': [_session, c_uint64, c_uint64],
     'berth_renew': [_session, c_uint64],
+    'berth_report_progress': [_session, POINTER(berth_progress)],
     'berth_session_next_ask': [_session, c_uint32, POINTER(berth_ask)],
     'berth_session_answer': [_session, POINTER(berth_ask), c_int32, c_char_p],
     'berth_session_serve': [_session, c_uint32, c_void_p, c_void_p],

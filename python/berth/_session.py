@@ -47,6 +47,12 @@ def outcome_of(value: Any) -> int:
     return _abi.DONE if value is None or value else _abi.NOT_DONE
 
 
+def _count_of(value: int, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2 ** 64:
+        raise errors.InvalidArgument(f'{name} must be a whole number from 0 on, not {value!r}')
+    return value
+
+
 _said_lock = threading.Lock()
 _has_said = False
 
@@ -146,6 +152,23 @@ class Session:
     def renew(self, seconds: float) -> None:
         """A lease that was reserved for a time, for so long from now."""
         check('berth_renew', self.handle, ms_of(seconds, 'seconds'))
+
+    def report_progress(self, done: int, total: Optional[int] = None, *, left: float = 0,
+                        note: Optional[str] = None) -> bool:
+        """Tells those who wait for memory, and those who look on, that `done` of `total` is done,
+        in whatever the program counts, and that the rest takes `left` seconds; 0: by how fast it
+        goes. `note`: a line for others to read, of 200 bytes at most. To be called as often as the
+        program likes: once a second it is told. False: there is no lease, or no daemon."""
+        told = _abi.berth_progress(done=_count_of(done, 'done'),
+                                   total=0 if total is None else _count_of(total, 'total'),
+                                   left_ms=ms_of(left, 'left'),
+                                   note=None if note is None else note.encode())
+        status = call('berth_report_progress', self.handle, told)
+        if status in (_abi.STATUS['UNAVAILABLE'], _abi.STATUS['TIMED_OUT']):
+            return False
+        if status != _abi.STATUS['OK']:
+            raise errors.of_status(status, last_error())
+        return True
 
     # ------------------------------------------------------------------------------------- asks
 

@@ -27,7 +27,7 @@ std::vector<Leaving> leaving(const Account& account, const State& state, Instant
   std::vector<Leaving> ends;
   for (const auto& [id, entry] : account.entries) {
     const Lease* lease = state.find(id);
-    const Instant at = lease == nullptr ? now : expected_end(*lease, now);
+    const Instant at = lease == nullptr ? now : expected_end(*lease, entry.told_end, now);
     if (at == Instant::never()) continue;
     const Bytes charge = entry.charge + (id == extra.lease ? extra.bytes : Bytes{});
     ends.push_back({at, charge, entry.exclusive});
@@ -46,7 +46,7 @@ Bytes charged_at(const Account& account, const State& state, Instant at, Instant
   Bytes sum;
   for (const auto& [id, entry] : account.entries) {
     const Lease* lease = state.find(id);
-    if (lease == nullptr || expected_end(*lease, now) <= at) continue;
+    if (lease == nullptr || expected_end(*lease, entry.told_end, now) <= at) continue;
     sum += entry.charge + (id == extra.lease ? extra.bytes : Bytes{});
   }
   return sum;
@@ -65,9 +65,16 @@ Bytes passed_sum(const Account& account, const State& state, const Lease& waitin
   return sum;
 }
 
+// What was expected and has passed takes twice as long, or longer.
+Instant doubled(Instant from, Duration expected, Instant now) {
+  Duration takes = std::max(expected, milliseconds(1));
+  while (from + takes <= now && takes < Duration::max()) takes = takes + takes;
+  return from + takes;
+}
+
 }  // namespace
 
-Instant expected_end(const Lease& lease, Instant now) {
+Instant expected_end(const Lease& lease, const std::optional<ToldEnd>& told, Instant now) {
   if (const Releasing* gone = lease.releasing()) return gone->since + limits::kReleasingMax;
   const Held* held = lease.held();
   if (held == nullptr) return Instant::never();
@@ -77,10 +84,9 @@ Instant expected_end(const Lease& lease, Instant now) {
   if (held->suspension) return end;  // The time that it has left begins when it runs again.
   const Instant began = held->granted_at + held->away;
   if (lease.request.limit) end = std::min(end, began + *lease.request.limit);
-  if (lease.request.eta && lease.request.eta->ns > 0) {
-    Duration eta = *lease.request.eta;
-    while (began + eta <= now && eta < Duration::max()) eta = eta + eta;
-    end = std::min(end, began + eta);
+  if (told) return std::min(end, doubled(std::max(told->at, held->runs_since), told->left, now));
+  if (const auto eta = lease.request.eta; eta && eta->ns > 0) {
+    end = std::min(end, doubled(began, *eta, now));
   }
   return end;
 }

@@ -36,9 +36,9 @@
 
 namespace berth::core {
 
-/// When the lease is expected to end: start + min(limit, eta); an eta that has passed doubles.
-/// Instant::never() if nothing is known.
-Instant expected_end(const Lease& lease, Instant now);
+/// When the lease is expected to end: start + min(limit, eta), where what its program has told counts
+/// instead of the eta; one that has passed doubles. Instant::never() if nothing is known.
+Instant expected_end(const Lease& lease, const std::optional<ToldEnd>& told, Instant now);
 
 /// What a lease will be charged beside its charge of now: its growth.
 struct Extra {

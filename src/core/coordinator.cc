@@ -166,7 +166,8 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
     const bool empty = known && used == Bytes{};  // What it left may be on another device.
     const Entry entry{.budget = releasing || away ? Bytes{} : part.budget,
                       .charge = known ? used : std::max(part.budget, used),
-                      .exclusive = lease->request.share == Share::kExclusive && !away && !empty};
+                      .exclusive = lease->request.share == Share::kExclusive && !away && !empty,
+                      .told_end = seen.told_end()};
     dirty |= ledger.put(part.device, id, entry);
   }
   if (seen.charged_on.empty()) {

@@ -94,6 +94,16 @@ struct Renew {
   LeaseId lease;
   Duration ttl;
 };
+/// The program of a lease tells how far it is.
+struct ReportProgress {
+  Token token;
+  Actor actor;
+  LeaseId lease;
+  std::uint64_t done = 0;
+  std::optional<std::uint64_t> total = {};
+  std::optional<Duration> left = {};  // Absent: by how fast it goes.
+  std::string note = {};
+};
 /// Of a pause that somebody asked for.
 struct PauseTerms {
   std::optional<Duration> lasts = {};  // Then it goes on by itself; absent: until he resumes it.
@@ -209,8 +219,8 @@ struct JournalFailed {
 struct JournalMended {};
 
 using Event =
-    std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew, Suspend,
-                 Freeze, Resume, Move, Moved, Park, AskCheckpoint, ReportCheckpoint, AskRequeue,
+    std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew,
+                 ReportProgress, Suspend, Freeze, Resume, Move, Moved, Park, AskCheckpoint, ReportCheckpoint, AskRequeue,
                  BeginRequeue, AskerGone, GrowthAskerGone, ProcessEnded, Sampled, Woke, Configured,
                  Recovered, JournalFailed, JournalMended>;
 

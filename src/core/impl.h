@@ -155,6 +155,10 @@ struct Coordinator::Impl {
   void answer_exit(LeaseId id);
   EndResult result_of(const Held& held) const;
 
+  // progress.cc
+  void on(const ReportProgress& event);
+  static std::optional<Refusal> refuse_progress(const Lease& lease, const ReportProgress& event);
+
   // resizing.cc
   void on(const Resize& event);
   void on(const GrowthAskerGone& event);

@@ -19,11 +19,19 @@
 
 namespace berth::core {
 
+/// What a program has said of its own end.
+struct ToldEnd {
+  Instant at;
+  Duration left;  // From then on.
+  friend auto operator<=>(const ToldEnd&, const ToldEnd&) = default;
+};
+
 /// One lease on one device.
 struct Entry {
   Bytes budget;  // 0 once it is releasing.
   Bytes charge;
   bool exclusive = false;
+  std::optional<ToldEnd> told_end = {};
   friend auto operator<=>(const Entry&, const Entry&) = default;
 };
 

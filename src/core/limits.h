@@ -63,6 +63,8 @@ inline constexpr Duration kMovedWithin = minutes(5);
 inline constexpr std::size_t kCheckpointAskers = 64;   // Of one save.
 inline constexpr std::size_t kRequeueAskers = 64;      // Of one lease.
 inline constexpr std::size_t kCheckpointDetail = 256;  // Bytes.
+inline constexpr std::size_t kProgressNote = 200;      // Bytes.
+inline constexpr Duration kToldEndMax = hours(std::int64_t{24} * 365);
 inline constexpr Duration kTtlMax = hours(std::int64_t{24} * 31);
 
 }  // namespace berth::limits

@@ -14,10 +14,12 @@
 
 #include "core/climb.h"
 #include "core/effect.h"
+#include "core/ledger.h"
 #include "core/pressure.h"
 #include "core/queue.h"
 #include "core/slicing.h"
 #include "model/device.h"
+#include "model/lease.h"
 #include "model/record.h"
 
 namespace berth::core {
@@ -62,6 +64,18 @@ struct Use {
 struct CheckpointAsker {
   Token token;
   Instant until;
+};
+
+/// What a program has told of how far it is.
+struct ProgressTold {
+  Progress last;
+  Instant at;
+  std::uint64_t done_first = 0;  // How fast it goes is counted from here:
+  Instant first_at;              // the first report since it runs, or since it began anew.
+
+  std::optional<ToldEnd> end() const {
+    return last.left ? std::optional(ToldEnd{.at = at, .left = *last.left}) : std::nullopt;
+  }
 };
 
 /// What follows from the rest, kept to be taken back.
@@ -128,6 +142,11 @@ struct Observed : Derived {
   std::vector<CheckpointAsker> checkpoint_askers;
   std::vector<Token> requeue_askers;        // Who waits for it to wait again.
   Instant begins_until = Instant::never();  // Until then its `berth run` begins to stop it.
+  std::optional<ProgressTold> progress;
+
+  std::optional<ToldEnd> told_end() const {
+    return progress ? progress->end() : std::nullopt;
+  }
 
   /// On all its devices, by the last sample.
   Bytes used() const {

@@ -38,6 +38,7 @@ LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
   view.flags.degraded = seen.degraded;
   view.pressure = seen.felt.level();
   view.full_in = seen.full_in;
+  if (seen.progress) view.progress = seen.progress->last;
   for (LeasePart& part : view.parts) {
     const auto last = seen_devices.find(part.device);
     const auto use = seen.use.find(part.device);
@@ -71,7 +72,7 @@ LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
     if (releasing->result != EndResult::kLost) view.result = releasing->result;
   }
   if (seen.turn_over != Instant::never()) view.turn_ends_at = wall_at(seen.turn_over, {at, wall});
-  const Instant end = expected_end(*lease, at);
+  const Instant end = expected_end(*lease, seen.told_end(), at);
   if (lease->held() != nullptr && end != Instant::never()) {
     view.expected_end = wall_at(end, {at, wall});
   }

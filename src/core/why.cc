@@ -57,7 +57,7 @@ class Projection {
                 .capacity = saturating_sub(account.capacity, account.held_back())};
       for (const auto& [id, entry] : account.entries) {
         const Lease* lease = state.find(id);
-        const Instant end = lease == nullptr ? now : expected_end(*lease, now);
+        const Instant end = lease == nullptr ? now : expected_end(*lease, entry.told_end, now);
         room.stays.push_back({now, end, entry.exclusive ? Bytes::max() : entry.charge});
       }
       rooms_.push_back(std::move(room));
@@ -234,7 +234,7 @@ void Coordinator::Impl::add_holders(const Lease& lease, WhyView& view, Now at) c
   const Account& best = *ledger.find(view.shortages.front().device);
   for (const auto& [id, entry] : best.entries) {
     const Lease& holder = *state.find(id);
-    const Instant end = expected_end(holder, at.instant);
+    const Instant end = expected_end(holder, entry.told_end, at.instant);
     view.holders.push_back(
         {.lease = id,
          .user = holder.user,

@@ -236,6 +236,41 @@ TEST_F(Served, ARenewalIsAskedOfItsLease) {
   EXPECT_THAT(asked, ::testing::HasSubstr(wire::encode_renew({.ttl = seconds(90)})));
 }
 
+TEST_F(Served, ProgressIsToldOfItsLeaseAndNotOfEachStep) {
+  FakeDaemon daemon({""});
+  attach(daemon);
+  const berth_progress progress = {.size = sizeof progress,
+                                   .reserved = 0,
+                                   .done = 3,
+                                   .total = 9,
+                                   .left_ms = 2'000,
+                                   .note = "epoch 1"};
+  EXPECT_EQ(berth_report_progress(session, &progress), BERTH_UNAVAILABLE);  // It answers nothing.
+  const std::string asked = daemon.requests();
+  EXPECT_THAT(asked, ::testing::HasSubstr("/v1/leases/" + to_text(Handle{1, 2}) + "/progress"));
+  EXPECT_THAT(asked, ::testing::HasSubstr(wire::encode_progress(
+                         {.done = 3, .total = 9, .left = seconds(2), .note = "epoch 1"})));
+  for (int step = 0; step < 1'000; ++step) {
+    EXPECT_EQ(berth_report_progress(session, &progress), BERTH_OK) << "nobody is asked again yet";
+  }
+}
+
+TEST_F(Served, ProgressThatMakesNoSenseIsRefusedByName) {
+  FakeDaemon daemon({});
+  attach(daemon);
+  EXPECT_EQ(berth_report_progress(session, nullptr), BERTH_INVALID);
+  berth_progress progress = {
+      .size = sizeof progress, .reserved = 0, .done = 10, .total = 9, .left_ms = 0, .note = nullptr};
+  EXPECT_EQ(berth_report_progress(session, &progress), BERTH_INVALID);
+  EXPECT_STREQ(berth_last_error(), "progress.done (10) is above progress.total (9)");
+  const std::string note(201, 'x');
+  progress.total = 0;
+  progress.note = note.c_str();
+  EXPECT_EQ(berth_report_progress(session, &progress), BERTH_INVALID);
+  EXPECT_STREQ(berth_last_error(), "progress.note has 201 bytes: at most 200 are told");
+  EXPECT_EQ(berth_report_progress(0, &progress), BERTH_STALE);
+}
+
 TEST_F(Served, OneThreadListensAtATime) {
   FakeDaemon daemon({});
   attach(daemon);
@@ -262,6 +297,9 @@ TEST_F(Served, WithoutALeaseNobodyAsks) {
   EXPECT_EQ(berth_session_serve(session, 0, nullptr, nullptr), BERTH_INVALID);
   EXPECT_EQ(berth_resize(session, 1, 0), BERTH_UNAVAILABLE);
   EXPECT_EQ(berth_renew(session, 1), BERTH_UNAVAILABLE);
+  const berth_progress progress = {
+      .size = sizeof progress, .reserved = 0, .done = 1, .total = 9, .left_ms = 0, .note = nullptr};
+  EXPECT_EQ(berth_report_progress(session, &progress), BERTH_UNAVAILABLE);
   EXPECT_EQ(berth_release(session), BERTH_CONFLICT);
 }
 

@@ -97,6 +97,30 @@ berth_status release(berth_session session) {
   return asked.ok() ? BERTH_OK : fail(asked.error());
 }
 
+constexpr std::size_t kNoteMax = 200;
+
+berth_status report_progress(berth_session session, const berth_progress* progress) {
+  const auto found = Handles::of_process().find<Session>(session);
+  if (found == nullptr) return BERTH_STALE;
+  const auto given = read_sized(progress, "progress");
+  if (!given.ok()) return fail(given.error());
+  wire::ProgressBody body{.done = given->done, .total = {}, .left = {}, .note = {}};
+  if (given->total > 0) body.total = given->total;
+  if (given->total > 0 && given->done > given->total) {
+    return fail(BERTH_INVALID, "progress.done (" + std::to_string(given->done) +
+                                   ") is above progress.total (" + std::to_string(given->total) +
+                                   ")");
+  }
+  if (given->left_ms > 0) body.left = duration_ms(given->left_ms);
+  if (given->note != nullptr) body.note = given->note;
+  if (body.note.size() > kNoteMax) {
+    return fail(BERTH_INVALID, "progress.note has " + std::to_string(body.note.size()) +
+                                   " bytes: at most " + std::to_string(kNoteMax) + " are told");
+  }
+  const Status told = found->report_progress(body);
+  return told.ok() ? BERTH_OK : fail(told.error());
+}
+
 // Asks something about the session's lease.
 berth_status ask_about(berth_session session, wire::Route route, const std::string& body,
                        Duration within) {
@@ -210,6 +234,11 @@ berth_status berth_renew(berth_session session, uint64_t ttl_ms) {
         berth::wire::encode_renew({.ttl = berth::library::duration_ms(ttl_ms)}),
         berth::library::kAnswerWithin);
   });
+}
+
+berth_status berth_report_progress(berth_session session, const berth_progress* progress) {
+  return berth::library::guarded(
+      [=] { return berth::library::report_progress(session, progress); });
 }
 
 berth_status berth_session_next_ask(berth_session session, uint32_t timeout_ms, berth_ask* ask) {

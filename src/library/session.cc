@@ -131,6 +131,20 @@ Status Session::ask(wire::Route route, const std::string& body, Duration within)
   return Unit{};
 }
 
+Status Session::report_progress(const wire::ProgressBody& body) {
+  if (!lease_) return Error{Errc::kUnavailable, "this process has no lease"};
+  const bool all_done = body.total == body.done;
+  if (!pace_.is_due(clock_.now(), all_done)) return Unit{};
+  const std::unique_lock lock(telling_, std::try_to_lock);
+  if (!lock.owns_lock()) return Unit{};
+  constexpr Duration kWithin = seconds(1);
+  Status told = ask(wire::Route::kProgress, wire::encode_progress(body), kWithin);
+  const bool heard = told.ok() || (told.error().code != Errc::kUnavailable &&
+                                   told.error().code != Errc::kTimedOut);
+  heard ? pace_.told(clock_.now(), all_done) : pace_.unheard(clock_.now());
+  return told;
+}
+
 std::optional<Bytes> host_memory_used() {
   const os::UniqueFd file(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
   if (!file) return std::nullopt;

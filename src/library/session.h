@@ -19,7 +19,9 @@
 #include "library/daemon.h"
 #include "library/devices.h"
 #include "library/lease.h"
+#include "library/progress_pace.h"
 #include "os/clock.h"
+#include "wire/request.h"
 
 namespace berth::library {
 
@@ -57,6 +59,8 @@ class Session {
   /// What the daemon asks of this lease; kUnavailable: there is none. kConflict: another thread
   /// listens already.
   Result<std::optional<Ask>> next_ask(Duration within);
+  /// How far the program is; told when it is time to. kUnavailable: no lease, or no daemon.
+  Status report_progress(const wire::ProgressBody& body);
   /// A question about the lease. kUnavailable: no lease, or no daemon.
   Status ask(wire::Route route, const std::string& body, Duration within) const;
 
@@ -76,6 +80,8 @@ class Session {
   Figure host_;
 
   std::atomic<bool> owns_lease_{false};
+  ProgressPace pace_;
+  std::mutex telling_;  // Held by the thread that tells of progress; nobody waits for it.
   std::mutex listening_;  // Held by the thread that listens; nobody waits for it.
   std::optional<Asks> asks_;
 };

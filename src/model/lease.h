@@ -94,6 +94,16 @@ struct Pause {
   friend bool operator==(const Pause&, const Pause&) = default;
 };
 
+/// How far its program says that it is.
+struct Progress {
+  std::uint64_t done = 0;
+  std::optional<std::uint64_t> total = {};
+  std::optional<Duration> left = {};  // From `at` on: told, or by how fast it went.
+  std::string note = {};              // Its own words, for people.
+  UnixMs at = {};
+  friend bool operator==(const Progress&, const Progress&) = default;
+};
+
 struct LeaseView {
   LeaseId id;
   Handle handle;
@@ -114,7 +124,7 @@ struct LeaseView {
   UnixMs queued_at;
   std::optional<UnixMs> started_at;
   std::optional<UnixMs> ended_at;
-  std::optional<UnixMs> expected_end;  // By eta and limit; absent: unknown.
+  std::optional<UnixMs> expected_end;  // By eta, limit and progress; absent: unknown.
   std::optional<UnixMs> expires_at;    // Of a lease without a process.
   std::optional<UnixMs> turn_ends_at;  // Somebody waits for it, and it does then.
   Duration waited;                     // In all, where it was requeued.
@@ -123,6 +133,7 @@ struct LeaseView {
   std::uint32_t restarts = 0;          // How often its command was started again.
   std::optional<RequeueStep> requeue = {};
   std::optional<Pause> pause = {};
+  std::optional<Progress> progress = {};
 };
 
 std::string_view to_text(Priority priority);

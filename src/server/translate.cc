@@ -154,6 +154,17 @@ Asked pause(Route route, LeaseId lease, std::string_view body, const Translation
   return core::Suspend{.actor = how.caller.actor, .lease = lease, .terms = std::move(terms)};
 }
 
+Asked report_progress(LeaseId lease, std::string_view body, const Translation& how) {
+  Result<wire::ProgressBody> read = wire::decode_progress(body);
+  if (!read.ok()) return wire::to_api_error(read.error());
+  return core::ReportProgress{.actor = how.caller.actor,
+                              .lease = lease,
+                              .done = read->done,
+                              .total = read->total,
+                              .left = read->left,
+                              .note = std::move(read->note)};
+}
+
 Asked by_ref(const wire::RouteMatch& route, std::string_view body, const Translation& how) {
   const auto found = find_lease(route.lease, how);
   if (const auto* error = std::get_if<ApiError>(&found)) return *error;
@@ -190,6 +201,8 @@ Asked by_ref(const wire::RouteMatch& route, std::string_view body, const Transla
     }
     case Route::kResize:
       return resize(lease, body, how);
+    case Route::kProgress:
+      return report_progress(lease, body, how);
     default: {
       CHECK(route.route == Route::kRenew);
       const Result<wire::RenewBody> read = wire::decode_renew(body);

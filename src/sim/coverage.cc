@@ -90,9 +90,10 @@ constexpr std::array<std::string_view, kTransitionCount> kTransitions = {
     "measure refused",
     "paused",
     "moved",
+    "progress told",
 };
 static_assert(static_cast<std::size_t>(Fault::kMoveCut) + 1 == kFaultCount);
-static_assert(static_cast<std::size_t>(Transition::kMoved) + 1 == kTransitionCount);
+static_assert(static_cast<std::size_t>(Transition::kProgressTold) + 1 == kTransitionCount);
 
 }  // namespace
 

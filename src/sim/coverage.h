@@ -93,9 +93,10 @@ enum class Transition : std::uint8_t {
   kMeasureFailed,
   kMeasureRefused,
   kPaused,
-  kMoved,  // To other devices.
+  kMoved,         // To other devices.
+  kProgressTold,  // By its program.
 };
-inline constexpr std::size_t kTransitionCount = 49;
+inline constexpr std::size_t kTransitionCount = 50;
 
 std::string_view to_text(Fault fault);
 std::string_view to_text(Transition transition);

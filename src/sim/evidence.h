@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "core/event.h"
+#include "core/ledger.h"
 #include "core/settings.h"
 #include "model/lease.h"
 #include "server/doors.h"
@@ -28,6 +29,7 @@ struct Known {
   bool released = false;       // By somebody's Release.
   bool let_go_on = false;      // By somebody's Resume, after it was paused.
   Instant reconnected_at;
+  std::optional<core::ToldEnd> told_end = {};  // By its program, to the daemon that runs.
 };
 
 struct Evidence {

@@ -76,6 +76,7 @@ void Judge::daemon_starts(const core::Settings& settings, bool same_boot) {
 void Judge::daemon_died() {
   calls_.clear();
   turns_.forget();
+  for (auto& [id, known] : evidence_.known) known.told_end.reset();
   evidence_.coming_back.clear();
 }
 
@@ -101,12 +102,21 @@ void Judge::asked(server::ConnectionId connection, const server::Ask& ask) {
   if (const auto* resume = std::get_if<core::Resume>(&ask)) {
     evidence_.known[resume->lease].let_go_on = true;
   }
+  if (const auto* told = std::get_if<core::ReportProgress>(&ask)) progress_told(*told);
   if (std::holds_alternative<core::Reconnect>(ask)) {
     const std::optional<Handle> handle = handle_of(ask);
     if (const ShadowLease* lease = evidence_.journal.find(present(handle))) {
       evidence_.known[lease->id].reconnected_at = now().instant;
     }
   }
+}
+
+void Judge::progress_told(const core::ReportProgress& told) {
+  const ShadowLease* lease = evidence_.journal.find(told.lease);
+  if (lease == nullptr || lease->state != ShadowLease::State::kClaimed) return;
+  evidence_.known[told.lease].told_end =
+      core::ToldEnd{.at = now().instant, .left = present(told.left)};
+  stage_.coverage.reached(Transition::kProgressTold);
 }
 
 void Judge::hung_up(server::ConnectionId connection) {
@@ -201,6 +211,7 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
   }
   if (std::holds_alternative<LeaseEnded>(record.fact) ||
       std::holds_alternative<LeaseRequeued>(record.fact)) {
+    evidence_.known[id].told_end.reset();
     check(broken_by_freeing(evidence_, present(before), now()));
   }
   if (const auto* ended = std::get_if<LeaseEnded>(&record.fact)) {

@@ -67,6 +67,7 @@ class Judge {
   };
 
   void check(std::string broken);
+  void progress_told(const core::ReportProgress& told);
   void check_view(const LeaseView& view, const server::Engine& engine);
   void heard(server::ConnectionId connection, const Call& call, LeaseId lease);
   void check_record(const Record& record, const server::Engine& engine, bool late);

@@ -182,6 +182,7 @@ void Session::claimed(const server::Answer& answer) {
   plan_requeue();
   watch_requeue();
   plan_move();
+  plan_progress();
   plan_freeze();
   watch_away();
 }
@@ -359,6 +360,18 @@ void Session::plan_move() {
     }
     ask_aside(std::move(move));
     plan_move();
+  });
+}
+
+// Of an eta it tells the truth: that it was wrong.
+void Session::plan_progress() {
+  if (!plan_.request.eta || scene_.hurry) return;
+  const Duration late = milliseconds(500);
+  once(*plan_.request.eta + late, Phase::kRunning, [this] {
+    const Duration left = scene_.stage.random.between(milliseconds(1), seconds(10));
+    ask_aside(core::ReportProgress{
+        .token = {}, .actor = actor(), .lease = id_, .done = 1, .total = 2, .left = left});
+    plan_progress();
   });
 }
 

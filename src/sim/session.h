@@ -76,6 +76,7 @@ class Session {
   void stop();
   void wait_until_stopped(Instant kill_at);
   void plan_move();
+  void plan_progress();
   void plan_freeze();
   void freeze();
   void let_go_on();

@@ -52,18 +52,24 @@ bool has_room(const Evidence& evidence, const Request& request,
   return false;
 }
 
-/// Start + min(limit, eta); an eta that has passed doubles.
-std::optional<Instant> expected_end(const ShadowLease& lease, Instant now) {
+Instant doubled(Instant from, Duration expected, Instant now) {
+  while (from + expected <= now) expected = expected + expected;
+  return from + expected;
+}
+
+/// Start + min(limit, eta), or what its program has told instead of the eta; what has passed doubles.
+std::optional<Instant> expected_end(const Evidence& evidence, const ShadowLease& lease,
+                                    Instant now) {
   std::optional<Instant> end = lease.kill_at;
   const auto sooner = [&](Instant at) { end = std::min(end.value_or(at), at); };
   if (lease.expires) sooner(*lease.expires);
   if (lease.away != ShadowLease::Away::kNo) return end;
   const Instant began = lease.granted_at + lease.away_before;
   if (lease.request.limit) sooner(began + *lease.request.limit);
-  if (lease.request.eta && lease.request.eta->ns > 0) {
-    Duration eta = *lease.request.eta;
-    while (began + eta <= now) eta = eta + eta;
-    sooner(began + eta);
+  if (const auto& told = evidence.of(lease.id).told_end) {
+    sooner(doubled(std::max(told->at, lease.runs_since), told->left, now));
+  } else if (lease.request.eta && lease.request.eta->ns > 0) {
+    sooner(doubled(began, *lease.request.eta, now));
   }
   return end;
 }
@@ -83,7 +89,7 @@ std::string broken_reservation(const Evidence& evidence, const ShadowLease& firs
       last_end = std::max(last_end, *lease.releasing_since + seconds(30));
     }
     if (!lease.holds()) continue;
-    const std::optional<Instant> end = expected_end(lease, now.instant);
+    const std::optional<Instant> end = expected_end(evidence, lease, now.instant);
     if (end && id != granted.id) last_end = std::max(last_end, *end);
     const bool passed = lease.passed_others && lease.granted_at >= first.queued_at && !end;
     if (passed || id == granted.id) together += lease.budget_on(device.id);

@@ -323,6 +323,30 @@ void read_pause(ObjectReader& reader, std::optional<Pause>& pause) {
   object->text("reason", pause->reason);
 }
 
+void write_progress(JsonWriter& writer, const std::optional<Progress>& progress, bool shown) {
+  writer.key("progress");
+  if (!progress) {
+    writer.null();
+    return;
+  }
+  writer.begin_object().key("done").number(progress->done).key("total");
+  progress->total ? writer.number(*progress->total) : writer.null();
+  writer.key("left_ms").milliseconds(progress->left);
+  writer.key("note").text_or_null(shown ? progress->note : "");
+  writer.key("time").time(progress->at).end_object();
+}
+
+void read_progress(ObjectReader& reader, std::optional<Progress>& progress) {
+  std::optional<ObjectReader> object = reader.object("progress");
+  if (!object) return;
+  progress.emplace();
+  progress->done = object->number("done", {0, kMax64}).value_or(0);
+  progress->total = object->number("total", {0, kMax64});
+  object->milliseconds("left_ms", progress->left);
+  object->text("note", progress->note);
+  object->time("time", progress->at);
+}
+
 bool may_be_set(std::string_view variable) {
   return variable.starts_with("CUDA_") || variable.starts_with("NVIDIA_") ||
          variable.starts_with("BERTH_");
@@ -344,6 +368,7 @@ void write_lease(JsonWriter& writer, const LeaseView& view, const Viewer& viewer
   write_checkpoints(writer, view, shown);
   write_measures(writer, view, shown);
   write_pause(writer, view.pause);
+  write_progress(writer, view.progress, shown);
   if (extras.env != nullptr) {
     writer.key("env").begin_object();
     for (const auto& [name, value] : *extras.env) writer.key(name).text(value);
@@ -381,6 +406,7 @@ LeaseAnswer read_lease(ObjectReader& reader) {
   read_checkpoints(reader, view);
   read_measures(reader, view);
   read_pause(reader, view.pause);
+  read_progress(reader, view.progress);
   reader.texts("env", answer.env);
   std::erase_if(answer.env, [](const auto& entry) { return !may_be_set(entry.first); });
   if (std::optional<ObjectReader> refusal = reader.object("refusal")) {

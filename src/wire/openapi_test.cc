@@ -200,6 +200,9 @@ TEST(OpenApi, DescribesTheRequestsThatAreSent) {
       encode_resize({.share = Share::kBudget, .vram = gib(1), .wait_max = seconds(1)});
   check_named("Resize", resize);
   expect_complete("Resize", resize);
+  const ProgressBody progress{.done = 3, .total = 4, .left = minutes(5), .note = "last one"};
+  check_named("Progress", encode_progress(progress));
+  expect_complete("Progress", encode_progress(progress));
   check_named("Renew", encode_renew({.ttl = hours(1)}));
   expect_complete("Renew", encode_renew({.ttl = hours(1)}));
   check_named("Checkpoint", encode_checkpoint({.wait_max = seconds(1)}));
@@ -218,7 +221,7 @@ TEST(OpenApi, DescribesTheRequestsThatAreRead) {
   }
   EXPECT_TRUE(decode_request(all_null.dump()).ok());
   for (const std::string name :
-       {"Request", "Process", "Exit", "Park", "Release", "Resize", "Renew", "Checkpoint",
+       {"Request", "Process", "Exit", "Park", "Release", "Resize", "Renew", "Progress", "Checkpoint",
         "Checkpointed", "Claim", "Reconnect", "Requeue", "Nothing"}) {
     EXPECT_EQ(schema_named(name).at("additionalProperties"), false) << name;
   }

@@ -336,6 +336,30 @@ Result<RenewBody> decode_renew(std::string_view text) {
   return RenewBody{.ttl = ttl.value_or(kShortest)};
 }
 
+std::string encode_progress(const ProgressBody& body) {
+  JsonWriter writer;
+  writer.begin_object().key("done").number(body.done);
+  if (body.total) writer.key("total").number(*body.total);
+  write_time(writer, "left_ms", body.left);
+  write_text(writer, "note", body.note);
+  writer.end_object();
+  return writer.take();
+}
+
+Result<ProgressBody> decode_progress(std::string_view text) {
+  JsonDocument document(text, kBody);
+  ObjectReader reader = document.root();
+  ProgressBody body;
+  reader.require("done");
+  body.done = reader.number("done", {0, kMax64}).value_or(0);
+  body.total = reader.number("total", {0, kMax64});
+  reader.milliseconds("left_ms", body.left);
+  reader.line("note", body.note);
+  reader.done();
+  TRY_STATUS(document.status());
+  return body;
+}
+
 std::string encode_checkpoint(CheckpointBody body) {
   JsonWriter writer;
   writer.begin_object();

@@ -86,6 +86,16 @@ struct RenewBody {
 std::string encode_renew(RenewBody body);
 Result<RenewBody> decode_renew(std::string_view text);
 
+/// POST …/progress
+struct ProgressBody {
+  std::uint64_t done = 0;
+  std::optional<std::uint64_t> total;
+  std::optional<Duration> left;  // Absent: by how fast it goes.
+  std::string note;              // For others to read.
+};
+std::string encode_progress(const ProgressBody& body);
+Result<ProgressBody> decode_progress(std::string_view text);
+
 /// POST …/checkpoint
 struct CheckpointBody {
   std::optional<Duration> wait_max;  // Absent: until it is over. 0: the answer comes at once.

@@ -209,6 +209,13 @@ TEST(SmallBodies, ReadBackAsTheyWereWritten) {
     EXPECT_EQ(decode_release(encode_release({.kill = value}))->kill, value);
   }
   EXPECT_EQ(decode_renew(encode_renew({.ttl = hours(2)}))->ttl, hours(2));
+  const ProgressBody progress{.done = 3, .total = 4, .left = minutes(5), .note = "last one"};
+  const auto told = decode_progress(encode_progress(progress));
+  EXPECT_EQ(told->done, 3u);
+  EXPECT_EQ(told->total, 4u);
+  EXPECT_EQ(told->left, minutes(5));
+  EXPECT_EQ(told->note, "last one");
+  EXPECT_EQ(decode_progress(R"({"done":0})")->total, std::nullopt);
 
   const ResizeBody resize = {.share = Share::kBudget, .vram = gib(3), .wait_max = seconds(5)};
   const Result<ResizeBody> read_resize = decode_resize(encode_resize(resize));
@@ -226,6 +233,10 @@ TEST(SmallBodies, MissingFieldIsRefusedByName) {
   EXPECT_THAT(message(decode_exit("{}")), HasSubstr("'code' is missing"));
   EXPECT_THAT(message(decode_park("{}")), HasSubstr("'parked' is missing"));
   EXPECT_THAT(message(decode_renew("{}")), HasSubstr("'ttl_ms' is missing"));
+  EXPECT_THAT(message(decode_progress("{}")), HasSubstr("'done' is missing"));
+  EXPECT_THAT(message(decode_progress(R"({"done":-1})")), HasSubstr("'done'"));
+  EXPECT_THAT(message(decode_progress(R"({"done":1,"note":"a\nb"})")),
+              HasSubstr("'note' must not hold control characters"));
   EXPECT_THAT(message(decode_resize("{}")), HasSubstr("'vram_bytes' is missing"));
   EXPECT_THAT(message(decode_resize(R"({"vram_bytes":0})")), HasSubstr("'vram_bytes' must be"));
   EXPECT_THAT(message(decode_exit(R"({"code":256})")), HasSubstr("'code' must be"));

@@ -132,6 +132,11 @@ inline LeaseView held() {
   view.checkpoints.saved = UnixMs{1'770'470'150'000};
   view.measures = measures();
   view.pause = Pause{{1'770'470'300'500}, "lunch", UnixMs{1'770'473'900'500}};
+  view.progress = Progress{.done = 120,
+                           .total = 1'000,
+                           .left = minutes(55),
+                           .note = "epoch 2",
+                           .at = {1'770'470'399'000}};
   return view;
 }
 

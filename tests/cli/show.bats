@@ -45,7 +45,7 @@ field() { berth ps "$1" --json | jq -r ".items[0].$2"; }
   me=$(id -un)
   contains "3 $me/sweep is waiting for 6.0 GiB on any GPU (normal priority, "
   contains "Not now: GPU 0 can grant 1.5 GiB (16.0 total − 0.5 held back − 14.0 charged)."
-  contains "First chance: in ~10 min, when 2 ($me/other) ends by its --eta or --limit."
+  contains "First chance: in ~10 min, when 2 ($me/other) is expected to end."
   contains "Ahead of it: nobody."
   contains "It would start sooner if: it asks for 1.5 GiB (-m 1536M) · "
   contains "1 ($me/train-gpt2) ends (berth release 1)"

@@ -152,6 +152,33 @@ class Leases(unittest.TestCase):
         self.assertRegex(python(text, 'berth', 'run', '-q', '-m', '1G', '--'), r'^\w+ .+')
         self.assertRegex(python(text), 'Unavailable .*no lease')
 
+    def test_progress_is_told_and_shown_with_its_end(self):
+        text = ('import time\n'
+                'for step in range(1, 101):\n'
+                '    berth.session().report_progress(step, 100, note=f"step {step}")\n'
+                '    if step in (20, 21): time.sleep(1.1)\n'
+                'time.sleep(60)')
+        program = self.start('steps', '--', PYTHON, '-c', 'import berth\n' + text)
+        eventually(lambda: shown('steps')['progress']
+                   and shown('steps')['progress']['done'] == 100, 'all is told')
+        told = shown('steps')
+        self.assertEqual(told['progress']['total'], 100)
+        self.assertEqual(told['progress']['note'], 'step 100')
+        self.assertEqual(told['progress']['left_ms'], 0)
+        self.assertIsNotNone(told['expected_end'])
+        run('berth', 'cancel', 'steps')
+        program.wait()
+
+    def test_progress_without_a_lease_is_no_trouble_and_nonsense_is(self):
+        self.assertEqual(python('print(berth.session().report_progress(1, 2))'), 'False')
+        text = ('for wrong in (dict(done=3, total=2), dict(done=-1), dict(done=1.5)):\n'
+                '    try: berth.session().report_progress(**wrong)\n'
+                '    except berth.InvalidArgument as error: print(error)')
+        self.assertEqual(python(text).splitlines(),
+                         ['progress.done (3) is above progress.total (2)',
+                          'done must be a whole number from 0 on, not -1',
+                          'done must be a whole number from 0 on, not 1.5'])
+
     def test_a_program_is_asked_to_save_itself_and_says_that_it_has(self):
         program = self.start('saves', '--checkpoint', 'library', '--', PYTHON,
                              EXAMPLES + '/trainer.py', '--steps', '100000', '--pause', '0.01',

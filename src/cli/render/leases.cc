@@ -180,6 +180,17 @@ std::string ledger_text(const LeasePart& part) {
   return text;
 }
 
+std::string progress_text(const Progress& progress, const Scene& scene) {
+  std::string text = std::to_string(progress.done);
+  if (progress.total) text += " of " + std::to_string(*progress.total);
+  if (progress.total.value_or(0) > 0) {
+    const auto share = static_cast<double>(progress.done) / static_cast<double>(*progress.total);
+    text += " (" + std::to_string(static_cast<int>(share * 100)) + " %)";
+  }
+  if (!progress.note.empty()) text += ", " + harmless(progress.note, scene.letters);
+  return text + ", told " + age_text(between(progress.at, scene.now)) + " ago";
+}
+
 void add_saves(Facts& facts, const LeaseView& lease, const Scene& scene) {
   if (lease.request.checkpoint) facts.add("checkpoint", way_text(*lease.request.checkpoint));
   const Checkpoints& saves = lease.checkpoints;
@@ -254,6 +265,7 @@ std::string lease_details(const LeaseView& lease, const Scene& scene) {
   if (lease.queue_position) facts.add("in the queue", std::to_string(*lease.queue_position) + ".");
   facts.add("queued", moment(lease.queued_at, scene));
   facts.add("started", moment_or_none(lease.started_at, scene));
+  if (lease.progress) facts.add("progress", progress_text(*lease.progress, scene));
   facts.add("expected end", moment_or_none(lease.expected_end, scene));
   facts.add("expires", moment_or_none(lease.expires_at, scene));
   facts.add("turn ends", moment_or_none(lease.turn_ends_at, scene));

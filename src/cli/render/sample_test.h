@@ -50,6 +50,8 @@ inline LeaseView held() {
   lease.queued_at = ago(minutes(63));
   lease.started_at = ago(minutes(62));
   lease.expected_end = in(minutes(14));
+  lease.progress = Progress{
+      .done = 812, .total = 1'000, .left = minutes(14), .note = "epoch 8", .at = ago(seconds(2))};
   return lease;
 }
 

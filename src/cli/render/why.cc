@@ -194,7 +194,7 @@ std::string first_chance(const WhyView& why, const Scene& scene) {
   std::string start = when.starts_with('~') ? "in " + when : when;
   const Holder* ending = whose_end(why);
   if (ending == nullptr) return start;
-  return start + ", when " + named(why, ending->lease, scene) + " ends by its --eta or --limit";
+  return start + ", when " + named(why, ending->lease, scene) + " is expected to end";
 }
 
 std::string who_is_ahead(const WhyView& why) {

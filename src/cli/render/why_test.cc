@@ -26,7 +26,7 @@ TEST(Why, SaysWhoUntilWhenAndWhatWouldHelp) {
   EXPECT_EQ(why_text(sample::waiting(), sample::why(), wide_scene()),
             "14 me/sweep is waiting for 6.0 GiB on any GPU (normal priority, 4m12s).\n"
             "Not now: GPU 0 can grant 1.4 GiB (15.9 total − 0.5 held back − 14.0 charged).\n"
-            "First chance: in ~14 min, when 12 (me/hybrid-train) ends by its --eta or --limit. "
+            "First chance: in ~14 min, when 12 (me/hybrid-train) is expected to end. "
             "Ahead of it: nobody.\n"
             "It would start sooner if: it asks for 1.4 GiB (-m 1433M) · "
             "13 (guest/self-hosted) ends · "

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the program of a lease tells of how far it is, and when that lets it be expected to end. It
+// is told again and again, and so is written nowhere: a daemon that starts hears it anew.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "base/quantity.h"
+#include "core/impl.h"
+#include "core/limits.h"
+
+namespace berth::core {
+namespace {
+
+// How long the rest takes if it goes on as it went since it was first told of.
+std::optional<Duration> left_at_its_rate(const ProgressTold& told, std::uint64_t total) {
+  const std::uint64_t done = told.last.done - told.done_first;
+  if (done == 0) return std::nullopt;
+  const auto each = static_cast<double>((told.at - told.first_at).ns) / static_cast<double>(done);
+  const double left = each * static_cast<double>(total - told.last.done);
+  const double most = static_cast<double>(limits::kToldEndMax.ns);
+  return Duration{static_cast<std::int64_t>(std::min(left, most))};
+}
+
+}  // namespace
+
+std::optional<Refusal> Coordinator::Impl::refuse_progress(const Lease& lease,
+                                                          const ReportProgress& event) {
+  const Held* held = lease.held();
+  if (held == nullptr || !held->claimed) {
+    return Refusal{RefusalCode::kWrongState,
+                   text_of(lease.id) + " does not run: nothing of it can have been done"};
+  }
+  if (event.total && *event.total < event.done) {
+    return Refusal{RefusalCode::kInvalid, "more is done (" + std::to_string(event.done) +
+                                              ") than there is to be done (" +
+                                              std::to_string(*event.total) + ")"};
+  }
+  if (event.left && (event.left->ns < 0 || *event.left > limits::kToldEndMax)) {
+    return Refusal{RefusalCode::kInvalid,
+                   "what is left takes from nothing to " + to_text(limits::kToldEndMax)};
+  }
+  if (event.note.size() > limits::kProgressNote) {
+    return Refusal{RefusalCode::kInvalid,
+                   "the note has " + std::to_string(event.note.size()) + " bytes: at most " +
+                       std::to_string(limits::kProgressNote) + " are kept"};
+  }
+  return std::nullopt;
+}
+
+void Coordinator::Impl::on(const ReportProgress& event) {
+  const Lease* lease = lease_of(event.token, event.actor, event.lease);
+  if (lease == nullptr) return;
+  if (std::optional<Refusal> refusal = refuse_progress(*lease, event)) {
+    effects.emplace_back(Reply{event.token, *std::move(refusal)});
+    return;
+  }
+  std::optional<ProgressTold>& told = observed.at(lease->id).progress;
+  const bool goes_on = told && event.done >= told->last.done &&
+                       told->first_at >= lease->held()->runs_since;
+  if (!goes_on) told = ProgressTold{.done_first = event.done, .first_at = now.instant};
+  told->at = now.instant;
+  told->last = {.done = event.done,
+                .total = event.total,
+                .left = event.left,
+                .note = event.note,
+                .at = now.wall};
+  if (!event.left && event.total) told->last.left = left_at_its_rate(*told, *event.total);
+  reindex(lease->id);
+  answer(event.token, lease->id);
+}
+
+}  // namespace berth::core
