@@ -120,6 +120,8 @@ static int32_t asked(void* user, const berth_ask* ask) {
   struct trainer* trainer = user;
   fprintf(stderr, "trainer: asked for action %u (%s)\n", ask->action, ask->reason);
   if (ask->action == BERTH_CHECKPOINT) return save(trainer) ? BERTH_DONE : BERTH_NOT_DONE;
+  if (ask->action == BERTH_CLEANUP)
+    return empty_cache(trainer, 0) == 0 ? BERTH_DONE : BERTH_NOT_DONE;
   if (ask->action == BERTH_RELEASE) trainer->ends = 1;
   return BERTH_DONE;
 }

@@ -128,7 +128,8 @@ berth_status berth_resize(berth_session session, uint64_t vram_bytes, uint64_t w
 // A lease that was reserved for a time, for that long from now.
 berth_status berth_renew(berth_session session, uint64_t ttl_ms);
 
-// ------------------------------------------------------------------------------------ how far it is
+// ------------------------------------------------------------------------------------ how far it
+// is
 
 typedef struct berth_progress {
   uint32_t size;

@@ -219,10 +219,10 @@ struct JournalFailed {
 struct JournalMended {};
 
 using Event =
-    std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew,
-                 ReportProgress, Suspend, Freeze, Resume, Move, Moved, Park, AskCheckpoint, ReportCheckpoint, AskRequeue,
-                 BeginRequeue, AskerGone, GrowthAskerGone, ProcessEnded, Sampled, Woke, Configured,
-                 Recovered, JournalFailed, JournalMended>;
+    std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew, ReportProgress,
+                 Suspend, Freeze, Resume, Move, Moved, Park, AskCheckpoint, ReportCheckpoint,
+                 AskRequeue, BeginRequeue, AskerGone, GrowthAskerGone, ProcessEnded, Sampled, Woke,
+                 Configured, Recovered, JournalFailed, JournalMended>;
 
 /// The moment of an event.
 struct Now {

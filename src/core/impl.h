@@ -310,6 +310,7 @@ struct Coordinator::Impl {
   std::optional<std::string> why_not_suspended(const Lease& lease) const;
   void perform(LeaseId id, Measure measure);
   std::optional<MeasureEnded> outcome_of(const Lease& lease) const;
+  bool was_sampled_since(const Held& held, Instant since) const;
   void tend_measures();
   bool tend_late_measure(LeaseId id);
   void end_measure(MeasureEnded fact);

@@ -107,6 +107,72 @@ TEST_F(LadderTest, WhatCannotBeDoneIsSaidAndTheNextIsDoneAtItsTime) {
   EXPECT_EQ(seconds_pass(1), "move out 1; ");
 }
 
+/// A lease of 4 GiB that uses 6, whose program listens and is asked to clean up after 5 s.
+class Cleaning : public LadderTest {
+ protected:
+  Cleaning() {
+    use_settings({.critical_percent = 1'000'000,
+                  .over_budget = {{Measure::kNotify},
+                                  {Measure::kCleanup, seconds(5)},
+                                  {Measure::kSuspend, seconds(60)}}});
+    Request request = saves(over(gib(4)));
+    request.checkpoint->kind = CheckpointKind::kLibrary;
+    hold(request);
+    (void)use(1, gib(6));
+  }
+  std::string detail() const { return lease(1).measures.back().detail; }
+};
+
+TEST_F(Cleaning, WhoListensIsAskedAndLessUseConfirmsIt) {
+  story.tells_measures = true;
+  EXPECT_EQ(seconds_pass(5), "measure 1; ");
+  EXPECT_THAT(taken(1), ElementsAre("cleanup"));
+  EXPECT_EQ(use(1, gib(6)), "") << "it has not done it yet";
+  EXPECT_EQ(use(1, mib(6 * 1024 - 40)), "") << "what comes and goes confirms nothing";
+  EXPECT_THAT(use(1, gib(3)), HasSubstr("measure 1; "));
+  EXPECT_THAT(taken(1), ElementsAre("cleanup confirmed"));
+  EXPECT_EQ(detail(), "3.0 GiB were given back");
+  EXPECT_EQ(seconds_pass(120), "") << "nothing harder follows";
+}
+
+TEST_F(Cleaning, WhoGivesNothingBackHasNotCleanedUp) {
+  (void)seconds_pass(5);
+  (void)seconds_pass(14);
+  EXPECT_THAT(taken(1), ElementsAre("cleanup"));
+  (void)seconds_pass(2);
+  EXPECT_THAT(taken(1), ElementsAre("cleanup failed"));
+  EXPECT_EQ(detail(), "nothing came of it within 15 s");
+  EXPECT_THAT(seconds_pass(60), HasSubstr("move out 1")) << "the next measure follows";
+}
+
+TEST_F(Cleaning, AWordOfTheDriverFromBeforeConfirmsNothing) {
+  (void)seconds_pass(5);
+  story.use(1, gib(3));
+  (void)story.tell(Sampled{
+      {Instant{story.now.instant.ns - 1}, story.now.instant, true, "", "", story.hardware}});
+  EXPECT_THAT(taken(1), ElementsAre("cleanup"));
+  (void)seconds_pass(1);
+  EXPECT_THAT(taken(1), ElementsAre("cleanup confirmed"));
+}
+
+TEST_F(Cleaning, WhatASuspensionMovesWasNotGivenBack) {
+  (void)seconds_pass(5);
+  (void)story.tell(Suspend{{71}, {{1000}}, {1}});
+  story.use(1, {});
+  (void)moved();
+  (void)seconds_pass(1);
+  EXPECT_THAT(taken(1), ElementsAre("cleanup failed"));
+  EXPECT_EQ(detail(), "it was suspended meanwhile");
+}
+
+TEST_F(Cleaning, WhoIsFrozenCannotBeAsked) {
+  (void)story.tell(Freeze{{71}, {{1000}}, {1}});
+  (void)moved();
+  (void)seconds_pass(5);
+  EXPECT_THAT(taken(1), ElementsAre("cleanup refused"));
+  EXPECT_EQ(detail(), "it is frozen");
+}
+
 TEST_F(LadderTest, AMoveThatTheDriverRefusesIsAFailureAndTheNextIsTried) {
   use_settings({.over_budget = {{Measure::kNotify},
                                 {Measure::kSuspend, seconds(10)},

@@ -21,6 +21,21 @@ Duration grace_of(const Lease& lease) {
   return way ? way->grace + limits::kCheckpointMargin : Duration{};
 }
 
+// What counts of what it uses, before and after it was asked to give some back.
+Bytes least_given_back(Bytes before) {
+  return std::max(mib(1), Bytes{before.value / 100});
+}
+
+std::optional<std::string> why_not_cleaned(const Lease& lease) {
+  const auto& way = lease.request.checkpoint;
+  if (!way || way->kind != CheckpointKind::kLibrary) {
+    return "nothing in it can be asked to clean up: it was not started with --checkpoint library";
+  }
+  if (lease.held()->suspension) return "it is suspended";
+  if (lease.held()->frozen) return "it is frozen";
+  return std::nullopt;
+}
+
 // Within this something has come of it, or something is wrong.
 Duration within(const Lease& lease, Measure measure) {
   switch (measure) {
@@ -76,7 +91,7 @@ std::optional<std::string> Coordinator::Impl::why_not_taken(const Lease& lease,
     case Measure::kKill:
       return std::nullopt;
     case Measure::kCleanup:
-      return "nothing in it can be asked to clean up";
+      return why_not_cleaned(lease);
     case Measure::kSuspend:
       return why_not_suspended(lease);
     case Measure::kCheckpoint:
@@ -104,7 +119,9 @@ void Coordinator::Impl::perform(LeaseId id, Measure measure) {
       seen.is_above() ? seen.excess : text_of(id) + " is in the way of what was granted";
   switch (measure) {
     case Measure::kNotify:
-    case Measure::kCleanup:
+      break;
+    case Measure::kCleanup:  // Its program hears of it by the news that it was begun.
+      observed.at(id).used_before_cleanup = seen.used_by_higher();
       break;
     case Measure::kCheckpoint:
       ask_checkpoint(id, CheckpointReason::kPressure);
@@ -138,8 +155,15 @@ std::optional<MeasureEnded> Coordinator::Impl::outcome_of(const Lease& lease) co
   const std::string gone = "it has ended meanwhile";
   switch (taken.measure) {
     case Measure::kNotify:
-    case Measure::kCleanup:
       break;
+    case Measure::kCleanup: {
+      if (held == nullptr) return ended(MeasureOutcome::kFailed, gone);
+      if (held->suspension) return ended(MeasureOutcome::kFailed, "it was suspended meanwhile");
+      const Bytes before = seen.used_before_cleanup;
+      const Bytes given = saturating_sub(before, seen.used_by_higher());
+      if (!was_sampled_since(*held, taken.begun) || given < least_given_back(before)) break;
+      return ended(MeasureOutcome::kConfirmed, to_text(given) + " were given back");
+    }
     case Measure::kCheckpoint: {
       const auto& [asked, last, saved] = lease.checkpoints;
       if (asked && asked->number == taken.save) return std::nullopt;
@@ -171,6 +195,14 @@ std::optional<MeasureEnded> Coordinator::Impl::outcome_of(const Lease& lease) co
       break;
   }
   return std::nullopt;
+}
+
+// What its devices hold was asked of the driver after that.
+bool Coordinator::Impl::was_sampled_since(const Held& held, Instant since) const {
+  return std::ranges::all_of(held.parts, [&](const Part& part) {
+    const auto device = seen_devices.find(part.device);
+    return device != seen_devices.end() && device->second.asked_at > since;
+  });
 }
 
 void Coordinator::Impl::tend_measures() {

@@ -143,15 +143,20 @@ struct Observed : Derived {
   std::vector<Token> requeue_askers;        // Who waits for it to wait again.
   Instant begins_until = Instant::never();  // Until then its `berth run` begins to stop it.
   std::optional<ProgressTold> progress;
+  Bytes used_before_cleanup;
 
-  std::optional<ToldEnd> told_end() const {
-    return progress ? progress->end() : std::nullopt;
-  }
+  std::optional<ToldEnd> told_end() const { return progress ? progress->end() : std::nullopt; }
 
   /// On all its devices, by the last sample.
   Bytes used() const {
     Bytes sum;
     for (const auto& [device, one] : use) sum += one.now.value_or(Bytes{});
+    return sum;
+  }
+  /// The same by whichever account has more.
+  Bytes used_by_higher() const {
+    Bytes sum;
+    for (const auto& [device, one] : use) sum += one.higher_now();
     return sum;
   }
   Climb& climb_for(Cause cause) { return climbs[static_cast<std::size_t>(cause)]; }

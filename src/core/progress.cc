@@ -42,9 +42,9 @@ std::optional<Refusal> Coordinator::Impl::refuse_progress(const Lease& lease,
                    "what is left takes from nothing to " + to_text(limits::kToldEndMax)};
   }
   if (event.note.size() > limits::kProgressNote) {
-    return Refusal{RefusalCode::kInvalid,
-                   "the note has " + std::to_string(event.note.size()) + " bytes: at most " +
-                       std::to_string(limits::kProgressNote) + " are kept"};
+    return Refusal{RefusalCode::kInvalid, "the note has " + std::to_string(event.note.size()) +
+                                              " bytes: at most " +
+                                              std::to_string(limits::kProgressNote) + " are kept"};
   }
   return std::nullopt;
 }
@@ -57,8 +57,8 @@ void Coordinator::Impl::on(const ReportProgress& event) {
     return;
   }
   std::optional<ProgressTold>& told = observed.at(lease->id).progress;
-  const bool goes_on = told && event.done >= told->last.done &&
-                       told->first_at >= lease->held()->runs_since;
+  const bool goes_on =
+      told && event.done >= told->last.done && told->first_at >= lease->held()->runs_since;
   if (!goes_on) told = ProgressTold{.done_first = event.done, .first_at = now.instant};
   told->at = now.instant;
   told->last = {.done = event.done,

@@ -187,6 +187,15 @@ void Asks::take(const wire::SseEvent& event) {
     asks_.push_back({.kind = Ask::Kind::kCleanup, .number = 0, .reason = "pressure", .within = {}});
   }
   pressure_ = view.pressure;
+  for (const MeasureTaken& taken : view.measures) {
+    const bool is_new = taken.measure == Measure::kCleanup && !taken.outcome;
+    if (!ours || !is_new || taken.number <= cleanups_asked_) continue;
+    cleanups_asked_ = taken.number;
+    asks_.push_back({.kind = Ask::Kind::kCleanup,
+                     .number = 0,
+                     .reason = std::string(to_text(taken.cause)),
+                     .within = {}});
+  }
   if (name == wire::EventName::kRevoked) {
     const auto result = view.result ? std::string(to_text(*view.result)) : std::string("revoked");
     asks_.push_back({.kind = Ask::Kind::kRelease, .number = 0, .reason = result, .within = {}});

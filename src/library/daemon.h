@@ -81,7 +81,8 @@ class Asks {
   std::string lease_;
   std::optional<client::Connection> connection_;
   Instant again_at_;
-  std::uint64_t saves_asked_ = 0;  // The number of the last.
+  std::uint64_t saves_asked_ = 0;     // The number of the last.
+  std::uint64_t cleanups_asked_ = 0;  // Likewise, of the measure.
   Pressure pressure_ = Pressure::kNormal;
   std::deque<Ask> asks_;
 };

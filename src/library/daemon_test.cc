@@ -167,6 +167,28 @@ TEST_F(AsksTest, PressureAsksForACleanupOnceARise) {
   EXPECT_EQ(release->kind, Ask::Kind::kRelease);
 }
 
+TEST_F(AsksTest, ACleanupOfALadderIsAskedForOnce) {
+  LeaseView cleans = lease_with(CheckpointKind::kLibrary);
+  cleans.measures = {{.number = 1, .measure = Measure::kSuspend, .cause = Cause::kStrangers},
+                     {.number = 2, .measure = Measure::kCleanup, .cause = Cause::kOverBudget}};
+  LeaseView cleaned = cleans;
+  cleaned.measures[1].outcome = MeasureOutcome::kConfirmed;
+  LeaseView again = cleaned;
+  again.measures[1] = {.number = 3, .measure = Measure::kCleanup, .cause = Cause::kStrangers};
+  const FakeDaemon daemon(
+      {event_of(wire::EventName::kMeasure, cleans) + event_of(wire::EventName::kMeasure, cleans) +
+       event_of(wire::EventName::kMeasure, cleaned) + event_of(wire::EventName::kMeasure, again)});
+  Asks asks = listen(daemon);
+  const auto first = asks.next(seconds(10));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->kind, Ask::Kind::kCleanup);
+  EXPECT_EQ(first->reason, "over_budget");
+  const auto second = asks.next(seconds(10));
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->reason, "strangers");
+  EXPECT_FALSE(asks.next({}));
+}
+
 TEST_F(AsksTest, ADaemonThatHangsUpIsFoundAgain) {
   const FakeDaemon daemon({event_of(wire::EventName::kLease, asked(1)),
                            event_of(wire::EventName::kLease, asked(1)) +
@@ -259,8 +281,12 @@ TEST_F(Served, ProgressThatMakesNoSenseIsRefusedByName) {
   FakeDaemon daemon({});
   attach(daemon);
   EXPECT_EQ(berth_report_progress(session, nullptr), BERTH_INVALID);
-  berth_progress progress = {
-      .size = sizeof progress, .reserved = 0, .done = 10, .total = 9, .left_ms = 0, .note = nullptr};
+  berth_progress progress = {.size = sizeof progress,
+                             .reserved = 0,
+                             .done = 10,
+                             .total = 9,
+                             .left_ms = 0,
+                             .note = nullptr};
   EXPECT_EQ(berth_report_progress(session, &progress), BERTH_INVALID);
   EXPECT_STREQ(berth_last_error(), "progress.done (10) is above progress.total (9)");
   const std::string note(201, 'x');

@@ -81,7 +81,7 @@ class Session {
 
   std::atomic<bool> owns_lease_{false};
   ProgressPace pace_;
-  std::mutex telling_;  // Held by the thread that tells of progress; nobody waits for it.
+  std::mutex telling_;    // Held by the thread that tells of progress; nobody waits for it.
   std::mutex listening_;  // Held by the thread that listens; nobody waits for it.
   std::optional<Asks> asks_;
 };

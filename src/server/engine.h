@@ -29,10 +29,11 @@
 namespace berth::server {
 
 /// What a call can ask of the coordinator. The engine puts its own token into it.
-using Ask = std::variant<core::Submit, core::Reconnect, core::Claim, core::Join, core::ReportExit,
-                         core::Release, core::Resize, core::Renew, core::ReportProgress, core::Suspend,
-                         core::Freeze, core::Resume, core::Move, core::Park, core::AskCheckpoint,
-                         core::ReportCheckpoint, core::AskRequeue, core::BeginRequeue>;
+using Ask =
+    std::variant<core::Submit, core::Reconnect, core::Claim, core::Join, core::ReportExit,
+                 core::Release, core::Resize, core::Renew, core::ReportProgress, core::Suspend,
+                 core::Freeze, core::Resume, core::Move, core::Park, core::AskCheckpoint,
+                 core::ReportCheckpoint, core::AskRequeue, core::BeginRequeue>;
 
 struct EngineSettings {
   core::Settings core;

@@ -220,6 +220,8 @@ SessionPlan draw_session(Random& random, const Plan& plan) {
                       .every = perhaps(random, 500, seconds(1), seconds(5))};
     session.saves_after = perhaps(random, 700, milliseconds(5), seconds(5));
     session.save_takes = random.spread(milliseconds(1), seconds(12));
+    const bool listens = session.save_takes.ns % 2 == 0;  // And can be asked to clean up.
+    if (listens) session.request.checkpoint->kind = CheckpointKind::kLibrary;
   }
   if (!session.request.ttl && random.chance(250)) {
     session.request.requeue_grace = random.spread(milliseconds(10), seconds(5));

@@ -57,7 +57,8 @@ Instant doubled(Instant from, Duration expected, Instant now) {
   return from + expected;
 }
 
-/// Start + min(limit, eta), or what its program has told instead of the eta; what has passed doubles.
+/// Start + min(limit, eta), or what its program has told instead of the eta; what has passed
+/// doubles.
 std::optional<Instant> expected_end(const Evidence& evidence, const ShadowLease& lease,
                                     Instant now) {
   std::optional<Instant> end = lease.kill_at;

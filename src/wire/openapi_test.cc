@@ -221,8 +221,8 @@ TEST(OpenApi, DescribesTheRequestsThatAreRead) {
   }
   EXPECT_TRUE(decode_request(all_null.dump()).ok());
   for (const std::string name :
-       {"Request", "Process", "Exit", "Park", "Release", "Resize", "Renew", "Progress", "Checkpoint",
-        "Checkpointed", "Claim", "Reconnect", "Requeue", "Nothing"}) {
+       {"Request", "Process", "Exit", "Park", "Release", "Resize", "Renew", "Progress",
+        "Checkpoint", "Checkpointed", "Claim", "Reconnect", "Requeue", "Nothing"}) {
     EXPECT_EQ(schema_named(name).at("additionalProperties"), false) << name;
   }
 }

@@ -34,6 +34,35 @@ measure_is() {
   wait "$run" # 0: its pattern was there.
 }
 
+@test "a program that listens is asked to clean up, and using less is its answer" {
+  configure '[pressure]' 'on_lease_critical = ["notify"]' \
+    'over_budget = ["notify", "cleanup@1s", "suspend@30s"]'
+  cat >listens.py <<'PY'
+import sys
+sys.path.insert(0, sys.argv[1])
+from trainer import Driver
+import berth
+
+driver = Driver()
+model, cache = driver.allocate(1 << 30), driver.allocate(2 << 30)
+
+def cleanup(ask):
+    if ask.reason == 'over_budget':
+        print('cleanup', flush=True)
+        driver.release(cache, 2 << 30)
+
+while True:
+    berth.session().serve(timeout=1, cleanup=cleanup)
+PY
+  berth run -m 2G --enforce watchdog --over-budget suspend --checkpoint library -- \
+    python3 listens.py "$PYTHONPATH/../examples/python" >held 2>said 3>&- &
+  eventually measure_is 1 cleanup confirmed
+  grep -qx cleanup held
+  state_is 1 held
+  run berth show 1
+  contains "cleanup for over_budget: confirmed, 2.0 GiB were given back"
+}
+
 @test "a measure that is not possible is told, and the next one is taken" {
   configure '[pressure]' 'over_budget = ["notify", "checkpoint@1s", "suspend@2s"]'
   berth run -m 2G --enforce watchdog --over-budget suspend -- \
