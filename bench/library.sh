@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What libberth takes of a program's step, under `berth run` on the simulated driver: a step of the
-# VRAM manager in which nothing is due, a measurement from what is known, and a fresh one; beside
-# one look at the clock in the same process.
+# VRAM manager in which nothing is due, a measurement from what is known, a fresh one, and a report of
+# progress; beside one look at the clock in the same process. Then the same from Python.
 set -euo pipefail
 world=$(mktemp -d /tmp/berth-bench.XXXXXX)
 mkdir -m 0700 "$world/run"
@@ -19,3 +19,8 @@ row "a look at the clock" clock
 row "a step of the VRAM manager" step '"limit":2000'
 row "a measurement, cached" cached '"limit":5000'
 row "a measurement, fresh" fresh '"limit":200000'
+row "a report of progress" progress
+berth run -q -m 2G -- env PYTHONPATH="$PWD/python" python3 bench/support/library_calls.py \
+  >"$world/figures"
+row "a step of the VRAM manager, Python" step
+row "a report of progress, Python" progress

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long the calls of libberth take that a program makes in each step. Prints for each the median
-// of many rounds, in nanoseconds: «step NS», «cached NS», «fresh NS», «memory NS», and «clock NS»,
+// of many rounds, in nanoseconds: «step NS», «cached NS», «fresh NS», «progress NS», and «clock NS»,
 // one look at the clock, to set them against.
 #include <berth/berth.h>
 #include <stdio.h>
@@ -31,6 +31,11 @@ static int cached(void) {
 }
 static int fresh(void) {
   return measure(0);
+}
+static int progress(void) {
+  static berth_progress progress = {.size = sizeof progress};
+  progress.done += 1;
+  return berth_report_progress(session, &progress) == BERTH_OK;
 }
 static int look_at_clock(void) {
   struct timespec now;
@@ -70,7 +75,8 @@ int main(void) {
   if (berth_vram_manager_create(session, &options, &manager) != BERTH_OK) return 1;
   if (berth_vram_manager_set_provider(manager, &provider) != BERTH_OK) return 1;
   const int all = time_of("clock", look_at_clock, 1000) && time_of("step", step, 1000) &&
-                  time_of("cached", cached, 1000) && time_of("fresh", fresh, 50);
+                  time_of("cached", cached, 1000) && time_of("fresh", fresh, 50) &&
+                  time_of("progress", progress, 1000);
   if (!all) fputs(berth_last_error(), stderr);
   return all ? 0 : 1;
 }
