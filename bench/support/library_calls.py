@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As bench/support/library_calls.c, of what a program in Python calls in each step: prints «step NS»
-and «progress NS», the median of many rounds."""
+"""As bench/support/library_calls.c, of what a program in Python calls in each step: prints
+«step NS» and «progress NS», the median of many rounds."""
 import statistics
 import time
 
