@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth-train`: settings from a file and the command line, one run, its summary. Ctrl-C ends it
-// after the step that is being made and saves it; a second one ends it at once.
+// after the step that is being made and saves it; a second one ends it at once. `berth-train
+// generate` has a trained model write.
 #include <unistd.h>
 
 #include <atomic>
@@ -16,7 +17,9 @@
 #include "base/quantity.h"
 #include "config/document.h"
 #include "config/problem.h"
+#include "train/generate_words.h"
 #include "train/settings.h"
+#include "trainer/generate.h"
 #include "trainer/run.h"
 
 namespace berth::trainer {
@@ -83,7 +86,8 @@ Result<train::Settings> settings_of(const train::Arguments& arguments) {
 void show_help() {
   std::puts(
       "usage: berth-train [SETTINGS.toml] [--KEY VALUE]... [--resume]\n"
-      "Trains a GPT-2 on a text file. Keys and their defaults:");
+      "       berth-train generate FOLDER [--KEY VALUE]...\n"
+      "Trains a GPT-2 on a text file, or has one that was trained write. Keys and their defaults:");
   const train::Settings defaults;
   for (const train::KeyAndValue& each : train::values_of(defaults)) {
     std::printf("  --%s %s\n", std::string(each.key).c_str(), each.value.c_str());
@@ -146,9 +150,44 @@ int run(const std::vector<std::string>& words) {
   return summary->stopped ? kInterrupted : 0;
 }
 
+// What would steer a terminal is not for it: a model writes anything.
+void write_text(std::string_view text, bool is_terminal) {
+  for (const char c : text) {
+    const bool steers = (c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == '\x7f';
+    std::putchar(is_terminal && steers ? '?' : c);
+  }
+  if (is_terminal) (void)std::fflush(stdout);
+}
+
+int run_generate(const std::vector<std::string>& words) {
+  const auto read = train::parse_generate(words);
+  if (!read.ok()) return fail(kUsage, read.error().message);
+  if (read->help) {
+    std::printf(
+        "usage: berth-train generate FOLDER [--KEY VALUE]...\n"
+        "Has the newest checkpoint of the run in FOLDER write on. Keys, and their defaults:\n%s",
+        train::generate_help().c_str());
+    return 0;
+  }
+  watch_signals();
+  const bool is_terminal = isatty(STDOUT_FILENO) == 1;
+  const auto generated = generate(
+      *read, {.write = [&](std::string_view text) { write_text(text, is_terminal); },
+              .say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); },
+              .stop = &stop});
+  if (!generated.ok()) return fail(kFailed, generated.error().message);
+  std::putchar('\n');
+  if (std::fflush(stdout) != 0) return fail(kFailed, "what was written could not be put out");
+  return stop ? kInterrupted : 0;
+}
+
 }  // namespace
 }  // namespace berth::trainer
 
 int main(int count, char** words) {
-  return berth::trainer::run({words + 1, words + count});
+  const std::vector<std::string> all(words + 1, words + count);
+  if (!all.empty() && all.front() == "generate") {
+    return berth::trainer::run_generate({all.begin() + 1, all.end()});
+  }
+  return berth::trainer::run(all);
 }

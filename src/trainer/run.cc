@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <deque>
 #include <numeric>
-#include <thread>
 #include <utility>
 
 #include "base/present.h"
@@ -16,18 +15,13 @@
 #include "trainer/moment.h"
 #include "trainer/record.h"
 #include "trainer/saver.h"
+#include "trainer/threads.h"
 
 namespace berth::trainer {
 namespace {
 
 constexpr std::size_t kLossesShown = 20;
 constexpr std::int64_t kValidationRows = 16;  // At a time.
-
-// Debian's libtorch takes half of the cores for itself, and none of two.
-void set_threads(std::uint32_t wanted) {
-  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  at::set_num_threads(static_cast<int>(wanted == 0 ? cores : wanted));
-}
 
 class Run {
  public:

@@ -160,6 +160,35 @@ Result<std::string> Saver::save(HybridTrainer& trainer, const Corpus& corpus,
   return saved->path;
 }
 
+Result<SavedModel> load_model(const std::string& folder) {
+  auto loaded = checkpoint::load_newest(directory_in(folder));
+  if (!loaded.ok()) return error_of(loaded.failure());
+  TRY(saved, read_state(loaded->path(), loaded->state()));
+  train::Settings settings;
+  for (const auto& [key, value] : saved.settings) {
+    const Status known = train::set(settings, key, value);
+    if (known.ok()) continue;
+    return Error{Errc::kInvalid, loaded->path() + ": of another version: " + known.error().message};
+  }
+  return SavedModel{*std::move(loaded), std::move(settings)};
+}
+
+Status take_weights(const checkpoint::Loaded& from, torch::nn::Module& model) {
+  const torch::NoGradGuard no_gradients;
+  for (const auto& item : model.named_parameters()) {
+    const checkpoint::Tensor* saved = from.find(item.key());
+    at::Tensor weight = item.value();
+    if (saved == nullptr || saved->dtype != Dtype::kF32 ||
+        saved->shape != shape_of(weight.sizes().vec())) {
+      return Error{Errc::kInvalid,
+                   from.path() + ": holds no tensor " + item.key() + " of the shape wanted"};
+    }
+    CHECK(weight.is_contiguous() && weight.nbytes() == saved->bytes);
+    std::memcpy(weight.data_ptr(), saved->data, saved->bytes);
+  }
+  return Unit{};
+}
+
 Result<Restored> restore(const std::string& folder, HybridTrainer& trainer, Corpus& corpus,
                          const train::Settings& settings) {
   const auto loaded = checkpoint::load_newest(directory_in(folder));

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model that was trained writes on from a text, token by token. One thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "train/generate_words.h"
+
+namespace berth::trainer {
+
+struct Generated {
+  std::string checkpoint;  // Which one wrote.
+  std::uint64_t step = 0;  // Of its run.
+  std::uint64_t tokens = 0;
+};
+
+struct GenerateControl {
+  std::function<void(std::string_view)> write;  // The prompt, and each token as it comes.
+  std::function<void(const std::string&)> say;  // What a person should know besides.
+  const std::atomic<bool>* stop = nullptr;      // Looked at between tokens.
+};
+
+/// Takes the newest whole checkpoint of the run in the folder. It sees as many tokens as a row of
+/// its training had: what came before is out of its sight. kNotFound: there is no checkpoint.
+/// kInvalid: what it learnt are no bytes, or its weights are no numbers.
+Result<Generated> generate(const train::GenerateWords& words, const GenerateControl& control);
+
+}  // namespace berth::trainer

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/generate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "train/settings.h"
+#include "trainer/run.h"
+
+namespace berth::trainer {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// A model that has learnt that «abcde» follows «abcde», and nothing else.
+class GenerateTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = testing::TempDir() + "writesXXXXXX";
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+    std::ofstream text(folder_ + "/text");
+    for (int i = 0; i < 3000; ++i) text << "abcde";
+    text.close();
+    train::Settings settings{.text = folder_ + "/text",
+                             .folder = folder_ + "/out",
+                             .rows = 4,
+                             .columns = 16,
+                             .validate_every = 0,
+                             .validate_rows = 4,
+                             .checkpoint_every = 40};
+    settings.hybrid.schedule = {
+        .shape = train::Schedule::kConstant, .warmup_steps = 2, .steps = 80};
+    settings.hybrid.mode = Mode::kOff;
+    const auto summary = run_training(settings, {});
+    ASSERT_TRUE(summary.ok()) << summary.error().message;
+    ASSERT_LT(summary->loss, 0.5);
+  }
+  static void TearDownTestSuite() { std::filesystem::remove_all(folder_); }
+
+  std::string written(train::GenerateWords words) {
+    words.folder = folder_ + "/out";
+    std::string text;
+    const auto generated =
+        generate(words, {.write = [&](std::string_view more) { text += more; }, .say = {}});
+    EXPECT_TRUE(generated.ok()) << generated.error().message;
+    if (generated.ok()) last_ = *generated;
+    return text;
+  }
+  Generated last_;
+  static inline std::string folder_;
+};
+
+TEST_F(GenerateTest, WritesOnAsItHasLearnt) {
+  const std::string text =
+      written({.prompt = "cdeabcdeabcde", .tokens = 40, .sampling = {.temperature = 0}});
+  EXPECT_EQ(text, "cdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcdeabcde") << "past its context";
+  EXPECT_EQ(last_.step, 80U);
+  EXPECT_EQ(last_.tokens, 40U);
+  EXPECT_THAT(last_.checkpoint, StartsWith(folder_ + "/out/checkpoints/"));
+}
+
+TEST_F(GenerateTest, TheSameSeedWritesTheSame) {
+  const train::GenerateWords words = {
+      .prompt = "abc", .tokens = 60, .seed = 3, .sampling = {.temperature = 2}};
+  const std::string text = written(words);
+  EXPECT_EQ(text.size(), 63U);
+  EXPECT_EQ(written(words), text);
+  train::GenerateWords other = words;
+  other.seed = 4;
+  EXPECT_NE(written(other), text);
+}
+
+TEST_F(GenerateTest, StopsBetweenTokens) {
+  std::atomic<bool> stop = false;
+  train::GenerateWords words = {.folder = folder_ + "/out", .tokens = 1000};
+  std::size_t count = 0;
+  const auto generated = generate(
+      words, {.write = [&](std::string_view) { stop = ++count == 5; }, .say = {}, .stop = &stop});
+  ASSERT_TRUE(generated.ok());
+  EXPECT_EQ(generated->tokens, 4U) << "and the prompt";
+}
+
+TEST_F(GenerateTest, WhereNothingWasSavedThatIsSaid) {
+  const auto none = generate({.folder = folder_ + "/none"}, {.write = [](std::string_view) {}});
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().code, Errc::kNotFound);
+  EXPECT_THAT(none.error().message, HasSubstr("none/checkpoints"));
+}
+
+}  // namespace
+}  // namespace berth::trainer
