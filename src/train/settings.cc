@@ -19,7 +19,7 @@ namespace berth::train {
 namespace {
 
 using Slot = std::variant<std::uint32_t*, std::uint64_t*, double*, bool*, std::string*, Schedule*,
-                          Mode*, PredictorKind*>;
+                          Mode*, PredictorKind*, OptimizerKind*>;
 
 struct Key {
   std::string_view name;
@@ -31,7 +31,7 @@ struct Key {
 
 constexpr double kCountMax = std::numeric_limits<std::uint32_t>::max();
 
-std::array<Key, 46> keys_of(Settings& s) {
+std::array<Key, 48> keys_of(Settings& s) {
   return {{
       {"run.model", &s.model},
       {"run.text", &s.text},
@@ -55,10 +55,12 @@ std::array<Key, 46> keys_of(Settings& s) {
       {"rate.warmup_steps", &s.hybrid.schedule.warmup_steps, 0, kCountMax},
       {"rate.decay_share", &s.hybrid.schedule.decay_share, 0, 1},
       {"rate.min_share", &s.hybrid.schedule.rate_min_share, 0, 1},
-      {"adamw.beta1", &s.hybrid.adamw.beta1, 0, 0.999999},
-      {"adamw.beta2", &s.hybrid.adamw.beta2, 0, 0.999999},
-      {"adamw.epsilon", &s.hybrid.adamw.epsilon, 1e-30, 1},
-      {"adamw.decay", &s.hybrid.adamw.decay, 0, 10},
+      {"optimizer.kind", &s.hybrid.optimizer.kind},
+      {"optimizer.momentum", &s.hybrid.optimizer.momentum, 0, 0.999999},
+      {"adamw.beta1", &s.hybrid.optimizer.adamw.beta1, 0, 0.999999},
+      {"adamw.beta2", &s.hybrid.optimizer.adamw.beta2, 0, 0.999999},
+      {"adamw.epsilon", &s.hybrid.optimizer.adamw.epsilon, 1e-30, 1},
+      {"adamw.decay", &s.hybrid.optimizer.adamw.decay, 0, 10},
       {"adamw.clip", &s.hybrid.clip, 0, 1e6},
       {"predict.mode", &s.hybrid.mode},
       {"predict.predictor", &s.hybrid.predictor},
@@ -88,6 +90,8 @@ constexpr std::array<std::string_view, 3> kModes = {"off", "auto", "forced"};
 constexpr std::array<std::string_view, 4> kPredictors = {"null", "linear", "difference",
                                                          "nesterov"};
 
+constexpr std::array<std::string_view, 2> kOptimizers = {"adamw", "muon"};
+
 std::span<const std::string_view> words(Schedule) {
   return kSchedules;
 }
@@ -96,6 +100,9 @@ std::span<const std::string_view> words(Mode) {
 }
 std::span<const std::string_view> words(PredictorKind) {
   return kPredictors;
+}
+std::span<const std::string_view> words(OptimizerKind) {
+  return kOptimizers;
 }
 
 std::string shown(double number) {

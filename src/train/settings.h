@@ -36,6 +36,17 @@ struct AdamWConfig {
   double decay = 0.1;
 };
 
+enum class OptimizerKind : std::uint8_t {
+  kAdamW,
+  kMuon,  // For the matrices of layers; AdamW for all else.
+};
+
+struct OptimizerConfig {
+  OptimizerKind kind = OptimizerKind::kAdamW;
+  double momentum = 0.95;  // Of Muon.
+  AdamWConfig adamw;       // Its decay is Muon's too.
+};
+
 struct HybridConfig {
   Mode mode = Mode::kAuto;
   PredictorKind predictor = PredictorKind::kLinear;
@@ -47,7 +58,7 @@ struct HybridConfig {
   DivergenceConfig divergence;
   RecoveryConfig recovery;
   ScheduleConfig schedule;
-  AdamWConfig adamw;
+  OptimizerConfig optimizer;
 };
 
 struct Settings {

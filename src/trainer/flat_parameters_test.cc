@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "trainer/module_for_test.h"
-#include "trainer/optimizer.h"
 
 namespace berth::trainer {
 namespace {
@@ -56,32 +55,6 @@ TEST(FlatParameters, ItIsSeenWhenAModuleWasTornOff) {
   const FlatParameters flat(bowl);
   bowl.vector.set_data(torch::zeros({7}));
   EXPECT_FALSE(flat.is_attached(bowl));
-}
-
-TEST(AdamWOptimizer, OnlyMatricesDecay) {
-  Bowl bowl(3);
-  FlatParameters flat(bowl);
-  AdamW optimizer(flat, {.decay = 0.5});
-  optimizer.step(flat, {.rate = 0.1});  // Without a gradient, decay is all that happens.
-  EXPECT_NEAR(bowl.matrix.mean().item<double>(), 3 * (1 - 0.1 * 0.5), 1e-5);
-  EXPECT_EQ(bowl.vector.mean().item<double>(), 3);
-}
-
-TEST(AdamWOptimizer, SeveralThreadsGiveTheSameBits) {
-  const int threads = at::get_num_threads();
-  std::vector<at::Tensor> results;
-  for (const int count : {1, 2}) {
-    at::set_num_threads(count);
-    Bowl bowl(0);
-    bowl.matrix.set_data(torch::arange(300'000, at::kFloat).view({300, 1000}) * 1e-6);
-    FlatParameters flat(bowl);
-    flat.gradients().copy_(flat.values().cos());
-    AdamW optimizer(flat, {});
-    for (int i = 0; i < 3; ++i) optimizer.step(flat, {.rate = 0.1, .gradient_scale = 0.5});
-    results.push_back(flat.values().clone());
-  }
-  at::set_num_threads(threads);
-  EXPECT_TRUE(at::equal(results[0], results[1]));
 }
 
 }  // namespace

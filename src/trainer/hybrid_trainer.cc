@@ -32,7 +32,7 @@ HybridTrainer::HybridTrainer(torch::nn::Module& module, LossFunction loss, Hybri
       loss_(std::move(loss)),
       trial_(std::move(trial)),
       parameters_(module),
-      optimizer_(parameters_, config.adamw),
+      optimizer_(parameters_, config.optimizer),
       predictor_(config.mode == Mode::kOff ? PredictorKind::kNull : config.predictor, parameters_),
       phases_(config.phases),
       monitor_(config.divergence),

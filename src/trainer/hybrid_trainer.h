@@ -52,7 +52,7 @@ class HybridTrainer {
   /// Mean loss without gradients.
   double evaluate(const Batch& batch);
   FlatParameters& parameters() { return parameters_; }
-  AdamW& optimizer() { return optimizer_; }
+  Optimizer& optimizer() { return optimizer_; }
   Predictor& predictor() { return predictor_; }
 
   /// All that is needed to go on to the last bit, but for the tensors below. Between steps only.
@@ -89,7 +89,7 @@ class HybridTrainer {
   LossFunction loss_;
   Batch trial_;
   FlatParameters parameters_;
-  AdamW optimizer_;
+  Optimizer optimizer_;
   Predictor predictor_;
   at::Tensor snapshot_;               // Weights and both moments, one after the other.
   std::uint64_t snapshot_steps_ = 0;  // Of the optimizer, then.

@@ -38,7 +38,7 @@ std::string letters(HybridTrainer& trainer, int steps) {
 TEST(HybridTrainer, PlainTrainingIsTheLoopThatOneWouldWrite) {
   Bowl by_hand;
   FlatParameters flat(by_hand);
-  AdamW optimizer(flat, {.decay = 0});
+  Optimizer optimizer(flat, {.adamw = {.decay = 0}});
   Bowl trained;
   HybridTrainer trainer(trained, loss_of(trained), short_phases(Mode::kOff, {}), numbers());
   for (int i = 0; i < 30; ++i) {

@@ -49,7 +49,7 @@ inline HybridConfig short_phases(Mode mode, PredictorKind kind) {
                      .correct_steps = 2,
                      .consecutive_max = 1},
           .schedule = {.shape = train::Schedule::kConstant, .rate = 0.01, .warmup_steps = 0},
-          .adamw = {.decay = 0}};
+          .optimizer = {.adamw = {.decay = 0}}};
 }
 
 inline constexpr train::Gpt2Shape kTinyGpt2{

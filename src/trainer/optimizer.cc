@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/optimizer.h"
 
+#include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "train/adamw.h"
@@ -9,37 +11,87 @@ namespace berth::trainer {
 namespace {
 
 constexpr std::int64_t kGrain = 1 << 15;  // Less than this is not worth waking a thread.
+constexpr double kMeanSquareRoot = 0.2;
 
 std::span<float> part(const at::Tensor& tensor, std::int64_t begin, std::int64_t end) {
   return {tensor.data_ptr<float>() + begin, static_cast<std::size_t>(end - begin)};
 }
 
+at::Tensor matrix_in(const at::Tensor& buffer, const FlatSegment& segment) {
+  return buffer.narrow(0, segment.begin, segment.count).view({segment.shape[0], -1});
+}
+
 }  // namespace
 
-AdamW::AdamW(const FlatParameters& parameters, const AdamWConfig& config)
+bool is_layer_matrix(const FlatSegment& segment) {
+  const bool is_embedding = segment.name.starts_with("wte.") || segment.name.starts_with("wpe.");
+  return segment.decays && !is_embedding;
+}
+
+at::Tensor orthogonalized(const at::Tensor& matrix) {
+  constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
+  constexpr int kSteps = 5;
+  constexpr double kLeast = 1e-7;  // So that nothing is divided by 0.
+  const bool is_tall = matrix.size(0) > matrix.size(1);
+  at::Tensor x = is_tall ? matrix.t() : matrix;
+  x = x / (x.norm() + kLeast);
+  for (int i = 0; i < kSteps; ++i) {
+    const at::Tensor square = x.mm(x.t());
+    x = at::addmm(x, at::addmm(square, square, square, kB, kC), x, kA);
+  }
+  return is_tall ? x.t() : x;
+}
+
+Optimizer::Optimizer(const FlatParameters& parameters, const OptimizerConfig& config)
     : config_(config), first_(parameters.like()), second_(parameters.like()) {}
 
-void AdamW::step(FlatParameters& parameters, const Step& step) {
+void Optimizer::step(FlatParameters& parameters, const Step& step) {
   ++steps_;
-  train::AdamWStep numbers{.rate = static_cast<float>(step.rate),
-                           .beta1 = static_cast<float>(config_.beta1),
-                           .beta2 = static_cast<float>(config_.beta2),
-                           .epsilon = static_cast<float>(config_.epsilon),
-                           .gradient_scale = static_cast<float>(step.gradient_scale),
-                           .number = steps_};
-  const auto run = [&](std::int64_t from, std::int64_t to) {
-    at::parallel_for(from, to, kGrain, [&](std::int64_t begin, std::int64_t end) {
-      train::adamw({.values = part(parameters.values(), begin, end),
-                    .gradients = part(parameters.gradients(), begin, end),
-                    .first_moments = part(first_, begin, end),
-                    .second_moments = part(second_, begin, end)},
-                   numbers);
-    });
-  };
-  numbers.decay = static_cast<float>(config_.decay);
-  run(0, parameters.decaying());
-  numbers.decay = 0;
-  run(parameters.decaying(), parameters.values().numel());
+  const double decay = config_.adamw.decay;
+  const std::int64_t all = parameters.values().numel();
+  if (config_.kind == OptimizerKind::kAdamW) {
+    adamw(parameters, step, 0, parameters.decaying(), decay);
+  } else {
+    const torch::NoGradGuard no_gradients;
+    for (const FlatSegment& segment : parameters.segments()) {
+      if (is_layer_matrix(segment)) {
+        muon(parameters, step, segment);
+      } else if (segment.decays) {
+        adamw(parameters, step, segment.begin, segment.begin + segment.count, decay);
+      }
+    }
+  }
+  adamw(parameters, step, parameters.decaying(), all, 0);
+}
+
+void Optimizer::adamw(FlatParameters& parameters, const Step& step, std::int64_t from,
+                      std::int64_t to, double decay) {
+  const train::AdamWStep numbers{.rate = static_cast<float>(step.rate),
+                                 .beta1 = static_cast<float>(config_.adamw.beta1),
+                                 .beta2 = static_cast<float>(config_.adamw.beta2),
+                                 .epsilon = static_cast<float>(config_.adamw.epsilon),
+                                 .decay = static_cast<float>(decay),
+                                 .gradient_scale = static_cast<float>(step.gradient_scale),
+                                 .number = steps_};
+  at::parallel_for(from, to, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    train::adamw({.values = part(parameters.values(), begin, end),
+                  .gradients = part(parameters.gradients(), begin, end),
+                  .first_moments = part(first_, begin, end),
+                  .second_moments = part(second_, begin, end)},
+                 numbers);
+  });
+}
+
+void Optimizer::muon(FlatParameters& parameters, const Step& step, const FlatSegment& segment) {
+  const at::Tensor gradient = matrix_in(parameters.gradients(), segment) * step.gradient_scale;
+  const at::Tensor momentum = matrix_in(first_, segment);
+  momentum.lerp_(gradient, 1 - config_.momentum);
+  const at::Tensor ahead = at::lerp(gradient, momentum, config_.momentum);
+  const auto longer = static_cast<double>(std::max(momentum.size(0), momentum.size(1)));
+  const double length = step.rate * kMeanSquareRoot * std::sqrt(longer);
+  matrix_in(parameters.values(), segment)
+      .mul_(1 - step.rate * config_.adamw.decay)
+      .add_(orthogonalized(ahead), -length);
 }
 
 }  // namespace berth::trainer

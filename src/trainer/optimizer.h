@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdamW over flat parameters (train/adamw.h), in parallel. Owns the two moments. One thread calls.
+// What becomes of flat parameters by their gradients: AdamW (train/adamw.h), in parallel, or Muon
+// for the matrices of layers and AdamW for all else. Owns the two moments. One thread calls.
+//
+// Note [Muon]: the momentum of a matrix is pulled towards the nearest one of orthogonal rows or
+// columns before it is added, so that no direction of it dominates (Jordan et al. 2024,
+// https://kellerjordan.github.io/posts/muon/). It is scaled so that its mean square is that of
+// AdamW's usual steps, 0.2, and takes AdamW's learning rates and decay (Liu et al. 2025, arXiv
+// 2502.16982). Embeddings, though matrices, are tables of vectors, and AdamW's.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +17,12 @@
 
 namespace berth::trainer {
 
-using train::AdamWConfig;
+using train::OptimizerConfig;
+using train::OptimizerKind;
 
-class AdamW {
+class Optimizer {
  public:
-  AdamW(const FlatParameters& parameters, const AdamWConfig& config);
+  Optimizer(const FlatParameters& parameters, const OptimizerConfig& config);
 
   struct Step {
     double rate = 0;
@@ -22,15 +30,27 @@ class AdamW {
   };
   void step(FlatParameters& parameters, const Step& step);
 
+  /// Of Muon's matrices the momentum; they have no second moment.
   at::Tensor& first_moments() { return first_; }
   at::Tensor& second_moments() { return second_; }
   std::uint64_t& steps() { return steps_; }
 
  private:
-  AdamWConfig config_;
+  void adamw(FlatParameters& parameters, const Step& step, std::int64_t from, std::int64_t to,
+             double decay);
+  void muon(FlatParameters& parameters, const Step& step, const FlatSegment& segment);
+
+  OptimizerConfig config_;
   at::Tensor first_;
   at::Tensor second_;
   std::uint64_t steps_ = 0;
 };
+
+/// A matrix of a layer: not a vector, and no embedding (named "wte…" or "wpe…").
+bool is_layer_matrix(const FlatSegment& segment);
+
+/// About the nearest matrix of which all singular values are 1: they come to lie between 0.7 and
+/// 1.2, by five steps of a Newton-Schulz iteration with Jordan's coefficients. Of nothing: nothing.
+at::Tensor orthogonalized(const at::Tensor& matrix);
 
 }  // namespace berth::trainer

@@ -81,6 +81,29 @@ TEST_F(RunTest, IsRepeatedToTheLastBit) {
   EXPECT_NE(run_training(other, {})->validation_loss, first->validation_loss);
 }
 
+TEST_F(RunTest, ARunWithMuonIsAnotherAndGoesOnToTheLastBit) {
+  train::Settings muon = settings();
+  muon.hybrid.mode = Mode::kOff;
+  const auto adamw = run_training(muon, {});
+  muon.hybrid.optimizer.kind = train::OptimizerKind::kMuon;
+  muon.folder = folder_ + "/whole";
+  const auto whole = run_training(muon, {});
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  EXPECT_NE(whole->validation_loss, adamw->validation_loss);
+  EXPECT_LT(whole->validation_loss, 5.545);
+  muon.folder = folder_ + "/apart";
+  std::atomic<bool> stop = false;
+  (void)run_training(muon, {.stop = &stop, .progress = [&](const Progress& progress) {
+                              stop = progress.report.step == 11;
+                            }});
+  const auto rest = run_training(muon, {.resume = true});
+  ASSERT_TRUE(rest.ok()) << rest.error().message;
+  EXPECT_EQ(rest->validation_loss, whole->validation_loss);
+  muon.hybrid.optimizer.kind = train::OptimizerKind::kAdamW;
+  EXPECT_THAT(run_training(muon, {.resume = true}).error().message,
+              HasSubstr("was saved with another optimizer.kind, 'muon'; now it is 'adamw'"));
+}
+
 TEST_F(RunTest, StopsBetweenStepsWhenItIsTold) {
   std::atomic<bool> stop = false;
   const auto summary = run_training(settings(), {.stop = &stop, .progress = [&](const Progress& p) {

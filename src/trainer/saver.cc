@@ -111,13 +111,16 @@ Result<SavedState> read_state(const std::string& path, const std::string& text) 
 
 Status check_settings(const SavedState& saved, const train::Settings& settings,
                       const std::string& path) {
-  for (const train::KeyAndValue& each : train::values_of(settings)) {
-    if (may_differ(each.key)) continue;
-    const auto was = saved.settings.find(std::string(each.key));
-    if (was != saved.settings.end() && was->second == each.value) continue;
-    std::string message = path + ": was saved with another " + std::string(each.key);
-    if (was != saved.settings.end()) message.append(", '").append(was->second).append("'");
-    return Error{Errc::kInvalid, message.append("; now it is '").append(each.value).append("'")};
+  const std::vector<train::KeyAndValue> defaults = train::values_of({});
+  const std::vector<train::KeyAndValue> now = train::values_of(settings);
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (may_differ(now[i].key)) continue;
+    // What it does not name was not there yet, and is as it was.
+    const auto named = saved.settings.find(std::string(now[i].key));
+    const std::string& was = named == saved.settings.end() ? defaults[i].value : named->second;
+    if (was == now[i].value) continue;
+    return Error{Errc::kInvalid, path + ": was saved with another " + std::string(now[i].key) +
+                                     ", '" + was + "'; now it is '" + now[i].value + "'"};
   }
   return Unit{};
 }
