@@ -19,7 +19,7 @@ namespace berth::train {
 namespace {
 
 using Slot = std::variant<std::uint32_t*, std::uint64_t*, double*, bool*, std::string*, Schedule*,
-                          Mode*, PredictorKind*, OptimizerKind*>;
+                          Mode*, PredictorKind*, OptimizerKind*, Precision*>;
 
 struct Key {
   std::string_view name;
@@ -31,7 +31,7 @@ struct Key {
 
 constexpr double kCountMax = std::numeric_limits<std::uint32_t>::max();
 
-std::array<Key, 48> keys_of(Settings& s) {
+std::array<Key, 49> keys_of(Settings& s) {
   return {{
       {"run.model", &s.model},
       {"run.text", &s.text},
@@ -42,6 +42,7 @@ std::array<Key, 48> keys_of(Settings& s) {
       {"data.columns", &s.columns, 2, 65'536},
       {"data.micro_rows", &s.hybrid.micro_rows, 0, 65'536},
       {"data.recompute", &s.recompute},
+      {"data.precision", &s.precision},
       {"data.held_out", &s.held_out, 0.001, 0.9},
       {"validate.every", &s.validate_every, 0, kCountMax},
       {"validate.rows", &s.validate_rows, 1, 65'536},
@@ -90,6 +91,7 @@ constexpr std::array<std::string_view, 3> kModes = {"off", "auto", "forced"};
 constexpr std::array<std::string_view, 4> kPredictors = {"null", "linear", "difference",
                                                          "nesterov"};
 
+constexpr std::array<std::string_view, 2> kPrecisions = {"fp32", "bf16"};
 constexpr std::array<std::string_view, 2> kOptimizers = {"adamw", "muon"};
 
 std::span<const std::string_view> words(Schedule) {
@@ -103,6 +105,9 @@ std::span<const std::string_view> words(PredictorKind) {
 }
 std::span<const std::string_view> words(OptimizerKind) {
   return kOptimizers;
+}
+std::span<const std::string_view> words(Precision) {
+  return kPrecisions;
 }
 
 std::string shown(double number) {

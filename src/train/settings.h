@@ -36,6 +36,11 @@ struct AdamWConfig {
   double decay = 0.1;
 };
 
+enum class Precision : std::uint8_t {
+  kFp32,
+  kBf16,  // Of products of matrices; all else stays as it is.
+};
+
 enum class OptimizerKind : std::uint8_t {
   kAdamW,
   kMuon,  // For the matrices of layers; AdamW for all else.
@@ -77,7 +82,8 @@ struct Settings {
   double checkpoint_minutes = 0;       // 0: not by time.
   std::uint32_t checkpoint_keep = 3;
   std::string checkpoint_http;  // Where others may ask for one; empty: nowhere.
-  bool recompute = false;       // Layers are computed again in the backward pass, not kept.
+  Precision precision = Precision::kFp32;
+  bool recompute = false;  // Layers are computed again in the backward pass, not kept.
   HybridConfig hybrid;
 };
 

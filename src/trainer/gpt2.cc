@@ -6,6 +6,8 @@
 #include <limits>
 #include <string>
 
+#include "trainer/mixed_precision.h"
+
 namespace berth::trainer {
 namespace {
 
@@ -143,7 +145,10 @@ class Gpt2::Recomputed : public torch::autograd::Function<Gpt2::Recomputed> {
     const auto layer = static_cast<std::size_t>(context->saved_data["layer"].toInt());
     const at::Tensor stream = context->get_saved_variables()[0].variable_data().requires_grad_();
     const torch::AutoGradMode with_graph(true);
-    const at::Tensor again = model->layer_of(model->layers_[layer], stream);
+    const at::Tensor again = [&] {
+      const MixedPrecision precision(model->bfloat16_);
+      return model->layer_of(model->layers_[layer], stream);
+    }();
     torch::autograd::backward({again}, {gradients[0]});
     return {stream.grad(), at::Tensor(), at::Tensor()};
   }
@@ -152,13 +157,14 @@ class Gpt2::Recomputed : public torch::autograd::Function<Gpt2::Recomputed> {
 at::Tensor Gpt2::logits(const at::Tensor& inputs) {
   const std::int64_t columns = inputs.size(1);
   CHECK(columns <= shape_.context);
+  const MixedPrecision precision(bfloat16_);
   at::Tensor stream = at::embedding(tokens_, inputs) + positions_.narrow(0, 0, columns);
   const bool recomputes = recompute_ && at::GradMode::is_enabled();
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     stream = recomputes ? Recomputed::apply(stream, this, static_cast<std::int64_t>(i))
                         : layer_of(layers_[i], stream);
   }
-  return at::matmul(norm(stream, norm_weight_, norm_bias_), tokens_.t());
+  return at::matmul(norm(stream, norm_weight_, norm_bias_), tokens_.t()).to(at::kFloat);
 }
 
 at::Tensor Gpt2::loss(const Batch& batch) {

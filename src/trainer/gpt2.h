@@ -32,7 +32,7 @@ class Gpt2 : public torch::nn::Module {
   /// variance of 0.04 at most and the first loss is ln(vocabulary) within a hundredth.
   void initialize(std::uint64_t seed);
 
-  /// Of [rows, columns, vocabulary].
+  /// Of [rows, columns, vocabulary], 32 bits each.
   at::Tensor logits(const at::Tensor& inputs);
   /// Mean cross-entropy of all tokens.
   at::Tensor loss(const Batch& batch);
@@ -41,6 +41,9 @@ class Gpt2 : public torch::nn::Module {
   /// less memory, and a forward pass more.
   void set_recompute(bool recompute) { recompute_ = recompute; }
   bool recomputes() const { return recompute_; }
+
+  /// Products of matrices are computed of numbers of 16 bits (bfloat16).
+  void set_bfloat16(bool bfloat16) { bfloat16_ = bfloat16; }
 
   const train::Gpt2Shape& shape() const { return shape_; }
 
@@ -56,6 +59,7 @@ class Gpt2 : public torch::nn::Module {
 
   train::Gpt2Shape shape_;
   bool recompute_ = false;
+  bool bfloat16_ = false;
   at::Tensor tokens_, positions_, norm_weight_, norm_bias_;
   std::vector<Layer> layers_;
   at::Tensor mask_;  // True where a token would see what follows it.

@@ -38,6 +38,7 @@ class Run {
 
   Result<Summary> all() {
     model_.set_recompute(settings_.recompute);
+    model_.set_bfloat16(settings_.precision == train::Precision::kBf16);
     trainer_.set_last_resort([this] { return take_less(); });
     TRY_STATUS(open_checkpoints());
     record_.begin(settings_);

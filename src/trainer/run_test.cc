@@ -104,6 +104,16 @@ TEST_F(RunTest, ARunWithMuonIsAnotherAndGoesOnToTheLastBit) {
               HasSubstr("was saved with another optimizer.kind, 'muon'; now it is 'adamw'"));
 }
 
+TEST_F(RunTest, ARunInMixedPrecisionLearns) {
+  train::Settings settings = this->settings();
+  const auto exact = run_training(settings, {});
+  settings.precision = train::Precision::kBf16;
+  const auto mixed = run_training(settings, {});
+  ASSERT_TRUE(mixed.ok()) << mixed.error().message;
+  EXPECT_NE(mixed->validation_loss, exact->validation_loss);
+  EXPECT_NEAR(mixed->validation_loss, exact->validation_loss, 0.1);
+}
+
 TEST_F(RunTest, StopsBetweenStepsWhenItIsTold) {
   std::atomic<bool> stop = false;
   const auto summary = run_training(settings(), {.stop = &stop, .progress = [&](const Progress& p) {
