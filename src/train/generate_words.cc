@@ -16,7 +16,7 @@ constexpr double kTemperatureMax = 100;
 constexpr std::uint32_t kTokensMax = 10'000'000;
 constexpr std::uint32_t kThreadsMax = 1024;
 
-struct Key {
+struct GenerateKey {
   std::string_view name;
   std::string_view right;  // What its value is to be.
   std::string_view what;
@@ -24,14 +24,14 @@ struct Key {
 };
 
 template <class Number>
-bool read(std::string_view value, Number most, Number& place) {
+bool read_number(std::string_view value, Number most, Number& place) {
   const auto number = parse_number<Number>(value);
   if (!number || !(*number >= 0) || !(*number <= most)) return false;
   place = *number;
   return true;
 }
 
-constexpr std::array<Key, 6> kKeys = {{
+constexpr std::array<GenerateKey, 6> kKeys = {{
     {"prompt", "a text", "what the text begins with (a new line)",
      [](GenerateWords& words, std::string_view value) {
        words.prompt = value;
@@ -39,44 +39,44 @@ constexpr std::array<Key, 6> kKeys = {{
      }},
     {"tokens", "a whole number from 0 to 10000000", "how many are written after it (500)",
      [](GenerateWords& words, std::string_view value) {
-       return read(value, kTokensMax, words.tokens);
+       return read_number(value, kTokensMax, words.tokens);
      }},
     {"temperature", "a number from 0 to 100", "0: always the likeliest (1)",
      [](GenerateWords& words, std::string_view value) {
-       return read(value, kTemperatureMax, words.sampling.temperature);
+       return read_number(value, kTemperatureMax, words.sampling.temperature);
      }},
     {"top_k", "a whole number from 0 on", "of so many of the likeliest; 0: of all (0)",
      [](GenerateWords& words, std::string_view value) {
-       return read(value, ~std::uint32_t{0}, words.sampling.top_k);
+       return read_number(value, ~std::uint32_t{0}, words.sampling.top_k);
      }},
     {"seed", "a whole number from 0 on", "the same seed writes the same text (1)",
      [](GenerateWords& words, std::string_view value) {
-       return read(value, ~std::uint64_t{0}, words.seed);
+       return read_number(value, ~std::uint64_t{0}, words.seed);
      }},
     {"threads", "a whole number from 0 to 1024", "0: as many as there are cores (0)",
      [](GenerateWords& words, std::string_view value) {
-       return read(value, kThreadsMax, words.threads);
+       return read_number(value, kThreadsMax, words.threads);
      }},
 }};
 
-Error wrong(std::string message) {
+Error not_so(std::string message) {
   return {Errc::kInvalid, std::move(message)};
 }
 
-Status set(GenerateWords& words, std::string_view name, std::string_view value) {
-  const auto* key = std::ranges::find(kKeys, name, &Key::name);
+Status set_key(GenerateWords& words, std::string_view name, std::string_view value) {
+  const auto* key = std::ranges::find(kKeys, name, &GenerateKey::name);
   if (key == kKeys.end()) {
     std::vector<std::string_view> names;
-    for (const Key& known : kKeys) names.push_back(known.name);
+    for (const GenerateKey& known : kKeys) names.push_back(known.name);
     std::string message = "no key '" + std::string(name) + "'";
     if (const auto meant = nearest(name, names)) {
       message.append("; did you mean '").append(*meant).append("'?");
     }
-    return wrong(std::move(message));
+    return not_so(std::move(message));
   }
   if (key->set(words, value)) return Unit{};
-  return wrong(std::string(name) + ": '" + std::string(value) + "' is not " +
-               std::string(key->right));
+  return not_so(std::string(name) + ": '" + std::string(value) + "' is not " +
+                std::string(key->right));
 }
 
 }  // namespace
@@ -89,25 +89,25 @@ Result<GenerateWords> parse_generate(const std::vector<std::string>& words) {
     if (word == "--help" || word == "-h") {
       found.help = true;
     } else if (!word.starts_with("--")) {
-      if (!found.folder.empty()) return wrong("one folder of a run: '" + found.folder + "'");
+      if (!found.folder.empty()) return not_so("one folder of a run: '" + found.folder + "'");
       found.folder = word;
     } else if (equals != std::string_view::npos) {
-      TRY_STATUS(set(found, word.substr(2, equals - 2), word.substr(equals + 1)));
+      TRY_STATUS(set_key(found, word.substr(2, equals - 2), word.substr(equals + 1)));
     } else if (i + 1 < words.size()) {
-      TRY_STATUS(set(found, word.substr(2), words[++i]));
+      TRY_STATUS(set_key(found, word.substr(2), words[++i]));
     } else {
-      return wrong(words[i] + " wants a value");
+      return not_so(words[i] + " wants a value");
     }
   }
   if (found.folder.empty() && !found.help) {
-    return wrong("name the folder of the run (run.folder) whose model is to write");
+    return not_so("name the folder of the run (run.folder) whose model is to write");
   }
   return found;
 }
 
 std::string generate_help() {
   std::string text;
-  for (const Key& key : kKeys) {
+  for (const GenerateKey& key : kKeys) {
     text.append("  --").append(key.name).append("  ").append(key.what).append("\n");
   }
   return text;
