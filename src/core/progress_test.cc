@@ -158,7 +158,7 @@ TEST_F(Progressing, WhatMakesNoSenseIsRefused) {
 }
 
 TEST_F(Progressing, OnlyWhoseItIsAndWhatRunsTells) {
-  EXPECT_EQ(tell({.actor = {{1001}}, .done = 1}), "refuse not_owner; ");
+  EXPECT_EQ(tell({.actor = {{1001}}, .done = 1}), "refuse not_yours; ");
   EXPECT_EQ(story.ask(S::budget(gib(8))), "waiting 2; ");
   EXPECT_EQ(tell({.lease = {2}, .done = 1}), "refuse wrong_state; ");
   EXPECT_THAT(story.refusal(), HasSubstr("lease 2 does not run"));

@@ -114,7 +114,7 @@ TEST(Show, TellsAllThatIsKnown) {
             "  supervisor    4710\n"
             "  queued        2026-02-07T12:12:00.123Z (1h03m ago)\n"
             "  started       2026-02-07T12:13:00.123Z (1h02m ago)\n"
-            "  progress      812 of 1000 (81 %), epoch 8, told 2s ago\n"
+            "  progress      812 of 1000 (81 %), epoch 8, told 2 s ago\n"
             "  expected end  2026-02-07T13:29:00.123Z (in ~14 min)\n"
             "  eta           2h00m\n"
             "  handle        " +
