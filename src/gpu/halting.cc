@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/halting.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstddef>
@@ -20,6 +22,7 @@ using Outcome = MoveResult::Outcome;
 
 // As deep as processes may make others while they are stopped one after another.
 constexpr int kRoundsMax = 1'000;
+constexpr int kStopsWithinMs = 1'000;
 
 bool has_in_environment(Process process, const std::string& lease) {
   const auto read = os::environment_value(process, "BERTH_LEASE_ID");
@@ -82,11 +85,25 @@ std::optional<std::int32_t> group_stopped_by_user(const Tree& tree) {
 std::string continue_all(const Tree& tree) {
   std::string trouble;
   const std::optional<std::int32_t> left = group_stopped_by_user(tree);
-  // Children first: a shell among them would take them for jobs that were stopped.
+  // Children first: a shell among them would take them for jobs that were stopped. What could not
+  // be reached is stopped as soon as it can: one that has called vfork() waits for its child so.
   for (const ProcessState& state : members_of(tree) | std::views::reverse) {
-    if (state.stopped && state.group != left) send(state.process, SIGCONT, trouble);
+    const bool stops = state.stopped || state.blocked;
+    if (stops && state.group != left) send(state.process, SIGCONT, trouble);
   }
   return trouble;
+}
+
+// A signal is sent before it is heard, and on a busy machine well before. What is blocked comes to
+// no instruction of its own before it stops; nor does, in the end, what is not scheduled.
+void wait_until_stopped(const Tree& tree) {
+  for (int waited_ms = 0; waited_ms < kStopsWithinMs; ++waited_ms) {
+    const bool all = std::ranges::all_of(members_of(tree), [](const ProcessState& state) {
+      return state.stopped || state.blocked || state.ended;
+    });
+    if (all) return;
+    ::poll(nullptr, 0, 1);
+  }
 }
 
 }  // namespace
@@ -104,7 +121,10 @@ MoveResult stop_all(const Tree& tree) {
       }
     }
     if (!trouble.empty()) break;
-    if (told.size() == before) return {};
+    if (told.size() == before) {
+      wait_until_stopped(tree);
+      return {};
+    }
   }
   if (trouble.empty()) trouble = "it makes processes faster than they can be stopped";
   const std::string then = continue_all(tree);

@@ -3,8 +3,10 @@
 #include "gpu/halting.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -132,6 +134,40 @@ TEST(Halting, WhoMakesProcessesAllTheTimeIsStoppedWithThemAll) {
     for (int look = 0; look < 20; ++look) ASSERT_LE(child.all().size(), count);
     ASSERT_EQ(let_all_go_on(tree).outcome, Outcome::kDone);
   }
+}
+
+// More than there are cores, so that each has to wait for its turn to hear of it.
+TEST(Halting, WhenItReturnsAllAreStopped) {
+  const Child parent([] {
+    for (int i = 0; i < 12; ++i) {
+      if (::fork() != 0) continue;
+      for (volatile bool spins = true; spins;) {
+      }
+    }
+  });
+  ASSERT_TRUE(until([&] { return parent.all().size() == 13; }));
+  const Tree tree{.supervisor = {}, .roots = {parent.process()}};
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(stop_all(tree).outcome, Outcome::kDone);
+    for (const Process& process : parent.all()) ASSERT_TRUE(is_stopped(process)) << i;
+    ASSERT_EQ(let_all_go_on(tree).outcome, Outcome::kDone);
+  }
+}
+
+// As in vfork(): no signal reaches it before its child has let it go. Then it is to run.
+TEST(Halting, WhoWaitsForItsChildInTheKernelGoesOnWithTheOthers) {
+  const Child parent([] {
+    if (::syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0) == 0) ::pause();
+  });
+  const auto state = [&] { return os::process_state(parent.process()); };
+  ASSERT_TRUE(until([&] { return parent.all().size() == 2 && state()->blocked; }));
+  const Tree tree{.supervisor = {}, .roots = {parent.process()}};
+  ASSERT_EQ(stop_all(tree).outcome, Outcome::kDone);
+  EXPECT_TRUE(state()->blocked);
+  ASSERT_EQ(let_all_go_on(tree).outcome, Outcome::kDone);
+  ::kill(os::descendants(parent.process()).at(0).pid, SIGKILL);
+  ASSERT_TRUE(until([&] { return !state()->blocked; }));
+  for (int look = 0; look < 200; ++look) ASSERT_FALSE(is_stopped(parent.process()));
 }
 
 // Its supervisor continues it with itself, when the shell says so.

@@ -132,6 +132,7 @@ Result<ProcessState> parse_process_state(std::string_view text) {
                       .name = std::string(text.substr(open + 2, close - open - 2)),
                       .ended = is_zombie && *threads <= 1,
                       .stopped = fields[0] == "T",
+                      .blocked = fields[0] == "D",
                       .parent_pid = numbers[0],
                       .group = numbers[1],
                       .session = numbers[2],

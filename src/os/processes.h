@@ -22,6 +22,7 @@ struct ProcessState {
   std::string name;      // At most 15 bytes, chosen by the program.
   bool ended = false;    // Nothing of it runs any more; its parent has not reaped it yet.
   bool stopped = false;  // By a signal.
+  bool blocked = false;  // In the kernel, until what it waits for has come: no signal reaches it.
   std::int32_t parent_pid = 0;
   std::int32_t group = 0;
   std::int32_t session = 0;           // The pid of the session leader.
