@@ -67,6 +67,7 @@ Status set_key(GenerateWords& words, std::string_view name, std::string_view val
   const auto* key = std::ranges::find(kKeys, name, &GenerateKey::name);
   if (key == kKeys.end()) {
     std::vector<std::string_view> names;
+    names.reserve(kKeys.size());
     for (const GenerateKey& known : kKeys) names.push_back(known.name);
     std::string message = "no key '" + std::string(name) + "'";
     if (const auto meant = nearest(name, names)) {

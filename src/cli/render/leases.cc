@@ -182,10 +182,11 @@ std::string ledger_text(const LeasePart& part) {
 
 std::string progress_text(const Progress& progress, const Scene& scene) {
   std::string text = std::to_string(progress.done);
-  if (progress.total) text += " of " + std::to_string(*progress.total);
-  if (progress.total.value_or(0) > 0) {
-    const auto share = static_cast<double>(progress.done) / static_cast<double>(*progress.total);
-    text += " (" + std::to_string(static_cast<int>(share * 100)) + " %)";
+  const std::uint64_t total = progress.total.value_or(0);
+  if (total > 0) {
+    const auto share = static_cast<double>(progress.done) / static_cast<double>(total);
+    text += " of " + std::to_string(total) + " (" + std::to_string(static_cast<int>(share * 100)) +
+            " %)";
   }
   if (!progress.note.empty()) text += ", " + harmless(progress.note, scene.letters);
   return text + ", told " + age_text(between(progress.at, scene.now)) + " ago";
