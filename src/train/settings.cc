@@ -31,7 +31,7 @@ struct Key {
 
 constexpr double kCountMax = std::numeric_limits<std::uint32_t>::max();
 
-std::array<Key, 49> keys_of(Settings& s) {
+std::array<Key, 50> keys_of(Settings& s) {
   return {{
       {"run.model", &s.model},
       {"run.text", &s.text},
@@ -63,6 +63,7 @@ std::array<Key, 49> keys_of(Settings& s) {
       {"adamw.epsilon", &s.hybrid.optimizer.adamw.epsilon, 1e-30, 1},
       {"adamw.decay", &s.hybrid.optimizer.adamw.decay, 0, 10},
       {"adamw.clip", &s.hybrid.clip, 0, 1e6},
+      {"average.decay", &s.hybrid.average_decay, 0, 0.999999},
       {"predict.mode", &s.hybrid.mode},
       {"predict.predictor", &s.hybrid.predictor},
       {"predict.worth_min", &s.hybrid.worth_min, 0, 4},

@@ -64,6 +64,7 @@ struct HybridConfig {
   RecoveryConfig recovery;
   ScheduleConfig schedule;
   OptimizerConfig optimizer;
+  double average_decay = 0;  // Of a running mean of the weights beside them; 0: there is none.
 };
 
 struct Settings {

@@ -117,6 +117,9 @@ void show(const Summary& summary) {
       static_cast<unsigned long long>(summary.totals.accepted),
       static_cast<unsigned long long>(summary.totals.trials), summary.loss, summary.validation_loss,
       to_text(summary.memory).c_str(), to_text(summary.memory_peak).c_str());
+  if (summary.average_loss) {
+    std::printf("validation loss of the mean of the weights %.4f\n", *summary.average_loss);
+  }
   if (summary.stopped && !summary.checkpoint.empty()) {
     std::printf("saved in %s; --resume goes on from there\n", summary.checkpoint.c_str());
   }

@@ -41,6 +41,7 @@ HybridTrainer::HybridTrainer(torch::nn::Module& module, LossFunction loss, Hybri
     snapshot_ = torch::zeros({3, parameters_.values().numel()});
     take_snapshot();
   }
+  if (config.average_decay > 0) average_ = parameters_.like();
 }
 
 double HybridTrainer::rate() const {
@@ -284,6 +285,24 @@ void HybridTrainer::update(double gradient_norm) {
                   {.rate = rate(), .gradient_scale = clips ? config_.clip / gradient_norm : 1});
   predictor_.count_step(rate());
   trial_loss_.reset();
+  if (averages()) add_to_average();
+}
+
+// A plain mean at first: where a run begins is not what it is to be measured by for long.
+void HybridTrainer::add_to_average() {
+  const torch::NoGradGuard no_gradients;
+  ++averaged_;
+  const double share = std::max(1 - config_.average_decay, 1 / static_cast<double>(averaged_));
+  average_.lerp_(parameters_.values(), share);
+}
+
+void HybridTrainer::with_average(const std::function<void()>& work) {
+  CHECK(averages());
+  const torch::NoGradGuard no_gradients;
+  const at::Tensor kept = parameters_.values().clone();
+  if (averaged_ > 0) parameters_.values().copy_(average_);
+  work();
+  parameters_.values().copy_(kept);
 }
 
 Status HybridTrainer::perform(const std::vector<Action>& actions, StepReport& report) {
@@ -349,6 +368,7 @@ void HybridTrainer::visit(train::StateText& state) {
   state.field("micro", micro_);
   state.field("optimizer_steps", optimizer_.steps());
   state.field("snapshot_steps", snapshot_steps_);
+  if (averages()) state.field("averaged", averaged_);
   state.section("totals");
   state.field("real_steps", totals_.real_steps);
   state.field("predicted_steps", totals_.predicted_steps);
@@ -371,7 +391,8 @@ std::vector<HybridTrainer::NamedTensor> HybridTrainer::tensors() {
                                   {"predictor.kept", predictor_.kept()},
                                   {"predictor.direction", predictor_.direction()},
                                   {"predictor.velocity", predictor_.velocity()},
-                                  {"snapshot", snapshot_}};
+                                  {"snapshot", snapshot_},
+                                  {"average", average_}};
   std::erase_if(all, [](const NamedTensor& named) { return !named.tensor.defined(); });
   return all;
 }

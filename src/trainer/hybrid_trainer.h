@@ -51,6 +51,11 @@ class HybridTrainer {
   double rate() const;
   /// Mean loss without gradients.
   double evaluate(const Batch& batch);
+  /// A running mean of the weights is kept; of those that real steps have left, each so many steps
+  /// ago the less it weighs. Nothing is trained with it.
+  bool averages() const { return average_.defined(); }
+  /// Does it with the mean in the weights' place, which have their bits again afterwards.
+  void with_average(const std::function<void()>& work);
   FlatParameters& parameters() { return parameters_; }
   Optimizer& optimizer() { return optimizer_; }
   Predictor& predictor() { return predictor_; }
@@ -81,6 +86,7 @@ class HybridTrainer {
   Status predicted_step(StepReport& report);
   Status perform(const std::vector<train::Action>& actions, StepReport& report);
   void update(double gradient_norm);
+  void add_to_average();
   void take_snapshot();
   void roll_back(double rate_factor);
   bool always_jumps() const;
@@ -93,6 +99,8 @@ class HybridTrainer {
   Predictor predictor_;
   at::Tensor snapshot_;               // Weights and both moments, one after the other.
   std::uint64_t snapshot_steps_ = 0;  // Of the optimizer, then.
+  at::Tensor average_;                // As long as the weights, or not there.
+  std::uint64_t averaged_ = 0;        // Steps that are in it.
   train::PhaseController phases_;
   train::DivergenceMonitor monitor_;
   train::Recovery recovery_;

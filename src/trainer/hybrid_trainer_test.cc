@@ -260,6 +260,40 @@ TEST(HybridTrainer, PredictionsThatWereWrongShortenWhatFollows) {
   EXPECT_EQ(letters(trainer, 9), "ffffpppcc");
 }
 
+TEST(HybridTrainer, AMeanOfTheWeightsIsKeptBesideThem) {
+  Bowl bowl(2);
+  HybridConfig config = short_phases(Mode::kOff, {});
+  config.average_decay = 0.75;
+  HybridTrainer trainer(bowl, loss_of(bowl), config, numbers());
+  at::Tensor expected;
+  for (int step = 1; step <= 12; ++step) {
+    run_step(trainer);
+    const at::Tensor& now = trainer.parameters().values();
+    const double share = std::max(0.25, 1.0 / step);
+    expected = step == 1 ? now.clone() : expected * (1 - share) + now * share;
+  }
+  const at::Tensor before = trainer.parameters().values().clone();
+  at::Tensor seen;
+  trainer.with_average([&] { seen = trainer.parameters().values().clone(); });
+  EXPECT_TRUE(at::allclose(seen, expected));
+  EXPECT_FALSE(at::allclose(seen, before));
+  EXPECT_TRUE(at::equal(trainer.parameters().values(), before)) << "to the last bit";
+}
+
+TEST(HybridTrainer, AMeanChangesNothingThatIsTrained) {
+  at::Tensor weights[2];
+  for (const int i : {0, 1}) {
+    Bowl bowl(2);
+    HybridConfig config = short_phases(Mode::kForced, PredictorKind::kLinear);
+    config.average_decay = i * 0.9;
+    HybridTrainer trainer(bowl, loss_of(bowl), config, numbers());
+    for (int step = 0; step < 30; ++step) run_step(trainer);
+    EXPECT_EQ(trainer.averages(), i == 1);
+    weights[i] = trainer.parameters().values().clone();
+  }
+  EXPECT_TRUE(at::equal(weights[0], weights[1]));
+}
+
 TEST(HybridTrainer, GradientsAreClippedToTheNormThatIsAllowed) {
   at::Tensor moments[2];
   for (const int i : {0, 1}) {

@@ -76,14 +76,16 @@ void Record::step(const StepReport& report, Duration training, Bytes memory) {
   memory_by_step_.points.push_back({step, static_cast<double>(memory.value) / kMib});
 }
 
-void Record::validation(std::uint64_t step, Duration training, double loss) {
+void Record::validation(std::uint64_t step, const Summary& so_far) {
+  const double seconds = seconds_of(so_far.training);
   JsonLine line;
   line.count("step", step)
-      .number("training_seconds", seconds_of(training))
-      .number("validation_loss", loss);
+      .number("training_seconds", seconds)
+      .number("validation_loss", so_far.validation_loss)
+      .number("average_loss", so_far.average_loss);
   write(line.str());
-  validation_by_step_.points.push_back({static_cast<double>(step), loss});
-  validation_by_time_.points.push_back({seconds_of(training), loss});
+  validation_by_step_.points.push_back({static_cast<double>(step), so_far.validation_loss});
+  validation_by_time_.points.push_back({seconds, so_far.validation_loss});
 }
 
 void Record::end(const Summary& summary) {
@@ -98,6 +100,7 @@ void Record::end(const Summary& summary) {
       .count("out_of_memory", summary.totals.out_of_memory)
       .number("loss", summary.loss)
       .number("validation_loss", summary.validation_loss)
+      .number("average_loss", summary.average_loss)
       .number("training_seconds", seconds_of(summary.training))
       .count("memory_bytes", summary.memory.value)
       .count("memory_peak_bytes", summary.memory_peak.value)

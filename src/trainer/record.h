@@ -21,7 +21,7 @@ class Record {
 
   void begin(const train::Settings& settings);
   void step(const StepReport& report, Duration training, Bytes memory);
-  void validation(std::uint64_t step, Duration training, double loss);
+  void validation(std::uint64_t step, const Summary& so_far);
   void end(const Summary& summary);
   /// kIo, naming the file that could not be written whole.
   Status finish();

@@ -54,7 +54,7 @@ class Run {
     summary_.memory_peak = tensor_memory().peak;
     summary_.stopped = is_stopped();
     if (summary_.stopped && saver_) TRY_STATUS(save());
-    if (outcome.ok()) summary_.validation_loss = validate();
+    if (outcome.ok()) validate();
     record_.end(summary_);
     TRY_STATUS(record_.finish());
     TRY_STATUS(outcome);
@@ -176,7 +176,15 @@ class Run {
          .memory = memory});
   }
 
-  double validate() {
+  void validate() {
+    summary_.validation_loss = validation_loss();
+    if (trainer_.averages()) {
+      trainer_.with_average([this] { summary_.average_loss = validation_loss(); });
+    }
+    record_.validation(trainer_.steps_done(), summary_);
+  }
+
+  double validation_loss() {
     const Batch all = corpus_.validation(settings_.validate_rows);
     double sum = 0;
     for (std::int64_t row = 0; row < all.rows(); row += kValidationRows) {
@@ -185,9 +193,7 @@ class Run {
              trainer_.evaluate({.inputs = all.inputs.narrow(0, row, rows),
                                 .targets = all.targets.narrow(0, row, rows)});
     }
-    const double loss = sum / static_cast<double>(all.rows());
-    record_.validation(trainer_.steps_done(), summary_.training, loss);
-    return loss;
+    return sum / static_cast<double>(all.rows());
   }
 
   const train::Settings& settings_;

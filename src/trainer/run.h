@@ -37,6 +37,7 @@ struct Summary {
   Totals totals;
   double loss = 0;  // Mean of the last twenty real steps.
   double validation_loss = 0;
+  std::optional<double> average_loss;  // The same, of the running mean of the weights.
   Duration training;
   Bytes memory;       // Of tensors, between steps.
   Bytes memory_peak;  // Of tensors.

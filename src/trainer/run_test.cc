@@ -104,6 +104,25 @@ TEST_F(RunTest, ARunWithMuonIsAnotherAndGoesOnToTheLastBit) {
               HasSubstr("was saved with another optimizer.kind, 'muon'; now it is 'adamw'"));
 }
 
+TEST_F(RunTest, TheMeanOfTheWeightsIsValidatedBesideThemAndGoesOnToTheLastBit) {
+  train::Settings settings = this->settings();
+  EXPECT_FALSE(run_training(settings, {})->average_loss);
+  settings.hybrid.average_decay = 0.9;
+  settings.folder = folder_ + "/whole";
+  const auto whole = run_training(settings, {});
+  ASSERT_TRUE(whole.ok() && whole->average_loss) << whole.error().message;
+  EXPECT_NE(*whole->average_loss, whole->validation_loss);
+  EXPECT_LT(*whole->average_loss, 5.545);
+  settings.folder = folder_ + "/apart";
+  std::atomic<bool> stop = false;
+  (void)run_training(settings, {.stop = &stop, .progress = [&](const Progress& progress) {
+                                  stop = progress.report.step == 14;
+                                }});
+  const auto rest = run_training(settings, {.resume = true});
+  ASSERT_TRUE(rest.ok()) << rest.error().message;
+  EXPECT_EQ(rest->average_loss, whole->average_loss);
+}
+
 TEST_F(RunTest, ARunInMixedPrecisionLearns) {
   train::Settings settings = this->settings();
   const auto exact = run_training(settings, {});
