@@ -19,8 +19,8 @@ namespace {
 // Rows of what is held out that are kept for trials; validation begins behind them.
 constexpr std::uint64_t kTrialWindows = 16;
 
-std::uint64_t windows_in(std::size_t bytes, std::int64_t columns) {
-  return bytes == 0 ? 0 : (bytes - 1) / static_cast<std::size_t>(columns);
+std::uint64_t windows_in(std::size_t tokens, std::int64_t columns) {
+  return tokens == 0 ? 0 : (tokens - 1) / static_cast<std::size_t>(columns);
 }
 
 }  // namespace
@@ -49,24 +49,33 @@ Result<Corpus> Corpus::open(const CorpusConfig& config) {
   void* data = known ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
   close(file);
   if (data == MAP_FAILED) return Error{Errc::kInvalid, config.path + ": no file with text in it"};
-  Corpus corpus(config, std::make_unique<Mapping>(data, size));
+  auto mapping = std::make_unique<Mapping>(data, size);
+  const auto tokens = train::TokenView::of_file(mapping->text());
+  if (!tokens.ok()) return Error{Errc::kInvalid, config.path + ": " + tokens.error().message};
+  // Of bytes it is known what they are.
+  const std::int64_t most = tokens->is_bytes() ? 256 : tokens->vocabulary();
+  if (most > config.vocabulary) {
+    return Error{Errc::kInvalid, config.path + ": has the token " + std::to_string(most - 1) +
+                                     ", and the model knows " + std::to_string(config.vocabulary)};
+  }
+  Corpus corpus(config, std::move(mapping), *tokens);
   if (corpus.windows_ < static_cast<std::uint64_t>(config.rows) ||
       corpus.held_out_windows_ <= kTrialWindows) {
-    return Error{Errc::kInvalid, config.path + ": " + std::to_string(size) +
-                                     " bytes are too few for " + std::to_string(config.rows) +
+    return Error{Errc::kInvalid, config.path + ": " + std::to_string(tokens->size()) +
+                                     " tokens are too few for " + std::to_string(config.rows) +
                                      " rows of " + std::to_string(config.columns) + " with " +
                                      std::to_string(kTrialWindows + 1) + " held out"};
   }
   return corpus;
 }
 
-Corpus::Corpus(const CorpusConfig& config, std::unique_ptr<Mapping> mapping)
+Corpus::Corpus(const CorpusConfig& config, std::unique_ptr<Mapping> mapping,
+               const train::TokenView& tokens)
     : config_(config), mapping_(std::move(mapping)) {
-  const std::string_view text = mapping_->text();
-  const auto held_out =
-      static_cast<std::size_t>(static_cast<double>(text.size()) * config.held_out);
-  training_ = text.substr(0, text.size() - held_out);
-  held_out_ = text.substr(text.size() - held_out);
+  const std::size_t size = tokens.size();
+  const auto held_out = static_cast<std::size_t>(static_cast<double>(size) * config.held_out);
+  training_ = tokens.part(0, size - held_out);
+  held_out_ = tokens.part(size - held_out, held_out);
   windows_ = windows_in(training_.size(), config.columns);
   held_out_windows_ = windows_in(held_out_.size(), config.columns);
 }
@@ -83,7 +92,7 @@ Batch Corpus::next() {
     const std::uint64_t pass = position_ / windows_;
     const std::uint64_t window =
         train::shuffled(position_ % windows_, windows_, train::mixed(config_.seed) + pass);
-    fill(batch, row, training_.substr(window * columns, columns + 1));
+    fill(batch, row, training_.part(window * columns, columns + 1));
     ++position_;
   }
   return batch;
@@ -98,23 +107,24 @@ Batch Corpus::validation(std::int64_t rows) const {
   return windows_at(held_out_, kTrialWindows, std::min(rows, there));
 }
 
-Batch Corpus::windows_at(std::string_view text, std::uint64_t first, std::int64_t rows) const {
+Batch Corpus::windows_at(const train::TokenView& text, std::uint64_t first,
+                         std::int64_t rows) const {
   Batch batch{.inputs = torch::empty({rows, config_.columns}, at::kLong),
               .targets = torch::empty({rows, config_.columns}, at::kLong)};
   const auto columns = static_cast<std::size_t>(config_.columns);
   for (std::int64_t row = 0; row < rows; ++row) {
-    fill(batch, row, text.substr((first + static_cast<std::uint64_t>(row)) * columns, columns + 1));
+    fill(batch, row, text.part((first + static_cast<std::uint64_t>(row)) * columns, columns + 1));
   }
   return batch;
 }
 
-void Corpus::fill(Batch& batch, std::int64_t row, std::string_view window) const {
+void Corpus::fill(Batch& batch, std::int64_t row, const train::TokenView& window) const {
   std::int64_t* inputs = batch.inputs.data_ptr<std::int64_t>() + row * config_.columns;
   std::int64_t* targets = batch.targets.data_ptr<std::int64_t>() + row * config_.columns;
   for (std::int64_t i = 0; i < config_.columns; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    inputs[i] = static_cast<unsigned char>(window[at]);
-    targets[i] = static_cast<unsigned char>(window[at + 1]);
+    inputs[i] = window[at];
+    targets[i] = window[at + 1];
   }
 }
 

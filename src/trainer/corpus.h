@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A text file as batches of bytes: mapped into memory, cut into windows, the windows shuffled anew
-// for each pass. What comes next is decided by the seed and one number, so that a run that is
-// resumed reads on where it was. The end of the file is held out from training. One thread.
+// A text as batches of tokens: a file of bytes or of tokens (train/token_file.h), mapped into
+// memory, cut into windows, the windows shuffled anew for each pass. What comes next is decided by
+// the seed and one number, so that a run that is resumed reads on where it was. The end of the file
+// is held out from training. One thread.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "train/token_file.h"
 #include "trainer/gpt2.h"
 
 namespace berth::trainer {
@@ -19,12 +21,14 @@ struct CorpusConfig {
   std::int64_t rows = 16;
   std::int64_t columns = 64;  // Tokens of a window.
   std::uint64_t seed = 1;
-  double held_out = 0.1;  // Of the file, at its end.
+  double held_out = 0.1;          // Of the file, at its end.
+  std::int64_t vocabulary = 256;  // Tokens are below this.
 };
 
 class Corpus {
  public:
-  /// kInvalid where the file is too short for one batch of each part.
+  /// kInvalid where the file is too short for one batch of each part, or holds a token that the
+  /// model does not know.
   static Result<Corpus> open(const CorpusConfig& config);
   Corpus(Corpus&&) noexcept;
   Corpus& operator=(Corpus&&) noexcept;
@@ -47,14 +51,15 @@ class Corpus {
 
  private:
   class Mapping;
-  Corpus(const CorpusConfig& config, std::unique_ptr<Mapping> mapping);
-  Batch windows_at(std::string_view text, std::uint64_t first, std::int64_t rows) const;
-  void fill(Batch& batch, std::int64_t row, std::string_view window) const;
+  Corpus(const CorpusConfig& config, std::unique_ptr<Mapping> mapping,
+         const train::TokenView& tokens);
+  Batch windows_at(const train::TokenView& text, std::uint64_t first, std::int64_t rows) const;
+  void fill(Batch& batch, std::int64_t row, const train::TokenView& window) const;
 
   CorpusConfig config_;
   std::unique_ptr<Mapping> mapping_;
-  std::string_view training_;
-  std::string_view held_out_;
+  train::TokenView training_;
+  train::TokenView held_out_;
   std::uint64_t windows_ = 0;
   std::uint64_t held_out_windows_ = 0;
   std::uint64_t position_ = 0;

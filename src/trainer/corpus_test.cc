@@ -9,6 +9,8 @@
 #include <set>
 #include <string>
 
+#include "train/token_file.h"
+
 namespace berth::trainer {
 namespace {
 
@@ -107,6 +109,47 @@ TEST(Corpus, WhatIsHeldOutIsNeverTrainedOn) {
     }
   }
   EXPECT_EQ(validation.rows(), (static_cast<std::int64_t>(kBytes) * 2 / 10 - 1) / 32 - 16);
+}
+
+/// A file of tokens that count from `first` on.
+class NumbersFile {
+ public:
+  NumbersFile(std::uint32_t first, std::uint32_t count)
+      : path_(testing::TempDir() + "tokens" + std::to_string(first)) {
+    std::ofstream file(path_, std::ios::binary);
+    file << train::token_file_header(count);
+    for (std::uint32_t token = first; token < first + count; ++token) {
+      file.put(static_cast<char>(token % 256)).put(static_cast<char>(token / 256));
+    }
+  }
+  NumbersFile(const NumbersFile&) = delete;
+  NumbersFile& operator=(const NumbersFile&) = delete;
+  ~NumbersFile() { std::remove(path_.c_str()); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(Corpus, AFileOfTokensIsReadAsThem) {
+  const NumbersFile file(300, 20'000);
+  const CorpusConfig config = {
+      .path = file.path(), .rows = 5, .columns = 32, .held_out = 0.2, .vocabulary = 50'257};
+  auto corpus = Corpus::open(config);
+  ASSERT_TRUE(corpus.ok()) << corpus.error().message;
+  EXPECT_EQ(corpus->windows(), (20'000U * 8 / 10 - 1) / 32);
+  const Batch batch = corpus->next();
+  EXPECT_TRUE(at::equal(batch.inputs + 1, batch.targets));
+  EXPECT_EQ((batch.inputs[0][0].item<std::int64_t>() - 300) % 32, 0);
+  EXPECT_GE(corpus->validation(1).inputs[0][0].item<std::int64_t>(), 300 + 16'000);
+}
+
+TEST(Corpus, ATokenThatTheModelDoesNotKnowIsAnError) {
+  const NumbersFile file(0, 20'000);
+  const auto small = Corpus::open({.path = file.path(), .rows = 5, .columns = 32});
+  ASSERT_FALSE(small.ok());
+  EXPECT_NE(small.error().message.find("has the token 19999, and the model knows 256"),
+            std::string::npos);
 }
 
 TEST(Corpus, AFileThatIsTooShortOrNotThereIsAnError) {

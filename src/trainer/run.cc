@@ -219,11 +219,13 @@ Result<Summary> run_training(const train::Settings& settings, const RunControl& 
   }
   count_tensor_memory();
   set_threads(settings.threads);
+  const auto shape = train::gpt2_shape(settings.model);
   TRY(corpus, Corpus::open({.path = settings.text,
                             .rows = settings.rows,
                             .columns = settings.columns,
                             .seed = settings.seed,
-                            .held_out = settings.held_out}));
+                            .held_out = settings.held_out,
+                            .vocabulary = present(shape).vocabulary}));
   TRY(record, Record::open(settings.folder));
   Result<Summary> summary = Summary{};
   TRY_STATUS(caught(
