@@ -31,10 +31,11 @@ struct Key {
 
 constexpr double kCountMax = std::numeric_limits<std::uint32_t>::max();
 
-std::array<Key, 50> keys_of(Settings& s) {
+std::array<Key, 51> keys_of(Settings& s) {
   return {{
       {"run.model", &s.model},
       {"run.text", &s.text},
+      {"run.weights", &s.weights},
       {"run.folder", &s.folder},
       {"run.seed", &s.seed},
       {"run.threads", &s.threads, 0, 1024},

@@ -70,6 +70,7 @@ struct HybridConfig {
 struct Settings {
   std::string model = "nano";  // gpt2_shape() knows it.
   std::string text;            // The file that is learnt.
+  std::string weights;         // A file of them to begin with; empty: by chance.
   std::string folder;          // Where metrics, plots and checkpoints go; none are written without.
   std::uint64_t seed = 1;
   std::uint32_t threads = 0;  // 0: as many as there are cores.

@@ -40,7 +40,7 @@ TEST(Settings, EachKeyHasAPlaceOfItsOwn) {
           << before[i].key << " changes " << after[k].key;
     }
   }
-  EXPECT_EQ(before.size(), 50U);
+  EXPECT_EQ(before.size(), 51U);
 }
 
 TEST(Settings, WhatIsToldCanBeSet) {

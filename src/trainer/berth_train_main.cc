@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth-train`: settings from a file and the command line, one run, its summary. Ctrl-C ends it
 // after the step that is being made and saves it; a second one ends it at once. `berth-train
-// generate` has a trained model write.
+// generate` has a trained model write, `berth-train export` writes its weights to a file.
 #include <unistd.h>
 
 #include <atomic>
@@ -87,7 +87,9 @@ void show_help() {
   std::puts(
       "usage: berth-train [SETTINGS.toml] [--KEY VALUE]... [--resume]\n"
       "       berth-train generate FOLDER [--KEY VALUE]...\n"
-      "Trains a GPT-2 on a text file, or has one that was trained write. Keys and their defaults:");
+      "       berth-train export FOLDER FILE\n"
+      "Trains a GPT-2 on a text file, has one that was trained write, or writes its weights. Keys "
+      "and their defaults:");
   const train::Settings defaults;
   for (const train::KeyAndValue& each : train::values_of(defaults)) {
     std::printf("  --%s %s\n", std::string(each.key).c_str(), each.value.c_str());
@@ -184,11 +186,24 @@ int run_generate(const std::vector<std::string>& words) {
   return stop ? kInterrupted : 0;
 }
 
+int run_export(const std::vector<std::string>& words) {
+  if (words.size() != 3 || words[1].starts_with('-')) {
+    return fail(kUsage,
+                "usage: berth-train export FOLDER FILE: the weights of the newest checkpoint of "
+                "the run in FOLDER, to FILE.safetensors or, for llm.c, FILE.bin");
+  }
+  const auto written = export_weights(words[1], words[2]);
+  if (!written.ok()) return fail(kFailed, written.error().message);
+  std::printf("%s holds the weights of %s\n", words[2].c_str(), written->c_str());
+  return 0;
+}
+
 }  // namespace
 }  // namespace berth::trainer
 
 int main(int count, char** words) {
   const std::vector<std::string> all(words + 1, words + count);
+  if (!all.empty() && all.front() == "export") return berth::trainer::run_export(all);
   if (!all.empty() && all.front() == "generate") {
     return berth::trainer::run_generate({all.begin() + 1, all.end()});
   }

@@ -10,6 +10,7 @@
 #include "trainer/gpt2.h"
 #include "trainer/saver.h"
 #include "trainer/threads.h"
+#include "trainer/weights.h"
 
 namespace berth::trainer {
 namespace {
@@ -40,6 +41,16 @@ class Writer {
 };
 
 }  // namespace
+
+Result<std::string> export_weights(const std::string& folder, const std::string& path) {
+  TRY(saved, load_model(folder));
+  const auto shape = train::gpt2_shape(saved.settings.model);
+  if (!shape) return Error{Errc::kInvalid, saved.loaded.path() + ": of an unknown model"};
+  Gpt2 model(*shape);
+  TRY_STATUS(take_weights(saved.loaded, model));
+  TRY_STATUS(write_weights(path, model));
+  return saved.loaded.path();
+}
 
 Result<Generated> generate(const train::GenerateWords& words, const GenerateControl& control) {
   TRY(saved, load_model(words.folder));

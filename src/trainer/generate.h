@@ -25,6 +25,10 @@ struct GenerateControl {
   const std::atomic<bool>* stop = nullptr;      // Looked at between tokens.
 };
 
+/// Writes the weights of the newest whole checkpoint of the run in the folder to a file
+/// (weights.h), and returns which checkpoint that was.
+Result<std::string> export_weights(const std::string& folder, const std::string& path);
+
 /// Takes the newest whole checkpoint of the run in the folder. It sees as many tokens as a row of
 /// its training had: what came before is out of its sight. kNotFound: there is no checkpoint.
 /// kInvalid: what it learnt are no bytes, or its weights are no numbers.

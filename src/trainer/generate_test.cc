@@ -75,6 +75,24 @@ TEST_F(GenerateTest, TheSameSeedWritesTheSame) {
   EXPECT_NE(written(other), text);
 }
 
+TEST_F(GenerateTest, WeightsThatWereExportedBeginAnotherRun) {
+  for (const auto* name : {"/w.bin", "/w.safetensors"}) {
+    const auto written = export_weights(folder_ + "/out", folder_ + name);
+    ASSERT_TRUE(written.ok()) << written.error().message;
+    train::Settings settings{.text = folder_ + "/text",
+                             .weights = folder_ + name,
+                             .rows = 4,
+                             .columns = 16,
+                             .validate_rows = 4};
+    settings.hybrid.schedule = {.shape = train::Schedule::kConstant, .warmup_steps = 1, .steps = 1};
+    settings.hybrid.mode = Mode::kOff;
+    const auto summary = run_training(settings, {});
+    ASSERT_TRUE(summary.ok()) << summary.error().message;
+    EXPECT_LT(summary->loss, 0.5) << "from its first step on it knows what was learnt";
+  }
+  EXPECT_EQ(export_weights(folder_ + "/none", folder_ + "/w.bin").error().code, Errc::kNotFound);
+}
+
 TEST_F(GenerateTest, StopsBetweenTokens) {
   std::atomic<bool> stop = false;
   train::GenerateWords words = {.folder = folder_ + "/out", .tokens = 1000};

@@ -48,6 +48,11 @@ double HybridTrainer::rate() const {
   return train::rate_at(config_.schedule, step_) * rate_factor_;
 }
 
+void HybridTrainer::begin_with_these_weights() {
+  CHECK(step_ == 0 && !planned_);
+  if (snapshot_.defined()) take_snapshot();
+}
+
 bool HybridTrainer::wants_batch() {
   plan();
   return present(planned_).phase != Phase::kPredict;

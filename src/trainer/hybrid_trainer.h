@@ -49,6 +49,8 @@ class HybridTrainer {
   const Totals& totals() const { return totals_; }
   const train::BenefitEstimate& benefit() const { return benefit_; }
   double rate() const;
+  /// The weights are others than when it was made: what there is to go back to is them.
+  void begin_with_these_weights();
   /// Mean loss without gradients.
   double evaluate(const Batch& batch);
   /// A running mean of the weights is kept; of those that real steps have left, each so many steps

@@ -16,6 +16,7 @@
 #include "trainer/record.h"
 #include "trainer/saver.h"
 #include "trainer/threads.h"
+#include "trainer/weights.h"
 
 namespace berth::trainer {
 namespace {
@@ -40,6 +41,7 @@ class Run {
     model_.set_recompute(settings_.recompute);
     model_.set_bfloat16(settings_.precision == train::Precision::kBf16);
     trainer_.set_last_resort([this] { return take_less(); });
+    TRY_STATUS(take_given_weights());
     TRY_STATUS(open_checkpoints());
     record_.begin(settings_);
     reset_tensor_memory_peak();
@@ -103,6 +105,14 @@ class Run {
     say("out of memory: from here on layers are computed again in the backward pass");
     model_.set_recompute(true);
     return true;
+  }
+
+  // A run that goes on has its own.
+  Status take_given_weights() {
+    if (settings_.weights.empty() || control_.resume) return Unit{};
+    TRY_STATUS(read_weights(settings_.weights, model_));
+    trainer_.begin_with_these_weights();
+    return Unit{};
   }
 
   Status open_checkpoints() {

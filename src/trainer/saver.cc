@@ -43,8 +43,8 @@ Error error_of(const checkpoint::Failure& failure) {
 
 // What a run may change when it is resumed: it moves no weight.
 bool may_differ(std::string_view key) {
-  return key == "run.folder" || key == "run.text" || key == "data.recompute" ||
-         key.starts_with("validate.") || key.starts_with("checkpoint.");
+  return key == "run.folder" || key == "run.text" || key == "run.weights" ||
+         key == "data.recompute" || key.starts_with("validate.") || key.starts_with("checkpoint.");
 }
 
 std::vector<std::uint64_t> shape_of(const std::vector<std::int64_t>& sizes) {
