@@ -12,7 +12,7 @@
 namespace berth::train {
 namespace {
 
-constexpr std::size_t kBytes = 256;
+constexpr std::size_t kByteValues = 256;
 
 // Absent: it is no base64 with its padding.
 std::optional<std::string> from_base64(std::string_view text) {
@@ -77,7 +77,7 @@ Result<Ranks> Ranks::parse(std::string_view text) {
     if (!found[rank]) return corrupt(number, "the rank " + std::to_string(rank) + " is missing");
     ranks.pieces_.push_back(*std::move(found[rank]));
   }
-  for (std::size_t byte = 0; byte < kBytes; ++byte) {
+  for (std::size_t byte = 0; byte < kByteValues; ++byte) {
     const char one = static_cast<char>(static_cast<unsigned char>(byte));
     if (!ranks.rank({&one, 1})) {
       return corrupt(number, "the byte " + std::to_string(byte) + " is no token");

@@ -139,26 +139,29 @@ TEST(Bpe, ALongPieceIsNoTrouble) {
   EXPECT_EQ(encoded(ranks, piece).size(), piece.size() / 8);
 }
 
-std::string trouble(const std::string& text) {
+std::string trouble_of_ranks(const std::string& text) {
   const auto ranks = Ranks::parse(text);
   return ranks.ok() ? "" : ranks.error().message;
 }
 
 TEST(Ranks, WhatIsNoFileOfThemIsRefusedByItsLine) {
   const std::string whole = ranks_text({"ab"});
-  EXPECT_EQ(trouble(whole), "");
-  EXPECT_EQ(trouble(whole + "\r\n\n"), "") << "an end of another system, and an empty line";
-  EXPECT_THAT(trouble(""), HasSubstr("the byte 0 is no token"));
-  EXPECT_THAT(trouble(whole + "YWI= 300\n"), HasSubstr("line 258: a piece comes twice"));
-  EXPECT_THAT(trouble(whole + "YWM= 256\n"), HasSubstr("line 258: the rank 256 comes twice"));
-  EXPECT_THAT(trouble(whole + "YWM= 258\n"), HasSubstr("the rank 257 is missing"));
-  EXPECT_THAT(trouble(whole + "YWM=\n"), HasSubstr("line 258: must be base64, a blank and a rank"));
+  EXPECT_EQ(trouble_of_ranks(whole), "");
+  EXPECT_EQ(trouble_of_ranks(whole + "\r\n\n"), "")
+      << "an end of another system, and an empty line";
+  EXPECT_THAT(trouble_of_ranks(""), HasSubstr("the byte 0 is no token"));
+  EXPECT_THAT(trouble_of_ranks(whole + "YWI= 300\n"), HasSubstr("line 258: a piece comes twice"));
+  EXPECT_THAT(trouble_of_ranks(whole + "YWM= 256\n"),
+              HasSubstr("line 258: the rank 256 comes twice"));
+  EXPECT_THAT(trouble_of_ranks(whole + "YWM= 258\n"), HasSubstr("the rank 257 is missing"));
+  EXPECT_THAT(trouble_of_ranks(whole + "YWM=\n"),
+              HasSubstr("line 258: must be base64, a blank and a rank"));
   for (const auto* line :
        {"YW*= 257", "YWM 257", "YWM= -1", "YWM= 1x", " 257", "YWM= 99999999999"}) {
-    EXPECT_THAT(trouble(whole + line), HasSubstr("line 258: must be base64")) << line;
+    EXPECT_THAT(trouble_of_ranks(whole + line), HasSubstr("line 258: must be base64")) << line;
   }
-  EXPECT_THAT(trouble(whole + "YWM= 999999999"), HasSubstr("2^24"));
-  EXPECT_THAT(trouble("YQ== 0\n"), HasSubstr("the byte 0 is no token"));
+  EXPECT_THAT(trouble_of_ranks(whole + "YWM= 999999999"), HasSubstr("2^24"));
+  EXPECT_THAT(trouble_of_ranks("YQ== 0\n"), HasSubstr("the byte 0 is no token"));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string file_of(const std::vector<unsigned>& tokens) {
+std::string token_file_of(const std::vector<unsigned>& tokens) {
   std::string file = token_file_header(static_cast<std::uint32_t>(tokens.size()));
   for (const unsigned token : tokens) {
     file += static_cast<char>(token % 256);
@@ -21,7 +21,7 @@ std::string file_of(const std::vector<unsigned>& tokens) {
   return file;
 }
 
-std::string trouble(const std::string& file) {
+std::string trouble_of_file(const std::string& file) {
   const auto view = TokenView::of_file(file);
   return view.ok() ? "" : view.error().message;
 }
@@ -35,7 +35,7 @@ TEST(TokenFile, HeaderIsThatOfLlmC) {
 }
 
 TEST(TokenFile, TokensAreReadBack) {
-  const std::string file = file_of({0, 1, 255, 256, 50'256, 65'535});
+  const std::string file = token_file_of({0, 1, 255, 256, 50'256, 65'535});
   const auto view = TokenView::of_file(file);
   ASSERT_TRUE(view.ok()) << view.error().message;
   EXPECT_FALSE(view->is_bytes());
@@ -62,15 +62,15 @@ TEST(TokenFile, AnyOtherFileIsItsBytes) {
 }
 
 TEST(TokenFile, WhatIsNotAsItSaysIsRefused) {
-  const std::string file = file_of({1, 2, 3});
-  EXPECT_EQ(trouble(file), "");
-  EXPECT_THAT(trouble(file.substr(0, 1'000)), HasSubstr("ends within its header"));
-  EXPECT_THAT(trouble(file.substr(0, file.size() - 2)),
+  const std::string file = token_file_of({1, 2, 3});
+  EXPECT_EQ(trouble_of_file(file), "");
+  EXPECT_THAT(trouble_of_file(file.substr(0, 1'000)), HasSubstr("ends within its header"));
+  EXPECT_THAT(trouble_of_file(file.substr(0, file.size() - 2)),
               HasSubstr("says it has 6 bytes of tokens, and has 4"));
-  EXPECT_THAT(trouble(file + "x"), HasSubstr("says it has 6 bytes of tokens, and has 7"));
+  EXPECT_THAT(trouble_of_file(file + "x"), HasSubstr("says it has 6 bytes of tokens, and has 7"));
   std::string other = file;
   other[4] = 7;
-  EXPECT_THAT(trouble(other), HasSubstr("of version 7"));
+  EXPECT_THAT(trouble_of_file(other), HasSubstr("of version 7"));
 }
 
 }  // namespace
