@@ -76,6 +76,25 @@ TEST_F(Moving, ItLeavesIsPutThereAndReturnsThere) {
   EXPECT_THAT(story.last_move()->pairs, IsEmpty()) << "that is where it was";
 }
 
+// Two devices changed for one another, and a process of it on one of them that was not moved.
+TEST_F(Moving, WhatStayedIsInTheWayOfWhatReturnsThere) {
+  story.use(1, {});
+  (void)story.end(1);
+  Request request = S::budget(gib(12));
+  request.devices = {DeviceName(0U), DeviceName(1U)};
+  (void)story.ask(request);
+  run(2, gib(12));
+  (void)story.tell(Join{{75}, {{1000}}, {0, 2}, S::process(20)});
+  (void)story.tell(Move{{73}, {{1000}}, {2}, {DeviceName(1U), DeviceName(0U)}});
+  story.use(20, gib(12), 1);
+  (void)story.second();
+  (void)moved();
+  story.use(2, {}, 0);
+  EXPECT_THAT(seconds_pass(60), Not(HasSubstr("move back"))) << "12 GiB of 16 are taken there";
+  story.use(20, {}, 1);
+  EXPECT_THAT(seconds_pass(2), HasSubstr("move back 2"));
+}
+
 TEST_F(Moving, WhatIsPausedStaysPausedAndReturnsThere) {
   (void)story.tell(Suspend{{71}, {{1000}}, {1}});
   (void)left();

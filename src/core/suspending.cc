@@ -283,8 +283,12 @@ bool Coordinator::Impl::has_room_for(const Lease& lease) const {
     if (need == Bytes{}) continue;
     const Bytes margin = std::max(mib(256), Bytes{need.value / 100 * 3});
     const Bytes wanted = std::min(need + margin, std::max(need, budget));
-    // What of it is there already need not come back.
-    const Bytes there = use == uses.end() ? Bytes{} : use->second.now.value_or(Bytes{});
+    // What of it is there already need not come back; but on another device it is something else,
+    // of a process that was not moved.
+    const std::vector<DeviceId>& from = held.its_suspension().moved_from;
+    const bool is_same = from.empty() || from[i] == id;
+    const bool stayed = is_same && use != uses.end();
+    const Bytes there = stayed ? use->second.now.value_or(Bytes{}) : Bytes{};
     if (saturating_sub(wanted, there) > saturating_sub(account->capacity, taken)) return false;
   }
   return true;
