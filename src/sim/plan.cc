@@ -223,7 +223,7 @@ SessionPlan draw_session(Random& random, const Plan& plan) {
     const bool listens = session.save_takes.ns % 2 == 0;  // And can be asked to clean up.
     if (listens) session.request.checkpoint->kind = CheckpointKind::kLibrary;
   }
-  if (!session.request.ttl && random.chance(250)) {
+  if (!session.request.ttl && random.chance(session.request.checkpoint ? 500 : 250)) {
     session.request.requeue_grace = random.spread(milliseconds(10), seconds(5));
     session.requeues_after = perhaps(random, 800, milliseconds(5), seconds(5));
   }
