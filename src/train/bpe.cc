@@ -73,9 +73,11 @@ Result<Ranks> Ranks::parse(std::string_view text) {
     if (!ranks.ranks_.emplace(*piece, *rank).second) return corrupt(number, "a piece comes twice");
     found[*rank] = std::move(piece);
   }
-  for (std::size_t rank = 0; rank < found.size(); ++rank) {
-    if (!found[rank]) return corrupt(number, "the rank " + std::to_string(rank) + " is missing");
-    ranks.pieces_.push_back(*std::move(found[rank]));
+  ranks.pieces_.reserve(found.size());
+  for (std::optional<std::string>& piece : found) {
+    const std::string rank = std::to_string(ranks.pieces_.size());
+    if (!piece) return corrupt(number, "the rank " + rank + " is missing");
+    ranks.pieces_.push_back(*std::move(piece));
   }
   for (std::size_t byte = 0; byte < kByteValues; ++byte) {
     const char one = static_cast<char>(static_cast<unsigned char>(byte));
