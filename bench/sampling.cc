@@ -54,10 +54,10 @@ void measure(const std::string& bin) {
   const bench::World world(bin, "8x80GiB");
   std::vector<pid_t> runs;
   for (int i = 0; i < kLeases; ++i) {
-    runs.push_back(
-        bench::start({bin + "/berth", "run", "-q", "-m", "14G", "--", "sh", "-c",
-                      std::string("for i in 1 2 3 4 5; do ") +
-                          "vram_user --quiet --bytes 1GiB --hold forever & done; wait"}));
+    runs.push_back(bench::start(
+        {bin + "/berth", "run", "-q", "-m", "14G", "--", "sh", "-c",
+         std::string("trap 'kill $all' TERM; for i in 1 2 3 4 5; do ") +
+             "vram_user --quiet --bytes 1GiB --hold forever & all=\"$all $!\"; done; wait"}));
   }
   client::Client client = world.connect();
   while (processes_in_leases(client) < kProcesses) poll(nullptr, 0, 500);
