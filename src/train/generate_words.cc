@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/nearest.h"
 #include "base/number.h"
+#include "train/key_words.h"
 
 namespace berth::train {
 namespace {
@@ -69,11 +69,7 @@ Status set_key(GenerateWords& words, std::string_view name, std::string_view val
     std::vector<std::string_view> names;
     names.reserve(kKeys.size());
     for (const GenerateKey& known : kKeys) names.push_back(known.name);
-    std::string message = "no key '" + std::string(name) + "'";
-    if (const auto meant = nearest(name, names)) {
-      message.append("; did you mean '").append(*meant).append("'?");
-    }
-    return not_so(std::move(message));
+    return unknown_key(name, names);
   }
   if (key->set(words, value)) return Unit{};
   return not_so(std::string(name) + ": '" + std::string(value) + "' is not " +
@@ -83,23 +79,14 @@ Status set_key(GenerateWords& words, std::string_view name, std::string_view val
 }  // namespace
 
 Result<GenerateWords> parse_generate(const std::vector<std::string>& words) {
-  GenerateWords found;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    const std::size_t equals = word.find('=');
-    if (word == "--help" || word == "-h") {
-      found.help = true;
-    } else if (!word.starts_with("--")) {
-      if (!found.folder.empty()) return not_so("one folder of a run: '" + found.folder + "'");
-      found.folder = word;
-    } else if (equals != std::string_view::npos) {
-      TRY_STATUS(set_key(found, word.substr(2, equals - 2), word.substr(equals + 1)));
-    } else if (i + 1 < words.size()) {
-      TRY_STATUS(set_key(found, word.substr(2), words[++i]));
-    } else {
-      return not_so(words[i] + " wants a value");
-    }
+  TRY(split, split_key_words(words, {"--help", "-h"}));
+  if (split.others.size() > 1) {
+    return not_so("one folder of a run: '" + std::string(split.others.front()) + "'");
   }
+  GenerateWords found;
+  found.help = !split.flags.empty();
+  if (!split.others.empty()) found.folder = split.others.front();
+  for (const KeyAndValue& each : split.keys) TRY_STATUS(set_key(found, each.key, each.value));
   if (found.folder.empty() && !found.help) {
     return not_so("name the folder of the run (run.folder) whose model is to write");
   }

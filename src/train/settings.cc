@@ -11,7 +11,6 @@
 #include <variant>
 
 #include "base/check.h"
-#include "base/nearest.h"
 #include "base/number.h"
 #include "train/gpt2_shape.h"
 
@@ -196,10 +195,7 @@ Status set(Settings& settings, std::string_view name, std::string_view value) {
     std::vector<std::string_view> names;
     names.reserve(keys.size());
     for (const Key& known : keys) names.push_back(known.name);
-    const auto meant = nearest(name, names);
-    std::string message = "no key '" + std::string(name) + "'";
-    if (meant) message.append("; did you mean '").append(*meant).append("'?");
-    return wrong(std::move(message));
+    return unknown_key(name, names);
   }
   const std::string right = std::visit(Reader{*key, value}, key->slot);
   if (right.empty()) return Unit{};
@@ -236,24 +232,14 @@ std::vector<KeyAndValue> values_of(const Settings& settings) {
 }
 
 Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
-  Arguments arguments;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    if (word == "--help" || word == "-h") {
-      arguments.help = true;
-    } else if (word == "--resume") {
-      arguments.resume = true;
-    } else if (!word.starts_with("--")) {
-      if (!arguments.file.empty()) return wrong("one file of settings: '" + arguments.file + "'");
-      arguments.file = word;
-    } else if (const std::size_t equals = word.find('='); equals != std::string_view::npos) {
-      arguments.keys.push_back(
-          {.key = word.substr(2, equals - 2), .value = std::string(word.substr(equals + 1))});
-    } else if (i + 1 < words.size()) {
-      arguments.keys.push_back({.key = word.substr(2), .value = words[++i]});
-    } else {
-      return wrong(words[i] + " wants a value");
-    }
+  TRY(found, split_key_words(words, {"--help", "-h", "--resume"}));
+  if (found.others.size() > 1) {
+    return wrong("one file of settings: '" + std::string(found.others.front()) + "'");
+  }
+  Arguments arguments{.keys = std::move(found.keys)};
+  if (!found.others.empty()) arguments.file = found.others.front();
+  for (const std::string_view flag : found.flags) {
+    (flag == "--resume" ? arguments.resume : arguments.help) = true;
   }
   return arguments;
 }

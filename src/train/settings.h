@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "train/divergence.h"
+#include "train/key_words.h"
 #include "train/phases.h"
 #include "train/recovery.h"
 #include "train/schedule.h"
@@ -95,10 +96,6 @@ Status set(Settings& settings, std::string_view key, std::string_view value);
 /// What no single key can tell: is there a text, do its parts fit together.
 Status check(const Settings& settings);
 
-struct KeyAndValue {
-  std::string_view key;
-  std::string value;
-};
 /// All keys, in the order in which they are told, as set() would take them.
 std::vector<KeyAndValue> values_of(const Settings& settings);
 

@@ -40,6 +40,11 @@ class Writer {
   std::vector<std::int64_t> tokens_;
 };
 
+Status take_weights(const SavedModel& saved, Gpt2& model) {
+  const auto find = [&](const std::string& name) { return saved.loaded.find(name); };
+  return copy_weights(saved.loaded.path(), find, model);
+}
+
 }  // namespace
 
 Result<std::string> export_weights(const std::string& folder, const std::string& path) {
@@ -47,7 +52,7 @@ Result<std::string> export_weights(const std::string& folder, const std::string&
   const auto shape = train::gpt2_shape(saved.settings.model);
   if (!shape) return Error{Errc::kInvalid, saved.loaded.path() + ": of an unknown model"};
   Gpt2 model(*shape);
-  TRY_STATUS(take_weights(saved.loaded, model));
+  TRY_STATUS(take_weights(saved, model));
   TRY_STATUS(write_weights(path, model));
   return saved.loaded.path();
 }
@@ -65,7 +70,7 @@ Result<Generated> generate(const train::GenerateWords& words, const GenerateCont
   }
   set_threads(words.threads);
   Gpt2 model(*shape);
-  TRY_STATUS(take_weights(saved.loaded, model));
+  TRY_STATUS(take_weights(saved, model));
   const c10::InferenceMode no_graph;
   Writer writer(model, saved.settings.columns);
   for (const char token : words.prompt) writer.see(static_cast<unsigned char>(token));

@@ -45,6 +45,15 @@ class RunTest : public testing::Test {
     for (std::string line; std::getline(file, line);) lines.push_back(line);
     return lines;
   }
+  /// Stopped after that step, and gone on with to the end.
+  static Result<Summary> stopped_and_resumed(const train::Settings& settings, std::uint64_t last) {
+    std::atomic<bool> stop = false;
+    (void)run_training(settings, {.stop = &stop, .progress = [&](const Progress& progress) {
+                                    stop = progress.report.step == last;
+                                  }});
+    EXPECT_TRUE(stop);
+    return run_training(settings, {.resume = true});
+  }
   std::string folder_;
 };
 
@@ -92,11 +101,7 @@ TEST_F(RunTest, ARunWithMuonIsAnotherAndGoesOnToTheLastBit) {
   EXPECT_NE(whole->validation_loss, adamw->validation_loss);
   EXPECT_LT(whole->validation_loss, 5.545);
   muon.folder = folder_ + "/apart";
-  std::atomic<bool> stop = false;
-  (void)run_training(muon, {.stop = &stop, .progress = [&](const Progress& progress) {
-                              stop = progress.report.step == 11;
-                            }});
-  const auto rest = run_training(muon, {.resume = true});
+  const auto rest = stopped_and_resumed(muon, 11);
   ASSERT_TRUE(rest.ok()) << rest.error().message;
   EXPECT_EQ(rest->validation_loss, whole->validation_loss);
   muon.hybrid.optimizer.kind = train::OptimizerKind::kAdamW;
@@ -114,11 +119,7 @@ TEST_F(RunTest, TheMeanOfTheWeightsIsValidatedBesideThemAndGoesOnToTheLastBit) {
   EXPECT_NE(*whole->average_loss, whole->validation_loss);
   EXPECT_LT(*whole->average_loss, 5.545);
   settings.folder = folder_ + "/apart";
-  std::atomic<bool> stop = false;
-  (void)run_training(settings, {.stop = &stop, .progress = [&](const Progress& progress) {
-                                  stop = progress.report.step == 14;
-                                }});
-  const auto rest = run_training(settings, {.resume = true});
+  const auto rest = stopped_and_resumed(settings, 14);
   ASSERT_TRUE(rest.ok()) << rest.error().message;
   EXPECT_EQ(rest->average_loss, whole->average_loss);
 }

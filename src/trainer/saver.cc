@@ -10,35 +10,15 @@
 
 #include "train/json_line.h"
 #include "train/state_text.h"
+#include "trainer/weights.h"
 
 namespace berth::trainer {
 namespace {
 
 using checkpoint::Dtype;
-using checkpoint::Trouble;
 
 std::string directory_in(const std::string& folder) {
   return folder + "/checkpoints";
-}
-
-Error error_of(const checkpoint::Failure& failure) {
-  switch (failure.trouble) {
-    case Trouble::kNotFound:
-      return {Errc::kNotFound, failure.message};
-    case Trouble::kCorrupt:
-      return {Errc::kCorrupt, failure.message};
-    case Trouble::kFull:
-      return {Errc::kFull, failure.message};
-    case Trouble::kConflict:
-      return {Errc::kConflict, failure.message};
-    case Trouble::kInvalid:
-    case Trouble::kIo:
-    case Trouble::kPermission:
-    case Trouble::kExhausted:
-    case Trouble::kUnavailable:
-      break;
-  }
-  return {Errc::kIo, failure.message};
 }
 
 // What a run may change when it is resumed: it moves no weight.
@@ -174,22 +154,6 @@ Result<SavedModel> load_model(const std::string& folder) {
     return Error{Errc::kInvalid, loaded->path() + ": of another version: " + known.error().message};
   }
   return SavedModel{*std::move(loaded), std::move(settings)};
-}
-
-Status take_weights(const checkpoint::Loaded& from, torch::nn::Module& model) {
-  const torch::NoGradGuard no_gradients;
-  for (const auto& item : model.named_parameters()) {
-    const checkpoint::Tensor* saved = from.find(item.key());
-    at::Tensor weight = item.value();
-    if (saved == nullptr || saved->dtype != Dtype::kF32 ||
-        saved->shape != shape_of(weight.sizes().vec())) {
-      return Error{Errc::kInvalid,
-                   from.path() + ": holds no tensor " + item.key() + " of the shape wanted"};
-    }
-    CHECK(weight.is_contiguous() && weight.nbytes() == saved->bytes);
-    std::memcpy(weight.data_ptr(), saved->data, saved->bytes);
-  }
-  return Unit{};
 }
 
 Result<Restored> restore(const std::string& folder, HybridTrainer& trainer, Corpus& corpus,

@@ -38,8 +38,6 @@ struct SavedModel {
   train::Settings settings;
 };
 Result<SavedModel> load_model(const std::string& folder);
-/// Copies them into a model of the same shape. kInvalid, naming the tensor that is not there.
-Status take_weights(const checkpoint::Loaded& from, torch::nn::Module& model);
 
 /// Takes up the newest checkpoint that is whole. kInvalid where it is of another model, text or
 /// other settings, naming the first that differs; what only decides where results go may differ.

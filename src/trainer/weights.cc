@@ -83,7 +83,7 @@ std::array<std::int32_t, kHeader> header_of(const train::Gpt2Shape& shape) {
 
 using Weights = std::map<std::string, at::Tensor>;
 
-Weights weights_of(const Gpt2& model) {
+Weights weights_of(const torch::nn::Module& model) {
   Weights weights;
   for (const auto& item : model.named_parameters()) weights.emplace(item.key(), item.value());
   return weights;
@@ -93,34 +93,14 @@ Error not_fit(const std::string& path, const std::string& what) {
   return {Errc::kInvalid, path + ": " + what};
 }
 
-Error as_error(const checkpoint::Failure& failure) {
-  const bool missing = failure.trouble == checkpoint::Trouble::kNotFound;
-  return {missing ? Errc::kNotFound : Errc::kInvalid, failure.message};
-}
-
 std::vector<std::uint64_t> sizes_of(const at::Tensor& tensor) {
   return {tensor.sizes().begin(), tensor.sizes().end()};
 }
 
 Status read_safetensors(const std::string& path, Gpt2& model) {
   const auto file = checkpoint::MappedFile::open(path);
-  if (!file.ok()) return as_error(file.failure());
-  const Weights weights = weights_of(model);
-  for (const auto& [name, weight] : weights) {
-    const checkpoint::Tensor* saved = file->find(name);
-    if (saved == nullptr) return not_fit(path, "holds no tensor " + name);
-    if (saved->dtype != checkpoint::Dtype::kF32 || saved->shape != sizes_of(weight)) {
-      return not_fit(path, name + " is not of the shape, or not of the 32 bits, that are wanted");
-    }
-  }
-  const torch::NoGradGuard no_gradients;
-  for (const auto& [name, weight] : weights) {
-    const checkpoint::Tensor& saved = *file->find(name);
-    // It is read, and never written to.
-    auto* data = const_cast<void*>(saved.data);
-    weight.copy_(torch::from_blob(data, weight.sizes(), at::kFloat));
-  }
-  return Unit{};
+  if (!file.ok()) return error_of(file.failure());
+  return copy_weights(path, [&](const std::string& name) { return file->find(name); }, model);
 }
 
 Status write_safetensors(const std::string& path, const Gpt2& model) {
@@ -133,7 +113,7 @@ Status write_safetensors(const std::string& path, const Gpt2& model) {
                        .bytes = weight.nbytes()});
   }
   const auto written = checkpoint::write_file(path, tensors, {{"format", "pt"}});
-  return written.ok() ? Status(Unit{}) : Status(as_error(written.failure()));
+  return written.ok() ? Status(Unit{}) : Status(error_of(written.failure()));
 }
 
 // As it stands in the file, with what comes behind its last row.
@@ -213,6 +193,44 @@ Status write_llm_c(const std::string& path, const Gpt2& model) {
 }
 
 }  // namespace
+
+Error error_of(const checkpoint::Failure& failure) {
+  switch (failure.trouble) {
+    case checkpoint::Trouble::kNotFound:
+      return {Errc::kNotFound, failure.message};
+    case checkpoint::Trouble::kCorrupt:
+      return {Errc::kCorrupt, failure.message};
+    case checkpoint::Trouble::kFull:
+      return {Errc::kFull, failure.message};
+    case checkpoint::Trouble::kConflict:
+      return {Errc::kConflict, failure.message};
+    case checkpoint::Trouble::kInvalid:
+    case checkpoint::Trouble::kIo:
+    case checkpoint::Trouble::kPermission:
+    case checkpoint::Trouble::kExhausted:
+    case checkpoint::Trouble::kUnavailable:
+      break;
+  }
+  return {Errc::kIo, failure.message};
+}
+
+Status copy_weights(const std::string& path, const FindTensor& find, torch::nn::Module& model) {
+  const Weights weights = weights_of(model);
+  for (const auto& [name, weight] : weights) {
+    const checkpoint::Tensor* saved = find(name);
+    if (saved == nullptr) return not_fit(path, "holds no tensor " + name);
+    if (saved->dtype != checkpoint::Dtype::kF32 || saved->shape != sizes_of(weight)) {
+      return not_fit(path, name + " is not of the shape, or not of the 32 bits, that are wanted");
+    }
+  }
+  const torch::NoGradGuard no_gradients;
+  for (const auto& [name, weight] : weights) {
+    // It is read, and never written to.
+    auto* data = const_cast<void*>(find(name)->data);
+    weight.copy_(torch::from_blob(data, weight.sizes(), at::kFloat));
+  }
+  return Unit{};
+}
 
 Status read_weights(const std::string& path, Gpt2& model) {
   if (path.ends_with(".safetensors")) return read_safetensors(path, model);

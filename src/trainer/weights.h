@@ -3,12 +3,23 @@
 // the public checkpoints ("….safetensors"), and llm.c's ("….bin"). One thread.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/result.h"
+#include "berth/safetensors.h"
 #include "trainer/gpt2.h"
 
 namespace berth::trainer {
+
+/// Of those that src/checkpoint tells.
+Error error_of(const checkpoint::Failure& failure);
+
+/// Null where there is none of that name.
+using FindTensor = std::function<const checkpoint::Tensor*(const std::string& name)>;
+/// Copies what it finds into all parameters. kInvalid, naming `path` and the tensor that is not
+/// there, or is of another shape; nothing is changed then.
+Status copy_weights(const std::string& path, const FindTensor& find, torch::nn::Module& model);
 
 /// Takes them over, of 32 bits, or of llm.c's bfloat16 files. What else is in a file is left alone.
 /// kInvalid, naming it, where the file is of another kind or shape; the model is as it was then, or
