@@ -109,6 +109,7 @@ struct MoveMemory {
   Bytes bytes;                             // About as much, on all devices together.
   std::optional<Process> supervisor = {};  // `berth run`; it is never stopped itself.
   std::vector<DevicePair> pairs = {};      // Back to other devices; none: to where it was.
+  bool measure = false;                    // What leaves: nothing else will tell.
 };
 /// Something an operator should read in the log.
 struct Say {

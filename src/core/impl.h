@@ -210,12 +210,16 @@ struct Coordinator::Impl {
   void begin_move(LeaseId id, Direction direction);
   void add_inner_processes(LeaseId id, std::vector<Process>& processes) const;
   void begin_return(LeaseId id);
+  bool is_to_be_measured(const Lease& lease) const;
+  bool knows_what_left(const Lease& lease, std::size_t i) const;
   Bytes had(const Lease& lease, std::size_t i) const;
+  Bytes needs_at_most(const Lease& lease, std::size_t i) const;
   bool may_return(LeaseId id) const;
   bool try_resume(LeaseId id);
   void move_back_where_confirmed(const Sample& sample);
   bool has_room_for(const Lease& lease) const;
   void moved_out(LeaseId id, const MoveResult& result);
+  void note_what_left(LeaseId id, const MoveResult& result);
   void moved_back(LeaseId id, const MoveResult& result);
   void end_suspension(LeaseId id);
   void answer_movers(LeaseId id, const std::string& why_not = {});

@@ -210,6 +210,13 @@ class StoryTest : public testing::Test {
     const MoveMemory move = story.last_move().value();
     return story.tell(Moved{move.lease, move.number, {outcome, trouble}});
   }
+  /// It is away, and so much was on the first device when it was locked.
+  std::string left(Bytes bytes) {
+    const MoveMemory move = story.last_move().value();
+    MoveResult result;
+    result.left = {{device(0), bytes}};
+    return story.tell(Moved{move.lease, move.number, result});
+  }
   LeaseView lease(std::uint64_t id = 1) const { return *story.coordinator.lease({id}, story.now); }
 
   Story story;

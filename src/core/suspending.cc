@@ -180,12 +180,14 @@ void Coordinator::Impl::begin_move(LeaseId id, Direction direction) {
   if (held.command && !held.command_ended) effect.processes.push_back(*held.command);
   if (direction == Direction::kGo) add_inner_processes(id, effect.processes);
   if (direction == Direction::kBack) effect.pairs = pairs_of(held);
+  if (direction == Direction::kOut) effect.measure = is_to_be_measured(lease);
   std::ranges::sort(effect.processes);
   Observed& seen = observed.at(id);
   seen.move = effect.number;
   seen.move_begun = now.instant;
   seen.direction = direction;
   if (!is_halting(seen)) seen.stuck.clear();
+  if (direction == Direction::kBack) seen.left.reset();  // Some of it may be back from now on.
   reindex_timer(id, &lease, seen);
   effects.emplace_back(std::move(effect));
 }
@@ -240,8 +242,9 @@ bool Coordinator::Impl::try_resume(LeaseId id) {
     const auto [room, others] = room_for(*account, id);
     if (whole) {
       // As at a grant: what strangers use by now is not its, and what they have left is.
+      const Bytes need = knows_what_left(lease, i) ? had(lease, i) : needs_at_most(lease, i);
       part.budget = room;
-      if (others > 0 || room < had(lease, i) || room == Bytes{}) return false;
+      if (others > 0 || room < need || room == Bytes{}) return false;
     } else if (account->exclusive_count > 0 || std::max(part.budget, had(lease, i)) > room) {
       return false;
     }
@@ -253,15 +256,38 @@ bool Coordinator::Impl::try_resume(LeaseId id) {
   return true;
 }
 
+// Of a whole device it may take more until it is locked, and no budget tells how much.
+bool Coordinator::Impl::is_to_be_measured(const Lease& lease) const {
+  if (lease.request.share != Share::kExclusive) return false;
+  const auto& uses = observed.at(lease.id).use;
+  return std::ranges::any_of(lease.held()->parts, [&](const Part& part) {
+    const auto use = uses.find(part.device);
+    return use == uses.end() || !use->second.ledger;
+  });
+}
+
+// By its own account, or because it was asked when it was locked. What was sampled before may be
+// less than what left.
+bool Coordinator::Impl::knows_what_left(const Lease& lease, std::size_t i) const {
+  const Observed& seen = observed.at(lease.id);
+  const auto use = seen.use.find(lease.held()->parts[i].device);
+  return seen.left || (use != seen.use.end() && use->second.ledger);
+}
+
 // On its i-th device, before it left; more than its budget where that had shrunk.
 Bytes Coordinator::Impl::had(const Lease& lease, std::size_t i) const {
   const Held& held = *lease.held();
+  const Observed& seen = observed.at(lease.id);
   const Bytes bytes = held.its_suspension().used[i];
-  const auto& uses = observed.at(lease.id).use;
-  const auto found = uses.find(held.parts[i].device);
-  if (found == uses.end()) return bytes;
-  const Use& use = found->second;
-  return use.ledger ? std::max(bytes, *use.ledger + use.unaccounted) : bytes;
+  const auto use = seen.use.find(held.parts[i].device);
+  if (use != seen.use.end() && use->second.ledger) {
+    return std::max(bytes, *use->second.ledger + use->second.unaccounted);
+  }
+  return seen.left ? (*seen.left)[i] : bytes;
+}
+
+Bytes Coordinator::Impl::needs_at_most(const Lease& lease, std::size_t i) const {
+  return std::max(had(lease, i), lease.held()->parts[i].budget);
 }
 
 bool Coordinator::Impl::has_room_for(const Lease& lease) const {
@@ -274,21 +300,19 @@ bool Coordinator::Impl::has_room_for(const Lease& lease) const {
     const auto& device = found->second;
     if (!device.used || device.asleep) return false;
     const Bytes taken = account->driver + *device.used;
-    // What it had grew until it was stopped: only its own account knows, else all it may have.
-    const auto& uses = observed.at(lease.id).use;
-    const auto use = uses.find(id);
+    const Observed& seen = observed.at(lease.id);
     const Bytes budget = held.parts[i].budget;
-    const bool told = use != uses.end() && use->second.ledger;
-    const Bytes need = told ? had(lease, i) : std::max(had(lease, i), budget);
+    const Bytes need = knows_what_left(lease, i) ? had(lease, i) : needs_at_most(lease, i);
     if (need == Bytes{}) continue;
     const Bytes margin = std::max(mib(256), Bytes{need.value / 100 * 3});
     const Bytes wanted = std::min(need + margin, std::max(need, budget));
     // What of it is there already need not come back; but on another device it is something else,
-    // of a process that was not moved.
+    // of a process that was not moved, and so it is beside what was measured when it left.
     const std::vector<DeviceId>& from = held.its_suspension().moved_from;
-    const bool is_same = from.empty() || from[i] == id;
-    const bool stayed = is_same && use != uses.end();
-    const Bytes there = stayed ? use->second.now.value_or(Bytes{}) : Bytes{};
+    const auto use = seen.use.find(id);
+    const bool is_same = use != seen.use.end() && (from.empty() || from[i] == id);
+    const bool counts = is_same && (use->second.ledger || !seen.left);
+    const Bytes there = counts ? use->second.now.value_or(Bytes{}) : Bytes{};
     if (saturating_sub(wanted, there) > saturating_sub(account->capacity, taken)) return false;
   }
   return true;
@@ -359,6 +383,7 @@ void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
   }
   Observed& seen = observed.at(id);
   seen.left_at = now.instant;
+  note_what_left(id, result);
   seen.turn_cost.measured_out(now.instant - seen.move_begun);
   decide(id, LeaseSuspended{id});
   // Whoever paused it meanwhile wants more than the end of a turn.
@@ -375,6 +400,17 @@ void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
   keep_still(id);
   bring_back_who_yielded();
   ask_probe(now.instant);  // What it leaves free is granted when the driver says that it is.
+}
+
+void Coordinator::Impl::note_what_left(LeaseId id, const MoveResult& result) {
+  Observed& seen = observed.at(id);
+  seen.left.reset();
+  if (!result.left) return;
+  std::vector<Bytes>& left = seen.left.emplace();
+  for (const Part& part : state.find(id)->held()->parts) {
+    const auto use = std::ranges::find(*result.left, part.device, &DeviceUse::device);
+    left.push_back(use == result.left->end() ? Bytes{} : use->used);
+  }
 }
 
 void Coordinator::Impl::moved_back(LeaseId id, const MoveResult& result) {

@@ -258,41 +258,9 @@ TEST_F(Suspending, ItsLimitDoesNotRunMeanwhile) {
   EXPECT_THAT(story.pass(minutes(2)), HasSubstr("revoke 2"));
 }
 
-TEST_F(Suspending, AWholeDeviceIsGivenUpAndComesBackAlone) {
-  story.use(1, {});
-  (void)story.end(1);
-  (void)story.ask(S::whole());
-  (void)story.claim(2);
-  story.use(2, gib(3));
-  (void)story.second();
-  (void)suspend(2);
-  (void)moved();
-  story.use(2, {});
-  (void)story.second();
-  EXPECT_THAT(story.ask(S::budget(gib(1))), HasSubstr("held 3"));
-  (void)story.claim(3);
-  EXPECT_EQ(resume(2), "");
-  (void)story.second();
-  EXPECT_THAT(story.second(), Not(HasSubstr("move back")));
-  (void)story.end(3);
-  EXPECT_THAT(story.second(), HasSubstr("move back 2"));
-}
-
-TEST_F(Suspending, AWholeDeviceComesBackBesideAStrangerWhoLeavesItRoom) {
-  story.use(1, {});
-  (void)story.end(1);
-  (void)story.ask(S::whole());
-  (void)story.claim(2);
-  story.use(2, gib(3));
-  (void)story.second();
-  (void)suspend(2);
-  (void)moved();
-  story.use(2, {});
-  story.use(77, mib(700));
-  (void)story.second();
-  (void)resume(2);
-  EXPECT_THAT(story.second(), HasSubstr("move back 2"));
-  EXPECT_EQ(lease(2).parts.at(0).granted, Bytes{gib(16).value - mib(700).value});
+TEST_F(Suspending, OnlyWhatNoBudgetAndNoAccountTellsIsMeasured) {
+  (void)suspend(1);
+  EXPECT_FALSE(story.last_move()->measure) << "it returns to as much as its budget";
 }
 
 TEST_F(Suspending, AWholeDeviceOfWhichNothingIsLeftIsWaitedForAndIsWholeAgainLater) {
@@ -302,7 +270,7 @@ TEST_F(Suspending, AWholeDeviceOfWhichNothingIsLeftIsWaitedForAndIsWholeAgainLat
   (void)story.ask(S::whole());
   (void)story.claim(2);
   (void)suspend(2);
-  (void)moved();
+  (void)left({});
   story.use(77, gib(16));
   (void)story.second();
   (void)resume(2);
@@ -314,7 +282,7 @@ TEST_F(Suspending, AWholeDeviceOfWhichNothingIsLeftIsWaitedForAndIsWholeAgainLat
   story.use(77, {});
   (void)story.second();
   (void)suspend(2);
-  (void)moved();
+  (void)left({});
   (void)story.second();
   (void)resume(2);
   EXPECT_THAT(story.second(), HasSubstr("move back 2"));

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/number.h"
 #include "base/quantity.h"
 
 namespace berth::gpu {
@@ -52,10 +53,25 @@ std::string lacks_host_memory(CheckpointCalls& calls, std::span<const std::int32
          to_text(*room) + " are left, and " + to_text(limits.host_margin) + " are kept for others";
 }
 
+std::optional<std::vector<DeviceUse>> decode_uses(std::string_view words) {
+  std::vector<DeviceUse> uses;
+  while (!words.empty()) {
+    const std::string_view word = words.substr(0, words.find(' '));
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos) return std::nullopt;
+    const auto device = parse_device_id(word.substr(0, equals));
+    const auto used = parse_number<std::uint64_t>(word.substr(equals + 1));
+    if (!device || !used) return std::nullopt;
+    uses.push_back({*device, {*used}});
+    words.remove_prefix(std::min(words.size(), word.size() + 1));
+  }
+  return uses;
+}
+
 }  // namespace
 
 MoveResult move_out(CheckpointCalls& calls, std::span<const Process> processes, Bytes bytes,
-                    const MoveLimits& limits) {
+                    const MoveLimits& limits, const Measure& measure) {
   const std::vector<std::int32_t> pids = users_of_cuda(calls, processes);
   if (pids.empty()) return undone("none of its processes uses the GPU");
   if (std::string why = lacks_host_memory(calls, pids, bytes, limits); !why.empty()) {
@@ -70,11 +86,13 @@ MoveResult move_out(CheckpointCalls& calls, std::span<const Process> processes, 
     const Status locked = calls.lock(pid, limits.lock_within);
     if (!locked.ok()) return give_up(pid, locked.error());
   }
+  MoveResult result;
+  if (measure) result.left = measure(pids);
   for (const std::int32_t pid : pids) {
     const Status moved = calls.checkpoint(pid);
     if (!moved.ok()) return give_up(pid, moved.error());
   }
-  return {};
+  return result;
 }
 
 // One that has ended meanwhile is no user of CUDA any more.
@@ -121,6 +139,9 @@ MoveResult move_back(CheckpointCalls& calls, std::span<const Process> processes,
 std::string encode(const MoveResult& result) {
   std::string line(kOutcomes[static_cast<std::size_t>(result.outcome)]);
   if (!result.trouble.empty()) line += " " + result.trouble;
+  for (const DeviceUse& use : result.left.value_or(std::vector<DeviceUse>{})) {
+    line += " " + to_text(use.device) + "=" + std::to_string(use.used.value);
+  }
   std::ranges::replace(line, '\n', ' ');
   return line + "\n";
 }
@@ -133,7 +154,13 @@ Result<MoveResult> decode_move_result(std::string_view line) {
     return Error{Errc::kCorrupt, "berth-mover says what makes no sense"};
   }
   MoveResult result{.outcome = static_cast<Outcome>(found - kOutcomes.begin()), .trouble = {}};
-  if (word.size() < line.size()) result.trouble = line.substr(word.size() + 1);
+  if (word.size() == line.size()) return result;
+  const std::string_view rest = line.substr(word.size() + 1);
+  if (result.outcome != Outcome::kDone) {
+    result.trouble = rest;
+  } else if (result.left = decode_uses(rest); !result.left) {
+    return Error{Errc::kCorrupt, "berth-mover says what makes no sense"};
+  }
   return result;
 }
 

@@ -5,9 +5,12 @@
 // two calls of the driver: move_back() goes on from any state.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
@@ -22,15 +25,19 @@ struct MoveLimits {
   Bytes host_margin = gib(1);  // Left to the rest of the machine.
 };
 
-/// `bytes`: about as much is on the devices. Processes that do not use CUDA are left alone.
+/// What these processes have on each device; absent where the driver does not tell.
+using Measure = std::function<std::optional<std::vector<DeviceUse>>(std::span<const std::int32_t>)>;
+
+/// `bytes`: about as much is on the devices. Processes that do not use CUDA are left alone. With
+/// `measure`, it is asked of all that were locked, before the first is moved.
 MoveResult move_out(CheckpointCalls& calls, std::span<const Process> processes, Bytes bytes,
-                    const MoveLimits& limits = {});
+                    const MoveLimits& limits = {}, const Measure& measure = {});
 /// With `pairs`, to other devices. Where the driver refuses that to the first process, none of them
 /// has been brought back, and all may be brought back to where they were: kUndone.
 MoveResult move_back(CheckpointCalls& calls, std::span<const Process> processes,
                      std::span<const DevicePair> pairs = {});
 
-/// "done", "undone WHY", "stuck WHY": one line.
+/// "done", "done DEVICE=BYTES...", "undone WHY", "stuck WHY": one line.
 std::string encode(const MoveResult& result);
 Result<MoveResult> decode_move_result(std::string_view line);
 

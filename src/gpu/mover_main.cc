@@ -22,6 +22,7 @@
 #include "gpu/halting.h"
 #include "gpu/mover.h"
 #include "gpu/mover_task.h"
+#include "gpu/use_of.h"
 
 namespace berth::gpu {
 namespace {
@@ -44,7 +45,9 @@ MoveResult move(const MoverTask& task) {
   }
   // A stopped process does not serve the driver.
   const RunningMeanwhile running(tree);
-  return out ? move_out(**calls, task.processes, task.bytes)
+  const Measure measure =
+      task.measure ? Measure([](auto pids) { return use_of(pids); }) : Measure();
+  return out ? move_out(**calls, task.processes, task.bytes, {}, measure)
              : move_back(**calls, task.processes, task.pairs);
 }
 

@@ -11,6 +11,7 @@
 namespace berth::gpu {
 namespace {
 
+constexpr std::string_view kMeasure = "measure";
 constexpr std::array<std::string_view, 4> kDirections = {"out", "back", "stop", "go"};
 
 std::string text_of(const Process& process) {
@@ -36,12 +37,13 @@ std::optional<DevicePair> parse_pair(std::string_view text) {
 
 }  // namespace
 
-// DIRECTORY out|back|stop|go BYTES SUPERVISOR|- FROM=TO... PROCESS...; a process is PID:START, and
-// devices are named as the driver does.
+// DIRECTORY out|back|stop|go BYTES SUPERVISOR|- [measure] FROM=TO... PROCESS...; a process is
+// PID:START, and devices are named as the driver does.
 std::vector<std::string> mover_arguments(const MoverTask& task) {
   std::vector<std::string> words = {
       task.directory, std::string(kDirections[static_cast<std::size_t>(task.direction)]),
       std::to_string(task.bytes.value), task.supervisor ? text_of(*task.supervisor) : "-"};
+  if (task.measure) words.emplace_back(kMeasure);
   for (const DevicePair& pair : task.pairs) {
     words.push_back(to_text(pair.from) + "=" + to_text(pair.to));
   }
@@ -62,6 +64,10 @@ std::optional<MoverTask> parse_mover_arguments(std::span<char* const> arguments)
     if (!task.supervisor) return std::nullopt;
   }
   for (const std::string_view word : arguments.subspan(4)) {
+    if (word == kMeasure) {
+      task.measure = true;
+      continue;
+    }
     if (word.find('=') != std::string_view::npos) {
       const std::optional<DevicePair> pair = parse_pair(word);
       if (!pair) return std::nullopt;

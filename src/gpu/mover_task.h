@@ -18,6 +18,7 @@ struct MoverTask {
   Direction direction = Direction::kOut;
   Bytes bytes;
   std::optional<Process> supervisor;
+  bool measure = false;  // What leaves.
   std::vector<DevicePair> pairs;
   std::vector<Process> processes;
 };

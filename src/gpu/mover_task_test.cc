@@ -25,6 +25,7 @@ TEST(MoverArguments, AreReadBack) {
           .direction = direction,
           .bytes = gib(7),
           .supervisor = supervisor,
+          .measure = direction == Direction::kOut,
           .pairs = {{.from = {1, 2}, .to = {3, 4}}, {.from = {3, 4}, .to = {5, 6}}},
           .processes = {{1, 11}, {2, 12}}};
       const std::optional<MoverTask> read_back = read(mover_arguments(task));
@@ -33,6 +34,7 @@ TEST(MoverArguments, AreReadBack) {
       EXPECT_EQ(read_back->direction, task.direction);
       EXPECT_EQ(read_back->bytes, task.bytes);
       EXPECT_EQ(read_back->supervisor, task.supervisor);
+      EXPECT_EQ(read_back->measure, task.measure);
       EXPECT_EQ(read_back->pairs, task.pairs);
       EXPECT_EQ(read_back->processes, task.processes);
     }

@@ -74,6 +74,20 @@ TEST(Mover, AllAreLockedBeforeOneIsMovedAndAllAreBackBeforeOneGoesOn) {
   EXPECT_THAT(calls.done, ElementsAre("restore 1", "restore 3", "unlock 1", "unlock 3"));
 }
 
+TEST(Mover, WhatLeavesIsMeasuredWhenAllAreLockedAndNoneIsMoved) {
+  FakeCalls calls;
+  calls.states = {{1, State::kRunning}, {3, State::kRunning}};
+  const Measure measure = [&](std::span<const std::int32_t> pids) {
+    EXPECT_THAT(pids, ElementsAre(1, 3));
+    EXPECT_THAT(calls.done, ElementsAre("lock 1", "lock 3"));
+    return std::optional<std::vector<DeviceUse>>({{{1, 2}, gib(3)}});
+  };
+  const MoveResult result = move_out(calls, kThree, gib(1), {}, measure);
+  EXPECT_EQ(result.outcome, Outcome::kDone);
+  EXPECT_THAT(result.left.value(), ElementsAre(DeviceUse{{1, 2}, gib(3)}));
+  EXPECT_EQ(calls.done.size(), 4U);
+}
+
 TEST(Mover, WithoutAProcessThatUsesTheGpuThereIsNothingToMove) {
   FakeCalls calls;
   const MoveResult result = move_out(calls, kThree, gib(1));
@@ -174,7 +188,7 @@ TEST(Mover, HostMemoryIsLookedAtBeforeAnythingIsLocked) {
 }
 
 TEST(MoveResultText, IsALineThatIsReadBack) {
-  for (const Outcome outcome : {Outcome::kDone, Outcome::kUndone, Outcome::kStuck}) {
+  for (const Outcome outcome : {Outcome::kUndone, Outcome::kStuck}) {
     for (const std::string trouble : {"", "process 1: no\nsuch thing"}) {
       const std::string line = encode({outcome, trouble});
       const Result<MoveResult> read = decode_move_result(line);
@@ -183,7 +197,11 @@ TEST(MoveResultText, IsALineThatIsReadBack) {
       EXPECT_EQ(read->trouble.empty(), trouble.empty());
     }
   }
-  for (const char* wrong : {"", "\n", "don\n", "done\ndone\n", "doneish x"}) {
+  EXPECT_FALSE(decode_move_result(encode({}))->left);
+  const std::vector<DeviceUse> left = {{{1, 2}, gib(3)}, {{3, 4}, Bytes{5}}};
+  EXPECT_EQ(decode_move_result(encode({.left = left}))->left, left);
+  for (const char* wrong : {"", "\n", "don\n", "done\ndone\n", "doneish x", "done well", "done x=1",
+                            "done GPU-00000000-0000-0001-0000-000000000002=x"}) {
     EXPECT_FALSE(decode_move_result(wrong).ok()) << wrong;
   }
 }

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/ids.h"
+#include "base/units.h"
 
 namespace berth {
 
@@ -24,6 +27,13 @@ struct DevicePair {
   friend bool operator==(const DevicePair&, const DevicePair&) = default;
 };
 
+/// What processes have on one device.
+struct DeviceUse {
+  DeviceId device;
+  Bytes used;
+  friend bool operator==(const DeviceUse&, const DeviceUse&) = default;
+};
+
 /// What came of one move of all processes of a lease.
 struct MoveResult {
   enum class Outcome : std::uint8_t {
@@ -33,6 +43,9 @@ struct MoveResult {
   };
   Outcome outcome = Outcome::kDone;
   std::string trouble;
+  /// What they had when they could take no more, and then left; devices with nothing are not named.
+  /// Absent: it was not asked for, or the driver does not tell all of it.
+  std::optional<std::vector<DeviceUse>> left = {};
 };
 
 }  // namespace berth

@@ -64,6 +64,7 @@ void MoverRunner::move(const core::MoveMemory& move, const std::string& director
                                          .direction = move.direction,
                                          .bytes = move.bytes,
                                          .supervisor = move.supervisor,
+                                         .measure = move.measure,
                                          .pairs = move.pairs,
                                          .processes = move.processes});
   Result<os::Child> child = os::start_child(plan);

@@ -102,6 +102,17 @@ bool Devices::has_memory(Process process) const {
   });
 }
 
+std::optional<std::vector<DeviceUse>> Devices::uses_of(std::span<const Process> processes) const {
+  std::vector<DeviceUse> uses;
+  for (const Device& device : devices_) {
+    if (device.lost) return std::nullopt;
+    DeviceUse use{.device = device.id, .used = {}};
+    for (const Process& process : processes) use.used += device.used_by(process);
+    if (use.used > Bytes{}) uses.push_back(use);
+  }
+  return uses;
+}
+
 void Devices::move_out(Process process) {
   for (std::size_t index = 0; index < devices_.size(); ++index) {
     std::vector<Use>& uses = devices_[index].uses;

@@ -65,6 +65,8 @@ class Devices {
   void free(Process process, std::size_t index, Bytes bytes);
   /// It has memory on a device that is there: that can be moved to the host.
   bool has_memory(Process process) const;
+  /// What they have on each device; absent where the driver does not tell all of it.
+  std::optional<std::vector<DeviceUse>> uses_of(std::span<const Process> processes) const;
   void move_out(Process process);
   bool is_away(Process process) const;
   /// What processes of the lease had on the device, and have in host memory now.

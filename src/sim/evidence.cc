@@ -41,6 +41,23 @@ bool is_untold(const Evidence& evidence, const ShadowLease& lease) {
          lease.shrunk_at <= evidence.last_asked_at;
 }
 
+/// By the truth. Of one that is over nobody can know that until a sample tells.
+bool is_above_budget(const Evidence& evidence, const ShadowLease& lease, const Device& device) {
+  const Bytes used = device.used_by(lease.handle);
+  if (lease.holds()) return used > lease.budget_on(device.id);
+  const auto part = std::ranges::find(lease.parts, device.id, &Part::device);
+  return is_untold(evidence, lease) && part != lease.parts.end() && used > part->budget;
+}
+
+/// Of the dead the driver tells the pid alone, and pids come again: it counts for a lease there
+/// that is known to have had that pid.
+bool is_taken_for_anothers(const Evidence& evidence, const Device& device, const Use& use) {
+  return use.ended && std::ranges::any_of(evidence.journal.leases(), [&](const auto& entry) {
+           const ShadowLease& lease = entry.second;
+           return lease.budget_on(device.id) > Bytes{} && lease.pids.contains(use.process.pid);
+         });
+}
+
 /// Still held on the device by processes of leases that hold nothing any more.
 Bytes left_over(const Evidence& evidence, const Device& device) {
   Bytes sum;
@@ -50,6 +67,7 @@ Bytes left_over(const Evidence& evidence, const Device& device) {
     // What is offered has no processes yet: these are of an earlier run.
     const bool runs = lease != nullptr && lease->state == ShadowLease::State::kClaimed;
     if (!use.lease || runs || is_adopted(evidence, device, use.process)) continue;
+    if (is_taken_for_anothers(evidence, device, use)) continue;
     const bool is_part =
         lease != nullptr && is_untold(evidence, *lease) &&
         std::ranges::find(lease->parts, device.id, &Part::device) != lease->parts.end();
@@ -374,7 +392,7 @@ std::string broken_by_out_of_memory(const Evidence& evidence, std::size_t index)
     const ShadowLease* lease = evidence.journal.find(handle);
     if (lease == nullptr || lease->state == ShadowLease::State::kWaiting) {
       others += use.bytes;  // Nobody's, or left behind by who ended or was requeued: all external.
-    } else if (lease->holds() && device.used_by(handle) > lease->budget_on(device.id)) {
+    } else if (is_above_budget(evidence, *lease, device)) {
       return {};  // Somebody is above his budget.
     }
   }

@@ -49,6 +49,7 @@ struct ShadowLease {
   Instant shrunk_at;
   std::optional<Process> command;
   std::set<Process> members;
+  std::set<std::int32_t> pids;     // Of all who ever were, and of its commands.
   std::optional<Instant> kill_at;  // Revoked.
   std::optional<Instant> expires;
   Instant ended_at;  // Its command, or the last of its processes after that, as it was written.

@@ -32,7 +32,7 @@ bool is_named(const Request& request, const DeviceView& device) {
 }
 
 bool is_on(const ShadowLease& lease, DeviceId device) {
-  return !lease.parts.empty() && lease.parts.front().device == device;
+  return std::ranges::any_of(lease.parts, [&](const Part& part) { return part.device == device; });
 }
 
 bool waits_for_turn(const ShadowLease& lease, const DeviceView& device) {
@@ -60,13 +60,18 @@ bool is_over(const Evidence& evidence, const ShadowLease& lease, core::Now now) 
 }
 
 /// What stays on the device when those slices have left it whose turns are over; absent while
-/// somebody there comes, goes or grows.
+/// somebody there comes, goes, has gone unseen or grows, or has it whole: it is his, whatever he is
+/// charged of it.
 std::optional<Bytes> staying_on(const Evidence& evidence, const DeviceView& device, core::Now now) {
   Bytes staying = device.charged;
   for (const auto& [id, lease] : evidence.journal.leases()) {
     if (!is_on(lease, device.id)) continue;
     if (lease.growing || lease.state == ShadowLease::State::kReleasing) return std::nullopt;
     if (lease.away == Away::kLeaving || lease.away == Away::kReturning) return std::nullopt;
+    const bool gone = lease.away == Away::kAway;
+    if (gone && lease.stands_since >= evidence.last_asked_at) return std::nullopt;
+    const bool whole = lease.request.share == Share::kExclusive;
+    if (whole && !gone) return std::nullopt;
     if (!is_slice(lease) || !is_over(evidence, lease, now)) continue;
     staying = saturating_sub(staying, lease.budget_on(device.id));
   }

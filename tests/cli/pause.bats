@@ -31,6 +31,23 @@ hold() {
   grep -q "lease 1 goes on" first.said
 }
 
+# Nobody counts its allocations: what left is measured when it can take no more.
+@test "a whole GPU without the guard is paused and comes back beside a stranger who came meanwhile" {
+  berth run -n first -x --enforce none -- vram_user --bytes 8GiB --hold 6s --verify >first 2>&1 3>&- &
+  local first=$!
+  eventually grep -q holding first
+  berth pause first
+  local simgpu
+  simgpu=$(dirname "$(dirname "$(type -P berth)")")/lib/simgpu
+  LD_LIBRARY_PATH=$simgpu vram_user --bytes 2GiB --hold 60s >stranger 2>&1 3>&- &
+  local stranger=$!
+  eventually grep -q holding stranger
+  run berth resume first
+  status_is 0
+  wait "$first" # 0: its pattern was there.
+  kill "$stranger"
+}
+
 @test "a lease without a program that uses the GPU is not paused" {
   berth run -m 2G -- sleep 60 2>/dev/null 3>&- &
   eventually state_is 1 held
