@@ -12,13 +12,14 @@
 
 // A question, of which the devices are in the first one to each child:
 //   {"number":7,"known":[{"uuid":"GPU-…","index":0,"model":"…","pci_bus":"…"}]}
-// An answer lists each process once, with what is known of it, and the devices name it by its pid:
+// An answer lists each process once, with what is known of it, and the devices name it by its pid.
+// Of processes there are hundreds each second, and so they are lists without names: pid, start,
+// user, name, lease, alive, and the ancestors' pids and starts; on a device, pid and use in turn.
 //   {"number":7,"simulated":false,"driver":"575.57","trouble":"",
-//    "processes":[{"pid":4711,"start":812,"user":1000,"name":"python","lease":null,
-//                  "ancestors":[4000,700,1,3],"alive":true}],
+//    "processes":[[4711,812,1000,"python",null,true,4000,700,1,3]],
 //    "devices":[{"uuid":"GPU-…","index":0,"model":"…","pci_bus":"…","lost":false,"asleep":false,
 //                "trouble":"","capacity":17179869184,"used":1048576,"reserved":null,
-//                "processes":[{"pid":4711,"used":null}]}]}
+//                "processes":[4711,null]}]}
 
 namespace berth::gpu {
 namespace {
@@ -39,18 +40,18 @@ Json json_of(const std::optional<Bytes>& bytes) {
 }
 
 Json json_of(const ProcessSample& process) {
-  Json ancestors = Json::array();
+  Json json = Json::array();
+  json.push_back(process.process.pid);
+  json.push_back(process.process.start_ticks);
+  json.push_back(process.user.value);
+  json.push_back(process.name);
+  json.push_back(process.env_lease ? Json(to_text(*process.env_lease)) : Json(nullptr));
+  json.push_back(process.alive);
   for (std::size_t i = 0; i < std::min(process.ancestors.size(), kAncestorsMax); ++i) {
-    ancestors.push_back(process.ancestors[i].pid);
-    ancestors.push_back(process.ancestors[i].start_ticks);
+    json.push_back(process.ancestors[i].pid);
+    json.push_back(process.ancestors[i].start_ticks);
   }
-  return {{"pid", process.process.pid},
-          {"start", process.process.start_ticks},
-          {"user", process.user.value},
-          {"name", process.name},
-          {"lease", process.env_lease ? Json(to_text(*process.env_lease)) : Json(nullptr)},
-          {"ancestors", std::move(ancestors)},
-          {"alive", process.alive}};
+  return json;
 }
 
 using ProcessTable = std::map<std::int32_t, ProcessSample>;
@@ -71,138 +72,160 @@ Json json_of(const DeviceSample& device, const ProcessTable& table) {
   Json& processes = json["processes"] = Json::array();
   for (const ProcessSample& process : *device.processes) {
     if (!table.contains(process.process.pid)) continue;
-    processes.push_back({{"pid", process.process.pid}, {"used", json_of(process.used)}});
+    processes.push_back(process.process.pid);
+    processes.push_back(json_of(process.used));
   }
   return json;
 }
 
-// Reads the fields of one object. The first thing that is not as it must be is remembered, and
-// what is read after it is empty: a caller reads on and asks once at the end.
+constexpr auto kAnyNumber = std::numeric_limits<std::uint64_t>::max();
+
+// Reads values. Where one is not as it must be its name is remembered, and something empty is read
+// in its place: a caller reads on and asks once at the end.
 class Reader {
  public:
-  Reader(const Json& json, const char*& wrong) : json_(json), wrong_(wrong) {
-    if (!json.is_object()) wrong_ = "not an object";
-  }
+  /// Null: all was as it must be.
+  const char* wrong() const { return wrong_; }
 
-  const Json& field(const char* name) {
-    static const Json kNull;
-    const auto found = json_.is_object() ? json_.find(name) : json_.end();
-    if (!json_.is_object() || found == json_.end()) {
-      wrong_ = name;
-      return kNull;
-    }
-    return *found;
-  }
-  std::uint64_t number(const char* name,
-                       std::uint64_t max = std::numeric_limits<std::uint64_t>::max()) {
-    return number_in(field(name), name, max);
-  }
-  std::uint64_t number_in(const Json& value, const char* name, std::uint64_t max) {
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > max) {
+  std::uint64_t number(const Json& value, const char* name, std::uint64_t max = kAnyNumber) {
+    const auto* number = value.get_ptr<const Json::number_unsigned_t*>();
+    if (number == nullptr || *number > max) {
       wrong_ = name;
       return 0;
     }
-    return value.get<std::uint64_t>();
+    return *number;
   }
-  std::optional<Bytes> bytes(const char* name) {
-    if (field(name).is_null()) return std::nullopt;
-    return Bytes{number(name)};
+  std::int32_t pid(const Json& value, const char* name) {
+    return static_cast<std::int32_t>(number(value, name, std::numeric_limits<std::int32_t>::max()));
   }
-  bool truth(const char* name) {
-    const Json& value = field(name);
-    if (!value.is_boolean()) wrong_ = name;
-    return value.is_boolean() && value.get<bool>();
+  std::optional<Bytes> bytes(const Json& value, const char* name) {
+    if (value.is_null()) return std::nullopt;
+    return Bytes{number(value, name)};
   }
-  std::string text(const char* name) {
-    const Json& value = field(name);
-    if (!value.is_string()) wrong_ = name;
-    return value.is_string() ? value.get<std::string>() : std::string();
+  bool truth(const Json& value, const char* name) {
+    const auto* truth = value.get_ptr<const Json::boolean_t*>();
+    if (truth == nullptr) wrong_ = name;
+    return truth != nullptr && *truth;
   }
-  const Json::array_t& list(const char* name, std::size_t max) {
+  std::string text(const Json& value, const char* name) {
+    const auto* text = value.get_ptr<const Json::string_t*>();
+    if (text == nullptr) wrong_ = name;
+    return text != nullptr ? *text : std::string();
+  }
+  const Json::array_t& list(const Json& value, const char* name, std::size_t max) {
     static const Json::array_t kNone;
-    const Json& value = field(name);
-    const auto* list = value.is_array() ? value.get_ptr<const Json::array_t*>() : nullptr;
+    const auto* list = value.get_ptr<const Json::array_t*>();
     if (list == nullptr || list->size() > max) {
       wrong_ = name;
       return kNone;
     }
     return *list;
   }
-  bool is_null(const char* name) { return field(name).is_null(); }
-  std::int32_t pid(const Json& value, const char* name) {
-    return static_cast<std::int32_t>(
-        number_in(value, name, std::numeric_limits<std::int32_t>::max()));
-  }
   void reject(const char* what) { wrong_ = what; }
 
  private:
-  const Json& json_;
-  const char*& wrong_;
+  const char* wrong_ = nullptr;
 };
 
-ProcessSample read_process(const Json& json, const char*& wrong) {
-  Reader reader(json, wrong);
+// Reads the fields of one object by their names.
+class Fields {
+ public:
+  Fields(const Json& json, Reader& reader) : json_(json), reader_(reader) {
+    if (!json.is_object()) reader_.reject("not an object");
+  }
+
+  std::uint64_t number(const char* name, std::uint64_t max = kAnyNumber) {
+    return reader_.number(field(name), name, max);
+  }
+  std::optional<Bytes> bytes(const char* name) { return reader_.bytes(field(name), name); }
+  bool truth(const char* name) { return reader_.truth(field(name), name); }
+  std::string text(const char* name) { return reader_.text(field(name), name); }
+  const Json::array_t& list(const char* name, std::size_t max) {
+    return reader_.list(field(name), name, max);
+  }
+  bool is_null(const char* name) { return field(name).is_null(); }
+
+ private:
+  const Json& field(const char* name) {
+    static const Json kNull;
+    const auto found = json_.is_object() ? json_.find(name) : json_.end();
+    if (!json_.is_object() || found == json_.end()) {
+      reader_.reject(name);
+      return kNull;
+    }
+    return *found;
+  }
+
+  const Json& json_;
+  Reader& reader_;
+};
+
+ProcessSample read_process(const Json& json, Reader& reader) {
+  constexpr std::size_t kOwn = 6;  // Before the ancestors.
+  const Json::array_t& values = reader.list(json, "processes", kOwn + 2 * kAncestorsMax);
   ProcessSample process;
-  process.process = {.pid = reader.pid(reader.field("pid"), "pid"),
-                     .start_ticks = reader.number("start")};
-  process.user = {
-      static_cast<std::uint32_t>(reader.number("user", std::numeric_limits<std::uint32_t>::max()))};
-  process.name = reader.text("name");
-  if (!reader.is_null("lease")) {
-    process.env_lease = parse_handle(reader.text("lease"));
+  if (values.size() < kOwn || values.size() % 2 != 0) {
+    reader.reject("processes");
+    return process;
+  }
+  process.process = {.pid = reader.pid(values[0], "pid"),
+                     .start_ticks = reader.number(values[1], "start")};
+  process.user = {static_cast<std::uint32_t>(
+      reader.number(values[2], "user", std::numeric_limits<std::uint32_t>::max()))};
+  process.name = reader.text(values[3], "name");
+  if (!values[4].is_null()) {
+    process.env_lease = parse_handle(reader.text(values[4], "lease"));
     if (!process.env_lease) reader.reject("lease");
   }
-  const Json::array_t& ancestors = reader.list("ancestors", 2 * kAncestorsMax);
-  if (ancestors.size() % 2 != 0) reader.reject("ancestors");
-  for (std::size_t i = 0; i + 1 < ancestors.size(); i += 2) {
-    process.ancestors.push_back(
-        {.pid = reader.pid(ancestors[i], "ancestors"),
-         .start_ticks = reader.number_in(ancestors[i + 1], "ancestors",
-                                         std::numeric_limits<std::uint64_t>::max())});
+  process.alive = reader.truth(values[5], "alive");
+  process.ancestors.reserve((values.size() - kOwn) / 2);
+  for (std::size_t i = kOwn; i < values.size(); i += 2) {
+    process.ancestors.push_back({.pid = reader.pid(values[i], "ancestors"),
+                                 .start_ticks = reader.number(values[i + 1], "ancestors")});
   }
-  process.alive = reader.truth("alive");
   return process;
 }
 
-Identity read_identity(const Json& json, const char*& wrong) {
-  Reader reader(json, wrong);
-  const std::optional<DeviceId> id = parse_device_id(reader.text("uuid"));
+Identity read_identity(const Json& json, Reader& reader) {
+  Fields fields(json, reader);
+  const std::optional<DeviceId> id = parse_device_id(fields.text("uuid"));
   if (!id) reader.reject("uuid");
   return {.id = id.value_or(DeviceId{}),
-          .index = static_cast<std::uint32_t>(reader.number("index", kDevicesMax - 1)),
-          .model = reader.text("model"),
-          .pci_bus = reader.text("pci_bus")};
+          .index = static_cast<std::uint32_t>(fields.number("index", kDevicesMax - 1)),
+          .model = fields.text("model"),
+          .pci_bus = fields.text("pci_bus")};
 }
 
-DeviceSample read_device(const Json& json, const ProcessTable& table, const char*& wrong) {
-  Reader reader(json, wrong);
+DeviceSample read_device(const Json& json, const ProcessTable& table, Reader& reader) {
+  Fields fields(json, reader);
   DeviceSample device;
-  if (!reader.is_null("uuid")) {
-    const std::optional<DeviceId> id = parse_device_id(reader.text("uuid"));
+  if (!fields.is_null("uuid")) {
+    const std::optional<DeviceId> id = parse_device_id(fields.text("uuid"));
     if (!id) reader.reject("uuid");
     device.id = id.value_or(DeviceId{});
   }
   device.index =
-      static_cast<std::uint32_t>(reader.number("index", std::numeric_limits<std::uint32_t>::max()));
-  device.model = reader.text("model");
-  device.pci_bus = reader.text("pci_bus");
-  device.lost = reader.truth("lost");
-  device.asleep = reader.truth("asleep");
-  device.trouble = reader.text("trouble");
-  device.capacity = {reader.number("capacity")};
-  device.used = reader.bytes("used");
-  device.driver_reserved = reader.bytes("reserved");
-  if (reader.is_null("processes")) return device;
+      static_cast<std::uint32_t>(fields.number("index", std::numeric_limits<std::uint32_t>::max()));
+  device.model = fields.text("model");
+  device.pci_bus = fields.text("pci_bus");
+  device.lost = fields.truth("lost");
+  device.asleep = fields.truth("asleep");
+  device.trouble = fields.text("trouble");
+  device.capacity = {fields.number("capacity")};
+  device.used = fields.bytes("used");
+  device.driver_reserved = fields.bytes("reserved");
+  if (fields.is_null("processes")) return device;
   device.processes.emplace();
-  for (const Json& entry : reader.list("processes", kProcessesMax)) {
-    Reader of_entry(entry, wrong);
-    const auto known = table.find(of_entry.pid(of_entry.field("pid"), "pid"));
+  const Json::array_t& uses = fields.list("processes", 2 * kProcessesMax);
+  if (uses.size() % 2 != 0) reader.reject("processes");
+  for (std::size_t i = 0; i + 1 < uses.size(); i += 2) {
+    const auto known = table.find(reader.pid(uses[i], "pid"));
     if (known == table.end()) {
       reader.reject("a pid that is not listed");
       continue;
     }
     device.processes->push_back(known->second);
-    device.processes->back().used = of_entry.bytes("used");
+    device.processes->back().used = reader.bytes(uses[i + 1], "used");
   }
   return device;
 }
@@ -230,13 +253,13 @@ std::string encode(const Question& question) {
 
 Result<Question> decode_question(std::string_view line) {
   TRY(json, parse(line, kQuestionMax));
-  const char* wrong = nullptr;
-  Reader reader(json, wrong);
-  Question question{.number = reader.number("number"), .known = {}};
-  for (const Json& entry : reader.list("known", kDevicesMax)) {
-    question.known.push_back(read_identity(entry, wrong));
+  Reader reader;
+  Fields fields(json, reader);
+  Question question{.number = fields.number("number"), .known = {}};
+  for (const Json& entry : fields.list("known", kDevicesMax)) {
+    question.known.push_back(read_identity(entry, reader));
   }
-  if (wrong != nullptr) return corrupt(wrong);
+  if (reader.wrong() != nullptr) return corrupt(reader.wrong());
   return question;
 }
 
@@ -265,25 +288,25 @@ std::string encode(const Answer& answer) {
 
 Result<Answer> decode_answer(std::string_view line) {
   TRY(json, parse(line, kAnswerMax));
-  const char* wrong = nullptr;
-  Reader reader(json, wrong);
-  Answer answer{.number = reader.number("number")};
-  answer.sample.simulated = reader.truth("simulated");
-  answer.sample.driver_version = reader.text("driver");
-  answer.sample.trouble = reader.text("trouble");
+  Reader reader;
+  Fields fields(json, reader);
+  Answer answer{.number = fields.number("number")};
+  answer.sample.simulated = fields.truth("simulated");
+  answer.sample.driver_version = fields.text("driver");
+  answer.sample.trouble = fields.text("trouble");
   ProcessTable table;
-  for (const Json& entry : reader.list("processes", kProcessesMax)) {
-    ProcessSample process = read_process(entry, wrong);
+  for (const Json& entry : fields.list("processes", kProcessesMax)) {
+    ProcessSample process = read_process(entry, reader);
     const std::int32_t pid = process.process.pid;
     if (!table.emplace(pid, std::move(process)).second) reader.reject("a pid that is listed twice");
   }
   std::set<DeviceId> seen;
-  for (const Json& entry : reader.list("devices", kDevicesMax)) {
-    answer.sample.devices.push_back(read_device(entry, table, wrong));
+  for (const Json& entry : fields.list("devices", kDevicesMax)) {
+    answer.sample.devices.push_back(read_device(entry, table, reader));
     const DeviceId id = answer.sample.devices.back().id;
     if (id != DeviceId{} && !seen.insert(id).second) reader.reject("a uuid that is listed twice");
   }
-  if (wrong != nullptr) return corrupt(wrong);
+  if (reader.wrong() != nullptr) return corrupt(reader.wrong());
   return answer;
 }
 
