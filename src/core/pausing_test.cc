@@ -113,6 +113,23 @@ TEST_F(Pausing, WhatCameToNothingIsNoPause) {
   EXPECT_EQ(lease().pause, std::nullopt);
 }
 
+TEST_F(Pausing, WhatCannotBeStoppedOnItsWayBackIsNotPausedWhenTheReturnFailsToo) {
+  put_away({});
+  (void)story.ask(S::budget(gib(10)));
+  (void)story.claim(2);
+  (void)resume();
+  (void)freeze({.reason = "lunch"});
+  (void)story.end(2);
+  (void)story.second();
+  EXPECT_TRUE(lease().flags.resuming);
+  EXPECT_THAT(moved(Outcome::kUndone, "it cannot"), HasSubstr("let go on 1"));
+  (void)moved();
+  EXPECT_EQ(lease().pause, std::nullopt);
+  EXPECT_THAT(seconds_pass(2), HasSubstr("move back 1"));
+  (void)moved(Outcome::kUndone, "the driver refuses");
+  EXPECT_EQ(lease().pause, std::nullopt);
+}
+
 TEST_F(Pausing, ItOutlastsTheDaemonAndASnapshot) {
   put_away({.lasts = seconds(60), .reason = "lunch"});
   const std::optional<Pause> before = lease().pause;

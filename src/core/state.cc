@@ -300,7 +300,10 @@ struct State::Applier {
   static bool freeze(Held* held, bool frozen) {
     if (held == nullptr || held->frozen == frozen) return false;
     held->frozen = frozen;
-    if (!held->suspension || held->suspension->queued) held->end_pause();
+    // A pause of what is on the way back was for its processes alone.
+    const std::optional<Suspension>& away = held->suspension;
+    const bool comes = away && (away->queued || away->phase == Suspension::Phase::kReturning);
+    if (!away || comes) held->end_pause();
     return true;
   }
   bool operator()(const LeaseFrozen& fact) const { return freeze(in_state<Held>(fact.id), true); }

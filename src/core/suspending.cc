@@ -256,9 +256,8 @@ bool Coordinator::Impl::try_resume(LeaseId id) {
   return true;
 }
 
-// Of a whole device it may take more until it is locked, and no budget tells how much.
+// Nothing holds it to its budget, and it may take more until it is locked.
 bool Coordinator::Impl::is_to_be_measured(const Lease& lease) const {
-  if (lease.request.share != Share::kExclusive) return false;
   const auto& uses = observed.at(lease.id).use;
   return std::ranges::any_of(lease.held()->parts, [&](const Part& part) {
     const auto use = uses.find(part.device);
@@ -279,10 +278,9 @@ Bytes Coordinator::Impl::had(const Lease& lease, std::size_t i) const {
   const Held& held = *lease.held();
   const Observed& seen = observed.at(lease.id);
   const Bytes bytes = held.its_suspension().used[i];
-  const auto use = seen.use.find(held.parts[i].device);
-  if (use != seen.use.end() && use->second.ledger) {
-    return std::max(bytes, *use->second.ledger + use->second.unaccounted);
-  }
+  const auto found = seen.use.find(held.parts[i].device);
+  const Use use = found == seen.use.end() ? Use{} : found->second;
+  if (use.ledger) return std::max(bytes, *use.ledger + use.unaccounted);
   return seen.left ? (*seen.left)[i] : bytes;
 }
 

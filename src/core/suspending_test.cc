@@ -258,9 +258,25 @@ TEST_F(Suspending, ItsLimitDoesNotRunMeanwhile) {
   EXPECT_THAT(story.pass(minutes(2)), HasSubstr("revoke 2"));
 }
 
-TEST_F(Suspending, OnlyWhatNoBudgetAndNoAccountTellsIsMeasured) {
-  (void)suspend(1);
-  EXPECT_FALSE(story.last_move()->measure) << "it returns to as much as its budget";
+TEST_F(Suspending, WhatLeftIsMeasuredWhereNoAccountTellsIt) {
+  (void)suspend();
+  EXPECT_TRUE(story.last_move()->measure);
+  (void)left(gib(12));
+  (void)story.ask(S::budget(gib(5)));
+  (void)story.claim(2);
+  story.use(1, {});
+  (void)resume();
+  EXPECT_EQ(story.second() + story.second(), "") << "it had grown above its budget";
+  (void)story.end(2);
+  EXPECT_THAT(story.second() + story.second(), HasSubstr("move back 1"));
+}
+
+TEST_F(Suspending, WhatItsOwnAccountTellsIsNotMeasured) {
+  const ChargeSample charge{.lease = {0, 1}, .device = device(0), .charged = gib(8)};
+  (void)story.tell(
+      Sampled{{story.now.instant, story.now.instant, true, "", "", story.hardware, {charge}}});
+  (void)suspend();
+  EXPECT_FALSE(story.last_move()->measure);
 }
 
 TEST_F(Suspending, AWholeDeviceOfWhichNothingIsLeftIsWaitedForAndIsWholeAgainLater) {

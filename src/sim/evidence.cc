@@ -200,6 +200,15 @@ std::string broken_by_holding(const Evidence& evidence, const ShadowLease& lease
   return {};
 }
 
+/// On the device, since a sample could tell what the lease used.
+Bytes largest_budget(const ShadowLease& lease, const Known& known, DeviceId device) {
+  Bytes largest = lease.budget_on(device);
+  for (std::size_t i = 0; i < std::min(known.largest.size(), lease.parts.size()); ++i) {
+    if (lease.parts[i].device == device) largest = std::max(largest, known.largest[i]);
+  }
+  return largest;
+}
+
 }  // namespace
 
 const Known& Evidence::of(LeaseId lease) const {
@@ -398,12 +407,14 @@ std::string broken_by_out_of_memory(const Evidence& evidence, std::size_t index)
   }
   if (others > evidence.reserve_least) return {};
   for (const auto& [id, lease] : evidence.journal.leases()) {
-    // So is he whose memory comes back, and is more. What is left from a larger budget is none.
+    // So is he whose memory comes back, and is more; but not if it may be left from a larger
+    // budget.
     const bool returns = lease.holds() && lease.away == ShadowLease::Away::kReturning;
-    if (!returns || lease.shrunk_at != Instant{}) continue;
+    if (!returns) continue;
     const auto from = evidence.devices.index_of(lease.left_from(device.id));
     const Bytes away = from ? evidence.devices.away_of(lease.handle, *from) : Bytes{};
-    if (device.used_by(lease.handle) + away > lease.budget_on(device.id)) return {};
+    const Bytes most = largest_budget(lease, evidence.of(id), device.id);
+    if (device.used_by(lease.handle) + away > most) return {};
   }
   std::string holders;
   for (const auto& [id, lease] : evidence.journal.leases()) {

@@ -29,6 +29,9 @@ struct Known {
   bool released = false;       // By somebody's Release.
   bool let_go_on = false;      // By somebody's Resume, after it was paused.
   Instant reconnected_at;
+  // The largest budget of each part that it had since a sample could tell what it used. Empty: its
+  // present one.
+  std::vector<Bytes> largest;
   std::optional<core::ToldEnd> told_end = {};  // By its program, to the daemon that runs.
 };
 

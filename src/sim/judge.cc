@@ -148,7 +148,13 @@ void Judge::came_back(LeaseId lease, Process process) {
 }
 
 void Judge::sampled(const Sample& sample) {
-  if (sample.trouble.empty()) evidence_.last_asked_at = sample.asked_at;
+  if (sample.trouble.empty()) {
+    evidence_.last_asked_at = sample.asked_at;
+    for (const auto& [id, lease] : evidence_.journal.leases()) {
+      const bool there = lease.holds() && lease.away == ShadowLease::Away::kNo;
+      if (there) evidence_.known[id].largest.clear();
+    }
+  }
   evidence_.told_lost.clear();
   evidence_.above_budget.sampled(evidence_, sample);
   for (const DeviceSample& device : sample.devices) {
@@ -161,12 +167,21 @@ void Judge::wrote(const std::vector<Record>& records, const server::Engine& engi
   for (const Record& record : records) check_record(record, engine, late);
 }
 
+void Judge::note_budgets(LeaseId id, const std::vector<Part>& before) {
+  std::vector<Bytes>& largest = evidence_.known[id].largest;
+  largest.resize(std::max(largest.size(), before.size()));
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    largest[i] = std::max(largest[i], before[i].budget);
+  }
+}
+
 void Judge::check_record(const Record& record, const server::Engine& engine, bool late) {
   const LeaseId id = lease_of(record.fact);
   stage_.note("record {} {} of lease {}", record.sequence, name_of(record.fact), id.value);
   const ShadowLease* found = evidence_.journal.find(id);
   const std::optional<ShadowLease> before = found ? std::optional(*found) : std::nullopt;
   check(evidence_.journal.apply(record, stage_.coverage));
+  if (std::holds_alternative<LeaseResized>(record.fact)) note_budgets(id, present(before).parts);
   if (stage_.failed() || late) return;
 
   const ShadowLease* after = evidence_.journal.find(id);

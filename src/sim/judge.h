@@ -70,6 +70,7 @@ class Judge {
   void progress_told(const core::ReportProgress& told);
   void check_view(const LeaseView& view, const server::Engine& engine);
   void heard(server::ConnectionId connection, const Call& call, LeaseId lease);
+  void note_budgets(LeaseId id, const std::vector<Part>& before);
   void check_record(const Record& record, const server::Engine& engine, bool late);
   core::Coordinator started(const std::vector<Record>& records, core::Now at);
   /// A coordinator made from the disk says what the living one says.

@@ -409,7 +409,8 @@ struct Shadow::Applier {
     if (found == nullptr || !found->frozen) return false;
     found->frozen = false;
     found->stands_since = record.at;
-    if (found->away == Away::kNo || found->wanted_back) found->goes_on();
+    const bool comes = found->wanted_back || found->away == Away::kReturning;
+    if (found->away == Away::kNo || comes) found->goes_on();
     return reached(Transition::kThawed);
   }
   bool operator()(const LeasePaused& fact) const {

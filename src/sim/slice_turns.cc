@@ -41,9 +41,13 @@ bool waits_for_turn(const ShadowLease& lease, const DeviceView& device) {
   return lease.holds() && lease.away == Away::kAway && lease.wanted_back && is_on(lease, device.id);
 }
 
-Bytes need_of(const ShadowLease& lease) {
+/// At most: as sampled before it left, or as it was when it could take no more.
+Bytes need_of(const Evidence& evidence, const ShadowLease& lease) {
   if (lease.parts.empty()) return lease.request.vram;
-  return std::max(lease.parts.front().budget, lease.away_used);
+  const Part& part = lease.parts.front();
+  const auto index = evidence.devices.index_of(part.device);
+  const Bytes away = index ? evidence.devices.away_of(lease.handle, *index) : Bytes{};
+  return std::max({part.budget, lease.away_used, away});
 }
 
 /// What it has comes free when its turn ends, and it may end.
@@ -83,8 +87,8 @@ Bytes greatest_need(const Evidence& evidence, const DeviceView& device) {
   const Bytes room = saturating_sub(device.capacity.value_or(Bytes{}), device.held_back);
   Bytes greatest;
   for (const auto& [id, lease] : evidence.journal.leases()) {
-    const bool could_be = waits_for_turn(lease, device) && need_of(lease) <= room;
-    if (could_be) greatest = std::max(greatest, need_of(lease));
+    const bool could_be = waits_for_turn(lease, device) && need_of(evidence, lease) <= room;
+    if (could_be) greatest = std::max(greatest, need_of(evidence, lease));
   }
   return greatest;
 }
@@ -97,7 +101,9 @@ const ShadowLease* who_may_begin(const Evidence& evidence, const core::Coordinat
   const bool moves = std::ranges::any_of(evidence.journal.leases(), [](const auto& entry) {
     const ShadowLease& lease = entry.second;
     const bool is_on_its_way = lease.away == Away::kLeaving || lease.away == Away::kReturning;
-    return is_on_its_way || (!is_slice(lease) && (lease.growing || lease.wanted_back));
+    // One that was told to end has no more turns, and returns as others do, if it has the time.
+    const bool takes_turns = is_slice(lease) && !lease.kill_at;
+    return is_on_its_way || (!takes_turns && (lease.growing || lease.wanted_back));
   });
   if (moves) return nullptr;
   for (const LeaseId id : coordinator.queue(now)) {
@@ -122,7 +128,7 @@ const ShadowLease* whose_turn_it_is(const Evidence& evidence, const core::Coordi
   const Bytes greatest = greatest_need(evidence, device);
   if (!staying || *staying + device.held_back + greatest > *device.capacity) return nullptr;
   const auto may = [&](const ShadowLease& lease) {
-    return waits_for_turn(lease, device) && need_of(lease) <= greatest;
+    return waits_for_turn(lease, device) && need_of(evidence, lease) <= greatest;
   };
   for (const auto& [id, lease] : evidence.journal.leases()) {
     const bool tried = lease.undone_at.ns > 0 && lease.undone_at + kAskedAgainAfter > now.instant;
@@ -146,7 +152,7 @@ std::string Turns::broken_by_end_of_turn(const Evidence& evidence, const ShadowL
     const bool needed = std::ranges::any_of(evidence.journal.leases(), [&](const auto& entry) {
       const ShadowLease& other = entry.second;
       return other.id != lease.id && waits_for_turn(other, device) &&
-             need_of(other) > device.grantable;
+             need_of(evidence, other) > device.grantable;
     });
     if (!needed) return fmt::format("the turn of lease {} ended for nobody", lease.id.value);
   }
