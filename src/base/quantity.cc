@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/number.h"
+
 namespace berth {
 namespace {
 
@@ -37,7 +39,7 @@ struct Number {
 };
 
 // Digits with at most one point; strtod would also take signs, exponents, hexadecimals and "nan".
-std::optional<Number> leading_number(std::string_view text) {
+std::optional<Number> number_at_start(std::string_view text) {
   double value = 0;
   double place = 0;
   std::size_t digits = 0;
@@ -105,7 +107,7 @@ std::string printed(const char* format, double value, const char* unit) {
 }  // namespace
 
 Result<Bytes> parse_bytes(std::string_view text) {
-  const std::optional<Number> number = leading_number(text);
+  const std::optional<Number> number = number_at_start(text);
   if (!number) return bad_size(text);
   const std::size_t unit_at = skip_blanks(text, number->length);
   const std::string unit = lower_word(text.substr(unit_at));
@@ -116,6 +118,9 @@ Result<Bytes> parse_bytes(std::string_view text) {
   if (bytes > kBytesMax) {
     return Error{Errc::kInvalid, "'" + std::string(text) + "' is too large: at most 4 EiB"};
   }
+  // What to_text() of others writes in full is read to the last byte: a double has 53 bits.
+  const auto whole = parse_number<std::uint64_t>(text.substr(0, number->length));
+  if (whole) return Bytes{*whole * static_cast<std::uint64_t>(*factor)};
   return Bytes{static_cast<std::uint64_t>(bytes)};
 }
 
@@ -124,7 +129,7 @@ Result<Duration> parse_duration(std::string_view text) {
   std::size_t at = 0;
   if (text.empty()) return bad_duration(text);
   while (at < text.size()) {
-    const std::optional<Number> number = leading_number(text.substr(at));
+    const std::optional<Number> number = number_at_start(text.substr(at));
     if (!number) return bad_duration(text);
     const bool first = at == 0;
     at = skip_blanks(text, at + number->length);

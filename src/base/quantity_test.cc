@@ -11,16 +11,18 @@ TEST(Quantity, SizesAreReadAsPeopleWriteThem) {
     const char* text;
     std::uint64_t bytes;
   };
-  for (const Row& row : {Row{"8G", 8ULL << 30},
-                         {"8GiB", 8ULL << 30},
-                         {"8g", 8ULL << 30},
-                         {"8GB", 8'000'000'000},
-                         {"1.5 GiB", 3ULL << 29},
-                         {"512M", 512ULL << 20},
-                         {"1048576", 1 << 20},
-                         {"0", 0},
-                         {"17b", 17},
-                         {".5K", 512}}) {
+  for (const Row& row :
+       {Row{"8G", 8ULL << 30},
+        {"8GiB", 8ULL << 30},
+        {"8g", 8ULL << 30},
+        {"8GB", 8'000'000'000},
+        {"1.5 GiB", 3ULL << 29},
+        {"512M", 512ULL << 20},
+        {"1048576", 1 << 20},
+        {"0", 0},
+        {"9007199254740993b", 9'007'199'254'740'993},  // Beyond what a double can hold.
+        {"17b", 17},
+        {".5K", 512}}) {
     const Result<Bytes> bytes = parse_bytes(row.text);
     ASSERT_TRUE(bytes.ok()) << row.text;
     EXPECT_EQ(bytes->value, row.bytes) << row.text;

@@ -11,7 +11,9 @@
 #include <ranges>
 #include <set>
 #include <string>
+#include <string_view>
 
+#include "base/number.h"
 #include "os/processes.h"
 
 namespace berth::gpu {
@@ -24,9 +26,21 @@ using Outcome = MoveResult::Outcome;
 constexpr int kRoundsMax = 1'000;
 constexpr int kStopsWithinMs = 1'000;
 
-bool has_in_environment(Process process, const std::string& lease) {
-  const auto read = os::environment_value(process, "BERTH_LEASE_ID");
-  return !lease.empty() && read.ok() && *read == lease;
+bool has_number(std::string_view list, LeaseId number) {
+  while (!list.empty()) {
+    const std::string_view one = list.substr(0, list.find(','));
+    if (parse_number<std::uint64_t>(one) == number.value) return true;
+    list.remove_prefix(std::min(list.size(), one.size() + 1));
+  }
+  return false;
+}
+
+/// Of the lease, or of one that was asked for inside of it.
+bool names_lease(Process process, const Tree& tree) {
+  const auto lease = os::environment_value(process, "BERTH_LEASE_ID");
+  if (!tree.lease.empty() && lease.ok() && *lease == tree.lease) return true;
+  const auto outer = os::environment_value(process, "BERTH_OUTER_LEASES");
+  return tree.number.value > 0 && outer.ok() && *outer && has_number(**outer, tree.number);
 }
 
 /// Parents before their children.
@@ -53,7 +67,7 @@ std::vector<ProcessState> members_of(const Tree& tree) {
   }
   // What was stopped with those above it, who have ended since, is below nobody any more.
   for (const ProcessState& state : all) {
-    if (state.stopped && has_in_environment(state.process, tree.lease)) add(state);
+    if (state.stopped && names_lease(state.process, tree)) add(state);
   }
   for (std::size_t i = 0; i < found.size(); ++i) {
     const std::int32_t pid = found[i].process.pid;

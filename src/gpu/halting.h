@@ -17,6 +17,7 @@ struct Tree {
   std::optional<Process> supervisor;
   std::vector<Process> roots;
   std::string lease = {};  // Its handle, as BERTH_LEASE_ID tells it to its processes.
+  LeaseId number = {};     // As BERTH_OUTER_LEASES tells it to those of leases inside of it.
 };
 
 /// When this returns none of them runs, and none can start another. What cannot be stopped is told,

@@ -232,6 +232,29 @@ TEST(Halting, WhoLostTheWayToItsLeaseGoesOnAllTheSame) {
   EXPECT_TRUE(all_stopped(other.all()));
 }
 
+// Of a lease that was asked for inside of the one that was stopped, and that may be over by now.
+TEST(Halting, WhoLostTheWayToALeaseInsideGoesOnWithTheOuterOne) {
+  const auto sleeps_in = [](const char* outer) {
+    std::array<const char*, 3> environment = {"BERTH_LEASE_ID=l_inner", outer, nullptr};
+    ::execle("/bin/sleep", "sleep", "1000", nullptr, environment.data());
+  };
+  const Child orphan([&] { sleeps_in("BERTH_OUTER_LEASES=4,31,7"); });
+  const Child other([&] { sleeps_in("BERTH_OUTER_LEASES=4,310,7"); });
+  const auto has_outer = [](const Child& child) {
+    const auto outer = os::environment_value(child.process(), "BERTH_OUTER_LEASES");
+    return outer.ok() && outer->has_value();
+  };
+  ASSERT_TRUE(until([&] { return has_outer(orphan) && has_outer(other); }));
+  for (const Child* child : {&orphan, &other}) {
+    ::kill(child->process().pid, SIGSTOP);
+    ASSERT_TRUE(all_stopped(child->all()));
+  }
+  const Tree tree{.supervisor = {}, .roots = {}, .lease = "l_outer", .number = {31}};
+  EXPECT_EQ(let_all_go_on(tree).outcome, Outcome::kDone);
+  EXPECT_TRUE(none_stopped(orphan.all()));
+  EXPECT_TRUE(all_stopped(other.all()));
+}
+
 TEST(Halting, OneThatHasEndedIsNoTrouble) {
   Process gone;
   {

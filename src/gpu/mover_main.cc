@@ -35,6 +35,7 @@ MoveResult move(const MoverTask& task) {
   if (task.direction == Direction::kStop) return stop_all(tree);
   if (task.direction == Direction::kGo) {
     tree.lease = std::filesystem::path(task.directory).filename();
+    tree.number = task.lease;
     return let_all_go_on(tree);
   }
   const bool out = task.direction == Direction::kOut;

@@ -37,11 +37,12 @@ std::optional<DevicePair> parse_pair(std::string_view text) {
 
 }  // namespace
 
-// DIRECTORY out|back|stop|go BYTES SUPERVISOR|- [measure] FROM=TO... PROCESS...; a process is
+// DIRECTORY LEASE out|back|stop|go BYTES SUPERVISOR|- [measure] FROM=TO... PROCESS...; a process is
 // PID:START, and devices are named as the driver does.
 std::vector<std::string> mover_arguments(const MoverTask& task) {
   std::vector<std::string> words = {
-      task.directory, std::string(kDirections[static_cast<std::size_t>(task.direction)]),
+      task.directory, std::to_string(task.lease.value),
+      std::string(kDirections[static_cast<std::size_t>(task.direction)]),
       std::to_string(task.bytes.value), task.supervisor ? text_of(*task.supervisor) : "-"};
   if (task.measure) words.emplace_back(kMeasure);
   for (const DevicePair& pair : task.pairs) {
@@ -52,18 +53,20 @@ std::vector<std::string> mover_arguments(const MoverTask& task) {
 }
 
 std::optional<MoverTask> parse_mover_arguments(std::span<char* const> arguments) {
-  if (arguments.size() < 4) return std::nullopt;
+  if (arguments.size() < 5) return std::nullopt;
   MoverTask task{.directory = arguments[0]};
-  const auto direction = std::ranges::find(kDirections, std::string_view(arguments[1]));
-  const auto bytes = parse_number<std::uint64_t>(arguments[2]);
-  if (direction == kDirections.end() || !bytes) return std::nullopt;
+  const auto lease = parse_number<std::uint64_t>(arguments[1]);
+  const auto direction = std::ranges::find(kDirections, std::string_view(arguments[2]));
+  const auto bytes = parse_number<std::uint64_t>(arguments[3]);
+  if (!lease || direction == kDirections.end() || !bytes) return std::nullopt;
+  task.lease = {*lease};
   task.bytes = {*bytes};
   task.direction = static_cast<Direction>(direction - kDirections.begin());
-  if (std::string_view(arguments[3]) != "-") {
-    task.supervisor = parse_process(arguments[3]);
+  if (std::string_view(arguments[4]) != "-") {
+    task.supervisor = parse_process(arguments[4]);
     if (!task.supervisor) return std::nullopt;
   }
-  for (const std::string_view word : arguments.subspan(4)) {
+  for (const std::string_view word : arguments.subspan(5)) {
     if (word == kMeasure) {
       task.measure = true;
       continue;

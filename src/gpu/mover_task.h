@@ -15,6 +15,7 @@ namespace berth::gpu {
 
 struct MoverTask {
   std::string directory;  // Of the lease; it is held meanwhile.
+  LeaseId lease;
   Direction direction = Direction::kOut;
   Bytes bytes;
   std::optional<Process> supervisor;

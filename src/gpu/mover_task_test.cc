@@ -22,6 +22,7 @@ TEST(MoverArguments, AreReadBack) {
     for (const std::optional<Process> supervisor : {std::optional<Process>(), {{7, 8}}}) {
       const MoverTask task{
           .directory = "/run/leases/l_1",
+          .lease = {31},
           .direction = direction,
           .bytes = gib(7),
           .supervisor = supervisor,
@@ -31,6 +32,7 @@ TEST(MoverArguments, AreReadBack) {
       const std::optional<MoverTask> read_back = read(mover_arguments(task));
       ASSERT_TRUE(read_back);
       EXPECT_EQ(read_back->directory, task.directory);
+      EXPECT_EQ(read_back->lease, task.lease);
       EXPECT_EQ(read_back->direction, task.direction);
       EXPECT_EQ(read_back->bytes, task.bytes);
       EXPECT_EQ(read_back->supervisor, task.supervisor);
@@ -43,15 +45,17 @@ TEST(MoverArguments, AreReadBack) {
 
 TEST(MoverArguments, ThatMakeNoSenseAreRefused) {
   EXPECT_FALSE(read({}));
-  EXPECT_FALSE(read({"/run", "out", "1"}));
-  EXPECT_FALSE(read({"/run", "away", "1", "-"}));
-  EXPECT_FALSE(read({"/run", "out", "many", "-"}));
-  EXPECT_FALSE(read({"/run", "out", "1", "7"}));
-  EXPECT_FALSE(read({"/run", "out", "1", "-", "7:"}));
-  EXPECT_FALSE(read({"/run", "out", "1", "-", ":7"}));
-  EXPECT_FALSE(read({"/run", "back", "1", "-", "GPU-1=GPU-2"}));
-  EXPECT_FALSE(read({"/run", "back", "1", "-", "="}));
-  EXPECT_TRUE(read({"/run", "out", "1", "-"}));
+  EXPECT_FALSE(read({"/run", "1", "out", "1"}));
+  EXPECT_FALSE(read({"/run", "1", "away", "1", "-"}));
+  EXPECT_FALSE(read({"/run", "1", "out", "many", "-"}));
+  EXPECT_FALSE(read({"/run", "1", "out", "1", "7"}));
+  EXPECT_FALSE(read({"/run", "1", "out", "1", "-", "7:"}));
+  EXPECT_FALSE(read({"/run", "1", "out", "1", "-", ":7"}));
+  EXPECT_FALSE(read({"/run", "1", "back", "1", "-", "GPU-1=GPU-2"}));
+  EXPECT_FALSE(read({"/run", "1", "back", "1", "-", "="}));
+  EXPECT_FALSE(read({"/run", "x", "out", "1", "-"}));
+  EXPECT_FALSE(read({"/run", "out", "1", "-"}));
+  EXPECT_TRUE(read({"/run", "1", "out", "1", "-"}));
 }
 
 }  // namespace

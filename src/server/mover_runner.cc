@@ -61,6 +61,7 @@ MoverRunner::~MoverRunner() = default;
 void MoverRunner::move(const core::MoveMemory& move, const std::string& directory) {
   os::ChildPlan plan = plan_;
   plan.arguments = gpu::mover_arguments({.directory = directory,
+                                         .lease = move.lease,
                                          .direction = move.direction,
                                          .bytes = move.bytes,
                                          .supervisor = move.supervisor,

@@ -266,7 +266,7 @@ MoveResult Daemon::halt_now(const core::MoveMemory& move, bool cut) {
     for (const Process& below : parts_.processes.descendants(root)) concerned.push_back(below);
   }
   if (!stop) {
-    for (const Process& known : parts_.processes.of_lease(move.handle)) {
+    for (const Process& known : parts_.processes.of_lease(move.handle, move.lease)) {
       concerned.push_back(known);
       std::ranges::copy(parts_.processes.descendants(known), std::back_inserter(concerned));
     }

@@ -128,10 +128,13 @@ std::vector<Process> Processes::descendants(Process process) const {
   return below;
 }
 
-std::vector<Process> Processes::of_lease(Handle lease) const {
+std::vector<Process> Processes::of_lease(Handle lease, LeaseId id) const {
   std::vector<Process> found;
   for (const auto& [pid, body] : bodies_) {
-    if (body.birth.lease == lease) found.push_back({.pid = pid, .start_ticks = body.start_ticks});
+    const std::vector<LeaseId>& outer = body.birth.outer;
+    const bool is_inside = std::ranges::find(outer, id) != outer.end();
+    if (body.birth.lease == lease || is_inside)
+      found.push_back({.pid = pid, .start_ticks = body.start_ticks});
   }
   return found;
 }

@@ -21,7 +21,8 @@ class Processes {
     Process parent;  // Default: init.
     UserId user;
     std::string name;
-    std::optional<Handle> lease;  // BERTH_LEASE_ID in its environment.
+    std::optional<Handle> lease;  // BERTH_LEASE_ID in its environment,
+    std::vector<LeaseId> outer;   // and BERTH_OUTER_LEASES.
     bool subreaper = false;       // What loses its parent below it becomes its child.
     bool ignores_term = false;
     std::function<void(ExitStatus)> on_end;  // Its parent's waitpid.
@@ -57,7 +58,8 @@ class Processes {
   std::vector<Process> ancestors(Process process) const;
   std::vector<Process> descendants(Process process) const;
   /// Those that have it in their environment.
-  std::vector<Process> of_lease(Handle lease) const;
+  /// Of the lease and of those inside of it, by their environment.
+  std::vector<Process> of_lease(Handle lease, LeaseId id) const;
 
  private:
   struct Body {

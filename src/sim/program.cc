@@ -14,8 +14,10 @@ constexpr std::size_t kChildrenMax = 4;
 
 }  // namespace
 
-Process Program::start(Process supervisor, Handle lease, std::function<void(ExitStatus)> ended) {
+Process Program::start(Process supervisor, Handle lease, const std::vector<LeaseId>& outer,
+                       std::function<void(ExitStatus)> ended) {
   lease_ = lease;
+  outer_ = outer;
   supervisor_ = supervisor;
   children_.clear();
   runs_ = false;
@@ -23,6 +25,7 @@ Process Program::start(Process supervisor, Handle lease, std::function<void(Exit
                                      .user = plan_.user,
                                      .name = "command",
                                      .lease = lease,
+                                     .outer = outer,
                                      .ignores_term = plan_.ignores_term,
                                      .on_end = [this, ended = std::move(ended)](ExitStatus exit) {
                                        command_ended();
@@ -161,6 +164,7 @@ void Program::have_child() {
                                    .user = plan_.user,
                                    .name = "child",
                                    .lease = lease_,
+                                   .outer = outer_,
                                    .ignores_term = plan_.ignores_term,
                                    .on_end = {}});
   };

@@ -21,7 +21,8 @@ class Program {
   Program(Scene& scene, const SessionPlan& plan) : scene_(scene), plan_(plan) {}
 
   /// Stands ready below its supervisor; it takes nothing before run(). `ended` is its waitpid.
-  Process start(Process supervisor, Handle lease, std::function<void(ExitStatus)> ended);
+  Process start(Process supervisor, Handle lease, const std::vector<LeaseId>& outer,
+                std::function<void(ExitStatus)> ended);
   void run();
   bool runs() const { return runs_; }
   void end(ExitStatus exit) { scene_.processes.end(command_, exit); }
@@ -44,6 +45,7 @@ class Program {
   Scene& scene_;
   const SessionPlan& plan_;
   Handle lease_;
+  std::vector<LeaseId> outer_;  // The leases inside of which it was asked for.
   Process supervisor_;
   Process command_;
   std::vector<Process> children_;

@@ -146,7 +146,8 @@ void Session::granted(const LeaseView& lease) {
   if (!lease.flags.unclaimed) return;
   once(plan_.claims_after, Phase::kWaiting, [this] {
     phase_ = Phase::kClaiming;
-    program_.start(supervisor_, handle_, [this](ExitStatus exit) { command_ended(exit); });
+    program_.start(supervisor_, handle_, plan_.request.ancestors,
+                   [this](ExitStatus exit) { command_ended(exit); });
     if (connection_) {
       claim();
     } else {

@@ -35,6 +35,7 @@ class Session {
   /// Its program, while that runs under a lease: something may run inside of it.
   const Program* program() const { return phase_ == Phase::kRunning ? &program_ : nullptr; }
   LeaseId lease() const { return id_; }
+  const std::vector<LeaseId>& ancestors() const { return plan_.request.ancestors; }
   UserId user() const { return plan_.user; }
 
  private:

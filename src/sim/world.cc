@@ -97,7 +97,8 @@ void World::begin_session() {
       if (program == nullptr || !processes_.alive(program->command())) continue;
       parent = program->command();
       plan.user = sessions_[i]->user();
-      plan.request.ancestors = {sessions_[i]->lease()};
+      plan.request.ancestors = sessions_[i]->ancestors();
+      plan.request.ancestors.insert(plan.request.ancestors.begin(), sessions_[i]->lease());
     }
   }
   stage_.note("session {} arrives", sessions_.size());
