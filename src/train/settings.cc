@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/number.h"
+#include "base/quantity.h"
 #include "train/gpt2_shape.h"
 
 namespace berth::train {
@@ -30,7 +31,7 @@ struct Key {
 
 constexpr double kCountMax = std::numeric_limits<std::uint32_t>::max();
 
-std::array<Key, 51> keys_of(Settings& s) {
+std::array<Key, 54> keys_of(Settings& s) {
   return {{
       {"run.model", &s.model},
       {"run.text", &s.text},
@@ -50,6 +51,9 @@ std::array<Key, 51> keys_of(Settings& s) {
       {"checkpoint.minutes", &s.checkpoint_minutes, 0, 1e6},
       {"checkpoint.keep", &s.checkpoint_keep, 1, 1000},
       {"checkpoint.http", &s.checkpoint_http},
+      {"lease.vram", &s.lease_vram},
+      {"lease.wait_minutes", &s.lease_wait, 0, 1e6},
+      {"lease.grace_minutes", &s.lease_grace, 0, 1e6},
       {"rate.steps", &s.hybrid.schedule.steps, 1, kCountMax},
       {"rate.schedule", &s.hybrid.schedule.shape},
       {"rate.rate", &s.hybrid.schedule.rate, 1e-12, 10},
@@ -214,6 +218,11 @@ Status check(const Settings& settings) {
       (settings.checkpoint_every > 0 || settings.checkpoint_minutes > 0 ||
        !settings.checkpoint_http.empty())) {
     return wrong("run.folder: name the folder in which checkpoints are to be kept");
+  }
+  if (!settings.lease_vram.empty()) {
+    const Result<Bytes> vram = parse_bytes(settings.lease_vram);
+    if (!vram.ok()) return wrong("lease.vram: " + vram.error().message);
+    if (*vram == Bytes{}) return wrong("lease.vram: a lease of nothing would hold nothing");
   }
   if (settings.columns > shape->context) {
     return wrong("data.columns: " + settings.model + " reads " + std::to_string(shape->context) +

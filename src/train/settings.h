@@ -85,6 +85,9 @@ struct Settings {
   double checkpoint_minutes = 0;       // 0: not by time.
   std::uint32_t checkpoint_keep = 3;
   std::string checkpoint_http;  // Where others may ask for one; empty: nowhere.
+  std::string lease_vram;       // Of a lease of its own, on one GPU; empty: none is taken.
+  double lease_wait = 0;        // Minutes; 0: for as long as it takes.
+  double lease_grace = 2;       // Minutes within which it can save itself.
   Precision precision = Precision::kFp32;
   bool recompute = false;  // Layers are computed again in the backward pass, not kept.
   HybridConfig hybrid;

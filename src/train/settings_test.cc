@@ -40,7 +40,7 @@ TEST(Settings, EachKeyHasAPlaceOfItsOwn) {
           << before[i].key << " changes " << after[k].key;
     }
   }
-  EXPECT_EQ(before.size(), 51U);
+  EXPECT_EQ(before.size(), 54U);
 }
 
 TEST(Settings, WhatIsToldCanBeSet) {
@@ -81,6 +81,12 @@ TEST(Settings, PartsMustFitTogether) {
   settings.checkpoint_every = 5;
   EXPECT_THAT(check(settings).error().message, HasSubstr("run.folder"));
   settings.folder = "out";
+  EXPECT_TRUE(check(settings).ok());
+  settings.lease_vram = "much";
+  EXPECT_THAT(check(settings).error().message, HasSubstr("lease.vram: "));
+  settings.lease_vram = "0";
+  EXPECT_THAT(check(settings).error().message, HasSubstr("lease.vram: a lease of nothing"));
+  settings.lease_vram = "1.5GiB";
   EXPECT_TRUE(check(settings).ok());
   settings.model = "huge";
   EXPECT_THAT(check(settings).error().message, HasSubstr("nano, micro"));

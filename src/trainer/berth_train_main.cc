@@ -20,6 +20,8 @@
 #include "train/generate_words.h"
 #include "train/settings.h"
 #include "trainer/generate.h"
+#include "trainer/lease.h"
+#include "trainer/machine.h"
 #include "trainer/run.h"
 
 namespace berth::trainer {
@@ -132,6 +134,18 @@ int fail(int status, const std::string& message) {
   return status;
 }
 
+LeaseTerms terms_of(const train::Settings& settings) {
+  const auto minutes_of = [](double count) {
+    return count > 0 ? std::optional(Duration{static_cast<std::int64_t>(count * 60e9)})
+                     : std::nullopt;
+  };
+  LeaseTerms terms{.vram = std::nullopt, .wait = minutes_of(settings.lease_wait)};
+  const Result<Bytes> vram = parse_bytes(settings.lease_vram);
+  if (vram.ok()) terms.vram = *vram;
+  if (!settings.folder.empty()) terms.grace = minutes_of(settings.lease_grace);
+  return terms;
+}
+
 int run(const std::vector<std::string>& words) {
   const auto arguments = train::parse_arguments(words);
   if (!arguments.ok()) return fail(kUsage, arguments.error().message);
@@ -141,14 +155,18 @@ int run(const std::vector<std::string>& words) {
   }
   const auto settings = settings_of(*arguments);
   if (!settings.ok()) return fail(kUsage, settings.error().message);
+  const auto say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
+  const auto lease = open_lease(terms_of(*settings), say);
+  if (!lease.ok()) return fail(kFailed, "there is no lease: " + lease.error().message);
+  for (const std::string& trap : train::traps(this_machine(), *settings)) say("slow: " + trap);
   watch_signals();
   const bool is_terminal = isatty(STDERR_FILENO) == 1;
   const auto summary = run_training(
-      *settings,
-      {.resume = arguments->resume,
-       .stop = &stop,
-       .progress = [&](const Progress& progress) { show(progress, is_terminal); },
-       .say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }});
+      *settings, {.resume = arguments->resume,
+                  .stop = &stop,
+                  .progress = [&](const Progress& progress) { show(progress, is_terminal); },
+                  .say = say,
+                  .coordination = lease->get()});
   if (is_terminal) std::fputs("\n", stderr);
   if (!summary.ok()) return fail(kFailed, summary.error().message);
   show(*summary);

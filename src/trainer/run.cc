@@ -2,6 +2,8 @@
 #include "trainer/run.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <deque>
 #include <numeric>
 #include <utility>
@@ -24,6 +26,12 @@ namespace {
 constexpr std::size_t kLossesShown = 20;
 constexpr std::int64_t kValidationRows = 16;  // At a time.
 
+std::string four_digits(double number) {
+  std::array<char, 32> text{};
+  const int length = std::snprintf(text.data(), text.size(), "%.4f", number);
+  return {text.data(), static_cast<std::size_t>(std::clamp(length, 0, 31))};
+}
+
 class Run {
  public:
   Run(const train::Settings& settings, const RunControl& control, Corpus corpus, Record record)
@@ -43,6 +51,7 @@ class Run {
     trainer_.set_last_resort([this] { return take_less(); });
     TRY_STATUS(take_given_weights());
     TRY_STATUS(open_checkpoints());
+    begun_at_ = trainer_.steps_done();
     record_.begin(settings_);
     reset_tensor_memory_peak();
     const std::uint64_t steps = settings_.hybrid.schedule.steps;
@@ -55,7 +64,7 @@ class Run {
     summary_.memory = tensor_memory().now;
     summary_.memory_peak = tensor_memory().peak;
     summary_.stopped = is_stopped();
-    if (summary_.stopped && saver_) TRY_STATUS(save());
+    if (summary_.stopped && saver_ && saved_step_ != summary_.steps) TRY_STATUS(save());
     if (outcome.ok()) validate();
     record_.end(summary_);
     TRY_STATUS(record_.finish());
@@ -72,7 +81,7 @@ class Run {
     model.initialize(seed);
     return model;
   }
-  bool is_stopped() const { return control_.stop != nullptr && *control_.stop; }
+  bool is_stopped() const { return is_to_end_ || (control_.stop != nullptr && *control_.stop); }
 
   Status one_step() {
     const Duration begin = moment();
@@ -140,6 +149,7 @@ class Run {
     TRY(path, present(saver_).save(trainer_, corpus_, settings_, checkpoint::Slot::kRegular));
     summary_.checkpoint = path;
     saved_at_ = moment();
+    saved_step_ = trainer_.steps_done();
     return Unit{};
   }
 
@@ -156,10 +166,20 @@ class Run {
     while (door_) {
       auto caller = door_->poll();
       if (!caller) break;
-      const Status saved = save();
-      caller->answer(saved.ok() ? Result<std::string>(summary_.checkpoint) : saved.error());
+      caller->answer(save_for_others());
+    }
+    while (control_.coordination != nullptr) {
+      const std::optional<Ask> ask = control_.coordination->next_ask();
+      if (!ask) break;
+      is_to_end_ = is_to_end_ || ask->kind == Ask::Kind::kSaveAndEnd;
+      control_.coordination->answer(*ask, save_for_others());
     }
     return Unit{};
+  }
+  Result<std::string> save_for_others() {
+    if (!saver_) return Error{Errc::kInvalid, "run.folder is not set: there is nowhere to save to"};
+    TRY_STATUS(save());
+    return summary_.checkpoint;
   }
 
   void say(const std::string& text) const {
@@ -174,16 +194,27 @@ class Run {
     }
     const Bytes memory = tensor_memory().now;
     record_.step(report, summary_.training, memory);
-    if (!control_.progress) return;
-    const std::uint64_t steps = settings_.hybrid.schedule.steps;
-    const auto done = static_cast<double>(trainer_.steps_done());
     const auto ns = static_cast<double>(summary_.training.ns);
-    control_.progress(
-        {.report = report,
-         .steps = steps,
-         .tokens_per_second = tokens_ / std::max(ns / 1e9, 1e-9),
-         .left = {static_cast<std::int64_t>(ns / done * (static_cast<double>(steps) - done))},
-         .memory = memory});
+    const Duration left = time_left();
+    if (control_.coordination != nullptr) {
+      control_.coordination->tell({.done = trainer_.steps_done(),
+                                   .total = settings_.hybrid.schedule.steps,
+                                   .left = left,
+                                   .note = "loss " + four_digits(report.loss)});
+    }
+    if (!control_.progress) return;
+    control_.progress({.report = report,
+                       .steps = settings_.hybrid.schedule.steps,
+                       .tokens_per_second = tokens_ / std::max(ns / 1e9, 1e-9),
+                       .left = left,
+                       .memory = memory});
+  }
+
+  // By what the steps of this process took: a run that goes on has made others before.
+  Duration time_left() const {
+    const auto made = static_cast<double>(trainer_.steps_done() - begun_at_);
+    const auto rest = static_cast<double>(settings_.hybrid.schedule.steps - trainer_.steps_done());
+    return {static_cast<std::int64_t>(static_cast<double>(summary_.training.ns) / made * rest)};
   }
 
   void validate() {
@@ -215,6 +246,9 @@ class Run {
   std::optional<Saver> saver_;
   std::optional<CheckpointDoor> door_;
   Duration saved_at_;  // Or when the run began.
+  std::optional<std::uint64_t> saved_step_;
+  std::uint64_t begun_at_ = 0;  // So many steps were made before this process.
+  bool is_to_end_ = false;      // Somebody else said so.
   Summary summary_;
   std::deque<double> losses_;
   double tokens_ = 0;

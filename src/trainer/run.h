@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "train/settings.h"
+#include "trainer/coordination.h"
 #include "trainer/step_report.h"
 
 namespace berth::trainer {
@@ -29,6 +30,7 @@ struct RunControl {
   const std::atomic<bool>* stop = nullptr;        // Looked at between steps.
   std::function<void(const Progress&)> progress;  // After each step.
   std::function<void(const std::string&)> say;    // What a person should know besides.
+  Coordination* coordination = nullptr;           // Null: nobody coordinates.
 };
 
 /// Training is all but validation and the writing of plots: what both sides of a comparison do.

@@ -134,6 +134,72 @@ TEST_F(RunTest, ARunInMixedPrecisionLearns) {
   EXPECT_NEAR(mixed->validation_loss, exact->validation_loss, 0.1);
 }
 
+/// Asks what it is told to when so many steps are done, and keeps what it hears.
+class Listener final : public Coordination {
+ public:
+  std::optional<Ask> next_ask() override {
+    if (asks.empty() || told.empty() || told.back().done < asks.front().first) return std::nullopt;
+    const Ask ask = asks.front().second;
+    asks.erase(asks.begin());
+    return ask;
+  }
+  void answer(const Ask& ask, const Result<std::string>& saved) override {
+    answers.emplace_back(ask.number, saved.ok() ? *saved : saved.error().message);
+  }
+  void tell(const HowFar& how_far) override { told.push_back(how_far); }
+
+  std::vector<std::pair<std::uint64_t, Ask>> asks;
+  std::vector<std::pair<std::uint64_t, std::string>> answers;
+  std::vector<HowFar> told;
+};
+
+TEST_F(RunTest, ItTellsHowFarItIs) {
+  Listener listener;
+  ASSERT_TRUE(run_training(settings(), {.coordination = &listener}).ok());
+  ASSERT_EQ(listener.told.size(), 25U);
+  EXPECT_EQ(listener.told[9].done, 10U);
+  EXPECT_EQ(listener.told[9].total, 25U);
+  EXPECT_GT(listener.told[9].left, Duration{});
+  EXPECT_THAT(listener.told[9].note, HasSubstr("loss "));
+  EXPECT_EQ(listener.told.back().left, Duration{});
+}
+
+TEST_F(RunTest, ItSavesWhenItIsAskedAndGoesOn) {
+  Listener listener;
+  listener.asks = {{3, {.kind = Ask::Kind::kSave, .number = 7}},
+                   {5, {.kind = Ask::Kind::kSave, .number = 8}}};
+  const auto summary = run_training(settings(), {.coordination = &listener});
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->steps, 25U);
+  ASSERT_EQ(listener.answers.size(), 2U);
+  EXPECT_EQ(listener.answers[0].first, 7U);
+  EXPECT_THAT(listener.answers[0].second, HasSubstr("step-3"));
+  EXPECT_THAT(listener.answers[1].second, HasSubstr("step-5"));
+  EXPECT_TRUE(std::filesystem::exists(listener.answers[1].second));
+}
+
+TEST_F(RunTest, ItSavesAndEndsWhenItsLeaseIsWantedBackAndGoesOnToTheLastBit) {
+  const auto whole = run_training(settings(), {});
+  train::Settings apart = settings();
+  apart.folder = folder_ + "/apart";
+  Listener listener;
+  listener.asks = {{11, {.kind = Ask::Kind::kSaveAndEnd, .number = 0}}};
+  const auto part = run_training(apart, {.coordination = &listener});
+  ASSERT_TRUE(part.ok()) << part.error().message;
+  EXPECT_TRUE(part->stopped);
+  EXPECT_EQ(part->steps, 11U);
+  EXPECT_EQ(run_training(apart, {.resume = true})->validation_loss, whole->validation_loss);
+}
+
+TEST_F(RunTest, WithoutAFolderTheAnswerSaysWhyNothingIsSaved) {
+  train::Settings nowhere = settings();
+  nowhere.folder.clear();
+  Listener listener;
+  listener.asks = {{3, {.kind = Ask::Kind::kSave, .number = 7}}};
+  ASSERT_TRUE(run_training(nowhere, {.coordination = &listener}).ok());
+  EXPECT_THAT(listener.answers.at(0).second, HasSubstr("run.folder is not set"));
+}
+
 TEST_F(RunTest, StopsBetweenStepsWhenItIsTold) {
   std::atomic<bool> stop = false;
   const auto summary = run_training(settings(), {.stop = &stop, .progress = [&](const Progress& p) {
