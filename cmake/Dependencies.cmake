@@ -37,4 +37,8 @@ if(TRAINER)
   target_compile_options(libtorch INTERFACE -fopenmp)  # Its parallel loops are in its headers.
   target_link_options(libtorch INTERFACE -fopenmp)
   target_link_libraries(libtorch INTERFACE ${TORCH_LIBRARIES})
+  find_library(pcre2_library pcre2-8 REQUIRED)
+  add_library(pcre2 INTERFACE)
+  target_link_libraries(pcre2 INTERFACE ${pcre2_library})
+  target_compile_definitions(pcre2 INTERFACE PCRE2_CODE_UNIT_WIDTH=8)
 endif()

@@ -70,6 +70,7 @@ LIBRARIES = {
     'torch/': ['trainer'],
     'ATen/': ['trainer'],
     'c10/': ['trainer'],
+    'pcre2.h': ['trainer'],
     'spdlog/': ['server', 'daemon', 'gpu'],
 }
 

@@ -31,10 +31,15 @@ bool read_number(std::string_view value, Number most, Number& place) {
   return true;
 }
 
-constexpr std::array<GenerateKey, 6> kKeys = {{
+constexpr std::array<GenerateKey, 7> kKeys = {{
     {"prompt", "a text", "what the text begins with (a new line)",
      [](GenerateWords& words, std::string_view value) {
        words.prompt = value;
+       return !value.empty();
+     }},
+    {"ranks", "a file", "of a model that reads tokens: the file of their ranks",
+     [](GenerateWords& words, std::string_view value) {
+       words.ranks = value;
        return !value.empty();
      }},
     {"tokens", "a whole number from 0 to 10000000", "how many are written after it (500)",

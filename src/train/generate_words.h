@@ -13,6 +13,7 @@ namespace berth::train {
 
 struct GenerateWords {
   std::string folder;  // Of the run.
+  std::string ranks;   // A file of them; empty: it reads bytes.
   std::string prompt = "\n";
   std::uint32_t tokens = 500;  // To be written after it.
   std::uint64_t seed = 1;

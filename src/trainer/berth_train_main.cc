@@ -23,6 +23,7 @@
 #include "trainer/lease.h"
 #include "trainer/machine.h"
 #include "trainer/run.h"
+#include "trainer/tokenizer.h"
 
 namespace berth::trainer {
 namespace {
@@ -88,10 +89,11 @@ Result<train::Settings> settings_of(const train::Arguments& arguments) {
 void show_help() {
   std::puts(
       "usage: berth-train [SETTINGS.toml] [--KEY VALUE]... [--resume]\n"
+      "       berth-train tokenize TEXT FILE --ranks RANKS\n"
       "       berth-train generate FOLDER [--KEY VALUE]...\n"
       "       berth-train export FOLDER FILE\n"
-      "Trains a GPT-2 on a text file, has one that was trained write, or writes its weights. Keys "
-      "and their defaults:");
+      "Trains a GPT-2 on a text file, writes a text as tokens, has a model that was trained write, "
+      "or writes its weights. Keys and their defaults:");
   const train::Settings defaults;
   for (const train::KeyAndValue& each : train::values_of(defaults)) {
     std::printf("  --%s %s\n", std::string(each.key).c_str(), each.value.c_str());
@@ -216,12 +218,27 @@ int run_export(const std::vector<std::string>& words) {
   return 0;
 }
 
+int run_tokenize(const std::vector<std::string>& words) {
+  if (words.size() != 5 || words[3] != "--ranks" || words[1].starts_with('-')) {
+    return fail(kUsage,
+                "usage: berth-train tokenize TEXT FILE --ranks RANKS: the text as tokens, to FILE, "
+                "by the ranks in a file as tiktoken has them (r50k_base.tiktoken: GPT-2's)");
+  }
+  const auto tokenizer = Tokenizer::open(words[4]);
+  if (!tokenizer.ok()) return fail(kFailed, tokenizer.error().message);
+  const auto count = tokenize(*tokenizer, words[1], words[2]);
+  if (!count.ok()) return fail(kFailed, count.error().message);
+  std::printf("%s holds %llu tokens\n", words[2].c_str(), static_cast<unsigned long long>(*count));
+  return 0;
+}
+
 }  // namespace
 }  // namespace berth::trainer
 
 int main(int count, char** words) {
   const std::vector<std::string> all(words + 1, words + count);
   if (!all.empty() && all.front() == "export") return berth::trainer::run_export(all);
+  if (!all.empty() && all.front() == "tokenize") return berth::trainer::run_tokenize(all);
   if (!all.empty() && all.front() == "generate") {
     return berth::trainer::run_generate({all.begin() + 1, all.end()});
   }

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/corpus.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "train/shuffle.h"
@@ -25,32 +18,10 @@ std::uint64_t windows_in(std::size_t tokens, std::int64_t columns) {
 
 }  // namespace
 
-class Corpus::Mapping {
- public:
-  Mapping(void* data, std::size_t size) : data_(data), size_(size) {}
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  ~Mapping() { munmap(data_, size_); }
-
-  std::string_view text() const { return {static_cast<const char*>(data_), size_}; }
-
- private:
-  void* data_;
-  std::size_t size_;
-};
-
 Result<Corpus> Corpus::open(const CorpusConfig& config) {
   CHECK(config.rows > 0 && config.columns > 0);
-  const int file = ::open(config.path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return Error{Errc::kNotFound, config.path + ": " + std::strerror(errno)};
-  struct stat facts{};
-  const bool known = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0;
-  const auto size = known ? static_cast<std::size_t>(facts.st_size) : 0;
-  void* data = known ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
-  close(file);
-  if (data == MAP_FAILED) return Error{Errc::kInvalid, config.path + ": no file with text in it"};
-  auto mapping = std::make_unique<Mapping>(data, size);
-  const auto tokens = train::TokenView::of_file(mapping->text());
+  TRY(file, MappedFile::open(config.path));
+  const auto tokens = train::TokenView::of_file(file.text());
   if (!tokens.ok()) return Error{Errc::kInvalid, config.path + ": " + tokens.error().message};
   // Of bytes it is known what they are.
   const std::int64_t most = tokens->is_bytes() ? 256 : tokens->vocabulary();
@@ -58,7 +29,7 @@ Result<Corpus> Corpus::open(const CorpusConfig& config) {
     return Error{Errc::kInvalid, config.path + ": has the token " + std::to_string(most - 1) +
                                      ", and the model knows " + std::to_string(config.vocabulary)};
   }
-  Corpus corpus(config, std::move(mapping), *tokens);
+  Corpus corpus(config, std::move(file), *tokens);
   if (corpus.windows_ < static_cast<std::uint64_t>(config.rows) ||
       corpus.held_out_windows_ <= kTrialWindows) {
     return Error{Errc::kInvalid, config.path + ": " + std::to_string(tokens->size()) +
@@ -69,9 +40,8 @@ Result<Corpus> Corpus::open(const CorpusConfig& config) {
   return corpus;
 }
 
-Corpus::Corpus(const CorpusConfig& config, std::unique_ptr<Mapping> mapping,
-               const train::TokenView& tokens)
-    : config_(config), mapping_(std::move(mapping)) {
+Corpus::Corpus(const CorpusConfig& config, MappedFile file, const train::TokenView& tokens)
+    : config_(config), file_(std::move(file)) {
   const std::size_t size = tokens.size();
   const auto held_out = static_cast<std::size_t>(static_cast<double>(size) * config.held_out);
   training_ = tokens.part(0, size - held_out);
@@ -79,10 +49,6 @@ Corpus::Corpus(const CorpusConfig& config, std::unique_ptr<Mapping> mapping,
   windows_ = windows_in(training_.size(), config.columns);
   held_out_windows_ = windows_in(held_out_.size(), config.columns);
 }
-
-Corpus::Corpus(Corpus&&) noexcept = default;
-Corpus& Corpus::operator=(Corpus&&) noexcept = default;
-Corpus::~Corpus() = default;
 
 Batch Corpus::next() {
   Batch batch{.inputs = torch::empty({config_.rows, config_.columns}, at::kLong),
@@ -129,7 +95,7 @@ void Corpus::fill(Batch& batch, std::int64_t row, const train::TokenView& window
 }
 
 std::uint64_t Corpus::fingerprint() const {
-  const std::string_view text = mapping_->text();
+  const std::string_view text = file_.text();
   std::uint64_t sum = train::mixed(text.size());
   // A look at some places is enough to tell two files apart that somebody mixes up.
   const std::size_t stride = std::max<std::size_t>(1, text.size() / 4096);

@@ -6,13 +6,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "train/token_file.h"
 #include "trainer/gpt2.h"
+#include "trainer/mapped_file.h"
 
 namespace berth::trainer {
 
@@ -30,9 +30,6 @@ class Corpus {
   /// kInvalid where the file is too short for one batch of each part, or holds a token that the
   /// model does not know.
   static Result<Corpus> open(const CorpusConfig& config);
-  Corpus(Corpus&&) noexcept;
-  Corpus& operator=(Corpus&&) noexcept;
-  ~Corpus();
 
   /// The next windows for training.
   Batch next();
@@ -50,14 +47,12 @@ class Corpus {
   std::uint64_t fingerprint() const;
 
  private:
-  class Mapping;
-  Corpus(const CorpusConfig& config, std::unique_ptr<Mapping> mapping,
-         const train::TokenView& tokens);
+  Corpus(const CorpusConfig& config, MappedFile file, const train::TokenView& tokens);
   Batch windows_at(const train::TokenView& text, std::uint64_t first, std::int64_t rows) const;
   void fill(Batch& batch, std::int64_t row, const train::TokenView& window) const;
 
   CorpusConfig config_;
-  std::unique_ptr<Mapping> mapping_;
+  MappedFile file_;
   train::TokenView training_;
   train::TokenView held_out_;
   std::uint64_t windows_ = 0;

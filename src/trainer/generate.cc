@@ -15,14 +15,12 @@
 namespace berth::trainer {
 namespace {
 
-constexpr std::int64_t kBytes = 256;
-
 // The last of its tokens that fit into a row, and the logits of what follows.
 class Writer {
  public:
   Writer(Gpt2& model, std::int64_t row) : model_(model), row_(static_cast<std::size_t>(row)) {}
 
-  void see(unsigned char token) {
+  void see(std::int64_t token) {
     tokens_.push_back(token);
     if (tokens_.size() > row_) tokens_.erase(tokens_.begin());
   }
@@ -57,36 +55,57 @@ Result<std::string> export_weights(const std::string& folder, const std::string&
   return saved.loaded.path();
 }
 
+Result<std::uint64_t> write_on(Gpt2& model, std::int64_t columns, const Tokenizer& tokenizer,
+                               const train::GenerateWords& words, const GenerateControl& control) {
+  const c10::InferenceMode no_graph;
+  Writer writer(model, columns);
+  if (const auto end = tokenizer.end_of_text()) writer.see(*end);  // As each text begins.
+  TRY_STATUS(tokenizer.encode(words.prompt, [&](std::span<const train::Token> tokens) {
+    for (const train::Token token : tokens) writer.see(token);
+  }));
+  control.write(words.prompt);
+  std::uint64_t count = 0;
+  while (count < words.tokens && (control.stop == nullptr || !*control.stop)) {
+    const std::uint64_t drawn = train::mixed(train::mixed(words.seed) ^ count);
+    const double chance = static_cast<double>(drawn >> 11U) * 0x1p-53;
+    const auto next = train::sample(writer.logits(), words.sampling, chance);
+    if (!next) return Error{Errc::kInvalid, "what its weights give are no numbers"};
+    const auto token = static_cast<train::Token>(*next);
+    if (token == tokenizer.end_of_text()) break;
+    control.write(tokenizer.decode(token));
+    writer.see(token);
+    ++count;
+  }
+  return count;
+}
+
 Result<Generated> generate(const train::GenerateWords& words, const GenerateControl& control) {
+  Tokenizer tokenizer;
+  if (!words.ranks.empty()) {
+    TRY(opened, Tokenizer::open(words.ranks));
+    tokenizer = std::move(opened);
+  }
   TRY(saved, load_model(words.folder));
   const std::string& path = saved.loaded.path();
   for (const checkpoint::PassedOver& each : saved.loaded.passed_over()) {
     if (control.say) control.say("passed over " + each.path + ": " + each.why);
   }
   const auto shape = train::gpt2_shape(saved.settings.model);
-  if (!shape || shape->vocabulary != kBytes) {
-    return Error{Errc::kInvalid, path + ": the model " + saved.settings.model +
-                                     " reads no bytes, and there is no tokenizer for it"};
+  if (!shape) return Error{Errc::kInvalid, path + ": of an unknown model"};
+  if (shape->vocabulary != tokenizer.vocabulary()) {
+    return Error{
+        Errc::kInvalid,
+        path + ": the model " + saved.settings.model + " knows " +
+            std::to_string(shape->vocabulary) + " tokens, and " +
+            (words.ranks.empty() ? "of bytes there are 256: name its --ranks"
+                                 : words.ranks + " has " + std::to_string(tokenizer.vocabulary()))};
   }
   set_threads(words.threads);
   Gpt2 model(*shape);
   TRY_STATUS(take_weights(saved, model));
-  const c10::InferenceMode no_graph;
-  Writer writer(model, saved.settings.columns);
-  for (const char token : words.prompt) writer.see(static_cast<unsigned char>(token));
-  control.write(words.prompt);
-  Generated generated{.checkpoint = path, .step = saved.loaded.step()};
-  while (generated.tokens < words.tokens && (control.stop == nullptr || !*control.stop)) {
-    const std::uint64_t drawn = train::mixed(train::mixed(words.seed) ^ generated.tokens);
-    const double chance = static_cast<double>(drawn >> 11U) * 0x1p-53;
-    const auto next = train::sample(writer.logits(), words.sampling, chance);
-    if (!next) return Error{Errc::kInvalid, path + ": what its weights give are no numbers"};
-    const char byte = static_cast<char>(static_cast<unsigned char>(*next));
-    control.write({&byte, 1});
-    writer.see(static_cast<unsigned char>(byte));
-    ++generated.tokens;
-  }
-  return generated;
+  const auto written = write_on(model, saved.settings.columns, tokenizer, words, control);
+  if (!written.ok()) return Error{written.error().code, path + ": " + written.error().message};
+  return Generated{.checkpoint = path, .step = saved.loaded.step(), .tokens = *written};
 }
 
 }  // namespace berth::trainer

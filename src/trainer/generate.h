@@ -10,6 +10,8 @@
 
 #include "base/result.h"
 #include "train/generate_words.h"
+#include "trainer/gpt2.h"
+#include "trainer/tokenizer.h"
 
 namespace berth::trainer {
 
@@ -29,9 +31,14 @@ struct GenerateControl {
 /// (weights.h), and returns which checkpoint that was.
 Result<std::string> export_weights(const std::string& folder, const std::string& path);
 
+/// `model` writes; it sees `columns` tokens at most. It ends where the tokenizer's text ends.
+/// Returns how many tokens it wrote. kInvalid: what its weights give are no numbers.
+Result<std::uint64_t> write_on(Gpt2& model, std::int64_t columns, const Tokenizer& tokenizer,
+                               const train::GenerateWords& words, const GenerateControl& control);
+
 /// Takes the newest whole checkpoint of the run in the folder. It sees as many tokens as a row of
 /// its training had: what came before is out of its sight. kNotFound: there is no checkpoint.
-/// kInvalid: what it learnt are no bytes, or its weights are no numbers.
+/// kInvalid: what it learnt are other tokens than those of `words.ranks`, or of bytes.
 Result<Generated> generate(const train::GenerateWords& words, const GenerateControl& control);
 
 }  // namespace berth::trainer

@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
+#include "train/ranks_for_test.h"
 #include "train/settings.h"
 #include "trainer/run.h"
 
@@ -101,6 +103,58 @@ TEST_F(GenerateTest, StopsBetweenTokens) {
       words, {.write = [&](std::string_view) { stop = ++count == 5; }, .say = {}, .stop = &stop});
   ASSERT_TRUE(generated.ok());
   EXPECT_EQ(generated->tokens, 4U) << "and the prompt";
+}
+
+/// What the model writes first, by its own logits.
+std::string likeliest(Gpt2& model, const Tokenizer& tokenizer, std::vector<std::int64_t> seen) {
+  const c10::InferenceMode no_graph;
+  const auto count = static_cast<std::int64_t>(seen.size());
+  const at::Tensor logits = model.logits(torch::from_blob(seen.data(), {1, count}, at::kLong));
+  const auto token = logits.select(1, count - 1).argmax().item<std::int64_t>();
+  return tokenizer.decode(static_cast<train::Token>(token));
+}
+
+TEST_F(GenerateTest, AModelOfTokensReadsItsPromptBehindAnEndOfText) {
+  std::ofstream(folder_ + "/ranks") << train::ranks_text({"th", "the", " the"});
+  const auto tokenizer = Tokenizer::open(folder_ + "/ranks");
+  ASSERT_TRUE(tokenizer.ok());
+  Gpt2 model({.layers = 1, .heads = 1, .width = 8, .context = 16, .vocabulary = 260});
+  model.initialize(3);
+  std::string text;
+  const train::GenerateWords words = {
+      .prompt = "the the", .tokens = 1, .sampling = {.temperature = 0}};
+  const auto count = write_on(model, 16, *tokenizer, words,
+                              {.write = [&](std::string_view more) { text += more; }, .say = {}});
+  ASSERT_TRUE(count.ok()) << count.error().message;
+  EXPECT_EQ(*count, 1U);
+  EXPECT_EQ(text, "the the" + likeliest(model, *tokenizer, {259, 257, 258}));
+}
+
+TEST_F(GenerateTest, ItEndsWhereItsTextEnds) {
+  std::ofstream(folder_ + "/ranks") << train::ranks_text({});
+  const auto tokenizer = Tokenizer::open(folder_ + "/ranks");
+  ASSERT_TRUE(tokenizer.ok());
+  Gpt2 model({.layers = 1, .heads = 1, .width = 8, .context = 16, .vocabulary = 257});
+  model.initialize(3);
+  for (std::uint64_t seed = 1; seed < 20; ++seed) {
+    std::string text;
+    const train::GenerateWords words = {.prompt = "a", .tokens = 2000, .seed = seed};
+    const auto count = write_on(model, 16, *tokenizer, words,
+                                {.write = [&](std::string_view more) { text += more; }, .say = {}});
+    ASSERT_TRUE(count.ok());
+    EXPECT_EQ(text.size(), 1 + *count);
+    if (*count < 2000) return;  // One in 257 tokens ends the text.
+  }
+  FAIL() << "no text has ended";
+}
+
+TEST_F(GenerateTest, RanksThatAreNotTheModelsAreNamed) {
+  std::ofstream(folder_ + "/ranks") << train::ranks_text({"th"});
+  const auto wrong = generate({.folder = folder_ + "/out", .ranks = folder_ + "/ranks"},
+                              {.write = [](std::string_view) {}});
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_THAT(wrong.error().message, HasSubstr("knows 256 tokens"));
+  EXPECT_THAT(wrong.error().message, HasSubstr("/ranks has 258"));
 }
 
 TEST_F(GenerateTest, WhereNothingWasSavedThatIsSaid) {
