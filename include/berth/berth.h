@@ -131,13 +131,15 @@ berth_status berth_renew(berth_session session, uint64_t ttl_ms);
 // ------------------------------------------------------------------------------------ how far it
 // is
 
+#define BERTH_NOTE_MAX 200  // Bytes of a note.
+
 typedef struct berth_progress {
   uint32_t size;
   uint32_t reserved;
   uint64_t done;     // In whatever the program counts: steps, files, bytes.
   uint64_t total;    // Of how much, not less than is done; 0: unknown.
   uint64_t left_ms;  // How long the rest takes, a year at most; 0: by how fast it goes.
-  const char* note;  // One line for others to read, of 200 bytes at most. May be null.
+  const char* note;  // One line for others to read, BERTH_NOTE_MAX at most. May be null.
 } berth_progress;
 
 // Tells those who wait for memory, and those who look on, how far the program is. To be called as

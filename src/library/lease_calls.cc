@@ -97,7 +97,7 @@ berth_status release(berth_session session) {
   return asked.ok() ? BERTH_OK : fail(asked.error());
 }
 
-constexpr std::size_t kNoteMax = 200;
+constexpr std::size_t kNoteMax = BERTH_NOTE_MAX;
 
 berth_status report_progress(berth_session session, const berth_progress* progress) {
   const auto found = Handles::of_process().find<Session>(session);

@@ -93,8 +93,8 @@ std::array<Key, 54> keys_of(Settings& s) {
 
 constexpr std::array<std::string_view, 3> kSchedules = {"constant", "cosine", "stable_decay"};
 constexpr std::array<std::string_view, 3> kModes = {"off", "auto", "forced"};
-constexpr std::array<std::string_view, 4> kPredictors = {"null", "linear", "difference",
-                                                         "nesterov"};
+constexpr std::array<std::string_view, 6> kPredictors = {"null",     "linear", "difference",
+                                                         "nesterov", "adam",   "low_rank"};
 
 constexpr std::array<std::string_view, 2> kPrecisions = {"fp32", "bf16"};
 constexpr std::array<std::string_view, 2> kOptimizers = {"adamw", "muon"};
@@ -218,6 +218,11 @@ Status check(const Settings& settings) {
       (settings.checkpoint_every > 0 || settings.checkpoint_minutes > 0 ||
        !settings.checkpoint_http.empty())) {
     return wrong("run.folder: name the folder in which checkpoints are to be kept");
+  }
+  if (settings.hybrid.predictor == PredictorKind::kAdam &&
+      settings.hybrid.optimizer.kind != OptimizerKind::kAdamW) {
+    return wrong(
+        "predict.predictor: adam goes on as optimizer.kind 'adamw' would, and as no other");
   }
   if (!settings.lease_vram.empty()) {
     const Result<Bytes> vram = parse_bytes(settings.lease_vram);

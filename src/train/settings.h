@@ -28,6 +28,8 @@ enum class PredictorKind : std::uint8_t {
   kLinear,      // The mean displacement of the last stretches, per learning rate.
   kDifference,  // The displacement of the last stretch alone.
   kNesterov,    // An outer Nesterov step over the stretch (SNOO, arXiv 2510.15830).
+  kAdam,        // What AdamW would do on and on without another gradient: a negative control.
+  kLowRank,     // The linear rule that the last stretches follow (train/extrapolation.h).
 };
 
 struct AdamWConfig {

@@ -82,6 +82,11 @@ TEST(Settings, PartsMustFitTogether) {
   EXPECT_THAT(check(settings).error().message, HasSubstr("run.folder"));
   settings.folder = "out";
   EXPECT_TRUE(check(settings).ok());
+  settings.hybrid.predictor = PredictorKind::kAdam;
+  EXPECT_TRUE(check(settings).ok());
+  settings.hybrid.optimizer.kind = OptimizerKind::kMuon;
+  EXPECT_THAT(check(settings).error().message, HasSubstr("predict.predictor: adam"));
+  settings.hybrid.predictor = PredictorKind::kLinear;
   settings.lease_vram = "much";
   EXPECT_THAT(check(settings).error().message, HasSubstr("lease.vram: "));
   settings.lease_vram = "0";

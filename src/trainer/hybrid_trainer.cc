@@ -173,7 +173,7 @@ bool HybridTrainer::make_jump(std::uint32_t steps) {
 train::Judgement HybridTrainer::try_lengths(std::uint32_t steps) {
   const double before = trial_loss();
   const std::uint32_t seen = predictor_.stretch_steps();
-  predictor_.end_stretch(parameters_);
+  predictor_.end_stretch(parameters_, &optimizer_);
   if (stretch_loss_ && seen > 1) drop_per_step_ = (*stretch_loss_ - before) / seen;
   std::vector<train::Candidate> candidates;
   const auto length = [&](double share) {
@@ -396,6 +396,7 @@ std::vector<HybridTrainer::NamedTensor> HybridTrainer::tensors() {
                                   {"predictor.kept", predictor_.kept()},
                                   {"predictor.direction", predictor_.direction()},
                                   {"predictor.velocity", predictor_.velocity()},
+                                  {"predictor.history", predictor_.history()},
                                   {"snapshot", snapshot_},
                                   {"average", average_}};
   std::erase_if(all, [](const NamedTensor& named) { return !named.tensor.defined(); });

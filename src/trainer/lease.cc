@@ -15,7 +15,6 @@ using Say = std::function<void(const std::string&)>;
 
 // Steps may take a millisecond, and nobody who asks is that much in a hurry.
 constexpr Duration kLookEvery = milliseconds(50);
-constexpr std::size_t kNoteMax = 200;
 
 std::uint64_t ms_of(Duration duration) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, duration.ns / 1'000'000));
@@ -72,7 +71,7 @@ class Lease final : public Coordination {
                                detail.c_str());
   }
   void tell(const HowFar& how_far) override {
-    const std::string note = how_far.note.substr(0, kNoteMax);
+    const std::string note = how_far.note.substr(0, BERTH_NOTE_MAX);
     berth_progress progress{};
     progress.size = sizeof progress;
     progress.done = how_far.done;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <span>
 
+#include "base/check.h"
 #include "train/adamw.h"
 
 namespace berth::trainer {
@@ -62,6 +63,23 @@ void Optimizer::step(FlatParameters& parameters, const Step& step) {
     }
   }
   adamw(parameters, step, parameters.decaying(), all, 0);
+}
+
+void Optimizer::expected_update(const FlatParameters& parameters, at::Tensor& update) const {
+  CHECK(config_.kind == OptimizerKind::kAdamW);
+  const torch::NoGradGuard no_gradients;
+  update.zero_();
+  if (steps_ == 0) return;
+  const AdamWConfig& adamw = config_.adamw;
+  const auto steps = static_cast<double>(steps_);
+  const double first = 1 - std::pow(adamw.beta1, steps);
+  const double second = 1 - std::pow(adamw.beta2, steps);
+  at::sqrt_out(update, second_);
+  update.div_(std::sqrt(second)).add_(adamw.epsilon);
+  at::div_out(update, first_, update);
+  update.mul_(-1 / first);
+  const std::int64_t decaying = parameters.decaying();
+  update.narrow(0, 0, decaying).add_(parameters.values().narrow(0, 0, decaying), -adamw.decay);
 }
 
 void Optimizer::adamw(FlatParameters& parameters, const Step& step, std::int64_t from,

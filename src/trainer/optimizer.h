@@ -17,6 +17,7 @@
 
 namespace berth::trainer {
 
+using train::AdamWConfig;
 using train::OptimizerConfig;
 using train::OptimizerKind;
 
@@ -29,6 +30,11 @@ class Optimizer {
     double gradient_scale = 1;
   };
   void step(FlatParameters& parameters, const Step& step);
+
+  /// What AdamW would add in the next step at a learning rate of 1, were its gradient the mean of
+  /// those before: into a buffer as large as the weights, without another one. Zeros before the
+  /// first step. For kAdamW alone.
+  void expected_update(const FlatParameters& parameters, at::Tensor& update) const;
 
   /// Of Muon's matrices the momentum; they have no second moment.
   at::Tensor& first_moments() { return first_; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/predictor.h"
 
+#include <algorithm>
+
 namespace berth::trainer {
 namespace {
 
@@ -8,6 +10,7 @@ constexpr double kLinearDecay = 0.5;  // Weight of what was learnt before, for e
 // As in the paper's runs at 125 M parameters.
 constexpr double kOuterRate = 0.8;
 constexpr double kOuterMomentum = 0.75;
+constexpr std::int64_t kHistory = 4;    // Stretches that kLowRank looks at.
 constexpr std::uint32_t kStepsMin = 2;  // One step tells of its batch and nothing else.
 
 }  // namespace
@@ -15,6 +18,10 @@ constexpr std::uint32_t kStepsMin = 2;  // One step tells of its batch and nothi
 Predictor::Predictor(PredictorKind kind, const FlatParameters& parameters) : kind_(kind) {
   if (kind == PredictorKind::kNull) return;
   kept_ = parameters.like();
+  if (kind == PredictorKind::kLowRank) {
+    history_ = torch::zeros({kHistory, kept_.numel()});
+    return;
+  }
   direction_ = parameters.like();
   if (kind == PredictorKind::kNesterov) velocity_ = parameters.like();
 }
@@ -31,15 +38,21 @@ void Predictor::count_step(double rate) {
   stretch_rates_ += rate;
 }
 
-void Predictor::end_stretch(const FlatParameters& parameters) {
+void Predictor::end_stretch(const FlatParameters& parameters, const Optimizer* optimizer) {
   if (!kept_.defined()) return;
   const torch::NoGradGuard no_gradients;
-  if (stretch_steps_ >= kStepsMin) learn(parameters.values());
+  if (stretch_steps_ >= kStepsMin) learn(parameters, optimizer);
   kept_.copy_(parameters.values());
 }
 
-void Predictor::learn(const at::Tensor& values) {
-  if (kind_ == PredictorKind::kNesterov) {
+void Predictor::learn(const FlatParameters& parameters, const Optimizer* optimizer) {
+  const at::Tensor& values = parameters.values();
+  if (kind_ == PredictorKind::kAdam) {
+    if (optimizer == nullptr) return;
+    optimizer->expected_update(parameters, direction_);
+  } else if (kind_ == PredictorKind::kLowRank) {
+    remember(values);
+  } else if (kind_ == PredictorKind::kNesterov) {
     // In the paper's terms the fast weights have moved by d = values - kept, the velocity becomes
     // b = momentum * b + d, and the slow ones go to kept + rate * (momentum * b + d). Told from
     // where the fast ones are, that is a jump by rate * (momentum * b + d) - d.
@@ -55,10 +68,44 @@ void Predictor::learn(const at::Tensor& values) {
   ++stretches_;
 }
 
-void Predictor::apply(FlatParameters& parameters, const Jump& jump) const {
+void Predictor::remember(const at::Tensor& values) {
+  history_.select(0, stretches_ % kHistory).copy_(values).sub_(kept_).div_(stretch_rates_);
+  stride_rates_ = stretch_rates_;
+  gram_.clear();
+}
+
+// In the history, the oldest first.
+std::vector<std::int64_t> Predictor::slots() const {
+  std::vector<std::int64_t> slots;
+  const std::int64_t count = std::min<std::int64_t>(stretches_, kHistory);
+  for (std::int64_t i = stretches_ - count; i < stretches_; ++i) slots.push_back(i % kHistory);
+  return slots;
+}
+
+void Predictor::apply_history(at::Tensor& values, const Jump& jump) {
+  const std::vector<std::int64_t> order = slots();
+  if (gram_.empty()) {
+    gram_.assign(order.size(), std::vector<double>(order.size()));
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      for (std::size_t k = 0; k <= i; ++k) {
+        const at::Tensor product = history_.select(0, order[i]).dot(history_.select(0, order[k]));
+        gram_[i][k] = gram_[k][i] = product.item<double>();
+      }
+    }
+  }
+  values.copy_(kept_);
+  const double strides = stride_rates_ > 0 ? jump.steps * jump.rate / stride_rates_ : 0;
+  const std::vector<double> shares = train::continued(gram_, strides);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    values.add_(history_.select(0, order[i]), shares[i] * stride_rates_);
+  }
+}
+
+void Predictor::apply(FlatParameters& parameters, const Jump& jump) {
   if (!kept_.defined()) return;
   const torch::NoGradGuard no_gradients;
   at::Tensor values = parameters.values();
+  if (kind_ == PredictorKind::kLowRank) return apply_history(values, jump);
   at::add_out(values, kept_, direction_, jump.steps * jump.rate);
 }
 
@@ -70,7 +117,8 @@ void Predictor::restore(FlatParameters& parameters) const {
 
 void Predictor::reset() {
   stretches_ = 0;
-  if (!kept_.defined()) return;
+  gram_.clear();
+  if (!direction_.defined()) return;
   const torch::NoGradGuard no_gradients;
   direction_.zero_();
   if (velocity_.defined()) velocity_.zero_();
@@ -81,6 +129,8 @@ void Predictor::visit(train::StateText& state) {
   state.field("stretch_steps", stretch_steps_);
   state.field("stretch_rates", stretch_rates_);
   state.field("stretches", stretches_);
+  if (kind_ == PredictorKind::kLowRank) state.field("stride_rates", stride_rates_);
+  gram_.clear();
 }
 
 }  // namespace berth::trainer

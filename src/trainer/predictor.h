@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where weights are going, from where they have been in the real steps of a stretch. A jump is one
 // addition in place; what was before it is kept and comes back to the last bit. Owns two buffers as
-// large as the weights, a third for kNesterov; allocates nothing later. One thread.
+// large as the weights, a third for kNesterov, five for kLowRank; allocates nothing later. One
+// thread.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
+#include "train/extrapolation.h"
 #include "train/settings.h"
 #include "train/state_text.h"
 #include "trainer/flat_parameters.h"
+#include "trainer/optimizer.h"
 
 namespace berth::trainer {
 
@@ -27,15 +31,15 @@ class Predictor {
   /// Real steps of the stretch so far.
   std::uint32_t stretch_steps() const { return stretch_steps_; }
   /// The stretch is over: learns from it if it had two steps at least, and keeps the weights for
-  /// restore().
-  void end_stretch(const FlatParameters& parameters);
+  /// restore(). kAdam learns from the optimizer instead, and learns nothing without.
+  void end_stretch(const FlatParameters& parameters, const Optimizer* optimizer = nullptr);
 
   struct Jump {
     double steps = 0;  // May be a fraction.
     double rate = 0;   // Learning rate of these steps.
   };
   /// Sets the weights to those kept plus what is foretold for so many steps.
-  void apply(FlatParameters& parameters, const Jump& jump) const;
+  void apply(FlatParameters& parameters, const Jump& jump);
   void restore(FlatParameters& parameters) const;
 
   /// Whether anything was learnt since the last reset().
@@ -47,14 +51,21 @@ class Predictor {
   at::Tensor& kept() { return kept_; }
   at::Tensor& direction() { return direction_; }
   at::Tensor& velocity() { return velocity_; }
+  at::Tensor& history() { return history_; }
 
  private:
-  void learn(const at::Tensor& values);
+  void learn(const FlatParameters& parameters, const Optimizer* optimizer);
+  void remember(const at::Tensor& values);
+  void apply_history(at::Tensor& values, const Jump& jump);
+  std::vector<std::int64_t> slots() const;
 
   PredictorKind kind_;
-  at::Tensor kept_;       // The weights as the stretch began, later as the jump begins.
-  at::Tensor direction_;  // Of one step at a learning rate of 1.
-  at::Tensor velocity_;   // Of kNesterov.
+  at::Tensor kept_;          // The weights as the stretch began, later as the jump begins.
+  at::Tensor direction_;     // Of one step at a learning rate of 1.
+  at::Tensor velocity_;      // Of kNesterov.
+  at::Tensor history_;       // Of kLowRank: the displacements of the last stretches, per rate.
+  train::Gram gram_;         // Of these, the oldest first; empty: not known yet.
+  double stride_rates_ = 0;  // Learning rates of the last stretch, summed up.
   std::uint32_t stretch_steps_ = 0;
   double stretch_rates_ = 0;  // Their sum.
   std::uint32_t stretches_ = 0;

@@ -85,8 +85,8 @@ TEST(Predictor, TheLastLengthAppliedIsTheOneThatCounts) {
 }
 
 TEST(Predictor, WhatWasThereComesBackToTheLastBit) {
-  for (const PredictorKind kind :
-       {PredictorKind::kLinear, PredictorKind::kDifference, PredictorKind::kNesterov}) {
+  for (const PredictorKind kind : {PredictorKind::kLinear, PredictorKind::kDifference,
+                                   PredictorKind::kNesterov, PredictorKind::kLowRank}) {
     Line line;
     Predictor predictor(kind, line.flat);
     line.stretch(predictor, 0, 10);
@@ -136,6 +136,56 @@ TEST(Predictor, OuterNesterovIsThePapersFormula) {
   const at::Tensor d = line.b * 10;
   predictor.apply(line.flat, {.steps = 10, .rate = 0.1});
   EXPECT_LT(distance(line.flat.values(), line.a + d * 0.8 * 1.75), 1e-5);
+}
+
+TEST(Predictor, ByItsLowRankAPathThatSlowsDownGoesOnSlowingDown) {
+  // Each stretch of ten steps moves half as far as the one before: at b, b/2, b/4.
+  Line line;
+  Predictor predictor(PredictorKind::kLowRank, line.flat);
+  at::Tensor at = line.a.clone();
+  for (double length = 1; length > 0.1; length /= 2) {
+    const torch::NoGradGuard no_gradients;
+    line.flat.values().copy_(at);
+    predictor.begin_stretch(line.flat);
+    at = at + line.b * length;
+    line.flat.values().copy_(at);
+    for (int i = 0; i < 10; ++i) predictor.count_step(0.1);
+    predictor.end_stretch(line.flat);
+  }
+  predictor.apply(line.flat, {.steps = 10, .rate = 0.1});
+  const double moved = (line.flat.values() - at).norm().item<double>();
+  EXPECT_NEAR(moved / line.b.norm().item<double>(), 0.125 * 0.875 / 1, 0.01);
+  predictor.apply(line.flat, {.steps = 5, .rate = 0.1});
+  EXPECT_NEAR((line.flat.values() - at).norm().item<double>(), moved / 2, moved / 100);
+}
+
+TEST(Predictor, AfterOneStretchItsLowRankIsALine) {
+  Line line;
+  Predictor predictor(PredictorKind::kLowRank, line.flat);
+  line.stretch(predictor, 0, 10);
+  predictor.apply(line.flat, {.steps = 4, .rate = 0.1});
+  EXPECT_LT(distance(line.flat.values(), line.a + line.b * 14), 1e-5);
+}
+
+TEST(Predictor, AdamGoesOnAsItsMomentsSay) {
+  Line line;
+  Optimizer optimizer(line.flat, {.adamw = {.beta1 = 0.9, .beta2 = 0.99, .decay = 0}});
+  Predictor predictor(PredictorKind::kAdam, line.flat);
+  predictor.begin_stretch(line.flat);
+  for (int i = 0; i < 3; ++i) {
+    const torch::NoGradGuard no_gradients;
+    line.flat.gradients().fill_(0.5);
+    optimizer.step(line.flat, {.rate = 0.1});
+    predictor.count_step(0.1);
+  }
+  const at::Tensor before = line.flat.values().clone();
+  predictor.end_stretch(line.flat, &optimizer);
+  predictor.apply(line.flat, {.steps = 4, .rate = 0.1});
+  // Of gradients that were always the same each step is the rate itself.
+  for (const FlatSegment& segment : line.flat.segments()) {
+    const at::Tensor moved = (line.flat.values() - before).narrow(0, segment.begin, segment.count);
+    EXPECT_LT((moved + 0.4).abs().max().item<double>(), 1e-4) << segment.name;
+  }
 }
 
 TEST(Predictor, OneStepTeachesNothing) {

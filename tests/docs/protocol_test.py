@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The arithmetic of bench/train/protocol: what its page claims, and what it does not."""
+import importlib.machinery
+import importlib.util
+import os
+import unittest
+
+PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../bench/train/protocol')
+
+
+def load():
+    loader = importlib.machinery.SourceFileLoader('protocol', PATH)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader('protocol', loader))
+    loader.exec_module(module)
+    return module
+
+
+protocol = load()
+
+
+class Statistics(unittest.TestCase):
+    def test_the_tail_of_students_distribution_is_that_of_the_tables(self):
+        for t, freedom, p in ((2.776, 4, 0.025), (3.747, 4, 0.01), (1.833, 9, 0.05)):
+            self.assertAlmostEqual(protocol.student_tail(t, freedom), p, places=4)
+        self.assertAlmostEqual(protocol.student_tail(0, 4), 0.5)
+        self.assertAlmostEqual(protocol.student_tail(-2.776, 4), 0.975, places=4)
+
+    def test_pairs_are_compared_with_their_own_seed(self):
+        # Each is lower by about 0.1, though seeds differ by far more than that.
+        other = [3.0, 2.0, 4.0, 1.0, 5.0]
+        lower = [2.9, 1.91, 3.9, 0.89, 4.9]
+        self.assertLess(protocol.p_lower(lower, other), 0.001)
+        self.assertGreater(protocol.p_lower(other, lower), 0.999)
+        self.assertEqual(protocol.p_lower(other, other), 1)
+        self.assertEqual(protocol.p_lower([1], [2]), 1, 'one pair shows nothing')
+
+    def test_a_loss_that_no_length_reaches_has_no_length(self):
+        curve = [(100, 3.0), (200, 2.0), (400, 1.0)]
+        self.assertAlmostEqual(protocol.steps_to(2.0, curve), 200)
+        self.assertAlmostEqual(protocol.steps_to(1.5, curve), 200 * 2 ** 0.5)
+        self.assertIsNone(protocol.steps_to(0.9, curve))
+        self.assertIsNone(protocol.steps_to(3.1, curve))
+
+
+class Claims(unittest.TestCase):
+    def page(self, **means):
+        """Of five seeds; a row's loss and seconds are given or those of plain training."""
+        rows = (['plain', 'plain stable', 'null', 'auto', 'fewer', 'raised', 'averaged', 'muon']
+                + [f'forced {p}' for p in protocol.PREDICTORS])
+        entries = [{'machine': {'cpu': 'a CPU', 'cores': 2, 'date': '2026-01-01', 'commit': 'abc'},
+                    'steps': 300, 'options': []}]
+
+        def add(row, seed, loss, seconds, steps=300):
+            entries.append({'row': row, 'seed': seed,
+                            'keys': {'rate.schedule': 'cosine', 'rate.rate': 0.008},
+                            'summary': {'steps': steps, 'real_steps': steps, 'predicted_steps': 0,
+                                        'validation_loss': loss, 'average_loss': loss,
+                                        'training_seconds': seconds}})
+        for schedule in protocol.SCHEDULES:
+            for rate in protocol.RATES:
+                add(f'tune {schedule} {rate}', 1, 2.5, 10)
+        for seed in range(1, 6):
+            noise = seed * 0.001 + (0.0002 if seed % 2 else 0)
+            for share, loss in zip(protocol.SHORTER, (2.8, 2.7, 2.6)):
+                add(f'plain {share}', seed, loss + noise, 10 * share, round(300 * share))
+            for row in rows:
+                loss, seconds = means.get(row.replace(' ', '_'), (2.5, 10))
+                add(row, seed, loss + seed * 0.001, seconds)
+        return protocol.Page(entries)
+
+    def test_what_is_as_good_as_null_is_no_gain(self):
+        self.assertIn('No gain of prediction is claimed', self.page().verdict())
+        # Sooner than plain training, and no better than null, which is as soon.
+        page = self.page(forced_linear=(2.55, 6), null=(2.55, 6))
+        self.assertGreater(page.gain('forced linear'), 1)
+        self.assertIn('No gain', page.verdict())
+
+    def test_what_is_sooner_and_better_than_null_is_named(self):
+        page = self.page(forced_linear=(2.55, 6), null=(2.6, 6))
+        self.assertEqual(page.verdict(), 'Sooner at their loss than tuned plain training, and '
+                                         'better than null at p < 0.01: forced linear.')
+
+    def test_what_is_better_and_later_is_no_gain(self):
+        self.assertIn('No gain', self.page(forced_linear=(2.55, 12), null=(2.6, 6)).verdict())
+
+    def test_the_page_has_each_row_and_the_machine(self):
+        text = self.page().text()
+        for row in ('| plain |', '| null |', '| auto |', '| forced low_rank |', '| muon |'):
+            self.assertIn(row, text)
+        self.assertIn('2 cores of a CPU, 2026-01-01', text)
+
+
+if __name__ == '__main__':
+    unittest.main()
