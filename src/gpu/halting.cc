@@ -40,7 +40,8 @@ bool names_lease(Process process, const Tree& tree) {
   const auto lease = os::environment_value(process, "BERTH_LEASE_ID");
   if (!tree.lease.empty() && lease.ok() && *lease == tree.lease) return true;
   const auto outer = os::environment_value(process, "BERTH_OUTER_LEASES");
-  return tree.number.value > 0 && outer.ok() && *outer && has_number(**outer, tree.number);
+  const std::string list = outer.ok() ? outer->value_or("") : "";
+  return tree.number.value > 0 && has_number(list, tree.number);
 }
 
 /// Parents before their children.

@@ -15,7 +15,8 @@ using Row = std::vector<double>;
 
 // As the one public trial on language models had it that gained anything.
 constexpr double kDamping = 0.875;
-constexpr double kRidge = 0.01;  // Of the mean square of the displacements.
+constexpr double kStridesMax = 10'000;  // By then nothing is left of what is damped.
+constexpr double kRidge = 0.01;         // Of the mean square of the displacements.
 
 // By Gaussian elimination with pivots. Absent: there is no such solution in numbers.
 std::optional<Row> solved(std::vector<Row> matrix, Row right) {
@@ -70,12 +71,14 @@ std::vector<double> continued(const Gram& gram, double strides) {
   for (std::size_t i = 1; i < size; ++i) {
     last.emplace_back(size, 0.0)[i] = 1;
   }
-  for (double left = strides; left > 0; left -= 1) {
+  const auto count = static_cast<std::size_t>(std::ceil(std::min(strides, kStridesMax)));
+  for (std::size_t stride = 0; stride < count; ++stride) {
+    const double share = std::min(strides - static_cast<double>(stride), 1.0);
     Row next(size, 0.0);
     for (std::size_t i = 0; i < rule->size(); ++i) {
       for (std::size_t j = 0; j < size; ++j) next[j] += kDamping * (*rule)[i] * last[i][j];
     }
-    for (std::size_t j = 0; j < size; ++j) sum[j] += std::min(left, 1.0) * next[j];
+    for (std::size_t j = 0; j < size; ++j) sum[j] += share * next[j];
     last.pop_front();
     last.push_back(std::move(next));
   }
