@@ -17,7 +17,7 @@ const std::string& name_of_tensor(const Tensor* tensor) {
 }  // namespace
 
 Result<TensorsInMemory> map_tensors(const std::string& path) {
-  TRY(mapping, Mapping::open(path));
+  TRY(mapping, os::Mapping::open(path));
   const std::string_view file = mapping.bytes();
   const auto of_file = [&](const Error& error) {
     return Error{error.code, path + ": " + error.message};

@@ -8,13 +8,13 @@
 
 #include "base/result.h"
 #include "berth/safetensors.h"
-#include "checkpoint/mapping.h"
+#include "os/mapping.h"
 #include "safetensors/header.h"
 
 namespace berth::checkpoint {
 
 struct TensorsInMemory {
-  Mapping mapping;
+  os::Mapping mapping;
   std::string_view json;  // Of the header.
   Metadata metadata;
   std::vector<Tensor> tensors;  // In the order of their bytes.

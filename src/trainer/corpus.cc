@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "train/shuffle.h"
+#include "trainer/text_file.h"
 
 namespace berth::trainer {
 namespace {
@@ -20,8 +21,8 @@ std::uint64_t windows_in(std::size_t tokens, std::int64_t columns) {
 
 Result<Corpus> Corpus::open(const CorpusConfig& config) {
   CHECK(config.rows > 0 && config.columns > 0);
-  TRY(file, MappedFile::open(config.path));
-  const auto tokens = train::TokenView::of_file(file.text());
+  TRY(file, open_text(config.path));
+  const auto tokens = train::TokenView::of_file(file.bytes());
   if (!tokens.ok()) return Error{Errc::kInvalid, config.path + ": " + tokens.error().message};
   // Of bytes it is known what they are.
   const std::int64_t most = tokens->is_bytes() ? 256 : tokens->vocabulary();
@@ -40,7 +41,7 @@ Result<Corpus> Corpus::open(const CorpusConfig& config) {
   return corpus;
 }
 
-Corpus::Corpus(const CorpusConfig& config, MappedFile file, const train::TokenView& tokens)
+Corpus::Corpus(const CorpusConfig& config, os::Mapping file, const train::TokenView& tokens)
     : config_(config), file_(std::move(file)) {
   const std::size_t size = tokens.size();
   const auto held_out = static_cast<std::size_t>(static_cast<double>(size) * config.held_out);
@@ -95,7 +96,7 @@ void Corpus::fill(Batch& batch, std::int64_t row, const train::TokenView& window
 }
 
 std::uint64_t Corpus::fingerprint() const {
-  const std::string_view text = file_.text();
+  const std::string_view text = file_.bytes();
   std::uint64_t sum = train::mixed(text.size());
   // A look at some places is enough to tell two files apart that somebody mixes up.
   const std::size_t stride = std::max<std::size_t>(1, text.size() / 4096);

@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "os/mapping.h"
 #include "train/token_file.h"
 #include "trainer/gpt2.h"
-#include "trainer/mapped_file.h"
 
 namespace berth::trainer {
 
@@ -47,12 +47,12 @@ class Corpus {
   std::uint64_t fingerprint() const;
 
  private:
-  Corpus(const CorpusConfig& config, MappedFile file, const train::TokenView& tokens);
+  Corpus(const CorpusConfig& config, os::Mapping file, const train::TokenView& tokens);
   Batch windows_at(const train::TokenView& text, std::uint64_t first, std::int64_t rows) const;
   void fill(Batch& batch, std::int64_t row, const train::TokenView& window) const;
 
   CorpusConfig config_;
-  MappedFile file_;
+  os::Mapping file_;
   train::TokenView training_;
   train::TokenView held_out_;
   std::uint64_t windows_ = 0;

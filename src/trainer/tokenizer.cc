@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "train/token_file.h"
-#include "trainer/mapped_file.h"
+#include "trainer/text_file.h"
 #include "trainer/text_pieces.h"
 
 namespace berth::trainer {
@@ -53,8 +53,8 @@ class TokenWriter {
 }  // namespace
 
 Result<Tokenizer> Tokenizer::open(const std::string& path) {
-  TRY(file, MappedFile::open(path));
-  auto ranks = train::Ranks::parse(file.text());
+  TRY(file, open_text(path));
+  auto ranks = train::Ranks::parse(file.bytes());
   if (!ranks.ok()) return Error{ranks.error().code, path + ": " + ranks.error().message};
   Tokenizer tokenizer;
   tokenizer.ranks_ = *std::move(ranks);
@@ -95,12 +95,12 @@ Result<std::uint64_t> tokenize(const Tokenizer& tokenizer, const std::string& te
     return Error{Errc::kInvalid, "a file of tokens names 65536 of them, and the ranks have " +
                                      std::to_string(tokenizer.vocabulary())};
   }
-  TRY(text, MappedFile::open(text_path));
+  TRY(text, open_text(text_path));
   const std::string beside = token_path + "." + std::to_string(getpid()) + ".part";
   TokenWriter writer(beside);
   if (const auto end = tokenizer.end_of_text()) writer.write(std::array{*end});
   const Status outcome =
-      tokenizer.encode(text.text(), [&](std::span<const Token> tokens) { writer.write(tokens); });
+      tokenizer.encode(text.bytes(), [&](std::span<const Token> tokens) { writer.write(tokens); });
   const bool fits = writer.count() <= kTokensMax;
   std::error_code failure;
   if (outcome.ok() && fits && writer.finish()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/mapping.h"
+#include "os/mapping.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 #include "os/errors.h"
 #include "os/unique_fd.h"
 
-namespace berth::checkpoint {
+namespace berth::os {
 
 Result<Mapping> Mapping::open(const std::string& path) {
   // Without O_NONBLOCK, a named pipe in the place of the file would stop the caller for ever.
@@ -41,4 +41,4 @@ Mapping::~Mapping() {
   if (data_ != nullptr) ::munmap(const_cast<char*>(data_), size_);
 }
 
-}  // namespace berth::checkpoint
+}  // namespace berth::os

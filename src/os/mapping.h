@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace berth::checkpoint {
+namespace berth::os {
 
 class Mapping {
  public:
@@ -27,4 +27,4 @@ class Mapping {
   std::size_t size_ = 0;
 };
 
-}  // namespace berth::checkpoint
+}  // namespace berth::os
