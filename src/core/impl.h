@@ -211,9 +211,9 @@ struct Coordinator::Impl {
   void add_inner_processes(LeaseId id, std::vector<Process>& processes) const;
   void begin_return(LeaseId id);
   bool is_to_be_measured(const Lease& lease) const;
-  bool knows_what_left(const Lease& lease, std::size_t i) const;
+  bool has_account(const Lease& lease, std::size_t i) const;
   Bytes had(const Lease& lease, std::size_t i) const;
-  Bytes needs_at_most(const Lease& lease, std::size_t i) const;
+  Bytes return_needs(const Lease& lease, std::size_t i) const;
   bool may_return(LeaseId id) const;
   bool try_resume(LeaseId id);
   void move_back_where_confirmed(const Sample& sample);

@@ -242,7 +242,7 @@ bool Coordinator::Impl::try_resume(LeaseId id) {
     const auto [room, others] = room_for(*account, id);
     if (whole) {
       // As at a grant: what strangers use by now is not its, and what they have left is.
-      const Bytes need = knows_what_left(lease, i) ? had(lease, i) : needs_at_most(lease, i);
+      const Bytes need = return_needs(lease, i);
       part.budget = room;
       if (others > 0 || room < need || room == Bytes{}) return false;
     } else if (account->exclusive_count > 0 || std::max(part.budget, had(lease, i)) > room) {
@@ -256,21 +256,19 @@ bool Coordinator::Impl::try_resume(LeaseId id) {
   return true;
 }
 
-// Nothing holds it to its budget, and it may take more until it is locked.
-bool Coordinator::Impl::is_to_be_measured(const Lease& lease) const {
+// Its own programs tell what it has on its i-th device.
+bool Coordinator::Impl::has_account(const Lease& lease, std::size_t i) const {
   const auto& uses = observed.at(lease.id).use;
-  return std::ranges::any_of(lease.held()->parts, [&](const Part& part) {
-    const auto use = uses.find(part.device);
-    return use == uses.end() || !use->second.ledger;
-  });
+  const auto use = uses.find(lease.held()->parts[i].device);
+  return use != uses.end() && use->second.ledger;
 }
 
-// By its own account, or because it was asked when it was locked. What was sampled before may be
-// less than what left.
-bool Coordinator::Impl::knows_what_left(const Lease& lease, std::size_t i) const {
-  const Observed& seen = observed.at(lease.id);
-  const auto use = seen.use.find(lease.held()->parts[i].device);
-  return seen.left || (use != seen.use.end() && use->second.ledger);
+// Without an account nothing holds it to its budget, and it may take more until it is locked.
+bool Coordinator::Impl::is_to_be_measured(const Lease& lease) const {
+  for (std::size_t i = 0; i < lease.held()->parts.size(); ++i) {
+    if (!has_account(lease, i)) return true;
+  }
+  return false;
 }
 
 // On its i-th device, before it left; more than its budget where that had shrunk.
@@ -284,8 +282,11 @@ Bytes Coordinator::Impl::had(const Lease& lease, std::size_t i) const {
   return seen.left ? (*seen.left)[i] : bytes;
 }
 
-Bytes Coordinator::Impl::needs_at_most(const Lease& lease, std::size_t i) const {
-  return std::max(had(lease, i), lease.held()->parts[i].budget);
+// What was sampled before it left may be less than what did. Unless its account tells, or it was
+// asked when it was locked, that may be all of its budget.
+Bytes Coordinator::Impl::return_needs(const Lease& lease, std::size_t i) const {
+  const bool is_known = observed.at(lease.id).left || has_account(lease, i);
+  return is_known ? had(lease, i) : std::max(had(lease, i), lease.held()->parts[i].budget);
 }
 
 bool Coordinator::Impl::has_room_for(const Lease& lease) const {
@@ -300,7 +301,7 @@ bool Coordinator::Impl::has_room_for(const Lease& lease) const {
     const Bytes taken = account->driver + *device.used;
     const Observed& seen = observed.at(lease.id);
     const Bytes budget = held.parts[i].budget;
-    const Bytes need = knows_what_left(lease, i) ? had(lease, i) : needs_at_most(lease, i);
+    const Bytes need = return_needs(lease, i);
     if (need == Bytes{}) continue;
     const Bytes margin = std::max(mib(256), Bytes{need.value / 100 * 3});
     const Bytes wanted = std::min(need + margin, std::max(need, budget));
@@ -309,7 +310,7 @@ bool Coordinator::Impl::has_room_for(const Lease& lease) const {
     const std::vector<DeviceId>& from = held.its_suspension().moved_from;
     const auto use = seen.use.find(id);
     const bool is_same = use != seen.use.end() && (from.empty() || from[i] == id);
-    const bool counts = is_same && (use->second.ledger || !seen.left);
+    const bool counts = is_same && (has_account(lease, i) || !seen.left);
     const Bytes there = counts ? use->second.now.value_or(Bytes{}) : Bytes{};
     if (saturating_sub(wanted, there) > saturating_sub(account->capacity, taken)) return false;
   }
