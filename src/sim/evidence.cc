@@ -41,20 +41,12 @@ bool is_untold(const Evidence& evidence, const ShadowLease& lease) {
          lease.shrunk_at <= evidence.last_asked_at;
 }
 
-/// By the truth. Of one that is over nobody can know that until a sample tells.
-bool is_above_budget(const Evidence& evidence, const ShadowLease& lease, const Device& device) {
-  const Bytes used = device.used_by(lease.handle);
-  if (lease.holds()) return used > lease.budget_on(device.id);
-  const auto part = std::ranges::find(lease.parts, device.id, &Part::device);
-  return is_untold(evidence, lease) && part != lease.parts.end() && used > part->budget;
-}
-
 /// Of the dead the driver tells the pid alone, and pids come again: it counts for a lease there
 /// that is known to have had that pid.
 bool is_taken_for_anothers(const Evidence& evidence, const Device& device, const Use& use) {
   return use.ended && std::ranges::any_of(evidence.journal.leases(), [&](const auto& entry) {
            const ShadowLease& lease = entry.second;
-           return lease.budget_on(device.id) > Bytes{} && lease.pids.contains(use.process.pid);
+           return lease.budget_on(device.id) > Bytes{} && lease.had_pid(use.process.pid);
          });
 }
 
@@ -68,9 +60,12 @@ Bytes left_over(const Evidence& evidence, const Device& device) {
     const bool runs = lease != nullptr && lease->state == ShadowLease::State::kClaimed;
     if (!use.lease || runs || is_adopted(evidence, device, use.process)) continue;
     if (is_taken_for_anothers(evidence, device, use)) continue;
-    const bool is_part =
-        lease != nullptr && is_untold(evidence, *lease) &&
-        std::ranges::find(lease->parts, device.id, &Part::device) != lease->parts.end();
+    const bool untold_since = lease != nullptr && is_untold(evidence, *lease);
+    const bool is_part = untold_since && std::ranges::find(lease->parts, device.id,
+                                                           &Part::device) != lease->parts.end();
+    // It was moved away from here, and this process was never seen.
+    if (untold_since && !is_part && !evidence.told_uses.contains({device.id, use.process}))
+      continue;
     (is_part ? untold[lease->id] : sum) += use.bytes;
   }
   for (const auto& [id, bytes] : untold) {
@@ -200,13 +195,24 @@ std::string broken_by_holding(const Evidence& evidence, const ShadowLease& lease
   return {};
 }
 
-/// On the device, since a sample could tell what the lease used.
+/// On the device, since a sample could tell what the lease used; its last one, if it is over.
 Bytes largest_budget(const ShadowLease& lease, const Known& known, DeviceId device) {
-  Bytes largest = lease.budget_on(device);
-  for (std::size_t i = 0; i < std::min(known.largest.size(), lease.parts.size()); ++i) {
-    if (lease.parts[i].device == device) largest = std::max(largest, known.largest[i]);
+  Bytes largest;
+  for (std::size_t i = 0; i < lease.parts.size(); ++i) {
+    if (lease.parts[i].device != device) continue;
+    largest = lease.parts[i].budget;
+    if (i < known.largest.size()) largest = std::max(largest, known.largest[i]);
   }
   return largest;
+}
+
+/// By the truth. What one that is over was granted was granted beside others, and what it used
+/// beyond that cannot be taken from them.
+bool is_above_budget(const Evidence& evidence, const ShadowLease& lease, const Device& device) {
+  const Bytes used = device.used_by(lease.handle);
+  if (lease.holds()) return used > lease.budget_on(device.id);
+  const Bytes most = largest_budget(lease, evidence.of(lease.id), device.id);
+  return most > Bytes{} && used > most;
 }
 
 }  // namespace
@@ -257,6 +263,10 @@ std::string broken_by_member(const Evidence& evidence, const ShadowLease& lease,
     return is_member_or_below(evidence, lease, ancestor);
   });
   if (is_below) return {};
+  // Nor may it be below any more: its supervisor told of it and has ended since.
+  const std::set<Process>& told = evidence.of(lease.id).leftovers;
+  const auto was_told = [&](const Process& one) { return told.contains(one); };
+  if (was_told(process) || std::ranges::any_of(above, was_told)) return {};
   return fmt::format("process {} became a member of <{}>, to which it does not belong", process.pid,
                      lease.told());
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/ids.h"
 #include "base/units.h"
@@ -33,6 +34,7 @@ struct Known {
   // present one.
   std::vector<Bytes> largest;
   std::optional<core::ToldEnd> told_end = {};  // By its program, to the daemon that runs.
+  std::set<Process> leftovers = {};            // Told by its supervisor.
 };
 
 struct Evidence {
@@ -46,8 +48,9 @@ struct Evidence {
   Instant daemon_since;       // When the daemon started, in this boot.
   Instant behind_at;          // When some records were last known not to be written.
   std::map<LeaseId, Known> known;
-  std::set<DeviceId> told_lost;  // By the last sample.
-  Instant last_asked_at;         // When the last sample was asked for.
+  std::set<DeviceId> told_lost;                           // By the last sample.
+  Instant last_asked_at;                                  // When the last sample was asked for.
+  std::set<std::pair<DeviceId, Process>> told_uses = {};  // By the same.
   AboveBudget above_budget = {};
   std::set<LeaseId> coming_back = {};  // Whose memory the driver is just moving back.
 

@@ -103,6 +103,11 @@ void Judge::asked(server::ConnectionId connection, const server::Ask& ask) {
     evidence_.known[resume->lease].let_go_on = true;
   }
   if (const auto* told = std::get_if<core::ReportProgress>(&ask)) progress_told(*told);
+  if (const auto* told = std::get_if<core::ReportExit>(&ask)) {
+    const ShadowLease* lease = evidence_.journal.find(told->handle);
+    if (lease != nullptr)
+      evidence_.known[lease->id].leftovers = {told->leftovers.begin(), told->leftovers.end()};
+  }
   if (std::holds_alternative<core::Reconnect>(ask)) {
     const std::optional<Handle> handle = handle_of(ask);
     if (const ShadowLease* lease = evidence_.journal.find(present(handle))) {
@@ -157,8 +162,13 @@ void Judge::sampled(const Sample& sample) {
   }
   evidence_.told_lost.clear();
   evidence_.above_budget.sampled(evidence_, sample);
+  evidence_.told_uses.clear();
   for (const DeviceSample& device : sample.devices) {
     if (device.lost) evidence_.told_lost.insert(device.id);
+    if (!device.processes) continue;
+    for (const ProcessSample& one : *device.processes) {
+      evidence_.told_uses.emplace(device.id, one.process);
+    }
   }
 }
 

@@ -28,10 +28,11 @@ Ladder ladder_in_force(const core::Settings& settings, const Request& request, C
   return {{Measure::kKill, settings.over_budget_grace}};
 }
 
-// At most: who is dead has belonged to anybody.
+// At most: who is dead has belonged to anybody. A process that was looked at alive may have been
+// written as gone before the answer came.
 bool may_belong(const ShadowLease& lease, const ProcessSample& process) {
   const auto names = [&](const Process& one) {
-    return one == lease.command || one == lease.supervisor || lease.members.contains(one);
+    return one == lease.supervisor || lease.belonged.contains(one);
   };
   return !process.alive || process.env_lease == lease.handle || names(process.process) ||
          std::ranges::any_of(process.ancestors, names);

@@ -173,14 +173,14 @@ struct Shadow::Applier {
     found->state = State::kClaimed;
     found->limited_from = record.at;
     found->command = fact.command;
-    if (fact.command) found->pids.insert(fact.command->pid);
+    if (fact.command) found->belonged.insert(*fact.command);
     return reached(Transition::kClaimed);
   }
   bool operator()(const MemberSeen& fact) const {
     ShadowLease* found = lease(fact.id);
     if (found == nullptr || found->state == State::kWaiting) return false;
     found->members.insert(fact.process);
-    found->pids.insert(fact.process.pid);
+    found->belonged.insert(fact.process);
     return reached(Transition::kMemberSeen);
   }
   bool operator()(const MemberGone& fact) const {
@@ -474,7 +474,7 @@ std::string Shadow::replace(const std::vector<Record>& snapshot, std::uint64_t l
       lease.requeue_since = before->second.requeue_since;
       lease.undone_at = before->second.undone_at;
       lease.stands_since = before->second.stands_since;
-      lease.pids = before->second.pids;
+      lease.belonged = before->second.belonged;
     }
   }
   return {};

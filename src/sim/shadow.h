@@ -49,7 +49,7 @@ struct ShadowLease {
   Instant shrunk_at;
   std::optional<Process> command;
   std::set<Process> members;
-  std::set<std::int32_t> pids;     // Of all who ever were, and of its commands.
+  std::set<Process> belonged;      // All who ever were members, and its commands.
   std::optional<Instant> kill_at;  // Revoked.
   std::optional<Instant> expires;
   Instant ended_at;  // Its command, or the last of its processes after that, as it was written.
@@ -80,6 +80,7 @@ struct ShadowLease {
   void put_on(const std::vector<DeviceId>& devices);  // While it is away.
   bool holds() const { return state == State::kOffered || state == State::kClaimed; }
   Bytes budget_on(DeviceId device) const;
+  bool had_pid(std::int32_t pid) const;  // Of whom the driver tells no more, once it has ended.
   /// Where what is away of the part that is on this device by now was when it left.
   DeviceId left_from(DeviceId device) const;
   /// Where it stands, for people.

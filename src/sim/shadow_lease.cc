@@ -13,6 +13,10 @@ Bytes ShadowLease::budget_on(DeviceId device) const {
   return part == parts.end() || !holds() || away == Away::kAway ? Bytes{} : part->budget;
 }
 
+bool ShadowLease::had_pid(std::int32_t pid) const {
+  return std::ranges::any_of(belonged, [&](const Process& one) { return one.pid == pid; });
+}
+
 DeviceId ShadowLease::left_from(DeviceId device) const {
   for (std::size_t i = 0; i < moved_from.size(); ++i) {
     if (parts[i].device == device) return moved_from[i];
