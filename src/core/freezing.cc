@@ -59,7 +59,10 @@ void Coordinator::Impl::halted(LeaseId id, const MoveResult& result) {
       notify(id, News::kFrozen);
       answer_halters(id);
       if (wanted.empty()) return;
-    } else if (!done) {
+    } else if (done) {
+      // It goes on again to hear that it is to end, and not because anybody wants it back.
+      answer_halters(id, releasing ? "it has ended" : "it was told to end");
+    } else {
       // Some may be stopped, or all still are: by whoever moved its memory just before.
       effects.emplace_back(Say{text_of(id) + " cannot be stopped: " + result.trouble});
       answer_halters(id, result.trouble);

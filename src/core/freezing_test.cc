@@ -129,8 +129,21 @@ TEST_F(Freezing, WhatIsToldToEndWhileItIsStoppedGoesOnOnceItIs) {
   EXPECT_EQ(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .cancel = true}),
             "revoke 1; signal 15 to 1; held 1; ")
       << "two at once could end in either order";
-  EXPECT_EQ(moved(), "let go on 1; ");
-  EXPECT_EQ(moved(), "resume 1; held 1; ");
+  EXPECT_EQ(moved(), "refuse not_moved; let go on 1; ") << "it is not frozen, as somebody wanted";
+  EXPECT_EQ(moved(), "resume 1; ");
+}
+
+TEST_F(Freezing, WhatIsAwayAndToldToEndWhileItIsStoppedStaysAway) {
+  (void)story.ask({.vram = gib(1), .may_yield = false});
+  (void)suspend();
+  (void)moved();
+  (void)freeze();
+  (void)story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .cancel = true});
+  EXPECT_EQ(moved(), "refuse not_moved; let go on 1; ");
+  EXPECT_EQ(moved(), "");
+  EXPECT_FALSE(lease().flags.frozen);
+  story.use(1, {});
+  EXPECT_EQ(story.second(), "") << "nobody wants its memory back";
 }
 
 TEST_F(Freezing, ItIsNotOverBeforeAllThatWasStoppedGoesOn) {
