@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/state_text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -66,6 +67,25 @@ void StateText::field(std::string_view name, std::optional<double>& value) {
   } else {
     fail(name);
   }
+}
+
+void StateText::field(std::string_view name, std::span<double> values) {
+  if (writing_) {
+    std::string text;
+    for (const double value : values) text.append(text.empty() ? "" : " ").append(written(value));
+    return put(name, std::move(text));
+  }
+  auto rest = found(name);
+  if (!rest) return fail(name);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t end = std::min(rest->find(' '), rest->size());
+    const bool is_last = i + 1 == values.size();
+    if (is_last != (end == rest->size()) || !read_whole(rest->substr(0, end), values[i])) {
+      return fail(name);
+    }
+    rest->remove_prefix(is_last ? end : end + 1);
+  }
+  if (!rest->empty()) fail(name);
 }
 
 Status StateText::outcome() const {

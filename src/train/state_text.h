@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,8 @@ class StateText {
              std::uint32_t most = std::numeric_limits<std::uint32_t>::max());
   void field(std::string_view name, bool& value);
   void field(std::string_view name, std::optional<double>& value);
+  /// As many as there are, in one value.
+  void field(std::string_view name, std::span<double> values);
 
   bool is_reading() const { return !writing_; }
   const Values& values() const { return values_; }

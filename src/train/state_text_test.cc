@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace berth::train {
 namespace {
@@ -60,6 +62,39 @@ TEST(StateText, WhatIsNotANumberComesBackToo) {
   EXPECT_TRUE(state.outcome().ok());
   EXPECT_TRUE(std::isinf(read.number));
   EXPECT_TRUE(read.perhaps && std::isnan(*read.perhaps));
+}
+
+TEST(StateText, ARowOfNumbersIsOneValueAndComesBackToTheLastBit) {
+  const std::vector<double> row = {1.0 / 3, -0.0, 5e-324, std::numeric_limits<double>::infinity()};
+  for (std::size_t count = 0; count <= row.size(); ++count) {
+    std::vector<double> kept(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(count));
+    StateText written;
+    written.section("a");
+    written.field("row", std::span<double>(kept));
+    EXPECT_EQ(written.values().size(), 1U);
+    std::vector<double> read(count, 7);
+    StateText state(written.values());
+    state.section("a");
+    state.field("row", std::span<double>(read));
+    EXPECT_TRUE(state.outcome().ok());
+    EXPECT_EQ(read, kept);
+    EXPECT_EQ(count > 1 && std::signbit(read[1]), count > 1);
+    std::vector<double> longer(count + 1);
+    StateText wrong(written.values());
+    wrong.section("a");
+    wrong.field("row", std::span<double>(longer));
+    EXPECT_FALSE(wrong.outcome().ok()) << count;
+  }
+}
+
+TEST(StateText, ARowOfAnotherLengthOrOfNoNumbersIsWrong) {
+  for (const auto* text : {"", "1", "1 2 3", "1 2 ", " 1 2", "1  2", "1 x", "1,2"}) {
+    std::array<double, 2> row{};
+    StateText state(StateText::Values{{"a.row", text}});
+    state.section("a");
+    state.field("row", std::span<double>(row));
+    EXPECT_FALSE(state.outcome().ok()) << '\'' << text << '\'';
+  }
 }
 
 TEST(StateText, NoneIsNotZero) {
