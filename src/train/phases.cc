@@ -161,6 +161,10 @@ bool PhaseController::may_predict(const Outlook& outlook) const {
 }
 
 std::uint32_t PhaseController::predict_steps(const Outlook& outlook) const {
+  if (outlook.steps) {
+    const auto steps = static_cast<std::uint32_t>(*outlook.steps * ratio_);
+    return std::clamp(steps, 1U, config_.predict_steps_max);
+  }
   const double confidence = outlook.confidence.value_or(confidence_wanted_);
   const double rested = 1 - std::min(kTiredness * consecutive_, 0.5);
   const double share = std::clamp(confidence * confidence * rested, kShareMin, 1.0) * ratio_;

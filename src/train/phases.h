@@ -27,9 +27,10 @@ struct PhaseConfig {
 
 /// What is so before a step.
 struct Outlook {
-  std::optional<double> confidence;  // As measured at the jumps so far; none if there were none.
-  bool rate_stable = true;           // For as long as a predict phase can last.
-  bool pays = true;                  // Predicting has not been found to cost more than it gives.
+  std::optional<double> confidence;    // As measured at the jumps so far; none if there were none.
+  bool rate_stable = true;             // For as long as a predict phase can last.
+  bool pays = true;                    // Predicting has not been found to cost more than it gives.
+  std::optional<std::uint32_t> steps;  // Of a predict phase, where confidence is not to decide it.
 };
 
 struct PlannedStep {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace berth::train {
@@ -96,6 +97,27 @@ TEST(Phases, PredictPhasesInARowGetShorter) {
     }
   }
   EXPECT_THAT(jumps, testing::ElementsAre(100, 90, 80, 100));
+}
+
+TEST(Phases, ALengthThatIsAskedForHoldsOverThatOfConfidence) {
+  PhaseConfig config = small();
+  config.predict_steps_max = 100;
+  config.consecutive_max = 1;
+  for (const auto& [asked, made] : {std::pair{17U, 17}, {100U, 100}, {101U, 100}, {0U, 1}}) {
+    PhaseController controller(config);
+    const Outlook outlook{.confidence = 0.9, .steps = asked};
+    EXPECT_EQ(letters(controller, outlook, 6), "wwwffP" + std::to_string(made)) << asked;
+  }
+  // What was found wrong makes it shorter all the same.
+  PhaseController controller(config);
+  controller.shorten(0.5);
+  EXPECT_EQ(letters(controller, {.confidence = 0.9, .steps = 17}, 6), "wwwffP8");
+}
+
+TEST(Phases, ALengthThatIsAskedForIsNoConfidence) {
+  PhaseController controller(small());
+  const Outlook outlook{.confidence = 0.5, .steps = 3};
+  EXPECT_EQ(letters(controller, outlook, 15), "wwwffP3ppcffP3ppc");
 }
 
 TEST(Phases, ARejectedJumpMakesTheStepARealOne) {

@@ -19,7 +19,7 @@ namespace berth::train {
 namespace {
 
 using Slot = std::variant<std::uint32_t*, std::uint64_t*, double*, bool*, std::string*, Schedule*,
-                          Mode*, PredictorKind*, OptimizerKind*, Precision*>;
+                          Mode*, PredictorKind*, Scheduler*, OptimizerKind*, Precision*>;
 
 struct Key {
   std::string_view name;
@@ -31,7 +31,7 @@ struct Key {
 
 constexpr double kCountMax = std::numeric_limits<std::uint32_t>::max();
 
-std::array<Key, 54> keys_of(Settings& s) {
+std::array<Key, 55> keys_of(Settings& s) {
   return {{
       {"run.model", &s.model},
       {"run.text", &s.text},
@@ -70,6 +70,7 @@ std::array<Key, 54> keys_of(Settings& s) {
       {"average.decay", &s.hybrid.average_decay, 0, 0.999999},
       {"predict.mode", &s.hybrid.mode},
       {"predict.predictor", &s.hybrid.predictor},
+      {"predict.scheduler", &s.hybrid.scheduler},
       {"predict.worth_min", &s.hybrid.worth_min, 0, 4},
       {"predict.trial_rows", &s.trial_rows, 1, 16},
       {"predict.warmup_steps", &s.hybrid.phases.warmup_steps, 0, kCountMax},
@@ -95,7 +96,7 @@ constexpr std::array<std::string_view, 3> kSchedules = {"constant", "cosine", "s
 constexpr std::array<std::string_view, 3> kModes = {"off", "auto", "forced"};
 constexpr std::array<std::string_view, 6> kPredictors = {"null",     "linear", "difference",
                                                          "nesterov", "adam",   "low_rank"};
-
+constexpr std::array<std::string_view, 2> kSchedulers = {"benefit", "dynamics"};
 constexpr std::array<std::string_view, 2> kPrecisions = {"fp32", "bf16"};
 constexpr std::array<std::string_view, 2> kOptimizers = {"adamw", "muon"};
 
@@ -107,6 +108,9 @@ std::span<const std::string_view> words(Mode) {
 }
 std::span<const std::string_view> words(PredictorKind) {
   return kPredictors;
+}
+std::span<const std::string_view> words(Scheduler) {
+  return kSchedulers;
 }
 std::span<const std::string_view> words(OptimizerKind) {
   return kOptimizers;

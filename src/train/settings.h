@@ -32,6 +32,12 @@ enum class PredictorKind : std::uint8_t {
   kLowRank,     // The linear rule that the last stretches follow (train/extrapolation.h).
 };
 
+/// What says when to jump and how far. Each jump is judged all the same.
+enum class Scheduler : std::uint8_t {
+  kBenefit,   // The mean worth of the last jumps (train/benefit.h).
+  kDynamics,  // An ensemble that learns it from what the steps look like (train/dynamics.h).
+};
+
 struct AdamWConfig {
   double beta1 = 0.9;
   double beta2 = 0.99;
@@ -58,6 +64,7 @@ struct OptimizerConfig {
 struct HybridConfig {
   Mode mode = Mode::kAuto;
   PredictorKind predictor = PredictorKind::kLinear;
+  Scheduler scheduler = Scheduler::kBenefit;
   double worth_min = 1;  // Real steps that each predicted one is to be worth, in kAuto.
   double clip = 1;       // The most that a gradient's norm may be; 0: no limit.
   std::uint32_t snapshot_every = 50;  // Real steps between snapshots to roll back to; 0: none.

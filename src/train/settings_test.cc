@@ -21,9 +21,9 @@ std::string problem(std::string_view key, std::string_view value) {
 TEST(Settings, EachKeyHasAPlaceOfItsOwn) {
   // Another value for each of them; each is told again, and changes nothing else.
   const std::map<std::string_view, std::string> by_type = {
-      {"true", "false"},  {"false", "true"},      {"stable_decay", "cosine"},
-      {"auto", "forced"}, {"linear", "nesterov"}, {"nano", "micro"},
-      {"adamw", "muon"},  {"fp32", "bf16"},       {"", "elsewhere"}};
+      {"true", "false"},       {"false", "true"}, {"stable_decay", "cosine"}, {"auto", "forced"},
+      {"linear", "nesterov"},  {"nano", "micro"}, {"adamw", "muon"},          {"fp32", "bf16"},
+      {"benefit", "dynamics"}, {"", "elsewhere"}};
   const Settings defaults;
   const std::vector<KeyAndValue> before = values_of(defaults);
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -40,7 +40,7 @@ TEST(Settings, EachKeyHasAPlaceOfItsOwn) {
           << before[i].key << " changes " << after[k].key;
     }
   }
-  EXPECT_EQ(before.size(), 54U);
+  EXPECT_EQ(before.size(), 55U);
 }
 
 TEST(Settings, WhatIsToldCanBeSet) {

@@ -24,6 +24,13 @@ Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t count) {
           .targets = batch.targets.narrow(0, first, count)};
 }
 
+// Where jumps come at intervals, one of them is as long as an interval at most.
+std::uint32_t jump_steps_max(const train::PhaseConfig& phases) {
+  const std::uint32_t interval = phases.correction_interval;
+  const std::uint32_t most = phases.predict_steps_max;
+  return interval == 0 ? most : std::min(interval, most);
+}
+
 }  // namespace
 
 HybridTrainer::HybridTrainer(torch::nn::Module& module, LossFunction loss, HybridConfig config,
@@ -42,6 +49,11 @@ HybridTrainer::HybridTrainer(torch::nn::Module& module, LossFunction loss, Hybri
     take_snapshot();
   }
   if (config.average_decay > 0) average_ = parameters_.like();
+  // The null predictor's jumps are not judged: there is nothing to learn.
+  if (config.scheduler == train::Scheduler::kDynamics &&
+      predictor_.kind() != PredictorKind::kNull) {
+    dynamics_.emplace(train::DynamicsConfig{.steps_max = jump_steps_max(config.phases)});
+  }
 }
 
 double HybridTrainer::rate() const {
@@ -65,7 +77,8 @@ Result<StepReport> HybridTrainer::step(const Batch& batch) {
   StepReport report{.step = step_, .phase = planned.phase, .predicted = !is_real, .rate = rate()};
   report.times.trial = std::exchange(trial_time_, {});
   TRY_STATUS(is_real ? real_step(batch, report) : predicted_step(report));
-  report.confidence = benefit_.confidence();
+  const auto choice = this->choice();
+  report.confidence = choice ? choice->confidence : benefit_.confidence();
   report.times.total = since(begin);
   ++step_;
   return report;
@@ -97,6 +110,7 @@ void HybridTrainer::note_regime() {
       train::rate_is_stable(config_.schedule, step_, config_.phases.predict_steps_max);
   if (stable && !rate_was_stable_) {
     benefit_.begin_regime();
+    if (dynamics_) dynamics_->reset();
     phases_.begin_regime();
   }
   rate_was_stable_ = stable;
@@ -111,11 +125,21 @@ bool HybridTrainer::can_predict() const {
   return always_jumps() || benefit_.pays();
 }
 
+std::optional<train::JumpChoice> HybridTrainer::choice() const {
+  return dynamics_ ? dynamics_->choose() : std::nullopt;
+}
+
 train::Outlook HybridTrainer::outlook() const {
   const bool is_ready = stretch_loss_ || predictor_.kind() == PredictorKind::kNull;
-  return {.confidence = always_jumps() ? std::optional(1.0) : benefit_.confidence(),
-          .rate_stable = rate_was_stable_,
-          .pays = is_ready && can_predict()};
+  train::Outlook outlook{.confidence = benefit_.confidence(),
+                         .rate_stable = rate_was_stable_,
+                         .pays = is_ready && can_predict()};
+  if (const auto choice = this->choice()) {
+    outlook.confidence = choice->confidence;
+    outlook.steps = choice->steps;
+  }
+  if (always_jumps()) outlook.confidence = 1;
+  return outlook;
 }
 
 // A stretch is looked at only where a jump may follow it: judging has its price.
@@ -193,6 +217,10 @@ train::Judgement HybridTrainer::try_lengths(std::uint32_t steps) {
                            .worth_wanted = always_jumps() ? 0 : config_.worth_min};
   const train::Judgement judgement = train::judge(trial, candidates);
   benefit_.add(trial, judgement);
+  if (dynamics_) {
+    dynamics_->learn(
+        {.steps = steps, .worth = judgement.share > 0 ? judgement.worth : 0, .cost = trial.cost});
+  }
   if (judgement.share > 0) {
     predictor_.apply(parameters_, length(judgement.share));
     const double foretold = before - drop_per_step_ * steps;
@@ -222,6 +250,13 @@ Status HybridTrainer::real_step(const Batch& batch, StepReport& report) {
   last_loss_ = report.loss;
   const Duration begin = moment();
   report.verdict = monitor_.observe({.loss = report.loss, .gradient_norm = report.gradient_norm});
+  if (dynamics_ && report.gradient_norm) {
+    dynamics_->observe({.loss = report.loss,
+                        .gradient_norm = *report.gradient_norm,
+                        .rate = report.rate,
+                        .predicted_share = static_cast<double>(totals_.predicted_steps) /
+                                           static_cast<double>(step_ + 1)});
+  }
   healthy_ = report.verdict.level < train::Level::kWarning;
   TRY_STATUS(perform(recovery_.decide(report.verdict, report.phase), report));
   if (!report.skipped && !report.rolled_back) update(present(report.gradient_norm));
@@ -387,6 +422,7 @@ void HybridTrainer::visit(train::StateText& state) {
   monitor_.visit(state);
   recovery_.visit(state);
   benefit_.visit(state);
+  if (dynamics_) dynamics_->visit(state);
   predictor_.visit(state);
 }
 

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "train/benefit.h"
 #include "train/divergence.h"
+#include "train/dynamics.h"
 #include "train/phases.h"
 #include "train/recovery.h"
 #include "train/schedule.h"
@@ -48,6 +49,8 @@ class HybridTrainer {
   std::uint64_t steps_done() const { return step_; }
   const Totals& totals() const { return totals_; }
   const train::BenefitEstimate& benefit() const { return benefit_; }
+  /// What the ensemble would do next; absent without one, and while it has seen too little.
+  std::optional<train::JumpChoice> choice() const;
   double rate() const;
   /// The weights are others than when it was made: what there is to go back to is them.
   void begin_with_these_weights();
@@ -107,6 +110,7 @@ class HybridTrainer {
   train::DivergenceMonitor monitor_;
   train::Recovery recovery_;
   train::BenefitEstimate benefit_;
+  std::optional<train::Dynamics> dynamics_;  // Where it is the scheduler, and jumps are judged.
   Totals totals_;
 
   std::optional<vram::Batch> pieces_;  // Of a batch of pieces_rows_.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -351,6 +352,54 @@ TEST(HybridTrainer, ItLearns) {
   EXPECT_GT(run.trainer.totals().predicted_steps, 30U);
 }
 
+TEST(HybridTrainer, WithTheEnsemblePredictPhasesAreAsLongAsItSays) {
+  for (const Mode mode : {Mode::kAuto, Mode::kForced}) {
+    HybridConfig config = short_phases(mode, PredictorKind::kLinear);
+    config.scheduler = train::Scheduler::kDynamics;
+    config.worth_min = 0.1;
+    config.phases.predict_steps_max = 32;
+    Slope slope;
+    HybridTrainer trainer(slope, loss_of(slope), config, numbers());
+    std::optional<train::JumpChoice> told;
+    std::uint32_t made = 0;
+    int followed = 0;
+    for (int i = 0; i < 600; ++i) {
+      const auto before = trainer.choice();
+      const StepReport report = run_step(trainer);
+      const auto after = trainer.choice();
+      ASSERT_EQ(after.has_value(), trainer.totals().trials >= train::Dynamics::kOutcomesMin) << i;
+      if (after) {
+        ASSERT_EQ(report.confidence, after->confidence) << i;
+      }
+      if (report.predicted) {
+        if (made++ == 0) told = before;
+        continue;
+      }
+      if (made > 0 && told) {
+        ASSERT_EQ(made, told->steps) << i;
+        ++followed;
+      }
+      made = 0;
+    }
+    EXPECT_GT(followed, 5);
+  }
+}
+
+TEST(HybridTrainer, WhereAnEnsembleWouldHaveNothingToLearnThereIsNone) {
+  const auto keeps_one = [](Mode mode, PredictorKind kind) {
+    HybridConfig config = short_phases(mode, kind);
+    config.scheduler = train::Scheduler::kDynamics;
+    Slope slope;
+    HybridTrainer trainer(slope, loss_of(slope), config, numbers());
+    train::StateText state;
+    trainer.visit(state);
+    return state.values().contains("dynamics.outcomes");
+  };
+  EXPECT_TRUE(keeps_one(Mode::kAuto, PredictorKind::kLinear));
+  EXPECT_FALSE(keeps_one(Mode::kForced, PredictorKind::kNull));
+  EXPECT_FALSE(keeps_one(Mode::kOff, PredictorKind::kLinear));
+}
+
 TEST(HybridTrainer, MemoryIsTheSameFiftyStepsLaterInEveryPhase) {
   count_tensor_memory();
   for (const PredictorKind kind : {PredictorKind::kLinear, PredictorKind::kNesterov}) {
@@ -378,31 +427,36 @@ TEST(HybridTrainer, MemoryIsTheSameFiftyStepsLaterInEveryPhase) {
   }
 }
 
-TEST(HybridTrainer, GoesOnFromItsSavedStateToTheLastBit) {
-  const HybridConfig config = short_phases(Mode::kForced, PredictorKind::kNesterov);
-  for (const int cut : {3, 8, 10, 14, 37}) {
-    TinyRun whole(config);
-    for (int i = 0; i < cut; ++i) whole.step();
-    train::StateText saved;
-    whole.trainer.visit(saved);
-    TinyRun resumed(config);
-    train::StateText loaded(saved.values());
-    resumed.trainer.visit(loaded);
-    ASSERT_TRUE(loaded.outcome().ok()) << loaded.outcome().error().message;
-    {
-      const torch::NoGradGuard no_gradients;
-      resumed.trainer.parameters().values().copy_(whole.trainer.parameters().values());
-      auto from = whole.trainer.tensors();
-      auto to = resumed.trainer.tensors();
-      for (std::size_t i = 0; i < to.size(); ++i) to[i].tensor.copy_(from[i].tensor);
-    }
-    for (int i = 0; i < 30; ++i) {
-      const StepReport a = whole.step();
-      const StepReport b = resumed.step();
-      ASSERT_EQ(a.loss, b.loss) << cut << ' ' << i;
-      ASSERT_EQ(a.phase, b.phase) << cut << ' ' << i;
-    }
+void expect_goes_on(const HybridConfig& config, int cut) {
+  TinyRun whole(config);
+  for (int i = 0; i < cut; ++i) whole.step();
+  train::StateText saved;
+  whole.trainer.visit(saved);
+  TinyRun resumed(config);
+  train::StateText loaded(saved.values());
+  resumed.trainer.visit(loaded);
+  ASSERT_TRUE(loaded.outcome().ok()) << loaded.outcome().error().message;
+  {
+    const torch::NoGradGuard no_gradients;
+    resumed.trainer.parameters().values().copy_(whole.trainer.parameters().values());
+    auto from = whole.trainer.tensors();
+    auto to = resumed.trainer.tensors();
+    for (std::size_t i = 0; i < to.size(); ++i) to[i].tensor.copy_(from[i].tensor);
   }
+  for (int i = 0; i < 30; ++i) {
+    const StepReport a = whole.step();
+    const StepReport b = resumed.step();
+    ASSERT_EQ(a.loss, b.loss) << cut << ' ' << i;
+    ASSERT_EQ(a.phase, b.phase) << cut << ' ' << i;
+    ASSERT_EQ(a.confidence, b.confidence) << cut << ' ' << i;
+  }
+}
+
+TEST(HybridTrainer, GoesOnFromItsSavedStateToTheLastBit) {
+  HybridConfig config = short_phases(Mode::kForced, PredictorKind::kNesterov);
+  for (const int cut : {3, 8, 10, 14, 37}) expect_goes_on(config, cut);
+  config.scheduler = train::Scheduler::kDynamics;
+  for (const int cut : {3, 14, 37, 75}) expect_goes_on(config, cut);
 }
 
 }  // namespace

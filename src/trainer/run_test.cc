@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "train/dynamics.h"
 #include "trainer/memory.h"
 
 namespace berth::trainer {
@@ -122,6 +123,24 @@ TEST_F(RunTest, TheMeanOfTheWeightsIsValidatedBesideThemAndGoesOnToTheLastBit) {
   const auto rest = stopped_and_resumed(settings, 14);
   ASSERT_TRUE(rest.ok()) << rest.error().message;
   EXPECT_EQ(rest->average_loss, whole->average_loss);
+}
+
+TEST_F(RunTest, ARunWhoseJumpsAnEnsembleChoosesGoesOnToTheLastBit) {
+  train::Settings settings = this->settings();
+  settings.hybrid.scheduler = train::Scheduler::kDynamics;
+  settings.hybrid.schedule.steps = 80;
+  settings.folder = folder_ + "/whole";
+  const auto whole = run_training(settings, {});
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  EXPECT_GE(whole->totals.trials, train::Dynamics::kOutcomesMin);
+  settings.folder = folder_ + "/apart";
+  const auto rest = stopped_and_resumed(settings, 70);
+  ASSERT_TRUE(rest.ok()) << rest.error().message;
+  EXPECT_EQ(rest->validation_loss, whole->validation_loss);
+  settings.hybrid.scheduler = train::Scheduler::kBenefit;
+  EXPECT_THAT(
+      run_training(settings, {.resume = true}).error().message,
+      HasSubstr("was saved with another predict.scheduler, 'dynamics'; now it is 'benefit'"));
 }
 
 TEST_F(RunTest, ARunInMixedPrecisionLearns) {
