@@ -37,6 +37,7 @@ if(TRAINER)
   target_compile_options(libtorch INTERFACE -fopenmp)  # Its parallel loops are in its headers.
   target_link_options(libtorch INTERFACE -fopenmp)
   target_link_libraries(libtorch INTERFACE ${TORCH_LIBRARIES})
+  target_compile_definitions(libtorch INTERFACE USE_C10D_GLOO)  # Its headers need those of Gloo.
   find_library(pcre2_library pcre2-8 REQUIRED)
   add_library(pcre2 INTERFACE)
   target_link_libraries(pcre2 INTERFACE ${pcre2_library})

@@ -13,7 +13,7 @@ declare -A packages=(
   [lint]="clang-format-19 clang-tidy-19 git python3 universal-ctags"
   [clang]="clang-19 libclang-rt-19-dev"
   [bench]="libbenchmark-dev jq task-spooler"
-  [train]="bible-kjv jq libopenblas0-openmp libpcre2-dev libtorch-dev python3-torch"
+  [train]="bible-kjv jq libgloo-dev libopenblas0-openmp libpcre2-dev libtorch-dev python3-torch"
 )
 declare -A purpose=(
   [build]="compiler, build tools and libraries"
@@ -22,7 +22,7 @@ declare -A purpose=(
   [lint]="formatter and static analysis"
   [clang]="the second compiler, and its fuzzing runtime"
   [bench]="benchmark library, and the queue we compare with"
-  [train]="libtorch and PyTorch, a fast BLAS for them, Unicode classes, and a text to learn"
+  [train]="libtorch and PyTorch, a fast BLAS for them, Gloo, Unicode classes, and a text to learn"
 )
 
 # need GROUP...: has the packages of these groups installed, or ends ./dev and says why not.

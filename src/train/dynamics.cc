@@ -12,9 +12,8 @@
 namespace berth::train {
 namespace {
 
-constexpr std::uint32_t kLengths =
-    16;                       // That are asked about, from a sixteenth of the greatest on.
-constexpr int kUpdates = 16;  // Of each model, with each new jump.
+constexpr std::uint32_t kLengths = 16;  // Asked about: sixteenths of the greatest.
+constexpr int kUpdates = 16;            // Of each model, with each new jump.
 constexpr double kFeatureDecay = 0.99;
 constexpr double kOutcomeDecay = 0.8;
 constexpr double kLeast = 1e-30;  // Of what a logarithm is taken of.

@@ -240,6 +240,14 @@ Status check(const Settings& settings) {
   return Unit{};
 }
 
+bool moves_weights(std::string_view key) {
+  constexpr std::array<std::string_view, 4> kKeys = {"run.folder", "run.text", "run.weights",
+                                                     "data.recompute"};
+  constexpr std::array<std::string_view, 3> kSections = {"validate.", "checkpoint.", "lease."};
+  const auto is_in = [&](std::string_view section) { return key.starts_with(section); };
+  return std::ranges::find(kKeys, key) == kKeys.end() && std::ranges::none_of(kSections, is_in);
+}
+
 std::vector<KeyAndValue> values_of(const Settings& settings) {
   Settings copy = settings;
   std::vector<KeyAndValue> all;

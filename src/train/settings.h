@@ -110,6 +110,9 @@ Status check(const Settings& settings);
 
 /// All keys, in the order in which they are told, as set() would take them.
 std::vector<KeyAndValue> values_of(const Settings& settings);
+/// What it says has a part in what the weights become. The other keys may differ between a run and
+/// its resumption, and between the processes of one run.
+bool moves_weights(std::string_view key);
 
 struct Arguments {
   std::string file;  // Of settings; the command line holds over it.

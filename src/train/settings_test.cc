@@ -117,5 +117,14 @@ TEST(Settings, WrongCommandLinesAreErrors) {
   EXPECT_THAT(parse_arguments({"a.toml", "b.toml"}).error().message, HasSubstr("a.toml"));
 }
 
+TEST(Settings, WhatDecidesNoWeightMayDifferBetweenTheProcessesOfARun) {
+  for (const auto* key : {"run.folder", "validate.every", "checkpoint.http", "lease.vram"}) {
+    EXPECT_FALSE(moves_weights(key)) << key;
+  }
+  for (const auto* key : {"run.seed", "data.rows", "rate.rate", "predict.mode"}) {
+    EXPECT_TRUE(moves_weights(key)) << key;
+  }
+}
+
 }  // namespace
 }  // namespace berth::train

@@ -148,6 +148,11 @@ LeaseTerms terms_of(const train::Settings& settings) {
   return terms;
 }
 
+std::optional<std::string> variable(std::string_view name) {
+  const char* const value = std::getenv(std::string(name).c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
 int run(const std::vector<std::string>& words) {
   const auto arguments = train::parse_arguments(words);
   if (!arguments.ok()) return fail(kUsage, arguments.error().message);
@@ -157,21 +162,25 @@ int run(const std::vector<std::string>& words) {
   }
   const auto settings = settings_of(*arguments);
   if (!settings.ok()) return fail(kUsage, settings.error().message);
+  const auto place = train::peer_place(&variable);
+  if (!place.ok()) return fail(kUsage, place.error().message);
+  const bool speaks = !*place || (*place)->rank == 0;  // For all of them.
   const auto say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
   const auto lease = open_lease(terms_of(*settings), say);
   if (!lease.ok()) return fail(kFailed, "there is no lease: " + lease.error().message);
   for (const std::string& trap : train::traps(this_machine(), *settings)) say("slow: " + trap);
   watch_signals();
   const bool is_terminal = isatty(STDERR_FILENO) == 1;
-  const auto summary = run_training(
-      *settings, {.resume = arguments->resume,
-                  .stop = &stop,
-                  .progress = [&](const Progress& progress) { show(progress, is_terminal); },
-                  .say = say,
-                  .coordination = lease->get()});
-  if (is_terminal) std::fputs("\n", stderr);
+  RunControl control{.resume = arguments->resume,
+                     .stop = &stop,
+                     .say = say,
+                     .coordination = lease->get(),
+                     .place = *place};
+  if (speaks) control.progress = [&](const Progress& step) { show(step, is_terminal); };
+  const auto summary = run_training(*settings, control);
+  if (speaks && is_terminal) std::fputs("\n", stderr);
   if (!summary.ok()) return fail(kFailed, summary.error().message);
-  show(*summary);
+  if (speaks) show(*summary);
   return summary->stopped ? kInterrupted : 0;
 }
 

@@ -20,7 +20,7 @@ std::uint64_t windows_in(std::size_t tokens, std::int64_t columns) {
 }  // namespace
 
 Result<Corpus> Corpus::open(const CorpusConfig& config) {
-  CHECK(config.rows > 0 && config.columns > 0);
+  CHECK(config.rows > 0 && config.columns > 0 && config.rows % config.ranks == 0);
   TRY(file, open_text(config.path));
   const auto tokens = train::TokenView::of_file(file.bytes());
   if (!tokens.ok()) return Error{Errc::kInvalid, config.path + ": " + tokens.error().message};
@@ -52,16 +52,17 @@ Corpus::Corpus(const CorpusConfig& config, os::Mapping file, const train::TokenV
 }
 
 Batch Corpus::next() {
-  Batch batch{.inputs = torch::empty({config_.rows, config_.columns}, at::kLong),
-              .targets = torch::empty({config_.rows, config_.columns}, at::kLong)};
+  const std::int64_t rows = config_.rows / config_.ranks;
+  Batch batch{.inputs = torch::empty({rows, config_.columns}, at::kLong),
+              .targets = torch::empty({rows, config_.columns}, at::kLong)};
   const auto columns = static_cast<std::size_t>(config_.columns);
-  for (std::int64_t row = 0; row < config_.rows; ++row) {
-    const std::uint64_t pass = position_ / windows_;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::uint64_t place = position_ + static_cast<std::uint64_t>(config_.rank * rows + row);
     const std::uint64_t window =
-        train::shuffled(position_ % windows_, windows_, train::mixed(config_.seed) + pass);
+        train::shuffled(place % windows_, windows_, train::mixed(config_.seed) + place / windows_);
     fill(batch, row, training_.part(window * columns, columns + 1));
-    ++position_;
   }
+  position_ += static_cast<std::uint64_t>(config_.rows);
   return batch;
 }
 

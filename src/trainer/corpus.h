@@ -23,6 +23,8 @@ struct CorpusConfig {
   std::uint64_t seed = 1;
   double held_out = 0.1;          // Of the file, at its end.
   std::int64_t vocabulary = 256;  // Tokens are below this.
+  std::uint32_t rank = 0;         // Of ranks that share each batch: it is given its rows alone.
+  std::uint32_t ranks = 1;        // rows are a multiple of it.
 };
 
 class Corpus {
@@ -31,9 +33,9 @@ class Corpus {
   /// model does not know.
   static Result<Corpus> open(const CorpusConfig& config);
 
-  /// The next windows for training.
+  /// The next windows for training: of each batch the rows of this rank.
   Batch next();
-  /// Windows taken so far; may be set, to read on from there.
+  /// Windows taken so far, by all ranks; may be set, to read on from there.
   std::uint64_t position() const { return position_; }
   void seek(std::uint64_t position) { position_ = position; }
   std::uint64_t windows() const { return windows_; }

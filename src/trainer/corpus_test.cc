@@ -8,6 +8,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "train/token_file.h"
 
@@ -63,6 +64,31 @@ TEST(Corpus, EachWindowComesOnceInEachPass) {
   EXPECT_EQ(places.size(), 5 * corpus.windows());
   for (std::uint64_t i = 0; i < corpus.windows(); ++i) {
     ASSERT_EQ(places.count(static_cast<std::int64_t>(i * 32)), 5U) << i;
+  }
+}
+
+TEST(Corpus, RanksShareTheRowsOfEachBatch) {
+  const TextFile file(kBytes);
+  const auto open_for = [&](std::uint32_t rank, std::uint32_t ranks) {
+    auto corpus =
+        Corpus::open({.path = file.path(), .rows = 6, .columns = 32, .rank = rank, .ranks = ranks});
+    EXPECT_TRUE(corpus.ok());
+    return *std::move(corpus);
+  };
+  Corpus whole = open_for(0, 1);
+  std::vector<Corpus> parts;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) parts.push_back(open_for(rank, 3));
+  while (whole.position() < 2 * whole.windows()) {  // Into the next pass as well.
+    std::vector<at::Tensor> inputs, targets;
+    for (Corpus& part : parts) {
+      const Batch batch = part.next();
+      inputs.push_back(batch.inputs);
+      targets.push_back(batch.targets);
+    }
+    const Batch all = whole.next();
+    ASSERT_TRUE(at::equal(at::cat(inputs), all.inputs));
+    ASSERT_TRUE(at::equal(at::cat(targets), all.targets));
+    for (const Corpus& part : parts) ASSERT_EQ(part.position(), whole.position());
   }
 }
 

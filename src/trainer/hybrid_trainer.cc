@@ -2,6 +2,7 @@
 #include "trainer/hybrid_trainer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -65,6 +66,14 @@ void HybridTrainer::begin_with_these_weights() {
   if (snapshot_.defined()) take_snapshot();
 }
 
+Status HybridTrainer::train_with(Peers& peers) {
+  CHECK(!planned_);
+  peers_ = &peers;
+  TRY_STATUS(peers.broadcast(parameters_.values()));
+  if (step_ == 0 && snapshot_.defined()) take_snapshot();
+  return Unit{};
+}
+
 bool HybridTrainer::wants_batch() {
   plan();
   return present(planned_).phase != Phase::kPredict;
@@ -76,6 +85,7 @@ Result<StepReport> HybridTrainer::step(const Batch& batch) {
   const train::PlannedStep planned = *std::exchange(planned_, std::nullopt);
   StepReport report{.step = step_, .phase = planned.phase, .predicted = !is_real, .rate = rate()};
   report.times.trial = std::exchange(trial_time_, {});
+  TRY_STATUS(met_);
   TRY_STATUS(is_real ? real_step(batch, report) : predicted_step(report));
   const auto choice = this->choice();
   report.confidence = choice ? choice->confidence : benefit_.confidence();
@@ -159,7 +169,10 @@ double HybridTrainer::trial_loss() {
 double HybridTrainer::evaluate_trial() {
   const double share = static_cast<double>(trial_.tokens()) / std::max(batch_tokens_, 1.0);
   trial_cost_ += kForwardShare * share;
-  return evaluate(trial_);
+  // All look at the same batch: the mean is what keeps unlike machines of one mind.
+  double loss = evaluate(trial_);
+  if (met_.ok()) met_ = peers_->sum({&loss, 1});
+  return loss / peers_->size();
 }
 
 // In pieces of no more rows than fitted into the last step, which takes more than this.
@@ -266,14 +279,19 @@ Status HybridTrainer::real_step(const Batch& batch, StepReport& report) {
 
 // Note [A batch in pieces]: the loss is a mean over the rows, so that the gradient of a batch is
 // that of its pieces, each weighted by its rows. When memory runs out all of it is forgotten, and
-// the same batch is begun anew in smaller pieces.
+// the same batch is begun anew in smaller pieces. Of several processes it is enough that one runs
+// out of memory: all begin anew, and all go on alike.
 Status HybridTrainer::take_gradient(const Batch& batch, StepReport& report) {
   const auto rows = static_cast<std::uint64_t>(batch.rows());
   if (pieces_rows_ != rows) TRY_STATUS(make_pieces(rows));
   for (;;) {
     vram::Batch& pieces = present(pieces_);
-    const Status taken = caught([&] { take_pieces(batch, report); });
+    const Status taken = agree(caught([&] { take_pieces(batch, report); }), report);
     if (taken.ok()) {
+      if (std::isfinite(report.loss)) {
+        TRY_STATUS(peers_->mean(parameters_.gradients()));
+        report.gradient_norm = parameters_.gradient_norm();
+      }
       micro_ = pieces.plan().micro;
       report.pieces = pieces.plan().accumulation;
       pieces.clean_step(std::nullopt);
@@ -308,7 +326,22 @@ void HybridTrainer::take_pieces(const Batch& batch, StepReport& report) {
     if (std::isfinite(report.loss)) loss.backward();
     report.times.backward = report.times.backward + since(begin);
   }
-  if (std::isfinite(report.loss)) report.gradient_norm = parameters_.gradient_norm();
+}
+
+// How it went is how it went for all; the loss is the mean of theirs.
+Status HybridTrainer::agree(const Status& taken, StepReport& report) {
+  if (peers_->size() == 1) return taken;
+  const bool no_memory = !taken.ok() && taken.error().code == Errc::kExhausted;
+  std::array<double, 3> told = {report.loss, no_memory ? 1.0 : 0.0,
+                                taken.ok() || no_memory ? 0.0 : 1.0};
+  const Status met = peers_->sum(told);
+  if (!taken.ok() && !no_memory) return taken;
+  TRY_STATUS(met);
+  report.loss = told[0] / peers_->size();
+  if (told[2] > 0) return Error{Errc::kUnavailable, "another process has failed, and says why"};
+  if (no_memory) return taken;
+  if (told[1] > 0) return Error{Errc::kExhausted, "another process is out of memory"};
+  return Unit{};
 }
 
 Status HybridTrainer::make_pieces(std::uint64_t rows) {

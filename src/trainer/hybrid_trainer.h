@@ -23,6 +23,7 @@
 #include "trainer/flat_parameters.h"
 #include "trainer/gpt2.h"
 #include "trainer/optimizer.h"
+#include "trainer/peers.h"
 #include "trainer/predictor.h"
 #include "trainer/step_report.h"
 #include "vram/batch.h"
@@ -45,6 +46,10 @@ class HybridTrainer {
   /// What to do when not even one row fits: true if less is needed now, and the step is worth
   /// another try.
   void set_last_resort(std::function<bool()> resort) { last_resort_ = std::move(resort); }
+  /// Others train the same model, each with as many other rows of each batch: before the first step
+  /// that is made here. The weights become those of rank 0. A step fails with kUnavailable when one
+  /// of them is lost; the weights are then what they were before it. They must outlive it.
+  Status train_with(Peers& peers);
 
   std::uint64_t steps_done() const { return step_; }
   const Totals& totals() const { return totals_; }
@@ -87,6 +92,7 @@ class HybridTrainer {
   Status real_step(const Batch& batch, StepReport& report);
   Status take_gradient(const Batch& batch, StepReport& report);
   void take_pieces(const Batch& batch, StepReport& report);
+  Status agree(const Status& taken, StepReport& report);
   Status make_pieces(std::uint64_t rows);
   Status predicted_step(StepReport& report);
   Status perform(const std::vector<train::Action>& actions, StepReport& report);
@@ -99,6 +105,9 @@ class HybridTrainer {
   HybridConfig config_;
   LossFunction loss_;
   Batch trial_;
+  Peers alone_;
+  Peers* peers_ = &alone_;
+  Status met_ = Unit{};  // Or whom the last trial was not judged with.
   FlatParameters parameters_;
   Optimizer optimizer_;
   Predictor predictor_;

@@ -7,14 +7,17 @@
 #include <deque>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "base/present.h"
 #include "train/gpt2_shape.h"
+#include "train/shuffle.h"
 #include "trainer/checkpoint_door.h"
 #include "trainer/corpus.h"
 #include "trainer/hybrid_trainer.h"
 #include "trainer/memory.h"
 #include "trainer/moment.h"
+#include "trainer/peers.h"
 #include "trainer/record.h"
 #include "trainer/saver.h"
 #include "trainer/threads.h"
@@ -34,9 +37,11 @@ std::string four_digits(double number) {
 
 class Run {
  public:
-  Run(const train::Settings& settings, const RunControl& control, Corpus corpus, Record record)
+  Run(const train::Settings& settings, const RunControl& control, Peers& peers, Corpus corpus,
+      Record record)
       : settings_(settings),
         control_(control),
+        peers_(peers),
         corpus_(std::move(corpus)),
         record_(std::move(record)),
         model_(shape_of(settings)),
@@ -49,22 +54,28 @@ class Run {
     model_.set_recompute(settings_.recompute);
     model_.set_bfloat16(settings_.precision == train::Precision::kBf16);
     trainer_.set_last_resort([this] { return take_less(); });
-    TRY_STATUS(take_given_weights());
+    TRY_STATUS(peers_.all_well(take_given_weights()));
     TRY_STATUS(open_checkpoints());
+    TRY_STATUS(trainer_.train_with(peers_));
+    TRY_STATUS(peers_.all_well(check_alike()));
     begun_at_ = trainer_.steps_done();
+    TRY(stops, peers_.any(is_stopped()));
+    is_to_end_ = stops;
     record_.begin(settings_);
     reset_tensor_memory_peak();
     const std::uint64_t steps = settings_.hybrid.schedule.steps;
     Status outcome = Unit{};
-    while (outcome.ok() && trainer_.steps_done() < steps && !is_stopped()) outcome = one_step();
+    while (outcome.ok() && trainer_.steps_done() < steps && !is_to_end_) outcome = one_step();
     summary_.steps = trainer_.steps_done();
     summary_.totals = trainer_.totals();
     summary_.loss = std::reduce(losses_.begin(), losses_.end()) /
                     static_cast<double>(std::max<std::size_t>(1, losses_.size()));
     summary_.memory = tensor_memory().now;
     summary_.memory_peak = tensor_memory().peak;
-    summary_.stopped = is_stopped();
-    if (summary_.stopped && saver_ && saved_step_ != summary_.steps) TRY_STATUS(save());
+    summary_.stopped = is_to_end_;
+    if (outcome.ok() && is_to_end_ && can_save() && saved_step_ != summary_.steps) {
+      TRY_STATUS(save());
+    }
     if (outcome.ok()) validate();
     record_.end(summary_);
     TRY_STATUS(record_.finish());
@@ -81,7 +92,30 @@ class Run {
     model.initialize(seed);
     return model;
   }
-  bool is_stopped() const { return is_to_end_ || (control_.stop != nullptr && *control_.stop); }
+  bool is_stopped() const { return control_.stop != nullptr && *control_.stop; }
+
+  // Of what decides the weights, in numbers whose sum over all is exact.
+  Status check_alike() {
+    constexpr std::uint64_t kHalf = 0xffffffff;
+    std::uint64_t sum = corpus_.fingerprint();
+    for (const train::KeyAndValue& each : train::values_of(settings_)) {
+      if (!train::moves_weights(each.key)) continue;
+      for (const char c : each.value + '\n')
+        sum = train::mixed(sum ^ static_cast<unsigned char>(c));
+    }
+    const std::array<double, 3> own = {static_cast<double>(sum & kHalf),
+                                       static_cast<double>(sum >> 32U),
+                                       static_cast<double>(trainer_.steps_done())};
+    std::array<double, 3> all = own;
+    TRY_STATUS(peers_.sum(all));
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (all[i] == own[i] * peers_.size()) continue;
+      return Error{Errc::kInvalid,
+                   "the processes do not begin alike: each needs the same settings and text, and, "
+                   "to go on, the same run.folder"};
+    }
+    return Unit{};
+  }
 
   Status one_step() {
     const Duration begin = moment();
@@ -94,18 +128,32 @@ class Run {
     note(report);
     const std::uint32_t every = settings_.validate_every;
     if (every > 0 && trainer_.steps_done() % every == 0) validate();
-    return save_if_due();
+    const Status outcome = between_steps();
+    if (!outcome.ok()) return dying(outcome.error(), corpus_.position());
+    return Unit{};
   }
 
   // The step was not made, and its batch is still to come. What a run that has come apart for
-  // another reason would save is of no use.
+  // another reason would save is of no use. Of several processes the first saves; when it is lost,
+  // whoever is the first to take its place in the folder.
   Error dying(Error why, std::uint64_t place) {
-    if (why.code != Errc::kExhausted || !saver_) return why;
+    const bool lost_others = why.code == Errc::kUnavailable;
+    if (!can_save() || (why.code != Errc::kExhausted && !lost_others)) return why;
+    if (!peers_.is_first() && !lost_others) return why;
     corpus_.seek(place);
-    const auto saved = saver_->save(trainer_, corpus_, settings_, checkpoint::Slot::kEmergency);
+    const Result<std::string> saved = save_in_emergency();
+    if (!saved.ok() && saved.error().code == Errc::kConflict) return why;
     why.message += saved.ok() ? "; saved in " + *saved + ", --resume goes on from there"
                               : "; it could not be saved: " + saved.error().message;
     return why;
+  }
+
+  Result<std::string> save_in_emergency() {
+    if (!saver_) {
+      TRY(saver, Saver::open(settings_.folder, settings_.checkpoint_keep));
+      saver_.emplace(std::move(saver));
+    }
+    return saver_->save(trainer_, corpus_, settings_, checkpoint::Slot::kEmergency);
   }
 
   // When not even one row fits.
@@ -116,6 +164,8 @@ class Run {
     return true;
   }
 
+  bool can_save() const { return !settings_.folder.empty(); }
+
   // A run that goes on has its own.
   Status take_given_weights() {
     if (settings_.weights.empty() || control_.resume) return Unit{};
@@ -124,8 +174,14 @@ class Run {
     return Unit{};
   }
 
+  // All look before the first of them makes anything.
   Status open_checkpoints() {
-    if (settings_.folder.empty()) return Unit{};
+    TRY_STATUS(peers_.all_well(look_for_checkpoints()));
+    return peers_.all_well(peers_.is_first() ? begin_saving() : Unit{});
+  }
+
+  Status look_for_checkpoints() {
+    if (!can_save()) return Unit{};
     saved_at_ = moment();
     if (control_.resume) {
       TRY(restored, restore(settings_.folder, trainer_, corpus_, settings_));
@@ -136,6 +192,11 @@ class Run {
                                         " holds the checkpoints of an earlier run: --resume goes "
                                         "on with it; another one wants a folder of its own"};
     }
+    return Unit{};
+  }
+
+  Status begin_saving() {
+    if (!can_save()) return Unit{};
     TRY(saver, Saver::open(settings_.folder, settings_.checkpoint_keep));
     saver_.emplace(std::move(saver));
     if (settings_.checkpoint_http.empty()) return Unit{};
@@ -145,9 +206,15 @@ class Run {
     return Unit{};
   }
 
+  // By the first, for all.
   Status save() {
-    TRY(path, present(saver_).save(trainer_, corpus_, settings_, checkpoint::Slot::kRegular));
-    summary_.checkpoint = path;
+    Status saved = Unit{};
+    if (saver_) {
+      auto path = saver_->save(trainer_, corpus_, settings_, checkpoint::Slot::kRegular);
+      if (path.ok()) summary_.checkpoint = *path;
+      if (!path.ok()) saved = path.error();
+    }
+    TRY_STATUS(peers_.all_well(saved));
     saved_at_ = moment();
     saved_step_ = trainer_.steps_done();
     return Unit{};
@@ -160,26 +227,41 @@ class Run {
            (minutes > 0 && static_cast<double>(since(saved_at_).ns) >= minutes * 60e9);
   }
 
-  // One that somebody asked for and that fails is theirs to hear of; the run goes on.
-  Status save_if_due() {
-    if (is_save_due()) TRY_STATUS(save());
+  // What any of the processes wants is done by all. A save that somebody asked for and that fails
+  // is theirs to hear of; the run goes on.
+  Status between_steps() {
+    std::vector<CheckpointDoor::Caller> callers;
     while (door_) {
       auto caller = door_->poll();
       if (!caller) break;
-      caller->answer(save_for_others());
+      callers.push_back(*std::move(caller));
     }
+    std::vector<Ask> asks;
     while (control_.coordination != nullptr) {
       const std::optional<Ask> ask = control_.coordination->next_ask();
       if (!ask) break;
       is_to_end_ = is_to_end_ || ask->kind == Ask::Kind::kSaveAndEnd;
-      control_.coordination->answer(*ask, save_for_others());
+      asks.push_back(*ask);
     }
+    is_to_end_ = is_to_end_ || is_stopped();
+    const bool is_asked = !callers.empty() || !asks.empty();
+    std::array<double, 3> wanted = {is_to_end_ ? 1.0 : 0.0, is_save_due() ? 1.0 : 0.0,
+                                    is_asked ? 1.0 : 0.0};
+    TRY_STATUS(peers_.sum(wanted));
+    is_to_end_ = wanted[0] > 0;
+    if (wanted[1] == 0 && wanted[2] == 0) return Unit{};
+    const Result<std::string> saved = save_for_others();
+    for (CheckpointDoor::Caller& caller : callers) caller.answer(saved);
+    for (const Ask& ask : asks) control_.coordination->answer(ask, saved);
+    if (!saved.ok() && wanted[1] > 0) return saved.error();
     return Unit{};
   }
   Result<std::string> save_for_others() {
-    if (!saver_) return Error{Errc::kInvalid, "run.folder is not set: there is nowhere to save to"};
+    if (!can_save()) {
+      return Error{Errc::kInvalid, "run.folder is not set: there is nowhere to save to"};
+    }
     TRY_STATUS(save());
-    return summary_.checkpoint;
+    return saver_ ? summary_.checkpoint : settings_.folder;  // The path is known to the first.
   }
 
   void say(const std::string& text) const {
@@ -217,7 +299,9 @@ class Run {
     return {static_cast<std::int64_t>(static_cast<double>(summary_.training.ns) / made * rest)};
   }
 
+  // Its results go where the first writes.
   void validate() {
+    if (!peers_.is_first()) return;
     summary_.validation_loss = validation_loss();
     if (trainer_.averages()) {
       trainer_.with_average([this] { summary_.average_loss = validation_loss(); });
@@ -239,6 +323,7 @@ class Run {
 
   const train::Settings& settings_;
   const RunControl& control_;
+  Peers& peers_;
   Corpus corpus_;
   Record record_;
   Gpt2 model_;
@@ -248,7 +333,7 @@ class Run {
   Duration saved_at_;  // Or when the run began.
   std::optional<std::uint64_t> saved_step_;
   std::uint64_t begun_at_ = 0;  // So many steps were made before this process.
-  bool is_to_end_ = false;      // Somebody else said so.
+  bool is_to_end_ = false;      // Somebody said so.
   Summary summary_;
   std::deque<double> losses_;
   double tokens_ = 0;
@@ -264,16 +349,27 @@ Result<Summary> run_training(const train::Settings& settings, const RunControl& 
   count_tensor_memory();
   set_threads(settings.threads);
   const auto shape = train::gpt2_shape(settings.model);
-  TRY(corpus, Corpus::open({.path = settings.text,
-                            .rows = settings.rows,
-                            .columns = settings.columns,
-                            .seed = settings.seed,
-                            .held_out = settings.held_out,
-                            .vocabulary = present(shape).vocabulary}));
-  TRY(record, Record::open(settings.folder));
+  Peers peers;
+  if (control.place) {
+    TRY_STATUS(train::check_rows(*control.place, settings.rows));
+    TRY(met, Peers::meet(*control.place));
+    peers = std::move(met);
+  }
+  auto corpus = Corpus::open({.path = settings.text,
+                              .rows = settings.rows,
+                              .columns = settings.columns,
+                              .seed = settings.seed,
+                              .held_out = settings.held_out,
+                              .vocabulary = present(shape).vocabulary,
+                              .rank = peers.rank(),
+                              .ranks = peers.size()});
+  TRY_STATUS(peers.all_well(corpus.ok() ? Status(Unit{}) : corpus.error()));
+  auto record = Record::open(peers.is_first() ? settings.folder : std::string());
+  TRY_STATUS(peers.all_well(record.ok() ? Status(Unit{}) : record.error()));
   Result<Summary> summary = Summary{};
-  TRY_STATUS(caught(
-      [&] { summary = Run(settings, control, std::move(corpus), std::move(record)).all(); }));
+  TRY_STATUS(caught([&] {
+    summary = Run(settings, control, peers, *std::move(corpus), *std::move(record)).all();
+  }));
   return summary;
 }
 

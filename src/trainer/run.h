@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "train/peer_place.h"
 #include "train/settings.h"
 #include "trainer/coordination.h"
 #include "trainer/step_report.h"
@@ -31,6 +32,7 @@ struct RunControl {
   std::function<void(const Progress&)> progress;  // After each step.
   std::function<void(const std::string&)> say;    // What a person should know besides.
   Coordination* coordination = nullptr;           // Null: nobody coordinates.
+  std::optional<train::PeerPlace> place = {};     // Among the processes that train together.
 };
 
 /// Training is all but validation and the writing of plots: what both sides of a comparison do.
@@ -47,9 +49,11 @@ struct Summary {
   std::string checkpoint;  // The last one, if there is any.
 };
 
-/// kInvalid where settings and text do not fit; what ends a run that came apart. With a folder it
-/// holds metrics.ndjson and three plots afterwards, also of a run that failed; and checkpoints, one
-/// of them of where the run was stopped.
+/// kInvalid where settings and text do not fit; what ends a run that came apart. Of several
+/// processes the one of rank 0 writes, and the others' summaries have no validation and no
+/// checkpoint; kUnavailable when another of them is lost, and then what there was is saved. With a
+/// folder it holds metrics.ndjson and three plots afterwards, also of a run that failed; and
+/// checkpoints, one of them of where the run was stopped.
 Result<Summary> run_training(const train::Settings& settings, const RunControl& control);
 
 }  // namespace berth::trainer

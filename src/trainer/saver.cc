@@ -21,12 +21,6 @@ std::string directory_in(const std::string& folder) {
   return folder + "/checkpoints";
 }
 
-// What a run may change when it is resumed: it moves no weight.
-bool may_differ(std::string_view key) {
-  return key == "run.folder" || key == "run.text" || key == "run.weights" ||
-         key == "data.recompute" || key.starts_with("validate.") || key.starts_with("checkpoint.");
-}
-
 std::vector<std::uint64_t> shape_of(const std::vector<std::int64_t>& sizes) {
   return {sizes.begin(), sizes.end()};
 }
@@ -94,7 +88,7 @@ Status check_settings(const SavedState& saved, const train::Settings& settings,
   const std::vector<train::KeyAndValue> defaults = train::values_of({});
   const std::vector<train::KeyAndValue> now = train::values_of(settings);
   for (std::size_t i = 0; i < now.size(); ++i) {
-    if (may_differ(now[i].key)) continue;
+    if (!train::moves_weights(now[i].key)) continue;
     // What it does not name was not there yet, and is as it was.
     const auto named = saved.settings.find(std::string(now[i].key));
     const std::string& was = named == saved.settings.end() ? defaults[i].value : named->second;

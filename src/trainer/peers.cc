@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/peers.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "trainer/libtorch_c10d.h"
+
+namespace berth::trainer {
+
+struct Peers::Group {
+  c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo;
+};
+
+namespace {
+
+using Works = std::vector<decltype(std::declval<c10d::ProcessGroupGloo>().barrier())>;
+
+std::chrono::milliseconds milliseconds_of(Duration duration) {
+  return std::chrono::milliseconds(duration.ns / 1'000'000);
+}
+
+// The first line, without where in the library it was written.
+std::string told_by(const std::exception& exception) {
+  std::string text = exception.what();
+  text.resize(std::min(text.size(), text.find('\n')));
+  const std::size_t place = text.starts_with('[') ? text.find("] ") : std::string::npos;
+  return place == std::string::npos ? text : text.substr(place + 2);
+}
+
+// Where this machine is known under several names, GLOO_SOCKET_IFNAME says by which network the
+// others reach it, as in PyTorch.
+std::shared_ptr<gloo::transport::Device> device_for(const std::string& address) {
+  const char* const name = std::getenv("GLOO_SOCKET_IFNAME");
+  if (name != nullptr && *name != '\0') {
+    return c10d::ProcessGroupGloo::createDeviceForInterface(name);
+  }
+  const bool is_loopback = address == "localhost" || address.starts_with("127.");
+  return is_loopback ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
+                     : c10d::ProcessGroupGloo::createDefaultDevice();
+}
+
+}  // namespace
+
+Peers::Peers() = default;
+Peers::Peers(Peers&&) noexcept = default;
+Peers& Peers::operator=(Peers&&) noexcept = default;
+Peers::~Peers() = default;
+
+Result<Peers> Peers::meet(const train::PeerPlace& place, Duration patience) {
+  Peers peers;
+  peers.rank_ = place.rank;
+  peers.size_ = place.size;
+  try {
+    c10d::TCPStoreOptions where;
+    where.port = place.port;
+    where.isServer = place.rank == 0;
+    where.numWorkers = place.size;
+    where.timeout = milliseconds_of(patience);
+    auto store = c10::make_intrusive<c10d::TCPStore>(place.address, where);
+    auto options = c10d::ProcessGroupGloo::Options::create(milliseconds_of(patience));
+    options->devices.push_back(device_for(place.address));
+    peers.group_ = std::make_unique<Group>(Group{c10::make_intrusive<c10d::ProcessGroupGloo>(
+        store, static_cast<int>(place.rank), static_cast<int>(place.size), options)});
+  } catch (const std::exception& exception) {
+    return Error{Errc::kUnavailable, "the " + std::to_string(place.size) +
+                                         " processes have not met at " + place.address + ":" +
+                                         std::to_string(place.port) +
+                                         " (MASTER_ADDR, MASTER_PORT)"
+                                         ": " +
+                                         told_by(exception)};
+  }
+  return peers;
+}
+
+Status Peers::lost(const char* why) {
+  lost_ =
+      Error{Errc::kUnavailable, "rank " + std::to_string(rank_) + " of " + std::to_string(size_) +
+                                    ": another process is lost: " + why};
+  return *lost_;
+}
+
+template <class Work>
+Status Peers::together(const Work& work) {
+  if (lost_) return *lost_;
+  if (!group_) return Unit{};
+  try {
+    // What was begun uses its tensors until it is over, whatever becomes of the rest.
+    std::exception_ptr first;
+    for (const auto& begun : work(*group_->gloo)) {
+      try {
+        begun->wait();
+      } catch (...) {
+        if (!first) first = std::current_exception();
+      }
+    }
+    if (first) std::rethrow_exception(first);
+  } catch (const std::exception& exception) {
+    return lost(told_by(exception).c_str());
+  }
+  return Unit{};
+}
+
+Status Peers::sum(std::span<double> numbers) {
+  return together([&](c10d::ProcessGroupGloo& gloo) -> Works {
+    std::vector<at::Tensor> all = {
+        at::from_blob(numbers.data(), {static_cast<std::int64_t>(numbers.size())}, at::kDouble)};
+    return {gloo.allreduce(all)};
+  });
+}
+
+Status Peers::mean(const at::Tensor& tensor) {
+  CHECK(tensor.is_contiguous() && tensor.scalar_type() == at::kFloat);
+  if (size_ == 1) return Unit{};
+  const torch::NoGradGuard no_gradients;
+  const at::Tensor flat = tensor.view({-1});
+  constexpr std::int64_t kBucket = kBucketBytes / static_cast<std::int64_t>(sizeof(float));
+  TRY_STATUS(together([&](c10d::ProcessGroupGloo& gloo) {
+    Works begun;
+    for (std::int64_t first = 0; first < flat.numel(); first += kBucket) {
+      std::vector<at::Tensor> bucket = {
+          flat.narrow(0, first, std::min(kBucket, flat.numel() - first))};
+      begun.push_back(gloo.allreduce(bucket));
+    }
+    return begun;
+  }));
+  flat.mul_(1.0 / size_);
+  return Unit{};
+}
+
+Status Peers::broadcast(const at::Tensor& tensor) {
+  return together([&](c10d::ProcessGroupGloo& gloo) -> Works {
+    std::vector<at::Tensor> all = {tensor.view({-1})};
+    return {gloo.broadcast(all)};
+  });
+}
+
+Result<bool> Peers::any(bool own) {
+  double count = own ? 1 : 0;
+  TRY_STATUS(sum({&count, 1}));
+  return count > 0;
+}
+
+Status Peers::all_well(const Status& own) {
+  const Result<bool> failed = any(!own.ok());
+  TRY_STATUS(own);
+  if (!failed.ok()) return failed.error();
+  if (!*failed) return Unit{};
+  return Error{Errc::kUnavailable, "rank " + std::to_string(rank_) + " of " +
+                                       std::to_string(size_) +
+                                       ": another process has failed, and says why"};
+}
+
+}  // namespace berth::trainer
