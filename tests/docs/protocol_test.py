@@ -46,8 +46,6 @@ class Statistics(unittest.TestCase):
 class Claims(unittest.TestCase):
     def page(self, **means):
         """Of five seeds; a row's loss and seconds are given or those of plain training."""
-        rows = (['plain', 'plain stable', 'null', 'auto', 'fewer', 'raised', 'averaged', 'muon']
-                + [f'forced {p}' for p in protocol.PREDICTORS])
         entries = [{'machine': {'cpu': 'a CPU', 'cores': 2, 'date': '2026-01-01', 'commit': 'abc'},
                     'steps': 300, 'options': []}]
 
@@ -64,7 +62,7 @@ class Claims(unittest.TestCase):
             noise = seed * 0.001 + (0.0002 if seed % 2 else 0)
             for share, loss in zip(protocol.SHORTER, (2.8, 2.7, 2.6)):
                 add(f'plain {share}', seed, loss + noise, 10 * share, round(300 * share))
-            for row in rows:
+            for row in protocol.ROWS:
                 loss, seconds = means.get(row.replace(' ', '_'), (2.5, 10))
                 add(row, seed, loss + seed * 0.001, seconds)
         return protocol.Page(entries)
@@ -84,10 +82,27 @@ class Claims(unittest.TestCase):
     def test_what_is_better_and_later_is_no_gain(self):
         self.assertIn('No gain', self.page(forced_linear=(2.55, 12), null=(2.6, 6)).verdict())
 
+    def goals(self, **means):
+        return [' '.join(line.split()) for line in self.page(**means).goals()]
+
+    def test_all_together_reach_their_goal_or_do_not(self):
+        reached = 'the goal, 1.5 within 2 % of its loss, is reached'
+        auto, forced = self.goals(together_auto=(2.6, 5), together_forced=(2.6, 6))
+        self.assertIn('*together auto*: 1.60 times as soon', auto)
+        self.assertNotIn(reached, auto, 'it is later than plain training at 2 % above its loss')
+        auto, forced = self.goals(together_auto=(2.54, 5), together_forced=(2.54, 8))
+        self.assertIn(reached, auto)
+        self.assertIn('is not reached', forced)
+        self.assertIn('0.50 times the seconds for as many steps', auto)
+        auto, _ = self.goals(together_auto=(2.54, 5), null=(2.5, 10))
+        self.assertIn('5 of 5 runs worse than null', auto)
+        auto, _ = self.goals(together_auto=(2.2, 5))
+        self.assertIn('at a loss that no plain run of these lengths ends at', auto)
+
     def test_the_page_has_each_row_and_the_machine(self):
         text = self.page().text()
-        for row in ('| plain |', '| null |', '| auto |', '| forced low_rank |', '| muon |'):
-            self.assertIn(row, text)
+        for row in protocol.ROWS:
+            self.assertIn(f'| {row} |', text)
         self.assertIn('2 cores of a CPU, 2026-01-01', text)
 
 
