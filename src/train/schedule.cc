@@ -41,4 +41,10 @@ bool rate_is_stable(const ScheduleConfig& config, std::uint64_t step, std::uint3
   return std::abs(rate_at(config, step + length) - now) <= kStable * now;
 }
 
+double lookahead_at(const ScheduleConfig& config, std::uint64_t step) {
+  const bool settles = step >= std::uint64_t{config.steps} * 2 / 3;
+  if (step < config.warmup_steps || settles) return 0;
+  return rate_at(config, step) / config.rate;
+}
+
 }  // namespace berth::train

@@ -27,4 +27,9 @@ double rate_at(const ScheduleConfig& config, std::uint64_t step);
 /// Whether the rate of `length` steps from this one on stays within a hundredth of what it is.
 bool rate_is_stable(const ScheduleConfig& config, std::uint64_t step, std::uint32_t length);
 
+/// How far ahead of the weights a step is made, of the most: as much as the rate is of its own
+/// most, and nothing in the warmup and the last third of all steps, where the weights are to
+/// settle.
+double lookahead_at(const ScheduleConfig& config, std::uint64_t step);
+
 }  // namespace berth::train

@@ -66,5 +66,17 @@ TEST(Schedule, RunsShorterThanTheirWarmupHaveARateToo) {
   EXPECT_DOUBLE_EQ(rate_at(odd, 50), 1);
 }
 
+TEST(Schedule, StepsAreMadeAheadOnlyWhereTheRateIsHigh) {
+  ScheduleConfig stable = config(Schedule::kStableDecay);
+  stable.steps = 90;
+  EXPECT_EQ(lookahead_at(stable, 9), 0) << "the warmup";
+  EXPECT_DOUBLE_EQ(lookahead_at(stable, 10), 1);
+  EXPECT_EQ(lookahead_at(stable, 60), 0) << "the last third";
+  ScheduleConfig cosine = config(Schedule::kCosine);
+  cosine.rate = 0.5;
+  EXPECT_DOUBLE_EQ(lookahead_at(cosine, 40), rate_at(cosine, 40) / 0.5);
+  EXPECT_LT(lookahead_at(cosine, 40), 0.9);
+}
+
 }  // namespace
 }  // namespace berth::train

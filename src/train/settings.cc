@@ -31,7 +31,7 @@ struct Key {
 
 constexpr double kCountMax = std::numeric_limits<std::uint32_t>::max();
 
-std::array<Key, 55> keys_of(Settings& s) {
+std::array<Key, 57> keys_of(Settings& s) {
   return {{
       {"run.model", &s.model},
       {"run.text", &s.text},
@@ -68,6 +68,8 @@ std::array<Key, 55> keys_of(Settings& s) {
       {"adamw.decay", &s.hybrid.optimizer.adamw.decay, 0, 10},
       {"adamw.clip", &s.hybrid.clip, 0, 1e6},
       {"average.decay", &s.hybrid.average_decay, 0, 0.999999},
+      {"lookahead.steps", &s.hybrid.lookahead.steps, 0, 0.95},
+      {"lookahead.decay", &s.hybrid.lookahead.decay, 0, 0.999999},
       {"predict.mode", &s.hybrid.mode},
       {"predict.predictor", &s.hybrid.predictor},
       {"predict.scheduler", &s.hybrid.scheduler},
@@ -227,6 +229,11 @@ Status check(const Settings& settings) {
       settings.hybrid.optimizer.kind != OptimizerKind::kAdamW) {
     return wrong(
         "predict.predictor: adam goes on as optimizer.kind 'adamw' would, and as no other");
+  }
+  if (settings.hybrid.lookahead.steps > 0 && settings.hybrid.mode != Mode::kOff) {
+    return wrong(
+        "lookahead.steps: goes on where the last steps went, as predicted steps do: it wants "
+        "predict.mode 'off'");
   }
   if (!settings.lease_vram.empty()) {
     const Result<Bytes> vram = parse_bytes(settings.lease_vram);

@@ -61,6 +61,14 @@ struct OptimizerConfig {
   AdamWConfig adamw;       // Its decay is Muon's too.
 };
 
+/// Of steps that are made from a point ahead of the weights (trainer/lookahead.h).
+struct LookaheadConfig {
+  // So many of the mean's ahead, at the full learning rate; 0: none. Steps grow by 1 / (1 - steps),
+  // because the mean is of steps that were made so: it is below 1.
+  double steps = 0;
+  double decay = 0.99;
+};
+
 struct HybridConfig {
   Mode mode = Mode::kAuto;
   PredictorKind predictor = PredictorKind::kLinear;
@@ -74,6 +82,7 @@ struct HybridConfig {
   RecoveryConfig recovery;
   ScheduleConfig schedule;
   OptimizerConfig optimizer;
+  LookaheadConfig lookahead;
   double average_decay = 0;  // Of a running mean of the weights beside them; 0: there is none.
 };
 

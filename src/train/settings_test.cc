@@ -40,7 +40,7 @@ TEST(Settings, EachKeyHasAPlaceOfItsOwn) {
           << before[i].key << " changes " << after[k].key;
     }
   }
-  EXPECT_EQ(before.size(), 55U);
+  EXPECT_EQ(before.size(), 57U);
 }
 
 TEST(Settings, WhatIsToldCanBeSet) {
@@ -115,6 +115,14 @@ TEST(Settings, CommandLine) {
 TEST(Settings, WrongCommandLinesAreErrors) {
   EXPECT_THAT(parse_arguments({"--rate.rate"}).error().message, HasSubstr("--rate.rate"));
   EXPECT_THAT(parse_arguments({"a.toml", "b.toml"}).error().message, HasSubstr("a.toml"));
+}
+
+TEST(Settings, WhatGoesOnAlreadyIsNotPredictedBesides) {
+  Settings settings{.text = "text"};
+  settings.hybrid.lookahead.steps = 0.5;
+  EXPECT_THAT(check(settings).error().message, HasSubstr("it wants predict.mode 'off'"));
+  settings.hybrid.mode = Mode::kOff;
+  EXPECT_TRUE(check(settings).ok());
 }
 
 TEST(Settings, WhatDecidesNoWeightMayDifferBetweenTheProcessesOfARun) {

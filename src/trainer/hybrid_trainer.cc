@@ -42,6 +42,7 @@ HybridTrainer::HybridTrainer(torch::nn::Module& module, LossFunction loss, Hybri
       parameters_(module),
       optimizer_(parameters_, config.optimizer),
       predictor_(config.mode == Mode::kOff ? PredictorKind::kNull : config.predictor, parameters_),
+      lookahead_(config.lookahead, parameters_),
       phases_(config.phases),
       monitor_(config.divergence),
       recovery_(config.recovery, config.phases.full_steps) {
@@ -258,7 +259,11 @@ Status HybridTrainer::real_step(const Batch& batch, StepReport& report) {
   if (config_.snapshot_every > 0 && healthy_ && totals_.real_steps % config_.snapshot_every == 0) {
     take_snapshot();
   }
-  TRY_STATUS(take_gradient(batch, report));
+  lookahead_.go(parameters_,
+                config_.lookahead.steps * train::lookahead_at(config_.schedule, step_));
+  const Status taken = take_gradient(batch, report);
+  if (!taken.ok()) lookahead_.go_back(parameters_);
+  TRY_STATUS(taken);
   ++totals_.real_steps;
   last_loss_ = report.loss;
   const Duration begin = moment();
@@ -273,6 +278,7 @@ Status HybridTrainer::real_step(const Batch& batch, StepReport& report) {
   healthy_ = report.verdict.level < train::Level::kWarning;
   TRY_STATUS(perform(recovery_.decide(report.verdict, report.phase), report));
   if (!report.skipped && !report.rolled_back) update(present(report.gradient_norm));
+  lookahead_.go_back(parameters_);
   report.times.update = since(begin);
   return Unit{};
 }
@@ -356,6 +362,7 @@ void HybridTrainer::update(double gradient_norm) {
   const bool clips = config_.clip > 0 && gradient_norm > config_.clip;
   optimizer_.step(parameters_,
                   {.rate = rate(), .gradient_scale = clips ? config_.clip / gradient_norm : 1});
+  lookahead_.made(parameters_);
   predictor_.count_step(rate());
   trial_loss_.reset();
   if (averages()) add_to_average();
@@ -417,6 +424,7 @@ void HybridTrainer::roll_back(double rate_factor) {
   rate_factor_ *= rate_factor;
   monitor_.forget_warnings();
   trial_loss_.reset();
+  lookahead_.go_back(parameters_);
   if (!snapshot_.defined()) return;
   const torch::NoGradGuard no_gradients;
   parameters_.values().copy_(snapshot_.select(0, 0));
@@ -467,6 +475,7 @@ std::vector<HybridTrainer::NamedTensor> HybridTrainer::tensors() {
                                   {"predictor.velocity", predictor_.velocity()},
                                   {"predictor.history", predictor_.history()},
                                   {"snapshot", snapshot_},
+                                  {"lookahead", lookahead_.mean()},
                                   {"average", average_}};
   std::erase_if(all, [](const NamedTensor& named) { return !named.tensor.defined(); });
   return all;

@@ -22,6 +22,7 @@
 #include "train/settings.h"
 #include "trainer/flat_parameters.h"
 #include "trainer/gpt2.h"
+#include "trainer/lookahead.h"
 #include "trainer/optimizer.h"
 #include "trainer/peers.h"
 #include "trainer/predictor.h"
@@ -36,6 +37,8 @@ class HybridTrainer {
  public:
   /// The module must outlive it; `trial` is held out from training.
   HybridTrainer(torch::nn::Module& module, LossFunction loss, HybridConfig config, Batch trial);
+  HybridTrainer(const HybridTrainer&) = delete;
+  HybridTrainer& operator=(const HybridTrainer&) = delete;
 
   /// Whether the next step is a real one, so that its batch is trained on. A jump that is due is
   /// made here.
@@ -111,6 +114,7 @@ class HybridTrainer {
   FlatParameters parameters_;
   Optimizer optimizer_;
   Predictor predictor_;
+  Lookahead lookahead_;
   at::Tensor snapshot_;               // Weights and both moments, one after the other.
   std::uint64_t snapshot_steps_ = 0;  // Of the optimizer, then.
   at::Tensor average_;                // As long as the weights, or not there.

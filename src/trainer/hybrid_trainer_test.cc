@@ -457,6 +457,9 @@ TEST(HybridTrainer, GoesOnFromItsSavedStateToTheLastBit) {
   for (const int cut : {3, 8, 10, 14, 37}) expect_goes_on(config, cut);
   config.scheduler = train::Scheduler::kDynamics;
   for (const int cut : {3, 14, 37, 75}) expect_goes_on(config, cut);
+  HybridConfig ahead = short_phases(Mode::kOff, PredictorKind::kNull);
+  ahead.lookahead.steps = 0.5;
+  expect_goes_on(ahead, 14);
 }
 
 }  // namespace
