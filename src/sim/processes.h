@@ -57,7 +57,6 @@ class Processes {
   /// Parent first; init is not among them.
   std::vector<Process> ancestors(Process process) const;
   std::vector<Process> descendants(Process process) const;
-  /// Those that have it in their environment.
   /// Of the lease and of those inside of it, by their environment.
   std::vector<Process> of_lease(Handle lease, LeaseId id) const;
 

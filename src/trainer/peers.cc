@@ -146,9 +146,9 @@ Result<bool> Peers::any(bool own) {
   return count > 0;
 }
 
-Status Peers::all_well(const Status& own) {
-  const Result<bool> failed = any(!own.ok());
-  TRY_STATUS(own);
+Status Peers::all_well_but(std::optional<Error> own) {
+  const Result<bool> failed = any(own.has_value());
+  if (own) return *own;
   if (!failed.ok()) return failed.error();
   if (!*failed) return Unit{};
   return Error{Errc::kUnavailable, "rank " + std::to_string(rank_) + " of " +

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/result.h"
@@ -48,7 +49,10 @@ class Peers {
   /// Whether it is so for any of them.
   Result<bool> any(bool own);
   /// This process' own failure, or that of another, or none.
-  Status all_well(const Status& own);
+  template <class T>
+  Status all_well(const Result<T>& own) {
+    return all_well_but(own.ok() ? std::nullopt : std::optional(own.error()));
+  }
 
   static constexpr Duration kPatience = {600'000'000'000};
   static constexpr std::int64_t kBucketBytes = std::int64_t{25} << 20;  // PyTorch's own choice.
@@ -56,6 +60,7 @@ class Peers {
  private:
   struct Group;
   Status lost(const char* why);
+  Status all_well_but(std::optional<Error> own);
   template <class Work>
   Status together(const Work& work);
 

@@ -64,8 +64,8 @@ TEST(Peers, AloneNothingIsWaitedForAndAllStaysAsItIs) {
   EXPECT_TRUE(alone.broadcast(tensor).ok());
   EXPECT_TRUE(at::equal(tensor, torch::arange(5, at::kFloat)));
   EXPECT_TRUE(alone.is_first());
-  EXPECT_TRUE(alone.all_well(Unit{}).ok());
-  EXPECT_EQ(alone.all_well(Error{Errc::kIo, "mine"}).error().message, "mine");
+  EXPECT_TRUE(alone.all_well(Status(Unit{})).ok());
+  EXPECT_EQ(alone.all_well(Status(Error{Errc::kIo, "mine"})).error().message, "mine");
 }
 
 TEST(Peers, SumsHaveTheSameBitsAtEachOfThem) {

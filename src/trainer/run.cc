@@ -208,13 +208,10 @@ class Run {
 
   // By the first, for all.
   Status save() {
-    Status saved = Unit{};
-    if (saver_) {
-      auto path = saver_->save(trainer_, corpus_, settings_, checkpoint::Slot::kRegular);
-      if (path.ok()) summary_.checkpoint = *path;
-      if (!path.ok()) saved = path.error();
-    }
-    TRY_STATUS(peers_.all_well(saved));
+    Result<std::string> path = std::string();
+    if (saver_) path = saver_->save(trainer_, corpus_, settings_, checkpoint::Slot::kRegular);
+    TRY_STATUS(peers_.all_well(path));
+    summary_.checkpoint = *path;
     saved_at_ = moment();
     saved_step_ = trainer_.steps_done();
     return Unit{};
@@ -363,9 +360,9 @@ Result<Summary> run_training(const train::Settings& settings, const RunControl& 
                               .vocabulary = present(shape).vocabulary,
                               .rank = peers.rank(),
                               .ranks = peers.size()});
-  TRY_STATUS(peers.all_well(corpus.ok() ? Status(Unit{}) : corpus.error()));
+  TRY_STATUS(peers.all_well(corpus));
   auto record = Record::open(peers.is_first() ? settings.folder : std::string());
-  TRY_STATUS(peers.all_well(record.ok() ? Status(Unit{}) : record.error()));
+  TRY_STATUS(peers.all_well(record));
   Result<Summary> summary = Summary{};
   TRY_STATUS(caught([&] {
     summary = Run(settings, control, peers, *std::move(corpus), *std::move(record)).all();

@@ -28,10 +28,17 @@ start() {
 }
 steps() { grep -c '"step":' out/metrics.ndjson; }
 trains() { (($(steps) > 5)); } 2>/dev/null
-# ends K: waits for that rank, and tells its exit status in `code`.
+# both_train KEYS...: both ranks, until they have made some steps.
+both_train() {
+  start 0 "$@"
+  start 1 "$@"
+  patience=40 eventually trains
+}
+# ends K STATUS: waits for that rank, and it ends with that status.
 ends() {
-  code=0
+  local code=0
   wait "${pids[$1]}" || code=$?
+  [[ $code == "$2" ]]
 }
 losses() { jq -r 'select(.phase != null) | .loss' "$1/metrics.ndjson"; }
 
@@ -40,7 +47,7 @@ losses() { jq -r 'select(.phase != null) | .loss' "$1/metrics.ndjson"; }
   local other=$!
   (rank 0 --rate.steps 12 --run.folder two) >summary
   wait "$other"
-  [[ ! -s quiet ]] || fail "the second process speaks as well: $(<quiet)"
+  [[ ! -s quiet ]] || { cat quiet; return 1; }
   grep -q "12 steps" summary
   (train --rate.steps 12 --run.folder one) >/dev/null
   [[ $(losses two | wc -l) == 12 ]]
@@ -48,53 +55,38 @@ losses() { jq -r 'select(.phase != null) | .loss' "$1/metrics.ndjson"; }
 }
 
 @test "whoever is told to stop, all save once and end" {
-  start 0
-  start 1
-  patience=40 eventually trains
+  both_train
   kill -INT "${pids[1]}"
-  ends 0
-  [[ $code == 130 ]]
-  ends 1
-  [[ $code == 130 ]]
+  ends 0 130
+  ends 1 130
   grep -q "saved in out/checkpoints/" summary0
   local saved=(out/checkpoints/*.safetensors)
   ((${#saved[@]} == 1))
   rm out/metrics.ndjson
-  start 0 --resume
-  start 1 --resume
-  patience=40 eventually trains
+  both_train --resume
   kill -INT "${pids[0]}"
-  ends 0
-  [[ $code == 130 ]]
+  ends 0 130
   grep -q "going on from out/checkpoints/" said0
 }
 
 @test "when a process is lost the first saves, and all end with the reason" {
-  start 0
-  start 1
-  patience=40 eventually trains
+  both_train
   kill -KILL "${pids[1]}"
-  ends 0
-  [[ $code == 1 ]]
+  ends 0 1
   grep -q "rank 0 of 2: another process is lost: .*; saved in out/checkpoints/" said0
   rm out/metrics.ndjson
-  train --rate.steps 1000000 --run.folder out --resume >summary 2>said 3>&- &
-  local alone=$!
+  train --rate.steps 1000000 --run.folder out --resume >summary0 2>said0 3>&- &
+  pids[0]=$!
   patience=40 eventually trains
-  kill -INT "$alone"
-  code=0
-  wait "$alone" || code=$?
-  [[ $code == 130 ]]
-  grep -q "going on from out/checkpoints/emergency" said
+  kill -INT "${pids[0]}"
+  ends 0 130
+  grep -q "going on from out/checkpoints/emergency" said0
 }
 
 @test "when the first is lost another takes its place and saves" {
-  start 0
-  start 1
-  patience=40 eventually trains
+  both_train
   kill -KILL "${pids[0]}"
-  ends 1
-  [[ $code == 1 ]]
+  ends 1 1
   grep -q "rank 1 of 2: another process is lost: .*; saved in out/checkpoints/" said1
   [[ -n $(ls out/checkpoints) ]]
 }
@@ -102,21 +94,17 @@ losses() { jq -r 'select(.phase != null) | .loss' "$1/metrics.ndjson"; }
 @test "processes that do not begin alike are told so" {
   start 0
   start 1 --run.seed 7
-  ends 0
-  [[ $code == 1 ]]
-  ends 1
-  [[ $code == 1 ]]
+  ends 0 1
+  ends 1 1
   grep -q "the processes do not begin alike" said0 said1
 }
 
 @test "what one of them cannot read ends all" {
   start 0
   start 1 --run.text absent
-  ends 0
-  [[ $code == 1 ]]
+  ends 0 1
   grep -q "rank 0 of 2: another process has failed, and says why" said0
-  ends 1
-  [[ $code == 1 ]]
+  ends 1 1
   grep -q "absent" said1
 }
 
