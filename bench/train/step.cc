@@ -92,7 +92,7 @@ class Ours {
  private:
   static Gpt2& initialized(Gpt2& model, bool bfloat16) {
     model.initialize(1);
-    model.set_bfloat16(bfloat16);
+    model.set_precision(bfloat16 ? train::Precision::kBf16 : train::Precision::kFp32);
     return model;
   }
   Gpt2 model_{small()};

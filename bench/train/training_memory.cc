@@ -49,7 +49,7 @@ Batch batch_of(const Case& one) {
 }
 
 Figures measured(Gpt2& model, const Case& one) {
-  model.set_bfloat16(one.bfloat16);
+  model.set_precision(one.bfloat16 ? train::Precision::kBf16 : train::Precision::kFp32);
   model.set_recompute(one.recompute);
   const Batch batch = batch_of(one);
   Figures figures;

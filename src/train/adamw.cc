@@ -8,23 +8,28 @@
 
 namespace berth::train {
 
+AdamWFactors factors_of(const AdamWStep& step) {
+  CHECK(step.number > 0);
+  const auto number = static_cast<double>(step.number);
+  const auto correction1 = static_cast<float>(1 - std::pow(step.beta1, number));
+  const auto correction2 = static_cast<float>(1 - std::pow(step.beta2, number));
+  return {.rate = step.rate / correction1,
+          .root_scale = 1 / std::sqrt(correction2),
+          .kept = 1 - step.rate * step.decay,
+          .new1 = 1 - step.beta1,
+          .new2 = 1 - step.beta2};
+}
+
 void adamw(const AdamWBuffers& buffers, const AdamWStep& step) {
   const std::size_t count = buffers.values.size();
   CHECK(buffers.gradients.size() == count && buffers.first_moments.size() == count &&
-        buffers.second_moments.size() == count && step.number > 0);
+        buffers.second_moments.size() == count);
   float* __restrict value = buffers.values.data();
   const float* __restrict gradient = buffers.gradients.data();
   float* __restrict first = buffers.first_moments.data();
   float* __restrict second = buffers.second_moments.data();
 
-  const auto number = static_cast<double>(step.number);
-  const auto correction1 = static_cast<float>(1 - std::pow(step.beta1, number));
-  const auto correction2 = static_cast<float>(1 - std::pow(step.beta2, number));
-  const float rate = step.rate / correction1;
-  const float root_scale = 1 / std::sqrt(correction2);
-  const float kept = 1 - step.rate * step.decay;
-  const float new1 = 1 - step.beta1;
-  const float new2 = 1 - step.beta2;
+  const auto [rate, root_scale, kept, new1, new2] = factors_of(step);
   for (std::size_t i = 0; i < count; ++i) {
     const float g = gradient[i] * step.gradient_scale;
     first[i] = step.beta1 * first[i] + new1 * g;

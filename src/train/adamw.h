@@ -19,6 +19,13 @@ struct AdamWStep {
   std::uint64_t number = 1;  // Of the step, from 1 on, for the correction of the moments' start.
 };
 
+/// What a step does with numbers, worked out of the above once for all elements:
+/// m = beta1 m + new1 g, v = beta2 v + new2 g², w = kept w - rate m / (root_scale √v + epsilon).
+struct AdamWFactors {
+  float rate = 0, root_scale = 0, kept = 0, new1 = 0, new2 = 0;
+};
+AdamWFactors factors_of(const AdamWStep& step);
+
 struct AdamWBuffers {  // All of one length.
   std::span<float> values;
   std::span<const float> gradients;

@@ -14,12 +14,14 @@
 #include "base/number.h"
 #include "base/quantity.h"
 #include "train/gpt2_shape.h"
+#include "train/loss_scale.h"
 
 namespace berth::train {
 namespace {
 
-using Slot = std::variant<std::uint32_t*, std::uint64_t*, double*, bool*, std::string*, Schedule*,
-                          Mode*, PredictorKind*, Scheduler*, OptimizerKind*, Precision*>;
+using Slot =
+    std::variant<std::uint32_t*, std::uint64_t*, double*, bool*, std::string*, Schedule*, Mode*,
+                 PredictorKind*, Scheduler*, OptimizerKind*, Precision*, Device*, Offload*>;
 
 struct Key {
   std::string_view name;
@@ -31,19 +33,21 @@ struct Key {
 
 constexpr double kCountMax = std::numeric_limits<std::uint32_t>::max();
 
-std::array<Key, 57> keys_of(Settings& s) {
+std::array<Key, 60> keys_of(Settings& s) {
   return {{
       {"run.model", &s.model},
       {"run.text", &s.text},
       {"run.weights", &s.weights},
       {"run.folder", &s.folder},
       {"run.seed", &s.seed},
+      {"run.device", &s.hybrid.device},
       {"run.threads", &s.threads, 0, 1024},
       {"data.rows", &s.rows, 1, 65'536},
       {"data.columns", &s.columns, 2, 65'536},
       {"data.micro_rows", &s.hybrid.micro_rows, 0, 65'536},
       {"data.recompute", &s.recompute},
       {"data.precision", &s.precision},
+      {"data.loss_scale", &s.hybrid.loss_scale, 0, LossScale::kMost},
       {"data.held_out", &s.held_out, 0.001, 0.9},
       {"validate.every", &s.validate_every, 0, kCountMax},
       {"validate.rows", &s.validate_rows, 1, 65'536},
@@ -61,6 +65,7 @@ std::array<Key, 57> keys_of(Settings& s) {
       {"rate.decay_share", &s.hybrid.schedule.decay_share, 0, 1},
       {"rate.min_share", &s.hybrid.schedule.rate_min_share, 0, 1},
       {"optimizer.kind", &s.hybrid.optimizer.kind},
+      {"optimizer.offload", &s.offload},
       {"optimizer.momentum", &s.hybrid.optimizer.momentum, 0, 0.999999},
       {"adamw.beta1", &s.hybrid.optimizer.adamw.beta1, 0, 0.999999},
       {"adamw.beta2", &s.hybrid.optimizer.adamw.beta2, 0, 0.999999},
@@ -99,7 +104,9 @@ constexpr std::array<std::string_view, 3> kModes = {"off", "auto", "forced"};
 constexpr std::array<std::string_view, 6> kPredictors = {"null",     "linear", "difference",
                                                          "nesterov", "adam",   "low_rank"};
 constexpr std::array<std::string_view, 2> kSchedulers = {"benefit", "dynamics"};
-constexpr std::array<std::string_view, 2> kPrecisions = {"fp32", "bf16"};
+constexpr std::array<std::string_view, 3> kPrecisions = {"fp32", "bf16", "fp16"};
+constexpr std::array<std::string_view, 2> kDevices = {"cpu", "cuda"};
+constexpr std::array<std::string_view, 3> kOffloads = {"never", "short", "always"};
 constexpr std::array<std::string_view, 2> kOptimizers = {"adamw", "muon"};
 
 std::span<const std::string_view> words(Schedule) {
@@ -119,6 +126,12 @@ std::span<const std::string_view> words(OptimizerKind) {
 }
 std::span<const std::string_view> words(Precision) {
   return kPrecisions;
+}
+std::span<const std::string_view> words(Device) {
+  return kDevices;
+}
+std::span<const std::string_view> words(Offload) {
+  return kOffloads;
 }
 
 std::string shown(double number) {
@@ -235,6 +248,13 @@ Status check(const Settings& settings) {
         "lookahead.steps: goes on where the last steps went, as predicted steps do: it wants "
         "predict.mode 'off'");
   }
+  if (!LossScale::is_possible(settings.hybrid.loss_scale)) {
+    return wrong("data.loss_scale: '" + shown(settings.hybrid.loss_scale) +
+                 "' is neither 0 nor a power of two up to " + shown(LossScale::kMost));
+  }
+  if (settings.precision == Precision::kFp16 && settings.hybrid.device == Device::kCpu) {
+    return wrong("data.precision: fp16 is for GPUs (run.device 'cuda'); CPUs have bf16");
+  }
   if (!settings.lease_vram.empty()) {
     const Result<Bytes> vram = parse_bytes(settings.lease_vram);
     if (!vram.ok()) return wrong("lease.vram: " + vram.error().message);
@@ -248,8 +268,8 @@ Status check(const Settings& settings) {
 }
 
 bool moves_weights(std::string_view key) {
-  constexpr std::array<std::string_view, 4> kKeys = {"run.folder", "run.text", "run.weights",
-                                                     "data.recompute"};
+  constexpr std::array<std::string_view, 5> kKeys = {"run.folder", "run.text", "run.weights",
+                                                     "data.recompute", "optimizer.offload"};
   constexpr std::array<std::string_view, 3> kSections = {"validate.", "checkpoint.", "lease."};
   const auto is_in = [&](std::string_view section) { return key.starts_with(section); };
   return std::ranges::find(kKeys, key) == kKeys.end() && std::ranges::none_of(kSections, is_in);

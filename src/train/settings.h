@@ -48,6 +48,17 @@ struct AdamWConfig {
 enum class Precision : std::uint8_t {
   kFp32,
   kBf16,  // Of products of matrices; all else stays as it is.
+  kFp16,  // The same, with losses that are scaled. For GPUs.
+};
+
+/// On which parameters lie and all is computed.
+enum class Device : std::uint8_t { kCpu, kCuda };
+
+/// When what is wanted once a step or less is put away into memory of the host that does not count.
+enum class Offload : std::uint8_t {
+  kNever,
+  kShort,  // Where memory has run out, or whoever shares it out asks for some.
+  kAlways,
 };
 
 enum class OptimizerKind : std::uint8_t {
@@ -77,6 +88,8 @@ struct HybridConfig {
   double clip = 1;       // The most that a gradient's norm may be; 0: no limit.
   std::uint32_t snapshot_every = 50;  // Real steps between snapshots to roll back to; 0: none.
   std::uint32_t micro_rows = 0;       // Of a batch, at once, at most; 0: all, while they fit.
+  Device device = Device::kCpu;
+  double loss_scale = 0;  // To begin with (train/loss_scale.h); 0: none.
   PhaseConfig phases;
   DivergenceConfig divergence;
   RecoveryConfig recovery;
@@ -107,6 +120,7 @@ struct Settings {
   double lease_wait = 0;        // Minutes; 0: for as long as it takes.
   double lease_grace = 2;       // Minutes within which it can save itself.
   Precision precision = Precision::kFp32;
+  Offload offload = Offload::kShort;
   bool recompute = false;  // Layers are computed again in the backward pass, not kept.
   HybridConfig hybrid;
 };

@@ -21,9 +21,10 @@ std::string problem(std::string_view key, std::string_view value) {
 TEST(Settings, EachKeyHasAPlaceOfItsOwn) {
   // Another value for each of them; each is told again, and changes nothing else.
   const std::map<std::string_view, std::string> by_type = {
-      {"true", "false"},       {"false", "true"}, {"stable_decay", "cosine"}, {"auto", "forced"},
-      {"linear", "nesterov"},  {"nano", "micro"}, {"adamw", "muon"},          {"fp32", "bf16"},
-      {"benefit", "dynamics"}, {"", "elsewhere"}};
+      {"true", "false"},  {"false", "true"},      {"stable_decay", "cosine"},
+      {"auto", "forced"}, {"linear", "nesterov"}, {"nano", "micro"},
+      {"adamw", "muon"},  {"fp32", "bf16"},       {"benefit", "dynamics"},
+      {"", "elsewhere"},  {"cpu", "cuda"},        {"short", "always"}};
   const Settings defaults;
   const std::vector<KeyAndValue> before = values_of(defaults);
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -40,7 +41,7 @@ TEST(Settings, EachKeyHasAPlaceOfItsOwn) {
           << before[i].key << " changes " << after[k].key;
     }
   }
-  EXPECT_EQ(before.size(), 57U);
+  EXPECT_EQ(before.size(), 60U);
 }
 
 TEST(Settings, WhatIsToldCanBeSet) {
@@ -92,6 +93,14 @@ TEST(Settings, PartsMustFitTogether) {
   settings.lease_vram = "0";
   EXPECT_THAT(check(settings).error().message, HasSubstr("lease.vram: a lease of nothing"));
   settings.lease_vram = "1.5GiB";
+  EXPECT_TRUE(check(settings).ok());
+  settings.hybrid.loss_scale = 1000;
+  EXPECT_THAT(check(settings).error().message,
+              HasSubstr("data.loss_scale: '1000' is neither 0 nor a power of two up to 16777216"));
+  settings.hybrid.loss_scale = 1024;
+  settings.precision = Precision::kFp16;
+  EXPECT_THAT(check(settings).error().message, HasSubstr("data.precision: fp16 is for GPUs"));
+  settings.hybrid.device = Device::kCuda;
   EXPECT_TRUE(check(settings).ok());
   settings.model = "huge";
   EXPECT_THAT(check(settings).error().message, HasSubstr("nano, micro"));

@@ -16,6 +16,7 @@ struct Ask {
   enum class Kind : std::uint8_t {
     kSave,
     kSaveAndEnd,  // The lease is wanted back.
+    kMakeRoom,    // Memory is short; nobody waits for an answer.
   };
   Kind kind = Kind::kSave;
   std::uint64_t number = 0;  // The answer's.

@@ -14,11 +14,10 @@ bool is_matrix(const at::Tensor& parameter) {
 
 }  // namespace
 
-FlatParameters::FlatParameters(torch::nn::Module& module) {
+FlatParameters::FlatParameters(torch::nn::Module& module, at::Device device) {
   const torch::NoGradGuard no_gradients;
   auto named = module.named_parameters();
   std::int64_t end = 0;
-  std::vector<at::Tensor> parameters;
   for (const bool decays : {true, false}) {
     for (const auto& item : named) {
       const at::Tensor& parameter = item.value();
@@ -29,26 +28,30 @@ FlatParameters::FlatParameters(torch::nn::Module& module) {
                            .count = parameter.numel(),
                            .shape = parameter.sizes().vec(),
                            .decays = decays});
-      parameters.push_back(parameter);
+      parameters_.push_back(parameter);
       parameter_count_ += parameter.numel();
       end += (parameter.numel() + kAlignment - 1) / kAlignment * kAlignment;
     }
     if (decays) decaying_ = end;
   }
-  values_ = torch::zeros({end});
-  gradients_ = torch::zeros({end});
+  values_ = torch::zeros({end}, device);
+  gradients_ = torch::zeros({end}, device);
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     const FlatSegment& segment = segments_[i];
     const at::Tensor view = values_.narrow(0, segment.begin, segment.count).view(segment.shape);
-    view.copy_(parameters[i]);
-    parameters[i].set_data(view);
-    parameters[i].mutable_grad() =
+    view.copy_(parameters_[i]);
+    parameters_[i].set_data(view);
+    parameters_[i].mutable_grad() =
         gradients_.narrow(0, segment.begin, segment.count).view(segment.shape);
   }
 }
 
 at::Tensor FlatParameters::like() const {
-  return torch::zeros({values_.numel()});
+  return torch::zeros({values_.numel()}, values_.device());
+}
+
+at::Tensor FlatParameters::like(std::int64_t count) const {
+  return torch::zeros({count, values_.numel()}, values_.device());
 }
 
 void FlatParameters::clear_gradients() {

@@ -146,7 +146,7 @@ class Gpt2::Recomputed : public torch::autograd::Function<Gpt2::Recomputed> {
     const at::Tensor stream = context->get_saved_variables()[0].variable_data().requires_grad_();
     const torch::AutoGradMode with_graph(true);
     const at::Tensor again = [&] {
-      const MixedPrecision precision(model->bfloat16_);
+      const MixedPrecision precision(stream.device().type(), model->precision_);
       return model->layer_of(model->layers_[layer], stream);
     }();
     torch::autograd::backward({again}, {gradients[0]});
@@ -157,8 +157,10 @@ class Gpt2::Recomputed : public torch::autograd::Function<Gpt2::Recomputed> {
 at::Tensor Gpt2::logits(const at::Tensor& inputs) {
   const std::int64_t columns = inputs.size(1);
   CHECK(columns <= shape_.context);
-  const MixedPrecision precision(bfloat16_);
-  at::Tensor stream = at::embedding(tokens_, inputs) + positions_.narrow(0, 0, columns);
+  const at::Device device = tokens_.device();
+  const MixedPrecision precision(device.type(), precision_);
+  if (mask_.device() != device) mask_ = mask_.to(device);
+  at::Tensor stream = at::embedding(tokens_, inputs.to(device)) + positions_.narrow(0, 0, columns);
   const bool recomputes = recompute_ && at::GradMode::is_enabled();
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     stream = recomputes ? Recomputed::apply(stream, this, static_cast<std::int64_t>(i))
@@ -169,7 +171,7 @@ at::Tensor Gpt2::logits(const at::Tensor& inputs) {
 
 at::Tensor Gpt2::loss(const Batch& batch) {
   return at::cross_entropy_loss(logits(batch.inputs).view({-1, shape_.vocabulary}),
-                                batch.targets.reshape({-1}));
+                                batch.targets.reshape({-1}).to(tokens_.device()));
 }
 
 }  // namespace berth::trainer

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "train/gpt2_shape.h"
+#include "train/settings.h"
 #include "trainer/libtorch.h"
 
 namespace berth::trainer {
@@ -19,6 +20,9 @@ struct Batch {
 
   std::int64_t rows() const { return inputs.size(0); }
   std::int64_t tokens() const { return inputs.numel(); }
+  Batch part(std::int64_t first, std::int64_t count) const {
+    return {.inputs = inputs.narrow(0, first, count), .targets = targets.narrow(0, first, count)};
+  }
 };
 
 class Gpt2 : public torch::nn::Module {
@@ -42,8 +46,8 @@ class Gpt2 : public torch::nn::Module {
   void set_recompute(bool recompute) { recompute_ = recompute; }
   bool recomputes() const { return recompute_; }
 
-  /// Products of matrices are computed of numbers of 16 bits (bfloat16).
-  void set_bfloat16(bool bfloat16) { bfloat16_ = bfloat16; }
+  /// Of the numbers of which products of matrices are computed.
+  void set_precision(train::Precision precision) { precision_ = precision; }
 
   const train::Gpt2Shape& shape() const { return shape_; }
 
@@ -59,7 +63,7 @@ class Gpt2 : public torch::nn::Module {
 
   train::Gpt2Shape shape_;
   bool recompute_ = false;
-  bool bfloat16_ = false;
+  train::Precision precision_ = train::Precision::kFp32;
   at::Tensor tokens_, positions_, norm_weight_, norm_bias_;
   std::vector<Layer> layers_;
   at::Tensor mask_;  // True where a token would see what follows it.

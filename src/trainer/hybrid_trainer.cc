@@ -9,6 +9,7 @@
 #include "base/present.h"
 #include "trainer/memory.h"
 #include "trainer/moment.h"
+#include "trainer/offload.h"
 
 namespace berth::trainer {
 namespace {
@@ -20,9 +21,8 @@ using train::Phase;
 constexpr double kForwardShare = 1.0 / 3;
 constexpr double kPassShare = 0.01;
 
-Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t count) {
-  return {.inputs = batch.inputs.narrow(0, first, count),
-          .targets = batch.targets.narrow(0, first, count)};
+at::Device device_of(const HybridConfig& config) {
+  return config.device == train::Device::kCuda ? at::kCUDA : at::kCPU;
 }
 
 // Where jumps come at intervals, one of them is as long as an interval at most.
@@ -37,9 +37,9 @@ std::uint32_t jump_steps_max(const train::PhaseConfig& phases) {
 HybridTrainer::HybridTrainer(torch::nn::Module& module, LossFunction loss, HybridConfig config,
                              Batch trial)
     : config_(config),
-      loss_(std::move(loss)),
       trial_(std::move(trial)),
-      parameters_(module),
+      parameters_(module, device_of(config)),
+      gradient_(parameters_, std::move(loss), config),
       optimizer_(parameters_, config.optimizer),
       predictor_(config.mode == Mode::kOff ? PredictorKind::kNull : config.predictor, parameters_),
       lookahead_(config.lookahead, parameters_),
@@ -47,7 +47,7 @@ HybridTrainer::HybridTrainer(torch::nn::Module& module, LossFunction loss, Hybri
       monitor_(config.divergence),
       recovery_(config.recovery, config.phases.full_steps) {
   if (config.snapshot_every > 0) {
-    snapshot_ = torch::zeros({3, parameters_.values().numel()});
+    snapshot_ = parameters_.like(3);
     take_snapshot();
   }
   if (config.average_decay > 0) average_ = parameters_.like();
@@ -70,6 +70,7 @@ void HybridTrainer::begin_with_these_weights() {
 Status HybridTrainer::train_with(Peers& peers) {
   CHECK(!planned_);
   peers_ = &peers;
+  gradient_.train_with(peers);
   TRY_STATUS(peers.broadcast(parameters_.values()));
   if (step_ == 0 && snapshot_.defined()) take_snapshot();
   return Unit{};
@@ -176,20 +177,6 @@ double HybridTrainer::evaluate_trial() {
   return loss / peers_->size();
 }
 
-// In pieces of no more rows than fitted into the last step, which takes more than this.
-double HybridTrainer::evaluate(const Batch& batch) {
-  const c10::InferenceMode no_graph;
-  const std::int64_t rows = batch.rows();
-  const auto most = static_cast<std::int64_t>(micro_);
-  if (most == 0 || rows <= most) return loss_(batch).item<double>();
-  double sum = 0;
-  for (std::int64_t first = 0; first < rows; first += most) {
-    const std::int64_t count = std::min(most, rows - first);
-    sum += static_cast<double>(count) * loss_(rows_of(batch, first, count)).item<double>();
-  }
-  return sum / static_cast<double>(rows);
-}
-
 bool HybridTrainer::make_jump(std::uint32_t steps) {
   jump_error_.reset();
   if (predictor_.kind() != PredictorKind::kNull) {
@@ -267,6 +254,15 @@ Status HybridTrainer::real_step(const Batch& batch, StepReport& report) {
   ++totals_.real_steps;
   last_loss_ = report.loss;
   const Duration begin = moment();
+  // A gradient that its numbers could not hold tells nothing of the run.
+  if (!report.skipped) TRY_STATUS(judge_step(report));
+  if (!report.skipped && !report.rolled_back) update(present(report.gradient_norm));
+  lookahead_.go_back(parameters_);
+  report.times.update = since(begin);
+  return Unit{};
+}
+
+Status HybridTrainer::judge_step(StepReport& report) {
   report.verdict = monitor_.observe({.loss = report.loss, .gradient_norm = report.gradient_norm});
   if (dynamics_ && report.gradient_norm) {
     dynamics_->observe({.loss = report.loss,
@@ -276,92 +272,27 @@ Status HybridTrainer::real_step(const Batch& batch, StepReport& report) {
                                            static_cast<double>(step_ + 1)});
   }
   healthy_ = report.verdict.level < train::Level::kWarning;
-  TRY_STATUS(perform(recovery_.decide(report.verdict, report.phase), report));
-  if (!report.skipped && !report.rolled_back) update(present(report.gradient_norm));
-  lookahead_.go_back(parameters_);
-  report.times.update = since(begin);
-  return Unit{};
+  return perform(recovery_.decide(report.verdict, report.phase), report);
 }
 
-// Note [A batch in pieces]: the loss is a mean over the rows, so that the gradient of a batch is
-// that of its pieces, each weighted by its rows. When memory runs out all of it is forgotten, and
-// the same batch is begun anew in smaller pieces. Of several processes it is enough that one runs
-// out of memory: all begin anew, and all go on alike.
 Status HybridTrainer::take_gradient(const Batch& batch, StepReport& report) {
-  const auto rows = static_cast<std::uint64_t>(batch.rows());
-  if (pieces_rows_ != rows) TRY_STATUS(make_pieces(rows));
-  for (;;) {
-    vram::Batch& pieces = present(pieces_);
-    const Status taken = agree(caught([&] { take_pieces(batch, report); }), report);
-    if (taken.ok()) {
-      if (std::isfinite(report.loss)) {
-        TRY_STATUS(peers_->mean(parameters_.gradients()));
-        report.gradient_norm = parameters_.gradient_norm();
-      }
-      micro_ = pieces.plan().micro;
-      report.pieces = pieces.plan().accumulation;
-      pieces.clean_step(std::nullopt);
-      return Unit{};
-    }
-    if (taken.error().code != Errc::kExhausted) return taken;
-    ++totals_.out_of_memory;
-    parameters_.clear_gradients();
-    const Result<vram::BatchPlan> smaller = pieces.out_of_memory();
-    if (!smaller.ok() && (!last_resort_ || !last_resort_())) {
-      return Error{Errc::kExhausted, "out of memory with one row of " +
-                                         std::to_string(batch.inputs.size(1)) +
-                                         " tokens: shorter rows or a smaller model need less"};
-    }
-  }
-}
-
-void HybridTrainer::take_pieces(const Batch& batch, StepReport& report) {
-  parameters_.clear_gradients();
-  report.loss = 0;
-  report.times.forward = report.times.backward = {};
-  const std::int64_t rows = batch.rows();
-  const auto micro = static_cast<std::int64_t>(present(pieces_).plan().micro);
-  const double share = static_cast<double>(micro) / static_cast<double>(rows);
-  for (std::int64_t first = 0; first < rows && std::isfinite(report.loss); first += micro) {
-    Duration begin = moment();
-    at::Tensor loss = loss_(rows_of(batch, first, micro));
-    if (micro < rows) loss = loss * share;
-    report.loss += loss.item<double>();
-    report.times.forward = report.times.forward + since(begin);
-    begin = moment();
-    if (std::isfinite(report.loss)) loss.backward();
-    report.times.backward = report.times.backward + since(begin);
-  }
-}
-
-// How it went is how it went for all; the loss is the mean of theirs.
-Status HybridTrainer::agree(const Status& taken, StepReport& report) {
-  if (peers_->size() == 1) return taken;
-  const bool no_memory = !taken.ok() && taken.error().code == Errc::kExhausted;
-  std::array<double, 3> told = {report.loss, no_memory ? 1.0 : 0.0,
-                                taken.ok() || no_memory ? 0.0 : 1.0};
-  const Status met = peers_->sum(told);
-  if (!taken.ok() && !no_memory) return taken;
-  TRY_STATUS(met);
-  report.loss = told[0] / peers_->size();
-  if (told[2] > 0) return Error{Errc::kUnavailable, "another process has failed, and says why"};
-  if (no_memory) return taken;
-  if (told[1] > 0) return Error{Errc::kExhausted, "another process is out of memory"};
-  return Unit{};
-}
-
-Status HybridTrainer::make_pieces(std::uint64_t rows) {
-  const auto before = micro_ == 0 ? std::nullopt : std::optional(micro_);
-  TRY(pieces, vram::Batch::make({.batch = rows, .micro_max = config_.micro_rows}, before));
-  pieces_ = std::move(pieces);
-  pieces_rows_ = rows;
+  TRY(taken, gradient_.take(batch, totals_.out_of_memory));
+  report.loss = taken.loss;
+  report.gradient_norm = taken.norm;
+  report.pieces = taken.pieces;
+  report.times.forward = taken.forward;
+  report.times.backward = taken.backward;
+  if (!taken.overflowed) return Unit{};
+  ++totals_.skipped;
+  report.skipped = true;
+  report.gradient_norm.reset();
   return Unit{};
 }
 
 void HybridTrainer::update(double gradient_norm) {
   const bool clips = config_.clip > 0 && gradient_norm > config_.clip;
-  optimizer_.step(parameters_,
-                  {.rate = rate(), .gradient_scale = clips ? config_.clip / gradient_norm : 1});
+  const double clipped = clips ? config_.clip / gradient_norm : 1;
+  optimizer_.step(parameters_, {.rate = rate(), .gradient_scale = clipped * gradient_.unscale()});
   lookahead_.made(parameters_);
   predictor_.count_step(rate());
   trial_loss_.reset();
@@ -410,6 +341,15 @@ Status HybridTrainer::perform(const std::vector<Action>& actions, StepReport& re
   return Unit{};
 }
 
+Status HybridTrainer::offload(const std::string& folder) {
+  TRY_STATUS(optimizer_.offload_moments(folder));
+  if (!snapshot_.defined() || snapshot_is_offloaded_) return Unit{};
+  TRY(away, offloaded(snapshot_, folder));
+  snapshot_ = away;
+  snapshot_is_offloaded_ = true;
+  return Unit{};
+}
+
 void HybridTrainer::take_snapshot() {
   const torch::NoGradGuard no_gradients;
   snapshot_.select(0, 0).copy_(parameters_.values());
@@ -446,10 +386,10 @@ void HybridTrainer::visit(train::StateText& state) {
   state.field("trial_cost", trial_cost_);
   state.field("batch_tokens", batch_tokens_);
   state.field("last_loss", last_loss_);
-  state.field("micro", micro_);
   state.field("optimizer_steps", optimizer_.steps());
   state.field("snapshot_steps", snapshot_steps_);
   if (averages()) state.field("averaged", averaged_);
+  gradient_.visit(state);
   state.section("totals");
   state.field("real_steps", totals_.real_steps);
   state.field("predicted_steps", totals_.predicted_steps);

@@ -20,6 +20,7 @@
 #include "train/recovery.h"
 #include "train/schedule.h"
 #include "train/settings.h"
+#include "trainer/batch_gradient.h"
 #include "trainer/flat_parameters.h"
 #include "trainer/gpt2.h"
 #include "trainer/lookahead.h"
@@ -27,11 +28,8 @@
 #include "trainer/peers.h"
 #include "trainer/predictor.h"
 #include "trainer/step_report.h"
-#include "vram/batch.h"
 
 namespace berth::trainer {
-
-using LossFunction = std::function<at::Tensor(const Batch&)>;
 
 class HybridTrainer {
  public:
@@ -48,11 +46,18 @@ class HybridTrainer {
   Result<StepReport> step(const Batch& batch);
   /// What to do when not even one row fits: true if less is needed now, and the step is worth
   /// another try.
-  void set_last_resort(std::function<bool()> resort) { last_resort_ = std::move(resort); }
+  void set_last_resort(std::function<bool()> resort) {
+    gradient_.set_last_resort(std::move(resort));
+  }
   /// Others train the same model, each with as many other rows of each batch: before the first step
   /// that is made here. The weights become those of rank 0. A step fails with kUnavailable when one
   /// of them is lost; the weights are then what they were before it. They must outlive it.
   Status train_with(Peers& peers);
+
+  /// What is wanted once a step or less makes room: the moments and the snapshot, which are five
+  /// buffers as large as the weights. As Optimizer::offload_moments().
+  Status offload(const std::string& folder);
+  bool is_offloaded() const { return optimizer_.moments_are_offloaded(); }
 
   std::uint64_t steps_done() const { return step_; }
   const Totals& totals() const { return totals_; }
@@ -63,7 +68,7 @@ class HybridTrainer {
   /// The weights are others than when it was made: what there is to go back to is them.
   void begin_with_these_weights();
   /// Mean loss without gradients.
-  double evaluate(const Batch& batch);
+  double evaluate(const Batch& batch) const { return gradient_.evaluate(batch); }
   /// A running mean of the weights is kept; of those that real steps have left, each so many steps
   /// ago the less it weighs. Nothing is trained with it.
   bool averages() const { return average_.defined(); }
@@ -94,9 +99,7 @@ class HybridTrainer {
   double evaluate_trial();
   Status real_step(const Batch& batch, StepReport& report);
   Status take_gradient(const Batch& batch, StepReport& report);
-  void take_pieces(const Batch& batch, StepReport& report);
-  Status agree(const Status& taken, StepReport& report);
-  Status make_pieces(std::uint64_t rows);
+  Status judge_step(StepReport& report);
   Status predicted_step(StepReport& report);
   Status perform(const std::vector<train::Action>& actions, StepReport& report);
   void update(double gradient_norm);
@@ -106,30 +109,26 @@ class HybridTrainer {
   bool always_jumps() const;
 
   HybridConfig config_;
-  LossFunction loss_;
   Batch trial_;
   Peers alone_;
   Peers* peers_ = &alone_;
   Status met_ = Unit{};  // Or whom the last trial was not judged with.
   FlatParameters parameters_;
+  BatchGradient gradient_;
   Optimizer optimizer_;
   Predictor predictor_;
   Lookahead lookahead_;
   at::Tensor snapshot_;               // Weights and both moments, one after the other.
   std::uint64_t snapshot_steps_ = 0;  // Of the optimizer, then.
-  at::Tensor average_;                // As long as the weights, or not there.
-  std::uint64_t averaged_ = 0;        // Steps that are in it.
+  bool snapshot_is_offloaded_ = false;
+  at::Tensor average_;          // As long as the weights, or not there.
+  std::uint64_t averaged_ = 0;  // Steps that are in it.
   train::PhaseController phases_;
   train::DivergenceMonitor monitor_;
   train::Recovery recovery_;
   train::BenefitEstimate benefit_;
   std::optional<train::Dynamics> dynamics_;  // Where it is the scheduler, and jumps are judged.
   Totals totals_;
-
-  std::optional<vram::Batch> pieces_;  // Of a batch of pieces_rows_.
-  std::uint64_t pieces_rows_ = 0;
-  std::uint64_t micro_ = 0;  // Rows at once, in the last step; 0: there was none.
-  std::function<bool()> last_resort_;
 
   std::uint64_t step_ = 0;
   double rate_factor_ = 1;  // Made smaller by rollbacks.

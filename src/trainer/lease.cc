@@ -16,6 +16,11 @@ using Say = std::function<void(const std::string&)>;
 // Steps may take a millisecond, and nobody who asks is that much in a hurry.
 constexpr Duration kLookEvery = milliseconds(50);
 
+Ask::Kind kind_of(std::uint32_t action) {
+  if (action == BERTH_CLEANUP) return Ask::Kind::kMakeRoom;
+  return action == BERTH_RELEASE ? Ask::Kind::kSaveAndEnd : Ask::Kind::kSave;
+}
+
 std::uint64_t ms_of(Duration duration) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, duration.ns / 1'000'000));
 }
@@ -58,11 +63,8 @@ class Lease final : public Coordination {
     ask.size = sizeof ask;
     if (berth_session_next_ask(session_, 0, &ask) != BERTH_OK) return std::nullopt;
     look_at_ = {};  // There may be more.
-    // What could be given back is what the next step takes again: there is nothing to clean up.
-    if (ask.action == BERTH_CLEANUP) return std::nullopt;
     ask_ = ask;
-    return Ask{.kind = ask.action == BERTH_RELEASE ? Ask::Kind::kSaveAndEnd : Ask::Kind::kSave,
-               .number = ask.number};
+    return Ask{.kind = kind_of(ask.action), .number = ask.number};
   }
   void answer(const Ask& ask, const Result<std::string>& saved) override {
     if (ask.number != ask_.number) return;

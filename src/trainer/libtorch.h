@@ -18,6 +18,23 @@
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/autograd/generated/variable_factories.h>
 #include <torch/csrc/autograd/grad_mode.h>
+#include <torch/cuda.h>
 #include <torch/nn/module.h>
 #undef CHECK
 #pragma pop_macro("CHECK")
+
+namespace berth::trainer {
+
+// Whether products of matrices on such a device are computed in fewer bits, and in which.
+inline bool autocasts(at::DeviceType device) {
+  return device == at::kCPU ? at::autocast::is_cpu_enabled() : at::autocast::is_enabled();
+}
+inline void set_autocast(at::DeviceType device, bool on) {
+  device == at::kCPU ? at::autocast::set_cpu_enabled(on) : at::autocast::set_enabled(on);
+}
+inline void set_autocast_type(at::DeviceType device, at::ScalarType type) {
+  device == at::kCPU ? at::autocast::set_autocast_cpu_dtype(type)
+                     : at::autocast::set_autocast_gpu_dtype(type);
+}
+
+}  // namespace berth::trainer

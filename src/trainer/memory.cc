@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "trainer/libtorch.h"
+#include "trainer/libtorch_cuda.h"
 
 namespace berth::trainer {
 namespace {
@@ -84,6 +85,18 @@ TensorMemory tensor_memory() {
 
 void reset_tensor_memory_peak() {
   bytes_peak = bytes_now.load();
+}
+
+TensorMemory tensor_memory(train::Device device) {
+  return device == train::Device::kCpu ? tensor_memory() : cuda_memory();
+}
+
+void reset_tensor_memory_peak(train::Device device) {
+  device == train::Device::kCpu ? reset_tensor_memory_peak() : reset_cuda_peak();
+}
+
+void release_unused(train::Device device) {
+  if (device != train::Device::kCpu) release_cuda_cache();
 }
 
 Status caught(const std::function<void()>& work) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much host memory tensors hold: libtorch's allocator for the CPU is replaced by one that
-// counts, so that figures are of what was allocated, not of what the system has not taken back. A
-// limit can be set, for tests of what happens at the end of memory. Any thread.
+// How much memory tensors hold. Of the host's: libtorch's allocator for the CPU is replaced by one
+// that counts, so that figures are of what was allocated, not of what the system has not taken
+// back. A limit can be set, for tests of what happens at the end of memory. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "train/settings.h"
 
 namespace berth::trainer {
 
@@ -22,6 +23,12 @@ struct TensorMemory {
 };
 TensorMemory tensor_memory();
 void reset_tensor_memory_peak();
+
+/// The same of what is on that device.
+TensorMemory tensor_memory(train::Device device);
+void reset_tensor_memory_peak(train::Device device);
+/// Memory of the device that libtorch keeps for later goes back to it. Nothing on the host.
+void release_unused(train::Device device);
 
 /// Does it, and returns what libtorch throws: kExhausted where there was no memory, else kInvalid.
 Status caught(const std::function<void()>& work);

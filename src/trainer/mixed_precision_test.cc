@@ -16,10 +16,12 @@ namespace {
 constexpr train::Gpt2Shape kModel{
     .layers = 2, .heads = 2, .width = 64, .context = 32, .vocabulary = 64};
 
+constexpr train::Precision kBf16 = train::Precision::kBf16;
+
 /// A model, its flat parameters and a batch, the same for each.
 struct OneStep {
   explicit OneStep(bool bfloat16, bool recompute = false) : flat(initialized(model)) {
-    model.set_bfloat16(bfloat16);
+    model.set_precision(bfloat16 ? kBf16 : train::Precision::kFp32);
     model.set_recompute(recompute);
     const at::Tensor tokens = torch::arange(8 * 32, at::kLong).mul(7).remainder(61).view({8, 32});
     batch = {.inputs = tokens, .targets = tokens.add(1)};
@@ -104,10 +106,10 @@ TEST(MixedPrecision, TakesLessMemory) {
 
 TEST(MixedPrecision, IsOverWithItsScope) {
   {
-    const MixedPrecision outer(true);
+    const MixedPrecision outer(at::kCPU, kBf16);
     EXPECT_TRUE(at::autocast::is_cpu_enabled());
     {
-      const MixedPrecision inner(false);
+      const MixedPrecision inner(at::kCPU, train::Precision::kFp32);
       EXPECT_FALSE(at::autocast::is_cpu_enabled());
     }
     EXPECT_TRUE(at::autocast::is_cpu_enabled());

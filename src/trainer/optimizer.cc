@@ -6,12 +6,13 @@
 #include <span>
 
 #include "base/check.h"
-#include "train/adamw.h"
+#include "trainer/offload.h"
 
 namespace berth::trainer {
 namespace {
 
 constexpr std::int64_t kGrain = 1 << 15;  // Less than this is not worth waking a thread.
+constexpr std::int64_t kPiece = 1 << 22;  // Elements at once, where memory for them is made.
 constexpr double kMeanSquareRoot = 0.2;
 
 std::span<float> part(const at::Tensor& tensor, std::int64_t begin, std::int64_t end) {
@@ -74,9 +75,8 @@ void Optimizer::expected_update(const FlatParameters& parameters, at::Tensor& up
   const auto steps = static_cast<double>(steps_);
   const double first = 1 - std::pow(adamw.beta1, steps);
   const double second = 1 - std::pow(adamw.beta2, steps);
-  at::sqrt_out(update, second_);
-  update.div_(std::sqrt(second)).add_(adamw.epsilon);
-  at::div_out(update, first_, update);
+  update.copy_(second_).sqrt_().div_(std::sqrt(second)).add_(adamw.epsilon);
+  at::div_out(update, first_.to(update.device()), update);
   update.mul_(-1 / first);
   const std::int64_t decaying = parameters.decaying();
   update.narrow(0, 0, decaying).add_(parameters.values().narrow(0, 0, decaying), -adamw.decay);
@@ -91,6 +91,7 @@ void Optimizer::adamw(FlatParameters& parameters, const Step& step, std::int64_t
                                  .decay = static_cast<float>(decay),
                                  .gradient_scale = static_cast<float>(step.gradient_scale),
                                  .number = steps_};
+  if (!parameters.values().is_cpu()) return composed(parameters, numbers, from, to);
   at::parallel_for(from, to, kGrain, [&](std::int64_t begin, std::int64_t end) {
     train::adamw({.values = part(parameters.values(), begin, end),
                   .gradients = part(parameters.gradients(), begin, end),
@@ -100,9 +101,45 @@ void Optimizer::adamw(FlatParameters& parameters, const Step& step, std::int64_t
   });
 }
 
+void Optimizer::composed(FlatParameters& parameters, const train::AdamWStep& numbers,
+                         std::int64_t from, std::int64_t to) {
+  const torch::NoGradGuard no_gradients;
+  for (std::int64_t begin = from; begin < to; begin += kPiece) {
+    const std::int64_t count = std::min(kPiece, to - begin);
+    const at::Tensor values = parameters.values().narrow(0, begin, count);
+    const at::Tensor first = first_.narrow(0, begin, count).to(values.device());
+    const at::Tensor second = second_.narrow(0, begin, count).to(values.device());
+    composed_adamw(values, parameters.gradients().narrow(0, begin, count), first, second, numbers);
+    if (!are_offloaded_) continue;
+    first_.narrow(0, begin, count).copy_(first);
+    second_.narrow(0, begin, count).copy_(second);
+  }
+}
+
+void composed_adamw(const at::Tensor& values, const at::Tensor& gradients, const at::Tensor& first,
+                    const at::Tensor& second, const train::AdamWStep& step) {
+  const train::AdamWFactors factors = train::factors_of(step);
+  at::Tensor work = gradients * step.gradient_scale;
+  first.mul_(step.beta1).add_(work, factors.new1);
+  second.mul_(step.beta2).addcmul_(work, work, factors.new2);
+  at::sqrt_out(work, second).mul_(factors.root_scale).add_(step.epsilon);
+  values.mul_(factors.kept).addcdiv_(first, work, -factors.rate);
+}
+
+Status Optimizer::offload_moments(const std::string& folder) {
+  if (are_offloaded_) return Unit{};
+  TRY(first, offloaded(first_, folder));
+  TRY(second, offloaded(second_, folder));
+  first_ = first;
+  second_ = second;
+  are_offloaded_ = true;
+  return Unit{};
+}
+
 void Optimizer::muon(FlatParameters& parameters, const Step& step, const FlatSegment& segment) {
   const at::Tensor gradient = matrix_in(parameters.gradients(), segment) * step.gradient_scale;
-  const at::Tensor momentum = matrix_in(first_, segment);
+  const at::Tensor kept = matrix_in(first_, segment);
+  const at::Tensor momentum = kept.to(gradient.device());
   momentum.lerp_(gradient, 1 - config_.momentum);
   const at::Tensor ahead = at::lerp(gradient, momentum, config_.momentum);
   const auto longer = static_cast<double>(std::max(momentum.size(0), momentum.size(1)));
@@ -110,6 +147,7 @@ void Optimizer::muon(FlatParameters& parameters, const Step& step, const FlatSeg
   matrix_in(parameters.values(), segment)
       .mul_(1 - step.rate * config_.adamw.decay)
       .add_(orthogonalized(ahead), -length);
+  if (kept.device() != momentum.device()) kept.copy_(momentum);
 }
 
 }  // namespace berth::trainer

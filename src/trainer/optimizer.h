@@ -7,10 +7,18 @@
 // https://kellerjordan.github.io/posts/muon/). It is scaled so that its mean square is that of
 // AdamW's usual steps, 0.2, and takes AdamW's learning rates and decay (Liu et al. 2025, arXiv
 // 2502.16982). Embeddings, though matrices, are tables of vectors, and AdamW's.
+//
+// Note [Offloaded moments]: half of what training holds between steps are the moments, and a step
+// looks at each of them once. They can be moved into host memory that libtorch does not count
+// (trainer/offload.h). Parameters of the host are updated from there as they were before; for
+// those of a GPU a piece at a time is fetched, used and put back.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
+#include "base/result.h"
+#include "train/adamw.h"
 #include "train/settings.h"
 #include "trainer/flat_parameters.h"
 #include "trainer/libtorch.h"
@@ -36,6 +44,11 @@ class Optimizer {
   /// first step. For kAdamW alone.
   void expected_update(const FlatParameters& parameters, at::Tensor& update) const;
 
+  /// The moments make room, for good; what becomes of the parameters does not change by a bit. As
+  /// offloaded(), and then nothing has changed.
+  Status offload_moments(const std::string& folder);
+  bool moments_are_offloaded() const { return are_offloaded_; }
+
   /// Of Muon's matrices the momentum; they have no second moment.
   at::Tensor& first_moments() { return first_; }
   at::Tensor& second_moments() { return second_; }
@@ -44,13 +57,21 @@ class Optimizer {
  private:
   void adamw(FlatParameters& parameters, const Step& step, std::int64_t from, std::int64_t to,
              double decay);
+  void composed(FlatParameters& parameters, const train::AdamWStep& numbers, std::int64_t from,
+                std::int64_t to);
   void muon(FlatParameters& parameters, const Step& step, const FlatSegment& segment);
 
   OptimizerConfig config_;
   at::Tensor first_;
   at::Tensor second_;
   std::uint64_t steps_ = 0;
+  bool are_offloaded_ = false;
 };
+
+/// A step of AdamW made of operations on tensors, all of one length and on one device: for those on
+/// which no loop of ours runs.
+void composed_adamw(const at::Tensor& values, const at::Tensor& gradients, const at::Tensor& first,
+                    const at::Tensor& second, const train::AdamWStep& step);
 
 /// A matrix of a layer: not a vector, and no embedding (named "wte…" or "wpe…").
 bool is_layer_matrix(const FlatSegment& segment);

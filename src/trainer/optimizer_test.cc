@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "trainer/module_for_test.h"
@@ -35,6 +36,32 @@ TEST(AdamWOptimizer, SeveralThreadsGiveTheSameBits) {
   }
   at::set_num_threads(threads);
   EXPECT_TRUE(at::equal(results[0], results[1]));
+}
+
+// What runs where no loop of ours does.
+TEST(AdamWOptimizer, ComposedOfOperationsOnTensorsItDoesTheSame) {
+  const std::int64_t count = 1000;
+  const at::Tensor begin = torch::arange(count, at::kFloat).mul(0.01).sin();
+  at::Tensor values = begin.clone(), first = torch::zeros({count}), second = first.clone();
+  at::Tensor loop_values = begin.clone(), loop_first = first.clone(), loop_second = first.clone();
+  const auto span = [&](const at::Tensor& tensor) {
+    return std::span<float>(tensor.data_ptr<float>(), static_cast<std::size_t>(count));
+  };
+  for (std::uint64_t number = 1; number <= 20; ++number) {
+    const at::Tensor gradients = (begin * static_cast<double>(number)).cos();
+    const train::AdamWStep step{
+        .rate = 0.01F, .decay = 0.1F, .gradient_scale = 0.5F, .number = number};
+    composed_adamw(values, gradients, first, second, step);
+    train::adamw({.values = span(loop_values),
+                  .gradients = span(gradients),
+                  .first_moments = span(loop_first),
+                  .second_moments = span(loop_second)},
+                 step);
+  }
+  EXPECT_TRUE(at::allclose(values, loop_values, 1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(first, loop_first, 1e-5, 1e-7));
+  EXPECT_TRUE(at::allclose(second, loop_second, 1e-5, 1e-7));
+  EXPECT_GT((values - begin).abs().max().item<double>(), 0.05);
 }
 
 const OptimizerConfig kMuon{.kind = OptimizerKind::kMuon, .adamw = {.decay = 0}};

@@ -15,11 +15,10 @@ namespace berth::trainer {
 
 struct Peers::Group {
   c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo;
+  std::vector<decltype(gloo->barrier())> begun = {};
 };
 
 namespace {
-
-using Works = std::vector<decltype(std::declval<c10d::ProcessGroupGloo>().barrier())>;
 
 std::chrono::milliseconds milliseconds_of(Duration duration) {
   return std::chrono::milliseconds(duration.ns / 1'000'000);
@@ -85,58 +84,57 @@ Status Peers::lost(const char* why) {
   return *lost_;
 }
 
+// What cannot be begun is told when it is waited for.
+template <class Work>
+void Peers::begin(const Work& work) {
+  if (lost_ || !group_) return;
+  try {
+    group_->begun.push_back(work(*group_->gloo));
+  } catch (const std::exception& exception) {
+    (void)lost(told_by(exception).c_str());
+  }
+}
+
+Status Peers::finish_sums() {
+  if (!group_) return Unit{};
+  // What was begun uses its tensors until it is over, whatever becomes of the rest.
+  for (const auto& begun : std::exchange(group_->begun, {})) {
+    try {
+      begun->wait();
+    } catch (const std::exception& exception) {
+      if (!lost_) (void)lost(told_by(exception).c_str());
+    }
+  }
+  if (lost_) return *lost_;
+  return Unit{};
+}
+
 template <class Work>
 Status Peers::together(const Work& work) {
-  if (lost_) return *lost_;
-  if (!group_) return Unit{};
-  try {
-    // What was begun uses its tensors until it is over, whatever becomes of the rest.
-    std::exception_ptr first;
-    for (const auto& begun : work(*group_->gloo)) {
-      try {
-        begun->wait();
-      } catch (...) {
-        if (!first) first = std::current_exception();
-      }
-    }
-    if (first) std::rethrow_exception(first);
-  } catch (const std::exception& exception) {
-    return lost(told_by(exception).c_str());
-  }
-  return Unit{};
+  begin(work);
+  return finish_sums();
 }
 
 Status Peers::sum(std::span<double> numbers) {
-  return together([&](c10d::ProcessGroupGloo& gloo) -> Works {
+  return together([&](c10d::ProcessGroupGloo& gloo) {
     std::vector<at::Tensor> all = {
         at::from_blob(numbers.data(), {static_cast<std::int64_t>(numbers.size())}, at::kDouble)};
-    return {gloo.allreduce(all)};
+    return gloo.allreduce(all);
   });
 }
 
-Status Peers::mean(const at::Tensor& tensor) {
+void Peers::begin_sum(const at::Tensor& tensor) {
   CHECK(tensor.is_contiguous() && tensor.scalar_type() == at::kFloat);
-  if (size_ == 1) return Unit{};
-  const torch::NoGradGuard no_gradients;
-  const at::Tensor flat = tensor.view({-1});
-  constexpr std::int64_t kBucket = kBucketBytes / static_cast<std::int64_t>(sizeof(float));
-  TRY_STATUS(together([&](c10d::ProcessGroupGloo& gloo) {
-    Works begun;
-    for (std::int64_t first = 0; first < flat.numel(); first += kBucket) {
-      std::vector<at::Tensor> bucket = {
-          flat.narrow(0, first, std::min(kBucket, flat.numel() - first))};
-      begun.push_back(gloo.allreduce(bucket));
-    }
-    return begun;
-  }));
-  flat.mul_(1.0 / size_);
-  return Unit{};
+  begin([&](c10d::ProcessGroupGloo& gloo) {
+    std::vector<at::Tensor> all = {tensor};
+    return gloo.allreduce(all);
+  });
 }
 
 Status Peers::broadcast(const at::Tensor& tensor) {
-  return together([&](c10d::ProcessGroupGloo& gloo) -> Works {
+  return together([&](c10d::ProcessGroupGloo& gloo) {
     std::vector<at::Tensor> all = {tensor.view({-1})};
-    return {gloo.broadcast(all)};
+    return gloo.broadcast(all);
   });
 }
 

@@ -41,9 +41,11 @@ class Peers {
 
   /// Each number becomes the sum of all ranks' numbers in its place.
   Status sum(std::span<double> numbers);
-  /// Each element becomes the mean of all ranks'. Contiguous, of 32 bits; nothing is allocated but
-  /// what Gloo needs for buckets of kBucketBytes.
-  Status mean(const at::Tensor& tensor);
+  /// Each element becomes the sum of all ranks'; it is so once finish_sums() says so, and until
+  /// then nobody touches it. Contiguous, of 32 bits.
+  void begin_sum(const at::Tensor& tensor);
+  /// Waits for all that was begun.
+  Status finish_sums();
   /// All get what rank 0 has.
   Status broadcast(const at::Tensor& tensor);
   /// Whether it is so for any of them.
@@ -63,6 +65,8 @@ class Peers {
   Status all_well_but(std::optional<Error> own);
   template <class Work>
   Status together(const Work& work);
+  template <class Work>
+  void begin(const Work& work);
 
   std::unique_ptr<Group> group_;  // Null: alone.
   std::uint32_t rank_ = 0;

@@ -2,21 +2,17 @@
 // Several processes that train one model, played by threads of one: they share nothing but sockets.
 #include "trainer/peers.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <array>
 #include <cmath>
 #include <deque>
 #include <functional>
-#include <thread>
 #include <vector>
 
-#include "os/unique_fd.h"
 #include "trainer/module_for_test.h"
+#include "trainer/peers_for_test.h"
 
 namespace berth::trainer {
 namespace {
@@ -25,42 +21,14 @@ using testing::HasSubstr;
 
 constexpr Duration kSoon = {1'000'000'000};
 
-std::uint16_t free_port() {
-  const os::UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  EXPECT_EQ(bind(socket.get(), reinterpret_cast<sockaddr*>(&address), length), 0);
-  EXPECT_EQ(getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length), 0);
-  return ntohs(address.sin_port);
-}
-
-train::PeerPlace place_of(std::uint32_t rank, std::uint32_t size, std::uint16_t port) {
-  return {.rank = rank, .size = size, .address = "127.0.0.1", .port = port};
-}
-
-/// Each rank does the work in a thread of its own.
-void together(std::uint32_t size, const std::function<void(Peers&)>& work) {
-  const std::uint16_t port = free_port();
-  std::vector<std::thread> threads;
-  for (std::uint32_t rank = 0; rank < size; ++rank) {
-    threads.emplace_back([&, rank] {
-      Result<Peers> peers = Peers::meet(place_of(rank, size, port));
-      ASSERT_TRUE(peers.ok()) << peers.error().message;
-      work(*peers);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
 TEST(Peers, AloneNothingIsWaitedForAndAllStaysAsItIs) {
   Peers alone;
   std::array<double, 2> numbers = {0.1, 7};
   EXPECT_TRUE(alone.sum(numbers).ok());
   EXPECT_EQ(numbers, (std::array<double, 2>{0.1, 7}));
   const at::Tensor tensor = torch::arange(5, at::kFloat);
-  EXPECT_TRUE(alone.mean(tensor).ok());
+  alone.begin_sum(tensor);
+  EXPECT_TRUE(alone.finish_sums().ok());
   EXPECT_TRUE(alone.broadcast(tensor).ok());
   EXPECT_TRUE(at::equal(tensor, torch::arange(5, at::kFloat)));
   EXPECT_TRUE(alone.is_first());
@@ -83,16 +51,21 @@ TEST(Peers, SumsHaveTheSameBitsAtEachOfThem) {
   EXPECT_EQ(numbers[2], numbers[0]);
 }
 
-TEST(Peers, TheMeanIsOfAllAndOfAllBuckets) {
-  const std::int64_t count = Peers::kBucketBytes / 4 * 2 + 1000;  // Two buckets and a rest.
-  std::array<at::Tensor, 2> tensors;
+TEST(Peers, SumsOfTensorsAreOnTheirWaySideBySide) {
+  std::array<std::array<at::Tensor, 2>, 2> tensors;
   together(2, [&](Peers& peers) {
-    at::Tensor& own = tensors[peers.rank()];
-    own = torch::arange(count, at::kFloat).remainder(1000) * (peers.rank() == 0 ? 1 : 3);
-    EXPECT_TRUE(peers.mean(own).ok());
+    auto& own = tensors[peers.rank()];
+    for (at::Tensor& tensor : own) {
+      tensor = torch::arange(1000, at::kFloat) * (peers.rank() == 0 ? 1 : 3);
+      peers.begin_sum(tensor);
+    }
+    EXPECT_TRUE(peers.finish_sums().ok());
   });
-  EXPECT_TRUE(at::equal(tensors[0], torch::arange(count, at::kFloat).remainder(1000) * 2));
-  EXPECT_TRUE(at::equal(tensors[1], tensors[0]));
+  for (const auto& own : tensors) {
+    for (const at::Tensor& tensor : own) {
+      EXPECT_TRUE(at::equal(tensor, torch::arange(1000, at::kFloat) * 4));
+    }
+  }
 }
 
 TEST(Peers, AllGetWhatTheFirstHas) {

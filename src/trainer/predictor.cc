@@ -19,7 +19,7 @@ Predictor::Predictor(PredictorKind kind, const FlatParameters& parameters) : kin
   if (kind == PredictorKind::kNull) return;
   kept_ = parameters.like();
   if (kind == PredictorKind::kLowRank) {
-    history_ = torch::zeros({kHistory, kept_.numel()});
+    history_ = parameters.like(kHistory);
     return;
   }
   direction_ = parameters.like();

@@ -5,12 +5,14 @@
 #include <array>
 #include <cstdio>
 #include <deque>
+#include <filesystem>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "base/present.h"
 #include "train/gpt2_shape.h"
+#include "train/loss_scale.h"
 #include "train/shuffle.h"
 #include "trainer/checkpoint_door.h"
 #include "trainer/corpus.h"
@@ -47,13 +49,14 @@ class Run {
         model_(shape_of(settings)),
         trainer_(
             initialized(model_, settings.seed),
-            [this](const Batch& batch) { return model_.loss(batch); }, settings.hybrid,
+            [this](const Batch& batch) { return model_.loss(batch); }, hybrid_of(settings),
             corpus_.trial(settings.trial_rows)) {}
 
   Result<Summary> all() {
     model_.set_recompute(settings_.recompute);
-    model_.set_bfloat16(settings_.precision == train::Precision::kBf16);
+    model_.set_precision(settings_.precision);
     trainer_.set_last_resort([this] { return take_less(); });
+    if (settings_.offload == train::Offload::kAlways) TRY_STATUS(peers_.all_well(offload()));
     TRY_STATUS(peers_.all_well(take_given_weights()));
     TRY_STATUS(open_checkpoints());
     TRY_STATUS(trainer_.train_with(peers_));
@@ -62,7 +65,7 @@ class Run {
     TRY(stops, peers_.any(is_stopped()));
     is_to_end_ = stops;
     record_.begin(settings_);
-    reset_tensor_memory_peak();
+    reset_tensor_memory_peak(device());
     const std::uint64_t steps = settings_.hybrid.schedule.steps;
     Status outcome = Unit{};
     while (outcome.ok() && trainer_.steps_done() < steps && !is_to_end_) outcome = one_step();
@@ -70,8 +73,8 @@ class Run {
     summary_.totals = trainer_.totals();
     summary_.loss = std::reduce(losses_.begin(), losses_.end()) /
                     static_cast<double>(std::max<std::size_t>(1, losses_.size()));
-    summary_.memory = tensor_memory().now;
-    summary_.memory_peak = tensor_memory().peak;
+    summary_.memory = tensor_memory(device()).now;
+    summary_.memory_peak = tensor_memory(device()).peak;
     summary_.stopped = is_to_end_;
     if (outcome.ok() && is_to_end_ && can_save() && saved_step_ != summary_.steps) {
       TRY_STATUS(save());
@@ -92,6 +95,14 @@ class Run {
     model.initialize(seed);
     return model;
   }
+  static train::HybridConfig hybrid_of(const train::Settings& settings) {
+    train::HybridConfig hybrid = settings.hybrid;
+    // What fp16 cannot do without.
+    const bool needs_scale = settings.precision == train::Precision::kFp16;
+    if (needs_scale && hybrid.loss_scale == 0) hybrid.loss_scale = train::LossScale::kUsual;
+    return hybrid;
+  }
+  train::Device device() const { return settings_.hybrid.device; }
   bool is_stopped() const { return control_.stop != nullptr && *control_.stop; }
 
   // Of what decides the weights, in numbers whose sum over all is exact.
@@ -158,10 +169,32 @@ class Run {
 
   // When not even one row fits.
   bool take_less() {
-    if (model_.recomputes()) return false;
-    say("out of memory: from here on layers are computed again in the backward pass");
-    model_.set_recompute(true);
-    return true;
+    if (!model_.recomputes()) {
+      say("out of memory: from here on layers are computed again in the backward pass");
+      model_.set_recompute(true);
+      return true;
+    }
+    if (settings_.offload == train::Offload::kNever || trainer_.is_offloaded()) return false;
+    const Status made = offload();
+    say(made.ok() ? "out of memory: from here on what the optimizer keeps is offloaded"
+                  : "out of memory, and nothing could be offloaded: " + made.error().message);
+    return made.ok();
+  }
+
+  // From a GPU into memory of the host; from there into a file, which the system can write out.
+  Status offload() {
+    if (device() != train::Device::kCpu) return trainer_.offload("");
+    if (can_save()) return trainer_.offload(settings_.folder);
+    std::error_code none;
+    return trainer_.offload(std::filesystem::temp_directory_path(none).string());
+  }
+
+  void make_room() {
+    if (settings_.offload == train::Offload::kNever || trainer_.is_offloaded()) return;
+    const Status made = offload();
+    say(made.ok() ? "asked for memory: from here on what the optimizer keeps is offloaded"
+                  : "asked for memory, and nothing could be offloaded: " + made.error().message);
+    release_unused(device());
   }
 
   bool can_save() const { return !settings_.folder.empty(); }
@@ -234,18 +267,21 @@ class Run {
       callers.push_back(*std::move(caller));
     }
     std::vector<Ask> asks;
+    bool is_room_wanted = false;
     while (control_.coordination != nullptr) {
       const std::optional<Ask> ask = control_.coordination->next_ask();
       if (!ask) break;
       is_to_end_ = is_to_end_ || ask->kind == Ask::Kind::kSaveAndEnd;
-      asks.push_back(*ask);
+      is_room_wanted = is_room_wanted || ask->kind == Ask::Kind::kMakeRoom;
+      if (ask->kind != Ask::Kind::kMakeRoom) asks.push_back(*ask);
     }
     is_to_end_ = is_to_end_ || is_stopped();
     const bool is_asked = !callers.empty() || !asks.empty();
-    std::array<double, 3> wanted = {is_to_end_ ? 1.0 : 0.0, is_save_due() ? 1.0 : 0.0,
-                                    is_asked ? 1.0 : 0.0};
+    std::array<double, 4> wanted = {is_to_end_ ? 1.0 : 0.0, is_save_due() ? 1.0 : 0.0,
+                                    is_asked ? 1.0 : 0.0, is_room_wanted ? 1.0 : 0.0};
     TRY_STATUS(peers_.sum(wanted));
     is_to_end_ = wanted[0] > 0;
+    if (wanted[3] > 0) make_room();
     if (wanted[1] == 0 && wanted[2] == 0) return Unit{};
     const Result<std::string> saved = save_for_others();
     for (CheckpointDoor::Caller& caller : callers) caller.answer(saved);
@@ -271,7 +307,7 @@ class Run {
       losses_.push_back(report.loss);
       if (losses_.size() > kLossesShown) losses_.pop_front();
     }
-    const Bytes memory = tensor_memory().now;
+    const Bytes memory = tensor_memory(device()).now;
     record_.step(report, summary_.training, memory);
     const auto ns = static_cast<double>(summary_.training.ns);
     const Duration left = time_left();
@@ -336,10 +372,23 @@ class Run {
   double tokens_ = 0;
 };
 
+// What only the machine can tell.
+Status check_device(const train::Settings& settings, const RunControl& control) {
+  if (settings.hybrid.device == train::Device::kCpu) return Unit{};
+  if (!torch::cuda::is_available()) {
+    return Error{Errc::kUnavailable, "run.device: libtorch finds no GPU for cuda here; cpu does"};
+  }
+  if (control.place && control.place->size > 1) {
+    return Error{Errc::kInvalid, "run.device: several processes train on CPUs only"};
+  }
+  return Unit{};
+}
+
 }  // namespace
 
 Result<Summary> run_training(const train::Settings& settings, const RunControl& control) {
   TRY_STATUS(train::check(settings));
+  TRY_STATUS(check_device(settings, control));
   if (control.resume && settings.folder.empty()) {
     return Error{Errc::kInvalid, "run.folder: name the folder of the run that is to go on"};
   }

@@ -210,6 +210,80 @@ TEST_F(RunTest, ItSavesAndEndsWhenItsLeaseIsWantedBackAndGoesOnToTheLastBit) {
   EXPECT_EQ(run_training(apart, {.resume = true})->validation_loss, whole->validation_loss);
 }
 
+TEST_F(RunTest, WhatTheOptimizerKeepsMakesRoomWhereItIsToldToOrAskedTo) {
+  train::Settings settings = this->settings();
+  const auto kept = run_training(settings, {});
+  ASSERT_TRUE(kept.ok());
+  settings.offload = train::Offload::kAlways;
+  settings.folder = folder_ + "/always";
+  const auto away = run_training(settings, {});
+  ASSERT_TRUE(away.ok()) << away.error().message;
+  EXPECT_EQ(away->validation_loss, kept->validation_loss);
+  EXPECT_LT(away->memory_peak, kept->memory_peak);
+  EXPECT_LT(away->memory, kept->memory);
+  for (const bool may : {true, false}) {
+    Listener listener;
+    listener.asks = {{3, {.kind = Ask::Kind::kMakeRoom, .number = 0}}};
+    std::vector<std::string> said;
+    settings.offload = may ? train::Offload::kShort : train::Offload::kNever;
+    settings.folder = folder_ + (may ? "/short" : "/never");
+    const auto asked = run_training(
+        settings,
+        {.say = [&](const std::string& line) { said.push_back(line); }, .coordination = &listener});
+    ASSERT_TRUE(asked.ok()) << asked.error().message;
+    EXPECT_EQ(asked->memory, may ? away->memory : kept->memory);
+    EXPECT_EQ(asked->validation_loss, kept->validation_loss);
+    EXPECT_TRUE(listener.answers.empty());
+    ASSERT_EQ(said.size(), may ? 1U : 0U);
+    EXPECT_TRUE(!may || said[0].starts_with("asked for memory: "));
+  }
+}
+
+TEST_F(RunTest, ARunWhoseOptimizerIsOffloadedGoesOnToTheLastBit) {
+  const auto whole = run_training(settings(), {});
+  train::Settings apart = settings();
+  apart.folder = folder_ + "/apart";
+  apart.offload = train::Offload::kAlways;
+  const auto rest = stopped_and_resumed(apart, 14);
+  ASSERT_TRUE(rest.ok()) << rest.error().message;
+  EXPECT_EQ(rest->validation_loss, whole->validation_loss);
+}
+
+// The last of what there is before a run saves itself and ends.
+TEST_F(RunTest, WhenNotEvenOneRowFitsTheOptimizerMakesRoom) {
+  train::Settings least = settings();
+  least.hybrid.mode = Mode::kOff;
+  least.hybrid.micro_rows = 1;
+  least.recompute = true;
+  least.validate_every = 0;
+  const auto needs = run_training(least, {});
+  ASSERT_TRUE(needs.ok());
+  const Bytes step = saturating_sub(needs->memory_peak, needs->memory);
+  least.folder = folder_ + "/short";
+  std::vector<std::string> said;
+  const auto leave_half = [&](const Progress& progress) {
+    if (progress.report.step != 3) return;
+    limit_tensor_memory(tensor_memory().now + Bytes{step.value / 2});
+  };
+  const RunControl control{.progress = leave_half,
+                           .say = [&](const std::string& line) { said.push_back(line); }};
+  const auto short_of = run_training(least, control);
+  limit_tensor_memory(Bytes::max());
+  ASSERT_TRUE(short_of.ok()) << short_of.error().message;
+  EXPECT_EQ(short_of->validation_loss, needs->validation_loss);
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_THAT(said[0], HasSubstr("out of memory: from here on what the optimizer keeps"));
+}
+
+TEST_F(RunTest, WithoutAGpuThereIsNoRunOnOne) {
+  train::Settings settings = this->settings();
+  settings.hybrid.device = train::Device::kCuda;
+  if (torch::cuda::is_available()) return;  // Then it is no error.
+  const auto none = run_training(settings, {});
+  EXPECT_EQ(none.error().code, Errc::kUnavailable);
+  EXPECT_THAT(none.error().message, HasSubstr("run.device: libtorch finds no GPU"));
+}
+
 TEST_F(RunTest, WithoutAFolderTheAnswerSaysWhyNothingIsSaved) {
   train::Settings nowhere = settings();
   nowhere.folder.clear();
@@ -270,6 +344,7 @@ TEST_F(RunTest, WhenMemoryIsAtItsEndItSavesBeforeItDies) {
   train::Settings plain = settings();
   plain.hybrid.mode = Mode::kOff;
   plain.recompute = true;  // So that nothing else is left to try.
+  plain.offload = train::Offload::kNever;
   plain.hybrid.micro_rows = 1;
   plain.validate_every = 0;
   train::Settings other = plain;

@@ -25,10 +25,32 @@ std::vector<std::uint64_t> shape_of(const std::vector<std::int64_t>& sizes) {
   return {sizes.begin(), sizes.end()};
 }
 
-std::vector<checkpoint::Tensor> tensors_of(HybridTrainer& trainer) {
-  std::vector<checkpoint::Tensor> all;
+// What a checkpoint holds, as it lies in memory of the host: of tensors of a GPU there is a copy.
+struct Places {
+  struct Pair {
+    at::Tensor there;
+    at::Tensor here;
+  };
+  std::vector<Pair> pairs;
+  std::vector<checkpoint::Tensor> tensors;
+
+  const float* host(const at::Tensor& tensor) {
+    pairs.push_back({.there = tensor, .here = tensor.cpu()});
+    return pairs.back().here.data_ptr<float>();
+  }
+  void put_back() {
+    const torch::NoGradGuard no_gradients;
+    for (Pair& pair : pairs) {
+      if (!pair.there.is_cpu()) pair.there.copy_(pair.here);
+    }
+  }
+};
+
+Places places_of(HybridTrainer& trainer) {
+  Places places;
+  std::vector<checkpoint::Tensor>& all = places.tensors;
   const FlatParameters& parameters = trainer.parameters();
-  const float* values = parameters.values().data_ptr<float>();
+  const float* values = places.host(parameters.values());
   for (const FlatSegment& segment : parameters.segments()) {
     all.push_back({.name = segment.name,
                    .dtype = Dtype::kF32,
@@ -40,10 +62,10 @@ std::vector<checkpoint::Tensor> tensors_of(HybridTrainer& trainer) {
     all.push_back({.name = "trainer." + named.name,
                    .dtype = Dtype::kF32,
                    .shape = shape_of(named.tensor.sizes().vec()),
-                   .data = named.tensor.data_ptr<float>(),
+                   .data = places.host(named.tensor),
                    .bytes = named.tensor.nbytes()});
   }
-  return all;
+  return places;
 }
 
 std::string state_of(HybridTrainer& trainer, const Corpus& corpus,
@@ -129,10 +151,11 @@ Result<Saver> Saver::open(const std::string& folder, std::uint32_t keep) {
 
 Result<std::string> Saver::save(HybridTrainer& trainer, const Corpus& corpus,
                                 const train::Settings& settings, checkpoint::Slot slot) {
+  const Places places = places_of(trainer);
   const auto saved = store_.save({.step = trainer.steps_done(),
                                   .slot = slot,
                                   .state = state_of(trainer, corpus, settings),
-                                  .tensors = tensors_of(trainer)});
+                                  .tensors = places.tensors});
   if (!saved.ok()) return error_of(saved.failure());
   return saved->path;
 }
@@ -159,17 +182,18 @@ Result<Restored> restore(const std::string& folder, HybridTrainer& trainer, Corp
   if (saved.fingerprint != corpus.fingerprint()) {
     return Error{Errc::kInvalid, loaded->path() + ": was saved while learning another text"};
   }
-  const std::vector<checkpoint::Tensor> places = tensors_of(trainer);
-  TRY_STATUS(check_tensors(*loaded, places));
+  Places places = places_of(trainer);
+  TRY_STATUS(check_tensors(*loaded, places.tensors));
   // No weight is changed before all is known to fit. Of a state that is not whole the trainer takes
   // a part, and the run ends.
   train::StateText text(saved.values);
   trainer.visit(text);
   TRY_STATUS(text.outcome());
-  for (const checkpoint::Tensor& place : places) {
+  for (const checkpoint::Tensor& place : places.tensors) {
     // The places are those of buffers that we may write to; only the description is of constants.
     std::memcpy(const_cast<void*>(place.data), loaded->find(place.name)->data, place.bytes);
   }
+  places.put_back();
   corpus.seek(saved.position);
   Restored restored{.path = loaded->path()};
   for (const checkpoint::PassedOver& each : loaded->passed_over()) {

@@ -5,6 +5,8 @@ load ../cli/lib
 setup() {
   world_up
   seq 1 20000 >text
+  mkdir -p "$XDG_CONFIG_HOME/berth"
+  printf '[pressure]\nover_budget = ["notify", "cleanup@1s"]\n' >"$XDG_CONFIG_HOME/berth/config.toml"
   berth status >/dev/null # A trainer starts no daemon.
 }
 
@@ -68,6 +70,16 @@ told() {
   run berth checkpoint outer
   status_is 0
   [[ -n $(ls out/checkpoints) ]]
+  berth cancel outer
+}
+
+@test "a run that is asked for memory gives back what its optimizer keeps, and goes on" {
+  berth run -q -m 2G -n outer --enforce watchdog --over-budget suspend --checkpoint library -- \
+    sh -c 'vram_user --bytes 3GiB --hold forever & exec berth-train "$@"' run \
+    --run.text text --run.threads 1 --rate.steps 1000000 --predict.mode off \
+    --validate.every 0 --data.rows 2 --run.folder out >summary 2>said 3>&- &
+  patience=30 eventually grep -q "asked for memory: from here on" said
+  told outer
   berth cancel outer
 }
 
