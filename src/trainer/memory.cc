@@ -46,9 +46,12 @@ bool is_out_of_memory(const c10::Error& error) {
          text.find("CUBLAS_STATUS_ALLOC_FAILED") != std::string_view::npos;
 }
 
-class CountingAllocator final : public at::Allocator {
+class CountingAllocator final : public Allocator {
  public:
-  at::DataPtr allocate(std::size_t bytes) const override {
+  at::DeleterFnPtr raw_deleter() const override { return &give_back; }
+
+ private:
+  at::DataPtr take(std::size_t bytes) const override {
     if (bytes == 0) return {nullptr, nullptr, &give_back, at::Device(at::kCPU)};
     const std::uint64_t now = bytes_now += bytes;
     void* block = nullptr;
@@ -64,7 +67,6 @@ class CountingAllocator final : public at::Allocator {
     void* data = static_cast<char*>(block) + kLine;
     return {data, data, &give_back, at::Device(at::kCPU)};
   }
-  at::DeleterFnPtr raw_deleter() const override { return &give_back; }
 };
 
 }  // namespace

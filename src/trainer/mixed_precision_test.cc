@@ -67,7 +67,7 @@ TEST(MixedPrecision, ParametersAndGradientsStayAsTheyWere) {
   EXPECT_EQ(rounded.flat.values().scalar_type(), at::kFloat);
   EXPECT_EQ(rounded.flat.gradients().scalar_type(), at::kFloat);
   EXPECT_TRUE(rounded.flat.is_attached(rounded.model));
-  EXPECT_FALSE(at::autocast::is_cpu_enabled()) << "it has ended";
+  EXPECT_FALSE(autocasts(at::kCPU)) << "it has ended";
   EXPECT_EQ(rounded.model.logits(rounded.batch.inputs).scalar_type(), at::kFloat);
 }
 
@@ -107,14 +107,14 @@ TEST(MixedPrecision, TakesLessMemory) {
 TEST(MixedPrecision, IsOverWithItsScope) {
   {
     const MixedPrecision outer(at::kCPU, kBf16);
-    EXPECT_TRUE(at::autocast::is_cpu_enabled());
+    EXPECT_TRUE(autocasts(at::kCPU));
     {
       const MixedPrecision inner(at::kCPU, train::Precision::kFp32);
-      EXPECT_FALSE(at::autocast::is_cpu_enabled());
+      EXPECT_FALSE(autocasts(at::kCPU));
     }
-    EXPECT_TRUE(at::autocast::is_cpu_enabled());
+    EXPECT_TRUE(autocasts(at::kCPU));
   }
-  EXPECT_FALSE(at::autocast::is_cpu_enabled());
+  EXPECT_FALSE(autocasts(at::kCPU));
 }
 
 }  // namespace

@@ -17,18 +17,13 @@ namespace {
 constexpr std::int64_t kSamples = 64;
 
 // Gives what the allocator before it gives, but for one allocation.
-class FailingAllocator : public c10::Allocator {
+class FailingAllocator : public Allocator {
  public:
   static FailingAllocator& installed() {
     count_tensor_memory();
     static FailingAllocator made(c10::GetCPUAllocator());
     c10::SetCPUAllocator(&made, 2);
     return made;
-  }
-  c10::DataPtr allocate(std::size_t bytes) const override {
-    ++allocations;
-    TORCH_CHECK_WITH(OutOfMemoryError, allocations != fails_at, "no memory for ", bytes, " bytes");
-    return before_->allocate(bytes);
   }
   c10::DeleterFnPtr raw_deleter() const override { return before_->raw_deleter(); }
 
@@ -37,6 +32,11 @@ class FailingAllocator : public c10::Allocator {
 
  private:
   explicit FailingAllocator(c10::Allocator* before) : before_(before) {}
+  c10::DataPtr take(std::size_t bytes) const override {
+    ++allocations;
+    TORCH_CHECK_WITH(OutOfMemoryError, allocations != fails_at, "no memory for ", bytes, " bytes");
+    return before_->allocate(bytes);
+  }
   c10::Allocator* before_;
 };
 

@@ -56,7 +56,7 @@ Result<Peers> Peers::meet(const train::PeerPlace& place, Duration patience) {
   peers.rank_ = place.rank;
   peers.size_ = place.size;
   try {
-    c10d::TCPStoreOptions where;
+    c10d::TCPStoreOptions where = store_options();
     where.port = place.port;
     where.isServer = place.rank == 0;
     where.numWorkers = place.size;
