@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "train/dynamics.h"
+#include "trainer/libtorch.h"
 #include "trainer/memory.h"
 
 namespace berth::trainer {

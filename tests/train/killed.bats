@@ -33,7 +33,7 @@ result() { tail -n 1 "$1/metrics.ndjson" | jq -e .summary.validation_loss; }
     run=$!
     patience=30 eventually "began_${#resume[@]}"
     # Of those that are there the newest alone may have been cut off.
-    ((${#resume[@]} == 0 || ${#before[@]} < 2 || $(goes_on_from) >= before[-2]))
+    if ((${#before[@]} > 1)); then (($(goes_on_from) >= before[-2])); fi
     sleep "0.$((RANDOM % 3))$((RANDOM % 10))"
     ! kill -9 "$run" || killed=$((killed + 1))
     wait "$run" || true
