@@ -33,7 +33,7 @@ struct Key {
 
 constexpr double kCountMax = std::numeric_limits<std::uint32_t>::max();
 
-std::array<Key, 60> keys_of(Settings& s) {
+std::array<Key, 61> keys_of(Settings& s) {
   return {{
       {"run.model", &s.model},
       {"run.text", &s.text},
@@ -54,6 +54,7 @@ std::array<Key, 60> keys_of(Settings& s) {
       {"checkpoint.every", &s.checkpoint_every, 0, kCountMax},
       {"checkpoint.minutes", &s.checkpoint_minutes, 0, 1e6},
       {"checkpoint.keep", &s.checkpoint_keep, 1, 1000},
+      {"checkpoint.background", &s.checkpoint_background},
       {"checkpoint.http", &s.checkpoint_http},
       {"lease.vram", &s.lease_vram},
       {"lease.wait_minutes", &s.lease_wait, 0, 1e6},

@@ -112,13 +112,14 @@ struct Settings {
   std::uint32_t trial_rows = 4;        // Of the batch on which jumps are judged.
   std::uint32_t validate_every = 100;  // Steps; 0: at the end only.
   std::uint32_t validate_rows = 64;
-  std::uint32_t checkpoint_every = 0;  // Steps; 0: only when it is asked for or stopped.
+  std::uint32_t checkpoint_every = 0;  // Steps; 0: at the end, or when asked for.
   double checkpoint_minutes = 0;       // 0: not by time.
   std::uint32_t checkpoint_keep = 3;
-  std::string checkpoint_http;  // Where others may ask for one; empty: nowhere.
-  std::string lease_vram;       // Of a lease of its own, on one GPU; empty: none is taken.
-  double lease_wait = 0;        // Minutes; 0: for as long as it takes.
-  double lease_grace = 2;       // Minutes within which it can save itself.
+  bool checkpoint_background = true;  // Those that are due are written while steps go on.
+  std::string checkpoint_http;        // Where others may ask for one; empty: nowhere.
+  std::string lease_vram;             // Of a lease of its own, on one GPU; empty: none is taken.
+  double lease_wait = 0;              // Minutes; 0: for as long as it takes.
+  double lease_grace = 2;             // Minutes within which it can save itself.
   Precision precision = Precision::kFp32;
   Offload offload = Offload::kShort;
   bool recompute = false;  // Layers are computed again in the backward pass, not kept.

@@ -41,7 +41,7 @@ TEST(Settings, EachKeyHasAPlaceOfItsOwn) {
           << before[i].key << " changes " << after[k].key;
     }
   }
-  EXPECT_EQ(before.size(), 60U);
+  EXPECT_EQ(before.size(), 61U);
 }
 
 TEST(Settings, WhatIsToldCanBeSet) {

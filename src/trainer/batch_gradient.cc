@@ -95,8 +95,8 @@ Status BatchGradient::agree(const Status& own, Taken& taken) {
                                 own.ok() || no_memory ? 0.0 : 1.0};
   const Status met = peers_->sum(told);
   if (!own.ok() && !no_memory) return own;
-  TRY_STATUS(met);
-  TRY_STATUS(shared);
+  if (!met.ok()) return met;
+  if (!shared.ok()) return shared;
   taken.loss = told[0] / peers_->size();
   if (told[2] > 0) return Error{Errc::kUnavailable, "another process has failed, and says why"};
   if (no_memory) return own;
@@ -118,7 +118,7 @@ void BatchGradient::finish(Taken& taken) {
 Status BatchGradient::make_pieces(std::uint64_t rows) {
   const auto before = micro_ == 0 ? std::nullopt : std::optional(micro_);
   TRY(pieces, vram::Batch::make({.batch = rows, .micro_max = rows_max_}, before));
-  pieces_ = std::move(pieces);
+  pieces_ = pieces;
   pieces_rows_ = rows;
   return Unit{};
 }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -14,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/present.h"
 #include "base/quantity.h"
 #include "config/document.h"
 #include "config/problem.h"
@@ -164,7 +166,7 @@ int run(const std::vector<std::string>& words) {
   if (!settings.ok()) return fail(kUsage, settings.error().message);
   const auto place = train::peer_place(&variable);
   if (!place.ok()) return fail(kUsage, place.error().message);
-  const bool speaks = !*place || (*place)->rank == 0;  // For all of them.
+  const bool speaks = !place->has_value() || present(*place).rank == 0;  // For all of them.
   const auto say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
   const auto lease = open_lease(terms_of(*settings), say);
   if (!lease.ok()) return fail(kFailed, "there is no lease: " + lease.error().message);
@@ -244,7 +246,7 @@ int run_tokenize(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace berth::trainer
 
-int main(int count, char** words) {
+int main(int count, char** words) try {
   const std::vector<std::string> all(words + 1, words + count);
   if (!all.empty() && all.front() == "export") return berth::trainer::run_export(all);
   if (!all.empty() && all.front() == "tokenize") return berth::trainer::run_tokenize(all);
@@ -252,4 +254,8 @@ int main(int count, char** words) {
     return berth::trainer::run_generate({all.begin() + 1, all.end()});
   }
   return berth::trainer::run(all);
+} catch (const std::exception& exception) {
+  // What libtorch throws where none of ours expects it.
+  std::fprintf(stderr, "berth-train: %s\n", exception.what());
+  return 1;
 }

@@ -132,17 +132,25 @@ at::Tensor Gpt2::layer_of(const Layer& layer, const at::Tensor& stream) {
 // backward pass they get their gradients from a graph of its own.
 class Gpt2::Recomputed : public torch::autograd::Function<Gpt2::Recomputed> {
  public:
+  struct OneLayer : torch::CustomClassHolder {
+    struct Place {
+      Gpt2* model = nullptr;
+      std::size_t layer = 0;
+    };
+    explicit OneLayer(const Place& of) : place(of) {}
+    Place place;
+  };
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& stream,
                             Gpt2* model, std::int64_t layer) {
     context->save_for_backward({stream});
-    context->saved_data["model"] = reinterpret_cast<std::int64_t>(model);
-    context->saved_data["layer"] = layer;
-    return model->layer_of(model->layers_[static_cast<std::size_t>(layer)], stream);
+    const OneLayer::Place place{.model = model, .layer = static_cast<std::size_t>(layer)};
+    context->saved_data["layer"] = c10::IValue::make_capsule(c10::make_intrusive<OneLayer>(place));
+    return model->layer_of(model->layers_[place.layer], stream);
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
-    auto* model = reinterpret_cast<Gpt2*>(context->saved_data["model"].toInt());
-    const auto layer = static_cast<std::size_t>(context->saved_data["layer"].toInt());
+    const auto capsule = context->saved_data["layer"].toCapsule();
+    const auto& [model, layer] = static_cast<const OneLayer&>(*capsule).place;
     const at::Tensor stream = context->get_saved_variables()[0].variable_data().requires_grad_();
     const torch::AutoGradMode with_graph(true);
     const at::Tensor again = [&] {

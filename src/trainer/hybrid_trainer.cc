@@ -84,7 +84,8 @@ bool HybridTrainer::wants_batch() {
 Result<StepReport> HybridTrainer::step(const Batch& batch) {
   const Duration begin = moment();
   const bool is_real = wants_batch();
-  const train::PlannedStep planned = *std::exchange(planned_, std::nullopt);
+  const train::PlannedStep planned = present(planned_);
+  planned_.reset();
   StepReport report{.step = step_, .phase = planned.phase, .predicted = !is_real, .rate = rate()};
   report.times.trial = std::exchange(trial_time_, {});
   TRY_STATUS(met_);
@@ -249,8 +250,10 @@ Status HybridTrainer::real_step(const Batch& batch, StepReport& report) {
   lookahead_.go(parameters_,
                 config_.lookahead.steps * train::lookahead_at(config_.schedule, step_));
   const Status taken = take_gradient(batch, report);
-  if (!taken.ok()) lookahead_.go_back(parameters_);
-  TRY_STATUS(taken);
+  if (!taken.ok()) {
+    lookahead_.go_back(parameters_);
+    return taken;
+  }
   ++totals_.real_steps;
   last_loss_ = report.loss;
   const Duration begin = moment();

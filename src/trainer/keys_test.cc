@@ -159,6 +159,7 @@ TEST_F(KeysTest, NoOtherDoes) {
   saved.insert(saved.end(), {{"run.folder", folder_ + "/saved"},
                              {"checkpoint.every", "9"},
                              {"checkpoint.minutes", "0.0001"},
+                             {"checkpoint.background", "false"},
                              {"checkpoint.keep", "1"}});
   EXPECT_EQ(outcome_of(saved), end);
 }

@@ -76,8 +76,10 @@ class Run {
     summary_.memory = tensor_memory(device()).now;
     summary_.memory_peak = tensor_memory(device()).peak;
     summary_.stopped = is_to_end_;
-    if (outcome.ok() && is_to_end_ && can_save() && saved_step_ != summary_.steps) {
-      TRY_STATUS(save());
+    if (outcome.ok()) {
+      TRY(is_unsaved, peers_.any(can_save() && saved_step_ != summary_.steps));
+      if (is_unsaved) TRY_STATUS(save());
+      TRY_STATUS(peers_.all_well(finish_saving()));
     }
     if (outcome.ok()) validate();
     record_.end(summary_);
@@ -220,6 +222,8 @@ class Run {
       TRY(restored, restore(settings_.folder, trainer_, corpus_, settings_));
       for (const std::string& passed_over : restored.passed_over) say("passed over " + passed_over);
       say("going on from " + restored.path);
+      summary_.checkpoint = restored.path;
+      saved_step_ = trainer_.steps_done();
     } else if (has_checkpoints(settings_.folder)) {
       return Error{Errc::kConflict, settings_.folder +
                                         " holds the checkpoints of an earlier run: --resume goes "
@@ -247,6 +251,29 @@ class Run {
     summary_.checkpoint = *path;
     saved_at_ = moment();
     saved_step_ = trainer_.steps_done();
+    last_is_begun_ = false;
+    return Unit{};
+  }
+
+  // One that is due, and nobody waits for.
+  Status begin_save() {
+    if (!settings_.checkpoint_background) return save();
+    Status begun = Unit{};
+    if (saver_) begun = saver_->begin_save(trainer_, corpus_, settings_);
+    const bool no_memory = !begun.ok() && begun.error().code == Errc::kExhausted;
+    TRY(without, peers_.any(no_memory));
+    if (without) return save();
+    TRY_STATUS(peers_.all_well(begun));
+    saved_at_ = moment();
+    saved_step_ = trainer_.steps_done();
+    last_is_begun_ = true;
+    return Unit{};
+  }
+
+  Status finish_saving() {
+    if (!saver_) return Unit{};
+    TRY(path, saver_->finish());
+    if (!path.empty() && last_is_begun_) summary_.checkpoint = path;
     return Unit{};
   }
 
@@ -277,12 +304,16 @@ class Run {
     }
     is_to_end_ = is_to_end_ || is_stopped();
     const bool is_asked = !callers.empty() || !asks.empty();
-    std::array<double, 4> wanted = {is_to_end_ ? 1.0 : 0.0, is_save_due() ? 1.0 : 0.0,
-                                    is_asked ? 1.0 : 0.0, is_room_wanted ? 1.0 : 0.0};
+    const Result<std::string> earlier = saver_ ? saver_->reports() : std::string();
+    std::array<double, 5> wanted = {is_to_end_ ? 1.0 : 0.0, is_save_due() ? 1.0 : 0.0,
+                                    is_asked ? 1.0 : 0.0, is_room_wanted ? 1.0 : 0.0,
+                                    earlier.ok() ? 0.0 : 1.0};
     TRY_STATUS(peers_.sum(wanted));
+    if (wanted[4] > 0) return peers_.all_well(earlier);
     is_to_end_ = wanted[0] > 0;
     if (wanted[3] > 0) make_room();
     if (wanted[1] == 0 && wanted[2] == 0) return Unit{};
+    if (wanted[2] == 0) return begin_save();
     const Result<std::string> saved = save_for_others();
     for (CheckpointDoor::Caller& caller : callers) caller.answer(saved);
     for (const Ask& ask : asks) control_.coordination->answer(ask, saved);
@@ -365,6 +396,7 @@ class Run {
   std::optional<CheckpointDoor> door_;
   Duration saved_at_;  // Or when the run began.
   std::optional<std::uint64_t> saved_step_;
+  bool last_is_begun_ = false;  // The last save was not waited for.
   std::uint64_t begun_at_ = 0;  // So many steps were made before this process.
   bool is_to_end_ = false;      // Somebody said so.
   Summary summary_;

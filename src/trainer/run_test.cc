@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -30,7 +31,7 @@ class RunTest : public testing::Test {
 
   train::Settings settings() const {
     train::Settings settings{.text = folder_ + "/text",
-                             .folder = folder_ + "/out",
+                             .folder = fresh_folder(),
                              .rows = 2,
                              .columns = 16,
                              .validate_every = 10,
@@ -56,7 +57,13 @@ class RunTest : public testing::Test {
     EXPECT_TRUE(stop);
     return run_training(settings, {.resume = true});
   }
+  /// What has saved itself is not written over.
+  std::string fresh_folder() const {
+    const unsigned number = folders_++;
+    return folder_ + "/out" + (number == 0 ? std::string() : std::to_string(number));
+  }
   std::string folder_;
+  mutable unsigned folders_ = 0;
 };
 
 TEST_F(RunTest, ARunLeavesALineForEachStepAndPlots) {
@@ -148,6 +155,7 @@ TEST_F(RunTest, ARunInMixedPrecisionLearns) {
   train::Settings settings = this->settings();
   const auto exact = run_training(settings, {});
   settings.precision = train::Precision::kBf16;
+  settings.folder = fresh_folder();
   const auto mixed = run_training(settings, {});
   ASSERT_TRUE(mixed.ok()) << mixed.error().message;
   EXPECT_NE(mixed->validation_loss, exact->validation_loss);
@@ -330,8 +338,9 @@ TEST_F(RunTest, ARunThatWasKilledGoesOnFromItsLastCheckpoint) {
   train::Settings apart = settings();
   apart.folder = folder_ + "/apart";
   apart.checkpoint_every = 8;
-  apart.checkpoint_keep = 1;
-  ASSERT_TRUE(run_training(apart, {}).ok());  // The last is of step 24.
+  const auto ended = run_training(apart, {});
+  ASSERT_TRUE(ended.ok());
+  std::filesystem::remove(ended->checkpoint);  // It did not come so far: its last is of step 24.
   std::vector<std::string> said;
   const auto rest = run_training(
       apart, {.resume = true, .say = [&](const std::string& text) { said.push_back(text); }});
@@ -364,16 +373,60 @@ TEST_F(RunTest, WhenMemoryIsAtItsEndItSavesBeforeItDies) {
   EXPECT_EQ(rest->validation_loss, whole->validation_loss);
 }
 
+TEST_F(RunTest, ASaveThatIsDueIsTheSameWhetherItIsWaitedForOrNot) {
+  train::Settings waited = settings();
+  waited.checkpoint_every = 5;
+  waited.checkpoint_background = false;
+  const auto slow = run_training(waited, {});
+  ASSERT_TRUE(slow.ok()) << slow.error().message;
+  train::Settings begun = waited;
+  begun.checkpoint_background = true;
+  begun.folder = folder_ + "/begun";
+  const auto quick = run_training(begun, {});
+  ASSERT_TRUE(quick.ok()) << quick.error().message;
+  const auto read = [](const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::stringstream bytes;
+    bytes << file.rdbuf();
+    const std::string all = bytes.str();
+    EXPECT_GT(all.size(), 10'000'000U);
+    return all.substr(all.size() - 10'000'000);  // Tensors; settings before them differ.
+  };
+  EXPECT_THAT(quick->checkpoint, HasSubstr(folder_ + "/begun/checkpoints/"));
+  EXPECT_THAT(quick->checkpoint, HasSubstr("step-25"));
+  EXPECT_TRUE(std::filesystem::exists(quick->checkpoint));
+  EXPECT_TRUE(read(slow->checkpoint) == read(quick->checkpoint));
+}
+
+TEST_F(RunTest, ASaveInTheBackgroundThatFailsEndsTheRunWithTheReason) {
+  train::Settings settings = this->settings();
+  settings.checkpoint_every = 2;
+  const auto failed = run_training(settings, {.progress = [&](const Progress& progress) {
+                                     if (progress.report.step != 8) return;
+                                     std::filesystem::rename(settings.folder + "/checkpoints",
+                                                             settings.folder + "/elsewhere");
+                                   }});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_THAT(failed.error().message, HasSubstr("checkpoints"));
+}
+
 TEST_F(RunTest, SavesByTimeAsWell) {
   train::Settings often = settings();
   often.checkpoint_minutes = 1e-6;  // Every step takes longer.
   const auto summary = run_training(often, {});
   ASSERT_TRUE(summary.ok()) << summary.error().message;
   EXPECT_THAT(summary->checkpoint, HasSubstr("step-25"));
+  const auto saved_in = [](const std::string& folder) {
+    const std::filesystem::directory_iterator files(folder + "/checkpoints");
+    return std::ranges::count_if(files, [](const std::filesystem::directory_entry& file) {
+      return file.path().extension() == ".safetensors";
+    });
+  };
+  EXPECT_EQ(saved_in(often.folder), 3) << "as many as are kept";
   train::Settings seldom = settings();
-  seldom.folder = folder_ + "/seldom";
   seldom.checkpoint_minutes = 1e6;
-  EXPECT_EQ(run_training(seldom, {})->checkpoint, "");
+  ASSERT_TRUE(run_training(seldom, {}).ok());
+  EXPECT_EQ(saved_in(seldom.folder), 1) << "that of its end";
 }
 
 TEST_F(RunTest, WhatDoesNotMatchIsAClearError) {

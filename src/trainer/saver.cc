@@ -160,6 +160,29 @@ Result<std::string> Saver::save(HybridTrainer& trainer, const Corpus& corpus,
   return saved->path;
 }
 
+Status Saver::begin_save(HybridTrainer& trainer, const Corpus& corpus,
+                         const train::Settings& settings) {
+  const Places places = places_of(trainer);
+  const auto begun = store_.save_in_background({.step = trainer.steps_done(),
+                                                .state = state_of(trainer, corpus, settings),
+                                                .tensors = places.tensors});
+  return begun.ok() ? Status(Unit{}) : Status(error_of(begun.failure()));
+}
+
+Result<std::string> Saver::reports() {
+  for (const auto& saved : store_.reports()) {
+    if (!saved.ok()) return error_of(saved.failure());
+    newest_ = saved->path;
+  }
+  return newest_;
+}
+
+Result<std::string> Saver::finish() {
+  const auto done = store_.wait();
+  if (!done.ok()) return error_of(done.failure());
+  return reports();
+}
+
 Result<SavedModel> load_model(const std::string& folder) {
   auto loaded = checkpoint::load_newest(directory_in(folder));
   if (!loaded.ok()) return error_of(loaded.failure());

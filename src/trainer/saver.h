@@ -25,11 +25,20 @@ class Saver {
   /// Returns when it is on the disk and was read back.
   Result<std::string> save(HybridTrainer& trainer, const Corpus& corpus,
                            const train::Settings& settings, checkpoint::Slot slot);
+  /// Returns when all is copied, into memory of the host that stays: the run may go on. kExhausted:
+  /// there is none for a copy.
+  Status begin_save(HybridTrainer& trainer, const Corpus& corpus, const train::Settings& settings);
+  /// What has become of those so far: the path of the last, empty if there was none, or the first
+  /// that failed.
+  Result<std::string> reports();
+  /// Waits for them.
+  Result<std::string> finish();
 
  private:
   explicit Saver(checkpoint::Store store) : store_(std::move(store)) {}
 
   checkpoint::Store store_;
+  std::string newest_;  // That was begun, and is known to be there.
 };
 
 /// The weights of the newest checkpoint that is whole, and the settings with which they came to be.
