@@ -3,6 +3,7 @@
 """The arithmetic of bench/train/protocol: what its page claims, and what it does not."""
 import importlib.machinery
 import importlib.util
+import math
 import os
 import unittest
 
@@ -57,7 +58,11 @@ class Claims(unittest.TestCase):
                                         'training_seconds': seconds}})
         for schedule in protocol.SCHEDULES:
             for rate in protocol.RATES:
-                add(f'tune {schedule} {rate}', 1, 2.5, 10)
+                add(f'tune {schedule} {rate}', 1, 2.5 + (rate != 0.002), 10)
+            for rate in protocol.finer_rates(0.002):
+                for seed in protocol.FINER_SEEDS:
+                    if (rate, seed) != (0.002, 1):
+                        add(f'tune {schedule} {rate}', seed, 2.5, 10)
         for seed in range(1, 6):
             noise = seed * 0.001 + (0.0002 if seed % 2 else 0)
             for share, loss in zip(protocol.SHORTER, (2.8, 2.7, 2.6)):
@@ -81,6 +86,30 @@ class Claims(unittest.TestCase):
 
     def test_what_is_better_and_later_is_no_gain(self):
         self.assertIn('No gain', self.page(forced_linear=(2.55, 12), null=(2.6, 6)).verdict())
+
+    def test_what_the_neighbours_took_is_no_part_of_a_gain(self):
+        page = self.page(forced_linear=(2.55, 6), null=(2.6, 6))
+        gain = page.gain('forced linear')
+        for row in ('plain', 'forced linear'):  # All but one of each were held up.
+            for seed, entry in page.rows[row].items():
+                if seed != 3:
+                    entry['summary']['training_seconds'] *= 1.6
+        self.assertAlmostEqual(page.gain('forced linear'), gain)
+        self.assertAlmostEqual(page.step_seconds('plain'), 10 / 300)
+
+    def test_rates_are_tuned_finer_around_the_best_of_each_schedule(self):
+        class Runs:
+            made = []
+
+            def make(self, row, seed, keys):
+                self.made.append((row, seed))
+                rate, best = keys['rate.rate'], 0.0048
+                return {'validation_loss': 2 + abs(math.log(rate / best)) + seed / 100}
+        runs = Runs()
+        loss, rate = protocol.tuned(runs, 'cosine')
+        self.assertEqual(rate, 0.0048)
+        self.assertAlmostEqual(loss, 2.02)
+        self.assertEqual(len(set(runs.made)), len(protocol.RATES) + 5 * 3 - 1)
 
     def goals(self, **means):
         return [' '.join(line.split()) for line in self.page(**means).goals()]
