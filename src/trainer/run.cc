@@ -56,7 +56,8 @@ class Run {
     model_.set_recompute(settings_.recompute);
     model_.set_precision(settings_.precision);
     trainer_.set_last_resort([this] { return take_less(); });
-    if (settings_.offload == train::Offload::kAlways) TRY_STATUS(peers_.all_well(offload()));
+    const bool offloads = settings_.offload == train::Offload::kAlways;
+    TRY_STATUS(peers_.all_well(offloads ? offload() : Unit{}));
     TRY_STATUS(peers_.all_well(take_given_weights()));
     TRY_STATUS(open_checkpoints());
     TRY_STATUS(trainer_.train_with(peers_));
@@ -76,11 +77,7 @@ class Run {
     summary_.memory = tensor_memory(device()).now;
     summary_.memory_peak = tensor_memory(device()).peak;
     summary_.stopped = is_to_end_;
-    if (outcome.ok()) {
-      TRY(is_unsaved, peers_.any(can_save() && saved_step_ != summary_.steps));
-      if (is_unsaved) TRY_STATUS(save());
-      TRY_STATUS(peers_.all_well(finish_saving()));
-    }
+    if (outcome.ok()) outcome = save_end();
     if (outcome.ok()) validate();
     record_.end(summary_);
     TRY_STATUS(record_.finish());
@@ -255,14 +252,22 @@ class Run {
     return Unit{};
   }
 
-  // One that is due, and nobody waits for.
+  Status save_end() {
+    TRY(is_unsaved, peers_.any(can_save() && saved_step_ != trainer_.steps_done()));
+    if (is_unsaved) TRY_STATUS(save());
+    return peers_.all_well(finish_saving());
+  }
+
+  // One that is due, and nobody waits for. Whether it is waited for is the first's to say.
   Status begin_save() {
-    if (!settings_.checkpoint_background) return save();
+    bool waits = saver_ && !settings_.checkpoint_background;
     Status begun = Unit{};
-    if (saver_) begun = saver_->begin_save(trainer_, corpus_, settings_);
-    const bool no_memory = !begun.ok() && begun.error().code == Errc::kExhausted;
-    TRY(without, peers_.any(no_memory));
-    if (without) return save();
+    if (saver_ && !waits) {
+      begun = saver_->begin_save(trainer_, corpus_, settings_);
+      waits = !begun.ok() && begun.error().code == Errc::kExhausted;
+    }
+    TRY(all_wait, peers_.any(waits));
+    if (all_wait) return save();
     TRY_STATUS(peers_.all_well(begun));
     saved_at_ = moment();
     saved_step_ = trainer_.steps_done();

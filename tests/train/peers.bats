@@ -91,6 +91,14 @@ losses() { jq -r 'select(.phase != null) | .loss' "$1/metrics.ndjson"; }
   [[ -n $(ls out/checkpoints) ]]
 }
 
+@test "what decides no weight may differ: one offloads and would wait for its saves, the other not" {
+  start 0 --checkpoint.every 3 --optimizer.offload always --rate.steps 40
+  start 1 --checkpoint.every 3 --checkpoint.background false --rate.steps 40
+  ends 0 0
+  ends 1 0
+  [[ -n $(ls out/checkpoints) ]]
+}
+
 @test "processes that do not begin alike are told so" {
   start 0
   start 1 --run.seed 7
