@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 #include <variant>
 
 #include "base/check.h"
@@ -33,7 +34,7 @@ struct Key {
 
 constexpr double kCountMax = std::numeric_limits<std::uint32_t>::max();
 
-std::array<Key, 61> keys_of(Settings& s) {
+std::array<Key, 62> keys_of(Settings& s) {
   return {{
       {"run.model", &s.model},
       {"run.text", &s.text},
@@ -56,6 +57,7 @@ std::array<Key, 61> keys_of(Settings& s) {
       {"checkpoint.keep", &s.checkpoint_keep, 1, 1000},
       {"checkpoint.background", &s.checkpoint_background},
       {"checkpoint.http", &s.checkpoint_http},
+      {"memory.budget", &s.memory_budget},
       {"lease.vram", &s.lease_vram},
       {"lease.wait_minutes", &s.lease_wait, 0, 1e6},
       {"lease.grace_minutes", &s.lease_grace, 0, 1e6},
@@ -256,10 +258,12 @@ Status check(const Settings& settings) {
   if (settings.precision == Precision::kFp16 && settings.hybrid.device == Device::kCpu) {
     return wrong("data.precision: fp16 is for GPUs (run.device 'cuda'); CPUs have bf16");
   }
-  if (!settings.lease_vram.empty()) {
-    const Result<Bytes> vram = parse_bytes(settings.lease_vram);
-    if (!vram.ok()) return wrong("lease.vram: " + vram.error().message);
-    if (*vram == Bytes{}) return wrong("lease.vram: a lease of nothing would hold nothing");
+  for (const auto& [key, text] : {std::pair("lease.vram", &settings.lease_vram),
+                                  std::pair("memory.budget", &settings.memory_budget)}) {
+    if (text->empty()) continue;
+    const Result<Bytes> bytes = parse_bytes(*text);
+    if (!bytes.ok()) return wrong(std::string(key) + ": " + bytes.error().message);
+    if (*bytes == Bytes{}) return wrong(std::string(key) + ": nothing would fit into nothing");
   }
   if (settings.columns > shape->context) {
     return wrong("data.columns: " + settings.model + " reads " + std::to_string(shape->context) +
@@ -269,8 +273,9 @@ Status check(const Settings& settings) {
 }
 
 bool moves_weights(std::string_view key) {
-  constexpr std::array<std::string_view, 5> kKeys = {"run.folder", "run.text", "run.weights",
-                                                     "data.recompute", "optimizer.offload"};
+  constexpr std::array<std::string_view, 6> kKeys = {"run.folder",        "run.text",
+                                                     "run.weights",       "data.recompute",
+                                                     "optimizer.offload", "memory.budget"};
   constexpr std::array<std::string_view, 3> kSections = {"validate.", "checkpoint.", "lease."};
   const auto is_in = [&](std::string_view section) { return key.starts_with(section); };
   return std::ranges::find(kKeys, key) == kKeys.end() && std::ranges::none_of(kSections, is_in);

@@ -117,6 +117,7 @@ struct Settings {
   std::uint32_t checkpoint_keep = 3;
   bool checkpoint_background = true;  // Those that are due are written while steps go on.
   std::string checkpoint_http;        // Where others may ask for one; empty: nowhere.
+  std::string memory_budget;          // What much memory is a share of; empty: what there is.
   std::string lease_vram;             // Of a lease of its own, on one GPU; empty: none is taken.
   double lease_wait = 0;              // Minutes; 0: for as long as it takes.
   double lease_grace = 2;             // Minutes within which it can save itself.

@@ -41,7 +41,7 @@ TEST(Settings, EachKeyHasAPlaceOfItsOwn) {
           << before[i].key << " changes " << after[k].key;
     }
   }
-  EXPECT_EQ(before.size(), 61U);
+  EXPECT_EQ(before.size(), 62U);
 }
 
 TEST(Settings, WhatIsToldCanBeSet) {
@@ -91,8 +91,12 @@ TEST(Settings, PartsMustFitTogether) {
   settings.lease_vram = "much";
   EXPECT_THAT(check(settings).error().message, HasSubstr("lease.vram: "));
   settings.lease_vram = "0";
-  EXPECT_THAT(check(settings).error().message, HasSubstr("lease.vram: a lease of nothing"));
+  EXPECT_THAT(check(settings).error().message, HasSubstr("lease.vram: nothing would fit"));
   settings.lease_vram = "1.5GiB";
+  EXPECT_TRUE(check(settings).ok());
+  settings.memory_budget = "some";
+  EXPECT_THAT(check(settings).error().message, HasSubstr("memory.budget: "));
+  settings.memory_budget = "2GiB";
   EXPECT_TRUE(check(settings).ok());
   settings.hybrid.loss_scale = 1000;
   EXPECT_THAT(check(settings).error().message,

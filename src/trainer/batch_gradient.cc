@@ -67,6 +67,10 @@ Result<BatchGradient::Taken> BatchGradient::take(const Batch& batch, std::uint64
   }
 }
 
+bool BatchGradient::shrink() {
+  return pieces_ && pieces_->out_of_memory().ok();
+}
+
 void BatchGradient::take_pieces(const Batch& batch, Taken& taken) {
   parameters_.clear_gradients();
   const std::int64_t rows = batch.rows();
@@ -95,8 +99,8 @@ Status BatchGradient::agree(const Status& own, Taken& taken) {
                                 own.ok() || no_memory ? 0.0 : 1.0};
   const Status met = peers_->sum(told);
   if (!own.ok() && !no_memory) return own;
-  if (!met.ok()) return met;
-  if (!shared.ok()) return shared;
+  if (!met.ok()) return met.error();
+  if (!shared.ok()) return shared.error();
   taken.loss = told[0] / peers_->size();
   if (told[2] > 0) return Error{Errc::kUnavailable, "another process has failed, and says why"};
   if (no_memory) return own;

@@ -50,6 +50,8 @@ class BatchGradient {
   /// Counts in `restarts` how often the batch was begun anew in smaller pieces. kExhausted: one row
   /// does not fit. kUnavailable: another process is lost.
   Result<Taken> take(const Batch& batch, std::uint64_t& restarts);
+  /// The next batch is taken in smaller pieces; false: in smaller ones it cannot be.
+  bool shrink();
   /// What a gradient is to be multiplied by before it is used.
   double unscale() const { return 1 / taken_scale_; }
 

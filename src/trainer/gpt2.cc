@@ -150,7 +150,8 @@ class Gpt2::Recomputed : public torch::autograd::Function<Gpt2::Recomputed> {
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     const auto capsule = context->saved_data["layer"].toCapsule();
-    const auto& [model, layer] = static_cast<const OneLayer&>(*capsule).place;
+    const auto [model, layer] = static_cast<const OneLayer&>(*capsule).place;
+    CHECK(model != nullptr);
     const at::Tensor stream = context->get_saved_variables()[0].variable_data().requires_grad_();
     const torch::AutoGradMode with_graph(true);
     const at::Tensor again = [&] {

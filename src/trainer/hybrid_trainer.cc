@@ -252,7 +252,7 @@ Status HybridTrainer::real_step(const Batch& batch, StepReport& report) {
   const Status taken = take_gradient(batch, report);
   if (!taken.ok()) {
     lookahead_.go_back(parameters_);
-    return taken;
+    return taken.error();
   }
   ++totals_.real_steps;
   last_loss_ = report.loss;

@@ -57,6 +57,8 @@ class HybridTrainer {
   /// What is wanted once a step or less makes room: the moments and the snapshot, which are five
   /// buffers as large as the weights. As Optimizer::offload_moments().
   Status offload(const std::string& folder);
+  /// As BatchGradient::shrink(). For one that trains alone.
+  bool shrink() { return gradient_.shrink(); }
   bool is_offloaded() const { return optimizer_.moments_are_offloaded(); }
 
   std::uint64_t steps_done() const { return step_; }

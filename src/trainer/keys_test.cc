@@ -149,6 +149,7 @@ TEST_F(KeysTest, NoOtherDoes) {
   const std::string end = outcome_of(kSmallRun);
   for (const auto& [key, value] : Values{{"data.recompute", "true"},
                                          {"optimizer.offload", "always"},
+                                         {"memory.budget", "1GiB"},
                                          {"validate.every", "7"},
                                          {"run.folder", folder_ + "/out"}}) {
     Values values = kSmallRun;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/present.h"
+#include "base/quantity.h"
 #include "train/gpt2_shape.h"
 #include "train/loss_scale.h"
 #include "train/shuffle.h"
@@ -18,6 +19,7 @@
 #include "trainer/corpus.h"
 #include "trainer/hybrid_trainer.h"
 #include "trainer/memory.h"
+#include "trainer/memory_watch.h"
 #include "trainer/moment.h"
 #include "trainer/peers.h"
 #include "trainer/record.h"
@@ -66,7 +68,9 @@ class Run {
     TRY(stops, peers_.any(is_stopped()));
     is_to_end_ = stops;
     record_.begin(settings_);
-    reset_tensor_memory_peak(device());
+    watch_.emplace(device(), budget(),
+                   MemoryWatch::Hands{.act = [this](vram::Action action) { return act(action); },
+                                      .say = [this](const std::string& text) { say(text); }});
     const std::uint64_t steps = settings_.hybrid.schedule.steps;
     Status outcome = Unit{};
     while (outcome.ok() && trainer_.steps_done() < steps && !is_to_end_) outcome = one_step();
@@ -75,13 +79,13 @@ class Run {
     summary_.loss = std::reduce(losses_.begin(), losses_.end()) /
                     static_cast<double>(std::max<std::size_t>(1, losses_.size()));
     summary_.memory = tensor_memory(device()).now;
-    summary_.memory_peak = tensor_memory(device()).peak;
+    summary_.memory_peak = present(watch_).peak();
     summary_.stopped = is_to_end_;
     if (outcome.ok()) outcome = save_end();
     if (outcome.ok()) validate();
     record_.end(summary_);
     TRY_STATUS(record_.finish());
-    TRY_STATUS(outcome);
+    if (!outcome.ok()) return outcome.error();
     return summary_;
   }
 
@@ -136,6 +140,7 @@ class Run {
     const StepReport& report = *made;
     summary_.training = summary_.training + since(begin);
     note(report);
+    present(watch_).step();
     const std::uint32_t every = settings_.validate_every;
     if (every > 0 && trainer_.steps_done() % every == 0) validate();
     const Status outcome = between_steps();
@@ -186,6 +191,30 @@ class Run {
     if (can_save()) return trainer_.offload(settings_.folder);
     std::error_code none;
     return trainer_.offload(std::filesystem::temp_directory_path(none).string());
+  }
+
+  // What the thresholds of memory are shares of, where it is not the machine's.
+  std::optional<Bytes> budget() const {
+    const bool has_own = !settings_.memory_budget.empty();
+    const std::string& text = has_own ? settings_.memory_budget : settings_.lease_vram;
+    const Result<Bytes> bytes = parse_bytes(text);
+    const bool counts = has_own || device() != train::Device::kCpu;
+    return counts && bytes.ok() ? std::optional(*bytes) : std::nullopt;
+  }
+
+  // What all processes would have to do alike is left to when memory has run out.
+  vram::Outcome act(vram::Action action) {
+    bool done = false;
+    if (action == vram::Action::kCheckpoint && can_save() && peers_.is_first()) {
+      const Result<std::string> saved = save_in_emergency();
+      say(saved.ok() ? "saved in " + *saved : "it could not be saved: " + saved.error().message);
+      done = saved.ok();
+    } else if (action == vram::Action::kShrink && peers_.size() == 1) {
+      done = trainer_.shrink();
+    } else if (action == vram::Action::kOffload && settings_.offload != train::Offload::kNever) {
+      done = !trainer_.is_offloaded() && offload().ok();
+    }
+    return done ? vram::Outcome::kDone : vram::Outcome::kNotDone;
   }
 
   void make_room() {
@@ -399,6 +428,7 @@ class Run {
   HybridTrainer trainer_;
   std::optional<Saver> saver_;
   std::optional<CheckpointDoor> door_;
+  std::optional<MemoryWatch> watch_;
   Duration saved_at_;  // Or when the run began.
   std::optional<std::uint64_t> saved_step_;
   bool last_is_begun_ = false;  // The last save was not waited for.

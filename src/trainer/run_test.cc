@@ -13,58 +13,12 @@
 
 #include "train/dynamics.h"
 #include "trainer/libtorch.h"
-#include "trainer/memory.h"
+#include "trainer/run_for_test.h"
 
 namespace berth::trainer {
 namespace {
 
 using testing::HasSubstr;
-
-class RunTest : public testing::Test {
- protected:
-  RunTest() : folder_(testing::TempDir() + "runXXXXXX") {
-    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
-    std::ofstream text(folder_ + "/text");
-    for (int i = 0; i < 3000; ++i) text << "the quick brown fox " << i % 7 << '\n';
-  }
-  ~RunTest() override { std::filesystem::remove_all(folder_); }
-
-  train::Settings settings() const {
-    train::Settings settings{.text = folder_ + "/text",
-                             .folder = fresh_folder(),
-                             .rows = 2,
-                             .columns = 16,
-                             .validate_every = 10,
-                             .validate_rows = 4};
-    settings.hybrid.schedule = {
-        .shape = train::Schedule::kConstant, .warmup_steps = 2, .steps = 25};
-    settings.hybrid.phases = {.warmup_steps = 4, .full_steps = 4, .predict_steps_max = 4};
-    settings.hybrid.mode = Mode::kForced;
-    return settings;
-  }
-  std::vector<std::string> metrics() const {
-    std::ifstream file(folder_ + "/out/metrics.ndjson");
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(file, line);) lines.push_back(line);
-    return lines;
-  }
-  /// Stopped after that step, and gone on with to the end.
-  static Result<Summary> stopped_and_resumed(const train::Settings& settings, std::uint64_t last) {
-    std::atomic<bool> stop = false;
-    (void)run_training(settings, {.stop = &stop, .progress = [&](const Progress& progress) {
-                                    stop = progress.report.step == last;
-                                  }});
-    EXPECT_TRUE(stop);
-    return run_training(settings, {.resume = true});
-  }
-  /// What has saved itself is not written over.
-  std::string fresh_folder() const {
-    const unsigned number = folders_++;
-    return folder_ + "/out" + (number == 0 ? std::string() : std::to_string(number));
-  }
-  std::string folder_;
-  mutable unsigned folders_ = 0;
-};
 
 TEST_F(RunTest, ARunLeavesALineForEachStepAndPlots) {
   std::uint64_t told = 0;
@@ -162,25 +116,6 @@ TEST_F(RunTest, ARunInMixedPrecisionLearns) {
   EXPECT_NEAR(mixed->validation_loss, exact->validation_loss, 0.1);
 }
 
-/// Asks what it is told to when so many steps are done, and keeps what it hears.
-class Listener final : public Coordination {
- public:
-  std::optional<Ask> next_ask() override {
-    if (asks.empty() || told.empty() || told.back().done < asks.front().first) return std::nullopt;
-    const Ask ask = asks.front().second;
-    asks.erase(asks.begin());
-    return ask;
-  }
-  void answer(const Ask& ask, const Result<std::string>& saved) override {
-    answers.emplace_back(ask.number, saved.ok() ? *saved : saved.error().message);
-  }
-  void tell(const HowFar& how_far) override { told.push_back(how_far); }
-
-  std::vector<std::pair<std::uint64_t, Ask>> asks;
-  std::vector<std::pair<std::uint64_t, std::string>> answers;
-  std::vector<HowFar> told;
-};
-
 TEST_F(RunTest, ItTellsHowFarItIs) {
   Listener listener;
   ASSERT_TRUE(run_training(settings(), {.coordination = &listener}).ok());
@@ -217,71 +152,6 @@ TEST_F(RunTest, ItSavesAndEndsWhenItsLeaseIsWantedBackAndGoesOnToTheLastBit) {
   EXPECT_TRUE(part->stopped);
   EXPECT_EQ(part->steps, 11U);
   EXPECT_EQ(run_training(apart, {.resume = true})->validation_loss, whole->validation_loss);
-}
-
-TEST_F(RunTest, WhatTheOptimizerKeepsMakesRoomWhereItIsToldToOrAskedTo) {
-  train::Settings settings = this->settings();
-  const auto kept = run_training(settings, {});
-  ASSERT_TRUE(kept.ok());
-  settings.offload = train::Offload::kAlways;
-  settings.folder = folder_ + "/always";
-  const auto away = run_training(settings, {});
-  ASSERT_TRUE(away.ok()) << away.error().message;
-  EXPECT_EQ(away->validation_loss, kept->validation_loss);
-  EXPECT_LT(away->memory_peak, kept->memory_peak);
-  EXPECT_LT(away->memory, kept->memory);
-  for (const bool may : {true, false}) {
-    Listener listener;
-    listener.asks = {{3, {.kind = Ask::Kind::kMakeRoom, .number = 0}}};
-    std::vector<std::string> said;
-    settings.offload = may ? train::Offload::kShort : train::Offload::kNever;
-    settings.folder = folder_ + (may ? "/short" : "/never");
-    const auto asked = run_training(
-        settings,
-        {.say = [&](const std::string& line) { said.push_back(line); }, .coordination = &listener});
-    ASSERT_TRUE(asked.ok()) << asked.error().message;
-    EXPECT_EQ(asked->memory, may ? away->memory : kept->memory);
-    EXPECT_EQ(asked->validation_loss, kept->validation_loss);
-    EXPECT_TRUE(listener.answers.empty());
-    ASSERT_EQ(said.size(), may ? 1U : 0U);
-    EXPECT_TRUE(!may || said[0].starts_with("asked for memory: "));
-  }
-}
-
-TEST_F(RunTest, ARunWhoseOptimizerIsOffloadedGoesOnToTheLastBit) {
-  const auto whole = run_training(settings(), {});
-  train::Settings apart = settings();
-  apart.folder = folder_ + "/apart";
-  apart.offload = train::Offload::kAlways;
-  const auto rest = stopped_and_resumed(apart, 14);
-  ASSERT_TRUE(rest.ok()) << rest.error().message;
-  EXPECT_EQ(rest->validation_loss, whole->validation_loss);
-}
-
-// The last of what there is before a run saves itself and ends.
-TEST_F(RunTest, WhenNotEvenOneRowFitsTheOptimizerMakesRoom) {
-  train::Settings least = settings();
-  least.hybrid.mode = Mode::kOff;
-  least.hybrid.micro_rows = 1;
-  least.recompute = true;
-  least.validate_every = 0;
-  const auto needs = run_training(least, {});
-  ASSERT_TRUE(needs.ok());
-  const Bytes step = saturating_sub(needs->memory_peak, needs->memory);
-  least.folder = folder_ + "/short";
-  std::vector<std::string> said;
-  const auto leave_half = [&](const Progress& progress) {
-    if (progress.report.step != 3) return;
-    limit_tensor_memory(tensor_memory().now + Bytes{step.value / 2});
-  };
-  const RunControl control{.progress = leave_half,
-                           .say = [&](const std::string& line) { said.push_back(line); }};
-  const auto short_of = run_training(least, control);
-  limit_tensor_memory(Bytes::max());
-  ASSERT_TRUE(short_of.ok()) << short_of.error().message;
-  EXPECT_EQ(short_of->validation_loss, needs->validation_loss);
-  ASSERT_EQ(said.size(), 1U);
-  EXPECT_THAT(said[0], HasSubstr("out of memory: from here on what the optimizer keeps"));
 }
 
 TEST_F(RunTest, WithoutAGpuThereIsNoRunOnOne) {
@@ -348,29 +218,6 @@ TEST_F(RunTest, ARunThatWasKilledGoesOnFromItsLastCheckpoint) {
   EXPECT_EQ(rest->validation_loss, whole->validation_loss);
   ASSERT_EQ(said.size(), 1U);
   EXPECT_THAT(said[0], HasSubstr("step-24"));
-}
-
-TEST_F(RunTest, WhenMemoryIsAtItsEndItSavesBeforeItDies) {
-  train::Settings plain = settings();
-  plain.hybrid.mode = Mode::kOff;
-  plain.recompute = true;  // So that nothing else is left to try.
-  plain.offload = train::Offload::kNever;
-  plain.hybrid.micro_rows = 1;
-  plain.validate_every = 0;
-  train::Settings other = plain;
-  other.folder = folder_ + "/other";
-  const auto whole = run_training(other, {});
-  const auto died = run_training(plain, {.progress = [](const Progress& progress) {
-                                   if (progress.report.step != 9) return;
-                                   limit_tensor_memory(tensor_memory().now + Bytes{4096});
-                                 }});
-  limit_tensor_memory(Bytes::max());
-  ASSERT_FALSE(died.ok());
-  EXPECT_THAT(died.error().message, HasSubstr("out of memory with one row of 16 tokens"));
-  EXPECT_THAT(died.error().message, HasSubstr("emergency"));
-  const auto rest = run_training(plain, {.resume = true});
-  ASSERT_TRUE(rest.ok()) << rest.error().message;
-  EXPECT_EQ(rest->validation_loss, whole->validation_loss);
 }
 
 TEST_F(RunTest, ASaveThatIsDueIsTheSameWhetherItIsWaitedForOrNot) {

@@ -92,6 +92,7 @@ struct SavedState {
 Result<SavedState> read_state(const std::string& path, const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   SavedState state;
+  Error broken{Errc::kCorrupt, path + ": holds no state of a training run that can be read"};
   if (!json.is_discarded() && json.is_object() && json.value("version", 0) == 1) {
     try {
       json.at("settings").get_to(state.settings);
@@ -99,10 +100,11 @@ Result<SavedState> read_state(const std::string& path, const std::string& text) 
       json.at("data").at("position").get_to(state.position);
       json.at("data").at("fingerprint").get_to(state.fingerprint);
       return state;
-    } catch (const nlohmann::json::exception&) {
+    } catch (const nlohmann::json::exception& exception) {
+      broken.message.append(" (").append(exception.what()).append(")");
     }
   }
-  return Error{Errc::kCorrupt, path + ": holds no state of a training run that can be read"};
+  return broken;
 }
 
 Status check_settings(const SavedState& saved, const train::Settings& settings,
@@ -115,8 +117,10 @@ Status check_settings(const SavedState& saved, const train::Settings& settings,
     const auto named = saved.settings.find(std::string(now[i].key));
     const std::string& was = named == saved.settings.end() ? defaults[i].value : named->second;
     if (was == now[i].value) continue;
-    return Error{Errc::kInvalid, path + ": was saved with another " + std::string(now[i].key) +
-                                     ", '" + was + "'; now it is '" + now[i].value + "'"};
+    std::string message = path + ": was saved with another ";
+    message.append(now[i].key).append(", '").append(was).append("'; now it is '");
+    message.append(now[i].value).append("'");
+    return Error{Errc::kInvalid, std::move(message)};
   }
   return Unit{};
 }

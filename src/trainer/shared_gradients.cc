@@ -88,7 +88,7 @@ Status SharedGradients::finish() {
   sent_ = 0;
   is_last_pass_ = false;
   const bool came_twice = std::exchange(came_twice_, false);
-  TRY_STATUS(outcome);
+  if (!outcome.ok()) return outcome.error();
   const torch::NoGradGuard no_gradients;
   parameters_.gradients().mul_(1.0 / peers_.size());
   if (!came_twice) return Unit{};

@@ -109,7 +109,7 @@ Result<std::uint64_t> tokenize(const Tokenizer& tokenizer, const std::string& te
   }
   std::error_code ignored;
   std::filesystem::remove(beside, ignored);
-  TRY_STATUS(outcome);
+  if (!outcome.ok()) return outcome.error();
   if (!fits) return Error{Errc::kInvalid, text_path + ": more than 2^31 tokens: split the text"};
   return Error{Errc::kCannotCreate, token_path + ": cannot be written"};
 }
