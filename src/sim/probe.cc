@@ -25,23 +25,24 @@ void Probe::ask(Answered answered) {
   if (meets(Fault::kProbeSlow)) takes = stage_.random.spread(milliseconds(5), seconds(2));
   const Duration looks_after = stage_.random.between(Duration{}, takes);
   const Instant asked_at = stage_.clock.instant();
-  stage_.clock.after(looks_after, [this, asked_at, rest = Duration{takes.ns - looks_after.ns},
-                                   answered = std::move(answered)] {
-    Sample sample = devices_.look();
-    sample.asked_at = asked_at;
-    if (driver_gone_) {
-      sample.devices.clear();
-      sample.trouble = "the driver is gone";
-    } else {
-      lie(sample);
-      has_told_ = true;
-    }
-    stage_.clock.after(rest, [this, sample = std::move(sample), answered] {
-      Sample told = sample;
-      told.answered_at = stage_.clock.instant();
-      answered(std::move(told));
-    });
-  });
+  stage_.clock.after(
+      looks_after, [this, asked_at, asker = daemon_, rest = Duration{takes.ns - looks_after.ns},
+                    answered = std::move(answered)] {
+        Sample sample = devices_.look();
+        sample.asked_at = asked_at;
+        if (driver_gone_) {
+          sample.devices.clear();
+          sample.trouble = "the driver is gone";
+        } else {
+          lie(sample);
+          has_told_ |= asker == daemon_;  // What one asked who is dead is told to nobody.
+        }
+        stage_.clock.after(rest, [this, sample = std::move(sample), answered] {
+          Sample told = sample;
+          told.answered_at = stage_.clock.instant();
+          answered(std::move(told));
+        });
+      });
 }
 
 // One figure is missing, never two that stand for one another: what neither the list of processes

@@ -2,6 +2,7 @@
 // The way from the driver to the daemon: answers that are late, do not come, or do not tell all.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 
@@ -23,7 +24,10 @@ class Probe {
   void ask(Answered answered);
   void set_driver_gone(bool gone) { driver_gone_ = gone; }
   /// A daemon has started, to whom nothing was told yet.
-  void forget() { has_told_ = false; }
+  void forget() {
+    has_told_ = false;
+    ++daemon_;
+  }
   void calm();
 
  private:
@@ -35,6 +39,7 @@ class Probe {
   bool driver_gone_ = false;
   bool calm_ = false;
   bool has_told_ = false;
+  std::uint64_t daemon_ = 0;  // Which of them one after the other.
 };
 
 }  // namespace berth::sim
