@@ -31,9 +31,11 @@ constexpr const char* kReadyDescriptor = "3";
 constexpr off_t kLogMax = off_t{1} << 20U;    // Then it begins anew.
 constexpr std::size_t kComplaintMax = 2'048;  // Bytes of the daemon's last words.
 // With the authorities that webhooks are to trust (SSL_CTX_set_default_verify_paths(3)).
-constexpr std::array kNames = {"HOME",          "USER",        "LOGNAME",      "PATH",
-                               "LANG",          "TZ",          "BERTH_CONFIG", "BERTH_RUNTIME_DIR",
-                               "SSL_CERT_FILE", "SSL_CERT_DIR"};
+// And by what a daemon knows that it is in a container.
+constexpr std::array kNames = {
+    "HOME",          "USER",         "LOGNAME",      "PATH",
+    "LANG",          "TZ",           "BERTH_CONFIG", "BERTH_RUNTIME_DIR",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "container",    "KUBERNETES_SERVICE_HOST"};
 constexpr std::array kPrefixes = {"LC_", "XDG_", "BERTH_SIM"};
 
 Error not_made(const Error& error) {

@@ -85,6 +85,11 @@ Result<Found> start(const ClientOptions& options, const os::Places& places) {
   TRY(started, autostart({.program = program, .places = places}));
   TRY(socket, connect_patiently(places.socket));
   if (started && options.say) options.say("started the daemon " + program);
+  if (started && options.say && options.surroundings.sim.empty() && os::in_container()) {
+    options.say(
+        "this is a container: its daemon sees no process and no lease outside it, only how "
+        "much memory they use; to share the host's queue, mount its /run/berth");
+  }
   return Found{places.socket, std::move(socket)};
 }
 

@@ -45,6 +45,7 @@ struct DefaultVram {
 struct Daemon {
   std::string state_dir;  // Empty: the place of the mode.
   LogLevel log = LogLevel::kInfo;
+  bool in_container = true;
 };
 
 struct Gpu {

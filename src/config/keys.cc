@@ -31,6 +31,11 @@ constexpr std::array kKeys = {
     Key{.path = "daemon.log",
         .slot = [](Config& c, Name) -> Slot { return &c.daemon.log; },
         .doc = "How much the daemon says in its log."},
+    Key{.path = "daemon.in_container",
+        .slot = [](Config& c, Name) -> Slot { return &c.daemon.in_container; },
+        .doc =
+            "Whether a daemon starts inside a container, where it sees the container's processes "
+            "only. The host's daemon, where its socket is mounted, is used first."},
 
     Key{.path = "gpu.reserve",
         .slot = [](Config& c, Name) -> Slot { return &c.gpu.reserve; },

@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "berthd " BERTH_VERSION);
   app.add_flag("--foreground", foreground, "stay, and log on stderr");
   app.add_flag("--system", system, "for all users of the machine");
-  app.add_flag("--in-container", options.in_container, "even inside a container");
+  app.add_flag("--in-container", options.in_container, "even where daemon.in_container is false");
   app.add_option("--socket", options.socket, "where to listen");
   app.add_option("--state-dir", options.state_dir, "where the journal lies");
   app.add_option("--ready-fd", options.ready_fd, "write a line there when listening");

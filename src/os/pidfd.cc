@@ -94,18 +94,18 @@ Result<Peer> peer_of(int socket) {
 
 Status verify(const Peer& peer, Process claimed) {
   if (peer.pid <= 0) {
-    return Error{Errc::kPermission,
-                 "the process that asks lives in a PID namespace that this daemon cannot see: "
-                 "start both in the same one"};
+    return Error{
+        Errc::kPermission,
+        "this shell is in a PID namespace (a container?) that the daemon cannot see: start "
+        "it in the daemon's (docker run --pid=host)"};
   }
   if (!peer.process) return Error{Errc::kNotFound, named(peer.pid) + " has ended"};
   if (*peer.process == claimed) return Unit{};
   return Error{Errc::kPermission,
-               "the asker says it is " + named(claimed.pid) + " started at tick " +
-                   std::to_string(claimed.start_ticks) + ", the kernel says " +
-                   named(peer.process->pid) + " started at tick " +
-                   std::to_string(peer.process->start_ticks) +
-                   ": it lives in another PID namespace, or passed its connection on"};
+               "this shell is in another PID namespace than the daemon (a container?): it calls "
+               "itself " +
+                   named(claimed.pid) + ", the daemon sees " + named(peer.process->pid) +
+                   ". Start it in the daemon's (docker run --pid=host)"};
 }
 
 }  // namespace berth::os

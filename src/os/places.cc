@@ -83,6 +83,12 @@ std::string in_world(const std::string& directory, const std::string& world) {
 
 }  // namespace
 
+bool in_container() {
+  return exists("/.dockerenv") || exists("/run/.containerenv") ||
+         !environment_variable("container").empty() ||
+         !environment_variable("KUBERNETES_SERVICE_HOST").empty();
+}
+
 Surroundings surroundings_from_environment() {
   Surroundings found;
   found.user = own_user();

@@ -33,6 +33,10 @@ struct Surroundings {
 };
 Surroundings surroundings_from_environment();
 
+/// Whether this process runs in a container, as far as one can tell from inside: the mark of Docker
+/// or Podman, or the variable of systemd-nspawn and LXC (`container`) or of Kubernetes.
+bool in_container();
+
 /// Where a daemon puts things. Nothing is made or looked at here.
 struct Places {
   std::string world;        // "real", or the name of the simulated world.

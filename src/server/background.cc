@@ -8,10 +8,9 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 
 #include "os/errors.h"
-#include "os/files.h"
+#include "os/places.h"
 #include "os/unique_fd.h"
 
 namespace berth::server {
@@ -36,14 +35,17 @@ Result<int> go_to_background() {
   return ends[1];
 }
 
-Status refuse_container() {
-  const char* set = std::getenv("container");
-  const bool inside = os::exists("/.dockerenv") || os::exists("/run/.containerenv") ||
-                      (set != nullptr && *set != '\0');
-  if (!inside) return Unit{};
-  return Error{Errc::kUnavailable,
-               "this is a container, and a daemon in it could not see who else uses the GPUs: "
-               "mount the host's socket and set BERTH_SOCKET, or start berthd --in-container"};
+Status look_at_container(bool allowed, Log& log) {
+  if (!os::in_container()) return Unit{};
+  if (!allowed) {
+    return Error{Errc::kUnavailable,
+                 "this is a container, and daemon.in_container is false: mount the host's "
+                 "/run/berth, or start berthd --in-container"};
+  }
+  log.warn(
+      "this is a container: processes and leases outside it are not seen, only the memory that "
+      "they use");
+  return Unit{};
 }
 
 void leave_terminal(const std::string& log_path) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "server/log.h"
 
 namespace berth::server {
 
@@ -16,8 +17,8 @@ Result<int> go_to_background();
 /// Once it is ready: its last words, should it ever have any, go to this file.
 void leave_terminal(const std::string& log_path);
 
-/// A daemon in a container sees neither the processes nor the claims of the host. kUnavailable,
-/// with the cure, where this is one.
-Status refuse_container();
+/// A daemon in a container sees neither the processes nor the leases outside it: it says so in its
+/// log, or, where it is not allowed there, ends with kUnavailable and the cure.
+Status look_at_container(bool allowed, Log& log);
 
 }  // namespace berth::server

@@ -138,12 +138,13 @@ struct Daemon::Impl final : Host {
 // Start: everything that can fail comes before the journal, whose opening counts as a start.
 
 Status Daemon::Impl::take_places() {
-  if (!options.in_container && surroundings.sim.empty()) TRY_STATUS(refuse_container());
   if (!options.socket.empty()) surroundings.socket = options.socket;
   TRY(read, read_configuration(surroundings, options.mode));
   config = std::move(read);
   log.set_level(config.daemon.log);
   admins = admins_of(config);
+  const bool allowed = options.in_container || config.daemon.in_container;
+  if (surroundings.sim.empty()) TRY_STATUS(look_at_container(allowed, log));
   const std::string& state =
       options.state_dir.empty() ? config.daemon.state_dir : options.state_dir;
   TRY(found, os::places_of(surroundings, options.mode, state));

@@ -113,7 +113,8 @@ class Service final : public ConnectionHandler, public Outbox {
   void release_waiting();
   void go_on(ConnectionId connection, Client& client, const wire::RouteMatch& route,
              const HttpRequest& request);
-  std::optional<wire::ApiError> check_hello(Client& client, const HttpRequest& request) const;
+  std::optional<wire::ApiError> check_hello(Client& client, const HttpRequest& request,
+                                            wire::Route route) const;
   std::optional<wire::ApiError> check_stream(const Client& client, const HttpRequest& request,
                                              wire::Route route) const;
   void dispatch(ConnectionId connection, Client& client, const wire::RouteMatch& route,

@@ -411,9 +411,11 @@ TEST_F(ServiceTest, HelloIsCheckedAgainstVersionWorldAndKernel) {
   const HttpAnswer world = with("api=1.0; version=0.1.0; world=w1234abcd");
   EXPECT_EQ(world.status, 409);
   EXPECT_EQ(code_of(world), "wrong_world");
-  const HttpAnswer process = with("api=1.0; version=0.1.0; world=real; pid=" + pid + "; start=6");
+  // From another PID namespace one may read, but start nothing.
+  EXPECT_EQ(with("api=1.0; version=0.1.0; world=real; pid=" + pid + "; start=6").status, 200);
+  const HttpAnswer process = ask(run, "POST", "/v1/leases", request(gib(8)));
   EXPECT_EQ(process.status, 403);
-  EXPECT_THAT(process.body, AllOf(HasSubstr("wrong_process"), HasSubstr("PID namespace")));
+  EXPECT_THAT(process.body, AllOf(HasSubstr("wrong_process"), HasSubstr("--pid=host")));
   EXPECT_EQ(with("no hello at all").status, 400);
 }
 

@@ -138,7 +138,7 @@ ROWS
   answered 426 version "restart the daemon"
   ask GET /v1/status -H "Berth-Hello: api=1.0; version=0.1.0; world=real"
   answered 409 wrong_world "BERTH_SIM"
-  ask GET /v1/status -H "Berth-Hello: api=1.0; version=0.1.0; world=$world_name; pid=1; start=1"
+  ask POST /v1/leases -H "Berth-Hello: api=1.0; version=0.1.0; world=$world_name; pid=1; start=1"
   answered 403 wrong_process "PID namespace"
   ask GET /v1/status -H "Berth-Hello: rubbish"
   answered 400 bad_request ""

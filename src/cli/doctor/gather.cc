@@ -227,7 +227,7 @@ void look_at_machine(DoctorFacts& facts) {
   }
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) facts.descriptors_max = limit.rlim_max;
-  facts.in_container = os::exists("/.dockerenv") || os::exists("/run/.containerenv");
+  facts.in_container = os::in_container();
 }
 
 // Of the devices that are there now, each must tell; where none has been asked, nothing is known.
