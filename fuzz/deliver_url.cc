@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses of webhooks, which users write and the daemon's child connects to.
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "deliver/url.h"
+#include "fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string url(berth::fuzz::text_of(data, size));
+  for (const bool allow_private : {false, true}) {
+    const auto checked = berth::deliver::check_url(url, allow_private);
+    if (!checked.ok()) {
+      CHECK(!checked.error().message.empty());
+      // What of it may be a secret is not repeated.
+      CHECK(url.size() < 24 || checked.error().message.find(url) == std::string::npos);
+      continue;
+    }
+    CHECK(!checked->host.empty());
+    CHECK(checked->encrypted || allow_private);
+  }
+  return 0;
+}
