@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that has no `berth run` around it, and asks for its lease itself: 1 GiB, then 2, given
-// back at the end.
+// back at the end. "twice": and once more.
 #include <berth/berth.hpp>
 #include <cstdint>
 #include <cstdio>
 #include <optional>
+#include <string_view>
 
 namespace {
 
@@ -22,9 +23,7 @@ void print_budget(const berth::Lease& lease) {
   std::printf("budget %llu MiB\n", static_cast<unsigned long long>(*budget >> 20U));
 }
 
-}  // namespace
-
-int main() {
+int work_in_a_lease() {
   berth_request request{};
   request.vram_bytes = kGib;
   request.name = "own";
@@ -37,4 +36,12 @@ int main() {
   if (const berth::Done grown = lease->resize(2 * kGib); !grown) return fail("resize", grown);
   print_budget(*lease);
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool twice = argc > 1 && std::string_view(argv[1]) == "twice";
+  const int status = work_in_a_lease();
+  return status == 0 && twice ? work_in_a_lease() : status;
 }

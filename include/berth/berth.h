@@ -116,11 +116,12 @@ typedef struct berth_request {
 // Waits for a lease that ends with this process, or with berth_release(), and attaches to it. To be
 // called before other threads are there and before the driver is used: it sets the environment as
 // `berth run` does (CUDA_VISIBLE_DEVICES, BERTH_…). In a process that has a lease already it is
-// joined, and BERTH_CONFLICT says so where more is asked for than it has. No daemon is started.
-// BERTH_CONFLICT: not now, or not within wait_ms.
+// joined, and BERTH_CONFLICT says so where more is asked for than it has; one that is over is none.
+// No daemon is started. BERTH_CONFLICT: not now, or not within wait_ms.
 berth_status berth_acquire(const berth_session_options* options, const berth_request* request,
                            berth_session* session);
-// Ends the lease that the session has acquired; its memory stays charged until it is freed.
+// Ends the lease that the session has acquired; its memory stays charged until it is freed, and its
+// variables go out of the environment: not while another thread reads that.
 // BERTH_CONFLICT: it has joined one, which is not its own to end.
 berth_status berth_release(berth_session session);
 // Another budget on each device. More is granted within wait_ms or not at all (BERTH_CONFLICT).

@@ -256,8 +256,15 @@ class Lease(Session):
         self._take(handle.value)
 
     def release(self) -> None:
-        """Its memory stays charged until it is freed. Conflict: it has joined one."""
-        check('berth_release', self.handle)
+        """Its memory stays charged until it is freed, and its variables go out of the environment.
+        Conflict: it has joined one."""
+        global _default
+        try:
+            check('berth_release', self.handle)
+        finally:
+            _see_environment()
+            with _default_lock:
+                _default = None  # What session() gives from now on has no lease.
 
     def __enter__(self) -> Lease:
         return self
@@ -271,23 +278,26 @@ class Lease(Session):
             self.close()
 
 
+_default_lock = threading.Lock()
+_default: Optional[Session] = None
+_default_pid = 0
+
+
 def _see_environment() -> None:
-    """os.environ was read at the start; the library has set variables since."""
+    """os.environ was read at the start; the library has changed variables since."""
     entries = ctypes.POINTER(ctypes.c_char_p).in_dll(ctypes.CDLL(None), 'environ')
+    ours = ('CUDA_', 'NVIDIA_', 'BERTH_')
     found = {}
     for entry in entries:
         if entry is None:
             break
         name, _, value = os.fsdecode(entry).partition('=')
         found.setdefault(name, value)
+    for name in [name for name in os.environ if name.startswith(ours) and name not in found]:
+        del os.environ[name]
     for name, value in found.items():
-        if name.startswith(('CUDA_', 'NVIDIA_', 'BERTH_')) and os.environ.get(name) != value:
+        if name.startswith(ours) and os.environ.get(name) != value:
             os.environ[name] = value
-
-
-_default_lock = threading.Lock()
-_default: Optional[Session] = None
-_default_pid = 0
 
 
 def session() -> Session:
@@ -306,7 +316,8 @@ def acquire(vram: Optional[Size] = None, *, devices: int = 1, wait: Optional[flo
     called before other threads are there and before the driver is used, because it sets the
     environment as `berth run` does. `wait`: seconds, 0 is now or not at all (Conflict), None is
     without bound. `grace`: it can be asked to save itself, within so many seconds. `eta`: how long
-    it is expected to take. Inside a lease it joins that one. No daemon is started (Unavailable).
+    it is expected to take. Inside a lease that lasts it joins that one. No daemon is started
+    (Unavailable).
 
         with berth.acquire('2G') as lease:
             train()

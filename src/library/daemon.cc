@@ -104,6 +104,20 @@ Result<wire::LeaseAnswer> Daemon::ask(wire::Route route, const std::string& leas
   return lease_in(connection.ask({.route = route, .lease = lease, .body = body}, within));
 }
 
+Result<std::optional<LeaseView>> Daemon::held(const std::string& lease, Duration within) const {
+  const std::optional<LeaseView> over;
+  TRY(connection, connect(client::Backlog::kGiveUp));
+  const Result<client::Answer> answer =
+      connection.ask({.route = wire::Route::kLease, .lease = lease, .body = {}}, within);
+  if (!answer.ok() && answer.error().code == Errc::kConflict) return over;  // Of another world.
+  if (!answer.ok()) return answer.error();
+  if (answer->status == 404 || answer->status == 403) return over;
+  TRY(found, lease_in(answer));
+  const LeaseState state = found.view.state;
+  if (state != LeaseState::kHeld && state != LeaseState::kSuspended) return over;
+  return std::optional<LeaseView>(std::move(found.view));
+}
+
 // The connection that asks stays open until the claim: closed before, it would withdraw the
 // request.
 Result<wire::LeaseAnswer> Daemon::acquire(const Acquisition& wish) {

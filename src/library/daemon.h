@@ -45,6 +45,10 @@ class Daemon {
                                 const std::string& body = {},
                                 Duration within = client::Connection::kAnswerWithin) const;
 
+  /// The lease, if programs may work in it: held, and known in this world. Absent: it is over. An
+  /// error: nobody can say.
+  Result<std::optional<LeaseView>> held(const std::string& lease, Duration within) const;
+
   const std::string& socket() const { return socket_; }
   Result<client::Connection> connect(client::Backlog backlog) const;
 

@@ -38,10 +38,12 @@ std::string event_of(wire::EventName name, const LeaseView& view) {
                              .data = wire::encode_lease(view, {.user = {}, .names = names})});
 }
 
-// Answers each connection with the next of some streams, and hangs up.
+// Answers each connection with the next of some streams, and hangs up. Who looks at the lease is
+// told of it besides.
 class FakeDaemon {
  public:
-  explicit FakeDaemon(std::vector<std::string> streams) : directory_(make_directory()) {
+  explicit FakeDaemon(std::vector<std::string> streams, LeaseState state = LeaseState::kHeld)
+      : state_(state), directory_(make_directory()) {
     listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -50,7 +52,9 @@ class FakeDaemon {
     CHECK(::bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
     CHECK(::listen(listener_, 8) == 0);
     serving_ = std::thread([this, all = std::move(streams)] {
-      for (const std::string& stream : all) serve(stream);
+      for (const std::string& stream : all) {
+        while (serve(stream) == Served::kLook) continue;
+      }
     });
   }
   ~FakeDaemon() {
@@ -75,9 +79,10 @@ class FakeDaemon {
     CHECK(::mkdtemp(made.data()) != nullptr);
     return made;
   }
-  void serve(const std::string& stream) {
+  enum class Served : std::uint8_t { kStream, kLook };
+  Served serve(const std::string& stream) {
     const int client = ::accept(listener_, nullptr, nullptr);
-    if (client < 0) return;
+    if (client < 0) return Served::kStream;
     std::string request;
     char bytes[4'096];
     while (request.find("\r\n\r\n") == std::string::npos) {
@@ -85,17 +90,28 @@ class FakeDaemon {
       if (count <= 0) break;
       request.append(bytes, static_cast<std::size_t>(count));
     }
-    requests_ += request;
+    const bool looks = request.starts_with("GET /v1/leases/" + to_text(Handle{1, 2}) + " HTTP");
+    if (!looks) requests_ += request;
     const std::string hello = wire::encode_hello(
         wire::ServerHello{.version = "0.1.0", .world = "real", .simulated = false, .pid = 1});
-    const std::string answer =
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
-        "Berth-Hello: " +
-        hello + "\r\n\r\n" + chunk(stream);
+    const std::string answer = "HTTP/1.1 200 OK\r\nContent-Type: " +
+                               std::string(looks ? "application/json" : "text/event-stream") +
+                               "\r\nTransfer-Encoding: chunked\r\nBerth-Hello: " + hello +
+                               "\r\n\r\n" + (looks ? chunk(lease()) + "0\r\n\r\n" : chunk(stream));
     CHECK(::write(client, answer.data(), answer.size()) > 0);
     ::close(client);
+    return looks ? Served::kLook : Served::kStream;
+  }
+  std::string lease() const {
+    LeaseView view;
+    view.id = {7};
+    view.handle = {1, 2};
+    view.state = state_;
+    const wire::UserNames names;
+    return wire::encode_lease(view, {.user = {}, .names = names});
   }
 
+  const LeaseState state_;
   std::string directory_;
   int listener_ = -1;
   std::string requests_;
@@ -213,9 +229,11 @@ class Served : public AsksTest {
     for (const char* name : {"BERTH_LEASE_ID", "BERTH_SOCKET"}) ::unsetenv(name);
     EXPECT_EQ(berth_detach(session), BERTH_OK);
   }
-  void attach(const FakeDaemon& daemon) {
+  void attach(const FakeDaemon& daemon) { attach_at(daemon.path()); }
+  void attach_without_a_daemon() { attach_at("/nowhere/berthd.sock"); }
+  void attach_at(const std::string& socket) {
     ::setenv("BERTH_LEASE_ID", to_text(Handle{1, 2}).c_str(), 1);
-    ::setenv("BERTH_SOCKET", daemon.path().c_str(), 1);
+    ::setenv("BERTH_SOCKET", socket.c_str(), 1);
     const berth_session_options options = {
         .size = sizeof options, .flags = BERTH_QUIET, .say = nullptr, .user = nullptr};
     ASSERT_EQ(berth_attach(&options, &session), BERTH_OK);
@@ -278,7 +296,7 @@ TEST_F(Served, ProgressIsToldOfItsLeaseAndNotOfEachStep) {
 }
 
 TEST_F(Served, ProgressThatMakesNoSenseIsRefusedByName) {
-  FakeDaemon daemon({});
+  FakeDaemon daemon({""});
   attach(daemon);
   EXPECT_EQ(berth_report_progress(session, nullptr), BERTH_INVALID);
   berth_progress progress = {.size = sizeof progress,
@@ -297,8 +315,28 @@ TEST_F(Served, ProgressThatMakesNoSenseIsRefusedByName) {
   EXPECT_EQ(berth_report_progress(0, &progress), BERTH_STALE);
 }
 
+TEST_F(Served, ALeaseThatIsOverIsNone) {
+  for (const LeaseState state :
+       {LeaseState::kHeld, LeaseState::kSuspended, LeaseState::kReleasing, LeaseState::kEnded}) {
+    FakeDaemon daemon({""}, state);
+    attach(daemon);
+    berth_session_facts facts = {.size = sizeof facts};
+    ASSERT_EQ(berth_session_describe(session, &facts), BERTH_OK);
+    const bool lasts = state == LeaseState::kHeld || state == LeaseState::kSuspended;
+    EXPECT_EQ((facts.flags & BERTH_HAS_LEASE) != 0, lasts) << to_text(state);
+    if (!lasts) {
+      EXPECT_EQ(berth_renew(session, 1), BERTH_UNAVAILABLE);
+    }
+    ASSERT_EQ(berth_detach(session), BERTH_OK);
+  }
+  attach_without_a_daemon();
+  berth_session_facts facts = {.size = sizeof facts};
+  ASSERT_EQ(berth_session_describe(session, &facts), BERTH_OK);
+  EXPECT_NE(facts.flags & BERTH_HAS_LEASE, 0U) << "nobody can say, so it is believed";
+}
+
 TEST_F(Served, OneThreadListensAtATime) {
-  FakeDaemon daemon({});
+  FakeDaemon daemon({""});
   attach(daemon);
   std::thread listening([this] {
     berth_ask ask = {.size = sizeof ask};

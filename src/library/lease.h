@@ -15,7 +15,7 @@
 
 namespace berth::library {
 
-/// BERTH_LEASE_ID and what comes with it, as they were at the start.
+/// BERTH_LEASE_ID and what comes with it. Whether it lasts, the daemon knows: Daemon::held().
 struct LeaseEnvironment {
   std::string handle;           // BERTH_LEASE_ID
   std::uint64_t number = 0;     // BERTH_LEASE; 0: not told.

@@ -8,15 +8,16 @@
 #include <string>
 #include <utility>
 
+#include "base/present.h"
 #include "base/quantity.h"
+#include "base/size_argument.h"
 #include "berth/berth.h"
 #include "library/daemon.h"
 #include "library/error.h"
 #include "library/handles.h"
 #include "library/lease.h"
+#include "library/lease_variables.h"
 #include "library/session.h"
-#include "os/files.h"
-#include "os/places.h"
 #include "wire/limits.h"
 #include "wire/request.h"
 
@@ -44,24 +45,21 @@ Acquisition acquisition_of(const berth_request& request) {
   return wish;
 }
 
-// Of what a daemon says only such names are taken, as `berth run` does.
-void set_environment(const wire::LeaseAnswer& lease, const std::string& socket) {
-  for (const auto& [name, value] : lease.env) {
-    const bool accepted =
-        name.starts_with("CUDA_") || name.starts_with("NVIDIA_") || name.starts_with("BERTH_");
-    if (accepted) ::setenv(name.c_str(), value.c_str(), 1);
+// The least of its devices', as BERTH_VRAM_BYTES has it; a resize has come since, perhaps.
+std::optional<Bytes> budget_of(const LeaseView& lease) {
+  std::optional<Bytes> budget;
+  for (const LeasePart& part : lease.parts) {
+    budget = budget ? std::min(*budget, part.granted) : part.granted;
   }
-  ::setenv("BERTH_SOCKET", socket.c_str(), 1);
-  // Where its budget stands, also after a resize.
-  const std::string directory = os::leases_directory(socket) + "/" + to_text(lease.view.handle);
-  if (os::exists(directory)) ::setenv("BERTH_LEASE_DIR", directory.c_str(), 1);
+  return budget;
 }
 
-Status join(const LeaseEnvironment& lease, const Acquisition& wish) {
-  if (!lease.budget || wish.vram <= *lease.budget) return Unit{};
-  return Error{Errc::kConflict, "this process is inside lease " + std::to_string(lease.number) +
-                                    " (" + to_text(*lease.budget) + "): berth resize " +
-                                    std::to_string(lease.number) + " -m " + to_text(wish.vram)};
+Status join(const LeaseEnvironment& lease, std::optional<Bytes> budget, const Acquisition& wish) {
+  if (!budget || wish.vram <= *budget) return Unit{};
+  const std::string number = std::to_string(lease.number);
+  return Error{Errc::kConflict, "this process is inside lease " + number + " (" + to_text(*budget) +
+                                    "): berth resize " + number + " -m " +
+                                    size_argument_above(wish.vram)};
 }
 
 berth_status acquire(const berth_session_options* options, const berth_request* request,
@@ -71,18 +69,25 @@ berth_status acquire(const berth_session_options* options, const berth_request* 
   const auto given = read_sized(request, "request");
   if (!given.ok()) return fail(given.error());
   const Acquisition wish = acquisition_of(*given);
+  auto before = LeaseVariables::Before::kNoLease;
   if (const auto outer = lease_of_environment()) {
-    const Status joined = join(*outer, wish);
-    return joined.ok() ? berth_attach(options, session) : fail(joined.error());
+    const auto held = Daemon::at(outer->socket).held(outer->handle, kAnswerWithin);
+    if (!held.ok() || *held) {  // A daemon that is away comes back, and the lease with it.
+      const Status joined =
+          join(*outer, held.ok() ? budget_of(present(*held)) : outer->budget, wish);
+      return joined.ok() ? berth_attach(options, session) : fail(joined.error());
+    }
+    before = LeaseVariables::Before::kLeaseThatIsOver;
   }
   auto daemon = Daemon::find();
   if (!daemon.ok()) return fail(daemon.error());
   const auto lease = daemon->acquire(wish);
   if (!lease.ok()) return fail(lease.error());
-  set_environment(*lease, daemon->socket());
+  auto variables = LeaseVariables::set(*lease, daemon->socket(), before);
   const berth_status attached = berth_attach(options, session);
   if (attached != BERTH_OK) return attached;
-  if (const auto found = Handles::of_process().find<Session>(*session)) found->own_lease();
+  const auto found = Handles::of_process().find<Session>(*session);
+  if (found != nullptr) found->own_lease(std::move(variables));
   return BERTH_OK;
 }
 
@@ -93,8 +98,8 @@ berth_status release(berth_session session) {
   if (!found->owns_lease()) {
     return fail(BERTH_CONFLICT, "this session has not acquired its lease: it ends with berth run");
   }
-  const Status asked = found->ask(wire::Route::kRelease, wire::encode_release({}), kAnswerWithin);
-  return asked.ok() ? BERTH_OK : fail(asked.error());
+  const Status released = found->release_lease();
+  return released.ok() ? BERTH_OK : fail(released.error());
 }
 
 constexpr std::size_t kNoteMax = BERTH_NOTE_MAX;

@@ -15,6 +15,9 @@
 namespace berth::library {
 namespace {
 
+constexpr Duration kLookWithin = seconds(1);
+constexpr Duration kReleasedWithin = seconds(30);
+
 // One line for all that is missing, and nothing where nothing is.
 void say_what_is_missing(const Say& say, const std::string& lease, const std::string& devices) {
   if (lease.empty() && devices.empty()) return;
@@ -26,19 +29,8 @@ void say_what_is_missing(const Say& say, const std::string& lease, const std::st
 }  // namespace
 
 Session::Session(const Say& say) {
-  std::string without_lease;
+  const std::string without_lease = look_at_lease();
   std::string without_devices;
-  lease_ = lease_of_environment();
-  if (!lease_) {
-    without_lease = "no lease (berth run gives a program one)";
-  } else if (!lease_->directory.empty()) {
-    Result<LeaseLedger> ledger = LeaseLedger::open(lease_->directory);
-    if (ledger.ok()) {
-      ledger_ = *std::move(ledger);
-    } else {
-      without_lease = ledger.error().message;
-    }
-  }
   Result<Devices> devices = Devices::load();
   if (devices.ok()) {
     devices_ = *std::move(devices);
@@ -47,6 +39,45 @@ Session::Session(const Say& say) {
     without_devices = devices.error().message;
   }
   say_what_is_missing(say, without_lease, without_devices);
+}
+
+// What there is of it, and what is to be said of what there is not. Where its files are, it lasts
+// or has ended moments ago. Else the daemon knows; where that is away, the name is believed.
+std::string Session::look_at_lease() {
+  lease_ = lease_of_environment();
+  if (!lease_) return "no lease (berth run gives a program one)";
+  std::string trouble;
+  if (!lease_->directory.empty()) {
+    Result<LeaseLedger> ledger = LeaseLedger::open(lease_->directory);
+    if (ledger.ok()) {
+      ledger_ = *std::move(ledger);
+      return {};
+    }
+    trouble = ledger.error().message;
+  }
+  const auto held = Daemon::at(lease_->socket).held(lease_->handle, kLookWithin);
+  if (!held.ok() || *held) return trouble;
+  const std::string number = std::to_string(lease_->number);
+  lease_.reset();
+  return "lease " + number + ", which the environment names, is over";
+}
+
+void Session::own_lease(LeaseVariables variables) {
+  const std::lock_guard lock(variables_mutex_);
+  variables_ = std::move(variables);
+  owns_lease_.store(true);
+}
+
+Status Session::release_lease() {
+  Status asked = ask(wire::Route::kRelease, wire::encode_release({}), kReleasedWithin);
+  if (!asked.ok()) {
+    const LeaseEnvironment& lease = present(lease_);
+    const auto held = Daemon::at(lease.socket).held(lease.handle, kLookWithin);
+    if (!held.ok() || *held) return asked;
+  }
+  const std::lock_guard lock(variables_mutex_);
+  variables_.take_back();
+  return asked;
 }
 
 std::size_t Session::device_count() const {

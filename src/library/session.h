@@ -19,6 +19,7 @@
 #include "library/daemon.h"
 #include "library/devices.h"
 #include "library/lease.h"
+#include "library/lease_variables.h"
 #include "library/progress_pace.h"
 #include "os/clock.h"
 #include "wire/request.h"
@@ -48,7 +49,9 @@ class Session {
   bool has_lease() const { return lease_.has_value(); }
   /// It was acquired by this process, which may give it back.
   bool owns_lease() const { return owns_lease_.load(); }
-  void own_lease() { owns_lease_.store(true); }
+  void own_lease(LeaseVariables variables);
+  /// Ends the lease that it owns; its variables go out of the environment as soon as it is over.
+  Status release_lease();
   bool has_driver() const { return devices_.has_value(); }
   bool simulated() const { return devices_ && devices_->simulated(); }
 
@@ -69,6 +72,7 @@ class Session {
     Instant at = {-1};
     DeviceMemory memory;
   };
+  std::string look_at_lease();
   void add_lease_figures(std::size_t device, Instant now, Measured& measured) const;
 
   os::PosixClock clock_;
@@ -80,6 +84,8 @@ class Session {
   Figure host_;
 
   std::atomic<bool> owns_lease_{false};
+  std::mutex variables_mutex_;
+  LeaseVariables variables_;
   ProgressPace pace_;
   std::mutex telling_;    // Held by the thread that tells of progress; nobody waits for it.
   std::mutex listening_;  // Held by the thread that listens; nobody waits for it.

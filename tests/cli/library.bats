@@ -158,3 +158,21 @@ simulated_driver() { echo "$(dirname "$(command -v berth)")/../lib/simgpu"; }
   run berth run -q -m 512M -- own_lease
   [[ $status == 75 && $output == *"berth resize"* ]]
 }
+
+@test "a lease that was given back is not joined again, nor one of a reservation that is over" {
+  berth status >/dev/null
+  LD_LIBRARY_PATH=$(simulated_driver) run own_lease twice
+  [[ $status == 0 ]]
+  [[ $output == $'lease 1\nbudget 1024 MiB\nbudget 2048 MiB\nlease 2\nbudget 1024 MiB\nbudget 2048 MiB' ]]
+  eval "$(berth reserve 1h -q -m 3G --export)"
+  run own_lease
+  [[ ${lines[0]} == "lease 3" && ${lines[1]} == "budget 3072 MiB" ]]
+  berth release 3
+  run own_lease
+  [[ $status == 0 ]]
+  [[ ${lines[0]} == "lease 4" && ${lines[1]} == "budget 1024 MiB" ]]
+  eventually fails test -e "$BERTH_LEASE_DIR"
+  run --separate-stderr measure
+  [[ ${lines[0]} == *", lease 0, devices "* ]]
+  [[ $stderr == *"berth: lease 3, which the environment names, is over: "* ]]
+}

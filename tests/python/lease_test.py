@@ -123,6 +123,45 @@ class Leases(unittest.TestCase):
         self.assertEqual(python(text, LD_LIBRARY_PATH=simulated_driver()),
                          'True\nTrue 1073741824')
 
+    def test_what_was_given_back_is_not_had_again(self):
+        text = ('with berth.acquire("2G") as first: pass\n'
+                'print([name for name in os.environ if name.startswith("BERTH_LEASE")],\n'
+                '      os.environ["CUDA_VISIBLE_DEVICES"], berth.session().lease)\n'
+                'print("child", os.popen("echo $BERTH_LEASE_ID").read().strip())\n'
+                'with berth.acquire("3G") as second:\n'
+                '  print(second.lease > number, second.measure().lease_budget.bytes >> 30)\n'
+                'with berth.acquire("1G") as third: third.release()')  # And again at its end.
+        text = text.replace(': pass', ': number = first.lease')
+        self.assertEqual(python(text, LD_LIBRARY_PATH=simulated_driver(),
+                                CUDA_VISIBLE_DEVICES='0,1').splitlines(),
+                         ['[] 0,1 None', 'child ', 'True 3'])
+
+    def test_what_the_program_has_set_itself_meanwhile_stays(self):
+        text = ('with berth.acquire("1G") as lease: os.environ["CUDA_VISIBLE_DEVICES"] = "7"\n'
+                'print(os.environ["CUDA_VISIBLE_DEVICES"])')
+        self.assertEqual(python(text, LD_LIBRARY_PATH=simulated_driver()), '7')
+
+    def test_in_a_reservation_that_is_over_a_lease_is_a_new_one(self):
+        told = run('berth', 'reserve', '2m', '-m', '1G', '-n', 'over', '--export').stdout
+        exported = dict(re.findall(r"^export '?(\w+)=(.*?)'?$", told, flags=re.M))
+        self.assertIn('BERTH_LEASE_ID', exported)
+        joined = ('with berth.acquire("1G") as lease: print(lease.lease)\n'
+                  'print(os.environ["BERTH_LEASE"])')
+        old = exported['BERTH_LEASE']
+        self.assertEqual(python(joined, **exported).splitlines(), [old, old])
+        run('berth', 'release', 'over')
+        self.assertEqual(python('print(berth.session().lease)', **exported), 'None')
+        text = ('lease = berth.acquire("2G")\n'
+                f'print(lease.lease > {old}, lease.measure().lease_budget.bytes >> 30)\n'
+                'lease.release(); print("BERTH_LEASE_ID" in os.environ)')
+        self.assertEqual(python(text, **exported).splitlines(), ['True 2', 'False'])
+
+    def test_the_command_that_a_refusal_offers_can_be_typed(self):
+        text = ('try: berth.acquire("3G")\n'
+                'except berth.Conflict as error: print(error)')
+        told = python(text, 'berth', 'run', '-q', '-m', '2G', '--')
+        self.assertRegex(told, r'\(2\.0 GiB\): berth resize \d+ -m 3G$')
+
     def test_a_lease_is_refused_where_there_is_no_room_and_joined_where_there_is_one(self):
         self.start('holds', 'sleep', '100')
         text = ('try: berth.acquire("15G")\n'
@@ -139,7 +178,7 @@ class Leases(unittest.TestCase):
 
     def test_a_reservation_is_renewed(self):
         told = run('berth', 'reserve', '2m', '-m', '1G', '-n', 'kept', '--export').stdout
-        exported = dict(re.findall(r"^export (\w+)='?(.*?)'?;?$", told, flags=re.M))
+        exported = dict(re.findall(r"^export '?(\w+)=(.*?)'?$", told, flags=re.M))
         self.assertIn('BERTH_LEASE_ID', exported)
         before = shown('kept')['expires']
         python('berth.session().renew(7200)', **exported)

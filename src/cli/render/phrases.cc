@@ -160,13 +160,6 @@ std::string size_or_dash(std::optional<Bytes> bytes, const Scene& scene) {
   return bytes ? to_text(*bytes) : std::string(signs_of(scene.letters).dash);
 }
 
-std::string size_argument(Bytes bytes) {
-  const std::uint64_t whole_mib = bytes.value >> 20U;
-  if (whole_mib == 0) return std::to_string(bytes.value);
-  if (whole_mib % 1024 == 0) return std::to_string(whole_mib / 1024) + "G";
-  return std::to_string(whole_mib) + "M";
-}
-
 std::string pause_text(const Pause& pause, const Scene& scene) {
   return age_text(between(pause.since, scene.now)) + " ago" +
          (pause.until ? ", for another " + about(*pause.until, scene) : "") +

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/size_argument.h"
 #include "base/units.h"
 #include "cli/render/scene.h"
 #include "model/lease.h"
@@ -52,8 +53,6 @@ std::string full_text(const LeaseView& lease);
 std::string in_gib(std::optional<Bytes> bytes, const Scene& scene);
 /// "9.8 GiB"; a dash if unknown.
 std::string size_or_dash(std::optional<Bytes> bytes, const Scene& scene);
-/// What the size is called on a command line, never more than it: "1433M", "8G".
-std::string size_argument(Bytes bytes);
 
 /// "12 min ago, for another ~48 min: lunch"
 std::string pause_text(const Pause& pause, const Scene& scene);

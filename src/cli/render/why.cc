@@ -224,8 +224,7 @@ std::string text_of(const Remedy& remedy, const WhyView& why, const Scene& scene
     case Remedy::Kind::kShrinkLease:
       // Rounded up to a whole MiB, so that it is never below the peak.
       return named(why, remedy.lease, scene) + " shrinks to its peak of " + to_text(remedy.bytes) +
-             command_for(own, "berth resize " + id + " -m " +
-                                  size_argument(remedy.bytes + Bytes{mib(1).value - 1}));
+             command_for(own, "berth resize " + id + " -m " + size_argument_above(remedy.bytes));
     case Remedy::Kind::kOtherDevice:
       return "it takes " + to_text(remedy.device);
   }
