@@ -8,6 +8,7 @@
 #include "base/quantity.h"
 #include "cli/conversation.h"
 #include "cli/render/items.h"
+#include "cli/run/enforcing.h"
 #include "cli/run/environment.h"
 #include "cli/run/named_devices.h"
 #include "cli/run/options.h"
@@ -18,8 +19,10 @@
 #include "cli/settings.h"
 #include "cli/supervise/death.h"
 #include "cli/supervise/supervisor.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "client/autostart.h"
+#include "enforce/backend.h"
 #include "os/processes.h"
 #include "wire/request.h"
 
@@ -59,6 +62,12 @@ std::optional<Process> anchor() {
   return leader.ok() ? std::optional(*leader) : std::nullopt;
 }
 
+// Whose variables they are going to be, and those of what it starts.
+std::string shell_of_caller() {
+  const Result<os::ProcessState> self = os::process_state(os::self().pid);
+  return self.ok() ? "/proc/" + std::to_string(self->parent_pid) + "/exe" : "/bin/sh";
+}
+
 std::string exports(const VariableChanges& variables) {
   std::string text;
   for (const auto& [name, value] : variables.set) {
@@ -72,8 +81,8 @@ std::string exports(const VariableChanges& variables) {
 
 class Reservation {
  public:
-  Reservation(Invocation& invocation, const ReserveOptions& options, Talk& talk)
-      : options_(options), talk_(talk), conversation_(invocation) {}
+  Reservation(Invocation& invocation, const ReserveOptions& options, Enforce enforce, Talk& talk)
+      : options_(options), enforce_(enforce), talk_(talk), conversation_(invocation) {}
 
   Left make(RequestPlan plan, const DeviceChoice& choice);
 
@@ -81,9 +90,11 @@ class Reservation {
   std::variant<wire::LeaseAnswer, Left> wait(const RequestPlan& plan);
   Left tell(const LeaseView& lease);
   Left tell_variables(const LeaseView& lease);
+  bool hold_to_budget(const LeaseView& lease, const std::string& own_path, Variables& variables);
   Left failed() { return {.code = conversation_.status()}; }
 
   const ReserveOptions& options_;
+  const Enforce enforce_;
   Talk& talk_;
   Conversation conversation_;
 };
@@ -150,14 +161,49 @@ Left Reservation::tell_variables(const LeaseView& lease) {
   const auto joined = conversation_.understood(wire::decode_lease(*body));
   if (!joined) return failed();
   VariablesInput input{.lease = *joined, .socket = conversation_.client().socket()};
-  if (conversation_.is_simulated()) {
-    const Result<std::string> own = client::sibling_program("berth");
-    if (own.ok()) input.library_path = library_path_with_simulated_driver(*own);
+  const Result<std::string> found = client::sibling_program("berth");
+  const std::string own_path = found.ok() ? *found : "";
+  if (conversation_.is_simulated() && !own_path.empty()) {
+    input.library_path = library_path_with_simulated_driver(own_path);
   }
-  const Result<Variables> variables = variables_for(input);
+  Result<Variables> variables = variables_for(input);
   CHECK(variables.ok());  // Nothing is narrowed here.
+  if (!hold_to_budget(joined->view, own_path, *variables)) return failed();
   print(exports(variables->changes));
   return {};
+}
+
+// What is started from the shell is held as the command of `run` is. False: it shall be and cannot,
+// and the lease is given back.
+bool Reservation::hold_to_budget(const LeaseView& lease, const std::string& own_path,
+                                 Variables& variables) {
+  const GuardLook look = look_for_guard(shell_of_caller(), own_path);
+  const EnforcementPlan plan =
+      plan_enforcement({.mode = enforce_,
+                        .guard = {.mode = GuardMode::kAuto,
+                                  .socket = conversation_.client().socket(),
+                                  .lease = lease.handle,
+                                  .preloaded = std::string(environment_text("LD_PRELOAD")),
+                                  .audited = std::string(environment_text("LD_AUDIT")),
+                                  .asan_options = std::string(environment_text("ASAN_OPTIONS")),
+                                  .on_full = {}},
+                        .look = look,
+                        .visible = variables.visible,
+                        .devices = {},
+                        .mps_pipes = environment_text(enforce::kMpsPipes),
+                        .simulated = conversation_.is_simulated().value_or(false)});
+  if (!plan.refusal.empty()) {
+    static_cast<void>(conversation_.ask({.route = wire::Route::kRelease,
+                                         .lease = to_text(lease.handle),
+                                         .body = wire::encode_release({})}));
+    conversation_.fail(ExitCode::kUnavailable, plan.refusal);
+    return false;
+  }
+  if (!plan.remark.empty()) talk_.say(plan.remark);
+  for (const auto& [name, value] : plan.set) variables.changes.set[name] = value;
+  std::erase_if(variables.changes.unset,
+                [&](const std::string& name) { return plan.set.contains(name); });
+  return true;
 }
 
 }  // namespace
@@ -167,7 +213,7 @@ int run_reserve(Invocation& invocation) {
   invocation.about =
       "Asks for GPU memory without a command, for a time. On a terminal the reservation also ends "
       "when the shell of that terminal ends. Prints its number; with --export, what makes a shell "
-      "and the programs started from it a part of the lease.";
+      "and the programs started from it a part of the lease, held to its budget.";
   invocation.examples = {
       {"eval \"$(berth reserve 2h -m 8G --export)\"", "this shell works with 8 GiB for two hours"},
       {"berth reserve 30m -x --no-wait", "a whole GPU now, or 75"}};
@@ -186,7 +232,8 @@ int run_reserve(Invocation& invocation) {
   if (const auto outer = outer_lease()) plan->request.ancestors = outer->ancestors;
 
   Talk talk(invocation.terminal, reserve.quiet ? Talk::Volume::kQuiet : Talk::Volume::kNormal);
-  const Left left = Reservation(invocation, reserve, talk).make(*std::move(plan), *choice);
+  const Left left =
+      Reservation(invocation, reserve, config->enforce.mode, talk).make(*std::move(plan), *choice);
   if (left.signal != 0) die_of(left.signal);
   return left.code;
 }

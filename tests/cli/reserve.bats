@@ -40,6 +40,60 @@ seconds_left() { echo $(($(date -d "$(of "$1" expires)" +%s) - $(date +%s))); }
 }
 uses_more_than() { (($(of 1 'vram_used_bytes // 0') > $1)); }
 
+@test "a shell with its variables is held to its budget, and free of it when the lease is over" {
+  eval "$(berth reserve 1h -q -m 2G --export)"
+  [[ $LD_PRELOAD == */libberth-guard.so && -e $BERTH_LEASE_DIR/limit ]]
+  run vram_user --bytes 5GiB
+  [[ $status != 0 ]]
+  contains "CUDA_ERROR_OUT_OF_MEMORY"
+  run vram_user --bytes 1GiB
+  status_is 0
+  berth resize 1 -m 6G
+  run vram_user --bytes 5GiB
+  status_is 0
+  berth release 1
+  eventually fails test -e "$BERTH_LEASE_DIR"
+  run vram_user --bytes 8GiB
+  status_is 0
+  contains "no budget holds this program"
+}
+
+@test "LD_PRELOAD of the shell is kept, and another reservation takes its place" {
+  export LD_PRELOAD=/nowhere/none.so
+  eval "$(berth reserve 1h -q -m 2G --export 2>/dev/null)"
+  [[ $LD_PRELOAD == /nowhere/none.so:*/libberth-guard.so ]]
+  first=$BERTH_LEASE_DIR
+  eval "$(berth reserve 1h -q -m 1G --export 2>/dev/null)"
+  [[ $LD_PRELOAD == /nowhere/none.so:*/libberth-guard.so && $LD_PRELOAD != *guard*guard* ]]
+  [[ $BERTH_LEASE_DIR != "$first" ]]
+}
+
+@test "where a shell cannot be held, that is said, and with enforce = guard nothing is reserved" {
+  berth status >/dev/null
+  # The dynamic linker takes no library whose path has a blank in it.
+  mkdir -p "a b/bin" "a b/lib"
+  cp "$(type -P berth)" "a b/bin/"
+  cp "$(dirname "$(type -P berth)")/../lib/libberth-guard.so" "a b/lib/"
+  run "a b/bin/berth" reserve 1h -m 2G --export
+  status_is 0
+  contains "berth: not held to its budget: no library can be preloaded from "
+  [[ $output != *LD_PRELOAD* ]]
+  berth release 1
+  echo 'enforce.mode = "guard"' >strict.toml
+  BERTH_CONFIG=$PWD/strict.toml run "a b/bin/berth" reserve 1h -m 2G --export
+  status_is 69
+  contains "not held to its budget: "
+  [[ $output != *export* ]]
+  eventually state_is 2 ended
+}
+
+@test "with enforce = none a shell has the lease's variables and no guard" {
+  echo 'enforce.mode = "none"' >trust.toml
+  BERTH_CONFIG=$PWD/trust.toml run --separate-stderr berth reserve 1h -m 2G --export
+  status_is 0
+  [[ $output == *BERTH_LEASE_ID* && $output != *LD_PRELOAD* && $stderr != *"not held"* ]]
+}
+
 @test "with --json it prints the lease, and says that the GPU is simulated" {
   run --separate-stderr berth reserve 1h -q -m 4G -t team=a --json
   status_is 0
