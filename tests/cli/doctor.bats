@@ -31,7 +31,7 @@ finding() { # finding CHECK: its level, or nothing
   [[ $(finding lock_files) == warn ]]
   run berth doctor --lock-files="$world/gpu_lock"
   contains "1 lock file that nobody holds: $world/gpu_lock_0"
-  contains "-> rm $world/gpu_lock*"
+  contains "-> rm $world/gpu_lock_0"
   exec 9>"$world/gpu_lock_1"
   flock 9
   run berth doctor --lock-files="$world/gpu_lock"
@@ -40,12 +40,26 @@ finding() { # finding CHECK: its level, or nothing
   echo "pid=$!" >"$world/gpu_lock_2"
   run berth doctor --lock-files="$world/gpu_lock"
   contains "2 lock files in use"
+  # One that is held by fcntl(2), as many a library does it.
+  touch "$world/gpu_lock_3"
+  python3 -c 'import fcntl, sys, time
+file = open(sys.argv[1], "w")
+fcntl.lockf(file, fcntl.LOCK_EX)
+print("locked", flush=True)
+time.sleep(60)' "$world/gpu_lock_3" >"$world/locker" 3>&- 9>&- &
+  eventually grep -q locked "$world/locker"
+  run berth doctor --lock-files="$world/gpu_lock"
+  contains "3 lock files in use"
+  [[ $output != *"*"* ]]
+  # Doing what it says leaves those alone that are held.
+  eval "$(sed -n 's/.*-> \(rm .*gpu_lock.*\)/\1/p' <<<"$output")"
+  [[ ! -e $world/gpu_lock_0 && -e $world/gpu_lock_1 && -e $world/gpu_lock_2 && -e $world/gpu_lock_3 ]]
 }
 
-@test "variables that are mistaken for a budget" {
+@test "variables of the driver that count GPUs otherwise, and one of PyTorch's that is no fault" {
   [[ $(finding allocator) == "" ]]
-  export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:7168
-  [[ $(finding allocator) == warn ]]
+  export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512
+  [[ $(finding allocator) == ok ]]
   export CUDA_DEVICE_ORDER=FASTEST_FIRST
   [[ $(finding device_order) == warn ]]
 }

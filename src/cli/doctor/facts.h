@@ -19,7 +19,7 @@ namespace berth::cli {
 struct LockFile {
   std::string path;
   Duration age;
-  bool held = false;  // Somebody has it open or locked, or the pid in it lives.
+  bool held = false;  // It is locked, or a pid in it lives, or who could look may not.
 };
 
 struct DirectoryFacts {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/doctor/gather.h"
 
+#include <fcntl.h>
 #include <glob.h>
 #include <gnu/libc-version.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -30,6 +32,7 @@
 #include "os/files.h"
 #include "os/places.h"
 #include "os/processes.h"
+#include "os/unique_fd.h"
 #include "os/users.h"
 #include "wire/answers.h"
 
@@ -136,16 +139,38 @@ std::set<std::uint64_t> locked_inodes() {
   return inodes;
 }
 
-// A lock-file loop writes the pid of the holder into it, if anything.
+// Locks of processes in other PID namespaces are not listed there, and are asked for here.
+bool is_locked(const std::string& path) {
+  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file) return false;
+  struct flock wanted{};
+  wanted.l_type = F_WRLCK;
+  wanted.l_whence = SEEK_SET;
+  return ::fcntl(file.get(), F_OFD_GETLK, &wanted) == 0 && wanted.l_type != F_UNLCK;
+}
+
+bool lives(std::int32_t pid) {
+  if (pid <= 0) return false;
+  const auto state = os::process_state(pid);
+  if (state.ok()) return !state->ended;
+  return ::kill(pid, 0) != 0 && errno == EPERM;  // /proc may hide others' processes.
+}
+
+// A lock-file loop writes the pid of the holder into it, if anything; which of several numbers that
+// is cannot be told. Of a file that cannot be read the worse is taken to be so.
 bool names_a_living_process(const std::string& path) {
   const auto text = os::read_file(path, kLockFileMax);
-  if (!text.ok()) return false;
-  const auto digit = text->find_first_of("0123456789");
-  if (digit == std::string::npos) return false;
-  std::int32_t pid = 0;
-  std::from_chars(text->data() + digit, text->data() + text->size(), pid);
-  const auto state = os::process_state(pid);
-  return pid > 0 && state.ok() && !state->ended;
+  if (!text.ok()) return true;
+  std::string_view rest = *text;
+  while (true) {
+    const auto digit = rest.find_first_of("0123456789");
+    if (digit == std::string_view::npos) return false;
+    rest.remove_prefix(digit);
+    std::int32_t pid = 0;
+    const auto read = std::from_chars(rest.data(), rest.data() + rest.size(), pid);
+    if (read.ec == std::errc{} && lives(pid)) return true;
+    rest.remove_prefix(static_cast<std::size_t>(read.ptr - rest.data()));
+  }
 }
 
 std::vector<LockFile> find_lock_files(const std::string& prefix) {
@@ -166,7 +191,8 @@ std::vector<LockFile> find_lock_files(const std::string& prefix) {
       const std::int64_t age_ms = now.value - std::int64_t{facts.st_mtime} * 1'000;
       files.push_back({.path = path,
                        .age = milliseconds(std::max<std::int64_t>(age_ms, 0)),
-                       .held = locked.contains(facts.st_ino) || names_a_living_process(path)});
+                       .held = locked.contains(facts.st_ino) || is_locked(path) ||
+                               names_a_living_process(path)});
     }
   }
   ::globfree(&found);

@@ -8,6 +8,7 @@
 #include "cli/doctor/libberth.h"
 #include "cli/doctor/pausing.h"
 #include "cli/render/phrases.h"
+#include "cli/run/request.h"
 #include "enforce/backend.h"
 
 namespace berth::cli {
@@ -361,14 +362,12 @@ void judge_enforcement(Findings& findings, const DoctorFacts& facts) {
 
 // --- habits
 
+// A setting like others, which some have taken for a budget.
 void judge_allocator(Group& group, const DoctorFacts& facts) {
   if (facts.allocator_settings.find("max_split_size_mb") == std::string::npos) return;
   group.add({.check = "allocator",
-             .level = Level::kWarn,
-             .fact = facts.allocator_variable + " sets max_split_size_mb",
-             .consequence = "that says which free blocks PyTorch may split; it bounds no memory, "
-                            "and so it keeps nobody apart",
-             .cure = "berth run -m 8G -- COMMAND"});
+             .fact = facts.allocator_variable +
+                     " sets max_split_size_mb: which free blocks are split, and no budget"});
 }
 
 void judge_device_order(Group& group, const DoctorFacts& facts) {
@@ -383,11 +382,22 @@ void judge_device_order(Group& group, const DoctorFacts& facts) {
              .cure = "export CUDA_DEVICE_ORDER=PCI_BUS_ID"});
 }
 
+// Each by its name: another one with the same beginning may be in use.
+std::string removal_of(const std::vector<std::string>& paths) {
+  constexpr std::size_t kNamedMax = 16;
+  std::vector<std::string> command = {"rm"};
+  command.insert(command.end(), paths.begin(),
+                 paths.begin() + static_cast<std::ptrdiff_t>(std::min(paths.size(), kNamedMax)));
+  return command_text(command);
+}
+
 void judge_lock_files(Group& group, const DoctorFacts& facts) {
   std::vector<std::string> stale;
+  std::vector<std::string> stale_paths;
   std::vector<std::string> held;
   for (const LockFile& file : facts.lock_files) {
     (file.held ? held : stale).push_back(file.path + " (" + to_text(file.age) + " old)");
+    if (!file.held) stale_paths.push_back(file.path);
   }
   if (!stale.empty()) {
     group.add(
@@ -396,7 +406,7 @@ void judge_lock_files(Group& group, const DoctorFacts& facts) {
          .fact = counted(stale.size(), "lock file") + " that nobody holds: " + first_names(stale),
          .consequence = "loops that wait for them wait for ever; whoever died without "
                         "removing his is not noticed",
-         .cure = "rm " + facts.lock_prefix + "*"});
+         .cure = removal_of(stale_paths)});
   }
   if (!held.empty()) {
     group.add({.check = "lock_files",

@@ -194,17 +194,11 @@ std::vector<Illness> illnesses_of_the_user() {
       {"configuration", Level::kFail,
        [](auto& f) { f.configuration_error = "/c.toml:3:1: no such key"; }, "/c.toml:3:1",
        "berth config check"},
-      {"allocator", Level::kWarn,
-       [](auto& f) {
-         f.allocator_variable = "PYTORCH_CUDA_ALLOC_CONF";
-         f.allocator_settings = "max_split_size_mb:7168";
-       },
-       "PYTORCH_CUDA_ALLOC_CONF sets max_split_size_mb", "berth run -m"},
       {"device_order", Level::kWarn, [](auto& f) { f.cuda_device_order = "FASTEST_FIRST"; },
        "FASTEST_FIRST", "PCI_BUS_ID"},
       {"lock_files", Level::kWarn,
        [](auto& f) { f.lock_files = {{"/tmp/gpu_lock_0", hours(50), false}}; },
-       "1 lock file that nobody holds: /tmp/gpu_lock_0 (2d02h old)", "rm /tmp/gpu_lock*"},
+       "1 lock file that nobody holds: /tmp/gpu_lock_0 (2d02h old)", "rm /tmp/gpu_lock_0"},
       {"lock_files", Level::kWarn,
        [](auto& f) { f.lock_files = {{"/tmp/gpu_lock_0", hours(1), true}}; }, "1 lock file in use",
        "berth run"},
@@ -245,6 +239,25 @@ TEST(Doctor, StrangersWithinTheReserveAreNoIllness) {
   facts.devices[0].strangers = {{.process = {815, 1}, .name = "Xorg", .used = mib(200)}};
   facts.devices[0].external = mib(200);
   EXPECT_EQ(found(facts, "external").check, "none");
+}
+
+TEST(Doctor, OnlyLockFilesThatNobodyHoldsAreToBeRemoved) {
+  DoctorFacts facts = healthy();
+  facts.lock_files = {{"/tmp/gpu_lock_0", hours(50), false},
+                      {"/tmp/gpu_lock_1", hours(50), true},
+                      {"/tmp/gpu_lock 2", hours(50), false}};
+  EXPECT_EQ(found(facts, "lock_files").cure, "rm /tmp/gpu_lock_0 '/tmp/gpu_lock 2'");
+}
+
+TEST(Doctor, ASettingOfPyTorchsIsNoFault) {
+  DoctorFacts facts = healthy();
+  facts.allocator_variable = "PYTORCH_CUDA_ALLOC_CONF";
+  facts.allocator_settings = "max_split_size_mb:512";
+  const Findings findings = judge(facts);
+  const auto told = std::ranges::find(findings, "allocator", &Finding::check);
+  ASSERT_NE(told, findings.end());
+  EXPECT_EQ(told->level, Level::kOk);
+  EXPECT_THAT(told->fact, HasSubstr("no budget"));
 }
 
 TEST(Doctor, SimulatedDevicesAreCalledSo) {
