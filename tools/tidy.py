@@ -292,6 +292,20 @@ def check_sizes(file):
                           f'{len(line)} columns; {COLUMN_MAX} at most')
 
 
+def check_negated(file):
+    """Bash does not stop at a `!` that fails: only as the last command of a function it counts."""
+    if not file.path.endswith('.bats'):
+        return
+    for number, line in enumerate(file.lines, 1):
+        if not line.strip().startswith('! ') or '||' in line:
+            continue
+        rest = (text.strip() for text in file.lines[number:])
+        after = next((text for text in rest if text and not text.startswith('#')), '')
+        if after != '}':
+            yield Finding(file.path, number, 'cannot-fail',
+                          'a `!` in the middle of a test is not looked at: fails COMMAND')
+
+
 def check_functions(files, root):
     paths = [f.path for f in files if f.path.endswith(('.h', '.cc', '.c', '.py'))]
     command = ['ctags', '--output-format=json', '--fields=+ne', '--kinds-C++=f', '--kinds-C=f',
@@ -418,7 +432,8 @@ def check_all(root):
     for file in files:
         file.known = known
         for check in (check_layers, check_banned, check_preprocessor, check_shared_ptr,
-                      check_unwanted, check_head, check_own_header_first, check_sizes):
+                      check_unwanted, check_head, check_own_header_first, check_sizes,
+                      check_negated):
             findings += check(file)
         findings += check_doc_names(file, root, words)
         findings += check_dead_tests(file, built)

@@ -132,6 +132,20 @@ class Tidy(unittest.TestCase):
         self.assertEqual(self.found({'src/os/a.h': HEADER + 'inline ' + body % ('  f();\n' * 69)}),
                          ['src/os/a.h:4 function-size'])
 
+    def test_a_negation_in_the_middle_of_a_bats_test_is_refused(self):
+        test = '#!/usr/bin/env bats\n' + HASH + '@test "a" {\n%s}\n'
+        path = 'tests/cli/a.bats'
+        def found(body):
+            return [one for one in self.found({path: test % body}) if one.endswith('cannot-fail')]
+        for good in ('  ! grep x y\n', '  ! grep x y\n  # Last.\n\n',
+                     '  ! a || skip "b"\n  c\n', '  fails grep x y\n  c\n',
+                     '  if ! a; then\n    b\n  fi\n  c\n',
+                     '  never() {\n    ! a\n  }\n  never\n'):
+            self.assertEqual(found(good), [], good)
+        for bad in ('  ! grep x y\n  c\n', '  ! wait "$a"\n\n  c\n',
+                    '  for i in 1 2; do\n    ! a\n  done\n'):
+            self.assertEqual(len(found(bad)), 1, bad)
+
     def test_a_cited_note_is_told_once(self):
         told = {'src/os/a.cc': SAYS + '// Note [A thing]: it is so.\n'}
         cites = {'src/os/b.cc': SAYS + 'f();  // See Note [A thing].\n'}

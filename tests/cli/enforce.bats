@@ -37,7 +37,7 @@ signal.pause()' "$world/mps/control" >listener 3>&- &
   local status=0
   wait "$run" || status=$?
   [[ $status == 7 ]]
-  ! grep -q "told to end" said
+  fails grep -q "told to end" said
   berth wait 1 || true
   is 1 result failed
 }

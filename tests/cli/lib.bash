@@ -95,6 +95,14 @@ eventually() {
   done
 }
 
+# fails COMMAND…: it must. What a test says with `!` counts as its last command only.
+fails() {
+  if "$@"; then
+    echo "did not fail: $*" >&2
+    return 1
+  fi
+}
+
 # contains TEXT: the last `run` wrote TEXT somewhere. It says what it found instead.
 contains() {
   [[ $output$stderr == *"$1"* ]] || {

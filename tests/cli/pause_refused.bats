@@ -107,7 +107,7 @@ ends_well() {
   local i
   for i in 1 2 3; do berth status >/dev/null; done
   state_is first suspended
-  ! ruined
+  fails ruined
 
   # Without it, the driver is asked at once.
   local pid=$(berth show first --json | jq -r .pid)

@@ -282,7 +282,7 @@ PY
   local asker=$!
   eventually test -e asked
   stops_at_once # While it saves itself.
-  ! wait "$asker"
+  fails wait "$asker"
   touch saved
   patience=30 eventually test -e told
   berth requeue train >asker 2>&1 3>&- &
