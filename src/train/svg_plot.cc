@@ -24,8 +24,9 @@ constexpr std::array<std::string_view, 6> kColours = {"#0072b2", "#d55e00", "#00
 
 std::string number(double value) {
   std::array<char, 40> text{};
+  const double shown = value == 0 ? 0 : value;  // Without the sign of -0.
   const auto end =
-      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 6);
+      std::to_chars(text.data(), text.data() + text.size(), shown, std::chars_format::general, 6);
   return {text.data(), end.ptr};
 }
 

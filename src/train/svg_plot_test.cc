@@ -28,6 +28,12 @@ TEST(SvgPlot, ALineGoesFromCornerToCorner) {
   EXPECT_THAT(svg, HasSubstr(">up</text>"));
 }
 
+TEST(SvgPlot, NothingHasNoSign) {
+  const std::string svg = to_svg({.lines = {{.name = "up", .points = {{-0.01, 0}, {1, 1}}}}});
+  EXPECT_THAT(svg, HasSubstr(">0</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr(">-0</text>")));
+}
+
 TEST(SvgPlot, WhatIsNotFiniteBreaksTheLine) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::string svg = to_svg({.lines = {{.points = {{0, 0}, {1, nan}, {2, 1}}}}});

@@ -54,6 +54,7 @@ class Claims(unittest.TestCase):
             entries.append({'row': row, 'seed': seed,
                             'keys': {'rate.schedule': 'cosine', 'rate.rate': 0.008},
                             'summary': {'steps': steps, 'real_steps': steps, 'predicted_steps': 0,
+                                        'trials': 0, 'accepted': 0, 'memory_peak_bytes': 100,
                                         'validation_loss': loss, 'average_loss': loss,
                                         'training_seconds': seconds}})
         for schedule in protocol.SCHEDULES:
@@ -71,6 +72,21 @@ class Claims(unittest.TestCase):
                 loss, seconds = means.get(row.replace(' ', '_'), (2.5, 10))
                 add(row, seed, loss + seed * 0.001, seconds)
         return protocol.Page(entries)
+
+    def test_jumps_that_were_not_taken_are_told(self):
+        page = self.page()
+        for entry in page.rows['forced linear'].values():
+            entry['summary'].update(trials=8, accepted=int(entry['seed'] == 4),
+                                    memory_peak_bytes=109)
+        cells = [cell.strip() for cell in page.line('forced linear').split('|')]
+        self.assertIn('1 of 40', cells)
+        self.assertIn('+9 %', cells)
+        self.assertIn('| 1 of 40 |', page.text())
+        self.assertIn('**1 of 40 jumps that were tried were accepted**', page.text())
+        self.assertIn('left out as in *null*', ' '.join(page.text().split()))
+        for entry in page.rows['forced linear'].values():
+            entry['summary'].update(accepted=8)
+        self.assertNotIn('left out as in *null*', ' '.join(page.text().split()))
 
     def test_what_is_as_good_as_null_is_no_gain(self):
         self.assertIn('No gain of prediction is claimed', self.page().verdict())
