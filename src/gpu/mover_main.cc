@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// berth-mover, with the arguments of mover_task.h: moves the device memory of processes to the
-// host, or back, or stops them and lets them go on, and says in one line what came of it. A process
-// of its own, because a driver may hang for ever in any call. The daemon starts one for each move,
-// and it ends with the daemon; the directory, of the lease, is held meanwhile: one that a next
-// daemon starts waits until this one is gone from the call of the driver in which it was.
+// berth-mover: reads its task (mover_task.h) from standard input, moves the device memory of
+// processes to the host, or back, or stops them and lets them go on, and says in one line what came
+// of it. A process of its own, because a driver may hang for ever in any call. The daemon starts
+// one for each move, and it ends with the daemon; the directory, of the lease, is held meanwhile:
+// one that a next daemon starts waits until this one is gone from the call of the driver in which
+// it was.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -11,11 +12,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "gpu/checkpoint_calls.h"
@@ -52,9 +53,21 @@ MoveResult move(const MoverTask& task) {
              : move_back(**calls, task.processes, task.pairs);
 }
 
+/// Up to its end, or to that of the input.
+std::string read_task() {
+  std::string text;
+  std::array<char, 4'096> piece{};
+  while (!is_whole_mover_task(text) && text.size() <= kMoverTaskMax) {
+    const ssize_t count = ::read(STDIN_FILENO, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return text;
+    text.append(piece.data(), static_cast<std::size_t>(count));
+  }
+  return text;
+}
+
 /// False: whoever started this is gone, or the directory cannot be held.
 bool holds(const char* directory) {
-  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   char byte = 0;
   const bool orphan = ::recv(STDIN_FILENO, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
   if (orphan) return false;
@@ -62,9 +75,9 @@ bool holds(const char* directory) {
   return held >= 0 && ::flock(held, LOCK_EX) == 0;
 }
 
-int run(std::span<char* const> arguments) {
-  const std::optional<MoverTask> task =
-      parse_mover_arguments(arguments.subspan(std::min<std::size_t>(1, arguments.size())));
+int run() {
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const std::optional<MoverTask> task = decode_mover_task(read_task());
   if (!task) return kUsage;
   if (!holds(task->directory.c_str())) return kNotHeld;
   const std::string line = encode(move(*task));
@@ -76,6 +89,6 @@ int run(std::span<char* const> arguments) {
 }  // namespace
 }  // namespace berth::gpu
 
-int main(int count, char** arguments) {
-  return berth::gpu::run({arguments, static_cast<std::size_t>(count)});
+int main() {
+  return berth::gpu::run();
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string_view>
 
 #include "base/number.h"
@@ -11,6 +12,7 @@
 namespace berth::gpu {
 namespace {
 
+constexpr std::string_view kEnd("\0\n", 2);  // No word begins with a line feed.
 constexpr std::string_view kMeasure = "measure";
 constexpr std::array<std::string_view, 4> kDirections = {"out", "back", "stop", "go"};
 
@@ -35,38 +37,55 @@ std::optional<DevicePair> parse_pair(std::string_view text) {
   return DevicePair{.from = *from, .to = *to};
 }
 
-}  // namespace
-
-// DIRECTORY LEASE out|back|stop|go BYTES SUPERVISOR|- [measure] FROM=TO... PROCESS...; a process is
-// PID:START, and devices are named as the driver does.
-std::vector<std::string> mover_arguments(const MoverTask& task) {
-  std::vector<std::string> words = {
-      task.directory, std::to_string(task.lease.value),
-      std::string(kDirections[static_cast<std::size_t>(task.direction)]),
-      std::to_string(task.bytes.value), task.supervisor ? text_of(*task.supervisor) : "-"};
-  if (task.measure) words.emplace_back(kMeasure);
-  for (const DevicePair& pair : task.pairs) {
-    words.push_back(to_text(pair.from) + "=" + to_text(pair.to));
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\0');
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
-  for (const Process& process : task.processes) words.push_back(text_of(process));
   return words;
 }
 
-std::optional<MoverTask> parse_mover_arguments(std::span<char* const> arguments) {
-  if (arguments.size() < 5) return std::nullopt;
-  MoverTask task{.directory = arguments[0]};
-  const auto lease = parse_number<std::uint64_t>(arguments[1]);
-  const auto direction = std::ranges::find(kDirections, std::string_view(arguments[2]));
-  const auto bytes = parse_number<std::uint64_t>(arguments[3]);
+}  // namespace
+
+// DIRECTORY LEASE out|back|stop|go BYTES SUPERVISOR|- [measure] FROM=TO... PROCESS..., each with a
+// NUL after it, and a line feed; a process is PID:START, and devices are named as the driver does.
+std::string encode_mover_task(const MoverTask& task) {
+  std::string text;
+  const auto add = [&](std::string_view word) { text.append(word) += '\0'; };
+  add(task.directory);
+  add(std::to_string(task.lease.value));
+  add(kDirections[static_cast<std::size_t>(task.direction)]);
+  add(std::to_string(task.bytes.value));
+  add(task.supervisor ? text_of(*task.supervisor) : "-");
+  if (task.measure) add(kMeasure);
+  for (const DevicePair& pair : task.pairs) add(to_text(pair.from) + "=" + to_text(pair.to));
+  for (const Process& process : task.processes) add(text_of(process));
+  return text += '\n';
+}
+
+bool is_whole_mover_task(std::string_view text) {
+  return text.ends_with(kEnd);
+}
+
+std::optional<MoverTask> decode_mover_task(std::string_view text) {
+  if (!is_whole_mover_task(text)) return std::nullopt;
+  const std::vector<std::string_view> words = words_of(text.substr(0, text.size() - 1));
+  if (words.size() < 5 || words[0].empty()) return std::nullopt;
+  MoverTask task{.directory = std::string(words[0])};
+  const auto lease = parse_number<std::uint64_t>(words[1]);
+  const auto direction = std::ranges::find(kDirections, words[2]);
+  const auto bytes = parse_number<std::uint64_t>(words[3]);
   if (!lease || direction == kDirections.end() || !bytes) return std::nullopt;
   task.lease = {*lease};
   task.bytes = {*bytes};
   task.direction = static_cast<Direction>(direction - kDirections.begin());
-  if (std::string_view(arguments[4]) != "-") {
-    task.supervisor = parse_process(arguments[4]);
+  if (words[4] != "-") {
+    task.supervisor = parse_process(words[4]);
     if (!task.supervisor) return std::nullopt;
   }
-  for (const std::string_view word : arguments.subspan(5)) {
+  for (const std::string_view word : std::span(words).subspan(5)) {
     if (word == kMeasure) {
       task.measure = true;
       continue;

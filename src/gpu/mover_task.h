@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one berth-mover is told on its command line. Pure.
+// What one berth-mover is told on its standard input: never on its command line, which everybody
+// reads, because a lease's directory has its handle for a name. Pure.
 #pragma once
 
+#include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -23,8 +25,13 @@ struct MoverTask {
   std::vector<DevicePair> pairs;
   std::vector<Process> processes;
 };
-std::vector<std::string> mover_arguments(const MoverTask& task);
-/// Absent: they make no sense.
-std::optional<MoverTask> parse_mover_arguments(std::span<char* const> arguments);
+
+/// More is no task.
+inline constexpr std::size_t kMoverTaskMax = 1U << 20U;
+std::string encode_mover_task(const MoverTask& task);
+/// Whether nothing follows what was read.
+bool is_whole_mover_task(std::string_view text);
+/// Absent: it makes no sense.
+std::optional<MoverTask> decode_mover_task(std::string_view text);
 
 }  // namespace berth::gpu

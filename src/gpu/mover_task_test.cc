@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a mover is told on its command line is what it reads there.
+// What a mover is told is what it reads.
 #include "gpu/mover_task.h"
 
 #include <gtest/gtest.h>
@@ -10,18 +10,18 @@
 namespace berth::gpu {
 namespace {
 
-std::optional<MoverTask> read(std::vector<std::string> words) {
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  return parse_mover_arguments(arguments);
+std::optional<MoverTask> read(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text.append(word) += '\0';
+  return decode_mover_task(text += '\n');
 }
 
-TEST(MoverArguments, AreReadBack) {
+TEST(MoverTask, IsReadBack) {
   for (const Direction direction :
        {Direction::kOut, Direction::kBack, Direction::kStop, Direction::kGo}) {
     for (const std::optional<Process> supervisor : {std::optional<Process>(), {{7, 8}}}) {
       const MoverTask task{
-          .directory = "/run/leases/l_1",
+          .directory = "/run/a \n path/leases/l_1",
           .lease = {31},
           .direction = direction,
           .bytes = gib(7),
@@ -29,7 +29,7 @@ TEST(MoverArguments, AreReadBack) {
           .measure = direction == Direction::kOut,
           .pairs = {{.from = {1, 2}, .to = {3, 4}}, {.from = {3, 4}, .to = {5, 6}}},
           .processes = {{1, 11}, {2, 12}}};
-      const std::optional<MoverTask> read_back = read(mover_arguments(task));
+      const std::optional<MoverTask> read_back = decode_mover_task(encode_mover_task(task));
       ASSERT_TRUE(read_back);
       EXPECT_EQ(read_back->directory, task.directory);
       EXPECT_EQ(read_back->lease, task.lease);
@@ -43,7 +43,7 @@ TEST(MoverArguments, AreReadBack) {
   }
 }
 
-TEST(MoverArguments, ThatMakeNoSenseAreRefused) {
+TEST(MoverTask, ThatMakesNoSenseIsRefused) {
   EXPECT_FALSE(read({}));
   EXPECT_FALSE(read({"/run", "1", "out", "1"}));
   EXPECT_FALSE(read({"/run", "1", "away", "1", "-"}));
@@ -55,7 +55,18 @@ TEST(MoverArguments, ThatMakeNoSenseAreRefused) {
   EXPECT_FALSE(read({"/run", "1", "back", "1", "-", "="}));
   EXPECT_FALSE(read({"/run", "x", "out", "1", "-"}));
   EXPECT_FALSE(read({"/run", "out", "1", "-"}));
+  EXPECT_FALSE(read({"", "1", "out", "1", "-"}));
   EXPECT_TRUE(read({"/run", "1", "out", "1", "-"}));
+}
+
+TEST(MoverTask, ThatIsNotWholeIsNone) {
+  const std::string text =
+      encode_mover_task({.directory = "/a\nb", .lease = {1}, .processes = {{1, 11}, {2, 12}}});
+  EXPECT_TRUE(is_whole_mover_task(text));
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    EXPECT_FALSE(is_whole_mover_task(text.substr(0, length))) << length;
+    EXPECT_FALSE(decode_mover_task(text.substr(0, length))) << length;
+  }
 }
 
 }  // namespace

@@ -16,7 +16,6 @@
 
 #include "base/quantity.h"
 #include "gpu/mover.h"
-#include "gpu/mover_task.h"
 
 namespace berth::server {
 namespace {
@@ -58,17 +57,26 @@ MoverRunner::MoverRunner(boost::asio::io_context& io, os::ChildPlan plan,
 // What is under way ends with this process: the next daemon finds the processes wherever they are.
 MoverRunner::~MoverRunner() = default;
 
+// What it is told has no place on a command line; see mover_task.h.
+Result<os::Child> MoverRunner::start(const gpu::MoverTask& task) {
+  TRY(child, os::start_child(plan_));
+  const std::string text = gpu::encode_mover_task(task);
+  const ssize_t sent = ::send(child.socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
+  if (sent == static_cast<ssize_t>(text.size())) return child;
+  (void)::kill(child.pid, SIGKILL);
+  children_.push_back(child.pid);
+  return Error{Errc::kIo, "berth-mover does not take what it is told"};
+}
+
 void MoverRunner::move(const core::MoveMemory& move, const std::string& directory) {
-  os::ChildPlan plan = plan_;
-  plan.arguments = gpu::mover_arguments({.directory = directory,
-                                         .lease = move.lease,
-                                         .direction = move.direction,
-                                         .bytes = move.bytes,
-                                         .supervisor = move.supervisor,
-                                         .measure = move.measure,
-                                         .pairs = move.pairs,
-                                         .processes = move.processes});
-  Result<os::Child> child = os::start_child(plan);
+  Result<os::Child> child = start({.directory = directory,
+                                   .lease = move.lease,
+                                   .direction = move.direction,
+                                   .bytes = move.bytes,
+                                   .supervisor = move.supervisor,
+                                   .measure = move.measure,
+                                   .pairs = move.pairs,
+                                   .processes = move.processes});
   if (!child.ok()) {
     core::Moved failed{move.lease, move.number, {}};
     failed.result = {.outcome = MoveResult::Outcome::kUndone, .trouble = child.error().message};

@@ -13,6 +13,7 @@
 
 #include "core/effect.h"
 #include "core/event.h"
+#include "gpu/mover_task.h"
 #include "os/child.h"
 
 namespace berth::server {
@@ -31,6 +32,7 @@ class MoverRunner {
  private:
   struct Running;
 
+  Result<os::Child> start(const gpu::MoverTask& task);
   void wait_readable(std::uint64_t number);
   void readable(std::uint64_t number);
   void finish(std::uint64_t number, MoveResult result);

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+# A daemon of the whole machine among users who mean harm. A bats file says `load lib`; each test
+# has a machine of its own: a mount namespace with users alice, bob and carol, the daemon as user
+# `berth` with the rights that its unit gives it, and one simulated GPU ($sim says another) that all
+# share. alice and bob are in the group of the socket, carol is not. It takes root, who may mount;
+# elsewhere these tests are skipped, and say so.
+load ../cli/lib
+
+declare -gA uid=([berth]=60000 [alice]=60001 [bob]=60002 [carol]=60003)
+
+setup() { machine_up; }
+teardown() { machine_down; }
+
+machine_up() {
+  ((EUID == 0)) || skip "this needs root, to act as several users"
+  unshare --mount --propagation private true 2>/dev/null ||
+    skip "this needs a mount namespace, which this container does not allow"
+  world_up
+  make_users
+  # The build may lie where they cannot read.
+  local build
+  build=$(dirname "$(dirname "$(type -P berth)")")
+  mkdir -p "$world/build/bin" "$world/runtime" "$world/state" "$world/gpu" "$world/own/berth"
+  cp "$build"/bin/{berth,berthd,berth-probe,berth-mover,berth-deliver,vram_user} "$world/build/bin/"
+  cp -r "$build/lib" "$world/build/"
+  chmod 0711 "$world"
+  chmod -R a+rX "$world/build"
+  chmod 0777 "$world/gpu"
+  chmod 0755 "$world/runtime" "$world/own" "$world/own/berth"
+  chown "${uid[berth]}:${uid[berth]}" "$world/runtime" "$world/state" "$world/own/berth"
+  export BERTH_SIM_DIR=$world/gpu PATH=$world/build/bin:$PATH
+  export BERTH_SOCKET=$world/runtime/berthd.sock
+  unset BERTH_RUNTIME_DIR
+  # Those who act in it enter the namespace of this process.
+  unshare --mount --propagation private sleep infinity 3>&- &
+  machine=$!
+  eventually other_mounts
+  inside mount --bind "$world/etc/passwd" /etc/passwd
+  inside mount --bind "$world/etc/group" /etc/group
+  inside mount --bind "$world/own" /run
+  # What a test says that the machine has beside this.
+  ! declare -F before_daemon >/dev/null || before_daemon
+  daemon_up
+}
+
+other_mounts() { [[ $(readlink "/proc/$machine/ns/mnt") != $(readlink /proc/self/ns/mnt) ]]; }
+
+make_users() {
+  mkdir "$world/etc"
+  cp /etc/passwd /etc/group "$world/etc/"
+  local name
+  for name in "${!uid[@]}"; do
+    echo "$name:x:${uid[$name]}:${uid[$name]}::$world/home.$name:/bin/bash" >>"$world/etc/passwd"
+    [[ $name == berth ]] || echo "$name:x:${uid[$name]}:" >>"$world/etc/group"
+    mkdir -m 0700 "$world/home.$name"
+    chown "${uid[$name]}:${uid[$name]}" "$world/home.$name"
+  done
+  echo "berth:x:${uid[berth]}:alice,bob" >>"$world/etc/group"
+}
+
+# inside COMMAND...: as root, on this machine.
+inside() { nsenter --target "$machine" --mount --wd="$PWD" "$@"; }
+
+# as USER COMMAND...: as that user, in his home.
+as() {
+  local user=$1 home=$world/home.$1
+  shift
+  nsenter --target "$machine" --mount --wd="$home" env HOME="$home" XDG_STATE_HOME="$home" \
+    XDG_CONFIG_HOME="$home" XDG_CACHE_HOME="$home" \
+    setpriv --reuid "${uid[$user]}" --regid "${uid[$user]}" --init-groups "$@"
+}
+
+# daemon_up [USER]: as integrations/systemd/berthd.service.in starts it, but for another user.
+daemon_up() {
+  local user=${1:-berth} rights=-all,+kill,+sys_ptrace
+  local given=(--inh-caps "$rights" --ambient-caps "$rights" --bounding-set "$rights")
+  [[ $user != root ]] || given=()
+  (
+    umask 077
+    exec 3>&- nsenter --target "$machine" --mount --wd=/ setpriv --reuid "$user" --regid "$user" \
+      --clear-groups "${given[@]}" --no-new-privs berthd --system --foreground --in-container \
+      --socket "$BERTH_SOCKET" --state-dir "$world/state"
+  ) 2>>"$world/log" &
+  eventually inside test -S "$BERTH_SOCKET" && eventually test -f "$world/gpu/gpu-world" || {
+    cat "$world/log" >&2
+    return 1
+  }
+  # Whoever makes it gives it to himself alone.
+  chmod 0666 "$world"/gpu/*
+}
+
+machine_down() {
+  local red=0
+  [[ -n ${world-} ]] || return 0
+  world_down || red=1
+  [[ -z ${machine-} ]] || kill "$machine" 2>/dev/null || true
+  return "$red"
+}
+
+# directory_of USER LEASE: where the two files of his lease lie.
+directory_of() {
+  echo "${BERTH_SOCKET%.sock}.leases/$(as "$1" berth show "$2" --json | command jq -r .handle)"
+}
+
+# holds USER NAME BYTES [OPTION...]: his program has so much memory, and goes on.
+holds() {
+  local user=$1 name=$2 bytes=$3
+  shift 3
+  as "$user" berth run -n "$name" "$@" -- vram_user --bytes "$bytes" --hold 60s \
+    >"$world/$name" 2>"$world/$name.said" 3>&- &
+  eventually grep -q holding "$world/$name"
+}
