@@ -18,6 +18,7 @@
 #include <system_error>
 
 #include "guard/layout.h"
+#include "os/access.h"
 #include "os/errors.h"
 #include "os/files.h"
 #include "os/unique_fd.h"
@@ -134,44 +135,77 @@ Status write_word(const os::UniqueFd& file, const std::string& path, std::size_t
   return write_at(file, path, at, {bytes.data(), bytes.size()});
 }
 
+// See Note [The name is not the wall].
+Status open_to(UserId user, const std::string& directory) {
+  const std::string limit = directory + "/limit";
+  const std::string use = directory + "/use";
+  Status opened = os::open_to_user(use, user, os::Grant::kReadWrite);
+  if (opened.ok()) opened = os::open_to_user(limit, user, os::Grant::kRead);
+  if (opened.ok()) opened = os::open_to_user(directory, user, os::Grant::kPass);
+  if (opened.ok() || opened.error().code != Errc::kUnavailable || ::geteuid() != 0) return opened;
+  const bool given = ::lchown(use.c_str(), user.value, static_cast<gid_t>(-1)) == 0 &&
+                     ::chmod(use.c_str(), 0600) == 0 && ::chmod(limit.c_str(), 0644) == 0 &&
+                     ::chmod(directory.c_str(), 0711) == 0;
+  if (given) return Unit{};
+  return os::system_error("cannot give " + use + " to user " + std::to_string(user.value), errno);
+}
+
 }  // namespace
 
 std::string LeaseFiles::directory(Handle lease) const {
   return settings_.root + "/" + to_text(lease);
 }
 
-Result<LeaseFiles::Was> LeaseFiles::make_directory(const std::string& path, unsigned mode) const {
+// Without `mode` one that is there keeps its own.
+Result<LeaseFiles::Was> LeaseFiles::make_directory(const std::string& path,
+                                                   std::optional<unsigned> mode) const {
   const Was was = ::mkdir(path.c_str(), 0700) == 0 ? Was::kMissing : Was::kThere;
   if (was == Was::kThere && errno != EEXIST) return os::system_error("cannot make " + path, errno);
   struct stat found{};
   if (::lstat(path.c_str(), &found) != 0) return os::system_error("cannot stat " + path, errno);
   if (!S_ISDIR(found.st_mode) || found.st_uid != ::geteuid())
     return Error{Errc::kPermission, path + " is not a directory of ours"};
-  if ((found.st_mode & 07777) != mode && ::chmod(path.c_str(), mode) != 0)
+  if (mode && (found.st_mode & 07777) != *mode && ::chmod(path.c_str(), *mode) != 0)
     return os::system_error("cannot chmod " + path, errno);
   return was;
 }
 
-Status LeaseFiles::set(Handle lease, const std::vector<Budget>& budgets) const {
+// Note [The name is not the wall]
+//
+// A lease's directory is called by its handle, which is a secret; but what is secret may become
+// known, and whoever can write to `use` can end the programs that have it mapped. So for a daemon
+// of all users the directory and both files are closed (0700, 0600), and opened to the lease's user
+// by an access control list, which their owner can set without a right of its own. Where the file
+// system has none of these, a daemon that is root gives `use` to the user; the directory can be
+// passed through then, and `limit` be read, by whoever knows the name. Any other daemon makes no
+// files: a lease that is not held to its budget, and says so, harms nobody but by accident.
+Status LeaseFiles::set(const Holder& lease, const std::vector<Budget>& budgets) const {
   if (budgets.empty() || budgets.size() > guard::kDevicesMax)
     return Error{Errc::kInvalid, "a lease on " + std::to_string(budgets.size()) + " devices"};
   const bool all = settings_.readers == Readers::kAllUsers;
-  const std::string path = directory(lease);
   TRY_STATUS(make_directory(settings_.root, all ? 0711 : 0700));
-  TRY(was, make_directory(path, all ? 0755 : 0700));
+  if (!all || lease.user.value == ::geteuid()) return make_files(lease, budgets, 0700);
+  TRY_STATUS(make_files(lease, budgets, std::nullopt));
+  Status opened = open_to(lease.user, directory(lease.handle));
+  if (!opened.ok()) remove(lease.handle);
+  return opened;
+}
+
+Status LeaseFiles::make_files(const Holder& lease, const std::vector<Budget>& budgets,
+                              std::optional<unsigned> mode) const {
+  const std::string path = directory(lease.handle);
+  TRY(was, make_directory(path, mode));
   TRY_STATUS(make_use(path + "/use", static_cast<std::uint32_t>(budgets.size()), was));
   return make_limit(path + "/limit", budgets, was);
 }
 
 Status LeaseFiles::make_limit(const std::string& path, const std::vector<Budget>& budgets,
                               Was folder) const {
-  const bool all = settings_.readers == Readers::kAllUsers;
   if (folder == Was::kMissing)
-    return os::write_new_file(path, limit_bytes(budgets, settings_), all ? 0644 : 0600);
+    return os::write_new_file(path, limit_bytes(budgets, settings_), 0600);
   const Result<std::string> there = os::read_file(path, sizeof(LimitFile));
   if (!there.ok() || !is_limit(*there) || device_count(*there) != budgets.size()) {
-    return os::write_file_atomically(path, limit_bytes(budgets, settings_), all ? 0644 : 0600,
-                                     os::Sync::kNone);
+    return os::write_file_atomically(path, limit_bytes(budgets, settings_), 0600, os::Sync::kNone);
   }
   const os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file) return os::system_error("cannot open " + path, errno);
@@ -191,12 +225,11 @@ Status LeaseFiles::make_limit(const std::string& path, const std::vector<Budget>
 
 // One that is there and makes sense is kept: programs have it mapped.
 Status LeaseFiles::make_use(const std::string& path, std::uint32_t devices, Was folder) const {
-  const unsigned mode = settings_.readers == Readers::kAllUsers ? 0666 : 0600;
-  if (folder == Was::kMissing) return os::write_new_file(path, use_bytes(devices), mode);
+  if (folder == Was::kMissing) return os::write_new_file(path, use_bytes(devices), 0600);
   const std::size_t size = guard::use_file_size(devices);
   const Result<std::string> there = os::read_file(path, size);
   if (there.ok() && there->size() == size && is_use(*there, size)) return Unit{};
-  return os::write_file_atomically(path, use_bytes(devices), mode, os::Sync::kNone);
+  return os::write_file_atomically(path, use_bytes(devices), 0600, os::Sync::kNone);
 }
 
 // What still has them mapped waits for nothing any more.

@@ -15,6 +15,13 @@
 
 namespace berth::enforce {
 
+/// Of whom files are, and how they are called where people read it: never by the handle.
+struct Holder {
+  Handle handle;
+  LeaseId number;
+  UserId user;
+};
+
 struct Budget {
   DeviceId device;
   Bytes bytes;
@@ -66,7 +73,7 @@ class LeaseFiles {
  public:
   enum class Readers : std::uint8_t {
     kOwnUser,   // All is private.
-    kAllUsers,  // Whoever was told a handle reaches its files; nobody can list them.
+    kAllUsers,  // What is of a lease is open to its user, by access control lists, and to no other.
   };
   struct Settings {
     std::string root;  // The directory of all leases' directories.
@@ -78,7 +85,8 @@ class LeaseFiles {
 
   /// Makes the files of a lease, or gives it other budgets. Programs that run see them at once, and
   /// keep what they have charged, part by part: also where a part is on another device by now.
-  Status set(Handle lease, const std::vector<Budget>& budgets) const;
+  /// Where they cannot be opened to its user alone, there are none afterwards.
+  Status set(const Holder& lease, const std::vector<Budget>& budgets) const;
   void remove(Handle lease) const;
   /// Of leases whose files are made from now on.
   void set_shown(const Shown& shown) { settings_.shown = shown; }
@@ -101,7 +109,9 @@ class LeaseFiles {
  private:
   std::string directory(Handle lease) const;
   enum class Was : std::uint8_t { kMissing, kThere };
-  Result<Was> make_directory(const std::string& path, unsigned mode) const;
+  Result<Was> make_directory(const std::string& path, std::optional<unsigned> mode) const;
+  Status make_files(const Holder& lease, const std::vector<Budget>& budgets,
+                    std::optional<unsigned> mode) const;
   Status make_limit(const std::string& path, const std::vector<Budget>& budgets, Was folder) const;
   struct Word {
     std::size_t at = 0;  // In the file.

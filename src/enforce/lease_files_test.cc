@@ -5,13 +5,17 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <span>
 
 #include "guard/ledger.h"
 #include "guard/linux.h"
+#include "os/access.h"
 #include "os/files.h"
 
 namespace berth::enforce {
@@ -20,6 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Handle kLease = {12, 34};
+const Holder kHolder = {.handle = kLease, .number = {7}, .user = {::geteuid()}};
+constexpr UserId kStranger = {60001};
 constexpr DeviceId kOne = {0x0011223344556677, 0x8899aabbccddeeff};
 constexpr DeviceId kTwo = {1, 2};
 
@@ -41,6 +47,25 @@ class LeaseFilesTest : public ::testing::Test {
     struct stat found{};
     EXPECT_EQ(::stat(path.c_str(), &found), 0) << path;
     return found.st_mode & 0777;
+  }
+
+  struct Granted {
+    UserId user;
+    unsigned rights = 0;
+    unsigned group = 7;
+    friend bool operator==(const Granted&, const Granted&) = default;
+  };
+  /// As the kernel tells the list: version, then owner, user, group, mask and others, 8 bytes each.
+  static Granted granted(const std::string& path) {
+    std::array<std::uint16_t, 22> list{};
+    constexpr auto kName = "system.posix_acl_access";
+    EXPECT_EQ(::getxattr(path.c_str(), kName, list.data(), sizeof list), 44) << path;
+    return {
+        .user = {list[8] | std::uint32_t{list[9]} << 16U}, .rights = list[7], .group = list[11]};
+  }
+  bool has_lists() const {
+    return os::open_to_user(directory_, {::geteuid()}, os::Grant::kPass).ok() &&
+           ::chmod(directory_.c_str(), 0700) == 0;
   }
 
   /// As the guard has them: mapped, by a process of that pid.
@@ -66,7 +91,7 @@ class LeaseFilesTest : public ::testing::Test {
 };
 
 TEST_F(LeaseFilesTest, TheGuardReadsWhatTheDaemonWrote) {
-  ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}, {kTwo, gib(4)}}).ok());
+  ASSERT_TRUE(files().set(kHolder, {{kOne, gib(8)}, {kTwo, gib(4)}}).ok());
   const Tenant one = tenant(7);
   ASSERT_EQ(one.attached, guard::Ledger::Attached::kYes);
   EXPECT_EQ(one.ledger.device_count(), 2U);
@@ -79,7 +104,7 @@ TEST_F(LeaseFilesTest, TheGuardReadsWhatTheDaemonWrote) {
 }
 
 TEST_F(LeaseFilesTest, TheDaemonReadsWhatTheGuardCharged) {
-  ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}, {kTwo, gib(4)}}).ok());
+  ASSERT_TRUE(files().set(kHolder, {{kOne, gib(8)}, {kTwo, gib(4)}}).ok());
   Tenant one = tenant(7);
   ASSERT_EQ(one.ledger.charge(1, mib(20).value), guard::Ledger::Charged::kYes);
   one.ledger.release(1, mib(5).value);
@@ -98,7 +123,7 @@ TEST_F(LeaseFilesTest, TheDaemonReadsWhatTheGuardCharged) {
 }
 
 TEST_F(LeaseFilesTest, TheDaemonReadsWhatIsWaitedFor) {
-  ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}, {kTwo, gib(4)}}).ok());
+  ASSERT_TRUE(files().set(kHolder, {{kOne, gib(8)}, {kTwo, gib(4)}}).ok());
   Tenant one = tenant(7);
   one.ledger.begin_wait({.device = 1, .bytes = mib(20).value, .since = 1});
   one.ledger.begin_wait({.device = 1, .bytes = mib(30).value, .since = 2});
@@ -112,20 +137,20 @@ TEST_F(LeaseFilesTest, TheDaemonReadsWhatIsWaitedFor) {
 }
 
 TEST_F(LeaseFilesTest, AnotherBudgetReachesAProgramThatRuns) {
-  ASSERT_TRUE(files().set(kLease, {{kOne, mib(10)}}).ok());
+  ASSERT_TRUE(files().set(kHolder, {{kOne, mib(10)}}).ok());
   Tenant one = tenant(7);
   ASSERT_EQ(one.ledger.charge(0, mib(10).value), guard::Ledger::Charged::kYes);
-  ASSERT_TRUE(files().set(kLease, {{kOne, mib(12)}}).ok());
+  ASSERT_TRUE(files().set(kHolder, {{kOne, mib(12)}}).ok());
   EXPECT_EQ(one.ledger.charge(0, mib(2).value), guard::Ledger::Charged::kYes);
   EXPECT_EQ(one.ledger.used(0), mib(12).value);
 }
 
 TEST_F(LeaseFilesTest, AnotherDeviceInItsPlaceReachesAProgramThatRuns) {
-  ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}}).ok());
+  ASSERT_TRUE(files().set(kHolder, {{kOne, gib(8)}}).ok());
   ASSERT_TRUE(files().set_contexts(kLease, {{.first = mib(200), .most = mib(210)}}).ok());
   Tenant running = tenant(7);
   ASSERT_EQ(running.ledger.charge(0, gib(5).value), guard::Ledger::Charged::kYes);
-  ASSERT_TRUE(files().set(kLease, {{kTwo, gib(6), mib(400)}}).ok());
+  ASSERT_TRUE(files().set(kHolder, {{kTwo, gib(6), mib(400)}}).ok());
   const auto uuid = uuid_bytes(kTwo);
   EXPECT_TRUE(std::ranges::equal(uuid, std::span(running.ledger.uuid(0), uuid.size())));
   EXPECT_EQ(running.ledger.budget(0), gib(6).value);
@@ -136,7 +161,7 @@ TEST_F(LeaseFilesTest, AnotherDeviceInItsPlaceReachesAProgramThatRuns) {
 }
 
 TEST_F(LeaseFilesTest, WhatTheDriverCountsBeyondTheChargesIsUsedToo) {
-  ASSERT_TRUE(files().set(kLease, {{kOne, mib(10)}, {kTwo, mib(10)}}).ok());
+  ASSERT_TRUE(files().set(kHolder, {{kOne, mib(10)}, {kTwo, mib(10)}}).ok());
   Tenant one = tenant(7);
   ASSERT_TRUE(files().set_unaccounted(kLease, {Bytes{}, mib(4)}).ok());
   EXPECT_EQ(one.ledger.used(1), mib(4).value);
@@ -150,20 +175,20 @@ TEST_F(LeaseFilesTest, APauseIsToldAndChangesNothingElse) {
   LeaseFiles files = this->files();
   files.set_shown({.physical_total = true});
   EXPECT_EQ(files.paused(kLease), Paused{}) << "there is no such lease";
-  ASSERT_TRUE(files.set(kLease, {{kOne, mib(10)}, {kTwo, mib(10)}}).ok());
+  ASSERT_TRUE(files.set(kHolder, {{kOne, mib(10)}, {kTwo, mib(10)}}).ok());
   EXPECT_EQ(files.paused(kLease), Paused{});
   for (const Paused paused : {Paused{.away = true}, Paused{.away = true, .frozen = true},
                               Paused{.frozen = true}, Paused{}}) {
     ASSERT_TRUE(files.pause(kLease, paused).ok());
     EXPECT_EQ(files.paused(kLease), paused);
     EXPECT_EQ(tenant(7).ledger.total_shown(0, gib(1).value), gib(1).value);
-    ASSERT_TRUE(files.set(kLease, {{kOne, mib(12)}, {kTwo, mib(10)}}).ok());
+    ASSERT_TRUE(files.set(kHolder, {{kOne, mib(12)}, {kTwo, mib(10)}}).ok());
     EXPECT_EQ(files.paused(kLease), paused) << "another budget does not end it";
   }
 }
 
 TEST_F(LeaseFilesTest, TheDaemonReadsWhatIsChargedForContextsAndHowExactTheRestIs) {
-  ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}, {kTwo, gib(4)}}).ok());
+  ASSERT_TRUE(files().set(kHolder, {{kOne, gib(8)}, {kTwo, gib(4)}}).ok());
   Tenant one = tenant(7);
   one.ledger.set_context(1, mib(300).value);
   one.ledger.set_at_most(0);
@@ -176,7 +201,7 @@ TEST_F(LeaseFilesTest, TheDaemonReadsWhatIsChargedForContextsAndHowExactTheRestI
 }
 
 TEST_F(LeaseFilesTest, TheGuardReadsWhatContextsWereMeasuredToCost) {
-  ASSERT_TRUE(files().set(kLease, {{kOne, gib(8), mib(400)}, {kTwo, gib(4)}}).ok());
+  ASSERT_TRUE(files().set(kHolder, {{kOne, gib(8), mib(400)}, {kTwo, gib(4)}}).ok());
   const Tenant one = tenant(7);
   EXPECT_EQ(one.ledger.context_cost(0), mib(400).value);
   EXPECT_EQ(one.ledger.context_cost(1), mib(300).value);
@@ -190,15 +215,15 @@ TEST_F(LeaseFilesTest, TheGuardReadsWhatContextsWereMeasuredToCost) {
 }
 
 TEST_F(LeaseFilesTest, WhatProgramsAreToldOfADeviceIsSetWithTheFilesOfALease) {
-  ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}}).ok());
+  ASSERT_TRUE(files().set(kHolder, {{kOne, gib(8)}}).ok());
   EXPECT_EQ(tenant(7).ledger.total_shown(0, gib(16).value), gib(8).value);
   EXPECT_EQ(tenant(7).ledger.total_shown(0, gib(4).value), gib(4).value);
   LeaseFiles others = files();
   others.set_shown({.physical_total = true, .by_nvml = true});
-  ASSERT_TRUE(others.set(kLease, {{kOne, gib(8)}}).ok());
+  ASSERT_TRUE(others.set(kHolder, {{kOne, gib(8)}}).ok());
   EXPECT_EQ(tenant(7).ledger.total_shown(0, gib(16).value), gib(8).value);  // As it was.
   others.remove(kLease);
-  ASSERT_TRUE(others.set(kLease, {{kOne, gib(8)}}).ok());
+  ASSERT_TRUE(others.set(kHolder, {{kOne, gib(8)}}).ok());
   EXPECT_EQ(tenant(7).ledger.total_shown(0, gib(16).value), gib(16).value);
   const Result<std::string> limit = os::read_file(path("limit"), sizeof(guard::LimitFile));
   ASSERT_TRUE(limit.ok());
@@ -208,7 +233,7 @@ TEST_F(LeaseFilesTest, WhatProgramsAreToldOfADeviceIsSetWithTheFilesOfALease) {
 }
 
 TEST_F(LeaseFilesTest, ManySlotsAreReadAsFarAsTheyWereTaken) {
-  ASSERT_TRUE(files().set(kLease, {{kOne, gib(8)}}).ok());
+  ASSERT_TRUE(files().set(kHolder, {{kOne, gib(8)}}).ok());
   for (std::uint64_t pid = 1; pid <= 5; ++pid) {
     ASSERT_EQ(tenant(pid).ledger.charge(0, mib(pid).value), guard::Ledger::Charged::kYes);
   }
@@ -221,46 +246,67 @@ TEST_F(LeaseFilesTest, ManySlotsAreReadAsFarAsTheyWereTaken) {
 }
 
 TEST_F(LeaseFilesTest, ADaemonThatStartsAgainKeepsWhatIsCharged) {
-  ASSERT_TRUE(files().set(kLease, {{kOne, mib(10)}}).ok());
+  ASSERT_TRUE(files().set(kHolder, {{kOne, mib(10)}}).ok());
   Tenant one = tenant(7);
   ASSERT_EQ(one.ledger.charge(0, mib(10).value), guard::Ledger::Charged::kYes);
-  ASSERT_TRUE(files().set(kLease, {{kOne, mib(10)}}).ok());
+  ASSERT_TRUE(files().set(kHolder, {{kOne, mib(10)}}).ok());
   EXPECT_EQ(tenant(8).ledger.used(0), mib(10).value);
 }
 
 TEST_F(LeaseFilesTest, WhatWasDamagedIsMadeAnew) {
-  ASSERT_TRUE(files().set(kLease, {{kOne, mib(10)}}).ok());
+  ASSERT_TRUE(files().set(kHolder, {{kOne, mib(10)}}).ok());
   for (const char* name : {"limit", "use"}) {
     ASSERT_TRUE(os::write_file_atomically(path(name), "rubbish", 0600, os::Sync::kNone).ok());
   }
   EXPECT_FALSE(files().read(kLease).ok());
-  ASSERT_TRUE(files().set(kLease, {{kOne, mib(10)}}).ok());
+  ASSERT_TRUE(files().set(kHolder, {{kOne, mib(10)}}).ok());
   EXPECT_EQ(tenant(7).attached, guard::Ledger::Attached::kYes);
 }
 
-TEST_F(LeaseFilesTest, OnlyWhoWasToldTheHandleReachesThem) {
-  ASSERT_TRUE(files().set(kLease, {{kOne, mib(10)}}).ok());
+TEST_F(LeaseFilesTest, ForOneUserAllIsPrivate) {
+  ASSERT_TRUE(files().set(kHolder, {{kOne, mib(10)}}).ok());
   EXPECT_EQ(mode_of(directory_ + "/leases"), 0700U);
+  EXPECT_EQ(mode_of(path("")), 0700U);
   EXPECT_EQ(mode_of(path("use")), 0600U);
-  fs::remove_all(directory_ + "/leases");
-  ASSERT_TRUE(files(LeaseFiles::Readers::kAllUsers).set(kLease, {{kOne, mib(10)}}).ok());
+}
+
+TEST_F(LeaseFilesTest, ForAllUsersTheyAreOpenToTheLeasesUserAlone) {
+  const LeaseFiles files = this->files(LeaseFiles::Readers::kAllUsers);
+  const Holder theirs = {.handle = kLease, .number = {7}, .user = kStranger};
+  const Status set = files.set(theirs, {{kOne, mib(10)}});
+  if (!has_lists()) {
+    EXPECT_EQ(set.ok(), ::geteuid() == 0) << "the file system of /tmp has no access control lists";
+    GTEST_SKIP() << "the file system of /tmp has no access control lists";
+  }
+  ASSERT_TRUE(set.ok()) << set.error().message;
   EXPECT_EQ(mode_of(directory_ + "/leases"), 0711U);
-  EXPECT_EQ(mode_of(path("")), 0755U);
-  EXPECT_EQ(mode_of(path("limit")), 0644U);
-  EXPECT_EQ(mode_of(path("use")), 0666U);
+  for (int i = 0; i < 2; ++i) {
+    // The middle figure is what the list grants at most: its own group has nothing.
+    EXPECT_EQ(mode_of(path("")), 0750U);
+    EXPECT_EQ(mode_of(path("limit")), 0640U);
+    EXPECT_EQ(mode_of(path("use")), 0660U);
+    EXPECT_EQ(granted(path("")), (Granted{.user = kStranger, .rights = 5, .group = 0}));
+    EXPECT_EQ(granted(path("limit")), (Granted{.user = kStranger, .rights = 4, .group = 0}));
+    EXPECT_EQ(granted(path("use")), (Granted{.user = kStranger, .rights = 6, .group = 0}));
+    // As an earlier release left them: open to whoever knows the name.
+    for (const char* name : {"", "limit", "use"}) ::chmod(path(name).c_str(), 0777);
+    ASSERT_TRUE(files.set(theirs, {{kOne, mib(12)}}).ok());
+  }
 }
 
 TEST_F(LeaseFilesTest, ALinkInThePlaceOfTheDirectoryIsRefused) {
   fs::create_directory(directory_ + "/elsewhere");
   fs::create_directory_symlink(directory_ + "/elsewhere", directory_ + "/leases");
-  EXPECT_FALSE(files().set(kLease, {{kOne, mib(10)}}).ok());
+  EXPECT_FALSE(files().set(kHolder, {{kOne, mib(10)}}).ok());
   EXPECT_TRUE(fs::is_empty(directory_ + "/elsewhere"));
 }
 
 TEST_F(LeaseFilesTest, WhatAKilledDaemonLeftIsRemoved) {
   constexpr Handle kOther = {5, 6};
-  ASSERT_TRUE(files().set(kLease, {{kOne, mib(10)}}).ok());
-  ASSERT_TRUE(files().set(kOther, {{kOne, mib(10)}}).ok());
+  ASSERT_TRUE(files().set(kHolder, {{kOne, mib(10)}}).ok());
+  ASSERT_TRUE(files()
+                  .set({.handle = kOther, .number = {8}, .user = {::geteuid()}}, {{kOne, mib(10)}})
+                  .ok());
   files().keep_only({kOther});
   EXPECT_FALSE(files().read(kLease).ok());
   EXPECT_TRUE(files().read(kOther).ok());

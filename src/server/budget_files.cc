@@ -15,6 +15,17 @@ bool is_known(const enforce::Use::Slot& slot) {
   return slot.pid_namespace == kOwnNamespace;
 }
 
+// A handle is a secret, and a log is read by others: paths say which lease it is, and no more.
+std::string without_handle(std::string text, const enforce::Holder& lease) {
+  const std::string handle = to_text(lease.handle);
+  const std::string instead = "(lease " + std::to_string(lease.number.value) + ")";
+  for (std::size_t at = text.find(handle); at != std::string::npos; at = text.find(handle, at)) {
+    text.replace(at, handle.size(), instead);
+    at += instead.size();
+  }
+  return text;
+}
+
 }  // namespace
 
 BudgetFiles::BudgetFiles(const enforce::LeaseFiles::Settings& settings, std::string contexts_path,
@@ -56,27 +67,29 @@ void BudgetFiles::configure(const enforce::LeaseFiles::Settings& settings) {
   files_.set_shown(settings.shown);
 }
 
-void BudgetFiles::hold_to(Handle lease, const std::vector<enforce::Budget>& budgets, When when) {
+void BudgetFiles::hold_to(const enforce::Holder& lease, const std::vector<enforce::Budget>& budgets,
+                          When when) {
+  const Handle handle = lease.handle;
   if (budgets.empty()) {
-    new_.erase(lease);
-    before_.erase(lease);
-    told_.erase(lease);
-    paused_.erase(lease);
-    if (made_.erase(lease) == 0) return;
-    old_.push_back(lease);
+    new_.erase(handle);
+    before_.erase(handle);
+    told_.erase(handle);
+    paused_.erase(handle);
+    if (made_.erase(handle) == 0) return;
+    old_.push_back(handle);
     tidy_at_ = clock_.now() + kQuietFor;
-  } else if (const auto made = made_.find(lease); made != made_.end()) {
+  } else if (const auto made = made_.find(handle); made != made_.end()) {
     // On another device what its contexts cost is told anew.
-    if (!std::ranges::equal(made->second, budgets, {}, &enforce::Budget::device,
+    if (!std::ranges::equal(made->second.budgets, budgets, {}, &enforce::Budget::device,
                             &enforce::Budget::device)) {
-      told_.erase(lease);
+      told_.erase(handle);
     }
-    set(lease, budgets);
+    set({.lease = lease, .budgets = budgets});
   } else if (when == When::kSoon) {
-    new_[lease] = budgets;
+    new_[handle] = {.lease = lease, .budgets = budgets};
   } else {
-    new_.erase(lease);
-    make(lease, budgets);
+    new_.erase(handle);
+    make({.lease = lease, .budgets = budgets});
   }
 }
 
@@ -85,21 +98,21 @@ void BudgetFiles::pause(Handle lease, enforce::Paused paused) {
   if (!made_.contains(lease)) return;
   const auto known = paused_.find(lease);
   if (known != paused_.end() && known->second == paused) return;
-  if (const Status told = files_.pause(lease, paused); !told.ok()) {
-    warn_("the programs of a lease are not told that it is paused: " + told.error().message);
-  }
+  if (const Status told = files_.pause(lease, paused); !told.ok())
+    warn(lease, "is paused, which its programs are not told", told.error());
   paused_[lease] = paused;
 }
 
 void BudgetFiles::catch_up() {
-  for (const auto& [lease, budgets] : std::exchange(new_, {})) make(lease, budgets);
+  for (auto& [lease, held] : std::exchange(new_, {})) make(std::move(held));
   while (old_.size() > kOldMax) remove_oldest();
 }
 
-void BudgetFiles::make(Handle lease, const Budgets& budgets) {
+void BudgetFiles::make(Held held) {
   // Offered again: nothing of the earlier offer may be left.
+  const Handle lease = held.lease.handle;
   if (std::erase(old_, lease) > 0) files_.remove(lease);
-  set(lease, budgets);
+  set(std::move(held));
   tidy_at_ = clock_.now() + kQuietFor;
 }
 
@@ -118,13 +131,23 @@ void BudgetFiles::remove_oldest() {
 }
 
 // A lease without these files is a lease all the same; what runs in it is not held to its budget.
-void BudgetFiles::set(Handle lease, const Budgets& budgets) {
-  Budgets wanted = budgets;
+void BudgetFiles::set(Held held) {
+  const Handle lease = held.lease.handle;
+  Budgets wanted = held.budgets;
   for (enforce::Budget& budget : wanted) budget.context = context_cost(budget.device);
-  if (const Status made = files_.set(lease, wanted); !made.ok()) {
-    warn_("a lease is not held to its budget: " + made.error().message);
-  }
-  made_[lease] = budgets;
+  const Held& made = made_[lease] = std::move(held);
+  if (const Status set = files_.set(made.lease, wanted); !set.ok())
+    warn(lease, "is not held to its budget", set.error());
+}
+
+// Of a lease that has files, or was to have them.
+void BudgetFiles::warn(Handle lease, const std::string& what, const Error& error) {
+  const auto made = made_.find(lease);
+  if (made == made_.end()) return;
+  const enforce::Holder& holder = made->second.lease;
+  warn_("lease " + std::to_string(holder.number.value) + " of user " +
+        std::to_string(holder.user.value) + " " + what + ": " +
+        without_handle(error.message, holder));
 }
 
 // Of a process in another PID namespace nothing is known: it counts.
@@ -133,9 +156,9 @@ bool BudgetFiles::lives(const enforce::Use::Slot& slot) const {
 }
 
 // What is left in the slot of a dead process is nobody's charge; the driver may count it still.
-std::vector<BudgetFiles::Account> BudgetFiles::read(Handle lease) const {
+std::vector<BudgetFiles::Account> BudgetFiles::read(const Held& held) const {
   std::vector<Account> accounts;
-  const Result<enforce::Use> use = files_.read(lease);
+  const Result<enforce::Use> use = files_.read(held.lease.handle);
   if (!use.ok()) return accounts;
   for (const enforce::Use::Part& part : use->parts) {
     Account& account = accounts.emplace_back(Account{.peak = part.peak, .refused = part.refused});
@@ -160,7 +183,7 @@ void BudgetFiles::before_question() {
   if (now < read_at_ + kReadEvery) return;
   read_at_ = now;
   read_all_ = true;
-  for (const auto& [lease, budgets] : made_) before_.emplace(lease, read(lease));
+  for (const auto& [lease, held] : made_) before_.emplace(lease, read(held));
 }
 
 std::vector<ChargeSample> BudgetFiles::charges(const std::vector<Handle>& ended) {
@@ -169,11 +192,12 @@ std::vector<ChargeSample> BudgetFiles::charges(const std::vector<Handle>& ended)
   for (const auto& [lease, before] : std::exchange(before_, {})) {
     const auto made = made_.find(lease);
     if (made == made_.end()) continue;
-    const std::vector<Account> accounts = read(lease);
-    if (accounts.size() != made->second.size()) continue;
+    const Budgets& budgets = made->second.budgets;
+    const std::vector<Account> accounts = read(made->second);
+    if (accounts.size() != budgets.size()) continue;
     for (std::size_t i = 0; i < accounts.size(); ++i) {
       const Account& account = accounts[i];
-      const DeviceId device = made->second[i].device;
+      const DeviceId device = budgets[i].device;
       look_at_contexts(lease, device, i < before.size() ? &before[i] : nullptr, account);
       charges.push_back({.lease = lease,
                          .device = device,
@@ -218,7 +242,8 @@ void BudgetFiles::learn(const Sample& sample) {
   if (!std::exchange(read_all_, false)) return;
   costs_.look(sample, std::exchange(looks_, {}));
   keep_costs();
-  for (const auto& [lease, budgets] : made_) {
+  for (const auto& [lease, held] : made_) {
+    const Budgets& budgets = held.budgets;
     Costs costs = told(lease, budgets.size());
     for (std::size_t i = 0; i < budgets.size(); ++i) {
       const DeviceId device = budgets[i].device;
@@ -232,14 +257,15 @@ void BudgetFiles::learn(const Sample& sample) {
 // First what is used, then what may be given back: in between nobody is allowed more.
 void BudgetFiles::set_unaccounted(Handle lease, const std::vector<Bytes>& unaccounted,
                                   const std::vector<bool>& may_give_back) {
-  if (const Status set = files_.set_unaccounted(lease, unaccounted); !set.ok()) {
-    warn_("a lease is not held to its budget: " + set.error().message);
-  }
   const auto made = made_.find(lease);
-  if (made == made_.end() || made->second.size() != may_give_back.size()) return;
+  if (made == made_.end()) return;
+  if (const Status set = files_.set_unaccounted(lease, unaccounted); !set.ok())
+    warn(lease, "is not held to its budget", set.error());
+  const Budgets& budgets = made->second.budgets;
+  if (budgets.size() != may_give_back.size()) return;
   Costs costs = told(lease, may_give_back.size());
   for (std::size_t i = 0; i < may_give_back.size(); ++i) {
-    const std::optional<Bytes> most = costs_.most(lease, made->second[i].device);
+    const std::optional<Bytes> most = costs_.most(lease, budgets[i].device);
     costs[i].most = may_give_back[i] ? most.value_or(Bytes{}) : Bytes{};
   }
   tell_contexts(lease, std::move(costs));
@@ -248,9 +274,8 @@ void BudgetFiles::set_unaccounted(Handle lease, const std::vector<Bytes>& unacco
 void BudgetFiles::tell_contexts(Handle lease, Costs costs) {
   const auto told = told_.find(lease);
   if (told != told_.end() && told->second == costs) return;
-  if (const Status set = files_.set_contexts(lease, costs); !set.ok()) {
-    warn_("a lease is not told what contexts cost: " + set.error().message);
-  }
+  if (const Status set = files_.set_contexts(lease, costs); !set.ok())
+    warn(lease, "is not told what contexts cost", set.error());
   told_[lease] = std::move(costs);
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/result.h"
 #include "base/units.h"
 #include "enforce/lease_files.h"
 #include "model/device.h"
@@ -38,7 +39,8 @@ class BudgetFiles {
 
   enum class When : std::uint8_t { kNow, kSoon };
   /// A lease that has files gets its other budgets at once. Without budgets it needs no files.
-  void hold_to(Handle lease, const std::vector<enforce::Budget>& budgets, When when);
+  void hold_to(const enforce::Holder& lease, const std::vector<enforce::Budget>& budgets,
+               When when);
   /// Of a lease that has files, or is to have them soon.
   void pause(Handle lease, enforce::Paused paused);
   /// At the end of each turn, when answers have gone out: makes what was to be made soon.
@@ -65,8 +67,13 @@ class BudgetFiles {
 
  private:
   using Budgets = std::vector<enforce::Budget>;
-  void make(Handle lease, const Budgets& budgets);
-  void set(Handle lease, const Budgets& budgets);
+  struct Held {
+    enforce::Holder lease;
+    Budgets budgets;
+  };
+  void make(Held held);
+  void set(Held held);
+  void warn(Handle lease, const std::string& what, const Error& error);
   struct Account {
     Bytes charged;
     Bytes peak;
@@ -76,7 +83,7 @@ class BudgetFiles {
     std::vector<enforce::Use::Slot> contexts;  // Of those that have some, and that we know.
   };
   using Costs = std::vector<enforce::ContextCost>;
-  std::vector<Account> read(Handle lease) const;  // Of each device; none if there is nothing.
+  std::vector<Account> read(const Held& held) const;  // Of each device; none if there is nothing.
   bool lives(const enforce::Use::Slot& slot) const;
   void look_at_contexts(Handle lease, DeviceId device, const Account* before,
                         const Account& account);
@@ -92,8 +99,8 @@ class BudgetFiles {
   const os::Clock& clock_;
   std::function<void(const std::string&)> warn_;
   std::function<bool(Process)> is_alive_;
-  std::map<Handle, Budgets> new_;  // To be made.
-  std::map<Handle, Budgets> made_;
+  std::map<Handle, Held> new_;  // To be made.
+  std::map<Handle, Held> made_;
   std::map<Handle, enforce::Paused> paused_;       // Not the many that are not.
   std::map<Handle, std::vector<Account>> before_;  // As it was when the driver was asked.
   Instant read_at_;

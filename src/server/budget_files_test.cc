@@ -12,6 +12,7 @@
 #include "guard/linux.h"
 #include "os/files.h"
 #include "os/processes.h"
+#include "os/users.h"
 
 namespace berth::server {
 namespace {
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 using When = BudgetFiles::When;
 
 constexpr DeviceId kDevice = {1, 2};
+const UserId kUser = os::own_user();
 
 class FakeClock final : public os::Clock {
  public:
@@ -53,6 +55,9 @@ class BudgetFilesTest : public ::testing::Test {
     return ::mkdtemp(pattern.data());
   }
   static Handle handle(std::uint64_t number) { return {number, number}; }
+  static enforce::Holder holder(std::uint64_t number) {
+    return {.handle = handle(number), .number = {number}, .user = kUser};
+  }
   static std::vector<enforce::Budget> budget(Bytes bytes) { return {{kDevice, bytes}}; }
   bool has_files(Handle lease) const {
     return fs::exists(directory_ + "/leases/" + to_text(lease) + "/limit");
@@ -97,7 +102,7 @@ class BudgetFilesTest : public ::testing::Test {
   }
   /// A process of lease 1 has a context that costs so much, and it is measured.
   void measure(Bytes cost) {
-    files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+    files_.hold_to(holder(1), budget(gib(1)), When::kNow);
     guard::Ledger ours = tenant(path_of(handle(1)), os::self());
     (void)ours.charge(0, mib(300).value);
     ours.set_context(0, mib(300).value);
@@ -108,7 +113,7 @@ class BudgetFilesTest : public ::testing::Test {
     clock_.at = clock_.at + seconds(1);
     files.before_question();
     files.learn(sample_of(mib(1)));
-    files.hold_to(handle(7), budget(gib(1)), When::kNow);
+    files.hold_to(holder(7), budget(gib(1)), When::kNow);
     return {tenant(path_of(handle(7)), os::self()).context_cost(0)};
   }
 
@@ -120,8 +125,8 @@ class BudgetFilesTest : public ::testing::Test {
 };
 
 TEST_F(BudgetFilesTest, AnOfferHasItsFilesAfterTheTurnAndATakenLeaseAtOnce) {
-  files_.hold_to(handle(1), budget(gib(1)), When::kSoon);
-  files_.hold_to(handle(2), budget(gib(1)), When::kNow);
+  files_.hold_to(holder(1), budget(gib(1)), When::kSoon);
+  files_.hold_to(holder(2), budget(gib(1)), When::kNow);
   EXPECT_FALSE(has_files(handle(1)));
   EXPECT_TRUE(has_files(handle(2)));
   files_.catch_up();
@@ -130,17 +135,17 @@ TEST_F(BudgetFilesTest, AnOfferHasItsFilesAfterTheTurnAndATakenLeaseAtOnce) {
 }
 
 TEST_F(BudgetFilesTest, AnOfferTakenBackInItsOwnTurnLeavesNothing) {
-  files_.hold_to(handle(1), budget(gib(1)), When::kSoon);
-  files_.hold_to(handle(1), {}, When::kSoon);
+  files_.hold_to(holder(1), budget(gib(1)), When::kSoon);
+  files_.hold_to(holder(1), {}, When::kSoon);
   files_.catch_up();
   EXPECT_FALSE(has_files(handle(1)));
   EXPECT_EQ(files_.next(), Instant::never());
 }
 
 TEST_F(BudgetFilesTest, OldFilesGoOneByOneWhenNothingHasHappenedForAWhile) {
-  for (std::uint64_t i = 1; i <= 3; ++i) files_.hold_to(handle(i), budget(gib(1)), When::kNow);
-  files_.hold_to(handle(1), {}, When::kSoon);
-  files_.hold_to(handle(2), {}, When::kSoon);
+  for (std::uint64_t i = 1; i <= 3; ++i) files_.hold_to(holder(i), budget(gib(1)), When::kNow);
+  files_.hold_to(holder(1), {}, When::kSoon);
+  files_.hold_to(holder(2), {}, When::kSoon);
   files_.tidy();
   EXPECT_EQ(count(), 3U);  // Too soon.
   clock_.at = files_.next();
@@ -153,10 +158,10 @@ TEST_F(BudgetFilesTest, OldFilesGoOneByOneWhenNothingHasHappenedForAWhile) {
 }
 
 TEST_F(BudgetFilesTest, WhatIsMadeMeanwhilePutsTheTidyingOff) {
-  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
-  files_.hold_to(handle(1), {}, When::kSoon);
+  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  files_.hold_to(holder(1), {}, When::kSoon);
   clock_.at = files_.next();
-  files_.hold_to(handle(2), budget(gib(1)), When::kSoon);
+  files_.hold_to(holder(2), budget(gib(1)), When::kSoon);
   files_.catch_up();
   files_.tidy();
   EXPECT_EQ(count(), 2U);
@@ -164,8 +169,8 @@ TEST_F(BudgetFilesTest, WhatIsMadeMeanwhilePutsTheTidyingOff) {
 
 TEST_F(BudgetFilesTest, OldFilesHaveABound) {
   for (std::uint64_t i = 1; i <= BudgetFiles::kOldMax + 10; ++i) {
-    files_.hold_to(handle(i), budget(gib(1)), When::kNow);
-    files_.hold_to(handle(i), {}, When::kSoon);
+    files_.hold_to(holder(i), budget(gib(1)), When::kNow);
+    files_.hold_to(holder(i), {}, When::kSoon);
     files_.catch_up();
   }
   EXPECT_EQ(count(), BudgetFiles::kOldMax);
@@ -175,7 +180,7 @@ TEST_F(BudgetFilesTest, OldFilesHaveABound) {
 
 TEST_F(BudgetFilesTest, WhatWasChargedIsReadWhenTheDriverAnswers) {
   clock_.at = {seconds(10).ns};
-  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
   guard::Ledger ledger = tenant(path_of(handle(1)), os::self());
   (void)ledger.charge(0, mib(300).value);
   ledger.release(0, mib(100).value);
@@ -193,7 +198,7 @@ TEST_F(BudgetFilesTest, WhatWasChargedIsReadWhenTheDriverAnswers) {
 
 TEST_F(BudgetFilesTest, WhatLivingProcessesWaitForIsRead) {
   clock_.at = {seconds(10).ns};
-  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
   const Process dead{.pid = os::self().pid, .start_ticks = 1};
   guard::Ledger theirs = tenant(path_of(handle(1)), dead);
   guard::Ledger ours = tenant(path_of(handle(1)), os::self());
@@ -205,7 +210,7 @@ TEST_F(BudgetFilesTest, WhatLivingProcessesWaitForIsRead) {
 
 TEST_F(BudgetFilesTest, AChargeBetweenTheQuestionAndItsAnswerIsSeen) {
   clock_.at = {seconds(10).ns};
-  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
   guard::Ledger ledger = tenant(path_of(handle(1)), os::self());
   files_.before_question();
   (void)ledger.charge(0, mib(1).value);
@@ -215,7 +220,7 @@ TEST_F(BudgetFilesTest, AChargeBetweenTheQuestionAndItsAnswerIsSeen) {
 
 TEST_F(BudgetFilesTest, WhatADeadProcessHadChargedIsNobodysCharge) {
   clock_.at = {seconds(10).ns};
-  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
   const Process dead{.pid = os::self().pid, .start_ticks = 1};  // Before this one had the pid.
   guard::Ledger theirs = tenant(path_of(handle(1)), dead);
   guard::Ledger ours = tenant(path_of(handle(1)), os::self());
@@ -229,8 +234,8 @@ TEST_F(BudgetFilesTest, WhatADeadProcessHadChargedIsNobodysCharge) {
 
 TEST_F(BudgetFilesTest, ADriverThatIsAskedOftenIsComparedNowAndThenAndEndedLeasesAlways) {
   clock_.at = {seconds(10).ns};
-  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
-  files_.hold_to(handle(2), budget(gib(1)), When::kNow);
+  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  files_.hold_to(holder(2), budget(gib(1)), When::kNow);
   files_.before_question();
   EXPECT_EQ(files_.charges({}).size(), 2U);
   files_.before_question();
@@ -244,8 +249,8 @@ TEST_F(BudgetFilesTest, ADriverThatIsAskedOftenIsComparedNowAndThenAndEndedLease
 }
 
 TEST_F(BudgetFilesTest, WhatAContextCostsIsLearntAndToldToAllLeases) {
-  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
-  files_.hold_to(handle(2), budget(gib(1)), When::kNow);
+  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  files_.hold_to(holder(2), budget(gib(1)), When::kNow);
   guard::Ledger ours = tenant(path_of(handle(1)), os::self());
   const guard::Ledger other = tenant(path_of(handle(2)), os::self());
   (void)ours.charge(0, mib(300).value);
@@ -264,12 +269,12 @@ TEST_F(BudgetFilesTest, WhatAContextCostsIsLearntAndToldToAllLeases) {
   EXPECT_EQ(ours.measured_context(0), mib(200).value);
   files_.set_unaccounted(handle(1), {mib(7)}, {false});
   EXPECT_EQ(ours.measured_context(0), 0U);
-  files_.hold_to(handle(3), budget(gib(1)), When::kNow);
+  files_.hold_to(holder(3), budget(gib(1)), When::kNow);
   EXPECT_EQ(tenant(path_of(handle(3)), os::self()).context_cost(0), mib(200).value);
 }
 
 TEST_F(BudgetFilesTest, WhatIsSaidOfContextsIsTakenBackWhenOneTurnsOutDearer) {
-  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
   guard::Ledger ours = tenant(path_of(handle(1)), os::self());
   (void)ours.charge(0, mib(300).value);
   ours.set_context(0, mib(300).value);
@@ -283,12 +288,12 @@ TEST_F(BudgetFilesTest, WhatIsSaidOfContextsIsTakenBackWhenOneTurnsOutDearer) {
 }
 
 TEST_F(BudgetFilesTest, WhatAnEarlierDaemonSaidOfTheContextsThereAreHoldsNoLonger) {
-  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
   const guard::Ledger ours = tenant(path_of(handle(1)), os::self());
   const enforce::LeaseFiles earlier({.root = directory_ + "/leases", .context = mib(300)});
   ASSERT_TRUE(earlier.set_contexts(handle(1), {{mib(200), mib(250)}}).ok());
   BudgetFiles later = begin();
-  later.hold_to(handle(1), budget(gib(1)), When::kNow);
+  later.hold_to(holder(1), budget(gib(1)), When::kNow);
   clock_.at = clock_.at + seconds(10);
   later.before_question();
   (void)later.charges({});
@@ -323,19 +328,33 @@ TEST_F(BudgetFilesTest, WhereItCannotBeKeptThatIsSaidOnce) {
 
 TEST_F(BudgetFilesTest, DamagedFilesTellNothing) {
   clock_.at = {seconds(10).ns};
-  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
   fs::resize_file(path_of(handle(1)) + "/use", 100);
   files_.before_question();
   EXPECT_TRUE(files_.charges({handle(1)}).empty());
 }
 
+TEST_F(BudgetFilesTest, AHandleIsInNoWarning) {
+  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  fs::remove_all(path_of(handle(1)));
+  files_.pause(handle(1), {.frozen = true});
+  files_.set_unaccounted(handle(1), {mib(1)}, {false});
+  (void)os::write_new_file(path_of(handle(1)), "in the way", 0600);
+  files_.hold_to(holder(1), budget(gib(2)), When::kNow);
+  EXPECT_GE(warnings_.size(), 3U);
+  for (const std::string& warning : warnings_) {
+    EXPECT_EQ(warning.find(to_text(handle(1))), std::string::npos) << warning;
+    EXPECT_NE(warning.find("lease 1 "), std::string::npos) << warning;
+  }
+}
+
 // The daemon may be told so while the files of the earlier offer are still there.
 TEST_F(BudgetFilesTest, ASecondOfferFindsNothingOfTheFirst) {
-  files_.hold_to(handle(1), budget(gib(1)), When::kNow);
+  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
   const std::string mark = directory_ + "/leases/" + to_text(handle(1)) + "/mark";
   fs::create_directory(mark);
-  files_.hold_to(handle(1), {}, When::kSoon);
-  files_.hold_to(handle(1), budget(gib(2)), When::kSoon);
+  files_.hold_to(holder(1), {}, When::kSoon);
+  files_.hold_to(holder(1), budget(gib(2)), When::kSoon);
   files_.catch_up();
   EXPECT_TRUE(has_files(handle(1)));
   EXPECT_FALSE(fs::exists(mark));

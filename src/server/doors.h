@@ -48,7 +48,8 @@ class World {
   enum class Taken : std::uint8_t { kOffered, kTaken };
   /// From now on the programs of a lease are held to these budgets; of one that has none (any
   /// more), nothing is kept. A world without programs of its own need not do anything.
-  virtual void hold_to(Handle /*lease*/, const std::vector<Part>& /*budgets*/, Taken /*taken*/) {}
+  virtual void hold_to(const LeaseView& /*lease*/, const std::vector<Part>& /*budgets*/,
+                       Taken /*taken*/) {}
   /// Something has happened to a lease, and whoever listens was told.
   virtual void happened(core::Now /*now*/, const core::Coordinator& /*coordinator*/,
                         const core::Notify& /*news*/) {}

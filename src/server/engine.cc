@@ -262,7 +262,7 @@ void Engine::hold_to_budgets(core::Now now, const std::set<LeaseId>& leases) {
     if (!waits && lease->state != LeaseState::kEnded) {
       for (const LeasePart& part : lease->parts) budgets.push_back({part.device, part.granted});
     }
-    world_.hold_to(lease->handle, budgets,
+    world_.hold_to(*lease, budgets,
                    lease->flags.unclaimed ? World::Taken::kOffered : World::Taken::kTaken);
     if (!budgets.empty()) {
       const bool away = lease->state == LeaseState::kSuspended || lease->flags.suspending;

@@ -51,8 +51,8 @@ class FakeWorld final : public World {
   void ask_probe() override { ++questions; }
   void say(const std::string& text) override { trace_.push_back("say " + text); }
 
-  void hold_to(Handle lease, const std::vector<Part>& budgets, Taken /*taken*/) override {
-    if (!budgets.empty()) held_to[lease] = budgets.front().budget;
+  void hold_to(const LeaseView& lease, const std::vector<Part>& budgets, Taken /*taken*/) override {
+    if (!budgets.empty()) held_to[lease.handle] = budgets.front().budget;
   }
 
   std::vector<Record> written;

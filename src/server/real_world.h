@@ -44,7 +44,7 @@ class RealWorld final : public World {
   }
   void ask_probe() override;
   void say(const std::string& text) override { parts_.log.info(text); }
-  void hold_to(Handle lease, const std::vector<Part>& budgets, Taken taken) override;
+  void hold_to(const LeaseView& lease, const std::vector<Part>& budgets, Taken taken) override;
   void happened(core::Now now, const core::Coordinator& coordinator,
                 const core::Notify& news) override {
     parts_.alerts.happened(now, coordinator, news);

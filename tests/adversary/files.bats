@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What one user can do about the files of another's lease.
+# What one user can do about the files of another's lease, also where he knows its handle.
 load lib
 
 # state_is_of USER LEASE STATE
@@ -35,6 +35,27 @@ has_mover() {
     done
     exec {held}<&-
     wait "$asking" || { cat "$world/said" >&2; return 1; }
+  done
+  state_is_of alice train held
+}
+
+@test "the files of a lease are its user's, whoever knows its name" {
+  holds alice train 1GiB -m 4G
+  local directory file user
+  directory=$(directory_of alice train)
+  as alice test -r "$directory/limit"
+  as alice test -w "$directory/use"
+  as alice test ! -w "$directory/limit"
+  as alice test ! -w "$directory"
+  for user in bob carol; do
+    for file in limit use; do
+      run as "$user" cat "$directory/$file"
+      contains "Permission denied"
+      run as "$user" truncate -s 0 "$directory/$file"
+      contains "Permission denied"
+    done
+    run as "$user" ls "$directory"
+    contains "Permission denied"
   done
   state_is_of alice train held
 }
