@@ -340,4 +340,16 @@ Result<Use> LeaseFiles::read(Handle lease) const {
   return use;
 }
 
+Status LeaseFiles::give_up(Handle lease, std::size_t devices) const {
+  ::unlink((directory(lease) + "/limit").c_str());
+  const std::string path = directory(lease) + "/use";
+  const os::UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file) return os::system_error("cannot open " + path, errno);
+  struct stat found{};
+  if (::fstat(file.get(), &found) != 0) return os::system_error("cannot stat " + path, errno);
+  const auto size = static_cast<off_t>(guard::use_file_size(static_cast<std::uint32_t>(devices)));
+  if (found.st_size == size || ::ftruncate(file.get(), size) == 0) return Unit{};
+  return os::system_error("cannot truncate " + path, errno);
+}
+
 }  // namespace berth::enforce

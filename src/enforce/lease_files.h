@@ -105,6 +105,9 @@ class LeaseFiles {
 
   /// kNotFound or kCorrupt where there is nothing to be read.
   Result<Use> read(Handle lease) const;
+  /// Gives `use` the size again that it has on so many devices, whatever that does to its content;
+  /// and no program that starts from now on is held.
+  Status give_up(Handle lease, std::size_t devices) const;
 
  private:
   std::string directory(Handle lease) const;

@@ -294,6 +294,17 @@ TEST_F(LeaseFilesTest, ForAllUsersTheyAreOpenToTheLeasesUserAlone) {
   }
 }
 
+TEST_F(LeaseFilesTest, WhatIsGivenUpHasItsSizeAgainAndHoldsNobodyWhoComes) {
+  ASSERT_TRUE(files().set(kHolder, {{kOne, mib(10)}}).ok());
+  for (const std::uint64_t size : {std::uint64_t{0}, gib(64).value}) {
+    fs::resize_file(path("use"), size);
+    EXPECT_EQ(files().read(kLease).error().code, Errc::kCorrupt) << size;
+    ASSERT_TRUE(files().give_up(kLease, 1).ok());
+    EXPECT_EQ(fs::file_size(path("use")), guard::use_file_size(1)) << size;
+  }
+  EXPECT_FALSE(fs::exists(path("limit")));
+}
+
 TEST_F(LeaseFilesTest, ALinkInThePlaceOfTheDirectoryIsRefused) {
   fs::create_directory(directory_ + "/elsewhere");
   fs::create_directory_symlink(directory_ + "/elsewhere", directory_ + "/leases");

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guard/ledger.h"
 
-#include "guard/linux.h"
-
 // Note [A slot a process]
 //
 // Each process writes its own slot and reads all others. To charge n bytes it adds n to its slot,
@@ -15,6 +13,15 @@
 // Two that charge at once may both see too much and both take it back, although one of them would
 // have fitted. `undecided` tells the cases apart: what is refused even without the undecided part
 // of the others is refused for good; else it is tried again.
+
+//
+// Note [A file that shrinks]
+//
+// Whoever may write to `use` may also cut it off, and a program that touches what is mapped behind
+// the end of a file is ended by SIGBUS. No handler of ours has a place in somebody's program, so
+// before each of its steps the ledger asks the kernel whether the last page is there: then all are.
+// That costs about 0.1 us. What is cut off between the question and the step, some tens
+// of nanoseconds later, ends the program still; only its own user can do that.
 
 namespace berth::guard {
 namespace {
@@ -56,11 +63,14 @@ Ledger::Attached Ledger::attach(const void* limit, std::size_t limit_bytes, void
   limit_ = static_cast<const LimitFile*>(limit);
   use_ = static_cast<UseFile*>(use);
   census_ = census;
+  if (use_bytes < use_file_size(1) || !is_backed(static_cast<char*>(use) + use_bytes - 8))
+    return Attached::kBadFile;
   if (!is_limit_file(*limit_, limit_bytes) || !is_use_file(*use_, use_bytes) ||
       use_->device_count != limit_->device_count) {
     return Attached::kBadFile;
   }
   device_count_ = limit_->device_count;
+  last_word_ = static_cast<char*>(use) + use_file_size(device_count_) - 8;
   return take_slot() ? Attached::kYes : Attached::kNoSlot;
 }
 
@@ -113,7 +123,7 @@ Ledger::Sums Ledger::sums(std::uint32_t device) const {
 }
 
 std::uint64_t Ledger::used(std::uint32_t device) const {
-  return sums(device).all;
+  return is_there() ? sums(device).all : 0;
 }
 
 Ledger::Charged Ledger::charge(std::uint32_t device, std::uint64_t bytes) {
@@ -123,10 +133,11 @@ Ledger::Charged Ledger::charge(std::uint32_t device, std::uint64_t bytes) {
 }
 
 void Ledger::count_refusal(std::uint32_t device) {
-  use_->refused[device].fetch_add(1, std::memory_order_relaxed);
+  if (is_there()) use_->refused[device].fetch_add(1, std::memory_order_relaxed);
 }
 
 Ledger::Charged Ledger::try_charge(std::uint32_t device, std::uint64_t bytes) {
+  if (!is_there()) return Charged::kBroken;
   SlotUse& ours = slot(device);
   int full = 0;
   for (int tries = 0; tries < kTriesMax; ++tries) {
@@ -167,6 +178,7 @@ void Ledger::note_success(std::uint32_t device, std::uint64_t all) {
 
 // Never below 0: a file that was scribbled on must not wrap around.
 void Ledger::release(std::uint32_t device, std::uint64_t bytes) {
+  if (!is_there()) return;
   SlotUse& ours = slot(device);
   std::uint64_t used = ours.used.load();
   while (!ours.used.compare_exchange_weak(used, used > bytes ? used - bytes : 0)) {
@@ -176,11 +188,13 @@ void Ledger::release(std::uint32_t device, std::uint64_t bytes) {
 }
 
 void Ledger::set_at_most(std::uint32_t device) {
+  if (!is_there()) return;
   Word& at_most = slot(device).at_most;
   if (at_most.load(std::memory_order_relaxed) == 0) at_most.store(1);
 }
 
 std::uint32_t Ledger::sweep() {
+  if (!is_there()) return 0;
   std::uint32_t count = 0;
   const std::uint32_t seen = use_->slots_seen.load();
   for (std::uint32_t i = 0; i < seen && i < kSlotsMax; ++i) {
@@ -232,16 +246,18 @@ void Ledger::clear(std::uint32_t slot) {
 // once.
 
 void Ledger::begin_wait(const Wait& wait) {
+  if (!is_there()) return;
   SlotUse& ours = slot(wait.device);
   if (ours.wanted.load() == 0) ours.waits_since.store(wait.since);
   ours.wanted.fetch_add(wait.bytes);
 }
 
 void Ledger::end_wait(const Wait& wait) {
-  slot(wait.device).wanted.fetch_sub(wait.bytes);
+  if (is_there()) slot(wait.device).wanted.fetch_sub(wait.bytes);
 }
 
 std::uint32_t Ledger::before_try() {
+  if (!is_there()) return 0;
   const std::uint32_t before = use_->wakes.load();
   use_->wanting.store(1);
   return before;
@@ -258,6 +274,7 @@ void Ledger::tell_those_who_wait() {
 }
 
 std::uint64_t Ledger::movement() const {
+  if (!is_there()) return 0;
   std::uint64_t sum = 0;
   const std::uint32_t seen = slots_seen();
   for (std::uint32_t device = 0; device < device_count_; ++device) {
@@ -292,6 +309,7 @@ Ledger::Stand Ledger::stand_of(std::uint32_t slot) const {
 
 // Of two that began at once the one in the higher slot counts as the later.
 bool Ledger::is_last_of_a_circle() const {
+  if (!is_there()) return false;
   const std::uint32_t seen = slots_seen();
   const std::uint64_t ours = stand_of(slot_).waits_since;
   bool others = false;
@@ -308,6 +326,7 @@ bool Ledger::is_last_of_a_circle() const {
 
 // Whether what the files say may be held against a program.
 bool Ledger::is_sane() const {
+  if (!is_there()) return false;
   if (!is_limit_file(*limit_, sizeof(LimitFile)) ||
       !is_use_file(*use_, use_file_size(device_count_))) {
     return false;

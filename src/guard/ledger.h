@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "guard/layout.h"
+#include "guard/linux.h"
 
 namespace berth::guard {
 
@@ -65,13 +66,19 @@ class Ledger {
     return limit_->devices[device].measured_context.load(std::memory_order_relaxed);
   }
   /// How much of what we have charged is for contexts that are there.
-  void set_context(std::uint32_t device, std::uint64_t bytes) { slot(device).context.store(bytes); }
-  bool has_context(std::uint32_t device) const { return slot(device).context.load() > 0; }
+  void set_context(std::uint32_t device, std::uint64_t bytes) {
+    if (is_there()) slot(device).context.store(bytes);
+  }
+  bool has_context(std::uint32_t device) const {
+    return is_there() && slot(device).context.load() > 0;
+  }
   /// From now on we may have charged more than the driver takes: nothing is measured by us.
   void set_at_most(std::uint32_t device);
   /// Of all processes, with what was measured beyond that.
   std::uint64_t used(std::uint32_t device) const;
-  std::uint64_t used_by_us(std::uint32_t device) const { return slot(device).used.load(); }
+  std::uint64_t used_by_us(std::uint32_t device) const {
+    return is_there() ? slot(device).used.load() : 0;
+  }
 
   /// Gives the slots of dead processes back; how many there were.
   std::uint32_t sweep();
@@ -101,6 +108,7 @@ class Ledger {
     std::uint64_t decided = 0;
   };
   Sums sums(std::uint32_t device) const;
+  bool is_there() const { return is_backed(last_word_); }
   SlotUse& slot(std::uint32_t device) const { return use_->slots[device][slot_]; }
   bool take_slot();
   std::uint32_t slots_seen() const;
@@ -118,6 +126,7 @@ class Ledger {
 
   const LimitFile* limit_ = nullptr;
   UseFile* use_ = nullptr;
+  const void* last_word_ = nullptr;  // Of `use`; see Note [A file that shrinks].
   std::uint32_t device_count_ = 0;
   std::uint32_t slot_ = 0;
   Census census_;

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -263,6 +265,41 @@ TEST(Ledger, AProcessThatIsKilledAtAnyPointLeavesNothing) {
     files.use->peak[0].store(0);
   }
   ::munmap(held, sizeof(Word));
+}
+
+// A program has it mapped: to touch what is behind the end of the file would end the program.
+TEST(Ledger, AFileThatShrinksHoldsNobodyAnyMoreAndEndsNobody) {
+  const Files files(100 * kMiB);
+  std::FILE* file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  const int fd = ::fileno(file);
+  const auto size = static_cast<off_t>(Files::use_bytes(1));
+  ASSERT_EQ(::ftruncate(fd, size), 0);
+  void* use = ::mmap(nullptr, Files::use_bytes(1), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  ASSERT_NE(use, MAP_FAILED);
+  std::memcpy(use, files.use, offsetof(UseFile, owners));
+  Ledger ledger;
+  ASSERT_EQ(ledger.attach(files.limit, sizeof(LimitFile), use, Files::use_bytes(1), process(1)),
+            Ledger::Attached::kYes);
+  ASSERT_EQ(ledger.charge(0, kMiB), Ledger::Charged::kYes);
+  for (const off_t shorter : {size - 5'000, off_t{5'000}, off_t{0}}) {
+    ASSERT_EQ(::ftruncate(fd, shorter), 0);
+    EXPECT_EQ(ledger.charge(0, kMiB), Ledger::Charged::kBroken) << shorter;
+    ledger.count_refusal(0);
+    ledger.release(0, kMiB);
+    ledger.set_context(0, 1);
+    ledger.set_at_most(0);
+    ledger.begin_wait({.device = 0, .bytes = 1, .since = 1});
+    ledger.end_wait({.device = 0, .bytes = 1});
+    ledger.wait(ledger.before_try(), 1);
+    EXPECT_FALSE(ledger.has_context(0) || ledger.is_last_of_a_circle());
+    EXPECT_EQ(ledger.used(0) + ledger.used_by_us(0) + ledger.sweep() + ledger.movement(), 0U);
+    Ledger late;
+    EXPECT_EQ(late.attach(files.limit, sizeof(LimitFile), use, Files::use_bytes(1), process(2)),
+              Ledger::Attached::kBadFile);
+  }
+  ::munmap(use, Files::use_bytes(1));
+  (void)std::fclose(file);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace berth::guard {
 namespace {
 
 constexpr long kNoSuchProcess = -3;  // -ESRCH
+constexpr long kBadAddress = -14;    // -EFAULT
 constexpr int kSpins = 64;
 constexpr long kAll = 0x7fffffff;  // Whoever waits.
 
@@ -160,6 +161,13 @@ void unmap(void* at, std::size_t bytes) {
 #else
   system_call(SYS_munmap, as_word(at), static_cast<long>(bytes));
 #endif
+}
+
+// The kernel copies the signals before it finds that there is no such way to change the mask: it
+// changes nothing, and says EFAULT where there is nothing to be copied.
+bool is_backed(const void* word) {
+  constexpr long kNoWay = 99;
+  return system_call(SYS_rt_sigprocmask, kNoWay, as_word(word), 0, sizeof(Word)) != kBadAddress;
 }
 
 bool wipe_on_fork(void* at, std::size_t bytes) {

@@ -39,6 +39,9 @@ void* map_file(const char* path, Access access, std::size_t& bytes);
 /// Memory of zeros that costs nothing until it is used. Null where there is none.
 void* map_memory(std::size_t bytes);
 void unmap(void* at, std::size_t bytes);
+/// False: the file behind it ends before these eight bytes by now, and to touch them would end the
+/// program.
+bool is_backed(const void* word);
 /// A child of fork finds zeros there. False where the kernel cannot do that.
 bool wipe_on_fork(void* at, std::size_t bytes);
 

@@ -84,7 +84,7 @@ void BudgetFiles::hold_to(const enforce::Holder& lease, const std::vector<enforc
                             &enforce::Budget::device)) {
       told_.erase(handle);
     }
-    set({.lease = lease, .budgets = budgets});
+    set({.lease = lease, .budgets = budgets, .given_up = made->second.given_up});
   } else if (when == When::kSoon) {
     new_[handle] = {.lease = lease, .budgets = budgets};
   } else {
@@ -95,7 +95,8 @@ void BudgetFiles::hold_to(const enforce::Holder& lease, const std::vector<enforc
 
 // A file that an earlier daemon made may say anything: so it is told once in any case.
 void BudgetFiles::pause(Handle lease, enforce::Paused paused) {
-  if (!made_.contains(lease)) return;
+  const auto made = made_.find(lease);
+  if (made == made_.end() || made->second.given_up) return;
   const auto known = paused_.find(lease);
   if (known != paused_.end() && known->second == paused) return;
   if (const Status told = files_.pause(lease, paused); !told.ok())
@@ -136,6 +137,7 @@ void BudgetFiles::set(Held held) {
   Budgets wanted = held.budgets;
   for (enforce::Budget& budget : wanted) budget.context = context_cost(budget.device);
   const Held& made = made_[lease] = std::move(held);
+  if (made.given_up) return;
   if (const Status set = files_.set(made.lease, wanted); !set.ok())
     warn(lease, "is not held to its budget", set.error());
 }
@@ -155,11 +157,27 @@ bool BudgetFiles::lives(const enforce::Use::Slot& slot) const {
   return !is_known(slot) || is_alive_(slot.process);
 }
 
+// Its programs write `use`. Whoever writes other things into it, or gives it another size, is not
+// believed any more; and what is of another size is cut back, each time, for it lies in memory that
+// all users share.
+void BudgetFiles::give_up(Held& held, const Error& error) {
+  const Handle lease = held.lease.handle;
+  const Status cut = files_.give_up(lease, held.budgets.size());
+  if (std::exchange(held.given_up, true)) return;
+  warn(lease, "is not held to its budget any more, only measured", cut.ok() ? error : cut.error());
+}
+
 // What is left in the slot of a dead process is nobody's charge; the driver may count it still.
-std::vector<BudgetFiles::Account> BudgetFiles::read(const Held& held) const {
+std::vector<BudgetFiles::Account> BudgetFiles::read(Held& held) {
   std::vector<Account> accounts;
   const Result<enforce::Use> use = files_.read(held.lease.handle);
-  if (!use.ok()) return accounts;
+  const bool fits = use.ok() && use->parts.size() == held.budgets.size();
+  if (use.ok() && !fits) {
+    give_up(held, Error{Errc::kCorrupt, "its file `use` is of other devices"});
+  } else if (!use.ok() && use.error().code == Errc::kCorrupt) {
+    give_up(held, use.error());
+  }
+  if (!fits || held.given_up) return accounts;
   for (const enforce::Use::Part& part : use->parts) {
     Account& account = accounts.emplace_back(Account{.peak = part.peak, .refused = part.refused});
     for (const enforce::Use::Slot& slot : part.slots) {
@@ -183,7 +201,7 @@ void BudgetFiles::before_question() {
   if (now < read_at_ + kReadEvery) return;
   read_at_ = now;
   read_all_ = true;
-  for (const auto& [lease, held] : made_) before_.emplace(lease, read(held));
+  for (auto& [lease, held] : made_) before_.emplace(lease, read(held));
 }
 
 std::vector<ChargeSample> BudgetFiles::charges(const std::vector<Handle>& ended) {
@@ -258,7 +276,7 @@ void BudgetFiles::learn(const Sample& sample) {
 void BudgetFiles::set_unaccounted(Handle lease, const std::vector<Bytes>& unaccounted,
                                   const std::vector<bool>& may_give_back) {
   const auto made = made_.find(lease);
-  if (made == made_.end()) return;
+  if (made == made_.end() || made->second.given_up) return;
   if (const Status set = files_.set_unaccounted(lease, unaccounted); !set.ok())
     warn(lease, "is not held to its budget", set.error());
   const Budgets& budgets = made->second.budgets;
@@ -274,6 +292,8 @@ void BudgetFiles::set_unaccounted(Handle lease, const std::vector<Bytes>& unacco
 void BudgetFiles::tell_contexts(Handle lease, Costs costs) {
   const auto told = told_.find(lease);
   if (told != told_.end() && told->second == costs) return;
+  const auto made = made_.find(lease);
+  if (made != made_.end() && made->second.given_up) return;
   if (const Status set = files_.set_contexts(lease, costs); !set.ok())
     warn(lease, "is not told what contexts cost", set.error());
   told_[lease] = std::move(costs);

@@ -70,10 +70,12 @@ class BudgetFiles {
   struct Held {
     enforce::Holder lease;
     Budgets budgets;
+    bool given_up = false;  // Its files made no sense: it is only measured from then on.
   };
   void make(Held held);
   void set(Held held);
   void warn(Handle lease, const std::string& what, const Error& error);
+  void give_up(Held& held, const Error& error);
   struct Account {
     Bytes charged;
     Bytes peak;
@@ -83,7 +85,7 @@ class BudgetFiles {
     std::vector<enforce::Use::Slot> contexts;  // Of those that have some, and that we know.
   };
   using Costs = std::vector<enforce::ContextCost>;
-  std::vector<Account> read(const Held& held) const;  // Of each device; none if there is nothing.
+  std::vector<Account> read(Held& held);  // Of each device; none if there is nothing.
   bool lives(const enforce::Use::Slot& slot) const;
   void look_at_contexts(Handle lease, DeviceId device, const Account* before,
                         const Account& account);

@@ -326,12 +326,30 @@ TEST_F(BudgetFilesTest, WhereItCannotBeKeptThatIsSaidOnce) {
   EXPECT_EQ(warnings_.size(), 1U);
 }
 
-TEST_F(BudgetFilesTest, DamagedFilesTellNothing) {
+// They lie in memory that all users share: one of another size is cut back each time.
+TEST_F(BudgetFilesTest, WhoseFilesMakeNoSenseIsOnlyMeasuredAndThatIsSaidOnce) {
   clock_.at = {seconds(10).ns};
   files_.hold_to(holder(1), budget(gib(1)), When::kNow);
-  fs::resize_file(path_of(handle(1)) + "/use", 100);
-  files_.before_question();
-  EXPECT_TRUE(files_.charges({handle(1)}).empty());
+  files_.hold_to(holder(2), budget(gib(1)), When::kNow);
+  const std::string use = path_of(handle(1)) + "/use";
+  const std::uintmax_t size = fs::file_size(use);
+  for (const std::uint64_t wrong : {std::uint64_t{100}, gib(3).value, std::uint64_t{0}}) {
+    fs::resize_file(use, wrong);
+    clock_.at = clock_.at + seconds(1);
+    files_.before_question();
+    const std::vector<ChargeSample> charges = files_.charges({});
+    ASSERT_EQ(charges.size(), 1U);
+    EXPECT_EQ(charges[0].lease, handle(2)) << "only it has files that make sense";
+    EXPECT_EQ(fs::file_size(use), size);
+  }
+  files_.pause(handle(1), {.frozen = true});
+  files_.set_unaccounted(handle(1), {mib(1)}, {false});
+  files_.hold_to(holder(1), budget(gib(2)), When::kNow);
+  EXPECT_FALSE(has_files(handle(1))) << "no program that comes is held to what was scribbled on";
+  ASSERT_EQ(warnings_.size(), 1U);
+  EXPECT_NE(warnings_[0].find("lease 1 of user " + std::to_string(kUser.value) + " is not held"),
+            std::string::npos)
+      << warnings_[0];
 }
 
 TEST_F(BudgetFilesTest, AHandleIsInNoWarning) {

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# What one user can do about the files of another's lease, also where he knows its handle.
+# What one user can do about the files of another's lease, also where he knows its handle; and about
+# his own, which lie in memory that all share.
 load lib
+
+# the_log_tells TEXT: and it holds no handle.
+the_log_tells() {
+  eventually grep -qF "$1" "$world/log" || { cat "$world/log" >&2; return 1; }
+  ! grep -E 'l_[a-z2-7]{26}' "$world/log"
+}
 
 # state_is_of USER LEASE STATE
 state_is_of() { [[ $(as "$1" berth show "$2" --json | command jq -r .state) == "$3" ]]; }
@@ -58,4 +65,23 @@ has_mover() {
     contains "Permission denied"
   done
   state_is_of alice train held
+}
+
+@test "what a lease's user does to its size ends neither his program nor the space of others" {
+  as alice berth run -n train -m 4G -- vram_user --bytes 2GiB --step 16MiB --rate 512MiB --hold 3s \
+    >"$world/train" 2>"$world/train.said" 3>&- &
+  local job=$! directory size
+  eventually eval 'as alice berth show train --json 2>/dev/null | grep -q held'
+  directory=$(directory_of alice train)
+  eventually test -f "$directory/use"
+  size=$(stat -c %s "$directory/use")
+  has_its_size() { [[ $(stat -c %s "$directory/use") == "$size" ]]; }
+  as alice truncate -s 3G "$directory/use"
+  eventually has_its_size
+  the_log_tells "lease 1 of user ${uid[alice]} is not held to its budget any more"
+  as alice truncate -s 0 "$directory/use"
+  eventually has_its_size
+  wait "$job" || { echo "its program: $?" >&2; cat "$world/train.said" >&2; return 1; }
+  # Another lease of hers begins anew.
+  as alice berth run -q -m 1G -- vram_user --bytes 512MiB --quiet
 }
