@@ -6,6 +6,7 @@
 
 #include "os/files.h"
 #include "os/processes.h"
+#include "os/users.h"
 
 namespace berth::server {
 namespace {
@@ -45,7 +46,7 @@ void BudgetFiles::recall_costs() {
   kept_ = costs_.to_text();
   const Result<std::string> text = os::read_file(contexts_path_, ContextCosts::kTextMax);
   if (!text.ok() && text.error().code == Errc::kNotFound) return;
-  const Status recalled = text.ok() ? costs_.recall(*text) : Status(text.error());
+  const Status recalled = text.ok() ? costs_.recall(*text, os::own_user()) : Status(text.error());
   if (!recalled.ok()) {
     warn_("what contexts cost is measured anew where " + contexts_path_ +
           " does not say it: " + recalled.error().message);
@@ -135,7 +136,8 @@ void BudgetFiles::remove_oldest() {
 void BudgetFiles::set(Held held) {
   const Handle lease = held.lease.handle;
   Budgets wanted = held.budgets;
-  for (enforce::Budget& budget : wanted) budget.context = context_cost(budget.device);
+  for (enforce::Budget& budget : wanted)
+    budget.context = context_cost(held.lease.user, budget.device);
   const Held& made = made_[lease] = std::move(held);
   if (made.given_up) return;
   if (const Status set = files_.set(made.lease, wanted); !set.ok())
@@ -210,13 +212,14 @@ std::vector<ChargeSample> BudgetFiles::charges(const std::vector<Handle>& ended)
   for (const auto& [lease, before] : std::exchange(before_, {})) {
     const auto made = made_.find(lease);
     if (made == made_.end()) continue;
+    const enforce::Holder& holder = made->second.lease;
     const Budgets& budgets = made->second.budgets;
     const std::vector<Account> accounts = read(made->second);
     if (accounts.size() != budgets.size()) continue;
     for (std::size_t i = 0; i < accounts.size(); ++i) {
       const Account& account = accounts[i];
       const DeviceId device = budgets[i].device;
-      look_at_contexts(lease, device, i < before.size() ? &before[i] : nullptr, account);
+      look_at_contexts(holder, device, i < before.size() ? &before[i] : nullptr, account);
       charges.push_back({.lease = lease,
                          .device = device,
                          .charged = account.charged,
@@ -231,12 +234,13 @@ std::vector<ChargeSample> BudgetFiles::charges(const std::vector<Handle>& ended)
   return charges;
 }
 
-void BudgetFiles::look_at_contexts(Handle lease, DeviceId device, const Account* before,
-                                   const Account& account) {
+void BudgetFiles::look_at_contexts(const enforce::Holder& lease, DeviceId device,
+                                   const Account* before, const Account& account) {
   for (const enforce::Use::Slot& slot : account.contexts) {
     const bool steady =
         before != nullptr && std::ranges::find(before->contexts, slot) != before->contexts.end();
-    looks_.push_back({.lease = lease,
+    looks_.push_back({.lease = lease.handle,
+                      .user = lease.user,
                       .device = device,
                       .process = slot.process,
                       .context = slot.context,
@@ -265,7 +269,7 @@ void BudgetFiles::learn(const Sample& sample) {
     Costs costs = told(lease, budgets.size());
     for (std::size_t i = 0; i < budgets.size(); ++i) {
       const DeviceId device = budgets[i].device;
-      if (const std::optional<Bytes> cost = costs_.of(device)) costs[i].first = cost;
+      if (const auto cost = costs_.of(held.lease.user, device)) costs[i].first = cost;
       if (costs_.most(lease, device) != costs[i].most) costs[i].most = {};
     }
     tell_contexts(lease, std::move(costs));

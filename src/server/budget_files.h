@@ -87,10 +87,12 @@ class BudgetFiles {
   using Costs = std::vector<enforce::ContextCost>;
   std::vector<Account> read(Held& held);  // Of each device; none if there is nothing.
   bool lives(const enforce::Use::Slot& slot) const;
-  void look_at_contexts(Handle lease, DeviceId device, const Account* before,
+  void look_at_contexts(const enforce::Holder& lease, DeviceId device, const Account* before,
                         const Account& account);
   Bytes excess_of(Handle lease, DeviceId device, const Account& account) const;
-  Bytes context_cost(DeviceId device) const { return costs_.of(device).value_or(guess_); }
+  Bytes context_cost(UserId user, DeviceId device) const {
+    return costs_.of(user, device).value_or(guess_);
+  }
   Costs told(Handle lease, std::size_t devices) const;
   void tell_contexts(Handle lease, Costs costs);
   void remove_oldest();

@@ -22,6 +22,7 @@ using When = BudgetFiles::When;
 
 constexpr DeviceId kDevice = {1, 2};
 const UserId kUser = os::own_user();
+const UserId kOther = {kUser.value + 1};
 
 class FakeClock final : public os::Clock {
  public:
@@ -55,8 +56,8 @@ class BudgetFilesTest : public ::testing::Test {
     return ::mkdtemp(pattern.data());
   }
   static Handle handle(std::uint64_t number) { return {number, number}; }
-  static enforce::Holder holder(std::uint64_t number) {
-    return {.handle = handle(number), .number = {number}, .user = kUser};
+  static enforce::Holder holder(std::uint64_t number, UserId user = kUser) {
+    return {.handle = handle(number), .number = {number}, .user = user};
   }
   static std::vector<enforce::Budget> budget(Bytes bytes) { return {{kDevice, bytes}}; }
   bool has_files(Handle lease) const {
@@ -248,11 +249,13 @@ TEST_F(BudgetFilesTest, ADriverThatIsAskedOftenIsComparedNowAndThenAndEndedLease
   EXPECT_EQ(files_.charges({}).size(), 2U);
 }
 
-TEST_F(BudgetFilesTest, WhatAContextCostsIsLearntAndToldToAllLeases) {
+TEST_F(BudgetFilesTest, WhatAContextCostsIsLearntAndToldToAllLeasesOfItsUser) {
   files_.hold_to(holder(1), budget(gib(1)), When::kNow);
   files_.hold_to(holder(2), budget(gib(1)), When::kNow);
   guard::Ledger ours = tenant(path_of(handle(1)), os::self());
   const guard::Ledger other = tenant(path_of(handle(2)), os::self());
+  files_.hold_to(holder(4, kOther), budget(gib(1)), When::kNow);
+  const guard::Ledger theirs = tenant(path_of(handle(4)), os::self());
   (void)ours.charge(0, mib(300).value);
   ours.set_context(0, mib(300).value);
   (void)ours.charge(0, mib(50).value);
@@ -271,6 +274,9 @@ TEST_F(BudgetFilesTest, WhatAContextCostsIsLearntAndToldToAllLeases) {
   EXPECT_EQ(ours.measured_context(0), 0U);
   files_.hold_to(holder(3), budget(gib(1)), When::kNow);
   EXPECT_EQ(tenant(path_of(handle(3)), os::self()).context_cost(0), mib(200).value);
+  EXPECT_EQ(theirs.context_cost(0), mib(300).value);
+  files_.hold_to(holder(5, kOther), budget(gib(1)), When::kNow);
+  EXPECT_EQ(tenant(path_of(handle(5)), os::self()).context_cost(0), mib(300).value);
 }
 
 TEST_F(BudgetFilesTest, WhatIsSaidOfContextsIsTakenBackWhenOneTurnsOutDearer) {
@@ -316,7 +322,8 @@ TEST_F(BudgetFilesTest, WhatCannotBeReadOfItIsSaidAndMeasuredAnew) {
   EXPECT_NE(warnings_[0].find(contexts_path_), std::string::npos);
   EXPECT_EQ(told_by(later), mib(300));
   measure(mib(200));
-  EXPECT_EQ(*os::read_file(contexts_path_, 1000), "berth contexts 1\n209715200\t575.1\tA card\n");
+  EXPECT_EQ(*os::read_file(contexts_path_, 1000),
+            "berth contexts 2\n209715200\t" + std::to_string(kUser.value) + "\t575.1\tA card\n");
 }
 
 TEST_F(BudgetFilesTest, WhereItCannotBeKeptThatIsSaidOnce) {

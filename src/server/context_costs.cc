@@ -11,10 +11,11 @@
 // A process that has charged exactly what it has allocated, and was found twice with the same
 // account and the same figure of the driver, has the rest for its contexts, and for what the guard
 // does not see: code, local memory. That is learnt for the model of the device under this driver,
-// and kept: few programs are such witnesses, so it may take long to be learnt. Of the last few
-// processes the least one counts: whatever else a process has can only make it look dearer, and is
-// found as drift. Of a lease's own contexts the dearest one counts: what was charged for one of
-// them beyond that is certainly too much.
+// and kept: few programs are such witnesses, so it may take long to be learnt. It is learnt for the
+// user of the process alone: a witness is believed at its word, and who lies harms himself. Of the
+// last few processes the least one counts: whatever else a process has can only make it look
+// dearer, and is found as drift. Of a lease's own contexts the dearest one counts: what was charged
+// for one of them beyond that is certainly too much.
 
 namespace berth::server {
 namespace {
@@ -41,7 +42,8 @@ Bytes least_of(const std::deque<std::pair<Process, Bytes>>& costs) {
   return std::ranges::min(costs, {}, &std::pair<Process, Bytes>::second).second;
 }
 
-constexpr std::string_view kFirstLine = "berth contexts 1\n";
+constexpr std::string_view kFirstLine = "berth contexts 2\n";
+constexpr std::string_view kFirstLineBefore = "berth contexts 1\n";  // Its lines name no user.
 constexpr std::size_t kFieldMax = 128;
 
 // Whether it can stand in a field of a line.
@@ -52,21 +54,25 @@ bool is_a_field(std::string_view text) {
 
 struct Line {
   Bytes cost;
+  UserId user;
   std::string driver;
   std::string model;
 };
 
-// "BYTES<tab>DRIVER<tab>MODEL"
-std::optional<Line> line_in(std::string_view text) {
-  const std::size_t first = text.find('\t');
-  const std::size_t second = text.find('\t', first + 1);
-  if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
-  Line line{.cost = {},
-            .driver = std::string(text.substr(first + 1, second - first - 1)),
-            .model = std::string(text.substr(second + 1))};
-  const auto cost = parse_number<std::uint64_t>(text.substr(0, first));
-  if (!cost) return std::nullopt;
-  line.cost = {*cost};
+std::string_view take_field(std::string_view& text) {
+  const std::size_t end = text.find('\t');
+  const std::string_view field = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return field;
+}
+
+// "BYTES<tab>USER<tab>DRIVER<tab>MODEL"; without USER where it is said whose all are.
+std::optional<Line> line_in(std::string_view text, std::optional<UserId> all_of) {
+  const auto cost = parse_number<std::uint64_t>(take_field(text));
+  const auto user = all_of ? all_of->value : parse_number<std::uint32_t>(take_field(text));
+  if (!cost || !user) return std::nullopt;
+  Line line{.cost = {*cost}, .user = {*user}, .driver = std::string(take_field(text)), .model = {}};
+  line.model = text;
   const bool possible =
       line.cost > Bytes{} && line.cost <= ContextCosts::kMost && line.cost == in_pages(line.cost);
   if (!possible || !is_a_field(line.driver) || !is_a_field(line.model)) return std::nullopt;
@@ -99,7 +105,7 @@ void ContextCosts::look(const Sample& sample, const std::vector<ContextLook>& lo
         const Bytes cost = in_pages(saturating_sub(*now.measured, look.beside));
         if (cost <= kMost) {
           now.cost = cost;
-          learn(look.device, look.process, cost);
+          learn(look, cost);
         }
       }
     }
@@ -118,10 +124,11 @@ ContextCosts::Costs& ContextCosts::costs_of(const Model& model) {
   return costs_[model];
 }
 
-void ContextCosts::learn(DeviceId device, Process process, Bytes cost) {
-  const auto model = models_.find(device);
+void ContextCosts::learn(const ContextLook& look, Bytes cost) {
+  const auto model = models_.find(look.device);
   if (model == models_.end()) return;
-  Costs& costs = costs_of({driver_, model->second});
+  const Process process = look.process;
+  Costs& costs = costs_of({look.user, driver_, model->second});
   const auto known = std::ranges::find(costs, process, &std::pair<Process, Bytes>::first);
   if (known != costs.end()) {
     known->second = std::min(known->second, cost);
@@ -131,9 +138,10 @@ void ContextCosts::learn(DeviceId device, Process process, Bytes cost) {
   if (costs.size() > kRemembered) costs.pop_front();
 }
 
-std::optional<Bytes> ContextCosts::of(DeviceId device) const {
+std::optional<Bytes> ContextCosts::of(UserId user, DeviceId device) const {
   const auto model = models_.find(device);
-  const auto costs = model == models_.end() ? costs_.end() : costs_.find({driver_, model->second});
+  const auto costs =
+      model == models_.end() ? costs_.end() : costs_.find({user, driver_, model->second});
   return costs == costs_.end() ? std::nullopt : std::optional(least_of(costs->second));
 }
 
@@ -152,23 +160,30 @@ std::string ContextCosts::to_text() const {
   std::string text(kFirstLine);
   for (const auto& [model, costs] : costs_) {
     if (!is_a_field(model.driver) || !is_a_field(model.name)) continue;
-    const std::string bytes = std::to_string(least_of(costs).value);
-    text.append(bytes).append("\t").append(model.driver).append("\t").append(model.name) += '\n';
+    text.append(std::to_string(least_of(costs).value)).append("\t");
+    text.append(std::to_string(model.user.value))
+        .append("\t")
+        .append(model.driver)
+        .append("\t")
+        .append(model.name) += '\n';
   }
   return text;
 }
 
 // What is recalled counts as the oldest of the processes that were measured.
-Status ContextCosts::recall(std::string_view text) {
-  if (!text.starts_with(kFirstLine)) return Error{Errc::kCorrupt, "it is not of this version"};
+Status ContextCosts::recall(std::string_view text, UserId own) {
+  const bool before = text.starts_with(kFirstLineBefore);
+  if (!before && !text.starts_with(kFirstLine))
+    return Error{Errc::kCorrupt, "it is not of this version"};
   std::size_t unread = 0;
   for (const auto part : std::views::split(text.substr(kFirstLine.size()), '\n')) {
     if (part.empty()) continue;
-    const std::optional<Line> line = line_in(std::string_view(part));
+    const std::optional<Line> line =
+        line_in(std::string_view(part), before ? std::optional(own) : std::nullopt);
     if (!line) {
       ++unread;
     } else {
-      costs_of({line->driver, line->model}) = {{Process{}, line->cost}};
+      costs_of({line->user, line->driver, line->model}) = {{Process{}, line->cost}};
     }
   }
   if (unread == 0) return Unit{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What contexts cost on each device, learnt from the processes that have some: what the driver
-// counts of a process beyond what it has charged for all else. As a text it outlives the daemon.
+// counts of a process beyond what it has charged for all else. What it has charged is its own word,
+// so nobody is told what another user's processes have shown. As a text it outlives the daemon.
 // Pure; one thread.
 #pragma once
 
@@ -25,6 +26,7 @@ namespace berth::server {
 /// A process of a lease with contexts on a device, by its own account.
 struct ContextLook {
   Handle lease;
+  UserId user;
   DeviceId device;
   Process process;
   Bytes context;  // Charged for its contexts.
@@ -37,25 +39,27 @@ struct ContextLook {
 
 class ContextCosts {
  public:
-  static constexpr std::size_t kRemembered = 8;  // Processes for each model of device.
-  static constexpr std::size_t kModelsMax = 32;  // Each under each driver is one.
-  static constexpr std::size_t kTextMax = 16'384;
-  static constexpr Bytes kMost = gib(4);  // More is not a context's.
+  static constexpr std::size_t kRemembered = 8;   // Processes for each model of device.
+  static constexpr std::size_t kModelsMax = 256;  // Each under each driver and user is one.
+  static constexpr std::size_t kTextMax = 96U << 10U;
+  static constexpr Bytes kMost = gib(1);  // More is not a context's.
   static constexpr Bytes kPage = mib(2);  // What a context is charged is of whole ones.
 
   /// What the driver counts, and all processes that have contexts when it is asked.
   void look(const Sample& sample, const std::vector<ContextLook>& looks);
 
-  /// What the first context of a process costs on this device; nothing as long as none of its model
-  /// was measured.
-  std::optional<Bytes> of(DeviceId device) const;
+  /// What the first context of a process of this user costs on this device; nothing as long as none
+  /// of his on its model was measured.
+  std::optional<Bytes> of(UserId user, DeviceId device) const;
   /// What no context of this lease costs more than; nothing as long as one was not measured.
   std::optional<Bytes> most(Handle lease, DeviceId device) const;
 
-  /// What was learnt: of each model of device under each driver. docs/store.md describes it.
+  /// What was learnt: of each user on each model of device under each driver. docs/store.md
+  /// describes it.
   std::string to_text() const;
   /// At the start: what an earlier daemon had learnt. What cannot be read is passed over, and said.
-  Status recall(std::string_view text);
+  /// An earlier release's is of nobody in particular: it is believed of `own`, who runs the daemon.
+  Status recall(std::string_view text, UserId own);
 
  private:
   using Key = std::tuple<Handle, DeviceId, Process>;
@@ -64,15 +68,16 @@ class ContextCosts {
     std::optional<Bytes> measured;  // All that the driver counts of the process.
     std::optional<Bytes> cost;      // Of its contexts.
   };
-  /// A model of device under a driver.
+  /// A model of device under a driver, as a user's processes know it.
   struct Model {
+    UserId user;
     std::string driver;
     std::string name;
     friend auto operator<=>(const Model&, const Model&) = default;
   };
   using Costs = std::deque<std::pair<Process, Bytes>>;  // Of the last processes; oldest first.
   Costs& costs_of(const Model& model);
-  void learn(DeviceId device, Process process, Bytes cost);
+  void learn(const ContextLook& look, Bytes cost);
 
   std::string driver_;
   std::map<DeviceId, std::string> models_;

@@ -12,6 +12,8 @@ namespace {
 constexpr DeviceId kMeasuredCard = {1, 2};
 constexpr DeviceId kMeasuredTwin = {1, 3};  // Of the same model.
 constexpr Handle kLease = {5, 5};
+constexpr UserId kAlice = {1001};
+constexpr UserId kBob = {1002};
 constexpr Process kOne = {.pid = 101, .start_ticks = 7};
 constexpr Process kTwo = {.pid = 102, .start_ticks = 8};
 
@@ -19,6 +21,7 @@ class ContextCostsTest : public ::testing::Test {
  protected:
   static ContextLook process(Process process, Bytes beside = {}) {
     return {.lease = kLease,
+            .user = kAlice,
             .device = kMeasuredCard,
             .process = process,
             .context = mib(512),
@@ -55,34 +58,56 @@ class ContextCostsTest : public ::testing::Test {
 };
 
 TEST_F(ContextCostsTest, NothingIsKnownBeforeAProcessWasSeenTwiceAsItWas) {
-  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), std::nullopt);
   look({process(kOne)}, {mib(300)});
-  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), std::nullopt);
   look({process(kOne)}, {mib(302)});
-  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), std::nullopt);
   look({process(kOne)}, {mib(302)});
-  EXPECT_EQ(costs_.of(kMeasuredCard), mib(302));
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), mib(302));
   EXPECT_EQ(costs_.most(kLease, kMeasuredCard), mib(302));
 }
 
 TEST_F(ContextCostsTest, WhatIsChargedBesideIsTakenOffAndTheRestIsOfWholePages) {
   look_twice({process(kOne, gib(1))}, {gib(1) + mib(299)});
-  EXPECT_EQ(costs_.of(kMeasuredCard), mib(300));
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), mib(300));
 }
 
 TEST_F(ContextCostsTest, ADeviceOfTheSameModelIsKnownToo) {
   look_twice({process(kOne)}, {mib(300)});
-  EXPECT_EQ(costs_.of(kMeasuredTwin), mib(300));
-  EXPECT_EQ(costs_.of({9, 9}), std::nullopt);
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredTwin), mib(300));
+  EXPECT_EQ(costs_.of(kAlice, {9, 9}), std::nullopt);
+}
+
+// Each is a witness for his own processes: what he writes into his file harms nobody else.
+TEST_F(ContextCostsTest, WhatOneUsersProcessesShowIsNotToldToAnother) {
+  ContextLook bobs = process(kTwo);
+  bobs.user = kBob;
+  bobs.lease = {6, 6};
+  look_twice({process(kOne), bobs}, {mib(300), mib(1000)});
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), mib(300));
+  EXPECT_EQ(costs_.of(kBob, kMeasuredCard), mib(1000));
+  EXPECT_EQ(costs_.of({1003}, kMeasuredCard), std::nullopt);
+  ContextCosts again;
+  ASSERT_TRUE(again.recall(costs_.to_text(), {1003}).ok());
+  EXPECT_EQ(again.to_text(), costs_.to_text());
+}
+
+TEST_F(ContextCostsTest, WhatAnEarlierReleaseKeptIsBelievedOfWhoRunsTheDaemon) {
+  ASSERT_TRUE(costs_.recall("berth contexts 1\n104857600\t575.1\tA card\n", kBob).ok());
+  look({}, {});
+  EXPECT_EQ(costs_.of(kBob, kMeasuredCard), mib(100));
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), std::nullopt);
+  EXPECT_EQ(costs_.to_text(), "berth contexts 2\n104857600\t1002\t575.1\tA card\n");
 }
 
 TEST_F(ContextCostsTest, AnotherDriverIsLearntAnew) {
   look_twice({process(kOne)}, {mib(300)});
   driver_ = "580.2";
   look({process(kOne)}, {mib(400)});
-  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), std::nullopt);
   look({process(kOne)}, {mib(400)});
-  EXPECT_EQ(costs_.of(kMeasuredCard), mib(400));
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), mib(400));
 }
 
 TEST_F(ContextCostsTest, UnderADriverThatComesBackItIsKnownAsItWas) {
@@ -91,13 +116,13 @@ TEST_F(ContextCostsTest, UnderADriverThatComesBackItIsKnownAsItWas) {
   look_twice({process(kOne)}, {mib(400)});
   driver_ = "575.1";
   look({}, {});
-  EXPECT_EQ(costs_.of(kMeasuredCard), mib(300));
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), mib(300));
 }
 
 TEST_F(ContextCostsTest, OfADeviceThatDoesNotTellItsModelNothingIsKnown) {
   model_ = "";
   look_twice({process(kOne)}, {mib(300)});
-  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), std::nullopt);
   EXPECT_EQ(costs_.most(kLease, kMeasuredCard), mib(300));
 }
 
@@ -106,60 +131,67 @@ TEST_F(ContextCostsTest, TheLeastOfEachModelIsKeptAndRecalled) {
   driver_ = "580.2";
   look_twice({process(kOne)}, {mib(400)});
   const std::string text = costs_.to_text();
-  EXPECT_EQ(text, "berth contexts 1\n314572800\t575.1\tA card\n419430400\t580.2\tA card\n");
+  EXPECT_EQ(text,
+            "berth contexts 2\n314572800\t1001\t575.1\tA card\n"
+            "419430400\t1001\t580.2\tA card\n");
   ContextCosts again;
-  EXPECT_TRUE(again.recall(text).ok());
+  EXPECT_TRUE(again.recall(text, kBob).ok());
   EXPECT_EQ(again.to_text(), text);
   costs_ = again;
-  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);  // Which model it is, is not known yet.
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard),
+            std::nullopt);  // Which model it is, is not known yet.
   look({}, {});
-  EXPECT_EQ(costs_.of(kMeasuredTwin), mib(400));
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredTwin), mib(400));
   EXPECT_EQ(costs_.most(kLease, kMeasuredCard), std::nullopt);  // That is its own contexts'.
 }
 
 TEST_F(ContextCostsTest, WhatIsRecalledGoesWhenAsManyAsAreRememberedWereMeasured) {
-  ASSERT_TRUE(costs_.recall("berth contexts 1\n104857600\t575.1\tA card\n").ok());
+  ASSERT_TRUE(costs_.recall("berth contexts 2\n104857600\t1001\t575.1\tA card\n", kBob).ok());
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(ContextCosts::kRemembered); ++i) {
     look({}, {});
-    EXPECT_EQ(costs_.of(kMeasuredCard), mib(100));
+    EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), mib(100));
     look_twice({process({.pid = 200 + i, .start_ticks = 1})}, {mib(300)});
   }
-  EXPECT_EQ(costs_.of(kMeasuredCard), mib(300));
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), mib(300));
 }
 
 TEST_F(ContextCostsTest, WhatCannotBeReadIsPassedOverAndSaid) {
-  for (const char* text : {"", "berth contexts 2\n", "104857600\t575.1\tA card\n"}) {
-    EXPECT_FALSE(costs_.recall(text).ok()) << text;
+  for (const char* text : {"", "berth contexts 3\n", "104857600\t1001\t575.1\tA card\n"}) {
+    EXPECT_FALSE(costs_.recall(text, kBob).ok()) << text;
   }
   for (const char* line :
-       {"many\t575.1\tA card", "\t575.1\tA card", "0\t575.1\tA card", "104857601\t575.1\tA card",
-        "8589934592\t575.1\tA card", "104857600\tA card", "104857600\t\tA card",
-        "104857600\t575.1\t", "104857600\t575.1\tA\tcard", "104857600 575.1 A card"}) {
-    EXPECT_FALSE(costs_.recall(std::string("berth contexts 1\n") + line + "\n").ok()) << line;
+       {"many\t1\t575.1\tA card", "\t1\t575.1\tA card", "0\t1\t575.1\tA card",
+        "104857601\t1\t575.1\tA card", "1075838976\t1\t575.1\tA card", "104857600\t1\tA card",
+        "104857600\t1\t\tA card", "104857600\t1\t575.1\t", "104857600\t1\t575.1\tA\tcard",
+        "104857600 1 575.1 A card", "104857600\tx\t575.1\tA card", "104857600\t\t575.1\tA card",
+        "104857600\t4294967296\t575.1\tA card", "104857600", "104857600\t1"}) {
+    const std::string text = std::string("berth contexts 2\n") + line + "\n";
+    EXPECT_FALSE(costs_.recall(text, kBob).ok()) << line;
   }
-  const Status half = costs_.recall("berth contexts 1\n104857600\t575.1\tA card\nnothing\n");
+  const Status half =
+      costs_.recall("berth contexts 2\n104857600\t1001\t575.1\tA card\nnothing\n", kBob);
   EXPECT_FALSE(half.ok());
   look({}, {});
-  EXPECT_EQ(costs_.of(kMeasuredCard), mib(100));
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), mib(100));
 }
 
 TEST_F(ContextCostsTest, ModelsHaveABoundAndThoseOfOtherDriversGoFirst) {
-  std::string text = "berth contexts 1\n";
+  std::string text = "berth contexts 2\n";
   const auto add_models_of = [&](const std::string& driver) {
     for (std::size_t i = 0; i < ContextCosts::kModelsMax; ++i) {
-      text += "104857600\t" + driver + "\tCard " + std::to_string(i) + '\n';
+      text += "104857600\t1001\t" + driver + "\tCard " + std::to_string(i) + '\n';
     }
   };
   add_models_of("400.1");
   add_models_of("400.2");
-  ASSERT_TRUE(costs_.recall(text).ok());
+  ASSERT_TRUE(costs_.recall(text, kBob).ok());
   for (std::size_t i = 0; i < ContextCosts::kModelsMax; ++i) {
     model_ = i == 0 ? "A card" : "Another card " + std::to_string(i);
     look_twice({process(kOne)}, {mib(300)});
   }
   model_ = "A card";
   look({}, {});
-  EXPECT_EQ(costs_.of(kMeasuredCard), mib(300));
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), mib(300));
   const std::string kept = costs_.to_text();
   EXPECT_EQ(std::ranges::count(kept, '\n'), ContextCosts::kModelsMax + 1);
   EXPECT_EQ(kept.find("400."), std::string::npos);
@@ -168,46 +200,46 @@ TEST_F(ContextCostsTest, ModelsHaveABoundAndThoseOfOtherDriversGoFirst) {
 TEST_F(ContextCostsTest, WhatNoLineCanHoldIsNotKept) {
   model_ = "A\ncard";
   look_twice({process(kOne)}, {mib(300)});
-  EXPECT_EQ(costs_.of(kMeasuredCard), mib(300));
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), mib(300));
   model_ = std::string(1000, 'x');
   look_twice({process(kOne)}, {mib(300)});
-  EXPECT_EQ(costs_.to_text(), "berth contexts 1\n");
+  EXPECT_EQ(costs_.to_text(), "berth contexts 2\n");
 }
 
 TEST_F(ContextCostsTest, AProcessThatChangedMeanwhileIsNoWitness) {
   ContextLook busy = process(kOne);
   busy.steady = false;
   look_twice({busy}, {mib(300)});
-  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), std::nullopt);
   look({process(kOne)}, {mib(300)});
   ContextLook changed = process(kOne);
   changed.changes = 4;
   look({changed}, {mib(300)});
-  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), std::nullopt);
 }
 
 TEST_F(ContextCostsTest, NorIsOneThatMayHaveChargedTooMuchBeside) {
   ContextLook managed = process(kOne, gib(1));
   managed.exact = false;
   look_twice({managed}, {gib(1) + mib(100)});
-  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), std::nullopt);
   EXPECT_EQ(costs_.most(kLease, kMeasuredCard), std::nullopt);
 }
 
 TEST_F(ContextCostsTest, NorIsOneOfWhichTheDriverTellsLessThanItCharged) {
   look_twice({process(kOne, gib(1))}, {mib(900)});
-  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), std::nullopt);
 }
 
 TEST_F(ContextCostsTest, WhatIsTooMuchForAContextIsNone) {
-  look_twice({process(kOne)}, {gib(10)});
-  EXPECT_EQ(costs_.of(kMeasuredCard), std::nullopt);
+  look_twice({process(kOne)}, {gib(1) + mib(2)});
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), std::nullopt);
   EXPECT_EQ(costs_.most(kLease, kMeasuredCard), std::nullopt);
 }
 
 TEST_F(ContextCostsTest, TheLeastOfSeveralIsAContextsCostAndTheMostOfALeaseIsItsOwn) {
   look_twice({process(kOne), process(kTwo)}, {mib(450), mib(300)});
-  EXPECT_EQ(costs_.of(kMeasuredCard), mib(300));
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), mib(300));
   EXPECT_EQ(costs_.most(kLease, kMeasuredCard), mib(450));
   EXPECT_EQ(costs_.most({6, 6}, kMeasuredCard), std::nullopt);
   EXPECT_EQ(costs_.most(kLease, kMeasuredTwin), std::nullopt);
@@ -225,7 +257,7 @@ TEST_F(ContextCostsTest, OnlyTheLastProcessesAreRemembered) {
   for (std::int32_t i = 0; i <= static_cast<std::int32_t>(ContextCosts::kRemembered); ++i) {
     look_twice({process({.pid = 200 + i, .start_ticks = 1})}, {i == 0 ? mib(100) : mib(300)});
   }
-  EXPECT_EQ(costs_.of(kMeasuredCard), mib(300));
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), mib(300));
 }
 
 }  // namespace
