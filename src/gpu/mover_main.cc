@@ -2,9 +2,8 @@
 // berth-mover: reads its task (mover_task.h) from standard input, moves the device memory of
 // processes to the host, or back, or stops them and lets them go on, and says in one line what came
 // of it. A process of its own, because a driver may hang for ever in any call. The daemon starts
-// one for each move, and it ends with the daemon; the directory, of the lease, is held meanwhile:
-// one that a next daemon starts waits until this one is gone from the call of the driver in which
-// it was.
+// one for each move, and it ends with the daemon. A lock is held meanwhile: one that a next daemon
+// starts waits until this one is gone from the call of the driver in which it was.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -66,12 +65,14 @@ std::string read_task() {
   return text;
 }
 
-/// False: whoever started this is gone, or the directory cannot be held.
-bool holds(const char* directory) {
+/// On a file of the daemon's alone: what the lease's user can open, he could lock for ever. False:
+/// whoever started this is gone, or the lock cannot be taken.
+bool holds(const std::string& directory) {
   char byte = 0;
   const bool orphan = ::recv(STDIN_FILENO, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
   if (orphan) return false;
-  const int held = ::open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::string lock = directory + "/moving";
+  const int held = ::open(lock.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   return held >= 0 && ::flock(held, LOCK_EX) == 0;
 }
 
@@ -79,7 +80,7 @@ int run() {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const std::optional<MoverTask> task = decode_mover_task(read_task());
   if (!task) return kUsage;
-  if (!holds(task->directory.c_str())) return kNotHeld;
+  if (!holds(task->directory)) return kNotHeld;
   const std::string line = encode(move(*task));
   (void)!::write(STDOUT_FILENO, line.data(), line.size());
   // The driver is not shut down: what hangs in there must not keep this process.

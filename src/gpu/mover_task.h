@@ -16,7 +16,7 @@
 namespace berth::gpu {
 
 struct MoverTask {
-  std::string directory;  // Of the lease; it is held meanwhile.
+  std::string directory;  // Of the lease; a lock in it is held meanwhile.
   LeaseId lease;
   Direction direction = Direction::kOut;
   Bytes bytes;

@@ -26,9 +26,10 @@ has_mover() {
   local directory line pid
   directory=$(directory_of alice train)
   [[ ${directory##*/} == l_* ]]
+  install -o "${uid[berth]}" -m 0600 /dev/null "$directory/moving"
   for line in 'pause train' 'resume train' 'pause --mode freeze train' 'resume train'; do
-    # The mover holds the directory while it works: it waits as long as we do.
-    exec {held}<"$directory"
+    # The mover holds this while it works: it waits as long as we do.
+    exec {held}<>"$directory/moving"
     flock -x "$held"
     # shellcheck disable=SC2086
     as alice berth $line >"$world/said" 2>&1 {held}<&- 3>&- &
@@ -65,6 +66,20 @@ has_mover() {
     contains "Permission denied"
   done
   state_is_of alice train held
+}
+
+@test "who holds what he can open of his lease's files keeps it from no pause" {
+  holds alice train 1GiB -m 4G
+  local directory
+  directory=$(directory_of alice train)
+  as alice bash -c 'exec 9<"$1" 8<"$1/limit" 7<"$1/use"
+    flock -x 9 && flock -x 8 && flock -x 7 && echo held && sleep 60' - "$directory" \
+    >"$world/holder" 2>&1 3>&- &
+  eventually grep -q held "$world/holder"
+  run as alice berth pause train
+  status_is 0
+  run as alice flock -n -x "$directory/moving" true
+  contains "Permission denied"
 }
 
 @test "what a lease's user does to its size ends neither his program nor the space of others" {
