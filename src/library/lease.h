@@ -36,7 +36,7 @@ struct LeaseFigures {
 class LeaseLedger {
  public:
   static Result<LeaseLedger> open(const std::string& directory);
-  /// Of one device, absent where the lease does not have it.
+  /// Of one device, absent where the lease does not have it, or its files are damaged by now.
   std::optional<LeaseFigures> figures(DeviceId device) const;
 
  private:
@@ -49,6 +49,7 @@ class LeaseLedger {
     std::size_t bytes;
   };
   static Result<std::unique_ptr<Mapping>> map(const std::string& path);
+  bool is_there() const;
   LeaseLedger(std::unique_ptr<Mapping> limit, std::unique_ptr<Mapping> use);
 
   std::unique_ptr<Mapping> limit_;
