@@ -40,7 +40,7 @@ std::string_view reason_of(std::uint16_t status) {
   return {};
 }
 
-std::string encode_answer(const HttpAnswer& answer, std::string_view hello) {
+std::string encode_answer(const HttpAnswer& answer, std::string_view hello, After after) {
   std::string text = fmt::format(
       "HTTP/1.1 {} {}\r\n"
       "Content-Type: application/json\r\n"
@@ -49,7 +49,7 @@ std::string encode_answer(const HttpAnswer& answer, std::string_view hello) {
       "Berth-Hello: {}\r\n"
       "{}\r\n",
       answer.status, reason_of(answer.status), answer.body.size(), hello,
-      answer.close ? "Connection: close\r\n" : "");
+      after == After::kCloses ? "Connection: close\r\n" : "");
   text += answer.body;
   return text;
 }

@@ -22,14 +22,16 @@ struct HttpRequest {
 struct HttpAnswer {
   std::uint16_t status = 200;
   std::string body;  // JSON.
-  bool close = false;
 };
 
 /// "Not Found"; empty for a status that Berth does not use.
 std::string_view reason_of(std::uint16_t status);
 
+/// What becomes of the connection.
+enum class After : std::uint8_t { kStays, kCloses };
+
 /// Head and body, as they are written. `hello` is the value of the Berth-Hello header.
-std::string encode_answer(const HttpAnswer& answer, std::string_view hello);
+std::string encode_answer(const HttpAnswer& answer, std::string_view hello, After after);
 /// The head of a stream of server-sent events; each event follows as a chunk.
 std::string encode_stream_head(std::string_view hello);
 std::string encode_chunk(std::string_view text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http_parser.h"
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -28,8 +29,20 @@ Error error_of(const boost::system::error_code& code) {
 }  // namespace
 
 struct HttpParser::Impl {
+  bool has_known_encoding() const;
+
   http::request_parser<http::string_body> parser;
+  std::size_t taken = 0;
+  bool header_seen = false;
 };
+
+/// Another encoding than this one would leave the body to be taken for the next request.
+bool HttpParser::Impl::has_known_encoding() const {
+  const auto [begin, end] = parser.get().equal_range(http::field::transfer_encoding);
+  return std::all_of(begin, end, [](const auto& field) {
+    return boost::beast::iequals(field.value(), "chunked");
+  });
+}
 
 HttpParser::HttpParser() : impl_(std::make_unique<Impl>()) {
   impl_->parser.header_limit(static_cast<std::uint32_t>(kHeaderMax));
@@ -46,6 +59,18 @@ Result<std::size_t> HttpParser::put(std::string_view bytes) {
   const std::size_t taken =
       impl_->parser.put(boost::asio::buffer(bytes.data(), bytes.size()), code);
   if (code && code != http::error::need_more) return error_of(code);
+  if (header_done() && !std::exchange(impl_->header_seen, true) && !impl_->has_known_encoding()) {
+    return Error{Errc::kUnavailable,
+                 "the only Transfer-Encoding here is chunked: send the body as it is"};
+  }
+  impl_->taken += taken;
+  if (done()) return taken;
+  if (taken == 0 && bytes.size() > kChunkLineMax) {
+    return Error{Errc::kFull, "a line between the chunks of the body is longer than 16 KiB"};
+  }
+  if (impl_->taken > kRequestMax) {
+    return Error{Errc::kFull, "the body is larger than 128 KiB with what is around its chunks"};
+  }
   return taken;
 }
 

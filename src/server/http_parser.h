@@ -17,6 +17,10 @@ class HttpParser {
  public:
   static constexpr std::size_t kHeaderMax = std::size_t{16} << 10U;
   static constexpr std::size_t kBodyMax = std::size_t{64} << 10U;
+  /// A line between chunks, with its extensions; all lines after the last one.
+  static constexpr std::size_t kChunkLineMax = std::size_t{16} << 10U;
+  /// All of it: a body in chunks may come with as much again around them.
+  static constexpr std::size_t kRequestMax = kHeaderMax + 2 * kBodyMax;
 
   HttpParser();
   ~HttpParser();
@@ -24,7 +28,8 @@ class HttpParser {
   HttpParser& operator=(HttpParser&&) noexcept;
 
   /// How many of these bytes it took; those that it left belong before the next ones. kInvalid: no
-  /// HTTP; kFull: header or body above the bound. Nothing more can be read then.
+  /// HTTP; kFull: header, body or what is around its chunks above the bound; kUnavailable: its body
+  /// comes in a way that nobody here reads. Nothing more can be read then.
   Result<std::size_t> put(std::string_view bytes);
 
   bool header_done() const;

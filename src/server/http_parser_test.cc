@@ -18,6 +18,12 @@ Status put_all(HttpParser& parser, std::string bytes) {
   return Unit{};
 }
 
+std::string many_extensions() {
+  std::string chunks;
+  for (int i = 0; i < 40; ++i) chunks += "1;" + std::string(4'000, 'a') + "\r\n \r\n";
+  return chunks;
+}
+
 TEST(HttpParser, TakesARequestHoweverItIsSplit) {
   const std::string text =
       "POST /v1/leases HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n"
@@ -98,6 +104,22 @@ TEST(HttpParser, WhatIsNoRequestOrTooLargeIsSaidSo) {
        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n10001\r\n" + std::string(65'537, 'a') +
            "\r\n0\r\n\r\n",
        Errc::kFull},
+      {"an extension of a chunk without end",
+       "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2;" + std::string(17'000, 'a'),
+       Errc::kFull},
+      {"lines after the last chunk without end",
+       "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX: " +
+           std::string(17'000, 'a'),
+       Errc::kFull},
+      {"chunks that are nearly all extension",
+       "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + many_extensions(), Errc::kFull},
+      {"another encoding", "POST / HTTP/1.1\r\nTransfer-Encoding: xchunked\r\n\r\n2\r\n{}",
+       Errc::kUnavailable},
+      {"an encoding within chunks",
+       "POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}", Errc::kUnavailable},
+      {"two encodings",
+       "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}",
+       Errc::kUnavailable},
       {"a chunk that is none", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
        Errc::kInvalid},
   };
@@ -107,6 +129,16 @@ TEST(HttpParser, WhatIsNoRequestOrTooLargeIsSaidSo) {
     ASSERT_FALSE(status.ok()) << bad.what;
     EXPECT_EQ(status.error().code, bad.code) << bad.what << ": " << status.error().message;
   }
+}
+
+TEST(HttpParser, BodyInChunksIsTakenWithItsExtensionsAndTrailers) {
+  HttpParser parser;
+  ASSERT_TRUE(put_all(parser,
+                      "POST / HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n"
+                      "1;a=b\r\n{\r\n1\r\n}\r\n0\r\nX: y\r\n\r\n")
+                  .ok());
+  ASSERT_TRUE(parser.done());
+  EXPECT_EQ(parser.take().body, "{}");
 }
 
 TEST(HttpParser, BodyAtTheBoundIsTaken) {

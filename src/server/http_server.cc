@@ -2,6 +2,7 @@
 #include "server/http_server.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,11 +23,13 @@ using boost::asio::posix::stream_descriptor;
 using boost::system::error_code;
 
 constexpr int kAcceptsPerTurn = 64;
-constexpr int kReadsPerTurn = 4;
+constexpr std::size_t kLargeBuffer = std::size_t{256} << 10U;
+constexpr std::size_t kGiveBackAt = std::size_t{16} << 20U;
 
 enum class State : std::uint8_t {
   kIdle,       // No request is under way.
   kReading,    // A part of one has come.
+  kQueued,     // It is whole, and waits for its turn.
   kAnswering,  // The handler has it.
   kStreaming,  // Its answer is a stream that goes on.
   kClosing,    // Nothing more is read as a request; it ends when the answer is written.
@@ -43,6 +46,12 @@ std::optional<std::size_t> send_some(int socket, std::string_view bytes) {
   return std::nullopt;
 }
 
+std::string_view code_of(const Error& error) {
+  if (error.code == Errc::kFull) return wire::code::kTooLarge;
+  if (error.code == Errc::kUnavailable) return to_text(RefusalCode::kNotSupported);
+  return wire::code::kBadRequest;
+}
+
 }  // namespace
 
 struct HttpServer::Connection {
@@ -50,6 +59,12 @@ struct HttpServer::Connection {
       : socket(io, fd), id(number), user(owner) {}
 
   bool answers() const { return state == State::kAnswering || state == State::kStreaming; }
+  bool ends() const { return state == State::kClosing || state == State::kLingering; }
+  /// See Note [Turns at the socket].
+  bool may_be_read() const {
+    return !input_ended && (in.empty() || ends() || state == State::kReading);
+  }
+  std::size_t untaken() const { return out.size() - out_done; }
 
   stream_descriptor socket;
   const ConnectionId id;
@@ -57,14 +72,18 @@ struct HttpServer::Connection {
   State state = State::kIdle;
   bool keep_alive = true;
   bool chunks = true;
-  bool to_flush = false;     // It has something to write at the end of this turn,
-  bool write_waits = false;  // or when the kernel takes more.
+  bool to_flush = false;       // It has something to write at the end of this turn,
+  bool write_waits = false;    // or when the kernel takes more.
+  bool read_waits = false;     // For bytes or their end,
+  bool hang_up_waits = false;  // or for the end of the connection only.
   bool input_ended = false;
-  bool counted = true;               // In per_user_, and known to the handler.
-  std::optional<HttpParser> parser;  // Of kReading.
-  std::string in;                    // Came, and is not parsed yet.
-  std::string out;                   // To be written,
-  std::size_t out_done = 0;          // but for so much of it.
+  bool counted = true;                 // In per_user_, and known to the handler.
+  std::optional<HttpParser> parser;    // Of kReading.
+  std::optional<HttpRequest> request;  // Of kQueued.
+  std::string in;                      // Came, and is not parsed yet.
+  std::string out;                     // To be written,
+  std::size_t out_done = 0;            // but for so much of it.
+  std::size_t untaken_counted = 0;     // In per_user_.
   Instant deadline = Instant::never();
 };
 
@@ -125,11 +144,10 @@ void HttpServer::open(os::UniqueFd socket) {
   Connection& connection = *owned;
   connections_.emplace(id, std::move(owned));
   connection.counted = !refused;
-  read_soon(connection);
   switch (over) {
     case Refuse::kNo:
       ++welcome_;
-      ++per_user_[peer->user];
+      ++per_user_[peer->user].connections;
       handler_.opened(id, *peer);
       break;
     case Refuse::kAll:
@@ -145,84 +163,92 @@ void HttpServer::open(os::UniqueFd socket) {
                          limits_.connections_per_user));
       break;
   }
+  listen_to(connection);
 }
 
 HttpServer::Refuse HttpServer::over_limit(UserId user) const {
   if (welcome_ >= limits_.connections) return Refuse::kAll;
   const auto found = per_user_.find(user);
-  const std::size_t own = found == per_user_.end() ? 0 : found->second;
+  const std::size_t own = found == per_user_.end() ? 0 : found->second.connections;
   return own >= limits_.connections_per_user ? Refuse::kUser : Refuse::kNo;
 }
 
 /// Answers whatever the client is about to ask, and closes.
 void HttpServer::refuse(Connection& connection, std::string_view code, std::string message) {
   connection.parser.reset();
+  connection.in.clear();
   connection.state = State::kClosing;
-  write(connection,
-        encode_answer(
-            {.status = wire::http_status(code),
-             .body = wire::encode_error({.code = std::string(code), .message = std::move(message)}),
-             .close = true},
-            hello_));
+  set_deadline(connection, Instant::never());
+  write(connection, encode_answer({.status = wire::http_status(code),
+                                   .body = wire::encode_error(
+                                       {.code = std::string(code), .message = std::move(message)})},
+                                  hello_, After::kCloses));
 }
 
 // Reading.
 
-void HttpServer::read_soon(Connection& connection) {
-  connection.socket.async_wait(stream_descriptor::wait_read,
-                               [this, id = connection.id](const error_code& code) {
-                                 if (!code) readable(id);
-                               });
+void HttpServer::listen_to(Connection& connection) {
+  if (connection.read_waits || connection.state == State::kDropped) return;
+  if (connection.may_be_read()) {
+    connection.read_waits = true;
+    connection.socket.async_wait(stream_descriptor::wait_read,
+                                 [this, id = connection.id](const error_code& code) {
+                                   if (!code) readable(id);
+                                 });
+  } else if (!connection.hang_up_waits) {
+    connection.hang_up_waits = true;
+    connection.socket.async_wait(stream_descriptor::wait_error,
+                                 [this, id = connection.id](const error_code& code) {
+                                   if (!code) hung_up(id);
+                                 });
+  }
 }
 
 void HttpServer::readable(ConnectionId id) {
   Connection* connection = find(id);
   if (connection == nullptr) return;
-  for (int i = 0; i < kReadsPerTurn; ++i) {
-    const ssize_t count =
-        ::recv(connection->socket.native_handle(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
-    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) break;
-    if (count <= 0) return end_of_input(*connection);
-    if (!take_bytes(*connection, {buffer_.data(), static_cast<std::size_t>(count)})) return;
-  }
-  read_soon(*connection);
+  connection->read_waits = false;
+  const ssize_t count =
+      ::recv(connection->socket.native_handle(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+  const bool nothing = count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+  if (count <= 0 && !nothing) return end_of_input(*connection);
+  if (!nothing) take_bytes(*connection, {buffer_.data(), static_cast<std::size_t>(count)});
+  listen_to(*connection);
 }
 
-/// False: the connection is at its end.
-bool HttpServer::take_bytes(Connection& connection, std::string_view bytes) {
-  if (connection.state == State::kClosing || connection.state == State::kLingering) return true;
-  if (connection.state == State::kDropped) return false;
+/// Nobody is there any more. Where bytes are waited for, their end comes as well.
+void HttpServer::hung_up(ConnectionId id) {
+  Connection* connection = find(id);
+  if (connection == nullptr) return;
+  connection->hang_up_waits = false;
+  if (!connection->read_waits) end_of_input(*connection);
+}
+
+void HttpServer::take_bytes(Connection& connection, std::string_view bytes) {
+  if (connection.ends() || connection.state == State::kDropped) return;
   connection.in += bytes;
-  if (!connection.answers()) {
-    parse(connection);
-  } else if (connection.in.size() > kPipelinedMax) {
-    drop_soon(connection);
-    return false;
-  }
-  return true;
+  parse(connection);
 }
 
 void HttpServer::parse(Connection& connection) {
-  while (!connection.in.empty() &&
-         (connection.state == State::kIdle || connection.state == State::kReading)) {
+  const bool next = connection.state == State::kIdle && connection.out.empty();
+  if (!next && connection.state != State::kReading) return;
+  while (!connection.in.empty()) {
     if (!connection.parser) connection.parser.emplace();
     const bool header_before = connection.parser->header_done();
     const Result<std::size_t> taken = connection.parser->put(connection.in);
-    if (!taken.ok()) {
-      const bool large = taken.error().code == Errc::kFull;
-      return refuse(connection, large ? wire::code::kTooLarge : wire::code::kBadRequest,
-                    taken.error().message);
-    }
+    if (!taken.ok()) return refuse(connection, code_of(taken.error()), taken.error().message);
     connection.in.erase(0, *taken);
     if (connection.parser->done()) {
-      HttpRequest request = connection.parser->take();
+      connection.request = connection.parser->take();
       connection.parser.reset();
-      connection.state = State::kAnswering;
-      connection.keep_alive = request.keep_alive;
-      connection.chunks = request.chunks;
+      connection.state = State::kQueued;
+      connection.keep_alive = connection.request->keep_alive;
+      connection.chunks = connection.request->chunks;
       set_deadline(connection, Instant::never());
-      handler_.requested(connection.id, std::move(request));
-      continue;
+      turns_.add(connection.user, connection.id.value);
+      dispatch_soon();
+      break;
     }
     const bool header_now = connection.parser->header_done() && !header_before;
     if (header_now && connection.parser->expects_continue()) {
@@ -239,23 +265,39 @@ void HttpServer::parse(Connection& connection) {
 }
 
 void HttpServer::end_of_input(Connection& connection) {
-  // A client that closed only its sending side still gets the answer that is on its way. Whoever
-  // waits for news is gone.
-  if (connection.state == State::kClosing && connection.out_done < connection.out.size()) return;
-  if (connection.state == State::kIdle && connection.out_done < connection.out.size()) {
+  // A client that closed only its sending side still has its request performed, and gets the answer
+  // that is on its way. Whoever waits for news is gone.
+  connection.input_ended = true;
+  if (connection.state == State::kQueued) return;
+  if (connection.state == State::kClosing && connection.untaken() > 0) return;
+  if (connection.state == State::kIdle && connection.untaken() > 0) {
     connection.state = State::kClosing;
     return;
   }
   drop_soon(connection);
 }
 
-/// The answer is given: the next request may be looked at.
-void HttpServer::free_for_next(Connection& connection) {
-  connection.state = State::kIdle;
-  if (connection.in.empty()) return;
-  boost::asio::post(io_, [this, id = connection.id] {
-    if (Connection* found = find(id); found != nullptr) parse(*found);
-  });
+// Answering.
+
+void HttpServer::dispatch_soon() {
+  if (dispatching_ || turns_.empty()) return;
+  dispatching_ = true;
+  boost::asio::post(io_, [this] { dispatch(); });
+}
+
+void HttpServer::dispatch() {
+  dispatching_ = false;
+  const auto next =
+      turns_.next([this](UserId user) { return per_user_.at(user).untaken < kUntakenMax; });
+  if (!next) return;  // Until somebody has taken an answer.
+  const ConnectionId id{*next};
+  Connection* connection = find(id);
+  CHECK(connection != nullptr && connection->state == State::kQueued);
+  connection->state = State::kAnswering;
+  HttpRequest request = *std::exchange(connection->request, std::nullopt);
+  handler_.requested(id, std::move(request));
+  if (connection->input_ended) end_of_input(*connection);
+  dispatch_soon();
 }
 
 // Writing.
@@ -263,14 +305,10 @@ void HttpServer::free_for_next(Connection& connection) {
 void HttpServer::answer(ConnectionId id, const HttpAnswer& answer) {
   Connection* connection = find(id);
   if (connection == nullptr || connection->state != State::kAnswering) return;
-  HttpAnswer sent = answer;
-  sent.close = answer.close || !connection->keep_alive;
-  if (sent.close) {
-    connection->state = State::kClosing;
-  } else {
-    free_for_next(*connection);
-  }
-  write(*connection, encode_answer(sent, hello_));
+  const After after = connection->keep_alive ? After::kStays : After::kCloses;
+  connection->state = connection->keep_alive ? State::kIdle : State::kClosing;
+  write(*connection, encode_answer(answer, hello_, after));
+  give_back(answer.body.size());
 }
 
 void HttpServer::stream(ConnectionId id, std::string_view text) {
@@ -289,17 +327,13 @@ void HttpServer::stream(ConnectionId id, std::string_view text) {
 void HttpServer::end_stream(ConnectionId id) {
   Connection* connection = find(id);
   if (connection == nullptr || connection->state != State::kStreaming) return;
-  if (connection->keep_alive) {
-    free_for_next(*connection);
-  } else {
-    connection->state = State::kClosing;
-  }
+  connection->state = connection->keep_alive ? State::kIdle : State::kClosing;
   write(*connection, std::string(kLastChunk));
 }
 
 bool HttpServer::drained(ConnectionId id) const {
   const Connection* connection = find(id);
-  return connection == nullptr || connection->out_done == connection->out.size();
+  return connection == nullptr || connection->untaken() == 0;
 }
 
 void HttpServer::write(Connection& connection, std::string text) {
@@ -309,6 +343,7 @@ void HttpServer::write(Connection& connection, std::string text) {
   } else {
     connection.out += text;
   }
+  count_untaken(connection);
   if (connection.write_waits || connection.to_flush) return;
   connection.to_flush = true;
   to_flush_.push_back(connection.id);
@@ -332,15 +367,18 @@ void HttpServer::send_out(Connection& connection) {
   const auto sent = send_some(connection.socket.native_handle(), left);
   if (!sent) return drop_soon(connection);
   connection.out_done += *sent;
-  if (connection.out_done == connection.out.size()) {
+  count_untaken(connection);
+  if (connection.untaken() == 0) {
+    give_back(connection.out.capacity());
     std::string().swap(connection.out);
     connection.out_done = 0;
     return written(connection);
   }
-  const bool answers = connection.state == State::kIdle || connection.state == State::kClosing;
-  if (answers) set_deadline(connection, clock_.now() + limits_.taken_within);
-  const bool stream = connection.state == State::kStreaming;
-  if (stream && connection.out.size() - connection.out_done > kStreamBacklogMax) {
+  const bool answered = connection.state == State::kIdle || connection.state == State::kClosing;
+  if (answered && connection.deadline == Instant::never()) {
+    set_deadline(connection, clock_.now() + limits_.taken_within);
+  }
+  if (connection.state == State::kStreaming && connection.untaken() > kStreamBacklogMax) {
     return drop_soon(connection);
   }
   connection.write_waits = true;
@@ -355,11 +393,34 @@ void HttpServer::send_out(Connection& connection) {
 
 /// All that was to be written is in the hands of the kernel.
 void HttpServer::written(Connection& connection) {
-  if (connection.state == State::kIdle) set_deadline(connection, Instant::never());
+  if (connection.state == State::kIdle) {
+    set_deadline(connection, Instant::never());
+    parse(connection);
+    return listen_to(connection);
+  }
   if (connection.state != State::kClosing) return;
   ::shutdown(connection.socket.native_handle(), SHUT_WR);
   connection.state = State::kLingering;
   set_deadline(connection, clock_.now() + kLingerFor);
+}
+
+/// What a stream keeps has its own bound and stays out of it.
+void HttpServer::count_untaken(Connection& connection) {
+  if (!connection.counted) return;
+  const std::size_t now = connection.state == State::kStreaming ? 0 : connection.untaken();
+  std::size_t& all = per_user_.at(connection.user).untaken;
+  all += now;
+  all -= std::exchange(connection.untaken_counted, now);
+  if (all < kUntakenMax) dispatch_soon();
+}
+
+/// The allocator keeps what was freed, for good; much of that is given back.
+void HttpServer::give_back(std::size_t bytes) {
+  if (bytes < kLargeBuffer) return;
+  let_go_ += bytes;
+  if (let_go_ < kGiveBackAt) return;
+  let_go_ = 0;
+  ::malloc_trim(0);
 }
 
 // Time, and the end.
@@ -412,6 +473,7 @@ HttpServer::Connection* HttpServer::find(ConnectionId id) const {
 /// Not at once: the handler may be in the middle of something.
 void HttpServer::drop_soon(Connection& connection) {
   if (connection.state == State::kDropped) return;
+  if (connection.state == State::kQueued) turns_.remove(connection.user, connection.id.value);
   connection.state = State::kDropped;
   set_deadline(connection, Instant::never());
   boost::asio::post(io_, [this, id = connection.id] { drop(id); });
@@ -420,12 +482,17 @@ void HttpServer::drop_soon(Connection& connection) {
 void HttpServer::drop(ConnectionId id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
-  const bool counted = found->second->counted;
-  const UserId user = found->second->user;
+  Connection& connection = *found->second;
+  give_back(connection.out.capacity());
+  std::string().swap(connection.out);
+  connection.out_done = 0;
+  count_untaken(connection);
+  const bool counted = connection.counted;
+  const UserId user = connection.user;
   connections_.erase(found);
   if (!counted) return;
   --welcome_;
-  if (--per_user_.at(user) == 0) per_user_.erase(user);
+  if (--per_user_.at(user).connections == 0) per_user_.erase(user);
   handler_.closed(id);
 }
 

@@ -2,6 +2,12 @@
 // Connections of clients over a listening Unix socket: bytes in, requests out, and back. It bounds
 // what a client can make the daemon hold or wait for, and knows nothing of leases. A connection
 // that is idle or listens to a stream keeps no buffers.
+//
+// Note [Turns at the socket]
+// A request is looked at only when the answer to the one before has left, and a connection is read
+// only when what came is used up, so that nobody can make the daemon hold more than one answer for
+// a connection. In a turn of the event loop one request is handled, of one user after the other:
+// who has a thousand connections is served as often as who has one.
 #pragma once
 
 #include <array>
@@ -22,6 +28,7 @@
 #include "os/clock.h"
 #include "os/unique_fd.h"
 #include "server/transport.h"
+#include "server/turns.h"
 #include "wire/error.h"
 
 namespace berth::server {
@@ -32,14 +39,15 @@ struct HttpLimits {
   std::uint64_t descriptors = 0;  // The limit as the kernel has it, for the message.
   Duration header_within = seconds(10);
   Duration body_within = seconds(10);
-  Duration taken_within = seconds(30);  // Some of an answer, by a client that asked for it.
+  Duration taken_within = seconds(30);  // All of an answer, by a client that asked for it.
 };
 
 class HttpServer final : public Transport {
  public:
   static constexpr Duration kLingerFor = seconds(1);
   static constexpr std::size_t kRefusedAtOnceMax = 64;  // Connections beyond; more are cut off.
-  static constexpr std::size_t kPipelinedMax = std::size_t{80} << 10U;     // Bytes.
+  /// Answers of one user that are not taken yet, in bytes: at that, his next requests wait.
+  static constexpr std::size_t kUntakenMax = std::size_t{8} << 20U;
   static constexpr std::size_t kStreamBacklogMax = std::size_t{1} << 20U;  // Bytes.
 
   /// `listening` accepts already. `hello` goes with every answer.
@@ -69,16 +77,20 @@ class HttpServer final : public Transport {
   Refuse over_limit(UserId user) const;
   void refuse(Connection& connection, std::string_view code, std::string message);
 
-  void read_soon(Connection& connection);
+  void listen_to(Connection& connection);
   void readable(ConnectionId id);
-  bool take_bytes(Connection& connection, std::string_view bytes);
+  void hung_up(ConnectionId id);
+  void take_bytes(Connection& connection, std::string_view bytes);
   void parse(Connection& connection);
   void end_of_input(Connection& connection);
-  void free_for_next(Connection& connection);
+  void dispatch_soon();
+  void dispatch();
 
   void write(Connection& connection, std::string text);
   void send_out(Connection& connection);
   void written(Connection& connection);
+  void count_untaken(Connection& connection);
+  void give_back(std::size_t bytes);
 
   void set_deadline(Connection& connection, Instant at);
   void arm_timer();
@@ -98,13 +110,20 @@ class HttpServer final : public Transport {
 
   std::map<ConnectionId, std::unique_ptr<Connection>> connections_;
   std::size_t welcome_ = 0;  // Of them; the others are about to be told that they are too many.
-  std::map<UserId, std::size_t> per_user_;
+  struct OfUser {
+    std::size_t connections = 0;
+    std::size_t untaken = 0;  // Bytes of answers.
+  };
+  std::map<UserId, OfUser> per_user_;
+  Turns turns_;  // Connections whose request has come.
+  bool dispatching_ = false;
   std::uint64_t last_id_ = 0;
   std::vector<ConnectionId> to_flush_;
   std::set<std::pair<Instant, ConnectionId>> deadlines_;
   boost::asio::steady_timer timer_;
   Instant armed_for_ = Instant::never();
   boost::asio::steady_timer accept_again_;
+  std::size_t let_go_ = 0;  // Bytes of large buffers, since memory was last given back.
   std::array<char, std::size_t{64} << 10U> buffer_;  // Shared: a read is taken in at once.
 };
 

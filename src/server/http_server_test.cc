@@ -72,6 +72,14 @@ class HttpServerTest : public ::testing::Test {
     }
     return true;
   }
+  /// Lets the server do all that it has to do now.
+  void settle() {
+    io_.restart();
+    for (int i = 0; i < 64; ++i) {
+      io_.poll_one();
+      server_->flush();
+    }
+  }
   bool until_received(RawClient& client, const std::string& text) {
     return until([&] {
       (void)client.receive();
@@ -112,24 +120,78 @@ TEST_F(HttpServerTest, PipelinedRequestsAreTakenOneAtATime) {
   RawClient client(path_);
   ASSERT_TRUE(client.send("GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n"));
   ASSERT_TRUE(until([&] { return !handler_.requests.empty(); }));
-  io_.restart();
-  io_.poll();
-  server_->flush();
+  settle();
   EXPECT_EQ(handler_.requests.size(), 1U) << "the first is not answered yet";
   server_->answer(handler_.last, {.body = "{}"});
   ASSERT_TRUE(until([&] { return handler_.requests.size() == 2; }));
 }
 
-TEST_F(HttpServerTest, WhoSendsOnAndOnWithoutReadingIsDropped) {
+TEST_F(HttpServerTest, RequestsInAPileAreAnsweredAsTheAnswersAreTaken) {
+  start();
+  handler_.answer = std::string(std::size_t{1} << 20U, ' ');
+  RawClient client(path_);
+  std::string pile;
+  for (int i = 0; i < 100; ++i) pile += kGet;
+  ASSERT_TRUE(client.send(pile));
+  settle();
+  EXPECT_EQ(handler_.requests.size(), 1U) << "its answer does not fit the socket, nobody reads it";
+  ASSERT_TRUE(until([&] {
+    (void)client.receive();
+    client.received.clear();
+    return handler_.requests.size() == 100;
+  }));
+}
+
+TEST_F(HttpServerTest, WhoSendsOnAndOnWithoutReadingIsNotReadAnyMore) {
   start();
   handler_.reply = false;
   RawClient client(path_);
   const std::string more(32'768, 'x');
   ASSERT_TRUE(client.send(kGet));
-  ASSERT_TRUE(until([&] {
-    (void)client.send(more);
-    return !handler_.gone.empty();
-  }));
+  ASSERT_TRUE(until([&] { return handler_.requests.size() == 1; }));
+  std::size_t sent = 0;
+  for (int i = 0; i < 200; ++i) {
+    if (client.send(more)) sent += more.size();
+    settle();
+  }
+  EXPECT_LT(sent, std::size_t{2} << 20U) << "all but what the socket and one read hold";
+  client.hang_up();
+  ASSERT_TRUE(until([&] { return handler_.gone.size() == 1; })) << "that is seen all the same";
+}
+
+TEST_F(HttpServerTest, RequestIsPerformedThoughItsClientLeftAtOnce) {
+  start();
+  RawClient client(path_);
+  ASSERT_TRUE(client.send(kGet));
+  client.hang_up();
+  ASSERT_TRUE(until([&] { return handler_.gone.size() == 1; }));
+  EXPECT_EQ(handler_.requests.size(), 1U);
+}
+
+TEST_F(HttpServerTest, AllRequestsOfAPileAreAnsweredThoughNoMoreWillCome) {
+  start();
+  RawClient client(path_);
+  ASSERT_TRUE(client.send(kGet + kGet + kGet));
+  client.end_sending();
+  ASSERT_TRUE(until_closed(client));
+  EXPECT_EQ(handler_.requests.size(), 3U);
+}
+
+TEST_F(HttpServerTest, UserWhoseAnswersPileUpIsAnsweredWhenHeHasTakenSome) {
+  start();
+  handler_.answer = std::string(std::size_t{5} << 20U, ' ');
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(std::make_unique<RawClient>(path_));
+    ASSERT_TRUE(clients.back()->send(kGet));
+  }
+  ASSERT_TRUE(until([&] { return handler_.open.size() == 4; }));
+  settle();
+  EXPECT_EQ(handler_.requests.size(), 2U) << "10 MiB are more than 8";
+  clients[0]->hang_up();
+  clients[1]->hang_up();
+  clients[2]->hang_up();
+  ASSERT_TRUE(until([&] { return handler_.requests.size() == 4; }));
 }
 
 TEST_F(HttpServerTest, MalformedRequestIsAnsweredWithAnErrorAndTheEnd) {
@@ -230,6 +292,44 @@ TEST_F(HttpServerTest, WhoNeverReadsHisAnswerIsDropped) {
   RawClient client(path_);
   ASSERT_TRUE(client.send(kGet));
   ASSERT_TRUE(until([&] { return !handler_.gone.empty(); }));
+}
+
+TEST_F(HttpServerTest, NeitherReadingABitNorAskingOnPutsTheEndOffForAnAnswer) {
+  HttpLimits limits = quick();
+  limits.taken_within = milliseconds(40);
+  start(limits);
+  handler_.answer = std::string(std::size_t{8} << 20U, ' ');
+  RawClient client(path_);
+  ASSERT_TRUE(client.send(kGet));
+  ASSERT_TRUE(until([&] {
+    (void)client.send(kGet);
+    client.receive_some();
+    return !handler_.gone.empty();
+  }));
+  EXPECT_LT(client.received.size(), handler_.answer.size());
+  EXPECT_EQ(handler_.requests.size(), 1U);
+}
+
+TEST_F(HttpServerTest, EndlessExtensionOfAChunkIsAnsweredWithTheBound) {
+  start();
+  RawClient client(path_);
+  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2;"));
+  const std::string more(16'384, 'a');
+  ASSERT_TRUE(until([&] {
+    (void)client.send(more);
+    return !client.receive();
+  }));
+  EXPECT_THAT(client.received, AllOf(StartsWith("HTTP/1.1 413 "), HasSubstr("16 KiB")));
+}
+
+TEST_F(HttpServerTest, UnknownTransferEncodingIsRefusedWithWhatFollowsIt) {
+  start();
+  RawClient client(path_);
+  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nTransfer-Encoding: xchunked\r\n\r\n" + kGet));
+  ASSERT_TRUE(until_closed(client));
+  EXPECT_THAT(client.received,
+              AllOf(StartsWith("HTTP/1.1 501 "), HasSubstr(R"("code":"not_supported")")));
+  EXPECT_TRUE(handler_.requests.empty());
 }
 
 TEST_F(HttpServerTest, StreamLeavesTheConnectionUsable) {

@@ -76,6 +76,13 @@ class RawClient {
     }
   }
 
+  /// Takes a few bytes of that at most.
+  void receive_some() {
+    char buffer[64];
+    const ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+    if (count > 0) received.append(buffer, static_cast<std::size_t>(count));
+  }
+
   std::string received;
 
  private:
