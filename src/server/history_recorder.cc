@@ -171,12 +171,29 @@ void HistoryRecorder::ask(HistoryAsk ask, const core::Coordinator& coordinator, 
     return then(Error{Errc::kNotFound,
                       "no history is kept: [history] record is false in the configuration"});
   }
+  if (turns_.waiting(ask.user) >= kAskedMax) {
+    return then(Error{Errc::kConflict, "you ask too much about the past at once: try again"});
+  }
   write(collector_.take_before(now.wall), coordinator, now);
   ask.ticket = ++last_ticket_;
-  if (!thread_->send({.what = std::move(ask), .retention = settings_.retention})) {
-    return then(Error{Errc::kConflict, "too many ask about the past at once: try again"});
+  turns_.add(ask.user, ask.ticket);
+  waiting_.emplace(last_ticket_, Asked{.ask = std::move(ask), .then = std::move(then)});
+  ask_on();
+}
+
+void HistoryRecorder::ask_on() {
+  while (asked_.size() < kAskedAtOnce) {
+    const auto ticket = turns_.next([](UserId /*user*/) { return true; });
+    if (!ticket) return;
+    Asked next = std::move(waiting_.extract(*ticket).mapped());
+    if (thread_->send({.what = std::move(next.ask), .retention = settings_.retention})) {
+      asked_.emplace(*ticket, std::move(next.then));
+    } else {
+      next.then(Error{Errc::kConflict,
+                      "the disk is too slow for questions about the past: try "
+                      "again"});
+    }
   }
-  asked_.emplace(last_ticket_, std::move(then));
 }
 
 bool HistoryRecorder::keep(HistoryKeep keep) {
@@ -204,6 +221,7 @@ void HistoryRecorder::hear_reports() {
     if (!report.answer) continue;
     auto asked = asked_.extract(report.ticket);
     if (!asked.empty()) asked.mapped()(*report.answer);
+    ask_on();
   }
 }
 

@@ -19,6 +19,7 @@
 #include "history/collector.h"
 #include "model/device.h"
 #include "server/history_thread.h"
+#include "server/turns.h"
 
 namespace berth::server {
 
@@ -31,6 +32,8 @@ struct HistorySettings {
 class HistoryRecorder {
  public:
   static constexpr Duration kWriteEvery = seconds(10);
+  static constexpr std::size_t kAskedMax = 32;    // Questions of one user that wait.
+  static constexpr std::size_t kAskedAtOnce = 2;  // That the thread has; of one user in turn.
   using Say = std::function<void(const std::string&)>;
   using Then = std::function<void(const Result<std::string>&)>;
 
@@ -55,7 +58,7 @@ class HistoryRecorder {
   void finish(const core::Coordinator& coordinator, core::Now now);
 
   /// The body of an answer comes later, from the event loop. What was taken down until now is in
-  /// it.
+  /// it. kConflict: this user asks for too much at once.
   void ask(HistoryAsk ask, const core::Coordinator& coordinator, core::Now now, Then then);
 
   /// Of alerts, to be kept on the disk. False: not now, try again later.
@@ -74,6 +77,7 @@ class HistoryRecorder {
   void catch_up(const core::Coordinator& coordinator, core::Now now, HistoryWrite& write);
   void note_end_of_waiting(const LeaseView& lease);
   void note_ended(const core::Coordinator& coordinator, core::Now now);
+  void ask_on();
   void write(std::vector<history::Series> seconds, const core::Coordinator& coordinator,
              core::Now now);
 
@@ -88,7 +92,13 @@ class HistoryRecorder {
   std::optional<Instant> sampled_at_;
   Instant write_at_ = Instant::never();  // Something is there to be written.
   std::uint64_t last_ticket_ = 0;
-  std::map<std::uint64_t, Then> asked_;
+  struct Asked {
+    HistoryAsk ask;
+    Then then;
+  };
+  std::map<std::uint64_t, Asked> waiting_;  // By ticket: their turn is to come,
+  Turns turns_;                             // in this order.
+  std::map<std::uint64_t, Then> asked_;     // The thread has these.
   Kept recalled_;
   bool behind_ = false;
   bool caught_up_ = false;  // With what a daemon before this one did not write.

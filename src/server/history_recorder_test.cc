@@ -318,18 +318,29 @@ TEST_F(HistoryRecorderTest, AClockThatIsSetBackStopsNothing) {
   EXPECT_THAT(said_, IsEmpty());
 }
 
-TEST_F(HistoryRecorderTest, QuestionsThatPileUpAreRefused) {
+TEST_F(HistoryRecorderTest, QuestionsOfOneUserThatPileUpAreRefusedAndThoseOfOthersComeInBetween) {
   start();
+  constexpr std::size_t kTaken = HistoryRecorder::kAskedAtOnce + HistoryRecorder::kAskedMax;
   std::size_t refused = 0;
   std::size_t answered = 0;
-  for (std::size_t i = 0; i < HistoryThread::kUnderWayMax + 5; ++i) {
-    recorder_->ask({.facts = {.time = now_.wall}}, coordinator_, now_,
+  for (std::size_t i = 0; i < kTaken + 5; ++i) {
+    recorder_->ask({.user = kOwner, .facts = {.time = now_.wall}}, coordinator_, now_,
                    [&](const Result<std::string>& body) { ++(body.ok() ? answered : refused); });
   }
-  // Its start may still be under way, and is one of them.
-  EXPECT_THAT(refused, testing::AnyOf(5U, 6U));
-  recorder_->finish(coordinator_, now_);
-  EXPECT_EQ(answered + refused, HistoryThread::kUnderWayMax + 5);
+  EXPECT_EQ(refused, 5U);
+  std::optional<std::size_t> before;
+  recorder_->ask({.user = {kOwner.value + 1}, .facts = {.time = now_.wall}}, coordinator_, now_,
+                 [&](const Result<std::string>& body) {
+                   EXPECT_TRUE(body.ok());
+                   before = answered;
+                 });
+  while (answered < kTaken) {
+    pollfd ready{.fd = recorder_->descriptor().value_or(-1), .events = POLLIN, .revents = 0};
+    if (::poll(&ready, 1, 30'000) != 1) break;
+    recorder_->hear_reports();
+  }
+  EXPECT_EQ(answered, kTaken);
+  EXPECT_LE(before.value_or(kTaken), HistoryRecorder::kAskedAtOnce + 1);
 }
 
 TEST_F(HistoryRecorderTest, MessagesAreKeptForTheNextDaemonEvenWhereNoHistoryIs) {

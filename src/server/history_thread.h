@@ -33,6 +33,7 @@ struct HistoryWrite {
 struct HistoryAsk {
   enum class What : std::uint8_t { kPast, kSessions };
   std::uint64_t ticket = 0;
+  UserId user;  // Who asks.
   What what = What::kPast;
   history::Question question;
   wire::PastFacts facts;

@@ -36,6 +36,7 @@ std::variant<HistoryAsk, ApiError> past_question(const wire::RouteMatch& route,
               "'device', 'of' or 'step'"});
   }
   HistoryAsk ask{
+      .user = actor.user,
       .what = sessions ? HistoryAsk::What::kSessions : HistoryAsk::What::kPast,
       .question = {.since = query->since,
                    .until = query->until,
