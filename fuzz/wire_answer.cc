@@ -44,7 +44,8 @@ void check_leases(std::string_view text) {
     return wire::encode_lease(answer.view, viewer(names), {.env = &answer.env});
   });
   check_trip(text, wire::decode_leases, [](const wire::LeaseList& list) {
-    return wire::encode_leases(wire::kPsSchema, list.time, list.items, viewer(list.names));
+    return wire::encode_leases(wire::kPsSchema, list.time, list.items, viewer(list.names),
+                               list.next);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/lease_pages.h"
 #include "cli/render/leases.h"
 #include "cli/selection.h"
 #include "cli/showing.h"
@@ -68,8 +69,7 @@ std::optional<std::string> render(const PsAsked& asked, Showing& showing) {
   std::optional<std::set<std::uint64_t>> only;
   if (!select(asked, conversation, only)) return std::nullopt;
   const bool ended_too = asked.all || only.has_value();
-  const auto body =
-      conversation.get(wire::target_of(wire::Route::kLeases) + (ended_too ? "?all=1" : ""));
+  const auto body = ask_leases(conversation, ended_too ? Leases::kAll : Leases::kLive);
   if (!body) return std::nullopt;
   if (!showing.choice().is_for_people()) {
     return showing.for_programs(

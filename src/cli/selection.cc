@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/present.h"
+#include "cli/lease_pages.h"
 #include "cli/lease_words.h"
 #include "os/users.h"
 #include "wire/lease.h"
@@ -55,7 +56,7 @@ class Selector {
   }
 
   bool ask_all() {
-    const auto body = conversation_.get(wire::target_of(wire::Route::kLeases) + "?all=1");
+    const auto body = ask_leases(conversation_, Leases::kAll);
     if (!body) return false;
     auto list = conversation_.understood(wire::decode_leases(*body));
     if (!list) return false;

@@ -199,6 +199,7 @@ void Engine::decide(core::Now now, core::Event event) {
   while (!events_.empty()) {
     const core::Event next = std::move(events_.front());
     events_.pop_front();
+    ++version_;
     perform(now, coordinator_.step(now, next));
   }
   deciding_ = false;

@@ -90,6 +90,8 @@ class Engine {
   // Questions.
 
   const core::Coordinator& coordinator() const { return coordinator_; }
+  /// Grows with all that may change an answer of the coordinator, but for the passing of time.
+  std::uint64_t version() const { return version_; }
   /// Records are waiting to be written: the disk is full or broken.
   bool journal_behind() const { return journal_.behind(); }
   std::size_t streams() const { return news_.streams(); }
@@ -125,6 +127,7 @@ class Engine {
 
   std::deque<core::Event> events_;  // Decided in this order; effects may add to it.
   bool deciding_ = false;
+  std::uint64_t version_ = 0;
   // A connection has one call at a time, so its number is the token of the call.
   std::map<ConnectionId, Call> calls_;                // Not yet answered.
   std::map<LeaseId, ConnectionId> askers_;            // Of requests waiting or on offer.

@@ -230,10 +230,29 @@ std::optional<std::string> Service::overview(const Client& client, const wire::R
       return queue_json(coordinator, at, viewer(client));
     case Route::kLeases:
       engine_->looked_at(at);
-      return leases_json(coordinator, at, {.ended = route.all}, viewer(client));
+      return leases(client, route, at);
     default:
       return std::nullopt;
   }
+}
+
+/// The whole list, when it is asked for again and again, is written down once.
+std::string Service::leases(const Client& client, const wire::RouteMatch& route, core::Now at) {
+  const core::Coordinator& coordinator = engine_->coordinator();
+  const wire::Viewer to = viewer(client);
+  Which which{.ended = route.all, .limit = route.limit, .before = route.before};
+  if (route.all && !route.limit) which.limit = wire::kLeasePageMax;
+  if (route.all || route.limit || route.before) return leases_json(coordinator, at, which, to);
+  const WrittenList::Of of{.version = engine_->version(),
+                           .all_commands = to.sees_all_commands,
+                           .all_handles = to.sees_all_handles};
+  WrittenList& list = lists_[to.user];
+  if (list.of != of || list.at + kListFor < at.instant || list.body.empty()) {
+    list = {.of = of, .at = at.instant, .body = leases_json(coordinator, at, which, to)};
+  }
+  std::string body = list.body;
+  if (lists_.size() > kListsMax || body.size() > kListMax) lists_.clear();
+  return body;
 }
 
 void Service::about_lease(ConnectionId connection, Client& client, const wire::RouteMatch& route) {
@@ -412,9 +431,11 @@ Translation Service::translation(const Caller& caller) const {
 }
 
 wire::Viewer Service::viewer(const Client& client) const {
-  return {.user = client.caller.actor.user,
-          .sees_all_commands = settings_.show_all_commands || client.caller.actor.admin,
-          .sees_all_handles = client.caller.actor.admin,
+  const UserId user = client.caller.actor.user;
+  const bool admin = host_.is_admin(user);
+  return {.user = user,
+          .sees_all_commands = settings_.show_all_commands || admin,
+          .sees_all_handles = admin,
           .names = host_.names()};
 }
 

@@ -63,7 +63,10 @@ struct ServiceSettings {
 
 class Service final : public ConnectionHandler, public Outbox {
  public:
-  static constexpr Duration kFiguresWithin = seconds(3);  // Then old ones have to do.
+  static constexpr Duration kFiguresWithin = seconds(3);   // Then old ones have to do.
+  static constexpr Duration kListFor = milliseconds(100);  // A list is told again, unchanged.
+  static constexpr std::size_t kListsMax = 16;             // Kept for that, one of a user,
+  static constexpr std::size_t kListMax = std::size_t{4} << 20U;  // of so many bytes.
 
   Service(ServiceSettings settings, Host& host, const os::Clock& clock);
   /// Both, before the first connection: they need one another.
@@ -108,6 +111,19 @@ class Service final : public ConnectionHandler, public Outbox {
     HttpRequest request;
   };
 
+  /// The live leases as one user was told them.
+  struct WrittenList {
+    struct Of {
+      std::uint64_t version = 0;  // Of the engine.
+      bool all_commands = false;
+      bool all_handles = false;
+      friend constexpr bool operator==(const Of&, const Of&) = default;
+    };
+    Of of;
+    Instant at;
+    std::string body;
+  };
+
   bool waits_for_figures(ConnectionId connection, const wire::RouteMatch& route,
                          HttpRequest& request);
   void release_waiting();
@@ -120,6 +136,7 @@ class Service final : public ConnectionHandler, public Outbox {
   void dispatch(ConnectionId connection, Client& client, const wire::RouteMatch& route,
                 const HttpRequest& request);
   std::optional<std::string> overview(const Client& client, const wire::RouteMatch& route);
+  std::string leases(const Client& client, const wire::RouteMatch& route, core::Now at);
   void about_lease(ConnectionId connection, Client& client, const wire::RouteMatch& route);
   void fit(ConnectionId connection, Client& client, const HttpRequest& request);
   void about_past(ConnectionId connection, const Client& client, const wire::RouteMatch& route);
@@ -145,6 +162,7 @@ class Service final : public ConnectionHandler, public Outbox {
   AlertDesk* alerts_ = nullptr;
 
   std::map<ConnectionId, Client> clients_;
+  std::map<UserId, WrittenList> lists_;
   std::map<UserId, std::size_t> streams_;
   std::size_t event_streams_ = 0;
   bool answered_ = false;             // Somebody, at some time.

@@ -2,6 +2,7 @@
 #include "server/views.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -63,14 +64,20 @@ std::string leases_json(const core::Coordinator& coordinator, core::Now now, Whi
                         const wire::Viewer& viewer) {
   std::vector<LeaseView> items = coordinator.leases(now);
   if (which.ended) {
-    std::vector<LeaseView> all = coordinator.ended(now);
-    std::sort(all.begin(), all.end(),
-              [](const LeaseView& a, const LeaseView& b) { return a.id < b.id; });
-    all.insert(all.end(), std::make_move_iterator(items.begin()),
-               std::make_move_iterator(items.end()));
-    items = std::move(all);
+    std::vector<LeaseView> ended = coordinator.ended(now);
+    std::ranges::move(ended, std::back_inserter(items));
+    std::ranges::sort(items, {}, &LeaseView::id);
   }
-  return wire::encode_leases(wire::kPsSchema, now.wall, items, viewer);
+  if (which.before) {
+    const auto from = std::ranges::lower_bound(items, LeaseId{*which.before}, {}, &LeaseView::id);
+    items.erase(from, items.end());
+  }
+  std::optional<LeaseId> next;
+  if (which.limit && items.size() > *which.limit) {
+    items.erase(items.begin(), items.end() - static_cast<std::ptrdiff_t>(*which.limit));
+    next = items.front().id;
+  }
+  return wire::encode_leases(wire::kPsSchema, now.wall, items, viewer, next);
 }
 
 wire::Environment command_environment(const LeaseView& lease, const EnvironmentFacts& facts) {

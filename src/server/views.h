@@ -2,6 +2,8 @@
 // Answers to questions that change nothing, as JSON for whoever looks.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/coordinator.h"
@@ -18,7 +20,9 @@ std::string devices_json(const core::Coordinator& coordinator, core::Now now, bo
 std::string queue_json(const core::Coordinator& coordinator, core::Now now,
                        const wire::Viewer& viewer);
 struct Which {
-  bool ended = false;  // Beside the live ones.
+  bool ended = false;                        // Beside the live ones.
+  std::optional<std::uint32_t> limit = {};   // The youngest, so many at most; all if absent,
+  std::optional<std::uint64_t> before = {};  // of those with smaller numbers.
 };
 std::string leases_json(const core::Coordinator& coordinator, core::Now now, Which which,
                         const wire::Viewer& viewer);

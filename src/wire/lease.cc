@@ -432,12 +432,14 @@ Result<LeaseAnswer> decode_lease(std::string_view text) {
 }
 
 std::string encode_leases(std::string_view schema, UnixMs time, const std::vector<LeaseView>& items,
-                          const Viewer& viewer) {
+                          const Viewer& viewer, std::optional<LeaseId> next) {
   JsonWriter writer;
   writer.begin_object().key("schema").text(schema).key("time").time(time);
   writer.key("items").begin_array();
   for (const LeaseView& item : items) write_lease(writer, item, viewer);
-  writer.end_array().end_object();
+  writer.end_array();
+  if (next) writer.key("next").number(next->value);
+  writer.end_object();
   return writer.take();
 }
 
@@ -451,6 +453,8 @@ Result<LeaseList> decode_leases(std::string_view text) {
     if (!answer.user.empty()) list.names.emplace(answer.view.user, std::move(answer.user));
     list.items.push_back(std::move(answer.view));
   }
+  const auto next = reader.number("next", {1, kMax64});
+  if (next) list.next = LeaseId{*next};
   TRY_STATUS(document.status());
   return list;
 }

@@ -51,16 +51,17 @@ struct LeaseAnswer {
 std::string encode_lease(const LeaseView& view, const Viewer& viewer, LeaseExtras extras = {});
 Result<LeaseAnswer> decode_lease(std::string_view text);
 
-/// {"schema":…,"time":…,"items":[…]}: ps ("berth/ps/v1") and the queue ("berth/queue/v1").
+/// {"schema":…,"time":…,"items":[…],"next":…}: ps ("berth/ps/v1") and the queue ("berth/queue/v1").
 inline constexpr std::string_view kPsSchema = "berth/ps/v1";
 inline constexpr std::string_view kQueueSchema = "berth/queue/v1";
 struct LeaseList {
   UnixMs time;
   std::vector<LeaseView> items;
   UserNames names;
+  std::optional<LeaseId> next = {};  // There are older ones: those before this.
 };
 std::string encode_leases(std::string_view schema, UnixMs time, const std::vector<LeaseView>& items,
-                          const Viewer& viewer);
+                          const Viewer& viewer, std::optional<LeaseId> next = {});
 Result<LeaseList> decode_leases(std::string_view text);
 
 // For the other files of this folder.

@@ -236,7 +236,9 @@ TEST(OpenApi, DescribesTheAnswers) {
   expect_complete("Lease", lease);
   check_named("Lease", encode_lease(samples::waiting(), anna()));
   check_named("Lease", encode_lease(samples::ended(), anna()));
-  check_named("LeaseList", encode_leases(kPsSchema, {}, {samples::held()}, anna()));
+  const std::string page = encode_leases(kPsSchema, {}, {samples::held()}, anna(), LeaseId{12});
+  check_named("LeaseList", page);
+  expect_complete("LeaseList", page);
   check_named("Queue", encode_leases(kQueueSchema, {}, {samples::waiting()}, anna()));
   check_named("DeviceList", encode_devices({.items = {samples::device_view(), {}}}, {}));
   check_named("Status", encode_status(samples::status(), anna()));

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
+#include "base/number.h"
 #include "wire/url.h"
 
 namespace berth::wire {
@@ -41,19 +43,44 @@ ApiError error_of(std::string_view code, std::string message) {
   return {std::string(code), std::move(message)};
 }
 
+// Of kLeases. Absent: it was taken.
+std::optional<ApiError> take_parameter(RouteMatch& match, const std::string& key,
+                                       const std::string& value) {
+  if (key == "limit") {
+    match.limit = parse_number<std::uint32_t>(value);
+    if (match.limit && *match.limit >= 1 && *match.limit <= kLeasePageMax) return std::nullopt;
+    return error_of(code::kBadRequest, "the query parameter 'limit' must be a number from 1 to " +
+                                           std::to_string(kLeasePageMax));
+  }
+  if (key == "before") {
+    match.before = parse_number<std::uint64_t>(value);
+    if (match.before) return std::nullopt;
+    return error_of(code::kBadRequest,
+                    "the query parameter 'before' must be the number of a lease");
+  }
+  if (value != "0" && value != "1" && value != "true" && value != "false") {
+    return error_of(code::kBadRequest, "the query parameter 'all' must be 0 or 1");
+  }
+  match.all = value == "1" || value == "true";
+  return std::nullopt;
+}
+
 std::variant<RouteMatch, ApiError> with_query(RouteMatch match, const Target& target) {
+  std::set<std::string_view> seen;
+  for (const auto& [key, value] : target.query) {
+    if (seen.insert(key).second) continue;
+    return error_of(code::kBadRequest, "the query parameter '" + key + "' is given twice");
+  }
   if (match.route == Route::kHistory || match.route == Route::kSessions) {
     match.query = target.query;
     return match;
   }
   for (const auto& [key, value] : target.query) {
-    if (match.route != Route::kLeases || key != "all") {
+    const bool known = key == "all" || key == "limit" || key == "before";
+    if (match.route != Route::kLeases || !known) {
       return error_of(code::kUnknownField, "the query parameter '" + key + "' is not known here");
     }
-    if (value != "0" && value != "1" && value != "true" && value != "false") {
-      return error_of(code::kBadRequest, "the query parameter 'all' must be 0 or 1");
-    }
-    match.all = value == "1" || value == "true";
+    if (auto error = take_parameter(match, key, value)) return *std::move(error);
   }
   return match;
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -108,10 +109,15 @@ inline constexpr std::array kRoutes = {
 
 std::string_view to_text(Method method);  // "GET"
 
+/// Leases in one answer where ended ones are among them.
+inline constexpr std::uint32_t kLeasePageMax = 250;
+
 struct RouteMatch {
   Route route;
   std::string lease;  // What stands for {handle}, {ref} or {rule}; empty without one.
   bool all = false;   // ?all=1 of kLeases: ended leases too.
+  std::optional<std::uint32_t> limit;   // Of kLeases: the youngest ones, so many at most,
+  std::optional<std::uint64_t> before;  // of those with smaller numbers than this.
   std::vector<std::pair<std::string, std::string>> query;  // Of kHistory and kSessions, as given.
 };
 

@@ -81,6 +81,30 @@ TEST(Routes, EndedLeasesAreAskedForByAll) {
   EXPECT_EQ(refused("GET", "/v1/status?all=1").code, "unknown_field");
 }
 
+TEST(Routes, LeasesAreAskedForPageByPage) {
+  const auto match = match_route("GET", "/v1/leases?all=1&limit=250&before=4711");
+  const RouteMatch* found = std::get_if<RouteMatch>(&match);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->limit, 250U);
+  EXPECT_EQ(found->before, 4'711U);
+  for (const std::string_view query :
+       {"limit=0", "limit=251", "limit=", "limit=-1", "limit=x", "before=", "before=-1",
+        "before=99999999999999999999", "before=train"}) {
+    EXPECT_EQ(refused("GET", "/v1/leases?" + std::string(query)).code, "bad_request") << query;
+  }
+  EXPECT_EQ(refused("GET", "/v1/queue?limit=1").code, "unknown_field");
+}
+
+TEST(Routes, ParameterThatIsGivenTwiceIsRefused) {
+  for (const std::string_view target :
+       {"/v1/history?since=1&since=2", "/v1/history/sessions?lease=1&until=2&lease=1",
+        "/v1/leases?all=1&all=1"}) {
+    const ApiError error = refused("GET", target);
+    EXPECT_EQ(error.code, "bad_request") << target;
+    EXPECT_THAT(error.message, ::testing::HasSubstr("is given twice")) << target;
+  }
+}
+
 TEST(Url, EscapesComeAndGo) {
   std::string every;
   for (int c = 1; c < 256; ++c) every += static_cast<char>(c);

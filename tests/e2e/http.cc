@@ -38,6 +38,16 @@ bool Http::send(std::string_view bytes) {
          static_cast<ssize_t>(bytes.size());
 }
 
+std::size_t Http::send_some(std::string_view bytes) {
+  const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  return sent < 0 ? 0 : static_cast<std::size_t>(sent);
+}
+
+bool Http::has_something() {
+  pollfd wanted{fd_, POLLIN, 0};
+  return poll(&wanted, 1, 0) > 0;
+}
+
 bool Http::read_some() {
   pollfd wanted{fd_, POLLIN, 0};
   const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(kPatience);

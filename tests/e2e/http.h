@@ -28,9 +28,13 @@ class Http {
   bool connected() const { return fd_ >= 0; }
   /// False: the other side takes no more.
   bool send(std::string_view bytes);
+  /// As many of them as it takes now: how many that were.
+  std::size_t send_some(std::string_view bytes);
   /// Reads until `text` has come; false if the connection ended or was silent for kPatience first.
   bool receives(std::string_view text);
   const std::string& received() const { return received_; }
+  /// Whether something can be read, without waiting.
+  bool has_something();
   /// Whether the other side has closed, without waiting.
   bool closed();
 
