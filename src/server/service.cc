@@ -64,7 +64,7 @@ void Service::opened(ConnectionId connection, const os::Peer& peer) {
                  .process = peer.process,
                  .pidfd = {},
                  .certain = peer.certain};
-  client.caller.actor = {.user = peer.user, .admin = host_.is_admin(peer.user)};
+  client.caller.actor = {.user = peer.user};
   if (peer.certain) client.caller.process = peer.process;
   host_.meet(peer.user);
 }
@@ -91,6 +91,8 @@ void Service::requested(ConnectionId connection, HttpRequest request) {
 
 void Service::go_on(ConnectionId connection, Client& client, const wire::RouteMatch& route,
                     const HttpRequest& request) {
+  // Asked each time: a connection may outlive the rights of its user.
+  client.caller.actor.admin = host_.is_admin(client.caller.actor.user);
   if (auto body = overview(client, route)) return succeed(connection, *std::move(body));
   dispatch(connection, client, route, request);
 }

@@ -67,5 +67,28 @@ TEST_F(ServiceListsTest, ListThatWasWrittenDownIsToldAgainOnlyWhileItIsTrue) {
   EXPECT_THAT(numbers(list("/v1/leases")), ElementsAre(2));
 }
 
+TEST_F(ServiceListsTest, WhoIsNoAdminAnyMoreIsNoneOverAnOldConnectionEither) {
+  const LeaseView held = hold(gib(4));
+  host_.admins.insert(kBen);
+  const ConnectionId old = connect(kBen);
+  EXPECT_THAT(ask(old, "GET", "/v1/leases").body, HasSubstr("train.py"));
+  const ConnectionId follower = connect(kBen);
+  (void)ask(follower, "GET", "/v1/events");
+  host_.admins.erase(kBen);
+  EXPECT_THAT(ask(old, "GET", "/v1/leases").body, Not(HasSubstr("train.py")));
+  EXPECT_EQ(ask(old, "POST", "/v1/leases/1/cancel").status, 403);
+  EXPECT_EQ(ask(old, "POST", "/v1/daemon/stop").status, 403);
+  end(held);
+  EXPECT_THAT(sent_.streams[follower], Not(HasSubstr(to_text(held.handle))));
+}
+
+TEST_F(ServiceListsTest, WhoBecomesAdminIsOneOverAnOldConnectionToo) {
+  (void)hold(gib(4));
+  const ConnectionId old = connect(kBen);
+  EXPECT_EQ(ask(old, "POST", "/v1/leases/1/cancel").status, 403);
+  host_.admins.insert(kBen);
+  EXPECT_EQ(ask(old, "POST", "/v1/leases/1/cancel").status, 200);
+}
+
 }  // namespace
 }  // namespace berth::server
