@@ -217,7 +217,9 @@ constexpr std::array kKeys = {
         .max = limits::kLeasesMax},
     Key{.path = "limits.connections",
         .slot = [](Config& c, Name) -> Slot { return &c.limits.connections; },
-        .doc = "Connections of one user to the daemon.",
+        .doc = "Connections of one user to the daemon. A `berth run` has one while it waits and "
+               "while it "
+               "runs.",
         .min = 1,
         .max = kConnectionsMax},
     Key{.path = "limits.event_streams",
