@@ -159,13 +159,31 @@ TEST_F(HttpServerTest, WhoSendsOnAndOnWithoutReadingIsNotReadAnyMore) {
   ASSERT_TRUE(until([&] { return handler_.gone.size() == 1; })) << "that is seen all the same";
 }
 
-TEST_F(HttpServerTest, RequestIsPerformedThoughItsClientLeftAtOnce) {
+TEST_F(HttpServerTest, NextRequestWaitsUntilTheAnswerBeforeItIsTaken) {
   start();
+  handler_.answer = std::string(std::size_t{1} << 20U, ' ');
   RawClient client(path_);
   ASSERT_TRUE(client.send(kGet));
-  client.hang_up();
-  ASSERT_TRUE(until([&] { return handler_.gone.size() == 1; }));
+  ASSERT_TRUE(until([&] { return handler_.requests.size() == 1; }));
+  ASSERT_TRUE(client.send(kGet));
+  settle();
   EXPECT_EQ(handler_.requests.size(), 1U);
+}
+
+TEST_F(HttpServerTest, RequestIsPerformedThoughItsClientLeftBeforeItsTurn) {
+  start();
+  handler_.answer = std::string(std::size_t{10} << 20U, ' ');
+  RawClient first(path_);
+  ASSERT_TRUE(first.send(kGet));
+  ASSERT_TRUE(until([&] { return handler_.requests.size() == 1; }));
+  RawClient second(path_);
+  ASSERT_TRUE(second.send(kGet));
+  second.hang_up();
+  settle();
+  EXPECT_EQ(handler_.requests.size(), 1U) << "the same user has too much to take";
+  first.hang_up();
+  ASSERT_TRUE(until([&] { return handler_.gone.size() == 2; }));
+  EXPECT_EQ(handler_.requests.size(), 2U);
 }
 
 TEST_F(HttpServerTest, AllRequestsOfAPileAreAnsweredThoughNoMoreWillCome) {
