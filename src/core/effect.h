@@ -77,10 +77,11 @@ struct Watch {
 struct Unwatch {
   Process process;
 };
-/// Send a signal through the pidfd, never by pid.
+/// Send a signal through the pidfd, never by pid, and only if this user could have sent it himself.
 struct Signal {
   Process process;
   std::int32_t signal = 0;
+  UserId user;  // Whose lease it is.
 };
 /// Ask the probe at this instant, or as soon as it is free. Regular sampling goes on beside it.
 struct AskProbe {
@@ -99,10 +100,12 @@ struct SetUnaccounted {
   std::vector<bool> may_give_back;
 };
 /// Move the device memory of those of these processes that use a device; or stop them, and all
-/// below them and below the supervisor, or let these go on. Moved follows, once.
+/// below them and below the supervisor, or let these go on. What the user could not signal himself
+/// is left alone. Moved follows, once.
 struct MoveMemory {
   LeaseId lease;
   Handle handle;
+  UserId user;  // Whose lease it is.
   std::uint64_t number = 0;
   Direction direction = Direction::kOut;
   std::vector<Process> processes;

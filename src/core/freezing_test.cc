@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <variant>
 
 #include "core/coordinator.h"
 #include "core/story.h"
@@ -122,6 +124,35 @@ TEST_F(Freezing, WhatIsToldToEndGoesOnSoThatItHears) {
             "revoke 1; signal 15 to 1; let go on 1; held 1; ");
   EXPECT_EQ(moved(), "resume 1; ");
   EXPECT_EQ(freeze(), "refuse wrong_state; ");
+}
+
+TEST_F(Freezing, ItsProcessesAreReachedAsItsUserAndNotAsTheDaemon) {
+  (void)freeze();
+  EXPECT_EQ(story.last_move()->user, UserId{1000});
+  (void)moved();
+  (void)story.tell(Release{.token = {5}, .actor = {{0}, true}, .lease = {1}, .cancel = true});
+  const auto signal = std::ranges::find_if(
+      story.effects, [](const Effect& effect) { return std::holds_alternative<Signal>(effect); });
+  ASSERT_NE(signal, story.effects.end());
+  EXPECT_EQ(std::get<Signal>(*signal).user, UserId{1000}) << "whoever asked for it";
+}
+
+TEST_F(Freezing, WhatOfItIsAnotherUsersIsToldOnce) {
+  const auto lines = [&] {
+    return std::ranges::count_if(story.effects, [](const Effect& effect) {
+      const auto* said = std::get_if<Say>(&effect);
+      return said != nullptr &&
+             said->text.find("process 77 of it belongs to another user") != std::string::npos;
+    });
+  };
+  for (int i = 0; i < 2; ++i) {
+    (void)freeze();
+    const MoveMemory move = story.last_move().value();
+    (void)story.tell(Moved{move.lease, move.number, {.left_alone = {77}}});
+    (void)resume();
+    (void)moved();
+  }
+  EXPECT_EQ(lines(), 1);
 }
 
 TEST_F(Freezing, WhatIsToldToEndWhileItIsStoppedGoesOnOnceItIs) {

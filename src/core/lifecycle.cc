@@ -276,9 +276,12 @@ void Coordinator::Impl::revoke(LeaseId id, EndResult result) {
 }
 
 void Coordinator::Impl::send_signal(LeaseId id, std::int32_t signal) {
+  const UserId user = state.find(id)->user;
   const Held& held = *state.find(id)->granted();
-  if (held.command && !held.command_ended) effects.emplace_back(Signal{*held.command, signal});
-  for (const Process& member : held.members) effects.emplace_back(Signal{member, signal});
+  if (held.command && !held.command_ended) {
+    effects.emplace_back(Signal{*held.command, signal, user});
+  }
+  for (const Process& member : held.members) effects.emplace_back(Signal{member, signal, user});
 }
 
 void Coordinator::Impl::on(const Woke&) {

@@ -171,6 +171,7 @@ void Coordinator::Impl::begin_move(LeaseId id, Direction direction) {
   const Held& held = *lease.granted();
   MoveMemory effect{.lease = id,
                     .handle = lease.handle,
+                    .user = lease.user,
                     .number = ++moves,
                     .direction = direction,
                     .processes = {held.members.begin(), held.members.end()},
@@ -345,6 +346,7 @@ void Coordinator::Impl::take_result(const Moved& event) {
   const Lease* lease = state.find(event.lease);
   Observed& seen = observed.at(event.lease);
   seen.move = 0;
+  note_left_alone(event);
   if (seen.direction == Direction::kStop || seen.direction == Direction::kGo) {
     return halted(event.lease, event.result);
   }
@@ -361,6 +363,17 @@ void Coordinator::Impl::take_result(const Moved& event) {
     moved_out(event.lease, event.result);
   } else {
     moved_back(event.lease, event.result);
+  }
+}
+
+// Told once of each: a lease may be moved every second, for its turns.
+void Coordinator::Impl::note_left_alone(const Moved& event) {
+  Observed& seen = observed.at(event.lease);
+  for (const std::int32_t pid : event.result.left_alone) {
+    if (seen.left_alone_told.size() >= limits::kMembersPerLease) return;
+    if (!seen.left_alone_told.insert(pid).second) continue;
+    effects.emplace_back(Say{text_of(event.lease) + ": process " + std::to_string(pid) +
+                             " of it belongs to another user: it is neither stopped nor moved"});
   }
 }
 

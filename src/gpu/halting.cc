@@ -44,8 +44,12 @@ bool names_lease(Process process, const Tree& tree) {
   return tree.number.value > 0 && has_number(list, tree.number);
 }
 
-/// Parents before their children.
-std::vector<ProcessState> members_of(const Tree& tree) {
+struct Members {
+  std::vector<ProcessState> states;      // Parents before their children.
+  std::vector<std::int32_t> left_alone;  // Pids of others; nothing below them is looked at.
+};
+
+Members members_of(const Tree& tree) {
   const std::vector<ProcessState> all = os::all_process_states();
   std::map<std::int32_t, std::vector<const ProcessState*>> children;
   std::map<Process, const ProcessState*> living;
@@ -53,11 +57,15 @@ std::vector<ProcessState> members_of(const Tree& tree) {
     children[state.parent_pid].push_back(&state);
     living.emplace(state.process, &state);
   }
-  std::vector<ProcessState> found;
+  Members found;
   std::set<Process> seen;
   const auto add = [&](const ProcessState& state) {
-    if (state.process != tree.supervisor && seen.insert(state.process).second) {
-      found.push_back(state);
+    if (state.process == tree.supervisor || !seen.insert(state.process).second) return;
+    const Status may = os::check_may_signal(tree.user, state.process);
+    if (may.ok()) {
+      found.states.push_back(state);
+    } else if (may.error().code == Errc::kPermission) {
+      found.left_alone.push_back(state.process.pid);
     }
   };
   if (tree.supervisor && living.contains(*tree.supervisor)) {
@@ -70,17 +78,18 @@ std::vector<ProcessState> members_of(const Tree& tree) {
   for (const ProcessState& state : all) {
     if (state.stopped && names_lease(state.process, tree)) add(state);
   }
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const std::int32_t pid = found[i].process.pid;
+  for (std::size_t i = 0; i < found.states.size(); ++i) {
+    const std::int32_t pid = found.states[i].process.pid;
     for (const ProcessState* child : children[pid]) add(*child);
   }
   return found;
 }
 
-// One that has ended meanwhile needs no signal.
-void send(Process process, int signal, std::string& trouble) {
-  const Status sent = os::send_signal(process, signal);
+// One that has ended meanwhile needs no signal, and one that became another user's gets none.
+void send(UserId user, Process process, int signal, std::string& trouble) {
+  const Status sent = os::send_signal_for(user, process, signal);
   if (sent.ok() || sent.error().code == Errc::kNotFound) return;
+  if (!os::check_may_signal(user, process).ok()) return;
   if (trouble.empty()) {
     trouble = "process " + std::to_string(process.pid) + ": " + sent.error().message;
   }
@@ -91,7 +100,7 @@ std::optional<std::int32_t> group_stopped_by_user(const Tree& tree) {
   if (!tree.supervisor) return std::nullopt;
   const Result<ProcessState> supervisor = os::process_state(*tree.supervisor);
   if (!supervisor.ok() || !supervisor->stopped) return std::nullopt;
-  for (const ProcessState& state : members_of(tree)) {
+  for (const ProcessState& state : members_of(tree).states) {
     if (state.parent_pid == tree.supervisor->pid) return state.group;
   }
   return std::nullopt;
@@ -102,9 +111,9 @@ std::string continue_all(const Tree& tree) {
   const std::optional<std::int32_t> left = group_stopped_by_user(tree);
   // Children first: a shell among them would take them for jobs that were stopped. What could not
   // be reached is stopped as soon as it can: one that has called vfork() waits for its child so.
-  for (const ProcessState& state : members_of(tree) | std::views::reverse) {
+  for (const ProcessState& state : members_of(tree).states | std::views::reverse) {
     const bool stops = state.stopped || state.blocked;
-    if (stops && state.group != left) send(state.process, SIGCONT, trouble);
+    if (stops && state.group != left) send(tree.user, state.process, SIGCONT, trouble);
   }
   return trouble;
 }
@@ -113,7 +122,7 @@ std::string continue_all(const Tree& tree) {
 // no instruction of its own before it stops; nor does, in the end, what is not scheduled.
 void wait_until_stopped(const Tree& tree) {
   for (int waited_ms = 0; waited_ms < kStopsWithinMs; ++waited_ms) {
-    const bool all = std::ranges::all_of(members_of(tree), [](const ProcessState& state) {
+    const bool all = std::ranges::all_of(members_of(tree).states, [](const ProcessState& state) {
       return state.stopped || state.blocked || state.ended;
     });
     if (all) return;
@@ -123,22 +132,32 @@ void wait_until_stopped(const Tree& tree) {
 
 }  // namespace
 
+MoveResult others_alone(std::int32_t pid) {
+  return {
+      .outcome = Outcome::kUndone,
+      .trouble = "process " + std::to_string(pid) + " belongs to another user and is left alone"};
+}
+
 // A process with a signal to stop makes no other one any more. So when nobody new is found, all
 // were told to stop, and nobody is missed.
 MoveResult stop_all(const Tree& tree) {
   std::set<Process> told;
+  std::set<std::int32_t> left_alone;
   std::string trouble;
   for (int round = 0; round < kRoundsMax; ++round) {
     const std::size_t before = told.size();
-    for (const ProcessState& state : members_of(tree)) {
+    const Members members = members_of(tree);
+    left_alone.insert(members.left_alone.begin(), members.left_alone.end());
+    for (const ProcessState& state : members.states) {
       if (told.insert(state.process).second && !state.stopped) {
-        send(state.process, SIGSTOP, trouble);
+        send(tree.user, state.process, SIGSTOP, trouble);
       }
     }
     if (!trouble.empty()) break;
     if (told.size() == before) {
+      if (told.empty() && !left_alone.empty()) return others_alone(*left_alone.begin());
       wait_until_stopped(tree);
-      return {};
+      return {.left_alone = {left_alone.begin(), left_alone.end()}};
     }
   }
   if (trouble.empty()) trouble = "it makes processes faster than they can be stopped";
@@ -153,18 +172,19 @@ MoveResult let_all_go_on(const Tree& tree) {
   return {.outcome = Outcome::kStuck, .trouble = std::move(trouble)};
 }
 
-RunningMeanwhile::RunningMeanwhile(const Tree& tree) {
+RunningMeanwhile::RunningMeanwhile(const Tree& tree) : user_(tree.user) {
   std::string ignored;
-  for (const ProcessState& state : members_of(tree)) {
+  for (const ProcessState& state : members_of(tree).states) {
     if (!state.stopped) continue;
     stopped_.push_back(state.process);
   }
-  for (const Process& process : stopped_ | std::views::reverse) send(process, SIGCONT, ignored);
+  for (const Process& process : stopped_ | std::views::reverse)
+    send(user_, process, SIGCONT, ignored);
 }
 
 RunningMeanwhile::~RunningMeanwhile() {
   std::string ignored;
-  for (const Process& process : stopped_) send(process, SIGSTOP, ignored);
+  for (const Process& process : stopped_) send(user_, process, SIGSTOP, ignored);
 }
 
 }  // namespace berth::gpu

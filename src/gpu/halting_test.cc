@@ -19,11 +19,14 @@
 #include <vector>
 
 #include "os/processes.h"
+#include "os/users.h"
 
 namespace berth::gpu {
 namespace {
 
 using Outcome = MoveResult::Outcome;
+
+const UserId kMe = os::own_user();
 
 bool until(const std::function<bool()>& holds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -97,7 +100,7 @@ void fork_twice_and_leave_the_group() {
 TEST(Halting, StopsAndContinuesATreeWhateverGroupsItHas) {
   const Child child(fork_twice_and_leave_the_group);
   ASSERT_TRUE(until([&] { return child.all().size() == 3; }));
-  const Tree tree{.supervisor = {}, .roots = {child.process()}};
+  const Tree tree{.supervisor = {}, .roots = {child.process()}, .user = kMe};
   EXPECT_EQ(stop_all(tree).outcome, Outcome::kDone);
   EXPECT_TRUE(all_stopped(child.all()));
   EXPECT_EQ(let_all_go_on(tree).outcome, Outcome::kDone);
@@ -109,7 +112,7 @@ TEST(Halting, TheSupervisorRunsOn) {
     if (::fork() == 0) fork_twice_and_leave_the_group();
   });
   ASSERT_TRUE(until([&] { return supervisor.all().size() == 4; }));
-  const Tree tree{.supervisor = supervisor.process(), .roots = {}};
+  const Tree tree{.supervisor = supervisor.process(), .roots = {}, .user = kMe};
   EXPECT_EQ(stop_all(tree).outcome, Outcome::kDone);
   EXPECT_TRUE(all_stopped(os::descendants(supervisor.process())));
   EXPECT_FALSE(is_stopped(supervisor.process()));
@@ -126,7 +129,7 @@ TEST(Halting, WhoMakesProcessesAllTheTimeIsStoppedWithThemAll) {
       if (made == 0) ::_exit(0);
     }
   });
-  const Tree tree{.supervisor = {}, .roots = {child.process()}};
+  const Tree tree{.supervisor = {}, .roots = {child.process()}, .user = kMe};
   for (int i = 0; i < 20; ++i) {
     ASSERT_EQ(stop_all(tree).outcome, Outcome::kDone);
     ASSERT_TRUE(until([&] { return is_stopped(child.process()); }));
@@ -146,7 +149,7 @@ TEST(Halting, WhenItReturnsAllAreStopped) {
     }
   });
   ASSERT_TRUE(until([&] { return parent.all().size() == 13; }));
-  const Tree tree{.supervisor = {}, .roots = {parent.process()}};
+  const Tree tree{.supervisor = {}, .roots = {parent.process()}, .user = kMe};
   for (int i = 0; i < 20; ++i) {
     ASSERT_EQ(stop_all(tree).outcome, Outcome::kDone);
     for (const Process& process : parent.all()) ASSERT_TRUE(is_stopped(process)) << i;
@@ -161,7 +164,7 @@ TEST(Halting, WhoWaitsForItsChildInTheKernelGoesOnWithTheOthers) {
   });
   const auto state = [&] { return os::process_state(parent.process()); };
   ASSERT_TRUE(until([&] { return parent.all().size() == 2 && state()->blocked; }));
-  const Tree tree{.supervisor = {}, .roots = {parent.process()}};
+  const Tree tree{.supervisor = {}, .roots = {parent.process()}, .user = kMe};
   ASSERT_EQ(stop_all(tree).outcome, Outcome::kDone);
   EXPECT_TRUE(state()->blocked);
   ASSERT_EQ(let_all_go_on(tree).outcome, Outcome::kDone);
@@ -178,7 +181,7 @@ TEST(Halting, AJobThatItsShellHasStoppedStaysStopped) {
     fork_twice_and_leave_the_group();
   });
   ASSERT_TRUE(until([&] { return supervisor.all().size() == 4; }));
-  const Tree tree{.supervisor = supervisor.process(), .roots = {}};
+  const Tree tree{.supervisor = supervisor.process(), .roots = {}, .user = kMe};
   std::vector<Process> job;
   std::vector<Process> others;
   for (const Process& process : os::descendants(supervisor.process())) {
@@ -202,7 +205,7 @@ TEST(Halting, WhatIsStoppedRunsMeanwhileAndIsStoppedAgain) {
   ASSERT_TRUE(all_stopped(stopped.all()));
   {
     const RunningMeanwhile meanwhile(
-        {.supervisor = {}, .roots = {stopped.process(), running.process()}});
+        {.supervisor = {}, .roots = {stopped.process(), running.process()}, .user = kMe});
     EXPECT_TRUE(none_stopped(stopped.all()));
   }
   EXPECT_TRUE(all_stopped(stopped.all()));
@@ -226,7 +229,7 @@ TEST(Halting, WhoLostTheWayToItsLeaseGoesOnAllTheSame) {
     ::kill(child->process().pid, SIGSTOP);
     ASSERT_TRUE(all_stopped(child->all()));
   }
-  const Tree tree{.supervisor = {}, .roots = {}, .lease = "l_its_own"};
+  const Tree tree{.supervisor = {}, .roots = {}, .user = kMe, .lease = "l_its_own"};
   EXPECT_EQ(let_all_go_on(tree).outcome, Outcome::kDone);
   EXPECT_TRUE(none_stopped(orphan.all()));
   EXPECT_TRUE(all_stopped(other.all()));
@@ -249,10 +252,61 @@ TEST(Halting, WhoLostTheWayToALeaseInsideGoesOnWithTheOuterOne) {
     ::kill(child->process().pid, SIGSTOP);
     ASSERT_TRUE(all_stopped(child->all()));
   }
-  const Tree tree{.supervisor = {}, .roots = {}, .lease = "l_outer", .number = {31}};
+  const Tree tree{.supervisor = {}, .roots = {}, .user = kMe, .lease = "l_outer", .number = {31}};
   EXPECT_EQ(let_all_go_on(tree).outcome, Outcome::kDone);
   EXPECT_TRUE(none_stopped(orphan.all()));
   EXPECT_TRUE(all_stopped(other.all()));
+}
+
+constexpr uid_t kOther = 60'002;
+
+/// A child of this user, with one below it that became another, and one below that which is the
+/// user's again.
+void have_a_child_of_another_user() {
+  if (::fork() != 0) {
+    (void)::setresuid(kOther - 1, kOther - 1, kOther - 1);
+  } else if (::fork() != 0) {
+    (void)::setresuid(0, kOther - 1, 0);
+  } else {
+    (void)::setresuid(kOther - 1, kOther - 1, kOther - 1);
+  }
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+// A daemon of all users may signal them all; the lease's user may not.
+TEST(Halting, WhatIsAnotherUsersIsLeftAloneWithAllBelowIt) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has processes of several users";
+  const Child child(have_a_child_of_another_user);
+  const auto ids_are = [](Process process, uid_t real, uid_t effective) {
+    const auto ids = os::user_ids(process);
+    return ids.ok() && ids->real.value == real && ids->effective.value == effective;
+  };
+  ASSERT_TRUE(until([&] {
+    const std::vector<Process> below = os::descendants(child.process());
+    return below.size() == 2 && ids_are(child.process(), kOther - 1, kOther - 1) &&
+           ids_are(below[0], 0, kOther - 1) && ids_are(below[1], kOther - 1, kOther - 1);
+  }));
+  const std::vector<Process> below = os::descendants(child.process());
+  const Tree tree{.supervisor = {}, .roots = {child.process()}, .user = {kOther - 1}};
+  const MoveResult stopped = stop_all(tree);
+  EXPECT_EQ(stopped.outcome, Outcome::kDone);
+  EXPECT_EQ(stopped.left_alone, std::vector{below[0].pid});
+  EXPECT_TRUE(is_stopped(child.process()));
+  for (const Process& process : below) EXPECT_FALSE(is_stopped(process));
+
+  ::kill(below[0].pid, SIGSTOP);  // By its own user.
+  ASSERT_TRUE(all_stopped({below[0]}));
+  EXPECT_EQ(let_all_go_on(tree).outcome, Outcome::kDone);
+  EXPECT_TRUE(none_stopped({child.process()}));
+  EXPECT_TRUE(is_stopped(below[0]));
+  {
+    const RunningMeanwhile meanwhile(tree);
+    EXPECT_TRUE(is_stopped(below[0]));
+  }
+
+  const MoveResult none = stop_all({.supervisor = {}, .roots = {below[0]}, .user = {kOther - 1}});
+  EXPECT_EQ(none.outcome, Outcome::kUndone);
+  EXPECT_NE(none.trouble.find("belongs to another user"), std::string::npos);
 }
 
 TEST(Halting, OneThatHasEndedIsNoTrouble) {
@@ -261,8 +315,9 @@ TEST(Halting, OneThatHasEndedIsNoTrouble) {
     const Child child([] {});
     gone = child.process();
   }
-  EXPECT_EQ(stop_all({.supervisor = gone, .roots = {gone}}).outcome, Outcome::kDone);
-  EXPECT_EQ(let_all_go_on({.supervisor = gone, .roots = {gone}}).outcome, Outcome::kDone);
+  EXPECT_EQ(stop_all({.supervisor = gone, .roots = {gone}, .user = kMe}).outcome, Outcome::kDone);
+  EXPECT_EQ(let_all_go_on({.supervisor = gone, .roots = {gone}, .user = kMe}).outcome,
+            Outcome::kDone);
 }
 
 }  // namespace

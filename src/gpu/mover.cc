@@ -16,6 +16,7 @@ namespace {
 using Outcome = MoveResult::Outcome;
 using State = CheckpointCalls::State;
 
+constexpr std::string_view kLeftAlone = "left-alone=";
 constexpr std::array<std::string_view, 3> kOutcomes = {"done", "undone", "stuck"};
 constexpr std::array<std::string_view, 4> kStates = {"running", "locked", "checkpointed",
                                                      "ruined: it can only be ended"};
@@ -53,19 +54,26 @@ std::string lacks_host_memory(CheckpointCalls& calls, std::span<const std::int32
          to_text(*room) + " are left, and " + to_text(limits.host_margin) + " are kept for others";
 }
 
-std::optional<std::vector<DeviceUse>> decode_uses(std::string_view words) {
-  std::vector<DeviceUse> uses;
+/// False: they make no sense.
+bool decode_words(std::string_view words, MoveResult& result) {
   while (!words.empty()) {
     const std::string_view word = words.substr(0, words.find(' '));
+    words.remove_prefix(std::min(words.size(), word.size() + 1));
+    if (word.starts_with(kLeftAlone)) {
+      const auto pid = parse_number<std::int32_t>(word.substr(kLeftAlone.size()));
+      if (!pid) return false;
+      result.left_alone.push_back(*pid);
+      continue;
+    }
     const std::size_t equals = word.find('=');
-    if (equals == std::string_view::npos) return std::nullopt;
+    if (equals == std::string_view::npos) return false;
     const auto device = parse_device_id(word.substr(0, equals));
     const auto used = parse_number<std::uint64_t>(word.substr(equals + 1));
-    if (!device || !used) return std::nullopt;
-    uses.push_back({*device, {*used}});
-    words.remove_prefix(std::min(words.size(), word.size() + 1));
+    if (!device || !used) return false;
+    if (!result.left) result.left.emplace();
+    result.left->push_back({*device, {*used}});
   }
-  return uses;
+  return true;
 }
 
 }  // namespace
@@ -139,6 +147,11 @@ MoveResult move_back(CheckpointCalls& calls, std::span<const Process> processes,
 std::string encode(const MoveResult& result) {
   std::string line(kOutcomes[static_cast<std::size_t>(result.outcome)]);
   if (!result.trouble.empty()) line += " " + result.trouble;
+  if (result.outcome == Outcome::kDone) {
+    for (const std::int32_t pid : result.left_alone) {
+      line += " " + std::string(kLeftAlone) + std::to_string(pid);
+    }
+  }
   for (const DeviceUse& use : result.left.value_or(std::vector<DeviceUse>{})) {
     line += " " + to_text(use.device) + "=" + std::to_string(use.used.value);
   }
@@ -158,7 +171,7 @@ Result<MoveResult> decode_move_result(std::string_view line) {
   const std::string_view rest = line.substr(word.size() + 1);
   if (result.outcome != Outcome::kDone) {
     result.trouble = rest;
-  } else if (result.left = decode_uses(rest); !result.left) {
+  } else if (!decode_words(rest, result)) {
     return Error{Errc::kCorrupt, "berth-mover says what makes no sense"};
   }
   return result;

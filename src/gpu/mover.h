@@ -37,7 +37,8 @@ MoveResult move_out(CheckpointCalls& calls, std::span<const Process> processes, 
 MoveResult move_back(CheckpointCalls& calls, std::span<const Process> processes,
                      std::span<const DevicePair> pairs = {});
 
-/// "done", "done DEVICE=BYTES...", "undone WHY", "stuck WHY": one line.
+/// "done left-alone=PID... DEVICE=BYTES...", each as often as there are any; "undone WHY", "stuck
+/// WHY": one line.
 std::string encode(const MoveResult& result);
 Result<MoveResult> decode_move_result(std::string_view line);
 

@@ -17,12 +17,15 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gpu/checkpoint_calls.h"
 #include "gpu/halting.h"
 #include "gpu/mover.h"
 #include "gpu/mover_task.h"
 #include "gpu/use_of.h"
+#include "os/processes.h"
 
 namespace berth::gpu {
 namespace {
@@ -30,8 +33,20 @@ namespace {
 constexpr int kUsage = 64;
 constexpr int kNotHeld = 71;
 
-MoveResult move(const MoverTask& task) {
-  Tree tree{.supervisor = task.supervisor, .roots = task.processes};
+/// Pids of those that are another user's by now, which are taken from the task.
+std::vector<std::int32_t> take_out_others(MoverTask& task) {
+  std::vector<std::int32_t> pids;
+  std::erase_if(task.processes, [&](const Process& process) {
+    const Status may = os::check_may_signal(task.user, process);
+    if (may.ok()) return false;
+    if (may.error().code == Errc::kPermission) pids.push_back(process.pid);
+    return true;
+  });
+  return pids;
+}
+
+MoveResult move(MoverTask task) {
+  Tree tree{.supervisor = task.supervisor, .roots = task.processes, .user = task.user};
   if (task.direction == Direction::kStop) return stop_all(tree);
   if (task.direction == Direction::kGo) {
     tree.lease = std::filesystem::path(task.directory).filename();
@@ -39,6 +54,8 @@ MoveResult move(const MoverTask& task) {
     return let_all_go_on(tree);
   }
   const bool out = task.direction == Direction::kOut;
+  std::vector<std::int32_t> left_alone = take_out_others(task);
+  if (out && task.processes.empty() && !left_alone.empty()) return others_alone(left_alone[0]);
   const auto calls = load_checkpoint_calls("libcuda.so.1");
   if (!calls.ok()) {
     return {.outcome = out ? MoveResult::Outcome::kUndone : MoveResult::Outcome::kStuck,
@@ -48,8 +65,13 @@ MoveResult move(const MoverTask& task) {
   const RunningMeanwhile running(tree);
   const Measure measure =
       task.measure ? Measure([](auto pids) { return use_of(pids); }) : Measure();
-  return out ? move_out(**calls, task.processes, task.bytes, {}, measure)
-             : move_back(**calls, task.processes, task.pairs);
+  MoveResult result = out ? move_out(**calls, task.processes, task.bytes, {}, measure)
+                          : move_back(**calls, task.processes, task.pairs);
+  if (result.outcome != MoveResult::Outcome::kDone && !left_alone.empty()) {
+    result.trouble += "; " + others_alone(left_alone[0]).trouble;
+  }
+  result.left_alone = std::move(left_alone);
+  return result;
 }
 
 /// Up to its end, or to that of the input.

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kEnd("\0\n", 2);  // No word begins with a line feed.
 constexpr std::string_view kMeasure = "measure";
+constexpr std::string_view kUser = "user=";
 constexpr std::array<std::string_view, 4> kDirections = {"out", "back", "stop", "go"};
 
 std::string text_of(const Process& process) {
@@ -49,8 +50,9 @@ std::vector<std::string_view> words_of(std::string_view text) {
 
 }  // namespace
 
-// DIRECTORY LEASE out|back|stop|go BYTES SUPERVISOR|- [measure] FROM=TO... PROCESS..., each with a
-// NUL after it, and a line feed; a process is PID:START, and devices are named as the driver does.
+// DIRECTORY LEASE out|back|stop|go BYTES SUPERVISOR|- user=UID [measure] FROM=TO... PROCESS...,
+// each with a NUL after it, and a line feed; a process is PID:START, and devices are named as the
+// driver does.
 std::string encode_mover_task(const MoverTask& task) {
   std::string text;
   const auto add = [&](std::string_view word) { text.append(word) += '\0'; };
@@ -59,6 +61,7 @@ std::string encode_mover_task(const MoverTask& task) {
   add(kDirections[static_cast<std::size_t>(task.direction)]);
   add(std::to_string(task.bytes.value));
   add(task.supervisor ? text_of(*task.supervisor) : "-");
+  add(std::string(kUser) + std::to_string(task.user.value));
   if (task.measure) add(kMeasure);
   for (const DevicePair& pair : task.pairs) add(to_text(pair.from) + "=" + to_text(pair.to));
   for (const Process& process : task.processes) add(text_of(process));
@@ -88,6 +91,12 @@ std::optional<MoverTask> decode_mover_task(std::string_view text) {
   for (const std::string_view word : std::span(words).subspan(5)) {
     if (word == kMeasure) {
       task.measure = true;
+      continue;
+    }
+    if (word.starts_with(kUser)) {
+      const auto user = parse_number<std::uint32_t>(word.substr(kUser.size()));
+      if (!user) return std::nullopt;
+      task.user = {*user};
       continue;
     }
     if (word.find('=') != std::string_view::npos) {

@@ -23,6 +23,7 @@ TEST(MoverTask, IsReadBack) {
       const MoverTask task{
           .directory = "/run/a \n path/leases/l_1",
           .lease = {31},
+          .user = {1002},
           .direction = direction,
           .bytes = gib(7),
           .supervisor = supervisor,
@@ -33,6 +34,7 @@ TEST(MoverTask, IsReadBack) {
       ASSERT_TRUE(read_back);
       EXPECT_EQ(read_back->directory, task.directory);
       EXPECT_EQ(read_back->lease, task.lease);
+      EXPECT_EQ(read_back->user, task.user);
       EXPECT_EQ(read_back->direction, task.direction);
       EXPECT_EQ(read_back->bytes, task.bytes);
       EXPECT_EQ(read_back->supervisor, task.supervisor);
@@ -56,7 +58,10 @@ TEST(MoverTask, ThatMakesNoSenseIsRefused) {
   EXPECT_FALSE(read({"/run", "x", "out", "1", "-"}));
   EXPECT_FALSE(read({"/run", "out", "1", "-"}));
   EXPECT_FALSE(read({"", "1", "out", "1", "-"}));
+  EXPECT_FALSE(read({"/run", "1", "out", "1", "-", "user="}));
+  EXPECT_FALSE(read({"/run", "1", "out", "1", "-", "user=-1"}));
   EXPECT_TRUE(read({"/run", "1", "out", "1", "-"}));
+  EXPECT_EQ(read({"/run", "1", "out", "1", "-"})->user, UserId{~0U}) << "nobody's";
 }
 
 TEST(MoverTask, ThatIsNotWholeIsNone) {

@@ -200,8 +200,13 @@ TEST(MoveResultText, IsALineThatIsReadBack) {
   EXPECT_FALSE(decode_move_result(encode({}))->left);
   const std::vector<DeviceUse> left = {{{1, 2}, gib(3)}, {{3, 4}, Bytes{5}}};
   EXPECT_EQ(decode_move_result(encode({.left = left}))->left, left);
-  for (const char* wrong : {"", "\n", "don\n", "done\ndone\n", "doneish x", "done well", "done x=1",
-                            "done GPU-00000000-0000-0001-0000-000000000002=x"}) {
+  const Result<MoveResult> some = decode_move_result(encode({.left = left, .left_alone = {7, 8}}));
+  EXPECT_EQ(some->left, left);
+  EXPECT_THAT(some->left_alone, ElementsAre(7, 8));
+  EXPECT_FALSE(decode_move_result(encode({.left_alone = {7}}))->left);
+  for (const char* wrong :
+       {"", "\n", "done left-alone=", "done left-alone=x", "don\n", "done\ndone\n", "doneish x",
+        "done well", "done x=1", "done GPU-00000000-0000-0001-0000-000000000002=x"}) {
     EXPECT_FALSE(decode_move_result(wrong).ok()) << wrong;
   }
 }

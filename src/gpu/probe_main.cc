@@ -2,6 +2,7 @@
 // berth-probe answers the daemon's questions about the devices, a line each way on its standard
 // input and output, one at a time. It is a process of its own because a driver may hang for ever in
 // any call: then this process is left to it, and the daemon goes on. It ends with its input.
+#include <linux/capability.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,8 +12,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/check.h"
 #include "gpu/probe_protocol.h"
 #include "gpu/sampler.h"
+#include "os/capabilities.h"
 #include "os/clock.h"
 
 namespace berth::gpu {
@@ -49,6 +52,9 @@ std::string read_line(std::string& buffer) {
 }
 
 int run() {
+  // Handed on by the daemon of all users, which ends processes. Whose they are is all this one
+  // asks.
+  CHECK(os::give_up_capability(CAP_KILL).ok());
   const char* spec = std::getenv("BERTH_SIM");
   const char* sysfs = std::getenv("BERTH_SIM_SYSFS");
   const os::PosixClock clock;

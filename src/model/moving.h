@@ -46,6 +46,8 @@ struct MoveResult {
   /// What they had when they could take no more, and then left; devices with nothing are not named.
   /// Absent: it was not asked for, or the driver does not tell all of it.
   std::optional<std::vector<DeviceUse>> left = {};
+  /// Pids of what runs below the lease's processes and is another user's: nothing was done to it.
+  std::vector<std::int32_t> left_alone = {};
 };
 
 }  // namespace berth

@@ -239,17 +239,34 @@ Result<std::vector<std::string>> command_line(Process process) {
   return split_at_zero(text);
 }
 
-Result<UserId> user_of(Process process) {
+Result<UserIds> user_ids(Process process) {
   TRY(status, read_proc(process, "status", kStatusMax));
   TRY(line, status_line(status, "Uid:\t"));
   // Real, effective, saved and file system uid, with tabs between them.
-  const std::size_t effective = line.find('\t');
-  if (effective == std::string_view::npos) return Error{Errc::kCorrupt, "Uid is not four numbers"};
-  line.remove_prefix(effective + 1);
-  UserId user;
-  const auto [stop, error] = std::from_chars(line.data(), line.data() + line.size(), user.value);
-  if (error != std::errc{}) return Error{Errc::kCorrupt, "Uid is not a number"};
-  return user;
+  std::array<std::uint32_t, 3> ids{};
+  for (std::uint32_t& id : ids) {
+    const std::size_t end = std::min(line.find('\t'), line.size());
+    const auto read = parse_number<std::uint32_t>(line.substr(0, end));
+    if (!read) return Error{Errc::kCorrupt, "Uid is not four numbers"};
+    id = *read;
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+  return UserIds{.real = {ids[0]}, .effective = {ids[1]}, .saved = {ids[2]}};
+}
+
+Result<UserId> user_of(Process process) {
+  TRY(ids, user_ids(process));
+  return ids.effective;
+}
+
+Result<UserId> sole_user_of(Process process) {
+  TRY(ids, user_ids(process));
+  if (ids.real == ids.effective && ids.effective == ids.saved) return ids.real;
+  return Error{Errc::kPermission,
+               "process " + std::to_string(process.pid) + " has rights of several users (uid " +
+                   std::to_string(ids.real.value) + ", effective " +
+                   std::to_string(ids.effective.value) + ", saved " +
+                   std::to_string(ids.saved.value) + "): only one that is yours alone counts"};
 }
 
 }  // namespace berth::os

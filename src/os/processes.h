@@ -56,6 +56,22 @@ Status send_signal(const UniqueFd& pidfd, int signal);
 /// Opens a pidfd for it and signals that.
 Status send_signal(Process process, int signal);
 
+/// Of a process.
+struct UserIds {
+  UserId real;
+  UserId effective;
+  UserId saved;
+};
+/// The kernel's rule of who may signal whom, among processes of one user namespace.
+bool may_signal(UserId user, const UserIds& ids);
+/// Whether the kernel would let this user signal it now, himself; kPermission, naming whose it is,
+/// where it would not. A program that changed its user (sudo) is not his any more, whoever started
+/// it.
+Status check_may_signal(UserId user, Process process);
+/// What the user could have sent himself, and nothing else: with rights of our own we could more.
+Status send_signal_for(UserId user, const UniqueFd& pidfd, Process process, int signal);
+Status send_signal_for(UserId user, Process process, int signal);
+
 /// Whoever connected a Unix socket, or listens on it, as the kernel names him.
 struct Peer {
   UserId user;
@@ -74,7 +90,11 @@ Result<bool> catches(Process process, int signal);
 /// Of the environment that the program was started with.
 Result<std::optional<std::string>> environment_value(Process process, const std::string& name);
 Result<std::vector<std::string>> command_line(Process process);
+Result<UserIds> user_ids(Process process);
 /// The effective uid.
 Result<UserId> user_of(Process process);
+/// kPermission where its user ids differ: for as long as it has the rights of a second user, it is
+/// nobody's.
+Result<UserId> sole_user_of(Process process);
 
 }  // namespace berth::os

@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <string>
+#include <string_view>
 
 #include "os/machine.h"
 
@@ -130,6 +132,70 @@ TEST(Processes, PidfdTellsOfTheEndAndPassesSignals) {
   EXPECT_TRUE(is_readable(*pidfd));
   child.end();
   EXPECT_EQ(send_signal(*pidfd, SIGKILL).error().code, Errc::kNotFound);
+}
+
+TEST(Signalling, IsForWhomTheKernelWouldLetSignal) {
+  const UserId bob{1002};
+  EXPECT_TRUE(may_signal(bob, {.real = bob, .effective = bob, .saved = bob}));
+  EXPECT_TRUE(may_signal(bob, {.real = bob, .effective = {0}, .saved = {0}})) << "just begun";
+  EXPECT_TRUE(may_signal(bob, {.real = {0}, .effective = {0}, .saved = bob}));
+  EXPECT_FALSE(may_signal(bob, {.real = {0}, .effective = bob, .saved = {0}}));
+  EXPECT_FALSE(may_signal(bob, {.real = {0}, .effective = {0}, .saved = {0}}));
+  EXPECT_FALSE(may_signal(bob, {.real = {1001}, .effective = {1001}, .saved = {1001}}));
+  EXPECT_TRUE(may_signal({0}, {.real = bob, .effective = bob, .saved = bob}));
+}
+
+constexpr uid_t kBob = 60'002;
+
+TEST(Signalling, AServerThatIsAUserForAMomentIsNotHis) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has processes of several users";
+  Child server([] { (void)::setresuid(0, kBob, 0); });
+  EXPECT_EQ(*user_of(server.process), UserId{kBob});
+  EXPECT_EQ(sole_user_of(server.process).error().code, Errc::kPermission);
+  EXPECT_EQ(check_may_signal({kBob}, server.process).error().code, Errc::kPermission);
+  EXPECT_EQ(send_signal_for({kBob}, server.process, SIGKILL).error().code, Errc::kPermission);
+  EXPECT_TRUE(is_alive(server.process));
+  EXPECT_TRUE(send_signal_for({0}, server.process, SIGKILL).ok());
+  server.become_zombie();
+}
+
+TEST(Signalling, WhatAUserRunsAloneIsHis) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has processes of several users";
+  Child child([] { (void)::setresuid(kBob, kBob, kBob); });
+  EXPECT_EQ(*sole_user_of(child.process), UserId{kBob});
+  EXPECT_EQ(send_signal_for({kBob + 1}, child.process, SIGKILL).error().code, Errc::kPermission);
+  EXPECT_TRUE(is_alive(child.process));
+  EXPECT_TRUE(send_signal_for({kBob}, child.process, SIGKILL).ok());
+  child.become_zombie();
+}
+
+/// As a container without root: in a user namespace that kBob has made, and with another uid.
+void enter_container() {
+  std::array<int, 2> made{};
+  std::array<int, 2> mapped{};
+  if (::pipe2(made.data(), O_CLOEXEC) != 0 || ::pipe2(mapped.data(), O_CLOEXEC) != 0) return;
+  const std::string map = "/proc/" + std::to_string(::getpid()) + "/uid_map";
+  char byte = 0;
+  if (::fork() == 0) {  // Root, who may give it more uids than one.
+    (void)!::read(made[0], &byte, 1);
+    constexpr std::string_view kMap = "0 60002 1\n5 100005 1\n";
+    (void)!::write(UniqueFd(::open(map.c_str(), O_WRONLY)).get(), kMap.data(), kMap.size());
+    (void)!::write(mapped[1], "x", 1);
+    ::_exit(0);
+  }
+  (void)::setresuid(kBob, kBob, kBob);
+  (void)::unshare(CLONE_NEWUSER);
+  (void)!::write(made[1], "x", 1);
+  (void)!::read(mapped[0], &byte, 1);
+  (void)::setresuid(5, 5, 5);
+}
+
+TEST(Signalling, WhatRunsInAUsersContainerIsHisUnderAnyUid) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has processes of several users";
+  const Child child(enter_container);
+  if (user_of(child.process)->value != 100'005) GTEST_SKIP() << "no user namespaces here";
+  EXPECT_TRUE(check_may_signal({kBob}, child.process).ok());
+  EXPECT_EQ(check_may_signal({kBob + 1}, child.process).error().code, Errc::kPermission);
 }
 
 TEST(Processes, OnlyAnInstalledHandlerCountsAsCaught) {

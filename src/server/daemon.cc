@@ -74,7 +74,7 @@ struct Daemon::Impl final : Host {
   void meet(UserId user) override;
   const wire::UserNames& names() const override { return user_names; }
   bool is_admin(UserId user) const override;
-  Result<UserId> owner_of(Process process) const override { return os::user_of(process); }
+  Result<UserId> owner_of(Process process) const override { return os::sole_user_of(process); }
 
   ServiceSettings service_settings() const;
   EngineSettings engine_settings();

@@ -38,8 +38,8 @@ class World {
   /// follows.
   virtual bool watch(Process process) = 0;
   virtual void unwatch(Process process) = 0;
-  /// To a watched process, never by pid.
-  virtual void signal(Process process, std::int32_t signal) = 0;
+  /// To a watched process, never by pid; and only if its user could have sent it himself.
+  virtual void signal(const core::Signal& signal) = 0;
   /// Engine::sampled() or probe_failed() follows. Never asked again before it has.
   virtual void ask_probe() = 0;
   virtual void say(const std::string& text) = 0;

@@ -302,7 +302,7 @@ void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch
         } else if constexpr (std::is_same_v<T, core::Unwatch>) {
           world_.unwatch(what.process);
         } else if constexpr (std::is_same_v<T, core::Signal>) {
-          world_.signal(what.process, what.signal);
+          world_.signal(what);
         } else if constexpr (std::is_same_v<T, core::AskProbe>) {
           probe_.want(what.at);
         } else if constexpr (std::is_same_v<T, core::WakeAt>) {

@@ -45,8 +45,9 @@ class FakeWorld final : public World {
   void unwatch(Process process) override {
     trace_.push_back("unwatch " + std::to_string(process.pid));
   }
-  void signal(Process process, std::int32_t signal) override {
-    trace_.push_back("signal " + std::to_string(signal) + " to " + std::to_string(process.pid));
+  void signal(const core::Signal& signal) override {
+    trace_.push_back("signal " + std::to_string(signal.signal) + " to " +
+                     std::to_string(signal.process.pid));
   }
   void ask_probe() override { ++questions; }
   void say(const std::string& text) override { trace_.push_back("say " + text); }

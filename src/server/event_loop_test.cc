@@ -15,6 +15,7 @@
 #include "base/sanitizers.h"
 #include "os/clock.h"
 #include "os/processes.h"
+#include "os/users.h"
 #include "server/boot_timer.h"
 #include "server/notify_socket.h"
 #include "server/process_watcher.h"
@@ -138,9 +139,26 @@ TEST(ProcessWatcher, SignalReachesTheProcess) {
   ProcessWatcher watcher(io, [](Process) {});
   Child child;
   ASSERT_TRUE(watcher.watch(child.process()));
-  watcher.signal(child.process(), SIGTERM);
+  ASSERT_TRUE(watcher.signal(os::own_user(), child.process(), SIGTERM).ok());
   const int status = child.wait();
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+}
+
+TEST(ProcessWatcher, SignalDoesNotReachWhatItsUserCouldNotReach) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may signal processes of others";
+  boost::asio::io_context io;
+  ProcessWatcher watcher(io, [](Process) {});
+  Child child;
+  const UserId another{60'002};
+  const auto refused = [&] {
+    const Status sent = watcher.signal(another, child.process(), SIGKILL);
+    return !sent.ok() && sent.error().code == Errc::kPermission;
+  };
+  EXPECT_TRUE(refused());
+  ASSERT_TRUE(watcher.watch(child.process()));
+  EXPECT_TRUE(refused());
+  EXPECT_TRUE(watcher.is_alive(child.process()));
+  child.end();
 }
 
 TEST(ProcessWatcher, WithoutDescriptorsProcessesAreLookedAtInstead) {

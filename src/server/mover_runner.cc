@@ -71,6 +71,7 @@ Result<os::Child> MoverRunner::start(const gpu::MoverTask& task) {
 void MoverRunner::move(const core::MoveMemory& move, const std::string& directory) {
   Result<os::Child> child = start({.directory = directory,
                                    .lease = move.lease,
+                                   .user = move.user,
                                    .direction = move.direction,
                                    .bytes = move.bytes,
                                    .supervisor = move.supervisor,

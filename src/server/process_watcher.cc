@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
 #include "os/processes.h"
 #include "os/unique_fd.h"
 
@@ -79,14 +78,10 @@ bool ProcessWatcher::is_alive(Process process) const {
   return found == watched_.end() ? os::is_alive(process) : !found->second->has_ended();
 }
 
-void ProcessWatcher::signal(Process process, int signal) {
+Status ProcessWatcher::signal(UserId user, Process process, int signal) {
   const auto found = watched_.find(process);
-  // An error says that it has ended, which is reported as such.
-  if (found != watched_.end()) {
-    (void)os::send_signal(found->second->pidfd, signal);
-  } else {
-    (void)os::send_signal(process, signal);
-  }
+  if (found == watched_.end()) return os::send_signal_for(user, process, signal);
+  return os::send_signal_for(user, found->second->pidfd, process, signal);
 }
 
 void ProcessWatcher::report(Process process) {

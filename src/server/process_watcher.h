@@ -13,6 +13,7 @@
 #include <set>
 
 #include "base/ids.h"
+#include "base/result.h"
 
 namespace berth::server {
 
@@ -27,8 +28,8 @@ class ProcessWatcher {
   void unwatch(Process process);
   /// What os::is_alive() says, for less where it is watched.
   bool is_alive(Process process) const;
-  /// To a process that has ended: nothing.
-  void signal(Process process, int signal);
+  /// kPermission: this user could not have sent it himself.
+  Status signal(UserId user, Process process, int signal);
 
   std::size_t descriptors() const { return watched_.size(); }
 

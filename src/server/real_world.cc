@@ -15,6 +15,13 @@ Status RealWorld::append(const std::vector<Record>& records) {
   return parts_.journal.append(records);
 }
 
+// An error but this one says that it has ended, which is reported as such.
+void RealWorld::signal(const core::Signal& signal) {
+  const Status sent = parts_.processes.signal(signal.user, signal.process, signal.signal);
+  if (sent.ok() || sent.error().code != Errc::kPermission) return;
+  parts_.log.warn("no signal " + std::to_string(signal.signal) + ": " + sent.error().message);
+}
+
 void RealWorld::ask_probe() {
   parts_.files.before_question();
   parts_.probe.ask();

@@ -39,9 +39,7 @@ class RealWorld final : public World {
   }
   bool watch(Process process) override { return parts_.processes.watch(process); }
   void unwatch(Process process) override { parts_.processes.unwatch(process); }
-  void signal(Process process, std::int32_t signal) override {
-    parts_.processes.signal(process, signal);
-  }
+  void signal(const core::Signal& signal) override;
   void ask_probe() override;
   void say(const std::string& text) override { parts_.log.info(text); }
   void hold_to(const LeaseView& lease, const std::vector<Part>& budgets, Taken taken) override;

@@ -39,7 +39,7 @@ struct Translation {
   const core::Coordinator& coordinator;
   core::Now now;
   DefaultVram default_vram;
-  std::function<Result<UserId>(Process)> owner_of;  // kNotFound: it has ended.
+  std::function<Result<UserId>(Process)> owner_of;  // Whose alone it is, or why not.
   std::function<Handle()> draw_handle;
 };
 

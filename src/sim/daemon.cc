@@ -155,13 +155,14 @@ void Daemon::unwatch(Process process) {
   if (passes_door()) watched_.erase(process);
 }
 
-void Daemon::signal(Process process, std::int32_t signal) {
+void Daemon::signal(const core::Signal& signal) {
   if (!passes_door()) return;
+  const Process process = signal.process;
   if (!watched_.contains(process) && parts_.processes.alive(process)) {
     parts_.stage.fail("a signal to a process that is not watched");
   }
-  parts_.stage.note("signal {} to {}", signal, process.pid);
-  parts_.processes.signal(process, signal);
+  parts_.stage.note("signal {} to {}", signal.signal, process.pid);
+  parts_.processes.signal(process, signal.signal);
 }
 
 void Daemon::ask_probe() {

@@ -63,7 +63,7 @@ class Daemon final : private server::World, private server::Outbox, private Gate
   Status replace(const std::vector<Record>& snapshot, std::uint64_t last_sequence) override;
   bool watch(Process process) override;
   void unwatch(Process process) override;
-  void signal(Process process, std::int32_t signal) override;
+  void signal(const core::Signal& signal) override;
   void ask_probe() override;
   void move_memory(const core::MoveMemory& move) override;
   void say(const std::string& text) override;

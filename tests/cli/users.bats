@@ -81,3 +81,81 @@ refused() {
 @test "77: who is not in the group of the socket does not get in" {
   groups=60003 refused 60003 "only root and the members of its group may" berth status
 }
+
+# become_root: sets root_sleeps, for a shell of a user: a program of root's, with the pid of what starts it.
+become_root() {
+  cp "$(type -P bash)" "$world/build/bin/rootsh"
+  chmod 4755 "$world/build/bin/rootsh"
+  as 60001 rootsh -pc '((EUID == 0))' || skip "no program can change its user here"
+  root_sleeps='rootsh -pc "exec setpriv --reuid 0 --regid 0 --clear-groups -- sleep 1000"'
+}
+state_of() { awk '/^State:/ { print $2 }' "/proc/$1/status"; }
+real_uid() { awk '/^Uid:/ { print $2 }' "/proc/$1/status"; }
+
+@test "what is root's below a lease's command is neither stopped nor ended with it" {
+  become_root
+  as 60001 berth run -q -m 1G -n j -- bash -c "$root_sleeps & echo \$! >child; wait" 3>&- &
+  eventually test -s "$world/home.60001/child"
+  local child=$(<"$world/home.60001/child") command
+  eventually eval '[[ $(real_uid "$child") == 0 ]]'
+  command=$(as 60001 berth show j --json | jq .pid)
+  as 60001 berth pause --mode freeze j
+  [[ $(state_of "$command") == T ]]
+  [[ $(state_of "$child") == S ]]
+  grep -q "process $child of it belongs to another user" "$world/log"
+  as 60001 berth resume j
+  as 60001 berth cancel j
+  [[ $(state_of "$child") == S ]]
+  kill -KILL "$child"
+}
+
+@test "a command that became root's is left alone, and whoever asks is told" {
+  become_root
+  as 60001 berth run -q -m 1G -n x -- bash -c "exec $root_sleeps" 3>&- &
+  eventually eval 'as 60001 berth show x --json | jq -e ".pid != null" >/dev/null'
+  local command=$(as 60001 berth show x --json | jq .pid)
+  eventually eval '[[ $(real_uid "$command") == 0 ]]'
+  run as 60001 berth pause --mode freeze x
+  status_is 1
+  contains "process $command belongs to another user"
+  [[ $(state_of "$command") == S ]]
+  as 60001 berth cancel x 2>cancelled 3>&- &
+  eventually grep -q "no signal 15: process $command belongs to uid 0, not to uid 60001" "$world/log"
+  [[ $(state_of "$command") == S ]]
+  kill -KILL "$command"
+}
+
+@test "a server that has a user's rights for a moment does not join his lease" {
+  /usr/bin/python3 -c 'import os, time; os.setresuid(0, 60001, 0); time.sleep(1000)' 3>&- &
+  local server=$! start
+  effective_uid() { awk '/^Uid:/ { print $3 }' "/proc/$server/status"; }
+  eventually eval '[[ $(effective_uid) == 60001 ]]'
+  start=$(awk '{ print $22 }' "/proc/$server/stat")
+  as 60001 berth reserve 10m -m 2G -n held
+  local handle=$(as 60001 berth show held --json | jq -r .handle)
+  as 60001 /usr/bin/python3 - "$BERTH_SOCKET" "$handle" "$server" "$start" >joined <<'PY'
+import json, socket, sys
+path, handle, pid, start = sys.argv[1:]
+body = json.dumps({"pid": int(pid), "start_ticks": int(start)})
+asked = socket.socket(socket.AF_UNIX)
+asked.connect(path)
+asked.sendall(f"POST /v1/leases/{handle}/join HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+              f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+print(asked.makefile().read())
+PY
+  grep -q '"wrong_process"' joined
+  grep -q "has rights of several users (uid 0, effective 60001, saved 0)" joined
+  kill -KILL "$server"
+}
+
+@test "the child that looks at processes cannot end any" {
+  as 60001 berth status >/dev/null
+  local probe daemon
+  daemon=$(berth daemon status --json | jq .pid)
+  probe=$(pgrep -P "$daemon" -x berth-probe)
+  # CAP_KILL is bit 5.
+  may_kill() { (($(awk '/^CapPrm:/ { print "0x" $2 }' "/proc/$1/status") >> 5 & 1)); }
+  may_kill "$daemon"
+  run may_kill "$probe"
+  status_is 1
+}
