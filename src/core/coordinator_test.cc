@@ -445,6 +445,20 @@ TEST(Coordinator, ALeaseInsideAnotherThatCouldNotStartBeforeItEndsIsRefused) {
   EXPECT_EQ(story.ask(inner), "held 2; ");
 }
 
+// Else it would be let go on, as a part of it, whenever that one is.
+TEST(Coordinator, ALeaseInsideAnotherUsersIsRefused) {
+  Story story({.order = Order::kFifo, .reserve = {}});
+  (void)story.ask(S::budget(gib(2)));
+  (void)story.claim(1);
+  Request inner = S::budget(gib(2));
+  inner.ancestors = {{1}};
+  EXPECT_EQ(story.ask(inner, 2000), "refuse not_yours; ");
+  EXPECT_NE(story.refusal().find("lease 1, which belongs to another user"), std::string::npos);
+  EXPECT_EQ(story.ask(inner), "held 2; ");
+  inner.ancestors = {{77}};
+  EXPECT_EQ(story.ask(inner, 2000), "held 3; ") << "of one that is no more, nothing is known";
+}
+
 TEST(Coordinator, DevicesUnknownYetKeepARequestWaiting) {
   Coordinator coordinator({.order = Order::kFifo});
   const Now now{{1}, {1}};

@@ -181,6 +181,15 @@ std::optional<Refusal> Coordinator::Impl::refuse_request(const Request& request,
   if (auto refusal = refuse_shape(request)) return refusal;
   if (auto refusal = refuse_user(request, actor.user)) return refusal;
   if (auto refusal = refuse_devices(request)) return refusal;
+  for (const LeaseId id : request.ancestors) {
+    const Lease* ancestor = state.find(id);
+    if (ancestor == nullptr || ancestor->user == actor.user || actor.admin) continue;
+    return Refusal{RefusalCode::kNotYours, "it is asked for inside of " + text_of(id) +
+                                               ", which belongs to another user "
+                                               "(uid " +
+                                               std::to_string(ancestor->user.value) +
+                                               "): unset BERTH_LEASE_ID and BERTH_OUTER_LEASES"};
+  }
   return refuse_ancestors(request);
 }
 
