@@ -191,7 +191,7 @@ Status start_and_wait(const AutostartOptions& options) {
 }  // namespace
 
 Result<bool> autostart(const AutostartOptions& options) {
-  const Status directory = os::make_private_directory(options.places.runtime_dir);
+  const Status directory = os::make_own_runtime_directory(options.places);
   if (!directory.ok()) return not_made(directory.error());
   TRY(lock, os::FileLock::wait(options.places.runtime_dir + "/start.lock"));
   // A daemon that was killed keeps its locks until the kernel has taken it apart, and meanwhile

@@ -25,6 +25,7 @@ namespace {
 
 constexpr unsigned kGroupOrOthers = 077;
 constexpr unsigned kGroupOrOthersWrite = 022;
+constexpr unsigned kOthersWrite = 02;
 
 Result<std::string> read_all(int fd, const std::string& path, std::size_t bytes_max) {
   std::string content;
@@ -51,12 +52,31 @@ Status write_all(int fd, const std::string& path, std::string_view content) {
   return Unit{};
 }
 
+/// Why a file behind a closed directory cannot be opened, and what mends it; empty: it is not that.
+std::string closed_directory_above(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    struct stat found{};
+    if (::stat(part.c_str(), &found) != 0) return "";
+    if (::access(part.c_str(), X_OK) == 0) continue;
+    return "; the directory " + part +
+           " is closed to this user: " + (found.st_uid == 0 ? "as root, " : "") + "chmod a+rx '" +
+           part + "'";
+  }
+  return "";
+}
+
 /// Of a file that `check` finds fit.
 template <class Check>
 Result<std::string> read_checked(const std::string& path, std::size_t bytes_max, Check check) {
   // Without O_NONBLOCK, a named pipe in the place of the file would stop the caller for ever.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!fd) return system_error("cannot open " + path, errno);
+  if (!fd) {
+    Error error = system_error("cannot open " + path, errno);
+    if (error.code == Errc::kPermission) error.message += closed_directory_above(path);
+    return error;
+  }
   struct stat found{};
   if (::fstat(fd.get(), &found) != 0) return system_error("cannot stat " + path, errno);
   if (!S_ISREG(found.st_mode)) return Error{Errc::kPermission, path + " is not a file"};
@@ -118,6 +138,33 @@ std::string holder_named_in(int fd) {
   const std::size_t end = digits.find_first_not_of("0123456789");
   const std::string pid(digits.substr(0, end));
   return pid.empty() ? "another process" : "process " + pid;
+}
+
+// Who may write to a directory may rename what lies in it, whosever that is; not so where only
+// owners may (sticky, as /tmp is).
+Status check_step(const std::string& part, unsigned writable) {
+  struct stat found{};
+  if (::lstat(part.c_str(), &found) != 0) return system_error("cannot stat " + part, errno);
+  if (found.st_uid != 0 && found.st_uid != ::geteuid()) {
+    return Error{Errc::kPermission, part + " belongs to user " + std::to_string(found.st_uid) +
+                                        ", who could put anything in its place: it must be "
+                                        "root's or of user " +
+                                        std::to_string(::geteuid())};
+  }
+  if (S_ISDIR(found.st_mode) && (found.st_mode & writable) != 0 && (found.st_mode & S_ISVTX) == 0) {
+    return Error{Errc::kPermission,
+                 part + " can be written by others: chmod go-w '" + part + "', or choose another"};
+  }
+  return Unit{};
+}
+
+Status check_steps(const std::string& path) {
+  TRY_STATUS(check_step("/", kGroupOrOthersWrite));
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    TRY_STATUS(check_step(path.substr(0, slash), kGroupOrOthersWrite));
+  }
+  return Unit{};
 }
 
 }  // namespace
@@ -211,6 +258,52 @@ Status make_private_directory(const std::string& path) {
     return Error{Errc::kPermission, path + " is open to group or others: chmod 700 '" + path + "'"};
   }
   return Unit{};
+}
+
+Status make_guarded_directory(const std::string& path, OpenTo open_to) {
+  const bool closed = open_to == OpenTo::kNobody;
+  TRY_STATUS(make_directories(path, closed ? 0700 : 0755));
+  struct stat found{};
+  if (::lstat(path.c_str(), &found) != 0) return system_error("cannot stat " + path, errno);
+  if (!S_ISDIR(found.st_mode)) {
+    return Error{Errc::kPermission, path + " is a link, not a directory: name where it leads"};
+  }
+  if (found.st_uid != ::geteuid()) {
+    return Error{Errc::kPermission, path + " belongs to user " + std::to_string(found.st_uid) +
+                                        ": it must be that of user " + std::to_string(::geteuid())};
+  }
+  const unsigned wrong = closed ? kGroupOrOthers : kGroupOrOthersWrite;
+  if ((found.st_mode & wrong) != 0) {
+    return Error{Errc::kPermission, path + (closed ? " is open to" : " can be written by") +
+                                        " group or others: chmod " + (closed ? "700 '" : "755 '") +
+                                        path + "'"};
+  }
+  // The way as it was named, and as it is without links: each link could be turned.
+  std::error_code error;
+  const std::string straight = std::filesystem::canonical(path, error).string();
+  if (error) return system_error("cannot look at " + path, error.value());
+  TRY_STATUS(check_steps(path));
+  return straight == path ? Status(Unit{}) : check_steps(straight);
+}
+
+Status check_own_directories(const std::string& top, const std::string& path) {
+  for (std::string part = path; part.size() >= top.size(); part = directory_of(part)) {
+    TRY_STATUS(check_step(part, kOthersWrite));
+    TRY_STATUS(refuse_link(part));
+    if (part == top) break;
+  }
+  return Unit{};
+}
+
+Status refuse_link(const std::string& path) {
+  struct stat found{};
+  if (::lstat(path.c_str(), &found) != 0 || !S_ISLNK(found.st_mode)) return Unit{};
+  return Error{Errc::kPermission, path + " is a link, through which nothing is written: remove it"};
+}
+
+Status give_file(const std::string& path, UserId user) {
+  if (::lchown(path.c_str(), user.value, static_cast<gid_t>(-1)) == 0) return Unit{};
+  return system_error("cannot give " + path + " to user " + std::to_string(user.value), errno);
 }
 
 Result<UniqueFd> hold_directory(const std::string& path) {

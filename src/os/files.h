@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "os/unique_fd.h"
@@ -44,6 +45,21 @@ Status make_directories(const std::string& path, unsigned mode = 0700);
 /// Makes the directory 0700 (and missing parents), and checks what is there: kPermission unless it
 /// is a directory itself (no link), ours, and closed to group and others.
 Status make_private_directory(const std::string& path);
+
+/// What may be done, by whom besides us, in a directory of ours.
+enum class OpenTo : std::uint8_t { kNobody, kReaders };
+/// Makes the directory as make_directories does, and checks what is there: kPermission unless it is
+/// a directory itself, ours, and writable for nobody else; and unless nobody but us and root could
+/// have put another in its place, at any step of the path.
+Status make_guarded_directory(const std::string& path, OpenTo open_to);
+/// The last part of that alone, from `path` on up to `top`: kPermission if one of these is a link
+/// or another user's, or if everybody may write to it. Both are there.
+Status check_own_directories(const std::string& top, const std::string& path);
+/// kPermission if there is a link in the place of a file of ours: who writes through it writes to
+/// another file.
+Status refuse_link(const std::string& path);
+/// Gives a file of ours to another user, as root may.
+Status give_file(const std::string& path, UserId user);
 
 /// Keeps the directory from programs that clean up old files, as systemd-tmpfiles does, for as long
 /// as the descriptor is open.

@@ -52,6 +52,76 @@ TEST_F(Files, WrittenFileReplacesTheOldOneWholeAndLeavesNothingElse) {
   EXPECT_EQ(count, 2u);
 }
 
+TEST_F(Files, BehindAClosedDirectoryTheCureIsNamed) {
+  if (::geteuid() == 0) GTEST_SKIP() << "no directory is closed to root";
+  std::filesystem::create_directory(at("closed"));
+  std::ofstream(at("closed/a")) << "x";
+  ASSERT_EQ(::chmod(at("closed").c_str(), 0), 0);
+  const std::string message = read_trusted_file(at("closed/a"), 10).error().message;
+  EXPECT_NE(message.find("chmod a+rx '" + at("closed") + "'"), std::string::npos) << message;
+  ASSERT_EQ(::chmod(at("closed").c_str(), 0700), 0);
+}
+
+TEST_F(Files, AGuardedDirectoryIsOursAndNobodyElseWritesToIt) {
+  EXPECT_TRUE(make_guarded_directory(at("new/state"), OpenTo::kNobody).ok());
+  EXPECT_TRUE(make_guarded_directory(at("new/state"), OpenTo::kReaders).ok());
+  const auto refused = [&](const std::string& name, OpenTo open_to, const std::string& named) {
+    const Status made = make_guarded_directory(at(name), open_to);
+    return !made.ok() && made.error().code == Errc::kPermission &&
+           made.error().message.find(at(named)) != std::string::npos;
+  };
+  ASSERT_EQ(::chmod(at("new/state").c_str(), 0755), 0);
+  EXPECT_TRUE(make_guarded_directory(at("new/state"), OpenTo::kReaders).ok());
+  EXPECT_TRUE(refused("new/state", OpenTo::kNobody, "new/state"));
+  for (const mode_t open : {0775U, 0757U}) {
+    ASSERT_EQ(::chmod(at("new/state").c_str(), open), 0);
+    EXPECT_TRUE(refused("new/state", OpenTo::kReaders, "new/state"));
+  }
+  ASSERT_EQ(::chmod(at("new/state").c_str(), 0700), 0);
+  std::filesystem::create_directory_symlink(at("new/state"), at("link"));
+  EXPECT_TRUE(refused("link", OpenTo::kNobody, "link"));
+}
+
+TEST_F(Files, AGuardedDirectoryLiesWhereNobodyElseCouldPutAnother) {
+  ASSERT_TRUE(make_guarded_directory(at("shared/state"), OpenTo::kNobody).ok());
+  const auto made = [&](const std::string& name) {
+    return make_guarded_directory(at(name), OpenTo::kNobody);
+  };
+  for (const mode_t open : {0777U, 0770U}) {
+    ASSERT_EQ(::chmod(at("shared").c_str(), open), 0);
+    EXPECT_EQ(made("shared/state").error().code, Errc::kPermission);
+  }
+  ASSERT_EQ(::chmod(at("shared").c_str(), 01777), 0);
+  EXPECT_TRUE(made("shared/state").ok()) << "only its owner may rename it there";
+  // Named by a way that is safe, and leading to one that is not.
+  std::filesystem::create_directory_symlink(at("shared"), at("way"));
+  EXPECT_TRUE(made("way/state").ok());
+  ASSERT_EQ(::chmod(at("shared").c_str(), 0777), 0);
+  EXPECT_EQ(made("way/state").error().code, Errc::kPermission);
+}
+
+TEST_F(Files, AGuardedDirectoryOfAnotherUserIsNone) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a directory of another user";
+  constexpr uid_t kOther = 60'002;
+  std::filesystem::create_directories(at("his/state"));
+  std::filesystem::permissions(at("his/state"), std::filesystem::perms::owner_all);
+  ASSERT_EQ(::chown(at("his/state").c_str(), kOther, 0), 0);
+  EXPECT_EQ(make_guarded_directory(at("his/state"), OpenTo::kNobody).error().code,
+            Errc::kPermission);
+  ASSERT_EQ(::chown(at("his/state").c_str(), 0, 0), 0);
+  ASSERT_EQ(::chown(at("his").c_str(), kOther, 0), 0);
+  EXPECT_EQ(make_guarded_directory(at("his/state"), OpenTo::kNobody).error().code,
+            Errc::kPermission);
+}
+
+TEST_F(Files, ThroughALinkNothingIsWritten) {
+  std::filesystem::create_symlink("/nowhere", at("link"));
+  EXPECT_EQ(refuse_link(at("link")).error().code, Errc::kPermission);
+  std::ofstream(at("file")) << "x";
+  EXPECT_TRUE(refuse_link(at("file")).ok());
+  EXPECT_TRUE(refuse_link(at("none")).ok());
+}
+
 TEST_F(Files, ANewFileIsWrittenOnceAndHasItsModeWhateverTheUmask) {
   const mode_t before = ::umask(077);
   const Status written = write_new_file(at("new"), "one", 0666);

@@ -158,11 +158,20 @@ Result<Places> places_of(const Surroundings& surroundings, Mode mode,
 Status make_places(const Places& places, Mode mode) {
   if (mode == Mode::kSystem) {
     // All users pass through; the socket's mode says who may connect.
-    TRY_STATUS(make_directories(places.runtime_dir, 0755));
-    return make_directories(places.state_dir);
+    TRY_STATUS(make_guarded_directory(places.runtime_dir, OpenTo::kReaders));
+    return make_guarded_directory(places.state_dir, OpenTo::kNobody);
   }
-  TRY_STATUS(make_private_directory(places.runtime_dir));
+  TRY_STATUS(make_own_runtime_directory(places));
   return make_private_directory(places.state_dir);
+}
+
+// That of a simulated world lies two below one that another may have made before, in /tmp.
+Status make_own_runtime_directory(const Places& places) {
+  TRY_STATUS(make_private_directory(places.runtime_dir));
+  if (places.world == kRealWorld) return Unit{};
+  const std::string& path = places.runtime_dir;
+  const std::string of_real_world = path.substr(0, path.rfind("/sim/"));
+  return check_own_directories(of_real_world, path.substr(0, path.rfind('/')));
 }
 
 Result<std::vector<std::string>> sockets_to_try(const Surroundings& surroundings) {

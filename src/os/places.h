@@ -48,9 +48,12 @@ struct Places {
 /// `state_dir`: as configured, or empty. kInvalid where the socket's path is too long for a socket
 /// or the world's name is no name.
 Result<Places> places_of(const Surroundings& surroundings, Mode mode, const std::string& state_dir);
-/// Makes both directories. In user mode they must be private (kPermission otherwise); in system
-/// mode a runtime directory that is made lets all users pass.
+/// Makes both directories. In user mode they must be private, in system mode nobody else may write
+/// to them or put others in their place: kPermission otherwise. In system mode a runtime directory
+/// that is made lets all users pass.
 Status make_places(const Places& places, Mode mode);
+/// The runtime directory alone, of a user's own daemon.
+Status make_own_runtime_directory(const Places& places);
 
 /// The sockets where a client may find its daemon, in the order to try them. Only the first of
 /// BERTH_SOCKET and BERTH_RUNTIME_DIR, where set; else the system's daemon, then the user's own.

@@ -142,6 +142,30 @@ TEST(Places, MadePlacesArePrivateInUserMode) {
   std::filesystem::remove_all(folder);
 }
 
+// In /tmp another may have made the directory that those of simulated worlds lie in.
+TEST(Places, AWorldLiesInADirectoryOfItsUser) {
+  std::string folder = testing::TempDir() + "berth-places-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  Surroundings surroundings = ana();
+  surroundings.runtime_dir = folder + "/run";
+  surroundings.xdg_state_home = folder + "/state";
+  surroundings.sim = "1x16GiB";
+  surroundings.sim_name = "small";
+  const Places places = *places_of(surroundings, Mode::kUser, "");
+  ASSERT_TRUE(make_places(places, Mode::kUser).ok());
+  for (const char* above : {"/run", "/run/sim"}) {
+    ASSERT_EQ(::chmod((folder + above).c_str(), 0777), 0);
+    EXPECT_EQ(make_places(places, Mode::kUser).error().code, Errc::kPermission) << above;
+    EXPECT_EQ(make_own_runtime_directory(places).error().code, Errc::kPermission) << above;
+    ASSERT_EQ(::chmod((folder + above).c_str(), 0755), 0);
+    EXPECT_TRUE(make_places(places, Mode::kUser).ok()) << above;
+  }
+  std::filesystem::rename(folder + "/run", folder + "/elsewhere");
+  std::filesystem::create_directory_symlink(folder + "/elsewhere", folder + "/run");
+  EXPECT_EQ(make_places(places, Mode::kUser).error().code, Errc::kPermission);
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Places, InSystemModeAllUsersGetAsFarAsTheSocketAndNobodyToTheJournal) {
   std::string folder = testing::TempDir() + "berth-places-XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);

@@ -5,6 +5,8 @@
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include "os/files.h"
+
 namespace berth::server {
 namespace {
 
@@ -48,6 +50,7 @@ Log::Log()
 Log::~Log() = default;
 
 Status Log::move_to_file(const std::string& path) {
+  TRY_STATUS(os::refuse_link(path));
   try {
     logger_ = std::make_shared<spdlog::logger>(
         "berthd",

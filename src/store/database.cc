@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <climits>
 
+#include "os/files.h"
+
 namespace berth::store {
 namespace {
 
@@ -117,6 +119,7 @@ Result<Database> Database::open(const std::string& path, Access access, const ch
       flags |= SQLITE_OPEN_READONLY;
       break;
   }
+  if (access != Access::kReadOnly) TRY_STATUS(os::refuse_link(path));
   sqlite3* handle = nullptr;
   const int opened = sqlite3_open_v2(path.c_str(), &handle, flags, vfs);
   CHECK(handle != nullptr);  // Else the memory of the machine is at its end.
