@@ -66,6 +66,8 @@ install(FILES ${PROJECT_BINARY_DIR}/berthd.service integrations/systemd/berthd.s
         DESTINATION lib/systemd/system)
 install(FILES integrations/systemd/berth.sysusers.conf DESTINATION lib/sysusers.d
         RENAME berth.conf)
+install(FILES integrations/systemd/berth.tmpfiles.conf DESTINATION lib/tmpfiles.d
+        RENAME berth.conf)
 
 if(BUILD_TESTING)
   add_test(NAME install COMMAND ${PROJECT_SOURCE_DIR}/tests/install/run ${PROJECT_BINARY_DIR})

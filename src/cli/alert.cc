@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth alert`: adds, shows, takes away and tries rules. Rules are configuration: they are written
 // into a file of it, which the daemon then reads again.
+#include <iostream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,8 @@
 #include "cli/render/alerts.h"
 #include "cli/showing.h"
 #include "cli/verbs.h"
+#include "os/processes.h"
+#include "os/users.h"
 #include "wire/alerts.h"
 #include "wire/daemon.h"
 
@@ -62,12 +65,25 @@ std::string name_for(const alerts::Expression& when, const config::Config& confi
   return name;
 }
 
-std::optional<os::Mode> mode_of_daemon(Conversation& conversation) {
+/// A daemon, and as whom it runs.
+struct Served {
+  os::Mode mode = os::Mode::kUser;
+  UserId user;
+};
+
+std::optional<Served> daemon_served(Conversation& conversation) {
   const auto body = conversation.ask({.route = wire::Route::kDaemon});
   if (!body) return std::nullopt;
   const auto daemon = conversation.understood(wire::decode_daemon(*body));
   if (!daemon) return std::nullopt;
-  return daemon->mode == wire::DaemonView::Mode::kUser ? os::Mode::kUser : os::Mode::kSystem;
+  Served served{.mode = os::Mode::kUser, .user = os::own_user()};
+  if (daemon->mode == wire::DaemonView::Mode::kUser) return served;
+  served.mode = os::Mode::kSystem;
+  const auto state = os::process_state(daemon->pid);
+  if (!state.ok()) return served;  // It is in a PID namespace that is not ours.
+  const auto user = os::user_of(state->process);
+  if (user.ok()) served.user = *user;
+  return served;
 }
 
 std::optional<bool> daemon_has(Conversation& conversation, const std::string& name) {
@@ -89,7 +105,10 @@ bool apply(const AlertFile& file, const std::string& name, bool there, Conversat
   }
   const bool reloaded = conversation.ask({.route = wire::Route::kDaemonReload}).has_value();
   const auto has = reloaded ? daemon_has(conversation, name) : std::nullopt;
-  if (has == there) return true;
+  if (has == there) {
+    file.forget_old_webhook();
+    return true;
+  }
   if (const Status restored = file.put_back(); !restored.ok()) {
     complain("berth: " + restored.error().message + "\n");
   }
@@ -101,9 +120,9 @@ bool apply(const AlertFile& file, const std::string& name, bool there, Conversat
 }
 
 std::optional<AlertFile> file_of(Conversation& conversation) {
-  const auto mode = mode_of_daemon(conversation);
-  if (!mode) return std::nullopt;
-  auto file = AlertFile::open(os::surroundings_from_environment(), *mode);
+  const auto served = daemon_served(conversation);
+  if (!served) return std::nullopt;
+  auto file = AlertFile::open(os::surroundings_from_environment(), served->mode, served->user);
   if (file.ok()) return *std::move(file);
   conversation.fail(ExitCode::kConfig, file.error().message);
   return std::nullopt;
@@ -116,6 +135,9 @@ int add(Invocation& invocation, Showing& showing, AlertAsked& asked) {
   asked.rule.severity = parse_severity(asked.severity).value_or(Severity::kWarn);
   asked.rule.repeat = asked.repeat.value_or(asked.rule.repeat);
   if (!asked.command.empty()) asked.rule.command = {"/bin/sh", "-c", asked.command};
+  if (asked.rule.webhook == "-" && !std::getline(std::cin, asked.rule.webhook)) {
+    return invocation.usage_error("--webhook -: there is no URL on stdin");
+  }
   if (!showing.open()) return showing.conversation().status();
   Conversation& conversation = showing.conversation();
   auto file = file_of(conversation);
@@ -134,8 +156,11 @@ int add(Invocation& invocation, Showing& showing, AlertAsked& asked) {
                                                   "something else");
   }
   if (known != before->alerts.end()) static_cast<void>(file->take_out(name));
-  file->put(name, asked.rule);
+  if (const Status put = file->put(name, asked.rule); !put.ok()) {
+    return invocation.fail(exit_code(put.error().code), put.error().message);
+  }
   if (const auto after = file->load(); !after.ok()) {
+    (void)file->put_back();
     return invocation.fail(ExitCode::kUsage, after.error().message);
   }
   if (!apply(*file, name, true, conversation)) return conversation.status();
@@ -220,8 +245,16 @@ void declare(Options& options, AlertAsked& asked) {
   options.flag(
       {.names = "--terminal", .help = "add: the berth run of the lease that it is about says it"},
       into(asked.rule.terminal));
-  options.value({.names = "--webhook", .metavar = "URL", .help = "add: send it there, by POST"},
-                into(asked.rule.webhook));
+  options.value(
+      {.names = "--webhook",
+       .metavar = "URL",
+       .help =
+           "add: send it there, by POST; '-' reads the URL from stdin, where no one else sees it"},
+      into(asked.rule.webhook));
+  options.value({.names = "--webhook-file",
+                 .metavar = "FILE",
+                 .help = "add: the same, with the URL in a file that only the daemon can read"},
+                into(asked.rule.webhook_file));
   options.value({.names = "--secret-file",
                  .metavar = "FILE",
                  .help = "add: what messages to the webhook are signed with"},

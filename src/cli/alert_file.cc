@@ -2,12 +2,15 @@
 #include "cli/alert_file.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <variant>
 
 #include "client/configuration.h"
 #include "config/print.h"
 #include "os/files.h"
+#include "os/users.h"
 
 namespace berth::cli {
 namespace {
@@ -17,6 +20,11 @@ constexpr const char* kHead =
 
 std::string heading_of(const std::string& rule) {
   return "[alert." + rule + "]\n";
+}
+
+void remove_if_there(const std::string& path) {
+  std::error_code ignored;
+  if (!path.empty()) std::filesystem::remove(path, ignored);
 }
 
 // Where the lines of a rule begin; npos: it has none.
@@ -29,14 +37,17 @@ std::size_t find_heading(const std::string& text, const std::string& rule) {
 
 }  // namespace
 
-Result<AlertFile> AlertFile::open(const os::Surroundings& surroundings, os::Mode mode) {
+Result<AlertFile> AlertFile::open(const os::Surroundings& surroundings, os::Mode mode,
+                                  UserId daemon) {
   const os::ConfigPaths paths = os::config_paths(surroundings);
   const bool user = mode == os::Mode::kUser;
   const std::string path = user ? paths.user_alerts : paths.system_alerts;
-  TRY_STATUS(os::make_directories(path.substr(0, path.rfind('/'))));
+  // The machine's rules are read by its daemon and by all users, whoever makes their folder.
+  TRY_STATUS(os::make_directories(path.substr(0, path.rfind('/')), user ? 0700 : 0755));
   TRY(lock, os::FileLock::wait(path + ".lock"));
   AlertFile file(std::move(lock));
   file.path_ = path;
+  file.daemon_ = daemon;
   file.kind_ = user ? config::File::Kind::kUser : config::File::Kind::kMachine;
   TRY(found, client::find_configuration(surroundings, "/", client::ProjectFile::kIgnore));
   file.input_ = std::move(found.input);
@@ -79,9 +90,26 @@ bool AlertFile::has(const std::string& rule) const {
   return find_heading(text_, rule) != std::string::npos;
 }
 
-void AlertFile::put(const std::string& rule, const config::AlertRule& what) {
+// /etc/berth/webhooks/RULE.url, for the rules in /etc/berth/conf.d.
+std::string AlertFile::webhook_file_of(const std::string& rule) const {
+  const std::string folder = path_.substr(0, path_.rfind('/'));
+  return folder.substr(0, folder.rfind('/')) + "/webhooks/" + rule + ".url";
+}
+
+Status AlertFile::put(const std::string& rule, config::AlertRule what) {
   if (text_.empty()) text_ = kHead;
+  if (kind_ == config::File::Kind::kMachine && !what.webhook.empty()) {
+    const std::string file = webhook_file_of(rule);
+    TRY_STATUS(os::make_directories(file.substr(0, file.rfind('/')), 0755));
+    const std::string line = what.webhook + "\n";
+    TRY_STATUS(os::write_file_atomically(file, line, 0600, os::Sync::kPowerCut));
+    new_webhook_file_ = file;
+    if (daemon_ != os::own_user()) TRY_STATUS(os::give_file(file, daemon_));
+    what.webhook.clear();
+    what.webhook_file = file;
+  }
   text_ += "\n" + heading_of(rule) + config::keys_of(what);
+  return Unit{};
 }
 
 void AlertFile::switch_off(const std::string& rule) {
@@ -92,6 +120,7 @@ void AlertFile::switch_off(const std::string& rule) {
 bool AlertFile::take_out(const std::string& rule) {
   const std::size_t begin = find_heading(text_, rule);
   if (begin == std::string::npos) return false;
+  if (kind_ == config::File::Kind::kMachine) old_webhook_file_ = webhook_file_of(rule);
   const std::size_t next = text_.find("\n[", begin);
   const std::size_t end = next == std::string::npos ? text_.size() : next + 1;
   text_.erase(begin, end - begin);
@@ -108,7 +137,12 @@ Status AlertFile::write() const {
   return write(text_);
 }
 
+void AlertFile::forget_old_webhook() const {
+  if (old_webhook_file_ != new_webhook_file_) remove_if_there(old_webhook_file_);
+}
+
 Status AlertFile::put_back() const {
+  remove_if_there(new_webhook_file_);
   return write(was_there_ ? before_ : kHead);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/ids.h"
 #include "base/result.h"
 #include "config/config.h"
 #include "config/load.h"
@@ -19,7 +20,7 @@ class AlertFile {
  public:
   /// Reads the configuration of a daemon of this mode, as it lies on the disk; waits while another
   /// one has it open.
-  static Result<AlertFile> open(const os::Surroundings& surroundings, os::Mode mode);
+  static Result<AlertFile> open(const os::Surroundings& surroundings, os::Mode mode, UserId daemon);
 
   const std::string& path() const { return path_; }
   /// What holds with it as it is now; problems are told as one text.
@@ -28,12 +29,15 @@ class AlertFile {
   std::optional<std::string> set_elsewhere(const std::string& rule) const;
 
   bool has(const std::string& rule) const;
-  void put(const std::string& rule, const config::AlertRule& what);
+  /// All may read the machine's rules: the URL of its webhook goes to a file for the daemon alone.
+  Status put(const std::string& rule, config::AlertRule what);
   /// False: its lines are not as they were written here.
   bool take_out(const std::string& rule);
   void switch_off(const std::string& rule);
 
   Status write() const;
+  /// When what was written holds: the URL of a rule that was taken out.
+  void forget_old_webhook() const;
   /// As it was when it was opened.
   Status put_back() const;
 
@@ -42,6 +46,8 @@ class AlertFile {
 
   explicit AlertFile(os::FileLock lock) : lock_(std::move(lock)) {}
 
+  std::string webhook_file_of(const std::string& rule) const;
+
   os::FileLock lock_;    // Of two that write at a time one would be forgotten.
   config::Input input_;  // Without this file.
   config::File::Kind kind_ = config::File::Kind::kUser;
@@ -49,6 +55,9 @@ class AlertFile {
   std::string before_;
   std::string text_;
   bool was_there_ = false;
+  UserId daemon_;
+  std::string new_webhook_file_;
+  std::string old_webhook_file_;  // Of a rule that was taken out.
 };
 
 }  // namespace berth::cli

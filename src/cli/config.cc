@@ -15,6 +15,7 @@
 #include "config/print.h"
 #include "os/files.h"
 #include "os/places.h"
+#include "os/users.h"
 #include "wire/json_writer.h"
 
 namespace berth::cli {
@@ -82,12 +83,27 @@ std::string as_text(const std::vector<config::ShownValue>& values, const ConfigA
   return render(std::move(table), std::nullopt, letters);
 }
 
+// The path of a webhook is a secret for most services: shown to whom it is, not to whoever looks
+// on.
+void hide_webhooks(std::vector<config::ShownValue>& values) {
+  if (os::own_user() == UserId{0}) return;
+  for (config::ShownValue& value : values) {
+    const bool own = value.origin.layer == config::Origin::Layer::kUser;
+    if (own || !value.key.starts_with("alert.") || !value.key.ends_with(".webhook")) continue;
+    const std::size_t scheme = value.value.find("://");
+    if (scheme == std::string::npos) continue;
+    const std::size_t path = value.value.find_first_of("/?#", scheme + 3);
+    if (path != std::string::npos) value.value.replace(path, std::string::npos, "/...\"");
+  }
+}
+
 int show(const Invocation& invocation, const ConfigAsked& asked) {
   const auto input = found(asked);
   if (!input.ok()) return invocation.fail(ExitCode::kConfig, input.error().message);
   const auto config = loaded(*input);
   if (!config) return to_status(ExitCode::kConfig);
-  const auto values = shown_values(*config);
+  auto values = shown_values(*config);
+  hide_webhooks(values);
   const Letters letters{.unicode = invocation.terminal.unicode};
   if (asked.output.is_for_people()) {
     print(as_text(values, asked, letters));

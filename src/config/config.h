@@ -110,10 +110,13 @@ struct AlertRule {
   Severity severity = Severity::kWarn;
   Duration repeat = hours(1);        // While it goes on; 0: not again.
   bool terminal = false;             // The berth run of the lease that it is about.
-  std::string webhook;               // Empty: none.
+  std::string webhook;               // Empty: none, or in the file.
+  std::string webhook_file;          // That holds it; empty: none.
   std::string secret_file;           // Empty: its messages are not signed.
   bool allow_private = false;        // The webhook may be on this machine or network.
   std::vector<std::string> command;  // Program and arguments; empty: none.
+
+  bool has_webhook() const { return !webhook.empty() || !webhook_file.empty(); }
 };
 
 struct Access {

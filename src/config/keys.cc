@@ -260,9 +260,15 @@ constexpr std::array kKeys = {
         .doc = "Whether the berth run of the lease that it is about says it."},
     Key{.path = "alert.*.webhook",
         .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].webhook; },
-        .doc = "A URL that is sent each message, by POST. Empty: none.",
+        .doc = "A URL that is sent each message, by POST. Empty: none. Whoever can read this file "
+               "can read it, and for most services it is a secret: webhook_file is for those.",
         .max = kUrlMax,
         .text = Key::Text::kUrl},
+    Key{.path = "alert.*.webhook_file",
+        .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].webhook_file; },
+        .doc = "A file that only the user of the daemon can read, with such a URL. Empty: none.",
+        .max = kPathMax,
+        .text = Key::Text::kAbsolutePath},
     Key{.path = "alert.*.secret_file",
         .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].secret_file; },
         .doc = "A file that only its owner can read, with what messages to the webhook are signed "

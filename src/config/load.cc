@@ -189,16 +189,18 @@ std::optional<std::string> Loader::wrong_alert_name(const std::string& name) con
 // What no single key shows.
 void Loader::check_alerts() {
   for (const auto& [name, rule] : config_.alerts) {
-    const bool unused = rule.webhook.empty() && !rule.secret_file.empty();
-    if (rule.when && !unused) continue;
+    const bool unused = !rule.has_webhook() && !rule.secret_file.empty();
+    const bool twice = !rule.webhook.empty() && !rule.webhook_file.empty();
+    if (rule.when && !unused && !twice) continue;
     const auto at = config_.origins.lower_bound("alert." + name + ".");
     const Origin origin = at == config_.origins.end() ? Origin{} : at->second;
     problem({.where = origin.where,
              .line = origin.line,
              .column = origin.column,
              .message = "alert." + name +
-                        (unused ? ": has a secret_file and no webhook"
-                                : ": has no `when`, which says what it looks at")});
+                        (unused  ? ": has a secret_file and no webhook"
+                         : twice ? ": has a webhook and a webhook_file: one of them is enough"
+                                 : ": has no `when`, which says what it looks at")});
   }
 }
 

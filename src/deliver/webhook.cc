@@ -26,6 +26,7 @@ using Outcome = wire::DeliveryOutcome::Kind;
 
 constexpr long kWithinMs = 10'000;  // In all, names resolved and answer read.
 constexpr std::size_t kAnswerMax = std::size_t{64} << 10U;  // Of head and body together.
+constexpr const char* kUrlKey = "webhook_file";
 constexpr std::size_t kSecretMax = 4'096;
 
 wire::DeliveryOutcome refused(std::string reason) {
@@ -78,14 +79,16 @@ std::size_t take(char* /*bytes*/, std::size_t size, std::size_t count, void* dat
   return exchange.answered > kAnswerMax ? 0 : size * count;
 }
 
-Result<std::string> read_secret(const std::string& path) {
+/// Of the file that `key` of the configuration names.
+Result<std::string> read_secret(const std::string& key, const std::string& path) {
   if (!path.starts_with('/')) {
-    return Error{Errc::kInvalid, "secret_file must be a whole path, from / on"};
+    return Error{Errc::kInvalid, key + " must be a whole path, from / on"};
   }
   TRY(secret, os::read_private_file(path, kSecretMax));
   while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) secret.pop_back();
-  if (secret.empty()) return Error{Errc::kInvalid, path + " is empty: it must hold the secret"};
-  return secret;
+  if (!secret.empty()) return secret;
+  return Error{Errc::kInvalid,
+               path + " is empty: it must hold the " + (key == kUrlKey ? "URL" : "secret")};
 }
 
 using Headers = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
@@ -106,7 +109,7 @@ Result<Headers> headers_of(const wire::Delivery& delivery, const wire::Webhook& 
   add(headers, "Berth-Delivery: " + delivery.id);
   add(headers, "Berth-Timestamp: " + std::to_string(time));
   if (!webhook.secret_file.empty()) {
-    TRY(secret, read_secret(webhook.secret_file));
+    TRY(secret, read_secret("secret_file", webhook.secret_file));
     add(headers, "Berth-Signature: sha256=" +
                      sign(secret, {.id = delivery.id, .time = time, .body = delivery.body}));
   }
@@ -169,7 +172,10 @@ wire::DeliveryOutcome outcome_of(CURL* curl, CURLcode code, const Exchange& exch
 
 wire::DeliveryOutcome send_webhook(const wire::Delivery& delivery, const wire::Webhook& webhook,
                                    UnixMs now) {
-  const auto url = check_url(webhook.url, webhook.allow_private);
+  Result<std::string> address = webhook.url;
+  if (!webhook.url_file.empty()) address = read_secret(kUrlKey, webhook.url_file);
+  if (!address.ok()) return refused(address.error().message);
+  const auto url = check_url(*address, webhook.allow_private);
   if (!url.ok()) return refused(url.error().message);
   const auto headers = headers_of(delivery, webhook, now);
   if (!headers.ok()) return refused(headers.error().message);
@@ -184,7 +190,7 @@ wire::DeliveryOutcome send_webhook(const wire::Delivery& delivery, const wire::W
   set(curl.get(), CURLOPT_NOSIGNAL, 1L);
   set(curl.get(), CURLOPT_TIMEOUT_MS, kWithinMs);
   set(curl.get(), CURLOPT_QUICK_EXIT, 1L);  // Does not wait for a name server when the time is up.
-  set_where(curl.get(), webhook.url, exchange);
+  set_where(curl.get(), *address, exchange);
   set_what(curl.get(), delivery.body, *headers, exchange);
   const CURLcode code = ::curl_easy_perform(curl.get());
   return outcome_of(curl.get(), code, exchange, url->host, detail.data());

@@ -55,14 +55,13 @@ Alert::Subject subject_of(const alerts::Standing& standing) {
 std::vector<std::string> channels_of(const config::AlertRule& rule) {
   std::vector<std::string> channels{"events"};
   if (rule.terminal) channels.emplace_back("terminal");
-  if (!rule.webhook.empty()) channels.emplace_back("webhook");
+  if (rule.has_webhook()) channels.emplace_back("webhook");
   if (!rule.command.empty()) channels.emplace_back("command");
   return channels;
 }
 
 bool has(const config::AlertRule& rule, AlertDelivery::Channel channel) {
-  return channel == AlertDelivery::Channel::kWebhook ? !rule.webhook.empty()
-                                                     : !rule.command.empty();
+  return channel == AlertDelivery::Channel::kWebhook ? rule.has_webhook() : !rule.command.empty();
 }
 
 std::string new_id() {
@@ -181,8 +180,10 @@ std::optional<wire::Delivery> AlertDesk::addressed(const AlertDelivery& delivery
   if (delivery.channel == AlertDelivery::Channel::kCommand) {
     message.to = wire::AlertCommand{.words = rule.command};
   } else {
-    message.to = wire::Webhook{
-        .url = rule.webhook, .secret_file = rule.secret_file, .allow_private = rule.allow_private};
+    message.to = wire::Webhook{.url = rule.webhook,
+                               .url_file = rule.webhook_file,
+                               .secret_file = rule.secret_file,
+                               .allow_private = rule.allow_private};
   }
   return message;
 }

@@ -63,6 +63,7 @@ Webhook read_webhook(ObjectReader& reader) {
   Webhook webhook;
   reader.require("url");
   reader.text("url", webhook.url);
+  reader.text("url_file", webhook.url_file);
   reader.text("secret_file", webhook.secret_file);
   reader.boolean("allow_private", webhook.allow_private);
   return webhook;
@@ -92,7 +93,8 @@ std::string encode_delivery(const Delivery& delivery) {
   writer.key("delivery").text(delivery.id).key("event").text(delivery.event);
   writer.key("body").text(delivery.body);
   if (webhook != nullptr) {
-    writer.key("url").text(webhook->url).key("secret_file").text_or_null(webhook->secret_file);
+    writer.key("url").text(webhook->url).key("url_file").text_or_null(webhook->url_file);
+    writer.key("secret_file").text_or_null(webhook->secret_file);
     writer.key("allow_private").boolean(webhook->allow_private);
   } else {
     writer.key("argv").begin_array();

@@ -23,7 +23,8 @@ inline constexpr std::size_t kDeliveryWordsMax = 64;  // Of a command.
 }  // namespace limits
 
 struct Webhook {
-  std::string url;
+  std::string url;       // Empty: in the file.
+  std::string url_file;  // Read when it is sent, so that nothing else holds what may be a secret.
   std::string secret_file;  // Empty: what is sent is not signed.
   bool allow_private = false;
   friend bool operator==(const Webhook&, const Webhook&) = default;
@@ -42,7 +43,8 @@ struct Delivery {
   friend bool operator==(const Delivery&, const Delivery&) = default;
 };
 
-/// {"kind":"webhook","delivery":…,"event":…,"body":…,"url":…,"secret_file":…,"allow_private":…}
+/// {"kind":"webhook","delivery":…,"event":…,"body":…,"url":…,"url_file":…,
+/// "secret_file":…,"allow_private":…}
 /// or {"kind":"command","delivery":…,"event":…,"body":…,"argv":[…]}, and a line feed.
 std::string encode_delivery(const Delivery& delivery);
 /// No message of its errors repeats an address.

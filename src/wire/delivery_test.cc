@@ -16,6 +16,7 @@ const Delivery kWebhook = {.id = "17-3",
                            .event = "alert.test",
                            .body = "{\"text\":\"80 % of GPU 0\"}",
                            .to = Webhook{.url = "https://hooks.example.org/T0/x?y=%20",
+                                         .url_file = "/etc/berth/webhooks/hook",
                                          .secret_file = "/etc/berth/hook.secret",
                                          .allow_private = true}};
 const Delivery kCommand = {

@@ -141,6 +141,20 @@ says() {
   says refused 401 ""
 }
 
+@test "the URL may stand in a file that nobody else can read" {
+  listen 204
+  (umask 077 && echo "https://localhost:$port/T0/whisper" >"$world/url")
+  run webhook "" "url_file=\"$world/url\""
+  says delivered 204 "localhost answered 204"
+  [[ $(served | jq -r .line) == "POST /T0/whisper HTTP/1.1" ]]
+  chmod 640 "$world/url"
+  run webhook "" "url_file=\"$world/url\""
+  says refused null "chmod 600 '$world/url'"
+  (umask 077 && : >"$world/empty")
+  run webhook "" "url_file=\"$world/empty\""
+  says refused null "must hold the URL"
+}
+
 @test "a secret that others can read signs nothing, and is not sent" {
   listen signed
   echo hush >"$world/secret"
