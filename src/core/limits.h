@@ -18,7 +18,8 @@ inline constexpr std::size_t kAncestorsMax = 32;      // Parents looked at above
 inline constexpr std::size_t kEndedKept = 1'000;      // Ended leases that `show` still knows.
 inline constexpr std::size_t kBackfillDepth = 256;    // Requests looked at behind the first.
 inline constexpr std::size_t kWhyListed = 16;         // Names in an answer of `why`.
-inline constexpr std::size_t kShareGroups = 4'096;    // (user, session) pairs whose use is kept.
+inline constexpr std::size_t kShareUsers = 1'024;     // Whose use is kept,
+inline constexpr std::size_t kShareSessions = 64;     // told apart by so many sessions of each.
 inline constexpr std::size_t kCommandsKept = 4'096;   // Of which it is known what they used,
 inline constexpr std::size_t kRunsKept = 5;           // in so many runs.
 

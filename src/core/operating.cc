@@ -51,9 +51,11 @@ void Coordinator::Impl::on(const Recovered& event) {
   if (!event.same_boot) {
     // Instants of another boot mean nothing in this one: shares begin to decay anew.
     const Instant last_at = state.last_at();
-    for (const auto& [key, usage] : std::map(state.usage())) {
-      const double share = share_at(usage, last_at);
-      decide(LeaseId{}, UsageRestored{key.user, key.session, share, now.instant});
+    for (const auto& [user, sessions] : std::map(state.shares().users())) {
+      for (const auto& [session, usage] : sessions) {
+        const double share = share_at(usage, last_at);
+        decide(LeaseId{}, UsageRestored{user, session, share, now.instant});
+      }
     }
   }
   for (const LeaseId id : ids_of(state.leases())) {

@@ -13,6 +13,11 @@ namespace {
 constexpr double kAheadSeconds = static_cast<double>(limits::kShareAhead.ns) * 1e-9;
 constexpr Bytes kWholeDeviceCounts = gib(64);
 
+// What somebody has had, and what is his now: that counts as long as a grant does at once.
+double counted_at(const Usage& usage, Instant now) {
+  return share_at(usage, now) + usage.rate * kAheadSeconds;
+}
+
 Ranking ranking_of(const Lease& lease, const Settings& settings) {
   switch (settings.order) {
     case Order::kFifo:
@@ -69,26 +74,42 @@ bool Queue::has_whole_device_request() const {
   return !needs_.empty() && *needs_.rbegin() == Bytes::max();
 }
 
-InOrder::InOrder(const Queue& queue, Instant now, const Settings& settings,
-                 const std::map<ShareKey, Usage>& usage)
+InOrder::InOrder(const Queue& queue, Instant now, const Settings& settings, const Shares& shares)
     : queue_(queue), aged_(queue.by_age_.begin()) {
   const bool shared = queue.groups_.size() > 1;
   if (shared) aged_before_ = Instant{now.ns - settings.starve_after.ns};
-  turns_.reserve(queue.groups_.size());
-  for (const auto& [key, group] : queue.groups_) {
-    double share = 0;
-    const auto used = shared ? usage.find(key) : usage.end();
-    if (used != usage.end()) {
-      share = share_at(used->second, now) + used->second.rate * kAheadSeconds;
+  sessions_.reserve(queue.groups_.size());
+  const Shares::Sessions nothing;
+  auto group = queue.groups_.begin();
+  while (group != queue.groups_.end()) {
+    const UserId user = group->first.user;
+    const auto known = shared ? shares.users().find(user) : shares.users().end();
+    const Shares::Sessions& had = known == shares.users().end() ? nothing : known->second;
+    User turn{.share = 0, .first = sessions_.size(), .end = sessions_.size()};
+    for (const auto& [name, usage] : had) turn.share += counted_at(usage, now);
+    for (; group != queue.groups_.end() && group->first.user == user; ++group, ++turn.end) {
+      const auto used = had.find(group->first.session);
+      const double share = used == had.end() ? 0 : counted_at(used->second, now);
+      sessions_.push_back({share, group->second.begin(), group->second.end()});
     }
-    turns_.push_back({share, group.begin(), group.end()});
+    std::ranges::make_heap(sessions_of(turn), SessionIsLater());
+    users_.push_back(turn);
   }
-  std::ranges::make_heap(turns_, is_later);
+  std::ranges::make_heap(users_, UserIsLater{sessions_});
+}
+
+std::span<InOrder::Session> InOrder::sessions_of(const User& user) {
+  return std::span(sessions_).subspan(user.first, user.end - user.first);
 }
 
 // Ties go to who asked first.
-bool InOrder::is_later(const Turn& a, const Turn& b) {
+bool InOrder::SessionIsLater::operator()(const Session& a, const Session& b) const {
   return std::pair(a.share, a.head->sequence) > std::pair(b.share, b.head->sequence);
+}
+
+bool InOrder::UserIsLater::operator()(const User& a, const User& b) const {
+  return std::pair(a.share, sessions[a.first].head->sequence) >
+         std::pair(b.share, sessions[b.first].head->sequence);
 }
 
 const Lease* InOrder::next() {
@@ -97,17 +118,27 @@ const Lease* InOrder::next() {
     ++aged_;
     return lease;
   }
-  while (!turns_.empty()) {
-    std::ranges::pop_heap(turns_, is_later);
-    Turn& turn = turns_.back();
-    const Queue::Key head = *turn.head;
+  while (!users_.empty()) {
+    std::ranges::pop_heap(users_, UserIsLater{sessions_});
+    User& user = users_.back();
+    const std::span<Session> sessions = sessions_of(user);
+    std::ranges::pop_heap(sessions, SessionIsLater());
+    Session& session = sessions.back();
+    const Queue::Key head = *session.head;
     // A whole device counts as a large budget would; its size is not known here.
     const Bytes need = head.need == Bytes::max() ? kWholeDeviceCounts : head.need;
-    turn.share += static_cast<double>(need.value) * kAheadSeconds;
-    if (++turn.head == turn.end) {
-      turns_.pop_back();
+    const double counts = static_cast<double>(need.value) * kAheadSeconds;
+    session.share += counts;
+    user.share += counts;
+    if (++session.head == session.end) {
+      --user.end;
     } else {
-      std::ranges::push_heap(turns_, is_later);
+      std::ranges::push_heap(sessions, SessionIsLater());
+    }
+    if (user.first == user.end) {
+      users_.pop_back();
+    } else {
+      std::ranges::push_heap(users_, UserIsLater{sessions_});
     }
     const bool came_already = head.lease->waits_since() <= aged_before_;
     if (!came_already) return head.lease;

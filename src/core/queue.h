@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -73,28 +74,41 @@ class Queue {
 };
 
 /// The waiting requests, one after the other in the order of the policy. With `fair`, groups are
-/// merged as if each grant were made: whoever has had least comes next, and is then charged for
-/// what he was given. The queue must not change meanwhile.
+/// merged as if each grant were made: the user who has had least comes next, with that session of
+/// his that has, and both are then charged for what is given. The queue must not change meanwhile.
 class InOrder {
  public:
-  InOrder(const Queue& queue, Instant now, const Settings& settings,
-          const std::map<ShareKey, Usage>& usage);
+  InOrder(const Queue& queue, Instant now, const Settings& settings, const Shares& shares);
 
   /// Null after the last.
   const Lease* next();
 
  private:
-  struct Turn {
+  struct Session {
     double share;
     Queue::Group::const_iterator head;
     Queue::Group::const_iterator end;
   };
-  static bool is_later(const Turn& a, const Turn& b);
+  struct User {
+    double share;
+    // Of sessions_; a heap: the next one's turn is in front.
+    std::size_t first;
+    std::size_t end;
+  };
+  struct SessionIsLater {
+    bool operator()(const Session& a, const Session& b) const;
+  };
+  struct UserIsLater {
+    const std::vector<Session>& sessions;
+    bool operator()(const User& a, const User& b) const;
+  };
+  std::span<Session> sessions_of(const User& user);
 
   const Queue& queue_;
   std::optional<Instant> aged_before_;  // Who asked no later than this comes before everybody.
   Queue::ByAge::const_iterator aged_;
-  std::vector<Turn> turns_;  // A heap: the next group's turn is in front.
+  std::vector<Session> sessions_;
+  std::vector<User> users_;  // A heap: the next one's turn is in front.
 };
 
 }  // namespace berth::core

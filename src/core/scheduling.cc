@@ -48,7 +48,7 @@ bool Coordinator::Impl::grant_one() {
   }
   if (nobody_fits(walk)) return false;
   std::vector<const Lease*> ahead;
-  InOrder waiting(queue, now.instant, settings, state.usage());
+  InOrder waiting(queue, now.instant, settings, state.shares());
   for (std::size_t looked_at = 0; looked_at < limits::kBackfillDepth; ++looked_at) {
     const Lease* next = waiting.next();
     if (next == nullptr) break;

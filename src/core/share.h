@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of the machine a (user, session) pair has had: granted byte-seconds that are forgotten
-// with a half-life of limits::kShareHalfLife.
+// How much of the machine users, and the sessions of each, have had: granted byte-seconds that are
+// forgotten with a half-life of limits::kShareHalfLife.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 
 #include "base/ids.h"
@@ -28,5 +30,24 @@ double share_at(const Usage& share, Instant now);
 
 /// From `now` on the rate is larger by `bytes` (negative: smaller).
 void change_rate(Usage& share, Instant now, double bytes);
+
+/// The use of everybody, bounded by user: what a user has had is the sum over his sessions, and no
+/// number of names makes it less. See Note [Names beyond the bound].
+class Shares {
+ public:
+  using Sessions = std::map<std::string, Usage, std::less<>>;
+
+  /// From `now` on the session is granted so much more (negative: less).
+  void charge(const ShareKey& key, Instant now, double bytes);
+  /// What it had had at `at`. Its rate comes from the leases, which are restored before.
+  void restore(const ShareKey& key, double byte_seconds, Instant at, Instant now);
+
+  const std::map<UserId, Sessions>& users() const { return users_; }
+
+ private:
+  void bound_users(Instant now);
+
+  std::map<UserId, Sessions> users_;
+};
 
 }  // namespace berth::core

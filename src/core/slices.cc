@@ -126,7 +126,7 @@ std::vector<FirstTurn> Coordinator::Impl::first_turns() const {
     if (wants_turn(lease)) continue;
     for (const Part& part : lease.held()->parts) taken.insert(part.device);
   }
-  InOrder waiting(queue, now.instant, settings, state.usage());
+  InOrder waiting(queue, now.instant, settings, state.shares());
   for (std::size_t looked_at = 0; looked_at < limits::kBackfillDepth; ++looked_at) {
     const Lease* next = waiting.next();
     if (next == nullptr) break;
@@ -167,7 +167,7 @@ NextTurns Coordinator::Impl::next_turns() const {
   if (turns.size() == 0) return next;
   const std::vector<FirstTurn> first = first_turns();
   auto newcomer = first.begin();
-  InOrder order(turns, now.instant, settings, state.usage());
+  InOrder order(turns, now.instant, settings, state.shares());
   for (std::size_t looked_at = 0; looked_at < limits::kBackfillDepth; ++looked_at) {
     const Lease* lease = order.next();
     if (lease == nullptr) break;
@@ -264,7 +264,7 @@ void Coordinator::Impl::add_turns(const Lease& lease, WhyView& view, Now at) con
   view.reason = WhyView::Reason::kSlices;
   view.waited = at.instant - lease.waits_since();
   const DeviceId device = lease.held()->parts.front().device;
-  InOrder order(turns, at.instant, settings, state.usage());
+  InOrder order(turns, at.instant, settings, state.shares());
   for (const Lease* next = order.next(); next != nullptr && next != &lease; next = order.next()) {
     const bool here = next->held() == nullptr || next->held()->parts.front().device == device;
     if (!here) continue;

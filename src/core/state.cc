@@ -376,10 +376,7 @@ struct State::Applier {
   }
 
   bool operator()(const UsageRestored& fact) const {
-    Usage& usage = self.usage_[{fact.user, fact.session}];
-    // The rate comes from the leases, which the snapshot restores before.
-    usage.byte_seconds = fact.byte_seconds;
-    usage.at = fact.at;
+    self.shares_.restore({fact.user, fact.session}, fact.byte_seconds, fact.at, record.at);
     return true;
   }
 
@@ -468,17 +465,7 @@ const LeaseView* State::find_ended(LeaseId id) const {
 void State::charge_share(const Lease& lease, Instant at, double sign) {
   const Held* held = lease.held();
   CHECK(held != nullptr);
-  change_rate(usage_[{lease.user, lease.request.session}], at, sign * budget_sum(*held));
-  if (usage_.size() > limits::kShareGroups) bound_shares(at);
-}
-
-void State::bound_shares(Instant at) {
-  auto least = usage_.end();
-  for (auto i = usage_.begin(); i != usage_.end(); ++i) {
-    if (i->second.rate > 0) continue;
-    if (least == usage_.end() || share_at(i->second, at) < share_at(least->second, at)) least = i;
-  }
-  if (least != usage_.end()) usage_.erase(least);
+  shares_.charge({lease.user, lease.request.session}, at, sign * budget_sum(*held));
 }
 
 }  // namespace berth::core

@@ -149,7 +149,7 @@ class State {
   const Lease* find(LeaseId id) const;
   const std::deque<LeaseView>& ended() const { return ended_; }
   const LeaseView* find_ended(LeaseId id) const;
-  const std::map<ShareKey, Usage>& usage() const { return usage_; }
+  const Shares& shares() const { return shares_; }
   const RunHistory& runs() const { return runs_; }
   std::uint64_t next_id() const { return next_id_; }
   std::uint64_t last_sequence() const { return last_sequence_; }
@@ -164,12 +164,11 @@ class State {
 
   void learn(const Lease& lease, const LeaseEnded& fact);
   void charge_share(const Lease& lease, Instant at, double sign);
-  void bound_shares(Instant at);
   void end(const LeaseEnded& fact, const Record& record);
 
   std::map<LeaseId, Lease> leases_;
   std::deque<LeaseView> ended_;  // Oldest first, at most limits::kEndedKept.
-  std::map<ShareKey, Usage> usage_;
+  Shares shares_;
   RunHistory runs_;
   std::uint64_t next_id_ = 1;
   std::uint64_t last_sequence_ = 0;

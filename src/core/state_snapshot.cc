@@ -114,7 +114,7 @@ LeaseView survivor_view(const Lease& lease) {
 
 std::vector<Record> State::snapshot(Instant now) const {
   std::vector<Record> records;
-  records.reserve(ended_.size() + leases_.size() + usage_.size() + 1);
+  records.reserve(ended_.size() + leases_.size() + 1);
   const auto add = [&](Fact fact) { records.push_back({0, now, UnixMs{}, std::move(fact)}); };
   for (const LeaseView& view : ended_) add(LeaseRestored{.view = view});
   for (const auto& [id, lease] : leases_) {
@@ -169,8 +169,10 @@ std::vector<Record> State::snapshot(Instant now) const {
   }
   // As it is kept, and not as it has come to be by now: what is restored then stays equal, to the
   // last bit, to what replaying the records gives, and so does the order of the queue.
-  for (const auto& [key, usage] : usage_) {
-    add(UsageRestored{key.user, key.session, usage.byte_seconds, usage.at});
+  for (const auto& [user, sessions] : shares_.users()) {
+    for (const auto& [session, usage] : sessions) {
+      add(UsageRestored{user, session, usage.byte_seconds, usage.at});
+    }
   }
   for (CommandRestored& fact : runs_.all()) add(std::move(fact));
   add(CountersRestored{next_id_, last_sequence_});

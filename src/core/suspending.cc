@@ -227,7 +227,7 @@ bool Coordinator::Impl::may_return(LeaseId id) const {
   const std::optional<Instant> queued = lease.held()->its_suspension().queued;
   CHECK(queued.has_value());
   if (*queued + settings.pass_max <= now.instant || queue.size() == 0) return true;
-  const Lease* next = InOrder(queue, now.instant, settings, state.usage()).next();
+  const Lease* next = InOrder(queue, now.instant, settings, state.shares()).next();
   return next == nullptr || next->request.priority <= lease.request.priority || !takes_part(*next);
 }
 

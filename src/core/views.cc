@@ -91,7 +91,7 @@ const Coordinator::Impl::OrderCache& Coordinator::Impl::order(Instant at) const 
   cache.at = at;
   cache.order.clear();
   cache.places.clear();
-  InOrder waiting(queue, at, settings, state.usage());
+  InOrder waiting(queue, at, settings, state.shares());
   while (const Lease* lease = waiting.next()) {
     cache.order.push_back(lease->id);
     cache.places.emplace_back(lease->id, static_cast<std::uint32_t>(cache.order.size()));

@@ -303,7 +303,7 @@ std::variant<FitView, Refusal> Coordinator::Impl::fit(const Request& asked, Acto
   walk.take_turns(std::move(turns_taken));
   for (const LeaseId id : growing) walk.leave_growing(*state.find(id));
   Projection projection(state, ledger, at.instant);
-  InOrder waiting(queue, at.instant, settings, state.usage());
+  InOrder waiting(queue, at.instant, settings, state.shares());
   while (const Lease* next = waiting.next()) {
     const Lease& ahead = *next;
     if (ahead.id == kImagined) break;

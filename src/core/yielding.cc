@@ -78,7 +78,7 @@ std::optional<std::vector<LeaseId>> Coordinator::Impl::who_makes_room(
 // See Note [Who makes room].
 void Coordinator::Impl::make_room_for_urgent() {
   if (!queue.has_urgent_request() || !may_grant()) return;
-  const Lease* next = InOrder(queue, now.instant, settings, state.usage()).next();
+  const Lease* next = InOrder(queue, now.instant, settings, state.shares()).next();
   if (next == nullptr || next->request.priority != Priority::kUrgent) return;
   if (!is_offerable(*next) || !user_has_room(*next) || device_count(next->request) != 1) return;
   std::optional<std::vector<LeaseId>> best;
