@@ -2,6 +2,8 @@
 #include "core/run_history.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <ranges>
 
 #include "base/fnv1a.h"
 #include "core/limits.h"
@@ -26,11 +28,21 @@ Bytes with_margin(Bytes peak) {
 RunHistory::Past& RunHistory::past_of(UserId user, std::uint64_t fingerprint) {
   Past& past = commands_[{user, fingerprint}];
   past.turn = ++turns_;
-  if (commands_.size() > limits::kCommandsKept) {
-    commands_.erase(std::ranges::min_element(commands_, {},
-                                             [](const auto& entry) { return entry.second.turn; }));
-  }
+  if (commands_.size() > limits::kCommandsKept) forget_one();
   return past;
+}
+
+// Of whoever has most: nobody's many commands push out another's few.
+void RunHistory::forget_one() {
+  std::map<UserId, std::size_t> count;
+  for (const auto& [key, past] : commands_) ++count[key.first];
+  const std::size_t most = std::ranges::max(count | std::views::values);
+  auto oldest = commands_.end();
+  for (auto i = commands_.begin(); i != commands_.end(); ++i) {
+    if (count.at(i->first.first) != most) continue;
+    if (oldest == commands_.end() || i->second.turn < oldest->second.turn) oldest = i;
+  }
+  commands_.erase(oldest);
 }
 
 void RunHistory::add(UserId user, std::string_view command, PastRun run) {

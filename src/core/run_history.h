@@ -31,6 +31,7 @@ class RunHistory {
     std::uint64_t turn = 0;     // Of the last one, among those of all commands.
   };
   Past& past_of(UserId user, std::uint64_t fingerprint);
+  void forget_one();
 
   std::map<std::pair<UserId, std::uint64_t>, Past> commands_;
   std::uint64_t turns_ = 0;

@@ -61,6 +61,17 @@ TEST(RunHistory, ForgetsTheCommandsThatWereNotRunForLongest) {
   EXPECT_EQ(runs.budget_for(kAna, "command 1"), std::nullopt);
 }
 
+TEST(RunHistory, ForgetsCommandsOfWhoeverHasMost) {
+  constexpr UserId kEve{4};
+  RunHistory runs;
+  runs.add(kAna, kTrain, {.peak = gib(1)});
+  for (std::size_t i = 0; i < 2 * limits::kCommandsKept; ++i) {
+    runs.add(kEve, "command " + std::to_string(i), {.peak = gib(1)});
+  }
+  EXPECT_EQ(runs.all().size(), limits::kCommandsKept);
+  EXPECT_NE(runs.budget_for(kAna, kTrain), std::nullopt);
+}
+
 class Learning : public testing::Test {
  protected:
   static Request learned() {

@@ -399,8 +399,7 @@ bool State::Applier::operator()(const LeaseRestored& fact) const {
   if (view.id.value == 0 || self.leases_.contains(view.id)) return false;
   self.next_id_ = std::max(self.next_id_, view.id.value + 1);
   if (view.state == LeaseState::kEnded) {
-    self.ended_.push_back(view);
-    if (self.ended_.size() > limits::kEndedKept) self.ended_.pop_front();
+    self.keep_ended(view);
     return true;
   }
   Lease lease{

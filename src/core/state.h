@@ -3,6 +3,7 @@
 // clock, configuration or measurement, so that recovery gives the same leases under any of them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -164,10 +165,12 @@ class State {
 
   void learn(const Lease& lease, const LeaseEnded& fact);
   void charge_share(const Lease& lease, Instant at, double sign);
+  void keep_ended(LeaseView view);
   void end(const LeaseEnded& fact, const Record& record);
 
   std::map<LeaseId, Lease> leases_;
-  std::deque<LeaseView> ended_;  // Oldest first, at most limits::kEndedKept.
+  std::deque<LeaseView> ended_;             // Oldest first, at most limits::kEndedKept.
+  std::map<UserId, std::size_t> ended_of_;  // How many of `ended_` are whose.
   Shares shares_;
   RunHistory runs_;
   std::uint64_t next_id_ = 1;

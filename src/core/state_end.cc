@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is kept of a lease that has ended: its view, and what its run tells of its command.
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "core/limits.h"
@@ -37,9 +38,21 @@ void State::end(const LeaseEnded& fact, const Record& record) {
     part->peak = peak.used;
     part->refused = peak.refused;
   }
-  ended_.push_back(std::move(view));
-  if (ended_.size() > limits::kEndedKept) ended_.pop_front();
+  keep_ended(std::move(view));
   leases_.erase(found);
+}
+
+// Beyond the bound the oldest goes of whoever has most, so that nobody's many push out another's
+// few: of n users each keeps limits::kEndedKept / n at least.
+void State::keep_ended(LeaseView view) {
+  ++ended_of_[view.user];
+  ended_.push_back(std::move(view));
+  if (ended_.size() <= limits::kEndedKept) return;
+  const std::size_t most = std::ranges::max(ended_of_ | std::views::values);
+  const auto oldest = std::ranges::find_if(
+      ended_, [&](const LeaseView& kept) { return ended_of_.at(kept.user) == most; });
+  if (--ended_of_.at(oldest->user) == 0) ended_of_.erase(oldest->user);
+  ended_.erase(oldest);
 }
 
 }  // namespace berth::core
