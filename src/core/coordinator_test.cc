@@ -347,6 +347,15 @@ TEST(Coordinator, WhatAWholeLeaseLeftOnOneDeviceKeepsNoOtherClosed) {
   EXPECT_EQ(story.ask(S::budget(gib(5))), "waiting 3; ") << "its own device is not given away";
 }
 
+TEST(Coordinator, AWholeDeviceIsNotGrantedBesideAStrangersTrainingRun) {
+  Story story({.order = Order::kFifo, .reserve = {}, .exclusive_external_max = gib(2)});
+  story.use(500, gib(2) + Bytes{1});
+  (void)story.sample();
+  EXPECT_EQ(story.ask(S::whole()), "waiting 1; ");
+  story.use(500, gib(2));
+  EXPECT_EQ(story.sample(), "grant 1; ");
+}
+
 TEST(Coordinator, AnExclusiveLeaseHasTheDeviceToItselfBesideADesktop) {
   Story story({.order = Order::kFifo, .reserve = mib(512)}, {gib(16), gib(16)});
   story.use(500, mib(700), 0);

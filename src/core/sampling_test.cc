@@ -112,6 +112,20 @@ TEST_F(Sampling, AnOrphanOfAnInnerLeaseCountsForItBelowTheOuterToo) {
               testing::ElementsAre(S::process(30)));
 }
 
+TEST_F(Sampling, AProcessOfAnotherUserThatNamesALeaseIsAStranger) {
+  story.use(30, gib(1));
+  auto& other = *std::ranges::find(processes(), S::process(30), &ProcessSample::process);
+  other.env_lease = Handle{0, 1};
+  other.user = {2000};
+  (void)story.sample();
+  EXPECT_THAT(story.coordinator.lease({1}, story.now)->members, testing::IsEmpty());
+  EXPECT_EQ(story.look().external, gib(1));
+  other.user = {1000};
+  (void)story.sample();
+  EXPECT_THAT(story.coordinator.lease({1}, story.now)->members,
+              testing::ElementsAre(S::process(30)));
+}
+
 // Pids come again: the first lease has had a process of the pid that the second's command has now.
 TEST_F(Sampling, ADeadProcessIsOfTheLeaseWhosePidItWasLast) {
   story.use(2, gib(1));

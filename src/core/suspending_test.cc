@@ -133,6 +133,34 @@ TEST_F(Suspending, WhatItHadByItsOwnAccountIsEnough) {
   EXPECT_EQ(story.tell(Sampled{{at, at, true, "", "", story.hardware, {charge}}}), "move back 1; ");
 }
 
+/// A lease that keeps account of itself returns beside a stranger who uses so much, or does not.
+class SuspendingMargin : public Suspending {
+ protected:
+  std::string returns(Bytes charged, Bytes stranger) {
+    story.use(77, stranger);
+    story.now.instant = story.now.instant + seconds(1);
+    const ChargeSample charge{
+        .lease = {0, 1}, .device = device(0), .charged = charged, .steady = true};
+    const Instant at = story.now.instant;
+    return story.tell(Sampled{{at, at, true, "", "", story.hardware, {charge}}});
+  }
+};
+
+TEST_F(SuspendingMargin, ItComesBackOnlyWhere256MiBMoreThanItHadAreFree) {
+  (void)put_away();
+  (void)resume();
+  EXPECT_EQ(returns(gib(8), gib(16 - 8)), "");
+  EXPECT_EQ(returns(gib(8), saturating_sub(gib(16 - 8), mib(255))), "");
+  EXPECT_EQ(returns(gib(8), saturating_sub(gib(16 - 8), mib(256))), "move back 1; ");
+}
+
+TEST_F(SuspendingMargin, OfMuchItIsThreeInAHundredMore) {
+  (void)put_away();
+  (void)resume();
+  EXPECT_EQ(returns(mib(9728), mib(16384 - 9728 - 291)), "");
+  EXPECT_EQ(returns(mib(9728), mib(16384 - 9728 - 292)), "move back 1; ");
+}
+
 TEST_F(Suspending, ItComesBeforeNewRequestsOfItsPriority) {
   (void)put_away();
   (void)story.ask(S::budget(gib(12)));
