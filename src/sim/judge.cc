@@ -68,6 +68,7 @@ void Judge::daemon_starts(const core::Settings& settings, bool same_boot) {
   evidence_.told_lost.clear();
   evidence_.last_asked_at = {};
   if (!same_boot) {
+    fairness_.rebooted();
     for (auto& [id, known] : evidence_.known) known.reconnected_at = {};
   }
   configured(settings);
@@ -190,6 +191,7 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
   stage_.note("record {} {} of lease {}", record.sequence, name_of(record.fact), id.value);
   const ShadowLease* found = evidence_.journal.find(id);
   const std::optional<ShadowLease> before = found ? std::optional(*found) : std::nullopt;
+  fairness_.advance(evidence_.journal, record.at);
   check(evidence_.journal.apply(record, stage_.coverage));
   if (std::holds_alternative<LeaseResized>(record.fact)) note_budgets(id, present(before).parts);
   if (stage_.failed() || late) return;
@@ -249,7 +251,10 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
 void Judge::replaced(const std::vector<Record>& snapshot, std::uint64_t last_sequence,
                      bool behind) {
   stage_.note("snapshot of {} records up to {}", snapshot.size(), last_sequence);
+  const bool was_told_all = evidence_.journal.last_sequence() == last_sequence;
+  if (was_told_all) fairness_.advance(evidence_.journal, snapshot.back().at);
   std::string broken = evidence_.journal.replace(snapshot, last_sequence);
+  if (!was_told_all) fairness_.begin_anew(snapshot, evidence_.journal);
   if (!behind) check(std::move(broken));
 }
 
@@ -328,6 +333,10 @@ void Judge::event_done(const server::Engine& engine, core::Now at) {
   check(broken_by_delay(evidence_, at));
   check(turns_.broken_by_idleness(evidence_, engine, at));
   check(turns_.broken_by_a_turn_without_end(evidence_, engine, at));
+  if (!evidence_.is_behind(at.instant)) {
+    const std::vector<LeaseId> queue = engine.coordinator().queue(at);
+    check(fairness_.broken_by_order(evidence_, queue, at.instant));
+  }
   if (events_ % kAuditEvery == 0) audit(engine, at);
 }
 

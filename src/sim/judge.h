@@ -18,6 +18,7 @@
 #include "server/engine.h"
 #include "sim/disk.h"
 #include "sim/evidence.h"
+#include "sim/fairness.h"
 #include "sim/stage.h"
 #include "sim/turns.h"
 
@@ -81,6 +82,7 @@ class Judge {
   const Disk& disk_;
   Evidence evidence_;
   Turns turns_;
+  Fairness fairness_;
   std::map<server::ConnectionId, Call> calls_;
   std::uint64_t events_ = 0;
 };

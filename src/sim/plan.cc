@@ -10,6 +10,7 @@ namespace berth::sim {
 namespace {
 
 constexpr std::uint32_t kAllSlices = 1000;
+constexpr std::uint32_t kFirstUser = 1'000;
 
 DeviceId draw_device_id(Random& random) {
   return {.high = random.next(), .low = random.next(), .mig = false};
@@ -170,14 +171,17 @@ Plan draw_plan(Random& random) {
                                                   core::Unmanaged::kIgnore};
   plan.settings.unmanaged = random.pick(unmanaged);
   plan.slices_per_mille = random.pick(std::vector<std::uint32_t>{0, 100, 300, kAllSlices});
+  plan.fresh_names = random.chance(300);
   return plan;
 }
 
 SessionPlan draw_session(Random& random, const Plan& plan) {
   const auto meets = [&](Fault fault) { return random.chance(plan.rate(fault)); };
   SessionPlan session;
-  session.user = {1'000 + static_cast<std::uint32_t>(random.below(plan.users))};
+  session.user = {kFirstUser + static_cast<std::uint32_t>(random.below(plan.users))};
   session.request = draw_request(random, plan);
+  const bool fresh_name = plan.fresh_names && session.user.value == kFirstUser;
+  if (fresh_name) session.request.session = "s" + std::to_string(random.next());
   session.claims_after = random.spread({100'000}, milliseconds(20));
   session.runs_for = random.spread(milliseconds(5), seconds(20));
   if (random.chance(200)) session.exit.code = 1;

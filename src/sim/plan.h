@@ -28,6 +28,7 @@ struct Plan {
   Duration arrival_max;  // Between two sessions.
   std::array<std::uint32_t, kFaultCount> per_mille{};
   std::uint32_t slices_per_mille = 0;  // Of those that ask for memory of one device.
+  bool fresh_names = false;            // One of the users works under another name each time.
 
   std::uint32_t rate(Fault fault) const { return per_mille[static_cast<std::size_t>(fault)]; }
 };

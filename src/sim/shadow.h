@@ -98,6 +98,7 @@ class Shadow {
   const ShadowLease* find(LeaseId id) const;
   const ShadowLease* find(Handle handle) const;
   Bytes budgets_on(DeviceId device) const;
+  std::uint64_t last_sequence() const { return last_sequence_; }
 
  private:
   struct Applier;
