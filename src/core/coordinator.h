@@ -54,9 +54,15 @@ class Coordinator {
   std::optional<LeaseId> find(Handle handle) const;
   std::vector<DeviceView> devices(Now now) const;
   std::vector<LeaseId> queue(Now now) const;  // Waiting ones, next first.
+  /// Without remedies, which take more than a look: many listen to why they wait.
   std::optional<WhyView> why(LeaseId id, Now now) const;
-  /// What would become of this request if it were made now.
+  /// What would become of this request if it were made now. Without remedies, too.
   std::variant<FitView, Refusal> fit(const Request& request, Actor actor, Now now) const;
+  /// What would let a waiting request start. Each was carried out in a copy, and it started there.
+  std::vector<Remedy> remedies(LeaseId id, Now now) const;
+  std::vector<Remedy> remedies(const Request& request, Actor actor, Now now) const;
+  /// One that decides as this one would from here on. Of what is over it knows nothing.
+  Coordinator copy() const;
   /// Grows whenever an answer to fit() may have changed.
   std::uint64_t ledger_version() const;
   /// Leases that have ended, or whose command has: what the next sample says of them counts.

@@ -40,7 +40,7 @@ void Coordinator::Impl::on(const Freeze& event) {
   if (under_way && !stopping) return refuse_state("is on the way: ask again when it is there");
   seen.halt_tokens.push_back(event.token);
   if (!held->frozen) decide(id, LeaseFrozen{id});
-  note_pause(id, event.terms);
+  note_pause(id, event.terms, event.actor.user);
   if (stopping) return;
   begin_move(id, Direction::kStop);
 }

@@ -200,7 +200,7 @@ struct Coordinator::Impl {
   // suspending.cc
   void on(const Suspend& event);
   void on(const Resume& event);
-  void note_pause(LeaseId id, const PauseTerms& terms);
+  void note_pause(LeaseId id, const PauseTerms& terms, UserId by);
   static Instant pause_due(const Held& held, const Observed& seen);
   bool tend_pause(LeaseId id);
   void resume(LeaseId id, std::optional<Token> token);
@@ -355,9 +355,24 @@ struct Coordinator::Impl {
   void add_turns(const Lease& lease, WhyView& view, Now at) const;
   WhyView::Reason reason_of(const Lease& lease, const WhyView& view) const;
   void add_holders(const Lease& lease, WhyView& view, Now at) const;
-  void add_remedies(const Lease& lease, WhyView& view) const;
-  std::string shortage_text(const Request& request) const;
+  void add_start(const Lease& lease, WhyView& view, Now at) const;
+  Instant when_user_has_room(const Lease& lease, Instant at) const;
+  std::optional<LoweredLimit> lowered_limit(const Lease& lease) const;
+  std::string shortage_text(const Request& request, UserId user) const;
   void check_everything() const;
+
+  // halts.cc: why a lease that was granted does not run.
+  std::optional<Halt> halt_of(const Lease& lease, Now at) const;
+  void add_halt(const Lease& lease, WhyView& view, Now at) const;
+
+  // remedies.cc: what would help, tried in copies.
+  void requeue_places();
+  bool can_be_moved(const Lease& lease) const;
+  std::optional<Remedy> remedy_for(Remedy::Kind kind, const Lease& holder) const;
+  bool carry_out(const Remedy& remedy, LeaseId which);
+  void moved_away(LeaseId id);
+  void seen_free(LeaseId id);
+  std::optional<LeaseId> ask_instead(LeaseId waiter, Request request);
 };
 
 /// As messages name it.

@@ -332,7 +332,7 @@ void Coordinator::Impl::on_due(LeaseId id) {
       end_waiting(
           id, EndResult::kRefused,
           {{RefusalCode::kBusy, "not granted within " + to_text(present(lease.request.wait_max)) +
-                                    ": " + shortage_text(lease.request)}});
+                                    ": " + shortage_text(lease.request, lease.user)}});
     } else if (waiting->parked_since && due(*waiting->parked_since + limits::kParkedMax)) {
       end_waiting(id, EndResult::kCancelled,
                   {{RefusalCode::kBusy, text_of(id) + " was set aside for " +

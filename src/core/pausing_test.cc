@@ -45,8 +45,10 @@ TEST_F(Pausing, ItIsToldSinceWhenUntilWhenAndWhy) {
   put_away({.lasts = minutes(10), .reason = "lunch"});
   const UnixMs since = lease().pause.value_or(Pause{}).since;
   EXPECT_NE(since, UnixMs{});
-  EXPECT_EQ(lease().pause,
-            (Pause{.since = since, .reason = "lunch", .until = UnixMs{since.value + 600'000}}));
+  EXPECT_EQ(lease().pause, (Pause{.since = since,
+                                  .reason = "lunch",
+                                  .until = UnixMs{since.value + 600'000},
+                                  .by = UserId{1000}}));
   (void)resume();
   EXPECT_EQ(lease().pause, std::nullopt) << "from then on it waits for room";
 }

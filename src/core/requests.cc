@@ -38,7 +38,7 @@ void Coordinator::Impl::on(const Submit& event) {
   if (no_wait) {
     const std::variant<FitView, Refusal> fits = fit(request, event.actor, now);
     if (const auto* view = std::get_if<FitView>(&fits); view == nullptr || !view->fits) {
-      refuse(event.token, RefusalCode::kBusy, shortage_text(request));
+      refuse(event.token, RefusalCode::kBusy, shortage_text(request, event.actor.user));
       return;
     }
   }
@@ -313,11 +313,13 @@ std::optional<Refusal> Coordinator::Impl::refuse_devices(const Request& request)
   if (const auto* refusal = std::get_if<Refusal>(&named)) return *refusal;
   const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
   std::map<std::string, std::size_t> able;
+  std::size_t there = 0;
   Bytes largest;
   for (const Account& account : ledger.accounts()) {
     // One that fell off the bus may never come back: nobody waits for it.
     if (!account.seen || !is_eligible(account, request)) continue;
     largest = std::max(largest, account.grantable_when_empty());
+    ++there;
     if (fits_ever(account, request)) {
       const bool one_model = request.devices.empty() && !request.mixed;
       able[one_model ? account.model : std::string()] += 1;
@@ -332,6 +334,12 @@ std::optional<Refusal> Coordinator::Impl::refuse_devices(const Request& request)
                        " fits on no GPU here: the largest budget that can be "
                        "granted is " +
                        to_text(largest)};
+  }
+  if (there < count) {
+    return Refusal{RefusalCode::kNeverFits,
+                   "it asks for " + std::to_string(count) + " GPUs, and " +
+                       (request.devices.empty() ? "this machine has " : "of them there are ") +
+                       std::to_string(there)};
   }
   return Refusal{RefusalCode::kNeverFits,
                  "there are no " + std::to_string(count) + " GPUs here that could take it" +

@@ -91,7 +91,8 @@ void Coordinator::Impl::on(const Resize& event) {
   decide(id, GrowthQueued{id, event.vram, until});
   observed.at(id).growth_token = event.token;
   if (!try_growth(id) && !waits) {
-    drop_growth(id, Refusal{RefusalCode::kBusy, "not now: " + shortage_text(lease->request)});
+    drop_growth(
+        id, Refusal{RefusalCode::kBusy, "not now: " + shortage_text(lease->request, lease->user)});
   }
 }
 

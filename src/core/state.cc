@@ -222,7 +222,8 @@ struct State::Applier {
   bool operator()(const LeasePaused& fact) const {
     Held* held = in_state<Held>(fact.id);
     if (held == nullptr || (!held->suspension && !held->frozen)) return false;
-    held->pause = Pause{.since = record.wall, .reason = fact.reason, .until = fact.until_wall};
+    held->pause =
+        Pause{.since = record.wall, .reason = fact.reason, .until = fact.until_wall, .by = fact.by};
     held->pause_ends = fact.until;
     return true;
   }

@@ -157,6 +157,12 @@ class State {
   /// When the last record was decided, in the boot in which it was.
   Instant last_at() const { return last_at_; }
 
+  /// Leases and runs that are over are known no more.
+  void forget_past() {
+    ended_.clear();
+    runs_ = {};
+  }
+
   /// Everything, as records that rebuild it.
   std::vector<Record> snapshot(Instant now) const;
 

@@ -51,7 +51,7 @@ void Coordinator::Impl::on(const Suspend& event) {
     }
     if (held->is_away()) {
       displaced.erase(id);  // Somebody wants it to stay away.
-      note_pause(id, event.terms);
+      note_pause(id, event.terms, event.actor.user);
       if (held->suspension->queued) {
         answer_movers(id, "it was suspended again");
         decide(id, ResumeQueued{id, false});
@@ -63,7 +63,7 @@ void Coordinator::Impl::on(const Suspend& event) {
     if (!observed.at(id).stuck.empty()) {
       return refuse_state("is between two states: " + observed.at(id).stuck);
     }
-    note_pause(id, event.terms);
+    note_pause(id, event.terms, event.actor.user);
     observed.at(id).move_tokens.push_back(event.token);
     return;
   }
@@ -76,11 +76,11 @@ void Coordinator::Impl::on(const Suspend& event) {
   if (lease->checkpoints.asked) return refuse_state("saves itself: ask again when it has");
   observed.at(id).move_tokens.push_back(event.token);
   suspend(id, {});
-  note_pause(id, event.terms);
+  note_pause(id, event.terms, event.actor.user);
 }
 
-void Coordinator::Impl::note_pause(LeaseId id, const PauseTerms& terms) {
-  LeasePaused fact{.id = id, .reason = terms.reason};
+void Coordinator::Impl::note_pause(LeaseId id, const PauseTerms& terms, UserId by) {
+  LeasePaused fact{.id = id, .reason = terms.reason, .by = by};
   if (terms.lasts) {
     fact.until = now.instant + *terms.lasts;
     fact.until_wall = wall_at(*fact.until, now);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,8 @@
 #include "core/backfill.h"
 #include "core/impl.h"
 #include "core/limits.h"
+#include "core/placement.h"
+#include "core/site.h"
 
 namespace berth::core {
 namespace {
@@ -23,27 +26,12 @@ bool wants_whole(const Request& request) {
   return request.share == Share::kExclusive;
 }
 
-// What the request lacks on the device; for a whole device all that is charged there.
-Shortage shortage_on(const Account& account, const Request& request) {
-  return {.device = account.id,
-          .index = account.index,
-          .capacity = account.capacity,
-          .held_back = account.held_back(),
-          .charged = account.charged,
-          .grantable = account.grantable(),
-          .missing = wants_whole(request) ? account.charged
-                                          : saturating_sub(request.vram, account.grantable()),
-          .external = account.external};
-}
-
-std::vector<Shortage> shortages_of(const Ledger& ledger, const Request& request) {
+std::vector<Shortage> shortages_at(const Site& site, const Request& request) {
   std::vector<Shortage> shortages;
-  for (const Account& account : ledger.accounts()) {
-    if (!account.seen || !is_eligible(account, request) || !fits_ever(account, request)) continue;
-    shortages.push_back(shortage_on(account, request));
+  for (const Account* account : site.accounts) {
+    if (shortages.size() == limits::kWhyListed) break;
+    shortages.push_back(shortage_on(*account, request));
   }
-  std::ranges::stable_sort(shortages, {}, &Shortage::missing);
-  if (shortages.size() > limits::kWhyListed) shortages.resize(limits::kWhyListed);
   return shortages;
 }
 
@@ -66,15 +54,15 @@ class Projection {
 
   /// When it would start; never() if no end is known that would do. Takes up the room.
   Instant start(const Request& request) {
-    const std::size_t count =
-        request.devices.empty() ? request.device_count : request.devices.size();
+    const std::size_t count = device_count(request);
     std::vector<std::pair<Instant, Room*>> choices;
-    for (Room& room : rooms_) {
-      if (!room.account->seen || !is_eligible(*room.account, request)) continue;
-      choices.emplace_back(earliest(room, request), &room);
+    for (auto& [model, group] : choices_of(request)) {
+      if (group.size() < count) continue;
+      std::ranges::stable_sort(group, {}, [](const auto& choice) { return choice.first; });
+      const bool sooner = choices.empty() || group[count - 1].first < choices[count - 1].first;
+      if (sooner) choices = std::move(group);
     }
-    if (choices.size() < count) return Instant::never();
-    std::ranges::stable_sort(choices, {}, [](const auto& choice) { return choice.first; });
+    if (choices.empty()) return Instant::never();
     const Instant at = choices[count - 1].first;
     Instant end = Instant::never();
     if (request.limit) end = at + *request.limit;
@@ -97,6 +85,18 @@ class Projection {
     Bytes capacity;
     std::vector<Stay> stays = {};
   };
+
+  // When each room would do; of one model, where it wants that.
+  std::map<std::string, std::vector<std::pair<Instant, Room*>>> choices_of(const Request& request) {
+    std::map<std::string, std::vector<std::pair<Instant, Room*>>> choices;
+    const bool one_model = wants_one_model(request);
+    for (Room& room : rooms_) {
+      if (!room.account->seen || !is_eligible(*room.account, request)) continue;
+      choices[one_model ? room.account->model : std::string()].emplace_back(earliest(room, request),
+                                                                            &room);
+    }
+    return choices;
+  }
 
   Instant earliest(const Room& room, const Request& request) const {
     std::vector<Instant> candidates{now_};
@@ -129,24 +129,62 @@ std::string ahead_text(std::size_t count) {
 }  // namespace
 
 void Coordinator::Impl::add_shortages(const Request& request, WhyView& view) const {
-  view.shortages = shortages_of(ledger, request);
+  const Site site = site_of(ledger, request, settings.exclusive_external_max);
+  view.devices_wanted = site.wanted;
+  view.devices_fitting = site.fitting;
+  view.shortages = shortages_at(site, request);
 }
 
-std::string Coordinator::Impl::shortage_text(const Request& request) const {
-  const std::vector<Shortage> shortages = shortages_of(ledger, request);
-  if (shortages.empty()) {
+std::string Coordinator::Impl::shortage_text(const Request& request, UserId user) const {
+  const Site site = site_of(ledger, request, settings.exclusive_external_max);
+  if (site.accounts.empty()) {
     return trouble.empty() ? "no GPU that it could use is there now"
                            : "the state of the GPUs is not known: " + trouble;
   }
-  const Shortage& best = shortages.front();
-  const std::string gpu = "GPU " + std::to_string(best.index);
-  if (wants_whole(request)) {
-    if (best.charged == Bytes{}) return gpu + " is not free to be taken whole";
-    return "other leases are on " + gpu + " (" + to_text(best.charged) + ")";
+  const std::string wanted = std::to_string(site.wanted) + " GPUs";
+  if (site.is_short_of_devices()) {
+    return "it asks for " + wanted + ", and " + std::to_string(site.accounts.size()) +
+           " that it could use are there now";
   }
-  if (best.missing == Bytes{}) return ahead_text(queue.size()) + " on " + gpu;
-  return gpu + " can grant " + to_text(best.grantable) + " of the " + to_text(request.vram) +
-         " asked";
+  if (site.fits()) {
+    const Lease asked{.user = user, .request = request, .state = Waiting{}};
+    if (!user_has_room(asked)) return "you have as much as one user may have (limits)";
+    if (queue.size() > 0) return ahead_text(queue.size());
+    return growing.empty() ? "it cannot be granted at this moment"
+                           : "room is kept for a lease that grows or comes back";
+  }
+  const std::string several = site.wanted == 1 ? ""
+                                               : std::to_string(site.fitting) + " of the " +
+                                                     wanted + " asked could be granted now; ";
+  const Account& lacks = *site.accounts[site.fitting];
+  const std::string gpu = "GPU " + std::to_string(lacks.index);
+  if (wants_whole(request)) {
+    const bool others = lacks.charged > Bytes{};
+    return several +
+           (others ? "other leases are on " + gpu + " (" + to_text(lacks.charged) + ")"
+                   : "processes outside Berth use " + to_text(lacks.heeded()) + " of " + gpu);
+  }
+  return several + gpu + " can grant " + to_text(lacks.grantable()) + " of the " +
+         to_text(request.vram) + " asked";
+}
+
+// Bounds are looked at when it asks, and may have been lowered since.
+std::optional<LoweredLimit> Coordinator::Impl::lowered_limit(const Lease& lease) const {
+  using Kind = LoweredLimit::Kind;
+  const UserLimits& bounds = limits_of(lease.user);
+  if (bounds.leases_max == 0) {
+    return LoweredLimit{.kind = Kind::kLeases, .allowed = 0, .asked = 1};
+  }
+  Bytes asked;
+  for (std::size_t i = 0; i < device_count(lease.request); ++i) asked += lease.request.vram;
+  if (asked > bounds.vram_max) {
+    return LoweredLimit{
+        .kind = Kind::kVram, .allowed = bounds.vram_max.value, .asked = asked.value};
+  }
+  const std::optional<Bytes> most = too_small_for(ledger, lease.request);
+  if (!most) return std::nullopt;
+  return LoweredLimit{
+      .kind = Kind::kDevice, .allowed = most->value, .asked = lease.request.vram.value};
 }
 
 WhyView Coordinator::Impl::why(const Lease& lease, Now at) const {
@@ -155,11 +193,13 @@ WhyView Coordinator::Impl::why(const Lease& lease, Now at) const {
   view.state = survivor_view(lease).state;
   if (wants_turn(lease) && lease.held() != nullptr) {
     add_turns(lease, view, at);
+    view.halt = halt_of(lease, at);
     return view;
   }
   if (lease.waiting() == nullptr) {
     const bool offered = lease.held() != nullptr && !lease.held()->claimed;
     view.reason = offered ? WhyView::Reason::kClaim : WhyView::Reason::kNotWaiting;
+    add_halt(lease, view, at);
     return view;
   }
   const OrderCache& queued = order(at.instant);
@@ -174,22 +214,60 @@ WhyView Coordinator::Impl::why(const Lease& lease, Now at) const {
   }
   add_shortages(lease.request, view);
   view.reason = reason_of(lease, view);
-  if (!view.shortages.empty()) {
+  if (view.reason == WhyView::Reason::kAboveLimit) view.limit = lowered_limit(lease);
+  const bool counts_leases = view.reason == WhyView::Reason::kUserLimit;
+  if (!view.shortages.empty() && (!counts_leases || view.ahead_count <= kProjectedMax)) {
     add_holders(lease, view, at);
-    add_remedies(lease, view);
   }
+  add_start(lease, view, at);
+  return view;
+}
+
+// As things stand, whoever is parked, away or above a bound is passed by all others.
+void Coordinator::Impl::add_start(const Lease& lease, WhyView& view, Now at) const {
+  using Reason = WhyView::Reason;
+  const bool waits_for_itself = view.reason == Reason::kStopped || view.reason == Reason::kParked ||
+                                view.reason == Reason::kNotReconnected ||
+                                view.reason == Reason::kAboveLimit;
+  if (waits_for_itself) return;
   if (view.ahead_count <= kProjectedMax && may_grant()) {
     Projection projection(state, ledger, at.instant);
-    for (const LeaseId id : queued.order) {
-      const Instant start = projection.start(state.find(id)->request);
+    for (const LeaseId id : order(at.instant).order) {
+      const Lease& ahead = *state.find(id);
+      if (id != lease.id && !takes_part(ahead)) continue;
+      Instant start = projection.start(ahead.request);
       if (id != lease.id) continue;
+      if (view.reason == Reason::kUserLimit) {
+        start = std::max(start, when_user_has_room(lease, at.instant));
+      }
       if (start != Instant::never()) view.expected_start = wall_at(start, at);
       break;
     }
   }
   const auto comes = turn_comes.find(lease.id);
   if (comes != turn_comes.end()) view.expected_start = wall_at(comes->second, at);
-  return view;
+}
+
+// If the known ends of his leases hold.
+Instant Coordinator::Impl::when_user_has_room(const Lease& lease, Instant at) const {
+  const UserLimits& bounds = limits_of(lease.user);
+  UserCount count = users.at(lease.user);
+  Bytes asked;
+  for (std::size_t i = 0; i < device_count(lease.request); ++i) asked += lease.request.vram;
+  std::vector<std::pair<Instant, const Held*>> ends;
+  for (const auto& [id, other] : state.leases()) {
+    if (other.user != lease.user || other.held() == nullptr) continue;
+    ends.emplace_back(expected_end(other, observed.at(id).told_end(), at), other.held());
+  }
+  std::ranges::stable_sort(ends, {}, [](const auto& end) { return end.first; });
+  Instant when = at;
+  for (const auto& [end, held] : ends) {
+    if (count.held < bounds.leases_max && count.vram + asked <= bounds.vram_max) break;
+    count.held -= 1;
+    for (const Part& part : held->parts) count.vram = saturating_sub(count.vram, part.budget);
+    when = end;
+  }
+  return when;
 }
 
 WhyView::Reason Coordinator::Impl::reason_of(const Lease& lease, const WhyView& view) const {
@@ -197,9 +275,11 @@ WhyView::Reason Coordinator::Impl::reason_of(const Lease& lease, const WhyView& 
   if (!may_grant()) return Reason::kStopped;
   if (!observed.at(lease.id).connected) return Reason::kNotReconnected;
   if (lease.waiting()->parked_since) return Reason::kParked;
-  if (view.shortages.empty()) return Reason::kDriver;
+  if (lowered_limit(lease)) return Reason::kAboveLimit;
+  if (view.shortages.size() < view.devices_wanted) return Reason::kDriver;
   if (!user_has_room(lease)) return Reason::kUserLimit;
-  const Account& best = *ledger.find(view.shortages.front().device);
+  // Of those that it would get, the one that lacks most.
+  const Account& best = *ledger.find(view.shortages[view.devices_wanted - 1].device);
   if (fits_now(best, lease.request, settings.exclusive_external_max)) {
     const bool passed_enough = std::ranges::any_of(view.ahead, [&](LeaseId id) {
       const Waiting* ahead = state.find(id)->waiting();
@@ -230,56 +310,33 @@ WhyView::Reason Coordinator::Impl::reason_of(const Lease& lease, const WhyView& 
 }
 
 void Coordinator::Impl::add_holders(const Lease& lease, WhyView& view, Now at) const {
-  (void)lease;
-  const Account& best = *ledger.find(view.shortages.front().device);
-  for (const auto& [id, entry] : best.entries) {
+  const bool own = view.reason == WhyView::Reason::kUserLimit;
+  const std::size_t count = std::min<std::size_t>(view.devices_wanted, view.shortages.size());
+  const bool all_fit = view.devices_fitting >= view.devices_wanted;
+  std::map<LeaseId, Bytes> charges;
+  for (std::size_t i = own || all_fit ? 0 : view.devices_fitting; i < count; ++i) {
+    for (const auto& [id, entry] : ledger.find(view.shortages[i].device)->entries) {
+      if (!own) charges[id] += entry.charge;
+    }
+  }
+  if (own) {
+    for (const auto& [id, other] : state.leases()) {
+      if (other.user != lease.user || other.held() == nullptr) continue;
+      for (const Part& part : other.held()->parts) charges[id] += part.budget;
+    }
+  }
+  for (const auto& [id, charge] : charges) {
     const Lease& holder = *state.find(id);
-    const Instant end = expected_end(holder, entry.told_end, at.instant);
+    const Instant end = expected_end(holder, observed.at(id).told_end(), at.instant);
     view.holders.push_back(
         {.lease = id,
          .user = holder.user,
          .name = holder.request.name,
-         .charged = entry.charge,
+         .charged = charge,
          .expected_end = end == Instant::never() ? std::nullopt : std::optional(wall_at(end, at))});
   }
   std::ranges::stable_sort(view.holders, std::greater{}, &Holder::charged);
   if (view.holders.size() > limits::kWhyListed) view.holders.resize(limits::kWhyListed);
-}
-
-void Coordinator::Impl::add_remedies(const Lease& lease, WhyView& view) const {
-  const Shortage& best = view.shortages.front();
-  if (best.missing == Bytes{}) return;
-  Bytes most;
-  for (const Shortage& shortage : view.shortages) most = std::max(most, shortage.grantable);
-  if (!wants_whole(lease.request) && most >= settings.context_estimate && view.ahead.empty()) {
-    view.remedies.push_back({.kind = Remedy::Kind::kAskLess, .bytes = most});
-  }
-  std::size_t listed = 0;
-  for (const Holder& holder : view.holders) {
-    if (listed == 3) break;
-    const Lease& other = *state.find(holder.lease);
-    if (other.held() == nullptr) continue;
-    const bool makes_room = holder.charged >= best.missing;
-    if (makes_room) {
-      view.remedies.push_back({.kind = Remedy::Kind::kPauseLease, .lease = holder.lease});
-      ++listed;
-    }
-    const auto use = observed.at(holder.lease).use.find(best.device);
-    if (use == observed.at(holder.lease).use.end() || wants_whole(lease.request)) continue;
-    const Bytes peak = std::max(use->second.highest(), settings.context_estimate);
-    if (saturating_sub(holder.charged, peak) >= best.missing) {
-      view.remedies.push_back(
-          {.kind = Remedy::Kind::kShrinkLease, .lease = holder.lease, .bytes = peak});
-    }
-  }
-  Request anywhere = lease.request;
-  anywhere.devices.clear();
-  if (lease.request.devices.size() != 1) return;
-  for (const Account& account : ledger.accounts()) {
-    if (!fits_now(account, anywhere, settings.exclusive_external_max)) continue;
-    view.remedies.push_back({.kind = Remedy::Kind::kOtherDevice, .device = account.id});
-    break;
-  }
 }
 
 // The request stands in the queue for the length of this function: the answer is what the schedule
@@ -323,10 +380,15 @@ std::variant<FitView, Refusal> Coordinator::Impl::fit(const Request& asked, Acto
   if (start != Instant::never() && view.ahead_count <= kProjectedMax) {
     view.expected_start = wall_at(start, at);
   }
-  for (const Account& account : ledger.accounts()) {
-    if (is_eligible(account, request)) view.largest = std::max(view.largest, account.grantable());
-  }
-  view.shortages = shortages_of(ledger, request);
+  view.largest = most_grantable(ledger, request);
+  WhyView lacks;
+  add_shortages(request, lacks);
+  if (!user_has_room(imagined)) lacks.reason = WhyView::Reason::kUserLimit;
+  if (!view.fits && !lacks.shortages.empty()) add_holders(imagined, lacks, at);
+  view.shortages = std::move(lacks.shortages);
+  view.holders = std::move(lacks.holders);
+  view.devices_wanted = lacks.devices_wanted;
+  view.devices_fitting = lacks.devices_fitting;
   return view;
 }
 

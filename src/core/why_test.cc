@@ -2,8 +2,6 @@
 // Never only «no»: what is missing, who holds it, until when, and what would help.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "core/coordinator.h"
 #include "core/story.h"
 
@@ -11,11 +9,6 @@ namespace berth::core {
 namespace {
 
 using S = Story;
-
-const Remedy* remedy(const WhyView& why, Remedy::Kind kind) {
-  const auto found = std::ranges::find(why.remedies, kind, &Remedy::kind);
-  return found == why.remedies.end() ? nullptr : &*found;
-}
 
 TEST(Why, SaysWhatIsMissingWhoHoldsItAndUntilWhen) {
   Story story({.order = Order::kFifo, .reserve = gib(1)});
@@ -36,33 +29,104 @@ TEST(Why, SaysWhatIsMissingWhoHoldsItAndUntilWhen) {
   ASSERT_EQ(why.holders.size(), 1u);
   EXPECT_EQ(why.holders[0].name, "train");
   EXPECT_EQ(why.expected_start, UnixMs{story.now.wall.value + minutes(10).ns / 1'000'000});
-  ASSERT_NE(remedy(why, Remedy::Kind::kAskLess), nullptr);
-  EXPECT_EQ(remedy(why, Remedy::Kind::kAskLess)->bytes, gib(5));
-  EXPECT_EQ(remedy(why, Remedy::Kind::kPauseLease)->lease, LeaseId{1});
+  EXPECT_EQ(why.devices_wanted, 1u);
+  EXPECT_EQ(why.devices_fitting, 0u);
 }
 
-TEST(Why, ShrinkingAHolderToItsPeakIsOfferedWhereThatHelps) {
+TEST(Why, SeveralDevicesAreJudgedByThoseThatLackRoom) {
+  Story story({.order = Order::kFifo, .reserve = {}}, std::vector<Bytes>(8, gib(80)));
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    Request one = S::budget(gib(20));
+    one.devices = {i};
+    one.eta = minutes(10 * (i + 1));
+    (void)story.ask(one);
+    (void)story.claim(i + 1);
+  }
+  Request five = S::whole();
+  five.device_count = 5;
+  (void)story.ask(five);
+  const WhyView why = *story.coordinator.why({6}, story.now);
+  EXPECT_EQ(why.reason, WhyView::Reason::kExclusive);
+  EXPECT_EQ(why.devices_wanted, 5u);
+  EXPECT_EQ(why.devices_fitting, 3u);
+  ASSERT_EQ(why.holders.size(), 2u);
+  EXPECT_EQ(why.expected_start, UnixMs{story.now.wall.value + minutes(20).ns / 1'000'000});
+  five.wait_max = Duration{};
+  (void)story.ask(five);
+  EXPECT_EQ(story.refusal(),
+            "3 of the 5 GPUs asked could be granted now; other leases are on GPU 0 (20.0 GiB)");
+  Request six = S::budget(gib(70));
+  six.device_count = 6;
+  six.wait_max = Duration{};
+  (void)story.ask(six);
+  EXPECT_EQ(story.refusal(),
+            "3 of the 6 GPUs asked could be granted now; GPU 0 can grant 60.0 GiB of the 70.0 GiB "
+            "asked");
+  const FitView fit = std::get<FitView>(story.coordinator.fit(six, {{1000}}, story.now));
+  EXPECT_EQ(fit.devices_fitting, 3u);
+  EXPECT_EQ(fit.largest, gib(60));
+  EXPECT_EQ(fit.holders.size(), 3u);
+}
+
+TEST(Why, MoreDevicesThanThereAreAreCounted) {
   Story story({.order = Order::kFifo, .reserve = {}});
-  (void)story.ask(S::budget(gib(12)));
-  (void)story.claim(1);
-  story.use(1, gib(7));
-  (void)story.sample();
-  (void)story.ask(S::budget(gib(8)));
-  const WhyView why = *story.coordinator.why({2}, story.now);
-  ASSERT_NE(remedy(why, Remedy::Kind::kShrinkLease), nullptr);
-  EXPECT_EQ(remedy(why, Remedy::Kind::kShrinkLease)->bytes, gib(7));
+  Request two = S::budget(gib(1));
+  two.device_count = 2;
+  (void)story.ask(two);
+  EXPECT_EQ(story.refusal(), "it asks for 2 GPUs, and this machine has 1");
 }
 
-TEST(Why, AnotherDeviceIsNamedWhereItWouldFit) {
-  Story story({.order = Order::kFifo, .reserve = {}}, {gib(16), gib(16)});
-  Request zero = S::budget(gib(16));
-  zero.devices = {std::uint32_t{0}};
-  (void)story.ask(zero);
+// Nothing that happens by itself will let it start.
+TEST(Why, ALimitThatWasLoweredIsNamedAndNoStartIsPromised) {
+  Settings settings{.order = Order::kFifo, .reserve = {}};
+  Story story(settings);
+  Request first = S::budget(gib(16));
+  first.eta = minutes(10);
+  (void)story.ask(first);
   (void)story.claim(1);
-  (void)story.ask(zero);
+  (void)story.ask(S::budget(gib(8)), 1001);
+  settings.limits[{1001}] = {.vram_max = gib(4)};
+  (void)story.tell(Configured{settings});
+  WhyView why = *story.coordinator.why({2}, story.now);
+  EXPECT_EQ(why.reason, WhyView::Reason::kAboveLimit);
+  ASSERT_TRUE(why.limit.has_value());
+  EXPECT_EQ(why.limit->kind, LoweredLimit::Kind::kVram);
+  EXPECT_EQ(why.limit->allowed, gib(4).value);
+  EXPECT_EQ(why.limit->asked, gib(8).value);
+  EXPECT_EQ(why.expected_start, std::nullopt);
+
+  settings.limits[{1001}] = {.leases_max = 0};
+  (void)story.tell(Configured{settings});
+  why = *story.coordinator.why({2}, story.now);
+  EXPECT_EQ(why.reason, WhyView::Reason::kAboveLimit);
+  EXPECT_EQ(why.limit->kind, LoweredLimit::Kind::kLeases);
+
+  settings.limits.clear();
+  settings.reserve = gib(9);
+  (void)story.tell(Configured{settings});
+  why = *story.coordinator.why({2}, story.now);
+  EXPECT_EQ(why.reason, WhyView::Reason::kAboveLimit);
+  EXPECT_EQ(why.limit->kind, LoweredLimit::Kind::kDevice);
+  EXPECT_EQ(why.limit->allowed, gib(7).value);
+
+  settings.reserve = {};
+  (void)story.tell(Configured{settings});
+  EXPECT_EQ(story.coordinator.why({2}, story.now)->reason, WhyView::Reason::kMemory);
+}
+
+TEST(Why, WhoHasAsMuchAsHeMayWaitsForTheEndsOfHisOwn) {
+  Settings settings{.order = Order::kFifo, .reserve = {}};
+  settings.limits_default.vram_max = gib(8);
+  Story story(settings);
+  Request first = S::budget(gib(6));
+  first.eta = minutes(10);
+  (void)story.ask(first);
+  (void)story.claim(1);
+  (void)story.ask(S::budget(gib(4)));
   const WhyView why = *story.coordinator.why({2}, story.now);
-  ASSERT_NE(remedy(why, Remedy::Kind::kOtherDevice), nullptr);
-  EXPECT_EQ(remedy(why, Remedy::Kind::kOtherDevice)->device, device(1));
+  EXPECT_EQ(why.reason, WhyView::Reason::kUserLimit);
+  ASSERT_EQ(why.holders.size(), 1u);
+  EXPECT_EQ(why.expected_start, UnixMs{story.now.wall.value + minutes(10).ns / 1'000'000});
 }
 
 TEST(Why, WithoutKnownEndsNoStartIsPromised) {

@@ -91,7 +91,28 @@ struct Pause {
   UnixMs since;
   std::string reason = {};  // His; empty: he gave none.
   std::optional<UnixMs> until = {};
+  std::optional<UserId> by = {};  // Absent: an older daemon wrote it down.
   friend bool operator==(const Pause&, const Pause&) = default;
+};
+
+/// Why a lease that was granted is suspended or frozen, and for whom.
+struct Halt {
+  enum class Reason : std::uint8_t {
+    kPaused,   // Somebody asked for it: LeaseView::pause.
+    kYields,   // It makes room for `lease`.
+    kTurn,     // Its turn is over.
+    kMoves,    // It goes on on other devices.
+    kMeasure,  // A measure for `cause`.
+    kReturns,  // It is let go on, and waits for room or is on its way back.
+  };
+  Reason reason = Reason::kPaused;
+  UnixMs since;
+  std::optional<Cause> cause = {};
+  std::optional<LeaseId> lease = {};  // For which it left. The rest is of that one.
+  UserId user = {};
+  std::string name = {};
+  Priority priority = Priority::kNormal;
+  friend bool operator==(const Halt&, const Halt&) = default;
 };
 
 /// How far its program says that it is.
@@ -133,6 +154,7 @@ struct LeaseView {
   std::uint32_t restarts = 0;          // How often its command was started again.
   std::optional<RequeueStep> requeue = {};
   std::optional<Pause> pause = {};
+  std::optional<Halt> halt = {};
   std::optional<Progress> progress = {};
 };
 
@@ -144,6 +166,7 @@ std::string_view to_text(Pressure pressure);
 std::string_view to_text(LeaseState state);
 std::string_view to_text(EndResult result);
 std::string_view to_text(RequeueStep step);
+std::string_view to_text(Halt::Reason reason);
 std::optional<Priority> parse_priority(std::string_view word);
 std::optional<Share> parse_share(std::string_view word);
 std::optional<Leftovers> parse_leftovers(std::string_view word);
@@ -152,6 +175,7 @@ std::optional<Pressure> parse_pressure(std::string_view word);
 std::optional<LeaseState> parse_lease_state(std::string_view word);
 std::optional<EndResult> parse_end_result(std::string_view word);
 std::optional<RequeueStep> parse_requeue_step(std::string_view word);
+std::optional<Halt::Reason> parse_halt_reason(std::string_view word);
 
 /// It is being stopped to wait in the queue again, and its `berth run` comes back for that.
 inline bool comes_back(const LeaseView& lease) {

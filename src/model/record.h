@@ -147,6 +147,7 @@ struct LeasePaused {
   std::string reason = {};
   std::optional<Instant> until = {};
   std::optional<UnixMs> until_wall = {};
+  std::optional<UserId> by = {};
 };
 
 /// Its parts are on these from now on, in their order. Its memory is in host memory, and returns

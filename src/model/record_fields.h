@@ -105,6 +105,7 @@ void walk(auto& archive, Is<Pause> auto& pause) {
   archive.required("since_ms", pause.since);
   archive("reason", pause.reason);
   archive("until_ms", pause.until);
+  archive("by", pause.by);
 }
 void walk(auto& archive, Is<LeaseView> auto& view) {
   archive.required("id", view.id);
@@ -277,6 +278,7 @@ void walk(auto& archive, Is<LeasePaused> auto& fact) {
   archive("reason", fact.reason);
   archive("until_ns", fact.until);
   archive("until_ms", fact.until_wall);
+  archive("by", fact.by);
 }
 void walk(auto& archive, Is<LeaseMoved> auto& fact) {
   archive.required("id", fact.id);

@@ -168,7 +168,7 @@ inline std::vector<Record> all_facts() {
       LeaseThawed{id},
       MeasureBegun{id, 3, Measure::kCheckpoint, Cause::kLeaseCritical, 5},
       MeasureEnded{id, 3, MeasureOutcome::kConfirmed, "out/a.pt"},
-      LeasePaused{id, "lunch", Instant{90}, UnixMs{1770470109000}},
+      LeasePaused{id, "lunch", Instant{90}, UnixMs{1770470109000}, UserId{1001}},
       LeaseMoved{id, {{0x5a1c0d2e01234567, 0x89abcdef01234567}}},
   };
   std::vector<Record> records;

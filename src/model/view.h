@@ -62,15 +62,19 @@ struct DeviceView {
 /// One change that would let a waiting request start sooner.
 struct Remedy {
   enum class Kind : std::uint8_t {
-    kAskLess,      // bytes: what would be granted now, on each device.
-    kPauseLease,   // lease: whose end or pause makes room.
-    kShrinkLease,  // lease, bytes: what it could be shrunk to (its peak).
-    kOtherDevice,  // device: where it would fit.
+    kAskLess,       // bytes: what would be granted now, on each device.
+    kPauseLease,    // lease: whose memory goes to the host.
+    kShrinkLease,   // lease, bytes: what it could be shrunk to.
+    kOtherDevice,   // device: where it would fit.
+    kRequeueLease,  // lease: whose command is stopped, and started again later.
+    kCancelLease,   // lease: which is ended with its processes.
+    kReleaseLease,  // lease: one that no process needs.
   };
   Kind kind = Kind::kAskLess;
-  LeaseId lease;
-  Bytes bytes;
-  DeviceId device;
+  LeaseId lease = {};
+  Bytes bytes = {};
+  DeviceId device = {};
+  std::vector<LeaseId> also = {};  // The same has to be done to these.
 };
 
 /// Who holds what a waiting request waits for.
@@ -94,6 +98,18 @@ struct Shortage {
   std::optional<Bytes> external;
 };
 
+/// What a waiting request asks is above a bound that was lowered since it was made.
+struct LoweredLimit {
+  enum class Kind : std::uint8_t {
+    kLeases,  // As many as its user may have.
+    kVram,    // All budgets of its user together.
+    kDevice,  // What is left of a device when its reserve is kept.
+  };
+  Kind kind = Kind::kVram;
+  std::uint64_t allowed = 0;  // Leases, or bytes.
+  std::uint64_t asked = 0;    // Likewise.
+};
+
 struct WhyView {
   enum class Reason : std::uint8_t {
     kNotWaiting,      // It holds, or has ended.
@@ -111,6 +127,13 @@ struct WhyView {
     kStopped,         // Nothing is granted now: disk full, safe mode.
     kProbing,         // Memory of an ended lease has yet to be seen free.
     kSlices,          // Others that run in turns have theirs.
+    kAboveLimit,      // It asks more than may be granted by now: `limit`.
+    // Of one that was granted; `halt` tells the rest.
+    kPaused,
+    kYields,
+    kMoves,
+    kMeasure,
+    kReturns,
   };
   LeaseId id;
   LeaseState state = LeaseState::kWaiting;
@@ -119,10 +142,14 @@ struct WhyView {
   std::vector<LeaseId> ahead;  // At most limits::kWhyListed.
   std::uint64_t ahead_count = 0;
   Duration waited;
+  std::uint32_t devices_wanted = 0;
+  std::uint32_t devices_fitting = 0;     // Could take it now; of one model, where it wants that.
   std::vector<Shortage> shortages;       // Best device first.
-  std::vector<Holder> holders;           // On the best device.
+  std::vector<Holder> holders;           // On those of the devices it would get that lack room.
   std::optional<UnixMs> expected_start;  // Absent: no end known.
-  std::vector<Remedy> remedies;
+  std::vector<Remedy> remedies;          // Tried; only where they were asked for.
+  std::optional<LoweredLimit> limit = {};
+  std::optional<Halt> halt = {};
 };
 
 struct FitView {
@@ -133,11 +160,17 @@ struct FitView {
   std::uint64_t ahead_count = 0;
   std::vector<Shortage> shortages;
   std::optional<Bytes> learned = {};  // The budget, where it follows from earlier runs.
+  std::uint32_t devices_wanted = 0;
+  std::uint32_t devices_fitting = 0;
+  std::vector<Holder> holders = {};   // As of a request that waits.
+  std::vector<Remedy> remedies = {};  // Likewise.
 };
 
 std::string_view to_text(Remedy::Kind kind);
 std::string_view to_text(WhyView::Reason reason);
+std::string_view to_text(LoweredLimit::Kind kind);
 std::optional<Remedy::Kind> parse_remedy_kind(std::string_view word);
 std::optional<WhyView::Reason> parse_why_reason(std::string_view word);
+std::optional<LoweredLimit::Kind> parse_limit_kind(std::string_view word);
 
 }  // namespace berth

@@ -43,12 +43,18 @@ constexpr std::array<std::string_view, 17> kRefusals = {"invalid",
                                                         "ambiguous",
                                                         "not_moved",
                                                         "not_requeued"};
-constexpr std::array<std::string_view, 4> kRemedies = {"ask_less", "pause_lease", "shrink_lease",
-                                                       "other_device"};
-constexpr std::array<std::string_view, 15> kReasons = {
+constexpr std::array<std::string_view, 7> kRemedies = {
+    "ask_less",      "pause_lease",  "shrink_lease", "other_device",
+    "requeue_lease", "cancel_lease", "release_lease"};
+constexpr std::array<std::string_view, 21> kReasons = {
     "not_waiting",   "memory",     "turn",    "exclusive",       "strangers",
     "overcommitted", "driver",     "parked",  "not_reconnected", "claim",
-    "passed",        "user_limit", "stopped", "probing",         "slices"};
+    "passed",        "user_limit", "stopped", "probing",         "slices",
+    "above_limit",   "paused",     "yields",  "moves",           "measure",
+    "returns"};
+constexpr std::array<std::string_view, 3> kLimitKinds = {"leases", "vram", "device"};
+constexpr std::array<std::string_view, 6> kHaltReasons = {"paused", "yields",  "turn",
+                                                          "moves",  "measure", "returns"};
 constexpr std::array<std::string_view, 4> kRequeueSteps = {"saving", "asked", "stopping",
                                                            "stopped"};
 constexpr std::array<std::string_view, 4> kCheckpointKinds = {"signal", "cmd", "http", "library"};
@@ -124,6 +130,12 @@ std::string_view to_text(Remedy::Kind kind) {
 std::string_view to_text(WhyView::Reason reason) {
   return word_of(kReasons, reason);
 }
+std::string_view to_text(LoweredLimit::Kind kind) {
+  return word_of(kLimitKinds, kind);
+}
+std::string_view to_text(Halt::Reason reason) {
+  return word_of(kHaltReasons, reason);
+}
 std::string_view to_text(CheckpointKind kind) {
   return word_of(kCheckpointKinds, kind);
 }
@@ -175,6 +187,12 @@ std::optional<Remedy::Kind> parse_remedy_kind(std::string_view word) {
 }
 std::optional<WhyView::Reason> parse_why_reason(std::string_view word) {
   return value_of<WhyView::Reason>(kReasons, word);
+}
+std::optional<LoweredLimit::Kind> parse_limit_kind(std::string_view word) {
+  return value_of<LoweredLimit::Kind>(kLimitKinds, word);
+}
+std::optional<Halt::Reason> parse_halt_reason(std::string_view word) {
+  return value_of<Halt::Reason>(kHaltReasons, word);
 }
 std::optional<CheckpointKind> parse_checkpoint_kind(std::string_view word) {
   return value_of<CheckpointKind>(kCheckpointKinds, word);

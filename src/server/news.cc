@@ -49,6 +49,7 @@ void add_shortages(Fingerprint& line, const std::vector<Shortage>& shortages) {
 std::uint64_t line_of(const WhyView& why) {
   Fingerprint line;
   line.add(to_text(why.reason)).add(why.position).add(why.ahead_count).add(why.expected_start);
+  line.add(why.devices_fitting);
   add_shortages(line, why.shortages);
   for (const Holder& holder : why.holders) {
     line.add(holder.lease.value).add(holder.charged).add(holder.expected_end);

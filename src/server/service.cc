@@ -294,7 +294,7 @@ void Service::fit(ConnectionId connection, Client& client, const HttpRequest& re
   if (const auto* refusal = std::get_if<Refusal>(&fit)) {
     return fail(connection, wire::to_api_error(*refusal));
   }
-  succeed(connection, wire::encode_fit(std::get<FitView>(fit)));
+  succeed(connection, wire::encode_fit(std::get<FitView>(fit), host_.names()));
 }
 
 void Service::about_past(ConnectionId connection, const Client& client,
@@ -401,7 +401,7 @@ void Service::item(ConnectionId connection, const Item& item) {
         } else if constexpr (std::is_same_v<T, DeviceView>) {
           return wire::encode_device(body, settings_.hello.simulated, to.names);
         } else {
-          return wire::encode_fit(body);
+          return wire::encode_fit(body, to.names);
         }
       },
       item.body);

@@ -110,7 +110,9 @@ const ShadowLease* who_may_begin(const Evidence& evidence, const core::Coordinat
     const ShadowLease* lease = evidence.journal.find(id);
     if (lease == nullptr || lease->parked) continue;
     const std::optional<WhyView> why = coordinator.why(id, now);
-    if (why && why->reason == WhyView::Reason::kUserLimit) continue;
+    const bool is_passed = why && (why->reason == WhyView::Reason::kUserLimit ||
+                                   why->reason == WhyView::Reason::kAboveLimit);
+    if (is_passed) continue;
     const bool may = is_slice(*lease) && lease->state == ShadowLease::State::kWaiting && why &&
                      may_be_offered(why->reason);
     if (!may) return nullptr;

@@ -136,7 +136,8 @@ std::string broken_by_passing(const Evidence& evidence, const Passing& passing,
 
 bool may_be_offered(WhyView::Reason reason) {
   return reason != WhyView::Reason::kParked && reason != WhyView::Reason::kNotReconnected &&
-         reason != WhyView::Reason::kUserLimit && reason != WhyView::Reason::kStopped;
+         reason != WhyView::Reason::kUserLimit && reason != WhyView::Reason::kAboveLimit &&
+         reason != WhyView::Reason::kStopped;
 }
 
 std::string Turns::broken_by_idleness(const Evidence& evidence, const server::Engine& engine,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "wire/fields.h"
+#include "wire/halt.h"
 #include "wire/json_reader.h"
 #include "wire/json_writer.h"
 
@@ -187,9 +188,39 @@ void write_remedies(JsonWriter& writer, const std::vector<Remedy>& remedies) {
     remedy.bytes == Bytes{} ? writer.null() : writer.number(remedy.bytes.value);
     writer.key("uuid");
     remedy.device == DeviceId{} ? writer.null() : writer.text(to_text(remedy.device));
+    write_ids(writer, "also", remedy.also);
     writer.end_object();
   }
   writer.end_array();
+}
+
+// The figures of another kind are null.
+void write_limit(JsonWriter& writer, const std::optional<LoweredLimit>& limit) {
+  writer.key("limit");
+  if (!limit) {
+    writer.null();
+    return;
+  }
+  const bool leases = limit->kind == LoweredLimit::Kind::kLeases;
+  writer.begin_object().key("kind").text(to_text(limit->kind));
+  writer.key("leases_allowed");
+  leases ? writer.number(limit->allowed) : writer.null();
+  writer.key("vram_allowed_bytes");
+  leases ? writer.null() : writer.number(limit->allowed);
+  writer.key("vram_asked_bytes");
+  leases ? writer.null() : writer.number(limit->asked);
+  writer.end_object();
+}
+
+void read_limit(ObjectReader& reader, std::optional<LoweredLimit>& limit) {
+  std::optional<ObjectReader> object = reader.object("limit");
+  if (!object) return;
+  limit.emplace();
+  object->word("kind", limit->kind, parse_limit_kind, "a kind of limit");
+  const bool leases = limit->kind == LoweredLimit::Kind::kLeases;
+  const std::string_view allowed = leases ? "leases_allowed" : "vram_allowed_bytes";
+  limit->allowed = object->number(allowed, kAny).value_or(0);
+  limit->asked = leases ? 1 : object->number("vram_asked_bytes", kAny).value_or(0);
 }
 
 std::vector<Holder> read_holders(ObjectReader& reader, UserNames& names) {
@@ -218,6 +249,7 @@ std::vector<Remedy> read_remedies(ObjectReader& reader) {
     remedy.lease = LeaseId{item.number("id", kAny).value_or(0)};
     item.bytes("vram_bytes", remedy.bytes);
     if (item.has("uuid")) remedy.device = read_device_id(item, "uuid");
+    remedy.also = read_ids(item, "also");
     remedies.push_back(remedy);
   }
   return remedies;
@@ -324,10 +356,14 @@ std::string encode_why(const WhyView& why, const UserNames& names) {
   write_ids(writer, "ahead", why.ahead);
   writer.key("ahead_count").number(why.ahead_count);
   writer.key("waited_ms").milliseconds(why.waited);
+  writer.key("devices_wanted").number(why.devices_wanted);
+  writer.key("devices_fitting").number(why.devices_fitting);
   write_shortages(writer, why.shortages);
   write_holders(writer, why.holders, names);
   writer.key("expected_start").time(why.expected_start);
   write_remedies(writer, why.remedies);
+  write_limit(writer, why.limit);
+  write_halt(writer, why.halt, names);
   writer.end_object();
   return writer.take();
 }
@@ -345,15 +381,19 @@ Result<NamedWhy> decode_why(std::string_view text) {
   why.ahead = read_ids(reader, "ahead");
   why.ahead_count = reader.number("ahead_count", kAny).value_or(0);
   reader.milliseconds("waited_ms", why.waited);
+  if (reader.has("devices_wanted")) reader.number("devices_wanted", why.devices_wanted, kAny);
+  if (reader.has("devices_fitting")) reader.number("devices_fitting", why.devices_fitting, kAny);
   why.shortages = read_shortages(reader);
   why.holders = read_holders(reader, named.names);
   reader.time("expected_start", why.expected_start);
   why.remedies = read_remedies(reader);
+  read_limit(reader, why.limit);
+  read_halt(reader, why.halt, named.names);
   TRY_STATUS(document.status());
   return named;
 }
 
-std::string encode_fit(const FitView& fit) {
+std::string encode_fit(const FitView& fit, const UserNames& names) {
   JsonWriter writer;
   writer.begin_object().key("schema").text("berth/fit/v1");
   writer.key("fits").boolean(fit.fits);
@@ -364,7 +404,11 @@ std::string encode_fit(const FitView& fit) {
   writer.key("vram_largest_bytes").bytes(fit.largest);
   writer.key("ahead_count").number(fit.ahead_count);
   writer.key("vram_learned_bytes").bytes(fit.learned);
+  writer.key("devices_wanted").number(fit.devices_wanted);
+  writer.key("devices_fitting").number(fit.devices_fitting);
   write_shortages(writer, fit.shortages);
+  write_holders(writer, fit.holders, names);
+  write_remedies(writer, fit.remedies);
   writer.end_object();
   return writer.take();
 }
@@ -386,7 +430,12 @@ Result<FitView> decode_fit(std::string_view text) {
   reader.bytes("vram_largest_bytes", fit.largest);
   fit.ahead_count = reader.number("ahead_count", kAny).value_or(0);
   reader.bytes("vram_learned_bytes", fit.learned);
+  if (reader.has("devices_wanted")) reader.number("devices_wanted", fit.devices_wanted, kAny);
+  if (reader.has("devices_fitting")) reader.number("devices_fitting", fit.devices_fitting, kAny);
   fit.shortages = read_shortages(reader);
+  UserNames names;
+  fit.holders = read_holders(reader, names);
+  fit.remedies = read_remedies(reader);
   TRY_STATUS(document.status());
   return fit;
 }

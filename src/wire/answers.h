@@ -60,7 +60,7 @@ std::string encode_why(const WhyView& why, const UserNames& names);
 Result<NamedWhy> decode_why(std::string_view text);
 
 /// POST /v1/fit, and the event `fit`.
-std::string encode_fit(const FitView& fit);
+std::string encode_fit(const FitView& fit, const UserNames& names);
 Result<FitView> decode_fit(std::string_view text);
 
 }  // namespace berth::wire

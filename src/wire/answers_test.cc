@@ -63,7 +63,13 @@ TEST(Answers, WhyReadsBackAsItWasWritten) {
   ASSERT_TRUE(named.ok()) << named.error().message;
   EXPECT_EQ(encode_why(named->why, named->names), text);
   EXPECT_THAT(text, HasSubstr(R"({"kind":"shrink_lease","id":12,"vram_bytes":10737418240,)"
-                              R"("uuid":null})"));
+                              R"("uuid":null,"also":[]})"));
+  EXPECT_THAT(text, HasSubstr(R"("devices_wanted":2,"devices_fitting":1,)"));
+  EXPECT_THAT(text, HasSubstr(R"("limit":{"kind":"vram","leases_allowed":null,)"
+                              R"("vram_allowed_bytes":4294967296,"vram_asked_bytes":8589934592})"));
+  EXPECT_THAT(text, HasSubstr(R"("halted":{"reason":"yields","since":"2026-02-07T13:18:20.500Z",)"
+                              R"("cause":null,"for":{"id":9,"user":"bert","user_id":1001,)"
+                              R"("name":"urgent","priority":"urgent"}})"));
 }
 
 TEST(Answers, AdviceOfANewerDaemonIsLeftOut) {
@@ -75,10 +81,10 @@ TEST(Answers, AdviceOfANewerDaemonIsLeftOut) {
 }
 
 TEST(Answers, FitReadsBackAsItWasWritten) {
-  const std::string text = encode_fit(samples::fit());
+  const std::string text = encode_fit(samples::fit(), samples::names());
   const Result<FitView> fit = decode_fit(text);
   ASSERT_TRUE(fit.ok()) << fit.error().message;
-  EXPECT_EQ(encode_fit(*fit), text);
+  EXPECT_EQ(encode_fit(*fit, samples::names()), text);
   EXPECT_THAT(fit->devices, ElementsAre(samples::device(1), samples::device(2)));
 }
 

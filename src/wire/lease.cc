@@ -9,6 +9,7 @@
 
 #include "wire/checkpoint.h"
 #include "wire/fields.h"
+#include "wire/halt.h"
 #include "wire/json_reader.h"
 #include "wire/json_writer.h"
 #include "wire/measures.h"
@@ -303,26 +304,6 @@ void read_times(ObjectReader& reader, LeaseView& view) {
   }
 }
 
-void write_pause(JsonWriter& writer, const std::optional<Pause>& pause) {
-  writer.key("paused");
-  if (!pause) {
-    writer.null();
-    return;
-  }
-  writer.begin_object().key("since").time(pause->since);
-  writer.key("until").time(pause->until);
-  writer.key("reason").text_or_null(pause->reason).end_object();
-}
-
-void read_pause(ObjectReader& reader, std::optional<Pause>& pause) {
-  std::optional<ObjectReader> object = reader.object("paused");
-  if (!object) return;
-  pause.emplace();
-  object->time("since", pause->since);
-  object->time("until", pause->until);
-  object->text("reason", pause->reason);
-}
-
 void write_progress(JsonWriter& writer, const std::optional<Progress>& progress, bool shown) {
   writer.key("progress");
   if (!progress) {
@@ -367,7 +348,8 @@ void write_lease(JsonWriter& writer, const LeaseView& view, const Viewer& viewer
   const bool shown = viewer.sees_all_commands || viewer.user == view.user;
   write_checkpoints(writer, view, shown);
   write_measures(writer, view, shown);
-  write_pause(writer, view.pause);
+  write_pause(writer, view.pause, viewer.names);
+  write_halt(writer, view.halt, viewer.names);
   write_progress(writer, view.progress, shown);
   if (extras.env != nullptr) {
     writer.key("env").begin_object();
@@ -406,6 +388,8 @@ LeaseAnswer read_lease(ObjectReader& reader) {
   read_checkpoints(reader, view);
   read_measures(reader, view);
   read_pause(reader, view.pause);
+  UserNames names;  // Only the owner is told apart.
+  read_halt(reader, view.halt, names);
   read_progress(reader, view.progress);
   reader.texts("env", answer.env);
   std::erase_if(answer.env, [](const auto& entry) { return !may_be_set(entry.first); });

@@ -63,7 +63,8 @@ TEST(Lease, IsWrittenInOneOrderOfFields) {
       R"({"number":2,"measure":"suspend","cause":"over_budget",)"
       R"("time":"2026-02-07T13:18:30.000Z","outcome":null,"detail":null}],)"
       R"("paused":{"since":"2026-02-07T13:18:20.500Z","until":"2026-02-07T14:18:20.500Z",)"
-      R"("reason":"lunch"},"progress":{"done":120,"total":1000,"left_ms":3300000,)"
+      R"("reason":"lunch","by":"bert","by_id":1001},"halted":null,)"
+      R"("progress":{"done":120,"total":1000,"left_ms":3300000,)"
       R"("note":"epoch 2","time":"2026-02-07T13:19:59.000Z"}})");
 }
 

@@ -243,7 +243,7 @@ TEST(OpenApi, DescribesTheAnswers) {
   check_named("DeviceList", encode_devices({.items = {samples::device_view(), {}}}, {}));
   check_named("Status", encode_status(samples::status(), anna()));
   check_named("Why", encode_why(samples::why(), samples::names()));
-  check_named("Fit", encode_fit(samples::fit()));
+  check_named("Fit", encode_fit(samples::fit(), samples::names()));
   const StrangerNews news = {.device = samples::device(1), .stranger = {.name = "firefox"}};
   check_named("StrangerNews", encode_stranger(news, {}));
   expect_complete("StrangerNews", encode_stranger(news, {}));
@@ -295,15 +295,24 @@ TEST(OpenApi, ListsTheWords) {
     check_named("Lease", encode_lease(lease, anna()));
   }
   WhyView why = samples::why();
-  for (int i = 0; i <= static_cast<int>(WhyView::Reason::kSlices); ++i) {
+  for (int i = 0; i <= static_cast<int>(WhyView::Reason::kReturns); ++i) {
     why.reason = static_cast<WhyView::Reason>(i);
     check_named("Why", encode_why(why, {}));
   }
   EXPECT_EQ(count("Why/properties/reason/enum"),
-            static_cast<std::size_t>(WhyView::Reason::kSlices) + 1);
-  for (int i = 0; i < 4; ++i) {
+            static_cast<std::size_t>(WhyView::Reason::kReturns) + 1);
+  for (int i = 0; i <= static_cast<int>(Remedy::Kind::kReleaseLease); ++i) {
     why.remedies[0].kind = static_cast<Remedy::Kind>(i);
     check_named("Why", encode_why(why, {}));
+  }
+  for (int i = 0; i < 3; ++i) {
+    why.limit = LoweredLimit{.kind = static_cast<LoweredLimit::Kind>(i), .allowed = 1, .asked = 2};
+    check_named("Why", encode_why(why, {}));
+  }
+  for (int i = 0; i <= static_cast<int>(Halt::Reason::kReturns); ++i) {
+    why.halt = samples::halt();
+    why.halt->reason = static_cast<Halt::Reason>(i);
+    check_named("Why", encode_why(why, samples::names()));
   }
 }
 

@@ -131,7 +131,7 @@ inline LeaseView held() {
                            .at = {1'770'470'200'000}};
   view.checkpoints.saved = UnixMs{1'770'470'150'000};
   view.measures = measures();
-  view.pause = Pause{{1'770'470'300'500}, "lunch", UnixMs{1'770'473'900'500}};
+  view.pause = Pause{{1'770'470'300'500}, "lunch", UnixMs{1'770'473'900'500}, kBert};
   view.progress = Progress{.done = 120,
                            .total = 1'000,
                            .left = minutes(55),
@@ -214,6 +214,15 @@ inline std::vector<Shortage> shortages() {
            .external = mib(400)}};
 }
 
+inline Halt halt() {
+  return {.reason = Halt::Reason::kYields,
+          .since = UnixMs{1'770'470'300'500},
+          .lease = LeaseId{9},
+          .user = kBert,
+          .name = "urgent",
+          .priority = Priority::kUrgent};
+}
+
 inline WhyView why() {
   WhyView view;
   view.id = {14};
@@ -231,7 +240,13 @@ inline WhyView why() {
                    .expected_end = UnixMs{1'770'473'701'000}}};
   view.expected_start = UnixMs{1'770'473'701'000};
   view.remedies = {{.kind = Remedy::Kind::kShrinkLease, .lease = {12}, .bytes = gib(10)},
-                   {.kind = Remedy::Kind::kOtherDevice, .device = device(2)}};
+                   {.kind = Remedy::Kind::kOtherDevice, .device = device(2)},
+                   {.kind = Remedy::Kind::kPauseLease, .lease = {12}, .also = {{13}, {15}}}};
+  view.devices_wanted = 2;
+  view.devices_fitting = 1;
+  view.limit = LoweredLimit{
+      .kind = LoweredLimit::Kind::kVram, .allowed = gib(4).value, .asked = gib(8).value};
+  view.halt = halt();
   return view;
 }
 
@@ -242,7 +257,11 @@ inline FitView fit() {
   view.expected_start = UnixMs{1'770'473'701'000};
   view.largest = gib(9);
   view.ahead_count = 4;
+  view.devices_wanted = 2;
+  view.devices_fitting = 3;
   view.shortages = shortages();
+  view.holders = why().holders;
+  view.remedies = why().remedies;
   return view;
 }
 

@@ -125,7 +125,7 @@ SCRIPT
   status_is 0
   contains "lease 1 (root/it) is paused; its processes are stopped (berth resume 1)"
   eventually states_are it T
-  eventually grep -q "is paused: its processes are stopped" it.said
+  eventually grep -q "is paused by you; its processes are stopped" it.said
   state_is it held
   flag_is it frozen
   kept() { (($(used) >= 4 * gib)); }
@@ -247,7 +247,7 @@ SCRIPT
   contains "for another ~"
   contains ": a demo"
   run berth why it
-  contains "It was paused"
+  contains "is paused by you since"
   berth show it --json | jq -e '.paused.reason == "a demo" and .paused.until != null' >/dev/null
   patience=20 eventually state_is it held
   berth show it --json | jq -e '.paused == null' >/dev/null

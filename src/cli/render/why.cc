@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/quantity.h"
+#include "cli/render/halts.h"
 #include "cli/render/phrases.h"
 
 namespace berth::cli {
@@ -38,24 +39,9 @@ std::string where_it_fits(const FitView& fit) {
   return " on " + (numbers.size() == uuids.size() ? "GPU " + joined(numbers) : joined(uuids));
 }
 
-const Holder* holder_of(const WhyView& why, LeaseId lease) {
-  for (const Holder& holder : why.holders) {
-    if (holder.lease == lease) return &holder;
-  }
-  return nullptr;
-}
-
-// Who may be told a command that acts on the lease.
-bool is_own(const WhyView& why, LeaseId lease, const Scene& scene) {
-  const Holder* holder = holder_of(why, lease);
-  return holder != nullptr && (holder->user == scene.me || scene.me.value == 0);
-}
-
-// "12 (guest/x)"; a lease of one's own is known by its number.
+// "12 (guest/x)"
 std::string named(const WhyView& why, LeaseId lease, const Scene& scene) {
-  const Holder* holder = holder_of(why, lease);
-  if (holder == nullptr) return id_text(lease);
-  return id_text(lease) + " (" + session_of(holder->user, holder->name, scene) + ")";
+  return named_holder(why.holders, lease, scene);
 }
 
 // "GPU 0 can grant 1.4 GiB (15.9 total − 0.5 held back − 14.0 charged)"
@@ -66,11 +52,20 @@ std::string capacity_of(const Shortage& shortage, const Scene& scene) {
          " held back" + minus + in_gib(shortage.charged, scene) + " charged)";
 }
 
+// "3 of the 5 GPUs asked for could take it now; " where it asks for several.
+std::string how_many_fit(std::uint32_t fitting, std::uint32_t wanted) {
+  if (wanted < 2) return {};
+  return std::to_string(fitting) + " of the " + std::to_string(wanted) +
+         " GPUs asked for could take it now; ";
+}
+
 std::string where_room_lacks(const WhyView& why, const Scene& scene) {
-  std::string text;
-  const std::size_t shown = std::min(why.shortages.size(), kOtherDevicesShown + 1);
-  for (std::size_t i = 0; i < shown; ++i) {
-    text += (i == 0 ? "" : "; ") + capacity_of(why.shortages[i], scene);
+  std::string text = how_many_fit(why.devices_fitting, why.devices_wanted);
+  // Those that could take it are not what it waits for.
+  const std::size_t first = why.devices_wanted < 2 ? 0 : why.devices_fitting;
+  const std::size_t shown = std::min(why.shortages.size(), first + kOtherDevicesShown + 1);
+  for (std::size_t i = first; i < shown; ++i) {
+    text += (i == first ? "" : "; ") + capacity_of(why.shortages[i], scene);
   }
   if (shown < why.shortages.size()) {
     text += "; " + counted(why.shortages.size() - shown, "more GPU") + " likewise";
@@ -78,18 +73,54 @@ std::string where_room_lacks(const WhyView& why, const Scene& scene) {
   return text.empty() ? "no GPU has enough to grant" : text;
 }
 
+// Of those that it would get, the first that lacks something.
+const Shortage* lacking(const WhyView& why) {
+  if (why.shortages.empty()) return nullptr;
+  const std::size_t last = why.shortages.size() - 1;
+  return &why.shortages[why.devices_wanted < 2 ? 0
+                                               : std::min<std::size_t>(why.devices_fitting, last)];
+}
+
 std::string strangers_in_the_way(const WhyView& why) {
-  if (why.shortages.empty()) return "processes outside Berth use the memory";
-  const Shortage& best = why.shortages.front();
+  if (lacking(why) == nullptr) return "processes outside Berth use the memory";
+  const Shortage& best = *lacking(why);
   const std::string used = best.external ? to_text(*best.external) : "the memory";
   return "processes outside Berth use " + used + " of " + gpu(best) + " (berth status names them)";
 }
 
 std::string not_alone(const WhyView& why, const Scene& scene) {
   if (why.holders.empty()) return "no GPU is free of other leases";
-  const std::string where = why.shortages.empty() ? "the GPU" : gpu(why.shortages.front());
-  return where + " cannot be shared for it while " + named(why, why.holders.front().lease, scene) +
+  const std::string where = lacking(why) == nullptr ? "the GPU" : gpu(*lacking(why));
+  return how_many_fit(why.devices_fitting, why.devices_wanted) + where +
+         " cannot be shared for it while " + named(why, why.holders.front().lease, scene) +
          " is there";
+}
+
+std::string above_limit(const WhyView& why) {
+  if (!why.limit) return "it asks for more than may be granted by now";
+  const auto [kind, allowed, asked] = *why.limit;
+  const std::string raise = "; whoever configures the daemon can raise it";
+  switch (kind) {
+    case LoweredLimit::Kind::kLeases:
+      return "its user may have " + counted(allowed, "lease") +
+             " by now (leases in [limits] or [users])" + raise;
+    case LoweredLimit::Kind::kVram:
+      return "it asks for " + to_text(Bytes{asked}) + ", and its user may have " +
+             to_text(Bytes{allowed}) + " by now (vram in [users])" + raise;
+    case LoweredLimit::Kind::kDevice:
+      return (asked == 0 ? "it asks for a whole GPU" : "it asks for " + to_text(Bytes{asked})) +
+             ", and the most that a GPU can grant beside its reserve is " +
+             to_text(Bytes{allowed}) + " by now (reserve in [gpu])" + raise;
+  }
+  return {};
+}
+
+std::string which_gpus_lack(const WhyView& why) {
+  if (why.shortages.empty()) {
+    return "the driver has not told how the GPUs are (berth doctor looks why)";
+  }
+  return "it asks for " + counted(why.devices_wanted, "GPU") + ", and only " +
+         std::to_string(why.shortages.size()) + " that it could use are there now (berth status)";
 }
 
 // The sentence after "Not now: ".
@@ -100,7 +131,9 @@ std::string sentence_of(const WhyView& why, const Scene& scene) {
     case Reason::kMemory:
       return where_room_lacks(why, scene);
     case Reason::kTurn:
-      return "it would fit, and others are ahead of it";
+      return why.ahead_count > 0
+                 ? "it would fit, and others are ahead of it"
+                 : "it would fit, and the room is kept for a lease that grows or comes back";
     case Reason::kExclusive:
       return not_alone(why, scene);
     case Reason::kStrangers:
@@ -109,7 +142,7 @@ std::string sentence_of(const WhyView& why, const Scene& scene) {
       return where_room_lacks(why, scene) +
              "; it is overcommitted, and nothing is granted there until that has passed";
     case Reason::kDriver:
-      return "the driver has not told how the GPUs are (berth doctor looks why)";
+      return which_gpus_lack(why);
     case Reason::kParked:
       return "it is parked: its berth run was stopped; fg brings it back to its place";
     case Reason::kNotReconnected:
@@ -126,6 +159,18 @@ std::string sentence_of(const WhyView& why, const Scene& scene) {
       return "the memory of a lease that ended has yet to be seen free; that takes moments";
     case Reason::kSlices:
       return "others that run in turns have theirs";
+    case Reason::kAboveLimit:
+      return above_limit(why);
+    case Reason::kPaused:
+      return "it is paused";
+    case Reason::kYields:
+      return "it makes room for a more urgent lease";
+    case Reason::kMoves:
+      return "it moves to another GPU";
+    case Reason::kMeasure:
+      return "its memory is in host memory, to leave room";
+    case Reason::kReturns:
+      return "it comes back when there is room";
   }
   return {};
 }
@@ -163,6 +208,18 @@ std::string phrase_of(const WhyView& why) {
       return "waits until freed memory is seen";
     case Reason::kSlices:
       return "waits for its turn";
+    case Reason::kAboveLimit:
+      return "asks for more than its limit by now";
+    case Reason::kPaused:
+      return "is paused";
+    case Reason::kYields:
+      return "makes room for a more urgent lease";
+    case Reason::kMoves:
+      return "moves to another GPU";
+    case Reason::kMeasure:
+      return "was suspended to leave room";
+    case Reason::kReturns:
+      return "waits for room to come back";
   }
   return {};
 }
@@ -209,38 +266,7 @@ std::string who_is_ahead(const WhyView& why) {
   return joined(names);
 }
 
-std::string command_for(bool own, const std::string& command) {
-  return own ? " (" + command + ")" : "";
-}
-
-std::string text_of(const Remedy& remedy, const WhyView& why, const Scene& scene) {
-  const std::string id = id_text(remedy.lease);
-  const bool own = is_own(why, remedy.lease, scene);
-  switch (remedy.kind) {
-    case Remedy::Kind::kAskLess:
-      return "it asks for " + to_text(remedy.bytes) + " (-m " + size_argument(remedy.bytes) + ")";
-    case Remedy::Kind::kPauseLease:
-      return named(why, remedy.lease, scene) + " ends" + command_for(own, "berth release " + id);
-    case Remedy::Kind::kShrinkLease:
-      // Rounded up to a whole MiB, so that it is never below the peak.
-      return named(why, remedy.lease, scene) + " shrinks to its peak of " + to_text(remedy.bytes) +
-             command_for(own, "berth resize " + id + " -m " + size_argument_above(remedy.bytes));
-    case Remedy::Kind::kOtherDevice:
-      return "it takes " + to_text(remedy.device);
-  }
-  return {};
-}
-
-std::string remedies(const WhyView& why, const Scene& scene) {
-  std::string text;
-  const std::string dot = " " + std::string(signs_of(scene.letters).dot) + " ";
-  for (const Remedy& remedy : why.remedies) {
-    text += (text.empty() ? "" : dot) + text_of(remedy, why, scene);
-  }
-  return text;
-}
-
-std::string why_it_does_not_wait(const LeaseView& lease, const Scene& scene) {
+std::string why_it_does_not_wait(const LeaseView& lease, const WhyView& why, const Scene& scene) {
   const std::string who = id_text(lease.id) + " " + session_of(lease, scene);
   if (lease.state == LeaseState::kEnded) {
     const std::string when =
@@ -253,6 +279,7 @@ std::string why_it_does_not_wait(const LeaseView& lease, const Scene& scene) {
            " (" + size_or_dash(used_by(lease), scene) + ") stays charged until it is freed.\n" +
            "To free it now: berth release --kill " + id_text(lease.id) + "\n";
   }
+  if (lease.halt) return halt_sentence(lease, why.expected_start, scene) + ".\n";
   std::string text = who + " is not waiting: it is " + state_of(lease) + " with " +
                      to_text(granted_to(lease)) + " on " + where;
   if (lease.expected_end) text += " (end: " + about(*lease.expected_end, scene) + ")";
@@ -306,23 +333,30 @@ std::string why_text(const LeaseView& lease, const WhyView& why, const Scene& sc
     return fitted(why_no_turn(lease, why, scene), scene);
   }
   if (lease.state != LeaseState::kWaiting) {
-    return fitted(why_it_does_not_wait(lease, scene), scene);
+    return fitted(why_it_does_not_wait(lease, why, scene), scene);
   }
   std::string text = id_text(lease.id) + " " + session_of(lease, scene) + " is waiting for " +
                      asked_by(lease.request) + " (" + std::string(to_text(lease.request.priority)) +
                      " priority, " + age_text(why.waited) +
                      (scene.simulated ? ", simulated GPU" : "") + ").\n";
   text += "Not now: " + sentence_of(why, scene) + ".\n";
-  text +=
-      "First chance: " + first_chance(why, scene) + ". Ahead of it: " + who_is_ahead(why) + ".\n";
-  const std::string help = remedies(why, scene);
+  const bool has_chance = why.reason != Reason::kAboveLimit && why.reason != Reason::kParked &&
+                          why.reason != Reason::kNotReconnected;
+  if (has_chance) {
+    text +=
+        "First chance: " + first_chance(why, scene) + ". Ahead of it: " + who_is_ahead(why) + ".\n";
+  }
+  const std::string help = remedies_text(why.remedies, why.holders, scene);
   if (!help.empty()) text += "It would start sooner if: " + help + ".\n";
   return fitted(text, scene);
 }
 
 std::string short_reason(const WhyView& why, const Scene& scene) {
   std::string phrase = phrase_of(why);
-  if (why.reason == Reason::kParked || why.reason == Reason::kClaim) return phrase;
+  if (why.reason == Reason::kParked || why.reason == Reason::kClaim ||
+      why.reason == Reason::kAboveLimit) {
+    return phrase;
+  }
   if (const Holder* ending = whose_end(why)) {
     return phrase + "; " + id_text(ending->lease) + " ends " +
            (about(*why.expected_start, scene).starts_with('~') ? "in " : "") +
@@ -337,7 +371,11 @@ std::string waiting_line(const Request& request, const WhyView& why, const Scene
   std::string text = "waiting for " + asked_by(request) + gap;
   if (why.position > 0) text += ordinal(why.position) + " in queue, ";
   if (why.reason != Reason::kMemory || why.shortages.empty()) return text + phrase_of(why);
-  const Shortage& best = why.shortages.front();
+  const Shortage& best = *lacking(why);
+  if (why.devices_wanted > 1) {
+    text += std::to_string(why.devices_fitting) + " of " + std::to_string(why.devices_wanted) +
+            " GPUs free; ";
+  }
   text += gpu(best) + " has " + to_text(best.grantable) + " free";
   if (why.holders.empty()) return text;
   const Holder& holder = why.holders.front();
@@ -357,17 +395,27 @@ std::string fit_text(const FitView& fit, const Scene& scene) {
   const std::string simulated = scene.simulated ? " (the GPU is simulated)\n" : "\n";
   if (fit.fits) return "It fits now" + where_it_fits(fit) + "." + simulated;
   std::string text = "It does not fit now.";
-  const std::size_t shown = std::min(fit.shortages.size(), kOtherDevicesShown + 1);
-  for (std::size_t i = 0; i < shown; ++i) {
-    text += (i == 0 ? " " : "; ") + capacity_of(fit.shortages[i], scene);
+  if (fit.devices_wanted > 1) {
+    text += " " + std::to_string(fit.devices_fitting) + " of the " +
+            std::to_string(fit.devices_wanted) + " GPUs asked for could take it now.";
+  }
+  const bool several = fit.devices_wanted > 1 && fit.devices_fitting < fit.shortages.size();
+  const std::size_t first = several ? fit.devices_fitting : 0;
+  const std::size_t shown = std::min(fit.shortages.size(), first + kOtherDevicesShown + 1);
+  for (std::size_t i = first; i < shown; ++i) {
+    text += (i == first ? " " : "; ") + capacity_of(fit.shortages[i], scene);
   }
   text += shown > 0 ? ".\n" : "\n";
   if (fit.ahead_count > 0) text += counted(fit.ahead_count, "request") + " would be ahead of it.\n";
   text += fit.expected_start ? "First chance: " + about(*fit.expected_start, scene) + ".\n"
                              : "First chance: no end known.\n";
-  return fitted(
-      text + "The most that would be granted now: " + to_text(fit.largest) + "." + simulated,
-      scene);
+  const std::string help = remedies_text(fit.remedies, fit.holders, scene);
+  if (!help.empty()) text += "It would fit if: " + help + ".\n";
+  const std::string each =
+      fit.devices_wanted > 1 ? " on each of " + std::to_string(fit.devices_wanted) + " GPUs" : "";
+  return fitted(text + "The most that would be granted now" + each + ": " + to_text(fit.largest) +
+                    "." + simulated,
+                scene);
 }
 
 }  // namespace berth::cli

@@ -6,6 +6,7 @@
 
 #include <sstream>
 
+#include "cli/render/halts.h"
 #include "cli/render/sample_test.h"
 
 namespace berth::cli {
@@ -29,7 +30,7 @@ TEST(Why, SaysWhoUntilWhenAndWhatWouldHelp) {
             "First chance: in ~14 min, when 12 (me/hybrid-train) is expected to end. "
             "Ahead of it: nobody.\n"
             "It would start sooner if: it asks for 1.4 GiB (-m 1433M) · "
-            "13 (guest/self-hosted) ends · "
+            "13 (guest/self-hosted) is paused · "
             "12 (me/hybrid-train) shrinks to its peak of 10.2 GiB (berth resize 12 -m 10445M).\n");
 }
 
@@ -48,7 +49,7 @@ TEST(Why, CommandsAreToldOnlyToThoseWhoMayGiveThem) {
   Scene of_guest = wide_scene();
   of_guest.me = sample::kGuest;
   const std::string text = why_text(sample::waiting(), sample::why(), of_guest);
-  EXPECT_THAT(text, HasSubstr("13 (guest/self-hosted) ends (berth release 13)"));
+  EXPECT_THAT(text, HasSubstr("13 (guest/self-hosted) is paused (berth pause 13)"));
   EXPECT_THAT(text, Not(HasSubstr("berth resize 12")));
 }
 
@@ -70,7 +71,7 @@ TEST(Why, EachReasonIsExplained) {
   std::set<std::string> sentences;
   std::set<std::string> phrases;
   int count = 0;
-  for (int i = 0; i <= static_cast<int>(WhyView::Reason::kSlices); ++i, ++count) {
+  for (int i = 0; i <= static_cast<int>(WhyView::Reason::kReturns); ++i, ++count) {
     WhyView why = sample::why();
     why.reason = static_cast<WhyView::Reason>(i);
     sentences.insert(why_text(sample::waiting(), why, wide_scene()));
@@ -78,6 +79,78 @@ TEST(Why, EachReasonIsExplained) {
   }
   EXPECT_EQ(sentences.size(), static_cast<std::size_t>(count));
   EXPECT_EQ(phrases.size(), static_cast<std::size_t>(count));
+}
+
+TEST(Why, SeveralGpusAreCountedAndThoseInTheWayNamed) {
+  WhyView why = sample::why();
+  why.devices_wanted = 3;
+  why.devices_fitting = 1;
+  why.shortages = {why.shortages[0], why.shortages[0], why.shortages[0]};
+  why.shortages[0].index = 2;
+  const std::string text = why_text(sample::waiting(), why, wide_scene());
+  EXPECT_THAT(text, HasSubstr("Not now: 1 of the 3 GPUs asked for could take it now; "
+                              "GPU 0 can grant 1.4 GiB"));
+  EXPECT_THAT(text, Not(HasSubstr("GPU 2 can grant")));
+  EXPECT_THAT(waiting_line(sample::waiting().request, why, wide_scene()),
+              HasSubstr("1 of 3 GPUs free; GPU 0 has 1.4 GiB free"));
+}
+
+TEST(Why, ALoweredLimitIsNamedWithItsValueAndNoChanceIsPromised) {
+  WhyView why = sample::why();
+  why.reason = WhyView::Reason::kAboveLimit;
+  why.expected_start.reset();
+  why.remedies.clear();
+  why.limit = LoweredLimit{
+      .kind = LoweredLimit::Kind::kVram, .allowed = gib(4).value, .asked = gib(6).value};
+  const std::string text = why_text(sample::waiting(), why, wide_scene());
+  EXPECT_THAT(text, HasSubstr("it asks for 6.0 GiB, and its user may have 4.0 GiB by now "
+                              "(vram in [users]); whoever configures the daemon can raise it."));
+  EXPECT_THAT(text, Not(HasSubstr("First chance")));
+  EXPECT_EQ(short_reason(why, wide_scene()), "asks for more than its limit by now");
+}
+
+TEST(Why, CommandsNameAllThatHaveToGoTogether) {
+  WhyView why = sample::why();
+  why.holders[1].user = sample::kMe;
+  why.remedies = {{.kind = Remedy::Kind::kCancelLease, .lease = {12}, .also = {{13}}}};
+  EXPECT_THAT(why_text(sample::waiting(), why, wide_scene()),
+              HasSubstr("12 (me/hybrid-train) and 13 (me/self-hosted) end (berth cancel 12 13)"));
+  why.holders[1].user = sample::kGuest;
+  EXPECT_THAT(why_text(sample::waiting(), why, wide_scene()), Not(HasSubstr("berth cancel")));
+}
+
+TEST(Why, WhoMadeRoomLearnsForWhom) {
+  LeaseView lease = sample::held();
+  lease.state = LeaseState::kSuspended;
+  lease.halt = Halt{.reason = Halt::Reason::kYields,
+                    .since = sample::ago(seconds(12)),
+                    .lease = LeaseId{9},
+                    .user = sample::kGuest,
+                    .name = "urgent",
+                    .priority = Priority::kUrgent};
+  const WhyView why{.id = lease.id, .reason = WhyView::Reason::kYields};
+  EXPECT_EQ(why_text(lease, why, wide_scene()),
+            "12 me/hybrid-train is suspended for lease 9 (guest/urgent, priority urgent) since "
+            "12 s; it comes back when 9 ends.\n");
+  EXPECT_EQ(halt_notice(lease, wide_scene()),
+            "is suspended for lease 9 (guest/urgent, priority urgent); its GPU memory is in host "
+            "memory, and it comes back when 9 ends");
+}
+
+TEST(Why, APauseSaysByWhomAndUntilWhen) {
+  LeaseView lease = sample::held();
+  lease.state = LeaseState::kSuspended;
+  lease.halt = Halt{.reason = Halt::Reason::kPaused, .since = sample::ago(seconds(12))};
+  lease.pause = Pause{.since = sample::ago(seconds(12)), .reason = "lunch", .by = sample::kGuest};
+  const WhyView why{.id = lease.id, .reason = WhyView::Reason::kPaused};
+  EXPECT_EQ(why_text(lease, why, wide_scene()),
+            "12 me/hybrid-train is paused by guest since 12 s: lunch; it goes on with berth resume "
+            "12.\n");
+  lease.pause->until = in(minutes(5));
+  EXPECT_THAT(why_text(lease, why, wide_scene()), HasSubstr("; it goes on in ~5 min.\n"));
+  EXPECT_EQ(halt_notice(lease, wide_scene()),
+            "is paused by guest: lunch; its GPU memory is in host memory, and it goes on in ~5 min "
+            "(berth resume 12)");
 }
 
 TEST(Why, StrangersAreNamedAsTheCause) {

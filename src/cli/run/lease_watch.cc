@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/quantity.h"
+#include "cli/render/halts.h"
 #include "cli/render/phrases.h"
 #include "cli/render/saves.h"
 #include "cli/run/words.h"
@@ -156,8 +157,8 @@ bool LeaseWatch::says_turn(const LeaseView& view) {
   return true;
 }
 
-void LeaseWatch::say_paused(const LeaseView& view, const std::string& how) {
-  talk_.say(name_ + " is paused: " + how + " (berth resume " + std::to_string(view.id.value) + ")");
+void LeaseWatch::say_halted(const LeaseView& view) {
+  talk_.say(name_ + " " + halt_notice(view, talk_.scene()));
 }
 
 void LeaseWatch::take(const wire::SseEvent& event) {
@@ -206,10 +207,10 @@ void LeaseWatch::take(const wire::SseEvent& event) {
       if (const std::string text = pressure_text(view); !text.empty()) talk_.say(text);
       break;
     case wire::EventName::kSuspended:
-      if (!says_turn(view)) say_paused(view, "its GPU memory is in host memory");
+      if (!says_turn(view)) say_halted(view);
       break;
     case wire::EventName::kFrozen:
-      say_paused(view, "its processes are stopped");
+      say_halted(view);
       break;
     case wire::EventName::kResumed:
       if (view.request.share == Share::kSlice && turns_told_) break;

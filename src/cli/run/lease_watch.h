@@ -49,7 +49,7 @@ class LeaseWatch final : public Bystander {
   void take(const wire::SseEvent& event);
   void say_alert(const std::string& data);
   bool says_turn(const LeaseView& view);
-  void say_paused(const LeaseView& view, const std::string& how);
+  void say_halted(const LeaseView& view);
   void take_saves(const Checkpoints& saves);
   void take_requeue(const LeaseView& lease);
   void offer_to_stop(Instant now);

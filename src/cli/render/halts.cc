@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render/halts.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/quantity.h"
+#include "cli/render/phrases.h"
+
+namespace berth::cli {
+namespace {
+
+std::string number_of(LeaseId id) {
+  return std::to_string(id.value);
+}
+
+// " by anna", where it is known and not whoever looks.
+std::string by_whom(const LeaseView& lease, const Scene& scene) {
+  const bool known = lease.pause && lease.pause->by;
+  if (!known) return {};
+  const UserId by = lease.pause->by.value_or(UserId{});
+  return by == scene.me ? " by you" : " by " + scene.user_name(by);
+}
+
+std::string given_reason(const LeaseView& lease, const Scene& scene) {
+  if (!lease.pause || lease.pause->reason.empty()) return {};
+  return ": " + harmless(lease.pause->reason, scene.letters);
+}
+
+std::string when_it_goes_on(const LeaseView& lease, const Scene& scene) {
+  const bool ends = lease.pause && lease.pause->until;
+  if (!ends) return {};
+  const std::string when = about(lease.pause->until.value_or(UnixMs{}), scene);
+  return when.starts_with('~') ? "it goes on in " + when : "it goes on " + when;
+}
+
+// "lease 9 (anna/urgent, priority urgent)"
+std::string beneficiary(const Halt& halt, const Scene& scene) {
+  return "lease " + number_of(halt.lease.value_or(LeaseId{})) + " (" +
+         session_of(halt.user, halt.name, scene) + ", priority " +
+         std::string(to_text(halt.priority)) + ")";
+}
+
+std::string back_when(const Halt& halt) {
+  return "it comes back when " + number_of(halt.lease.value_or(LeaseId{})) + " ends";
+}
+
+// What a measure was taken for, and what brings it back.
+std::string measure_for(const LeaseView& lease, const Halt& halt) {
+  if (halt.cause == Cause::kStrangers) {
+    return "because processes outside Berth took its memory; it comes back when there is room";
+  }
+  const std::string cause = halt.cause == Cause::kOverBudget
+                                ? "because it used more than its budget"
+                                : "because memory ran low";
+  return cause + "; berth resume " + number_of(lease.id) + " brings it back";
+}
+
+bool may_act(const std::vector<Holder>& holders, LeaseId lease, const Scene& scene) {
+  const auto holder = std::ranges::find(holders, lease, &Holder::lease);
+  return holder != holders.end() && (holder->user == scene.me || scene.me.value == 0);
+}
+
+std::string verb_of(Remedy::Kind kind) {
+  switch (kind) {
+    case Remedy::Kind::kPauseLease:
+      return "pause";
+    case Remedy::Kind::kRequeueLease:
+      return "requeue";
+    case Remedy::Kind::kCancelLease:
+      return "cancel";
+    default:
+      return "release";
+  }
+}
+
+std::string what_becomes(Remedy::Kind kind, bool several) {
+  switch (kind) {
+    case Remedy::Kind::kPauseLease:
+      return several ? " are paused" : " is paused";
+    case Remedy::Kind::kRequeueLease:
+      return several ? " wait in the queue again" : " waits in the queue again";
+    case Remedy::Kind::kCancelLease:
+      return several ? " end" : " ends";
+    default:
+      return several ? " are given back" : " is given back";
+  }
+}
+
+std::string remedy_text(const Remedy& remedy, const std::vector<Holder>& holders,
+                        const Scene& scene) {
+  const std::string name = named_holder(holders, remedy.lease, scene);
+  const bool own = may_act(holders, remedy.lease, scene);
+  switch (remedy.kind) {
+    case Remedy::Kind::kAskLess:
+      return "it asks for " + to_text(remedy.bytes) + " (-m " + size_argument(remedy.bytes) + ")";
+    case Remedy::Kind::kOtherDevice:
+      return "it takes another GPU (-g any)";
+    case Remedy::Kind::kShrinkLease:
+      return name + " shrinks to its peak of " + to_text(remedy.bytes) +
+             (own ? " (berth resize " + number_of(remedy.lease) + " -m " +
+                        size_argument_above(remedy.bytes) + ")"
+                  : "");
+    default:
+      break;
+  }
+  std::vector<std::string> names = {name};
+  std::string command = "berth " + verb_of(remedy.kind) + " " + number_of(remedy.lease);
+  bool all_own = own;
+  for (const LeaseId other : remedy.also) {
+    names.push_back(named_holder(holders, other, scene));
+    command += " " + number_of(other);
+    all_own = all_own && may_act(holders, other, scene);
+  }
+  return joined(names) + what_becomes(remedy.kind, names.size() > 1) +
+         (all_own ? " (" + command + ")" : "");
+}
+
+}  // namespace
+
+std::string named_holder(const std::vector<Holder>& holders, LeaseId lease, const Scene& scene) {
+  const auto holder = std::ranges::find(holders, lease, &Holder::lease);
+  if (holder == holders.end()) return number_of(lease);
+  return number_of(lease) + " (" + session_of(holder->user, holder->name, scene) + ")";
+}
+
+std::string remedies_text(const std::vector<Remedy>& remedies, const std::vector<Holder>& holders,
+                          const Scene& scene) {
+  std::string text;
+  const std::string dot = " " + std::string(signs_of(scene.letters).dot) + " ";
+  for (const Remedy& remedy : remedies) {
+    text += (text.empty() ? "" : dot) + remedy_text(remedy, holders, scene);
+  }
+  return text;
+}
+
+std::string halt_sentence(const LeaseView& lease, std::optional<UnixMs> end, const Scene& scene) {
+  if (!lease.halt) return {};
+  const Halt& halt = *lease.halt;
+  const std::string who = number_of(lease.id) + " " + session_of(lease, scene);
+  const std::string since = " since " + age_text(between(halt.since, scene.now));
+  const std::string expected = end ? ", expected " + about(*end, scene) : "";
+  const std::string where =
+      lease.flags.frozen ? "its processes are stopped" : "its GPU memory is in host memory";
+  switch (halt.reason) {
+    case Halt::Reason::kPaused: {
+      const std::string until = when_it_goes_on(lease, scene);
+      return who + " is paused" + by_whom(lease, scene) + since + given_reason(lease, scene) +
+             "; " + (until.empty() ? "it goes on with berth resume " + number_of(lease.id) : until);
+    }
+    case Halt::Reason::kYields:
+      return who + " is suspended for " + beneficiary(halt, scene) + since + "; " +
+             back_when(halt) + expected;
+    case Halt::Reason::kTurn:
+      return who + " runs in turns, and others have theirs" + since + "; " + where;
+    case Halt::Reason::kMoves:
+      return who + " moves to " + devices_of(lease.parts) + since + "; " + where +
+             " until there is room";
+    case Halt::Reason::kMeasure:
+      return who + " is suspended" + since + " " + measure_for(lease, halt);
+    case Halt::Reason::kReturns:
+      return who + " is on its way back" + since + ", and goes on when there is room on " +
+             devices_of(lease.parts);
+  }
+  return {};
+}
+
+std::string halt_notice(const LeaseView& lease, const Scene& scene) {
+  const std::string where =
+      lease.flags.frozen ? "its processes are stopped" : "its GPU memory is in host memory";
+  const std::string resume = " (berth resume " + number_of(lease.id) + ")";
+  if (!lease.halt) return "is paused: " + where + resume;
+  const Halt& halt = *lease.halt;
+  switch (halt.reason) {
+    case Halt::Reason::kPaused: {
+      const std::string until = when_it_goes_on(lease, scene);
+      return "is paused" + by_whom(lease, scene) + given_reason(lease, scene) + "; " + where +
+             (until.empty() ? "" : ", and " + until) + resume;
+    }
+    case Halt::Reason::kYields:
+      return "is suspended for " + beneficiary(halt, scene) + "; " + where + ", and " +
+             back_when(halt);
+    case Halt::Reason::kMoves:
+      return "moves to " + devices_of(lease.parts);
+    case Halt::Reason::kMeasure:
+      return "is suspended " + measure_for(lease, halt);
+    case Halt::Reason::kTurn:
+    case Halt::Reason::kReturns:
+      return "waits to come back; " + where;
+  }
+  return {};
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a lease that was granted is suspended or frozen: who wanted it or for whom it left, and what
+// has to happen before it goes on.
+#include <optional>
+
+#include "core/backfill.h"
+#include "core/impl.h"
+
+namespace berth::core {
+
+std::optional<Halt> Coordinator::Impl::halt_of(const Lease& lease, Now at) const {
+  using Reason = Halt::Reason;
+  const Held* held = lease.held();
+  if (held == nullptr || (!held->suspension && !held->frozen)) return std::nullopt;
+  if (held->pause) return Halt{.reason = Reason::kPaused, .since = held->pause->since};
+  if (!held->suspension) return std::nullopt;  // Its processes are on their way.
+  const Suspension& suspension = *held->suspension;
+  Halt halt{.reason = Reason::kReturns, .since = wall_at(suspension.since, at)};
+  const bool leaves = suspension.phase == Suspension::Phase::kLeaving;
+  const bool comes = suspension.phase == Suspension::Phase::kReturning || suspension.queued;
+  if (!suspension.moved_from.empty() || !observed.at(lease.id).moves_to.empty()) {
+    halt.reason = Reason::kMoves;
+    return halt;
+  }
+  const Lease* other = suspension.yields_to ? state.find(*suspension.yields_to) : nullptr;
+  const bool in_the_way = other != nullptr && other->releasing() == nullptr;
+  if (in_the_way) {
+    halt.reason = Reason::kYields;
+    halt.lease = other->id;
+    halt.user = other->user;
+    halt.name = other->request.name;
+    halt.priority = other->request.priority;
+    return halt;
+  }
+  if (suspension.turn) {
+    halt.reason = Reason::kTurn;
+    return halt;
+  }
+  const MeasureTaken* measure = lease.measures.last(Measure::kSuspend);
+  const bool is_for_that = measure != nullptr && measure->begun == suspension.since;
+  if (is_for_that && (leaves || !comes)) {
+    halt.reason = Reason::kMeasure;
+    halt.cause = measure->cause;
+  }
+  return halt;
+}
+
+void Coordinator::Impl::add_halt(const Lease& lease, WhyView& view, Now at) const {
+  view.halt = halt_of(lease, at);
+  if (!view.halt) return;
+  switch (view.halt->reason) {
+    case Halt::Reason::kPaused:
+      view.reason = WhyView::Reason::kPaused;
+      view.expected_start = lease.held()->pause ? lease.held()->pause->until : std::nullopt;
+      break;
+    case Halt::Reason::kYields: {
+      view.reason = WhyView::Reason::kYields;
+      const Lease& other = *state.find(view.halt->lease.value_or(LeaseId{}));
+      const Instant end = other.held() == nullptr
+                              ? Instant::never()
+                              : expected_end(other, observed.at(other.id).told_end(), at.instant);
+      if (end != Instant::never()) view.expected_start = wall_at(end, at);
+      break;
+    }
+    case Halt::Reason::kTurn:
+      view.reason = WhyView::Reason::kSlices;
+      break;
+    case Halt::Reason::kMoves:
+      view.reason = WhyView::Reason::kMoves;
+      break;
+    case Halt::Reason::kMeasure:
+      view.reason = WhyView::Reason::kMeasure;
+      break;
+    case Halt::Reason::kReturns:
+      view.reason = WhyView::Reason::kReturns;
+      break;
+  }
+}
+
+}  // namespace berth::core

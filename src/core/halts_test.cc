@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whoever was granted something and does not run learns by whom, for whom and until when.
+#include <gtest/gtest.h>
+
+#include "core/coordinator.h"
+#include "core/story.h"
+
+namespace berth::core {
+namespace {
+
+using Reason = WhyView::Reason;
+
+class Halts : public StoryTest {
+ protected:
+  WhyView why(std::uint64_t id = 1) const { return *story.coordinator.why({id}, story.now); }
+};
+
+TEST_F(Halts, APauseNamesWhoAskedForIt) {
+  (void)story.ask(Story::budget(gib(8)));
+  run(1, gib(4));
+  EXPECT_EQ(why().reason, Reason::kNotWaiting);
+  EXPECT_FALSE(lease().halt);
+  (void)story.tell(Suspend{{9}, {{0}, true}, {1}, {.lasts = minutes(5), .reason = "lunch"}});
+  (void)moved();
+  EXPECT_EQ(why().reason, Reason::kPaused);
+  EXPECT_EQ(why().expected_start, UnixMs{story.now.wall.value + 300'000});
+  ASSERT_TRUE(lease().halt);
+  EXPECT_EQ(lease().halt->reason, Halt::Reason::kPaused);
+  EXPECT_EQ(lease().pause->by, UserId{0});
+  story.restart();
+  EXPECT_EQ(lease().pause->by, UserId{0});
+}
+
+TEST_F(Halts, WhoIsFrozenIsPausedToo) {
+  (void)story.ask(Story::budget(gib(8)));
+  run(1, gib(4));
+  (void)story.tell(Freeze{{9}, {{1000}}, {1}});
+  (void)moved();
+  EXPECT_EQ(why().reason, Reason::kPaused);
+  EXPECT_EQ(lease().pause->by, UserId{1000});
+}
+
+TEST_F(Halts, WhoMadeRoomIsToldForWhomAndUntilWhen) {
+  Request yields = Story::budget(gib(12));
+  yields.may_yield = true;
+  (void)story.ask(yields);
+  run(1, gib(4));
+  Request urgent = Story::budget(gib(12));
+  urgent.priority = Priority::kUrgent;
+  urgent.name = "deadline";
+  urgent.eta = minutes(10);
+  (void)story.ask(urgent, 1001);
+  ASSERT_TRUE(lease().halt);
+  (void)moved();
+  story.use(1, Bytes{});
+  (void)story.second();
+  ASSERT_EQ(story.state(2), LeaseState::kHeld);
+  (void)story.claim(2);
+  EXPECT_EQ(why().reason, Reason::kYields);
+  const Halt halt = why().halt.value();
+  EXPECT_EQ(halt.lease, LeaseId{2});
+  EXPECT_EQ(halt.user, UserId{1001});
+  EXPECT_EQ(halt.name, "deadline");
+  EXPECT_EQ(halt.priority, Priority::kUrgent);
+  EXPECT_EQ(why().expected_start, UnixMs{story.now.wall.value + 599'000});
+  (void)story.end(2);
+  EXPECT_EQ(why().reason, Reason::kReturns);
+  (void)story.second();
+  (void)moved();
+  EXPECT_EQ(why().reason, Reason::kNotWaiting);
+}
+
+class HaltsOnTwo : public StoryTest {
+ protected:
+  HaltsOnTwo() : StoryTest({.order = Order::kFifo, .reserve = {}}, {gib(16), gib(16)}) {}
+};
+
+TEST_F(HaltsOnTwo, WhoMovesIsNotPaused) {
+  Request zero = Story::budget(gib(8));
+  zero.devices = {std::uint32_t{0}};
+  (void)story.ask(zero);
+  run(1, gib(4));
+  (void)story.tell(Move{{9}, {{1000}}, {1}, {DeviceName{std::uint32_t{1}}}});
+  EXPECT_EQ(story.coordinator.why({1}, story.now)->reason, Reason::kMoves);
+  (void)moved();
+  ASSERT_TRUE(lease().halt);
+  EXPECT_EQ(lease().halt->reason, Halt::Reason::kMoves);
+}
+
+}  // namespace
+}  // namespace berth::core
