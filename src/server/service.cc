@@ -271,8 +271,9 @@ void Service::about_lease(ConnectionId connection, Client& client, const wire::R
   }
   engine_->looked_at(at);
   if (route.route == Route::kWhy) {
-    const auto why = coordinator.why(lease, at);
+    auto why = coordinator.why(lease, at);
     CHECK(why.has_value());
+    why->remedies = coordinator.remedies(lease, at);
     return succeed(connection, wire::encode_why(*why, host_.names()));
   }
   const auto view = coordinator.lease(lease, at);
@@ -290,11 +291,13 @@ void Service::fit(ConnectionId connection, Client& client, const HttpRequest& re
     count_stream(client);
     return engine_->follow_fit(at, connection, client.caller.actor, std::move(wanted));
   }
-  const auto fit = engine_->coordinator().fit(wanted, client.caller.actor, at);
+  auto fit = engine_->coordinator().fit(wanted, client.caller.actor, at);
   if (const auto* refusal = std::get_if<Refusal>(&fit)) {
     return fail(connection, wire::to_api_error(*refusal));
   }
-  succeed(connection, wire::encode_fit(std::get<FitView>(fit), host_.names()));
+  auto& view = std::get<FitView>(fit);
+  if (!view.fits) view.remedies = engine_->coordinator().remedies(wanted, client.caller.actor, at);
+  succeed(connection, wire::encode_fit(view, host_.names()));
 }
 
 void Service::about_past(ConnectionId connection, const Client& client,

@@ -48,7 +48,7 @@ field() { berth ps "$1" --json | jq -r ".items[0].$2"; }
   contains "First chance: in ~10 min, when 2 ($me/other) is expected to end."
   contains "Ahead of it: nobody."
   contains "It would start sooner if: it asks for 1.5 GiB (-m 1536M) · "
-  contains "1 ($me/train-gpt2) ends (berth release 1)"
+  contains "1 ($me/train-gpt2) ends (berth cancel 1)"
   run berth why 1
   status_is 0
   contains "is not waiting: it is held with 8.0 GiB on GPU 0"

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// What would let a waiting request start.
+//
+// Note [Advice is tried]: each proposal is carried out in a copy of the coordinator, by the event
+// that its command would be; what the world would do about it is assumed to go well: memory that is
+// to be moved leaves, a command that is to end does, and the driver counts free what they had. Only
+// if the request is granted then is it proposed. So no rule of the schedule has to be told twice.
+// It takes as long as so many copies, and is done when somebody asks for it, with a bound on both.
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/number.h"
+#include "core/impl.h"
+#include "core/limits.h"
+#include "core/placement.h"
+#include "core/site.h"
+
+namespace berth::core {
+namespace {
+
+using Kind = Remedy::Kind;
+
+constexpr unsigned kPausesSince = 570;  // NVIDIA's driver of CUDA 12.8.
+constexpr std::size_t kListedOfAKind = 2;
+constexpr std::size_t kTriesMax = 48;
+constexpr std::size_t kCopiedMax = 8'192;  // Leases, in all copies for one answer.
+constexpr std::size_t kTriesMin = 8;       // Where so many copies are too much, nothing is tried.
+
+Bytes whole_mib(Bytes bytes) {
+  const std::uint64_t one = mib(1).value;
+  return {(bytes.value + one - 1) / one * one};
+}
+
+std::size_t tries_for(std::size_t leases) {
+  return std::min(kTriesMax, kCopiedMax / std::max<std::size_t>(leases, 1));
+}
+
+bool is_refused(const std::vector<Effect>& effects) {
+  return std::ranges::any_of(effects, [](const Effect& effect) {
+    const auto* reply = std::get_if<Reply>(&effect);
+    return reply != nullptr && std::holds_alternative<Refusal>(reply->answer);
+  });
+}
+
+}  // namespace
+
+Coordinator Coordinator::copy() const {
+  Coordinator other(impl_->settings);
+  *other.impl_ = *impl_;
+  other.impl_->requeue_places();
+  other.impl_->state.forget_past();
+  return other;
+}
+
+// Places point to the leases that have them.
+void Coordinator::Impl::requeue_places() {
+  queue = {};
+  turns = {};
+  for (auto& [id, seen] : observed) {
+    if (seen.place) {
+      seen.place = Queue::place_of(*state.find(id), settings);
+      queue.insert(*seen.place);
+    }
+    if (seen.turn_place) {
+      seen.turn_place = Queue::place_of(*state.find(id), settings);
+      turns.insert(*seen.turn_place);
+    }
+  }
+}
+
+bool Coordinator::Impl::can_be_moved(const Lease& lease) const {
+  const Observed& seen = observed.at(lease.id);
+  const bool can = simulated || leading_number(driver_version) >= kPausesSince;
+  return can && seen.not_moved.empty() && seen.used_by_higher() > Bytes{};
+}
+
+std::optional<Remedy> Coordinator::Impl::remedy_for(Kind kind, const Lease& holder) const {
+  const Held* held = holder.held();
+  if (held == nullptr || held->revoked) return std::nullopt;
+  Remedy remedy{.kind = kind, .lease = holder.id};
+  switch (kind) {
+    case Kind::kPauseLease:
+      if (!can_be_moved(holder)) return std::nullopt;
+      break;
+    case Kind::kShrinkLease: {
+      Bytes peak = settings.context_estimate;
+      bool known = false;
+      for (const auto& [device, use] : observed.at(holder.id).use) {
+        peak = std::max({peak, use.highest(), use.higher_now()});
+        known = known || use.highest() > Bytes{};
+      }
+      remedy.bytes = whole_mib(peak);
+      const bool falls = std::ranges::all_of(
+          held->parts, [&](const Part& part) { return remedy.bytes < part.budget; });
+      if (!known || !falls) return std::nullopt;
+      break;
+    }
+    case Kind::kRequeueLease:
+      if (refuse_requeue(holder)) return std::nullopt;
+      break;
+    case Kind::kReleaseLease:
+      if (!holder.request.ttl || held->has_processes()) return std::nullopt;
+      break;
+    case Kind::kCancelLease:
+      if (holder.request.ttl && !held->has_processes()) return std::nullopt;
+      break;
+    case Kind::kAskLess:
+    case Kind::kOtherDevice:
+      return std::nullopt;
+  }
+  return remedy;
+}
+
+/// The driver counts free what it had.
+void Coordinator::Impl::seen_free(LeaseId id) {
+  Observed& seen = observed.at(id);
+  for (auto& [device, use] : seen.use) use = {};
+  shrunk.erase(id);
+  seen.shrunk_at.reset();
+  reindex(id);
+}
+
+/// The move that was begun of it is done.
+void Coordinator::Impl::moved_away(LeaseId id) {
+  const Observed& seen = observed.at(id);
+  static_cast<void>(step(now, Moved{.lease = id, .number = seen.move, .result = {}}));
+  if (state.find(id)->held() != nullptr) seen_free(id);
+}
+
+/// The number of the request that was made in place of the waiting one.
+std::optional<LeaseId> Coordinator::Impl::ask_instead(LeaseId waiter, Request request) {
+  const Lease& before = *state.find(waiter);
+  const UserId user = before.user;
+  const std::optional<Process> supervisor = before.supervisor;
+  decide(waiter, LeaseEnded{waiter, EndResult::kCancelled});
+  const LeaseId id{state.next_id()};
+  decide(id, RequestQueued{id, Handle{~id.value, id.value}, user, supervisor, std::move(request)});
+  return id;
+}
+
+/// See Note [Advice is tried]. False: it is refused.
+bool Coordinator::Impl::carry_out(const Remedy& remedy, LeaseId which) {
+  effects.clear();
+  answers.clear();
+  const Lease* lease = state.find(which);
+  if (lease == nullptr || lease->held() == nullptr) return false;
+  const Actor owner{.user = lease->user};
+  switch (remedy.kind) {
+    case Kind::kPauseLease:
+      if (is_refused(step(now, Suspend{.token = {}, .actor = owner, .lease = which}))) return false;
+      moved_away(which);
+      break;
+    case Kind::kShrinkLease: {
+      const Resize resize{.token = {}, .actor = owner, .lease = which, .vram = remedy.bytes};
+      if (is_refused(step(now, resize))) return false;
+      Observed& seen = observed.at(which);
+      for (auto& [device, use] : seen.use) use.may_be = {};
+      shrunk.erase(which);
+      seen.shrunk_at.reset();
+      reindex(which);
+      break;
+    }
+    case Kind::kRequeueLease: {
+      Request again = lease->request;
+      const UserId user = lease->user;
+      const std::optional<Process> supervisor = lease->supervisor;
+      if (is_refused(step(now, AskRequeue{.token = {}, .actor = owner, .lease = which}))) {
+        return false;
+      }
+      decide(which, LeaseEnded{which, EndResult::kOk});
+      const LeaseId id{state.next_id()};
+      decide(id, RequestQueued{id, Handle{~id.value, id.value}, user, supervisor, again});
+      break;
+    }
+    case Kind::kCancelLease:
+    case Kind::kReleaseLease: {
+      const bool cancel = remedy.kind == Kind::kCancelLease;
+      const Release release{
+          .token = {}, .actor = owner, .lease = which, .kill = cancel, .cancel = cancel};
+      if (is_refused(step(now, release))) return false;
+      if (state.find(which) != nullptr) decide(which, LeaseEnded{which, EndResult::kCancelled});
+      break;
+    }
+    case Kind::kAskLess:
+    case Kind::kOtherDevice:
+      return false;
+  }
+  return true;
+}
+
+namespace {
+
+// Remedies of one kind, of those that hold what is wanted.
+using Attempt = std::function<bool(const std::vector<Remedy>&)>;
+
+Remedy together(const std::vector<Remedy>& each) {
+  Remedy all = each.front();
+  for (std::size_t i = 1; i < each.size(); ++i) all.also.push_back(each[i].lease);
+  return all;
+}
+
+// One alone where that does; else the fewest that do, those that hold most first.
+std::vector<Remedy> that_help(const std::vector<Remedy>& able, const Attempt& helps) {
+  std::vector<Remedy> found;
+  for (const Remedy& one : able) {
+    if (found.size() < kListedOfAKind && helps({one})) found.push_back(one);
+  }
+  if (!found.empty() || able.size() < 2 || able.front().kind == Kind::kShrinkLease) return found;
+  std::vector<Remedy> chosen;
+  bool enough = false;
+  for (const Remedy& one : able) {
+    chosen.push_back(one);
+    enough = chosen.size() > 1 && helps(chosen);
+    if (enough) break;
+  }
+  if (!enough) return found;
+  for (std::size_t i = 0; i < chosen.size() && chosen.size() > 1;) {
+    std::vector<Remedy> fewer = chosen;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (helps(fewer)) {
+      chosen = std::move(fewer);
+    } else {
+      ++i;
+    }
+  }
+  return {together(chosen)};
+}
+
+}  // namespace
+
+std::vector<Remedy> Coordinator::remedies(LeaseId id, Now now) const {
+  const Lease* waiter = impl_->state.find(id);
+  if (waiter == nullptr || waiter->waiting() == nullptr) return {};
+  const std::size_t tries_max = tries_for(impl_->state.leases().size());
+  if (tries_max < kTriesMin) return {};
+  const WhyView view = impl_->why(*waiter, now);
+  if (!impl_->is_offerable(*waiter) || view.limit || view.shortages.empty()) return {};
+  Coordinator base = copy();
+  base.impl_->now = now;
+  std::size_t tries = 0;
+  // What becomes of a change of the copy: the lease that it names was granted.
+  const auto granted_after = [&](const auto& change) -> std::optional<std::vector<Part>> {
+    if (tries++ >= tries_max) return std::nullopt;
+    Coordinator trial = base.copy();
+    Impl& impl = *trial.impl_;
+    const std::optional<LeaseId> which = change(impl);
+    if (!which) return std::nullopt;
+    impl.dirty = true;
+    impl.schedule();
+    const Lease* after = impl.state.find(*which);
+    if (after == nullptr || after->held() == nullptr) return std::nullopt;
+    return after->held()->parts;
+  };
+  // Nothing has to be done.
+  if (granted_after([&](Impl&) { return std::optional(id); })) return {};
+  std::vector<Remedy> found;
+  for (const Kind kind : {Kind::kReleaseLease, Kind::kPauseLease, Kind::kShrinkLease,
+                          Kind::kRequeueLease, Kind::kCancelLease}) {
+    std::vector<Remedy> able;
+    for (const Holder& holder : view.holders) {
+      const Lease& lease = *impl_->state.find(holder.lease);
+      if (auto remedy = impl_->remedy_for(kind, lease)) able.push_back(*std::move(remedy));
+    }
+    const auto helps = [&](const std::vector<Remedy>& chosen) {
+      return granted_after([&](Impl& impl) {
+               const bool done = std::ranges::all_of(chosen, [&](const Remedy& remedy) {
+                 return impl.carry_out(remedy, remedy.lease);
+               });
+               return done ? std::optional(id) : std::nullopt;
+             })
+          .has_value();
+    };
+    for (Remedy& remedy : that_help(able, helps)) found.push_back(std::move(remedy));
+  }
+  const Request& asked = waiter->request;
+  const Bytes most{most_grantable(impl_->ledger, asked).value / mib(1).value * mib(1).value};
+  if (asked.share != Share::kExclusive && most < asked.vram &&
+      most >= impl_->settings.context_estimate) {
+    Request less = asked;
+    less.vram = most;
+    if (granted_after([&](Impl& impl) { return impl.ask_instead(id, less); })) {
+      found.insert(found.begin(), {.kind = Kind::kAskLess, .bytes = most});
+    }
+  }
+  if (!asked.devices.empty()) {
+    Request anywhere = asked;
+    anywhere.device_count = static_cast<std::uint32_t>(device_count(asked));
+    anywhere.devices.clear();
+    const auto parts = granted_after([&](Impl& impl) { return impl.ask_instead(id, anywhere); });
+    if (parts) found.push_back({.kind = Kind::kOtherDevice, .device = parts->front().device});
+  }
+  return found;
+}
+
+std::vector<Remedy> Coordinator::remedies(const Request& request, Actor actor, Now now) const {
+  if (tries_for(impl_->state.leases().size() + 1) < kTriesMin) return {};
+  Coordinator asked = copy();
+  Request waits = impl_->with_learned_size(request, actor.user);
+  waits.wait_max.reset();
+  const LeaseId id{asked.impl_->state.next_id()};
+  const Submit submit{.token = {},
+                      .actor = actor,
+                      .handle = {~id.value, id.value},
+                      .supervisor = std::nullopt,
+                      .request = std::move(waits)};
+  if (is_refused(asked.step(now, submit))) return {};
+  return asked.remedies(id, now);
+}
+
+}  // namespace berth::core

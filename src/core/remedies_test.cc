@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is proposed to whoever waits helps: each story carries it out, and the request starts.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/coordinator.h"
+#include "core/story.h"
+
+namespace berth::core {
+namespace {
+
+using Kind = Remedy::Kind;
+
+class Remedies : public StoryTest {
+ protected:
+  Remedies() = default;
+  explicit Remedies(Settings settings, std::vector<Bytes> devices = {gib(16)})
+      : StoryTest(std::move(settings), std::move(devices)) {}
+
+  std::vector<Remedy> remedies(std::uint64_t id) const {
+    return story.coordinator.remedies({id}, story.now);
+  }
+  std::optional<Remedy> remedy(std::uint64_t id, Kind kind) const {
+    const std::vector<Remedy> all = remedies(id);
+    const auto found = std::ranges::find(all, kind, &Remedy::kind);
+    return found == all.end() ? std::nullopt : std::optional(*found);
+  }
+  static Token token() { return {99}; }
+  static Actor admin() { return {{0}, true}; }
+};
+
+TEST_F(Remedies, APauseMakesRoom) {
+  (void)story.ask(Story::budget(gib(12)));
+  run(1, gib(4));
+  (void)story.ask(Story::budget(gib(8)));
+  const auto pause = remedy(2, Kind::kPauseLease);
+  ASSERT_TRUE(pause);
+  EXPECT_EQ(pause->lease, LeaseId{1});
+  (void)story.tell(Suspend{token(), admin(), pause->lease});
+  (void)moved();
+  story.use(1, Bytes{});
+  (void)story.second();
+  EXPECT_EQ(story.state(2), LeaseState::kHeld);
+}
+
+TEST_F(Remedies, WhatCannotBeMovedIsNotPaused) {
+  (void)story.ask(Story::budget(gib(12)));
+  (void)story.claim(1);  // It uses nothing.
+  (void)story.ask(Story::budget(gib(8)));
+  EXPECT_FALSE(remedy(2, Kind::kPauseLease));
+  story.use(1, gib(4));
+  (void)story.second();
+  ASSERT_TRUE(remedy(2, Kind::kPauseLease));
+  (void)story.tell(Suspend{token(), admin(), {1}});
+  (void)moved(Outcome::kUndone, "it uses memory that cannot be moved");
+  EXPECT_FALSE(remedy(2, Kind::kPauseLease));
+  EXPECT_TRUE(remedy(2, Kind::kCancelLease));
+}
+
+TEST_F(Remedies, AnOldDriverPausesNothing) {
+  (void)story.ask(Story::budget(gib(12)));
+  run(1, gib(4));
+  (void)story.ask(Story::budget(gib(8)));
+  const auto sample_of = [&](const std::string& driver) {
+    (void)story.tell(
+        Sampled{{story.now.instant, story.now.instant, false, driver, "", story.hardware}});
+  };
+  sample_of("560.35");
+  EXPECT_FALSE(remedy(2, Kind::kPauseLease));
+  sample_of("570.86");
+  EXPECT_TRUE(remedy(2, Kind::kPauseLease));
+}
+
+TEST_F(Remedies, ShrinkingToThePeakMakesRoom) {
+  (void)story.ask(Story::budget(gib(12)));
+  run(1, gib(7));
+  (void)story.ask(Story::budget(gib(8)));
+  const auto shrink = remedy(2, Kind::kShrinkLease);
+  ASSERT_TRUE(shrink);
+  EXPECT_EQ(shrink->bytes, gib(7));
+  (void)story.tell(
+      Resize{.token = token(), .actor = admin(), .lease = shrink->lease, .vram = shrink->bytes});
+  EXPECT_NE(story.second().find("grant 2"), std::string::npos);
+}
+
+TEST_F(Remedies, WhoDidNotAgreeToItIsNotRequeued) {
+  (void)story.ask(Story::budget(gib(12)));
+  run(1, gib(7));
+  (void)story.ask(Story::budget(gib(8)));
+  EXPECT_FALSE(remedy(2, Kind::kRequeueLease));
+}
+
+TEST_F(Remedies, ARequeueMakesRoom) {
+  Request again = Story::budget(gib(12));
+  again.requeue_grace = seconds(5);
+  (void)story.ask(again);
+  run(1, gib(7));
+  (void)story.ask(Story::budget(gib(12)));
+  const auto requeue = remedy(2, Kind::kRequeueLease);
+  ASSERT_TRUE(requeue);
+  EXPECT_EQ(requeue->lease, LeaseId{1});
+  (void)story.tell(AskRequeue{token(), admin(), {1}, false});
+  (void)story.tell(BeginRequeue{{1}, {{1000}}, {0, 1}});
+  (void)story.tell(Reconnect{{1}, {{1000}}, {0, 1}, 1});
+  (void)story.tell(ProcessEnded{Story::process(1)});
+  story.use(1, Bytes{});
+  (void)story.second();
+  EXPECT_EQ(story.state(2), LeaseState::kHeld);
+  EXPECT_EQ(story.state(1), LeaseState::kWaiting);
+}
+
+TEST_F(Remedies, CancellingMakesRoom) {
+  (void)story.ask(Story::budget(gib(12)));
+  run(1, gib(7));
+  (void)story.ask(Story::budget(gib(8)));
+  const auto cancel = remedy(2, Kind::kCancelLease);
+  ASSERT_TRUE(cancel);
+  EXPECT_FALSE(remedy(2, Kind::kReleaseLease));  // It would run on without a lease.
+  (void)story.tell(Release{token(), admin(), cancel->lease, true, true});
+  story.use(1, Bytes{});
+  EXPECT_NE(story.end(1).find("grant 2"), std::string::npos);
+}
+
+TEST_F(Remedies, AReservationThatNobodyUsesIsGivenBack) {
+  Request kept = Story::budget(gib(12));
+  kept.ttl = hours(1);
+  (void)story.ask(kept);
+  (void)story.ask(Story::budget(gib(8)));
+  const auto release = remedy(2, Kind::kReleaseLease);
+  ASSERT_TRUE(release);
+  EXPECT_FALSE(remedy(2, Kind::kCancelLease));
+  (void)story.tell(Release{token(), admin(), release->lease});
+  (void)story.second();
+  EXPECT_EQ(story.state(2), LeaseState::kHeld);
+}
+
+TEST_F(Remedies, AskingLessIsForTheFirstOfTheQueue) {
+  (void)story.ask(Story::budget(gib(10)));
+  run(1, gib(10));
+  (void)story.ask(Story::budget(gib(12)));
+  const auto less = remedy(2, Kind::kAskLess);
+  ASSERT_TRUE(less);
+  EXPECT_EQ(less->bytes, gib(6));
+  (void)story.ask(Story::budget(gib(8)));
+  EXPECT_FALSE(remedy(3, Kind::kAskLess));  // 4 GiB may pass the second, and not 6.
+  (void)story.tell(Release{token(), admin(), {3}, true, true});
+  (void)story.tell(Release{token(), admin(), {2}, true, true});
+  (void)story.ask(Story::budget(less->bytes));
+  EXPECT_EQ(story.state(4), LeaseState::kHeld);
+}
+
+TEST_F(Remedies, WhoIsBehindOthersIsToldNothingThatHelpsThem) {
+  (void)story.ask(Story::budget(gib(16)));
+  run(1, gib(10));
+  (void)story.ask(Story::budget(gib(16)));
+  (void)story.ask(Story::budget(gib(16)));
+  EXPECT_TRUE(remedy(2, Kind::kCancelLease));
+  EXPECT_TRUE(remedies(3).empty());
+}
+
+TEST_F(Remedies, OfARequestThatIsNotMadeYet) {
+  (void)story.ask(Story::budget(gib(12)));
+  run(1, gib(7));
+  const auto found = story.coordinator.remedies(Story::budget(gib(8)), {{1000}}, story.now);
+  EXPECT_TRUE(
+      std::ranges::any_of(found, [](const Remedy& one) { return one.kind == Kind::kPauseLease; }));
+  EXPECT_EQ(story.coordinator.queue(story.now).size(), 0u);
+}
+
+class RemediesOnSeveral : public Remedies {
+ protected:
+  RemediesOnSeveral()
+      : Remedies(Settings{.order = Order::kFifo, .reserve = {}}, {gib(16), gib(16), gib(16)}) {}
+};
+
+TEST_F(RemediesOnSeveral, AnotherDeviceIsFree) {
+  Request zero = Story::budget(gib(16));
+  zero.devices = {std::uint32_t{0}};
+  (void)story.ask(zero);
+  run(1, gib(10));
+  (void)story.ask(zero);
+  ASSERT_TRUE(remedy(2, Kind::kOtherDevice));
+  (void)story.tell(Release{token(), admin(), {2}, true, true});
+  (void)story.ask(Story::budget(gib(16)));
+  EXPECT_EQ(story.state(3), LeaseState::kHeld);
+}
+
+TEST_F(RemediesOnSeveral, SeveralHaveToGoTogetherWhereOneIsNotEnough) {
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    Request one = Story::budget(gib(10));
+    one.devices = {i};
+    (void)story.ask(one);
+    (void)story.claim(i + 1);
+    story.use(i + 1, gib(5), i);
+    (void)story.second();
+  }
+  Request two = Story::whole();
+  two.device_count = 2;
+  (void)story.ask(two);
+  const auto pause = remedy(4, Kind::kPauseLease);
+  ASSERT_TRUE(pause);
+  ASSERT_EQ(pause->also.size(), 1u);
+  for (const LeaseId id : {pause->lease, pause->also[0]}) {
+    (void)story.tell(Suspend{token(), admin(), id});
+    (void)moved();
+    story.use(id.value, Bytes{}, id.value - 1);
+    (void)story.second();
+  }
+  EXPECT_EQ(story.state(4), LeaseState::kHeld);
+}
+
+// What was tried has changed nothing.
+TEST_F(RemediesOnSeveral, ACopyDecidesAloneAndAsTheOriginalWould) {
+  (void)story.ask(Story::budget(gib(16)));
+  run(1, gib(10));
+  for (int i = 0; i < 4; ++i) (void)story.ask(Story::budget(gib(16)));
+  const std::uint64_t records = story.coordinator.last_sequence();
+  Coordinator other = story.coordinator.copy();
+  other.check_everything();
+  EXPECT_EQ(other.queue(story.now), story.coordinator.queue(story.now));
+  (void)other.step(story.now, Release{token(), admin(), {1}, true, true});
+  other.check_everything();
+  (void)remedies(4);
+  EXPECT_EQ(story.coordinator.last_sequence(), records);
+  EXPECT_EQ(story.state(1), LeaseState::kHeld);
+  story.coordinator.check_everything();
+}
+
+}  // namespace
+}  // namespace berth::core

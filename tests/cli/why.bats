@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `berth why` proposes helps: the very command line that it prints is given, and the request
+# starts. And whoever does not run learns by whom, for whom and until when.
+load lib
+
+# hold NAME OPTIONS...: a lease of 10 GiB that uses 4 of them.
+hold() {
+  local name=$1
+  shift
+  berth run -n "$name" -m 10G "$@" -- vram_user --bytes 4GiB --hold 600s >"$name" 2>"$name.said" 3>&- &
+  eventually grep -q holding "$name"
+}
+# waiter: a request of 8 GiB behind it.
+waiter() {
+  berth run -n waiter -m 8G -- sleep 600 >waiter 2>waiter.said 3>&- &
+  eventually state_is waiter waiting
+}
+# proposed VERB: the command line with that verb, as `why` prints it.
+proposed() { berth why waiter | tr '\n' ' ' | grep -o "(berth $1 [^)]*)" | tr -d '()'; }
+measured() { (($(berth show "$1" --json | jq '.devices[0].vram_used_bytes // 0') >= 4 << 30)); }
+
+# starts_by VERB: that command line, word by word.
+starts_by() {
+  eventually measured holder
+  local line
+  line=$(proposed "$1")
+  [[ $line == "berth $1 "* ]]
+  $line
+  patience=20 eventually state_is waiter held
+}
+
+@test "the pause that is proposed lets it start" {
+  hold holder
+  waiter
+  starts_by pause
+  state_is holder suspended
+}
+
+@test "the resize that is proposed lets it start" {
+  hold holder
+  waiter
+  starts_by resize
+  state_is holder held
+}
+
+@test "the cancel that is proposed lets it start, and a command is never to lose its lease" {
+  hold holder
+  waiter
+  [[ -z $(proposed release) ]]
+  starts_by cancel
+}
+
+@test "the requeue that is proposed lets it start" {
+  hold holder --requeue
+  waiter
+  starts_by requeue
+  eventually state_is holder waiting
+}
+
+@test "the release of a reservation that is proposed lets it start" {
+  berth reserve 10m -m 10G -n kept
+  waiter
+  local line
+  line=$(proposed release)
+  [[ $line == "berth release 1" ]]
+  $line
+  eventually state_is waiter held
+}
+
+@test "a lease that is paused says by whom, and its terminal offers what works" {
+  hold holder
+  berth pause holder --reason lunch
+  run berth why holder
+  contains "1 root/holder is paused by you since"
+  contains ": lunch; it goes on with berth resume 1."
+  berth why holder --json | jq -e '.reason == "paused" and .halted.reason == "paused"'
+  eventually grep -q "is paused by you: lunch; its GPU memory is in host memory (berth resume 1)" holder.said
+}
+
+@test "a lease that made room says for whom and until when" {
+  hold holder --yield
+  eventually measured holder
+  berth run -n deadline -p urgent -m 10G -- sleep 600 >deadline 2>&1 3>&- &
+  eventually state_is deadline held
+  run berth why holder
+  contains "1 root/holder is suspended for lease 2 (root/deadline, priority urgent) since"
+  contains "; it comes back when 2 ends."
+  berth why holder --json | jq -e '.reason == "yields" and .halted.for.id == 2'
+  eventually grep -q "is suspended for lease 2 (root/deadline, priority urgent)" holder.said
+  fails grep -q "berth resume" holder.said
+  berth cancel deadline
+  eventually state_is holder held
+}
+
+@test "a limit that was lowered is named, and no start is promised" {
+  hold holder
+  waiter
+  mkdir -p "$world/config/berth"
+  printf '[users.%s]\nvram = "4G"\n' "$(id -un)" >"$world/config/berth/config.toml"
+  berth daemon reload
+  run berth why waiter
+  contains "it asks for 8.0 GiB, and its user may have 4.0 GiB by now (vram in [users])"
+  [[ $output != *"First chance"* ]]
+  run berth queue
+  contains "asks for more than its limit by now"
+  berth why waiter --json | jq -e '.reason == "above_limit" and .limit.kind == "vram" and
+    .limit.vram_allowed_bytes == 4294967296 and .expected_start == null'
+}
+
+@test "a request for more GPUs than there are is told how many there are" {
+  run berth run -m 1G -g 2 -- true
+  contains "it asks for 2 GPUs, and this machine has 1"
+}
