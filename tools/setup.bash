@@ -7,9 +7,9 @@ declare -A packages=(
            libspdlog-dev libsqlite3-dev libssl-dev libsystemd-dev libtomlplusplus-dev
            nlohmann-json3-dev"
   [speed]="ccache mold"
-  [test]="bats curl dbus-bin dbus-daemon expect git jq less libcap2-bin libgmock-dev libgtest-dev
-          librapidcheck-dev musl-tools openssl patch pkgconf procps python3 python3-jsonschema
-          sqlite3 universal-ctags"
+  [test]="bats curl dbus-bin dbus-daemon expect fish git jq less libcap2-bin libgmock-dev
+          libgtest-dev librapidcheck-dev musl-tools openssl patch pkgconf procps python3
+          python3-jsonschema sqlite3 universal-ctags zsh"
   [lint]="clang-format-19 clang-tidy-19 git python3 universal-ctags"
   [clang]="clang-19 libclang-rt-19-dev"
   [bench]="libbenchmark-dev jq task-spooler"

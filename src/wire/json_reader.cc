@@ -2,6 +2,8 @@
 #include "wire/json_reader.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -34,6 +36,45 @@ bool is_line(std::string_view text) {
     if (c1) return false;
   }
   return true;
+}
+
+struct Letters {
+  char32_t first;
+  char32_t last;
+};
+
+// Marks of direction, letters without width, tags: two names that look alike would not be.
+constexpr std::array kUnseen = {
+    Letters{0x061C, 0x061C}, Letters{0x200B, 0x200F}, Letters{0x2028, 0x202E},
+    Letters{0x2060, 0x206F}, Letters{0xFEFF, 0xFEFF}, Letters{0xE0000, 0xE007F},
+};
+
+// The first of them in the text, which is UTF-8: the parser has seen to it.
+std::optional<char32_t> unseen_letter(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    const std::size_t size = first < 0x80U ? 1 : first < 0xE0U ? 2 : first < 0xF0U ? 3 : 4;
+    char32_t code = size == 1 ? first : first & (0x7FU >> size);
+    for (std::size_t k = 1; k < size && i + k < text.size(); ++k) {
+      code = (code << 6U) | (static_cast<unsigned char>(text[i + k]) & 0x3FU);
+    }
+    for (const Letters& range : kUnseen) {
+      if (code >= range.first && code <= range.last) return code;
+    }
+    i += size;
+  }
+  return std::nullopt;
+}
+
+// Empty: it may be a name.
+std::string bar_to_name(std::string_view text) {
+  if (!is_line(text)) return "must not hold control characters";
+  const std::optional<char32_t> unseen = unseen_letter(text);
+  if (!unseen) return {};
+  std::array<char, 16> code{};
+  (void)std::snprintf(code.data(), code.size(), "U+%04X", static_cast<unsigned>(*unseen));
+  return "must not hold " + std::string(code.data()) +
+         ", which cannot be seen or turns the direction of text";
 }
 
 std::string kind_of(const json& value) {
@@ -193,6 +234,11 @@ void ObjectReader::line(std::string_view field, std::string& out) {
   if (!is_line(out)) refuse(field, "must not hold control characters");
 }
 
+void ObjectReader::title(std::string_view field, std::string& out) {
+  text(field, out);
+  if (const std::string bar = bar_to_name(out); !bar.empty()) refuse(field, bar);
+}
+
 void ObjectReader::boolean(std::string_view field, bool& out) {
   const json* value = find(field);
   if (value == nullptr) return;
@@ -285,7 +331,7 @@ void ObjectReader::time(std::string_view field, UnixMs& out) {
 }
 
 void ObjectReader::each_text(std::string_view field, std::map<std::string, std::string>& out,
-                             bool line_only) {
+                             bool titles_only) {
   const json* value = find(field);
   if (value == nullptr) return;
   if (!value->is_object()) return refuse(field, "must be an object, not " + kind_of(*value));
@@ -293,13 +339,13 @@ void ObjectReader::each_text(std::string_view field, std::map<std::string, std::
   for (const auto& [key, text_value] : value->items()) {
     std::string found;
     if (text_value.is_null()) inner.refuse(shown(key), "must be text, not null");
-    line_only ? inner.line(key, found) : inner.text(key, found);
-    if (line_only && !is_line(key)) refuse(field, "must not hold control characters");
+    titles_only ? inner.title(key, found) : inner.text(key, found);
+    if (const std::string bar = bar_to_name(key); titles_only && !bar.empty()) refuse(field, bar);
     out.emplace(key, std::move(found));
   }
 }
 
-void ObjectReader::lines(std::string_view field, std::map<std::string, std::string>& out) {
+void ObjectReader::titles(std::string_view field, std::map<std::string, std::string>& out) {
   each_text(field, out, true);
 }
 

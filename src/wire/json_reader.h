@@ -67,7 +67,8 @@ class ObjectReader {
   bool has(std::string_view field);  // Present, and not null.
   void require(std::string_view field);
   void text(std::string_view field, std::string& out);
-  void line(std::string_view field, std::string& out);  // Without control characters.
+  void line(std::string_view field, std::string& out);   // Without control characters.
+  void title(std::string_view field, std::string& out);  // A line of letters that can be seen.
   void boolean(std::string_view field, bool& out);
   void integer(std::string_view field, std::int32_t& out);
   void integer(std::string_view field, std::int64_t& out);
@@ -79,7 +80,7 @@ class ObjectReader {
   void milliseconds(std::string_view field, std::optional<Duration>& out, Duration min = {});
   void time(std::string_view field, UnixMs& out);
   void time(std::string_view field, std::optional<UnixMs>& out);
-  void lines(std::string_view field, std::map<std::string, std::string>& out);
+  void titles(std::string_view field, std::map<std::string, std::string>& out);
   void texts(std::string_view field, std::map<std::string, std::string>& out);
   void words(std::string_view field, std::vector<std::string>& out);
   std::vector<std::uint64_t> numbers(std::string_view field, Range range, std::size_t count_max);
@@ -115,7 +116,7 @@ class ObjectReader {
   std::optional<std::int64_t> integer_between(std::string_view field, std::int64_t min,
                                               std::int64_t max, std::string_view bits);
   const nlohmann::json* array(std::string_view field, std::size_t count_max);
-  void each_text(std::string_view field, std::map<std::string, std::string>& out, bool line_only);
+  void each_text(std::string_view field, std::map<std::string, std::string>& out, bool titles_only);
   std::string name(std::string_view field) const;
   void refuse_word(std::string_view field, std::string_view found, std::string_view choices);
 

@@ -143,10 +143,10 @@ Result<RequestBody> decode_request(std::string_view text) {
   ObjectReader reader = document.root();
   RequestBody body;
   Request& request = body.request;
-  reader.line("name", request.name);
-  reader.line("session", request.session);
+  reader.title("name", request.name);
+  reader.title("session", request.session);
   reader.text("command", request.command);
-  reader.lines("labels", request.labels);
+  reader.titles("labels", request.labels);
   reader.word("priority", request.priority, parse_priority, "low, normal, high or urgent");
   reader.word("share", request.share, parse_share, kShareChoices);
   reader.bytes("vram_bytes", request.vram, Bytes{1});
