@@ -110,8 +110,11 @@ int show(const Invocation& invocation, const ConfigAsked& asked) {
     return to_status(ExitCode::kOk);
   }
   const std::string json = as_json(values);
-  const auto text =
-      render_items({.json = json, .items = "items", .sample = json}, asked.output, letters);
+  const auto text = render_items({.json = json,
+                                  .items = "items",
+                                  .sample = json,
+                                  .on_terminal = invocation.terminal.output_is_terminal},
+                                 asked.output, letters);
   if (!text.ok()) return invocation.fail(text.error());
   print(*text);
   return to_status(ExitCode::kOk);

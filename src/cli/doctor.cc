@@ -15,8 +15,7 @@
 namespace berth::cli {
 namespace {
 
-Scene scene_of(const Invocation& invocation) {
-  const Terminal& terminal = invocation.terminal;
+Scene scene_of(const Terminal& terminal) {
   return {.letters = {.unicode = terminal.unicode, .colour = terminal.colour},
           .width = terminal.width,
           .now = os::PosixClock().wall(),
@@ -25,7 +24,8 @@ Scene scene_of(const Invocation& invocation) {
 }
 
 Result<std::string> report(const Findings& findings, const DoctorFacts& facts,
-                           const OutputChoice& output, const Scene& scene) {
+                           const OutputChoice& output, const Terminal& terminal) {
+  const Scene scene = scene_of(terminal);
   if (output.is_for_people()) return findings_text(findings, scene);
   const std::string json = findings_json(findings, scene.now);
   const Findings one = {Finding{}};
@@ -34,7 +34,8 @@ Result<std::string> report(const Findings& findings, const DoctorFacts& facts,
       {.json = json,
        .items = "items",
        .sample = sample,
-       .simulated = facts.daemon ? std::optional(facts.daemon->simulated) : std::nullopt},
+       .simulated = facts.daemon ? std::optional(facts.daemon->simulated) : std::nullopt,
+       .on_terminal = terminal.output_is_terminal},
       output, scene.letters);
 }
 
@@ -68,7 +69,7 @@ int run_doctor(Invocation& invocation) {
   const DoctorFacts facts = gather_facts(
       may_start ? client::Autostart::kIfNeeded : client::Autostart::kNever, lock_prefix);
   const Findings findings = judge(facts);
-  const auto text = report(findings, facts, output, scene_of(invocation));
+  const auto text = report(findings, facts, output, invocation.terminal);
   if (!text.ok()) return invocation.fail(text.error());
   print(*text);
   const bool failed = std::ranges::count(findings, Level::kFail, &Finding::level) > 0;

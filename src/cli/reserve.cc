@@ -49,8 +49,7 @@ void declare(Invocation& invocation, ReserveOptions& reserve) {
   options.flag({.names = "--export", .help = "print the variables as a shell reads them"},
                into(reserve.shell));
   options.flag({.names = "--json", .help = "print the lease as JSON"}, into(reserve.json));
-  options.flag({.names = "-q,--quiet", .help = "say nothing but what went wrong"},
-               into(reserve.quiet));
+  options.flag({.names = "-q,--quiet", .help = "print errors only"}, into(reserve.quiet));
 }
 
 // On a terminal a reservation ends with the session: with the leader, not with our parent, which in
@@ -82,7 +81,11 @@ std::string exports(const VariableChanges& variables) {
 class Reservation {
  public:
   Reservation(Invocation& invocation, const ReserveOptions& options, Enforce enforce, Talk& talk)
-      : options_(options), enforce_(enforce), talk_(talk), conversation_(invocation) {}
+      : options_(options),
+        enforce_(enforce),
+        terminal_(invocation.terminal),
+        talk_(talk),
+        conversation_(invocation) {}
 
   Left make(RequestPlan plan, const DeviceChoice& choice);
 
@@ -95,6 +98,7 @@ class Reservation {
 
   const ReserveOptions& options_;
   const Enforce enforce_;
+  const Terminal& terminal_;
   Talk& talk_;
   Conversation conversation_;
 };
@@ -140,9 +144,11 @@ Left Reservation::tell(const LeaseView& lease) {
   const auto body =
       conversation_.ask({.route = wire::Route::kLease, .lease = to_text(lease.handle)});
   if (!body) return failed();
-  const auto text =
-      render_items({.json = *body, .sample = *body, .simulated = conversation_.is_simulated()},
-                   {.format = Format::kJson}, {});
+  const auto text = render_items({.json = *body,
+                                  .sample = *body,
+                                  .simulated = conversation_.is_simulated(),
+                                  .on_terminal = terminal_.output_is_terminal},
+                                 {.format = Format::kJson}, {});
   if (!text.ok()) {
     conversation_.fail(exit_code(text.error().code), text.error().message);
     return failed();

@@ -44,7 +44,7 @@ bool Showing::open() {
 
 std::optional<std::string> Showing::for_programs(ItemSource source) {
   source.simulated = conversation_.is_simulated();
-  source.indented = invocation_.terminal.output_is_terminal;
+  source.on_terminal = invocation_.terminal.output_is_terminal;
   const Scene at = scene();
   auto text = render_items(source, choice_, at.letters);
   if (!text.ok()) {

@@ -194,10 +194,10 @@ PY
   done
   run berth reserve 32d -m 1G
   status_is 64
-  contains "at most 31d00h"
+  contains "31d00h"
   run berth reserve -m 1G
   status_is 64
-  contains "DURATION is missing"
+  contains "missing DURATION"
   run berth reserve 1h -m 1G --limit 1h
   status_is 64
   [[ $(berth ps -a -q) == 1 ]]

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/render/items.h"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -57,8 +59,7 @@ bool is_formula(std::string_view text) {
   return !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
 }
 
-std::string csv_cell(const Json& value) {
-  std::string text = cell_of(value);
+std::string csv_cell(const Json& value, std::string text) {
   if (!value.is_number() && is_formula(text)) text.insert(0, 1, '\'');
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -66,9 +67,9 @@ std::string csv_cell(const Json& value) {
   return quoted + '"';
 }
 
-std::string tsv_cell(const Json& value) {
+std::string tsv_cell(const Json& value, std::string_view cell) {
   std::string text;
-  for (const char c : cell_of(value)) {
+  for (const char c : cell) {
     switch (c) {
       case '\t':
         text += "\\t";
@@ -98,7 +99,8 @@ const Json& field_of(const Json& item, const std::string& name) {
 struct Items {
   Json whole;
   std::vector<Json> list;
-  std::vector<std::string> fields;  // To be shown.
+  std::vector<std::string> known;   // All fields there are,
+  std::vector<std::string> fields;  // and those to be shown.
 };
 
 std::vector<std::string> known_fields(const ItemSource& source) {
@@ -139,9 +141,10 @@ Result<Items> read(const ItemSource& source, const OutputChoice& choice) {
   if (!items.whole.is_object()) {
     return Error{Errc::kCorrupt, "the daemon's answer is not a JSON object"};
   }
-  const std::vector<std::string> known = known_fields(source);
-  if (auto checked = check_fields(choice.fields, known); !checked.ok()) return checked.error();
-  items.fields = choice.fields.empty() ? known : choice.fields;
+  items.known = known_fields(source);
+  if (auto checked = check_fields(choice.fields, items.known); !checked.ok())
+    return checked.error();
+  items.fields = choice.fields.empty() ? items.known : choice.fields;
   if (source.items.empty()) {
     items.list.push_back(items.whole);
     return items;
@@ -163,7 +166,7 @@ Json reduced(const Json& item, const OutputChoice& choice) {
 }
 
 std::string as_json(Items items, const ItemSource& source, const OutputChoice& choice) {
-  const int indent = source.indented && !choice.watch ? 2 : -1;
+  const int indent = source.on_terminal && !choice.watch ? 2 : -1;
   Json whole = source.items.empty() ? reduced(items.whole, choice) : std::move(items.whole);
   if (!source.items.empty()) {
     Json list = Json::array();
@@ -178,16 +181,29 @@ std::string as_json(Items items, const ItemSource& source, const OutputChoice& c
   return dumped(whole, indent) + "\n";
 }
 
-std::string as_ids(const Items& items) {
+// What an item goes by: a lease's number, a device's UUID, a rule's name.
+Result<std::string> as_ids(const Items& items) {
+  constexpr std::array<const char*, 3> kIds = {"id", "uuid", "name"};
+  const auto is_known = [&](const char* name) { return std::ranges::count(items.known, name) > 0; };
+  if (std::ranges::none_of(kIds, is_known)) {
+    return Error{Errc::kInvalid, "-q prints ids, and there are none here"};
+  }
   std::string text;
   for (const Json& item : items.list) {
-    const Json& id = field_of(item, "id");
-    text += cell_of(id.is_null() ? field_of(item, "uuid") : id) + "\n";
+    for (const char* const field : kIds) {
+      const Json& id = field_of(item, field);
+      if (id.is_null()) continue;
+      text += cell_of(id) + "\n";
+      break;
+    }
   }
   return text;
 }
 
-std::string as_lines(const Items& items, const OutputChoice& choice) {
+// Command lines and the names of processes come from anybody, escape sequences with them. A program
+// that reads a pipe gets them as they are.
+std::string as_lines(const Items& items, const OutputChoice& choice,
+                     std::optional<Letters> terminal) {
   const bool csv = choice.format == Format::kCsv;
   const std::string_view end = csv ? "\r\n" : "\n";
   std::string text;
@@ -202,7 +218,9 @@ std::string as_lines(const Items& items, const OutputChoice& choice) {
     for (const std::string& field : items.fields) {
       const Json& value = field_of(item, field);
       text.append(separate(&field == &items.fields.front()));
-      text += csv ? csv_cell(value) : tsv_cell(value);
+      const std::string raw = cell_of(value);
+      const std::string cell = terminal ? harmless(raw, *terminal) : raw;
+      text += csv ? csv_cell(value, cell) : tsv_cell(value, cell);
     }
     text += end;
   }
@@ -229,17 +247,20 @@ std::string as_table(const Items& items, const OutputChoice& choice, Letters let
 Result<std::string> render_items(const ItemSource& source, const OutputChoice& choice,
                                  Letters letters) {
   TRY(items, read(source, choice));
+  const auto json = [&](std::string text) {
+    return source.on_terminal ? json_for_terminal(text) : text;
+  };
   switch (choice.format) {
     case Format::kJson:
-      return as_json(std::move(items), source, choice);
+      return json(as_json(std::move(items), source, choice));
     case Format::kNdjson: {
       std::string text;
       for (const Json& item : items.list) text += dumped(reduced(item, choice)) + "\n";
-      return text;
+      return json(std::move(text));
     }
     case Format::kCsv:
     case Format::kTsv:
-      return as_lines(items, choice);
+      return as_lines(items, choice, source.on_terminal ? std::optional(letters) : std::nullopt);
     case Format::kIds:
       return as_ids(items);
     case Format::kTable:

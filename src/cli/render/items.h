@@ -21,7 +21,7 @@ struct ItemSource {
   std::string_view sample;  // JSON of the same form with one item: its fields are those there are.
   std::optional<std::set<std::uint64_t>> only = {};  // Items whose "id" is among these.
   std::optional<bool> simulated = {};                // Said in JSON, where it does not say so.
-  bool indented = false;                             // JSON for a person's eyes.
+  bool on_terminal = false;  // JSON is indented, and nothing in any form steers the terminal.
 };
 
 /// kInvalid: a field that there is not, with the nearest one. kCorrupt: `json` is none.

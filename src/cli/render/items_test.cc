@@ -50,6 +50,31 @@ TEST(Items, TextThatSpreadsheetsWouldExecuteIsQuoted) {
   }
 }
 
+TEST(Items, OnATerminalNothingSteersIt) {
+  // ESC and BEL, C1's CSI, a mark of direction, a letter without width and one of the tags.
+  const std::string_view evil =
+      R"({"items":[{"id":1,"name":"a\u001b]0;x\u0007\u009b2J\u202eb\u200bc\udb40\udc41é"}]})";
+  const auto shown = [&](Format format, bool on_terminal) {
+    return text_of(
+        render_items({.json = evil, .items = "items", .sample = evil, .on_terminal = on_terminal},
+                     {.format = format, .fields = {"name"}, .header = false}, {.unicode = true}));
+  };
+  EXPECT_EQ(shown(Format::kCsv, true), "a?]0;x??2J?b?c?é\r\n");
+  EXPECT_EQ(shown(Format::kTsv, true), "a?]0;x??2J?b?c?é\n");
+  EXPECT_EQ(shown(Format::kNdjson, true),
+            "{\"name\":\"a\\u001b]0;x\\u0007\\u009b2J\\u202eb\\u200bc\\udb40\\udc41é\"}\n");
+  const auto whole =
+      render_items({.json = evil, .items = "items", .sample = evil, .on_terminal = true},
+                   {.format = Format::kJson}, {});
+  EXPECT_EQ(nlohmann::json::parse(text_of(whole)), nlohmann::json::parse(evil));
+  EXPECT_THAT(text_of(whole), HasSubstr("\\u202e"));
+  // A pipe has it as it is.
+  for (const Format format : {Format::kCsv, Format::kTsv, Format::kNdjson}) {
+    EXPECT_THAT(shown(format, false), HasSubstr("\u202e"));
+  }
+  EXPECT_THAT(shown(Format::kCsv, false), HasSubstr("\033]0;"));
+}
+
 TEST(Items, TsvIsOneLineAnItem) {
   EXPECT_EQ(text_of(rendered({.format = Format::kTsv, .fields = {"id", "command"}})),
             "id\tcommand\n12\techo \"a\", b\n13\ta\\tb\\nc\n");
@@ -59,6 +84,13 @@ TEST(Items, IdsAreNothingButIds) {
   EXPECT_EQ(text_of(rendered({.format = Format::kIds})), "12\n13\n");
   const std::string_view devices = R"({"items":[{"uuid":"GPU-a","index":0}]})";
   EXPECT_EQ(text_of(rendered({.format = Format::kIds}, devices)), "GPU-a\n");
+}
+
+TEST(Items, WhereNothingHasAnIdNoneAreAskedFor) {
+  const std::string_view findings = R"({"items":[{"check":"driver"}]})";
+  const auto ids = render_items({.json = findings, .items = "items", .sample = findings},
+                                {.format = Format::kIds}, {});
+  EXPECT_THAT(text_of(ids), HasSubstr("error: -q prints ids"));
 }
 
 TEST(Items, JsonKeepsWhatIsUnknownAndNull) {

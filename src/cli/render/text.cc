@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 
 namespace berth::cli {
 namespace {
@@ -108,6 +109,29 @@ std::string harmless(std::string_view untrusted, Letters letters) {
       result += letter.code == '\n' || letter.code == '\t' ? ' ' : '?';
     }
     untrusted.remove_prefix(letter.size);
+  }
+  return result;
+}
+
+std::string json_for_terminal(std::string_view json) {
+  std::string result;
+  result.reserve(json.size());
+  const auto escape = [&](unsigned unit) {
+    std::array<char, 16> text{};
+    (void)std::snprintf(text.data(), text.size(), "\\u%04x", unit);
+    result += text.data();
+  };
+  while (!json.empty()) {
+    const Letter letter = first_letter(json);
+    if (letter.code < 0x7F || !is_in(kHarmful, letter.code)) {
+      result += json.substr(0, letter.size);  // JSON itself escapes what is below.
+    } else if (letter.code < 0x10000) {
+      escape(letter.code);
+    } else {
+      escape(0xD800U + ((letter.code - 0x10000U) >> 10U));
+      escape(0xDC00U + (letter.code & 0x3FFU));
+    }
+    json.remove_prefix(letter.size);
   }
   return result;
 }

@@ -21,6 +21,9 @@ struct Letters {
 /// everything beyond ASCII where the terminal has none of it.
 std::string harmless(std::string_view untrusted, Letters letters);
 
+/// The same JSON, with what harmless() takes out of text written as \uXXXX.
+std::string json_for_terminal(std::string_view json);
+
 /// Columns that a terminal needs for it. Of harmless text.
 std::size_t columns_of(std::string_view text);
 
