@@ -160,7 +160,8 @@ TEST(Coordinator, RequestLargerThanAnyDeviceIsRefusedWithTheLargestThatFits) {
   EXPECT_EQ(story.ask(S::budget(gib(15))), "refuse never_fits; ");
   const auto& reply = std::get<Reply>(story.effects.back());
   EXPECT_EQ(std::get<Refusal>(reply.answer).message,
-            "15.0 GiB fits on no GPU here: the largest budget that can be granted is 14.0 GiB");
+            "15.0 GiB fits on no GPU here: the largest budget that can be granted is 14.0 GiB, "
+            "because 2.0 GiB of it are kept in reserve: -m 14G, or -x for the whole GPU");
 }
 
 TEST(Coordinator, SenselessRequestsAreRefused) {

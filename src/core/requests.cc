@@ -26,6 +26,20 @@ Refusal invalid(std::string message) {
   return {RefusalCode::kInvalid, std::move(message)};
 }
 
+// "15.5G", "15872M": as -m takes it, and no more than there is.
+std::string as_argument(Bytes size) {
+  const std::uint64_t whole_mib = size.value >> 20U;
+  if (whole_mib % 512 != 0) return std::to_string(whole_mib) + "M";
+  return std::to_string(whole_mib / 1024) + (whole_mib % 1024 == 0 ? "G" : ".5G");
+}
+
+// Everybody's first try is the size that is printed on the card.
+std::string kept_text(Bytes asked, Bytes largest, Bytes kept) {
+  if (kept == Bytes{} || largest < mib(1) || asked > largest + kept) return {};
+  return ", because " + to_text(kept) + " of it are kept in reserve: -m " + as_argument(largest) +
+         ", or -x for the whole GPU";
+}
+
 }  // namespace
 
 void Coordinator::Impl::on(const Submit& event) {
@@ -244,7 +258,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_shape(const Request& request) c
   if (request.limit && request.limit->ns == 0) return invalid("a limit of 0: it would end at once");
   if (request.ttl && request.limit) return invalid("a reservation has its time, and no --limit");
   if (request.ttl && (request.ttl->ns == 0 || *request.ttl > limits::kTtlMax)) {
-    return invalid("a reservation lasts more than nothing and at most " + to_text(limits::kTtlMax));
+    return invalid("a reservation lasts from 1 ms to " + to_text(limits::kTtlMax));
   }
   return std::nullopt;
 }
@@ -315,11 +329,15 @@ std::optional<Refusal> Coordinator::Impl::refuse_devices(const Request& request)
   std::map<std::string, std::size_t> able;
   std::size_t there = 0;
   Bytes largest;
+  Bytes kept;  // Of the device that has it.
   for (const Account& account : ledger.accounts()) {
     // One that fell off the bus may never come back: nobody waits for it.
     if (!account.seen || !is_eligible(account, request)) continue;
-    largest = std::max(largest, account.grantable_when_empty());
     ++there;
+    if (account.grantable_when_empty() > largest) {
+      largest = account.grantable_when_empty();
+      kept = saturating_sub(account.capacity, largest);
+    }
     if (fits_ever(account, request)) {
       const bool one_model = request.devices.empty() && !request.mixed;
       able[one_model ? account.model : std::string()] += 1;
@@ -333,7 +351,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_devices(const Request& request)
                    to_text(request.vram) +
                        " fits on no GPU here: the largest budget that can be "
                        "granted is " +
-                       to_text(largest)};
+                       to_text(largest) + kept_text(request.vram, largest, kept)};
   }
   if (there < count) {
     return Refusal{RefusalCode::kNeverFits,

@@ -143,7 +143,8 @@ std::optional<LeaseId> Coordinator::find(Handle handle) const {
   return found == ended.end() ? std::nullopt : std::optional(found->id);
 }
 
-// A whole match beats prefixes, live leases beat ended ones, the youngest of one name beats others.
+// A whole match beats prefixes, and live leases beat ended ones. Of several live ones with one name
+// one's own is meant, an admin's are everybody's; of ended ones with one name the youngest.
 std::variant<LeaseId, Refusal> Coordinator::find(std::string_view text, Actor actor) const {
   Refusal none{RefusalCode::kNotFound,
                "there is no lease '" + std::string(text) + "' (berth ps -a lists them)"};
@@ -163,9 +164,10 @@ std::variant<LeaseId, Refusal> Coordinator::find(std::string_view text, Actor ac
   const bool may_begin_handle = text.size() > kPrefixMin && text.starts_with("l_");
   std::vector<LeaseId> live;
   std::vector<LeaseId> past;
-  std::optional<LeaseId> exact;
+  std::vector<LeaseId> exact;
+  std::vector<LeaseId> own;
   const auto look = [&](const auto& lease, const std::string& name, std::vector<LeaseId>& matches) {
-    if (name == text) exact = lease.id;
+    if (name == text) (lease.user == actor.user && !actor.admin ? own : exact).push_back(lease.id);
     const bool knows = actor.admin || lease.user == actor.user;
     const bool begins = may_begin_handle && knows && to_text(lease.handle).starts_with(text);
     const bool prefix = text.size() >= kPrefixMin && (name.starts_with(text) || begins);
@@ -174,12 +176,15 @@ std::variant<LeaseId, Refusal> Coordinator::find(std::string_view text, Actor ac
   for (const LeaseView& view : impl_->state.ended()) {
     look(view, view.request.name, past);
   }
-  if (exact) past = {*exact};
-  exact.reset();
+  if (!own.empty()) exact = std::exchange(own, {});
+  if (!exact.empty()) past = {std::ranges::max(exact)};
+  exact.clear();
   for (const auto& [id, lease] : impl_->state.leases()) {
     look(lease, lease.request.name, live);
   }
-  if (exact) live = {*exact};
+  if (!own.empty()) exact = std::move(own);
+  const bool by_name = !exact.empty();
+  if (by_name) live = std::move(exact);
   const std::vector<LeaseId>& matches = live.empty() ? past : live;
   if (matches.empty()) return none;
   if (matches.size() == 1) return matches.front();
@@ -187,8 +192,9 @@ std::variant<LeaseId, Refusal> Coordinator::find(std::string_view text, Actor ac
   for (const LeaseId id : matches) {
     if (listed.size() < 60) listed += (listed.empty() ? "" : ", ") + std::to_string(id.value);
   }
-  return Refusal{RefusalCode::kAmbiguous,
-                 "'" + std::string(text) + "' fits several leases: " + listed};
+  return Refusal{RefusalCode::kAmbiguous, "'" + std::string(text) + "' " +
+                                              (by_name ? "names" : "fits") +
+                                              " several leases: " + listed + "; say which number"};
 }
 
 std::vector<DeviceView> Coordinator::devices(Now now) const {

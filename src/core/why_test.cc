@@ -192,6 +192,21 @@ TEST(Fit, AnswersWhatASubmissionWouldGet) {
   EXPECT_EQ(story.coordinator.queue(story.now).size(), 1u);  // Asking holds no place.
 }
 
+TEST(Find, ANameThatTwoLiveLeasesHaveMeansNoneOfThem) {
+  Story story;
+  Request named = S::budget(gib(1));
+  named.name = "dup";
+  (void)story.ask(named);
+  (void)story.ask(named);
+  named.name = "dup-b";
+  (void)story.ask(named);
+  const auto find = [&](Actor actor) { return story.coordinator.find("dup", actor); };
+  const auto refused = find({{1000}});
+  EXPECT_EQ(std::get<Refusal>(refused).code, RefusalCode::kAmbiguous);
+  EXPECT_EQ(std::get<Refusal>(refused).message,
+            "'dup' names several leases: 1, 2; say which number");
+}
+
 TEST(Find, ByNumberHandleNameAndPrefix) {
   Story story;
   Request named = S::budget(gib(1));

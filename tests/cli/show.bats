@@ -136,7 +136,7 @@ field() { berth ps "$1" --json | jq -r ".items[0].$2"; }
   status_is 66
   run berth ps @failed
   status_is 66
-  contains "@failed means no lease"
+  contains "none of your leases failed"
   run berth ps @mien
   status_is 64
   contains "did you mean @mine?"
