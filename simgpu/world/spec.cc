@@ -7,11 +7,11 @@
 
 #include "base/number.h"
 #include "base/quantity.h"
+#include "base/simulated.h"
 
 namespace berth::simgpu {
 namespace {
 
-constexpr Bytes kCapacityMin = mib(64);
 constexpr Bytes kCapacityMax = gib(1024);
 
 struct SizeOption {
@@ -31,33 +31,12 @@ Error wrong(std::string_view item, const std::string& why) {
                               " (write for example 2x16GiB or 1x16GiB:RTX-5080,1x24GiB)"};
 }
 
-bool is_model_letter(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == ' ' ||
-         c == '-' || c == '_' || c == '.';
-}
-
 Result<Unit> add_devices(std::string_view item, WorldSpec& spec) {
-  std::string_view size = item.substr(0, item.find(':'));
-  std::string model = "GPU";
-  if (size.size() < item.size()) {
-    model = item.substr(size.size() + 1);
-    if (model.empty() || model.size() > kModelLengthMax ||
-        !std::ranges::all_of(model, is_model_letter))
-      return wrong(item, "a model is 1 to 63 letters, digits, blanks, '-', '_' and '.'");
-  }
-  std::size_t count = 1;
-  if (const std::size_t cross = size.find('x'); cross != std::string_view::npos) {
-    count = parse_number<std::size_t>(size.substr(0, cross)).value_or(0);
-    if (count == 0) return wrong(item, "the number of devices is not a number above 0");
-    size.remove_prefix(cross + 1);
-  }
-  const Result<Bytes> capacity = parse_bytes(size);
-  if (!capacity.ok()) return wrong(item, capacity.error().message);
-  if (*capacity < kCapacityMin || *capacity > kCapacityMax)
-    return wrong(item, "a device has 64 MiB to 1 TiB");
-  if (count > kDevicesMax - spec.devices.size())
+  TRY(devices, parse_simulated_devices(item));
+  if (devices.count > kDevicesMax - spec.devices.size())
     return wrong(item, "a world has at most 16 devices");
-  spec.devices.insert(spec.devices.end(), count, DeviceSpec{std::move(model), *capacity});
+  spec.devices.insert(spec.devices.end(), devices.count,
+                      DeviceSpec{std::move(devices.model), devices.capacity});
   return Unit{};
 }
 

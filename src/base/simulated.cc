@@ -1,9 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/simulated.h"
 
+#include <algorithm>
 #include <cstdint>
 
+#include "base/number.h"
+#include "base/quantity.h"
+
 namespace berth {
+namespace {
+
+constexpr Bytes kCapacityMin = mib(64);
+constexpr Bytes kCapacityMax = gib(1024);
+constexpr std::size_t kModelMax = 63;
+
+bool is_model_letter(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == ' ' ||
+         c == '-' || c == '_' || c == '.';
+}
+
+Error bad_item(std::string_view item, const std::string& why) {
+  return {Errc::kInvalid, "BERTH_SIM: '" + std::string(item) + "': " + why +
+                              " (write for example 2x16GiB or 1x16GiB:RTX-5080,1x24GiB)"};
+}
+
+}  // namespace
+
+Result<SimulatedDevices> parse_simulated_devices(std::string_view item) {
+  SimulatedDevices devices;
+  std::string_view size = item.substr(0, item.find(':'));
+  if (size.size() < item.size()) {
+    devices.model = item.substr(size.size() + 1);
+    if (devices.model.empty() || devices.model.size() > kModelMax ||
+        !std::ranges::all_of(devices.model, is_model_letter))
+      return bad_item(item, "a model is 1 to 63 letters, digits, blanks, '-', '_' and '.'");
+  }
+  if (const std::size_t cross = size.find('x'); cross != std::string_view::npos) {
+    devices.count = parse_number<std::size_t>(size.substr(0, cross)).value_or(0);
+    if (devices.count == 0) return bad_item(item, "the number of devices is not a number above 0");
+    size.remove_prefix(cross + 1);
+  }
+  const Result<Bytes> capacity = parse_bytes(size);
+  if (!capacity.ok()) return bad_item(item, capacity.error().message);
+  if (*capacity < kCapacityMin || *capacity > kCapacityMax)
+    return bad_item(item, "a device has 64 MiB to 1 TiB");
+  devices.capacity = *capacity;
+  return devices;
+}
+
+Status check_simulated_devices(std::string_view spec) {
+  for (std::string_view rest = spec;;) {
+    const std::string_view item = rest.substr(0, rest.find(','));
+    if (item.find('=') == std::string_view::npos) {
+      if (auto devices = parse_simulated_devices(item); !devices.ok()) return devices.error();
+    }
+    if (item.size() == rest.size()) return Unit{};
+    rest.remove_prefix(item.size() + 1);
+  }
+}
 
 std::string simulated_world_name(std::string_view spec, std::string_view name) {
   if (!name.empty()) return std::string(name);

@@ -3,10 +3,26 @@
 // the command line each find their world by it, so it is told here, once. Pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
+#include "base/units.h"
+
 namespace berth {
+
+/// One item of BERTH_SIM that names devices: "2x16GiB:RTX-5080".
+struct SimulatedDevices {
+  std::size_t count = 1;
+  Bytes capacity;
+  std::string model = "GPU";
+};
+Result<SimulatedDevices> parse_simulated_devices(std::string_view item);
+
+/// kInvalid, with the item and an example, where an item of BERTH_SIM names no devices and is no
+/// option. Options, and the world as a whole, are for the driver to judge.
+Status check_simulated_devices(std::string_view spec);
 
 /// BERTH_SIM_NAME where it is set; else "w" and eight hexadecimal digits that BERTH_SIM's text
 /// decides (FNV-1a).

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace berth {
 namespace {
 
@@ -11,6 +13,22 @@ TEST(SimulatedWorldName, IsTheGivenNameOrFollowsFromTheSpec) {
   EXPECT_EQ(simulated_world_name("", ""), "w811c9dc5");  // FNV-1a of nothing.
   EXPECT_EQ(simulated_world_name("a", ""), "we40c292c");
   EXPECT_NE(simulated_world_name("1x16GiB", ""), simulated_world_name("2x16GiB", ""));
+}
+
+TEST(SimulatedDevices, AreANumberASizeAndAModel) {
+  const auto devices = parse_simulated_devices("2x16GiB:RTX-5080");
+  ASSERT_TRUE(devices.ok());
+  EXPECT_EQ(devices->count, 2u);
+  EXPECT_EQ(devices->capacity, gib(16));
+  EXPECT_EQ(devices->model, "RTX-5080");
+  for (const char* good : {"1x16GiB", "8x80GiB:H100,cuda=11.4", "16GiB,checkpoint_cost=1s"}) {
+    EXPECT_TRUE(check_simulated_devices(good).ok()) << good;
+  }
+  for (const char* bad : {"banana", "2x16", "0x16GiB", "1x16GiB,", "1x16GiB:a;b", ""}) {
+    const Status checked = check_simulated_devices(bad);
+    ASSERT_FALSE(checked.ok()) << bad;
+    EXPECT_NE(checked.error().message.find("write for example 2x16GiB"), std::string::npos);
+  }
 }
 
 TEST(SimulatedLibraryPath, PutsTheSimulatedDriverFirstAndOnce) {

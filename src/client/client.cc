@@ -5,14 +5,18 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "base/simulated.h"
 #include "client/autostart.h"
 #include "client/configuration.h"
 #include "client/socket.h"
 #include "config/load.h"
+#include "os/files.h"
 #include "os/processes.h"
 
 namespace berth::client {
@@ -79,10 +83,55 @@ Status check_configuration(const os::Surroundings& surroundings) {
   return Error{Errc::kInvalid, "no daemon can start, the configuration is invalid:" + lines};
 }
 
+std::string variable_in(std::string_view environment, std::string_view name) {
+  while (!environment.empty()) {
+    const std::string_view entry = environment.substr(0, environment.find('\0'));
+    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=') {
+      return std::string(entry.substr(name.size() + 1));
+    }
+    environment.remove_prefix(std::min(entry.size() + 1, environment.size()));
+  }
+  return {};
+}
+
+// Under cron, su or ssh the variables that say where a socket lies are others than those of the
+// daemon that has our state directory. Its lock names it, and its own variables tell its socket.
+std::optional<Found> holder_of_state(const ClientOptions& options, std::string_view complaint) {
+  constexpr std::string_view kLockedBy = "is locked by process ";
+  constexpr std::size_t kEnvironmentMax = std::size_t{256} << 10U;
+  const std::size_t at = complaint.find(kLockedBy);
+  if (at == std::string_view::npos || !options.surroundings.runtime_dir.empty()) return {};
+  const std::string_view rest = complaint.substr(at + kLockedBy.size());
+  const std::string pid(rest.substr(0, rest.find_first_not_of("0123456789")));
+  const Result<std::string> environment =
+      os::read_file("/proc/" + pid + "/environ", kEnvironmentMax);
+  if (!environment.ok()) return {};
+  os::Surroundings theirs = options.surroundings;
+  theirs.runtime_dir = variable_in(*environment, "BERTH_RUNTIME_DIR");
+  theirs.xdg_runtime_dir = variable_in(*environment, "XDG_RUNTIME_DIR");
+  const Result<os::Places> places = own_places(theirs);
+  if (!places.ok()) return {};
+  Result<os::UniqueFd> socket = connect_to(places->socket);
+  if (!socket.ok()) return {};
+  if (options.say) {
+    options.say("the daemon listens at " + places->socket +
+                "; export BERTH_SOCKET=" + places->socket + " finds it at once");
+  }
+  return Found{places->socket, *std::move(socket)};
+}
+
 Result<Found> start(const ClientOptions& options, const os::Places& places) {
+  // No daemon for a world that there cannot be: it would stay behind.
+  if (const std::string& world = options.surroundings.sim; !world.empty()) {
+    TRY_STATUS(check_simulated_devices(world));
+  }
   TRY_STATUS(check_configuration(options.surroundings));
   TRY(program, sibling_program(kDaemonProgram));
-  TRY(started, autostart({.program = program, .places = places}));
+  const Result<bool> tried = autostart({.program = program, .places = places});
+  if (!tried.ok()) {
+    if (auto holder = holder_of_state(options, tried.error().message)) return *std::move(holder);
+  }
+  TRY(started, tried);
   TRY(socket, connect_patiently(places.socket));
   if (started && options.say) options.say("started the daemon " + program);
   if (started && options.say && options.surroundings.sim.empty() && os::in_container()) {

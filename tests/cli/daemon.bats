@@ -177,3 +177,23 @@ PY
   run berth daemon status
   status_is 69
 }
+
+# Under cron, su or ssh XDG_RUNTIME_DIR is another one, or none.
+@test "a daemon that listens elsewhere is found by the lock on the state directory" {
+  unset BERTH_RUNTIME_DIR
+  mkdir -m 0700 "$world/one" "$world/other"
+  XDG_RUNTIME_DIR=$world/one berth daemon start
+  pid=$(XDG_RUNTIME_DIR=$world/one berth version --json | jq .daemon.pid)
+  export XDG_RUNTIME_DIR=$world/other
+  run --separate-stderr berth version --json
+  status_is 0
+  [[ $(jq .daemon.pid <<<"$output") == null ]] # To look at versions starts none.
+  run --separate-stderr berth ps --json
+  status_is 0
+  [[ $stderr == *"export BERTH_SOCKET=$world/one/berth/sim/$BERTH_SIM_NAME/berthd.sock"* ]]
+  run berth run -m 1G -- true
+  status_is 0
+  BERTH_SOCKET=$world/one/berth/sim/$BERTH_SIM_NAME/berthd.sock run --separate-stderr \
+    berth version --json
+  [[ $(jq .daemon.pid <<<"$output") == "$pid" ]]
+}

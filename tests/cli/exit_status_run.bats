@@ -6,7 +6,7 @@ load lib
 
 
 @test "69: no GPU and no driver" {
-  export BERTH_SIM=0x16GiB
+  export BERTH_SIM=1x1GiB,reserved=2GiB
   for words in "run -m 1G -- true" "reserve 1h -m 1G" "fit 1G" "wait --fit 1G"; do
     # shellcheck disable=SC2086
     run berth $words
