@@ -28,8 +28,8 @@ bool asked_and_agreed(const std::string& question) {
 
 void Control::declare() {
   declare_leases(invocation_.options, words_);
-  invocation_.options.flag({.names = "-y,--yes", .help = "do it to leases of others unasked"},
-                           into(yes_));
+  invocation_.options.flag(
+      {.names = "-y,--yes", .help = "skip the confirmation for other users' leases"}, into(yes_));
   invocation_.options.flag({.names = "--dry-run", .help = "only say what would be done"},
                            into(dry_run_));
   showing_.declare(Watching::kNo);
@@ -103,8 +103,9 @@ void Control::perform(const LeaseView& lease, const Deed& deed) {
   }
 }
 
-void Control::tell(const std::string& sentence) const {
-  complain("berth: " + sentence + (scene().simulated ? " (the GPU is simulated)\n" : "\n"));
+void Control::tell(const std::string& sentence) {
+  const bool says_so = scene().simulated && !std::exchange(said_simulated_, true);
+  complain("berth: " + sentence + (says_so ? " (the GPU is simulated)\n" : "\n"));
 }
 
 std::string named(const LeaseView& lease, const Scene& scene) {

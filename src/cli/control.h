@@ -45,13 +45,14 @@ class Control {
  private:
   bool confirmed(const LeaseView& lease);
   void perform(const LeaseView& lease, const Deed& deed);
-  void tell(const std::string& sentence) const;
+  void tell(const std::string& sentence);
 
   Invocation& invocation_;
   Showing showing_;
   std::vector<std::string> words_;
   bool yes_ = false;
   bool dry_run_ = false;
+  bool said_simulated_ = false;
 };
 
 /// "12 (me/train)"

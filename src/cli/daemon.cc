@@ -113,7 +113,7 @@ int reload(const Invocation& invocation) {
     return invocation.fail(invalid ? ExitCode::kConfig : wire::exit_code(error.code),
                            error.message);
   }
-  tell(*daemon, "has taken the configuration anew");
+  tell(*daemon, "has reloaded its configuration");
   return conversation.status();
 }
 

@@ -98,7 +98,7 @@ std::string estimate_text(const Estimated& all, Letters letters) {
                                {"  attention", to_text(activations.attention)},
                                {"  feed-forward", to_text(activations.feed_forward)},
                                {"  output", to_text(activations.output)},
-                               {"  half copies", to_text(activations.half_copies)},
+                               {"  fp16 copies", to_text(activations.half_copies)},
                                {"peak", to_text(all.estimate.peak)}});
   } else {
     lines.emplace_back("activations", "unknown: name the model's config.json");

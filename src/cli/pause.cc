@@ -74,7 +74,7 @@ int run_pause(Invocation& invocation) {
                             .choices = {"suspend", "freeze", "checkpoint"}},
                            into(word));
   invocation.options.value(
-      {.names = "--for", .metavar = "DUR", .help = "it goes on by itself after this long"},
+      {.names = "--for", .metavar = "DUR", .help = "it resumes by itself after this long"},
       some_time_into(terms.lasts));
   invocation.options.value(
       {.names = "--reason", .metavar = "TEXT", .help = "why; berth show tells it to all"},
@@ -115,7 +115,7 @@ int run_resume(Invocation& invocation) {
         .within = hours(24),
         .told =
             [&](const LeaseView& now) {
-              return "lease " + named(now, control.scene()) + " goes on";
+              return "lease " + named(now, control.scene()) + " has resumed";
             },
     };
   });

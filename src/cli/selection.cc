@@ -14,6 +14,12 @@
 namespace berth::cli {
 namespace {
 
+std::string none_of(const LeaseWord& word, const std::string& text) {
+  const auto* group = std::get_if<LeaseGroup>(&word);
+  if (group == nullptr) return "there are no leases " + text;
+  return *group == LeaseGroup::kFailed ? "none of your leases failed" : "you have no leases";
+}
+
 class Selector {
  public:
   explicit Selector(Conversation& conversation) : conversation_(conversation) {}
@@ -29,7 +35,7 @@ class Selector {
     if (!all_ && !ask_all()) return false;
     std::vector<LeaseView> found = chosen(*word, present(all_), os::own_user());
     if (found.empty()) {
-      conversation_.fail(ExitCode::kNoInput, text + " means no lease");
+      conversation_.fail(ExitCode::kNoInput, none_of(*word, text));
       return false;
     }
     for (LeaseView& lease : found) add(std::move(lease));
@@ -74,8 +80,7 @@ class Selector {
 
 void declare_leases(Options& options, std::vector<std::string>& words, std::size_t at_least) {
   options.operand({.metavar = "LEASE",
-                   .help = "which: 7, a name or its beginning, a handle, 3..7, @last, @mine, "
-                           "@failed",
+                   .help = "id, name, unique prefix, handle, range 3..7, @last, @mine or @failed",
                    .at_least = at_least,
                    .at_most = Options::kMany},
                   into(words));

@@ -52,7 +52,7 @@ int run_status(Invocation& invocation) {
       "belong to no lease (external), and the queue with what each request waits for.\n"
       "For programs, -o json gives all of it; csv, tsv and ndjson give the devices.";
   invocation.examples = {{"berth", "the same"},
-                         {"berth status --watch", "look on"},
+                         {"berth status --watch", "a live view"},
                          {"berth status --csv --fields index,vram_used_bytes,vram_grantable_bytes",
                           "a line a device"}};
   showing.declare(Watching::kYes);

@@ -39,7 +39,7 @@ bool locale_is_utf8() {
 void measure(Terminal& terminal) {
   constexpr std::size_t kNarrowest = 20;
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
+  if (terminal.output_is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
     if (size.ws_col != 0) terminal.width = size.ws_col;
     if (size.ws_row != 0) terminal.height = size.ws_row;
   }
@@ -71,7 +71,7 @@ Terminal find_terminal(ColourChoice choice) {
   terminal.colour = colour_wanted(choice, terminal.output_is_terminal);
   terminal.errors_colour = colour_wanted(choice, terminal.errors_are_terminal);
   terminal.unicode = locale_is_utf8();
-  if (terminal.output_is_terminal) measure(terminal);
+  measure(terminal);
   return terminal;
 }
 

@@ -20,7 +20,7 @@ struct Terminal {
   bool colour = false;         // On stdout.
   bool errors_colour = false;  // On stderr.
   bool unicode = false;
-  std::optional<std::size_t> width;   // Absent: not a terminal, nothing is shortened.
+  std::optional<std::size_t> width;   // Absent: unknown, nothing is shortened.
   std::optional<std::size_t> height;  // Likewise.
 };
 

@@ -37,7 +37,7 @@ constexpr std::array kVerbs = {
     Verb{"daemon", "", "Machine", "start, stop and look at the daemon", run_daemon},
     Verb{"config", "", "Machine", "what is configured, by whom, and whether it is in order",
          run_config},
-    Verb{"alert", "", "Machine", "rules that tell when something is so", run_alert},
+    Verb{"alert", "", "Machine", "notify when a condition holds", run_alert},
     Verb{"export", "", "Machine", "figures of the past as CSV, for other programs", run_export},
     Verb{"completion", "", "Connect", "a script that completes command lines in your shell",
          run_completion},

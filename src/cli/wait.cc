@@ -51,7 +51,7 @@ void declare(Invocation& invocation, WaitOptions& wait) {
                 into(wait.fit));
   options.value({.names = "-g,--gpus", .metavar = "GPUS", .help = "with --fit: how many, or which"},
                 into(wait.gpus));
-  options.flag({.names = "--notify", .help = "tell the terminal when it is so far"},
+  options.flag({.names = "--notify", .help = "send a terminal notification when the wait is over"},
                into(wait.notify));
 }
 

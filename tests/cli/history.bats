@@ -39,9 +39,9 @@ ended_as() { [[ $(session_of "$1" | jq -r .result) == "$2" ]]; }
   eventually seen train
   run berth history --since 2026-01-01T00:00:00.000Z --until 2026-01-02T00:00:00.000Z
   status_is 0
-  contains "Nothing is known of that time."
+  contains "No data for this period."
   run berth history --lease 77
-  contains "Nothing is known of that time."
+  contains "No data for this period."
 }
 
 @test "sessions tell what became of a lease, and what it did not use" {

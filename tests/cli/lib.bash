@@ -12,6 +12,7 @@ teardown() { world_down; }
 world_up() {
   local build=${build_dir:-$(git rev-parse --show-toplevel)/build/release}
   unset "${!BERTH_@}" "${!XDG_@}" "${!CUDA_@}" "${!NVIDIA_@}" LD_PRELOAD NO_COLOR CLICOLOR_FORCE
+  unset COLUMNS
   world=$(mktemp -d /tmp/bw.XXXXXX) # Short: the path of a socket has at most 108 characters.
   mkdir -m 0700 "$world/home" "$world/run" "$world/state" "$world/config"
   export HOME=$world/home XDG_STATE_HOME=$world/state XDG_CONFIG_HOME=$world/config

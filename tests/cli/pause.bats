@@ -28,7 +28,7 @@ hold() {
   berth cancel second
   wait "$resumer"
   wait "$first" # 0: its pattern was there.
-  grep -q "lease 1 goes on" first.said
+  grep -q "lease 1 has resumed" first.said
 }
 
 # Nobody counts its allocations: what left is measured when it can take no more.
@@ -97,8 +97,8 @@ hold() {
   wait "$first"
   wait "$third"
   grep -q "lease 1 is paused" first.said
-  grep -q "lease 1 goes on" first.said
-  ! grep -q "paused\|goes on" third.said
+  grep -q "lease 1 has resumed" first.said
+  ! grep -q "paused\|has resumed" third.said
 }
 
 # The state of each process of a lease's command, as /proc has it: T is stopped. One that has ended
@@ -135,7 +135,7 @@ SCRIPT
   [[ $(wc -l <ticks) == "$before" ]]
   run berth resume it
   status_is 0
-  contains "goes on"
+  contains "has resumed"
   runs it
   wait "$it"
   (($(wc -l <ticks) > before))

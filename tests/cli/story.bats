@@ -25,7 +25,7 @@ SCRIPT
   berth run -n urgent -p urgent -m 12G -- vram_user --bytes 11GiB --hold 1s --verify >urgent 2>&1
   wait "$leak" # 0: all that it had written was there again.
   grep -q "lease 2 is suspended for lease 3 (root/urgent, priority urgent); its GPU memory is in host memory" leak.said
-  grep -q "lease 2 goes on" leak.said
+  grep -q "lease 2 has resumed" leak.said
 
   # Nothing was said to the third, and it never had to wait for its memory.
   fails grep -q "paused\|goes on\|uses" third.said

@@ -238,7 +238,7 @@ TEST_F(TerminalTest, AFrozenCommandIsNoStoppedJob) {
   const auto resume = [&] { EXPECT_EQ(world_.run({"berth", "resume", "job"}).status, 0); };
   const auto runs = [&](const std::string& told) {
     // Who says this has given the terminal back before.
-    ASSERT_TRUE(terminal.says_next("goes on")) << terminal.out();
+    ASSERT_TRUE(terminal.says_next("has resumed")) << terminal.out();
     ASSERT_TRUE(terminal.says(told)) << terminal.out();
     enter(terminal, "typed");
     ASSERT_TRUE(terminal.says_next("heard TYPED")) << terminal.out();

@@ -404,8 +404,8 @@ void judge_lock_files(Group& group, const DoctorFacts& facts) {
         {.check = "lock_files",
          .level = Level::kWarn,
          .fact = counted(stale.size(), "lock file") + " that nobody holds: " + first_names(stale),
-         .consequence = "loops that wait for them wait for ever; whoever died without "
-                        "removing his is not noticed",
+         .consequence = "loops that wait for them wait for ever; who died without "
+                        "removing theirs is not noticed",
          .cure = removal_of(stale_paths)});
   }
   if (!held.empty()) {

@@ -155,14 +155,14 @@ std::vector<Cell> row_of(const Session& session, UnixMs now, const Scene& scene)
 }  // namespace
 
 std::string history_text(const wire::PastAnswer& answer, bool header, const Scene& scene) {
-  if (answer.past.series.empty()) return "Nothing is known of that time.\n";
+  if (answer.past.series.empty()) return "No data for this period.\n";
   Table table{.columns = {{.title = "GPU"},
                           {.title = "OF", .shrinks_to = 12},
                           {.title = "FIGURE"},
-                          {.title = "COURSE", .importance = 3},
-                          {.title = "LEAST", .align = Column::Align::kRight},
+                          {.title = "TREND", .importance = 3},
+                          {.title = "MIN", .align = Column::Align::kRight},
                           {.title = "MEAN", .align = Column::Align::kRight},
-                          {.title = "MOST", .align = Column::Align::kRight},
+                          {.title = "MAX", .align = Column::Align::kRight},
                           {.title = "LAST", .align = Column::Align::kRight}},
               .header = header};
   const std::map<DeviceId, Bytes> tops = highest(answer.past);

@@ -118,7 +118,7 @@ std::vector<Column> columns_for(Detail detail) {
   std::vector<Column> columns = {
       {.title = "ID", .align = kRight},
       {.title = "SESSION", .shrinks_to = 10},
-      {.title = "STATE", .shrinks_to = 12},
+      {.title = "STATE"},
       {.title = "GPU", .importance = 3},
       {.title = "GiB used/peak/granted", .shrinks_to = 21, .importance = 6},
       {.title = "AGE", .align = kRight, .importance = 4},

@@ -214,7 +214,7 @@ void LeaseWatch::take(const wire::SseEvent& event) {
       break;
     case wire::EventName::kResumed:
       if (view.request.share == Share::kSlice && turns_told_) break;
-      talk_.say(name_ + " goes on");
+      talk_.say(name_ + " has resumed");
       break;
     case wire::EventName::kRequeuing:
       talk_.say(name_ + " is stopped, to wait in the queue and be started again");

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 
@@ -52,6 +53,15 @@ void Talk::update(std::string_view sentence) {
   // One column is left free: some terminals begin a new line when the last one is written.
   const std::optional<std::size_t> width = width_of_errors();
   write(std::string(kOverwrite) + (width ? shortened(line, *width - 1, letters_) : line));
+}
+
+void Talk::update(const std::vector<std::string>& sentences) {
+  const std::optional<std::size_t> width = updates_ ? width_of_errors() : std::nullopt;
+  const auto has_room = [&](const std::string& sentence) {
+    return !width || kPrefix.size() + columns_of(sentence) < *width;
+  };
+  const auto fitting = std::ranges::find_if(sentences, has_room);
+  if (!sentences.empty()) update(fitting == sentences.end() ? sentences.back() : *fitting);
 }
 
 void Talk::clear() {

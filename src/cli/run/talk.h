@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/render/scene.h"
 #include "cli/terminal.h"
@@ -24,12 +25,15 @@ class Talk {
   void complain(std::string_view sentence);
   /// Takes the place of the line before it.
   void update(std::string_view sentence);
+  /// The same, of several that say less and less the first that the terminal has room for.
+  void update(const std::vector<std::string>& sentences);
   /// The updating line, if there is one, is taken away.
   void clear();
   /// Attracts attention to the terminal: a notification where it is known to have them, else the
   /// bell. Nothing where stderr is no terminal.
   void notify(std::string_view sentence);
 
+  bool is_for_terminal() const { return is_terminal_; }
   bool quiet() const { return volume_ == Volume::kQuiet; }
   /// For texts that are written now.
   Scene scene() const;

@@ -12,7 +12,7 @@
 #include "base/present.h"
 #include "cli/exit_status.h"
 #include "cli/render/phrases.h"
-#include "cli/render/why.h"
+#include "cli/render/waiting_line.h"
 #include "cli/supervise/death.h"
 #include "os/clock.h"
 #include "wire/answers.h"
@@ -178,7 +178,7 @@ void Turn::show(const wire::SseEvent& event) {
   };
   const auto& daemon = doors_.client.connection().daemon();
   scene.simulated = daemon && daemon->simulated;
-  doors_.talk.update(waiting_line(request_.request, why->why, scene) + ". Ctrl-C to leave.");
+  doors_.talk.update(waiting_lines(request_.request, why->why, scene));
 }
 
 Turn::Outcome Turn::refused(const client::Answer& answer) {

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/render/waiting_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/render/sample_test.h"
+
+namespace berth::cli {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+
+TEST(WaitingLines, TheShortestTellsWhatIsFreeAndWhoHoldsTheRest) {
+  const auto lines = waiting_lines(sample::waiting().request, sample::why(), sample::scene());
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_THAT(lines[0], EndsWith("Ctrl-C to leave."));
+  EXPECT_THAT(lines[1], HasSubstr("waiting for 6.0 GiB on any GPU"));
+  const std::string least = "GPU 0: 1.4 GiB of 6.0 GiB free; me/hybrid-train holds 11.0 GiB";
+  EXPECT_EQ(lines[2], least + ", ~14 min");
+  EXPECT_EQ(lines[3], least);
+  EXPECT_LT(std::string("berth: ").size() + least.size(), 80u);  // As wide as a new terminal.
+}
+
+TEST(WaitingLines, ForOtherReasonsThereIsNoShorterOne) {
+  WhyView why = sample::why();
+  why.reason = WhyView::Reason::kTurn;
+  EXPECT_EQ(waiting_lines(sample::waiting().request, why, sample::scene()).size(), 2u);
+}
+
+}  // namespace
+}  // namespace berth::cli
