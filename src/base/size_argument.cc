@@ -7,7 +7,7 @@ namespace berth {
 
 std::string size_argument(Bytes bytes) {
   const std::uint64_t whole_mib = bytes.value >> 20U;
-  if (whole_mib == 0) return std::to_string(bytes.value);
+  if (whole_mib == 0) return std::to_string(bytes.value) + "B";
   if (whole_mib % 1024 == 0) return std::to_string(whole_mib / 1024) + "G";
   return std::to_string(whole_mib) + "M";
 }

@@ -16,6 +16,7 @@ TEST(SizeArgument, IsOneWordThatIsReadAgainAsTheSame) {
   }
   EXPECT_EQ(size_argument(gib(8)), "8G");
   EXPECT_EQ(size_argument(mib(1433)), "1433M");
+  EXPECT_EQ(size_argument(Bytes{17}), "17B");  // -m takes no bare number.
 }
 
 TEST(SizeArgument, BetweenTwoMebibytesItIsTheOneThatWasAskedFor) {

@@ -86,7 +86,9 @@ class Collector {
       }
       return;
     }
-    for (const Option& option : options.all()) offer(option.shown(), option.help);
+    for (const Option& option : options.all()) {
+      if (!option.hidden) offer(option.shown(), option.help);
+    }
   }
 
   void offer_operand(const Operand& operand, std::size_t at) {

@@ -64,6 +64,7 @@ std::string usage(const Invocation& invocation) {
 std::string options_section(const Options& options, std::size_t width) {
   std::size_t column = 0;
   for (const Option& option : options.all()) {
+    if (option.hidden) continue;
     const std::size_t size = left_of(option).size();
     if (size <= kColumnMax) column = std::max(column, size);
   }
@@ -76,6 +77,7 @@ std::string options_section(const Options& options, std::size_t width) {
   }
   if (!options.operands().empty()) text += '\n';
   for (const Option& option : options.all()) {
+    if (option.hidden) continue;
     text += row(left_of(option), with_choices(option.help, option.choices), column, width);
   }
   return text;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/options.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -35,9 +36,30 @@ Status check_choice(std::string_view value, std::span<const std::string_view> ch
   return wrong(message);
 }
 
-Error nothing(std::string_view value, std::string_view least) {
+Error too_little(std::string_view value, std::string_view least) {
   return {Errc::kInvalid,
-          "'" + std::string(value) + "' is nothing: at least " + std::string(least)};
+          "'" + std::string(value) + "' is too little: at least " + std::string(least)};
+}
+
+// What other programs call what we have.
+std::string_view known_elsewhere(std::string_view option) {
+  for (const std::string_view name : {"--memory", "--mem", "--gpu-memory", "--gpu-mem", "--size"}) {
+    if (option == name) return "--vram";
+  }
+  for (const std::string_view name : {"--gpu", "--device", "--devices"}) {
+    if (option == name) return "--gpus";
+  }
+  return option == "--timeout" || option == "--time" ? "--limit" : "";
+}
+
+// Some mean gigabytes by a bare number and some megabytes; nobody means bytes.
+Error without_unit(std::string_view value, Bytes as_bytes) {
+  constexpr std::uint64_t kGigabytesMax = 1024;
+  constexpr std::uint64_t kMegabytesMax = 1U << 24U;
+  const char* const unit = as_bytes.value < kGigabytesMax   ? "G"
+                           : as_bytes.value < kMegabytesMax ? "M"
+                                                            : "B";
+  return wrong("a size needs a unit; did you mean " + std::string(value) + unit + "?");
 }
 
 }  // namespace
@@ -85,7 +107,9 @@ Take into(std::optional<std::uint32_t>& number) {
 Take into(std::optional<Bytes>& size) {
   return [&size](std::string_view value) -> Status {
     TRY(read, parse_bytes(value));
-    if (read == Bytes{}) return nothing(value, "1 byte");
+    if (read == Bytes{}) return too_little(value, "1 byte");
+    const bool bare = value.find_first_not_of("0123456789. ") == std::string_view::npos;
+    if (bare) return without_unit(value, read);
     size = read;
     return Unit{};
   };
@@ -102,7 +126,7 @@ Take into(std::optional<Duration>& duration) {
 Take some_time_into(std::optional<Duration>& duration) {
   return [&duration](std::string_view value) -> Status {
     TRY(read, parse_duration(value));
-    if (read < milliseconds(1)) return nothing(value, "1ms");
+    if (read < milliseconds(1)) return too_little(value, "1ms");
     duration = read;
     return Unit{};
   };
@@ -194,9 +218,19 @@ class Parse {
   }
 
   Status without_equals(const Option& option) {
+    if (option.value == Option::Value::kOptional) TRY_STATUS(check_no_duration_follows(option));
     if (option.value != Option::Value::kNeeded) return option.take("");
     if (at_ == arguments_.size()) return needs_value(option);
     return hand_over(option, arguments_[at_++]);
+  }
+
+  // `--wait 10m` would run a command named 10m.
+  Status check_no_duration_follows(const Option& option) const {
+    if (at_ == arguments_.size() || !option.metavar.starts_with("DUR")) return Unit{};
+    const std::string& next = arguments_[at_];
+    if (!parse_duration(next).ok()) return Unit{};
+    const std::string name(option.shown());
+    return wrong(name + " takes its value with an equals sign: " + name + "=" + next);
   }
 
   // `-aw`, `-m8G`, `-m 8G`.
@@ -249,7 +283,9 @@ class Parse {
       const Operand& operand = options_.operands_[i];
       const std::size_t given = i == which_ ? given_ : 0;
       if (given < operand.at_least) {
-        return wrong(std::string(operand.metavar) + " is missing: " + std::string(operand.help));
+        const std::string which = listed(operand.choices);
+        return wrong("missing " + std::string(operand.metavar) +
+                     (which.empty() ? " (" + std::string(operand.help) + ")" : ": " + which));
       }
     }
     return Unit{};
@@ -269,9 +305,14 @@ class Parse {
   Status unknown(const std::string& word) const {
     std::vector<std::string_view> names;
     names.reserve(options_.options_.size());
-    for (const Option& known : options_.options_) names.push_back(known.shown());
+    for (const Option& known : options_.options_) {
+      if (!known.hidden) names.push_back(known.shown());
+    }
     std::string message = "unknown option " + word;
-    if (auto meant = nearest(word, names)) {
+    if (const auto known = known_elsewhere(word);
+        std::ranges::count(names, known) > 0 && !known.empty()) {
+      message += "; did you mean " + std::string(known) + "?";
+    } else if (auto meant = nearest(word, names)) {
       message += "; did you mean " + std::string(*meant) + "?";
     }
     return wrong(message);

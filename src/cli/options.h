@@ -31,7 +31,7 @@ Take into(std::string& text);
 Take into(std::optional<std::string>& text);
 Take into(std::vector<std::string>& list);  // One more each time.
 Take into(std::optional<std::uint32_t>& number);
-Take into(std::optional<Bytes>& size);                   // More than none.
+Take into(std::optional<Bytes>& size);                   // More than none, with a unit.
 Take into(std::optional<Duration>& duration);            // 0 too: "do not wait".
 Take some_time_into(std::optional<Duration>& duration);  // At least 1 ms.
 
@@ -44,6 +44,7 @@ struct Option {
   Value value = Value::kNone;                  // Set by the function that declares it.
   std::vector<std::string_view> choices = {};  // If not empty, the only values there are.
   Take take = {};                              // Likewise.
+  bool hidden = false;                         // Neither in help nor completed: of another version.
 
   std::string_view long_name() const;  // "vram", or empty.
   std::optional<char> letter() const;  // 'm'

@@ -60,10 +60,10 @@ TEST(Options, LettersOfFlagsStandTogether) {
 
 TEST(Options, AnOptionalValueIsTakenWithEqualsOnly) {
   Sample bare;
-  ASSERT_EQ(bare.error_of({"--wait", "5m"}), "none");
+  ASSERT_EQ(bare.error_of({"--wait", "make"}), "none");
   EXPECT_TRUE(bare.waits);
   EXPECT_EQ(bare.wait, std::nullopt);
-  EXPECT_EQ(bare.command, Words{"5m"});
+  EXPECT_EQ(bare.command, Words{"make"});
 
   Sample valued;
   ASSERT_EQ(valued.error_of({"--wait=5m", "true"}), "none");
@@ -73,6 +73,34 @@ TEST(Options, AnOptionalValueIsTakenWithEqualsOnly) {
   ASSERT_EQ(letter.error_of({"-W", "true"}), "none");
   EXPECT_TRUE(letter.waits);
   EXPECT_EQ(letter.command, Words{"true"});
+}
+
+TEST(Options, ADurationAfterAnOptionalValueIsNotTakenForTheCommand) {
+  const Sample sample;
+  const std::string said = "--wait takes its value with an equals sign: --wait=10m";
+  EXPECT_EQ(sample.error_of({"--wait", "10m", "--", "true"}), said);
+  EXPECT_EQ(sample.error_of({"-W", "10m", "true"}), said);
+  EXPECT_EQ(sample.error_of({"--wait", "--", "10m"}), "none");
+}
+
+TEST(Options, ASizeNeedsAUnit) {
+  const Sample sample;
+  const auto said = [](const std::string& meant) {
+    return "--vram: a size needs a unit; did you mean " + meant + "?";
+  };
+  EXPECT_EQ(sample.error_of({"-m", "8"}), said("8G"));
+  EXPECT_EQ(sample.error_of({"-m", "1.5"}), said("1.5G"));
+  EXPECT_EQ(sample.error_of({"-m", "8192"}), said("8192M"));
+  EXPECT_EQ(sample.error_of({"-m", "8589934592"}), said("8589934592B"));
+  EXPECT_EQ(sample.error_of({"-m", "8589934592B"}), "none");
+  EXPECT_EQ(sample.error_of({"-m", "0"}), "--vram: '0' is too little: at least 1 byte");
+}
+
+TEST(Options, NamesThatOtherProgramsHaveAreUnderstood) {
+  const Sample sample;
+  EXPECT_EQ(sample.error_of({"--memory=8G"}), "unknown option --memory; did you mean --vram?");
+  EXPECT_EQ(sample.error_of({"--mem", "8G"}), "unknown option --mem; did you mean --vram?");
+  EXPECT_EQ(sample.error_of({"--timeout=1h"}), "unknown option --timeout");  // There is no --limit.
 }
 
 TEST(Options, TheCommandTakesAllThatFollowsIt) {
@@ -95,8 +123,8 @@ TEST(Options, WhatIsWrongIsSaidWithTheCure) {
   EXPECT_EQ(sample.error_of({"--all=yes"}), "--all takes no value");
   EXPECT_EQ(sample.error_of({"--order=fiar", "x"}),
             "--order: \"fiar\" is not one of fifo, fair, priority; did you mean \"fair\"?");
-  EXPECT_EQ(sample.error_of({}), "COMMAND is missing: what to run");
-  EXPECT_EQ(sample.error_of({"--"}), "COMMAND is missing: what to run");
+  EXPECT_EQ(sample.error_of({}), "missing COMMAND (what to run)");
+  EXPECT_EQ(sample.error_of({"--"}), "missing COMMAND (what to run)");
   EXPECT_NE(sample.error_of({"--vram=-8G", "x"}).find("--vram: "), std::string::npos);
 }
 

@@ -99,11 +99,10 @@ Status refuse_later(std::string_view) {
 
 // Known names, so that a script written for a later version is told what is the matter.
 void declare_later_options(Options& options) {
-  constexpr std::string_view kHelp = "not in this version";
   for (const std::string_view name : {"--peak", "--on-pressure", "--cap-hint"}) {
-    options.value({.names = name, .metavar = "VALUE", .help = kHelp}, refuse_later);
+    options.value({.names = name, .metavar = "VALUE", .hidden = true}, refuse_later);
   }
-  options.flag({.names = "--container", .help = kHelp}, [](std::string_view) -> Status {
+  options.flag({.names = "--container", .hidden = true}, [](std::string_view) -> Status {
     return Error{Errc::kInvalid, "--container: not in this version"};
   });
 }
@@ -127,7 +126,7 @@ void declare(Invocation& invocation, RunOptions& run) {
                into(session.request.may_yield));
   options.value({.names = "--leftovers",
                  .metavar = "WHAT",
-                 .help = "what becomes of processes that outlive the command on the GPU",
+                 .help = "what to do with GPU processes left after the command ends",
                  .choices = {"wait", "kill", "release"}},
                 into(session.request.leftovers));
   options.value({.names = "--enforce",
@@ -137,14 +136,13 @@ void declare(Invocation& invocation, RunOptions& run) {
                 into_enforce(session.enforce));
   options.value({.names = "--over-budget",
                  .metavar = "WHAT",
-                 .help = "what becomes of it when it is measured above its memory; suspend: as "
+                 .help = "action when measured use exceeds the budget; suspend: as "
                          "pressure.over_budget says",
                  .choices = {"fail", "notify", "kill", "suspend"}},
                 into(session.over_budget));
   options.value({.names = "--guard-mode",
                  .metavar = "HOW",
-                 .help = "how the guard comes before the driver; audit: also past RTLD_DEEPBIND "
-                         "and dlmopen",
+                 .help = "how the guard is loaded; audit: also past RTLD_DEEPBIND and dlmopen",
                  .choices = {"auto", "preload", "audit"}},
                 into_guard_mode(session.guard_mode));
   options.value({.names = "--on-full",
@@ -155,7 +153,7 @@ void declare(Invocation& invocation, RunOptions& run) {
   declare_saves(options, session.saves);
   options.flag({.names = "--new-lease", .help = "inside a lease: ask for one more"},
                into(session.new_lease));
-  options.flag({.names = "--notify", .help = "tell the terminal when it is granted"},
+  options.flag({.names = "--notify", .help = "send a terminal notification when it is granted"},
                into(session.notify));
   options.value({.names = "--status-fd",
                  .metavar = "N",
@@ -163,7 +161,7 @@ void declare(Invocation& invocation, RunOptions& run) {
                 into(run.status_descriptor));
   options.flag({.names = "--dry-run", .help = "say whether it would start now; start nothing"},
                into(session.dry_run));
-  options.flag({.names = "-q,--quiet", .help = "say nothing but what went wrong"}, into(run.quiet));
+  options.flag({.names = "-q,--quiet", .help = "print errors only"}, into(run.quiet));
   declare_later_options(options);
   options.command({.metavar = "COMMAND", .help = "what to run", .at_least = 1}, session.command);
 }

@@ -2,6 +2,8 @@
 #include "cli/verb.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "base/nearest.h"
 #include "cli/exit_status.h"
@@ -49,12 +51,37 @@ std::string sentence_of(const std::string& who, std::string_view sentence) {
   return who + ": " + std::string(sentence) + "\n";
 }
 
+// What others call what we have. Only what there is may stand on the right.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kOtherNames = {{
+    {"kill", "cancel"},
+    {"rm", "cancel"},
+    {"stop", "cancel"},
+    {"del", "cancel"},
+    {"list", "ps"},
+    {"ls", "ps"},
+    {"jobs", "ps"},
+    {"log", "daemon logs"},
+    {"logs", "daemon logs"},
+    {"top", "status --watch"},
+    {"watch", "status --watch"},
+    {"add", "run"},
+    {"submit", "run"},
+    {"exec", "run"},
+}};
+
+std::string_view meant_by(std::string_view word, std::span<const std::string_view> names) {
+  for (const auto& [other, ours] : kOtherNames) {
+    if (other == word) return ours;
+  }
+  return nearest(word, names).value_or("");
+}
+
 int unknown_verb(const std::string& word) {
   std::vector<std::string_view> names;
   for (const Verb& verb : verbs()) names.push_back(verb.name);
   std::string sentence = "unknown verb \"" + word + "\"";
-  if (auto meant = nearest(word, names)) {
-    sentence += "; did you mean \"" + std::string(*meant) + "\"?";
+  if (const std::string_view meant = meant_by(word, names); !meant.empty()) {
+    sentence += "; did you mean \"" + std::string(meant) + "\"?";
   }
   complain(sentence_of("berth", sentence + " (berth --help lists them)"));
   return to_status(ExitCode::kUsage);

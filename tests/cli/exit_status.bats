@@ -53,7 +53,7 @@ answers_as() {
   status_is 64
   run berth show
   status_is 64
-  contains "LEASE is missing"
+  contains "missing LEASE"
   run berth ps -o jsn
   status_is 64
   contains 'did you mean "json"?'

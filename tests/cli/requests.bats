@@ -132,7 +132,7 @@ order_is() { [[ -e order && $(xargs <order) == "$1" ]]; }
     # shellcheck disable=SC2086
     run berth $words
     status_is 64
-    contains "COMMAND is missing"
+    contains "missing COMMAND"
   done
 }
 

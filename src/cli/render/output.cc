@@ -30,6 +30,9 @@ std::vector<std::string_view> format_words() {
 Status set_format(OutputChoice& choice, std::string_view name) {
   for (const auto& [word, format] : kFormats) {
     if (word != name) continue;
+    if (choice.format_given && choice.format != format) {
+      return wrong("one form of output at a time, not two");
+    }
     choice.format = format;
     choice.format_given = true;
     return Unit{};
@@ -61,7 +64,7 @@ Take into_watch(OutputChoice& choice) {
     choice.watch = kWatchEvery;
     if (value.empty()) return Unit{};
     TRY_STATUS(into(choice.watch)(value));
-    if (*choice.watch < kWatchLeast) return Error{Errc::kInvalid, "not more often than each 100ms"};
+    if (*choice.watch < kWatchLeast) return Error{Errc::kInvalid, "at most every 100ms"};
     return Unit{};
   };
 }
@@ -88,11 +91,11 @@ void declare_output(Options& options, OutputChoice& choice, Watching watching) {
                  return Unit{};
                });
   if (watching == Watching::kNo) return;
-  options.optional_value({.names = "--watch",
-                          .metavar = "DUR",
-                          .help = "show it again and again, each 2s if nothing else is said; JSON "
-                                  "becomes one line a time"},
-                         into_watch(choice));
+  options.optional_value(
+      {.names = "--watch",
+       .metavar = "DUR",
+       .help = "refresh every DUR (default 2s); JSON prints one line per refresh"},
+      into_watch(choice));
 }
 
 }  // namespace berth::cli

@@ -146,4 +146,14 @@ std::vector<std::size_t> intersection(std::span<const LeasePart> parts,
   return positions;
 }
 
+std::string count_hint(std::string_view gpus, std::span<const LeasePart> parts, std::size_t here) {
+  const auto count = parse_number<std::uint32_t>(gpus);
+  if (!count || *count == 0 || *count >= here) return {};
+  const bool has_it =
+      std::ranges::any_of(parts, [&](const LeasePart& part) { return part.index == *count; });
+  if (has_it) return {};
+  const std::string number(gpus);
+  return "-g " + number + " is how many GPUs; GPU " + number + " itself is -g " + number + ",";
+}
+
 }  // namespace berth::cli

@@ -105,5 +105,15 @@ TEST(VisibleDevices, NarrowALeaseAndNeverWidenIt) {
   EXPECT_THAT(kept(""), IsEmpty());
 }
 
+TEST(CountHint, IsForWhoGotAnotherGpuThanTheOneOfThatNumber) {
+  const std::vector<LeasePart> first = {{.index = 0}};
+  const std::vector<LeasePart> second = {{.index = 1}};
+  EXPECT_EQ(count_hint("1", first, 2), "-g 1 is how many GPUs; GPU 1 itself is -g 1,");
+  EXPECT_EQ(count_hint("1", second, 2), "");
+  EXPECT_EQ(count_hint("1", first, 1), "");
+  EXPECT_EQ(count_hint("2", first, 2), "");
+  EXPECT_EQ(count_hint("0,", first, 2), "");
+}
+
 }  // namespace
 }  // namespace berth::cli

@@ -12,6 +12,14 @@ Take into_wait(RequestOptions& request) {
   };
 }
 
+Take into_name(std::string& name) {
+  return [&name](std::string_view text) -> Status {
+    if (text.find_first_not_of(' ') == std::string_view::npos) return wrong("the name is empty");
+    name = text;
+    return Unit{};
+  };
+}
+
 }  // namespace
 
 void declare_room(Options& options, RequestOptions& request) {
@@ -21,7 +29,7 @@ void declare_room(Options& options, RequestOptions& request) {
                into(request.exclusive));
   options.value({.names = "--share",
                  .metavar = "HOW",
-                 .help = "by memory (budget), not at all, or by memory and in turns (slice)",
+                 .help = "who else may use the GPU; slice: they take turns",
                  .choices = {"budget", "exclusive", "slice"}},
                 into(request.share));
   options.value({.names = "-g,--gpus",
@@ -47,7 +55,7 @@ void declare_turn(Options& options, RequestOptions& request) {
 
 void declare_names(Options& options, RequestOptions& request) {
   options.value({.names = "-n,--name", .metavar = "NAME", .help = "a name to find it by"},
-                into(request.name));
+                into_name(request.name));
   options.value({.names = "-t,--label", .metavar = "KEY=VALUE", .help = "a label; may be repeated"},
                 into(request.labels));
   options.value({.names = "--session",

@@ -47,6 +47,10 @@ Left cannot_start(const std::string& name, int number, Talk& talk) {
   const bool missing = number == ENOENT;
   std::string reason = ::strerrordesc_np(number);
   if (missing) reason = "there is no such command";
+  // As one quoted word: "vram_user --hold 1s".
+  if (missing && name.find(' ') != std::string::npos) {
+    reason += "; leave out the quotes, or run it by a shell: sh -c '...'";
+  }
   if (number == EACCES) reason = "it is not executable";
   talk.complain("cannot start \"" + name + "\": " + reason);
   return {.code = to_status(missing ? ExitCode::kCommandNotFound : ExitCode::kNotExecutable)};

@@ -355,6 +355,9 @@ void Session::announce(const LeaseView& lease) {
   const std::uint32_t restarts = lease.restarts;
   doors_.talk.say(restarts == 0 ? text : text + ", restart " + std::to_string(restarts));
   if (options_.notify) doors_.talk.notify(text);
+  const std::string hint =
+      count_hint(options_.request.gpus.value_or(""), lease.parts, devices_.size());
+  if (doors_.talk.is_for_terminal() && !hint.empty()) doors_.talk.say(hint);
 }
 
 // What GPUs are called is for people, and no reason to fail. It is asked before the wait, so that

@@ -1,0 +1,162 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What people type at first, and the sentence that puts them right.
+load lib
+
+# says STATUS TEXT WORD...: berth WORD... ends so, and says this.
+says() {
+  local wanted=$1 text=$2
+  shift 2
+  run berth "$@"
+  status_is "$wanted"
+  contains "$text"
+}
+
+@test "a size needs a unit" {
+  says 64 "a size needs a unit; did you mean 8G?" run -m 8 -- true
+  says 64 "did you mean 8192M?" run -m 8192 -- true
+  says 64 "did you mean 8G?" fit 8
+  says 64 "did you mean 8G?" reserve 1h -m 8
+  says 64 "did you mean 8G?" wait --fit 8
+  says 64 "did you mean 8G?" resize 1 -m 8
+  [[ ! -e $BERTH_RUNTIME_DIR/sim ]] # Nobody was asked.
+}
+
+@test "a duration after --wait is not run" {
+  says 64 "--wait=10m" run -m 1G --wait 10m -- true
+  says 64 "--wait=10m" run -m 1G -W 10m true
+}
+
+@test "the card's size names what is kept of it, and what would do" {
+  says 64 "16.0 GiB fits on no GPU here: the largest budget that can be granted is 15.5 GiB, because \
+512 MiB of it are kept in reserve: -m 15.5G, or -x for the whole GPU" run -m 16G -- true
+  run berth run -q -m 15.5G -- true
+  status_is 0
+  says 64 "2 GPUs were asked for, and this machine has 1" run -x -g 2 -- true
+}
+
+@test "words of other programs" {
+  says 64 'did you mean --vram?' run --memory 8G -- true
+  says 64 'did you mean --vram?' run --mem=8G -- true
+  while read -r word ours; do
+    says 64 "did you mean \"$ours\"?" "$word"
+    berth help "${ours%% *}" >/dev/null
+  done <<'WORDS'
+kill cancel
+rm cancel
+stop cancel
+list ps
+ls ps
+top status --watch
+logs daemon logs
+submit run
+add run
+WORDS
+}
+
+@test "a verb without its action lists them" {
+  says 64 "missing ACTION: show, check, default, schema" config
+  says 64 "missing ACTION: start" daemon
+  says 64 "missing ACTION: list" alert
+}
+
+@test "one form of output at a time" {
+  says 64 "one form of output at a time" ps --json --csv
+  says 64 "one form of output at a time" ps -q --json
+  run berth ps --json -o json
+  status_is 0
+}
+
+@test "-q prints ids, or is refused where there are none" {
+  for verb in "config show" "fit 1G" doctor; do
+    # shellcheck disable=SC2086
+    says 64 "-q prints ids" $verb -q
+  done
+}
+
+@test "a quoted command, and an empty name" {
+  run -127 berth run -m 1G -- "vram_user --bytes 1GiB"
+  contains "leave out the quotes"
+  says 64 "the name is empty" run -m 1G -n "" -- true
+  says 64 "the name is empty" run -m 1G -n "  " -- true
+  run berth run -q -m 1G -n "my job" -- true
+  status_is 0
+}
+
+@test "a world that there cannot be starts no daemon" {
+  for wrong in banana 2x16 0x16GiB "1x16GiB,"; do
+    BERTH_SIM=$wrong run berth status
+    status_is 78
+    contains "write for example 2x16GiB"
+    [[ $output != *modprobe* ]]
+  done
+  [[ -z $(find "$world/run" -name '*.sock') ]]
+}
+
+@test "options of later versions are neither in help nor completed" {
+  for option in --peak --on-pressure --cap-hint --container; do
+    [[ $(berth run --help) != *$option* ]]
+    [[ $(berth completion words -- run "$option") == "" ]]
+  done
+}
+
+@test "a name that two live leases have is no name to cancel by" {
+  berth run -q -m 1G -n dup -- sleep 60 3>&- &
+  berth run -q -m 1G -n dup -- sleep 60 3>&- &
+  eventually two
+  for verb in cancel pause show "resize -m 2G"; do
+    # shellcheck disable=SC2086
+    says 64 "'dup' names several leases: 1, 2; say which number" $verb dup
+  done
+  berth cancel 2
+  berth cancel dup # The other is not.
+  eventually state_is 1 ended
+}
+two() { (($(berth ps -q 2>/dev/null | wc -l) == 2)); }
+
+@test "-g 1 is said to be a number of GPUs, on a terminal, to whom got another" {
+  export BERTH_SIM=2x16GiB
+  hint="-g 1 is how many GPUs; GPU 1 itself is -g 1,"
+  run script -qec "berth run -m 1G -g 1 -- true" /dev/null
+  contains "$hint"
+  run script -qec "berth run -m 1G -g 1, -- true" /dev/null
+  [[ $output != *"is how many"* ]]
+  run berth run -m 1G -g 1 -- true
+  [[ $output != *"is how many"* ]]
+}
+
+@test "that the GPU is simulated is said once" {
+  for _ in 1 2; do berth run -q -m 1G -- sleep 60 3>&- & done
+  eventually two
+  run berth cancel 1 2
+  [[ $(grep -c "the GPU is simulated" <<<"$output") == 1 ]]
+}
+
+@test "COLUMNS is the width where there is no terminal" {
+  berth run -q -m 1G -- sh -c 'sleep 60' "$(printf 'x%.0s' {1..200})" 3>&- &
+  eventually state_is 1 held
+  COLUMNS=70 run --separate-stderr berth ps
+  for line in "${lines[@]}"; do ((${#line} <= 70)); done
+  run --separate-stderr berth ps
+  [[ $output == *xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx* ]]
+}
+
+@test "in 80 columns the line of who waits keeps who holds and what is free" {
+  berth run -q -m 10G -n a-rather-long-name --eta 10m -- sleep 60 3>&- &
+  eventually state_is 1 held
+  cat >"$world/wait" <<'EXPECT'
+set timeout 10
+set stty_init "columns 80"
+spawn berth run -m 8G --wait=5s -- true
+expect "GPU 0: 5.5 GiB of 8.0 GiB free; root/a-rather-long-name holds 10.0 GiB"
+EXPECT
+  sed -i "s|root/|$(id -un)/|" "$world/wait"
+  run expect "$world/wait"
+  contains "GPU 0: 5.5 GiB of 8.0 GiB free; $(id -un)/a-rather-long-name holds 10.0 GiB"
+}
+
+@test "how a lease ended is not cut in the middle" {
+  berth run -q -m 1G -n a-name -- sh -c 'exit 2' || true
+  run env COLUMNS=80 script -qec "berth ps -a --color=never" /dev/null
+  [[ $output == *"ended: failed with exit status 2"* ]]
+}
