@@ -28,7 +28,7 @@ SCRIPT
   grep -q "lease 2 has resumed" leak.said
 
   # Nothing was said to the third, and it never had to wait for its memory.
-  fails grep -q "paused\|goes on\|uses" third.said
+  fails grep -q "paused\|has resumed\|uses" third.said
   fails grep -q waited third
   state_is third held
 }
