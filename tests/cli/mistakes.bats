@@ -32,7 +32,7 @@ says() {
 512 MiB of it are kept in reserve: -m 15.5G, or -x for the whole GPU" run -m 16G -- true
   run berth run -q -m 15.5G -- true
   status_is 0
-  says 64 "2 GPUs were asked for, and this machine has 1" run -x -g 2 -- true
+  says 64 "it asks for 2 GPUs, and this machine has 1" run -x -g 2 -- true
 }
 
 @test "words of other programs" {
