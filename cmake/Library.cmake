@@ -5,6 +5,12 @@ if(BUILD_TESTING)
   find_package(GTest REQUIRED)
   include(GoogleTest)
 endif()
+# What only tests run is not in the default target: `./dev test` builds `tests` too.
+add_custom_target(tests)
+function(only_for_tests)
+  set_target_properties(${ARGN} PROPERTIES EXCLUDE_FROM_ALL ON)
+  add_dependencies(tests ${ARGN})
+endfunction()
 add_custom_target(tsan_tests)  # What `./dev ci` builds and runs under ThreadSanitizer.
 add_custom_target(headers_alone)  # Each header compiles without another before it.
 
@@ -48,11 +54,12 @@ function(join_sources list root name)
   set(${list} ${joined} PARENT_SCOPE)
 endfunction()
 
-# add_layer(NAME [IF VARIABLE] [LINKS other...] [TEST_LINKS other...]): unless the variable is off,
-# the library made of src/NAME, sub-folders too, but without main.cc, *_main.cc and what lies in
-# preload/, which has a build of its own; and NAME_test of its *_test.cc, each test labelled NAME.
+# add_layer(NAME [TESTS_READ_TREE] [IF VARIABLE] [LINKS other...] [TEST_LINKS other...]): unless the
+# variable is off, the library made of src/NAME, sub-folders too, but without main.cc, *_main.cc and
+# what lies in preload/, which has a build of its own; and NAME_test of its *_test.cc, each test
+# labelled NAME. TESTS_READ_TREE: they read files of this tree, by the macro BERTH_SOURCE_DIR.
 function(add_layer name)
-  cmake_parse_arguments(arg "" "IF" "LINKS;TEST_LINKS" ${ARGN})
+  cmake_parse_arguments(arg "TESTS_READ_TREE" "IF" "LINKS;TEST_LINKS" ${ARGN})
   if(arg_IF AND NOT ${arg_IF})
     return()
   endif()
@@ -81,9 +88,12 @@ function(add_layer name)
 
   if(tests AND BUILD_TESTING)
     add_executable(${name}_test ${tests})
+    only_for_tests(${name}_test)
     target_link_libraries(${name}_test PRIVATE ${name} ${arg_TEST_LINKS} berth_warnings
                           GTest::gmock GTest::gtest_main)
-    target_compile_definitions(${name}_test PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    if(arg_TESTS_READ_TREE)  # Only these: a path of this tree keeps others from sharing the cache.
+      target_compile_definitions(${name}_test PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    endif()
     if(arg_IF)  # What is built apart brings definitions with which those headers were not read.
       target_compile_options(${name}_test PRIVATE -O0)
     else()
@@ -105,6 +115,7 @@ function(build_tests_fast target)
   if(NOT TARGET test_headers)
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cc CONTENT "")
     add_library(test_headers OBJECT ${PROJECT_BINARY_DIR}/test_headers.cc)
+    only_for_tests(test_headers)
     target_precompile_headers(test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
     target_compile_options(test_headers PRIVATE -O0 -fPIE)  # As programs are.
     target_link_libraries(test_headers PRIVATE berth_warnings GTest::gmock)
