@@ -128,7 +128,7 @@ struct Access {
 struct Limits {
   std::uint32_t waiting = 256;
   std::uint32_t leases = 64;
-  std::uint32_t connections = 128;
+  std::uint32_t connections = 384;
   std::uint32_t event_streams = 64;
 };
 

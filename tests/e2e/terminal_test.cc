@@ -344,7 +344,7 @@ TEST_F(TerminalTest, WaitingLineIsOneLineThatIsWrittenOver) {
   const Program held = holder("10G");
   Program terminal = shell();
   enter(terminal, "berth run -m 8G -- true");
-  ASSERT_TRUE(terminal.says_next("\r\x1b[Kberth: waiting for 8.0 GiB on any GPU"))
+  ASSERT_TRUE(terminal.says_next("\r\x1b[Kberth: waiting, GPU 0: 5.5 GiB of 8.0 GiB free"))
       << terminal.out();
   EXPECT_EQ(world_.run({"berth", "cancel", "holder"}).status, 0);
   ASSERT_TRUE(terminal.says_next("\r\x1b[Kberth: granted GPU 0")) << terminal.out();
@@ -355,7 +355,7 @@ TEST_F(TerminalTest, CtrlCWhileItWaitsLeavesTheQueue) {
   const Program held = holder("10G");
   Program terminal = shell();
   enter(terminal, "berth run -m 8G -n next -- touch started");
-  ASSERT_TRUE(terminal.says_next("waiting for 8.0 GiB")) << terminal.out();
+  ASSERT_TRUE(terminal.says_next("waiting, GPU 0")) << terminal.out();
   EXPECT_TRUE(until([&] { return is("next", "waiting"); }));
   terminal.type(kCtrlC);
   ASSERT_TRUE(terminal.says_next("berth: left the queue")) << terminal.out();
@@ -390,7 +390,7 @@ TEST_F(TerminalTest, CtrlZWhileItWaitsParksAndFgReturnsToTheQueue) {
   Program held = holder("10G");
   Program terminal = shell();
   enter(terminal, "berth run -m 8G -n first -- sh -c 'echo sta\"\"rted'");
-  ASSERT_TRUE(terminal.says_next("waiting for 8.0 GiB")) << terminal.out();
+  ASSERT_TRUE(terminal.says_next("waiting, GPU 0")) << terminal.out();
   terminal.type(kCtrlZ);
   ASSERT_TRUE(terminal.says_next("Stopped")) << terminal.out();
   EXPECT_TRUE(until([&] { return is("first", "waiting", json::array({"parked"})); }))

@@ -26,10 +26,12 @@ std::vector<std::string> waiting_lines(const Request& request, const WhyView& wh
   const std::string whole = waiting_line(request, why, scene);
   std::vector<std::string> lines = {whole + ". Ctrl-C to leave.", whole};
   if (why.reason == WhyView::Reason::kMemory && !why.shortages.empty()) {
-    const std::string less = in_short(request, why, scene);
+    const std::string least = in_short(request, why, scene);
+    const std::string less = "waiting, " + least;
     const bool ends = !why.holders.empty() && why.holders.front().expected_end;
     if (ends) lines.push_back(less + ", " + about(*why.holders.front().expected_end, scene));
     lines.push_back(less);
+    lines.push_back(least);
   }
   return lines;
 }

@@ -14,13 +14,14 @@ using testing::HasSubstr;
 
 TEST(WaitingLines, TheShortestTellsWhatIsFreeAndWhoHoldsTheRest) {
   const auto lines = waiting_lines(sample::waiting().request, sample::why(), sample::scene());
-  ASSERT_EQ(lines.size(), 4u);
+  ASSERT_EQ(lines.size(), 5u);
   EXPECT_THAT(lines[0], EndsWith("Ctrl-C to leave."));
   EXPECT_THAT(lines[1], HasSubstr("waiting for 6.0 GiB on any GPU"));
   const std::string least = "GPU 0: 1.4 GiB of 6.0 GiB free; me/hybrid-train holds 11.0 GiB";
-  EXPECT_EQ(lines[2], least + ", ~14 min");
-  EXPECT_EQ(lines[3], least);
-  EXPECT_LT(std::string("berth: ").size() + least.size(), 80u);  // As wide as a new terminal.
+  EXPECT_EQ(lines[2], "waiting, " + least + ", ~14 min");
+  EXPECT_EQ(lines[3], "waiting, " + least);
+  EXPECT_EQ(lines[4], least);
+  EXPECT_LT(std::string("berth: ").size() + lines[3].size(), 80u);  // As wide as a new terminal.
 }
 
 TEST(WaitingLines, ForOtherReasonsThereIsNoShorterOne) {
