@@ -26,7 +26,7 @@ before_daemon() {
     [[ $(cat "/proc/$pid/comm") != berthd ]] || kill "$pid"
   done
   eventually inside test ! -S "$BERTH_SOCKET"
-  chown -R root:root "$world/state"
+  inside chown -R root:root "$world/state" "$(dirname "$BERTH_SOCKET")" /run/berth
   daemon_up root
   inside chmod 0666 "$BERTH_SOCKET"
   as alice berth run -n train -m 1G -- vram_user --bytes 512MiB --hold 60s \

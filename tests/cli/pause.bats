@@ -96,9 +96,9 @@ hold() {
   berth run -p urgent -m 10G -- vram_user --bytes 9GiB --hold 1s --verify
   wait "$first"
   wait "$third"
-  grep -q "lease 1 is paused" first.said
+  grep -q "lease 1 is suspended for lease 3 (.*priority urgent)" first.said
   grep -q "lease 1 has resumed" first.said
-  ! grep -q "paused\|has resumed" third.said
+  ! grep -q "suspended\|paused\|has resumed" third.said
 }
 
 # The state of each process of a lease's command, as /proc has it: T is stopped. One that has ended

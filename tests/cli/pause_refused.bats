@@ -114,7 +114,7 @@ ends_well() {
   local start=$(sed 's/.*) //' "/proc/$pid/stat" | cut -d' ' -f20)
   local mover=$(dirname "$(type -P berth)")/berth-mover
   mkdir held
-  printf '%s\0' held 1 back 0 - "$pid:$start" >task && echo >>task
+  printf '%s\0' held 1 back 0 - "user=$(id -u)" "$pid:$start" >task && echo >>task
   LD_LIBRARY_PATH=${mover%/bin/*}/lib/simgpu run "$mover" <task
   contains "stuck process $pid: cuCheckpointProcessRestore: CUDA_ERROR_OUT_OF_MEMORY"
   if wait "$first"; then return 1; fi
