@@ -369,9 +369,11 @@ struct Coordinator::Impl {
   void requeue_places();
   bool can_be_moved(const Lease& lease) const;
   std::optional<Remedy> remedy_for(Remedy::Kind kind, const Lease& holder) const;
-  bool carry_out(const Remedy& remedy, LeaseId which);
-  void moved_away(LeaseId id);
-  void seen_free(LeaseId id);
+  bool begin(const Remedy& remedy, LeaseId id);
+  bool begin_requeue(const Lease& lease);
+  void end_processes(Remedy::Kind kind, LeaseId id);
+  bool come_free(Remedy::Kind kind, LeaseId id);
+  bool carry_out(const std::vector<Remedy>& remedies);
   std::optional<LeaseId> ask_instead(LeaseId waiter, Request request);
 };
 

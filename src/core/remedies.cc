@@ -3,7 +3,8 @@
 //
 // Note [Advice is tried]: each proposal is carried out in a copy of the coordinator, by the event
 // that its command would be; what the world would do about it is assumed to go well: memory that is
-// to be moved leaves, a command that is to end does, and the driver counts free what they had. Only
+// to be moved leaves, a command that is to end does, and the driver counts free what they had when
+// all is done; whoever is granted something in between has it before the one who asks. Only
 // if the request is granted then is it proposed. So no rule of the schedule has to be told twice.
 // It takes as long as so many copies, and is done when somebody asks for it, with a bound on both.
 #include <algorithm>
@@ -26,6 +27,7 @@ using Kind = Remedy::Kind;
 
 constexpr unsigned kPausesSince = 570;  // NVIDIA's driver of CUDA 12.8.
 constexpr std::size_t kListedOfAKind = 2;
+constexpr int kMovesMax = 4;  // Of one lease, one after the other.
 constexpr std::size_t kTriesMax = 48;
 constexpr std::size_t kCopiedMax = 8'192;  // Leases, in all copies for one answer.
 constexpr std::size_t kTriesMin = 8;       // Where so many copies are too much, nothing is tried.
@@ -115,81 +117,144 @@ std::optional<Remedy> Coordinator::Impl::remedy_for(Kind kind, const Lease& hold
   return remedy;
 }
 
-/// The driver counts free what it had.
-void Coordinator::Impl::seen_free(LeaseId id) {
-  Observed& seen = observed.at(id);
-  for (auto& [device, use] : seen.use) use = {};
-  shrunk.erase(id);
-  seen.shrunk_at.reset();
-  reindex(id);
-}
-
-/// The move that was begun of it is done.
-void Coordinator::Impl::moved_away(LeaseId id) {
-  const Observed& seen = observed.at(id);
-  static_cast<void>(step(now, Moved{.lease = id, .number = seen.move, .result = {}}));
-  if (state.find(id)->held() != nullptr) seen_free(id);
-}
-
 /// The number of the request that was made in place of the waiting one.
 std::optional<LeaseId> Coordinator::Impl::ask_instead(LeaseId waiter, Request request) {
   const Lease& before = *state.find(waiter);
-  const UserId user = before.user;
-  const std::optional<Process> supervisor = before.supervisor;
-  decide(waiter, LeaseEnded{waiter, EndResult::kCancelled});
+  const Actor owner{.user = before.user};
   const LeaseId id{state.next_id()};
-  decide(id, RequestQueued{id, Handle{~id.value, id.value}, user, supervisor, std::move(request)});
+  const Submit submit{.token = {},
+                      .actor = owner,
+                      .handle = {~id.value, id.value},
+                      .supervisor = before.supervisor,
+                      .request = std::move(request)};
+  static_cast<void>(step(now, Release{.token = {}, .actor = owner, .lease = waiter}));
+  if (is_refused(step(now, submit))) return std::nullopt;
   return id;
 }
 
-/// See Note [Advice is tried]. False: it is refused.
-bool Coordinator::Impl::carry_out(const Remedy& remedy, LeaseId which) {
-  effects.clear();
-  answers.clear();
-  const Lease* lease = state.find(which);
+/// Its command is given. False: it is refused.
+bool Coordinator::Impl::begin(const Remedy& remedy, LeaseId id) {
+  const Lease* lease = state.find(id);
   if (lease == nullptr || lease->held() == nullptr) return false;
   const Actor owner{.user = lease->user};
   switch (remedy.kind) {
     case Kind::kPauseLease:
-      if (is_refused(step(now, Suspend{.token = {}, .actor = owner, .lease = which}))) return false;
-      moved_away(which);
-      break;
+      return !is_refused(step(now, Suspend{.token = {}, .actor = owner, .lease = id}));
     case Kind::kShrinkLease: {
-      const Resize resize{.token = {}, .actor = owner, .lease = which, .vram = remedy.bytes};
-      if (is_refused(step(now, resize))) return false;
-      Observed& seen = observed.at(which);
-      for (auto& [device, use] : seen.use) use.may_be = {};
-      shrunk.erase(which);
-      seen.shrunk_at.reset();
-      reindex(which);
-      break;
+      const Resize resize{.token = {}, .actor = owner, .lease = id, .vram = remedy.bytes};
+      return !is_refused(step(now, resize));
     }
-    case Kind::kRequeueLease: {
-      Request again = lease->request;
-      const UserId user = lease->user;
-      const std::optional<Process> supervisor = lease->supervisor;
-      if (is_refused(step(now, AskRequeue{.token = {}, .actor = owner, .lease = which}))) {
-        return false;
-      }
-      decide(which, LeaseEnded{which, EndResult::kOk});
-      const LeaseId id{state.next_id()};
-      decide(id, RequestQueued{id, Handle{~id.value, id.value}, user, supervisor, again});
-      break;
-    }
+    case Kind::kRequeueLease:
+      return begin_requeue(*lease);
     case Kind::kCancelLease:
     case Kind::kReleaseLease: {
       const bool cancel = remedy.kind == Kind::kCancelLease;
       const Release release{
-          .token = {}, .actor = owner, .lease = which, .kill = cancel, .cancel = cancel};
-      if (is_refused(step(now, release))) return false;
-      if (state.find(which) != nullptr) decide(which, LeaseEnded{which, EndResult::kCancelled});
-      break;
+          .token = {}, .actor = owner, .lease = id, .kill = cancel, .cancel = cancel};
+      return !is_refused(step(now, release));
     }
     case Kind::kAskLess:
     case Kind::kOtherDevice:
       return false;
   }
+  return false;
+}
+
+/// It has saved itself, and its `berth run` says that it stops it.
+bool Coordinator::Impl::begin_requeue(const Lease& lease) {
+  const Actor owner{.user = lease.user};
+  if (is_refused(step(now, AskRequeue{.token = {}, .actor = owner, .lease = lease.id}))) {
+    return false;
+  }
+  if (lease.checkpoints.asked) {
+    static_cast<void>(step(now, ReportCheckpoint{.token = {},
+                                                 .actor = owner,
+                                                 .handle = lease.handle,
+                                                 .number = lease.checkpoints.asked->number,
+                                                 .outcome = CheckpointOutcome::kSaved,
+                                                 .detail = {}}));
+  }
+  return !is_refused(step(now, BeginRequeue{.token = {}, .actor = owner, .handle = lease.handle}));
+}
+
+/// Its `berth run` tells how its command ended, or comes back to wait.
+void Coordinator::Impl::end_processes(Kind kind, LeaseId id) {
+  const Lease* lease = state.find(id);
+  const Held* held = lease == nullptr ? nullptr : lease->granted();
+  if (held == nullptr) return;
+  std::vector<Process> processes(held->members.begin(), held->members.end());
+  if (held->command && !held->command_ended) processes.insert(processes.begin(), *held->command);
+  const Actor owner{.user = lease->user};
+  if (kind == Kind::kRequeueLease) {
+    static_cast<void>(step(now, Reconnect{.token = {},
+                                          .actor = owner,
+                                          .handle = lease->handle,
+                                          .restarts = lease->restarts + 1}));
+  } else if (held->command) {
+    static_cast<void>(step(now, ReportExit{.token = {},
+                                           .actor = owner,
+                                           .handle = lease->handle,
+                                           .exit = {},
+                                           .leftovers = {},
+                                           .restarts = lease->restarts}));
+  }
+  for (const Process& process : processes) {
+    static_cast<void>(step(now, ProcessEnded{process}));
+  }
+}
+
+/// The driver counts free what it is to give up. False: that is nothing.
+bool Coordinator::Impl::come_free(Kind kind, LeaseId id) {
+  const Lease* lease = state.find(id);
+  if (lease == nullptr) return true;
+  Observed& seen = observed.at(id);
+  switch (kind) {
+    case Kind::kPauseLease:
+      if (lease->held() == nullptr || !lease->held()->is_away()) return false;
+      for (auto& [device, use] : seen.use) use = {};
+      break;
+    case Kind::kShrinkLease:
+      for (auto& [device, use] : seen.use) use.may_be = {};
+      break;
+    case Kind::kRequeueLease:
+      if (lease->waiting() != nullptr) return true;
+      if (lease->held() != nullptr) start_releasing(id, EndResult::kOk);
+      if (lease->releasing() == nullptr || !lease->releasing()->was.is_being_stopped()) {
+        return false;
+      }
+      seen.connected = true;
+      wait_again(id);
+      return true;
+    case Kind::kCancelLease:
+    case Kind::kReleaseLease:
+      decide(id, LeaseEnded{id, EndResult::kCancelled});
+      return true;
+    case Kind::kAskLess:
+    case Kind::kOtherDevice:
+      return false;
+  }
+  shrunk.erase(id);
+  seen.shrunk_at.reset();
+  reindex(id);
   return true;
+}
+
+/// See Note [Advice is tried]. All at once, as one command would. False: it cannot be.
+bool Coordinator::Impl::carry_out(const std::vector<Remedy>& remedies) {
+  const auto each = [&](const auto& done) { return std::ranges::all_of(remedies, done); };
+  if (!each([&](const Remedy& one) { return begin(one, one.lease); })) return false;
+  for (const Remedy& one : remedies) {
+    if (one.kind == Kind::kShrinkLease) continue;
+    if (one.kind == Kind::kRequeueLease || one.kind == Kind::kCancelLease) {
+      end_processes(one.kind, one.lease);
+    }
+    for (int i = 0; i < kMovesMax && state.find(one.lease) != nullptr; ++i) {
+      const std::uint64_t number = observed.at(one.lease).move;
+      if (number == 0) break;
+      static_cast<void>(step(now, Moved{.lease = one.lease, .number = number, .result = {}}));
+    }
+  }
+  return each([&](const Remedy& one) { return come_free(one.kind, one.lease); });
 }
 
 namespace {
@@ -267,10 +332,7 @@ std::vector<Remedy> Coordinator::remedies(LeaseId id, Now now) const {
     }
     const auto helps = [&](const std::vector<Remedy>& chosen) {
       return granted_after([&](Impl& impl) {
-               const bool done = std::ranges::all_of(chosen, [&](const Remedy& remedy) {
-                 return impl.carry_out(remedy, remedy.lease);
-               });
-               return done ? std::optional(id) : std::nullopt;
+               return impl.carry_out(chosen) ? std::optional(id) : std::nullopt;
              })
           .has_value();
     };

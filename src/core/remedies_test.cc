@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <variant>
+#include <vector>
 
 #include "core/coordinator.h"
 #include "core/story.h"
@@ -166,6 +168,86 @@ TEST_F(Remedies, OfARequestThatIsNotMadeYet) {
   EXPECT_TRUE(
       std::ranges::any_of(found, [](const Remedy& one) { return one.kind == Kind::kPauseLease; }));
   EXPECT_EQ(story.coordinator.queue(story.now).size(), 0u);
+}
+
+TEST_F(Remedies, WhoMadeRoomForItComesBackWhenItAsksAnew) {
+  for (const Bytes vram : {gib(3), gib(4)}) {
+    Request yields = Story::budget(vram);
+    yields.may_yield = true;
+    (void)story.ask(yields);
+    run(story.handles, gib(2));
+  }
+  (void)story.ask(Story::budget(gib(5)));
+  run(3, gib(5));
+  Request urgent = Story::budget(gib(11));
+  urgent.priority = Priority::kUrgent;
+  (void)story.ask(urgent);
+  for (const Effect& effect : std::vector(story.effects)) {
+    const auto* move = std::get_if<MoveMemory>(&effect);
+    if (move != nullptr && move->lease == LeaseId{1}) {
+      (void)story.tell(Moved{move->lease, move->number, {}});
+    }
+  }
+  story.use(1, Bytes{});
+  (void)story.second();
+  ASSERT_EQ(story.state(1), LeaseState::kSuspended);
+  ASSERT_EQ(story.look().grantable, gib(7));
+  EXPECT_FALSE(remedy(4, Kind::kAskLess));
+  (void)story.tell(Release{token(), admin(), {4}, true, true});
+  (void)story.ask(Story::budget(gib(7)));
+  EXPECT_EQ(story.state(5), LeaseState::kWaiting);
+}
+
+// While the memory of the cancelled lease is not free yet its end is known, and a short one passes.
+TEST_F(Remedies, WhatLetsOthersPassFirstIsNotProposed) {
+  Request first = Story::budget(gib(12));
+  first.leftovers = Leftovers::kRelease;
+  (void)story.ask(first);
+  run(1, gib(12));
+  (void)story.ask(Story::whole());
+  EXPECT_TRUE(remedy(2, Kind::kCancelLease));
+  Request brief = Story::budget(gib(2));
+  brief.limit = seconds(5);
+  (void)story.ask(brief);
+  ASSERT_EQ(story.state(3), LeaseState::kWaiting);
+  EXPECT_FALSE(remedy(2, Kind::kCancelLease));
+  (void)story.tell(Release{token(), admin(), {1}, true, true});
+  story.use(1, Bytes{});
+  (void)story.end(1);
+  EXPECT_EQ(story.state(2), LeaseState::kWaiting);
+  EXPECT_EQ(story.state(3), LeaseState::kHeld);
+}
+
+TEST_F(Remedies, WhatIsOnTheWayBackIsNotPaused) {
+  (void)story.ask(Story::budget(gib(12)));
+  run(1, gib(4));
+  (void)story.ask(Story::budget(gib(8)));
+  (void)story.tell(Suspend{token(), admin(), {1}});
+  EXPECT_TRUE(remedy(2, Kind::kPauseLease));
+  story.restart({.order = Order::kFifo, .reserve = {}});  // What had left is brought back.
+  (void)story.tell(Reconnect{{2}, {{1000}}, {0, 2}});
+  (void)story.second();
+  EXPECT_TRUE(remedy(2, Kind::kCancelLease));
+  EXPECT_FALSE(remedy(2, Kind::kPauseLease));
+}
+
+class RemediesByPriority : public Remedies {
+ protected:
+  RemediesByPriority() : Remedies(Settings{.order = Order::kPriority, .reserve = {}}) {}
+};
+
+TEST_F(RemediesByPriority, WhoWouldComeStraightBackIsNotRequeued) {
+  Request again = Story::budget(gib(12));
+  again.requeue_grace = seconds(5);
+  again.priority = Priority::kHigh;
+  (void)story.ask(again);
+  run(1, gib(7));
+  (void)story.ask(Story::budget(gib(12)));
+  EXPECT_FALSE(remedy(2, Kind::kRequeueLease));
+  Request urgent = Story::budget(gib(12));
+  urgent.priority = Priority::kUrgent;
+  (void)story.ask(urgent);
+  EXPECT_TRUE(remedy(3, Kind::kRequeueLease));
 }
 
 class RemediesOnSeveral : public Remedies {
