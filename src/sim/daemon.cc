@@ -183,6 +183,7 @@ void Daemon::ask_probe() {
 void Daemon::move_memory(const core::MoveMemory& move) {
   if (!passes_door()) return;
   moving_.push_back(move);
+  parts_.judge.moves(move.lease, move.number, true);
   if (move.direction == Direction::kBack) parts_.judge.moves_back(move.lease, true);
   const std::uint64_t number = move.number;
   parts_.stage.clock.after(
@@ -193,6 +194,7 @@ void Daemon::move_memory(const core::MoveMemory& move) {
         const core::MoveMemory due = std::move(*found);
         moving_.erase(found);
         const MoveResult result = move_now(due, false);
+        parts_.judge.moves(due.lease, due.number, false);
         if (due.direction == Direction::kBack) parts_.judge.moves_back(due.lease, false);
         enter([&](core::Now now) { engine_->moved(now, {due.lease, due.number, result}); });
       });

@@ -52,7 +52,8 @@ struct Evidence {
   Instant last_asked_at;                                  // When the last sample was asked for.
   std::set<std::pair<DeviceId, Process>> told_uses = {};  // By the same.
   AboveBudget above_budget = {};
-  std::set<LeaseId> coming_back = {};  // Whose memory the driver is just moving back.
+  std::map<LeaseId, std::uint64_t> moving = {};  // Which move of each is under way.
+  std::set<LeaseId> coming_back = {};            // Whose memory the driver is just moving back.
 
   const Known& of(LeaseId lease) const;
   Bytes reserve_on(DeviceId device) const;

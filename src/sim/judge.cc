@@ -9,11 +9,13 @@
 #include <variant>
 
 #include "base/present.h"
+#include "sim/advice.h"
 
 namespace berth::sim {
 namespace {
 
-constexpr std::uint64_t kAuditEvery = 100;  // Events.
+constexpr std::uint64_t kAuditEvery = 100;   // Events.
+constexpr std::uint64_t kAdviceEvery = 211;  // Each takes as long as some hundred events.
 
 std::optional<Handle> handle_of(const server::Ask& ask) {
   return std::visit(
@@ -77,6 +79,7 @@ void Judge::daemon_starts(const core::Settings& settings, bool same_boot) {
 void Judge::daemon_died() {
   calls_.clear();
   turns_.forget();
+  evidence_.moving.clear();
   for (auto& [id, known] : evidence_.known) known.told_end.reset();
   evidence_.coming_back.clear();
 }
@@ -129,6 +132,14 @@ void Judge::hung_up(server::ConnectionId connection) {
   calls_.erase(connection);
   for (auto& [id, known] : evidence_.known) {
     if (known.asker == connection) known.asker_gone = true;
+  }
+}
+
+void Judge::moves(LeaseId lease, std::uint64_t number, bool begins) {
+  if (begins) {
+    evidence_.moving[lease] = number;
+  } else if (evidence_.moving.contains(lease) && evidence_.moving.at(lease) == number) {
+    evidence_.moving.erase(lease);
   }
 }
 
@@ -338,6 +349,10 @@ void Judge::event_done(const server::Engine& engine, core::Now at) {
     check(fairness_.broken_by_order(evidence_, queue, at.instant));
   }
   if (events_ % kAuditEvery == 0) audit(engine, at);
+  if (events_ % kAdviceEvery != 0 || engine.journal_behind()) return;
+  check(broken_by_advice(
+      evidence_,
+      {.coordinator = engine.coordinator(), .now = at, .number = events_ / kAdviceEvery}));
 }
 
 void Judge::out_of_memory(std::size_t device) {

@@ -35,6 +35,8 @@ class Judge {
   void asked(server::ConnectionId connection, const server::Ask& ask);
   void hung_up(server::ConnectionId connection);
   void sampled(const Sample& sample);
+  /// The move of that number has begun, or is over.
+  void moves(LeaseId lease, std::uint64_t number, bool begins);
   /// The driver begins to move the memory of a lease back, or is done.
   void moves_back(LeaseId lease, bool begins);
   /// What the process of the lease had in host memory is on devices again.

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether what is proposed to a waiting request helps: each proposal is carried out on a copy of
+// the coordinator, by the events that a world would send for it, and the request must be granted
+// there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/coordinator.h"
+#include "core/event.h"
+#include "sim/evidence.h"
+
+namespace berth::sim {
+
+/// Of which coordinator, and when.
+struct Question {
+  const core::Coordinator& coordinator;
+  core::Now now;
+  std::uint64_t number = 0;  // Chooses whose proposals are looked at.
+};
+
+/// Empty, or which proposal helps nobody. Changes nothing.
+std::string broken_by_advice(const Evidence& evidence, const Question& question);
+
+}  // namespace berth::sim
