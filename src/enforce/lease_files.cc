@@ -47,6 +47,17 @@ T get(const std::string& bytes, std::size_t at) {
   return value;
 }
 
+std::optional<Use::Refusal> last_refusal(const std::string& head, std::size_t parts) {
+  const auto word = get<std::uint64_t>(head, offsetof(UseFile, refused_bytes));
+  const std::uint64_t part = word >> guard::kRefusedDeviceAt;
+  const std::uint64_t bytes = word & ((std::uint64_t{1} << guard::kRefusedDeviceAt) - 1);
+  if (bytes == 0 || part >= parts) return std::nullopt;
+  return Use::Refusal{.part = part,
+                      .bytes = {bytes},
+                      .used = {get<std::uint64_t>(head, offsetof(UseFile, refused_used))},
+                      .at = {get<std::int64_t>(head, offsetof(UseFile, refused_at))}};
+}
+
 constexpr std::size_t kUuidSize = 16;
 constexpr std::size_t kEntrySize = sizeof(LimitDevice);
 
@@ -314,6 +325,7 @@ Result<Use> LeaseFiles::read(Handle lease) const {
   const std::string owners = read_at(file, offsetof(UseFile, owners), seen * sizeof(SlotOwner));
   Use use;
   use.parts.resize(get<std::uint32_t>(head, offsetof(UseFile, device_count)));
+  use.refusal = last_refusal(head, use.parts.size());
   for (std::size_t device = 0; device < use.parts.size(); ++device) {
     Use::Part& part = use.parts[device];
     part.peak.value = get<std::uint64_t>(head, offsetof(UseFile, peak) + device * 8);

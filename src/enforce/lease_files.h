@@ -53,7 +53,16 @@ struct Use {
     Bytes peak;
     std::uint64_t refused = 0;  // How often an allocation was.
   };
+  /// The last allocation that was refused.
+  struct Refusal {
+    std::size_t part = 0;
+    Bytes bytes;
+    Bytes used;  // Of its budget, then.
+    Instant at;
+    friend bool operator==(const Refusal&, const Refusal&) = default;
+  };
   std::vector<Part> parts;  // In the order of the lease's budgets.
+  std::optional<Refusal> refusal = {};
 };
 
 /// What programs are told of a pause of their lease.

@@ -118,6 +118,11 @@ TEST_F(LeaseFilesTest, TheDaemonReadsWhatTheGuardCharged) {
   EXPECT_EQ(use->parts[0].slots[0].charged, Bytes{});
   EXPECT_EQ(use->parts[1].peak, mib(20));
   EXPECT_EQ(use->parts[1].refused, 1U);
+  ASSERT_TRUE(use->refusal);
+  EXPECT_EQ(use->refusal->part, 1U);
+  EXPECT_EQ(use->refusal->bytes, gib(5));
+  EXPECT_EQ(use->refusal->used, mib(15));
+  EXPECT_GT(use->refusal->at, Instant{});
   EXPECT_EQ(use->parts[0].peak, Bytes{});
   EXPECT_EQ(use->parts[1].slots[0].wanted, Bytes{});
 }

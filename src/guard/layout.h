@@ -92,7 +92,10 @@ struct UseFile {
   std::atomic<std::uint32_t> wanting;     // Not 0: somebody waits for what comes free.
   std::atomic<std::uint32_t> wakes;       // Counts up when something has; who waits does so on it.
   std::uint32_t reserved;
-  std::uint64_t reserved_too[3];
+  Word refused_bytes;  // The last allocation that was refused: on the device of that number in the
+                       // bits from kRefusedDeviceAt on; 0 where a guard of before does not say.
+  Word refused_used;   // What was charged there then.
+  Word refused_at;     // When, by CLOCK_BOOTTIME, in nanoseconds.
   Word peak[kDevicesMax];     // The most that was charged at once.
   Word refused[kDevicesMax];  // How often an allocation was.
   SlotOwner owners[kSlotsMax];
@@ -100,6 +103,8 @@ struct UseFile {
 };
 
 static_assert(offsetof(UseFile, peak) == 64);
+
+constexpr unsigned kRefusedDeviceAt = 60;
 
 constexpr std::size_t use_file_size(std::uint32_t devices) {
   return offsetof(UseFile, slots) + devices * sizeof(SlotUse) * kSlotsMax;

@@ -128,12 +128,18 @@ std::uint64_t Ledger::used(std::uint32_t device) const {
 
 Ledger::Charged Ledger::charge(std::uint32_t device, std::uint64_t bytes) {
   const Charged charged = try_charge(device, bytes);
-  if (charged == Charged::kFull) count_refusal(device);
+  if (charged == Charged::kFull) count_refusal(device, bytes);
   return charged;
 }
 
-void Ledger::count_refusal(std::uint32_t device) {
-  if (is_there()) use_->refused[device].fetch_add(1, std::memory_order_relaxed);
+// Two at the same moment may mix what they say: the figures are for people.
+void Ledger::count_refusal(std::uint32_t device, std::uint64_t bytes) {
+  if (!is_there()) return;
+  use_->refused[device].fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t known = bytes < kBytesMax ? bytes : kBytesMax;
+  use_->refused_bytes.store(known | std::uint64_t{device} << kRefusedDeviceAt);
+  use_->refused_used.store(sums(device).all);
+  use_->refused_at.store(boottime_ns());
 }
 
 Ledger::Charged Ledger::try_charge(std::uint32_t device, std::uint64_t bytes) {

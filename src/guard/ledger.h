@@ -44,8 +44,8 @@ class Ledger {
   Charged charge(std::uint32_t device, std::uint64_t bytes);
   /// The same, of which there is no word if it is not allowed: it will be tried again.
   Charged try_charge(std::uint32_t device, std::uint64_t bytes);
-  /// There is no room for it, and the program is told so.
-  void count_refusal(std::uint32_t device);
+  /// There is no room for so many bytes, and the program is told so.
+  void count_refusal(std::uint32_t device, std::uint64_t bytes);
   void release(std::uint32_t device, std::uint64_t bytes);
 
   std::uint32_t device_count() const { return device_count_; }

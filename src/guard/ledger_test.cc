@@ -285,7 +285,7 @@ TEST(Ledger, AFileThatShrinksHoldsNobodyAnyMoreAndEndsNobody) {
   for (const off_t shorter : {size - 5'000, off_t{5'000}, off_t{0}}) {
     ASSERT_EQ(::ftruncate(fd, shorter), 0);
     EXPECT_EQ(ledger.charge(0, kMiB), Ledger::Charged::kBroken) << shorter;
-    ledger.count_refusal(0);
+    ledger.count_refusal(0, kMiB);
     ledger.release(0, kMiB);
     ledger.set_context(0, 1);
     ledger.set_at_most(0);

@@ -235,6 +235,13 @@ bool is_alive(Identity identity) {
   return !over || facts.threads > 1;
 }
 
+std::uint64_t ns_of(long clock) {
+  timespec now{};
+  system_call(SYS_clock_gettime, clock, as_word(&now));
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
 void yield() {
   system_call(SYS_sched_yield);
 }
@@ -257,10 +264,11 @@ void wake_all_shared(std::atomic<std::uint32_t>& word) {
 }
 
 std::uint64_t monotonic_ns() {
-  timespec now{};
-  system_call(SYS_clock_gettime, CLOCK_MONOTONIC, as_word(&now));
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
+  return ns_of(CLOCK_MONOTONIC);
+}
+
+std::uint64_t boottime_ns() {
+  return ns_of(CLOCK_BOOTTIME);
 }
 
 void say(const Piece* pieces, std::size_t count) {

@@ -70,8 +70,9 @@ void wake_all(std::atomic<std::uint32_t>& word);
 void wait_on_shared(std::atomic<std::uint32_t>& word, std::uint32_t seen,
                     std::uint64_t nanoseconds);
 void wake_all_shared(std::atomic<std::uint32_t>& word);
-/// CLOCK_MONOTONIC, in nanoseconds.
+/// CLOCK_MONOTONIC and CLOCK_BOOTTIME, in nanoseconds.
 std::uint64_t monotonic_ns();
+std::uint64_t boottime_ns();
 
 /// Part of a line; made into one by say().
 struct Piece {

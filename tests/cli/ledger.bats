@@ -61,7 +61,7 @@ gib=$((1 << 30))
   run --separate-stderr berth run -m 2G -- vram_user --bytes 4GiB
   status_is 1
   printf '%s\n' "$stderr"
-  [[ $stderr == *"lease 1 peaked at "*" of 2.0 GiB, and 1 allocation was refused: -m asks for more" ]]
+  [[ $stderr == *"lease 1 was refused 4.0 GiB after "*", with "*" of 2.0 GiB in use: -m 4"*"M would have allowed it" ]]
   eventually is refused_allocations 1
 }
 

@@ -41,6 +41,19 @@ bool was_revoked(const std::optional<EndResult>& result) {
          result == EndResult::kOverBudget;
 }
 
+std::optional<RefusedAllocation> refused_in(const enforce::Use& use, const LeaseView& lease,
+                                            Instant started) {
+  if (!use.refusal) return std::nullopt;
+  RefusedAllocation last{.bytes = use.refusal->bytes,
+                         .used = use.refusal->used,
+                         .budget = lease.parts.at(use.refusal->part).granted,
+                         .after = use.refusal->at - started};
+  // Another clock than ours: in a time namespace of its own.
+  const bool possible = use.refusal->at >= started && use.refusal->at <= os::PosixClock().now();
+  if (!possible) last.after.reset();
+  return last;
+}
+
 }  // namespace
 
 Left cannot_start(const std::string& name, int number, Talk& talk) {
@@ -186,7 +199,7 @@ void Runner::tell_peak(LeaseView lease, const Result<enforce::Use>& use) {
     part.peak = std::max(part.peak.value_or(Bytes{}), use->parts[i].peak);
     part.refused = use->parts[i].refused;
   }
-  const std::string text = peak_text(lease);
+  const std::string text = peak_text(lease, refused_in(*use, lease, started_));
   if (!text.empty()) doors_.talk.say(text);
 }
 

@@ -49,6 +49,16 @@ bool has_devices(const LeaseView& lease, const std::string& gpus) {
   return choice->names.empty() || intersection(lease.parts, *choice).size() == choice->count;
 }
 
+std::string refused_text(const LeaseView& lease, const RefusedAllocation& last,
+                         std::uint64_t count) {
+  std::string text = lease_name(lease) + " was refused " + to_text(last.bytes);
+  if (last.after) text += " after " + to_text(*last.after);
+  text += ", with " + to_text(last.used) + " of " + to_text(last.budget) + " in use";
+  if (count > 1) text += " (the last of " + std::to_string(count) + " refusals)";
+  return text + ": -m " + size_argument(budget_for(last.used + last.bytes)) +
+         " would have allowed it";
+}
+
 }  // namespace
 
 std::string held_text(const LeaseView& lease) {
@@ -166,7 +176,7 @@ std::string pressure_text(const LeaseView& lease) {
   return text;
 }
 
-std::string peak_text(const LeaseView& lease) {
+std::string peak_text(const LeaseView& lease, const std::optional<RefusedAllocation>& last) {
   Bytes peak;
   std::uint64_t refused = 0;
   for (const LeasePart& part : lease.parts) {
@@ -183,6 +193,7 @@ std::string peak_text(const LeaseView& lease) {
     if (!leaves_much) return refused > 0 ? of_budget + ", all that there was" : "";
     return of_budget + ": -m " + size_argument(enough) + " leaves the rest to others";
   }
+  if (refused > 0 && last) return refused_text(lease, *last, refused);
   if (refused > 0) {
     return of_budget + ", and " + counted(refused, "allocation") +
            (refused == 1 ? " was" : " were") + " refused: -m asks for more";

@@ -47,8 +47,17 @@ std::string measure_text(const LeaseView& lease);
 /// is no news: there is room and nothing grows, or the GPU is its own.
 std::string pressure_text(const LeaseView& lease);
 
-/// "lease 12 peaked at 7.3 GiB of 8.0 GiB". Empty where it helps nobody: neither did its budget
-/// refuse an allocation, nor was it close to that, nor could others have used much of it.
-std::string peak_text(const LeaseView& lease);
+/// The last allocation that a budget refused.
+struct RefusedAllocation {
+  Bytes bytes;
+  Bytes used;  // Of the budget, then.
+  Bytes budget;
+  std::optional<Duration> after;  // Since the command began; absent: not known.
+};
+
+/// "lease 12 peaked at 7.3 GiB of 8.0 GiB", or what was refused, and the budget that would have
+/// done. Empty where it helps nobody: neither did its budget refuse an allocation, nor was it close
+/// to that, nor could others have used much of it.
+std::string peak_text(const LeaseView& lease, const std::optional<RefusedAllocation>& last = {});
 
 }  // namespace berth::cli

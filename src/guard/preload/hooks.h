@@ -38,7 +38,7 @@ template <class TryCharge>
     give_up_unused(process, device);
     if (try_charge()) return true;
   } while (waiting.goes_on());
-  process.ledger().count_refusal(device);
+  process.ledger().count_refusal(device, bytes);
   return false;
 }
 
