@@ -95,7 +95,7 @@ function(add_layer name)
       target_compile_definitions(${name}_test PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     endif()
     if(arg_IF)  # What is built apart brings definitions with which those headers were not read.
-      target_compile_options(${name}_test PRIVATE -O0)
+      target_compile_options(${name}_test PRIVATE -O0 -U_FORTIFY_SOURCE)
     else()
       build_tests_fast(${name}_test)
     endif()
@@ -117,11 +117,11 @@ function(build_tests_fast target)
     add_library(test_headers OBJECT ${PROJECT_BINARY_DIR}/test_headers.cc)
     only_for_tests(test_headers)
     target_precompile_headers(test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
-    target_compile_options(test_headers PRIVATE -O0 -fPIE)  # As programs are.
+    target_compile_options(test_headers PRIVATE -O0 -U_FORTIFY_SOURCE -fPIE)  # As programs are.
     target_link_libraries(test_headers PRIVATE berth_warnings GTest::gmock)
   endif()
   target_precompile_headers(${target} REUSE_FROM test_headers)
-  target_compile_options(${target} PRIVATE -O0)
+  target_compile_options(${target} PRIVATE -O0 -U_FORTIFY_SOURCE)
 endfunction()
 
 # Each header compiles alone. foo.cc includes foo.h first (tools/tidy.py sees to that), which shows
