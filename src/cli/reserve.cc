@@ -131,7 +131,7 @@ std::variant<wire::LeaseAnswer, Left> Reservation::wait(const RequestPlan& plan)
                                     .autostart = client::Autostart::kIfNeeded,
                                     .version = BERTH_VERSION};
   Turn turn({conversation_.client(), again, *signals, talk_, status},
-            {.request = plan.request, .anchor = anchor()});
+            {.request = plan.request, .names_priority = plan.names_priority, .anchor = anchor()});
   return turn.wait();
 }
 

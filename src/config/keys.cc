@@ -239,8 +239,9 @@ constexpr std::array kKeys = {
         .max = limits::kLeasesMax},
     Key{.path = "users.*.max_priority",
         .slot = [](Config& c, Name name) -> Slot { return &c.users[name].max_priority; },
-        .doc = "The highest priority that counts against other users. Not set: normal, or urgent "
-               "in user mode."},
+        .doc =
+            "The highest priority that counts against other users. A request that names none gets "
+            "no more than that. Not set: normal, or urgent in user mode."},
 
     Key{.path = "alert.*.when",
         .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].when; },

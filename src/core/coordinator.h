@@ -63,6 +63,8 @@ class Coordinator {
   std::vector<Remedy> remedies(const Request& request, Actor actor, Now now) const;
   /// One that decides as this one would from here on. Of what is over it knows nothing.
   Coordinator copy() const;
+  /// The highest that a request of this user may have.
+  Priority priority_max(UserId user) const;
   /// Grows whenever an answer to fit() may have changed.
   std::uint64_t ledger_version() const;
   /// Leases that have ended, or whose command has: what the next sample says of them counts.

@@ -264,6 +264,10 @@ std::vector<Handle> Coordinator::settling() const {
   return handles;
 }
 
+Priority Coordinator::priority_max(UserId user) const {
+  return impl_->limits_of(user).priority_max;
+}
+
 std::string Coordinator::trouble() const {
   return impl_->trouble;
 }

@@ -22,6 +22,7 @@ namespace berth::server {
 
 inline constexpr UserId kAna{1000};
 inline constexpr UserId kBen{1001};
+inline constexpr UserId kLea{1002};  // Who may have low priority at most.
 inline constexpr UserId kRoot{0};
 
 class ServiceClock final : public os::Clock {
@@ -84,7 +85,10 @@ class ServiceTest : public ::testing::Test {
                   .environment = {.socket = "/run/berthd.sock"}},
                  host_, clock_),
         world_(trace_),
-        engine_({.core = {.order = core::Order::kFifo, .reserve = {}}}, world_, service_) {
+        engine_({.core = {.order = core::Order::kFifo,
+                          .reserve = {},
+                          .limits = {{kLea, {.priority_max = Priority::kLow}}}}},
+                world_, service_) {
     service_.connect(engine_, sent_);
     engine_.recover(service_.now(), {}, {});
     sample();

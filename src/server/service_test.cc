@@ -243,6 +243,16 @@ TEST_F(ServiceTest, ProcessOfSomebodyElseOrOfNobodyIsNotTaken) {
   }
 }
 
+TEST_F(ServiceTest, APriorityThatNobodyNamedIsTheHighestAllowed) {
+  const LeaseView held = lease(post("/v1/leases", request(gib(1)), kLea));
+  EXPECT_EQ(held.request.priority, Priority::kLow);
+  EXPECT_EQ(post("/v1/fit", request(gib(1)), kLea).status, 200);
+  const std::string named = R"({"vram_bytes":1073741824,"priority":"normal"})";
+  EXPECT_EQ(code_of(post("/v1/leases", named, kLea)), "not_yours");
+  EXPECT_EQ(code_of(post("/v1/fit", named, kLea)), "not_yours");
+  EXPECT_EQ(lease(post("/v1/leases", request(gib(1)))).request.priority, Priority::kNormal);
+}
+
 TEST_F(ServiceTest, OnlyItsUserOrAnAdminStopsOrReloadsTheDaemon) {
   EXPECT_EQ(code_of(post("/v1/daemon/stop", "", kBen)), "not_yours");
   EXPECT_EQ(code_of(post("/v1/daemon/reload", "", kBen)), "not_yours");

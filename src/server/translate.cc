@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -236,6 +237,10 @@ std::variant<wire::RequestBody, ApiError> translate_request(std::string_view bod
   Result<wire::RequestBody> read = wire::decode_request(body);
   if (!read.ok()) return wire::to_api_error(read.error());
   Request& request = read->request;
+  if (!read->names_priority) {
+    const Priority highest = how.coordinator.priority_max(how.caller.actor.user);
+    request.priority = std::min(request.priority, highest);
+  }
   if (request.share != Share::kExclusive && request.vram == Bytes{}) {
     if (how.default_vram.share == Share::kBudget && !how.default_vram.vram) {
       return refused(RefusalCode::kInvalid,

@@ -98,7 +98,7 @@ std::string encode_request(const RequestBody& body) {
   JsonWriter writer;
   writer.begin_object();
   write_who(writer, request);
-  if (request.priority != defaults.priority) {
+  if (body.names_priority || request.priority != defaults.priority) {
     writer.key("priority").text(to_text(request.priority));
   }
   if (request.share != defaults.share) writer.key("share").text(to_text(request.share));
@@ -148,6 +148,7 @@ Result<RequestBody> decode_request(std::string_view text) {
   reader.text("command", request.command);
   reader.titles("labels", request.labels);
   reader.word("priority", request.priority, parse_priority, "low, normal, high or urgent");
+  body.names_priority = reader.has("priority");
   reader.word("share", request.share, parse_share, kShareChoices);
   reader.bytes("vram_bytes", request.vram, Bytes{1});
   reader.number("device_count", request.device_count, {1, kMax32});

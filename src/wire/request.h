@@ -23,6 +23,8 @@ namespace berth::wire {
 /// POST /v1/leases and /v1/fit. A budget of 0 bytes means that nothing was said about memory.
 struct RequestBody {
   Request request;
+  /// Else its priority is no wish of anybody, and may be lowered to what is allowed.
+  bool names_priority = false;
   std::optional<Process> anchor;  // What a lease without a command hangs on, beside its ttl.
 };
 std::string encode_request(const RequestBody& body);

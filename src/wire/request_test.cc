@@ -54,6 +54,13 @@ TEST(Request, WithoutFieldsIsAllDefaults) {
   }
 }
 
+TEST(Request, APriorityThatWasNamedIsToldFromTheDefault) {
+  EXPECT_EQ(encode_request({.names_priority = true}), R"({"priority":"normal"})");
+  EXPECT_TRUE(decode_request(R"({"priority":"normal"})")->names_priority);
+  EXPECT_FALSE(decode_request("{}")->names_priority);
+  EXPECT_FALSE(decode_request(R"({"priority":null})")->names_priority);
+}
+
 TEST(Request, WaitOfZeroIsSomethingElseThanNoBound) {
   const Result<RequestBody> body = decode_request(R"({"wait_ms":0})");
   ASSERT_TRUE(body.ok());

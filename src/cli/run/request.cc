@@ -121,6 +121,7 @@ Result<RequestPlan> plan_request(const RequestOptions& options, const config::Co
   if (options.priority) {
     const auto priority = parse_priority(*options.priority);
     request.priority = present(priority);
+    plan.names_priority = true;
   }
   if (options.leftovers) {
     const auto leftovers = parse_leftovers(*options.leftovers);

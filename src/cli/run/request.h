@@ -40,8 +40,9 @@ struct RequestOptions {
 };
 
 struct RequestPlan {
-  Request request;            // Its devices are yet to be filled in.
-  std::string about_default;  // A sentence, where nothing was said about memory.
+  Request request;              // Its devices are yet to be filled in.
+  bool names_priority = false;  // With -p.
+  std::string about_default;    // A sentence, where nothing was said about memory.
 };
 
 /// kInvalid: what was asked makes no sense; the sentence names the option and the cure.

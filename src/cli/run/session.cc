@@ -251,7 +251,9 @@ Result<std::vector<DeviceView>> Session::ask_devices() {
 Left Session::tell_fit() {
   const Result<client::Answer> answer = present(client_).connection().ask(
       {.route = wire::Route::kFit,
-       .body = wire::encode_request({.request = present(plan_).request, .anchor = {}})});
+       .body = wire::encode_request({.request = present(plan_).request,
+                                     .names_priority = present(plan_).names_priority,
+                                     .anchor = {}})});
   if (!answer.ok()) return fail(answer.error());
   if (!answer->ok()) return refused(*answer);
   const Result<FitView> fit = wire::decode_fit(answer->body);
@@ -267,7 +269,7 @@ Left Session::run_in_turn() {
   if (!plan.about_default.empty()) doors_.talk.say(plan.about_default);
   learn_models();
   Turn turn({present(client_), doors_.client, present(signals_), doors_.talk, doors_.status},
-            {.request = plan.request, .anchor = {}});
+            {.request = plan.request, .names_priority = plan.names_priority, .anchor = {}});
   Runner runner = this->runner();
   while (true) {
     turn.begin();
