@@ -46,19 +46,24 @@ int Control::each(const std::function<Deed(const LeaseView&)>& deed_for,
     const Deed deed = deed_for(lease);
     if (dry_run_) {
       tell("would " + deed.would);
-    } else if (confirmed(lease)) {
+    } else if (confirmed(lease, deed)) {
       perform(lease, deed);
     }
   }
   return conversation.status();
 }
 
-bool Control::confirmed(const LeaseView& lease) {
-  if (yes_ || lease.user == os::own_user()) return true;
+bool Control::confirmed(const LeaseView& lease, const Deed& deed) {
+  const bool is_own = lease.user == os::own_user();
+  const bool on_terminal = isatty(STDIN_FILENO) == 1;
   const std::string whose =
       "lease " + named(lease, scene()) + " belongs to " + scene().user_name(lease.user);
-  if (isatty(STDIN_FILENO) == 1) {
-    if (asked_and_agreed(whose + "; go on?")) return true;
+  std::string question = is_own ? "" : whose;
+  // Where nobody can be asked, the daemon refuses it, and says what to do instead.
+  if (on_terminal && !deed.doubt.empty()) question += (is_own ? "" : "; ") + deed.doubt;
+  if (yes_ || question.empty()) return true;
+  if (on_terminal) {
+    if (asked_and_agreed(question + "; go on?")) return true;
     showing_.conversation().note(ExitCode::kFailed);
     return false;
   }

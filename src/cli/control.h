@@ -23,7 +23,8 @@ class Control {
   void declare();
 
   struct Deed {
-    std::string would;  // For --dry-run: "release 12 (me/train): …".
+    std::string would;       // For --dry-run: "release 12 (me/train): …".
+    std::string doubt = {};  // To be agreed to on a terminal first: "lease 12 still runs …".
     std::function<client::Question()> question;
     /// Asked before it; what this says of the answer is why it is not done. Empty: it is.
     std::function<client::Question()> before = {};
@@ -41,9 +42,11 @@ class Control {
            const std::function<bool(Conversation&)>& prepare = {});
 
   Scene scene() const { return showing_.scene(); }
+  /// --yes: nobody is asked anything.
+  bool unasked() const { return yes_; }
 
  private:
-  bool confirmed(const LeaseView& lease);
+  bool confirmed(const LeaseView& lease, const Deed& deed);
   void perform(const LeaseView& lease, const Deed& deed);
   void tell(const std::string& sentence);
 

@@ -26,8 +26,10 @@ Result<LeaseWord> group(std::string_view word) {
   return Error{Errc::kInvalid, message};
 }
 
+// That somebody ended it is no failure of its own.
 bool is_failed(const LeaseView& lease) {
-  return lease.result && *lease.result != EndResult::kOk && *lease.result != EndResult::kCancelled;
+  return lease.result && *lease.result != EndResult::kOk &&
+         *lease.result != EndResult::kCancelled && *lease.result != EndResult::kDetached;
 }
 
 bool belongs(const LeaseView& lease, LeaseGroup group, UserId me) {

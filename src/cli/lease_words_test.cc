@@ -20,7 +20,8 @@ LeaseView lease(std::uint64_t id, UserId user, LeaseState state,
 }
 
 std::vector<LeaseView> some_leases() {
-  return {lease(3, kMe, LeaseState::kEnded, EndResult::kFailed),
+  return {lease(2, kMe, LeaseState::kEnded, EndResult::kDetached),
+          lease(3, kMe, LeaseState::kEnded, EndResult::kFailed),
           lease(4, kMe, LeaseState::kEnded, EndResult::kOk),
           lease(5, {1001}, LeaseState::kEnded, EndResult::kKilled),
           lease(6, kMe, LeaseState::kEnded, EndResult::kCancelled),

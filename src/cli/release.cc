@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth release`: the lease ends. Released is not free: what its programs use stays charged until
-// they free it.
+// they free it. One whose programs run is released only where it was said what becomes of them.
+#include <unistd.h>
+
+#include <cstdint>
 #include <string>
 
 #include "base/quantity.h"
@@ -13,17 +16,30 @@
 namespace berth::cli {
 namespace {
 
+/// What becomes of the programs of a lease that is released.
+enum class Programs : std::uint8_t { kKeptFromIt, kEnded, kDetached };
+
 bool has_programs(const LeaseView& lease) {
   return lease.command.has_value() || !lease.members.empty() ||
          used_by(lease).value_or(Bytes{}) > Bytes{};
 }
 
-std::string would_release(const LeaseView& lease, bool kill, const Scene& scene) {
+// As the daemon will see it.
+bool still_runs(const LeaseView& lease) {
+  const bool held = lease.state == LeaseState::kHeld || lease.state == LeaseState::kSuspended;
+  const bool command = lease.command && !lease.exit;
+  return held && !lease.flags.unclaimed && (command || !lease.members.empty());
+}
+
+std::string would_release(const LeaseView& lease, Programs programs, const Scene& scene) {
   std::string text = "release " + named(lease, scene);
   if (lease.state == LeaseState::kWaiting) return text + ", which waits";
   text += ": " + to_text(granted_to(lease)) + " on " + devices_of(lease.parts);
   if (!has_programs(lease)) return text;
-  if (kill) return text + "; its programs would be ended";
+  if (programs == Programs::kEnded) return text + "; its programs would be ended";
+  if (programs == Programs::kKeptFromIt && still_runs(lease)) {
+    return "not " + text + ": it still runs its command, and neither --kill nor --detach is given";
+  }
   return text + "; its programs would run on, and what they use (now " +
          size_or_dash(used_by(lease), scene) + ") would stay charged until they free it";
 }
@@ -42,22 +58,37 @@ std::string told(const LeaseView& lease, const Scene& scene) {
 int run_release(Invocation& invocation) {
   Control control(invocation);
   bool kill = false;
+  bool detach = false;
   invocation.about =
-      "Ends leases. A reservation is free at once. Where programs still run, the lease ends and "
-      "they run on: what they use stays charged to their GPU until they free it, because memory "
-      "that is in use cannot be granted to anybody. --kill ends them: SIGTERM, and SIGKILL ten "
-      "seconds later.";
+      "Ends leases. A reservation is free at once. A lease whose command still runs is not "
+      "released unless you say what becomes of the command: --kill ends it (SIGTERM, and SIGKILL "
+      "ten seconds later), --detach lets it run on without a lease. Memory that it uses cannot be "
+      "granted to anybody before it frees it. On a terminal you are asked.";
   invocation.examples = {{"berth release 12", "that lease"},
-                         {"berth release --kill @last", "the newest of yours, and its programs"}};
+                         {"berth release --kill @last", "the newest of yours, and its programs"},
+                         {"berth release --detach 12", "its command runs on without it"}};
   invocation.options.flag({.names = "--kill", .help = "end the programs too"}, into(kill));
+  invocation.options.flag({.names = "--detach", .help = "let the command run on without a lease"},
+                          into(detach));
   control.declare();
   if (const auto end = invocation.parse()) return *end;
+  if (kill && detach) return invocation.fail(ExitCode::kUsage, "say either --kill or --detach");
+  const Programs programs = kill     ? Programs::kEnded
+                            : detach ? Programs::kDetached
+                                     : Programs::kKeptFromIt;
   return control.each([&](const LeaseView& lease) {
-    client::Question question{.route = wire::Route::kRelease,
-                              .lease = reference_to(lease),
-                              .body = wire::encode_release({.kill = kill})};
+    const bool doubtful = programs == Programs::kKeptFromIt && still_runs(lease);
+    // Asked on a terminal, whoever agrees has said it.
+    const bool agrees = doubtful && isatty(STDIN_FILENO) == 1 && !control.unasked();
+    client::Question question{
+        .route = wire::Route::kRelease,
+        .lease = reference_to(lease),
+        .body = wire::encode_release({.kill = kill, .detach = detach || agrees})};
     return Control::Deed{
-        .would = would_release(lease, kill, control.scene()),
+        .would = would_release(lease, programs, control.scene()),
+        .doubt = doubtful ? "lease " + named(lease, control.scene()) +
+                                " still runs its command, which would run on without a lease"
+                          : "",
         .question = [=] { return question; },
         .until_ended = kill,
         .told = [&](const LeaseView& now) { return told(now, control.scene()); },

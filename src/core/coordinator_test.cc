@@ -298,7 +298,8 @@ TEST(Coordinator, OthersLeasesAreNotTouchedAndAdministratorsMay) {
   EXPECT_EQ(story.tell(Release{{9}, other, {1}}), "refuse not_yours; ");
   EXPECT_EQ(story.tell(Resize{{9}, other, {1}, Share::kBudget, gib(1), {}}), "refuse not_yours; ");
   EXPECT_EQ(story.tell(Release{{9}, other, {1}, false, true}), "refuse not_yours; ");
-  EXPECT_EQ(story.tell(Release{{9}, {{0}, true}, {1}}), "releasing 1; ");
+  EXPECT_EQ(story.tell(Release{{9}, {{0}, true}, {1}, false, false, true}),
+            "detach 1; releasing 1; ");
   EXPECT_EQ(story.tell(Release{{9}, other, {99}}), "refuse not_found; ");
 }
 
@@ -308,7 +309,7 @@ TEST(Coordinator, ReleasingARunningProgramKeepsItsMemoryCharged) {
   (void)story.claim(1);
   story.use(1, gib(9));
   (void)story.sample();
-  EXPECT_EQ(story.tell(Release{{9}, {{1000}}, {1}}), "releasing 1; ");
+  EXPECT_EQ(story.tell(Release{{9}, {{1000}}, {1}, false, false, true}), "detach 1; releasing 1; ");
   (void)story.sample();
   EXPECT_EQ(story.look().charged, gib(9));
   EXPECT_EQ(story.ask(S::budget(gib(8))), "waiting 2; ");

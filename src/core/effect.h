@@ -53,7 +53,8 @@ enum class News : std::uint8_t {
   kRequeueDropped,  // It is not requeued; the refusal says why.
   kQueued,          // It was asked for, and waits. Told by whoever answers the asker.
   kFrozen,
-  kMeasure,  // One is taken on it, or is over: the view says which, and how.
+  kMeasure,   // One is taken on it, or is over: the view says which, and how.
+  kDetached,  // Its programs go on without it.
 };
 /// News for whoever listens to this lease. `refusal` says why, where a waiting request ends without
 /// a grant.

@@ -72,13 +72,16 @@ struct ReportExit {
   std::uint32_t restarts = 0;
 };
 /// Ends a lease; its memory stays charged until it is freed. `kill`: its processes are ended too.
-/// Cancelling ends a waiting request, or a lease and its processes.
+/// Cancelling ends a waiting request, or a lease and its processes. Of one whose processes run, and
+/// are not ended, it is refused unless they are to go on without it.
 struct Release {
   Token token;
   Actor actor;
   LeaseId lease;
   bool kill = false;
-  bool cancel = false;  // The result is `cancelled`, and processes are ended.
+  bool cancel = false;                // The result is `cancelled`, and processes are ended.
+  bool detach = false;                // Its processes go on without it.
+  std::optional<Process> asker = {};  // Its own command may release it.
 };
 struct Resize {
   Token token;

@@ -179,7 +179,7 @@ TEST_F(Freezing, WhatIsAwayAndToldToEndWhileItIsStoppedStaysAway) {
 
 TEST_F(Freezing, ItIsNotOverBeforeAllThatWasStoppedGoesOn) {
   (void)frozen();
-  EXPECT_THAT(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}}),
+  EXPECT_THAT(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .detach = true}),
               HasSubstr("let go on 1; "));
   story.use(1, {});
   EXPECT_EQ(story.second(), "");
@@ -193,7 +193,7 @@ TEST_F(Freezing, ItIsNotOverBeforeAllThatWasStoppedGoesOn) {
 TEST_F(Freezing, WhatEndsWhileItsMemoryIsOnTheWayGoesOnAfterThat) {
   (void)frozen();
   (void)suspend();
-  (void)story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}});
+  (void)story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .detach = true});
   EXPECT_EQ(story.last_move().value().direction, Direction::kOut);
   EXPECT_EQ(moved(), "let go on 1; ");
 }

@@ -143,10 +143,12 @@ struct Coordinator::Impl {
   void asker_stays_away(LeaseId id);
   void process_ended(LeaseId id, Process process);
   void command_finished(LeaseId id);
-  void start_releasing(LeaseId id, EndResult result);
+  void start_releasing(LeaseId id, EndResult result, std::optional<UserId> by = {});
+  static bool would_run_on(const Held& held, const Release& event);
   void end_growth(LeaseId id);
-  void end_waiting(LeaseId id, EndResult result, std::vector<Refusal> refusal);
-  void revoke(LeaseId id, EndResult result);
+  void end_waiting(LeaseId id, EndResult result, std::vector<Refusal> refusal,
+                   std::optional<UserId> by = {});
+  void revoke(LeaseId id, EndResult result, std::optional<UserId> by = {});
   void send_signal(LeaseId id, std::int32_t signal);
   void settle(LeaseId id);
   void finish_if_free(LeaseId id);
@@ -231,7 +233,7 @@ struct Coordinator::Impl {
   std::optional<Refusal> refuse_places(const Lease& lease, const std::vector<DeviceId>& to) const;
   std::optional<Refusal> refuse_place(const Lease& lease, std::size_t i, DeviceId to) const;
   Bytes observed_use(LeaseId id, DeviceId device) const;
-  void place_elsewhere(LeaseId id, const std::vector<DeviceId>& to);
+  void place_elsewhere(LeaseId id, const std::vector<DeviceId>& to, std::optional<UserId> by);
   void take_move_back(LeaseId id, const std::string& why);
   static std::vector<DevicePair> pairs_of(const Held& held);
 

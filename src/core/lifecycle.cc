@@ -87,19 +87,36 @@ void Coordinator::Impl::on(const Release& event) {
   const Lease* lease = lease_of(event.token, event.actor, event.lease);
   if (lease == nullptr) return;
   const LeaseId id = lease->id;
-  answer(event.token, id);
+  const UserId by = event.actor.user;
   const Held* held = lease->held();
+  const bool ends_them = event.kill || event.cancel;
+  const bool detaches = held != nullptr && !ends_them && would_run_on(*held, event);
+  if (detaches && !event.detach) {
+    const std::string number = std::to_string(id.value);
+    refuse(event.token, RefusalCode::kRunning,
+           text_of(id) + " still runs its command: berth cancel " + number +
+               " ends it, berth pause " + number +
+               " frees its GPU memory for a while, and berth release --detach " + number +
+               " lets it run on without a lease");
+    return;
+  }
+  answer(event.token, id);
   if (lease->waiting() != nullptr || (held != nullptr && !held->claimed)) {
     end_waiting(id, EndResult::kCancelled,
-                {{RefusalCode::kWrongState, text_of(id) + " was cancelled while it waited"}});
+                {{RefusalCode::kWrongState, text_of(id) + " was cancelled while it waited"}}, by);
   } else if (held != nullptr) {
-    const bool has_processes = !held->members.empty() || (held->command && !held->command_ended);
-    if (event.kill || event.cancel) {
-      revoke(id, EndResult::kCancelled);
-      if (!has_processes) start_releasing(id, EndResult::kCancelled);
+    if (ends_them) {
+      const bool has_processes = held->has_processes();
+      revoke(id, EndResult::kCancelled, by);
+      if (!has_processes) start_releasing(id, EndResult::kCancelled, by);
     } else {
       if (held->requeue) drop_requeue(id, "it was released");
-      start_releasing(id, held->command_ended ? result_of(*held) : EndResult::kOk);
+      start_releasing(id,
+                      detaches              ? EndResult::kDetached
+                      : held->command_ended ? result_of(*held)
+                                            : EndResult::kOk,
+                      by);
+      if (detaches) notify(id, News::kDetached);
     }
   } else if (lease->releasing()->was.requeue) {
     drop_requeue(id, "it was told to end", EndResult::kCancelled);
@@ -107,6 +124,17 @@ void Coordinator::Impl::on(const Release& event) {
   } else if (event.kill) {
     send_signal(id, kTerminate);
   }
+}
+
+// A program that has its own lease knows what it does, and so does the last one of a lease; those
+// of others may not.
+bool Coordinator::Impl::would_run_on(const Held& held, const Release& event) {
+  if (!held.has_processes()) return false;
+  if (!event.asker) return true;
+  const bool has_command = held.command && !held.command_ended;
+  const bool is_last =
+      !has_command && held.members.size() == 1 && held.members.contains(*event.asker);
+  return held.command != event.asker && !is_last;
 }
 
 void Coordinator::Impl::on(const Renew& event) {
@@ -207,11 +235,11 @@ void Coordinator::Impl::end_growth(LeaseId id) {
   drop_growth(id, Refusal{RefusalCode::kWrongState, text_of(id) + " ended while it waited"});
 }
 
-void Coordinator::Impl::start_releasing(LeaseId id, EndResult result) {
+void Coordinator::Impl::start_releasing(LeaseId id, EndResult result, std::optional<UserId> by) {
   end_growth(id);
   observed.at(id).settle_since = now.instant;
   let_go_on(id);
-  decide(id, LeaseReleasing{id, result});
+  decide(id, LeaseReleasing{id, result, by});
   settling.insert(id);
   ask_probe(now.instant);
 }
@@ -259,16 +287,17 @@ void Coordinator::Impl::finish_if_free(LeaseId id) {
   notify(id, News::kEnded);
 }
 
-void Coordinator::Impl::end_waiting(LeaseId id, EndResult result, std::vector<Refusal> refusal) {
+void Coordinator::Impl::end_waiting(LeaseId id, EndResult result, std::vector<Refusal> refusal,
+                                    std::optional<UserId> by) {
   answer_exit(id);
-  decide(id, LeaseEnded{id, result});
+  decide(id, LeaseEnded{.id = id, .result = result, .by = by});
   notify(id, News::kEnded, std::move(refusal));
 }
 
-void Coordinator::Impl::revoke(LeaseId id, EndResult result) {
+void Coordinator::Impl::revoke(LeaseId id, EndResult result, std::optional<UserId> by) {
   if (state.find(id)->held()->requeue) drop_requeue(id, "it was told to end");
   if (!state.find(id)->held()->revoked) {
-    decide(id, LeaseRevoked{id, result, now.instant + limits::kKillAfter});
+    decide(id, LeaseRevoked{id, result, now.instant + limits::kKillAfter, by});
     notify(id, News::kRevoked);
   }
   send_signal(id, kTerminate);

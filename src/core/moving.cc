@@ -42,7 +42,7 @@ void Coordinator::Impl::on(const Move& event) {
   if (const auto refusal = refuse_places(*lease, to)) return refuse_with(*refusal);
   const LeaseId id = lease->id;
   if (lease->held()->is_away()) {
-    place_elsewhere(id, to);
+    place_elsewhere(id, to, event.actor.user);
     dirty = true;  // It may be wanted back there, and others have waited behind it.
     answer(event.token, id);
     return;
@@ -50,6 +50,7 @@ void Coordinator::Impl::on(const Move& event) {
   Observed& seen = observed.at(id);
   seen.move_tokens.push_back(event.token);
   seen.moves_to = to;
+  seen.moves_by = event.actor.user;
   suspend(id, {});
 }
 
@@ -143,7 +144,8 @@ Bytes Coordinator::Impl::observed_use(LeaseId id, DeviceId device) const {
 
 // What its programs say of a part goes with it; what they have left behind stays, and is external
 // until the next sample tells whose it is.
-void Coordinator::Impl::place_elsewhere(LeaseId id, const std::vector<DeviceId>& to) {
+void Coordinator::Impl::place_elsewhere(LeaseId id, const std::vector<DeviceId>& to,
+                                        std::optional<UserId> by) {
   const std::vector<Part> before = state.find(id)->held()->parts;
   Observed& seen = observed.at(id);
   std::map<DeviceId, Use> uses = std::exchange(seen.use, {});
@@ -160,7 +162,7 @@ void Coordinator::Impl::place_elsewhere(LeaseId id, const std::vector<DeviceId>&
   for (const DeviceId device : std::exchange(seen.charged_on, {})) {
     dirty |= ledger.put(device, id, std::nullopt);
   }
-  decide(id, LeaseMoved{id, to});
+  decide(id, LeaseMoved{id, to, by});
 }
 
 // It waits for room there: what it had may be another's by now.
@@ -169,7 +171,7 @@ void Coordinator::Impl::take_move_back(LeaseId id, const std::string& why) {
   if (from.empty()) return;
   effects.emplace_back(
       Say{text_of(id) + " cannot go on on another GPU: " + why + "; it returns where it was"});
-  place_elsewhere(id, from);
+  place_elsewhere(id, from, std::nullopt);
   decide(id, ResumeQueued{id});
   dirty = true;
 }

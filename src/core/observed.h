@@ -120,6 +120,7 @@ struct Observed : Derived {
   std::vector<Token> halt_tokens;        // Likewise of its processes being stopped, or going on.
   std::vector<Token> go_tokens;          // They are to go on as soon as all are stopped.
   std::vector<DeviceId> moves_to;        // Where it returns when it has left; empty: as it was.
+  std::optional<UserId> moves_by;        // Who wants that.
   Instant yields_from;                   // Before this it is not asked again to make room,
   Instant turn_from;                     // nor does its turn end,
   Instant returns_from;                  // nor is it brought back for the next,

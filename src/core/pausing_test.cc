@@ -170,7 +170,7 @@ TEST_F(Pausing, NobodyElseEndsIt) {
 TEST_F(Pausing, WhatHasEndedIsNotPausedAnyMore) {
   (void)freeze({.reason = "lunch"});
   (void)moved();
-  (void)story.tell(Release{.token = {73}, .actor = {{1000}}, .lease = {1}});
+  (void)story.tell(Release{.token = {73}, .actor = {{1000}}, .lease = {1}, .detach = true});
   EXPECT_EQ(lease().state, LeaseState::kReleasing);
   EXPECT_EQ(lease().pause, std::nullopt);
 }

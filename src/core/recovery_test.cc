@@ -144,7 +144,7 @@ TEST(Recovery, ASnapshotRebuildsEverything) {
   (void)story.claim(4);
   (void)story.end(4);
   (void)story.pass(minutes(1));
-  (void)story.tell(Release{{9}, {{1000}}, {1}});
+  (void)story.tell(Release{{9}, {{1000}}, {1}, false, false, true});
 
   const std::vector<Record> snapshot = story.coordinator.snapshot(story.now);
   Coordinator fresh({.order = Order::kFair, .reserve = {}});

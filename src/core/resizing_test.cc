@@ -39,7 +39,7 @@ TEST_F(Resizing, WhatAShrinkFreesIsGrantedWhenItIsKnownToBeFree) {
 
 TEST_F(Resizing, AShrunkLeaseThatEndsIsChargedWhatItHadUntilASampleTellsMore) {
   (void)resize(1, gib(2));
-  (void)story.tell(Release{{9}, {{1000}}, {1}});
+  (void)story.tell(Release{{9}, {{1000}}, {1}, false, false, true});
   EXPECT_EQ(story.look().charged, gib(14));
 }
 
@@ -133,7 +133,8 @@ TEST_F(Resizing, ExclusiveOpensAndClosesOnlyWhenAlone) {
 
 TEST_F(Resizing, EveryGrowthThatWaitsIsAnsweredWhenItsLeaseEnds) {
   EXPECT_EQ(resize(1, gib(12), minutes(10)), "");
-  EXPECT_EQ(story.tell(Release{{9}, {{1000}}, {1}}), "refuse wrong_state; releasing 1; ");
+  EXPECT_EQ(story.tell(Release{{9}, {{1000}}, {1}, false, false, true}),
+            "refuse wrong_state; detach 1; releasing 1; ");
 }
 
 TEST_F(Resizing, AGrowthThatWaitsIsAnsweredWhenTheCommandIsGone) {

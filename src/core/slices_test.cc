@@ -175,7 +175,7 @@ TEST_F(Slices, ASmallOneDoesNotComeBeforeTheNext) {
 
 TEST_F(Slices, WhoEndsOrIsReleasedLeavesItsPlaceToTheNext) {
   two_in_turns();
-  EXPECT_THAT(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {2}}),
+  EXPECT_THAT(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {2}, .detach = true}),
               HasSubstr("releasing 2"));
   story.use(2, {});
   EXPECT_THAT(then(story.second()), HasSubstr("move back 1"));

@@ -240,6 +240,7 @@ struct State::Applier {
       held->parts[i].device = fact.devices[i];
     }
     if (from == fact.devices) from.clear();
+    held->suspension->moved_by = from.empty() ? std::nullopt : fact.by;
     return true;
   }
 
@@ -330,7 +331,7 @@ struct State::Applier {
   bool operator()(const LeaseRevoked& fact) const {
     Held* held = in_state<Held>(fact.id);
     if (held == nullptr || held->revoked) return false;
-    held->revoked = Revocation{.result = fact.result, .kill_at = fact.kill_at};
+    held->revoked = Revocation{.result = fact.result, .kill_at = fact.kill_at, .by = fact.by};
     return true;
   }
 
@@ -340,7 +341,9 @@ struct State::Applier {
     self.charge_share(*found, record.at, -1);
     Held was = std::move(*std::get_if<Held>(&found->state));
     was.forget_pause();
-    found->state = Releasing{.was = std::move(was), .result = fact.result, .since = record.at};
+    const std::optional<UserId> by = fact.by ? fact.by : was.revoked ? was.revoked->by : fact.by;
+    found->state =
+        Releasing{.was = std::move(was), .result = fact.result, .since = record.at, .by = by};
     return true;
   }
 
@@ -424,7 +427,8 @@ bool State::Applier::operator()(const LeaseRestored& fact) const {
     if (view.state == LeaseState::kReleasing) {
       lease.state = Releasing{.was = std::move(held),
                               .result = fact.ending.value_or(EndResult::kLost),
-                              .since = fact.releasing_since.value_or(fact.queued_instant)};
+                              .since = fact.releasing_since.value_or(fact.queued_instant),
+                              .by = view.ended_by};
     } else {
       lease.state = std::move(held);
     }

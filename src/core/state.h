@@ -39,6 +39,7 @@ struct Growth {
 struct Revocation {
   EndResult result = EndResult::kCancelled;
   Instant kill_at;
+  std::optional<UserId> by = {};
 };
 
 struct Suspension {
@@ -56,6 +57,7 @@ struct Suspension {
   bool turn = false;  // It left because its turn was over.
   /// Where its memory was when it left, part by part, if it comes back elsewhere; else empty.
   std::vector<DeviceId> moved_from;
+  std::optional<UserId> moved_by = {};
 };
 
 struct Requeue {
@@ -112,6 +114,7 @@ struct Releasing {
   Held was;
   EndResult result = EndResult::kOk;
   Instant since;
+  std::optional<UserId> by = {};
 };
 
 struct Lease {

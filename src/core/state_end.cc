@@ -9,6 +9,17 @@
 #include "core/state.h"
 
 namespace berth::core {
+namespace {
+
+// What runs on without its lease may have its memory for days: that is no time of the lease's.
+UnixMs ended_at(const Lease& lease, const LeaseEnded& fact, const Record& record) {
+  const Releasing* releasing = lease.releasing();
+  if (releasing == nullptr || fact.result != EndResult::kDetached) return record.wall;
+  const Duration since = std::max(record.at - releasing->since, Duration{});
+  return {record.wall.value - since.ns / milliseconds(1).ns};
+}
+
+}  // namespace
 
 // A run that failed for other reasons may have ended before it used what it needs.
 void State::learn(const Lease& lease, const LeaseEnded& fact) {
@@ -28,7 +39,8 @@ void State::end(const LeaseEnded& fact, const Record& record) {
   view.state = LeaseState::kEnded;
   view.flags = {};
   view.result = fact.result;
-  view.ended_at = record.wall;
+  view.ended_at = ended_at(found->second, fact, record);
+  if (fact.by) view.ended_by = fact.by;
   view.members.clear();
   view.checkpoints.asked.reset();
   close_with_lease(view.measures);

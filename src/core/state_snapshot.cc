@@ -33,8 +33,9 @@ Held held_of(const LeaseRestored& fact) {
   held.expires = fact.expires;
   held.expires_wall = view.expires_at.value_or(UnixMs{});
   if (fact.kill_at) {
-    held.revoked =
-        Revocation{.result = fact.ending.value_or(EndResult::kCancelled), .kill_at = *fact.kill_at};
+    held.revoked = Revocation{.result = fact.ending.value_or(EndResult::kCancelled),
+                              .kill_at = *fact.kill_at,
+                              .by = view.ended_by};
   }
   if (fact.growth) {
     held.growth = Growth{.vram = fact.growth->vram,
@@ -59,7 +60,8 @@ Held held_of(const LeaseRestored& fact) {
                                  .queued_sequence = fact.resume_sequence,
                                  .yields_to = fact.suspension->yields_to,
                                  .turn = fact.suspension->turn,
-                                 .moved_from = fact.moved_from.value_or(std::vector<DeviceId>{})};
+                                 .moved_from = fact.moved_from.value_or(std::vector<DeviceId>{}),
+                                 .moved_by = view.moved_by};
   }
   return held;
 }
@@ -94,6 +96,9 @@ LeaseView survivor_view(const Lease& lease) {
   if (held.requeue) view.requeue = step_of(lease);
   view.flags.frozen = held.frozen;
   view.pause = held.pause;
+  if (held.suspension) view.moved_by = held.suspension->moved_by;
+  if (held.revoked) view.ended_by = held.revoked->by;
+  if (const Releasing* releasing = lease.releasing()) view.ended_by = releasing->by;
   view.flags.unclaimed = !held.claimed;
   view.exit = held.exit;
   view.command = held.command;

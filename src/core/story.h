@@ -159,7 +159,7 @@ class Story {
           {News::kResumed, "resume "},     {News::kFrozen, "freeze "},
           {News::kRequeue, "stop "},       {News::kRequeuing, "stopping "},
           {News::kRequeued, "requeue "},   {News::kRequeueDropped, "no requeue "},
-          {News::kMeasure, "measure "}};
+          {News::kMeasure, "measure "},    {News::kDetached, "detach "}};
       return kWords.at(news->news) + std::to_string(news->lease.value) + "; ";
     }
     if (const auto* stranger = std::get_if<NotifyStranger>(&effect)) {

@@ -404,7 +404,7 @@ void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
   notify(id, News::kSuspended);
   const std::vector<DeviceId> to = std::exchange(seen.moves_to, {});
   if (!to.empty() && !held.revoked) {
-    place_elsewhere(id, to);
+    place_elsewhere(id, to, std::exchange(seen.moves_by, {}));
     if (!held.pause) decide(id, ResumeQueued{id});
     dirty = true;
   }

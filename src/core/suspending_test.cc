@@ -338,7 +338,7 @@ TEST_F(Suspending, WhatIsReleasedOnTheWayBackIsChargedUntilASampleAfterTheMoveTe
   (void)resume();
   EXPECT_EQ(story.second(), "move back 1; ");
   (void)story.ask(S::budget(gib(12)));
-  (void)story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}});
+  (void)story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .detach = true});
   EXPECT_EQ(story.state(1), LeaseState::kReleasing);
   EXPECT_EQ(story.second(), "") << "the driver lists nothing of it yet";
   EXPECT_EQ(story.look().charged, gib(10));

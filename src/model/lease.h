@@ -27,6 +27,7 @@ enum class EndResult : std::uint8_t {
   kRefused,
   kLost,
   kOverBudget,  // Ended for using more than its budget, as it had asked for.
+  kDetached,    // Released by somebody while its command ran, which goes on without it.
 };
 
 /// How near memory is to its end: of a lease, to its budget; of a device, to a point where an
@@ -155,6 +156,8 @@ struct LeaseView {
   std::optional<RequeueStep> requeue = {};
   std::optional<Pause> pause = {};
   std::optional<Halt> halt = {};
+  std::optional<UserId> moved_by = {};  // On the way to other devices, until it runs there.
+  std::optional<UserId> ended_by = {};  // Who released or cancelled it; absent: nobody did.
   std::optional<Progress> progress = {};
 };
 

@@ -93,11 +93,13 @@ struct LeaseRevoked {
   LeaseId id;
   EndResult result = EndResult::kCancelled;
   Instant kill_at;
+  std::optional<UserId> by = {};
 };
 /// No budget any more; charged what its processes still use.
 struct LeaseReleasing {
   LeaseId id;
   EndResult result = EndResult::kOk;
+  std::optional<UserId> by = {};
 };
 // Note [A peak is an outcome]
 //
@@ -155,6 +157,7 @@ struct LeasePaused {
 struct LeaseMoved {
   LeaseId id;
   std::vector<DeviceId> devices;
+  std::optional<UserId> by = {};
 };
 
 /// The most that a lease has used of a device, as far as that is known.
@@ -166,7 +169,8 @@ struct Peak {
 struct LeaseEnded {
   LeaseId id;
   EndResult result = EndResult::kOk;
-  std::vector<Peak> peaks = {};  // None for a device of which nothing was known.
+  std::vector<Peak> peaks = {};   // None for a device of which nothing was known.
+  std::optional<UserId> by = {};  // Of one that had not begun to run.
 };
 
 /// It was asked to save itself, and how that went.

@@ -131,6 +131,8 @@ void walk(auto& archive, Is<LeaseView> auto& view) {
   archive("measures", view.measures);
   archive("restarts", view.restarts);
   archive("pause", view.pause);
+  archive("moved_by", view.moved_by);
+  archive("ended_by", view.ended_by);
 }
 
 void walk(auto& archive, Is<RequestQueued> auto& fact) {
@@ -194,10 +196,12 @@ void walk(auto& archive, Is<LeaseRevoked> auto& fact) {
   archive.required("id", fact.id);
   archive.required("result", fact.result);
   archive.required("kill_at_ns", fact.kill_at);
+  archive("by", fact.by);
 }
 void walk(auto& archive, Is<LeaseReleasing> auto& fact) {
   archive.required("id", fact.id);
   archive.required("result", fact.result);
+  archive("by", fact.by);
 }
 void walk(auto& archive, Is<SuspendBegun> auto& fact) {
   archive.required("id", fact.id);
@@ -233,6 +237,7 @@ void walk(auto& archive, Is<LeaseEnded> auto& fact) {
   archive.required("id", fact.id);
   archive.required("result", fact.result);
   archive("peaks", fact.peaks);
+  archive("by", fact.by);
 }
 void walk(auto& archive, Is<CheckpointAsked> auto& fact) {
   archive.required("id", fact.id);
@@ -283,6 +288,7 @@ void walk(auto& archive, Is<LeasePaused> auto& fact) {
 void walk(auto& archive, Is<LeaseMoved> auto& fact) {
   archive.required("id", fact.id);
   archive.required("uuids", fact.devices);
+  archive("by", fact.by);
 }
 void walk(auto& archive, Is<LeaseRestored> auto& fact) {
   archive.required("lease", fact.view);

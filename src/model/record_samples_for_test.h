@@ -76,7 +76,9 @@ inline LeaseView lease() {
                                         {1770470240000}};
   view.checkpoints.saved = UnixMs{1770470230000};
   view.restarts = 2;
-  view.pause = Pause{{1770470260000}, "lunch", UnixMs{1770470270000}};
+  view.pause = Pause{{1770470260000}, "lunch", UnixMs{1770470270000}, UserId{1001}};
+  view.moved_by = UserId{1002};
+  view.ended_by = UserId{1003};
   view.measures = {{.number = 2,
                     .measure = Measure::kCheckpoint,
                     .cause = Cause::kOverBudget,
@@ -146,9 +148,9 @@ inline std::vector<Record> all_facts() {
       growth(),
       GrowthDropped{id},
       LeaseRenewed{id, {70}, {1770470400000}},
-      LeaseRevoked{id, EndResult::kLimit, {71}},
-      LeaseReleasing{id, EndResult::kFailed},
-      LeaseEnded{id, EndResult::kLost, {{parts().front().device, gib(7), 3}}},
+      LeaseRevoked{id, EndResult::kLimit, {71}, UserId{1001}},
+      LeaseReleasing{id, EndResult::kFailed, UserId{1001}},
+      LeaseEnded{id, EndResult::kLost, {{parts().front().device, gib(7), 3}}, UserId{1001}},
       CheckpointAsked{id, 4, CheckpointReason::kLimit},
       CheckpointEnded{id, 4, CheckpointOutcome::kFailed, "answered 500"},
       restored(),
@@ -169,7 +171,7 @@ inline std::vector<Record> all_facts() {
       MeasureBegun{id, 3, Measure::kCheckpoint, Cause::kLeaseCritical, 5},
       MeasureEnded{id, 3, MeasureOutcome::kConfirmed, "out/a.pt"},
       LeasePaused{id, "lunch", Instant{90}, UnixMs{1770470109000}, UserId{1001}},
-      LeaseMoved{id, {{0x5a1c0d2e01234567, 0x89abcdef01234567}}},
+      LeaseMoved{id, {{0x5a1c0d2e01234567, 0x89abcdef01234567}}, UserId{1001}},
   };
   std::vector<Record> records;
   for (Fact& fact : facts) {

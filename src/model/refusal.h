@@ -28,6 +28,7 @@ enum class RefusalCode : std::uint8_t {
   kAmbiguous,              // A prefix that fits several leases.
   kNotMoved,               // Its memory could not be moved to the host, or back.
   kNotRequeued,            // It was to wait in the queue again, and does not.
+  kRunning,                // Its programs run, and would go on without it.
 };
 
 struct Refusal {

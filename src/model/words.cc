@@ -24,9 +24,9 @@ constexpr std::array<std::string_view, 4> kOverBudget = {"fail", "notify", "kill
 constexpr std::array<std::string_view, 3> kPressures = {"normal", "warn", "critical"};
 constexpr std::array<std::string_view, 5> kStates = {"waiting", "held", "suspended", "releasing",
                                                      "ended"};
-constexpr std::array<std::string_view, 8> kResults = {"ok",    "failed",  "killed", "cancelled",
-                                                      "limit", "refused", "lost",   "over_budget"};
-constexpr std::array<std::string_view, 17> kRefusals = {"invalid",
+constexpr std::array<std::string_view, 9> kResults = {
+    "ok", "failed", "killed", "cancelled", "limit", "refused", "lost", "over_budget", "detached"};
+constexpr std::array<std::string_view, 18> kRefusals = {"invalid",
                                                         "never_fits",
                                                         "no_device",
                                                         "busy",
@@ -42,7 +42,8 @@ constexpr std::array<std::string_view, 17> kRefusals = {"invalid",
                                                         "not_supported",
                                                         "ambiguous",
                                                         "not_moved",
-                                                        "not_requeued"};
+                                                        "not_requeued",
+                                                        "running"};
 constexpr std::array<std::string_view, 7> kRemedies = {
     "ask_less",      "pause_lease",  "shrink_lease", "other_device",
     "requeue_lease", "cancel_lease", "release_lease"};

@@ -46,6 +46,7 @@ TEST(Words, EachWordReadsBackAsItsValue) {
   EXPECT_EQ(parse_over_budget("suspend"), OverBudget::kSuspend);
   EXPECT_EQ(to_text(OverBudget::kKill), "kill");
   EXPECT_EQ(to_text(EndResult::kOverBudget), "over_budget");
+  EXPECT_EQ(parse_end_result("detached"), EndResult::kDetached);
   EXPECT_EQ(parse_lease_state("running"), std::nullopt);
 }
 

@@ -38,6 +38,8 @@ class World {
   /// follows.
   virtual bool watch(Process process) = 0;
   virtual void unwatch(Process process) = 0;
+  /// That process has ended by now, also where nobody was told of it yet.
+  virtual bool has_ended(Process /*process*/) const { return false; }
   /// To a watched process, never by pid; and only if its user could have sent it himself.
   virtual void signal(const core::Signal& signal) = 0;
   /// Engine::sampled() or probe_failed() follows. Never asked again before it has.

@@ -97,12 +97,25 @@ void Engine::ask(core::Now now, ConnectionId connection, Ask ask, Listen listen)
   const bool first = calls_.emplace(connection, call).second;
   CHECK(first);
   probe_.looked_at(now.instant);
+  if (const auto* release = std::get_if<core::Release>(&ask)) note_ends(now, release->lease);
   decide(now, std::visit(
                   [connection](auto& event) -> core::Event {
                     event.token = {connection.value};
                     return std::move(event);
                   },
                   ask));
+}
+
+// Whoever saw the last program of a lease end may release it, also before the news of that end has
+// come here.
+void Engine::note_ends(core::Now now, LeaseId id) {
+  const std::optional<LeaseView> lease = coordinator_.lease(id, now);
+  if (!lease || lease->state == LeaseState::kEnded) return;
+  std::vector<Process> processes = lease->members;
+  if (lease->command && !lease->exit) processes.push_back(*lease->command);
+  for (const Process process : processes) {
+    if (world_.has_ended(process)) decide(now, core::ProcessEnded{process});
+  }
 }
 
 void Engine::follow(core::Now now, ConnectionId connection, LeaseId lease) {

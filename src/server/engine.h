@@ -106,6 +106,7 @@ class Engine {
   struct Batch;
 
   void decide(core::Now now, core::Event event);
+  void note_ends(core::Now now, LeaseId lease);
   void perform(core::Now now, std::vector<core::Effect> effects);
   void perform_one(core::Now now, const core::Effect& effect, Batch& batch);
   void hold_to_budgets(core::Now now, const std::set<LeaseId>& leases);

@@ -45,6 +45,7 @@ class FakeWorld final : public World {
   void unwatch(Process process) override {
     trace_.push_back("unwatch " + std::to_string(process.pid));
   }
+  bool has_ended(Process process) const override { return gone.contains(process); }
   void signal(const core::Signal& signal) override {
     trace_.push_back("signal " + std::to_string(signal.signal) + " to " +
                      std::to_string(signal.process.pid));
@@ -59,7 +60,7 @@ class FakeWorld final : public World {
   std::vector<Record> written;
   std::map<Handle, Bytes> held_to;  // The last budget on the first device.
   std::set<LeaseId> granted;        // Whose grant was written at some time.
-  std::set<Process> gone;           // Ended before they could be watched.
+  std::set<Process> gone;           // Ended, and nobody was told.
   std::uint64_t appends = 0;
   std::uint64_t fail_append = 0;  // The n-th fails; 0: none.
   bool full = false;

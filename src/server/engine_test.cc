@@ -46,6 +46,20 @@ TEST(Engine, WaitingAskerHearsTheGrantOfHisOwnStream) {
   EXPECT_THAT(trace, Contains(HasSubstr("lease_granted")));
 }
 
+TEST(Engine, WhoSawTheLastProgramEndMayReleaseItsLeaseAtOnce) {
+  S story;
+  story.submit(1, S::budget(gib(8)));
+  story.claim(1, 2);
+  (void)story.done();
+  const core::Release release{.token = {}, .actor = S::kActor, .lease = {1}};
+  story.engine.ask(story.now, {3}, release);
+  EXPECT_THAT(story.done(), Contains("answer 3 running"));
+  story.world.gone.insert(S::process(101));
+  story.engine.ask(story.now, {4}, release);
+  EXPECT_THAT(story.done(), Contains(HasSubstr("append command_ended")));
+  EXPECT_EQ(story.state(1), LeaseState::kReleasing);
+}
+
 TEST(Engine, PlainRequestIsAnsweredOnceAndItsConnectionIsTheAskerAllTheSame) {
   S story;
   story.submit(1, S::budget(gib(16)), Engine::Listen::kAnswer);

@@ -101,6 +101,8 @@ std::string_view word_of(core::News news) {
       return "suspended";
     case core::News::kFrozen:
       return "frozen";
+    case core::News::kDetached:
+      return "detached";
     case core::News::kMeasure:
       return "measure";
     case core::News::kResumed:

@@ -199,7 +199,11 @@ TEST_F(ServiceTest, OneUserCannotTouchAnothersLeaseAndRootCan) {
     EXPECT_EQ(answer.status, 403) << target << " " << answer.body;
     EXPECT_EQ(code_of(answer), "not_yours") << target;
   }
-  EXPECT_EQ(post("/v1/leases/1/release", "", kRoot).status, 200);
+  // Its command runs, and would go on.
+  EXPECT_EQ(code_of(post("/v1/leases/1/release", "", kRoot)), "running");
+  const HttpAnswer detached = post("/v1/leases/1/release", R"({"detach":true})", kRoot);
+  EXPECT_EQ(detached.status, 200);
+  EXPECT_THAT(detached.body, HasSubstr(R"("result":"detached")"));
 }
 
 TEST_F(ServiceTest, CommandLinesOfOthersAreNotShown) {

@@ -174,7 +174,11 @@ Asked by_ref(const wire::RouteMatch& route, std::string_view body, const Transla
     case Route::kRelease: {
       const Result<wire::ReleaseBody> read = wire::decode_release(body);
       if (!read.ok()) return wire::to_api_error(read.error());
-      return core::Release{.actor = how.caller.actor, .lease = lease, .kill = read->kill};
+      return core::Release{.actor = how.caller.actor,
+                           .lease = lease,
+                           .kill = read->kill,
+                           .detach = read->detach,
+                           .asker = how.caller.process};
     }
     case Route::kCancel:
       return without_body(core::Release{.actor = how.caller.actor, .lease = lease, .cancel = true},

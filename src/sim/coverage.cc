@@ -70,6 +70,7 @@ constexpr std::array<std::string_view, kTransitionCount> kTransitions = {
     "ended refused",
     "ended lost",
     "ended over budget",
+    "ended detached",
     "suspend begun",
     "suspended",
     "suspend undone",

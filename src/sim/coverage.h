@@ -74,6 +74,7 @@ enum class Transition : std::uint8_t {
   kEndedRefused,
   kEndedLost,
   kEndedOverBudget,
+  kEndedDetached,
   kSuspendBegun,
   kSuspended,
   kSuspendUndone,
@@ -96,7 +97,7 @@ enum class Transition : std::uint8_t {
   kMoved,         // To other devices.
   kProgressTold,  // By its program.
 };
-inline constexpr std::size_t kTransitionCount = 50;
+inline constexpr std::size_t kTransitionCount = 51;
 
 std::string_view to_text(Fault fault);
 std::string_view to_text(Transition transition);

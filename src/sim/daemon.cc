@@ -155,6 +155,10 @@ void Daemon::unwatch(Process process) {
   if (passes_door()) watched_.erase(process);
 }
 
+bool Daemon::has_ended(Process process) const {
+  return !parts_.processes.alive(process);
+}
+
 void Daemon::signal(const core::Signal& signal) {
   if (!passes_door()) return;
   const Process process = signal.process;

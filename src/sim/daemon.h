@@ -63,6 +63,7 @@ class Daemon final : private server::World, private server::Outbox, private Gate
   Status replace(const std::vector<Record>& snapshot, std::uint64_t last_sequence) override;
   bool watch(Process process) override;
   void unwatch(Process process) override;
+  bool has_ended(Process process) const override;
   void signal(const core::Signal& signal) override;
   void ask_probe() override;
   void move_memory(const core::MoveMemory& move) override;

@@ -285,7 +285,8 @@ void Session::plan_release() {
                             .actor = actor(),
                             .lease = id_,
                             .kill = plan_.released_kill,
-                            .cancel = plan_.released_cancel});
+                            .cancel = plan_.released_cancel,
+                            .detach = true});
   });
 }
 
@@ -382,8 +383,11 @@ void Session::watch_return() {
     const ShadowLease* lease = scene_.judge.journal().find(id_);
     if (lease == nullptr || lease->away != ShadowLease::Away::kReturning) return watch_return();
     once(*plan_.released_on_return, Phase::kRunning, [this] {
-      ask_aside(
-          core::Release{.token = {}, .actor = actor(), .lease = id_, .kill = plan_.released_kill});
+      ask_aside(core::Release{.token = {},
+                              .actor = actor(),
+                              .lease = id_,
+                              .kill = plan_.released_kill,
+                              .detach = true});
     });
   });
 }
@@ -476,7 +480,7 @@ void Session::renew() {
   if (renewals_left_ == 0 || scene_.hurry) {
     // Given back in time by half of them; the others expire.
     if (scene_.stage.random.chance(500)) {
-      ask_aside(core::Release{.token = {}, .actor = actor(), .lease = id_});
+      ask_aside(core::Release{.token = {}, .actor = actor(), .lease = id_, .detach = true});
     }
     leave({});
     return;

@@ -15,26 +15,12 @@ namespace {
 using State = ShadowLease::State;
 using Away = ShadowLease::Away;
 
+// Both are in one order.
 Transition ended_as(EndResult result) {
-  switch (result) {
-    case EndResult::kOk:
-      return Transition::kEndedOk;
-    case EndResult::kFailed:
-      return Transition::kEndedFailed;
-    case EndResult::kKilled:
-      return Transition::kEndedKilled;
-    case EndResult::kCancelled:
-      return Transition::kEndedCancelled;
-    case EndResult::kLimit:
-      return Transition::kEndedLimit;
-    case EndResult::kRefused:
-      return Transition::kEndedRefused;
-    case EndResult::kLost:
-      return Transition::kEndedLost;
-    case EndResult::kOverBudget:
-      return Transition::kEndedOverBudget;
-  }
-  CHECK(false);
+  static_assert(static_cast<int>(Transition::kEndedDetached) -
+                    static_cast<int>(Transition::kEndedOk) ==
+                static_cast<int>(EndResult::kDetached));
+  return static_cast<Transition>(static_cast<int>(Transition::kEndedOk) + static_cast<int>(result));
 }
 
 // What a lease of a snapshot is.

@@ -36,6 +36,7 @@ constexpr std::array kRows = {
     Row{"ambiguous", 409, ExitCode::kUsage},
     Row{"not_moved", 409, ExitCode::kFailed},
     Row{"not_requeued", 409, ExitCode::kFailed},
+    Row{"running", 409, ExitCode::kFailed},
     Row{code::kBadRequest, 400, ExitCode::kUsage},
     // A client that asks for what only a newer daemon knows.
     Row{code::kUnknownField, 400, ExitCode::kVersion},

@@ -37,6 +37,7 @@ TEST(Errors, EachWordHasItsStatuses) {
       {"ambiguous", 409, 64},
       {"not_moved", 409, 1},
       {"not_requeued", 409, 1},
+      {"running", 409, 1},
       {"bad_request", 400, 64},
       {"unknown_field", 400, 76},
       {"too_large", 413, 64},

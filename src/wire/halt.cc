@@ -9,6 +9,19 @@
 
 namespace berth::wire {
 
+void write_by(JsonWriter& writer, std::string_view key, std::optional<UserId> user,
+              const UserNames& names) {
+  const auto name = user ? names.find(*user) : names.end();
+  writer.key(key).text_or_null(name == names.end() ? std::string() : name->second);
+  writer.key(std::string(key) + "_id");
+  user ? writer.number(user->value) : writer.null();
+}
+
+void read_by(ObjectReader& reader, std::string_view key, std::optional<UserId>& user) {
+  const std::string number = std::string(key) + "_id";
+  if (reader.has(number)) reader.number(number, user.emplace().value, {0, kMax64});
+}
+
 void write_pause(JsonWriter& writer, const std::optional<Pause>& pause, const UserNames& names) {
   writer.key("paused");
   if (!pause) {
@@ -18,10 +31,7 @@ void write_pause(JsonWriter& writer, const std::optional<Pause>& pause, const Us
   writer.begin_object().key("since").time(pause->since);
   writer.key("until").time(pause->until);
   writer.key("reason").text_or_null(pause->reason);
-  const auto name = pause->by ? names.find(*pause->by) : names.end();
-  writer.key("by").text_or_null(name == names.end() ? std::string() : name->second);
-  writer.key("by_id");
-  pause->by ? writer.number(pause->by->value) : writer.null();
+  write_by(writer, "by", pause->by, names);
   writer.end_object();
 }
 
@@ -32,7 +42,7 @@ void read_pause(ObjectReader& reader, std::optional<Pause>& pause) {
   object->time("since", pause->since);
   object->time("until", pause->until);
   object->text("reason", pause->reason);
-  if (object->has("by_id")) object->number("by_id", pause->by.emplace().value, {0, kMax64});
+  read_by(*object, "by", pause->by);
 }
 
 void write_halt(JsonWriter& writer, const std::optional<Halt>& halt, const UserNames& names) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "model/lease.h"
 #include "wire/json_reader.h"
@@ -10,6 +11,11 @@
 #include "wire/lease.h"
 
 namespace berth::wire {
+
+/// Who did something to a lease: the name as `key`, and the uid as that with `_id`.
+void write_by(JsonWriter& writer, std::string_view key, std::optional<UserId> user,
+              const UserNames& names);
+void read_by(ObjectReader& reader, std::string_view key, std::optional<UserId>& user);
 
 /// `paused` of a lease.
 void write_pause(JsonWriter& writer, const std::optional<Pause>& pause, const UserNames& names);

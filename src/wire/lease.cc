@@ -350,6 +350,8 @@ void write_lease(JsonWriter& writer, const LeaseView& view, const Viewer& viewer
   write_measures(writer, view, shown);
   write_pause(writer, view.pause, viewer.names);
   write_halt(writer, view.halt, viewer.names);
+  write_by(writer, "moved_by", view.moved_by, viewer.names);
+  write_by(writer, "ended_by", view.ended_by, viewer.names);
   write_progress(writer, view.progress, shown);
   if (extras.env != nullptr) {
     writer.key("env").begin_object();
@@ -390,6 +392,8 @@ LeaseAnswer read_lease(ObjectReader& reader) {
   read_pause(reader, view.pause);
   UserNames names;  // Only the owner is told apart.
   read_halt(reader, view.halt, names);
+  read_by(reader, "moved_by", view.moved_by);
+  read_by(reader, "ended_by", view.ended_by);
   read_progress(reader, view.progress);
   reader.texts("env", answer.env);
   std::erase_if(answer.env, [](const auto& entry) { return !may_be_set(entry.first); });

@@ -64,6 +64,7 @@ TEST(Lease, IsWrittenInOneOrderOfFields) {
       R"("time":"2026-02-07T13:18:30.000Z","outcome":null,"detail":null}],)"
       R"("paused":{"since":"2026-02-07T13:18:20.500Z","until":"2026-02-07T14:18:20.500Z",)"
       R"("reason":"lunch","by":"bert","by_id":1001},"halted":null,)"
+      R"("moved_by":"anna","moved_by_id":1000,"ended_by":null,"ended_by_id":null,)"
       R"("progress":{"done":120,"total":1000,"left_ms":3300000,)"
       R"("note":"epoch 2","time":"2026-02-07T13:19:59.000Z"}})");
 }

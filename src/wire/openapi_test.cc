@@ -194,8 +194,8 @@ TEST(OpenApi, DescribesTheRequestsThatAreSent) {
   expect_complete("Exit", exit);
   check_named("Park", encode_park({}));
   expect_complete("Park", encode_park({}));
-  check_named("Release", encode_release({.kill = true}));
-  expect_complete("Release", encode_release({.kill = true}));
+  check_named("Release", encode_release({.kill = true, .detach = true}));
+  expect_complete("Release", encode_release({.kill = true, .detach = true}));
   const std::string resize =
       encode_resize({.share = Share::kBudget, .vram = gib(1), .wait_max = seconds(1)});
   check_named("Resize", resize);
@@ -280,7 +280,7 @@ TEST(OpenApi, ListsTheWords) {
     return words.size() - (words.back().is_null() ? 1 : 0);
   };
   EXPECT_EQ(count("Lease/properties/state/enum"), 5U);
-  EXPECT_EQ(count("Lease/properties/result/enum"), 8U);
+  EXPECT_EQ(count("Lease/properties/result/enum"), 9U);
   EXPECT_EQ(count("ErrorBody/properties/code/enum"), error_words().size());
   LeaseView lease = samples::held();
   lease.flags = {true, true, true, true, true, true, true, true, true, true, true, true};
@@ -290,7 +290,7 @@ TEST(OpenApi, ListsTheWords) {
     lease.state = static_cast<LeaseState>(i);
     check_named("Lease", encode_lease(lease, anna()));
   }
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 9; ++i) {
     lease.result = static_cast<EndResult>(i);
     check_named("Lease", encode_lease(lease, anna()));
   }
@@ -338,7 +338,7 @@ TEST(ProtocolPage, ListsRoutesErrorsAndEvents) {
                 HasSubstr("| `" + std::string(word) + "` | " + std::to_string(http_status(word)) +
                           " | " + std::to_string(static_cast<int>(exit_code(word))) + " |"));
   }
-  for (int i = 0; i <= static_cast<int>(EventName::kFit); ++i) {
+  for (int i = 0; i <= static_cast<int>(EventName::kDetached); ++i) {
     EXPECT_THAT(page, HasSubstr("`" + std::string(to_text(static_cast<EventName>(i))) + "`"));
   }
 }

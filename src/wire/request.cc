@@ -279,6 +279,7 @@ std::string encode_release(ReleaseBody body) {
   JsonWriter writer;
   writer.begin_object();
   if (body.kill) writer.key("kill").boolean(true);
+  if (body.detach) writer.key("detach").boolean(true);
   writer.end_object();
   return writer.take();
 }
@@ -288,6 +289,8 @@ Result<ReleaseBody> decode_release(std::string_view text) {
   ObjectReader reader = document.root();
   ReleaseBody body;
   reader.boolean("kill", body.kill);
+  reader.boolean("detach", body.detach);
+  if (body.kill && body.detach) reader.refuse("detach", "and kill contradict each other");
   reader.done();
   TRY_STATUS(document.status());
   return body;

@@ -68,6 +68,7 @@ Result<ParkBody> decode_park(std::string_view text);
 /// POST …/release
 struct ReleaseBody {
   bool kill = false;
+  bool detach = false;  // Its programs go on without it.
 };
 std::string encode_release(ReleaseBody body);
 Result<ReleaseBody> decode_release(std::string_view text);

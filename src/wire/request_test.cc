@@ -219,6 +219,7 @@ TEST(SmallBodies, ReadBackAsTheyWereWritten) {
   for (const bool value : {false, true}) {
     EXPECT_EQ(decode_park(encode_park({.parked = value}))->parked, value);
     EXPECT_EQ(decode_release(encode_release({.kill = value}))->kill, value);
+    EXPECT_EQ(decode_release(encode_release({.detach = value}))->detach, value);
   }
   EXPECT_EQ(decode_renew(encode_renew({.ttl = hours(2)}))->ttl, hours(2));
   const ProgressBody progress{.done = 3, .total = 4, .left = minutes(5), .note = "last one"};
@@ -254,6 +255,7 @@ TEST(SmallBodies, MissingFieldIsRefusedByName) {
   EXPECT_THAT(message(decode_exit(R"({"code":256})")), HasSubstr("'code' must be"));
   EXPECT_THAT(message(decode_exit(R"({"code":0,"signal":65})")), HasSubstr("'signal' must be"));
   EXPECT_TRUE(decode_release("").ok());
+  EXPECT_FALSE(decode_release(R"({"kill":true,"detach":true})").ok());
   EXPECT_TRUE(decode_resize(R"({"share":"exclusive"})").ok());
 }
 

@@ -132,6 +132,7 @@ inline LeaseView held() {
   view.checkpoints.saved = UnixMs{1'770'470'150'000};
   view.measures = measures();
   view.pause = Pause{{1'770'470'300'500}, "lunch", UnixMs{1'770'473'900'500}, kBert};
+  view.moved_by = kAnna;
   view.progress = Progress{.done = 120,
                            .total = 1'000,
                            .left = minutes(55),
@@ -165,6 +166,8 @@ inline LeaseView ended() {
   view.result = EndResult::kKilled;
   view.exit = ExitStatus{.signal = 9};
   view.ended_at = UnixMs{1'770'470'102'000};
+  view.moved_by.reset();
+  view.ended_by = kBert;
   return view;
 }
 

@@ -10,13 +10,13 @@
 namespace berth::wire {
 namespace {
 
-constexpr std::array<std::string_view, 31> kEventNames = {
+constexpr std::array<std::string_view, 32> kEventNames = {
     "lease",    "waiting",         "granted",       "ended",         "parked",     "unparked",
     "resized",  "over_budget",     "in_budget",     "full",          "not_full",   "degraded",
     "revoked",  "astray",          "stranger_seen", "stranger_gone", "checkpoint", "checkpointed",
     "pressure", "device_pressure", "suspended",     "resumed",       "requeue",    "requeuing",
     "requeued", "requeue_dropped", "queued",        "alert",         "frozen",     "measure",
-    "fit"};
+    "fit",      "detached"};
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 void append_field(std::string& out, std::string_view name, std::string_view value) {

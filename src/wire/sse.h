@@ -78,6 +78,7 @@ enum class EventName : std::uint8_t {
   kFrozen,
   kMeasure,
   kFit,
+  kDetached,
 };
 std::string_view to_text(EventName name);
 std::optional<EventName> parse_event_name(std::string_view word);

@@ -16,10 +16,64 @@ has_state() { [[ $(state_of "$1") == "$2" ]]; }
 has_ended() { [[ ! -e /proc/$1 || $(<"/proc/$1/stat") == *") Z "* ]]; }
 field() { berth ps "$1" --json | jq -r ".items[0].$2"; }
 
-@test "release of a running program: the lease ends, its memory stays charged until freed" {
+@test "release of a running program is refused with what to do instead" {
+  holder 1 8G 1GiB
+  run berth release 1 </dev/null
+  status_is 1
+  contains "lease 1 still runs its command: berth cancel 1 ends it, berth pause 1 frees its GPU"
+  contains "berth release --detach 1 lets it run on without a lease"
+  [[ $(state_of 1) == held ]]
+  run berth release --yes 1 </dev/null
+  status_is 1
+  run berth release --kill --detach 1
+  status_is 64
+}
+
+# answered WORD COMMAND...: the command on a terminal, on which WORD is typed.
+answered() {
+  python3 -c 'import os, pty, subprocess, sys
+near, far = pty.openpty()
+os.write(near, sys.argv[1].encode() + b"\n")
+sys.exit(subprocess.run(sys.argv[2:], stdin=far).returncode)' "$@"
+}
+
+@test "on a terminal it is asked whether a running program is released" {
+  holder 1 8G 1GiB
+  run answered n berth release 1
+  status_is 1
+  contains "lease 1 ($(id -un)/holder-1) still runs its command, which would run on without a lease; go on? [y/N]"
+  [[ $(state_of 1) == held ]]
+  run answered y berth release 1
+  status_is 0
+  contains "its programs run on"
+  [[ $(field 1 result) == detached ]]
+}
+
+@test "a program that is detached runs on, and the record and its terminal say so" {
+  berth run -m 4G -- bash -c 'read -r _ <go' >"$world/1" 2>&1 3>&- &
+  running=$!
+  mkfifo go
+  eventually has_state 1 held
+  run berth release --detach 1
+  status_is 0
+  eventually grep -q "lease 1 was released by you; its command runs on without a lease" "$world/1"
+  eventually has_state 1 ended
+  ended=$(field 1 ended)
+  [[ $(field 1 result) == detached && $(field 1 ended_by) == "$(id -un)" ]]
+  run berth show 1
+  contains "ended: detached"
+  contains "ended by"
+  echo >go
+  wait "$running"
+  [[ $(field 1 result) == detached && $(field 1 exit_code) == 0 && $(field 1 ended) == "$ended" ]]
+  run berth history --sessions --json
+  [[ $(jq -r .items[0].result <<<"$output") == detached ]]
+}
+
+@test "release --detach of a running program: its memory stays charged until freed" {
   holder 1 8G 4GiB
   pid=$(field 1 pid)
-  run berth release 1
+  run berth release --detach 1
   status_is 0
   contains "lease 1 ($(id -un)/holder-1) has ended; its programs run on"
   contains "berth release --kill 1 ends them"
@@ -44,7 +98,7 @@ field() { berth ps "$1" --json | jq -r ".items[0].$2"; }
 
 @test "what is released with --kill was released before" {
   holder 1 8G 1GiB
-  berth release 1
+  berth release --detach 1
   run berth release --kill 1
   status_is 0
   [[ $(state_of 1) == ended ]]
@@ -65,6 +119,8 @@ field() { berth ps "$1" --json | jq -r ".items[0].$2"; }
   eventually has_state 2 waiting
   run berth release 1 --dry-run
   status_is 0
+  contains "would not release 1"
+  run berth release 1 --detach --dry-run
   contains "would release 1 ($(id -un)/holder-1): 8.0 GiB on GPU 0; its programs would run on"
   run berth release 1 --kill --dry-run
   contains "its programs would be ended"

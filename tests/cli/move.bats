@@ -20,6 +20,9 @@ hold() {
   state_is it held
   there() { (($(used 0) < gib && $(used 1) >= 8 * gib)); }
   eventually there
+  eventually grep -q "lease 1 is being moved to GPU 1 by you" it.said
+  eventually grep -q "lease 1 runs on GPU 1 now" it.said
+  fails grep -q "paused" it.said
   charged() { (($(of it 'devices[0].vram_ledger_bytes // 0') >= 8 * gib)); }
   eventually charged # The account of its own programs is of the new GPU.
   berth run -n next -g 0, -m 12G -- true

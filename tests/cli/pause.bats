@@ -13,11 +13,12 @@ hold() {
 @test "pause gives a lease's memory to others and resume brings it back as it was" {
   hold first 8GiB 6s
   local first=$!
-  run berth pause first
+  run berth pause first --for 1h --reason "a demo"
   status_is 0
-  contains "is paused; its GPU memory is in host memory (berth resume 1)"
+  contains "is paused; its GPU memory is in host memory, for ~60 min (berth resume 1)"
   state_is first suspended
-  eventually grep -q "lease 1 is paused" first.said
+  eventually grep -q "lease 1 is paused by you: a demo; its GPU memory is in host memory, and it goes on in ~" first.said
+  [[ $(berth show first --json | jq -r .paused.by) == "$(id -un)" ]]
 
   berth run -n second -m 12G -- vram_user --bytes 10GiB --hold 60s >second 2>&1 3>&- &
   eventually grep -q holding second
@@ -161,7 +162,7 @@ SCRIPT
   hold second 1GiB 60s
   berth pause second --mode freeze
   local pid=$(berth show second --json | jq -r .pid)
-  berth release second
+  berth release --detach second
   goes_on() { [[ $(sed 's/.*) //; s/ .*//' "/proc/$pid/stat") == [SR] ]]; }
   eventually goes_on
   kill "$pid"

@@ -201,7 +201,7 @@ PY
   berth cancel 1
   wait "$runner" || status=$?
   [[ $status == 143 ]]
-  [[ $(grep -c "lease 1 was cancelled" err) == 1 ]]
+  [[ $(grep -c "lease 1 was cancelled by you" err) == 1 ]]
 }
 
 @test "signals sent to run reach the command, once" {

@@ -159,6 +159,27 @@ field() { berth ps "$1" --json | jq -r ".items[0].$2"; }
   [[ $output == $'1\n2\n3' ]]
 }
 
+@test "show says who has ended a lease, and what others ended is none of @failed" {
+  three_sessions
+  berth cancel 3
+  berth cancel 1
+  berth release --detach 2
+  eventually has_state 1 ended
+  for lease in 1 2 3; do
+    run berth show "$lease"
+    [[ $output =~ "ended by"\ +$(id -un) ]]
+    [[ $(field "$lease" ended_by) == "$(id -un)" && $(field "$lease" ended_by_id) == "$UID" ]]
+  done
+  [[ $(field 2 result) == detached ]]
+  eventually grep -q "lease 1 was cancelled by you; its command was told to end" "$world/1"
+  eventually grep -q "lease 2 was released by you; its command runs on without a lease" "$world/2"
+  eventually grep -q "lease 3 was cancelled while it waited, by you" "$world/3"
+  run --separate-stderr berth ps -q @failed
+  [[ -z $output ]]
+  run --separate-stderr berth ps -q 1
+  [[ $output == 1 ]]
+}
+
 @test "a prefix that fits several leases is refused with their numbers" {
   berth run -m 1G -n train-a -- sleep 60 3>&- &
   berth run -m 1G -n train-b -- sleep 60 3>&- &

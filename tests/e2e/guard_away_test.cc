@@ -60,7 +60,7 @@ TEST_F(GuardAwayTest, WhoFirstUsesCudaWhileItsLeaseIsAwayWaitsUntilItIsBack) {
 TEST_F(GuardAwayTest, ItDoesNotWaitForALeaseThatHasEnded) {
   program_.type("tell retain 0\n");
   look_twice();
-  EXPECT_EQ(world_.run({"berth", "release", "1"}).status, 0);
+  EXPECT_EQ(world_.run({"berth", "release", "--detach", "1"}).status, 0);
   EXPECT_TRUE(program_.says_next("0\n")) << program_.out();
 }
 

@@ -14,12 +14,8 @@ std::string number_of(LeaseId id) {
   return std::to_string(id.value);
 }
 
-// " by anna", where it is known and not whoever looks.
-std::string by_whom(const LeaseView& lease, const Scene& scene) {
-  const bool known = lease.pause && lease.pause->by;
-  if (!known) return {};
-  const UserId by = lease.pause->by.value_or(UserId{});
-  return by == scene.me ? " by you" : " by " + scene.user_name(by);
+std::string by_whom_paused(const LeaseView& lease, const Scene& scene) {
+  return lease.pause ? by_whom(lease.pause->by, scene) : std::string();
 }
 
 std::string given_reason(const LeaseView& lease, const Scene& scene) {
@@ -145,8 +141,9 @@ std::string halt_sentence(const LeaseView& lease, std::optional<UnixMs> end, con
   switch (halt.reason) {
     case Halt::Reason::kPaused: {
       const std::string until = when_it_goes_on(lease, scene);
-      return who + " is paused" + by_whom(lease, scene) + since + given_reason(lease, scene) +
-             "; " + (until.empty() ? "it goes on with berth resume " + number_of(lease.id) : until);
+      return who + " is paused" + by_whom_paused(lease, scene) + since +
+             given_reason(lease, scene) + "; " +
+             (until.empty() ? "it goes on with berth resume " + number_of(lease.id) : until);
     }
     case Halt::Reason::kYields:
       return who + " is suspended for " + beneficiary(halt, scene) + since + "; " +
@@ -154,8 +151,8 @@ std::string halt_sentence(const LeaseView& lease, std::optional<UnixMs> end, con
     case Halt::Reason::kTurn:
       return who + " runs in turns, and others have theirs" + since + "; " + where;
     case Halt::Reason::kMoves:
-      return who + " moves to " + devices_of(lease.parts) + since + "; " + where +
-             " until there is room";
+      return who + " is being moved to " + devices_of(lease.parts) +
+             by_whom(lease.moved_by, scene) + since + "; " + where + " until there is room";
     case Halt::Reason::kMeasure:
       return who + " is suspended" + since + " " + measure_for(lease, halt);
     case Halt::Reason::kReturns:
@@ -174,14 +171,14 @@ std::string halt_notice(const LeaseView& lease, const Scene& scene) {
   switch (halt.reason) {
     case Halt::Reason::kPaused: {
       const std::string until = when_it_goes_on(lease, scene);
-      return "is paused" + by_whom(lease, scene) + given_reason(lease, scene) + "; " + where +
-             (until.empty() ? "" : ", and " + until) + resume;
+      return "is paused" + by_whom_paused(lease, scene) + given_reason(lease, scene) + "; " +
+             where + (until.empty() ? "" : ", and " + until) + resume;
     }
     case Halt::Reason::kYields:
       return "is suspended for " + beneficiary(halt, scene) + "; " + where + ", and " +
              back_when(halt);
     case Halt::Reason::kMoves:
-      return "moves to " + devices_of(lease.parts);
+      return "is being moved to " + devices_of(lease.parts) + by_whom(lease.moved_by, scene);
     case Halt::Reason::kMeasure:
       return "is suspended " + measure_for(lease, halt);
     case Halt::Reason::kTurn:

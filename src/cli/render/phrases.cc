@@ -160,8 +160,14 @@ std::string size_or_dash(std::optional<Bytes> bytes, const Scene& scene) {
   return bytes ? to_text(*bytes) : std::string(signs_of(scene.letters).dash);
 }
 
+std::string by_whom(const std::optional<UserId>& user, const Scene& scene) {
+  if (!user) return {};
+  return *user == scene.me ? " by you" : " by " + harmless(scene.user_name(*user), scene.letters);
+}
+
 std::string pause_text(const Pause& pause, const Scene& scene) {
-  return age_text(between(pause.since, scene.now)) + " ago" +
+  const std::string who = pause.by ? by_whom(pause.by, scene).substr(1) + ", " : "";
+  return who + age_text(between(pause.since, scene.now)) + " ago" +
          (pause.until ? ", for another " + about(*pause.until, scene) : "") +
          (pause.reason.empty() ? "" : ": " + harmless(pause.reason, scene.letters));
 }

@@ -54,7 +54,10 @@ std::string in_gib(std::optional<Bytes> bytes, const Scene& scene);
 /// "9.8 GiB"; a dash if unknown.
 std::string size_or_dash(std::optional<Bytes> bytes, const Scene& scene);
 
-/// "12 min ago, for another ~48 min: lunch"
+/// " by alice", " by you" to alice herself; nothing where nobody is known.
+std::string by_whom(const std::optional<UserId>& user, const Scene& scene);
+
+/// "by alice, 12 min ago, for another ~48 min: lunch"
 std::string pause_text(const Pause& pause, const Scene& scene);
 
 /// "~14 min", "~42 s", "~2h05m": how long until then. "any moment" if it has passed.

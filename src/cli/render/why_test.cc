@@ -153,6 +153,19 @@ TEST(Why, APauseSaysByWhomAndUntilWhen) {
             "(berth resume 12)");
 }
 
+TEST(Why, AMoveNamesWhereToAndByWhom) {
+  LeaseView lease = sample::held();
+  lease.state = LeaseState::kSuspended;
+  lease.halt = Halt{.reason = Halt::Reason::kMoves, .since = sample::ago(seconds(12))};
+  EXPECT_EQ(halt_notice(lease, wide_scene()), "is being moved to GPU 0");
+  lease.moved_by = sample::kGuest;
+  EXPECT_EQ(halt_notice(lease, wide_scene()), "is being moved to GPU 0 by guest");
+  lease.moved_by = sample::kMe;
+  EXPECT_EQ(halt_sentence(lease, {}, wide_scene()),
+            "12 me/hybrid-train is being moved to GPU 0 by you since 12 s; its GPU memory is in "
+            "host memory until there is room");
+}
+
 TEST(Why, StrangersAreNamedAsTheCause) {
   WhyView why = sample::why();
   why.reason = WhyView::Reason::kStrangers;

@@ -21,6 +21,12 @@ namespace {
 
 constexpr Duration kTellEvery = seconds(1);  // Until it was heard.
 
+std::vector<DeviceId> its_devices(const LeaseView& lease) {
+  std::vector<DeviceId> devices;
+  for (const LeasePart& part : lease.parts) devices.push_back(part.device);
+  return devices;
+}
+
 }  // namespace
 
 LeaseWatch::LeaseWatch(client::Client& client, const LeaseView& lease, Talk& talk, Helpers helpers)
@@ -29,7 +35,8 @@ LeaseWatch::LeaseWatch(client::Client& client, const LeaseView& lease, Talk& tal
       name_("lease " + std::to_string(lease.id.value)),
       talk_(talk),
       saver_(helpers.saver),
-      stopper_(helpers.stopper) {
+      stopper_(helpers.stopper),
+      devices_(its_devices(lease)) {
   listen();
 }
 
@@ -145,6 +152,14 @@ void LeaseWatch::say_alert(const std::string& data) {
   talk_.say("alert " + alert->rule + ": " + harmless(alert->text, talk_.scene().letters));
 }
 
+// The daemon tells of each once; after a restart it does so again.
+void LeaseWatch::say_strays(const LeaseView& view) {
+  for (const Stray& stray : view.strays) {
+    if (!strays_told_.emplace(stray.device, stray.process).second) continue;
+    talk_.say(name_ + ": " + stray_text(stray, talk_.scene().letters));
+  }
+}
+
 // Turns end again and again: the first time is enough. False: it is no end of a turn.
 bool LeaseWatch::says_turn(const LeaseView& view) {
   if (view.request.share != Share::kSlice || !view.flags.resuming) return false;
@@ -159,6 +174,15 @@ bool LeaseWatch::says_turn(const LeaseView& view) {
 
 void LeaseWatch::say_halted(const LeaseView& view) {
   talk_.say(name_ + " " + halt_notice(view, talk_.scene()));
+}
+
+void LeaseWatch::say_resumed(const LeaseView& view) {
+  std::vector<DeviceId> now = its_devices(view);
+  const bool moved = now != devices_;
+  devices_ = std::move(now);
+  if (moved) return talk_.say(name_ + " runs on " + devices_of(view.parts) + " now");
+  if (view.request.share == Share::kSlice && turns_told_) return;
+  talk_.say(name_ + " has resumed");
 }
 
 void LeaseWatch::take(const wire::SseEvent& event) {
@@ -187,11 +211,7 @@ void LeaseWatch::take(const wire::SseEvent& event) {
       talk_.say(name_ + " has lost a GPU and is held on the others");
       break;
     case wire::EventName::kAstray:
-      // The daemon tells of each once; after a restart it does so again.
-      for (const Stray& stray : view.strays) {
-        if (!strays_told_.emplace(stray.device, stray.process).second) continue;
-        talk_.say(name_ + ": " + stray_text(stray, talk_.scene().letters));
-      }
+      say_strays(view);
       break;
     case wire::EventName::kCheckpointed:
       if (const auto& last = view.checkpoints.last) {
@@ -213,8 +233,11 @@ void LeaseWatch::take(const wire::SseEvent& event) {
       say_halted(view);
       break;
     case wire::EventName::kResumed:
-      if (view.request.share == Share::kSlice && turns_told_) break;
-      talk_.say(name_ + " has resumed");
+      say_resumed(view);
+      break;
+    case wire::EventName::kDetached:
+      detached_ = true;
+      talk_.say(detached_text(view, talk_.scene()));
       break;
     case wire::EventName::kRequeuing:
       talk_.say(name_ + " is stopped, to wait in the queue and be started again");
@@ -224,7 +247,7 @@ void LeaseWatch::take(const wire::SseEvent& event) {
       break;
     case wire::EventName::kRevoked:
       revoked_ = view.result;
-      talk_.say(revoked_text(view));
+      talk_.say(revoked_text(view, talk_.scene()));
       break;
     default:
       break;

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/units.h"
@@ -42,6 +43,8 @@ class LeaseWatch final : public Bystander {
 
   /// The command was told to end: by its limit, or by somebody.
   const std::optional<EndResult>& revoked() const { return revoked_; }
+  /// That the command goes on without its lease was said.
+  bool detached() const { return detached_; }
 
  private:
   void listen();
@@ -49,7 +52,9 @@ class LeaseWatch final : public Bystander {
   void take(const wire::SseEvent& event);
   void say_alert(const std::string& data);
   bool says_turn(const LeaseView& view);
+  void say_strays(const LeaseView& view);
   void say_halted(const LeaseView& view);
+  void say_resumed(const LeaseView& view);
   void take_saves(const Checkpoints& saves);
   void take_requeue(const LeaseView& lease);
   void offer_to_stop(Instant now);
@@ -69,6 +74,8 @@ class LeaseWatch final : public Bystander {
   bool listening_ = false;
   std::set<std::pair<DeviceId, Process>> strays_told_;
   bool turns_told_ = false;
+  std::vector<DeviceId> devices_;  // On which it runs, as far as was said.
+  bool detached_ = false;
   std::optional<EndResult> revoked_;
   Instant reconnect_at_ = Instant::never();
 };

@@ -140,6 +140,7 @@ std::optional<Left> Runner::run(const wire::LeaseAnswer& lease, const VariableCh
     tell_save(lease, *saver);
   }
   revoked_ = watch.revoked();
+  detached_ = watch.detached();
   if (!watch.stops_all() || revoked_) return ended(lease, exit, whose);
   command_.reset();
   const std::optional<int> signal = supervised.told_to_end();
@@ -157,7 +158,11 @@ Left Runner::ended(const wire::LeaseAnswer& lease, const ExitStatus& exit, Lease
     const std::optional<LeaseView> after = report(lease, exit);
     if (after && after->result) result = after->result;
     // The news may come later than the end of the command that it told to end.
-    if (after && !revoked_ && was_revoked(result)) doors_.talk.say(revoked_text(*after));
+    if (after && !revoked_ && was_revoked(result))
+      doors_.talk.say(revoked_text(*after, doors_.talk.scene()));
+    if (after && result == EndResult::kDetached && !detached_) {
+      doors_.talk.say(detached_text(*after, doors_.talk.scene()));
+    }
     const std::string leftovers = after ? leftovers_text(*after) : "";
     if (!leftovers.empty()) doors_.talk.say(leftovers);
     tell_peak(after.value_or(lease.view), use);

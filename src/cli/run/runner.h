@@ -67,6 +67,7 @@ class Runner {
   std::optional<HeldCommand> command_;
   std::optional<JobTerminal> terminal_;
   std::optional<EndResult> revoked_;
+  bool detached_ = false;  // Its terminal was told that it goes on without its lease.
   Instant started_;
 };
 

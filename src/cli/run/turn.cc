@@ -163,7 +163,11 @@ Turn::Outcome Turn::stream_ended() {
     return lost_connection({Errc::kUnavailable, ""});  // It was told nothing: ask again, later.
   }
   if (lease->view.state != LeaseState::kEnded) return *std::move(lease);
-  if (lease->refusal) return fail(wire::exit_code(lease->refusal->code), lease->refusal->message);
+  if (lease->refusal) {
+    const std::string who = by_whom(lease->view.ended_by, doors_.talk.scene());
+    return fail(wire::exit_code(lease->refusal->code),
+                lease->refusal->message + (who.empty() ? "" : "," + who));
+  }
   return fail(ExitCode::kTryLater, "request " + std::to_string(present(id_).value) +
                                        " ended: " + result_of(lease->view));
 }

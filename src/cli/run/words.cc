@@ -110,7 +110,7 @@ std::string too_much_text(const LeaseView& lease, const RequestOptions& options)
   return {};
 }
 
-std::string revoked_text(const LeaseView& lease) {
+std::string revoked_text(const LeaseView& lease, const Scene& scene) {
   const std::string told = "; its command was told to end";
   if (lease.result == EndResult::kLimit && lease.request.limit) {
     return lease_name(lease) + " has reached its limit of " + to_text(*lease.request.limit) + told;
@@ -120,7 +120,12 @@ std::string revoked_text(const LeaseView& lease) {
     return lease_name(lease) + " was above its budget of " + to_text(granted_to(lease)) +
            " for too long" + told;
   }
-  return lease_name(lease) + " was cancelled" + told;
+  return lease_name(lease) + " was cancelled" + by_whom(lease.ended_by, scene) + told;
+}
+
+std::string detached_text(const LeaseView& lease, const Scene& scene) {
+  return lease_name(lease) + " was released" + by_whom(lease.ended_by, scene) +
+         "; its command runs on without a lease, and no GPU memory is kept for it";
 }
 
 std::string above_budget_text(const LeaseView& lease) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/units.h"
+#include "cli/render/scene.h"
 #include "cli/run/request.h"
 #include "model/lease.h"
 #include "model/view.h"
@@ -32,9 +33,12 @@ std::string leftovers_text(const LeaseView& lease);
 /// lease has what is asked for.
 std::string too_much_text(const LeaseView& lease, const RequestOptions& options);
 
-/// "lease 12 has reached its limit of 1h00m", "lease 12 was cancelled", "lease 12 was above its
-/// budget of 8.0 GiB for too long"; what has told the command to end.
-std::string revoked_text(const LeaseView& lease);
+/// "lease 12 has reached its limit of 1h00m", "lease 12 was cancelled by root", "lease 12 was above
+/// its budget of 8.0 GiB for too long"; what has told the command to end.
+std::string revoked_text(const LeaseView& lease, const Scene& scene);
+
+/// "lease 12 was released by root; its command runs on without a lease, …"
+std::string detached_text(const LeaseView& lease, const Scene& scene);
 
 /// "lease 12 uses 9.0 GiB, above its budget of 8.0 GiB", and what follows from that.
 std::string above_budget_text(const LeaseView& lease);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/render/sample_test.h"
+
 namespace berth::cli {
 namespace {
 
@@ -181,12 +183,16 @@ TEST(RevokedText, TellsTheLimitFromTheCancellation) {
   LeaseView lease = small_lease();
   lease.request.limit = seconds(90);
   lease.result = EndResult::kLimit;
-  EXPECT_EQ(revoked_text(lease),
+  EXPECT_EQ(revoked_text(lease, sample::scene()),
             "lease 12 has reached its limit of 1m30s; its command was told to end");
   lease.result = EndResult::kCancelled;
-  EXPECT_EQ(revoked_text(lease), "lease 12 was cancelled; its command was told to end");
+  EXPECT_EQ(revoked_text(lease, sample::scene()),
+            "lease 12 was cancelled; its command was told to end");
+  lease.ended_by = UserId{7};
+  EXPECT_EQ(revoked_text(lease, sample::scene()),
+            "lease 12 was cancelled by guest; its command was told to end");
   lease.result = EndResult::kOverBudget;
-  EXPECT_EQ(revoked_text(lease),
+  EXPECT_EQ(revoked_text(lease, sample::scene()),
             "lease 12 was above its budget of 8.0 GiB for too long; its command was told to end");
 }
 

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases that are released or cancelled by somebody.
+#include <gtest/gtest.h>
+
+#include "core/story.h"
+
+namespace berth::core {
+namespace {
+
+using ReleaseStory = Story;
+
+TEST(Releasing, ALeaseWhoseCommandRunsIsReleasedOnlyWhereItIsToRunOn) {
+  ReleaseStory story;
+  (void)story.ask(ReleaseStory::budget(gib(8)));
+  (void)story.claim(1);
+  EXPECT_EQ(story.tell(Release{{9}, {{1000}}, {1}}), "refuse running; ");
+  for (const char* cure : {"berth cancel 1", "berth pause 1", "berth release --detach 1"}) {
+    EXPECT_NE(story.refusal().find(cure), std::string::npos) << story.refusal();
+  }
+  EXPECT_EQ(story.state(1), LeaseState::kHeld);
+  // Its child is another process; it may not know what its parent does.
+  EXPECT_EQ(story.tell(Release{
+                .token = {9}, .actor = {{1000}}, .lease = {1}, .asker = ReleaseStory::process(2)}),
+            "refuse running; ");
+}
+
+TEST(Releasing, ADetachedLeaseHasEndedWhenItWasReleased) {
+  ReleaseStory story;
+  (void)story.ask(ReleaseStory::budget(gib(8)));
+  (void)story.claim(1);
+  story.use(1, gib(3));
+  (void)story.pass(seconds(5));
+  (void)story.sample();
+  const UnixMs released = story.now.wall;
+  (void)story.tell(Release{{9}, {{0}, true}, {1}, false, false, true});
+  EXPECT_EQ(story.coordinator.lease({1}, story.now)->ended_by, UserId{0});
+  story.restart();
+  (void)story.sample();
+  (void)story.pass(seconds(40));
+  (void)story.sample();
+  const LeaseView ended = *story.coordinator.lease({1}, story.now);
+  EXPECT_EQ(ended.state, LeaseState::kEnded);
+  EXPECT_EQ(ended.result, EndResult::kDetached);
+  EXPECT_EQ(ended.ended_at, released);
+  EXPECT_EQ(ended.ended_by, UserId{0});
+}
+
+TEST(Releasing, AProgramThatHasItsOwnLeaseReleasesIt) {
+  ReleaseStory story;
+  (void)story.ask(ReleaseStory::budget(gib(8)));
+  (void)story.claim(1);
+  EXPECT_EQ(story.tell(Release{
+                .token = {9}, .actor = {{1000}}, .lease = {1}, .asker = ReleaseStory::process(1)}),
+            "releasing 1; ");
+  EXPECT_EQ(story.coordinator.lease({1}, story.now)->result, EndResult::kOk);
+}
+
+TEST(Releasing, TheLastProgramOfAReservationReleasesIt) {
+  ReleaseStory story;
+  Request reservation = ReleaseStory::budget(gib(8));
+  reservation.ttl = hours(1);
+  (void)story.ask(std::move(reservation));
+  const auto join = [&](std::uint64_t pid) {
+    (void)story.tell(Join{.token = {8},
+                          .actor = {{1000}},
+                          .handle = story.coordinator.lease({1}, story.now)->handle,
+                          .process = ReleaseStory::process(pid)});
+  };
+  const Release release{
+      .token = {9}, .actor = {{1000}}, .lease = {1}, .asker = ReleaseStory::process(21)};
+  join(21);
+  join(22);
+  EXPECT_EQ(story.tell(release), "refuse running; ");
+  (void)story.tell(ProcessEnded{ReleaseStory::process(22)});
+  EXPECT_EQ(story.tell(release), "releasing 1; ");
+}
+
+TEST(Releasing, WhoCancelsIsKnownUntilTheEndAndAfterARestart) {
+  ReleaseStory story;
+  (void)story.ask(ReleaseStory::budget(gib(8)));
+  (void)story.claim(1);
+  (void)story.ask(ReleaseStory::budget(gib(12)));
+  (void)story.tell(Release{{9}, {{0}, true}, {2}, false, true});
+  EXPECT_EQ(story.coordinator.lease({2}, story.now)->ended_by, UserId{0});
+  (void)story.tell(Release{{9}, {{0}, true}, {1}, false, true});
+  EXPECT_EQ(story.coordinator.lease({1}, story.now)->ended_by, UserId{0});
+  story.restart();
+  EXPECT_EQ(story.coordinator.lease({1}, story.now)->ended_by, UserId{0});
+  (void)story.end(1);
+  EXPECT_EQ(story.coordinator.lease({1}, story.now)->result, EndResult::kCancelled);
+  EXPECT_EQ(story.coordinator.lease({1}, story.now)->ended_by, UserId{0});
+}
+
+}  // namespace
+}  // namespace berth::core
