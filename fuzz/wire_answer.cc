@@ -10,6 +10,7 @@
 #include "fuzz.h"
 #include "wire/answers.h"
 #include "wire/daemon.h"
+#include "wire/deeds.h"
 #include "wire/error.h"
 #include "wire/history.h"
 #include "wire/lease.h"
@@ -70,6 +71,9 @@ void check_past(std::string_view text) {
   });
   check_trip(text, wire::decode_sessions, [](const wire::SessionsAnswer& answer) {
     return wire::encode_sessions(answer.sessions, answer.facts);
+  });
+  check_trip(text, wire::decode_deeds, [](const wire::DeedsAnswer& answer) {
+    return wire::encode_deeds(answer.deeds, answer.facts);
   });
 }
 

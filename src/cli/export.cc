@@ -31,7 +31,7 @@ std::optional<std::string> export_text(const PastAsked& asked, bool monitor, Sho
     if (monitor) return monitor_text(*answer, showing);
   }
   return showing.for_programs(
-      {.json = *body, .items = "items", .sample = sample_past(asked.sessions)});
+      {.json = *body, .items = "items", .sample = sample_past(asked.what())});
 }
 
 }  // namespace

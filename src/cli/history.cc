@@ -23,7 +23,13 @@ std::optional<std::string> past_text(const PastAsked& asked, Showing& showing) {
     conversation.learn(answer->facts.names);
     return sessions_text(*answer, showing.choice().header, showing.scene());
   }
-  if (!asked.sessions) {
+  if (asked.events && for_people) {
+    const auto answer = conversation.understood(wire::decode_deeds(*body));
+    if (!answer) return std::nullopt;
+    conversation.learn(answer->facts.names);
+    return deeds_text(*answer, showing.choice().header, showing.scene());
+  }
+  if (asked.what() == PastAsked::What::kFigures) {
     const auto answer = conversation.understood(wire::decode_past(*body));
     if (!answer) return std::nullopt;
     conversation.learn(answer->facts.names);
@@ -31,7 +37,7 @@ std::optional<std::string> past_text(const PastAsked& asked, Showing& showing) {
     if (for_people) return history_text(*answer, showing.choice().header, showing.scene());
   }
   return showing.for_programs(
-      {.json = *body, .items = "items", .sample = sample_past(asked.sessions)});
+      {.json = *body, .items = "items", .sample = sample_past(asked.what())});
 }
 
 }  // namespace
@@ -45,14 +51,18 @@ int run_history(Invocation& invocation) {
       "each "
       "second are kept for hours, of each minute for days, of each hour for months ([history] in "
       "the configuration). With --sessions: what became of the leases of the last week, how long "
-      "they waited, and what they were granted and did not use. Where nothing is drawn, nothing is "
+      "they waited, and what they were granted and did not use. With --events: who granted, "
+      "paused, "
+      "moved, cancelled or released which lease, and why. Where nothing is drawn, nothing is "
       "known.";
   invocation.examples = {
       {"berth history --since 24h -g 0", "GPU 0, the last day"},
       {"berth history --lease train --json", "a lease and its processes, for a program"},
       {"berth history --sessions --since 30d", "who used what in a month"},
+      {"berth history --events --lease 8", "who did what to lease 8"},
   };
   declare_past(invocation.options, asked);
+  declare_events(invocation.options, asked);
   showing.declare(Watching::kYes);
   if (const auto end = invocation.parse()) return *end;
   if (const std::string wrong = at_odds(asked); !wrong.empty()) {

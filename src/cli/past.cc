@@ -2,6 +2,7 @@
 #include "cli/past.h"
 
 #include "base/quantity.h"
+#include "wire/deeds.h"
 #include "wire/routes.h"
 #include "wire/url.h"
 
@@ -43,14 +44,30 @@ void declare_past(Options& options, PastAsked& asked) {
                into(asked.sessions));
 }
 
+void declare_events(Options& options, PastAsked& asked) {
+  options.flag({.names = "--events", .help = "who did what to which lease, instead of figures"},
+               into(asked.events));
+  options.value({.names = "--user",
+                 .metavar = "USER",
+                 .help = "with --events: only what this user did, or what was done to his leases"},
+                into(asked.user));
+}
+
 std::string at_odds(const PastAsked& asked) {
+  if (asked.events && asked.sessions) return "say either --events or --sessions";
+  if (!asked.user.empty() && !asked.events) return "--user goes with --events";
+  const bool figures = !asked.gpu.empty() || !asked.of.empty() || asked.step;
+  if (asked.events && figures) return "--events tells of leases: without --gpu, --of and --step";
   if (!asked.sessions || (asked.gpu.empty() && asked.of.empty() && !asked.step)) return "";
   return "--sessions tells of leases: without --gpu, --of and --step";
 }
 
 std::string target_of(const PastAsked& asked) {
+  const PastAsked::What what = asked.what();
   std::string target =
-      wire::target_of(asked.sessions ? wire::Route::kSessions : wire::Route::kHistory);
+      wire::target_of(what == PastAsked::What::kEvents     ? wire::Route::kDeeds
+                      : what == PastAsked::What::kSessions ? wire::Route::kSessions
+                                                           : wire::Route::kHistory);
   add_part(target, "since", asked.since);
   add_part(target, "until", asked.until);
   if (asked.step) {
@@ -58,16 +75,20 @@ std::string target_of(const PastAsked& asked) {
   }
   add_part(target, "device", asked.gpu);
   add_part(target, "lease", asked.lease);
+  add_part(target, "user", asked.user);
   const std::string of = asked.of.empty() && asked.lease.empty() ? "device" : asked.of;
-  if (of != "all" && !asked.sessions) add_part(target, "of", of);
+  if (of != "all" && what == PastAsked::What::kFigures) add_part(target, "of", of);
   return target;
 }
 
-const std::string& sample_past(bool sessions) {
+const std::string& sample_past(PastAsked::What what) {
   static const std::string kSessions = wire::encode_sessions({history::Session{}}, {});
   static const std::string kPast =
       wire::encode_past({.series = {{.buckets = {history::Bucket{}}}}}, {});
-  return sessions ? kSessions : kPast;
+  static const std::string kEvents =
+      wire::encode_deeds({{.by = UserId{}, .lease = LeaseId{1}}}, {});
+  if (what == PastAsked::What::kEvents) return kEvents;
+  return what == PastAsked::What::kSessions ? kSessions : kPast;
 }
 
 bool check_whole(const wire::PastAnswer& answer, Conversation& conversation) {

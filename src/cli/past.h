@@ -3,6 +3,7 @@
 // of them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -20,10 +21,18 @@ struct PastAsked {
   std::string lease;
   std::string of;  // Empty: the GPUs, or all of the lease that is named.
   bool sessions = false;
+  bool events = false;  // Who did what; of `berth history` alone.
+  std::string user;     // Of those.
+
+  enum class What : std::uint8_t { kFigures, kSessions, kEvents };
+  What what() const { return events ? What::kEvents : sessions ? What::kSessions : What::kFigures; }
 };
 
 /// Before parse().
 void declare_past(Options& options, PastAsked& asked);
+
+/// --events and --user; likewise.
+void declare_events(Options& options, PastAsked& asked);
 
 /// What of it goes with nothing else that was asked; empty: nothing.
 std::string at_odds(const PastAsked& asked);
@@ -32,7 +41,7 @@ std::string at_odds(const PastAsked& asked);
 std::string target_of(const PastAsked& asked);
 
 /// One full answer of each kind: its fields are those there are.
-const std::string& sample_past(bool sessions);
+const std::string& sample_past(PastAsked::What what);
 
 /// Says it where an answer leaves something out. False: it does.
 bool check_whole(const wire::PastAnswer& answer, Conversation& conversation);

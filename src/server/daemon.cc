@@ -241,6 +241,7 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
                        .alerts = *alerts,
                        .mover = *mover,
                        .leases_directory = os::leases_directory(places.socket),
+                       .user_names = user_names,
                        .log = log});
   service = std::make_unique<Service>(service_settings(), *this, clock);
   engine = std::make_unique<Engine>(engine_settings(), *world, *service);

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "base/check.h"
+#include "server/deeds.h"
 
 namespace berth::server {
 namespace {
@@ -213,7 +214,7 @@ void Engine::decide(core::Now now, core::Event event) {
     const core::Event next = std::move(events_.front());
     events_.pop_front();
     ++version_;
-    perform(now, coordinator_.step(now, next));
+    perform(now, next, coordinator_.step(now, next));
   }
   deciding_ = false;
   if (journal_.snapshot_due(now.instant)) keep_journal(now);
@@ -226,7 +227,7 @@ void Engine::decide(core::Now now, core::Event event) {
 // announced, no program is held to a budget that was not written, and the coordinator hears at once
 // which leases that concerns, so that it takes all this back. All else is performed: releasing must
 // work on a full disk. The records are kept, in order, for later.
-void Engine::perform(core::Now now, std::vector<core::Effect> effects) {
+void Engine::perform(core::Now now, const core::Event& event, std::vector<core::Effect> effects) {
   std::vector<Record> records;
   std::set<LeaseId> changed;
   Batch batch;
@@ -244,6 +245,7 @@ void Engine::perform(core::Now now, std::vector<core::Effect> effects) {
     if (const auto lease = held_otherwise(append->record.fact)) changed.insert(*lease);
     records.push_back(std::move(append->record));
   }
+  const std::vector<Deed> done = deeds(now, event, records, effects);
   const bool was_behind = journal_.behind();
   if (!records.empty()) {
     news_.changed();
@@ -255,6 +257,10 @@ void Engine::perform(core::Now now, std::vector<core::Effect> effects) {
     if (batch.unwritten) changed.erase(id);
   }
   hold_to_budgets(now, changed);
+  for (const Deed& deed : done) {
+    const bool taken_back = deed.verb == Verb::kGrant || deed.verb == Verb::kResize;
+    if (!batch.unwritten || !taken_back) world_.did(deed);
+  }
   for (const core::Effect& effect : effects) perform_one(now, effect, batch);
 
   if (batch.unwritten) {
@@ -264,6 +270,13 @@ void Engine::perform(core::Now now, std::vector<core::Effect> effects) {
   } else if (was_behind && !journal_.behind()) {
     events_.emplace_back(core::JournalMended{});
   }
+}
+
+std::vector<Deed> Engine::deeds(core::Now now, const core::Event& event,
+                                const std::vector<Record>& records,
+                                const std::vector<core::Effect>& effects) const {
+  return deeds_of({.event = event, .at = now.wall, .records = records, .effects = effects},
+                  [&](LeaseId id) { return coordinator_.lease(id, now); });
 }
 
 // Before anybody hears of a grant: its program may start at once.

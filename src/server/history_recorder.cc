@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kEndedMax = 1'000;      // As many as the coordinator remembers.
 constexpr std::size_t kSessionsMax = 20'000;  // Leases whose news is not yet written.
+constexpr std::size_t kDeedsMax = 20'000;     // Likewise; then the oldest are lost.
 
 }  // namespace
 
@@ -85,6 +86,15 @@ void HistoryRecorder::ended(LeaseId lease) {
   ended_.insert(lease);
 }
 
+void HistoryRecorder::did(const Deed& deed) {
+  if (!thread_ || !settings_.record) return;
+  if (deeds_.size() >= kDeedsMax) {
+    warn_("the history leaves out some of what was done to leases: it cannot be written in time");
+    deeds_.erase(deeds_.begin(), deeds_.begin() + kDeedsMax / 2);
+  }
+  deeds_.push_back(deed);
+}
+
 void HistoryRecorder::note_ended(const core::Coordinator& coordinator, core::Now now) {
   for (const LeaseId id : std::exchange(ended_, {})) {
     const std::optional<LeaseView> lease = coordinator.lease(id, now);
@@ -102,7 +112,7 @@ void HistoryRecorder::note_end_of_waiting(const LeaseView& lease) {
 
 Instant HistoryRecorder::next() const {
   if (!thread_) return Instant::never();
-  const bool is_news = !ended_.empty() || !requeued_.empty();
+  const bool is_news = !ended_.empty() || !requeued_.empty() || !deeds_.empty();
   return write_at_ == Instant::never() && is_news ? Instant{} : write_at_;
 }
 
@@ -130,7 +140,9 @@ void HistoryRecorder::write(std::vector<history::Series> seconds,
     const bool rests = lease && !lease->started_at;
     if (rests) write.resting.push_back({.id = id, .since = at, .result = lease->result});
   }
-  const bool nothing = write.seconds.empty() && write.leases.empty() && write.resting.empty();
+  write.deeds = std::exchange(deeds_, {});
+  const bool nothing =
+      write.seconds.empty() && write.leases.empty() && write.resting.empty() && write.deeds.empty();
   if (nothing && !write.live) return;
   const bool sent = thread_->send({.what = std::move(write), .retention = settings_.retention});
   if (!sent && !std::exchange(behind_, true)) {

@@ -11,6 +11,7 @@
 
 #include "os/files.h"
 #include "store/aside.h"
+#include "wire/deeds.h"
 
 namespace berth::server {
 namespace {
@@ -99,6 +100,7 @@ class Archive {
     Status done = open(write.now);
     if (done.ok()) done = file_->write(write.seconds, write.leases, write.now);
     if (done.ok() && !write.resting.empty()) done = file_->rest(write.resting);
+    if (done.ok()) done = file_->keep_deeds(write.deeds);
     if (done.ok() && write.live) done = file_->end_all_but(*write.live);
     const bool due = std::abs(write.now.value - pruned_ms_) >= kPruneEvery.ns / milliseconds(1).ns;
     if (done.ok() && due) {
@@ -137,6 +139,15 @@ class Archive {
       if (sessions.ok()) return wire::encode_sessions(*sessions, ask.facts);
       tell(sessions.error(), ask.facts.time);
       return sessions.error();
+    }
+    if (ask.what == HistoryAsk::What::kDeeds) {
+      const Result<std::vector<Deed>> deeds = file_->deeds({.since = ask.question.since,
+                                                            .until = ask.question.until,
+                                                            .lease = ask.question.lease,
+                                                            .user = ask.of_user});
+      if (deeds.ok()) return wire::encode_deeds(*deeds, ask.facts);
+      tell(deeds.error(), ask.facts.time);
+      return deeds.error();
     }
     Result<history::Past> past = file_->read(ask.question, retention, ask.facts.time);
     if (past.ok()) {

@@ -19,25 +19,41 @@ ApiError past_refusal(RefusalCode code, std::string message) {
   return wire::to_api_error(Refusal{.code = code, .message = std::move(message)});
 }
 
+std::optional<UserId> user_called(const std::string& text, const wire::UserNames& names) {
+  for (const auto& [user, name] : names) {
+    if (name == text) return user;
+  }
+  const auto number = parse_number<std::uint32_t>(text);
+  return number ? std::optional(UserId{*number}) : std::nullopt;
+}
+
 }  // namespace
 
 std::variant<HistoryAsk, ApiError> past_question(const wire::RouteMatch& route,
                                                  const core::Coordinator& coordinator,
                                                  core::Actor actor, core::Now now,
                                                  const wire::UserNames& names) {
-  const bool sessions = route.route == wire::Route::kSessions;
+  const bool deeds = route.route == wire::Route::kDeeds;
+  const bool sessions = route.route == wire::Route::kSessions || deeds;
   const Result<wire::PastQuery> query =
       wire::decode_past_query(route.query, now.wall, sessions ? kSessionsDefault : kPastDefault);
   if (!query.ok()) return wire::to_api_error(query.error());
   if (sessions && (query->kind || !query->device.empty() || query->step != Duration{})) {
     return wire::to_api_error(
         Error{Errc::kInvalid,
-              "what became of leases is told by 'since', 'until' and 'lease', and not by "
+              "what became of leases, and what was done to them, is told by 'since', 'until' and "
+              "'lease', and not by "
               "'device', 'of' or 'step'"});
+  }
+  if (!deeds && !query->user.empty()) {
+    return wire::to_api_error(
+        Error{Errc::kNotFound, "the query parameter 'user' is known to /v1/history/events alone"});
   }
   HistoryAsk ask{
       .user = actor.user,
-      .what = sessions ? HistoryAsk::What::kSessions : HistoryAsk::What::kPast,
+      .what = deeds      ? HistoryAsk::What::kDeeds
+              : sessions ? HistoryAsk::What::kSessions
+                         : HistoryAsk::What::kPast,
       .question = {.since = query->since,
                    .until = query->until,
                    .step = query->step,
@@ -54,6 +70,14 @@ std::variant<HistoryAsk, ApiError> past_question(const wire::RouteMatch& route,
     if (found != ask.facts.indices.end()) ask.question.device = found->first;
     if (!ask.question.device) {
       return past_refusal(RefusalCode::kNoDevice, "there is no GPU '" + query->device + "' here");
+    }
+  }
+  if (!query->user.empty()) {
+    ask.of_user = user_called(query->user, names);
+    if (!ask.of_user) {
+      return past_refusal(RefusalCode::kNotFound,
+                          "nobody called '" + query->user +
+                              "' has asked this daemon for anything: name a user by his number");
     }
   }
   if (query->lease.empty()) return ask;

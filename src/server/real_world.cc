@@ -3,6 +3,8 @@
 
 #include <variant>
 
+#include "server/deeds.h"
+
 namespace berth::server {
 
 Status RealWorld::append(const std::vector<Record>& records) {
@@ -20,6 +22,15 @@ void RealWorld::signal(const core::Signal& signal) {
   const Status sent = parts_.processes.signal(signal.user, signal.process, signal.signal);
   if (sent.ok() || sent.error().code != Errc::kPermission) return;
   parts_.log.warn("no signal " + std::to_string(signal.signal) + ": " + sent.error().message);
+}
+
+void RealWorld::did(const Deed& deed) {
+  const auto name_of = [&](UserId user) {
+    const auto found = parts_.user_names.find(user);
+    return found == parts_.user_names.end() ? std::string() : found->second;
+  };
+  parts_.log.info(log_line(deed, name_of));
+  parts_.history.did(deed);
 }
 
 void RealWorld::ask_probe() {

@@ -29,6 +29,7 @@ class RealWorld final : public World {
     AlertDesk& alerts;
     MoverRunner& mover;
     std::string leases_directory;
+    const std::map<UserId, std::string>& user_names;
     Log& log;
   };
   explicit RealWorld(const Parts& parts) : parts_(parts) {}
@@ -48,6 +49,7 @@ class RealWorld final : public World {
                 const core::Notify& news) override {
     parts_.alerts.happened(now, coordinator, news);
   }
+  void did(const Deed& deed) override;
   void move_memory(const core::MoveMemory& move) override {
     parts_.mover.move(move, parts_.leases_directory + "/" + to_text(move.handle));
   }

@@ -187,6 +187,7 @@ void Service::dispatch(ConnectionId connection, Client& client, const wire::Rout
       return fit(connection, client, request);
     case Route::kHistory:
     case Route::kSessions:
+    case Route::kDeeds:
       return about_past(connection, client, route);
     case Route::kAlertTest:
       return test_alert(connection, client, route, request.body);
@@ -357,6 +358,7 @@ void Service::manage(ConnectionId connection, const Client& client, Route route,
     if (!reloaded.ok()) {
       return fail(connection, error_of(to_text(RefusalCode::kInvalid), reloaded.error().message));
     }
+    engine_->note({.at = now().wall, .verb = Verb::kReload, .by = client.caller.actor.user});
   }
   succeed(connection, "{}");
   if (route == Route::kDaemonStop) host_.stop();

@@ -22,6 +22,7 @@
 #include "model/alert.h"
 #include "model/history.h"
 #include "store/database.h"
+#include "store/kept_deeds.h"
 #include "store/kept_messages.h"
 
 namespace berth::store {
@@ -66,6 +67,11 @@ class HistoryFile {
   /// Messages that are to be sent, and alerts that fire. On the disk itself when it returns.
   Status keep(const AlertChanges& changes) { return keep_messages(database_, changes); }
   Result<KeptAlerts> kept() { return kept_messages(database_); }
+  /// All of them, or none.
+  Status keep_deeds(std::span<const Deed> deeds);
+  Result<std::vector<Deed>> deeds(const DeedsQuestion& question) {
+    return kept_deeds(database_, question);
+  }
   /// Drops what is older than it is to be kept, and the oldest beyond the size.
   Status prune(const history::Retention& retention, UnixMs now);
 

@@ -53,6 +53,8 @@ Status take_part(PastQuery& query, const std::string& key, const std::string& va
     query.device = value;
   } else if (key == "lease") {
     query.lease = value;
+  } else if (key == "user") {
+    query.user = value;
   } else if (key == "of") {
     query.kind = history::parse_kind(value);
     if (!query.kind) return wrong_parameter(key, "must be device, lease or process");

@@ -18,10 +18,11 @@
 
 namespace berth::wire {
 
-/// The query of GET /v1/history and GET /v1/history/sessions, as it was given.
+/// The query of GET /v1/history, …/sessions and …/events, as it was given.
 struct PastQuery {
   std::string device;  // UUID or index; empty: all.
   std::string lease;   // As in a path; empty: all.
+  std::string user;    // Name or number; empty: all.
   std::optional<history::Kind> kind;
   UnixMs since;
   UnixMs until;

@@ -15,6 +15,7 @@
 #include "wire/alerts.h"
 #include "wire/answers.h"
 #include "wire/daemon.h"
+#include "wire/deeds.h"
 #include "wire/error.h"
 #include "wire/history.h"
 #include "wire/request.h"
@@ -266,6 +267,8 @@ TEST(OpenApi, DescribesTheAnswers) {
   check_named("Daemon", encode_daemon({}));
   check_named("Health", R"({"status":"ok"})");
   check_named("Past", encode_past(samples::past(), samples::past_facts()));
+  check_named("Deeds", encode_deeds({{.by = samples::kAnna, .lease = LeaseId{1}}, {}},
+                                    samples::past_facts()));
   check_named("Sessions", encode_sessions(samples::sessions(), samples::past_facts()));
   for (const std::string_view word : error_words()) {
     check_named("Error", encode_error({std::string(word), "m"}));

@@ -71,7 +71,9 @@ std::variant<RouteMatch, ApiError> with_query(RouteMatch match, const Target& ta
     if (seen.insert(key).second) continue;
     return error_of(code::kBadRequest, "the query parameter '" + key + "' is given twice");
   }
-  if (match.route == Route::kHistory || match.route == Route::kSessions) {
+  const bool about_past = match.route == Route::kHistory || match.route == Route::kSessions ||
+                          match.route == Route::kDeeds;
+  if (about_past) {
     match.query = target.query;
     return match;
   }

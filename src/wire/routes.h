@@ -54,6 +54,7 @@ enum class Route : std::uint8_t {
   kEvents,
   kHistory,
   kSessions,
+  kDeeds,
   kAlerts,
   kAlertTest,
   kOpenApi,
@@ -102,6 +103,7 @@ inline constexpr std::array kRoutes = {
     RouteRow{Route::kEvents, Method::kGet, "/v1/events"},
     RouteRow{Route::kHistory, Method::kGet, "/v1/history"},
     RouteRow{Route::kSessions, Method::kGet, "/v1/history/sessions"},
+    RouteRow{Route::kDeeds, Method::kGet, "/v1/history/events"},
     RouteRow{Route::kAlerts, Method::kGet, "/v1/alerts"},
     RouteRow{Route::kAlertTest, Method::kPost, "/v1/alerts/{rule}/test"},
     RouteRow{Route::kOpenApi, Method::kGet, "/v1/openapi.json"},
@@ -118,7 +120,7 @@ struct RouteMatch {
   bool all = false;   // ?all=1 of kLeases: ended leases too.
   std::optional<std::uint32_t> limit;   // Of kLeases: the youngest ones, so many at most,
   std::optional<std::uint64_t> before;  // of those with smaller numbers than this.
-  std::vector<std::pair<std::string, std::string>> query;  // Of kHistory and kSessions, as given.
+  std::vector<std::pair<std::string, std::string>> query;  // Of those about the past, as given.
 };
 
 /// Which route a request means. The error is not_found, method_not_allowed (naming the method that

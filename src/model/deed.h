@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was done to leases, and by whom: told in the log, and kept with the past. Never read by what
+// decides.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/units.h"
+
+namespace berth {
+
+enum class Verb : std::uint8_t {
+  kGrant,
+  kEnd,
+  kCancel,
+  kRelease,
+  kDetach,
+  kLimit,  // Its time is over, and it is told to end.
+  kPause,
+  kResume,
+  kPreempt,  // It makes room for an urgent request.
+  kMeasure,  // The daemon does something about pressure.
+  kMove,
+  kResize,
+  kRequeue,
+  kCheckpoint,
+  kRenew,
+  kReload,  // Of the configuration; of no lease.
+};
+std::string_view to_text(Verb verb);
+std::optional<Verb> parse_verb(std::string_view word);
+
+struct Deed {
+  UnixMs at;
+  Verb verb = Verb::kGrant;
+  std::optional<UserId> by = {};  // Absent: the daemon, by its rules.
+  LeaseId lease = {};             // 0: of no lease.
+  UserId owner = {};              // Of the lease.
+  std::string name = {};          // Of the lease; may be empty.
+  std::string reason = {};        // One line: why, to what, or with what result. May be empty.
+  friend bool operator==(const Deed&, const Deed&) = default;
+};
+
+}  // namespace berth

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who did what to whose lease, as the records of one step of the coordinator tell it. Pure. What
+// happens again and again by itself (turns, periodic saves, samples) is nobody's deed.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/effect.h"
+#include "core/event.h"
+#include "model/deed.h"
+#include "model/lease.h"
+
+namespace berth::server {
+
+/// A lease as it is after the step.
+using LeaseLookup = std::function<std::optional<LeaseView>(LeaseId)>;
+
+/// A step of the coordinator: what it was made of, what it has decided, and what else it wants.
+struct StepTaken {
+  const core::Event& event;
+  UnixMs at;
+  std::span<const Record> records;
+  std::span<const core::Effect> effects;
+};
+std::vector<Deed> deeds_of(const StepTaken& step, const LeaseLookup& lookup);
+
+/// "pause lease 12 (alice/train) by root: a demo, for 10m00s", for the log.
+std::string log_line(const Deed& deed, const std::function<std::string(UserId)>& name_of);
+
+}  // namespace berth::server

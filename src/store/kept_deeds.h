@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of what was done to leases and by whom, in history.db. The thread of its database.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "model/deed.h"
+#include "store/database.h"
+
+namespace berth::store {
+
+struct DeedsQuestion {
+  UnixMs since;
+  UnixMs until;
+  std::optional<LeaseId> lease = {};
+  std::optional<UserId> user = {};  // Who did it, or whose lease it was.
+};
+
+constexpr std::size_t kDeedsKept = 200'000;  // The oldest go first.
+constexpr std::size_t kDeedsTold = 10'000;   // In one answer: the youngest.
+
+/// Where it is missing: it came later than the others, and a release that does not know it passes
+/// it by.
+Status make_deeds_table(Database& database);
+/// In the transaction of whoever calls.
+Status keep_deeds(Database& database, std::span<const Deed> deeds);
+Status drop_deeds(Database& database, UnixMs before);
+/// Oldest first.
+Result<std::vector<Deed>> kept_deeds(Database& database, const DeedsQuestion& question);
+
+}  // namespace berth::store

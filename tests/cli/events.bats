@@ -1,0 +1,60 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Who did what to which lease: `berth history --events`, and the log of the daemon.
+load lib
+
+me=$(id -un)
+# told VERB: how often that was done, as the past has it.
+told() { berth history --events --json | jq --arg verb "$1" '[.items[] | select(.verb == $verb)] | length'; }
+
+@test "what is done to a lease is told with who did it, whose it was and why; also after a restart" {
+  berth run -q -m 4G -n train -- sleep 1000 3>&- &
+  eventually state_is train held
+  berth pause train --mode freeze --reason "a demo" --for 1h
+  berth resume train
+  berth resize train -m 2G
+  berth cancel train
+  eventually state_is train ended
+  berth daemon reload
+  berth history --events --json | jq -e --arg me "$me" '.schema == "berth/deeds/v1" and
+    [.items[].verb] == ["grant", "pause", "resume", "resize", "cancel", "end", "reload"] and
+    all(.items[0:6][]; .lease == 1 and .user == $me and .name == "train") and
+    all(.items[1:5][]; .by == $me) and .items[0].by == null and
+    .items[1].reason == "a demo, for 1h00m" and .items[3].reason == "2.0 GiB" and
+    .items[5].reason == "cancelled" and .items[6].lease == null and .items[6].by == $me'
+  kill -KILL "$(berth daemon status --json | jq .pid)"
+  [[ $(told cancel) == 1 ]]
+  run berth history --events
+  status_is 0
+  contains "a demo, for 1h00m"
+  contains "7 events, in UTC"
+}
+
+@test "events are asked for by lease, user and time, and are a table for programs too" {
+  berth run -q -m 1G -n one -- true
+  berth run -q -m 1G -n two -- true
+  berth history --events --lease 2 --json | jq -e '[.items[].verb] == ["grant", "end"] and
+    all(.items[]; .lease == 2)'
+  berth history --events --user "$me" --json | jq -e '.items | length == 4'
+  berth history --events --user 4294967294 --json | jq -e '.items | length == 0'
+  run berth history --events --user nobody-of-that-name
+  status_is 66
+  run berth history --events --since 2026-01-01 --until 2026-01-02
+  contains "Nothing was done to any lease in that time."
+  run --separate-stderr berth history --events -o csv --fields verb,lease --no-header
+  [[ $(tr -d '\r' <<<"$output" | xargs) == "grant,1 end,1 grant,2 end,2" ]]
+  for words in "--user me" "--events --sessions" "--events --of lease"; do
+    # shellcheck disable=SC2086
+    run berth history $words
+    status_is 64
+  done
+}
+
+@test "the log of the daemon names who did it" {
+  berth run -q -m 1G -n train -- sleep 1000 3>&- &
+  eventually state_is train held
+  berth cancel train
+  logged() { berth daemon logs 2>&1 | grep -q "cancel lease 1 ($me/train) by $me"; }
+  eventually logged
+  berth daemon logs 2>&1 | grep -q "grant lease 1 ($me/train): 1.0 GiB"
+}
