@@ -9,8 +9,8 @@
 #include "base/result.h"
 #include "fuzz.h"
 #include "wire/answers.h"
+#include "wire/audit.h"
 #include "wire/daemon.h"
-#include "wire/deeds.h"
 #include "wire/error.h"
 #include "wire/history.h"
 #include "wire/lease.h"
@@ -72,8 +72,8 @@ void check_past(std::string_view text) {
   check_trip(text, wire::decode_sessions, [](const wire::SessionsAnswer& answer) {
     return wire::encode_sessions(answer.sessions, answer.facts);
   });
-  check_trip(text, wire::decode_deeds, [](const wire::DeedsAnswer& answer) {
-    return wire::encode_deeds(answer.deeds, answer.facts);
+  check_trip(text, wire::decode_audit, [](const wire::AuditAnswer& answer) {
+    return wire::encode_audit(answer.audit, answer.facts);
   });
 }
 

@@ -24,10 +24,10 @@ std::optional<std::string> past_text(const PastAsked& asked, Showing& showing) {
     return sessions_text(*answer, showing.choice().header, showing.scene());
   }
   if (asked.events && for_people) {
-    const auto answer = conversation.understood(wire::decode_deeds(*body));
+    const auto answer = conversation.understood(wire::decode_audit(*body));
     if (!answer) return std::nullopt;
     conversation.learn(answer->facts.names);
-    return deeds_text(*answer, showing.choice().header, showing.scene());
+    return audit_text(*answer, showing.choice().header, showing.scene());
   }
   if (asked.what() == PastAsked::What::kFigures) {
     const auto answer = conversation.understood(wire::decode_past(*body));

@@ -2,7 +2,7 @@
 #include "cli/past.h"
 
 #include "base/quantity.h"
-#include "wire/deeds.h"
+#include "wire/audit.h"
 #include "wire/routes.h"
 #include "wire/url.h"
 
@@ -65,7 +65,7 @@ std::string at_odds(const PastAsked& asked) {
 std::string target_of(const PastAsked& asked) {
   const PastAsked::What what = asked.what();
   std::string target =
-      wire::target_of(what == PastAsked::What::kEvents     ? wire::Route::kDeeds
+      wire::target_of(what == PastAsked::What::kEvents     ? wire::Route::kAudit
                       : what == PastAsked::What::kSessions ? wire::Route::kSessions
                                                            : wire::Route::kHistory);
   add_part(target, "since", asked.since);
@@ -86,7 +86,7 @@ const std::string& sample_past(PastAsked::What what) {
   static const std::string kPast =
       wire::encode_past({.series = {{.buckets = {history::Bucket{}}}}}, {});
   static const std::string kEvents =
-      wire::encode_deeds({{.by = UserId{}, .lease = LeaseId{1}}}, {});
+      wire::encode_audit({{.by = UserId{}, .lease = LeaseId{1}}}, {});
   if (what == PastAsked::What::kEvents) return kEvents;
   return what == PastAsked::What::kSessions ? kSessions : kPast;
 }

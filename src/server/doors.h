@@ -16,7 +16,7 @@
 #include "core/coordinator.h"
 #include "core/effect.h"
 #include "model/alert.h"
-#include "model/deed.h"
+#include "model/audit_entry.h"
 #include "model/lease.h"
 #include "model/record.h"
 #include "model/refusal.h"
@@ -57,7 +57,7 @@ class World {
   virtual void happened(core::Now /*now*/, const core::Coordinator& /*coordinator*/,
                         const core::Notify& /*news*/) {}
   /// Somebody, or the daemon by its rules, has done this to a lease.
-  virtual void did(const Deed& /*deed*/) {}
+  virtual void did(const AuditEntry& /*entry*/) {}
   struct Paused {
     bool away = false;    // Its memory is on the way out, in host memory, or on the way back.
     bool frozen = false;  // Its processes are stopped, or are to be.

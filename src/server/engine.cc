@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "base/check.h"
-#include "server/deeds.h"
+#include "server/audit.h"
 
 namespace berth::server {
 namespace {
@@ -245,7 +245,7 @@ void Engine::perform(core::Now now, const core::Event& event, std::vector<core::
     if (const auto lease = held_otherwise(append->record.fact)) changed.insert(*lease);
     records.push_back(std::move(append->record));
   }
-  const std::vector<Deed> done = deeds(now, event, records, effects);
+  const std::vector<AuditEntry> done = audit(now, event, records, effects);
   const bool was_behind = journal_.behind();
   if (!records.empty()) {
     news_.changed();
@@ -257,9 +257,9 @@ void Engine::perform(core::Now now, const core::Event& event, std::vector<core::
     if (batch.unwritten) changed.erase(id);
   }
   hold_to_budgets(now, changed);
-  for (const Deed& deed : done) {
-    const bool taken_back = deed.verb == Verb::kGrant || deed.verb == Verb::kResize;
-    if (!batch.unwritten || !taken_back) world_.did(deed);
+  for (const AuditEntry& entry : done) {
+    const bool taken_back = entry.verb == Verb::kGrant || entry.verb == Verb::kResize;
+    if (!batch.unwritten || !taken_back) world_.did(entry);
   }
   for (const core::Effect& effect : effects) perform_one(now, effect, batch);
 
@@ -272,10 +272,10 @@ void Engine::perform(core::Now now, const core::Event& event, std::vector<core::
   }
 }
 
-std::vector<Deed> Engine::deeds(core::Now now, const core::Event& event,
-                                const std::vector<Record>& records,
-                                const std::vector<core::Effect>& effects) const {
-  return deeds_of({.event = event, .at = now.wall, .records = records, .effects = effects},
+std::vector<AuditEntry> Engine::audit(core::Now now, const core::Event& event,
+                                      const std::vector<Record>& records,
+                                      const std::vector<core::Effect>& effects) const {
+  return audit_of({.event = event, .at = now.wall, .records = records, .effects = effects},
                   [&](LeaseId id) { return coordinator_.lease(id, now); });
 }
 

@@ -84,7 +84,7 @@ class Engine {
   void probe_failed(core::Now now);
   void configure(core::Now now, const EngineSettings& settings);
   /// Something was done that is of no lease.
-  void note(const Deed& deed) { world_.did(deed); }
+  void note(const AuditEntry& entry) { world_.did(entry); }
   /// To be called when next_wake() has come; calling it earlier does no harm.
   void woke(core::Now now);
   Instant next_wake() const;
@@ -110,9 +110,9 @@ class Engine {
   void decide(core::Now now, core::Event event);
   void note_ends(core::Now now, LeaseId lease);
   void perform(core::Now now, const core::Event& event, std::vector<core::Effect> effects);
-  std::vector<Deed> deeds(core::Now now, const core::Event& event,
-                          const std::vector<Record>& records,
-                          const std::vector<core::Effect>& effects) const;
+  std::vector<AuditEntry> audit(core::Now now, const core::Event& event,
+                                const std::vector<Record>& records,
+                                const std::vector<core::Effect>& effects) const;
   void perform_one(core::Now now, const core::Effect& effect, Batch& batch);
   void hold_to_budgets(core::Now now, const std::set<LeaseId>& leases);
   void tell(core::Now now, const core::Notify& notify);

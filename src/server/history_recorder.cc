@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kEndedMax = 1'000;      // As many as the coordinator remembers.
 constexpr std::size_t kSessionsMax = 20'000;  // Leases whose news is not yet written.
-constexpr std::size_t kDeedsMax = 20'000;     // Likewise; then the oldest are lost.
+constexpr std::size_t kAuditMax = 20'000;     // Likewise; then the oldest are lost.
 
 }  // namespace
 
@@ -86,13 +86,13 @@ void HistoryRecorder::ended(LeaseId lease) {
   ended_.insert(lease);
 }
 
-void HistoryRecorder::did(const Deed& deed) {
+void HistoryRecorder::did(const AuditEntry& entry) {
   if (!thread_ || !settings_.record) return;
-  if (deeds_.size() >= kDeedsMax) {
+  if (audit_.size() >= kAuditMax) {
     warn_("the history leaves out some of what was done to leases: it cannot be written in time");
-    deeds_.erase(deeds_.begin(), deeds_.begin() + kDeedsMax / 2);
+    audit_.erase(audit_.begin(), audit_.begin() + kAuditMax / 2);
   }
-  deeds_.push_back(deed);
+  audit_.push_back(entry);
 }
 
 void HistoryRecorder::note_ended(const core::Coordinator& coordinator, core::Now now) {
@@ -112,7 +112,7 @@ void HistoryRecorder::note_end_of_waiting(const LeaseView& lease) {
 
 Instant HistoryRecorder::next() const {
   if (!thread_) return Instant::never();
-  const bool is_news = !ended_.empty() || !requeued_.empty() || !deeds_.empty();
+  const bool is_news = !ended_.empty() || !requeued_.empty() || !audit_.empty();
   return write_at_ == Instant::never() && is_news ? Instant{} : write_at_;
 }
 
@@ -140,9 +140,9 @@ void HistoryRecorder::write(std::vector<history::Series> seconds,
     const bool rests = lease && !lease->started_at;
     if (rests) write.resting.push_back({.id = id, .since = at, .result = lease->result});
   }
-  write.deeds = std::exchange(deeds_, {});
+  write.audit = std::exchange(audit_, {});
   const bool nothing =
-      write.seconds.empty() && write.leases.empty() && write.resting.empty() && write.deeds.empty();
+      write.seconds.empty() && write.leases.empty() && write.resting.empty() && write.audit.empty();
   if (nothing && !write.live) return;
   const bool sent = thread_->send({.what = std::move(write), .retention = settings_.retention});
   if (!sent && !std::exchange(behind_, true)) {

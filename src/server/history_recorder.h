@@ -17,7 +17,7 @@
 #include "base/units.h"
 #include "core/coordinator.h"
 #include "history/collector.h"
-#include "model/deed.h"
+#include "model/audit_entry.h"
 #include "model/device.h"
 #include "server/history_thread.h"
 #include "server/turns.h"
@@ -51,7 +51,7 @@ class HistoryRecorder {
   /// A record says that it has ended. The coordinator may not know it yet.
   void ended(LeaseId lease);
   /// To be kept with the past.
-  void did(const Deed& deed);
+  void did(const AuditEntry& entry);
   /// A record says that it waits again.
   void requeued(LeaseId lease, UnixMs at) { requeued_[lease] = at; }
   /// When it is time, what was taken down goes to be written.
@@ -91,7 +91,7 @@ class HistoryRecorder {
   history::Collector collector_;
   std::map<LeaseId, history::Session> sessions_;  // What is new of them.
   std::set<LeaseId> ended_;
-  std::vector<Deed> deeds_;             // Not yet written.
+  std::vector<AuditEntry> audit_;       // Not yet written.
   std::map<LeaseId, UnixMs> requeued_;  // And since then nothing was written of it.
   std::optional<Instant> sampled_at_;
   Instant write_at_ = Instant::never();  // Something is there to be written.

@@ -11,7 +11,7 @@
 
 #include "os/files.h"
 #include "store/aside.h"
-#include "wire/deeds.h"
+#include "wire/audit.h"
 
 namespace berth::server {
 namespace {
@@ -100,7 +100,7 @@ class Archive {
     Status done = open(write.now);
     if (done.ok()) done = file_->write(write.seconds, write.leases, write.now);
     if (done.ok() && !write.resting.empty()) done = file_->rest(write.resting);
-    if (done.ok()) done = file_->keep_deeds(write.deeds);
+    if (done.ok()) done = file_->keep_audit(write.audit);
     if (done.ok() && write.live) done = file_->end_all_but(*write.live);
     const bool due = std::abs(write.now.value - pruned_ms_) >= kPruneEvery.ns / milliseconds(1).ns;
     if (done.ok() && due) {
@@ -140,14 +140,14 @@ class Archive {
       tell(sessions.error(), ask.facts.time);
       return sessions.error();
     }
-    if (ask.what == HistoryAsk::What::kDeeds) {
-      const Result<std::vector<Deed>> deeds = file_->deeds({.since = ask.question.since,
-                                                            .until = ask.question.until,
-                                                            .lease = ask.question.lease,
-                                                            .user = ask.of_user});
-      if (deeds.ok()) return wire::encode_deeds(*deeds, ask.facts);
-      tell(deeds.error(), ask.facts.time);
-      return deeds.error();
+    if (ask.what == HistoryAsk::What::kAudit) {
+      const Result<std::vector<AuditEntry>> audit = file_->audit({.since = ask.question.since,
+                                                                  .until = ask.question.until,
+                                                                  .lease = ask.question.lease,
+                                                                  .user = ask.of_user});
+      if (audit.ok()) return wire::encode_audit(*audit, ask.facts);
+      tell(audit.error(), ask.facts.time);
+      return audit.error();
     }
     Result<history::Past> past = file_->read(ask.question, retention, ask.facts.time);
     if (past.ok()) {

@@ -16,7 +16,7 @@
 
 #include "base/result.h"
 #include "model/alert.h"
-#include "model/deed.h"
+#include "model/audit_entry.h"
 #include "model/history.h"
 #include "os/worker.h"
 #include "store/history_file.h"
@@ -28,17 +28,17 @@ struct HistoryWrite {
   std::vector<history::Series> seconds;
   std::vector<history::Session> leases;
   std::vector<store::RestingLease> resting;
-  std::vector<Deed> deeds;
+  std::vector<AuditEntry> audit;
   std::optional<std::set<LeaseId>> live;  // All others have ended; at the start.
   UnixMs now;
 };
 struct HistoryAsk {
-  enum class What : std::uint8_t { kPast, kSessions, kDeeds };
+  enum class What : std::uint8_t { kPast, kSessions, kAudit };
   std::uint64_t ticket = 0;
   UserId user;  // Who asks.
   What what = What::kPast;
   history::Question question;
-  std::optional<UserId> of_user = {};  // Of kDeeds: who did it, or whose lease it was.
+  std::optional<UserId> of_user = {};  // Of kAudit: who did it, or whose lease it was.
   wire::PastFacts facts;
 };
 /// Messages to be kept, or not any more, and the alerts that fire, if others do than before.

@@ -33,8 +33,8 @@ std::variant<HistoryAsk, ApiError> past_question(const wire::RouteMatch& route,
                                                  const core::Coordinator& coordinator,
                                                  core::Actor actor, core::Now now,
                                                  const wire::UserNames& names) {
-  const bool deeds = route.route == wire::Route::kDeeds;
-  const bool sessions = route.route == wire::Route::kSessions || deeds;
+  const bool audit = route.route == wire::Route::kAudit;
+  const bool sessions = route.route == wire::Route::kSessions || audit;
   const Result<wire::PastQuery> query =
       wire::decode_past_query(route.query, now.wall, sessions ? kSessionsDefault : kPastDefault);
   if (!query.ok()) return wire::to_api_error(query.error());
@@ -45,13 +45,13 @@ std::variant<HistoryAsk, ApiError> past_question(const wire::RouteMatch& route,
               "'lease', and not by "
               "'device', 'of' or 'step'"});
   }
-  if (!deeds && !query->user.empty()) {
+  if (!audit && !query->user.empty()) {
     return wire::to_api_error(
         Error{Errc::kNotFound, "the query parameter 'user' is known to /v1/history/events alone"});
   }
   HistoryAsk ask{
       .user = actor.user,
-      .what = deeds      ? HistoryAsk::What::kDeeds
+      .what = audit      ? HistoryAsk::What::kAudit
               : sessions ? HistoryAsk::What::kSessions
                          : HistoryAsk::What::kPast,
       .question = {.since = query->since,

@@ -11,7 +11,7 @@
 
 namespace berth::server {
 
-/// Of the routes kHistory, kSessions and kDeeds.
+/// Of the routes kHistory, kSessions and kAudit.
 std::variant<HistoryAsk, wire::ApiError> past_question(const wire::RouteMatch& route,
                                                        const core::Coordinator& coordinator,
                                                        core::Actor actor, core::Now now,

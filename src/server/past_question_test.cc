@@ -84,14 +84,14 @@ TEST_F(PastQuestionTest, LeasesAreNotToldByWhatFiguresAreToldBy) {
 }
 
 TEST_F(PastQuestionTest, EventsAreAskedForByUserAndNothingElseIs) {
-  auto asked = ask(wire::Route::kDeeds, {{"user", "1000"}, {"lease", "train"}});
+  auto asked = ask(wire::Route::kAudit, {{"user", "1000"}, {"lease", "train"}});
   const auto* found = std::get_if<HistoryAsk>(&asked);
   ASSERT_NE(found, nullptr);
-  EXPECT_EQ(found->what, HistoryAsk::What::kDeeds);
+  EXPECT_EQ(found->what, HistoryAsk::What::kAudit);
   EXPECT_EQ(found->of_user, UserId{1000});
   EXPECT_EQ(found->question.lease, LeaseId{1});
   EXPECT_EQ(found->question.since.value, now_.wall.value - 7 * std::int64_t{86'400'000});
-  const auto nobody = ask(wire::Route::kDeeds, {{"user", "nobody"}});
+  const auto nobody = ask(wire::Route::kAudit, {{"user", "nobody"}});
   ASSERT_TRUE(std::holds_alternative<wire::ApiError>(nobody));
   EXPECT_EQ(std::get<wire::ApiError>(nobody).code, "not_found");
   EXPECT_THAT(refusal({{"user", "1000"}}), HasSubstr("unknown_field: "));

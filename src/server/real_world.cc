@@ -3,7 +3,7 @@
 
 #include <variant>
 
-#include "server/deeds.h"
+#include "server/audit.h"
 
 namespace berth::server {
 
@@ -24,13 +24,13 @@ void RealWorld::signal(const core::Signal& signal) {
   parts_.log.warn("no signal " + std::to_string(signal.signal) + ": " + sent.error().message);
 }
 
-void RealWorld::did(const Deed& deed) {
+void RealWorld::did(const AuditEntry& entry) {
   const auto name_of = [&](UserId user) {
     const auto found = parts_.user_names.find(user);
     return found == parts_.user_names.end() ? std::string() : found->second;
   };
-  parts_.log.info(log_line(deed, name_of));
-  parts_.history.did(deed);
+  parts_.log.info(log_line(entry, name_of));
+  parts_.history.did(entry);
 }
 
 void RealWorld::ask_probe() {

@@ -49,7 +49,7 @@ class RealWorld final : public World {
                 const core::Notify& news) override {
     parts_.alerts.happened(now, coordinator, news);
   }
-  void did(const Deed& deed) override;
+  void did(const AuditEntry& entry) override;
   void move_memory(const core::MoveMemory& move) override {
     parts_.mover.move(move, parts_.leases_directory + "/" + to_text(move.handle));
   }

@@ -187,7 +187,7 @@ void Service::dispatch(ConnectionId connection, Client& client, const wire::Rout
       return fit(connection, client, request);
     case Route::kHistory:
     case Route::kSessions:
-    case Route::kDeeds:
+    case Route::kAudit:
       return about_past(connection, client, route);
     case Route::kAlertTest:
       return test_alert(connection, client, route, request.body);

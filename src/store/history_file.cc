@@ -174,7 +174,7 @@ Result<HistoryFile> HistoryFile::open_database(const HistoryOptions& options) {
   TRY(mode, database.prepare("PRAGMA journal_mode = WAL"));
   TRY_STATUS(mode.run());
   TRY_STATUS(make_messages_table(database));
-  TRY_STATUS(make_deeds_table(database));
+  TRY_STATUS(make_audit_table(database));
   // What a power cut may take are the last minutes of it.
   TRY_STATUS(database.execute("PRAGMA synchronous = NORMAL"));
   TRY_STATUS(database.execute("PRAGMA journal_size_limit = 4194304"));
@@ -254,9 +254,9 @@ Status HistoryFile::rest(std::span<const RestingLease> leases) {
   });
 }
 
-Status HistoryFile::keep_deeds(std::span<const Deed> deeds) {
-  if (deeds.empty()) return Unit{};
-  return in_transaction(database_, [&] { return store::keep_deeds(database_, deeds); });
+Status HistoryFile::keep_audit(std::span<const AuditEntry> audit) {
+  if (audit.empty()) return Unit{};
+  return in_transaction(database_, [&] { return store::keep_audit(database_, audit); });
 }
 
 Status HistoryFile::end_all_but(const std::set<LeaseId>& live) {
@@ -373,7 +373,7 @@ Status HistoryFile::prune_in_transaction(const history::Retention& retention, Un
   TRY(drop, database_.prepare("DELETE FROM leases WHERE ended_ms < ?"));
   drop.bind(1, stored(now.value - retention.hour.ns / milliseconds(1).ns));
   TRY_STATUS(drop.run());
-  TRY_STATUS(drop_deeds(database_, {now.value - retention.hour.ns / milliseconds(1).ns}));
+  TRY_STATUS(drop_audit(database_, {now.value - retention.hour.ns / milliseconds(1).ns}));
   TRY_STATUS(drop_empty(series));
   // Single processes are the first to go: there may be very many of them.
   std::vector<Known> processes;

@@ -22,7 +22,7 @@
 #include "model/alert.h"
 #include "model/history.h"
 #include "store/database.h"
-#include "store/kept_deeds.h"
+#include "store/kept_audit.h"
 #include "store/kept_messages.h"
 
 namespace berth::store {
@@ -68,9 +68,9 @@ class HistoryFile {
   Status keep(const AlertChanges& changes) { return keep_messages(database_, changes); }
   Result<KeptAlerts> kept() { return kept_messages(database_); }
   /// All of them, or none.
-  Status keep_deeds(std::span<const Deed> deeds);
-  Result<std::vector<Deed>> deeds(const DeedsQuestion& question) {
-    return kept_deeds(database_, question);
+  Status keep_audit(std::span<const AuditEntry> audit);
+  Result<std::vector<AuditEntry>> audit(const AuditQuestion& question) {
+    return kept_audit(database_, question);
   }
   /// Drops what is older than it is to be kept, and the oldest beyond the size.
   Status prune(const history::Retention& retention, UnixMs now);

@@ -14,8 +14,8 @@
 
 #include "wire/alerts.h"
 #include "wire/answers.h"
+#include "wire/audit.h"
 #include "wire/daemon.h"
-#include "wire/deeds.h"
 #include "wire/error.h"
 #include "wire/history.h"
 #include "wire/request.h"
@@ -267,7 +267,7 @@ TEST(OpenApi, DescribesTheAnswers) {
   check_named("Daemon", encode_daemon({}));
   check_named("Health", R"({"status":"ok"})");
   check_named("Past", encode_past(samples::past(), samples::past_facts()));
-  check_named("Deeds", encode_deeds({{.by = samples::kAnna, .lease = LeaseId{1}}, {}},
+  check_named("Audit", encode_audit({{.by = samples::kAnna, .lease = LeaseId{1}}, {}},
                                     samples::past_facts()));
   check_named("Sessions", encode_sessions(samples::sessions(), samples::past_facts()));
   for (const std::string_view word : error_words()) {

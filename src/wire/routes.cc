@@ -72,7 +72,7 @@ std::variant<RouteMatch, ApiError> with_query(RouteMatch match, const Target& ta
     return error_of(code::kBadRequest, "the query parameter '" + key + "' is given twice");
   }
   const bool about_past = match.route == Route::kHistory || match.route == Route::kSessions ||
-                          match.route == Route::kDeeds;
+                          match.route == Route::kAudit;
   if (about_past) {
     match.query = target.query;
     return match;

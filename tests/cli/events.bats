@@ -16,7 +16,7 @@ told() { berth history --events --json | jq --arg verb "$1" '[.items[] | select(
   berth cancel train
   eventually state_is train ended
   berth daemon reload
-  berth history --events --json | jq -e --arg me "$me" '.schema == "berth/deeds/v1" and
+  berth history --events --json | jq -e --arg me "$me" '.schema == "berth/audit/v1" and
     [.items[].verb] == ["grant", "pause", "resume", "resize", "cancel", "end", "reload"] and
     all(.items[0:6][]; .lease == 1 and .user == $me and .name == "train") and
     all(.items[1:5][]; .by == $me) and .items[0].by == null and

@@ -205,8 +205,8 @@ std::string sessions_text(const wire::SessionsAnswer& answer, bool header, const
          painted(sums, Colour::kDim, scene.letters) + "\n";
 }
 
-std::string deeds_text(const wire::DeedsAnswer& answer, bool header, const Scene& scene) {
-  if (answer.deeds.empty()) return "Nothing was done to any lease in that time.\n";
+std::string audit_text(const wire::AuditAnswer& answer, bool header, const Scene& scene) {
+  if (answer.audit.empty()) return "Nothing was done to any lease in that time.\n";
   Table table{.columns = {{.title = "TIME"},
                           {.title = "WHO", .shrinks_to = 8},
                           {.title = "VERB"},
@@ -214,17 +214,18 @@ std::string deeds_text(const wire::DeedsAnswer& answer, bool header, const Scene
                           {.title = "REASON", .shrinks_to = 12}},
               .header = header};
   const std::string dash(signs_of(scene.letters).dash);
-  for (const Deed& deed : answer.deeds) {
-    const bool of_lease = deed.lease != LeaseId{};
-    table.rows.push_back({{to_text(deed.at)},
-                          {deed.by ? harmless(scene.user_name(*deed.by), scene.letters) : "berthd"},
-                          {std::string(to_text(deed.verb))},
-                          {of_lease ? std::to_string(deed.lease.value) + " (" +
-                                          session_of(deed.owner, deed.name, scene) + ")"
-                                    : dash},
-                          {deed.reason.empty() ? dash : harmless(deed.reason, scene.letters)}});
+  for (const AuditEntry& entry : answer.audit) {
+    const bool of_lease = entry.lease != LeaseId{};
+    table.rows.push_back(
+        {{to_text(entry.at)},
+         {entry.by ? harmless(scene.user_name(*entry.by), scene.letters) : "berthd"},
+         {std::string(to_text(entry.verb))},
+         {of_lease ? std::to_string(entry.lease.value) + " (" +
+                         session_of(entry.owner, entry.name, scene) + ")"
+                   : dash},
+         {entry.reason.empty() ? dash : harmless(entry.reason, scene.letters)}});
   }
-  const std::string note = counted(answer.deeds.size(), "event") + ", in UTC" +
+  const std::string note = counted(answer.audit.size(), "event") + ", in UTC" +
                            (scene.simulated ? "; the GPU is simulated" : "");
   return render(std::move(table), scene.width, scene.letters) +
          painted(note, Colour::kDim, scene.letters) + "\n";

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/render/scene.h"
-#include "wire/deeds.h"
+#include "wire/audit.h"
 #include "wire/history.h"
 
 namespace berth::cli {
@@ -17,8 +17,8 @@ std::string history_text(const wire::PastAnswer& answer, bool header, const Scen
 /// A row a lease, and their sums.
 std::string sessions_text(const wire::SessionsAnswer& answer, bool header, const Scene& scene);
 
-/// A line a deed: who did what to whose lease.
-std::string deeds_text(const wire::DeedsAnswer& answer, bool header, const Scene& scene);
+/// A line a entry: who did what to whose lease.
+std::string audit_text(const wire::AuditAnswer& answer, bool header, const Scene& scene);
 
 /// "timestamp,memory.used" and a line a point. Absent: the figures are of several GPUs.
 std::optional<std::string> monitor_lines(const history::Past& past, bool header);

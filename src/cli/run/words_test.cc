@@ -77,11 +77,11 @@ TEST(PeakText, OfARefusalSaysHowMuchWhenAndWhatWouldHaveDone) {
   RefusedAllocation last{
       .bytes = mib(512), .used = mib(3900), .budget = gib(4), .after = seconds(12)};
   EXPECT_EQ(peak_text(peaked_at(mib(3900), 1), last),
-            "lease 12 was refused 512.0 MiB after 12s, with 3.8 GiB of 4.0 GiB in use: -m 4608M "
+            "lease 12 was refused 512 MiB after 12 s, with 3.8 GiB of 4.0 GiB in use: -m 4608M "
             "would have allowed it");
   last.after.reset();
   EXPECT_EQ(peak_text(peaked_at(mib(3900), 3), last),
-            "lease 12 was refused 512.0 MiB, with 3.8 GiB of 4.0 GiB in use (the last of 3 "
+            "lease 12 was refused 512 MiB, with 3.8 GiB of 4.0 GiB in use (the last of 3 "
             "refusals): -m 4608M would have allowed it");
 }
 

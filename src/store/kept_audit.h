@@ -8,28 +8,28 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/deed.h"
+#include "model/audit_entry.h"
 #include "store/database.h"
 
 namespace berth::store {
 
-struct DeedsQuestion {
+struct AuditQuestion {
   UnixMs since;
   UnixMs until;
   std::optional<LeaseId> lease = {};
   std::optional<UserId> user = {};  // Who did it, or whose lease it was.
 };
 
-constexpr std::size_t kDeedsKept = 200'000;  // The oldest go first.
-constexpr std::size_t kDeedsTold = 10'000;   // In one answer: the youngest.
+constexpr std::size_t kAuditKept = 200'000;  // The oldest go first.
+constexpr std::size_t kAuditTold = 10'000;   // In one answer: the youngest.
 
 /// Where it is missing: it came later than the others, and a release that does not know it passes
 /// it by.
-Status make_deeds_table(Database& database);
+Status make_audit_table(Database& database);
 /// In the transaction of whoever calls.
-Status keep_deeds(Database& database, std::span<const Deed> deeds);
-Status drop_deeds(Database& database, UnixMs before);
+Status keep_audit(Database& database, std::span<const AuditEntry> audit);
+Status drop_audit(Database& database, UnixMs before);
 /// Oldest first.
-Result<std::vector<Deed>> kept_deeds(Database& database, const DeedsQuestion& question);
+Result<std::vector<AuditEntry>> kept_audit(Database& database, const AuditQuestion& question);
 
 }  // namespace berth::store

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/deeds.h"
+#include "server/audit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,13 +13,13 @@ namespace {
 using core::Release;
 using testing::ElementsAre;
 using testing::IsEmpty;
-using DeedStory = core::Story;
+using AuditStory = core::Story;
 
 constexpr core::Actor kOwner{{1000}};
 constexpr core::Actor kRoot{{0}, true};
 
 /// What each step comes to, as the log would have it.
-class DeedsTest : public testing::Test {
+class AuditTest : public testing::Test {
  protected:
   std::vector<std::string> lines_of(const core::Event& event) {
     const std::size_t before = story_.effects.size();
@@ -36,11 +36,11 @@ class DeedsTest : public testing::Test {
     }
     const auto lookup = [&](LeaseId id) { return story_.coordinator.lease(id, story_.now); };
     std::vector<std::string> lines;
-    for (const Deed& deed :
-         deeds_of({.event = event, .at = story_.now.wall, .records = records, .effects = effects},
+    for (const AuditEntry& entry :
+         audit_of({.event = event, .at = story_.now.wall, .records = records, .effects = effects},
                   lookup)) {
       lines.push_back(log_line(
-          deed, [](UserId user) { return std::string(user == UserId{0} ? "root" : "anna"); }));
+          entry, [](UserId user) { return std::string(user == UserId{0} ? "root" : "anna"); }));
     }
     return lines;
   }
@@ -49,32 +49,32 @@ class DeedsTest : public testing::Test {
     (void)story_.claim(story_.handles);
   }
 
-  DeedStory story_;
+  AuditStory story_;
 };
 
-TEST_F(DeedsTest, AGrantIsTheDaemonsAndGoesToItsOwner) {
+TEST_F(AuditTest, AGrantIsTheDaemonsAndGoesToItsOwner) {
   const core::Submit submit{.token = {1},
                             .actor = kOwner,
                             .handle = {0, 1},
-                            .supervisor = DeedStory::process(1001),
+                            .supervisor = AuditStory::process(1001),
                             .request = {.name = "train", .vram = gib(8)}};
   EXPECT_THAT(lines_of(submit), ElementsAre("grant lease 1 (anna/train): 8.0 GiB"));
 }
 
-TEST_F(DeedsTest, WhoCancelsAnothersLeaseIsNamed) {
+TEST_F(AuditTest, WhoCancelsAnothersLeaseIsNamed) {
   run(gib(8));
   EXPECT_THAT(lines_of(Release{.token = {9}, .actor = kRoot, .lease = {1}, .cancel = true}),
               ElementsAre("cancel lease 1 (anna/train) by root"));
 }
 
-TEST_F(DeedsTest, AReleaseThatIsRefusedIsNoDeed) {
+TEST_F(AuditTest, AReleaseThatIsRefusedIsNoEntry) {
   run(gib(8));
   EXPECT_THAT(lines_of(Release{.token = {9}, .actor = kRoot, .lease = {1}}), IsEmpty());
   EXPECT_THAT(lines_of(Release{.token = {9}, .actor = kRoot, .lease = {1}, .detach = true}),
               ElementsAre("detach lease 1 (anna/train) by root"));
 }
 
-TEST_F(DeedsTest, APauseTellsForHowLongAndWhyAndAResumeWhoWantedIt) {
+TEST_F(AuditTest, APauseTellsForHowLongAndWhyAndAResumeWhoWantedIt) {
   run(gib(8));
   EXPECT_THAT(
       lines_of(core::Freeze{.token = {9},
@@ -88,7 +88,7 @@ TEST_F(DeedsTest, APauseTellsForHowLongAndWhyAndAResumeWhoWantedIt) {
               ElementsAre("resume lease 1 (anna/train) by anna"));
 }
 
-TEST_F(DeedsTest, WhatAnotherLeaseGetsInTheSameStepIsNotDoneByTheAsker) {
+TEST_F(AuditTest, WhatAnotherLeaseGetsInTheSameStepIsNotDoneByTheAsker) {
   run(gib(4));
   (void)story_.ask({.name = "next", .vram = gib(10)});  // Granted, and not begun.
   (void)story_.tell(core::Resize{.token = {9},
@@ -103,8 +103,8 @@ TEST_F(DeedsTest, WhatAnotherLeaseGetsInTheSameStepIsNotDoneByTheAsker) {
 }
 
 TEST(LogLine, WithoutANameThereIsTheNumber) {
-  const Deed deed{.verb = Verb::kReload, .by = UserId{7}};
-  EXPECT_EQ(log_line(deed, [](UserId) { return std::string(); }), "reload by uid 7");
+  const AuditEntry entry{.verb = Verb::kReload, .by = UserId{7}};
+  EXPECT_EQ(log_line(entry, [](UserId) { return std::string(); }), "reload by uid 7");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/deeds.h"
+#include "wire/audit.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace berth::wire {
 namespace {
 
-std::vector<Deed> some_deeds() {
+std::vector<AuditEntry> some_entries() {
   return {{.at = {1'770'470'100'123},
            .verb = Verb::kPause,
            .by = samples::kBert,
@@ -19,13 +19,13 @@ std::vector<Deed> some_deeds() {
           {.at = {1'770'470'100'500}, .verb = Verb::kReload, .by = UserId{0}}};
 }
 
-TEST(Deeds, AreWrittenWithNamesAndNullForWhatIsUnknown) {
-  EXPECT_EQ(encode_deeds(some_deeds(), {.time = {1'770'470'400'000},
-                                        .since = {1'770'470'100'000},
-                                        .until = {1'770'470'400'000},
-                                        .indices = {},
-                                        .names = samples::names()}),
-            R"({"schema":"berth/deeds/v1","time":"2026-02-07T13:20:00.000Z",)"
+TEST(Audit, AreWrittenWithNamesAndNullForWhatIsUnknown) {
+  EXPECT_EQ(encode_audit(some_entries(), {.time = {1'770'470'400'000},
+                                          .since = {1'770'470'100'000},
+                                          .until = {1'770'470'400'000},
+                                          .indices = {},
+                                          .names = samples::names()}),
+            R"({"schema":"berth/audit/v1","time":"2026-02-07T13:20:00.000Z",)"
             R"("since":"2026-02-07T13:15:00.000Z","until":"2026-02-07T13:20:00.000Z","items":[)"
             R"({"time":"2026-02-07T13:15:00.123Z","verb":"pause","by":"bert","by_id":1001,)"
             R"("lease":12,"user":"anna","user_id":1000,"name":"train-gpt2",)"
@@ -34,15 +34,15 @@ TEST(Deeds, AreWrittenWithNamesAndNullForWhatIsUnknown) {
             R"("lease":null,"user":null,"user_id":null,"name":null,"reason":null}]})");
 }
 
-TEST(Deeds, AreReadBackAsTheyWereWritten) {
-  const Result<DeedsAnswer> answer =
-      decode_deeds(encode_deeds(some_deeds(), {.names = samples::names()}));
+TEST(Audit, AreReadBackAsTheyWereWritten) {
+  const Result<AuditAnswer> answer =
+      decode_audit(encode_audit(some_entries(), {.names = samples::names()}));
   ASSERT_TRUE(answer.ok()) << answer.error().message;
-  EXPECT_EQ(answer->deeds, some_deeds());
+  EXPECT_EQ(answer->audit, some_entries());
   EXPECT_EQ(answer->facts.names, samples::names());
 }
 
-TEST(Deeds, EachVerbHasAWord) {
+TEST(Audit, EachVerbHasAWord) {
   for (int i = 0; i <= static_cast<int>(Verb::kReload); ++i) {
     EXPECT_EQ(parse_verb(to_text(static_cast<Verb>(i))), static_cast<Verb>(i));
   }

@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/deed.h"
+#include "model/audit_entry.h"
 #include "wire/history.h"
 
 namespace berth::wire {
 
-std::string encode_deeds(const std::vector<Deed>& deeds, const PastFacts& facts);
-struct DeedsAnswer {
-  std::vector<Deed> deeds;
+std::string encode_audit(const std::vector<AuditEntry>& audit, const PastFacts& facts);
+struct AuditAnswer {
+  std::vector<AuditEntry> audit;
   PastFacts facts;
 };
-Result<DeedsAnswer> decode_deeds(std::string_view text);
+Result<AuditAnswer> decode_audit(std::string_view text);
 
 }  // namespace berth::wire

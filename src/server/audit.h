@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who did what to whose lease, as the records of one step of the coordinator tell it. Pure. What
-// happens again and again by itself (turns, periodic saves, samples) is nobody's deed.
+// happens again and again by itself (turns, periodic saves, samples) leaves no entry.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 #include "core/effect.h"
 #include "core/event.h"
-#include "model/deed.h"
+#include "model/audit_entry.h"
 #include "model/lease.h"
 
 namespace berth::server {
@@ -26,9 +26,9 @@ struct StepTaken {
   std::span<const Record> records;
   std::span<const core::Effect> effects;
 };
-std::vector<Deed> deeds_of(const StepTaken& step, const LeaseLookup& lookup);
+std::vector<AuditEntry> audit_of(const StepTaken& step, const LeaseLookup& lookup);
 
 /// "pause lease 12 (alice/train) by root: a demo, for 10m00s", for the log.
-std::string log_line(const Deed& deed, const std::function<std::string(UserId)>& name_of);
+std::string log_line(const AuditEntry& entry, const std::function<std::string(UserId)>& name_of);
 
 }  // namespace berth::server

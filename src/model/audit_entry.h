@@ -34,7 +34,7 @@ enum class Verb : std::uint8_t {
 std::string_view to_text(Verb verb);
 std::optional<Verb> parse_verb(std::string_view word);
 
-struct Deed {
+struct AuditEntry {
   UnixMs at;
   Verb verb = Verb::kGrant;
   std::optional<UserId> by = {};  // Absent: the daemon, by its rules.
@@ -42,7 +42,7 @@ struct Deed {
   UserId owner = {};              // Of the lease.
   std::string name = {};          // Of the lease; may be empty.
   std::string reason = {};        // One line: why, to what, or with what result. May be empty.
-  friend bool operator==(const Deed&, const Deed&) = default;
+  friend bool operator==(const AuditEntry&, const AuditEntry&) = default;
 };
 
 }  // namespace berth

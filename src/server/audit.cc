@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/deeds.h"
+#include "server/audit.h"
 
 #include <string>
 #include <type_traits>
@@ -12,7 +12,7 @@ namespace berth::server {
 namespace {
 
 /// What a record says that was done; the rest follows from the lease.
-struct Told {
+struct Action {
   Verb verb = Verb::kGrant;
   std::optional<UserId> by = {};
   std::string reason = {};
@@ -54,65 +54,66 @@ std::string pause_reason(const LeasePaused& fact, UnixMs now) {
   return text;
 }
 
-std::optional<Told> told_by(const LeaseRevoked& fact) {
+std::optional<Action> action_of(const LeaseRevoked& fact) {
   switch (fact.result) {
     case EndResult::kCancelled:
-      return Told{Verb::kCancel, fact.by};
+      return Action{Verb::kCancel, fact.by};
     case EndResult::kLimit:
-      return Told{Verb::kLimit};
+      return Action{Verb::kLimit};
     default:
-      return std::nullopt;  // Told by the measure, or by the end of its command.
+      return std::nullopt;  // Action by the measure, or by the end of its command.
   }
 }
 
-std::optional<Told> told_by(const LeaseReleasing& fact) {
-  if (fact.result == EndResult::kDetached) return Told{Verb::kDetach, fact.by};
+std::optional<Action> action_of(const LeaseReleasing& fact) {
+  if (fact.result == EndResult::kDetached) return Action{Verb::kDetach, fact.by};
   const bool is_released = fact.by && fact.result != EndResult::kCancelled;
-  return is_released ? std::optional(Told{Verb::kRelease, fact.by}) : std::nullopt;
+  return is_released ? std::optional(Action{Verb::kRelease, fact.by}) : std::nullopt;
 }
 
-std::optional<Told> told_by(const SuspendBegun& fact) {
+std::optional<Action> action_of(const SuspendBegun& fact) {
   if (!fact.yields_to) return std::nullopt;
-  return Told{Verb::kPreempt, {}, "for lease " + std::to_string(fact.yields_to->value)};
+  return Action{Verb::kPreempt, {}, "for lease " + std::to_string(fact.yields_to->value)};
 }
 
-std::optional<Told> told_by(const MeasureBegun& fact) {
+std::optional<Action> action_of(const MeasureBegun& fact) {
   const bool harmless = fact.measure == Measure::kNotify || fact.measure == Measure::kCleanup;
   if (harmless) return std::nullopt;
-  return Told{Verb::kMeasure,
-              {},
-              std::string(to_text(fact.measure)) + ": " + std::string(to_text(fact.cause))};
+  return Action{Verb::kMeasure,
+                {},
+                std::string(to_text(fact.measure)) + ": " + std::string(to_text(fact.cause))};
 }
 
-std::optional<Told> told_by(const CheckpointAsked& fact, const std::optional<UserId>& asker) {
+std::optional<Action> action_of(const CheckpointAsked& fact, const std::optional<UserId>& asker) {
   const bool is_asked = fact.reason == CheckpointReason::kAsked;
-  return is_asked ? std::optional(Told{Verb::kCheckpoint, asker}) : std::nullopt;
+  return is_asked ? std::optional(Action{Verb::kCheckpoint, asker}) : std::nullopt;
 }
 
-std::optional<Told> told(const Record& record, const std::optional<UserId>& asker) {
+std::optional<Action> action_in(const Record& record, const std::optional<UserId>& asker) {
   return std::visit(
-      [&](const auto& fact) -> std::optional<Told> {
+      [&](const auto& fact) -> std::optional<Action> {
         using T = std::decay_t<decltype(fact)>;
         if constexpr (std::is_same_v<T, LeaseGranted>) {
-          return Told{Verb::kGrant, {}, size_of(fact.parts)};
+          return Action{Verb::kGrant, {}, size_of(fact.parts)};
         } else if constexpr (std::is_same_v<T, LeaseEnded>) {
-          return Told{Verb::kEnd, fact.by, std::string(to_text(fact.result))};
+          return Action{Verb::kEnd, fact.by, std::string(to_text(fact.result))};
         } else if constexpr (std::is_same_v<T, LeasePaused>) {
-          return Told{Verb::kPause, fact.by, pause_reason(fact, record.wall)};
+          return Action{Verb::kPause, fact.by, pause_reason(fact, record.wall)};
         } else if constexpr (std::is_same_v<T, LeaseMoved>) {
-          return Told{Verb::kMove, fact.by};
+          return Action{Verb::kMove, fact.by};
         } else if constexpr (std::is_same_v<T, LeaseResized>) {
-          return Told{Verb::kResize, asker, size_of(fact.parts)};
+          return Action{Verb::kResize, asker, size_of(fact.parts)};
         } else if constexpr (std::is_same_v<T, RequeueAsked>) {
-          return Told{Verb::kRequeue, asker};
+          return Action{Verb::kRequeue, asker};
         } else if constexpr (std::is_same_v<T, LeaseRenewed>) {
-          return Told{Verb::kRenew, asker};
+          // A reservation that is granted begins to expire, which nobody asked for.
+          return asker ? std::optional(Action{Verb::kRenew, asker}) : std::nullopt;
         } else if constexpr (std::is_same_v<T, ResumeQueued>) {
-          return fact.queued && asker ? std::optional(Told{Verb::kResume, asker}) : std::nullopt;
+          return fact.queued && asker ? std::optional(Action{Verb::kResume, asker}) : std::nullopt;
         } else if constexpr (std::is_same_v<T, CheckpointAsked>) {
-          return told_by(fact, asker);
-        } else if constexpr (requires { told_by(fact); }) {
-          return told_by(fact);
+          return action_of(fact, asker);
+        } else if constexpr (requires { action_of(fact); }) {
+          return action_of(fact);
         } else {
           return std::nullopt;
         }
@@ -141,52 +142,52 @@ std::string places_of(const LeaseView& lease) {
   return text;
 }
 
-Deed deed(Told told, UnixMs at, LeaseId id, const LeaseLookup& lookup) {
-  Deed deed{
+AuditEntry entry(Action told, UnixMs at, LeaseId id, const LeaseLookup& lookup) {
+  AuditEntry entry{
       .at = at, .verb = told.verb, .by = told.by, .lease = id, .reason = std::move(told.reason)};
   if (const std::optional<LeaseView> lease = lookup(id)) {
-    deed.owner = lease->user;
-    deed.name = lease->request.name;
-    if (deed.verb == Verb::kMove) deed.reason = places_of(*lease);
+    entry.owner = lease->user;
+    entry.name = lease->request.name;
+    if (entry.verb == Verb::kMove) entry.reason = places_of(*lease);
   }
-  return deed;
+  return entry;
 }
 
 }  // namespace
 
-std::vector<Deed> deeds_of(const StepTaken& step, const LeaseLookup& lookup) {
-  std::vector<Deed> deeds;
+std::vector<AuditEntry> audit_of(const StepTaken& step, const LeaseLookup& lookup) {
+  std::vector<AuditEntry> audit;
   const Asker asker = asker_of(step.event);
   for (const Record& record : step.records) {
     const LeaseId id = lease_of(record.fact);
     const std::optional<UserId> by = id == asker.lease ? asker.user : std::nullopt;
-    if (std::optional<Told> what = told(record, by)) {
-      deeds.push_back(deed(*std::move(what), step.at, id, lookup));
+    if (std::optional<Action> what = action_in(record, by)) {
+      audit.push_back(entry(*std::move(what), step.at, id, lookup));
     }
   }
-  if (!std::holds_alternative<core::Resume>(step.event)) return deeds;
+  if (!std::holds_alternative<core::Resume>(step.event)) return audit;
   // That what was stopped goes on is written down when it does.
   for (const core::Effect& effect : step.effects) {
     const auto* move = std::get_if<core::MoveMemory>(&effect);
     if (move == nullptr || move->direction != Direction::kGo || move->lease != asker.lease)
       continue;
-    deeds.push_back(deed({Verb::kResume, asker.user}, step.at, asker.lease, lookup));
+    audit.push_back(entry({Verb::kResume, asker.user}, step.at, asker.lease, lookup));
   }
-  return deeds;
+  return audit;
 }
 
-std::string log_line(const Deed& deed, const std::function<std::string(UserId)>& name_of) {
+std::string log_line(const AuditEntry& entry, const std::function<std::string(UserId)>& name_of) {
   const auto named = [&](UserId user) {
     const std::string name = name_of(user);
     return name.empty() ? "uid " + std::to_string(user.value) : name;
   };
-  std::string line(to_text(deed.verb));
-  if (deed.lease != LeaseId{}) {
-    line += " lease " + std::to_string(deed.lease.value) + " (" + named(deed.owner);
-    line += (deed.name.empty() ? "" : "/" + deed.name) + ")";
+  std::string line(to_text(entry.verb));
+  if (entry.lease != LeaseId{}) {
+    line += " lease " + std::to_string(entry.lease.value) + " (" + named(entry.owner);
+    line += (entry.name.empty() ? "" : "/" + entry.name) + ")";
   }
-  if (deed.by) line += " by " + named(*deed.by);
-  return deed.reason.empty() ? line : line + ": " + deed.reason;
+  if (entry.by) line += " by " + named(*entry.by);
+  return entry.reason.empty() ? line : line + ": " + entry.reason;
 }
 
 }  // namespace berth::server

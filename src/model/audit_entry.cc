@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/deed.h"
+#include "model/audit_entry.h"
 
 #include <array>
 #include <cstddef>

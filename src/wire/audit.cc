@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/deeds.h"
+#include "wire/audit.h"
 
 #include <optional>
 #include <utility>
@@ -17,22 +17,22 @@ void write_name(JsonWriter& writer, std::string_view key, UserId user, const Use
   writer.key(std::string(key) + "_id").number(user.value);
 }
 
-void write_deed(JsonWriter& writer, const Deed& deed, const UserNames& names) {
-  writer.begin_object().key("time").time(deed.at);
-  writer.key("verb").text(to_text(deed.verb));
-  if (deed.by) {
-    write_name(writer, "by", *deed.by, names);
+void write_entry(JsonWriter& writer, const AuditEntry& entry, const UserNames& names) {
+  writer.begin_object().key("time").time(entry.at);
+  writer.key("verb").text(to_text(entry.verb));
+  if (entry.by) {
+    write_name(writer, "by", *entry.by, names);
   } else {
     writer.key("by").null().key("by_id").null();
   }
-  if (deed.lease == LeaseId{}) {
+  if (entry.lease == LeaseId{}) {
     writer.key("lease").null().key("user").null().key("user_id").null();
   } else {
-    writer.key("lease").number(deed.lease.value);
-    write_name(writer, "user", deed.owner, names);
+    writer.key("lease").number(entry.lease.value);
+    write_name(writer, "user", entry.owner, names);
   }
-  writer.key("name").text_or_null(deed.name);
-  writer.key("reason").text_or_null(deed.reason).end_object();
+  writer.key("name").text_or_null(entry.name);
+  writer.key("reason").text_or_null(entry.reason).end_object();
 }
 
 std::optional<UserId> read_name(ObjectReader& item, std::string_view key, UserNames& names) {
@@ -46,40 +46,40 @@ std::optional<UserId> read_name(ObjectReader& item, std::string_view key, UserNa
   return user;
 }
 
-Deed read_deed(ObjectReader& item, UserNames& names) {
-  Deed deed;
-  item.time("time", deed.at);
+AuditEntry read_entry(ObjectReader& item, UserNames& names) {
+  AuditEntry entry;
+  item.time("time", entry.at);
   item.require("verb");
-  item.word("verb", deed.verb, parse_verb, "a verb");
-  deed.by = read_name(item, "by", names);
-  deed.lease = {item.number("lease", kAny).value_or(0)};
-  deed.owner = read_name(item, "user", names).value_or(UserId{});
-  item.text("name", deed.name);
-  item.text("reason", deed.reason);
-  return deed;
+  item.word("verb", entry.verb, parse_verb, "a verb");
+  entry.by = read_name(item, "by", names);
+  entry.lease = {item.number("lease", kAny).value_or(0)};
+  entry.owner = read_name(item, "user", names).value_or(UserId{});
+  item.text("name", entry.name);
+  item.text("reason", entry.reason);
+  return entry;
 }
 
 }  // namespace
 
-std::string encode_deeds(const std::vector<Deed>& deeds, const PastFacts& facts) {
+std::string encode_audit(const std::vector<AuditEntry>& audit, const PastFacts& facts) {
   JsonWriter writer;
-  writer.begin_object().key("schema").text("berth/deeds/v1").key("time").time(facts.time);
+  writer.begin_object().key("schema").text("berth/audit/v1").key("time").time(facts.time);
   writer.key("since").time(facts.since).key("until").time(facts.until);
   writer.key("items").begin_array();
-  for (const Deed& deed : deeds) write_deed(writer, deed, facts.names);
+  for (const AuditEntry& entry : audit) write_entry(writer, entry, facts.names);
   writer.end_array().end_object();
   return writer.take();
 }
 
-Result<DeedsAnswer> decode_deeds(std::string_view text) {
+Result<AuditAnswer> decode_audit(std::string_view text) {
   JsonDocument document(text, kAnswer);
   ObjectReader reader = document.root();
-  DeedsAnswer answer;
+  AuditAnswer answer;
   reader.time("time", answer.facts.time);
   reader.time("since", answer.facts.since);
   reader.time("until", answer.facts.until);
   for (ObjectReader& item : reader.objects("items", kAnyCount)) {
-    answer.deeds.push_back(read_deed(item, answer.facts.names));
+    answer.audit.push_back(read_entry(item, answer.facts.names));
   }
   TRY_STATUS(document.status());
   return answer;

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/kept_audit.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace berth::store {
+namespace {
+
+std::uint64_t as_stored(std::int64_t value) {
+  return static_cast<std::uint64_t>(value);
+}
+
+UserId user_in(const Statement& row, int column) {
+  return {static_cast<std::uint32_t>(row.number(column))};
+}
+
+}  // namespace
+
+Status make_audit_table(Database& database) {
+  return database.execute(
+      "CREATE TABLE IF NOT EXISTS audit (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL,"
+      " verb TEXT NOT NULL, by_id INTEGER, lease INTEGER NOT NULL, owner_id INTEGER NOT NULL,"
+      " name TEXT NOT NULL, reason TEXT NOT NULL);"
+      "CREATE INDEX IF NOT EXISTS audit_at ON audit (at_ms)");
+}
+
+Status keep_audit(Database& database, std::span<const AuditEntry> audit) {
+  if (audit.empty()) return Unit{};
+  TRY(insert, database.prepare("INSERT INTO audit (at_ms, verb, by_id, lease, owner_id, name,"
+                               " reason) VALUES (?, ?, ?, ?, ?, ?, ?)"));
+  for (const AuditEntry& entry : audit) {
+    insert.clear();
+    insert.bind(1, as_stored(entry.at.value));
+    insert.bind(2, to_text(entry.verb));
+    if (entry.by) insert.bind(3, std::uint64_t{entry.by->value});
+    insert.bind(4, entry.lease.value);
+    insert.bind(5, std::uint64_t{entry.owner.value});
+    insert.bind(6, entry.name);
+    insert.bind(7, entry.reason);
+    TRY_STATUS(insert.run());
+  }
+  return Unit{};
+}
+
+Status drop_audit(Database& database, UnixMs before) {
+  TRY(old, database.prepare("DELETE FROM audit WHERE at_ms < ?"));
+  old.bind(1, as_stored(before.value));
+  TRY_STATUS(old.run());
+  TRY(many, database.prepare("DELETE FROM audit WHERE id <= (SELECT max(id) FROM audit) - ?"));
+  many.bind(1, std::uint64_t{kAuditKept});
+  return many.run();
+}
+
+Result<std::vector<AuditEntry>> kept_audit(Database& database, const AuditQuestion& question) {
+  std::string text =
+      "SELECT at_ms, verb, by_id, lease, owner_id, name, reason FROM audit"
+      " WHERE at_ms >= ?1 AND at_ms <= ?2";
+  if (question.lease) text += " AND lease = ?3";
+  if (question.user) text += " AND (by_id = ?4 OR (lease <> 0 AND owner_id = ?4))";
+  text += " ORDER BY id DESC LIMIT ?5";
+  TRY(rows, database.prepare(text));
+  rows.bind(1, as_stored(question.since.value));
+  rows.bind(2, as_stored(question.until.value));
+  if (question.lease) rows.bind(3, question.lease->value);
+  if (question.user) rows.bind(4, std::uint64_t{question.user->value});
+  rows.bind(5, std::uint64_t{kAuditTold});
+  std::vector<AuditEntry> audit;
+  for (;;) {
+    TRY(row, rows.step());
+    if (!row) break;
+    const std::optional<Verb> verb = parse_verb(rows.text(1));
+    if (!verb) continue;  // Of a later release.
+    AuditEntry entry{.at = {static_cast<std::int64_t>(rows.number(0))},
+                     .verb = *verb,
+                     .lease = {rows.number(3)},
+                     .owner = user_in(rows, 4),
+                     .name = std::string(rows.text(5)),
+                     .reason = std::string(rows.text(6))};
+    if (!rows.is_null(2)) entry.by = user_in(rows, 2);
+    audit.push_back(std::move(entry));
+  }
+  std::ranges::reverse(audit);
+  return audit;
+}
+
+}  // namespace berth::store
