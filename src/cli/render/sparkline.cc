@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t kLevels = 8;
 constexpr std::array<std::string_view, kLevels> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-constexpr std::array<std::string_view, kLevels> kAscii = {"_", ".", ":", "-", "=", "+", "*", "#"};
+constexpr std::array<std::string_view, kLevels> kAsciiLevels = {"_", ".", ":", "-",
+                                                                "=", "+", "*", "#"};
 
 // None has the lowest, and whatever is more than none a higher one.
 std::size_t level_of(Bytes figure, Bytes top) {
@@ -23,7 +24,7 @@ std::size_t level_of(Bytes figure, Bytes top) {
 }  // namespace
 
 std::string sparkline(std::span<const std::optional<Bytes>> figures, Bytes top, Letters letters) {
-  const auto& columns = letters.unicode ? kBlocks : kAscii;
+  const auto& columns = letters.unicode ? kBlocks : kAsciiLevels;
   std::string line;
   for (const std::optional<Bytes>& figure : figures) {
     line += figure ? columns.at(level_of(*figure, top)) : " ";
