@@ -125,7 +125,7 @@ Result<ProcessState> parse_process_state(std::string_view text) {
     if (!value) return malformed(text);
     numbers[i] = *value;
   }
-  if (!pid || !threads || !start || *start < 0) return malformed(text);
+  if (!pid || *pid <= 0 || !threads || !start || *start < 0) return malformed(text);
   // The first thread may end before the others; the process has ended when none is left.
   const bool is_zombie = fields[0] == "Z" || fields[0] == "X";
   return ProcessState{.process = {.pid = *pid, .start_ticks = static_cast<std::uint64_t>(*start)},

@@ -94,6 +94,7 @@ TEST(Processes, LinesThatTheKernelDoesNotWriteAreRefused) {
     EXPECT_FALSE(parse_process_state(good.substr(0, length)).ok()) << length;
   }
   EXPECT_FALSE(parse_process_state(") (").ok());
+  EXPECT_FALSE(parse_process_state("-7 (x) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 12 0").ok());
   EXPECT_FALSE(parse_process_state("x (x) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 12 0").ok());
   EXPECT_FALSE(parse_process_state("7 (x) S 1 7 y 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 12 0").ok());
   EXPECT_FALSE(parse_process_state("7 (x) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 -12 0").ok());
