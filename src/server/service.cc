@@ -27,24 +27,6 @@ ApiError error_of(std::string_view code, std::string message) {
   return {.code = std::string(code), .message = std::move(message)};
 }
 
-// Routes about processes of the caller's. All else, whoever has the user's rights may do, from
-// whatever PID namespace.
-bool names_processes(Route route) {
-  switch (route) {
-    case Route::kSubmit:
-    case Route::kReconnect:
-    case Route::kClaim:
-    case Route::kJoin:
-    case Route::kExit:
-    case Route::kPark:
-    case Route::kCheckpointed:
-    case Route::kRequeuing:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 Service::Service(ServiceSettings settings, Host& host, const os::Clock& clock)

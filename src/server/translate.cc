@@ -219,10 +219,9 @@ Asked by_ref(const wire::RouteMatch& route, std::string_view body, const Transla
 
 }  // namespace
 
-Asked translate(const wire::RouteMatch& route, std::string_view body, const Translation& how) {
-  switch (route.route) {
+bool names_processes(Route route) {
+  switch (route) {
     case Route::kSubmit:
-      return submit(body, how);
     case Route::kReconnect:
     case Route::kClaim:
     case Route::kJoin:
@@ -230,10 +229,15 @@ Asked translate(const wire::RouteMatch& route, std::string_view body, const Tran
     case Route::kPark:
     case Route::kCheckpointed:
     case Route::kRequeuing:
-      return by_handle(route, body, how);
+      return true;
     default:
-      return by_ref(route, body, how);
+      return false;
   }
+}
+
+Asked translate(const wire::RouteMatch& route, std::string_view body, const Translation& how) {
+  if (route.route == Route::kSubmit) return submit(body, how);
+  return names_processes(route.route) ? by_handle(route, body, how) : by_ref(route, body, how);
 }
 
 std::variant<wire::RequestBody, ApiError> translate_request(std::string_view body,
