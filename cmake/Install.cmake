@@ -53,16 +53,19 @@ install(FILES share/openapi.json share/berth.schema.json
 install(FILES README.md ARCHITECTURE.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
 
-# The unit names the place where this installation ends up, which is known only then.
+# The units name the place where this installation ends up, which is known only then.
 install(CODE "
   set(bindir \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
   set(docdir \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}\")
-  configure_file(\"${PROJECT_SOURCE_DIR}/integrations/systemd/berthd.service.in\"
-                 \"${PROJECT_BINARY_DIR}/berthd.service\" @ONLY)
-  configure_file(\"${PROJECT_SOURCE_DIR}/integrations/systemd/berth-notify.service.in\"
-                 \"${PROJECT_BINARY_DIR}/berth-notify.service\" @ONLY)")
+  foreach(unit berthd berth-deliver@ berth-command@ berth-notify)
+    configure_file(\"${PROJECT_SOURCE_DIR}/integrations/systemd/\${unit}.service.in\"
+                   \"${PROJECT_BINARY_DIR}/\${unit}.service\" @ONLY)
+  endforeach()")
 install(FILES ${PROJECT_BINARY_DIR}/berth-notify.service DESTINATION lib/systemd/user)
 install(FILES ${PROJECT_BINARY_DIR}/berthd.service integrations/systemd/berthd.socket
+        ${PROJECT_BINARY_DIR}/berth-deliver@.service integrations/systemd/berth-deliver.socket
+        ${PROJECT_BINARY_DIR}/berth-command@.service integrations/systemd/berth-command.socket
+        integrations/systemd/run-berth-berthd.leases.mount
         DESTINATION lib/systemd/system)
 install(FILES integrations/systemd/berth.sysusers.conf DESTINATION lib/sysusers.d
         RENAME berth.conf)

@@ -9,7 +9,7 @@ declare -A packages=(
   [speed]="ccache mold"
   [test]="bats curl dbus-bin dbus-daemon expect fish git jq less libcap2-bin libgmock-dev
           libgtest-dev librapidcheck-dev musl-tools openssl patch pkgconf procps python3
-          python3-jsonschema sqlite3 universal-ctags zsh"
+          python3-jsonschema sqlite3 systemd universal-ctags zsh"
   [lint]="clang-format-19 clang-tidy-19 git python3 universal-ctags"
   [clang]="clang-19 libclang-rt-19-dev"
   [bench]="libbenchmark-dev jq task-spooler"

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -53,8 +54,13 @@ wire::DeliveryOutcome deliver(const std::string& line) {
 /// The system's daemon may signal and look into the processes of all users: what talks to the
 /// world, or is somebody's script, may not.
 void give_up_rights() {
-  (void)::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> had{};
+  CHECK(::syscall(SYS_capget, &header, had.data()) == 0);
+  const bool none_left = std::ranges::all_of(
+      had, [](const auto& sets) { return (sets.permitted | sets.inheritable) == 0; });
+  if (none_left) return;  // A unit of its own may not even ask.
+  (void)::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   const std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};
   CHECK(::syscall(SYS_capset, &header, none.data()) == 0);
 }

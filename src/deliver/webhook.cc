@@ -17,7 +17,7 @@
 #include "deliver/signature.h"
 #include "deliver/url.h"
 #include "deliver/verdict.h"
-#include "os/files.h"
+#include "os/secret.h"
 
 namespace berth::deliver {
 namespace {
@@ -26,8 +26,6 @@ using Outcome = wire::DeliveryOutcome::Kind;
 
 constexpr long kWithinMs = 10'000;  // In all, names resolved and answer read.
 constexpr std::size_t kAnswerMax = std::size_t{64} << 10U;  // Of head and body together.
-constexpr const char* kUrlKey = "webhook_file";
-constexpr std::size_t kSecretMax = 4'096;
 
 wire::DeliveryOutcome refused(std::string reason) {
   return {.kind = Outcome::kRefused, .reason = std::move(reason)};
@@ -79,18 +77,6 @@ std::size_t take(char* /*bytes*/, std::size_t size, std::size_t count, void* dat
   return exchange.answered > kAnswerMax ? 0 : size * count;
 }
 
-/// Of the file that `key` of the configuration names.
-Result<std::string> read_secret(const std::string& key, const std::string& path) {
-  if (!path.starts_with('/')) {
-    return Error{Errc::kInvalid, key + " must be a whole path, from / on"};
-  }
-  TRY(secret, os::read_private_file(path, kSecretMax));
-  while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) secret.pop_back();
-  if (!secret.empty()) return secret;
-  return Error{Errc::kInvalid,
-               path + " is empty: it must hold the " + (key == kUrlKey ? "URL" : "secret")};
-}
-
 using Headers = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 
 void add(Headers& headers, const std::string& line) {
@@ -108,8 +94,12 @@ Result<Headers> headers_of(const wire::Delivery& delivery, const wire::Webhook& 
   add(headers, "Berth-Event: " + delivery.event);
   add(headers, "Berth-Delivery: " + delivery.id);
   add(headers, "Berth-Timestamp: " + std::to_string(time));
-  if (!webhook.secret_file.empty()) {
-    TRY(secret, read_secret("secret_file", webhook.secret_file));
+  std::string secret = webhook.secret;
+  if (secret.empty() && !webhook.secret_file.empty()) {
+    TRY(read, os::read_secret(os::secret_file(webhook.secret_file)));
+    secret = std::move(read);
+  }
+  if (!secret.empty()) {
     add(headers, "Berth-Signature: sha256=" +
                      sign(secret, {.id = delivery.id, .time = time, .body = delivery.body}));
   }
@@ -173,7 +163,7 @@ wire::DeliveryOutcome outcome_of(CURL* curl, CURLcode code, const Exchange& exch
 wire::DeliveryOutcome send_webhook(const wire::Delivery& delivery, const wire::Webhook& webhook,
                                    UnixMs now) {
   Result<std::string> address = webhook.url;
-  if (!webhook.url_file.empty()) address = read_secret(kUrlKey, webhook.url_file);
+  if (!webhook.url_file.empty()) address = os::read_secret(os::webhook_file(webhook.url_file));
   if (!address.ok()) return refused(address.error().message);
   const auto url = check_url(*address, webhook.allow_private);
   if (!url.ok()) return refused(url.error().message);

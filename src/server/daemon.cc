@@ -207,7 +207,7 @@ void Daemon::Impl::make_listeners() {
                             .wall = clock.wall(),
                             .network_file_system = !journal_descriptor},
       history_settings(config), [this](const std::string& text) { log.warn(text); });
-  deliverer = std::make_unique<DeliverRunner>(io);
+  deliverer = std::make_unique<DeliverRunner>(io, options.mode, places.runtime_dir);
   alerts = std::make_unique<AlertDesk>(config.alerts,
                                        alert_doors({engine, *history, *deliverer, log, clock}));
 }

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -11,10 +12,15 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <string>
 #include <utility>
+#include <variant>
 
+#include "os/errors.h"
+#include "os/files.h"
 #include "os/programs.h"
+#include "os/secret.h"
 
 namespace berth::server {
 namespace {
@@ -26,6 +32,46 @@ constexpr std::size_t kAnswerMax = 4'096;
 
 wire::DeliveryOutcome failed(std::string reason) {
   return {.kind = wire::DeliveryOutcome::Kind::kRetry, .reason = std::move(reason)};
+}
+
+/// kInvalid: what the configuration names cannot be used, and could not be used later.
+wire::DeliveryOutcome not_started(const Error& error) {
+  wire::DeliveryOutcome outcome = failed(error.message);
+  if (error.code == Errc::kInvalid) outcome.kind = wire::DeliveryOutcome::Kind::kRefused;
+  return outcome;
+}
+
+/// What is in the daemon's files, and nobody else can read.
+Result<wire::Delivery> with_secrets(wire::Delivery delivery) {
+  auto* webhook = std::get_if<wire::Webhook>(&delivery.to);
+  if (webhook == nullptr) return delivery;
+  if (!webhook->url_file.empty()) {
+    TRY(url, os::read_secret(os::webhook_file(webhook->url_file)));
+    webhook->url = std::move(url);
+    webhook->url_file.clear();
+  }
+  if (!webhook->secret_file.empty()) {
+    TRY(secret, os::read_secret(os::secret_file(webhook->secret_file)));
+    webhook->secret = std::move(secret);
+    webhook->secret_file.clear();
+  }
+  return delivery;
+}
+
+Result<os::UniqueFd> connect_to(const std::string& path) {
+  TRY_STATUS(os::check_socket_path(path));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  os::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return os::system_error("cannot make a socket", errno);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+    return socket;
+  }
+  if (errno != ECONNREFUSED) return os::system_error("cannot connect to " + path, errno);
+  const bool command = path.ends_with("/command.sock");
+  return Error{Errc::kUnavailable, "nobody listens at " + path + ": systemctl start berth-" +
+                                       (command ? "command" : "deliver") + ".socket"};
 }
 
 }  // namespace
@@ -47,17 +93,36 @@ struct DeliverRunner::Running {
   std::string received;
 };
 
-DeliverRunner::DeliverRunner(boost::asio::io_context& io) : io_(io) {}
+DeliverRunner::DeliverRunner(boost::asio::io_context& io, os::Mode mode, std::string directory)
+    : io_(io), mode_(mode), directory_(std::move(directory)) {}
 DeliverRunner::~DeliverRunner() = default;
 
+/// Empty: there is none.
+std::string DeliverRunner::socket_for(const wire::Delivery& delivery) const {
+  if (mode_ == os::Mode::kUser) return {};
+  const bool command = std::holds_alternative<wire::AlertCommand>(delivery.to);
+  std::string path = directory_ + (command ? "/command.sock" : "/deliver.sock");
+  return os::exists(path) ? path : "";
+}
+
 Result<os::Child> DeliverRunner::start(const wire::Delivery& delivery) {
-  TRY(program, os::sibling_program("berth-deliver"));
-  TRY(child, os::start_child({.program = program, .arguments = {}, .library_path = {}}));
-  const std::string line = wire::encode_delivery(delivery);
+  const std::string socket = socket_for(delivery);
+  std::string line = wire::encode_delivery(delivery);
+  os::Child child;
+  if (socket.empty()) {
+    TRY(program, os::sibling_program("berth-deliver"));
+    TRY(started, os::start_child({.program = program, .arguments = {}, .library_path = {}}));
+    child = std::move(started);
+  } else {
+    const Result<wire::Delivery> whole = with_secrets(delivery);
+    if (!whole.ok()) return Error{Errc::kInvalid, whole.error().message};
+    line = wire::encode_delivery(*whole);
+    TRY(connected, connect_to(socket));
+    child.socket = std::move(connected);
+  }
   const ssize_t sent = ::send(child.socket.get(), line.data(), line.size(), MSG_NOSIGNAL);
   if (sent == static_cast<ssize_t>(line.size())) return child;
-  (void)::kill(child.pid, SIGKILL);
-  children_.push_back(child.pid);
+  end(child.pid);
   return Error{Errc::kIo, "berth-deliver does not take the message"};
 }
 
@@ -65,7 +130,7 @@ void DeliverRunner::deliver(const wire::Delivery& delivery, Then then) {
   Result<os::Child> child = start(delivery);
   if (!child.ok()) {
     boost::asio::post(
-        io_, [then = std::move(then), outcome = failed(child.error().message)] { then(outcome); });
+        io_, [then = std::move(then), outcome = not_started(child.error())] { then(outcome); });
     return;
   }
   auto running = std::make_unique<Running>(io_, *std::move(child), std::move(then));
@@ -102,14 +167,21 @@ void DeliverRunner::readable(std::uint64_t number) {
          whole && outcome.ok() ? *outcome : failed("berth-deliver ended without an answer"));
 }
 
+// It has said all that it had to say; reaped by finish(), never before. What systemd has started
+// sees its socket go.
+void DeliverRunner::end(pid_t child) {
+  if (child == 0) return;
+  (void)::kill(child, SIGKILL);
+  children_.push_back(child);
+}
+
 void DeliverRunner::finish(std::uint64_t number, const wire::DeliveryOutcome& outcome) {
   const auto found = running_.find(number);
   if (found == running_.end()) return;
   const Then then = std::move(found->second->then);
   const pid_t child = found->second->child.pid;
   running_.erase(found);
-  (void)::kill(child, SIGKILL);  // It has said all that it had to say; reaped below, never before.
-  children_.push_back(child);
+  end(child);
   std::erase_if(children_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
   then(outcome);
 }

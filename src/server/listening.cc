@@ -63,7 +63,8 @@ Status clear(const std::string& path) {
 
 /// In system mode the members of the group are let in; the socket tells the daemon who they are.
 void give_to_group(const std::string& path) {
-  if (const auto group = os::find_group("berth")) {
+  const auto group = os::find_group("berth");
+  if (group && *group != ::getegid()) {
     // Where that is not allowed, the group is the daemon's own.
     if (::chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0) return;
   }

@@ -65,6 +65,7 @@ Webhook read_webhook(ObjectReader& reader) {
   reader.text("url", webhook.url);
   reader.text("url_file", webhook.url_file);
   reader.text("secret_file", webhook.secret_file);
+  reader.text("secret", webhook.secret);
   reader.boolean("allow_private", webhook.allow_private);
   return webhook;
 }
@@ -95,6 +96,7 @@ std::string encode_delivery(const Delivery& delivery) {
   if (webhook != nullptr) {
     writer.key("url").text(webhook->url).key("url_file").text_or_null(webhook->url_file);
     writer.key("secret_file").text_or_null(webhook->secret_file);
+    if (!webhook->secret.empty()) writer.key("secret").text(webhook->secret);
     writer.key("allow_private").boolean(webhook->allow_private);
   } else {
     writer.key("argv").begin_array();

@@ -25,7 +25,8 @@ inline constexpr std::size_t kDeliveryWordsMax = 64;  // Of a command.
 struct Webhook {
   std::string url;       // Empty: in the file.
   std::string url_file;  // Read when it is sent, so that nothing else holds what may be a secret.
-  std::string secret_file;  // Empty: what is sent is not signed.
+  std::string secret_file;  // Empty: what is sent is not signed, unless with what `secret` holds.
+  std::string secret;       // For one who cannot read the file.
   bool allow_private = false;
   friend bool operator==(const Webhook&, const Webhook&) = default;
 };

@@ -39,6 +39,9 @@ TEST(DeliveryLine, ComesBackAsItWas) {
   std::get<Webhook>(unsigned_one.to).secret_file.clear();
   EXPECT_THAT(encode_delivery(unsigned_one), HasSubstr("\"secret_file\":null"));
   EXPECT_EQ(*decode_delivery(encode_delivery(unsigned_one)), unsigned_one);
+  Delivery handed_over = unsigned_one;
+  std::get<Webhook>(handed_over.to).secret = "hush";
+  EXPECT_EQ(*decode_delivery(encode_delivery(handed_over)), handed_over);
 }
 
 TEST(DeliveryLine, WhatIsMissingOrWrongIsNamed) {

@@ -6,6 +6,7 @@
 # elsewhere these tests are skipped, and say so.
 load ../cli/lib
 
+declare -ga under=()
 declare -gA uid=([berth]=60000 [alice]=60001 [bob]=60002 [carol]=60003)
 
 setup() { machine_up; }
@@ -22,7 +23,7 @@ machine_up() {
   build=$(dirname "$(dirname "$(type -P berth)")")
   mkdir -p "$world/build/bin" "$world/runtime" "$world/state" "$world/gpu" "$world/own/berth"
   cp "$build"/bin/{berth,berthd,berth-probe,berth-mover,berth-deliver,vram_user} "$world/build/bin/"
-  cp -r "$build/lib" "$world/build/"
+  cp -r "$build/lib" "$(dirname "${BASH_SOURCE[0]}")/under_unit.py" "$world/build/"
   chmod 0711 "$world"
   chmod -R a+rX "$world/build"
   chmod 0777 "$world/gpu"
@@ -70,16 +71,22 @@ as() {
     setpriv --reuid "${uid[$user]}" --regid "${uid[$user]}" --init-groups "$@"
 }
 
+units=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../../integrations/systemd")
+# walls UNIT...: under_unit.py of that unit, with a Python that every user may run.
+walls() { PATH=/usr/local/bin:/usr/bin:/bin python3 -B "$world/build/under_unit.py" "$@"; }
+
 # daemon_up [USER]: as integrations/systemd/berthd.service.in starts it, but for another user.
+# `under` is a command that starts it instead.
 daemon_up() {
-  local user=${1:-berth} rights=-all,+kill,+sys_ptrace
+  local user=${1:-berth} rights
+  rights=$(walls "$units/berthd.service.in" --capabilities)
   local given=(--inh-caps "$rights" --ambient-caps "$rights" --bounding-set "$rights")
   [[ $user != root ]] || given=()
   (
     umask 077
     exec 3>&- nsenter --target "$machine" --mount --wd=/ setpriv --reuid "$user" --regid "$user" \
-      --clear-groups "${given[@]}" --no-new-privs berthd --system --foreground --in-container \
-      --socket "$BERTH_SOCKET" --state-dir "$world/state"
+      --clear-groups "${given[@]}" --no-new-privs "${under[@]}" berthd --system --foreground \
+      --in-container --socket "$BERTH_SOCKET" --state-dir "$world/state"
   ) 2>>"$world/log" &
   eventually inside test -S "$BERTH_SOCKET" && eventually test -f "$world/gpu/gpu-world" || {
     cat "$world/log" >&2
