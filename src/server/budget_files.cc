@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "os/files.h"
+#include "os/own_file_system.h"
 #include "os/processes.h"
 #include "os/users.h"
 
@@ -39,6 +40,12 @@ BudgetFiles::BudgetFiles(const enforce::LeaseFiles::Settings& settings, std::str
       contexts_path_(std::move(contexts_path)),
       guess_(settings.context) {
   recall_costs();
+  if (settings.readers == enforce::LeaseFiles::Readers::kAllUsers &&
+      !os::has_own_file_system(settings.root)) {
+    warn_(settings.root +
+          " has no file system of its own: whoever holds a lease can fill the one that it lies in" +
+          " (systemctl start run-berth-berthd.leases.mount)");
+  }
 }
 
 // It is a measurement, and may be lost.

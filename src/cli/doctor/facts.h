@@ -28,6 +28,7 @@ struct DirectoryFacts {
   UserId owner;
   std::uint32_t mode = 0;  // As of stat(2), permissions only.
   std::optional<bool> on_network;
+  bool own_file_system = false;
   std::optional<Bytes> free;
 };
 
@@ -53,6 +54,7 @@ struct DoctorFacts {
   std::vector<std::string> missing_programs;  // That should stand beside this one.
   DirectoryFacts runtime;
   DirectoryFacts state;
+  DirectoryFacts leases;              // Their files.
   std::uint64_t descriptors_max = 0;  // The hard limit.
   bool in_container = false;
   enforce::Facts enforcement;

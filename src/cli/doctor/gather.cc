@@ -30,6 +30,7 @@
 #include "os/clock.h"
 #include "os/environment.h"
 #include "os/files.h"
+#include "os/own_file_system.h"
 #include "os/places.h"
 #include "os/processes.h"
 #include "os/unique_fd.h"
@@ -100,6 +101,7 @@ DirectoryFacts look_at(const std::string& path) {
   if (const auto network = os::is_network_file_system(path); network.ok()) {
     facts.on_network = *network;
   }
+  facts.own_file_system = os::has_own_file_system(path);
   if (const auto free = os::free_space(path); free.ok()) facts.free = *free;
   return facts;
 }
@@ -111,6 +113,7 @@ void find_places(DoctorFacts& facts) {
   if (facts.daemon) {
     runtime = std::filesystem::path(facts.daemon->socket).parent_path().string();
     state = facts.daemon->state_dir;
+    facts.leases = look_at(os::leases_directory(facts.daemon->socket));
   }
   facts.runtime = look_at(runtime);
   facts.state = look_at(state);

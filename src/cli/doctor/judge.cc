@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/quantity.h"
+#include "cli/doctor/lease_files.h"
 #include "cli/doctor/libberth.h"
 #include "cli/doctor/pausing.h"
 #include "cli/render/phrases.h"
@@ -265,9 +266,13 @@ void judge_daemon(Findings& findings, const DoctorFacts& facts) {
 
 // --- places
 
+bool is_of_the_machine(const DoctorFacts& facts) {
+  return facts.daemon && facts.daemon->mode == wire::DaemonView::Mode::kSystem;
+}
+
 void judge_runtime(Group& group, const DoctorFacts& facts) {
   const DirectoryFacts& runtime = facts.runtime;
-  if (facts.daemon && facts.daemon->mode == wire::DaemonView::Mode::kSystem) {
+  if (is_of_the_machine(facts)) {
     group.add({.check = "runtime_dir", .fact = runtime.path + " is the system daemon's"});
   } else if (!runtime.exists) {
     group.add({.check = "runtime_dir",
@@ -326,6 +331,7 @@ void judge_state(Group& group, const DoctorFacts& facts) {
 void judge_places(Findings& findings, const DoctorFacts& facts) {
   Group group(findings, "places");
   judge_runtime(group, facts);
+  if (is_of_the_machine(facts)) group.add(look_at_lease_files(facts.leases));
   judge_state(group, facts);
   if (facts.descriptors_max < kDescriptorsLow) {
     group.add({.check = "descriptors",

@@ -141,6 +141,18 @@ std::vector<Illness> illnesses_of_the_machine() {
       {"disk_space", Level::kFail, [](auto& f) { f.state.free = mib(5); }, "only 5 MiB",
        "df -h /state"},
       {"descriptors", Level::kWarn, [](auto& f) { f.descriptors_max = 512; }, "512", "ulimit"},
+      {"lease_files", Level::kWarn,
+       [](auto& f) {
+         f.daemon->mode = wire::DaemonView::Mode::kSystem;
+         f.leases = {.path = "/l", .exists = true};
+       },
+       "/l has no file system of its own", "run-berth-berthd.leases.mount"},
+      {"lease_files", Level::kWarn,
+       [](auto& f) {
+         f.daemon->mode = wire::DaemonView::Mode::kSystem;
+         f.leases = {.path = "/l", .exists = true, .own_file_system = true, .free = Bytes{}};
+       },
+       "/l is full", "df -h /l"},
   };
 }
 
