@@ -81,6 +81,9 @@ def main():
     build, prefix = sys.argv[1:]
     with open(os.path.join(build, 'CMakeCache.txt'), encoding='utf-8') as stream:
         lines = stream.read().splitlines()
+    if 'HARDENING:BOOL=OFF' in lines:
+        print('skipped: this build is to be measured without it')
+        return False
     sanitized = any(line.startswith('SANITIZE:') and not line.endswith('=') for line in lines)
     found, count = [], 0
     for folder, _, names in sorted(os.walk(prefix)):
