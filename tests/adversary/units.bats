@@ -137,6 +137,10 @@ state_is_of() { [[ $(as "$1" berth show "$2" --json | command jq -r .state) == "
   # The command's last line is that it may not write the journal.
   fails tested told
   grep -q 'Permission denied' "$world/tested"
+  # What the daemon may not hand over is not sent at all.
+  chmod 0644 "$world/hook.secret"
+  fails tested hook
+  grep -q "refused.*hook.secret is open to group or others" "$world/tested"
   no_violations
 }
 
