@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simgpu/world/world.h"
 
+#include <fcntl.h>
 #include <sys/auxv.h>
 
 #include <algorithm>
@@ -23,6 +24,16 @@ namespace berth::simgpu {
 namespace {
 
 constexpr std::uint64_t kGenerationMask = 0xffff;
+constexpr off_t kLocksAt = off_t{1} << 40U;  // Behind the file's end.
+
+struct flock lock_of(std::uint32_t slot, int type) {
+  struct flock range{};
+  range.l_type = static_cast<short>(type);
+  range.l_whence = SEEK_SET;
+  range.l_start = kLocksAt + slot;
+  range.l_len = 1;
+  return range;
+}
 
 Bytes bytes_of(std::uint64_t blocks) {
   return {blocks * kBlockBytes};
@@ -62,11 +73,29 @@ std::uint64_t World::limit_blocks(std::uint32_t device) const {
   return capacity > reserved ? capacity - reserved : 0;
 }
 
+// Each process holds a lock while it lives, for those in other namespaces, to whom its pid and its
+// start time say nothing.
+bool World::lock_slot(std::uint32_t slot, bool locked) {
+  struct flock range = lock_of(slot, locked ? F_RDLCK : F_UNLCK);
+  return ::fcntl(locks_, F_OFD_SETLK, &range) == 0;
+}
+
+bool World::lives(std::uint32_t slot, Identity owner) const {
+  if (namespaces_of(owner) == namespaces_of(own_identity())) return is_alive(owner);
+  const int file = ::open(path().c_str(), O_RDWR | O_CLOEXEC);
+  struct flock range = lock_of(slot, F_WRLCK);
+  const bool is_free = ::fcntl(file, F_OFD_GETLK, &range) == 0 && range.l_type == F_UNLCK;
+  if (file >= 0) ::close(file);
+  return !is_free;
+}
+
+// A child of fork has the description of its parent, and needs one of its own.
 std::optional<std::uint32_t> World::claim_slot() {
   const Identity self = own_identity();
   if (self == 0) return std::nullopt;
   const std::uint64_t image = own_image();
   reap();
+  locks_ = ::open(path().c_str(), O_RDWR | O_CLOEXEC);
   for (std::uint32_t i = kStrangerSlot + 1; i < kSlotsMax; ++i) {
     SlotState& slot = file_->slots[i];
     Identity owner = slot.owner.load();
@@ -77,7 +106,11 @@ std::optional<std::uint32_t> World::claim_slot() {
     std::uint32_t seen = file_->slots_seen.load();
     while (seen <= i && !file_->slots_seen.compare_exchange_weak(seen, i + 1)) {
     }
-    if (!before_exec && !slot.owner.compare_exchange_strong(owner, self)) continue;
+    (void)lock_slot(i, true);
+    if (!before_exec && !slot.owner.compare_exchange_strong(owner, self)) {
+      (void)lock_slot(i, false);
+      continue;
+    }
     slot.generation.fetch_add(1);
     slot.contexts.store(0);
     slot.checkpoint.owner.store(0);
@@ -174,7 +207,7 @@ void World::reap() {
     // In this order: what is stamped with an owner's generation is never a later owner's death.
     const std::uint64_t generation = slot.generation.load() & kGenerationMask;
     const Identity owner = slot.owner.load();
-    if (owner == 0 || owner == self || is_alive(owner)) continue;
+    if (owner == 0 || owner == self || lives(i, owner)) continue;
     if (const auto since = torn_down_since(slot, generation, now_us)) tear_down(i, owner, *since);
   }
 }
@@ -185,7 +218,7 @@ std::optional<std::uint32_t> World::slot_of(std::int32_t pid) const {
     const SlotState& slot = file_->slots[i];
     const Identity owner = slot.owner.load();
     if (owner != 0 && pid_of(owner) == pid && slot.checkpoint.owner.load() == owner &&
-        is_alive(owner)) {
+        lives(i, owner)) {
       return i;
     }
   }

@@ -92,6 +92,8 @@ class World {
   static Result<Mapping> make(const WorldPlace& place, const std::string& path);
 
   AccountView account(std::uint32_t device) const;
+  bool lives(std::uint32_t slot, Identity owner) const;
+  bool lock_slot(std::uint32_t slot, bool locked);
   std::uint64_t limit_blocks(std::uint32_t device) const;
   std::optional<std::int64_t> torn_down_since(SlotState& slot, std::uint64_t generation,
                                               std::int64_t now_us);
@@ -102,6 +104,7 @@ class World {
 
   WorldPlace place_;
   Mapping file_;
+  int locks_ = -1;  // The file, where the byte of our slot is locked. Never closed.
 };
 
 /// CLOCK_BOOTTIME in nanoseconds.
