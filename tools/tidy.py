@@ -51,7 +51,8 @@ LAYERS = {
 ALSO = {
     'enforce': ['guard/layout.h', 'guard/ledger.h', 'guard/linux.h'],  # The files of a lease.
     'library': ['guard/layout.h'],  # Likewise.
-    'server': ['guard/ledger.h', 'guard/linux.h'],  # For its test: programs of a lease.
+    'server': ['guard/layout.h', 'guard/ledger.h', 'guard/linux.h',  # Likewise, and for its test.
+               'guard/slot_locks.h'],
     'sim': ['server/doors.h', 'server/engine.h'],
     'config': ['core/limits.h'],
     'trainer': ['config/document.h', 'config/problem.h'],  # Its settings are TOML too.

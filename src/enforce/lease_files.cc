@@ -123,6 +123,16 @@ std::string use_bytes(std::uint32_t devices) {
   return bytes;
 }
 
+// Whether a process holds the lock on its slot. Nothing is locked here, so nobody is disturbed.
+bool is_locked(const os::UniqueFd& file, std::size_t slot) {
+  struct flock range{};
+  range.l_type = F_RDLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = static_cast<off_t>(guard::lock_of_slot(static_cast<std::uint32_t>(slot)));
+  range.l_len = 1;
+  return ::fcntl(file.get(), F_OFD_GETLK, &range) != 0 || range.l_type != F_UNLCK;
+}
+
 // Less where the file ends before; what lacks reads as 0.
 std::string read_at(const os::UniqueFd& file, std::size_t at, std::size_t size) {
   std::string bytes(size, '\0');
@@ -336,11 +346,13 @@ Result<Use> LeaseFiles::read(Handle lease) const {
       const std::size_t owner = i * sizeof(SlotOwner);
       const auto identity = get<guard::Identity>(owners, owner);
       if (identity == 0) continue;
+      const auto namespaces = get<std::uint64_t>(owners, owner + offsetof(SlotOwner, namespaces));
       const std::size_t slot = i * sizeof(SlotUse);
       part.slots.push_back(
           {.process = {.pid = static_cast<std::int32_t>(guard::pid_of(identity)),
                        .start_ticks = guard::start_of(identity)},
-           .pid_namespace = get<std::uint64_t>(owners, owner + offsetof(SlotOwner, pid_namespace)),
+           .namespaces = namespaces,
+           .locked = guard::is_locking(namespaces) && is_locked(file, i),
            .charged = {get<std::uint64_t>(slots, slot + offsetof(SlotUse, used))},
            .changes = get<std::uint64_t>(slots, slot + offsetof(SlotUse, changes)),
            .context = {get<std::uint64_t>(slots, slot + offsetof(SlotUse, context))},

@@ -39,8 +39,9 @@ struct ContextCost {
 /// it agrees with the driver's.
 struct Use {
   struct Slot {
-    Process process;  // As its own PID namespace numbers it.
-    std::uint64_t pid_namespace = 0;
+    Process process;               // As its own namespaces have it.
+    std::uint64_t namespaces = 0;  // guard/layout.h says how to read it.
+    bool locked = false;           // Its owner lives, for sure.
     Bytes charged;
     std::uint64_t changes = 0;  // Grows with each charge and release.
     Bytes context;              // What of the charge is for contexts that are there.

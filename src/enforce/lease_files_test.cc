@@ -80,10 +80,12 @@ class LeaseFilesTest : public ::testing::Test {
     void* use = guard::map_file(path("use").c_str(), guard::Access::kReadWrite, use_bytes);
     Tenant tenant;
     if (limit == nullptr || use == nullptr) return tenant;
-    tenant.attached = tenant.ledger.attach(limit, limit_bytes, use, use_bytes,
-                                           {.self = guard::make_identity(pid, 5),
-                                            .pid_namespace = 1,
-                                            .is_alive = [](guard::Identity) { return true; }});
+    tenant.attached =
+        tenant.ledger.attach(limit, limit_bytes, use, use_bytes,
+                             {.self = guard::make_identity(pid, 5),
+                              .pid_namespace = 1,
+                              .life_of = [](guard::Identity) { return guard::Life::kLives; },
+                              .has_pid = [](guard::Identity) { return true; }});
     return tenant;
   }
 

@@ -66,8 +66,25 @@ constexpr std::uint64_t start_of(Identity identity) {
 /// Who has a slot. The owner writes it; when the owner is dead, whoever clears it.
 struct SlotOwner {
   Word identity;
-  Word pid_namespace;  // Its inode: a pid means nothing in another one.
+  Word namespaces;  // In which that identity means something.
 };
+
+/// Where a process's pid and start time mean something: a PID namespace and a time namespace, by
+/// their inodes. With kLocks its owner holds a lock on the first byte of its SlotOwner as long as
+/// it lives. Without, it is of an earlier guard: that wrote the inode of its PID namespace alone,
+/// and takes a slot with kLocks for one of a namespace that it knows nothing of.
+constexpr std::uint64_t kLocks = std::uint64_t{1} << 63U;
+constexpr std::uint64_t kTimeNamespaceBits = 0x7fffffff;
+
+constexpr std::uint64_t namespaces_of(std::uint64_t pid_namespace, std::uint64_t time_namespace) {
+  return kLocks | (time_namespace & kTimeNamespaceBits) << 32U | (pid_namespace & UINT32_MAX);
+}
+constexpr bool is_locking(std::uint64_t namespaces) {
+  return (namespaces & kLocks) != 0;
+}
+constexpr std::uint64_t pid_namespace_in(std::uint64_t namespaces) {
+  return is_locking(namespaces) ? namespaces & UINT32_MAX : namespaces;
+}
 
 /// One process's use of one device. Written by the slot's owner alone.
 struct alignas(64) SlotUse {
@@ -105,6 +122,11 @@ struct UseFile {
 static_assert(offsetof(UseFile, peak) == 64);
 
 constexpr unsigned kRefusedDeviceAt = 60;
+
+/// Of the byte in the file that the owner of a slot keeps locked.
+constexpr std::uint64_t lock_of_slot(std::uint32_t slot) {
+  return offsetof(UseFile, owners) + slot * sizeof(SlotOwner);
+}
 
 constexpr std::size_t use_file_size(std::uint32_t devices) {
   return offsetof(UseFile, slots) + devices * sizeof(SlotUse) * kSlotsMax;

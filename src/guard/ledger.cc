@@ -15,6 +15,20 @@
 // of the others is refused for good; else it is tried again.
 
 //
+// Note [Who is alive]
+//
+// A pid and a start time say who a process is among those that share its PID namespace, its time
+// namespace and a /proc of that PID namespace. Among these they decide, as /proc has them: they are
+// right about a process that lost its lock (it closed all descriptors), and about a dead one whose
+// child has inherited it. Between all others the lock decides, which needs no pid: the owner
+// of a slot holds its byte of `use` alone, and the kernel drops that when the process ends.
+//
+// Whoever clears the slot of an owner that locks takes the byte first, so nobody can take the slot
+// meanwhile, and if he is killed the slot is again one of a dead process. `namespaces` is exchanged
+// before anything is cleared: so of one who judges by the lock and one who judges by the pid only
+// one clears. Where a child still holds the lock of a dead owner, the slot is first made
+// one without locks, and cleared as those are: the identity is exchanged for the clearer's.
+//
 // Note [A file that shrinks]
 //
 // Whoever may write to `use` may also cut it off, and a program that touches what is mapped behind
@@ -28,6 +42,7 @@ namespace {
 
 constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 46U;  // No device has that; a sum fits.
 constexpr int kTriesMax = 2000;
+constexpr std::uint64_t kFirstTimeNamespace = 0xeffffffa;  // In which a machine starts.
 
 // Long enough to let the other one finish, and not the same for two that run in step.
 void wait_a_little(int tries) {
@@ -63,6 +78,7 @@ Ledger::Attached Ledger::attach(const void* limit, std::size_t limit_bytes, void
   limit_ = static_cast<const LimitFile*>(limit);
   use_ = static_cast<UseFile*>(use);
   census_ = census;
+  slot_ = kSlotsMax;
   if (use_bytes < use_file_size(1) || !is_backed(static_cast<char*>(use) + use_bytes - 8))
     return Attached::kBadFile;
   if (!is_limit_file(*limit_, limit_bytes) || !is_use_file(*use_, use_bytes) ||
@@ -74,30 +90,56 @@ Ledger::Attached Ledger::attach(const void* limit, std::size_t limit_bytes, void
   return take_slot() ? Attached::kYes : Attached::kNoSlot;
 }
 
-// A program that replaced itself by another one (exec) is the same process: its slot is its own
-// still, and what it had charged was freed when it was replaced.
+std::uint64_t Ledger::own_namespaces() const {
+  return census_.locks == nullptr ? census_.pid_namespace
+                                  : namespaces_of(census_.pid_namespace, census_.time_namespace);
+}
+
 bool Ledger::take_slot() {
-  const std::uint32_t seen = use_->slots_seen.load();
-  for (std::uint32_t i = 0; i < seen && i < kSlotsMax; ++i) {
-    if (use_->owners[i].identity.load() != census_.self ||
-        use_->owners[i].pid_namespace.load() != census_.pid_namespace) {
-      continue;
-    }
-    clear(i);
-    slot_ = i;
-    return true;
-  }
+  if (take_slot_again()) return true;
   for (std::uint32_t i = 0; i < kSlotsMax; ++i) {
     clear_if_dead(i);
-    Identity nobody = 0;
-    if (!use_->owners[i].identity.compare_exchange_strong(nobody, census_.self)) continue;
-    use_->owners[i].pid_namespace.store(census_.pid_namespace);
+    if (!claim(i)) continue;
     std::uint32_t highest = use_->slots_seen.load();
     while (highest < i + 1 && !use_->slots_seen.compare_exchange_weak(highest, i + 1)) {
     }
     slot_ = i;
     return true;
   }
+  return false;
+}
+
+// A program that replaced itself by another one (exec) is the same process: its slot is its own
+// still, and what it had charged was freed when it was replaced. Its lock ended then; a child that
+// it left may hold that still, and then another slot is taken.
+bool Ledger::take_slot_again() {
+  for (std::uint32_t i = 0; i < slots_seen(); ++i) {
+    SlotOwner& owner = use_->owners[i];
+    const std::uint64_t namespaces = owner.namespaces.load();
+    if (owner.identity.load() != census_.self) continue;
+    if (namespaces != own_namespaces() && namespaces != census_.pid_namespace) continue;
+    if (census_.locks == nullptr || census_.locks->take(i)) {
+      clear(i);
+      owner.namespaces.store(own_namespaces());
+      slot_ = i;
+      return true;
+    }
+    if (census_.sees_pids) (void)clear_locked(i, census_.self, namespaces);
+  }
+  return false;
+}
+
+// A guard that does not lock may take it at the same time: so the identity decides.
+bool Ledger::claim(std::uint32_t slot) {
+  SlotOwner& owner = use_->owners[slot];
+  if (owner.identity.load() != 0) return false;
+  if (census_.locks != nullptr && !census_.locks->take(slot)) return false;
+  Identity nobody = 0;
+  if (owner.identity.compare_exchange_strong(nobody, census_.self)) {
+    owner.namespaces.store(own_namespaces());
+    return true;
+  }
+  if (census_.locks != nullptr) census_.locks->drop(slot);
   return false;
 }
 
@@ -201,29 +243,85 @@ void Ledger::set_at_most(std::uint32_t device) {
 
 std::uint32_t Ledger::sweep() {
   if (!is_there()) return 0;
+  if (census_.locks != nullptr) {
+    const Lock lock(census_.locks->mutex());
+    census_.locks->mend(slot_);
+  }
   std::uint32_t count = 0;
-  const std::uint32_t seen = use_->slots_seen.load();
-  for (std::uint32_t i = 0; i < seen && i < kSlotsMax; ++i) {
+  for (std::uint32_t i = 0; i < slots_seen(); ++i) {
     if (clear_if_dead(i)) ++count;
   }
   return count;
 }
 
+// An earlier guard does not say what its time namespace is: its start times are those of the first
+// one, or of the one that all of its lease are in.
+bool Ledger::judges_by_pid(std::uint64_t namespaces) const {
+  if (!census_.sees_pids) return false;
+  if (is_locking(namespaces))
+    return namespaces == namespaces_of(census_.pid_namespace, census_.time_namespace);
+  return namespaces == census_.pid_namespace &&
+         (census_.time_namespace == 0 || census_.time_namespace == kFirstTimeNamespace);
+}
+
+bool Ledger::lives(std::uint32_t slot, Identity identity, std::uint64_t namespaces) const {
+  const auto is_free = [&] {
+    return is_locking(namespaces) && census_.locks != nullptr && census_.locks->is_free(slot);
+  };
+  if (!judges_by_pid(namespaces)) return !is_free();
+  const Life life = census_.life_of(identity);
+  if (life != Life::kUnseen) return life == Life::kLives;
+  return !is_free() && census_.has_pid(identity);
+}
+
+bool Ledger::clear_if_dead(std::uint32_t slot) {
+  const SlotOwner& owner = use_->owners[slot];
+  const Identity identity = owner.identity.load();
+  const std::uint64_t namespaces = owner.namespaces.load();
+  if (identity == 0 || slot == slot_ || lives(slot, identity, namespaces)) return false;
+  const bool cleared = is_locking(namespaces) ? clear_locked(slot, identity, namespaces)
+                                              : clear_by_identity(slot, identity);
+  if (cleared && use_->wanting.load() != 0) tell_those_who_wait();
+  return cleared;
+}
+
+bool Ledger::clear_locked(std::uint32_t slot, Identity identity, std::uint64_t namespaces) {
+  if (census_.locks == nullptr) return clear_behind_lock(slot, identity, namespaces);
+  const Lock lock(census_.locks->mutex());
+  SlotOwner& owner = use_->owners[slot];
+  if (owner.identity.load() != identity) return false;
+  if (!census_.locks->take(slot)) return clear_behind_lock(slot, identity, namespaces);
+  const bool ours = owner.namespaces.compare_exchange_strong(namespaces, kLocks);
+  if (ours) give_up(slot);
+  census_.locks->drop(slot);
+  return ours;
+}
+
+// The lock is not to be had: its owner is dead by its pid, and a child of it may hold it.
+bool Ledger::clear_behind_lock(std::uint32_t slot, Identity identity, std::uint64_t namespaces) {
+  if (!judges_by_pid(namespaces)) return false;  // It was taken for dead by its lock alone.
+  Word& word = use_->owners[slot].namespaces;
+  const std::uint64_t locking = namespaces;
+  if (!word.compare_exchange_strong(namespaces, census_.pid_namespace)) return false;
+  if (clear_by_identity(slot, identity)) return true;
+  std::uint64_t changed = census_.pid_namespace;  // Another has it by now.
+  word.compare_exchange_strong(changed, locking);
+  return false;
+}
+
 // Whoever clears owns the slot meanwhile: if it is killed in the middle, the slot belongs to a dead
 // process again, and the next one clears it.
-bool Ledger::clear_if_dead(std::uint32_t slot) {
-  SlotOwner& owner = use_->owners[slot];
-  Identity identity = owner.identity.load();
-  if (identity == 0 || identity == census_.self) return false;
-  // A pid of another namespace tells us nothing; nor does one that is not known to be of ours yet.
-  if (owner.pid_namespace.load() != census_.pid_namespace) return false;
-  if (census_.is_alive(identity)) return false;
-  if (!owner.identity.compare_exchange_strong(identity, census_.self)) return false;
-  clear(slot);
-  owner.pid_namespace.store(0);
-  owner.identity.store(0);
-  if (use_->wanting.load() != 0) tell_those_who_wait();
+bool Ledger::clear_by_identity(std::uint32_t slot, Identity identity) {
+  if (!use_->owners[slot].identity.compare_exchange_strong(identity, census_.self)) return false;
+  give_up(slot);
   return true;
+}
+
+// In this order: a guard that does not lock may take it as soon as nobody has it.
+void Ledger::give_up(std::uint32_t slot) {
+  clear(slot);
+  use_->owners[slot].namespaces.store(0);
+  use_->owners[slot].identity.store(0);
 }
 
 void Ledger::clear(std::uint32_t slot) {
@@ -293,7 +391,7 @@ std::uint64_t Ledger::movement() const {
 bool Ledger::has_one_owner(std::uint32_t one, std::uint32_t other) const {
   const SlotOwner& a = use_->owners[one];
   const SlotOwner& b = use_->owners[other];
-  return a.identity.load() == b.identity.load() && a.pid_namespace.load() == b.pid_namespace.load();
+  return a.identity.load() == b.identity.load() && a.namespaces.load() == b.namespaces.load();
 }
 
 // Of the process that has this slot, in all slots that it has.

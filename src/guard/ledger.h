@@ -9,14 +9,19 @@
 
 #include "guard/layout.h"
 #include "guard/linux.h"
+#include "guard/slot_locks.h"
 
 namespace berth::guard {
 
-/// Who we are and who lives: /proc's word, or a test's.
+/// Who we are and who lives: /proc's and the kernel's word, or a test's.
 struct Census {
   Identity self = 0;
   std::uint64_t pid_namespace = 0;
-  bool (*is_alive)(Identity) = nullptr;
+  std::uint64_t time_namespace = 0;
+  bool sees_pids = true;  // /proc numbers processes as that PID namespace does.
+  Life (*life_of)(Identity) = nullptr;
+  bool (*has_pid)(Identity) = nullptr;
+  SlotLocks* locks = nullptr;  // Null: none can be had; we are known by pid and start time.
 };
 
 /// The flags of the file of a lease; none where it is no such file.
@@ -80,7 +85,7 @@ class Ledger {
     return is_there() ? slot(device).used.load() : 0;
   }
 
-  /// Gives the slots of dead processes back; how many there were.
+  /// Gives the slots of dead processes back; how many there were. See Note [Who is alive].
   std::uint32_t sweep();
 
   // Of a thread that waits until a charge fits; see Note [Nobody misses what comes free].
@@ -110,7 +115,12 @@ class Ledger {
   Sums sums(std::uint32_t device) const;
   bool is_there() const { return is_backed(last_word_); }
   SlotUse& slot(std::uint32_t device) const { return use_->slots[device][slot_]; }
+  std::uint64_t own_namespaces() const;
   bool take_slot();
+  bool take_slot_again();
+  bool claim(std::uint32_t slot);
+  bool judges_by_pid(std::uint64_t namespaces) const;
+  bool lives(std::uint32_t slot, Identity identity, std::uint64_t namespaces) const;
   std::uint32_t slots_seen() const;
   struct Stand {
     bool holds = false;
@@ -120,6 +130,10 @@ class Ledger {
   bool has_one_owner(std::uint32_t one, std::uint32_t other) const;
   void tell_those_who_wait();
   bool clear_if_dead(std::uint32_t slot);
+  bool clear_locked(std::uint32_t slot, Identity identity, std::uint64_t namespaces);
+  bool clear_behind_lock(std::uint32_t slot, Identity identity, std::uint64_t namespaces);
+  bool clear_by_identity(std::uint32_t slot, Identity identity);
+  void give_up(std::uint32_t slot);
   void clear(std::uint32_t slot);
   bool is_sane() const;
   void note_success(std::uint32_t device, std::uint64_t all);

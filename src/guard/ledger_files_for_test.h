@@ -58,17 +58,32 @@ class Files {
   std::size_t use_size_;
 };
 
-inline bool everybody_lives(Identity) {
+inline Life everybody_lives(Identity) {
+  return Life::kLives;
+}
+inline Life nobody_lives(Identity) {
+  return Life::kGone;
+}
+inline Life nobody_is_seen(Identity) {
+  return Life::kUnseen;
+}
+inline bool there_is(Identity) {
   return true;
 }
-inline bool nobody_lives(Identity) {
+inline bool there_is_none(Identity) {
   return false;
 }
-inline Census process(std::uint64_t pid, bool (*alive)(Identity) = &everybody_lives) {
-  return {.self = make_identity(pid, 1), .pid_namespace = kNamespace, .is_alive = alive};
+inline Census process(std::uint64_t pid, Life (*life)(Identity) = &everybody_lives) {
+  return {.self = make_identity(pid, 1),
+          .pid_namespace = kNamespace,
+          .life_of = life,
+          .has_pid = &there_is_none};
 }
 inline Census real_process() {
-  return {.self = own_identity(), .pid_namespace = kNamespace, .is_alive = &is_alive};
+  return {.self = own_identity(),
+          .pid_namespace = kNamespace,
+          .life_of = &life_of,
+          .has_pid = &has_pid};
 }
 
 }  // namespace berth::guard

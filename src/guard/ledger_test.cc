@@ -94,7 +94,7 @@ TEST(Ledger, WhatADeadProcessHadIsThereForTheNextOne) {
   Ledger dead;
   Ledger living;
   static bool it_lives = true;
-  const auto alive = [](Identity) { return it_lives; };
+  const auto alive = [](Identity) { return it_lives ? Life::kLives : Life::kGone; };
   ASSERT_EQ(files.attach(dead, process(1)), Ledger::Attached::kYes);
   ASSERT_EQ(files.attach(living, process(2, alive)), Ledger::Attached::kYes);
   ASSERT_EQ(dead.charge(0, 10 * kMiB), Ledger::Charged::kYes);

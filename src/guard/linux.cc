@@ -13,6 +13,7 @@
 namespace berth::guard {
 namespace {
 
+constexpr long kNoSuchFile = -2;     // -ENOENT
 constexpr long kNoSuchProcess = -3;  // -ESRCH
 constexpr long kBadAddress = -14;    // -EFAULT
 constexpr int kSpins = 64;
@@ -132,21 +133,32 @@ void Mutex::unlock() {
   }
 }
 
-void* map_file(const char* path, Access access, std::size_t& bytes) {
+int open_file(const char* path, Access access) {
   const bool writes = access == Access::kReadWrite;
   const int flags = (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   const long fd = system_call(SYS_openat, AT_FDCWD, as_word(path), flags);
-  if (is_error(fd)) return nullptr;
+  return is_error(fd) ? -1 : static_cast<int>(fd);
+}
+
+void* map_descriptor(int fd, Access access, std::size_t& bytes) {
   struct stat found{};
-  long at = -1;
-  if (!is_error(system_call(SYS_fstat, fd, as_word(&found))) && S_ISREG(found.st_mode) &&
-      found.st_size > 0) {
-    bytes = static_cast<std::size_t>(found.st_size);
-    at = system_call(SYS_mmap, 0, found.st_size, writes ? PROT_READ | PROT_WRITE : PROT_READ,
-                     MAP_SHARED, fd, 0);
+  if (is_error(system_call(SYS_fstat, fd, as_word(&found))) || !S_ISREG(found.st_mode) ||
+      found.st_size <= 0) {
+    return nullptr;
   }
-  system_call(SYS_close, fd);
-  return is_error(at) ? nullptr : std::bit_cast<void*>(at);
+  const int rights = access == Access::kReadWrite ? PROT_READ | PROT_WRITE : PROT_READ;
+  const long at = system_call(SYS_mmap, 0, found.st_size, rights, MAP_SHARED, fd, 0);
+  if (is_error(at)) return nullptr;
+  bytes = static_cast<std::size_t>(found.st_size);
+  return std::bit_cast<void*>(at);
+}
+
+void* map_file(const char* path, Access access, std::size_t& bytes) {
+  const int fd = open_file(path, access);
+  if (fd < 0) return nullptr;
+  void* at = map_descriptor(fd, access, bytes);
+  close_descriptor(fd);
+  return at;
 }
 
 void* map_memory(std::size_t bytes) {
@@ -182,13 +194,19 @@ int open_again(int fd) {
   return is_error(opened) ? -1 : static_cast<int>(opened);
 }
 
-int copy_descriptor(int fd) {
-  const long copy = system_call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
+int copy_descriptor(int fd, int least) {
+  const long copy = system_call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, least);
   return is_error(copy) ? -1 : static_cast<int>(copy);
 }
 
 void close_descriptor(int fd) {
   system_call(SYS_close, fd);
+}
+
+FileId file_behind(int fd) {
+  struct stat found{};
+  if (is_error(system_call(SYS_fstat, fd, as_word(&found)))) return {};
+  return {.device = found.st_dev, .inode = found.st_ino};
 }
 
 void lock_range(int fd, std::uint64_t place) {
@@ -202,6 +220,22 @@ bool is_range_locked(int fd, std::uint64_t place) {
          range.l_type != F_UNLCK;
 }
 
+bool lock_range_alone(int fd, std::uint64_t place) {
+  struct flock range = range_at(place, F_WRLCK);
+  return !is_error(system_call(SYS_fcntl, fd, F_OFD_SETLK, as_word(&range)));
+}
+
+void unlock_range(int fd, std::uint64_t place) {
+  struct flock range = range_at(place, F_UNLCK);
+  system_call(SYS_fcntl, fd, F_OFD_SETLK, as_word(&range));
+}
+
+bool is_range_free(int fd, std::uint64_t place) {
+  struct flock range = range_at(place, F_WRLCK);
+  return !is_error(system_call(SYS_fcntl, fd, F_OFD_GETLK, as_word(&range))) &&
+         range.l_type == F_UNLCK;
+}
+
 Identity own_identity() {
   char text[512];
   ProcessFacts facts;
@@ -210,29 +244,61 @@ Identity own_identity() {
   return make_identity(facts.pid, facts.start_ticks);
 }
 
-std::uint64_t own_pid_namespace() {
+std::uint64_t inode_of(const char* path) {
   struct stat found{};
-  const long result =
-      system_call(SYS_newfstatat, AT_FDCWD, as_word("/proc/self/ns/pid"), as_word(&found), 0);
+  const long result = system_call(SYS_newfstatat, AT_FDCWD, as_word(path), as_word(&found), 0);
   return is_error(result) ? 0 : found.st_ino;
 }
 
-bool is_alive(Identity identity) {
-  const auto pid = static_cast<long>(pid_of(identity));
-  if (pid == 0) return false;
-  if (system_call(SYS_kill, pid, 0) == kNoSuchProcess) return false;
+std::uint64_t own_pid_namespace() {
+  return inode_of("/proc/self/ns/pid");
+}
+
+std::uint64_t own_time_namespace() {
+  return inode_of("/proc/self/ns/time");
+}
+
+// "NSpid:" has our pid in the namespace of /proc and in each one below it, down to ours.
+bool sees_own_pids() {
+  char text[4096];
+  if (is_error(read_small("/proc/self/status", text, sizeof text))) return false;
+  constexpr const char* kName = "\nNSpid:\t";
+  for (const char* line = text; *line != '\0'; ++line) {
+    const char* at = line;
+    const char* name = kName;
+    while (*name != '\0' && *at == *name) {
+      ++at;
+      ++name;
+    }
+    if (*name != '\0') continue;
+    (void)read_number(at);
+    return *at == '\n';
+  }
+  return pid_of(own_identity()) == static_cast<std::uint64_t>(system_call(SYS_getpid));
+}
+
+// Of a process that /proc does not show; kill(2) would ask for a signal, which filters of system
+// calls are stricter about.
+bool has_pid(Identity identity) {
+  return system_call(SYS_getpgid, static_cast<long>(pid_of(identity))) != kNoSuchProcess;
+}
+
+Life life_of(Identity identity) {
+  if (pid_of(identity) == 0) return Life::kGone;
   char path[40] = "/proc/";
   char* end = write_number(path + 6, pid_of(identity));
   for (const char* rest = "/stat"; *rest != '\0'; ++rest) *end++ = *rest;
   *end = '\0';
   char text[512];
   ProcessFacts facts;
+  const long got = read_small(path, text, sizeof text);
+  if (got == kNoSuchFile || got == kNoSuchProcess) return Life::kUnseen;
   // What cannot be read is taken to live: to take a living one for dead would free what it uses.
-  if (is_error(read_small(path, text, sizeof text)) || !parse_stat(text, facts)) return true;
-  if (facts.start_ticks != start_of(identity)) return false;
+  if (is_error(got) || !parse_stat(text, facts)) return Life::kLives;
+  if (facts.start_ticks != start_of(identity)) return Life::kGone;
   // The first thread may have ended, and look like a zombie, while others go on.
   const bool over = facts.state == 'Z' || facts.state == 'X' || facts.state == 'x';
-  return !over || facts.threads > 1;
+  return over && facts.threads <= 1 ? Life::kGone : Life::kLives;
 }
 
 std::uint64_t ns_of(long clock) {

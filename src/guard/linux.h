@@ -34,7 +34,10 @@ class Lock {
 
 enum class Access : std::uint8_t { kRead, kReadWrite };
 
-/// The whole file, shared; `bytes` is at most its size. Null where it cannot be had.
+/// No link; -1 where it cannot be opened.
+int open_file(const char* path, Access access);
+/// The whole file, shared; `bytes` is its size. Null where it cannot be had, or is no regular one.
+void* map_descriptor(int fd, Access access, std::size_t& bytes);
 void* map_file(const char* path, Access access, std::size_t& bytes);
 /// Memory of zeros that costs nothing until it is used. Null where there is none.
 void* map_memory(std::size_t bytes);
@@ -47,20 +50,44 @@ bool wipe_on_fork(void* at, std::size_t bytes);
 
 /// Another description of the file behind a descriptor; -1 if there is none to be had.
 int open_again(int fd);
-/// Another descriptor of the same description; -1 if there are too many.
-int copy_descriptor(int fd);
+/// Another descriptor of the same description, of that number or above; -1 if there are too many.
+int copy_descriptor(int fd, int least = 3);
 void close_descriptor(int fd);
+
+/// Which file it is, whoever has it open.
+struct FileId {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;  // 0: none.
+  friend bool operator==(const FileId&, const FileId&) = default;
+};
+FileId file_behind(int fd);
 /// Holds a place in the file, together with others, until the last descriptor of the description is
 /// closed in whatever process.
 void lock_range(int fd, std::uint64_t place);
 /// Whether it is held by way of another description.
 bool is_range_locked(int fd, std::uint64_t place);
+/// Holds it alone. False where others hold it, or it cannot be held.
+bool lock_range_alone(int fd, std::uint64_t place);
+void unlock_range(int fd, std::uint64_t place);
+/// The kernel says that nobody else holds it. False also where it says nothing.
+bool is_range_free(int fd, std::uint64_t place);
 
 /// The calling process; 0 where /proc is not there.
 Identity own_identity();
 std::uint64_t own_pid_namespace();
-/// False only if the process is surely gone: nothing of it runs any more.
-bool is_alive(Identity identity);
+std::uint64_t own_time_namespace();  // 0: the kernel has none.
+/// Whether /proc numbers processes as our PID namespace does; else it is that of one around it.
+bool sees_own_pids();
+
+/// What /proc says of a process, in the namespaces that its identity is of.
+enum class Life : std::uint8_t {
+  kLives,   // Or cannot be read just now.
+  kGone,    // Nothing of it runs any more, or another process has its pid.
+  kUnseen,  // It does not show such a pid: it is gone, or hidden (hidepid).
+};
+Life life_of(Identity identity);
+/// Whether there is a process of that pid, hidden or not.
+bool has_pid(Identity identity);
 
 void yield();
 /// Waits until the word is no longer `seen` or the time is over, as futex(2) does.

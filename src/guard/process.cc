@@ -115,15 +115,21 @@ bool Process::open() {
   const char* directory = variable("BERTH_LEASE_DIR");
   if (directory == nullptr || *directory == '\0') return false;
   const Mapping limit = map_in(directory, "/limit", Access::kRead);
-  const Mapping use = map_in(directory, "/use", Access::kReadWrite);
+  Mapping use;
+  const bool locks = locks_.open(directory, use.at, use.bytes);
   if (limit.at == nullptr || use.at == nullptr) {
     say_once(Once::kNoFiles, "cannot open ", directory,
              limit.at == nullptr ? "/limit: no budget holds this program"
                                  : "/use: no budget holds this program");
     return false;
   }
-  const Census census{
-      .self = own_identity(), .pid_namespace = own_pid_namespace(), .is_alive = &guard::is_alive};
+  const Census census{.self = own_identity(),
+                      .pid_namespace = own_pid_namespace(),
+                      .time_namespace = own_time_namespace(),
+                      .sees_pids = sees_own_pids(),
+                      .life_of = &guard::life_of,
+                      .has_pid = &guard::has_pid,
+                      .locks = locks ? &locks_ : nullptr};
   self_ = census.self;
   wait_on_full_ = guard::wait_on_full(variable("BERTH_ON_FULL"));
   asks_pid_ = !wipe_on_fork(this, sizeof(Process));
@@ -131,6 +137,7 @@ bool Process::open() {
       census.self == 0 ? Ledger::Attached::kNoSlot
                        : ledger_.attach(limit.at, limit.bytes, use.at, use.bytes, census);
   if (attached == Ledger::Attached::kYes) return true;
+  locks_.close();
   unmap(limit.at, limit.bytes);
   unmap(use.at, use.bytes);
   if (attached == Ledger::Attached::kBadFile) {

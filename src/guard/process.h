@@ -15,6 +15,7 @@
 #include "guard/physical.h"
 #include "guard/pools.h"
 #include "guard/side.h"
+#include "guard/slot_locks.h"
 #include "guard/table.h"
 
 namespace berth::guard {
@@ -166,6 +167,7 @@ class Process {
   Identity self_;
   std::uint64_t wait_on_full_;
   Ledger ledger_;
+  SlotLocks locks_;
   Table allocations_;  // By address.
   Table pages_;        // By address / kPageBytes: how many small allocations lie there.
   Table contexts_;     // By handle.

@@ -167,6 +167,11 @@ std::uint64_t own_pid_namespace() {
   return ::stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
 }
 
+std::uint64_t own_time_namespace() {
+  struct stat found{};
+  return ::stat("/proc/self/ns/time", &found) == 0 ? found.st_ino : 0;
+}
+
 bool is_alive(Process process) {
   if (process.pid <= 0) return false;
   const Result<ProcessState> state = process_state(process.pid);

@@ -38,6 +38,7 @@ Result<ProcessState> parse_process_state(std::string_view text);
 Process self();
 /// Its inode, by which the guard names it; 0 if unknown.
 std::uint64_t own_pid_namespace();
+std::uint64_t own_time_namespace();  // 0: the kernel has none.
 /// False once nothing of it runs any more, reaped or not.
 bool is_alive(Process process);
 /// Parent first, at most `count_max`; the last is the first process of the PID namespace.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "guard/layout.h"
 #include "os/files.h"
 #include "os/own_file_system.h"
 #include "os/processes.h"
@@ -12,9 +13,11 @@
 namespace berth::server {
 namespace {
 
+// Whether its pid and its start time are as we have them too.
 bool is_known(const enforce::Use::Slot& slot) {
-  static const std::uint64_t kOwnNamespace = os::own_pid_namespace();
-  return slot.pid_namespace == kOwnNamespace;
+  static const std::uint64_t kOwn = os::own_pid_namespace();
+  static const std::uint64_t kOwnBoth = guard::namespaces_of(kOwn, os::own_time_namespace());
+  return slot.namespaces == (guard::is_locking(slot.namespaces) ? kOwnBoth : kOwn);
 }
 
 // A handle is a secret, and a log is read by others: paths say which lease it is, and no more.
@@ -161,9 +164,11 @@ void BudgetFiles::warn(Handle lease, const std::string& what, const Error& error
         without_handle(error.message, holder));
 }
 
-// Of a process in another PID namespace nothing is known: it counts.
+// A pid of other namespaces says nothing: then the lock does, and what an earlier guard wrote there
+// counts. See Note [Who is alive] in guard/ledger.cc.
 bool BudgetFiles::lives(const enforce::Use::Slot& slot) const {
-  return !is_known(slot) || is_alive_(slot.process);
+  if (is_known(slot)) return is_alive_(slot.process);
+  return slot.locked || !guard::is_locking(slot.namespaces);
 }
 
 // Its programs write `use`. Whoever writes other things into it, or gives it another size, is not

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "guard/ledger.h"
 #include "guard/linux.h"
+#include "guard/slot_locks.h"
 #include "os/files.h"
 #include "os/processes.h"
 #include "os/users.h"
@@ -41,7 +43,8 @@ guard::Ledger tenant(const std::string& directory, Process process) {
   const guard::Census census{
       .self = guard::make_identity(static_cast<std::uint64_t>(process.pid), process.start_ticks),
       .pid_namespace = os::own_pid_namespace(),
-      .is_alive = [](guard::Identity) { return true; }};
+      .life_of = [](guard::Identity) { return guard::Life::kLives; },
+      .has_pid = [](guard::Identity) { return true; }};
   EXPECT_EQ(ledger.attach(limit, limit_bytes, use, use_bytes, census),
             guard::Ledger::Attached::kYes);
   return ledger;
@@ -371,6 +374,57 @@ TEST_F(BudgetFilesTest, AHandleIsInNoWarning) {
     EXPECT_EQ(warning.find(to_text(handle(1))), std::string::npos) << warning;
     EXPECT_NE(warning.find("lease 1 "), std::string::npos) << warning;
   }
+}
+
+// A program with a guard that locks its slot; where it says that it is.
+struct Locking {
+  Locking(const std::string& directory, Process process, std::uint64_t pid_namespace,
+          std::uint64_t time_namespace) {
+    void* use = nullptr;
+    std::size_t use_bytes = 0;
+    std::size_t limit_bytes = 0;
+    EXPECT_TRUE(locks->open(directory.c_str(), use, use_bytes));
+    void* limit =
+        guard::map_file((directory + "/limit").c_str(), guard::Access::kRead, limit_bytes);
+    const guard::Census census{
+        .self = guard::make_identity(static_cast<std::uint64_t>(process.pid), process.start_ticks),
+        .pid_namespace = pid_namespace,
+        .time_namespace = time_namespace,
+        .life_of = [](guard::Identity) { return guard::Life::kLives; },
+        .has_pid = [](guard::Identity) { return true; },
+        .locks = locks.get()};
+    EXPECT_EQ(ledger.attach(limit, limit_bytes, use, use_bytes, census),
+              guard::Ledger::Attached::kYes);
+  }
+  std::unique_ptr<guard::SlotLocks> locks = std::make_unique<guard::SlotLocks>();
+  guard::Ledger ledger;
+};
+
+TEST_F(BudgetFilesTest, AProcessOfAnotherNamespaceCountsAsLongAsItHoldsItsLock) {
+  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  const Process first{.pid = 1, .start_ticks = 5};
+  Locking elsewhere(path_of(handle(1)), first, 5, 6);
+  Locking later(path_of(handle(1)), os::self(), os::own_pid_namespace(),
+                os::own_time_namespace() + 1);
+  (void)elsewhere.ledger.charge(0, mib(200).value);
+  (void)later.ledger.charge(0, mib(10).value);
+  EXPECT_EQ(look(mib(1)).at(0).charged, mib(210));
+  elsewhere.locks->close();
+  EXPECT_EQ(look(mib(1)).at(0).charged, mib(10));
+  later.locks->close();
+  EXPECT_EQ(look(mib(1)).at(0).charged, Bytes{});
+}
+
+TEST_F(BudgetFilesTest, AProcessOfOurNamespacesCountsByItsPidAndNotByItsLock) {
+  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  const Process dead{.pid = os::self().pid, .start_ticks = 1};
+  Locking theirs(path_of(handle(1)), dead, os::own_pid_namespace(), os::own_time_namespace());
+  Locking ours(path_of(handle(1)), os::self(), os::own_pid_namespace(), os::own_time_namespace());
+  (void)theirs.ledger.charge(0, mib(200).value);
+  (void)ours.ledger.charge(0, mib(10).value);
+  ours.locks->close();  // By the program itself.
+  EXPECT_EQ(look(mib(1)).at(0).charged, mib(10));
+  theirs.locks->close();
 }
 
 // The daemon may be told so while the files of the earlier offer are still there.
