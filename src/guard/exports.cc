@@ -14,7 +14,7 @@ void Exports::exported(Physical::Object object, int fd, std::uint64_t pid) {
              .count = static_cast<std::uint32_t>(second) + 1,
              .device = 0,
              .kind = kExported};
-    if (!exports_.insert(known)) close_descriptor(second);
+    (void)keep(known, second);
   }
   lock_range(fd, known.owner);
 }
@@ -22,13 +22,32 @@ void Exports::exported(Physical::Object object, int fd, std::uint64_t pid) {
 void Exports::imported(Physical::Object object, int fd) {
   const int copy = copy_descriptor(fd);
   if (copy < 0) return;
-  const bool kept = exports_.insert({.key = object,
-                                     .bytes = 0,
-                                     .owner = 0,
-                                     .count = static_cast<std::uint32_t>(copy) + 1,
-                                     .device = 0,
-                                     .kind = kImported});
-  if (!kept) close_descriptor(copy);
+  (void)keep({.key = object,
+              .bytes = 0,
+              .owner = 0,
+              .count = static_cast<std::uint32_t>(copy) + 1,
+              .device = 0,
+              .kind = kImported},
+             copy);
+}
+
+bool Exports::keep(const Entry& entry, int fd) {
+  const FileId file = file_behind(fd);
+  const bool kept = files_.insert({.key = static_cast<std::uint64_t>(fd) + 1,
+                                   .bytes = file.inode,
+                                   .owner = file.device,
+                                   .count = 1,
+                                   .device = 0,
+                                   .kind = 0}) &&
+                    exports_.insert(entry);
+  if (!kept) close_descriptor(fd);
+  return kept;
+}
+
+void Exports::close_ours(int fd) {
+  const Entry file = files_.take(static_cast<std::uint64_t>(fd) + 1);
+  if (file.key != 0 && file_behind(fd) == FileId{.device = file.owner, .inode = file.bytes})
+    close_descriptor(fd);
 }
 
 bool Exports::stays(const Physical::Freed& freed) {
@@ -36,7 +55,7 @@ bool Exports::stays(const Physical::Freed& freed) {
   if (known.key == 0) return false;
   const bool stays = known.kind == kExported && is_held(known);
   if (!stays) {
-    close_descriptor(static_cast<int>(known.count) - 1);
+    close_ours(static_cast<int>(known.count) - 1);
     return false;
   }
   known.kind = kStaying;

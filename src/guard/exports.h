@@ -38,7 +38,7 @@ class Exports {
     if (staying_.load(std::memory_order_relaxed) == 0) return;
     exports_.take_all([](const Entry& entry) { return entry.kind == kStaying && !is_held(entry); },
                       [&](const Entry& entry) {
-                        close_descriptor(static_cast<int>(entry.count) - 1);
+                        close_ours(static_cast<int>(entry.count) - 1);
                         staying_.fetch_sub(1, std::memory_order_relaxed);
                         give_back(entry.device, entry.bytes);
                       });
@@ -50,9 +50,15 @@ class Exports {
     return is_range_locked(static_cast<int>(entry.count) - 1, entry.owner);
   }
 
+  bool keep(const Entry& entry, int fd);
+  void close_ours(int fd);
+
   std::atomic<std::uint32_t> staying_;
   std::atomic<std::uint32_t> last_;
   Table exports_;  // By object: owner is the range, count our descriptor and 1.
+  // By our descriptor and 1: which file it is, as its device (owner) and inode (bytes). The program
+  // may close it, and open another one on its number.
+  Table files_;
 };
 
 }  // namespace berth::guard

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guard/exports.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -50,6 +51,22 @@ TEST(Exports, AnImporterHoldsItAfterTheDescriptorIsClosed) {
   EXPECT_EQ(collected(*owner), 0U);
   EXPECT_FALSE(importer->stays({.object = 3, .device = 0, .bytes = 0}));
   EXPECT_EQ(collected(*owner), 100U);
+}
+
+TEST(Exports, AFileOfTheProgramsOnOurNumberIsNotClosed) {
+  const auto exports = std::make_unique<Exports>();
+  const int fd = make_descriptor();
+  const int ours = ::dup(fd);  // The number that is taken next.
+  ::close(ours);
+  exports->exported(kFreed.object, fd, 1);
+  EXPECT_TRUE(exports->stays(kFreed));
+  const int other = ::memfd_create("the program's", MFD_CLOEXEC);
+  ASSERT_EQ(::dup2(other, ours), ours);  // As after closefrom().
+  ::close(fd);
+  EXPECT_EQ(collected(*exports), 100U);
+  EXPECT_NE(::fcntl(ours, F_GETFD), -1);
+  ::close(ours);
+  ::close(other);
 }
 
 TEST(Exports, WhatNobodyElseHasDoesNotStay) {
