@@ -101,6 +101,7 @@ void Coordinator::Impl::reindex(LeaseId id) {
   } else {
     yielding.erase(id);
   }
+  if (held == nullptr || !held->is_away()) just_left.erase(id);
   if (held == nullptr && !seen.move_tokens.empty()) answer_movers(id, "it has ended");
   if (held == nullptr) {
     for (const Token token : std::exchange(seen.go_tokens, {})) seen.halt_tokens.push_back(token);
@@ -152,6 +153,8 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
       if (!held->is_away() || untold_shrink) used = std::max(used, use->second.may_be);
       if (use->second.untold) used = std::max(used, use->second.last);
     }
+    // A process of it that nobody knew of was not moved, and may have all of its budget.
+    if (held->is_away() && just_left.contains(id)) used = std::max(used, part.budget);
     // One that has ended may have left something, like any other, until a sample tells.
     const bool away = held->is_away();
     if (away && !releasing && !seen.settle_since) {

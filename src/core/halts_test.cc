@@ -62,7 +62,7 @@ TEST_F(Halts, WhoMadeRoomIsToldForWhomAndUntilWhen) {
   EXPECT_EQ(halt.user, UserId{1001});
   EXPECT_EQ(halt.name, "deadline");
   EXPECT_EQ(halt.priority, Priority::kUrgent);
-  EXPECT_EQ(why().expected_start, UnixMs{story.now.wall.value + 599'000});
+  EXPECT_EQ(why().expected_start, UnixMs{story.now.wall.value + 600'000});
   (void)story.end(2);
   EXPECT_EQ(why().reason, Reason::kReturns);
   (void)story.second();

@@ -64,6 +64,7 @@ struct Coordinator::Impl {
   std::set<LeaseId> measured;   // Leases with a figure in the last sample.
   std::set<LeaseId> settling;   // Leases that wait for a sample.
   std::set<LeaseId> shrunk;     // The same, of which the budget fell.
+  std::set<LeaseId> just_left;  // The same, of which the memory was moved to the host.
   std::set<LeaseId> unchecked;  // Requests made when no device was known: one may never fit.
   std::map<LeaseId, std::vector<Stray>> strays;
   Instant telling_since;             // Of strangers, in this minute,
@@ -281,6 +282,7 @@ struct Coordinator::Impl {
   std::vector<const Account*> accounts_told(const Sample& sample) const;
   static std::vector<LeaseId> leases_on(const std::vector<const Account*>& accounts);
   void believe_shrunk(const Sample& sample, std::set<LeaseId>& touched);
+  void believe_left(const Sample& sample, std::set<LeaseId>& touched);
   void compare(const Sample& sample);
   bool account_for(const ChargeSample& charge, const Lease& lease, Use& use) const;
   std::vector<Peak> peaks_of(const Lease& lease) const;

@@ -290,6 +290,13 @@ void Coordinator::Impl::finish_if_free(LeaseId id) {
 void Coordinator::Impl::end_waiting(LeaseId id, EndResult result, std::vector<Refusal> refusal,
                                     std::optional<UserId> by) {
   answer_exit(id);
+  // A program below whoever asked may have been counted for the offer: what it has stays where it
+  // is, and the next sample counts it as external itself.
+  const Observed& seen = observed.at(id);
+  for (const DeviceId device : seen.charged_on) {
+    const auto use = seen.use.find(device);
+    if (use != seen.use.end()) ledger.account(device).external += use->second.now.value_or(Bytes{});
+  }
   decide(id, LeaseEnded{.id = id, .result = result, .by = by});
   notify(id, News::kEnded, std::move(refusal));
 }

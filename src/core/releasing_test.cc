@@ -91,5 +91,18 @@ TEST(Releasing, WhoCancelsIsKnownUntilTheEndAndAfterARestart) {
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->ended_by, UserId{0});
 }
 
+// A program below whoever asked counts for the offer, although nobody took that up.
+TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsWhenThatEnds) {
+  ReleaseStory story;
+  (void)story.ask(ReleaseStory::budget(gib(12)));
+  story.use(50, gib(3));
+  story.hardware[0].processes->front().ancestors = {ReleaseStory::process(1001)};
+  (void)story.second();
+  (void)story.ask(ReleaseStory::budget(gib(14)));
+  EXPECT_EQ(story.tell(Release{{9}, {{1000}}, {1}}), "end 1; ended 1; ");
+  story.use(50, {});
+  EXPECT_EQ(story.second(), "grant 2; ");
+}
+
 }  // namespace
 }  // namespace berth::core

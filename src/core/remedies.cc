@@ -212,6 +212,7 @@ bool Coordinator::Impl::come_free(Kind kind, LeaseId id) {
     case Kind::kPauseLease:
       if (lease->held() == nullptr || !lease->held()->is_away()) return false;
       for (auto& [device, use] : seen.use) use = {};
+      just_left.erase(id);
       break;
     case Kind::kShrinkLease:
       for (auto& [device, use] : seen.use) use.may_be = {};

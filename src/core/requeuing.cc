@@ -164,7 +164,8 @@ void Coordinator::Impl::wait_again(LeaseId id) {
   fresh.connected = seen.connected;
   if (!fresh.connected) fresh.reconnect_until = now.instant + limits::kReconnectWithin;
   seen = std::move(fresh);
-  for (std::set<LeaseId>* ids : {&settling, &shrunk, &returning, &measured}) ids->erase(id);
+  for (std::set<LeaseId>* ids : {&settling, &shrunk, &just_left, &returning, &measured})
+    ids->erase(id);
   strays.erase(id);
   decide(id, LeaseRequeued{id});
   notify(id, News::kRequeued);

@@ -32,6 +32,7 @@ void Coordinator::Impl::on(const Sampled& event) {
       attribute(device, sample.asked_at, touched);
     }
     believe_shrunk(sample, touched);
+    believe_left(sample, touched);
     compare(sample);
     for (const LeaseId id : touched) {
       if (state.find(id) == nullptr) continue;
@@ -50,7 +51,7 @@ void Coordinator::Impl::on(const Sampled& event) {
     move_back_where_confirmed(sample);
     if (!unchecked.empty()) refuse_what_never_fits(sample);
   }
-  if (!settling.empty() || !shrunk.empty() || !returning.empty()) {
+  if (!settling.empty() || !shrunk.empty() || !just_left.empty() || !returning.empty()) {
     ask_probe_again(sample.asked_at);
   }
 }
@@ -98,6 +99,15 @@ void Coordinator::Impl::believe_shrunk(const Sample& sample, std::set<LeaseId>& 
     for (auto& [device, use] : seen.use) use.may_be = {};
     seen.shrunk_at.reset();
     shrunk.erase(id);
+    touched.insert(id);
+  }
+}
+
+// A suspended lease is charged what is still there from now on.
+void Coordinator::Impl::believe_left(const Sample& sample, std::set<LeaseId>& touched) {
+  for (const LeaseId id : std::set(just_left)) {
+    if (sample.asked_at < observed.at(id).left_at) continue;
+    just_left.erase(id);
     touched.insert(id);
   }
 }
@@ -399,7 +409,9 @@ void Coordinator::Impl::ask_probe_again(Instant asked_at) {
                                                          : limits::kProbeSlowEvery;
     at = std::min(at, now.instant + every);
   }
+  if (!just_left.empty()) at = now.instant;  // A sample asked since ends that.
   for (const LeaseId id : shrunk) {
+    if (observed.at(id).shrink_told) continue;
     const std::optional<Instant> shrunk_at = observed.at(id).shrunk_at;
     CHECK(shrunk_at.has_value());
     const bool is_older = asked_at < *shrunk_at;

@@ -397,6 +397,7 @@ void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
   seen.left_at = now.instant;
   note_what_left(id, result);
   seen.turn_cost.measured_out(now.instant - seen.move_begun);
+  just_left.insert(id);
   decide(id, LeaseSuspended{id});
   // Whoever paused it meanwhile wants more than the end of a turn.
   const Held& held = *state.find(id)->held();
@@ -440,6 +441,7 @@ void Coordinator::Impl::moved_back(LeaseId id, const MoveResult& result) {
   } else {
     seen.left_at = now.instant;
     seen.returns_from = now.instant + limits::kYieldAgainAfter;
+    just_left.insert(id);
     decide(id, LeaseSuspended{id});
     take_move_back(id, result.trouble);
     if (state.find(id)->request.share == Share::kSlice) {

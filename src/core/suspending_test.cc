@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <variant>
 
 #include "core/coordinator.h"
 #include "core/story.h"
@@ -181,6 +183,30 @@ TEST_F(Suspending, WhoeverSuspendsItAgainWhileItWaitsTakesItsPlace) {
   EXPECT_FALSE(lease().flags.resuming);
 }
 
+// Until the driver was asked it may have a program that was not known, and not moved.
+TEST_F(Suspending, WhatWasNeverSeenOfItIsWaitedForWhenItIsAway) {
+  (void)story.ask(S::budget(gib(5)));
+  (void)story.claim(2);
+  (void)story.ask(S::budget(gib(4)));
+  (void)suspend(2);
+  EXPECT_EQ(moved(), "suspend 2; suspended 2; ");
+  EXPECT_EQ(story.look().charged, gib(15));
+  EXPECT_THAT(story.second(), HasSubstr("grant 3"));
+}
+
+TEST_F(Suspending, WhoseBudgetFellBeforeItWasAwayIsNotAskedForWithoutEnd) {
+  (void)story.tell(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(9), {}});
+  (void)put_away();
+  const auto asked = [&] {
+    return std::ranges::count_if(story.effects, [](const Effect& effect) {
+      return std::holds_alternative<AskProbe>(effect);
+    });
+  };
+  const auto before = asked();
+  (void)seconds_pass(3);
+  EXPECT_EQ(asked(), before);
+}
+
 // Not all of it need be of processes that are known, and were moved.
 TEST_F(Suspending, WhatItMayHaveTakenBeforeItsBudgetFellIsChargedUntilASampleTells) {
   (void)story.tell(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(2), {}});
@@ -231,6 +257,8 @@ TEST_F(Suspending, AReturnThatFailsLeavesItAway) {
   (void)story.second();
   EXPECT_EQ(moved(Outcome::kUndone, "cannot start berth-mover"), "refuse not_moved; ");
   EXPECT_EQ(lease().state, LeaseState::kSuspended);
+  EXPECT_EQ(story.look().charged, gib(10)) << "the driver was not asked since";
+  (void)story.second();
   EXPECT_EQ(story.look().charged, Bytes{});
 }
 

@@ -192,9 +192,9 @@ void Devices::power_cut() {
 
 void Devices::calm() {
   teardown_ = {};
-  for (Device& device : devices_) {
-    device.lost = false;
-    std::erase_if(device.uses, [](const Use& use) { return use.ended; });
+  for (std::size_t index = 0; index < devices_.size(); ++index) {
+    if (devices_[index].lost) find_again(index);
+    std::erase_if(devices_[index].uses, [](const Use& use) { return use.ended; });
   }
 }
 

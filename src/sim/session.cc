@@ -144,7 +144,9 @@ void Session::granted(const LeaseView& lease) {
     return;
   }
   if (!lease.flags.unclaimed) return;
-  once(plan_.claims_after, Phase::kWaiting, [this] {
+  // Whoever has asked anew meanwhile is told anew: the offer of which it was told may have lapsed.
+  once(plan_.claims_after, Phase::kWaiting, [this, number = connections_made_] {
+    if (number != connections_made_) return;
     phase_ = Phase::kClaiming;
     program_.start(supervisor_, handle_, plan_.request.ancestors,
                    [this](ExitStatus exit) { command_ended(exit); });

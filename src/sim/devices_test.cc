@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/devices.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/stage.h"
+
+namespace berth::sim {
+namespace {
+
+/// One process with 2 GiB on the only GPU.
+class DevicesTest : public testing::Test {
+ protected:
+  DevicesTest() { EXPECT_TRUE(devices.allocate(process, 0, gib(2))); }
+
+  Stage stage{1, false};
+  Processes processes{stage, 0};
+  Process process = processes.spawn({});
+  Devices devices{stage,
+                  processes,
+                  {{.id = {1, 2, false},
+                    .model = "GPU",
+                    .capacity = gib(16),
+                    .driver_reserved = {},
+                    .lost = false,
+                    .uses = {}}},
+                  {}};
+};
+
+TEST_F(DevicesTest, NothingIsLeftOnADeviceThatWasLost) {
+  devices.lose(0);
+  EXPECT_FALSE(devices.has_memory(process));
+  devices.find_again(0);
+  EXPECT_FALSE(devices.has_memory(process));
+}
+
+TEST_F(DevicesTest, NorWhereItIsBackBecauseAllIsCalm) {
+  devices.lose(0);
+  devices.calm();
+  EXPECT_FALSE(devices.at(0).lost);
+  EXPECT_FALSE(devices.has_memory(process));
+}
+
+TEST_F(DevicesTest, WhoLivesKeepsWhatItHasWhenAllIsCalm) {
+  devices.calm();
+  EXPECT_TRUE(devices.has_memory(process));
+}
+
+}  // namespace
+}  // namespace berth::sim
