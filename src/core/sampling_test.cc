@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/coordinator.h"
+#include "core/limits.h"
 #include "core/story.h"
 
 namespace berth::core {
@@ -31,6 +34,14 @@ class Sampling : public testing::Test {
     (void)story.tell(ProcessEnded{S::process(1)});
   }
   std::vector<ProcessSample>& processes() { return *story.hardware[0].processes; }
+  // How long after the last sample another one is wanted.
+  std::optional<Duration> looks_again_in() {
+    std::optional<Duration> in;
+    for (const Effect& effect : std::exchange(story.effects, {})) {
+      if (const auto* ask = std::get_if<AskProbe>(&effect)) in = ask->at - story.now.instant;
+    }
+    return in;
+  }
 
   Story story{{.order = Order::kFifo, .reserve = {}}};
 };
@@ -177,6 +188,63 @@ TEST_F(Sampling, StrangersUseAtLeastWhatTheDriverSaysOfThem) {
   story.hardware[0].used = gib(5);
   (void)story.sample();
   EXPECT_EQ(story.look().external, gib(4));
+}
+
+TEST_F(Sampling, WhatIsLeftIsLookedAtOftenAtFirstWhileSomebodyWaits) {
+  (void)story.ask(S::budget(gib(15)));
+  command_ends();
+  story.use(1, gib(2), 0, false);
+  (void)story.sample();
+  EXPECT_EQ(looks_again_in(), milliseconds(10));
+  (void)story.pass(milliseconds(10));
+  (void)story.sample();
+  EXPECT_EQ(looks_again_in(), milliseconds(10));
+  (void)story.pass(seconds(1));
+  (void)story.sample();
+  EXPECT_EQ(looks_again_in(), milliseconds(100));
+}
+
+TEST_F(Sampling, WhatIsLeftIsLookedAtSeldomWhereNobodyWaits) {
+  command_ends();
+  story.use(1, gib(2), 0, false);
+  (void)story.sample();
+  EXPECT_EQ(looks_again_in(), seconds(1));
+}
+
+TEST_F(Sampling, ADriverInTroubleIsNotAskedInALoop) {
+  (void)story.ask(S::budget(gib(15)));
+  command_ends();
+  story.use(1, gib(2), 0, false);
+  const Instant at = story.now.instant;
+  (void)looks_again_in();
+  (void)story.tell(Sampled{{at, at, true, "", "it has fallen off the bus", story.hardware}});
+  EXPECT_EQ(looks_again_in(), seconds(1));
+}
+
+TEST_F(Sampling, WhoWasSeenBeforeTheGrantIsNoMember) {
+  const Instant before = story.now.instant;
+  (void)story.pass(seconds(1));
+  (void)story.ask(S::budget(gib(2)));
+  (void)story.claim(2);
+  story.use(30, gib(1));
+  processes().back().ancestors = {S::process(2)};
+  (void)story.tell(Sampled{{before, story.now.instant, true, "", "", story.hardware}});
+  EXPECT_THAT(story.coordinator.lease({2}, story.now)->members, testing::IsEmpty());
+  (void)story.sample();
+  EXPECT_THAT(story.coordinator.lease({2}, story.now)->members,
+              testing::ElementsAre(S::process(30)));
+}
+
+TEST_F(Sampling, MembersOfALeaseHaveABound) {
+  for (std::uint64_t n = 2'000; n < 2'600; ++n) {
+    processes().push_back({.process = S::process(n),
+                           .used = Bytes{1},
+                           .user = {1000},
+                           .ancestors = {S::process(1)},
+                           .alive = true});
+  }
+  (void)story.sample();
+  EXPECT_EQ(story.coordinator.lease({1}, story.now)->members.size(), limits::kMembersPerLease);
 }
 
 TEST_F(Sampling, WhatWasAskedBeforeTheFirstSampleAndNeverFitsIsRefusedThen) {

@@ -103,6 +103,16 @@ TEST_F(Suspending, ItReturnsWhenThereIsRoomAndASampleSaysSo) {
   EXPECT_EQ(lease().state, LeaseState::kHeld);
 }
 
+TEST_F(Suspending, ASampleThatWasAskedBeforeItWasToReturnDoesNotTellOfRoom) {
+  (void)put_away();
+  const Instant before = story.now.instant;
+  (void)story.pass(seconds(1));
+  EXPECT_EQ(resume(), "");
+  const Instant now = story.now.instant;
+  EXPECT_EQ(story.tell(Sampled{{before, now, true, "", "", story.hardware}}), "");
+  EXPECT_EQ(story.second(), "move back 1; ");
+}
+
 TEST_F(Suspending, ItDoesNotReturnWhileStrangersAreInTheWay) {
   (void)put_away();
   story.use(77, gib(9));
