@@ -149,6 +149,10 @@ TEST(BatchSearch, AGoodGuessTakesTwoTrials) {
               ElementsAre(64, 128, 96));
 }
 
+TEST(BatchSearch, TheMarginIsTakenOffTheLargestThatFitted) {
+  EXPECT_EQ(search({.guess = 64, .max = 64, .margin = 0.25}, 64).best, 48U);
+}
+
 TEST(BatchSearch, WhereNothingFitsThereIsNoAnswer) {
   const Searched found = search({.guess = 16, .max = 64}, 0);
   EXPECT_THAT(found.tried, ElementsAre(16, 8, 4, 2, 1));

@@ -58,8 +58,9 @@ TEST(Routes, OtherMethodIsNotAllowedAndNamesTheRightOne) {
 TEST(Routes, TargetThatMakesNoSenseIsRefused) {
   for (const std::string_view target :
        {"", "v1/status", "*", "http://host/v1/status", "//v1/status", "/v1//status", "/v1/status/",
-        "/v1/leases/%", "/v1/leases/%4", "/v1/leases/%zz", "/v1/leases/%00", "/v1/leases/a b",
-        "/v1/leases/\x01", "/v1/leases/\xC3\xBC", "/v1/leases?=1", "/v1/leases?all=%f"}) {
+        "/v1/leases/%", "/v1/leases/%4", "/v1/leases/%zz", "/v1/leases/%00", "/v1/leases/a%00",
+        "/v1/leases/a b", "/v1/leases/\x01", "/v1/leases/\xC3\xBC", "/v1/leases?=1",
+        "/v1/leases?all=%f"}) {
     EXPECT_EQ(refused("GET", target).code, "bad_request") << target;
   }
   EXPECT_EQ(refused("GET", "/v1/leases/" + std::string(limits::kTargetMax, 'x')).code, "too_large");
