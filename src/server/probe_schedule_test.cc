@@ -37,6 +37,8 @@ TEST(ProbeSchedule, OneQuestionAtATime) {
   EXPECT_EQ(schedule.next(true), Instant::never());
   schedule.answered(at(seconds(9)));
   EXPECT_EQ(schedule.next(true), at(milliseconds(1))) << "what was wanted meanwhile is due";
+  schedule.asked(at(seconds(9)));
+  EXPECT_EQ(schedule.next(true), Instant::never()) << "nor a second one beside the second";
 }
 
 TEST(ProbeSchedule, EarliestWishCountsAndIsMetByTheNextQuestion) {
@@ -45,6 +47,7 @@ TEST(ProbeSchedule, EarliestWishCountsAndIsMetByTheNextQuestion) {
   schedule.answered(at(seconds(0)));
   schedule.want(at(milliseconds(100)));
   schedule.want(at(milliseconds(10)));
+  schedule.want(at(milliseconds(50)));
   EXPECT_EQ(schedule.next(true), at(milliseconds(10)));
   schedule.asked(at(milliseconds(100)));
   schedule.answered(at(milliseconds(100)));

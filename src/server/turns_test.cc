@@ -57,6 +57,14 @@ TEST(Turns, WhoMayNotIsPassedOverAndKeepsHisPlace) {
   EXPECT_THAT(taken(turns), ElementsAre(1, 2));
 }
 
+TEST(Turns, WhoMayNotKeepsNobodyBehindHimFromHis) {
+  Turns turns;
+  turns.add(kAlice, 11);
+  turns.add(kBob, 1);
+  turns.add(kCarol, 21);
+  EXPECT_THAT(taken(turns, [](UserId user) { return user != kAlice; }), ElementsAre(1, 21));
+}
+
 TEST(Turns, WhatIsNotWantedAnyMoreIsNotTaken) {
   Turns turns;
   turns.add(kBob, 1);
