@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+
 namespace berth::cli {
 namespace {
 
@@ -115,6 +118,14 @@ TEST(CommandText, ReadsBackAsTheSameWords) {
   EXPECT_EQ(command_text({"python", "train.py", "--lr=1e-3"}), "python train.py --lr=1e-3");
   EXPECT_EQ(command_text({"sh", "-c", "echo 'a b' > $X", ""}),
             R"(sh -c 'echo '\''a b'\'' > $X' '')");
+}
+
+TEST(CommandText, WhatAShellWouldTouchIsQuoted) {
+  for (const char letter : std::string_view(" \t$*?!#&|;<>(){}[]~`\"\\")) {
+    const std::string word = std::string("a") + letter + "b";
+    EXPECT_EQ(command_text({"x", word}), "x '" + word + "'");
+  }
+  EXPECT_EQ(command_text({"it's", ""}), "'it'\\''s' ''");
 }
 
 TEST(CommandText, VeryLongOneIsShortened) {
