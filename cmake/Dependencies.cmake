@@ -1,31 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every library from outside and the target to link; docs/decisions/0022-dependencies.md lists them
 # all. Another one needs a decision record.
-find_package(Boost 1.81 REQUIRED)         # Boost::headers (Asio and Beast, header-only)
-find_package(CLI11 REQUIRED)              # CLI11::CLI11
-find_package(CURL 7.88 REQUIRED)          # CURL::libcurl
-find_package(OpenSSL 3.0 REQUIRED)        # OpenSSL::Crypto
-find_package(Threads REQUIRED)            # Threads::Threads
-find_package(fmt REQUIRED)                # fmt::fmt-header-only
-find_package(nlohmann_json REQUIRED)      # nlohmann_json::nlohmann_json
-find_package(spdlog REQUIRED)             # spdlog::spdlog_header_only
-find_package(tomlplusplus REQUIRED)       # tomlplusplus::tomlplusplus
-if(BUILD_TESTING)
-  find_package(rapidcheck REQUIRED)       # rapidcheck
+find_package(Threads REQUIRED)              # Threads::Threads
+if(BUNDLE)
+  include(cmake/Bundle.cmake)
+else()
+  find_package(Boost 1.81 REQUIRED)         # Boost::headers (Asio and Beast, header-only)
+  find_package(CLI11 REQUIRED)              # CLI11::CLI11
+  find_package(fmt REQUIRED)                # fmt::fmt-header-only
+  find_package(nlohmann_json REQUIRED)      # nlohmann_json::nlohmann_json
+  find_package(spdlog REQUIRED)             # spdlog::spdlog_header_only
+  find_package(tomlplusplus REQUIRED)       # tomlplusplus::tomlplusplus
+  if(BUILD_TESTING)
+    find_package(rapidcheck REQUIRED)       # rapidcheck
+  endif()
+  # SQLite is linked statically: a lease journal is not at the mercy of a library upgraded beneath
+  # a running daemon.
+  find_library(SQLITE_ARCHIVE libsqlite3.a REQUIRED)
 endif()
-
-# SQLite is linked statically: a lease journal is not at the mercy of a library upgraded beneath a
-# running daemon.
-find_library(SQLITE_ARCHIVE libsqlite3.a REQUIRED)
 add_library(sqlite INTERFACE)
 target_link_libraries(sqlite INTERFACE ${SQLITE_ARCHIVE} Threads::Threads ${CMAKE_DL_LIBS} m)
 
-# sd-bus, of libsystemd.
-find_path(SYSTEMD_HEADERS systemd/sd-bus.h REQUIRED)
-find_library(SYSTEMD_LIBRARY systemd REQUIRED)
-add_library(systemd INTERFACE)
-target_include_directories(systemd SYSTEM INTERFACE ${SYSTEMD_HEADERS})
-target_link_libraries(systemd INTERFACE ${SYSTEMD_LIBRARY})
+if(NOT GPU_TESTS_ONLY)
+  find_package(CURL 7.88 REQUIRED)          # CURL::libcurl
+  find_package(OpenSSL 3.0 REQUIRED)        # OpenSSL::Crypto
+  # sd-bus, of libsystemd.
+  find_path(SYSTEMD_HEADERS systemd/sd-bus.h REQUIRED)
+  find_library(SYSTEMD_LIBRARY systemd REQUIRED)
+  add_library(systemd INTERFACE)
+  target_include_directories(systemd SYSTEM INTERFACE ${SYSTEMD_HEADERS})
+  target_link_libraries(systemd INTERFACE ${SYSTEMD_LIBRARY})
+endif()
 
 # libtorch takes a minute to compile against, and not every machine has it: only the preset `train`
 # builds what needs it.

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # How the folders of src/ become libraries, programs and tests. Sources are globbed, never listed
 # by hand: a file that exists is built, a test that exists is built and run.
-if(BUILD_TESTING)
+if(NOT BUNDLE)
   find_package(GTest REQUIRED)
+endif()
+if(BUILD_TESTING)
   include(GoogleTest)
 endif()
 # What only tests run is not in the default target: `./dev test` builds `tests` too.

@@ -13,6 +13,8 @@ declare -A packages=(
   [lint]="clang-format-19 clang-tidy-19 git python3 universal-ctags"
   [clang]="clang-19 libclang-rt-19-dev"
   [bench]="libbenchmark-dev jq task-spooler"
+  [gpu]="cmake g++ libboost1.81-dev libcli11-dev libfmt-dev libgmock-dev libgtest-dev libpcre2-dev
+       libspdlog-dev libsqlite3-dev libtomlplusplus-dev nlohmann-json3-dev"
   [train]="bible-kjv jq libgloo-dev libopenblas0-openmp libpcre2-dev libtorch-dev python3-torch"
 )
 declare -A purpose=(
@@ -22,6 +24,7 @@ declare -A purpose=(
   [lint]="formatter and static analysis"
   [clang]="the second compiler, and its fuzzing runtime"
   [bench]="benchmark library, and the queue we compare with"
+  [gpu]="what the tests that need a real GPU are built with"
   [train]="libtorch and PyTorch, a fast BLAS for them, Gloo, Unicode classes, and a text to learn"
 )
 

@@ -426,7 +426,7 @@ def check_all(root):
     files = load(root)
     known = {file.path for file in files}
     texts = {file.path: file.text for file in files}
-    built = re.findall(r'^add_layer\((\w+)', texts.get('CMakeLists.txt', ''), re.M)
+    built = re.findall(r'^ *add_layer\((\w+)', texts.get('CMakeLists.txt', ''), re.M)
     words = {word for file in files if not file.path.endswith('.md')
              for word in re.findall(r'\w+', file.text)}
     findings = []
