@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "base/bare_size.h"
 #include "base/check.h"
 #include "base/nearest.h"
 #include "base/number.h"
@@ -50,16 +51,6 @@ std::string_view known_elsewhere(std::string_view option) {
     if (option == name) return "--gpus";
   }
   return option == "--timeout" || option == "--time" ? "--limit" : "";
-}
-
-// Some mean gigabytes by a bare number and some megabytes; nobody means bytes.
-Error without_unit(std::string_view value, Bytes as_bytes) {
-  constexpr std::uint64_t kGigabytesMax = 1024;
-  constexpr std::uint64_t kMegabytesMax = 1U << 24U;
-  const char* const unit = as_bytes.value < kGigabytesMax   ? "G"
-                           : as_bytes.value < kMegabytesMax ? "M"
-                                                            : "B";
-  return wrong("a size needs a unit; did you mean " + std::string(value) + unit + "?");
 }
 
 }  // namespace
@@ -108,8 +99,9 @@ Take into(std::optional<Bytes>& size) {
   return [&size](std::string_view value) -> Status {
     TRY(read, parse_bytes(value));
     if (read == Bytes{}) return too_little(value, "1 byte");
-    const bool bare = value.find_first_not_of("0123456789. ") == std::string_view::npos;
-    if (bare) return without_unit(value, read);
+    if (const auto meant = meant_by_bare_size(value)) {
+      return wrong("a size needs a unit; did you mean " + *meant + "?");
+    }
     size = read;
     return Unit{};
   };

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/bare_size.h"
 #include "base/nearest.h"
 #include "base/number.h"
 #include "base/quantity.h"
@@ -164,14 +165,22 @@ struct Reader {
     return Unit{};
   }
 
+  // 8 would be eight bytes, which nobody means.
+  Status refuse_bare_size() const {
+    const auto* number = std::get_if<std::int64_t>(&given.value);
+    const std::string bare = number != nullptr   ? std::to_string(*number)
+                             : text() != nullptr ? *text()
+                                                 : std::string();
+    const auto meant = meant_by_bare_size(bare);
+    if (!meant) return Unit{};
+    return Error{Errc::kInvalid, "a size needs a unit; did you mean \"" + *meant + "\"?"};
+  }
+
   Status operator()(Bytes* out) const {
+    TRY_STATUS(refuse_bare_size());
     if (text() == nullptr) return wrong();
     const Result<Bytes> bytes = parse_bytes(*text());
     if (!bytes.ok()) return bytes.error();
-    // 8 would be eight bytes, which nobody means.
-    if (bytes->value != 0 && text()->find_first_not_of("0123456789. ") == std::string::npos) {
-      return wrong("must have a unit, as in \"8GiB\"");
-    }
     return in_range(
         *bytes, bytes->value, [](std::uint64_t min) { return to_text(Bytes{min}); }, *out);
   }
@@ -255,6 +264,7 @@ struct Reader {
   }
 
   Status operator()(DefaultVram* out) const {
+    TRY_STATUS(refuse_bare_size());
     if (text() == nullptr) return wrong();
     using Kind = DefaultVram::Kind;
     for (const auto& [word, kind] :

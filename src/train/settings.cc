@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/bare_size.h"
 #include "base/check.h"
 #include "base/number.h"
 #include "base/quantity.h"
@@ -264,6 +265,9 @@ Status check(const Settings& settings) {
     const Result<Bytes> bytes = parse_bytes(*text);
     if (!bytes.ok()) return wrong(std::string(key) + ": " + bytes.error().message);
     if (*bytes == Bytes{}) return wrong(std::string(key) + ": nothing would fit into nothing");
+    if (const auto meant = meant_by_bare_size(*text)) {
+      return wrong(std::string(key) + ": a size needs a unit; did you mean '" + *meant + "'?");
+    }
   }
   if (settings.columns > shape->context) {
     return wrong("data.columns: " + settings.model + " reads " + std::to_string(shape->context) +

@@ -92,6 +92,8 @@ TEST(Settings, PartsMustFitTogether) {
   EXPECT_THAT(check(settings).error().message, HasSubstr("lease.vram: "));
   settings.lease_vram = "0";
   EXPECT_THAT(check(settings).error().message, HasSubstr("lease.vram: nothing would fit"));
+  settings.lease_vram = "8";
+  EXPECT_THAT(check(settings).error().message, HasSubstr("lease.vram: a size needs a unit"));
   settings.lease_vram = "1.5GiB";
   EXPECT_TRUE(check(settings).ok());
   settings.memory_budget = "some";
