@@ -282,7 +282,7 @@ void among_ten_thousand(std::string_view name, bool held) {
                           .supervisor = std::nullopt,
                           .request = request});
   };
-  Request small{.vram = mib(1)};
+  Request small{.vram = mib(300)};
   small.ttl = hours(24);
   Request whole{.share = Share::kExclusive};
   whole.device_count = kDevices;

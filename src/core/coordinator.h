@@ -65,6 +65,8 @@ class Coordinator {
   Coordinator copy() const;
   /// The highest that a request of this user may have.
   Priority priority_max(UserId user) const;
+  /// What a CUDA context costs this user there, or is taken to cost as long as none was measured.
+  Bytes context_cost(UserId user, DeviceId device) const;
   /// Grows whenever an answer to fit() may have changed.
   std::uint64_t ledger_version() const;
   /// Leases that have ended, or whose command has: what the next sample says of them counts.

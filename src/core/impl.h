@@ -61,6 +61,7 @@ struct Coordinator::Impl {
 
   // What the last samples said.
   std::map<DeviceId, KnownDevice> seen_devices;
+  std::map<std::pair<UserId, DeviceId>, Bytes> contexts;  // What they cost, where it was measured.
   std::set<LeaseId> measured;   // Leases with a figure in the last sample.
   std::set<LeaseId> settling;   // Leases that wait for a sample.
   std::set<LeaseId> shrunk;     // The same, of which the budget fell.
@@ -128,7 +129,10 @@ struct Coordinator::Impl {
   std::optional<Refusal> refuse_shape(const Request& request) const;
   std::variant<std::vector<DeviceId>, Refusal> devices_named(
       const std::vector<DeviceName>& names) const;
-  std::optional<Refusal> refuse_devices(const Request& request) const;
+  std::optional<Refusal> refuse_devices(const Request& request, UserId user) const;
+  Bytes context_cost(UserId user, DeviceId device) const;
+  static Refusal below_a_context(Bytes asked, Bytes least);
+  Bytes dearest_context(const Lease& lease) const;  // Of its devices, for its user.
   std::optional<Refusal> refuse_user(const Request& request, UserId user) const;
   std::optional<Refusal> refuse_ancestors(const Request& request) const;
   const Lease* lease_of(Token token, Actor actor, Handle handle);

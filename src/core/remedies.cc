@@ -89,7 +89,7 @@ std::optional<Remedy> Coordinator::Impl::remedy_for(Kind kind, const Lease& hold
       if (!can_be_moved(holder)) return std::nullopt;
       break;
     case Kind::kShrinkLease: {
-      Bytes peak = settings.context_estimate;
+      Bytes peak = dearest_context(holder);
       bool known = false;
       for (const auto& [device, use] : observed.at(holder.id).use) {
         peak = std::max({peak, use.highest(), use.higher_now()});
@@ -341,8 +341,7 @@ std::vector<Remedy> Coordinator::remedies(LeaseId id, Now now) const {
   }
   const Request& asked = waiter->request;
   const Bytes most{most_grantable(impl_->ledger, asked).value / mib(1).value * mib(1).value};
-  if (asked.share != Share::kExclusive && most < asked.vram &&
-      most >= impl_->settings.context_estimate) {
+  if (asked.share != Share::kExclusive && most < asked.vram && most > Bytes{}) {
     Request less = asked;
     less.vram = most;
     if (granted_after([&](Impl& impl) { return impl.ask_instead(id, less); })) {

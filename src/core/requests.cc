@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/quantity.h"
+#include "base/size_argument.h"
 #include "core/impl.h"
 #include "core/limits.h"
 
@@ -41,6 +42,26 @@ std::string kept_text(Bytes asked, Bytes largest, Bytes kept) {
 }
 
 }  // namespace
+
+Bytes Coordinator::Impl::context_cost(UserId user, DeviceId device) const {
+  const auto known = contexts.find({user, device});
+  return known == contexts.end() ? settings.context_estimate : known->second;
+}
+
+Bytes Coordinator::Impl::dearest_context(const Lease& lease) const {
+  Bytes most;
+  for (const Part& part : lease.granted()->parts) {
+    most = std::max(most, context_cost(lease.user, part.device));
+  }
+  return most;
+}
+
+Refusal Coordinator::Impl::below_a_context(Bytes asked, Bytes least) {
+  return invalid(to_text(asked) +
+                 " is below what a CUDA context alone takes here before the first allocation, "
+                 "about " +
+                 to_text(least) + ": ask for at least " + size_argument_above(least));
+}
 
 void Coordinator::Impl::on(const Submit& event) {
   Request request = with_learned_size(event.request, event.actor.user);
@@ -194,7 +215,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_request(const Request& request,
   }
   if (auto refusal = refuse_shape(request)) return refusal;
   if (auto refusal = refuse_user(request, actor.user)) return refusal;
-  if (auto refusal = refuse_devices(request)) return refusal;
+  if (auto refusal = refuse_devices(request, actor.user)) return refusal;
   for (const LeaseId id : request.ancestors) {
     const Lease* ancestor = state.find(id);
     if (ancestor == nullptr || ancestor->user == actor.user || actor.admin) continue;
@@ -318,7 +339,8 @@ std::variant<std::vector<DeviceId>, Refusal> Coordinator::Impl::devices_named(
   return devices;
 }
 
-std::optional<Refusal> Coordinator::Impl::refuse_devices(const Request& request) const {
+std::optional<Refusal> Coordinator::Impl::refuse_devices(const Request& request,
+                                                         UserId user) const {
   if (seen_devices.empty()) {
     if (!sample_seen || trouble.empty()) return std::nullopt;  // Not known yet: it waits.
     return Refusal{RefusalCode::kNoDevice, "no GPU can be used: " + trouble};
@@ -330,10 +352,12 @@ std::optional<Refusal> Coordinator::Impl::refuse_devices(const Request& request)
   std::size_t there = 0;
   Bytes largest;
   Bytes kept;  // Of the device that has it.
+  Bytes least = Bytes::max();
   for (const Account& account : ledger.accounts()) {
     // One that fell off the bus may never come back: nobody waits for it.
     if (!account.seen || !is_eligible(account, request)) continue;
     ++there;
+    least = std::min(least, context_cost(user, account.id));
     if (account.grantable_when_empty() > largest) {
       largest = account.grantable_when_empty();
       kept = saturating_sub(account.capacity, largest);
@@ -342,6 +366,11 @@ std::optional<Refusal> Coordinator::Impl::refuse_devices(const Request& request)
       const bool one_model = request.devices.empty() && !request.mixed;
       able[one_model ? account.model : std::string()] += 1;
     }
+  }
+  // A learned size is what its command has made do with.
+  const bool has_budget = request.share != Share::kExclusive && !request.learned;
+  if (has_budget && there > 0 && request.vram < least) {
+    return below_a_context(request.vram, least);
   }
   const bool enough =
       std::ranges::any_of(able, [&](const auto& group) { return group.second >= count; });
@@ -413,7 +442,7 @@ const Lease* Coordinator::Impl::lease_of(Token token, Actor actor, LeaseId id) {
   if (lease->user != actor.user && !actor.admin) {
     refuse(token, RefusalCode::kNotYours,
            text_of(id) + " belongs to another user (uid " + std::to_string(lease->user.value) +
-               "): ask him, or an administrator");
+               "): ask them, or an administrator");
     return nullptr;
   }
   return lease;

@@ -64,12 +64,9 @@ void Coordinator::Impl::on(const Resize& event) {
     resize_to_exclusive(event, *lease);
     return;
   }
-  if (event.vram < settings.context_estimate) {
-    refuse(event.token, RefusalCode::kInvalid,
-           to_text(event.vram) +
-               " is below what one process costs before its first allocation, "
-               "about " +
-               to_text(settings.context_estimate) + ": ask at least that");
+  const Bytes least = dearest_context(*lease);
+  if (event.vram < least) {
+    effects.emplace_back(Reply{event.token, below_a_context(event.vram, least)});
     return;
   }
   const bool grows =

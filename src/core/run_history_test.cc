@@ -108,6 +108,13 @@ TEST_F(Learning, ARequestGetsWhatItsCommandUsedBefore) {
   EXPECT_TRUE(asked(2).learned);
 }
 
+// Whoever asks for so little themselves is refused.
+TEST_F(Learning, WhatIsLearnedMayBeBelowWhatAContextCosts) {
+  run(1, mib(64));
+  EXPECT_EQ(fit().learned, mib(128));
+  EXPECT_EQ(story.ask(learned()), "held 2; ");
+}
+
 TEST_F(Learning, WhereNothingIsKnownItIsAsItSays) {
   EXPECT_EQ(fit().learned, std::nullopt);
   (void)story.ask(learned());

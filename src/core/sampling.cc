@@ -20,6 +20,10 @@ void Coordinator::Impl::on(const Sampled& event) {
   if (probe_at && sample.asked_at >= *probe_at) probe_at.reset();
   // A driver in trouble tells nothing: what was known last stays, and grows old.
   if (sample.trouble.empty()) {
+    contexts.clear();
+    for (const ContextSample& known : sample.contexts) {
+      contexts[{known.user, known.device}] = known.cost;
+    }
     update_accounts(sample);
     std::set<LeaseId> touched = std::exchange(measured, {});
     for (const LeaseId id : touched) {
@@ -123,7 +127,7 @@ void Coordinator::Impl::refuse_what_never_fits(const Sample& sample) {
   for (const LeaseId id : std::exchange(unchecked, {})) {
     const Lease& lease = *state.find(id);
     if (lease.waiting() == nullptr) continue;
-    if (std::optional<Refusal> refusal = refuse_devices(lease.request)) {
+    if (std::optional<Refusal> refusal = refuse_devices(lease.request, lease.user)) {
       end_waiting(id, EndResult::kRefused, {*std::move(refusal)});
     }
   }

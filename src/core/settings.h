@@ -54,7 +54,7 @@ struct Settings {
   Unmanaged unmanaged = Unmanaged::kAccount;
   Bytes over_budget_tolerance = mib(64);     // Above the budget by so much is not counted.
   Duration over_budget_grace = seconds(30);  // `kill`: the time to be within the budget again.
-  Bytes context_estimate = mib(300);         // What a process costs before its first allocation.
+  Bytes context_estimate = mib(300);         // What a CUDA context costs, until it is measured.
   PressureSettings pressure;
   Duration turn_min = seconds(10);      // Of leases that run in turns, and
   std::uint32_t turn_loss_percent = 5;  // how much of the time moving them may take at most.

@@ -236,6 +236,10 @@ std::vector<DeviceView> Coordinator::devices(Now now) const {
   return views;
 }
 
+Bytes Coordinator::context_cost(UserId user, DeviceId device) const {
+  return impl_->context_cost(user, device);
+}
+
 std::vector<LeaseId> Coordinator::queue(Now now) const {
   return impl_->order(now.instant).order;
 }

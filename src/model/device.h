@@ -52,14 +52,22 @@ struct ChargeSample {
   Bytes excess;         // What of the charges is for contexts that were measured to cost less.
 };
 
+/// What a CUDA context costs a user on a device, as their processes have shown.
+struct ContextSample {
+  UserId user;
+  DeviceId device;
+  Bytes cost;
+};
+
 struct Sample {
   Instant asked_at;     // When the question was sent: it shows nothing that happened later.
   Instant answered_at;  // When the answer came.
   bool simulated = false;
-  std::string driver_version;         // Empty if unknown.
-  std::string trouble;                // Why there are no devices; empty if there is no trouble.
-  std::vector<DeviceSample> devices;  // In PCI order.
-  std::vector<ChargeSample> charges;  // Of leases whose programs keep such an account.
+  std::string driver_version;           // Empty if unknown.
+  std::string trouble;                  // Why there are no devices; empty if there is no trouble.
+  std::vector<DeviceSample> devices;    // In PCI order.
+  std::vector<ChargeSample> charges;    // Of leases whose programs keep such an account.
+  std::vector<ContextSample> contexts;  // Of whom it was measured.
 };
 
 }  // namespace berth

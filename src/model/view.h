@@ -57,6 +57,7 @@ struct DeviceView {
   std::optional<bool> lists_processes = {};  // Whether the driver tells what each one uses.
   std::vector<LeaseId> leases;               // Held and releasing, in order of grant.
   std::vector<StrangerView> strangers;
+  std::optional<Bytes> context = {};  // What a CUDA context costs whoever asks; a guess at first.
 };
 
 /// One change that would let a waiting request start sooner.

@@ -272,8 +272,8 @@ Bytes BudgetFiles::excess_of(Handle lease, DeviceId device, const Account& accou
   return excess;
 }
 
-void BudgetFiles::learn(const Sample& sample) {
-  if (!std::exchange(read_all_, false)) return;
+std::vector<ContextSample> BudgetFiles::learn(const Sample& sample) {
+  if (!std::exchange(read_all_, false)) return costs_.on(sample);
   costs_.look(sample, std::exchange(looks_, {}));
   keep_costs();
   for (const auto& [lease, held] : made_) {
@@ -286,6 +286,7 @@ void BudgetFiles::learn(const Sample& sample) {
     }
     tell_contexts(lease, std::move(costs));
   }
+  return costs_.on(sample);
 }
 
 // First what is used, then what may be given back: in between nobody is allowed more.

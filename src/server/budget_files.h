@@ -55,7 +55,8 @@ class BudgetFiles {
   void set_unaccounted(Handle lease, const std::vector<Bytes>& unaccounted,
                        const std::vector<bool>& may_give_back);
   /// After charges(): what contexts cost, by this answer, and tells the programs what has changed.
-  void learn(const Sample& sample);
+  /// The answer: what is known of their costs on its devices.
+  std::vector<ContextSample> learn(const Sample& sample);
   /// For leases whose files are made from now on; their place stays.
   void configure(const enforce::LeaseFiles::Settings& settings);
 

@@ -145,6 +145,22 @@ std::optional<Bytes> ContextCosts::of(UserId user, DeviceId device) const {
   return costs == costs_.end() ? std::nullopt : std::optional(least_of(costs->second));
 }
 
+std::vector<ContextSample> ContextCosts::on(const Sample& sample) const {
+  std::vector<ContextSample> known;
+  const std::string& driver = sample.driver_version.empty() ? driver_ : sample.driver_version;
+  for (const DeviceSample& device : sample.devices) {
+    // One that sleeps tells neither; it is the same device still.
+    const auto seen = models_.find(device.id);
+    const std::string& name =
+        device.model.empty() && seen != models_.end() ? seen->second : device.model;
+    for (const auto& [model, costs] : costs_) {
+      if (model.driver != driver || model.name != name) continue;
+      known.push_back({.user = model.user, .device = device.id, .cost = least_of(costs)});
+    }
+  }
+  return known;
+}
+
 std::optional<Bytes> ContextCosts::most(Handle lease, DeviceId device) const {
   std::optional<Bytes> most;
   for (auto at = known_.lower_bound({lease, device, Process{.pid = 0, .start_ticks = 0}});

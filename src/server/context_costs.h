@@ -51,6 +51,8 @@ class ContextCosts {
   /// What the first context of a process of this user costs on this device; nothing as long as none
   /// of his on its model was measured.
   std::optional<Bytes> of(UserId user, DeviceId device) const;
+  /// The same, of all who have shown it on a device of this sample.
+  std::vector<ContextSample> on(const Sample& sample) const;
   /// What no context of this lease costs more than; nothing as long as one was not measured.
   std::optional<Bytes> most(Handle lease, DeviceId device) const;
 

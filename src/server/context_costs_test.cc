@@ -57,6 +57,28 @@ class ContextCostsTest : public ::testing::Test {
   std::string model_ = "A card";
 };
 
+TEST_F(ContextCostsTest, WhoeverHasShownItIsToldWithItsDevices) {
+  look_twice({process(kOne)}, {mib(400)});
+  Sample sample;
+  sample.devices.resize(2);
+  sample.devices[0].id = kMeasuredCard;
+  sample.devices[1].id = kMeasuredTwin;
+  const auto told = [&] {
+    std::string text;
+    for (const ContextSample& known : costs_.on(sample)) {
+      text +=
+          std::to_string(known.user.value) + ": " + std::to_string(known.cost.value >> 20U) + "; ";
+    }
+    return text;
+  };
+  EXPECT_EQ(told(), "1001: 400; 1001: 400; ");  // They sleep: neither driver nor model is told.
+  sample.driver_version = driver_;
+  sample.devices[0].model = "Another";
+  EXPECT_EQ(told(), "1001: 400; ");
+  sample.driver_version = "580.1";
+  EXPECT_EQ(told(), "");
+}
+
 TEST_F(ContextCostsTest, NothingIsKnownBeforeAProcessWasSeenTwiceAsItWas) {
   EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), std::nullopt);
   look({process(kOne)}, {mib(300)});

@@ -382,7 +382,7 @@ void Daemon::Impl::probe_answered(gpu::Probe::Outcome outcome) {
       for (const ProcessSample& process : *device.processes) meet(process.user);
     }
     outcome.sample->charges = files->charges(engine->coordinator().settling());
-    files->learn(*outcome.sample);
+    outcome.sample->contexts = files->learn(*outcome.sample);
     engine->sampled(service->now(), *outcome.sample);
     history->sampled(*outcome.sample, engine->coordinator(), service->now());
     if (trouble.empty()) alerts->looked(service->now(), engine->coordinator());

@@ -35,6 +35,13 @@ Split split(const core::Coordinator& coordinator, core::Now now) {
   return split;
 }
 
+std::vector<DeviceView> devices_for(UserId user, const core::Coordinator& coordinator,
+                                    core::Now now) {
+  std::vector<DeviceView> devices = coordinator.devices(now);
+  for (DeviceView& device : devices) device.context = coordinator.context_cost(user, device.id);
+  return devices;
+}
+
 }  // namespace
 
 std::string status_json(const core::Coordinator& coordinator, core::Now now, bool simulated,
@@ -43,7 +50,7 @@ std::string status_json(const core::Coordinator& coordinator, core::Now now, boo
   return wire::encode_status({.time = now.wall,
                               .simulated = simulated,
                               .trouble = coordinator.trouble(),
-                              .devices = coordinator.devices(now),
+                              .devices = devices_for(viewer.user, coordinator, now),
                               .leases = std::move(both.leases),
                               .queue = std::move(both.queue)},
                              viewer);
@@ -51,8 +58,10 @@ std::string status_json(const core::Coordinator& coordinator, core::Now now, boo
 
 std::string devices_json(const core::Coordinator& coordinator, core::Now now, bool simulated,
                          const wire::Viewer& viewer) {
-  return wire::encode_devices(
-      {.time = now.wall, .simulated = simulated, .items = coordinator.devices(now)}, viewer.names);
+  return wire::encode_devices({.time = now.wall,
+                               .simulated = simulated,
+                               .items = devices_for(viewer.user, coordinator, now)},
+                              viewer.names);
 }
 
 std::string queue_json(const core::Coordinator& coordinator, core::Now now,

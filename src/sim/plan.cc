@@ -132,6 +132,7 @@ core::Settings draw_settings(Random& random, const std::vector<Device>& devices)
   settings.aging = random.spread(milliseconds(100), minutes(15));
   settings.starve_after = random.spread(seconds(5), hours(24));
   settings.claim_within = random.spread(milliseconds(100), seconds(5));
+  settings.context_estimate = mib(256);  // No request asks for less.
   settings.reserve = random.chance(200) ? Bytes{} : random.between(mib(1), gib(2));
   if (random.chance(200)) settings.device_reserve[random.pick(devices).id] = gib(1);
   settings.exclusive_external_max = random.between(Bytes{}, gib(2));

@@ -85,6 +85,7 @@ void write_device(JsonWriter& writer, const DeviceView& device, bool simulated,
   writer.key("vram_granted_bytes").bytes(device.granted);
   writer.key("vram_grantable_bytes").bytes(device.grantable);
   writer.key("vram_owed_bytes").bytes(device.owed);
+  writer.key("vram_context_bytes").bytes(device.context);
   writer.key("pressure").text(to_text(device.pressure));
   writer.key("sample_age_ms").milliseconds(device.sample_age);
   writer.key("processes_listed");
@@ -115,6 +116,7 @@ DeviceView read_device(ObjectReader& reader, UserNames& names) {
   reader.bytes("vram_granted_bytes", device.granted);
   reader.bytes("vram_grantable_bytes", device.grantable);
   reader.bytes("vram_owed_bytes", device.owed);
+  if (reader.has("vram_context_bytes")) reader.bytes("vram_context_bytes", device.context);
   reader.word("pressure", device.pressure, parse_pressure, "a level of pressure");
   reader.milliseconds("sample_age_ms", device.sample_age);
   if (reader.has("processes_listed")) {

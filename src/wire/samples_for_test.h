@@ -190,6 +190,7 @@ inline DeviceView device_view() {
   view.granted = gib(5);
   view.grantable = gib(9);
   view.owed = gib(2);
+  view.context = mib(310);
   view.pressure = Pressure::kWarn;
   view.sample_age = milliseconds(250);
   view.lists_processes = true;

@@ -60,7 +60,7 @@ ROWS
   run berth run -m 1G --wait=0 -- true
   status_is 75
   for time in 90 90s 1m30s 0.025h "1m 30s"; do
-    run berth run --dry-run -m 256M --eta "$time" -- true
+    run berth run --dry-run -m 1G --eta "$time" -- true
     status_is 0
   done
 }

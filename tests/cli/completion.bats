@@ -49,9 +49,9 @@ known() { [[ $(completed "berth show 1") == 1 ]]; }
 @test "names of leases never become code" {
   for name in 'bench;id>${HOME}/OWNED #' '--yes' ':files' ':command' 'be$(touch OWNED)' 'be~' "be'" \
     'bench v2'; do
-    berth run -q -m 1M -n "$name" -- sleep 60 3>&- &
+    berth run -q -m 1G -n "$name" -- sleep 60 3>&- &
   done
-  berth run -q -m 1M -n bench/v1.2_a-b -- sleep 60 3>&- &
+  berth run -q -m 1G -n bench/v1.2_a-b -- sleep 60 3>&- &
   eventually all_nine
   [[ $(completed "berth show be") == bench/v1.2_a-b ]]
   [[ $(completed "berth show :") == "" && $(completed "berth show --y") == "" ]]
@@ -88,8 +88,8 @@ all_nine() { (($(berth ps -q 2>/dev/null | wc -l) == 9)); }
 
 @test "in an interactive zsh" {
   type -P zsh >/dev/null || skip "zsh is not installed"
-  berth run -q -m 1M -n 'bench;touch OWNED #' -- sleep 60 3>&- &
-  berth run -q -m 1M -n train-a -- sleep 60 3>&- &
+  berth run -q -m 1G -n 'bench;touch OWNED #' -- sleep 60 3>&- &
+  berth run -q -m 1G -n train-a -- sleep 60 3>&- &
   eventually both
   touch settings.toml
   cat >"$world/home/.zshrc" <<'RC'
@@ -122,8 +122,8 @@ both() { (($(berth ps -q 2>/dev/null | wc -l) == 2)); }
 
 @test "in fish" {
   type -P fish >/dev/null || skip "fish is not installed"
-  berth run -q -m 1M -n 'bench;touch OWNED #' -- sleep 60 3>&- &
-  berth run -q -m 1M -n train-a -- sleep 60 3>&- &
+  berth run -q -m 1G -n 'bench;touch OWNED #' -- sleep 60 3>&- &
+  berth run -q -m 1G -n train-a -- sleep 60 3>&- &
   eventually both
   touch settings.toml
   fish_offers() { fish --no-config -c 'berth completion fish | source; complete -C $argv[1]' "$1" | cut -f 1; }

@@ -64,7 +64,8 @@ answers() { [[ $(paste -sd' ' said) == "$*" ]]; }
   berth daemon stop
   rm "$(find "$world" -name contexts)"
   run berth run -q -m 100M -- vram_user --bytes 4MiB
-  status_is 1
+  status_is 64
+  contains "ask for at least 512M"
 }
 
 @test "what was charged beyond it can be allocated, to the last page" {

@@ -214,6 +214,7 @@ over_budget() { [[ $(field 1 'flags[0]') == over_budget ]]; }
   holder 1 4G 1GiB
   run berth resize 1 -m 1M
   status_is 64
+  contains "ask for at least"
   run berth resize 1
   status_is 64
   contains "say either how much (-m SIZE) or the whole GPU (-x)"

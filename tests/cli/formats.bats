@@ -113,7 +113,7 @@ Lease /v1/leases/held
 Why /v1/leases/waiting/why
 Error /v1/leases/none
 ROWS
-  curl -sS --unix-socket "$socket" http://localhost/v1/fit -d '{"vram_bytes":1}' >answers/Fit
+  curl -sS --unix-socket "$socket" http://localhost/v1/fit -d '{"vram_bytes":1073741824}' >answers/Fit
   curl -sS --unix-socket "$socket" http://localhost/v1/openapi.json >file.json
   /usr/bin/python3 - <<'PY'
 import json, os

@@ -22,6 +22,21 @@ says() {
   [[ ! -e $BERTH_RUNTIME_DIR/sim ]] # Nobody was asked.
 }
 
+@test "a budget that no context fits into is refused with the least that makes sense" {
+  least="is below what a CUDA context alone takes here before the first allocation, about 512 MiB: \
+ask for at least 512M"
+  says 64 "8 B $least" run -m 8B -- true
+  says 64 "500 MiB $least" run -m 500M -- true
+  says 64 "500 MiB $least" fit 500M
+  says 64 "500 MiB $least" reserve 1h -m 500M
+  run berth run -q -m 512M -- true
+  status_is 0
+  berth reserve 1h -m 2G
+  says 64 "500 MiB $least" resize @last -m 500M
+  [[ $(curl -sS --unix-socket "$(berth daemon status --json | jq -r .socket)" \
+    http://localhost/v1/devices | jq '.items[0].vram_context_bytes') == $((512 << 20)) ]]
+}
+
 @test "a duration after --wait is not run" {
   says 64 "--wait=10m" run -m 1G --wait 10m -- true
   says 64 "--wait=10m" run -m 1G -W 10m true
