@@ -10,12 +10,14 @@
 #include "cli/render/output.h"
 #include "cli/render/table.h"
 #include "cli/verbs.h"
+#include "client/client.h"
 #include "client/configuration.h"
 #include "config/load.h"
 #include "config/print.h"
 #include "os/files.h"
 #include "os/places.h"
 #include "os/users.h"
+#include "wire/daemon.h"
 #include "wire/json_writer.h"
 
 namespace berth::cli {
@@ -97,7 +99,20 @@ void hide_webhooks(std::vector<config::ShownValue>& values) {
   }
 }
 
-int show(const Invocation& invocation, const ConfigAsked& asked) {
+// As the daemon has it that would be asked; where none answers, as the user's own would.
+bool is_of_system() {
+  auto client = client::Client::connect({.surroundings = os::surroundings_from_environment(),
+                                         .autostart = client::Autostart::kNever,
+                                         .version = BERTH_VERSION});
+  if (!client.ok()) return false;
+  const auto answer = client->connection().ask({.route = wire::Route::kDaemon});
+  if (!answer.ok() || !answer->ok()) return false;
+  const auto daemon = wire::decode_daemon(answer->body);
+  return daemon.ok() && daemon->mode == wire::DaemonView::Mode::kSystem;
+}
+
+int show(const Invocation& invocation, ConfigAsked asked) {
+  asked.system = asked.system || is_of_system();
   const auto input = found(asked);
   if (!input.ok()) return invocation.fail(ExitCode::kConfig, input.error().message);
   const auto config = loaded(*input);
@@ -163,8 +178,11 @@ int run_config(Invocation& invocation) {
   invocation.options.operand({.metavar = "FILE", .help = "check: only this one"}, into(asked.file));
   invocation.options.flag({.names = "--origin", .help = "show: where each value was set"},
                           into(asked.origin));
-  invocation.options.flag({.names = "--system", .help = "as the daemon of the machine has it"},
-                          into(asked.system));
+  invocation.options.flag(
+      {.names = "--system",
+       .help = "as the daemon of the machine has it; show does so by itself where "
+               "that daemon is asked"},
+      into(asked.system));
   declare_output(invocation.options, asked.output, Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
   if (asked.action == "show") return show(invocation, asked);

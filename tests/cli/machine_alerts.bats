@@ -80,6 +80,24 @@ SCRIPT
   [[ $(grep -c TOKEN <<<"$output") == 1 ]] # Read as the daemon's user.
 }
 
+@test "config show has the path of a webhook for root, and of their own for others" {
+  run on_machine '
+    (umask 022 && mkdir -p /etc/berth)
+    printf "[alert.a3]\nwhen = \"gpu.lost\"\nwebhook = \"https://hooks.example.org/T0/TOKEN\"\n" \
+      >/etc/berth/berth.toml
+    as 60001 mkdir -p "$world/home.60001/berth"
+    printf "[alert.own]\nwhen = \"gpu.lost\"\nwebhook = \"https://own.example.org/T1/MINE\"\n" |
+      as 60001 tee "$world/home.60001/berth/config.toml" >/dev/null
+    echo "theirs:" $(as 60001 berth config show | grep "webhook " | tr -s " ")
+    echo "root:" $(berth config show | grep "webhook " | tr -s " ")
+  '
+  [[ $output != *"mount:"* ]] || skip "/etc cannot be replaced here: $output"
+  status_is 0
+  contains 'theirs: alert.a3.webhook = "https://hooks.example.org/..."'
+  contains "https://own.example.org/T1/MINE"
+  contains 'root: alert.a3.webhook = "https://hooks.example.org/T0/TOKEN"'
+}
+
 @test "a folder that root has closed is named with its cure" {
   run on_machine '
     mkdir -m 0700 /etc/berth

@@ -80,6 +80,12 @@ refused() {
   refused 60002 "lease 1 belongs to another user" berth cancel --yes 1
 }
 
+@test "config show says what holds for the daemon that is asked" {
+  [[ $(as 60001 berth config show | tr -s ' ' | grep '^limits.waiting') == "limits.waiting = 256" ]]
+  as 60001 env BERTH_SOCKET="$world/nowhere.sock" berth config show | tr -s ' ' |
+    grep -q '^limits.waiting = 20000'
+}
+
 @test "who holds it may end it, and so may root" {
   as 60001 berth reserve 10m -m 2G
   as 60001 berth reserve 10m -m 3G
