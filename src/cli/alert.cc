@@ -245,6 +245,9 @@ void declare(Options& options, AlertAsked& asked) {
   options.flag(
       {.names = "--terminal", .help = "add: the berth run of the lease that it is about says it"},
       into(asked.rule.terminal));
+  options.flag({.names = "--desktop",
+                .help = "add: show it on your desktop (berth run starts berth-notify)"},
+               into(asked.rule.desktop));
   options.value(
       {.names = "--webhook",
        .metavar = "URL",

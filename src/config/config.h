@@ -110,6 +110,7 @@ struct AlertRule {
   Severity severity = Severity::kWarn;
   Duration repeat = hours(1);        // While it goes on; 0: not again.
   bool terminal = false;             // The berth run of the lease that it is about.
+  bool desktop = false;              // The desktop sessions of its user.
   std::string webhook;               // Empty: none, or in the file.
   std::string webhook_file;          // That holds it; empty: none.
   std::string secret_file;           // Empty: its messages are not signed.
@@ -142,6 +143,7 @@ struct User {
 struct Client {
   Color color = Color::kAuto;
   Output output = Output::kTable;
+  bool desktop = true;  // Whether what shows alerts there is started.
 };
 
 /// Defaults of the requests made in a project.

@@ -42,7 +42,9 @@ constexpr std::array kKeys = {
         .doc = "Kept on each GPU for programs that hold no lease, such as a desktop."},
     Key{.path = "gpu.context",
         .slot = [](Config& c, Name) -> Slot { return &c.gpu.context; },
-        .doc = "What a CUDA context is taken to cost on a GPU on which none was measured yet."},
+        .doc = "What a CUDA context is taken to cost on a GPU on which none was measured yet. No "
+               "budget "
+               "may be smaller."},
     Key{.path = "gpu.sample_interval",
         .slot = [](Config& c, Name) -> Slot { return &c.gpu.sample_interval; },
         .doc = "How often the driver is asked for figures while a lease is held or waits.",
@@ -259,6 +261,10 @@ constexpr std::array kKeys = {
     Key{.path = "alert.*.terminal",
         .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].terminal; },
         .doc = "Whether the berth run of the lease that it is about says it."},
+    Key{.path = "alert.*.desktop",
+        .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].desktop; },
+        .doc = "Whether it is shown on the desktop: berth run starts berth-notify for it, in user "
+               "mode."},
     Key{.path = "alert.*.webhook",
         .slot = [](Config& c, Name name) -> Slot { return &c.alerts[name].webhook; },
         .doc = "A URL that is sent each message, by POST. Empty: none. Whoever can read this file "
@@ -290,6 +296,9 @@ constexpr std::array kKeys = {
     Key{.path = "client.output",
         .slot = [](Config& c, Name) -> Slot { return &c.client.output; },
         .doc = "The form in which lists are printed where --output does not say."},
+    Key{.path = "client.desktop",
+        .slot = [](Config& c, Name) -> Slot { return &c.client.desktop; },
+        .doc = "Whether berth run starts berth-notify for rules that are shown on the desktop."},
 
     Key{.path = "request.vram",
         .slot = [](Config& c, Name) -> Slot { return &c.request.vram; },

@@ -42,13 +42,28 @@ Result<Follower::News> Follower::look(Instant now) {
     }
     if (!connected.ok()) {
       TRY_STATUS(lost(connected.error(), now));
+      news.over = bounds_ == Bounds::kDaemon && pause_ > kGone;
       return news;
     }
     if (std::exchange(said_, false)) say_("the daemon is there again");
     pause_ = kPauseMin;
   }
-  if (Status status = read(news); !status.ok()) TRY_STATUS(lost(status.error(), now));
+  Status status = read(news);
+  if (status.ok() && bounds_ == Bounds::kDaemon) status = leave_wanted(news);
+  if (!status.ok()) TRY_STATUS(lost(status.error(), now));
   return news;
+}
+
+// A rule that is new since they were asked for is asked for again.
+Status Follower::leave_wanted(News& news) {
+  const auto is_unknown = [&](const Alert& alert) { return !known_.contains(alert.rule); };
+  if (std::ranges::any_of(news.alerts, is_unknown)) {
+    TRY(standing, ask_standing());
+    for (const Alert& alert : news.alerts) known_.insert(alert.rule);
+    if (news.standing) news.standing = std::move(standing);
+  }
+  std::erase_if(news.alerts, [&](const Alert& alert) { return !wanted_.contains(alert.rule); });
+  return Unit{};
 }
 
 Status Follower::connect() {
@@ -67,7 +82,13 @@ Result<Standing> Follower::ask_standing() {
   if (!answer.ok()) return refusal(answer);
   TRY(list, wire::decode_alerts(answer.body));
   Standing standing;
+  known_.clear();
+  wanted_.clear();
   for (const wire::RuleView& rule : list.items) {
+    known_.insert(rule.name);
+    const bool wanted = std::ranges::find(rule.channels, "desktop") != rule.channels.end();
+    if (wanted) wanted_.insert(rule.name);
+    if (!wanted && bounds_ == Bounds::kDaemon) continue;
     const auto when = alerts::parse_expression(rule.when);
     if (when.ok() && alerts::is_event(when->source)) standing.events.insert(rule.name);
     for (const wire::StandingView& view : rule.standing) {

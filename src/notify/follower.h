@@ -3,8 +3,10 @@
 // runs, and starts none. Not shared between threads.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,12 +23,17 @@ namespace berth::notify {
 class Follower {
  public:
   using Say = std::function<void(std::string_view line)>;
-  Follower(os::Surroundings surroundings, Say say)
-      : surroundings_(std::move(surroundings)), say_(std::move(say)) {}
+  enum class Bounds : std::uint8_t {
+    kNone,    // All alerts of one daemon after the other.
+    kDaemon,  // Those that a rule has on the desktop, while there is a daemon.
+  };
+  Follower(os::Surroundings surroundings, Say say, Bounds bounds = Bounds::kNone)
+      : surroundings_(std::move(surroundings)), say_(std::move(say)), bounds_(bounds) {}
 
   struct News {
     std::optional<Standing> standing;  // From a daemon that was just found.
     std::vector<Alert> alerts;         // In their order, after that.
+    bool over = false;                 // Bounded by the daemon, which has gone.
   };
   /// What has come, without waiting for more; connecting may block for some seconds. An Error is
   /// one that no later daemon mends: it is somebody else's, of another world or version.
@@ -41,14 +48,20 @@ class Follower {
   Status read(News& news);
   Result<Standing> ask_standing();
   Status lost(const Error& error, Instant now);
+  Status leave_wanted(News& news);
 
   os::Surroundings surroundings_;
   Say say_;
+  Bounds bounds_;
+  std::set<std::string> known_;   // Rules, of whom it is known whether they are
+  std::set<std::string> wanted_;  // for the desktop.
   std::optional<client::Client> client_;
   Instant next_try_;
   Duration pause_ = kPauseMin;
   bool said_ = false;  // That there is no daemon.
 
+  // Within this a daemon that was killed is there again.
+  static constexpr Duration kGone = seconds(3);
   static constexpr Duration kPauseMin = milliseconds(100);
   static constexpr Duration kPauseMax = seconds(10);
 };

@@ -4,6 +4,7 @@
 // nothing in it that shows notifications.
 #include <array>
 #include <csignal>
+#include <string_view>
 #include <utility>
 
 #include "client/client.h"
@@ -18,8 +19,11 @@ int fail(const Error& error) {
   return static_cast<int>(client::exit_status_of(error));
 }
 
-int run(int count) {
-  if (count > 1) {
+// `--with-daemon` is how `berth run` starts it: for rules that are to be shown on the desktop, once
+// in a session, and for as long as there is a daemon.
+int run(int count, char** arguments) {
+  const bool bounded = count == 2 && std::string_view(arguments[1]) == "--with-daemon";
+  if (count > 1 && !bounded) {
     say("takes no arguments, and shows alerts until it is ended");
     return static_cast<int>(wire::ExitCode::kUsage);
   }
@@ -27,8 +31,13 @@ int run(int count) {
   if (!signals.ok()) return fail(signals.error());
   auto bus = SessionBus::open();
   if (!bus.ok()) return fail(bus.error());
-  Notifier notifier(*std::move(bus), Follower(os::surroundings_from_environment(), &say),
-                    *std::move(signals));
+  const auto has_place = bus->take_place(bounded);
+  if (!has_place.ok()) return fail(has_place.error());
+  if (!*has_place) return static_cast<int>(wire::ExitCode::kOk);
+  using Bounds = Follower::Bounds;
+  Follower follower(os::surroundings_from_environment(), &say,
+                    bounded ? Bounds::kDaemon : Bounds::kNone);
+  Notifier notifier(*std::move(bus), std::move(follower), *std::move(signals));
   const Status ended = notifier.run();
   return ended.ok() ? static_cast<int>(wire::ExitCode::kOk) : fail(ended.error());
 }
@@ -36,6 +45,6 @@ int run(int count) {
 }  // namespace
 }  // namespace berth::notify
 
-int main(int count, char** /*arguments*/) {
-  return berth::notify::run(count);
+int main(int count, char** arguments) {
+  return berth::notify::run(count, arguments);
 }

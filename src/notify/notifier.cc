@@ -25,13 +25,13 @@ void say(std::string_view line) {
 Status Notifier::run() {
   TRY(skills, bus_.ask_server());
   skills_ = skills;
-  while (!signals_.read()) {
+  while (!over_ && !signals_.read()) {
     TRY_STATUS(look_at_bus());
     TRY_STATUS(look_at_daemon());
     look_at_errands();
     // What a call to the bus has let wait is looked at before there is anything to wait for.
     TRY_STATUS(look_at_bus());
-    wait();
+    if (!over_) wait();
   }
   return Unit{};
 }
@@ -40,6 +40,7 @@ Status Notifier::look_at_daemon() {
   TRY(news, follower_.look(clock_.now()));
   if (news.standing) perform(board_.reconciled(*news.standing));
   for (const Alert& alert : news.alerts) perform(board_.heard(alert));
+  over_ = over_ || news.over;
   return Unit{};
 }
 
@@ -50,6 +51,8 @@ Status Notifier::look_at_bus() {
       press(*button);
     } else if (const auto* away = std::get_if<PutAway>(&news)) {
       board_.put_away(away->id);
+    } else if (std::holds_alternative<Replaced>(news)) {
+      over_ = true;
     } else if (const auto skills = bus_.ask_server(); skills.ok()) {
       skills_ = *skills;
       perform(board_.server_came());

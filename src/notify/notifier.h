@@ -23,7 +23,8 @@ class Notifier {
   Notifier(SessionBus bus, Follower follower, os::SignalDescriptor signals)
       : bus_(std::move(bus)), follower_(std::move(follower)), signals_(std::move(signals)) {}
 
-  /// Until it is told to end (SIGTERM, SIGINT) or cannot go on: an Error.
+  /// Until it is told to end (SIGTERM, SIGINT), nothing is left to follow, another one has taken
+  /// its place, or it cannot go on: an Error.
   Status run();
 
  private:
@@ -35,6 +36,7 @@ class Notifier {
   void press(const Pressed& button);
   void tell(const std::string& what, std::string_view said, bool succeeded);
 
+  bool over_ = false;
   SessionBus bus_;
   Follower follower_;
   os::SignalDescriptor signals_;

@@ -16,6 +16,7 @@ namespace berth::notify {
 namespace {
 
 constexpr const char* kName = "org.freedesktop.Notifications";
+constexpr const char* kOwnName = "io.github.berth.Notify";
 constexpr const char* kPath = "/org/freedesktop/Notifications";
 constexpr std::uint64_t kAnswerWithinUs = 5'000'000;
 
@@ -109,6 +110,13 @@ struct SessionBus::Inner {
     }
     return 0;
   }
+  static int name_lost(sd_bus_message* message, void* data, sd_bus_error* /*error*/) {
+    const char* name = nullptr;
+    if (::sd_bus_message_read(message, "s", &name) >= 0 && std::string_view(name) == kOwnName) {
+      static_cast<Inner*>(data)->news.emplace_back(Replaced{});
+    }
+    return 0;
+  }
 
   int listen() {
     constexpr const char* kOwners =
@@ -119,6 +127,10 @@ struct SessionBus::Inner {
     if (code < 0) return code;
     code = ::sd_bus_match_signal(bus.get(), nullptr, kName, kPath, kName, "NotificationClosed",
                                  &closed, this);
+    if (code < 0) return code;
+    code =
+        ::sd_bus_match_signal(bus.get(), nullptr, "org.freedesktop.DBus", "/org/freedesktop/DBus",
+                              "org.freedesktop.DBus", "NameLost", &name_lost, this);
     if (code < 0) return code;
     return ::sd_bus_add_match(bus.get(), nullptr, kOwners, &owner_changed, this);
   }
@@ -140,6 +152,16 @@ Result<SessionBus> SessionBus::open() {
                      "): start this in a desktop session, by: systemctl --user start berth-notify"};
   }
   return SessionBus(std::move(inner));
+}
+
+Result<bool> SessionBus::take_place(bool gives_way) {
+  const std::uint64_t flags =
+      gives_way ? SD_BUS_NAME_ALLOW_REPLACEMENT : SD_BUS_NAME_REPLACE_EXISTING;
+  const int code = ::sd_bus_request_name(inner_->bus.get(), kOwnName, flags);
+  if (code >= 0 || !gives_way) return true;
+  if (code == -EEXIST) return false;
+  return Error{Errc::kUnavailable,
+               std::string("the session bus gives no name (") + std::strerror(-code) + ")"};
 }
 
 Result<Skills> SessionBus::ask_server() {

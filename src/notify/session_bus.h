@@ -24,7 +24,8 @@ struct PutAway {
   NoticeId id;
 };
 struct ServerCame {};
-using BusNews = std::variant<Pressed, PutAway, ServerCame>;
+struct Replaced {};  // Another one shows alerts here from now on.
+using BusNews = std::variant<Pressed, PutAway, ServerCame, Replaced>;
 
 class SessionBus {
  public:
@@ -34,6 +35,9 @@ class SessionBus {
   SessionBus& operator=(SessionBus&&) = delete;
   ~SessionBus();
 
+  /// One that `gives_way` to any other: false if there is another one in this session already. One
+  /// that does not takes the place of such a one, and bears with others of its own kind.
+  Result<bool> take_place(bool gives_way);
   /// Starts the server if the session can. kUnavailable: there is none.
   Result<Skills> ask_server();
   /// With `replaces`, in the place of that one.

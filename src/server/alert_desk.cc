@@ -55,6 +55,7 @@ Alert::Subject subject_of(const alerts::Standing& standing) {
 std::vector<std::string> channels_of(const config::AlertRule& rule) {
   std::vector<std::string> channels{"events"};
   if (rule.terminal) channels.emplace_back("terminal");
+  if (rule.desktop) channels.emplace_back("desktop");
   if (rule.has_webhook()) channels.emplace_back("webhook");
   if (!rule.command.empty()) channels.emplace_back("command");
   return channels;

@@ -206,6 +206,52 @@ alert() {
   eventually grep -q '"call":"Close"' "$world/shown"
 }
 
+# named: whether one of them has its name on the session's bus.
+named() {
+  dbus-send --session --print-reply --dest=org.freedesktop.DBus / \
+    org.freedesktop.DBus.NameHasOwner string:io.github.berth.Notify | grep -q true
+}
+user_of_memory() {
+  berth run -q -n "$1" -m 2G -- vram_user --bytes 1200MiB --hold 60s >/dev/null 3>&- &
+}
+
+@test "berth run starts it for the rules of the desktop, once, and it ends with the daemon" {
+  session
+  server actions
+  berth daemon start
+  berth alert add 'lease.mem_used > 10%' -n plain --repeat 0
+  berth alert add 'lease.mem_used > 50%' -n full --desktop --repeat 0
+  run berth alert list
+  contains "events desktop"
+  user_of_memory one
+  eventually shown 1 '.summary == "one: full"'
+  user_of_memory two
+  eventually shown 2 '.summary == "two: full" and .id == 2'
+  # One that a rule is added for while it runs.
+  berth alert add 'lease.mem_used > 40%' -n later --desktop --repeat 0
+  eventually eval '(($(grep -c ": later" "$world/shown") == 2))'
+  [[ $(grep -c '"Notify"' "$world/shown") == 4 ]]
+  named
+  berth daemon stop
+  eventually fails named
+}
+
+@test "one that berth run has started follows the next daemon, and gives way to one started by hand" {
+  session
+  server actions
+  berth daemon start
+  berth alert add 'lease.mem_used > 50%' -n full --desktop --repeat 0
+  user_of_memory one
+  eventually shown 1 '.summary == "one: full"'
+  kill -9 "$(berth daemon status --json | jq .pid)"
+  berth status >/dev/null # Starts the next one.
+  user_of_memory two
+  eventually grep -q "two: full" "$world/shown"
+  notifier
+  berth alert add 'lease.mem_used > 10%' -n plain --repeat 0
+  eventually eval '(($(grep -c ": plain" "$world/shown") == 2))' # Each once: the first is gone.
+}
+
 @test "nobody but the server presses buttons, and only those of ours" {
   session
   server actions

@@ -7,6 +7,7 @@
 
 #include "base/present.h"
 #include "cli/render/why.h"
+#include "cli/run/desktop.h"
 #include "cli/run/devices.h"
 #include "cli/run/environment.h"
 #include "cli/run/runner.h"
@@ -124,6 +125,7 @@ Session::Step Session::connect() {
   Result<client::Client> client = client::Client::connect(doors_.client);
   if (!client.ok()) return fail(client.error());
   client_ = *std::move(client);
+  if (!options_.dry_run && wants_desktop(config_)) show_on_desktop(*client_);
   return std::nullopt;
 }
 
