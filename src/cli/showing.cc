@@ -76,16 +76,17 @@ int Showing::watch(const std::function<std::optional<std::string>()>& render) {
   return conversation_.status();
 }
 
-int show_leases(
-    Invocation& invocation,
-    const std::function<std::optional<std::string>(const LeaseView&, Showing&)>& render) {
+int show_leases(Invocation& invocation,
+                const std::function<std::optional<std::string>(const LeaseView&, Showing&)>& render,
+                const std::function<std::optional<std::string>(Showing&)>& render_alone) {
   Showing showing(invocation);
   std::vector<std::string> words;
-  declare_leases(invocation.options, words);
+  declare_leases(invocation.options, words, render_alone ? 0 : 1);
   showing.declare(Watching::kYes);
   if (const auto end = invocation.parse()) return *end;
   if (!showing.open()) return showing.conversation().status();
   return showing.show([&] {
+    if (words.empty()) return render_alone(showing);
     return render_each(showing.conversation(), words,
                        [&](const LeaseView& lease) { return render(lease, showing); });
   });

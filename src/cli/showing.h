@@ -49,9 +49,10 @@ class Showing {
 };
 
 /// What is left of a verb that tells of each lease that the command line names: once, or with
-/// --watch. `invocation` has its texts; nothing from `render` ends it. The exit status.
-int show_leases(
-    Invocation& invocation,
-    const std::function<std::optional<std::string>(const LeaseView&, Showing&)>& render);
+/// --watch. `invocation` has its texts; nothing from `render` ends it. Where it names none,
+/// `render_alone` says what is told, else that is an error. The exit status.
+int show_leases(Invocation& invocation,
+                const std::function<std::optional<std::string>(const LeaseView&, Showing&)>& render,
+                const std::function<std::optional<std::string>(Showing&)>& render_alone = {});
 
 }  // namespace berth::cli

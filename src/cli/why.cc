@@ -7,7 +7,9 @@
 
 #include "cli/showing.h"
 #include "cli/verbs.h"
+#include "os/users.h"
 #include "wire/answers.h"
+#include "wire/lease.h"
 
 namespace berth::cli {
 namespace {
@@ -26,14 +28,32 @@ std::optional<std::string> explanation(const LeaseView& lease, Showing& showing)
   return why_text(lease, answer->why, showing.scene());
 }
 
+std::optional<std::string> of_own(Showing& showing) {
+  Conversation& conversation = showing.conversation();
+  const auto body = conversation.ask({.route = wire::Route::kQueue});
+  if (!body) return std::nullopt;
+  const auto queue = conversation.understood(wire::decode_leases(*body));
+  if (!queue) return std::nullopt;
+  std::string text;
+  for (const LeaseView& lease : queue->items) {
+    if (lease.user != os::own_user()) continue;
+    const auto one = explanation(lease, showing);
+    if (!one) return std::nullopt;
+    text += *one;
+  }
+  if (text.empty() && showing.choice().is_for_people()) return "No request of yours waits.\n";
+  return text;
+}
+
 }  // namespace
 
 int run_why(Invocation& invocation) {
   invocation.about =
       "Says what a request lacks, who has it and until when, who is ahead, and what would make it "
-      "start sooner.";
-  invocation.examples = {{"berth why 14", "the request with that number"}};
-  return show_leases(invocation, &explanation);
+      "start sooner. Without LEASE: of each of your requests that waits.";
+  invocation.examples = {{"berth why 14", "the request with that number"},
+                         {"berth why", "each of yours that waits"}};
+  return show_leases(invocation, &explanation, &of_own);
 }
 
 }  // namespace berth::cli

@@ -37,6 +37,22 @@ ask for at least 512M"
     http://localhost/v1/devices | jq '.items[0].vram_context_bytes') == $((512 << 20)) ]]
 }
 
+@test "why alone tells of each request of one's own that waits" {
+  run berth why
+  status_is 0
+  contains "No request of yours waits."
+  berth run -q -m 12G -n holder -- sleep 60 3>&- &
+  eventually state_is 1 held
+  berth run -q -m 8G -n first -- true 3>&- &
+  eventually state_is 2 waiting
+  berth run -q -m 9G -n second -- true 3>&- &
+  eventually state_is 3 waiting
+  run berth why
+  status_is 0
+  contains "/first"
+  contains "/second"
+}
+
 @test "a duration after --wait is not run" {
   says 64 "--wait=10m" run -m 1G --wait 10m -- true
   says 64 "--wait=10m" run -m 1G -W 10m true
