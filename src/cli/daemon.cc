@@ -160,7 +160,7 @@ int run_daemon(Invocation& invocation) {
       "  start   if none runs\n"
       "  stop    returns when it has ended; without one, nothing is done\n"
       "  status  what it says of itself; 69 without one\n"
-      "  reload  takes the configuration anew, or keeps the old one if the new is invalid (78)\n"
+      "  reload  reads the configuration again, or keeps the old one if the new is invalid (78)\n"
       "  logs    what a daemon that started by itself wrote";
   invocation.examples = {{"berth daemon status --json", "its pid and more, for a program"}};
   invocation.options.operand({.metavar = "ACTION",

@@ -114,7 +114,7 @@ std::string estimate_text(const Estimated& all, Letters letters) {
   const bool fits = all.estimate.peak <= *all.room;
   text += (fits ? "It fits into " : "It does not fit into ") + to_text(*all.room);
   if (const std::uint64_t most = all.largest_batch.value_or(0); most > 0) {
-    text += "; at most " + std::to_string(most) + " sequences at once do";
+    text += "; batch size " + std::to_string(most) + " is the largest that fits";
   }
   return text + ".\n";
 }

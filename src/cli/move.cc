@@ -18,7 +18,7 @@ namespace {
 std::string told(const LeaseView& lease, const Scene& scene) {
   const std::string where = devices_of(lease.parts);
   const std::string who = "lease " + named(lease, scene);
-  if (lease.state != LeaseState::kSuspended) return who + " goes on on " + where;
+  if (lease.state != LeaseState::kSuspended) return who + " has moved to " + where;
   if (lease.flags.resuming) return who + " waits for room on " + where;
   return who + " stays paused, and returns to " + where + " (berth resume " +
          std::to_string(lease.id.value) + ")";

@@ -20,7 +20,7 @@ void add_part(std::string& target, std::string_view key, std::string_view value)
 void declare_past(Options& options, PastAsked& asked) {
   options.value({.names = "--since",
                  .metavar = "TIME",
-                 .help = "from when on: so long ago (24h), or 2026-02-07T13:15Z, or 2026-02-07"},
+                 .help = "from when on: an age (24h), or 2026-02-07T13:15Z, or 2026-02-07"},
                 into(asked.since));
   options.value({.names = "--until", .metavar = "TIME", .help = "up to when, likewise; now"},
                 into(asked.until));
@@ -47,10 +47,11 @@ void declare_past(Options& options, PastAsked& asked) {
 void declare_events(Options& options, PastAsked& asked) {
   options.flag({.names = "--events", .help = "who did what to which lease, instead of figures"},
                into(asked.events));
-  options.value({.names = "--user",
-                 .metavar = "USER",
-                 .help = "with --events: only what this user did, or what was done to his leases"},
-                into(asked.user));
+  options.value(
+      {.names = "--user",
+       .metavar = "USER",
+       .help = "with --events: only what this user did, or what was done to their leases"},
+      into(asked.user));
 }
 
 std::string at_odds(const PastAsked& asked) {

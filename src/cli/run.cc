@@ -147,7 +147,7 @@ void declare(Invocation& invocation, RunOptions& run) {
                 into_guard_mode(session.guard_mode));
   options.value({.names = "--on-full",
                  .metavar = "HOW",
-                 .help = "what becomes of an allocation that the memory has no room for: fail, or "
+                 .help = "what to do with an allocation that does not fit the budget: fail, or "
                          "wait for room, at most 30 s: wait=5m says otherwise"},
                 into_on_full(session.on_full));
   declare_saves(options, session.saves);

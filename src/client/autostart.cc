@@ -72,7 +72,8 @@ std::string complaint_in(const Log& log) {
   if (count <= 0) return {};
   std::string said(text.data(), static_cast<std::size_t>(count));
   while (said.ends_with('\n')) said.pop_back();
-  return said;
+  constexpr std::string_view kPrefix = "berthd: ";
+  return said.starts_with(kPrefix) ? said.substr(kPrefix.size()) : said;
 }
 
 std::vector<char*> pointers(std::vector<std::string>& words) {

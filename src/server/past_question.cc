@@ -77,7 +77,7 @@ std::variant<HistoryAsk, ApiError> past_question(const wire::RouteMatch& route,
     if (!ask.of_user) {
       return past_refusal(RefusalCode::kNotFound,
                           "nobody called '" + query->user +
-                              "' has asked this daemon for anything: name a user by his number");
+                              "' has asked this daemon for anything: name a user by number");
     }
   }
   if (query->lease.empty()) return ask;

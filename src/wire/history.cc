@@ -42,7 +42,7 @@ Result<UnixMs> moment(std::string_view key, std::string_view text, UnixMs now) {
   const Result<Duration> ago = parse_duration(text);
   if (!ago.ok()) {
     return wrong_parameter(key,
-                           "must be so long ago (1h), or a time in UTC "
+                           "takes an age (90m, 7d), or a time in UTC "
                            "(2026-02-07, 2026-02-07T13:15Z)");
   }
   return UnixMs{now.value - ago->ns / kNsPerMs};

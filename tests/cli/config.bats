@@ -113,7 +113,7 @@ ROWS
   run --separate-stderr berth run -- sh -c 'echo $BERTH_VRAM_BYTES'
   status_is 0
   [[ $output == 3221225472 ]]
-  contains 'no -m: asking for 3.0 GiB (default_vram = "3.0 GiB")'
+  contains 'no -m: asking for 3.0 GiB (default_vram = "3G")'
   [[ $(berth status --json | jq .devices[0].vram_reserve_bytes) == $((2 << 30)) ]]
   run berth fit 15G
   status_is 64

@@ -197,3 +197,12 @@ PY
     berth version --json
   [[ $(jq .daemon.pid <<<"$output") == "$pid" ]]
 }
+
+@test "a daemon that does not start says why, and whose words they are once" {
+  mkdir -p "$XDG_CONFIG_HOME/berth"
+  echo 'daemon.state_dir = "/proc/nowhere"' >"$XDG_CONFIG_HOME/berth/config.toml"
+  run berth status
+  status_is 69
+  contains "berthd did not start: "
+  [[ $output != *"did not start: berthd:"* ]]
+}

@@ -54,7 +54,7 @@ gib=$((1 << 30))
 
 @test "a run that used little says what would have done" {
   run --separate-stderr berth run -m 8G -- vram_user --bytes 1GiB
-  [[ $stderr == *"lease 1 peaked at 1."*" GiB of 8.0 GiB: -m "*"M would do" ]]
+  [[ $stderr == *"lease 1 peaked at 1."*" GiB of 8.0 GiB: -m "*"M would be enough" ]]
 }
 
 @test "a run that was refused says so, and show counts it" {

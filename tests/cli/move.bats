@@ -16,7 +16,7 @@ hold() {
   local it=$!
   run berth move it --to 1
   status_is 0
-  contains "lease 1 (root/it) goes on on GPU 1"
+  contains "lease 1 (root/it) has moved to GPU 1"
   state_is it held
   there() { (($(used 0) < gib && $(used 1) >= 8 * gib)); }
   eventually there

@@ -32,6 +32,16 @@ hold() {
   grep -q "lease 1 has resumed" first.said
 }
 
+@test "a lease whose memory is away is under no pressure" {
+  hold first 9GiB 60s
+  pressed() { berth show first | grep -q "^ *pressure *\(warn\|critical\)"; }
+  eventually pressed
+  berth pause first
+  run berth show first
+  contains "suspended"
+  fails grep -q pressure <<<"$output"
+}
+
 # Nobody counts its allocations: what left is measured when it can take no more.
 @test "a whole GPU without the guard is paused and comes back beside a stranger who came meanwhile" {
   berth run -n first -x --enforce none -- vram_user --bytes 8GiB --hold 6s --verify >first 2>&1 3>&- &

@@ -98,7 +98,7 @@ order_is() { [[ -e order && $(xargs <order) == "$1" ]]; }
   [[ $output == $((15872 << 20)) ]]
   echo 'policy.default_vram = "2GiB"' >"$file"
   run --separate-stderr berth run -- sh -c 'echo $BERTH_VRAM_BYTES'
-  [[ $output == $((2 << 30)) && $stderr == *'no -m: asking for 2.0 GiB (default_vram = "2.0 GiB")'* ]]
+  [[ $output == $((2 << 30)) && $stderr == *'no -m: asking for 2.0 GiB (default_vram = "2G")'* ]]
   run --separate-stderr berth run --share exclusive -q -- sh -c 'echo $BERTH_VRAM_BYTES'
   [[ $output == $((15872 << 20)) ]]
   export BERTH_DEFAULT_VRAM=nonsense

@@ -211,7 +211,8 @@ void add_saves(Facts& facts, const LeaseView& lease, const Scene& scene) {
 }
 
 std::string pressure_text(const LeaseView& lease) {
-  if (lease.pressure == Pressure::kNormal && !lease.full_in) return {};
+  const bool away = lease.state == LeaseState::kSuspended;  // It uses nothing of its budget.
+  if (away || (lease.pressure == Pressure::kNormal && !lease.full_in)) return {};
   std::string text(to_text(lease.pressure));
   if (lease.full_in) text += ", full in about " + to_text(*lease.full_in) + " at this rate";
   return text;

@@ -7,6 +7,7 @@
 
 #include "base/present.h"
 #include "base/quantity.h"
+#include "base/size_argument.h"
 #include "cli/options.h"
 #include "model/lease.h"
 
@@ -38,7 +39,7 @@ Status fill_default_share(const config::Config& config, RequestPlan& plan) {
     case Kind::kSize:
       plan.request.vram = vram.size;
       plan.about_default = "no -m: asking for " + to_text(vram.size) + " (default_vram = \"" +
-                           to_text(vram.size) + "\")";
+                           size_argument(vram.size) + "\")";
       return Unit{};
     case Kind::kLearned:
       plan.request.learned = true;

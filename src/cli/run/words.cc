@@ -165,7 +165,9 @@ std::string pressure_text(const LeaseView& lease) {
   const bool at_rest = lease.pressure == Pressure::kWarn && !lease.full_in;
   // Who has a GPU to himself may fill it.
   const bool alone = lease.request.share == Share::kExclusive;
-  if (lease.pressure == Pressure::kNormal || at_rest || alone) return {};
+  // What is above the budget was told as such.
+  const bool told = lease.flags.over_budget;
+  if (lease.pressure == Pressure::kNormal || at_rest || alone || told) return {};
   const LeasePart* fullest = nullptr;
   const auto use_of = [](const LeasePart& part) {
     return std::max(part.used.value_or(Bytes{}), part.ledger.value_or(Bytes{}));
@@ -176,6 +178,7 @@ std::string pressure_text(const LeaseView& lease) {
   if (fullest == nullptr || use_of(*fullest) == Bytes{}) return {};
   std::string text = lease_name(lease) + " uses " + to_text(use_of(*fullest)) + " of " +
                      to_text(fullest->granted) + (lease.parts.size() > 1 ? " on a GPU" : "");
+  if (lease.pressure == Pressure::kCritical) text += ", almost all of its budget";
   if (lease.full_in)
     text += ", and in about " + to_text(*lease.full_in) + " all of it at this rate";
   return text;
@@ -196,7 +199,7 @@ std::string peak_text(const LeaseView& lease, const std::optional<RefusedAllocat
   if (lease.request.share == Share::kExclusive) {
     const bool leaves_much = enough < budget && budget.value - enough.value >= gib(1).value;
     if (!leaves_much) return refused > 0 ? of_budget + ", all that there was" : "";
-    return of_budget + ": -m " + size_argument(enough) + " leaves the rest to others";
+    return of_budget + ": -m " + size_argument(enough) + " would be enough";
   }
   if (refused > 0 && last) return refused_text(lease, *last, refused);
   if (refused > 0) {
@@ -207,7 +210,7 @@ std::string peak_text(const LeaseView& lease, const std::optional<RefusedAllocat
   if (peak.value >= budget.value / 100 * 88) return of_budget;
   const bool leaves_much =
       enough.value < budget.value / 4 * 3 && budget.value - enough.value >= gib(1).value;
-  return leaves_much ? of_budget + ": -m " + size_argument(enough) + " would do" : "";
+  return leaves_much ? of_budget + ": -m " + size_argument(enough) + " would be enough" : "";
 }
 
 }  // namespace berth::cli

@@ -70,7 +70,7 @@ TEST(PeakText, SaysHowMuchOfTheBudgetWasUsedWhereItHelps) {
             "lease 12 peaked at 4.0 GiB of 8.0 GiB, and 1 allocation was refused: -m asks for "
             "more");
   EXPECT_EQ(peak_text(peaked_at(gib(2))),
-            "lease 12 peaked at 2.0 GiB of 8.0 GiB: -m 2304M would do");
+            "lease 12 peaked at 2.0 GiB of 8.0 GiB: -m 2304M would be enough");
 }
 
 TEST(PeakText, OfARefusalSaysHowMuchWhenAndWhatWouldHaveDone) {
@@ -100,8 +100,7 @@ TEST(PeakText, IsSilentWhereItHelpsNobody) {
 TEST(PeakText, OfAWholeGpuSaysWhatOthersCouldHaveUsed) {
   LeaseView whole = peaked_at(gib(5));
   whole.request.share = Share::kExclusive;
-  EXPECT_EQ(peak_text(whole),
-            "lease 12 peaked at 5.0 GiB of 8.0 GiB: -m 5376M leaves the rest to others");
+  EXPECT_EQ(peak_text(whole), "lease 12 peaked at 5.0 GiB of 8.0 GiB: -m 5376M would be enough");
   whole.parts[0].peak = mib(7800);
   EXPECT_EQ(peak_text(whole), "");
   whole.parts[0].refused = 2;
@@ -126,9 +125,13 @@ TEST(PressureText, TellsWhatIsUsedAndWhenThatIsAll) {
   lease.pressure = Pressure::kCritical;
   lease.full_in.reset();
   lease.parts[0].ledger = mib(7680);
-  EXPECT_EQ(pressure_text(lease), "lease 12 uses 7.5 GiB of 8.0 GiB");
+  EXPECT_EQ(pressure_text(lease), "lease 12 uses 7.5 GiB of 8.0 GiB, almost all of its budget");
   lease.parts.push_back({.device = kThere, .index = 1, .granted = gib(8), .used = gib(8)});
-  EXPECT_EQ(pressure_text(lease), "lease 12 uses 8.0 GiB of 8.0 GiB on a GPU");
+  EXPECT_EQ(pressure_text(lease),
+            "lease 12 uses 8.0 GiB of 8.0 GiB on a GPU, almost all of its budget");
+  lease.flags.over_budget = true;
+  EXPECT_EQ(pressure_text(lease), "") << "that it is above its budget was told";
+  lease.flags.over_budget = false;
   lease.request.share = Share::kExclusive;
   EXPECT_EQ(pressure_text(lease), "") << "who has a GPU to himself may fill it";
 }
