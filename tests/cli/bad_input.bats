@@ -60,7 +60,7 @@ ROWS
   run berth run -m 1G --wait=0 -- true
   status_is 75
   for time in 90 90s 1m30s 0.025h "1m 30s"; do
-    run berth run --dry-run -m 1G --eta "$time" -- true
+    run berth run --dry-run -m 512M --eta "$time" -- true
     status_is 0
   done
 }
@@ -79,7 +79,7 @@ ROWS
 
 @test "a value that is missing, one too many, and words where none belong" {
   for words in "run -m" "run -m 1G -n" "ps --fields" "resize 1 -m" "reserve 1h 2h -m 1G" \
-    "renew 1" "fit 1G 2G" "status now" "queue 1" "version 1" "daemon start now" "why" "show" \
+    "renew 1" "fit 1G 2G" "status now" "queue 1" "version 1" "daemon start now" "show" \
     "release" "cancel" "completion" "ps --json=yes" "run --exclusive=1 -- true"; do
     # shellcheck disable=SC2086
     run berth $words
