@@ -96,15 +96,17 @@ function(add_layer name)
     if(arg_TESTS_READ_TREE)  # Only these: a path of this tree keeps others from sharing the cache.
       target_compile_definitions(${name}_test PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     endif()
+    set(timeout 300)  # Of seconds on a machine that does much else too: only who hangs meets it.
     if(arg_IF)  # What is built apart brings definitions with which those headers were not read.
+      set(timeout 600)
       target_compile_options(${name}_test PRIVATE -O0 -U_FORTIFY_SOURCE)
     else()
       build_tests_fast(${name}_test)
     endif()
     # Who asks for more than there is gets nothing, as without a sanitizer.
-    gtest_discover_tests(${name}_test PROPERTIES LABELS ${name} TIMEOUT 120
+    gtest_discover_tests(${name}_test PROPERTIES LABELS ${name} TIMEOUT ${timeout}
                          ENVIRONMENT ASAN_OPTIONS=allocator_may_return_null=1
-                         DISCOVERY_TIMEOUT 60)
+                         DISCOVERY_TIMEOUT 300)
     if(name MATCHES "^(core|server|guard)$")
       add_dependencies(tsan_tests ${name}_test)
     endif()

@@ -2,15 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs clang-tidy, as .clang-tidy says, on the sources that changed, or with --all on every one.
 
+usage: clang_tidy.py [--all] [--seconds N]
+
 Changed is what differs from the branch that this one left (main or origin/main); on that branch
-itself, what its last three commits touched. A changed header counts through the sources of its
-name and those that include it directly. What was clean is remembered in build/clang-tidy and not
-run again while neither it, nor a file of ours that it includes, nor the checks change. Nothing
-remembered names the place of the tree: other trees of the same sources can take it as it is.
+itself, what its last three commits touched; and every source where git knows no earlier commit, as
+in a shallow clone. A changed header counts through the sources of its name and those that include
+it directly. With --seconds no source is begun after that time, and how many are left is said: the
+changed ones come first, and of all sources other ones with each commit.
+
+What was clean is remembered in build/clang-tidy and not run again while neither it, nor a file of
+ours that it includes, nor the checks change. Nothing remembered names the place of the tree: other
+trees of the same sources can take it as it is.
 
 Nearly all of the time goes into what a source includes. So with --all the sources of src/ are read
 several at a time, as Note [Joined sources] has them compiled: a fourth of the time.
 """
+import argparse
 import concurrent.futures
 import hashlib
 import json
@@ -18,6 +25,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DATABASE = os.path.join(ROOT, 'build/tidy')
@@ -134,33 +142,74 @@ def join(alone, joined, tree):
     return commands
 
 
+def touched(commands, changed, tree):
+    """The sources that these paths concern, those that changed themselves first."""
+    changed = {os.path.join(ROOT, path) for path in changed}
+    stems = {re.sub(r'\.h$', '', path) for path in changed if path.endswith('.h')}
+    concerned = ([], [], [])
+    for path in sorted(commands):
+        if path in changed:
+            concerned[0].append(path)
+        elif re.sub(r'(_test)?\.cc$', '', path) in stems:
+            concerned[1].append(path)
+        elif changed & set(tree.read(path)):
+            concerned[2].append(path)
+    return concerned[0] + concerned[1] + concerned[2]
+
+
+def rotated(paths, commit):
+    """In order, but with each commit from another one on."""
+    first = int(commit[:7], 16) % len(paths) if commit and paths else 0
+    return paths[first:] + paths[:first]
+
+
+def run_all(paths, seconds):
+    """Each path that was begun within so many seconds, with what clang-tidy said of it."""
+    end = time.monotonic() + seconds
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        results = pool.map(lambda path: run_one(path) if time.monotonic() < end else None, paths)
+        for path, result in zip(paths, results):
+            if result is not None:
+                yield path, result
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description='clang-tidy on the sources that changed')
+    parser.add_argument('--all', action='store_true', help='on every source')
+    parser.add_argument('--seconds', type=float, default=float('inf'),
+                        help='begin with no other source after so long')
+    return parser.parse_args()
+
+
 def main():
+    asked = arguments()
     commands = {path: command for path, command in commands_of(DATABASE).items()
                 if '/build/' not in path}
     tree = Tree()
-    changed = None if '--all' in sys.argv[1:] else changed_files()
-    if changed is None and os.path.isdir(JOINED):
-        commands = join(commands, commands_of(JOINED), tree)
-    wanted = sorted(commands)
-    if changed is not None:
-        changed = {os.path.join(ROOT, path) for path in changed}
-        stems = {re.sub(r'\.h$', '', path) for path in changed if path.endswith('.h')}
-        wanted = [path for path in wanted if path in changed
-                  or re.sub(r'(_test)?\.cc$', '', path) in stems
-                  or changed & set(tree.read(path))]
+    changed = None if asked.all else changed_files()
+    if changed is None:
+        if os.path.isdir(JOINED):
+            commands = join(commands, commands_of(JOINED), tree)
+        wanted = sorted(commands)
+        if asked.seconds != float('inf'):
+            wanted = rotated(wanted, ''.join(git('rev-parse', 'HEAD')[:1]))
+    else:
+        wanted = touched(commands, changed, tree)
     os.makedirs(REMEMBERED, exist_ok=True)
     keys = {path: os.path.join(REMEMBERED, tree.key(path, commands[path])) for path in wanted}
     to_run = [path for path in wanted if not os.path.exists(keys[path])]
-    red = 0
-    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for path, (code, findings, trouble) in zip(to_run, pool.map(run_one, to_run)):
-            if code == 0:
-                open(keys[path], 'w', encoding='utf-8').close()
-                continue
-            red += 1
-            print(findings or trouble)
-    print(f'clang-tidy: {len(wanted)} of {len(commands)} sources, {len(to_run)} of them run anew, '
-          f'{red} with findings')
+    red = run = 0
+    for path, (code, findings, trouble) in run_all(to_run, asked.seconds):
+        run += 1
+        if code == 0:
+            open(keys[path], 'w', encoding='utf-8').close()
+            continue
+        red += 1
+        print(findings or trouble)
+    late = len(to_run) - run
+    print(f'clang-tidy: {len(wanted)} of {len(commands)} sources, {run} of them run anew, '
+          f'{red} with findings'
+          + (f'; {late} not read, for {asked.seconds:g} s were over' if late else ''))
     return red > 0
 
 

@@ -82,5 +82,39 @@ class Joining(unittest.TestCase):
                          {'a.cc': 'alone', 'b.cc': 'alone'})
 
 
+class Bounded(unittest.TestCase):
+    def setUp(self):
+        self.read = []
+        for name in ('run_one', 'ROOT'):
+            self.addCleanup(setattr, clang_tidy, name, getattr(clang_tidy, name))
+        clang_tidy.run_one = lambda path: self.read.append(path) or (0, '', '')
+
+    def test_nothing_is_begun_after_its_time(self):
+        self.assertEqual(list(clang_tidy.run_all(['a.cc', 'b.cc'], 0)), [])
+        self.assertEqual(self.read, [])
+
+    def test_all_is_read_in_time(self):
+        found = list(clang_tidy.run_all(['a.cc', 'b.cc'], float('inf')))
+        self.assertEqual(found, [('a.cc', (0, '', '')), ('b.cc', (0, '', ''))])
+        self.assertEqual(sorted(self.read), ['a.cc', 'b.cc'])
+
+    def test_each_commit_begins_with_another_source(self):
+        self.assertEqual(clang_tidy.rotated(['a', 'b', 'c'], '0000001' + 33 * 'f'), ['b', 'c', 'a'])
+        self.assertEqual(clang_tidy.rotated(['a', 'b', 'c'], '0000005'), ['c', 'a', 'b'])
+        self.assertEqual(clang_tidy.rotated(['a', 'b', 'c'], ''), ['a', 'b', 'c'])
+        self.assertEqual(clang_tidy.rotated([], '0000005'), [])
+
+    def test_what_changed_itself_comes_first(self):
+        with tempfile.TemporaryDirectory() as root:
+            clang_tidy.ROOT = root
+            for name, text in (('a.cc', '#include "c.h"\n'), ('b.cc', ''), ('c.cc', ''),
+                               ('c.h', ''), ('d.cc', '')):
+                with open(os.path.join(root, name), 'w', encoding='utf-8') as stream:
+                    stream.write(text)
+            commands = {os.path.join(root, name): '' for name in ('a.cc', 'b.cc', 'c.cc', 'd.cc')}
+            found = clang_tidy.touched(commands, ['c.h', 'd.cc'], clang_tidy.Tree())
+            self.assertEqual([os.path.basename(path) for path in found], ['d.cc', 'c.cc', 'a.cc'])
+
+
 if __name__ == '__main__':
     unittest.main()

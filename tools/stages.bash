@@ -1,28 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-# Stages of `./dev ci` and `./dev night`: each is timed against its budget and ends in the table
-# that finish_stages prints. Sourced by ./dev. A stage whose part does not exist is absent, which
-# is not passed.
+# Stages of `./dev check`, `./dev ci` and `./dev night`: each is timed against its budget and ends
+# in the table that finish_stages prints. Sourced by ./dev. A stage whose part does not exist is
+# absent, which is not passed.
 
 stage_rows=()
 stages_passed=0 stages_failed=0 stages_absent=0
 tests_passed=0 tests_failed=0
-keep_going=false # night: go on after a red stage
+keep_going=false # Go on after a red stage.
+slack=150        # Percent of its budget that a stage may take before it is red.
+latest=""        # Second of the whole until which stage_in_time lets a stage last; blank: for ever.
 only=""          # The names of the stages that are wanted; blank: all.
 
-# stage NAME BUDGET_SECONDS COMMAND...: a stage is red if its command fails or takes more than one
-# and a half times its budget.
+# stage NAME BUDGET_SECONDS COMMAND...: a stage is red if its command fails or takes more than
+# `slack` percent of its budget.
 stage() {
   local name=$1 budget=$2 begin=$SECONDS code=0 took verdict=passed
   shift 2
-  [[ -z ${only// /} || $only == *" $name "* ]] || return 0
-  printf '\n== %s (%d s at most)\n' "$name" $((budget * 3 / 2))
+  is_wanted "$name" || return 0
+  printf '\n== %s (%d s at most)\n' "$name" $((budget * slack / 100))
   # The command runs in this shell, where it adds to tests_passed; so set -e is off inside it, and
   # every function that is used as a stage ends in the command that decides, or returns early.
   "$@" || code=$?
   took=$((SECONDS - begin))
   if ((code != 0)); then
     verdict="FAILED ($code)"
-  elif ((took > budget * 3 / 2)); then
+  elif ((took > budget * slack / 100)); then
     verdict="FAILED (too slow)"
   fi
   stage_rows+=("$(printf '%-12s %6d s of %5d s  %s' "$name" "$took" "$budget" "$verdict")")
@@ -35,16 +37,47 @@ stage() {
   fi
 }
 
+# stage_in_time: as stage, but absent where it would end after `latest` if it took its whole budget.
+stage_in_time() {
+  if [[ -n $latest ]] && ((SECONDS + $2 > latest)); then
+    absent "$1" "it may take $2 s, and $SECONDS of $latest s are over"
+  else
+    stage "$@"
+  fi
+}
+
+is_wanted() { [[ -z ${only// /} || $only == *" $1 "* ]]; }
+
 # absent NAME WHY
 absent() {
+  is_wanted "$1" || return 0
   stages_absent=$((stages_absent + 1))
   stage_rows+=("$(printf '%-12s %20s  absent: %s' "$1" "" "$2")")
   printf '\n== %s: absent: %s\n' "$1" "$2"
 }
 
+# stages_of FUNCTION: the names of its stages; none is run.
+stages_of() (
+  stage() { echo "$1"; }
+  stage_in_time() { echo "$1"; }
+  absent() { echo "$1"; }
+  finish_stages() { :; }
+  "$1"
+)
+
+# choose_stages FUNCTION [NAME...]: of its stages these, or all. One that it has not ends ./dev.
+choose_stages() {
+  local name names
+  names=$(stages_of "$1" | tr '\n' ' ')
+  shift
+  for name in "$@"; do
+    [[ " $names" == *" $name "* ]] || fail 64 "no stage is called '$name'; there are: ${names% }"
+  done
+  only=" $* "
+}
+
 # finish_stages: the table, and the exit status of the whole.
 finish_stages() {
-  ((stages_passed + stages_failed > 0)) || fail 64 "no stage is called$only"
   printf '\n'
   printf '%s\n' "${stage_rows[@]}"
   # A red stage that ran no test counts as one failure, so that no red run ever reads "0 failed".
@@ -52,6 +85,7 @@ finish_stages() {
   echo "$stages_passed stages passed, $stages_failed failed, $stages_absent absent; tests:"
   echo "$tests_passed passed, $tests_failed failed"
   ((stages_failed == 0)) || exit 1
+  ((stages_passed > 0)) || exit 69
   exit 0
 }
 

@@ -4,7 +4,7 @@
 # of this build first in PATH, and the Python package. When the test ends, so do all processes that
 # belong to its world.
 bats_require_minimum_version 1.5.0 2>/dev/null || true
-BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-60}
+BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-180}
 
 setup() { world_up; }
 teardown() { world_down; }

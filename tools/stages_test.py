@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of stages.bash, and of the stages that ./dev has: what a run says and ends with."""
+import os
+import subprocess
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HEAD = '''
+say() { echo "dev: $*" >&2; }
+fail() { local code=$1; shift; say "$*"; exit "$code"; }
+source tools/stages.bash
+well() { tests_passed=$((tests_passed + 2)); }
+badly() { return 3; }
+all_stages() {
+  stage one 10 well
+  absent two "nothing there"
+  stage three 10 "${third:-well}"
+  stage_in_time four 10 well
+  finish_stages
+}
+'''
+
+
+def run(script):
+    # The time of the shell goes on while it runs: SECONDS is set where a test is about time.
+    done = subprocess.run(['bash', '-euo', 'pipefail', '-c', HEAD + script], cwd=ROOT,
+                          capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Stages(unittest.TestCase):
+    def test_all_pass(self):
+        code, out, _ = run('all_stages')
+        self.assertEqual(code, 0)
+        self.assertTrue(out.endswith('3 stages passed, 0 failed, 1 absent; tests:\n'
+                                     '6 passed, 0 failed\n'), out)
+
+    def test_the_first_red_one_is_the_last(self):
+        code, out, _ = run('third=badly all_stages')
+        self.assertEqual(code, 1)
+        self.assertIn('three: FAILED (3)', out)
+        self.assertNotIn('== four', out)
+        self.assertTrue(out.endswith('2 passed, 1 failed\n'), out)
+
+    def test_a_run_that_goes_on_ends_red_as_well(self):
+        code, out, _ = run('keep_going=true third=badly all_stages')
+        self.assertEqual(code, 1)
+        self.assertTrue(out.endswith('2 stages passed, 1 failed, 1 absent; tests:\n'
+                                     '4 passed, 1 failed\n'), out)
+
+    def test_one_that_takes_too_long_is_red(self):
+        late = 'late() { SECONDS=$((SECONDS + 25)); }; third=late keep_going=true'
+        self.assertIn('three: FAILED (too slow)', run(late + ' all_stages')[1])
+        self.assertIn('three: passed', run(late + ' slack=300 all_stages')[1])
+
+    def test_one_that_would_end_too_late_is_absent(self):
+        code, out, _ = run('latest=50; SECONDS=45; all_stages')
+        self.assertEqual(code, 0)
+        self.assertIn('== three: passed', out)
+        self.assertIn('four: absent: it may take 10 s, and 45 of 50 s are over', out)
+
+    def test_stages_can_be_named(self):
+        code, out, _ = run('choose_stages all_stages three; all_stages')
+        self.assertEqual(code, 0)
+        self.assertNotIn('one', out)
+        self.assertNotIn('two', out)
+        self.assertIn('1 stages passed, 0 failed, 0 absent', out)
+
+    def test_one_that_there_is_not_is_refused_before_any_runs(self):
+        code, out, error = run('choose_stages all_stages three five; all_stages')
+        self.assertEqual(code, 64)
+        self.assertEqual(out, '')
+        self.assertIn("no stage is called 'five'; there are: one two three four", error)
+
+    def test_nothing_but_absent_stages_have_not_passed(self):
+        self.assertEqual(run('choose_stages all_stages two; all_stages')[0], 69)
+
+
+class Night(unittest.TestCase):
+    def test_each_stage_ends_within_the_hour_on_two_cores(self):
+        """By its budget and what it may take beyond: the words that `dev` has for its stages."""
+        script = '''
+set -- help
+source ./dev >/dev/null
+nproc() { echo 2; }
+has_libtorch() { true; }
+stage() { echo "$1 $(($2 * slack / 100))"; }
+night_stages
+'''
+        done = subprocess.run(['bash', '-c', script], cwd=ROOT, capture_output=True, text=True)
+        stages = dict(line.split() for line in done.stdout.split('\n') if ' ' in line
+                      and line.split()[1].isdigit())
+        for name in ('test', 'tidy', 'clang', 'asan', 'tsan', 'adversary', 'sim', 'mutants',
+                     'chaos', 'fuzz', 'train', 'train_asan'):
+            self.assertIn(name, stages, done.stderr)
+            self.assertLessEqual(int(stages[name]), 3600, name)
+
+
+if __name__ == '__main__':
+    unittest.main()
