@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/device_claims.h"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -106,11 +105,10 @@ bool DeviceClaims::is_ours_to_grant(const Claim& claim) const {
 
 std::string DeviceClaims::trouble_of(const Claim& claim) {
   if (!claim.other) return "who coordinates it cannot be found out: " + claim.unknown;
-  return fmt::format(
-      "it is coordinated by the daemon of {} (pid {}{}{}): use that one, or ask its owner to run "
-      "Berth for the whole machine",
-      claim.other->name, claim.other->pid, claim.other->line.empty() ? "" : "; ",
-      claim.other->line);
+  const std::string line = claim.other->line.empty() ? "" : "; " + claim.other->line;
+  return "it is coordinated by the daemon of " + claim.other->name + " (pid " +
+         std::to_string(claim.other->pid) + line +
+         "): use that one, or ask its owner to run Berth for the whole machine";
 }
 
 DeviceClaims::Claim& DeviceClaims::claim_of(DeviceId device) {
@@ -143,13 +141,12 @@ void DeviceClaims::try_claim(Instant now, DeviceId device, Claim& claim) {
                       .name = os::user_name(peer->user),
                       .pid = peer->pid,
                       .line = line_from(question.get())};
-  say_(
-      fmt::format("GPU {} is coordinated by pid {} of {} already: {}", to_text(device),
-                  claim.other->pid, claim.other->name,
-                  outranks(*claim.other)
-                      ? "this is the machine's daemon and grants it all the same; sessions of that "
-                        "user count as external"
-                      : "nothing is granted on it here"));
+  say_("GPU " + to_text(device) + " is coordinated by pid " + std::to_string(claim.other->pid) +
+       " of " + claim.other->name + " already: " +
+       (outranks(*claim.other)
+            ? "this is the machine's daemon and grants it all the same; sessions of that user "
+              "count as external"
+            : "nothing is granted on it here"));
 }
 
 void DeviceClaims::claimed(DeviceId device, Claim& claim, os::UniqueFd socket) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/service.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <type_traits>
 #include <utility>
@@ -150,9 +148,8 @@ std::optional<ApiError> Service::check_stream(const Client& client, const HttpRe
   const auto found = streams_.find(client.caller.actor.user);
   if (found == streams_.end() || found->second < settings_.streams_per_user) return std::nullopt;
   return error_of(wire::code::kTooMany,
-                  fmt::format("you listen to {} streams of events, as many as one user may "
-                              "([limits] event_streams)",
-                              found->second));
+                  "you listen to " + std::to_string(found->second) +
+                      " streams of events, as many as one user may ([limits] event_streams)");
 }
 
 void Service::dispatch(ConnectionId connection, Client& client, const wire::RouteMatch& route,

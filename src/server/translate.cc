@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/translate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -26,9 +24,9 @@ std::optional<ApiError> check_owner(Process process, const Translation& how) {
     return ApiError{std::string(wire::code::kWrongProcess), owner.error().message};
   }
   if (*owner == how.caller.actor.user || how.caller.actor.admin) return std::nullopt;
-  return ApiError{
-      std::string(wire::code::kWrongProcess),
-      fmt::format("process {} belongs to uid {}, not to you", process.pid, owner->value)};
+  return ApiError{std::string(wire::code::kWrongProcess),
+                  "process " + std::to_string(process.pid) + " belongs to uid " +
+                      std::to_string(owner->value) + ", not to you"};
 }
 
 /// The lease that {ref} means.
@@ -97,7 +95,7 @@ Asked by_handle(const wire::RouteMatch& route, std::string_view body, const Tran
   const std::optional<Handle> handle = parse_handle(route.lease);
   if (!handle) {
     return refused(RefusalCode::kNotFound,
-                   fmt::format("'{}' is no handle of a lease: l_ and 26 letters", route.lease));
+                   "'" + std::string(route.lease) + "' is no handle of a lease: l_ and 26 letters");
   }
   switch (route.route) {
     case Route::kClaim:
