@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/quantity.h"
 #include "server/http_parser.h"
+#include "server/outgoing.h"
 
 namespace berth::server {
 namespace {
@@ -64,7 +65,7 @@ struct HttpServer::Connection {
   bool may_be_read() const {
     return !input_ended && (in.empty() || ends() || state == State::kReading);
   }
-  std::size_t untaken() const { return out.size() - out_done; }
+  std::size_t untaken() const { return out.size(); }
 
   stream_descriptor socket;
   const ConnectionId id;
@@ -81,9 +82,9 @@ struct HttpServer::Connection {
   std::optional<HttpParser> parser;    // Of kReading.
   std::optional<HttpRequest> request;  // Of kQueued.
   std::string in;                      // Came, and is not parsed yet.
-  std::string out;                     // To be written,
-  std::size_t out_done = 0;            // but for so much of it.
-  std::size_t untaken_counted = 0;     // In per_user_.
+  Outgoing out;
+  std::size_t untaken_counted = 0;  // In per_user_: of answers,
+  std::size_t behind_counted = 0;   // and of a stream.
   Instant deadline = Instant::never();
 };
 
@@ -231,7 +232,7 @@ void HttpServer::take_bytes(Connection& connection, std::string_view bytes) {
 }
 
 void HttpServer::parse(Connection& connection) {
-  const bool next = connection.state == State::kIdle && connection.out.empty();
+  const bool next = connection.state == State::kIdle && connection.untaken() == 0;
   if (!next && connection.state != State::kReading) return;
   while (!connection.in.empty()) {
     if (!connection.parser) connection.parser.emplace();
@@ -338,12 +339,9 @@ bool HttpServer::drained(ConnectionId id) const {
 
 void HttpServer::write(Connection& connection, std::string text) {
   if (connection.state == State::kDropped) return;
-  if (connection.out.empty()) {
-    connection.out = std::move(text);
-  } else {
-    connection.out += text;
-  }
+  connection.out.put(std::move(text));
   count_untaken(connection);
+  if (connection.write_waits && is_too_far_behind(connection)) return drop_soon(connection);
   if (connection.write_waits || connection.to_flush) return;
   connection.to_flush = true;
   to_flush_.push_back(connection.id);
@@ -363,24 +361,16 @@ void HttpServer::flush() {
 
 void HttpServer::send_out(Connection& connection) {
   if (connection.state == State::kDropped) return;
-  const std::string_view left = std::string_view(connection.out).substr(connection.out_done);
-  const auto sent = send_some(connection.socket.native_handle(), left);
+  const auto sent = send_some(connection.socket.native_handle(), connection.out.left());
   if (!sent) return drop_soon(connection);
-  connection.out_done += *sent;
+  give_back(connection.out.took(*sent));
   count_untaken(connection);
-  if (connection.untaken() == 0) {
-    give_back(connection.out.capacity());
-    std::string().swap(connection.out);
-    connection.out_done = 0;
-    return written(connection);
-  }
+  if (connection.untaken() == 0) return written(connection);
   const bool answered = connection.state == State::kIdle || connection.state == State::kClosing;
   if (answered && connection.deadline == Instant::never()) {
     set_deadline(connection, clock_.now() + limits_.taken_within);
   }
-  if (connection.state == State::kStreaming && connection.untaken() > kStreamBacklogMax) {
-    return drop_soon(connection);
-  }
+  if (is_too_far_behind(connection)) return drop_soon(connection);
   connection.write_waits = true;
   connection.socket.async_wait(stream_descriptor::wait_write,
                                [this, id = connection.id](const error_code& code) {
@@ -404,14 +394,23 @@ void HttpServer::written(Connection& connection) {
   set_deadline(connection, clock_.now() + kLingerFor);
 }
 
-/// What a stream keeps has its own bound and stays out of it.
+bool HttpServer::is_too_far_behind(const Connection& connection) const {
+  if (connection.state != State::kStreaming) return false;
+  const std::size_t own = connection.untaken();
+  return own > kStreamBacklogMax ||
+         (own > kStreamBacklogFree && per_user_.at(connection.user).behind > kUntakenMax);
+}
+
+/// What a stream keeps has its own bound, and keeps no answer back.
 void HttpServer::count_untaken(Connection& connection) {
   if (!connection.counted) return;
-  const std::size_t now = connection.state == State::kStreaming ? 0 : connection.untaken();
-  std::size_t& all = per_user_.at(connection.user).untaken;
-  all += now;
-  all -= std::exchange(connection.untaken_counted, now);
-  if (all < kUntakenMax) dispatch_soon();
+  const bool streams = connection.state == State::kStreaming;
+  const std::size_t untaken = streams ? 0 : connection.untaken();
+  const std::size_t behind = streams ? connection.untaken() : 0;
+  OfUser& all = per_user_.at(connection.user);
+  all.untaken += untaken - std::exchange(connection.untaken_counted, untaken);
+  all.behind += behind - std::exchange(connection.behind_counted, behind);
+  if (all.untaken < kUntakenMax) dispatch_soon();
 }
 
 /// The allocator keeps what was freed, for good; much of that is given back.
@@ -483,9 +482,7 @@ void HttpServer::drop(ConnectionId id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   Connection& connection = *found->second;
-  give_back(connection.out.capacity());
-  std::string().swap(connection.out);
-  connection.out_done = 0;
+  give_back(connection.out.clear());
   count_untaken(connection);
   const bool counted = connection.counted;
   const UserId user = connection.user;

@@ -48,7 +48,10 @@ class HttpServer final : public Transport {
   static constexpr std::size_t kRefusedAtOnceMax = 64;  // Connections beyond; more are cut off.
   /// Answers of one user that are not taken yet, in bytes: at that, his next requests wait.
   static constexpr std::size_t kUntakenMax = std::size_t{8} << 20U;
-  static constexpr std::size_t kStreamBacklogMax = std::size_t{1} << 20U;  // Bytes.
+  /// What a stream may be behind, in bytes: alone, and where those of its user are behind by
+  /// kUntakenMax together.
+  static constexpr std::size_t kStreamBacklogMax = std::size_t{1} << 20U;
+  static constexpr std::size_t kStreamBacklogFree = std::size_t{128} << 10U;
 
   /// `listening` accepts already. `hello` goes with every answer.
   HttpServer(boost::asio::io_context& io, os::UniqueFd listening, ConnectionHandler& handler,
@@ -90,6 +93,7 @@ class HttpServer final : public Transport {
   void send_out(Connection& connection);
   void written(Connection& connection);
   void count_untaken(Connection& connection);
+  bool is_too_far_behind(const Connection& connection) const;
   void give_back(std::size_t bytes);
 
   void set_deadline(Connection& connection, Instant at);
@@ -113,6 +117,7 @@ class HttpServer final : public Transport {
   struct OfUser {
     std::size_t connections = 0;
     std::size_t untaken = 0;  // Bytes of answers.
+    std::size_t behind = 0;   // Of streams.
   };
   std::map<UserId, OfUser> per_user_;
   Turns turns_;  // Connections whose request has come.

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -389,6 +390,39 @@ TEST_F(HttpServerTest, ListenerThatDoesNotReadIsCutOffBeforeItCostsMuch) {
   const std::string event(65'536, 'e');
   for (int i = 0; i < 64; ++i) server_->stream(handler_.last, event);
   ASSERT_TRUE(until([&] { return handler_.gone.size() == 1; }));
+}
+
+TEST_F(HttpServerTest, ListenerThatStopsReadingIsCutOffThoughTheKernelTakesNoMore) {
+  start();
+  handler_.reply = false;
+  RawClient client(path_);
+  ASSERT_TRUE(client.send(kGet));
+  ASSERT_TRUE(until([&] { return handler_.requests.size() == 1; }));
+  const std::string event(16'384, 'e');
+  for (int i = 0; i < 128 && handler_.gone.empty(); ++i) {
+    server_->stream(handler_.last, event);
+    settle();
+  }
+  EXPECT_EQ(handler_.gone.size(), 1U);
+}
+
+TEST_F(HttpServerTest, ManyListenersOfOneUserThatDoNotReadCostNoMoreThanFew) {
+  HttpLimits limits = quick();
+  limits.connections = limits.connections_per_user = 40;
+  start(limits);
+  handler_.reply = false;
+  std::vector<std::unique_ptr<RawClient>> listeners;
+  for (std::size_t i = 1; i <= 32; ++i) {
+    listeners.push_back(std::make_unique<RawClient>(path_));
+    ASSERT_TRUE(listeners.back()->send(kGet));
+    ASSERT_TRUE(until([&] { return handler_.requests.size() == i; }));
+    server_->stream(handler_.last, std::string(i == 1 ? 400'000 : 1'000'000, 'e'));
+  }
+  // What the kernel takes of each is some 200 KiB.
+  ASSERT_TRUE(until([&] { return handler_.gone.size() >= 16; }));
+  settle();
+  EXPECT_LT(handler_.gone.size(), 31U);
+  EXPECT_EQ(std::ranges::count(handler_.gone, handler_.open.front()), 0);
 }
 
 TEST_F(HttpServerTest, ConnectionBeyondTheDescriptorsIsToldTheLimitAndTheCure) {
