@@ -24,6 +24,7 @@ machine_up() {
   mkdir -p "$world/build/bin" "$world/runtime" "$world/state" "$world/gpu" "$world/own/berth"
   cp "$build"/bin/{berth,berthd,berth-probe,berth-mover,berth-deliver,vram_user} "$world/build/bin/"
   cp -r "$build/lib" "$(dirname "${BASH_SOURCE[0]}")/under_unit.py" "$world/build/"
+  cp "${BASH_SOURCE[0]%/*}/attack.py" "$world/build/bin/"
   chmod 0711 "$world"
   chmod -R a+rX "$world/build"
   chmod 0777 "$world/gpu"
@@ -66,7 +67,7 @@ inside() { nsenter --target "$machine" --mount --wd="$PWD" "$@"; }
 as() {
   local user=$1 home=$world/home.$1
   shift
-  nsenter --target "$machine" --mount --wd="$home" env HOME="$home" XDG_STATE_HOME="$home" \
+  nsenter --target "$machine" --mount env -C "$home" HOME="$home" XDG_STATE_HOME="$home" \
     XDG_CONFIG_HOME="$home" XDG_CACHE_HOME="$home" \
     setpriv --reuid "${uid[$user]}" --regid "${uid[$user]}" --init-groups "$@"
 }
@@ -94,6 +95,40 @@ daemon_up() {
   }
   # Whoever makes it gives it to himself alone.
   chmod 0666 "$world"/gpu/*
+}
+
+# own_etc: from before_daemon: an /etc of this machine's own, in which there is no berth yet.
+own_etc() {
+  mkdir "$world/over"
+  inside mount -t tmpfs none "$world/over"
+  inside mkdir "$world/over/upper" "$world/over/work"
+  inside mount -t overlay none \
+    -o "lowerdir=/etc,upperdir=$world/over/upper,workdir=$world/over/work" /etc 2>/dev/null ||
+    skip "/etc cannot be replaced here"
+  inside rm -rf /etc/berth
+  inside cp "$world/etc/passwd" "$world/etc/group" /etc/
+}
+
+# attack USER [ARGUMENT...]: as that user, what Python is told on standard input, with attack.py.
+attack() {
+  local user=$1
+  shift
+  as "$user" env PYTHONPATH="$world/build/bin" /usr/bin/python3 -B - "$@"
+}
+
+# peak: the most memory that the daemon has had so far, in KiB.
+peak() {
+  local pid
+  for pid in $(world_processes); do
+    [[ $(cat "/proc/$pid/comm") != berthd ]] || awk '/^VmHWM:/ { print $2 }' "/proc/$pid/status"
+  done
+}
+
+# peak_within KIB MORE: the daemon's memory has not grown by more since then.
+peak_within() {
+  local now
+  now=$(peak)
+  ((now < $1 + $2)) || { echo "the daemon has had $now KiB, and $1 KiB before" >&2; return 1; }
 }
 
 machine_down() {
