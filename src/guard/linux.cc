@@ -10,6 +10,8 @@
 
 #include <bit>
 
+#include "guard/stat_line.h"
+
 namespace berth::guard {
 namespace {
 
@@ -78,42 +80,6 @@ struct flock range_at(std::uint64_t place, int type) {
   range.l_start = static_cast<off_t>(place);
   range.l_len = 1;
   return range;
-}
-
-struct ProcessFacts {
-  std::uint64_t pid = 0;
-  std::uint64_t start_ticks = 0;
-  std::uint64_t threads = 0;
-  char state = '?';
-};
-
-std::uint64_t read_number(const char*& at) {
-  std::uint64_t number = 0;
-  while (*at >= '0' && *at <= '9') number = number * 10 + static_cast<std::uint64_t>(*at++ - '0');
-  return number;
-}
-
-// /proc/PID/stat: "pid (name) state …"; the name may hold anything, so the last ')' ends it.
-bool parse_stat(const char* text, ProcessFacts& facts) {
-  const char* at = text;
-  facts.pid = read_number(at);
-  const char* after_name = nullptr;
-  for (; *at != '\0'; ++at) {
-    if (*at == ')') after_name = at + 1;
-  }
-  if (after_name == nullptr || after_name[0] != ' ') return false;
-  at = after_name + 1;
-  facts.state = *at;
-  for (int field = 3; *at != '\0'; ++field) {
-    if (field == 20) facts.threads = read_number(at);
-    if (field == 22) {
-      facts.start_ticks = read_number(at);
-      return true;
-    }
-    while (*at != '\0' && *at != ' ') ++at;
-    if (*at == ' ') ++at;
-  }
-  return false;
 }
 
 }  // namespace
