@@ -14,8 +14,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   berth::guard::ProcessFacts facts;
   const bool parsed = berth::guard::parse_stat(text.c_str(), facts);
   const auto state = berth::os::parse_process_state(text);
-  // The kernel writes one blank between fields, and no NUL.
-  const bool as_the_kernel = text.find("  ") == std::string::npos && text.find('\0') == text.npos;
+  // The kernel writes one blank between fields, a line feed behind the last, and no NUL.
+  const std::size_t end = text.find('\n', text.rfind(')') + 1);
+  const bool as_the_kernel = text.find("  ") == text.npos && text.find('\0') == text.npos &&
+                             (end == text.npos || end + 1 == text.size());
   if (!state.ok() || !as_the_kernel) return 0;
   CHECK(parsed);
   CHECK(facts.pid == static_cast<std::uint64_t>(state->process.pid));
