@@ -14,11 +14,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   berth::guard::ProcessFacts facts;
   const bool parsed = berth::guard::parse_stat(text.c_str(), facts);
   const auto state = berth::os::parse_process_state(text);
+  if (!state.ok()) return 0;
   // The kernel writes one blank between fields, a line feed behind the last, and no NUL.
-  const std::size_t end = text.find('\n', text.rfind(')') + 1);
+  const std::size_t name_end = text.rfind(')') + 1;
+  const std::size_t end = text.find('\n', name_end);
   const bool as_the_kernel = text.find("  ") == text.npos && text.find('\0') == text.npos &&
+                             text.at(name_end) == ' ' &&
                              (end == text.npos || end + 1 == text.size());
-  if (!state.ok() || !as_the_kernel) return 0;
+  if (!as_the_kernel) return 0;
   CHECK(parsed);
   CHECK(facts.pid == static_cast<std::uint64_t>(state->process.pid));
   CHECK(facts.start_ticks == state->process.start_ticks);

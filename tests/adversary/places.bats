@@ -113,6 +113,24 @@ while True:
   as alice berth ps | grep -q held
 }
 
+# has_mode MODE PATH
+has_mode() {
+  [[ $(inside stat -c %a "$2") == "$1" ]] || { echo "$2 has $(inside stat -c %a "$2")" >&2; return 1; }
+}
+
+@test "what the daemon makes has the modes that docs/security.md names" {
+  as alice berth run -q -m 1G -- true
+  as alice berth reserve 10m -m 1G -n held
+  local file
+  has_mode 660 "$BERTH_SOCKET"
+  has_mode 755 "${BERTH_SOCKET%/*}"
+  has_mode 700 "$world/state"
+  while read -r file; do has_mode 600 "$file"; done < <(find "$world/state" -type f)
+  find "$world/state" -name leases.db | grep -q .
+  # The mask of its access control list takes the place of its group's rights.
+  [[ $(inside stat -c %a "$(directory_of alice held)") =~ ^7.0$ ]]
+}
+
 @test "the .berth.toml of another user in a shared directory runs and allows nothing" {
   as bob mkdir -m 0777 /tmp/shared
   as bob bash -c 'printf "vram = \"1GiB\"\nname = \"x\"\npriority = \"urgent\"\non_full = \"wait\"\n[daemon]\nstate_dir = \"/tmp/x\"\n[alert.a]\nwhen = \"lease.ended\"\ncommand = [\"touch\", \"/tmp/OWNED\"]\n" >/tmp/shared/.berth.toml'

@@ -63,6 +63,19 @@ PY
   as alice berth run -q -m 1G -- vram_user --bytes 256MiB --quiet
 }
 
+@test "who knows the handle of alice's lease uses nothing of it" {
+  holds alice hers 1GiB -m 4G
+  local handle before
+  handle=$(as alice berth show hers --json | command jq -r .handle)
+  as bob env LD_LIBRARY_PATH="$world/build/lib/simgpu" BERTH_LEASE_ID="$handle" \
+    BERTH_LEASE_DIR="$(directory_of alice hers)" vram_user --bytes 2GiB --hold 60s \
+    >"$world/bob" 2>&1 3>&- &
+  eventually grep -q holding "$world/bob"
+  is_external() { as alice berth status | grep -qF "bob (external)"; }
+  eventually is_external
+  [[ $(as alice berth show hers --json | command jq '.vram_used_bytes < 2147483648') == true ]]
+}
+
 @test "a name that alice and bob have is no name to root" {
   as bob berth reserve 10m -m 1G -n train
   as alice berth reserve 10m -m 1G -n train

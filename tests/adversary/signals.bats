@@ -82,3 +82,26 @@ PY
   [[ $(state_of "$pid") == S ]]
   kill -KILL "$pid"
 }
+
+@test "a process of alice's that bob names as left over, or as what his request hangs on, is left alone" {
+  as alice bash -c 'echo $$ >hers; exec sleep 1000' 3>&- &
+  eventually test -s "$world/home.alice/hers"
+  local hers=$(<"$world/home.alice/hers")
+  attack bob "$hers" <<'PY'
+import sys
+from attack import *
+pid = int(sys.argv[1])
+hers = {'pid': pid, 'start_ticks': start_ticks(pid)}
+for more in {}, {'anchor': hers}:
+    status, lease = ask('POST', '/v1/leases', {'vram_bytes': MIB, 'ttl_ms': 60000, **more})
+    if status != 201:
+        continue
+    for verb, body in (('exit', {'code': 0, 'leftovers': [hers]}), ('freeze', {}),
+                       ('release', {'kill': True}), ('cancel', {})):
+        ask('POST', f'/v1/leases/{lease["handle"]}/{verb}', body)
+    seen = json.dumps(ask('GET', f'/v1/leases/{lease["id"]}'))
+    assert f'"pid": {pid}' not in seen, seen
+PY
+  [[ $(state_of "$hers") == S ]]
+  as alice kill -KILL "$hers"
+}
