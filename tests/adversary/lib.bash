@@ -34,9 +34,12 @@ machine_up() {
   export BERTH_SOCKET=$world/runtime/berthd.sock
   unset BERTH_RUNTIME_DIR
   # Those who act in it enter the namespace of this process.
-  unshare --mount --propagation private sleep infinity 3>&- &
+  # (Until it has said that it is apart from ours, a mount "inside" would be one of this machine.)
+  unshare --mount --propagation private \
+    bash -c 'echo >"$1/apart"; exec sleep infinity' - "$world" 3>&- &
   machine=$!
-  eventually other_mounts
+  eventually test -s "$world/apart"
+  other_mounts
   inside mount --bind "$world/etc/passwd" /etc/passwd
   inside mount --bind "$world/etc/group" /etc/group
   inside mount --bind "$world/own" /run
@@ -45,7 +48,11 @@ machine_up() {
   daemon_up
 }
 
-other_mounts() { [[ $(readlink "/proc/$machine/ns/mnt") != $(readlink /proc/self/ns/mnt) ]]; }
+other_mounts() {
+  local theirs
+  theirs=$(readlink "/proc/$machine/ns/mnt")
+  [[ $theirs == mnt:* && $theirs != $(readlink /proc/self/ns/mnt) ]]
+}
 
 make_users() {
   mkdir "$world/etc"
@@ -61,7 +68,7 @@ make_users() {
 }
 
 # inside COMMAND...: as root, on this machine.
-inside() { nsenter --target "$machine" --mount --wd="$PWD" "$@"; }
+inside() { other_mounts && nsenter --target "$machine" --mount --wd="$PWD" "$@"; }
 
 # as USER COMMAND...: as that user, in his home.
 as() {
