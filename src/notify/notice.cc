@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <system_error>
 
+#include "base/letters.h"
 #include "base/number.h"
 
 namespace berth::notify {
@@ -54,13 +55,13 @@ std::string escaped(std::string_view text) {
 }  // namespace
 
 std::string body_of(std::string_view text, const Skills& skills) {
-  const std::string body = shortened(text);
+  const std::string body = harmless_line(shortened(text));
   return skills.markup ? escaped(body) : body;
 }
 
 Notice notice_of(const Alert& alert, const Skills& skills) {
-  const std::string& name = alert.subject.name;
-  Notice notice{.summary = name.empty() ? alert.rule : name + ": " + alert.rule,
+  const std::string name = harmless_line(alert.subject.name);
+  Notice notice{.summary = (name.empty() ? "" : name + ": ") + harmless_line(alert.rule),
                 .body = body_of(alert.text, skills),
                 .urgency = urgency_of(alert.severity)};
   if (!skills.buttons) return notice;
@@ -68,7 +69,7 @@ Notice notice_of(const Alert& alert, const Skills& skills) {
     if (notice.buttons.size() == kButtonsMax) break;
     std::string key(to_text(action.verb));
     key.append(" ").append(std::to_string(action.lease.value));
-    notice.buttons.push_back({.key = std::move(key), .label = action.label});
+    notice.buttons.push_back({.key = std::move(key), .label = harmless_line(action.label)});
   }
   return notice;
 }

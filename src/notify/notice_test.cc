@@ -65,5 +65,15 @@ TEST(ButtonKey, SaysAVerbAndALeaseAndNothingElse) {
   }
 }
 
+TEST(Notice, WhatOthersNamedTurnsNoTextAndHidesNothing) {
+  Alert alert{.rule = "high\u200b", .text = "lease 12 (user\u202egnp) \x1b[2J\U000e0041"};
+  alert.subject.name = "user\u202egnp";
+  alert.actions = {{.verb = Verb::kPause, .lease = {12}, .label = "Pause user\u202egnp"}};
+  const Notice notice = notice_of(alert, {.buttons = true});
+  EXPECT_EQ(notice.summary, "user?gnp: high?");
+  EXPECT_EQ(notice.body, "lease 12 (user?gnp) ?[2J?");
+  EXPECT_EQ(notice.buttons.at(0).label, "Pause user?gnp");
+}
+
 }  // namespace
 }  // namespace berth::notify

@@ -1,23 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/log.h"
 
+#include <spdlog/details/null_mutex.h>
 #include <spdlog/logger.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/rotating_file_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 
+#include <cstdint>
+#include <string_view>
+
+#include "base/letters.h"
 #include "os/files.h"
+#include "os/prompt_write.h"
 
 namespace berth::server {
 namespace {
 
-// Lines of others may hold anything: one record stays one line.
-std::string one_line(const std::string& text) {
-  std::string line = text;
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+constexpr const char* kPattern = "%Y-%m-%dT%H:%M:%S.%eZ berthd[%P] %l: %v";
+
+// A line goes out whole or not at all, but for its end, which comes before all else.
+class PromptSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  explicit PromptSink(int descriptor) : descriptor_(descriptor) {}
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    if (!tell_dropped() || !write({line.data(), line.size()})) ++dropped_;
   }
-  return line;
-}
+  void flush_() override {}
+
+ private:
+  bool write(std::string_view line) {
+    rest_.erase(0, os::write_promptly(descriptor_, rest_));
+    if (!rest_.empty()) return false;
+    const std::size_t written = os::write_promptly(descriptor_, line);
+    if (written > 0) rest_ = line.substr(written);
+    return written > 0;
+  }
+
+  bool tell_dropped() {
+    if (dropped_ == 0) return true;
+    const std::string text = std::to_string(dropped_) + (dropped_ == 1 ? " line" : " lines") +
+                             " of this log are missing here: nobody read it";
+    const spdlog::details::log_msg message("berthd", spdlog::level::warn, text);
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    if (!write({line.data(), line.size()})) return false;
+    dropped_ = 0;
+    return true;
+  }
+
+  const int descriptor_;
+  std::string rest_;  // The end of a line of which the beginning went out.
+  std::uint64_t dropped_ = 0;
+};
 
 spdlog::level::level_enum level_of(config::LogLevel level) {
   switch (level) {
@@ -34,15 +73,14 @@ spdlog::level::level_enum level_of(config::LogLevel level) {
 }
 
 std::unique_ptr<spdlog::formatter> formatter() {
-  return std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%eZ berthd[%P] %l: %v",
-                                                     spdlog::pattern_time_type::utc);
+  return std::make_unique<spdlog::pattern_formatter>(kPattern, spdlog::pattern_time_type::utc);
 }
 
 }  // namespace
 
-Log::Log()
-    : logger_(std::make_shared<spdlog::logger>("berthd",
-                                               std::make_shared<spdlog::sinks::stderr_sink_st>())) {
+Log::Log(int descriptor)
+    : logger_(
+          std::make_shared<spdlog::logger>("berthd", std::make_shared<PromptSink>(descriptor))) {
   logger_->set_formatter(formatter());
   logger_->flush_on(spdlog::level::debug);
 }
@@ -70,16 +108,16 @@ void Log::set_level(config::LogLevel level) {
 }
 
 void Log::error(const std::string& text) {
-  logger_->error("{}", one_line(text));
+  logger_->error("{}", harmless_line(text));
 }
 void Log::warn(const std::string& text) {
-  logger_->warn("{}", one_line(text));
+  logger_->warn("{}", harmless_line(text));
 }
 void Log::info(const std::string& text) {
-  logger_->info("{}", one_line(text));
+  logger_->info("{}", harmless_line(text));
 }
 void Log::debug(const std::string& text) {
-  logger_->debug("{}", one_line(text));
+  logger_->debug("{}", harmless_line(text));
 }
 
 }  // namespace berth::server

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The daemon's log: lines for an operator, on stderr (where a service manager or a terminal takes
-// them) or in a file that is bounded in size. One thread. No header of the library is behind it.
+// them) or in a file that is bounded in size. Nobody waits for whoever reads stderr: what does not
+// go out at once is dropped, and counted. One thread. No header of the library is behind it.
 #pragma once
 
 #include <memory>
@@ -20,7 +21,7 @@ class Log {
   static constexpr std::size_t kFileMax = std::size_t{4} << 20U;  // Bytes; then it is set aside,
   static constexpr std::size_t kFilesMax = 1;                     // so many times.
 
-  Log();  // On stderr.
+  explicit Log(int descriptor = 2);  // Stderr; it stays the caller's.
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;

@@ -5,35 +5,10 @@
 #include <array>
 #include <cstdio>
 
+#include "base/letters.h"
+
 namespace berth::cli {
 namespace {
-
-struct Letter {
-  char32_t code = 0;
-  std::size_t size = 1;  // Bytes it takes.
-  bool valid = false;
-};
-
-// The letter that begins at the first byte. Overlong forms, surrogates and what lies beyond
-// U+10FFFF are not valid, and one byte is taken of them.
-Letter first_letter(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80U) return {first, 1, true};
-  const std::size_t size = first >= 0xF0U ? 4 : first >= 0xE0U ? 3 : 2;
-  if (first < 0xC2U || first > 0xF4U || text.size() < size) return {};
-  char32_t code = first & (0x7FU >> size);
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return {};
-    code = (code << 6U) | (byte(i) & 0x3FU);
-  }
-  constexpr std::array<char32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kSmallest.at(size) || code > 0x10FFFF) return {};
-  if (code >= 0xD800 && code <= 0xDFFF) return {};
-  return {code, size, true};
-}
 
 struct Range {
   char32_t first;
@@ -48,12 +23,6 @@ bool is_in(const std::array<Range, kCount>& ranges, char32_t code) {
   return false;
 }
 
-// Controls, marks of direction, line and paragraph separators, private use and tags.
-constexpr std::array kHarmful = {
-    Range{0x00, 0x1F},     Range{0x7F, 0x9F},        Range{0x061C, 0x061C}, Range{0x200B, 0x200F},
-    Range{0x2028, 0x202E}, Range{0x2060, 0x206F},    Range{0xE000, 0xF8FF}, Range{0xFEFF, 0xFEFF},
-    Range{0xFFF0, 0xFFFB}, Range{0xE0000, 0x10FFFF},
-};
 // The blocks that terminals draw two columns wide, and the commonest that take none. Not the whole
 // of UAX #11: a rare letter costs a crooked line.
 constexpr std::array kWide = {
@@ -102,7 +71,7 @@ std::string harmless(std::string_view untrusted, Letters letters) {
   while (!untrusted.empty()) {
     const Letter letter = first_letter(untrusted);
     const bool shown =
-        letter.valid && !is_in(kHarmful, letter.code) && (letters.unicode || letter.code < 0x80);
+        letter.valid && !is_harmful(letter.code) && (letters.unicode || letter.code < 0x80);
     if (shown) {
       result += untrusted.substr(0, letter.size);
     } else {
@@ -123,7 +92,7 @@ std::string json_for_terminal(std::string_view json) {
   };
   while (!json.empty()) {
     const Letter letter = first_letter(json);
-    if (letter.code < 0x7F || !is_in(kHarmful, letter.code)) {
+    if (letter.code < 0x7F || !is_harmful(letter.code)) {
       result += json.substr(0, letter.size);  // JSON itself escapes what is below.
     } else if (letter.code < 0x10000) {
       escape(letter.code);

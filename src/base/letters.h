@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The letters of text that anybody may have written, one by one, and which of them are harmful
+// where people read it: those that control a terminal, turn the direction of text or cannot be
+// seen. Pure; any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+struct Letter {
+  char32_t code = 0;
+  std::size_t size = 1;  // Bytes it takes.
+  bool valid = false;
+};
+
+/// The letter that begins at the first byte. Overlong forms, surrogates and what lies beyond
+/// U+10FFFF are not valid, and one byte is taken of them.
+Letter first_letter(std::string_view text);
+
+/// Controls, marks of direction, line and paragraph separators, what takes no room, private use and
+/// tags.
+bool is_harmful(char32_t code);
+
+/// For a line that people read: what is harmful or no UTF-8 becomes '?', line ends and tabs a
+/// blank.
+std::string harmless_line(std::string_view untrusted);
+
+}  // namespace berth
