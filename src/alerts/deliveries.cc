@@ -22,22 +22,40 @@ void Deliveries::restore(std::vector<AlertDelivery> kept) {
 
 // Numbers go on where a daemon before this one ended, whether or not it is known yet where that
 // was.
-std::optional<AlertDelivery> Deliveries::add(AlertDelivery delivery) {
+std::optional<AlertDelivery> Deliveries::add(AlertDelivery delivery, std::optional<UserId> about) {
   const auto from_time =
       static_cast<std::uint64_t>(std::max<std::int64_t>(delivery.created.value, 0)) *
       kNumbersInAMillisecond;
   last_number_ = std::max(last_number_ + 1, from_time);
   delivery.number = last_number_;
   changed(delivery.number);
+  if (about) about_[delivery.number] = *about;
   waiting_.emplace(delivery.number, std::move(delivery));
   if (waiting_.size() <= kWaitingMax) return std::nullopt;
-  const auto oldest = std::ranges::find_if(
-      waiting_, [&](const auto& entry) { return !tried_.contains(entry.first); });
+  const auto oldest = waiting_.find(one_too_many());
   CHECK(oldest != waiting_.end());
   AlertDelivery lost = std::move(oldest->second);
   waiting_.erase(oldest);
   dropped(lost.number);
   return lost;
+}
+
+// So that a user who has a thousand leases end in a minute keeps nobody from hearing of others'.
+std::uint64_t Deliveries::one_too_many() const {
+  struct Of {
+    std::size_t count = 0;
+    std::uint64_t oldest = 0;
+  };
+  std::map<std::optional<UserId>, Of> by_user;
+  for (const auto& [number, delivery] : waiting_) {
+    if (tried_.contains(number)) continue;
+    const auto about = about_.find(number);
+    Of& of = by_user[about == about_.end() ? std::nullopt : std::optional(about->second)];
+    if (of.count++ == 0) of.oldest = number;
+  }
+  CHECK(!by_user.empty());
+  return std::ranges::max_element(by_user, {}, [](const auto& entry) { return entry.second.count; })
+      ->second.oldest;
 }
 
 // The first of each lane that nothing is being tried of.
@@ -105,6 +123,7 @@ std::uint64_t Deliveries::count_of(const std::string& rule) const {
 
 void Deliveries::dropped(std::uint64_t number) {
   put_.erase(number);
+  about_.erase(number);
   drop_.push_back(number);
 }
 

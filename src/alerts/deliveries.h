@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/units.h"
 #include "model/alert.h"
 
@@ -31,9 +32,10 @@ class Deliveries {
   /// Those of a daemon before this one, and all that was added meanwhile after them. Nothing is due
   /// before.
   void restore(std::vector<AlertDelivery> kept);
-  /// With its number; the oldest that is not being tried makes room where there are too many, and
-  /// is returned.
-  std::optional<AlertDelivery> add(AlertDelivery delivery);
+  /// With its number. `about`: whose lease it is about; nobody's, where it is about a GPU, or of a
+  /// daemon before. Where there are too many, of whoever has most the oldest that is not being
+  /// tried makes room, and is returned.
+  std::optional<AlertDelivery> add(AlertDelivery delivery, std::optional<UserId> about = {});
 
   /// Those to be tried now. Each is finished() later.
   std::vector<AlertDelivery> take_due(UnixMs now);
@@ -69,8 +71,10 @@ class Deliveries {
   void changed(std::uint64_t number) { put_.insert(number); }
   void dropped(std::uint64_t number);
   std::vector<const AlertDelivery*> heads() const;
+  std::uint64_t one_too_many() const;
 
   std::map<std::uint64_t, AlertDelivery> waiting_;  // By number: in order.
+  std::map<std::uint64_t, UserId> about_;           // Whose lease each of these is about.
   std::set<std::uint64_t> tried_;                   // Of these, being tried.
   std::set<std::uint64_t> put_;
   std::vector<std::uint64_t> drop_;

@@ -107,6 +107,25 @@ TEST(Deliveries, BeyondTheBoundTheOldestGoes) {
   EXPECT_EQ(post.all.count_of("r"), Deliveries::kWaitingMax);
 }
 
+TEST(Deliveries, OneUsersManyPushOutNobodyElses) {
+  constexpr UserId kAlice{1001};
+  constexpr UserId kBob{1002};
+  Post post;
+  (void)post.all.add(message("about a GPU"));
+  (void)post.all.add(message("alice's"), kAlice);
+  for (std::size_t i = 2; i < Deliveries::kWaitingMax; ++i) {
+    EXPECT_FALSE(post.all.add(message("bob's " + std::to_string(i)), kBob));
+  }
+  for (int i = 0; i < 500; ++i) {
+    const auto lost = post.all.add(message("bob's"), kBob);
+    ASSERT_TRUE(lost);
+    EXPECT_EQ(lost->id, "bob's " + std::to_string(i + 2));
+  }
+  const auto lost = post.all.add(message("alice's second"), kAlice);
+  ASSERT_TRUE(lost);
+  EXPECT_EQ(lost->id, "bob's 502");
+}
+
 TEST(Deliveries, SomeAreTriedAtOnceAndNotMore) {
   Post post;
   for (int i = 0; i < 6; ++i) (void)post.all.add(message(std::to_string(i), std::to_string(i)));

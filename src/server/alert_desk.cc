@@ -120,7 +120,11 @@ void AlertDesk::looked(core::Now now, const core::Coordinator& coordinator) {
       if (auto lease = coordinator.lease(id, now)) facts.leases.push_back(*std::move(lease));
     }
   }
-  for (Alert& alert : alarms_.step(moment_of(now), facts)) outgoing_.push_back(std::move(alert));
+  for (Alert& alert : alarms_.step(moment_of(now), facts)) {
+    const auto lease = coordinator.lease(alert.subject.lease, now);
+    const auto about = lease ? std::optional(lease->user) : std::nullopt;
+    outgoing_.push_back({std::move(alert), about});
+  }
 }
 
 void AlertDesk::happened(core::Now now, const core::Coordinator& coordinator,
@@ -130,17 +134,17 @@ void AlertDesk::happened(core::Now now, const core::Coordinator& coordinator,
   const auto lease = coordinator.lease(news.lease, now);
   if (!lease) return;
   for (Alert& alert : alarms_.happened(moment_of(now), *source, *lease)) {
-    outgoing_.push_back(std::move(alert));
+    outgoing_.push_back({std::move(alert), lease->user});
   }
 }
 
 void AlertDesk::flush() {
-  for (const Alert& alert : std::exchange(outgoing_, {})) {
+  for (const auto& [alert, about] : std::exchange(outgoing_, {})) {
     const auto rule = rules_.find(alert.rule);
     if (rule == rules_.end()) continue;  // It went with a reload in this very turn.
     doors_.log("alert " + alert.rule + ": " + alert.text);
     doors_.publish(alert, rule->second.terminal);
-    queue(alert, rule->second);
+    queue(alert, rule->second, about);
   }
   const core::Now now = doors_.now();
   if (stirred_ || now.instant >= due_) send_due();
@@ -154,7 +158,8 @@ void AlertDesk::flush() {
   }
 }
 
-void AlertDesk::queue(const Alert& alert, const config::AlertRule& rule) {
+void AlertDesk::queue(const Alert& alert, const config::AlertRule& rule,
+                      std::optional<UserId> about) {
   using Channel = AlertDelivery::Channel;
   for (const Channel channel : {Channel::kWebhook, Channel::kCommand}) {
     if (!has(rule, channel)) continue;
@@ -164,11 +169,12 @@ void AlertDesk::queue(const Alert& alert, const config::AlertRule& rule) {
                                        .channel = channel,
                                        .body = wire::encode_alert(alert),
                                        .created = alert.time,
-                                       .next = alert.time});
+                                       .next = alert.time},
+                                      about);
     if (!lost) continue;
     doors_.log("alert " + lost->rule + ": more than " +
                std::to_string(alerts::Deliveries::kWaitingMax) +
-               " messages are to be sent, and the oldest is not sent any more");
+               " messages are to be sent, and the oldest of whoever has most is not sent any more");
   }
 }
 

@@ -71,7 +71,7 @@ class AlertDesk {
  private:
   struct Testing;
 
-  void queue(const Alert& alert, const config::AlertRule& rule);
+  void queue(const Alert& alert, const config::AlertRule& rule, std::optional<UserId> about);
   void send_due();
   void finished(const AlertDelivery& delivery, const wire::DeliveryOutcome& outcome);
   std::optional<wire::Delivered> last_of(const std::string& rule) const;
@@ -80,7 +80,11 @@ class AlertDesk {
   Rules rules_;
   Doors doors_;
   alerts::Alarms alarms_;
-  std::vector<Alert> outgoing_;
+  struct Outgoing {
+    Alert alert;
+    std::optional<UserId> about;  // Whose lease.
+  };
+  std::vector<Outgoing> outgoing_;
   alerts::Deliveries deliveries_;
   Changes unkept_;  // That the disk did not take yet.
   bool restored_ = false;

@@ -2,6 +2,7 @@
 #include "server/history_recorder.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -13,6 +14,20 @@ namespace {
 constexpr std::size_t kEndedMax = 1'000;      // As many as the coordinator remembers.
 constexpr std::size_t kSessionsMax = 20'000;  // Leases whose news is not yet written.
 constexpr std::size_t kAuditMax = 20'000;     // Likewise; then the oldest are lost.
+
+// Half of what was done to the leases of whoever has most of it.
+void drop_oldest_of_most(std::vector<AuditEntry>& audit) {
+  std::map<UserId, std::size_t> counts;
+  for (const AuditEntry& entry : audit) ++counts[entry.owner];
+  const auto most =
+      std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
+  std::size_t left = (most->second + 1) / 2;
+  std::erase_if(audit, [&](const AuditEntry& entry) {
+    if (entry.owner != most->first || left == 0) return false;
+    --left;
+    return true;
+  });
+}
 
 }  // namespace
 
@@ -90,7 +105,7 @@ void HistoryRecorder::did(const AuditEntry& entry) {
   if (!thread_ || !settings_.record) return;
   if (audit_.size() >= kAuditMax) {
     warn_("the history leaves out some of what was done to leases: it cannot be written in time");
-    audit_.erase(audit_.begin(), audit_.begin() + kAuditMax / 2);
+    drop_oldest_of_most(audit_);
   }
   audit_.push_back(entry);
 }

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace berth::store {
 namespace {
@@ -14,6 +17,43 @@ std::uint64_t as_stored(std::int64_t value) {
 
 UserId user_in(const Statement& row, int column) {
   return {static_cast<std::uint32_t>(row.number(column))};
+}
+
+// How many each may keep at most so that `drops` of all go.
+std::uint64_t most_of_each(std::vector<std::pair<std::uint64_t, std::uint64_t>>& owners,
+                           std::uint64_t drops) {
+  std::ranges::sort(owners, std::greater<>());
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    sum += owners[i].first;
+    const std::uint64_t next = i + 1 < owners.size() ? owners[i + 1].first : 0;
+    const std::uint64_t sharing = i + 1;
+    if (sum >= drops && sum - drops >= next * sharing) return (sum - drops) / sharing;
+  }
+  return 0;
+}
+
+// What of whose leases most was done gives up its oldest, so that nobody's many push out another's
+// few: of n owners each keeps kAuditKept / n at least.
+Status drop_of_many(Database& database, std::uint64_t drops) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> owners;  // How many, and whose.
+  TRY(rows, database.prepare("SELECT count(*), owner_id FROM audit GROUP BY owner_id"));
+  for (;;) {
+    TRY(row, rows.step());
+    if (!row) break;
+    owners.emplace_back(rows.number(0), rows.number(1));
+  }
+  TRY(drop, database.prepare("DELETE FROM audit WHERE id IN (SELECT id FROM audit"
+                             " WHERE owner_id = ?1 ORDER BY id LIMIT ?2)"));
+  const std::uint64_t most = most_of_each(owners, drops);
+  for (const auto& [count, owner] : owners) {
+    if (count <= most) continue;
+    drop.clear();
+    drop.bind(1, owner);
+    drop.bind(2, count - most);
+    TRY_STATUS(drop.run());
+  }
+  return Unit{};
 }
 
 }  // namespace
@@ -48,9 +88,9 @@ Status drop_audit(Database& database, UnixMs before) {
   TRY(old, database.prepare("DELETE FROM audit WHERE at_ms < ?"));
   old.bind(1, as_stored(before.value));
   TRY_STATUS(old.run());
-  TRY(many, database.prepare("DELETE FROM audit WHERE id <= (SELECT max(id) FROM audit) - ?"));
-  many.bind(1, std::uint64_t{kAuditKept});
-  return many.run();
+  TRY(count, database.number("SELECT count(*) FROM audit"));
+  if (count <= kAuditKept) return Unit{};
+  return drop_of_many(database, count - kAuditKept);
 }
 
 Result<std::vector<AuditEntry>> kept_audit(Database& database, const AuditQuestion& question) {

@@ -20,7 +20,7 @@ struct AuditQuestion {
   std::optional<UserId> user = {};  // Who did it, or whose lease it was.
 };
 
-constexpr std::size_t kAuditKept = 200'000;  // The oldest go first.
+constexpr std::size_t kAuditKept = 200'000;  // Beyond, the oldest of whoever has most goes first.
 constexpr std::size_t kAuditTold = 10'000;   // In one answer: the youngest.
 
 /// Where it is missing: it came later than the others, and a release that does not know it passes

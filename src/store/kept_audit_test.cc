@@ -64,8 +64,24 @@ TEST_F(KeptAuditTest, AreDroppedWhenTheyAreOldOrTooMany) {
   ASSERT_TRUE(database_->execute("COMMIT").ok());
   EXPECT_EQ(database_->number("SELECT count(*) FROM audit").ok(), true);
   EXPECT_EQ(*database_->number("SELECT count(*) FROM audit"), kAuditKept);
-  EXPECT_TRUE(found({.since = {0}, .until = {5'000}, .lease = LeaseId{2}}).empty());
   EXPECT_EQ(found({.since = {0}, .until = {5'000}}).size(), kAuditTold);
+}
+
+TEST_F(KeptAuditTest, OneUsersManyPushOutNobodyElses) {
+  const std::vector<AuditEntry> before = two_entries();
+  const std::vector<AuditEntry> many(kAuditKept + 500, before[0]);
+  ASSERT_TRUE(database_->execute("BEGIN").ok());
+  ASSERT_TRUE(keep_audit(*database_, many).ok());
+  ASSERT_TRUE(drop_audit(*database_, {0}).ok());
+  ASSERT_TRUE(database_->execute("COMMIT").ok());
+  EXPECT_EQ(*database_->number("SELECT count(*) FROM audit"), kAuditKept);
+  EXPECT_EQ(found({.since = {0}, .until = {5'000}, .lease = LeaseId{2}}), std::vector{before[1]})
+      << "older than all of the other's, and his only one";
+  const std::vector<AuditEntry> last(300, before[1]);
+  ASSERT_TRUE(keep_audit(*database_, last).ok());
+  ASSERT_TRUE(drop_audit(*database_, {0}).ok());
+  EXPECT_EQ(*database_->number("SELECT count(*) FROM audit WHERE owner_id = 7"), 301U);
+  EXPECT_EQ(*database_->number("SELECT count(*) FROM audit"), kAuditKept);
 }
 
 }  // namespace
