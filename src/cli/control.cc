@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 #include <utility>
 
@@ -47,7 +48,7 @@ int Control::each(const std::function<Deed(const LeaseView&)>& deed_for,
     if (dry_run_) {
       tell("would " + deed.would);
     } else if (confirmed(lease, deed)) {
-      perform(lease, deed);
+      perform(deed);
     }
   }
   return conversation.status();
@@ -71,7 +72,7 @@ bool Control::confirmed(const LeaseView& lease, const Deed& deed) {
   return false;
 }
 
-void Control::perform(const LeaseView& lease, const Deed& deed) {
+void Control::perform(const Deed& deed) {
   Conversation& conversation = showing_.conversation();
   if (deed.before) {
     const auto first = conversation.ask(deed.before(), deed.within);
@@ -89,14 +90,9 @@ void Control::perform(const LeaseView& lease, const Deed& deed) {
   if (!answer) return;
   LeaseView now = std::move(answer->view);
   if (deed.until_ended && now.state != LeaseState::kEnded) {
-    const auto last = conversation.wait_for_end(reference_to(now), kEndWithin);
-    if (last) now = last->view;
-    if (now.state != LeaseState::kEnded) {
-      conversation.fail(ExitCode::kFailed, "lease " + named(lease, scene()) +
-                                               " has not ended yet; it is " +
-                                               std::string(to_text(now.state)));
-      return;
-    }
+    auto ended = wait_for_end(now);
+    if (!ended) return;
+    now = *std::move(ended);
     body = conversation.ask({.route = wire::Route::kLease, .lease = reference_to(now)});
     if (!body) return;
   }
@@ -106,6 +102,31 @@ void Control::perform(const LeaseView& lease, const Deed& deed) {
   } else if (const auto text = showing_.for_programs({.json = *body, .sample = *body})) {
     print(*text);
   }
+}
+
+// Nothing where it has not ended, which was said. A command that is another user's by now is not
+// ended by anything that happens here.
+std::optional<LeaseView> Control::wait_for_end(const LeaseView& lease) {
+  Conversation& conversation = showing_.conversation();
+  const std::string who = "lease " + named(lease, scene());
+  std::size_t said = 0;
+  bool hopeless = false;
+  const auto last =
+      conversation.wait_for_end(reference_to(lease), kEndWithin, [&](const LeaseView& seen) {
+        const auto& alone = seen.left_alone;
+        hopeless = seen.command && std::ranges::count(alone, seen.command->pid) > 0;
+        if (alone.size() > said && !hopeless) tell(who + ": " + left_alone_text(seen));
+        said = alone.size();
+        return !hopeless;
+      });
+  const LeaseView now = last ? last->view : lease;
+  if (now.state == LeaseState::kEnded) return now;
+  conversation.fail(
+      ExitCode::kFailed,
+      who + (hopeless ? " has not ended: its command is another user's by now; " +
+                            left_alone_text(now) + ". It ends when that does, which root can see to"
+                      : " has not ended yet; it is " + std::string(to_text(now.state))));
+  return std::nullopt;
 }
 
 void Control::tell(const std::string& sentence) {

@@ -47,7 +47,8 @@ class Control {
 
  private:
   bool confirmed(const LeaseView& lease, const Deed& deed);
-  void perform(const LeaseView& lease, const Deed& deed);
+  void perform(const Deed& deed);
+  std::optional<LeaseView> wait_for_end(const LeaseView& lease);
   void tell(const std::string& sentence);
 
   Invocation& invocation_;

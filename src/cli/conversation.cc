@@ -85,8 +85,9 @@ std::optional<std::string> Conversation::body_of(Result<client::Answer> answer) 
   return std::nullopt;
 }
 
-std::optional<wire::LeaseAnswer> Conversation::wait_for_end(const std::string& handle,
-                                                            Duration within) {
+std::optional<wire::LeaseAnswer> Conversation::wait_for_end(
+    const std::string& handle, Duration within,
+    const std::function<bool(const LeaseView&)>& goes_on) {
   const os::PosixClock clock;
   const Instant until = clock.now() + within;
   std::optional<wire::LeaseAnswer> last;
@@ -112,7 +113,7 @@ std::optional<wire::LeaseAnswer> Conversation::wait_for_end(const std::string& h
     const auto* event = std::get_if<wire::SseEvent>(&*arrival);
     if (event == nullptr) return last;
     if (auto lease = wire::decode_lease(event->data); lease.ok()) last = *std::move(lease);
-    if (last && last->view.state == LeaseState::kEnded) return last;
+    if (last && (last->view.state == LeaseState::kEnded || !goes_on(last->view))) return last;
   }
   return last;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -42,8 +43,11 @@ class Conversation {
     return std::nullopt;
   }
 
-  /// Reads events of a lease until it has ended or `within` has passed. The lease as last told.
-  std::optional<wire::LeaseAnswer> wait_for_end(const std::string& handle, Duration within);
+  /// Reads events of a lease until it has ended, `within` has passed, or `goes_on` says no of what
+  /// was told. The lease as last told.
+  std::optional<wire::LeaseAnswer> wait_for_end(
+      const std::string& handle, Duration within,
+      const std::function<bool(const LeaseView&)>& goes_on);
 
   /// Says it and notes it.
   void fail(ExitCode code, std::string_view sentence);

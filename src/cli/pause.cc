@@ -38,8 +38,9 @@ std::string told(Mode mode, const LeaseView& lease, const Scene& scene) {
   const std::string resume = (until ? ", for " + about(*until, scene) : "") + " (berth resume " +
                              std::to_string(lease.id.value) + ")";
   const std::string who = "lease " + named(lease, scene);
-  if (mode == Mode::kFreeze) return who + " is paused; its processes are stopped" + resume;
-  return who + " is paused; its GPU memory is in host memory" + resume;
+  const std::string but = lease.left_alone.empty() ? "" : "; " + left_alone_text(lease);
+  if (mode == Mode::kFreeze) return who + " is paused; its processes are stopped" + but + resume;
+  return who + " is paused; its GPU memory is in host memory" + but + resume;
 }
 
 // Only what was confirmed is a save.

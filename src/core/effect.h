@@ -83,6 +83,7 @@ struct Signal {
   Process process;
   std::int32_t signal = 0;
   UserId user;  // Whose lease it is.
+  LeaseId lease = {};
 };
 /// Ask the probe at this instant, or as soon as it is free. Regular sampling goes on beside it.
 struct AskProbe {

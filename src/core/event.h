@@ -197,6 +197,11 @@ struct GrowthAskerGone {
 struct ProcessEnded {
   Process process;
 };
+/// A Signal was not sent: the process is another user's by now.
+struct NotSignalled {
+  LeaseId lease;
+  Process process;
+};
 struct Sampled {
   Sample sample;
 };
@@ -224,8 +229,8 @@ struct JournalMended {};
 using Event =
     std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew, ReportProgress,
                  Suspend, Freeze, Resume, Move, Moved, Park, AskCheckpoint, ReportCheckpoint,
-                 AskRequeue, BeginRequeue, AskerGone, GrowthAskerGone, ProcessEnded, Sampled, Woke,
-                 Configured, Recovered, JournalFailed, JournalMended>;
+                 AskRequeue, BeginRequeue, AskerGone, GrowthAskerGone, ProcessEnded, NotSignalled,
+                 Sampled, Woke, Configured, Recovered, JournalFailed, JournalMended>;
 
 /// The moment of an event.
 struct Now {

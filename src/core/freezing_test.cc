@@ -149,6 +149,7 @@ TEST_F(Freezing, WhatOfItIsAnotherUsersIsToldOnce) {
     (void)freeze();
     const MoveMemory move = story.last_move().value();
     (void)story.tell(Moved{move.lease, move.number, {.left_alone = {77}}});
+    EXPECT_EQ(lease().left_alone, std::vector{77}) << "whoever paused it reads it in the answer";
     (void)resume();
     (void)moved();
   }

@@ -226,6 +226,7 @@ struct Coordinator::Impl {
   void move_back_where_confirmed(const Sample& sample);
   bool has_room_for(const Lease& lease) const;
   void note_left_alone(const Moved& event);
+  void on(const NotSignalled& event);
   void moved_out(LeaseId id, const MoveResult& result);
   void note_what_left(LeaseId id, const MoveResult& result);
   void moved_back(LeaseId id, const MoveResult& result);

@@ -315,9 +315,15 @@ void Coordinator::Impl::send_signal(LeaseId id, std::int32_t signal) {
   const UserId user = state.find(id)->user;
   const Held& held = *state.find(id)->granted();
   if (held.command && !held.command_ended) {
-    effects.emplace_back(Signal{*held.command, signal, user});
+    effects.emplace_back(Signal{*held.command, signal, user, id});
   }
-  for (const Process& member : held.members) effects.emplace_back(Signal{member, signal, user});
+  for (const Process& member : held.members) effects.emplace_back(Signal{member, signal, user, id});
+}
+
+void Coordinator::Impl::on(const NotSignalled& event) {
+  if (state.find(event.lease) == nullptr) return;
+  std::set<std::int32_t>& pids = observed.at(event.lease).left_alone;
+  if (pids.size() < limits::kMembersPerLease) pids.insert(event.process.pid);
 }
 
 void Coordinator::Impl::on(const Woke&) {

@@ -142,6 +142,7 @@ struct Observed : Derived {
   Instant exit_answer_by = Instant::never();
   std::set<std::pair<DeviceId, Process>> strays_told;  // Of which somebody has heard.
   std::vector<CheckpointAsker> checkpoint_askers;
+  std::set<std::int32_t> left_alone;        // Pids of others', by the last pause or end.
   std::set<std::int32_t> left_alone_told;   // Pids of which the log has heard.
   std::vector<Token> requeue_askers;        // Who waits for it to wait again.
   Instant begins_until = Instant::never();  // Until then its `berth run` begins to stop it.
@@ -178,6 +179,7 @@ struct Leave {
 /// On which a lease is requeued.
 struct RequeueTerms {
   bool unsaved = false;  // Also if it does not save itself.
+  std::optional<UserId> by = {};
 };
 
 /// What the last samples told of a device, beside its account.

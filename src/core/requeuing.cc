@@ -65,15 +65,15 @@ void Coordinator::Impl::on(const AskRequeue& event) {
   }
   askers.push_back(event.token);
   if (!under_way) {
-    ask_requeue(id, {.unsaved = event.unsaved});
+    ask_requeue(id, {.unsaved = event.unsaved, .by = event.actor.user});
   } else if (event.unsaved && !held->requeue->unsaved && !held->is_being_stopped()) {
-    decide(id, RequeueAsked{id, true});
+    decide(id, RequeueAsked{id, true, held->requeue->by});
   }
 }
 
 /// Of a lease that refuse_requeue() has nothing against.
 void Coordinator::Impl::ask_requeue(LeaseId id, RequeueTerms terms) {
-  decide(id, RequeueAsked{id, terms.unsaved});
+  decide(id, RequeueAsked{id, terms.unsaved, terms.by});
   if (state.find(id)->request.checkpoint) {
     ask_checkpoint(id, CheckpointReason::kRequeue);
   } else {

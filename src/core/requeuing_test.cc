@@ -60,11 +60,21 @@ class Requeuing : public testing::Test {
   std::uint64_t token = 100;
 };
 
+TEST_F(Requeuing, WhoAskedForItIsKnownAfterARestartToo) {
+  EXPECT_EQ(story.tell(AskRequeue{{++token}, {{0}, true}, {1}, false}), "stop 1; ");
+  EXPECT_EQ(view().requeued_by, UserId{0});
+  (void)ask(1, true);
+  EXPECT_EQ(view().requeued_by, UserId{0}) << "who joins did not begin it";
+  story.restart({.order = Order::kFifo, .reserve = {}});
+  EXPECT_EQ(view().requeued_by, UserId{0});
+}
+
 TEST_F(Requeuing, ItIsAskedStoppedFreedAndWaitsAgain) {
   (void)story.ask(S::budget(gib(12)));  // Somebody waits for the whole of it.
   EXPECT_EQ(ask(), "stop 1; ");
   EXPECT_EQ(view().requeue, RequeueStep::kAsked);
   EXPECT_TRUE(view().flags.requeuing);
+  EXPECT_EQ(view().requeued_by, UserId{1000});
   EXPECT_EQ(begin(), "stopping 1; held 1; ");
   EXPECT_EQ(view().requeue, RequeueStep::kStopping);
   EXPECT_EQ(come_back(), "held 1; ");

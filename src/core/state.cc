@@ -267,7 +267,7 @@ struct State::Applier {
   bool operator()(const RequeueAsked& fact) const {
     Held* held = in_state<Held>(fact.id);
     if (held == nullptr || held->is_being_stopped()) return false;
-    held->requeue = Requeue{.unsaved = fact.unsaved, .kill_at = std::nullopt};
+    held->requeue = Requeue{.unsaved = fact.unsaved, .kill_at = std::nullopt, .by = fact.by};
     return true;
   }
 

@@ -63,6 +63,7 @@ struct Suspension {
 struct Requeue {
   bool unsaved = false;            // Whatever comes of its save.
   std::optional<Instant> kill_at;  // Set when its `berth run` stops the command.
+  std::optional<UserId> by = {};   // Who asked for it; absent: a measure.
 };
 
 struct Held {

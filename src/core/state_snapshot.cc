@@ -47,7 +47,8 @@ Held held_of(const LeaseRestored& fact) {
   held.pause = view.pause;
   held.pause_ends = fact.pause_ends;
   if (fact.requeue) {
-    held.requeue = Requeue{.unsaved = fact.requeue->unsaved, .kill_at = fact.requeue_kill_at};
+    held.requeue = Requeue{
+        .unsaved = fact.requeue->unsaved, .kill_at = fact.requeue_kill_at, .by = fact.requeue->by};
   }
   if (fact.suspension) {
     using Phase = Suspension::Phase;
@@ -94,6 +95,7 @@ LeaseView survivor_view(const Lease& lease) {
   view.flags.revoking = held.revoked.has_value();
   view.flags.requeuing = held.requeue.has_value();
   if (held.requeue) view.requeue = step_of(lease);
+  if (held.requeue) view.requeued_by = held.requeue->by;
   view.flags.frozen = held.frozen;
   view.pause = held.pause;
   if (held.suspension) view.moved_by = held.suspension->moved_by;
@@ -150,7 +152,7 @@ std::vector<Record> State::snapshot(Instant now) const {
       }
       fact.away = held->away;
       if (held->requeue) {
-        fact.requeue = RequeueAsked{id, held->requeue->unsaved};
+        fact.requeue = RequeueAsked{id, held->requeue->unsaved, held->requeue->by};
         fact.requeue_kill_at = held->requeue->kill_at;
       }
       fact.frozen = held->frozen;

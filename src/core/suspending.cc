@@ -369,8 +369,11 @@ void Coordinator::Impl::take_result(const Moved& event) {
 // Told once of each: a lease may be moved every second, for its turns.
 void Coordinator::Impl::note_left_alone(const Moved& event) {
   Observed& seen = observed.at(event.lease);
+  const bool halts = seen.direction == Direction::kOut || seen.direction == Direction::kStop;
+  if (halts) seen.left_alone.clear();
   for (const std::int32_t pid : event.result.left_alone) {
-    if (seen.left_alone_told.size() >= limits::kMembersPerLease) return;
+    if (halts && seen.left_alone.size() < limits::kMembersPerLease) seen.left_alone.insert(pid);
+    if (seen.left_alone_told.size() >= limits::kMembersPerLease) continue;
     if (!seen.left_alone_told.insert(pid).second) continue;
     effects.emplace_back(Say{text_of(event.lease) + ": process " + std::to_string(pid) +
                              " of it belongs to another user: it is neither stopped nor moved"});

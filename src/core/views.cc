@@ -39,6 +39,7 @@ LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
   view.pressure = seen.felt.level();
   view.full_in = seen.full_in;
   if (seen.progress) view.progress = seen.progress->last;
+  view.left_alone.assign(seen.left_alone.begin(), seen.left_alone.end());
   view.halt = halt_of(*lease, {at, wall});
   for (LeasePart& part : view.parts) {
     const auto last = seen_devices.find(part.device);

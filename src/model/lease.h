@@ -158,6 +158,10 @@ struct LeaseView {
   std::optional<Halt> halt = {};
   std::optional<UserId> moved_by = {};  // On the way to other devices, until it runs there.
   std::optional<UserId> ended_by = {};  // Who released or cancelled it; absent: nobody did.
+  /// Who wants it to wait in the queue again, until it does; absent: a measure, or nobody does.
+  std::optional<UserId> requeued_by = {};
+  /// Pids of processes of it that are another user's: the last pause, or end, left them alone.
+  std::vector<std::int32_t> left_alone = {};
   std::optional<Progress> progress = {};
 };
 

@@ -190,6 +190,7 @@ struct CheckpointEnded {
 struct RequeueAsked {
   LeaseId id;
   bool unsaved = false;  // Whatever comes of the save that it is asked for first.
+  std::optional<UserId> by = {};
 };
 /// Its `berth run` stops the command, and what is left of it is killed at `kill_at`.
 struct RequeueBegun {

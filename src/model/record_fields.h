@@ -253,6 +253,7 @@ void walk(auto& archive, Is<CheckpointEnded> auto& fact) {
 void walk(auto& archive, Is<RequeueAsked> auto& fact) {
   archive.required("id", fact.id);
   archive("unsaved", fact.unsaved);
+  archive("by", fact.by);
 }
 void walk(auto& archive, Is<RequeueBegun> auto& fact) {
   archive.required("id", fact.id);

@@ -284,9 +284,11 @@ TEST(RecordJson, RestoredViewIsTheWholeView) {
   const auto& [id, handle, user, request, state, flags, pressure, full_in, result, exit, command,
                supervisor, members, parts, strays, position, queued_at, started_at, ended_at,
                expected_end, expires_at, turn_ends_at, waited, checkpoints, measures, restarts,
-               step, pause, halt, moved_by, ended_by, progress] = view;
+               step, pause, halt, moved_by, ended_by, requeued_by, left_alone, progress] = view;
   EXPECT_EQ(moved_by, UserId{1002});
   EXPECT_EQ(ended_by, UserId{1003});
+  EXPECT_FALSE(requeued_by) << "it follows from the rest";
+  EXPECT_TRUE(left_alone.empty()) << "it is found out again";
   EXPECT_EQ(pause, expected.pause);
   EXPECT_FALSE(halt) << "it follows from the rest";
   EXPECT_FALSE(turn_ends_at) << "it follows from what is measured";

@@ -122,7 +122,7 @@ inline LeaseRestored restored() {
   restored.resume_begun = true;
   restored.runs_since = Instant{80};
   restored.away = minutes(3);
-  restored.requeue = RequeueAsked{id, true};
+  restored.requeue = RequeueAsked{id, true, UserId{1004}};
   restored.requeue_kill_at = Instant{79};
   restored.waited_before = minutes(4);
   restored.pause_ends = Instant{81};
@@ -162,7 +162,7 @@ inline std::vector<Record> all_facts() {
       ResumeQueued{id, true},
       ResumeBegun{id},
       LeaseResumed{id},
-      RequeueAsked{id, true},
+      RequeueAsked{id, true, UserId{1004}},
       RequeueBegun{id, {80}},
       RequeueDropped{id, EndResult::kCancelled},
       LeaseRequeued{id},

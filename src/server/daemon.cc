@@ -362,6 +362,9 @@ void Daemon::Impl::signalled() {
       stopping = true;
     } else if (const Status reloaded = reload(); !reloaded.ok()) {
       log.error("the configuration stays as it was: " + reloaded.error().message);
+    } else {
+      const auto by = seen->from_process ? std::optional(seen->sender) : std::nullopt;
+      engine->note({.at = clock.wall(), .verb = Verb::kReload, .by = by, .reason = "SIGHUP"});
     }
   }
 }

@@ -41,8 +41,9 @@ class World {
   virtual void unwatch(Process process) = 0;
   /// That process has ended by now, also where nobody was told of it yet.
   virtual bool has_ended(Process /*process*/) const { return false; }
-  /// To a watched process, never by pid; and only if its user could have sent it himself.
-  virtual void signal(const core::Signal& signal) = 0;
+  /// To a watched process, never by pid; and only if its user could have sent it himself. False:
+  /// he could not.
+  virtual bool signal(const core::Signal& signal) = 0;
   /// Engine::sampled() or probe_failed() follows. Never asked again before it has.
   virtual void ask_probe() = 0;
   virtual void say(const std::string& text) = 0;

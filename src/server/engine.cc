@@ -328,7 +328,9 @@ void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch
         } else if constexpr (std::is_same_v<T, core::Unwatch>) {
           world_.unwatch(what.process);
         } else if constexpr (std::is_same_v<T, core::Signal>) {
-          world_.signal(what);
+          if (!world_.signal(what)) {
+            events_.emplace_back(core::NotSignalled{what.lease, what.process});
+          }
         } else if constexpr (std::is_same_v<T, core::AskProbe>) {
           probe_.want(what.at);
         } else if constexpr (std::is_same_v<T, core::WakeAt>) {

@@ -46,9 +46,11 @@ class FakeWorld final : public World {
     trace_.push_back("unwatch " + std::to_string(process.pid));
   }
   bool has_ended(Process process) const override { return gone.contains(process); }
-  void signal(const core::Signal& signal) override {
+  bool signal(const core::Signal& signal) override {
+    if (others.contains(signal.process)) return false;
     trace_.push_back("signal " + std::to_string(signal.signal) + " to " +
                      std::to_string(signal.process.pid));
+    return true;
   }
   void ask_probe() override { ++questions; }
   void say(const std::string& text) override { trace_.push_back("say " + text); }
@@ -61,6 +63,7 @@ class FakeWorld final : public World {
   std::map<Handle, Bytes> held_to;  // The last budget on the first device.
   std::set<LeaseId> granted;        // Whose grant was written at some time.
   std::set<Process> gone;           // Ended, and nobody was told.
+  std::set<Process> others;         // Another user's.
   std::uint64_t appends = 0;
   std::uint64_t fail_append = 0;  // The n-th fails; 0: none.
   bool full = false;

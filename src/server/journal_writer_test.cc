@@ -24,7 +24,7 @@ class FakeDisk : public World {
   }
   bool watch(Process /*process*/) override { return true; }
   void unwatch(Process /*process*/) override {}
-  void signal(const core::Signal& /*signal*/) override {}
+  bool signal(const core::Signal& /*signal*/) override { return true; }
   void ask_probe() override {}
   void say(const std::string& /*text*/) override {}
 

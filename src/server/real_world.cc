@@ -3,6 +3,7 @@
 
 #include <variant>
 
+#include "os/users.h"
 #include "server/audit.h"
 
 namespace berth::server {
@@ -18,16 +19,17 @@ Status RealWorld::append(const std::vector<Record>& records) {
 }
 
 // An error but this one says that it has ended, which is reported as such.
-void RealWorld::signal(const core::Signal& signal) {
+bool RealWorld::signal(const core::Signal& signal) {
   const Status sent = parts_.processes.signal(signal.user, signal.process, signal.signal);
-  if (sent.ok() || sent.error().code != Errc::kPermission) return;
+  if (sent.ok() || sent.error().code != Errc::kPermission) return true;
   parts_.log.warn("no signal " + std::to_string(signal.signal) + ": " + sent.error().message);
+  return false;
 }
 
 void RealWorld::did(const AuditEntry& entry) {
   const auto name_of = [&](UserId user) {
     const auto found = parts_.user_names.find(user);
-    return found == parts_.user_names.end() ? std::string() : found->second;
+    return found == parts_.user_names.end() ? os::user_name(user) : found->second;
   };
   parts_.log.info(log_line(entry, name_of));
   parts_.history.did(entry);

@@ -41,7 +41,7 @@ class RealWorld final : public World {
   bool watch(Process process) override { return parts_.processes.watch(process); }
   void unwatch(Process process) override { parts_.processes.unwatch(process); }
   bool has_ended(Process process) const override { return !parts_.processes.is_alive(process); }
-  void signal(const core::Signal& signal) override;
+  bool signal(const core::Signal& signal) override;
   void ask_probe() override;
   void say(const std::string& text) override { parts_.log.info(text); }
   void hold_to(const LeaseView& lease, const std::vector<Part>& budgets, Taken taken) override;

@@ -159,14 +159,15 @@ bool Daemon::has_ended(Process process) const {
   return !parts_.processes.alive(process);
 }
 
-void Daemon::signal(const core::Signal& signal) {
-  if (!passes_door()) return;
+bool Daemon::signal(const core::Signal& signal) {
+  if (!passes_door()) return true;
   const Process process = signal.process;
   if (!watched_.contains(process) && parts_.processes.alive(process)) {
     parts_.stage.fail("a signal to a process that is not watched");
   }
   parts_.stage.note("signal {} to {}", signal.signal, process.pid);
   parts_.processes.signal(process, signal.signal);
+  return true;
 }
 
 void Daemon::ask_probe() {

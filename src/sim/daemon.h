@@ -64,7 +64,7 @@ class Daemon final : private server::World, private server::Outbox, private Gate
   bool watch(Process process) override;
   void unwatch(Process process) override;
   bool has_ended(Process process) const override;
-  void signal(const core::Signal& signal) override;
+  bool signal(const core::Signal& signal) override;
   void ask_probe() override;
   void move_memory(const core::MoveMemory& move) override;
   void say(const std::string& text) override;

@@ -352,6 +352,12 @@ void write_lease(JsonWriter& writer, const LeaseView& view, const Viewer& viewer
   write_halt(writer, view.halt, viewer.names);
   write_by(writer, "moved_by", view.moved_by, viewer.names);
   write_by(writer, "ended_by", view.ended_by, viewer.names);
+  write_by(writer, "requeued_by", view.requeued_by, viewer.names);
+  writer.key("left_alone_pids").begin_array();
+  for (const std::int32_t pid : view.left_alone) {
+    writer.number(static_cast<std::uint64_t>(pid));
+  }
+  writer.end_array();
   write_progress(writer, view.progress, shown);
   if (extras.env != nullptr) {
     writer.key("env").begin_object();
@@ -394,6 +400,10 @@ LeaseAnswer read_lease(ObjectReader& reader) {
   read_halt(reader, view.halt, names);
   read_by(reader, "moved_by", view.moved_by);
   read_by(reader, "ended_by", view.ended_by);
+  read_by(reader, "requeued_by", view.requeued_by);
+  for (const std::uint64_t pid : reader.numbers("left_alone_pids", {0, kPidMax}, kAnyCount)) {
+    view.left_alone.push_back(static_cast<std::int32_t>(pid));
+  }
   read_progress(reader, view.progress);
   reader.texts("env", answer.env);
   std::erase_if(answer.env, [](const auto& entry) { return !may_be_set(entry.first); });
@@ -445,6 +455,12 @@ Result<LeaseList> decode_leases(std::string_view text) {
   if (next) list.next = LeaseId{*next};
   TRY_STATUS(document.status());
   return list;
+}
+
+std::optional<LeaseId> next_of_leases(std::string_view text) {
+  JsonDocument document(text, kAnswer);
+  const auto next = document.root().number("next", {1, kMax64});
+  return next && document.status().ok() ? std::optional(LeaseId{*next}) : std::nullopt;
 }
 
 }  // namespace berth::wire

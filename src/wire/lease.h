@@ -63,6 +63,8 @@ struct LeaseList {
 std::string encode_leases(std::string_view schema, UnixMs time, const std::vector<LeaseView>& items,
                           const Viewer& viewer, std::optional<LeaseId> next = {});
 Result<LeaseList> decode_leases(std::string_view text);
+/// LeaseList::next alone; absent also where `text` is no list.
+std::optional<LeaseId> next_of_leases(std::string_view text);
 
 // For the other files of this folder.
 void write_lease(JsonWriter& writer, const LeaseView& view, const Viewer& viewer,

@@ -65,6 +65,7 @@ TEST(Lease, IsWrittenInOneOrderOfFields) {
       R"("paused":{"since":"2026-02-07T13:18:20.500Z","until":"2026-02-07T14:18:20.500Z",)"
       R"("reason":"lunch","by":"bert","by_id":1001},"halted":null,)"
       R"("moved_by":"anna","moved_by_id":1000,"ended_by":null,"ended_by_id":null,)"
+      R"("requeued_by":"bert","requeued_by_id":1001,"left_alone_pids":[4713],)"
       R"("progress":{"done":120,"total":1000,"left_ms":3300000,)"
       R"("note":"epoch 2","time":"2026-02-07T13:19:59.000Z"}})");
 }

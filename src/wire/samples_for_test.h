@@ -133,6 +133,8 @@ inline LeaseView held() {
   view.measures = measures();
   view.pause = Pause{{1'770'470'300'500}, "lunch", UnixMs{1'770'473'900'500}, kBert};
   view.moved_by = kAnna;
+  view.requeued_by = kBert;
+  view.left_alone = {4713};
   view.progress = Progress{.done = 120,
                            .total = 1'000,
                            .left = minutes(55),
@@ -167,6 +169,8 @@ inline LeaseView ended() {
   view.exit = ExitStatus{.signal = 9};
   view.ended_at = UnixMs{1'770'470'102'000};
   view.moved_by.reset();
+  view.requeued_by.reset();
+  view.left_alone.clear();
   view.ended_by = kBert;
   return view;
 }

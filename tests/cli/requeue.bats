@@ -42,7 +42,7 @@ command='echo "start ${BERTH_RESTART-none} lease $BERTH_LEASE" >>starts; echo re
   wait "$runs" || status=$?
   ((status == 3)) # Of the last run.
   [[ $(<starts) == $'start none lease 1\nstart 1 lease 1' ]]
-  says train "lease 1 is stopped, to wait in the queue and be started again"
+  says train "lease 1 is stopped by you, to wait in the queue and be started again"
   says train "restart 1"
   [[ $(berth ps -a --json | jq '.items[] | select(.id == 1).restarts') == 1 ]]
   [[ $(of train result) == failed && $(of train exit_code) == 3 && $(of train restarts) == 1 ]]

@@ -121,7 +121,10 @@ real_uid() { awk '/^Uid:/ { print $2 }' "/proc/$1/status"; }
   local child=$(<"$world/home.60001/child") command
   eventually eval '[[ $(real_uid "$child") == 0 ]]'
   command=$(as 60001 berth show j --json | jq .pid)
-  as 60001 berth pause --mode freeze j
+  run as 60001 berth pause --mode freeze j
+  status_is 0
+  contains "its processes are stopped; process $child of it is another user's and left alone"
+  [[ $(as 60001 berth show j --json | jq -c .left_alone_pids) == "[$child]" ]]
   [[ $(state_of "$command") == T ]]
   [[ $(state_of "$child") == S ]]
   grep -q "process $child of it belongs to another user" "$world/log"
@@ -141,7 +144,9 @@ real_uid() { awk '/^Uid:/ { print $2 }' "/proc/$1/status"; }
   status_is 1
   contains "process $command belongs to another user"
   [[ $(state_of "$command") == S ]]
-  as 60001 berth cancel x 2>cancelled 3>&- &
+  run as 60001 berth cancel x
+  status_is 1
+  contains "has not ended: its command is another user's by now; process $command of it is another user's and left alone"
   eventually grep -q "no signal 15: process $command belongs to uid 0, not to uid 60001" "$world/log"
   [[ $(state_of "$command") == S ]]
   kill -KILL "$command"

@@ -274,6 +274,7 @@ std::string lease_details(const LeaseView& lease, const Scene& scene) {
   facts.add("ended", moment_or_none(lease.ended_at, scene));
   if (lease.ended_by)
     facts.add("ended by", harmless(scene.user_name(*lease.ended_by), scene.letters));
+  if (!lease.left_alone.empty()) facts.add("left alone", left_alone_text(lease));
   if (request.eta) facts.add("eta", to_text(*request.eta));
   if (request.limit) facts.add("limit", to_text(*request.limit));
   if (lease.pause) facts.add("paused", pause_text(*lease.pause, scene));

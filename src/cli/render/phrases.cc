@@ -160,6 +160,18 @@ std::string size_or_dash(std::optional<Bytes> bytes, const Scene& scene) {
   return bytes ? to_text(*bytes) : std::string(signs_of(scene.letters).dash);
 }
 
+std::string left_alone_text(const LeaseView& lease) {
+  constexpr std::size_t kNamed = 5;
+  const std::size_t count = lease.left_alone.size();
+  std::string pids;
+  for (std::size_t i = 0; i < std::min(count, kNamed); ++i) {
+    pids += (i == 0 ? "" : ", ") + std::to_string(lease.left_alone[i]);
+  }
+  if (count == 1) return "process " + pids + " of it is another user's and left alone";
+  return std::to_string(count) + " processes of it (" + pids + (count > kNamed ? ", ..." : "") +
+         ") are another user's and left alone";
+}
+
 std::string by_whom(const std::optional<UserId>& user, const Scene& scene) {
   if (!user) return {};
   return *user == scene.me ? " by you" : " by " + harmless(scene.user_name(*user), scene.letters);

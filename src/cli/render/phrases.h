@@ -54,6 +54,9 @@ std::string in_gib(std::optional<Bytes> bytes, const Scene& scene);
 /// "9.8 GiB"; a dash if unknown.
 std::string size_or_dash(std::optional<Bytes> bytes, const Scene& scene);
 
+/// "process 77 of it is another user's and left alone"; of a lease that has such.
+std::string left_alone_text(const LeaseView& lease);
+
 /// " by alice", " by you" to alice herself; nothing where nobody is known.
 std::string by_whom(const std::optional<UserId>& user, const Scene& scene);
 

@@ -240,7 +240,7 @@ void LeaseWatch::take(const wire::SseEvent& event) {
       talk_.say(detached_text(view, talk_.scene()));
       break;
     case wire::EventName::kRequeuing:
-      talk_.say(name_ + " is stopped, to wait in the queue and be started again");
+      talk_.say(requeuing_text(view, talk_.scene()));
       break;
     case wire::EventName::kRequeueDropped:
       if (const auto& refusal = lease->refusal) talk_.say(refusal->message);

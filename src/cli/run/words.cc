@@ -128,6 +128,11 @@ std::string detached_text(const LeaseView& lease, const Scene& scene) {
          "; its command runs on without a lease, and no GPU memory is kept for it";
 }
 
+std::string requeuing_text(const LeaseView& lease, const Scene& scene) {
+  const std::string who = by_whom(lease.requeued_by, scene);
+  return lease_name(lease) + " is stopped" + who + ", to wait in the queue and be started again";
+}
+
 std::string above_budget_text(const LeaseView& lease) {
   const auto used = used_by(lease);
   std::string text = lease_name(lease) + " uses " + (used ? to_text(*used) : "more") +

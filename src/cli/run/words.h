@@ -40,6 +40,9 @@ std::string revoked_text(const LeaseView& lease, const Scene& scene);
 /// "lease 12 was released by root; its command runs on without a lease, …"
 std::string detached_text(const LeaseView& lease, const Scene& scene);
 
+/// "lease 12 is stopped by root, to wait in the queue and be started again"
+std::string requeuing_text(const LeaseView& lease, const Scene& scene);
+
 /// "lease 12 uses 9.0 GiB, above its budget of 8.0 GiB", and what follows from that.
 std::string above_budget_text(const LeaseView& lease);
 

@@ -182,6 +182,15 @@ TEST(TooMuchText, OneDeviceOfSeveralBoundsAll) {
   EXPECT_NE(too_much_text(lease, {.vram = gib(5)}), "");
 }
 
+TEST(RequeuingText, SaysByWhom) {
+  LeaseView lease = small_lease();
+  EXPECT_EQ(requeuing_text(lease, sample::scene()),
+            "lease 12 is stopped, to wait in the queue and be started again");
+  lease.requeued_by = UserId{7};
+  EXPECT_EQ(requeuing_text(lease, sample::scene()),
+            "lease 12 is stopped by guest, to wait in the queue and be started again");
+}
+
 TEST(RevokedText, TellsTheLimitFromTheCancellation) {
   LeaseView lease = small_lease();
   lease.request.limit = seconds(90);
