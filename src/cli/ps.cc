@@ -69,13 +69,16 @@ std::optional<std::string> render(const PsAsked& asked, Showing& showing) {
   std::optional<std::set<std::uint64_t>> only;
   if (!select(asked, conversation, only)) return std::nullopt;
   const bool ended_too = asked.all || only.has_value();
-  const auto body = ask_leases(conversation, ended_too ? Leases::kAll : Leases::kLive);
-  if (!body) return std::nullopt;
+  const auto pages = ask_leases(conversation, ended_too ? Leases::kAll : Leases::kLive);
+  if (!pages) return std::nullopt;
   if (!showing.choice().is_for_people()) {
-    return showing.for_programs(
-        {.json = *body, .items = "items", .sample = sample_list(), .only = std::move(only)});
+    return showing.for_programs({.json = pages->front(),
+                                 .older = std::span(*pages).subspan(1),
+                                 .items = "items",
+                                 .sample = sample_list(),
+                                 .only = std::move(only)});
   }
-  auto list = conversation.understood(wire::decode_leases(*body));
+  auto list = conversation.understood(decode_pages(*pages));
   if (!list) return std::nullopt;
   conversation.learn(list->names);
   if (only) {

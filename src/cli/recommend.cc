@@ -13,6 +13,7 @@
 #include "cli/model_file.h"
 #include "cli/render/table.h"
 #include "cli/render/text.h"
+#include "cli/run/environment.h"
 #include "cli/showing.h"
 #include "cli/verbs.h"
 #include "estimate/advice.h"
@@ -46,13 +47,35 @@ void declare_recommend(Invocation& invocation, RecommendAsked& asked) {
                   into(asked.path));
 }
 
+// BERTH_VRAM_BYTES, as long as the lease that it came with is held: the variables of a shell
+// outlast it. Where no daemon answers it is believed.
+std::optional<Bytes> budget_around(Conversation& conversation) {
+  const char* const budget = std::getenv("BERTH_VRAM_BYTES");
+  const Result<Bytes> bytes = parse_bytes(budget == nullptr ? "" : budget);
+  if (!bytes.ok()) return std::nullopt;
+  const auto outer = outer_lease();
+  if (!outer || conversation.find() != Conversation::Found::kDaemon) return *bytes;
+  const auto answer = conversation.client().connection().ask(
+      {.route = wire::Route::kLease, .lease = outer->handle_text});
+  const bool is_elsewhere = !answer.ok() && answer.error().code == Errc::kConflict;
+  if (!answer.ok() && !is_elsewhere) return *bytes;
+  const bool is_known = answer.ok() && answer->ok();
+  const auto lease = is_known ? wire::decode_lease(answer->body)
+                              : Result<wire::LeaseAnswer>(Error{Errc::kNotFound, ""});
+  const bool held = lease.ok() && (lease->view.state == LeaseState::kHeld ||
+                                   lease->view.state == LeaseState::kSuspended);
+  if (held) return *bytes;
+  complain("berth: BERTH_LEASE_ID=" + outer->handle_text +
+           " is no lease that is held: its budget does not count\n");
+  return std::nullopt;
+}
+
 // Nothing where it was said why not.
 std::optional<std::vector<Bytes>> memory_of_gpus(const RecommendAsked& asked, Showing& showing) {
   const std::size_t count = asked.gpus.value_or(1);
   if (asked.size) return std::vector<Bytes>(count, *asked.size);
-  if (const char* const budget = std::getenv("BERTH_VRAM_BYTES"); budget != nullptr) {
-    const Result<Bytes> bytes = parse_bytes(budget);
-    if (bytes.ok()) return std::vector<Bytes>(count, *bytes);
+  if (const auto budget = budget_around(showing.conversation())) {
+    return std::vector<Bytes>(count, *budget);
   }
   if (!showing.open()) return std::nullopt;
   Conversation& conversation = showing.conversation();

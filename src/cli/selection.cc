@@ -62,9 +62,9 @@ class Selector {
   }
 
   bool ask_all() {
-    const auto body = ask_leases(conversation_, Leases::kAll);
-    if (!body) return false;
-    auto list = conversation_.understood(wire::decode_leases(*body));
+    const auto pages = ask_leases(conversation_, Leases::kAll);
+    if (!pages) return false;
+    auto list = conversation_.understood(decode_pages(*pages));
     if (!list) return false;
     conversation_.learn(list->names);
     all_ = std::move(list->items);

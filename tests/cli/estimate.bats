@@ -107,6 +107,12 @@ PYTHON
   run --separate-stderr berth run -q -m 3G -- berth recommend
   status_is 0
   contains "1 GPU, the smallest with 3.0 GiB"
+  run --separate-stderr bash -c 'eval "$(berth reserve 10m -m 5G --export)"
+    berth recommend && berth release "$BERTH_LEASE" && berth recommend'
+  status_is 0
+  contains "1 GPU, the smallest with 5.0 GiB"
+  contains "2 GPUs, the smallest with 15"  # A shell keeps the variables of what is over.
+  [[ $stderr == *"BERTH_LEASE_ID=l_"*" is no lease that is held: its budget does not count"* ]]
   run --separate-stderr berth recommend -m 24G
   contains "profile 24 GB and more"
   contains "bytes each for weights, gradients and optimizer"

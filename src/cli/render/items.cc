@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -96,6 +97,8 @@ const Json& field_of(const Json& item, const std::string& name) {
   return found == item.end() ? kNull : *found;
 }
 
+constexpr const char* kNoObject = "the daemon's answer is not a JSON object";
+
 struct Items {
   Json whole;
   std::vector<Json> list;
@@ -136,10 +139,19 @@ Status check_fields(const std::vector<std::string>& asked, const std::vector<std
   return Unit{};
 }
 
+void take_wanted(const Json& page, const ItemSource& source, std::vector<Json>& list) {
+  for (const Json& item : field_of(page, std::string(source.items))) {
+    const Json& id = item.is_object() ? field_of(item, "id") : item;
+    const bool wanted =
+        !source.only || (id.is_number_unsigned() && source.only->contains(id.get<std::uint64_t>()));
+    if (wanted && item.is_object()) list.push_back(item);
+  }
+}
+
 Result<Items> read(const ItemSource& source, const OutputChoice& choice) {
   Items items{.whole = parsed(source.json)};
   if (!items.whole.is_object()) {
-    return Error{Errc::kCorrupt, "the daemon's answer is not a JSON object"};
+    return Error{Errc::kCorrupt, kNoObject};
   }
   items.known = known_fields(source);
   if (auto checked = check_fields(choice.fields, items.known); !checked.ok())
@@ -149,12 +161,13 @@ Result<Items> read(const ItemSource& source, const OutputChoice& choice) {
     items.list.push_back(items.whole);
     return items;
   }
-  for (const Json& item : field_of(items.whole, std::string(source.items))) {
-    const Json& id = item.is_object() ? field_of(item, "id") : item;
-    const bool wanted =
-        !source.only || (id.is_number_unsigned() && source.only->contains(id.get<std::uint64_t>()));
-    if (wanted && item.is_object()) items.list.push_back(item);
+  for (const std::string& page : source.older | std::views::reverse) {
+    const Json older = parsed(page);
+    if (!older.is_object()) return Error{Errc::kCorrupt, kNoObject};
+    take_wanted(older, source, items.list);
   }
+  take_wanted(items.whole, source, items.list);
+  if (!source.older.empty()) items.whole.erase("next");  // It is here.
   return items;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,7 +17,9 @@
 namespace berth::cli {
 
 struct ItemSource {
-  std::string_view json;    // An object.
+  std::string_view json;  // An object.
+  /// Further ones of that form, each with the items that come before those of the one before it.
+  std::span<const std::string> older = {};
   std::string_view items;   // The name of the array in it; empty: the object is the one item.
   std::string_view sample;  // JSON of the same form with one item: its fields are those there are.
   std::optional<std::set<std::uint64_t>> only = {};  // Items whose "id" is among these.

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 
 namespace berth::cli {
 namespace {
@@ -73,6 +75,21 @@ TEST(Items, OnATerminalNothingSteersIt) {
     EXPECT_THAT(shown(format, false), HasSubstr("\u202e"));
   }
   EXPECT_THAT(shown(Format::kCsv, false), HasSubstr("\033]0;"));
+}
+
+TEST(Items, OlderPagesComeFirst) {
+  const std::vector<std::string> older = {R"({"items":[{"id":3},{"id":4}],"next":3})",
+                                          R"({"items":[{"id":1},{"id":2}]})"};
+  const std::string_view last = R"({"schema":"s","items":[{"id":5}],"next":5})";
+  const auto shown = [&](Format format, std::optional<std::set<std::uint64_t>> only) {
+    return text_of(render_items(
+        {.json = last, .older = older, .items = "items", .sample = last, .only = std::move(only)},
+        {.format = format}, {}));
+  };
+  EXPECT_EQ(shown(Format::kIds, {}), "1\n2\n3\n4\n5\n");
+  EXPECT_EQ(shown(Format::kIds, {{2, 5}}), "2\n5\n");
+  EXPECT_EQ(shown(Format::kJson, {{1, 5}}), R"({"schema":"s","items":[{"id":1},{"id":5}]})"
+                                            "\n");
 }
 
 TEST(Items, TsvIsOneLineAnItem) {
