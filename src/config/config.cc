@@ -30,7 +30,8 @@ Config built_in(Mode mode) {
     config.limits = {.waiting = limits::kWaitingMax,
                      .leases = limits::kLeasesMax,
                      .connections = kAsManyAsDescriptors,
-                     .event_streams = kAsManyAsDescriptors};
+                     .event_streams = kAsManyAsDescriptors,
+                     .requests_per_second = 0};
   }
   return config;
 }

@@ -131,6 +131,8 @@ struct Limits {
   std::uint32_t leases = 64;
   std::uint32_t connections = 384;
   std::uint32_t event_streams = 64;
+  std::uint32_t requests_per_second = 50;  // 0: no bound.
+  std::uint32_t requests_at_once = 200;
 };
 
 /// Of one user, instead of what holds for all.

@@ -17,6 +17,7 @@ constexpr std::uint64_t ns(Duration duration) {
 }
 
 constexpr std::uint64_t kConnectionsMax = 1'000'000;
+constexpr std::uint64_t kRequestsMax = 1'000'000;
 constexpr std::uint64_t kPathMax = 4'096;
 constexpr std::uint64_t kUrlMax = 2'048;
 constexpr std::uint64_t kCommandMax = 64;
@@ -229,6 +230,15 @@ constexpr std::array kKeys = {
         .doc = "Connections of one user that listen for events.",
         .min = 1,
         .max = kConnectionsMax},
+    Key{.path = "limits.requests_per_second",
+        .slot = [](Config& c, Name) -> Slot { return &c.limits.requests_per_second; },
+        .doc = "How often one user may ask for a lease, beyond requests_at_once. 0: no bound.",
+        .max = kRequestsMax},
+    Key{.path = "limits.requests_at_once",
+        .slot = [](Config& c, Name) -> Slot { return &c.limits.requests_at_once; },
+        .doc = "So many requests one user may make in one moment, after a rest.",
+        .min = 1,
+        .max = kRequestsMax},
 
     Key{.path = "users.*.vram",
         .slot = [](Config& c, Name name) -> Slot { return &c.users[name].vram; },

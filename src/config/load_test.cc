@@ -90,6 +90,8 @@ waiting = 10
 leases = 2
 connections = 20
 event_streams = 30
+requests_per_second = 40
+requests_at_once = 50
 [users.guest]
 vram = "12GiB"
 leases = 1
@@ -125,6 +127,7 @@ TEST(Load, EveryKeyIsRead) {
   EXPECT_EQ(config.limits.leases, 2U);
   EXPECT_EQ(config.limits.connections, 20U);
   EXPECT_EQ(config.limits.event_streams, 30U);
+  EXPECT_EQ(config.limits.requests_per_second + config.limits.requests_at_once, 90U);
   EXPECT_EQ(config.users.at("guest").vram, gib(12));
   EXPECT_EQ(config.users.at("guest").leases, 1U);
   EXPECT_EQ(config.users.at("guest").max_priority, Priority::kLow);
@@ -478,21 +481,6 @@ TEST(Overrides, AreReadAsText) {
                                                                     {"no.such", "1"}}) {
     EXPECT_THAT(problems_of(with(key, text)), ElementsAre(HasSubstr("--set: "))) << key;
   }
-}
-
-TEST(Load, AWebhookHasItsUrlInOnePlace) {
-  const auto load_rule = [](const std::string& keys) {
-    Input input{.mode = Mode::kUser};
-    input.files.push_back({File::Kind::kUser, "f", "[alert.r]\nwhen = \"gpu.lost\"\n" + keys});
-    return load(input);
-  };
-  for (const std::string one : {"webhook = \"https://h/x\"", "webhook_file = \"/etc/x\""}) {
-    EXPECT_TRUE(std::holds_alternative<Loaded>(load_rule(one + "\nsecret_file = \"/s\"")));
-  }
-  const auto both = load_rule("webhook = \"https://h/x\"\nwebhook_file = \"/etc/x\"");
-  ASSERT_TRUE(std::holds_alternative<Problems>(both));
-  EXPECT_NE(to_text(std::get<Problems>(both)[0]).find("one of them is enough"), std::string::npos);
-  EXPECT_FALSE(std::holds_alternative<Loaded>(load_rule("webhook_file = \"x\"")));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "os/clock.h"
 #include "os/places.h"
 #include "os/processes.h"
+#include "os/random.h"
 #include "wire/error.h"
 #include "wire/hello.h"
 #include "wire/request.h"
@@ -20,6 +21,8 @@ namespace berth::library {
 namespace {
 
 constexpr Duration kAgainAfter = seconds(1);
+// A request that does not wait is asked again for so long where its user asks too fast.
+constexpr Duration kPacedAtLeast = seconds(10);
 
 Error said_by_daemon(const client::Answer& answer) {
   const wire::ApiError error = wire::decode_error(answer.body);
@@ -54,14 +57,17 @@ wire::RequestBody request_of(const Acquisition& wish) {
   return body;
 }
 
-// Reads the stream of a request up to its end: what became of it.
-Result<wire::LeaseAnswer> wait_for_grant(client::Connection& connection, Duration within) {
+// Reads the stream of a request up to its end: what became of it. `again`: asked so much later it
+// may be granted.
+Result<wire::LeaseAnswer> wait_for_grant(client::Connection& connection, Duration within,
+                                         std::optional<Duration>& again) {
   const os::PosixClock clock;
   const Instant until = clock.now() + within;
   std::optional<wire::LeaseAnswer> last;
   while (true) {
     TRY(arrival, connection.wait(until - clock.now()));
     if (const auto* answer = std::get_if<client::Answer>(&arrival)) {
+      if (!answer->ok()) again = wire::decode_error(answer->body).retry_after;
       return lease_in(*answer);  // Refused, or by a daemon that streams nothing.
     }
     const auto* event = std::get_if<wire::SseEvent>(&arrival);
@@ -74,6 +80,25 @@ Result<wire::LeaseAnswer> wait_for_grant(client::Connection& connection, Duratio
   if (last->view.state != LeaseState::kEnded) return *std::move(last);
   return Error{Errc::kConflict,
                last->refusal ? last->refusal->message : std::string("the request was withdrawn")};
+}
+
+// Whose user asks too fast asks again, a little later.
+Result<wire::LeaseAnswer> submit(client::Connection& connection, const Acquisition& wish) {
+  const client::Question question{.route = wire::Route::kSubmit,
+                                  .body = wire::encode_request(request_of(wish))};
+  const Duration within =
+      wish.wait_max ? *wish.wait_max + client::Connection::kAnswerWithin : Duration::max();
+  const os::PosixClock clock;
+  const Instant give_up =
+      wish.wait_max ? clock.now() + std::max(*wish.wait_max, kPacedAtLeast) : Instant::never();
+  while (true) {
+    TRY_STATUS(connection.send(question));
+    std::optional<Duration> again;
+    Result<wire::LeaseAnswer> granted = wait_for_grant(connection, within, again);
+    if (granted.ok() || !again || clock.now() >= give_up) return granted;
+    const std::int64_t wait_ms = std::min(*again, kPacedAtLeast).ns / milliseconds(1).ns;
+    ::poll(nullptr, 0, static_cast<int>(wait_ms) + static_cast<int>(os::random_number() % 100));
+  }
 }
 
 }  // namespace
@@ -122,11 +147,7 @@ Result<std::optional<LeaseView>> Daemon::held(const std::string& lease, Duration
 // request.
 Result<wire::LeaseAnswer> Daemon::acquire(const Acquisition& wish) {
   TRY(connection, connect(client::Backlog::kWait));
-  TRY_STATUS(connection.send(
-      {.route = wire::Route::kSubmit, .body = wire::encode_request(request_of(wish))}));
-  const Duration within =
-      wish.wait_max ? *wish.wait_max + client::Connection::kAnswerWithin : Duration::max();
-  TRY(granted, wait_for_grant(connection, within));
+  TRY(granted, submit(connection, wish));
   return ask(wire::Route::kClaim, to_text(granted.view.handle),
              wire::encode_claim({.command = os::self()}));
 }

@@ -142,7 +142,7 @@ core::Settings core_settings(const config::Config& config,
   return settings;
 }
 
-DefaultVram default_vram(const config::Config& config) {
+static DefaultVram default_vram(const config::Config& config) {
   switch (config.policy.default_vram.kind) {
     case config::DefaultVram::Kind::kAsk:
       return {.share = Share::kBudget, .vram = std::nullopt};
@@ -154,6 +154,23 @@ DefaultVram default_vram(const config::Config& config) {
       break;
   }
   return {.share = Share::kExclusive, .vram = std::nullopt};
+}
+
+ServiceSettings service_settings(const config::Config& config, const os::Places& places,
+                                 bool is_simulated) {
+  return {.hello = {.version = BERTH_VERSION,
+                    .world = places.world,
+                    .simulated = is_simulated,
+                    .pid = ::getpid()},
+          .own_user = os::own_user(),
+          .show_all_commands = config.access.show_commands == config::ShowCommands::kAll,
+          .streams_per_user = config.limits.event_streams,
+          .pace = {.per_second = config.limits.requests_per_second,
+                   .at_once = config.limits.requests_at_once},
+          .default_vram = default_vram(config),
+          .environment = {
+              .devices_by_uuid = config.policy.visible_devices == config::VisibleDevices::kUuid,
+              .socket = places.socket}};
 }
 
 HistorySettings history_settings(const config::Config& config) {

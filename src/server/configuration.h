@@ -33,7 +33,8 @@ Admins admins_of(const config::Config& config);
 
 /// Names of users that nobody has are passed over, and returned in `unknown_users`.
 core::Settings core_settings(const config::Config& config, std::vector<std::string>& unknown_users);
-DefaultVram default_vram(const config::Config& config);
+ServiceSettings service_settings(const config::Config& config, const os::Places& places,
+                                 bool is_simulated);
 HistorySettings history_settings(const config::Config& config);
 /// `descriptors`: as many as the daemon may have.
 HttpLimits http_limits(const config::Config& config, std::uint64_t descriptors);

@@ -476,17 +476,7 @@ bool Daemon::Impl::is_admin(UserId user) const {
 // Settings, from the configuration.
 
 ServiceSettings Daemon::Impl::service_settings() const {
-  return {.hello = {.version = BERTH_VERSION,
-                    .world = places.world,
-                    .simulated = !surroundings.sim.empty(),
-                    .pid = ::getpid()},
-          .own_user = os::own_user(),
-          .show_all_commands = config.access.show_commands == config::ShowCommands::kAll,
-          .streams_per_user = config.limits.event_streams,
-          .default_vram = default_vram(config),
-          .environment = {
-              .devices_by_uuid = config.policy.visible_devices == config::VisibleDevices::kUuid,
-              .socket = places.socket}};
+  return server::service_settings(config, places, !surroundings.sim.empty());
 }
 
 EngineSettings Daemon::Impl::engine_settings() {

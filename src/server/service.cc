@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "base/quantity.h"
 #include "os/random.h"
 #include "server/openapi.h"
 #include "server/past_question.h"
@@ -66,6 +67,7 @@ void Service::requested(ConnectionId connection, HttpRequest request) {
   if (auto error = check_hello(client, request, route.route)) return fail(connection, *error);
   client.route = route.route;
   if (auto error = check_stream(client, request, route.route)) return fail(connection, *error);
+  if (auto error = check_pace(client, route.route)) return fail(connection, *error);
   if (!waits_for_figures(connection, route, request)) go_on(connection, client, route, request);
 }
 
@@ -150,6 +152,23 @@ std::optional<ApiError> Service::check_stream(const Client& client, const HttpRe
   return error_of(wire::code::kTooMany,
                   "you listen to " + std::to_string(found->second) +
                       " streams of events, as many as one user may ([limits] event_streams)");
+}
+
+/// Only what makes something new that is remembered: all else is bounded by turns.
+std::optional<ApiError> Service::check_pace(const Client& client, Route route) {
+  if (route != Route::kSubmit) return std::nullopt;
+  const PaceLimits& pace = settings_.pace;
+  const auto wait = pace_.ask(client.caller.actor.user, clock_.now(), pace);
+  if (!wait) return std::nullopt;
+  // What is asked at the instant that this names must be granted: it is rounded up.
+  const Duration retry = milliseconds((wait->ns + milliseconds(1).ns - 1) / milliseconds(1).ns);
+  return ApiError{
+      .code = std::string(wire::code::kTooFast),
+      .message = fmt::format("you ask for leases faster than {} a second, as often as one user may "
+                             "beyond {} at once: ask again in {}, or have an admin raise [limits] "
+                             "requests_per_second",
+                             pace.per_second, pace.at_once, to_text(retry)),
+      .retry_after = retry};
 }
 
 void Service::dispatch(ConnectionId connection, Client& client, const wire::RouteMatch& route,

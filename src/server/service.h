@@ -21,6 +21,7 @@
 #include "server/doors.h"
 #include "server/engine.h"
 #include "server/history_recorder.h"
+#include "server/pace.h"
 #include "server/translate.h"
 #include "server/transport.h"
 #include "server/views.h"
@@ -57,6 +58,7 @@ struct ServiceSettings {
   UserId own_user;  // Of the daemon: he may stop it.
   bool show_all_commands = true;
   std::size_t streams_per_user = 64;  // Of events; a waiting request is bounded as such.
+  PaceLimits pace;                    // Of requests for leases, of each user.
   DefaultVram default_vram;
   EnvironmentFacts environment;
 };
@@ -133,6 +135,7 @@ class Service final : public ConnectionHandler, public Outbox {
                                             wire::Route route) const;
   std::optional<wire::ApiError> check_stream(const Client& client, const HttpRequest& request,
                                              wire::Route route) const;
+  std::optional<wire::ApiError> check_pace(const Client& client, wire::Route route);
   void dispatch(ConnectionId connection, Client& client, const wire::RouteMatch& route,
                 const HttpRequest& request);
   std::optional<std::string> overview(const Client& client, const wire::RouteMatch& route);
@@ -164,6 +167,7 @@ class Service final : public ConnectionHandler, public Outbox {
   std::map<ConnectionId, Client> clients_;
   std::map<UserId, WrittenList> lists_;
   std::map<UserId, std::size_t> streams_;
+  Pace pace_;
   std::size_t event_streams_ = 0;
   bool answered_ = false;             // Somebody, at some time.
   std::set<ConnectionId> followers_;  // Of all news.

@@ -103,6 +103,38 @@ TEST_F(ServiceTest, RefusalIsAPlainErrorEvenToOneWhoWouldListen) {
   EXPECT_THAT(sent_.streams[run], IsEmpty());
 }
 
+TEST_F(ServiceTest, WhoAsksTooFastIsToldWhenToAskAgain) {
+  service_.configure({.hello = {.version = "0.1.0", .world = "real", .pid = 77},
+                      .own_user = kAna,
+                      .pace = {.per_second = 10, .at_once = 2},
+                      .environment = {.socket = "/run/berthd.sock"}});
+  const ConnectionId ben = connect(kBen);
+  EXPECT_EQ(ask(ben, "POST", "/v1/leases", request(gib(1))).status, 201);
+  EXPECT_EQ(ask(ben, "POST", "/v1/leases", request(gib(1))).status, 201);
+  const HttpAnswer third = ask(ben, "POST", "/v1/leases", request(gib(1)));
+  EXPECT_EQ(third.status, 429);
+  const wire::ApiError error = wire::decode_error(third.body);
+  EXPECT_EQ(error.code, "too_fast");
+  EXPECT_EQ(error.retry_after, milliseconds(100));
+  EXPECT_THAT(error.message, HasSubstr("faster than 10 a second"));
+  EXPECT_EQ(ask(ben, "GET", "/v1/leases").status, 200) << "what makes nothing is not counted";
+  EXPECT_EQ(post("/v1/fit", request(gib(1)), kBen).status, 200);
+  EXPECT_EQ(post("/v1/leases", request(gib(1)), kAna).status, 201) << "another user is not bounded";
+  clock_.at = clock_.at + *error.retry_after;
+  EXPECT_EQ(ask(ben, "POST", "/v1/leases", request(gib(1))).status, 201);
+  for (const UserId root : {kRoot, kRoot, kRoot}) {
+    (void)post("/v1/leases", request(gib(1)), root);
+  }
+  EXPECT_EQ(code_of(sent_.last), "too_fast") << "a loop of root's is a loop";
+}
+
+TEST_F(ServiceTest, WhatOfALeaseIsAnotherUsersByNowIsNamed) {
+  const LeaseView held = hold(gib(8));
+  world_.others.insert(Process{101, 9});
+  (void)post("/v1/leases/" + to_text(held.handle) + "/cancel");
+  EXPECT_EQ(lease(get("/v1/leases/" + to_text(held.handle))).left_alone, std::vector{101});
+}
+
 TEST_F(ServiceTest, RequestThatEndsWithoutAGrantSaysWhy) {
   (void)hold(gib(16));
   const ConnectionId run = connect(kAna);

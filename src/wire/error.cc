@@ -47,6 +47,7 @@ constexpr std::array kRows = {
     Row{code::kWrongProcess, 403, ExitCode::kNoPermission},
     Row{code::kVersion, 426, ExitCode::kVersion},
     Row{code::kTooMany, 429, ExitCode::kTryLater},
+    Row{code::kTooFast, 429, ExitCode::kTryLater},
     Row{code::kTooManyConnections, 503, ExitCode::kTryLater},
     Row{code::kInternal, 500, ExitCode::kInternal},
     Row{code::kStopping, 503, ExitCode::kUnavailable},
@@ -113,6 +114,7 @@ std::string encode_error(const ApiError& error) {
   JsonWriter writer;
   writer.begin_object().key("error");
   writer.begin_object().key("code").text(error.code).key("message").text(error.message);
+  if (error.retry_after) writer.key("retry_after_ms").milliseconds(error.retry_after);
   writer.end_object().end_object();
   return writer.take();
 }
@@ -125,6 +127,7 @@ ApiError decode_error(std::string_view body) {
     object->require("code");
     object->text("code", error.code);
     object->text("message", error.message);
+    object->milliseconds("retry_after_ms", error.retry_after);
   }
   if (document.status().ok() && !error.code.empty()) return error;
   return {std::string(code::kInternal),

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "base/units.h"
 #include "model/refusal.h"
 #include "wire/exit_status.h"
 
@@ -18,6 +20,7 @@ namespace berth::wire {
 struct ApiError {
   std::string code;  // A word of error_words(), or one of a newer daemon's.
   std::string message;
+  std::optional<Duration> retry_after = {};  // Asked again then, it may be granted.
   friend bool operator==(const ApiError&, const ApiError&) = default;
 };
 
@@ -32,6 +35,7 @@ inline constexpr std::string_view kWrongWorld = "wrong_world";
 inline constexpr std::string_view kWrongProcess = "wrong_process";
 inline constexpr std::string_view kVersion = "version";
 inline constexpr std::string_view kTooMany = "too_many";
+inline constexpr std::string_view kTooFast = "too_fast";
 inline constexpr std::string_view kTooManyConnections = "too_many_connections";
 inline constexpr std::string_view kInternal = "internal";
 inline constexpr std::string_view kStopping = "stopping";
@@ -49,7 +53,7 @@ ExitCode exit_code(std::string_view code);
 /// Every word of the table.
 std::vector<std::string_view> error_words();
 
-/// {"error":{"code":…,"message":…}}
+/// {"error":{"code":…,"message":…,"retry_after_ms":…}}, the last where there is one.
 std::string encode_error(const ApiError& error);
 /// The error of an answer whose status is not 2xx. Any text gives an error: one that is not ours
 /// becomes `internal` with its beginning.

@@ -47,6 +47,7 @@ TEST(Errors, EachWordHasItsStatuses) {
       {"wrong_process", 403, 77},
       {"version", 426, 76},
       {"too_many", 429, 75},
+      {"too_fast", 429, 75},
       {"too_many_connections", 503, 75},
       {"internal", 500, 70},
       {"stopping", 503, 69},
@@ -92,6 +93,10 @@ TEST(Errors, ReadBackAsTheyWereWritten) {
   EXPECT_EQ(decode_error(encode_error(error)), error);
   EXPECT_EQ(decode_error(R"({"error":{"code":"new","message":"m","hint":1},"x":2})"),
             (ApiError{"new", "m"}));
+  const ApiError later = {"too_fast", "m", milliseconds(20)};
+  EXPECT_EQ(encode_error(later),
+            R"({"error":{"code":"too_fast","message":"m","retry_after_ms":20}})");
+  EXPECT_EQ(decode_error(encode_error(later)), later);
 }
 
 TEST(Errors, AnswerOfSomebodyElseIsStillAnError) {

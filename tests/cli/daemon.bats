@@ -67,6 +67,63 @@ has_state() { [[ $(state_of "$1") == "$2" ]]; }
   [[ $(berth status --json | jq .devices[0].vram_reserve_bytes) == $((2 << 30)) ]]
 }
 
+@test "a reload by signal is written down as one by berth daemon reload is" {
+  berth daemon start
+  berth daemon reload
+  kill -HUP "$(pid_of_daemon)"
+  eventually eval 'berth daemon logs -n 50 | grep -q "reload by $(id -un): SIGHUP"'
+  berth daemon logs -n 50 | grep -qE "reload by $(id -un)\$"
+}
+
+@test "a daemon whose log nobody reads answers all the same, and says what is missing" {
+  mkfifo "$world/stderr"
+  exec {held}<>"$world/stderr"
+  berthd --foreground 2>"$world/stderr" {held}<&- 3>&- &
+  eventually berth daemon status --no-autostart
+  /usr/bin/python3 - "$world/stderr" <<'PY'
+import os, sys
+pipe = os.open(sys.argv[1], os.O_RDWR | os.O_NONBLOCK)
+try:
+    while True:
+        os.write(pipe, b"x" * 512)
+except BlockingIOError:
+    pass
+PY
+  for _ in 1 2 3; do
+    berth reserve 10m -m 1G -n full
+    berth release full
+  done
+  run berth daemon status
+  status_is 0
+  cat "$world/stderr" >"$world/log" {held}<&- 3>&- &
+  eventually eval 'berth daemon reload && grep -q "lines of this log are missing here" "$world/log"'
+  grep -q "reload by" "$world/log"
+  exec {held}<&-
+}
+
+@test "whose requests come too fast waits a little longer, and no run fails for it" {
+  mkdir "$world/config/berth"
+  printf '[limits]\nrequests_per_second = 1\nrequests_at_once = 1\n' >"$world/config/berth/config.toml"
+  berth daemon start
+  /usr/bin/python3 - "$(berth daemon status --json 2>/dev/null | jq -r .socket)" <<'PY'
+import json, socket, sys
+body = json.dumps({"vram_bytes": 1 << 20, "ttl_ms": 1000})
+asked = socket.socket(socket.AF_UNIX)
+asked.connect(sys.argv[1])
+request = f"POST /v1/leases HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+asked.sendall(((request + "\r\n" + body) * 19 + request + "Connection: close\r\n\r\n" + body).encode())
+answers = asked.makefile().read()
+assert "429" in answers and '"code":"too_fast"' in answers and '"retry_after_ms":' in answers, answers
+PY
+  local -a runs=()
+  for _ in 1 2 3 4; do
+    berth run -q -m 1G -- true 3>&- &
+    runs+=($!)
+  done
+  local run
+  for run in "${runs[@]}"; do wait "$run"; done
+}
+
 @test "logs shows what the daemon wrote" {
   run berth daemon logs
   status_is 66

@@ -15,6 +15,7 @@
 #include "cli/render/waiting_line.h"
 #include "cli/supervise/death.h"
 #include "os/clock.h"
+#include "os/random.h"
 #include "wire/answers.h"
 #include "wire/error.h"
 
@@ -25,6 +26,9 @@ using wire::EventName;
 
 // So often nobody may listen before a new daemon is started: it may be one that restarts.
 constexpr std::size_t kTriesBeforeStart = 2;
+
+// A request that does not wait is asked again for so long where its user asks too fast.
+constexpr Duration kPacedAtLeast = seconds(10);
 
 int milliseconds_until(std::optional<Instant> at, Instant now) {
   if (!at) return -1;
@@ -150,6 +154,8 @@ Turn::Outcome Turn::take(const wire::SseEvent& event) {
   handle_ = lease->view.handle;
   id_ = lease->view.id;
   tries_ = 0;
+  too_fast_since_.reset();
+  too_fast_ = 0;
   last_ = *std::move(lease);
   return std::nullopt;
 }
@@ -196,7 +202,24 @@ Turn::Outcome Turn::refused(const client::Answer& answer) {
     restarts_ = 0;
     return std::nullopt;
   }
+  if (asks_again(error)) return std::nullopt;
   return fail(wire::exit_code(error.code), error.message);
+}
+
+// Who starts a thousand of them in one moment gets a thousand, a little later. They do not all come
+// back in the same moment.
+bool Turn::asks_again(const wire::ApiError& error) {
+  if (error.code != wire::code::kTooFast || !error.retry_after) return false;
+  const Instant now = os::PosixClock().now();
+  if (!too_fast_since_) too_fast_since_ = now;
+  const std::optional<Duration>& wait_max = request_.request.wait_max;
+  const bool too_long = wait_max && now - *too_fast_since_ > std::max(*wait_max, kPacedAtLeast);
+  if (too_long) return false;
+  const std::uint64_t spread_ms = std::uint64_t{20} << std::min(too_fast_++, 6U);
+  reconnect_at_ = now + std::min(*error.retry_after, seconds(10)) +
+                  milliseconds(static_cast<std::int64_t>(os::random_number() % spread_ms));
+  doors_.talk.update("you ask for leases faster than one user may; asking again");
+  return true;
 }
 
 Turn::Outcome Turn::lost_connection(const Error& error) {

@@ -17,6 +17,7 @@
 #include "client/client.h"
 #include "model/request.h"
 #include "os/signals.h"
+#include "wire/error.h"
 #include "wire/lease.h"
 #include "wire/request.h"
 #include "wire/sse.h"
@@ -68,6 +69,7 @@ class Turn {
   Outcome come_back(Instant now);
   Outcome stream_ended();
   Left fail(ExitCode code, const std::string& sentence);
+  bool asks_again(const wire::ApiError& error);
   void ask();
   void show(const wire::SseEvent& event);
   void set_aside();
@@ -82,6 +84,8 @@ class Turn {
   std::optional<Instant> reconnect_at_;    // The daemon is away.
   std::size_t tries_ = 0;                  // To reach it again.
   std::uint32_t restarts_ = 0;             // Of the command.
+  std::optional<Instant> too_fast_since_;  // The user asks faster than he may.
+  unsigned too_fast_ = 0;                  // So often that was said.
 };
 
 }  // namespace berth::cli
