@@ -51,7 +51,7 @@ void Coordinator::Impl::add_halt(const Lease& lease, WhyView& view, Now at) cons
   switch (view.halt->reason) {
     case Halt::Reason::kPaused:
       view.reason = WhyView::Reason::kPaused;
-      view.expected_start = lease.held()->pause ? lease.held()->pause->until : std::nullopt;
+      if (const auto& pause = lease.held()->pause) view.expected_start = pause->until;
       break;
     case Halt::Reason::kYields: {
       view.reason = WhyView::Reason::kYields;

@@ -38,7 +38,7 @@ TEST(Why, SeveralDevicesAreJudgedByThoseThatLackRoom) {
   for (std::uint32_t i = 0; i < 5; ++i) {
     Request one = S::budget(gib(20));
     one.devices = {i};
-    one.eta = minutes(10 * (i + 1));
+    one.eta = minutes(10 * (std::int64_t{i} + 1));
     (void)story.ask(one);
     (void)story.claim(i + 1);
   }

@@ -263,13 +263,9 @@ constexpr uid_t kOther = 60'002;
 /// A child of this user, with one below it that became another, and one below that which is the
 /// user's again.
 void have_a_child_of_another_user() {
-  if (::fork() != 0) {
-    (void)::setresuid(kOther - 1, kOther - 1, kOther - 1);
-  } else if (::fork() != 0) {
-    (void)::setresuid(0, kOther - 1, 0);
-  } else {
-    (void)::setresuid(kOther - 1, kOther - 1, kOther - 1);
-  }
+  const bool is_between = ::fork() == 0 && ::fork() != 0;
+  const uid_t real_and_saved = is_between ? 0 : kOther - 1;
+  (void)::setresuid(real_and_saved, kOther - 1, real_and_saved);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 

@@ -260,7 +260,7 @@ std::string as_table(const Items& items, const OutputChoice& choice, Letters let
 Result<std::string> render_items(const ItemSource& source, const OutputChoice& choice,
                                  Letters letters) {
   TRY(items, read(source, choice));
-  const auto json = [&](std::string text) {
+  const auto json = [&](const std::string& text) {
     return source.on_terminal ? json_for_terminal(text) : text;
   };
   switch (choice.format) {
@@ -269,7 +269,7 @@ Result<std::string> render_items(const ItemSource& source, const OutputChoice& c
     case Format::kNdjson: {
       std::string text;
       for (const Json& item : items.list) text += dumped(reduced(item, choice)) + "\n";
-      return json(std::move(text));
+      return json(text);
     }
     case Format::kCsv:
     case Format::kTsv:

@@ -11,8 +11,8 @@ namespace {
 // "GPU 0: 1.4 GiB of 6.0 GiB free; me/train holds 11.0 GiB"
 std::string in_short(const Request& request, const WhyView& why, const Scene& scene) {
   const Shortage& best = why.shortages.front();
-  const std::string text = "GPU " + std::to_string(best.index) + ": " + to_text(best.grantable) +
-                           " of " + to_text(request.vram) + " free";
+  std::string text = "GPU " + std::to_string(best.index) + ": " + to_text(best.grantable) + " of " +
+                     to_text(request.vram) + " free";
   if (why.holders.empty()) return text;
   const Holder& holder = why.holders.front();
   return text + "; " + session_of(holder.user, holder.name, scene) + " holds " +
@@ -28,8 +28,10 @@ std::vector<std::string> waiting_lines(const Request& request, const WhyView& wh
   if (why.reason == WhyView::Reason::kMemory && !why.shortages.empty()) {
     const std::string least = in_short(request, why, scene);
     const std::string less = "waiting, " + least;
-    const bool ends = !why.holders.empty() && why.holders.front().expected_end;
-    if (ends) lines.push_back(less + ", " + about(*why.holders.front().expected_end, scene));
+    if (!why.holders.empty()) {
+      const auto& end = why.holders.front().expected_end;
+      if (end) lines.push_back(less + ", " + about(*end, scene));
+    }
     lines.push_back(less);
     lines.push_back(least);
   }

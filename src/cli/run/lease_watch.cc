@@ -23,6 +23,7 @@ constexpr Duration kTellEvery = seconds(1);  // Until it was heard.
 
 std::vector<DeviceId> its_devices(const LeaseView& lease) {
   std::vector<DeviceId> devices;
+  devices.reserve(lease.parts.size());
   for (const LeasePart& part : lease.parts) devices.push_back(part.device);
   return devices;
 }
