@@ -15,8 +15,10 @@ namespace {
 
 using berth::guard::Ledger;
 
-bool is_odd(berth::guard::Identity identity) {
-  return (berth::guard::pid_of(identity) & 1U) != 0;
+using berth::guard::Life;
+
+Life odd_ones_live(berth::guard::Identity identity) {
+  return (berth::guard::pid_of(identity) & 1U) != 0 ? Life::kLives : Life::kGone;
 }
 
 void step(berth::fuzz::Bytes& input, Ledger& ledger) {
@@ -79,8 +81,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Ledger ours;
   Ledger theirs;
   using Attached = Ledger::Attached;
-  const bool is_there = files.attach(ours, berth::guard::process(3, &is_odd)) == Attached::kYes;
-  const bool are_there = files.attach(theirs, berth::guard::process(5, &is_odd)) == Attached::kYes;
+  const bool is_there =
+      files.attach(ours, berth::guard::process(3, &odd_ones_live)) == Attached::kYes;
+  const bool are_there =
+      files.attach(theirs, berth::guard::process(5, &odd_ones_live)) == Attached::kYes;
   if (!is_there || !are_there) return 0;
   for (int steps = 0; steps < 64 && !input.empty(); ++steps) {
     if (input.number<std::uint8_t>() % 4U == 0) input.scribble(use, use_size, 1);

@@ -181,8 +181,9 @@ TEST(RecordJson, NoFieldIsForgotten) {
   Counter view;
   const LeaseView no_view;
   record_fields::walk(view, no_view);
-  // nor pressure, full_in, strays, turn_ends_at, requeue, halt and progress.
-  EXPECT_EQ(view.count + 7, field_count<LeaseView>());
+  // nor pressure, full_in, strays, turn_ends_at, requeue, requeued_by, left_alone, halt and
+  // progress.
+  EXPECT_EQ(view.count + 9, field_count<LeaseView>());
 }
 
 // The text of a record alone does not show that a field survives which neither side knows.

@@ -162,13 +162,13 @@ std::optional<ApiError> Service::check_pace(const Client& client, Route route) {
   if (!wait) return std::nullopt;
   // What is asked at the instant that this names must be granted: it is rounded up.
   const Duration retry = milliseconds((wait->ns + milliseconds(1).ns - 1) / milliseconds(1).ns);
-  return ApiError{
-      .code = std::string(wire::code::kTooFast),
-      .message = fmt::format("you ask for leases faster than {} a second, as often as one user may "
-                             "beyond {} at once: ask again in {}, or have an admin raise [limits] "
-                             "requests_per_second",
-                             pace.per_second, pace.at_once, to_text(retry)),
-      .retry_after = retry};
+  return ApiError{.code = std::string(wire::code::kTooFast),
+                  .message = "you ask for leases faster than " + std::to_string(pace.per_second) +
+                             " a second, as often as one user may beyond " +
+                             std::to_string(pace.at_once) + " at once: ask again in " +
+                             to_text(retry) +
+                             ", or have an admin raise [limits] requests_per_second",
+                  .retry_after = retry};
 }
 
 void Service::dispatch(ConnectionId connection, Client& client, const wire::RouteMatch& route,

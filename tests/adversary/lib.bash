@@ -45,6 +45,7 @@ machine_up() {
   inside mount --bind "$world/own" /run
   # What a test says that the machine has beside this.
   ! declare -F before_daemon >/dev/null || before_daemon
+  [[ -d $world/over ]] || small_leases
   daemon_up
 }
 
@@ -114,6 +115,17 @@ own_etc() {
     skip "/etc cannot be replaced here"
   inside rm -rf /etc/berth
   inside cp "$world/etc/passwd" "$world/etc/group" /etc/
+}
+
+# small_leases: what is tried here takes many leases, as small and as fast as somebody wants them.
+# A test whose description speaks of contexts has them cost what they do by default.
+small_leases() {
+  own_etc
+  inside mkdir -m 0755 /etc/berth
+  {
+    printf '[limits]\nrequests_per_second = 0\n'
+    [[ $BATS_TEST_DESCRIPTION == *contexts* ]] || printf '[gpu]\ncontext = "1MiB"\n'
+  } | inside bash -c 'umask 022; cat >/etc/berth/berth.toml'
 }
 
 # attack USER [ARGUMENT...]: as that user, what Python is told on standard input, with attack.py.

@@ -33,10 +33,10 @@ gpt2() {
   most=$(jq -es '.[0] | select(.fits) | .largest_batch' <<<"$output")
   run --separate-stderr berth estimate . --sequence 512 -m 4G --batch "$most"
   status_is 0
-  contains "It fits into 4.0 GiB; at most $most"
+  contains "It fits into 4.0 GiB; batch size $most is the largest that fits"
   run --separate-stderr berth estimate . --sequence 512 -m 4G --batch $((most + 1))
   status_is 1
-  contains "It does not fit into 4.0 GiB; at most $most"
+  contains "It does not fit into 4.0 GiB; batch size $most is the largest that fits"
 }
 
 @test "a file of tensors tells parameters, and that the rest is unknown" {

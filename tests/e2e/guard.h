@@ -45,7 +45,8 @@ inline std::vector<std::string> lines_of(const std::string& text) {
 class GuardTest : public ::testing::Test {
  protected:
   explicit GuardTest(const std::string& cuda = "12.9", const std::string& devices = "1x16GiB")
-      : world_({.sim = devices + ",context=64MiB,cuda=" + cuda, .config = ""}) {}
+      : world_({.sim = devices + ",context=64MiB,cuda=" + cuda,
+                .config = "[gpu]\ncontext = \"32MiB\"\n"}) {}
 
   std::vector<std::string> lease(const std::string& budget,
                                  const std::vector<std::string>& command) const {

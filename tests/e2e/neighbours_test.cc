@@ -97,7 +97,8 @@ TEST_F(NeighboursTest, ListIsWholeThoughItComesInPages) {
   Http asker = connect();
   constexpr int kLeases = 260;
   for (int i = 1; i <= kLeases; ++i) {
-    ASSERT_EQ(asker.post("/v1/leases", {{"vram_bytes", kMib}, {"ttl_ms", 60'000}}).status, 201)
+    ASSERT_EQ(asker.post("/v1/leases", {{"vram_bytes", 512 * kMib}, {"ttl_ms", 60'000}}).status,
+              201)
         << i;
     ASSERT_EQ(asker.post("/v1/leases/" + std::to_string(i) + "/cancel").status, 200);
     // Its log is a pipe, which somebody has to read.

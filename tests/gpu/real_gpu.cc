@@ -81,7 +81,8 @@ std::vector<std::string> in_lease(std::uint64_t budget, const std::string& enfor
 
 void RealGpu::SetUp() {
   if (const std::string reason = why_not(); !reason.empty()) GTEST_SKIP() << reason;
-  world_.emplace(e2e::World::Options{.sim = "1x16GiB,cuda=13.0,context=64MiB"});
+  world_.emplace(e2e::World::Options{.sim = "1x16GiB,cuda=13.0,context=64MiB",
+                                     .config = rehearsing() ? "[gpu]\ncontext = \"64MiB\"\n" : ""});
   auto& environment = world_->environment();
   environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
   std::string path = environment_of("LD_LIBRARY_PATH");
