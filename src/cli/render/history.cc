@@ -155,7 +155,10 @@ std::vector<Cell> row_of(const Session& session, UnixMs now, const Scene& scene)
 }  // namespace
 
 std::string history_text(const wire::PastAnswer& answer, bool header, const Scene& scene) {
-  if (answer.past.series.empty()) return "No data for this period.\n";
+  if (answer.past.series.empty()) {
+    return "No data for this period.\n"
+           "Leases too short for a sample are in: berth history --sessions\n";
+  }
   Table table{.columns = {{.title = "GPU"},
                           {.title = "OF", .shrinks_to = 12},
                           {.title = "FIGURE"},

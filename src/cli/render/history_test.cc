@@ -84,7 +84,9 @@ TEST(HistoryText, TheCourseFitsTheTerminal) {
 }
 
 TEST(HistoryText, WhereNothingIsKnownItSaysSo) {
-  EXPECT_EQ(history_text({}, true, sample::scene()), "No data for this period.\n");
+  EXPECT_EQ(history_text({}, true, sample::scene()),
+            "No data for this period.\n"
+            "Leases too short for a sample are in: berth history --sessions\n");
   EXPECT_EQ(sessions_text({}, true, sample::scene()), "No lease held anything in that time.\n");
 }
 
