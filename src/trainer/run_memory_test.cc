@@ -53,7 +53,7 @@ TEST_F(RunMemoryTest, NearItsBudgetItSavesItselfAndMakesRoom) {
   const auto kept = run_training(settings, {});
   ASSERT_TRUE(kept.ok());
   settings.folder = fresh_folder();
-  settings.memory_budget = std::to_string(kept->memory_peak.value);
+  settings.memory_budget = std::to_string(kept->memory_peak.value) + "B";
   std::vector<std::string> said;
   const auto near =
       run_training(settings, {.say = [&](const std::string& line) { said.push_back(line); }});
