@@ -15,8 +15,8 @@ declare -A packages=(
   [bench]="libbenchmark-dev jq task-spooler"
   [gpu]="cmake g++ libboost1.81-dev libcli11-dev libfmt-dev libgmock-dev libgtest-dev libpcre2-dev
        libspdlog-dev libsqlite3-dev libtomlplusplus-dev nlohmann-json3-dev"
-  [train]="libgloo-dev libopenblas0-openmp libpcre2-dev libtorch-dev"
-  [trials]="bible-kjv jq python3-torch"
+  [train]="bible-kjv libgloo-dev libopenblas0-openmp libpcre2-dev libtorch-dev"
+  [trials]="jq python3-torch"
 )
 declare -A purpose=(
   [build]="compiler, build tools and libraries"
@@ -26,8 +26,8 @@ declare -A purpose=(
   [clang]="the second compiler, and its fuzzing runtime"
   [bench]="benchmark library, and the queue we compare with"
   [gpu]="what the tests that need a real GPU are built with"
-  [train]="libtorch, a fast BLAS for it, Gloo, and Unicode classes"
-  [trials]="PyTorch to compare with, and a text to learn"
+  [train]="libtorch, a fast BLAS for it, Gloo, Unicode classes, and a text to learn"
+  [trials]="PyTorch to compare with"
 )
 
 # need GROUP...: has the packages of these groups installed, or ends ./dev and says why not.
