@@ -15,6 +15,34 @@ extern "C" [[gnu::weak]] int dl_iterate_phdr(int (*)(dl_phdr_info*, std::size_t,
 namespace berth::guard {
 namespace {
 
+/// Where an object lies. Tables that are not as they should be lead nowhere else: what is outside
+/// is not read, and is null, as far as it is known where that begins.
+class Image {
+ public:
+  explicit Image(const Object& object) : low_(object.low), high_(object.high) {}
+
+  template <class Thing>
+  bool holds(const Thing* first, std::size_t count = 1) const {
+    const auto at = std::bit_cast<std::uintptr_t>(first);
+    if (first == nullptr || at % alignof(Thing) != 0) return false;
+    if (high_ == 0) return true;
+    return at >= low_ && at <= high_ && count <= (high_ - at) / sizeof(Thing);
+  }
+  const char* text(const char* strings, std::uintptr_t offset) const {
+    if (strings == nullptr) return nullptr;
+    const char* const begin =
+        std::bit_cast<const char*>(std::bit_cast<std::uintptr_t>(strings) + offset);
+    for (const char* at = begin; holds(at); ++at) {
+      if (*at == '\0') return begin;
+    }
+    return nullptr;
+  }
+
+ private:
+  std::uintptr_t low_;
+  std::uintptr_t high_;
+};
+
 struct Tables {
   const ElfW(Sym) * symbols = nullptr;
   const char* strings = nullptr;
@@ -31,9 +59,10 @@ std::uintptr_t address(const Object& object, std::uintptr_t value) {
 
 Tables tables_of(const Object& object) {
   Tables tables;
+  const Image image(object);
   const auto at = [&](const ElfW(Dyn) & entry) { return address(object, entry.d_un.d_ptr); };
-  for (const auto* entry = static_cast<const ElfW(Dyn)*>(object.dynamic); entry->d_tag != DT_NULL;
-       ++entry) {
+  for (const auto* entry = static_cast<const ElfW(Dyn)*>(object.dynamic);
+       image.holds(entry) && entry->d_tag != DT_NULL; ++entry) {
     switch (entry->d_tag) {
       case DT_SYMTAB:
         tables.symbols = std::bit_cast<const ElfW(Sym)*>(at(*entry));
@@ -94,30 +123,38 @@ std::uint32_t gnu_hash_of(const char* name) {
   return hash;
 }
 
-const ElfW(Sym) * find_by_gnu_hash(const Tables& tables, const char* name) {
-  const std::uint32_t buckets = tables.gnu_hash[0];
-  const std::uint32_t first = tables.gnu_hash[1];
-  const std::uint32_t words = tables.gnu_hash[2];
-  const std::uint32_t* bucket = tables.gnu_hash + 4 + words * (sizeof(ElfW(Addr)) / 4);
-  const std::uint32_t* chain = bucket + buckets;
-  if (buckets == 0) return nullptr;
+bool is_the_function(const Image& image, const Tables& tables, const ElfW(Sym) & symbol,
+                     const char* name) {
+  if (!is_function(symbol)) return false;
+  const char* const its_name = image.text(tables.strings, symbol.st_name);
+  return its_name != nullptr && equal(its_name, name);
+}
+
+const ElfW(Sym) * find_by_gnu_hash(const Image& image, const Tables& tables, const char* name) {
+  const std::uint32_t* const head = tables.gnu_hash;
+  if (!image.holds(head, 4)) return nullptr;
+  const std::uint32_t buckets = head[0];
+  const std::uint32_t first = head[1];
+  const std::size_t filter = std::size_t{head[2]} * (sizeof(ElfW(Addr)) / 4);
+  if (buckets == 0 || !image.holds(head + 4, filter + buckets)) return nullptr;
+  const std::uint32_t* const bucket = head + 4 + filter;
+  const std::uint32_t* const chain = bucket + buckets;
   const std::uint32_t hash = gnu_hash_of(name);
   for (std::uint32_t i = bucket[hash % buckets]; i >= first; ++i) {
+    if (!image.holds(chain + (i - first)) || !image.holds(tables.symbols + i)) return nullptr;
     const std::uint32_t link = chain[i - first];
     const ElfW(Sym)& symbol = tables.symbols[i];
-    if ((link | 1U) == (hash | 1U) && is_function(symbol) &&
-        equal(tables.strings + symbol.st_name, name)) {
-      return &symbol;
-    }
+    if ((link | 1U) == (hash | 1U) && is_the_function(image, tables, symbol, name)) return &symbol;
     if ((link & 1U) != 0) break;
   }
   return nullptr;
 }
 
-const ElfW(Sym) * find_one_by_one(const Tables& tables, const char* name) {
-  for (std::uint32_t i = 0; i < tables.hash[1]; ++i) {
+const ElfW(Sym) * find_one_by_one(const Image& image, const Tables& tables, const char* name) {
+  if (!image.holds(tables.hash, 2)) return nullptr;
+  for (std::uint32_t i = 0; i < tables.hash[1] && image.holds(tables.symbols + i); ++i) {
     const ElfW(Sym)& symbol = tables.symbols[i];
-    if (is_function(symbol) && equal(tables.strings + symbol.st_name, name)) return &symbol;
+    if (is_the_function(image, tables, symbol, name)) return &symbol;
   }
   return nullptr;
 }
@@ -150,8 +187,9 @@ Object object_named(const char* beginning) {
 
 bool is_named(const Object& object, const char* beginning) {
   const Tables tables = tables_of(object);
-  return tables.has_name && tables.strings != nullptr &&
-         starts_with(tables.strings + tables.name, beginning);
+  const char* const name =
+      tables.has_name ? Image(object).text(tables.strings, tables.name) : nullptr;
+  return name != nullptr && starts_with(name, beginning);
 }
 
 bool is_of_the_driver(const Object& object) {
@@ -163,25 +201,29 @@ bool is_of_the_driver(const Object& object) {
 
 bool needs(const Object& object, const char* beginning) {
   const Tables tables = tables_of(object);
-  if (tables.strings == nullptr) return false;
-  for (const auto* entry = static_cast<const ElfW(Dyn)*>(object.dynamic); entry->d_tag != DT_NULL;
-       ++entry) {
-    if (entry->d_tag == DT_NEEDED && starts_with(tables.strings + entry->d_un.d_val, beginning))
-      return true;
+  const Image image(object);
+  for (const auto* entry = static_cast<const ElfW(Dyn)*>(object.dynamic);
+       image.holds(entry) && entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag != DT_NEEDED) continue;
+    const char* const name = image.text(tables.strings, entry->d_un.d_val);
+    if (name != nullptr && starts_with(name, beginning)) return true;
   }
   return false;
 }
 
 void* symbol_in(const Object& object, const char* name) {
   const Tables tables = tables_of(object);
-  if (tables.symbols == nullptr || tables.strings == nullptr) return nullptr;
+  const Image image(object);
+  if (tables.symbols == nullptr) return nullptr;
   const ElfW(Sym)* symbol = nullptr;
   if (tables.gnu_hash != nullptr) {
-    symbol = find_by_gnu_hash(tables, name);
+    symbol = find_by_gnu_hash(image, tables, name);
   } else if (tables.hash != nullptr) {
-    symbol = find_one_by_one(tables, name);
+    symbol = find_one_by_one(image, tables, name);
   }
-  return symbol == nullptr ? nullptr : std::bit_cast<void*>(object.base + symbol->st_value);
+  if (symbol == nullptr) return nullptr;
+  const auto* const code = std::bit_cast<const char*>(object.base + symbol->st_value);
+  return image.holds(code) ? std::bit_cast<void*>(code) : nullptr;
 }
 
 // By the loader's list, since a sanitizer may stand in front of dl_iterate_phdr and call us before

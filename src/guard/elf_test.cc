@@ -48,6 +48,15 @@ TEST(Elf, SearchesInTheOrderOfTheLoader) {
   EXPECT_EQ(symbol_after(nullptr, "qsort"), nullptr);
 }
 
+// As if its tables said that they lie where it does not.
+TEST(Elf, NothingIsReadOutsideOfALibrary) {
+  Object library = object_named("libc.so");
+  library.high = library.low + 64;
+  EXPECT_EQ(symbol_in(library, "getenv"), nullptr);
+  EXPECT_FALSE(is_named(library, "libc.so"));
+  EXPECT_FALSE(needs(library, "ld-linux"));
+}
+
 TEST(Elf, ALibraryThatIsNotLoadedIsNotFound) {
   EXPECT_FALSE(object_named("libcuda.so").found());
 }
