@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/showing.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
@@ -12,6 +10,7 @@
 #include "base/present.h"
 #include "cli/selection.h"
 #include "cli/settings.h"
+#include "cli/watch_keys.h"
 
 namespace berth::cli {
 namespace {
@@ -67,11 +66,11 @@ int Showing::show(const std::function<std::optional<std::string>()>& render) {
 int Showing::watch(const std::function<std::optional<std::string>()>& render) {
   const Terminal& terminal = invocation_.terminal;
   const bool in_place = terminal.output_is_terminal && choice_.is_for_people();
-  const std::int64_t every_ms = present(choice_.watch).ns / milliseconds(1).ns;
+  WatchKeys keys(in_place);
   while (const auto text = render()) {
     print(in_place ? over_the_last(*text, terminal.height.value_or(kHeightUnknown)) : *text);
     if (!flush()) break;  // Nobody reads any more, or the disk is full.
-    ::poll(nullptr, 0, static_cast<int>(std::min<std::int64_t>(every_ms, 86'400'000)));
+    if (!keys.wait(present(choice_.watch))) break;
   }
   return conversation_.status();
 }

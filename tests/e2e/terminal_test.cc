@@ -8,6 +8,7 @@
 #include <csignal>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -106,6 +107,28 @@ TEST_F(TerminalTest, CatReadsWhatIsTyped) {
   EXPECT_TRUE(terminal.says_next("[prompt]"));
   enter(terminal, "echo code=$?");
   EXPECT_TRUE(terminal.says_next("code=0\r\n")) << terminal.out();
+}
+
+TEST_F(TerminalTest, WhoLooksOnLeavesByAKeyAndTheTerminalIsAsItWas) {
+  Program terminal = shell();
+  enter(terminal, "stty -g >before");
+  for (const auto& [key, code] :
+       std::map<std::string_view, std::string>{{"q", "0"}, {kCtrlC, "130"}, {kCtrlZ, "148"}}) {
+    enter(terminal, "berth status --watch=1h");
+    ASSERT_TRUE(terminal.says_next("GPU 0")) << terminal.out();
+    terminal.type("x");  // Any other shows it again.
+    ASSERT_TRUE(terminal.says_next("GPU 0")) << terminal.out();
+    terminal.type(key);
+    ASSERT_TRUE(terminal.says_next("[prompt]")) << terminal.out();
+    enter(terminal, "echo code=$?");
+    EXPECT_TRUE(terminal.says_next("code=" + code + "\r\n")) << terminal.out();
+    enter(terminal, "stty -g >after; cmp before after && echo sa\"\"me");
+    EXPECT_TRUE(terminal.says_next("same\r\n")) << terminal.out();
+  }
+  enter(terminal, "fg");
+  ASSERT_TRUE(terminal.says_next("GPU 0")) << terminal.out();
+  terminal.type("q");
+  EXPECT_TRUE(terminal.says_next("[prompt]")) << terminal.out();
 }
 
 TEST_F(TerminalTest, PagerReadsKeysAndLeavesTheTerminalAsItWas) {
