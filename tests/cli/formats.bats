@@ -181,13 +181,13 @@ PY
 # Command lines come from anybody, and so do the escape sequences in them.
 @test "on a terminal no form of output steers it, and a pipe gets what was said" {
   esc=$'\e'
-  berth run -q -m 1G -n evil -- sh -c 'sleep 60' "${esc}]0;owned"$'\a\u202e' 3>&- &
+  berth run -q -m 1G -n evil -- sh -c 'sleep 60' "${esc}]0;owned"$'\a\xe2\x80\xae' 3>&- &
   eventually has_state evil held
   raw=$(berth ps evil --csv --no-header --fields command)
-  [[ $raw == *"${esc}]0;owned"$'\a\u202e'* ]]
+  [[ $raw == *"${esc}]0;owned"$'\a\xe2\x80\xae'* ]]
   for form in csv tsv json ndjson table; do
     script -qec "stty -opost; berth ps evil -o $form --fields command --color=never" /dev/null </dev/null >"$world/shown"
     grep -q "owned" "$world/shown" || { cat "$world/shown"; return 1; }
-    ! grep -q "$esc\|"$'\a\|\u202e' "$world/shown" || { echo "$form"; cat -v "$world/shown"; return 1; }
+    ! grep -q "$esc\|"$'\a\|\xe2\x80\xae' "$world/shown" || { echo "$form"; cat -v "$world/shown"; return 1; }
   done
 }

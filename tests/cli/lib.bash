@@ -18,7 +18,7 @@ world_up() {
   export HOME=$world/home XDG_STATE_HOME=$world/state XDG_CONFIG_HOME=$world/config
   export XDG_CACHE_HOME=$world/cache BERTH_RUNTIME_DIR=$world/run
   export BERTH_SIM=${sim:-1x16GiB} BERTH_SIM_NAME=${world##*.}
-  export PATH=$build/bin:$PATH LC_ALL=C.UTF-8
+  export PATH=$build/bin:$PATH LC_ALL=C.UTF-8 TERM=xterm
   PYTHONPATH=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../../python")
   export PYTHONPATH PYTHONDONTWRITEBYTECODE=1
   # A preloaded library comes before the run-time of a sanitized program that a shell starts.

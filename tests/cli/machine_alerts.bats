@@ -51,7 +51,8 @@ as 60000 berthd --system --foreground --in-container --socket "$BERTH_SOCKET" \
 for _ in {1..500}; do [[ -S $BERTH_SOCKET ]] && break; sleep 0.02; done
 SCRIPT
   printf '%s\n' "trap 'berth daemon stop >/dev/null; wait' EXIT" "$1" >>"$world/script"
-  unshare -m true 2>/dev/null || skip "no mount namespace can be made here"
+  unshare -m --propagation private true 2>/dev/null ||
+    skip "no mount namespace can be made here"
   unshare -m --propagation private bash "$world/script"
 }
 
