@@ -36,7 +36,7 @@ is_held() { [[ $(as alice berth run -q -m 1G -- vram_user --bytes 2GiB 2>&1) == 
   run --separate-stderr as alice berth run -m 1G -- vram_user --bytes 512MiB
   status_is 0
   contains "not held to its budget"
-  grep -q "is not held to its budget: .*No space left on device" "$world/log"
+  eventually grep -q "is not held to its budget: .*No space left on device" "$world/log"
   touch "$world/home.alice/go"
   wait "$early" && return 1
   grep -q OUT_OF_MEMORY "$world/early"
@@ -47,6 +47,6 @@ is_held() { [[ $(as alice berth run -q -m 1G -- vram_user --bytes 2GiB 2>&1) == 
   inside berth daemon stop
   eventually inside test ! -S "$BERTH_SOCKET"
   daemon_up
-  grep -q 'berthd.leases has no file system of its own' "$world/log"
+  eventually grep -q 'berthd.leases has no file system of its own' "$world/log"
   [[ $(level) == warn ]]
 }

@@ -25,6 +25,8 @@ machine_up() {
   cp "$build"/bin/{berth,berthd,berth-probe,berth-mover,berth-deliver,vram_user} "$world/build/bin/"
   cp -r "$build/lib" "$(dirname "${BASH_SOURCE[0]}")/under_unit.py" "$world/build/"
   cp "${BASH_SOURCE[0]%/*}/attack.py" "$world/build/bin/"
+  cp -r "$units" "$world/build/units"
+  units=$world/build/units
   chmod 0711 "$world"
   chmod -R a+rX "$world/build"
   chmod 0777 "$world/gpu"

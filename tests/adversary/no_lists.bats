@@ -12,8 +12,8 @@ before_daemon() {
   run --separate-stderr as alice berth run -m 1G -n train -- vram_user --bytes 512MiB
   status_is 0
   contains "not held to its budget: the daemon has made no"
-  grep -F "lease 1 of user ${uid[alice]} is not held to its budget: the file system of " "$world/log"
-  grep -F "no access control lists" "$world/log"
+  eventually grep -F "lease 1 of user ${uid[alice]} is not held to its budget: the file system of " "$world/log"
+  eventually grep -F "no access control lists" "$world/log"
   fails grep -E 'l_[a-z2-7]{26}' "$world/log"
   run --separate-stderr as alice berth run -m 1G --enforce guard -- vram_user --bytes 512MiB
   status_is 69

@@ -97,7 +97,7 @@ PY
   status_is 0
   cat "$world/stderr" >"$world/log" {held}<&- 3>&- &
   eventually eval 'berth daemon reload && grep -q "lines of this log are missing here" "$world/log"'
-  grep -q "reload by" "$world/log"
+  eventually grep -q "reload by" "$world/log"
   exec {held}<&-
 }
 

@@ -56,6 +56,13 @@ time.sleep(60)' "$world/gpu_lock_3" >"$world/locker" 3>&- 9>&- &
   [[ ! -e $world/gpu_lock_0 && -e $world/gpu_lock_1 && -e $world/gpu_lock_2 && -e $world/gpu_lock_3 ]]
 }
 
+@test "in a PID namespace of its own a lock whose maker has ended is held still" {
+  unshare --pid --fork --mount-proc true 2>/dev/null || skip "no PID namespace can be made here"
+  run unshare --pid --fork --mount-proc bash -c 'exec 9>"$1/gpu_lock_1"; flock 9
+    berth doctor --lock-files="$1/gpu_lock"; true' - "$world"
+  contains "1 lock file in use: $world/gpu_lock_1"
+}
+
 @test "variables of the driver that count GPUs otherwise, and one of PyTorch's that is no fault" {
   [[ $(finding allocator) == "" ]]
   export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512

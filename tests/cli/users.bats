@@ -127,7 +127,7 @@ real_uid() { awk '/^Uid:/ { print $2 }' "/proc/$1/status"; }
   [[ $(as 60001 berth show j --json | jq -c .left_alone_pids) == "[$child]" ]]
   [[ $(state_of "$command") == T ]]
   [[ $(state_of "$child") == S ]]
-  grep -q "process $child of it belongs to another user" "$world/log"
+  eventually grep -q "process $child of it belongs to another user" "$world/log"
   as 60001 berth resume j
   as 60001 berth cancel j
   [[ $(state_of "$child") == S ]]

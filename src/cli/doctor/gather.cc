@@ -5,6 +5,7 @@
 #include <glob.h>
 #include <gnu/libc-version.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -142,14 +143,17 @@ std::set<std::uint64_t> locked_inodes() {
   return inodes;
 }
 
-// Locks of processes in other PID namespaces are not listed there, and are asked for here.
+// In a PID namespace locks are not listed there whose owner is outside, or has ended and left its
+// descriptor to others, as flock(1) does. They are asked for here; what flock(2) holds can only be
+// tried, for a moment.
 bool is_locked(const std::string& path) {
   const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file) return false;
   struct flock wanted{};
   wanted.l_type = F_WRLCK;
   wanted.l_whence = SEEK_SET;
-  return ::fcntl(file.get(), F_OFD_GETLK, &wanted) == 0 && wanted.l_type != F_UNLCK;
+  if (::fcntl(file.get(), F_OFD_GETLK, &wanted) == 0 && wanted.l_type != F_UNLCK) return true;
+  return ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 bool lives(std::int32_t pid) {
