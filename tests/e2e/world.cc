@@ -39,7 +39,13 @@ int open_pidfd(pid_t pid) {
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  // A process may end while it is read of, which an iterator would throw.
+  std::string text;
+  std::array<char, 4096> part{};
+  while (file.read(part.data(), part.size()) || file.gcount() > 0) {
+    text.append(part.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  return text;
 }
 
 [[noreturn]] void exec(const std::vector<std::string>& command,
