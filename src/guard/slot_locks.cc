@@ -6,7 +6,9 @@
 namespace berth::guard {
 namespace {
 
-constexpr int kOutOfTheWay = 700;  // Programs have their own in the first few hundred numbers.
+// Most programs have theirs below. From 64 on the kernel makes a larger table, for which it waits
+// some milliseconds in a program with threads.
+constexpr int kOutOfTheWay = 48;
 
 // Beside the memory that a child of fork finds empty.
 struct Inherited {
