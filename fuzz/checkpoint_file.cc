@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A checkpoint of which a disk has changed some bytes, or its end: it is what was saved, or it is
 // not taken, and an older one that is whole is. The input says which bytes, or is a file itself.
-#include <stdlib.h>
-
 #include <array>
 #include <cstring>
 #include <filesystem>
@@ -13,6 +11,7 @@
 #include "berth/checkpoint.h"
 #include "bytes.h"
 #include "fuzz.h"
+#include "scratch.h"
 
 namespace berth::checkpoint {
 namespace {
@@ -52,9 +51,7 @@ std::string save(Store& store, std::uint64_t step, const std::array<float, 6>& v
 const Place& place() {
   static const Place made = [] {
     Place place;
-    place.directory =
-        fs::exists("/dev/shm") ? "/dev/shm/berth-fuzz-XXXXXX" : "/tmp/berth-fuzz-XXXXXX";
-    CHECK(::mkdtemp(place.directory.data()) != nullptr);
+    place.directory = berth::fuzz::scratch_directory();
     Options options;
     options.directory = place.directory;
     auto store = Store::open(options);

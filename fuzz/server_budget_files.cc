@@ -3,8 +3,6 @@
 // what size he likes. The daemon reads them when it asks the driver: what it makes of them is of
 // his own lease and its devices, nothing of it reaches another user's, and `use` has its size
 // again.
-#include <stdlib.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +15,7 @@
 #include "os/files.h"
 #include "os/processes.h"
 #include "os/users.h"
+#include "scratch.h"
 #include "server/budget_files.h"
 
 namespace berth {
@@ -35,15 +34,9 @@ class FakeClock final : public os::Clock {
   Instant at;
 };
 
-// One for the life of the process, emptied each time.
+// Emptied each time.
 const std::string& directory() {
-  static const std::string made = [] {
-    std::string name =
-        fs::exists("/dev/shm") ? "/dev/shm/berth-fuzz-XXXXXX" : "/tmp/berth-fuzz-XXXXXX";
-    CHECK(::mkdtemp(name.data()) != nullptr);
-    return name;
-  }();
-  return made;
+  return berth::fuzz::scratch_directory();
 }
 
 std::string content(const std::string& path) {

@@ -2,8 +2,6 @@
 // The file of the past with anything in it: damaged by a disk, or another's. A daemon starts with
 // it, moves it aside, or says why not; and what it keeps in it from then on is there again. The
 // input says what is written over a good one, or is a file itself.
-#include <stdlib.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -12,6 +10,7 @@
 #include "base/check.h"
 #include "bytes.h"
 #include "fuzz.h"
+#include "scratch.h"
 #include "store/history_file.h"
 
 namespace berth::store {
@@ -22,15 +21,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t kFileMax = std::size_t{1} << 20U;
 constexpr UnixMs kWall = {1'770'470'100'000};
 
-// One for the life of the process, emptied each time.
+// Emptied each time.
 const std::string& directory() {
-  static const std::string made = [] {
-    std::string name =
-        fs::exists("/dev/shm") ? "/dev/shm/berth-fuzz-XXXXXX" : "/tmp/berth-fuzz-XXXXXX";
-    CHECK(::mkdtemp(name.data()) != nullptr);
-    return name;
-  }();
-  return made;
+  return berth::fuzz::scratch_directory();
 }
 
 std::string path() {

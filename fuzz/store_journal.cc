@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A state directory with damaged files: a daemon starts over them, or says why not, and what it
 // starts with can be written. The first byte of the input says which file the rest is.
-#include <stdlib.h>
-
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +8,7 @@
 
 #include "base/check.h"
 #include "fuzz.h"
+#include "scratch.h"
 #include "store/journal.h"
 #include "store/sqlite_journal.h"
 
@@ -17,15 +16,9 @@ namespace {
 
 constexpr std::array kFiles = {"leases.db", "leases.db-wal", "starts", "leases.synced.db"};
 
-// One for the life of the process, emptied each time.
+// Emptied each time.
 const std::string& directory() {
-  static const std::string made = [] {
-    std::string name = std::filesystem::exists("/dev/shm") ? "/dev/shm/berth-fuzz-XXXXXX"
-                                                           : "/tmp/berth-fuzz-XXXXXX";
-    CHECK(::mkdtemp(name.data()) != nullptr);
-    return name;
-  }();
-  return made;
+  return berth::fuzz::scratch_directory();
 }
 
 }  // namespace
