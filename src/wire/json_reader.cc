@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "base/letters.h"
 #include "base/nearest.h"
 #include "wire/iso_time.h"
 #include "wire/limits.h"
@@ -51,17 +52,12 @@ constexpr std::array kUnseen = {
 
 // The first of them in the text, which is UTF-8: the parser has seen to it.
 std::optional<char32_t> unseen_letter(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto first = static_cast<unsigned char>(text[i]);
-    const std::size_t size = first < 0x80U ? 1 : first < 0xE0U ? 2 : first < 0xF0U ? 3 : 4;
-    char32_t code = size == 1 ? first : first & (0x7FU >> size);
-    for (std::size_t k = 1; k < size && i + k < text.size(); ++k) {
-      code = (code << 6U) | (static_cast<unsigned char>(text[i + k]) & 0x3FU);
-    }
+  while (!text.empty()) {
+    const Letter letter = first_letter(text);
     for (const Letters& range : kUnseen) {
-      if (code >= range.first && code <= range.last) return code;
+      if (letter.code >= range.first && letter.code <= range.last) return letter.code;
     }
-    i += size;
+    text.remove_prefix(letter.size);
   }
   return std::nullopt;
 }
