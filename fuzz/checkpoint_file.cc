@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A checkpoint of which a disk has changed some bytes, or its end: it is what was saved, or it is
 // not taken, and an older one that is whole is. The input says which bytes, or is a file itself.
+#include <algorithm>
 #include <array>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -49,7 +49,7 @@ std::string save(Store& store, std::uint64_t step, const std::array<float, 6>& v
 
 // Made once, for the life of the process.
 const Place& place() {
-  static const Place made = [] {
+  static const Place kMade = [] {
     Place place;
     place.directory = berth::fuzz::scratch_directory();
     Options options;
@@ -61,13 +61,13 @@ const Place& place() {
     place.newer_content = content(place.newer);
     return place;
   }();
-  return made;
+  return kMade;
 }
 
 bool is(const Loaded& loaded, const std::array<float, 6>& values) {
   const Tensor* tensor = loaded.find("weights");
   return tensor != nullptr && tensor->bytes == sizeof values &&
-         std::memcmp(tensor->data, values.data(), sizeof values) == 0 &&
+         std::equal(values.begin(), values.end(), static_cast<const float*>(tensor->data)) &&
          loaded.state() == R"({"cursor":7})";
 }
 

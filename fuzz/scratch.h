@@ -13,13 +13,13 @@ namespace berth::fuzz {
 
 /// One for the life of the process, empty at first.
 inline const std::string& scratch_directory() {
-  static const std::string made = [] {
+  static const std::string kMade = [] {
     std::string name = std::filesystem::exists("/dev/shm") ? "/dev/shm/berth-fuzz-XXXXXX"
                                                            : "/tmp/berth-fuzz-XXXXXX";
     CHECK(::mkdtemp(name.data()) != nullptr);
     return name;
   }();
-  return made;
+  return kMade;
 }
 
 }  // namespace berth::fuzz

@@ -47,7 +47,7 @@ AlertDelivery delivery(std::uint64_t number) {
 
 // Made once.
 const std::string& good() {
-  static const std::string made = [] {
+  static const std::string kMade = [] {
     std::vector<std::string> findings;
     {
       auto file = open(findings);
@@ -58,7 +58,7 @@ const std::string& good() {
     std::ifstream file(path(), std::ios::binary);
     return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }();
-  return made;
+  return kMade;
 }
 
 void use(HistoryFile& file) {
