@@ -9,12 +9,14 @@ tests_passed=0 tests_failed=0
 keep_going=false # Go on after a red stage.
 slack=150        # Percent of its budget that a stage may take before it is red.
 latest=""        # Second of the whole until which stage_in_time lets a stage last; blank: for ever.
+on_stage=""      # Is told of each stage that ends: name, seconds, verdict, tests passed and failed.
 only=""          # The names of the stages that are wanted; blank: all.
 
 # stage NAME BUDGET_SECONDS COMMAND...: a stage is red if its command fails or takes more than
 # `slack` percent of its budget.
 stage() {
   local name=$1 budget=$2 begin=$SECONDS code=0 took verdict=passed
+  local passed=$tests_passed failed=$tests_failed
   shift 2
   is_wanted "$name" || return 0
   printf '\n== %s (%d s at most)\n' "$name" $((budget * slack / 100))
@@ -29,6 +31,8 @@ stage() {
   fi
   stage_rows+=("$(printf '%-12s %6d s of %5d s  %s' "$name" "$took" "$budget" "$verdict")")
   echo "== $name: $verdict, $took s"
+  [[ -z $on_stage ]] ||
+    "$on_stage" "$name" "$took" "$verdict" $((tests_passed - passed)) $((tests_failed - failed))
   if [[ $verdict == passed ]]; then
     stages_passed=$((stages_passed + 1))
   else

@@ -60,6 +60,12 @@ class Stages(unittest.TestCase):
         self.assertIn('== three: passed', out)
         self.assertIn('four: absent: it may take 10 s, and 45 of 50 s are over', out)
 
+    def test_who_is_told_of_each_stage_learns_how_it_ended(self):
+        script = 'kept() { echo "kept: $*"; }; on_stage=kept keep_going=true third=badly all_stages'
+        out = run(script)[1]
+        self.assertIn('kept: one 0 passed 2 0\n', out)
+        self.assertIn('kept: three 0 FAILED (3) 0 0\n', out)
+
     def test_stages_can_be_named(self):
         code, out, _ = run('choose_stages all_stages three; all_stages')
         self.assertEqual(code, 0)
