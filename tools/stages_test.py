@@ -99,8 +99,8 @@ night_stages
         done = subprocess.run(['bash', '-c', script], cwd=ROOT, capture_output=True, text=True)
         stages = dict(line.split() for line in done.stdout.split('\n') if ' ' in line
                       and line.split()[1].isdigit())
-        for name in ('test', 'tidy', 'clang', 'asan', 'tsan', 'adversary', 'sim', 'mutants',
-                     'chaos', 'fuzz', 'train', 'train_asan'):
+        for name in ('test', 'tidy', 'clang', 'asan', 'tsan', 'adversary', 'neighbours', 'sim',
+                     'mutants', 'chaos', 'fuzz', 'train', 'train_asan'):
             self.assertIn(name, stages, done.stderr)
             self.assertLessEqual(int(stages[name]), 3600, name)
 
