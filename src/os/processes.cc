@@ -220,23 +220,33 @@ Result<Process> session_leader(Process process) {
   return leader.process;
 }
 
-Result<bool> catches(Process process, int signal) {
+Result<bool> parse_catches(std::string_view status, int signal) {
   CHECK(signal >= 1 && signal <= 64);
-  TRY(status, read_proc(process, "status", kStatusMax));
   TRY(line, status_line(status, "SigCgt:\t"));
   std::uint64_t mask = 0;
   const auto [stop, error] = std::from_chars(line.data(), line.data() + line.size(), mask, 16);
-  if (error != std::errc{}) return Error{Errc::kCorrupt, "SigCgt is not a number"};
+  if (error != std::errc{} || stop != line.data() + line.size()) {
+    return Error{Errc::kCorrupt, "SigCgt is not a number"};
+  }
   return (mask >> static_cast<unsigned>(signal - 1) & 1U) != 0;
+}
+
+Result<bool> catches(Process process, int signal) {
+  TRY(status, read_proc(process, "status", kStatusMax));
+  return parse_catches(status, signal);
+}
+
+std::optional<std::string> parse_environment(std::string_view environ, std::string_view name) {
+  const std::string start = std::string(name) + "=";
+  for (const std::string& entry : split_at_zero(environ)) {
+    if (entry.starts_with(start)) return entry.substr(start.size());
+  }
+  return std::nullopt;
 }
 
 Result<std::optional<std::string>> environment_value(Process process, const std::string& name) {
   TRY(text, read_proc(process, "environ", kArgumentsMax));
-  const std::string start = name + "=";
-  for (const std::string& entry : split_at_zero(text)) {
-    if (entry.starts_with(start)) return std::optional(entry.substr(start.size()));
-  }
-  return std::optional<std::string>();
+  return parse_environment(text, name);
 }
 
 Result<std::vector<std::string>> command_line(Process process) {
@@ -244,8 +254,7 @@ Result<std::vector<std::string>> command_line(Process process) {
   return split_at_zero(text);
 }
 
-Result<UserIds> user_ids(Process process) {
-  TRY(status, read_proc(process, "status", kStatusMax));
+Result<UserIds> parse_user_ids(std::string_view status) {
   TRY(line, status_line(status, "Uid:\t"));
   // Real, effective, saved and file system uid, with tabs between them.
   std::array<std::uint32_t, 3> ids{};
@@ -257,6 +266,11 @@ Result<UserIds> user_ids(Process process) {
     line.remove_prefix(std::min(end + 1, line.size()));
   }
   return UserIds{.real = {ids[0]}, .effective = {ids[1]}, .saved = {ids[2]}};
+}
+
+Result<UserIds> user_ids(Process process) {
+  TRY(status, read_proc(process, "status", kStatusMax));
+  return parse_user_ids(status);
 }
 
 Result<UserId> user_of(Process process) {

@@ -88,10 +88,16 @@ Status verify(const Peer& peer, Process claimed);
 
 /// Whether a handler of its own is installed for the signal: one without would die of it.
 Result<bool> catches(Process process, int signal);
+/// The same of the text of /proc/PID/status.
+Result<bool> parse_catches(std::string_view status, int signal);
 /// Of the environment that the program was started with.
 Result<std::optional<std::string>> environment_value(Process process, const std::string& name);
+/// The same of the text of /proc/PID/environ: the first of that name counts, as for getenv(3).
+std::optional<std::string> parse_environment(std::string_view environ, std::string_view name);
 Result<std::vector<std::string>> command_line(Process process);
 Result<UserIds> user_ids(Process process);
+/// The same of the text of /proc/PID/status.
+Result<UserIds> parse_user_ids(std::string_view status);
 /// The effective uid.
 Result<UserId> user_of(Process process);
 /// kPermission where its user ids differ: for as long as it has the rights of a second user, it is

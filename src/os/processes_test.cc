@@ -100,6 +100,39 @@ TEST(Processes, LinesThatTheKernelDoesNotWriteAreRefused) {
   EXPECT_FALSE(parse_process_state("7 (x) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 -12 0").ok());
 }
 
+TEST(Processes, StatusTellsWhoseAProcessIsAndWhatItCatches) {
+  const std::string status = "Name:\tUid:\\n0\nUid:\t1000\t0\t1001\t0\nSigCgt:\t0000000000000200\n";
+  const Result<UserIds> ids = parse_user_ids(status);
+  ASSERT_TRUE(ids.ok());
+  EXPECT_EQ(ids->real, UserId{1000});
+  EXPECT_EQ(ids->effective, UserId{0});
+  EXPECT_EQ(ids->saved, UserId{1001});
+  EXPECT_TRUE(parse_catches(status, SIGUSR1).ok() && *parse_catches(status, SIGUSR1));
+  EXPECT_TRUE(parse_catches(status, SIGTERM).ok() && !*parse_catches(status, SIGTERM));
+}
+
+TEST(Processes, AStatusThatIsCutOffOrOddTellsNothing) {
+  for (const char* status :
+       {"", "Name:\tx\n", "Uid:\t", "Uid:\t1000\t1000", "Uid:\t1000\t1000\tx\t0\n",
+        "Uid:\t-1\t0\t0\t0\n", "Uid:\t4294967296\t0\t0\t0\n", " Uid:\t0\t0\t0\t0\n"}) {
+    EXPECT_FALSE(parse_user_ids(status).ok()) << status;
+  }
+  for (const char* status :
+       {"", "SigCgt:\t", "SigCgt:\tx\n", "SigCgt:\t2x0\n", "SigCgt:\t10000000000000000\n"}) {
+    EXPECT_FALSE(parse_catches(status, SIGUSR1).ok()) << status;
+  }
+}
+
+TEST(Processes, OfAnEnvironmentTheFirstOfANameCounts) {
+  const auto value_of_b = [](std::string environment) {
+    std::ranges::replace(environment, ';', '\0');
+    return parse_environment(environment, "B");
+  };
+  EXPECT_EQ(value_of_b("A=1;B=2;B=3;"), "2");
+  EXPECT_EQ(value_of_b("AB=1;B=;"), "");
+  EXPECT_EQ(value_of_b("A=B=1"), std::nullopt);
+}
+
 TEST(Processes, PidOfAnotherTimeIsAnotherProcess) {
   const Child child;
   EXPECT_TRUE(is_alive(child.process));
