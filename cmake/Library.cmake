@@ -56,12 +56,14 @@ function(join_sources list root name)
   set(${list} ${joined} PARENT_SCOPE)
 endfunction()
 
-# add_layer(NAME [TESTS_READ_TREE] [IF VARIABLE] [LINKS other...] [TEST_LINKS other...]): unless the
-# variable is off, the library made of src/NAME, sub-folders too, but without main.cc, *_main.cc and
-# what lies in preload/, which has a build of its own; and NAME_test of its *_test.cc, each test
-# labelled NAME. TESTS_READ_TREE: they read files of this tree, by the macro BERTH_SOURCE_DIR.
+# add_layer(NAME [TESTS_READ_TREE] [COLD] [IF VARIABLE] [LINKS other...] [TEST_LINKS other...]):
+# unless the variable is off, the library made of src/NAME, sub-folders too, but without main.cc,
+# *_main.cc and what lies in preload/, which has a build of its own; and NAME_test of its *_test.cc,
+# each test labelled NAME. TESTS_READ_TREE: they read files of this tree, by the macro
+# BERTH_SOURCE_DIR. COLD: it waits for people, files and networks; optimised less, it compiles a
+# fifth sooner.
 function(add_layer name)
-  cmake_parse_arguments(arg "TESTS_READ_TREE" "IF" "LINKS;TEST_LINKS" ${ARGN})
+  cmake_parse_arguments(arg "TESTS_READ_TREE;COLD" "IF" "LINKS;TEST_LINKS" ${ARGN})
   if(arg_IF AND NOT ${arg_IF})
     return()
   endif()
@@ -79,6 +81,9 @@ function(add_layer name)
   if(sources)
     add_library(${name} STATIC ${sources})
     target_link_libraries(${name} PRIVATE berth_warnings)
+    if(arg_COLD)
+      target_link_libraries(${name} PRIVATE cold)
+    endif()
     set(scope PUBLIC)
   else()
     add_library(${name} INTERFACE)
@@ -156,7 +161,7 @@ function(add_program name source)
   cmake_parse_arguments(arg "SHARED_RUNTIME" "" "LINKS" ${ARGN})
   if(EXISTS ${PROJECT_SOURCE_DIR}/src/${source})
     add_executable(${name} src/${source})
-    target_link_libraries(${name} PRIVATE ${arg_LINKS} berth_warnings)
+    target_link_libraries(${name} PRIVATE ${arg_LINKS} berth_warnings cold)
     if(NOT SANITIZE AND NOT arg_SHARED_RUNTIME)
       # C++'s library is the larger part of what the dynamic linker does at each start, and lazily
       # bound, in the midst of a hand-over.

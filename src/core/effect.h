@@ -121,7 +121,16 @@ struct Say {
   std::string text;
 };
 
-using Effect = std::variant<Append, Reply, Notify, NotifyStranger, NotifyDevice, Watch, Unwatch,
-                            Signal, AskProbe, WakeAt, SetUnaccounted, MoveMemory, Say>;
+using AnyEffect = std::variant<Append, Reply, Notify, NotifyStranger, NotifyDevice, Watch, Unwatch,
+                               Signal, AskProbe, WakeAt, SetUnaccounted, MoveMemory, Say>;
+/// As AnyEffect, but copied, moved and ended in one source file: elsewhere that is a call.
+struct Effect : AnyEffect {
+  using AnyEffect::AnyEffect;
+  Effect(const Effect& other);
+  Effect(Effect&& other) noexcept;
+  Effect& operator=(const Effect& other);
+  Effect& operator=(Effect&& other) noexcept;
+  ~Effect();
+};
 
 }  // namespace berth::core

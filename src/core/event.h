@@ -226,11 +226,20 @@ struct JournalFailed {
 };
 struct JournalMended {};
 
-using Event =
+using AnyEvent =
     std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew, ReportProgress,
                  Suspend, Freeze, Resume, Move, Moved, Park, AskCheckpoint, ReportCheckpoint,
                  AskRequeue, BeginRequeue, AskerGone, GrowthAskerGone, ProcessEnded, NotSignalled,
                  Sampled, Woke, Configured, Recovered, JournalFailed, JournalMended>;
+/// As AnyEvent, but copied, moved and ended in one source file: elsewhere that is a call.
+struct Event : AnyEvent {
+  using AnyEvent::AnyEvent;
+  Event(const Event& other);
+  Event(Event&& other) noexcept;
+  Event& operator=(const Event& other);
+  Event& operator=(Event&& other) noexcept;
+  ~Event();
+};
 
 /// The moment of an event.
 struct Now {

@@ -281,7 +281,7 @@ struct CountersRestored {
   std::uint64_t last_sequence = 0;  // Of the records that the snapshot replaces.
 };
 
-using Fact =
+using AnyFact =
     std::variant<RequestQueued, RequestPassed, RequestParked, LeaseGranted, OfferLapsed,
                  LeaseClaimed, MemberSeen, MemberGone, CommandEnded, LeaseResized, GrowthQueued,
                  GrowthDropped, LeaseRenewed, LeaseRevoked, LeaseReleasing, LeaseEnded,
@@ -289,6 +289,16 @@ using Fact =
                  CountersRestored, SuspendBegun, LeaseSuspended, ResumeQueued, ResumeBegun,
                  LeaseResumed, RequeueAsked, RequeueBegun, RequeueDropped, LeaseRequeued,
                  LeaseFrozen, LeaseThawed, MeasureBegun, MeasureEnded, LeasePaused, LeaseMoved>;
+/// As AnyFact, but copied, moved and ended in one source file: elsewhere that is a call.
+struct Fact : AnyFact {
+  using AnyFact::AnyFact;
+  Fact();
+  Fact(const Fact& other);
+  Fact(Fact&& other) noexcept;
+  Fact& operator=(const Fact& other);
+  Fact& operator=(Fact&& other) noexcept;
+  ~Fact();
+};
 
 struct Record {
   std::uint64_t sequence = 0;  // Grows by one; 0 in a snapshot.

@@ -282,7 +282,7 @@ class Reader {
 // Makes the alternative of Fact whose word this is.
 template <std::size_t kIndex = 0>
 bool choose(std::string_view word, Fact& fact) {
-  if constexpr (kIndex < std::variant_size_v<Fact>) {
+  if constexpr (kIndex < std::variant_size_v<AnyFact>) {
     fact.emplace<kIndex>();
     return name_of(fact) == word || choose<kIndex + 1>(word, fact);
   } else {

@@ -100,7 +100,7 @@ class Filler {
 
 template <std::size_t kIndex = 0>
 void emplace_fact(std::size_t index, Fact& fact) {
-  if constexpr (kIndex < std::variant_size_v<Fact>) {
+  if constexpr (kIndex < std::variant_size_v<AnyFact>) {
     if (index != kIndex) return emplace_fact<kIndex + 1>(index, fact);
     Filler filler;
     filler.fill(fact.emplace<kIndex>());
@@ -113,7 +113,7 @@ Record any_record() {
   filler.fill(record.sequence);
   filler.fill(record.at);
   filler.fill(record.wall);
-  emplace_fact(*rc::gen::inRange<std::size_t>(0, std::variant_size_v<Fact>), record.fact);
+  emplace_fact(*rc::gen::inRange<std::size_t>(0, std::variant_size_v<AnyFact>), record.fact);
   return record;
 }
 
@@ -166,11 +166,11 @@ void expect_all_walked() {
 
 template <std::size_t... kIndexes>
 void expect_facts_walked(std::index_sequence<kIndexes...>) {
-  expect_all_walked<std::variant_alternative_t<kIndexes, Fact>...>();
+  expect_all_walked<std::variant_alternative_t<kIndexes, AnyFact>...>();
 }
 
 TEST(RecordJson, NoFieldIsForgotten) {
-  expect_facts_walked(std::make_index_sequence<std::variant_size_v<Fact>>());
+  expect_facts_walked(std::make_index_sequence<std::variant_size_v<AnyFact>>());
   expect_all_walked<Process, ExitStatus, Part, Peak, PastRun, LeasePart, Request, CheckpointWay,
                     CheckpointAsk, CheckpointEnd, Checkpoints, MeasureTaken>();
   Counter flags;
@@ -189,7 +189,7 @@ TEST(RecordJson, NoFieldIsForgotten) {
 // The text of a record alone does not show that a field survives which neither side knows.
 TEST(RecordJson, EveryFieldOfEveryFactIsInTheLine) {
   const std::vector<Record> records = samples::all_facts();
-  ASSERT_EQ(records.size(), std::variant_size_v<Fact>);
+  ASSERT_EQ(records.size(), std::variant_size_v<AnyFact>);
   for (std::size_t i = 0; i < records.size(); ++i) {
     ASSERT_EQ(records[i].fact.index(), i);
     const Result<Record> back = parse_record(to_json(records[i]));

@@ -79,7 +79,7 @@ constexpr std::array<std::string_view, 37> kFacts = {
     "requeue_begun",    "requeue_dropped",   "lease_requeued",  "lease_frozen",
     "lease_thawed",     "measure_begun",     "measure_ended",   "lease_paused",
     "lease_moved"};
-static_assert(kFacts.size() == std::variant_size_v<Fact>);
+static_assert(kFacts.size() == std::variant_size_v<AnyFact>);
 
 template <class Enum>
 std::string_view word_of(Words words, Enum value) {

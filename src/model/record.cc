@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/record.h"
+
+namespace berth {
+
+Fact::Fact() = default;
+Fact::Fact(const Fact& other) = default;
+Fact::Fact(Fact&& other) noexcept = default;
+Fact& Fact::operator=(const Fact& other) = default;
+Fact& Fact::operator=(Fact&& other) noexcept = default;
+Fact::~Fact() = default;
+
+}  // namespace berth
