@@ -65,6 +65,18 @@ gib=$((1 << 30))
   eventually is refused_allocations 1
 }
 
+@test "what no budget could allow is not proposed, and the one that is proposed is enough" {
+  run --separate-stderr berth run -m 2G -- vram_user --bytes 20GiB
+  printf '%s\n' "$stderr"
+  [[ $stderr == *"lease 1 was refused 20.0 GiB after "*" in use: more than this GPU can grant (15.5 GiB)" ]]
+  run --separate-stderr berth run -m 2G -- vram_user --bytes 15700MiB
+  [[ $stderr == *"lease 2 was refused "*" in use: together more than this GPU can grant (15.5 GiB)" ]]
+  run --separate-stderr berth run -m 2G -- vram_user --bytes 15400MiB
+  printf '%s\n' "$stderr"
+  [[ $stderr == *": -m 15872M would have allowed it" ]]
+  berth run -q -m 15872M -- vram_user --bytes 15400MiB
+}
+
 @test "a program that never touches the GPU says nothing of a peak" {
   run --separate-stderr berth run -m 8G -- true
   [[ $stderr != *peak* ]]

@@ -146,6 +146,19 @@ std::vector<std::size_t> intersection(std::span<const LeasePart> parts,
   return positions;
 }
 
+std::optional<Bytes> largest_budget(std::span<const LeasePart> parts,
+                                    std::span<const DeviceView> devices) {
+  std::optional<Bytes> largest;
+  for (const LeasePart& part : parts) {
+    const auto device = std::ranges::find(devices, part.device, &DeviceView::id);
+    if (device == devices.end() || !device->capacity) return std::nullopt;
+    const Bytes kept = std::max(device->reserve, device->driver_reserved.value_or(Bytes{}));
+    const Bytes here = saturating_sub(*device->capacity, kept);
+    largest = std::min(largest.value_or(here), here);
+  }
+  return largest;
+}
+
 std::string count_hint(std::string_view gpus, std::span<const LeasePart> parts, std::size_t here) {
   const auto count = parse_number<std::uint32_t>(gpus);
   if (!count || *count == 0 || *count >= here) return {};

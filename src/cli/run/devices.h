@@ -47,6 +47,11 @@ DeviceChoice choice_of_visible_devices(std::string_view value);
 /// devices may be narrowed by the caller, never widened.
 std::vector<std::size_t> intersection(std::span<const LeasePart> parts, const DeviceChoice& choice);
 
+/// The largest budget that each of the parts' devices could grant if nothing else were there.
+/// Absent: one of them is not among `devices`, or its size is not known.
+std::optional<Bytes> largest_budget(std::span<const LeasePart> parts,
+                                    std::span<const DeviceView> devices);
+
 /// `-g 1` reads like GPU 1, and means one GPU: a sentence where another one came of it, else empty.
 /// `here`: how many GPUs the machine has.
 std::string count_hint(std::string_view gpus, std::span<const LeasePart> parts, std::size_t here);

@@ -9,12 +9,14 @@
 #include <variant>
 
 #include "base/present.h"
+#include "cli/run/devices.h"
 #include "cli/run/leak.h"
 #include "cli/run/lease_watch.h"
 #include "cli/run/words.h"
 #include "cli/supervise/supervisor.h"
 #include "os/clock.h"
 #include "os/places.h"
+#include "wire/answers.h"
 #include "wire/error.h"
 #include "wire/history.h"
 #include "wire/request.h"
@@ -204,8 +206,23 @@ void Runner::tell_peak(LeaseView lease, const Result<enforce::Use>& use) {
     part.peak = std::max(part.peak.value_or(Bytes{}), use->parts[i].peak);
     part.refused = use->parts[i].refused;
   }
-  const std::string text = peak_text(lease, refused_in(*use, lease, started_));
+  Refusals refusals{.last = refused_in(*use, lease, started_)};
+  const bool refused =
+      std::ranges::any_of(use->parts, [](const enforce::Use::Part& part) { return part.refused; });
+  if (refused) refusals.largest = largest_budget_for(lease);
+  const std::string text = peak_text(lease, refusals);
   if (!text.empty()) doors_.talk.say(text);
+}
+
+// Absent where the daemon does not tell: it may have gone meanwhile.
+std::optional<Bytes> Runner::largest_budget_for(const LeaseView& lease) {
+  Result<client::Connection> connection = doors_.client.another();
+  if (!connection.ok()) return std::nullopt;
+  const auto answer = connection->ask({.route = wire::Route::kDevices}, kReportWithin);
+  if (!answer.ok() || !answer->ok()) return std::nullopt;
+  const auto devices = wire::decode_devices(answer->body);
+  if (!devices.ok()) return std::nullopt;
+  return largest_budget(lease.parts, devices->list.items);
 }
 
 // By the daemon's figures of the past: where it keeps none, nothing is said.

@@ -59,6 +59,7 @@ class Runner {
                                  const VariableChanges& variables) const;
   void tell_save(const wire::LeaseAnswer& lease, const Saver& saver);
   void tell_peak(LeaseView lease, const Result<enforce::Use>& use);
+  std::optional<Bytes> largest_budget_for(const LeaseView& lease);
   void tell_leak(const LeaseView& lease);
 
   Doors doors_;

@@ -49,14 +49,35 @@ bool has_devices(const LeaseView& lease, const std::string& gpus) {
   return choice->names.empty() || intersection(lease.parts, *choice).size() == choice->count;
 }
 
-std::string refused_text(const LeaseView& lease, const RefusedAllocation& last,
-                         std::uint64_t count) {
+// "more than this GPU can grant (15.5 GiB)"
+std::string more_than(Bytes largest, const LeaseView& lease) {
+  const bool one = lease.parts.size() == 1;
+  return std::string("more than ") + (one ? "this GPU" : "these GPUs") + " can grant (" +
+         to_text(largest) + (one ? ")" : " each)");
+}
+
+// What follows from a refusal: the budget that would have allowed it, or that none would have.
+std::string cure_text(const LeaseView& lease, const RefusedAllocation& last,
+                      std::optional<Bytes> largest) {
+  const Bytes needed = last.used + last.bytes;
+  Bytes budget = budget_for(needed);
+  if (largest) {
+    const Bytes most{largest->value / mib(1).value * mib(1).value};  // As it can be written.
+    if (needed > most) {
+      return (last.bytes > most ? "" : "together ") + more_than(*largest, lease);
+    }
+    budget = std::min(budget, most);
+  }
+  return "-m " + size_argument(budget) + " would have allowed it";
+}
+
+std::string refused_text(const LeaseView& lease, const Refusals& refusals, std::uint64_t count) {
+  const RefusedAllocation& last = *refusals.last;
   std::string text = lease_name(lease) + " was refused " + to_text(last.bytes);
   if (last.after) text += " after " + to_text(*last.after);
   text += ", with " + to_text(last.used) + " of " + to_text(last.budget) + " in use";
   if (count > 1) text += " (the last of " + std::to_string(count) + " refusals)";
-  return text + ": -m " + size_argument(budget_for(last.used + last.bytes)) +
-         " would have allowed it";
+  return text + ": " + cure_text(lease, last, refusals.largest);
 }
 
 }  // namespace
@@ -189,7 +210,7 @@ std::string pressure_text(const LeaseView& lease) {
   return text;
 }
 
-std::string peak_text(const LeaseView& lease, const std::optional<RefusedAllocation>& last) {
+std::string peak_text(const LeaseView& lease, const Refusals& refusals) {
   Bytes peak;
   std::uint64_t refused = 0;
   for (const LeasePart& part : lease.parts) {
@@ -206,10 +227,12 @@ std::string peak_text(const LeaseView& lease, const std::optional<RefusedAllocat
     if (!leaves_much) return refused > 0 ? of_budget + ", all that there was" : "";
     return of_budget + ": -m " + size_argument(enough) + " would be enough";
   }
-  if (refused > 0 && last) return refused_text(lease, *last, refused);
+  if (refused > 0 && refusals.last) return refused_text(lease, refusals, refused);
   if (refused > 0) {
+    const bool all = refusals.largest && budget >= *refusals.largest;
     return of_budget + ", and " + counted(refused, "allocation") +
-           (refused == 1 ? " was" : " were") + " refused: -m asks for more";
+           (refused == 1 ? " was" : " were") + " refused: " +
+           (all ? "there was need for " + more_than(*refusals.largest, lease) : "try a larger -m");
   }
   if (lease.request.learned) return {};  // It is what such runs use.
   if (peak.value >= budget.value / 100 * 88) return of_budget;

@@ -62,9 +62,15 @@ struct RefusedAllocation {
   std::optional<Duration> after;  // Since the command began; absent: not known.
 };
 
+/// What is known of the allocations that a budget refused.
+struct Refusals {
+  std::optional<RefusedAllocation> last = {};
+  std::optional<Bytes> largest = {};  // The largest budget that the lease's GPUs could ever grant.
+};
+
 /// "lease 12 peaked at 7.3 GiB of 8.0 GiB", or what was refused, and the budget that would have
-/// done. Empty where it helps nobody: neither did its budget refuse an allocation, nor was it close
-/// to that, nor could others have used much of it.
-std::string peak_text(const LeaseView& lease, const std::optional<RefusedAllocation>& last = {});
+/// been enough, if there is one. Empty where it helps nobody: neither did its budget refuse an
+/// allocation, nor was it close to that, nor could others have used much of it.
+std::string peak_text(const LeaseView& lease, const Refusals& refusals = {});
 
 }  // namespace berth::cli

@@ -64,11 +64,11 @@ LeaseView peaked_at(Bytes peak, std::uint64_t refused = 0) {
 TEST(PeakText, SaysHowMuchOfTheBudgetWasUsedWhereItHelps) {
   EXPECT_EQ(peak_text(peaked_at(mib(7475))), "lease 12 peaked at 7.3 GiB of 8.0 GiB");
   EXPECT_EQ(peak_text(peaked_at(gib(8), 3)),
-            "lease 12 peaked at 8.0 GiB of 8.0 GiB, and 3 allocations were refused: -m asks for "
-            "more");
+            "lease 12 peaked at 8.0 GiB of 8.0 GiB, and 3 allocations were refused: try a "
+            "larger -m");
   EXPECT_EQ(peak_text(peaked_at(gib(4), 1)),
-            "lease 12 peaked at 4.0 GiB of 8.0 GiB, and 1 allocation was refused: -m asks for "
-            "more");
+            "lease 12 peaked at 4.0 GiB of 8.0 GiB, and 1 allocation was refused: try a "
+            "larger -m");
   EXPECT_EQ(peak_text(peaked_at(gib(2))),
             "lease 12 peaked at 2.0 GiB of 8.0 GiB: -m 2304M would be enough");
 }
@@ -76,13 +76,43 @@ TEST(PeakText, SaysHowMuchOfTheBudgetWasUsedWhereItHelps) {
 TEST(PeakText, OfARefusalSaysHowMuchWhenAndWhatWouldHaveDone) {
   RefusedAllocation last{
       .bytes = mib(512), .used = mib(3900), .budget = gib(4), .after = seconds(12)};
-  EXPECT_EQ(peak_text(peaked_at(mib(3900), 1), last),
+  EXPECT_EQ(peak_text(peaked_at(mib(3900), 1), {.last = last}),
             "lease 12 was refused 512 MiB after 12 s, with 3.8 GiB of 4.0 GiB in use: -m 4608M "
             "would have allowed it");
   last.after.reset();
-  EXPECT_EQ(peak_text(peaked_at(mib(3900), 3), last),
+  EXPECT_EQ(peak_text(peaked_at(mib(3900), 3), {.last = last}),
             "lease 12 was refused 512 MiB, with 3.8 GiB of 4.0 GiB in use (the last of 3 "
             "refusals): -m 4608M would have allowed it");
+}
+
+TEST(PeakText, NoBudgetIsProposedThatTheGpuCannotGrant) {
+  const Bytes largest = mib(15872);
+  LeaseView lease = peaked_at(gib(1), 1);
+  RefusedAllocation last{.bytes = gib(20), .used = gib(1), .budget = gib(8), .after = {}};
+  const auto text = [&] { return peak_text(lease, {.last = last, .largest = largest}); };
+  EXPECT_EQ(text(),
+            "lease 12 was refused 20.0 GiB, with 1.0 GiB of 8.0 GiB in use: more than this GPU can "
+            "grant (15.5 GiB)");
+  last.bytes = gib(15);
+  EXPECT_EQ(text(),
+            "lease 12 was refused 15.0 GiB, with 1.0 GiB of 8.0 GiB in use: together more than "
+            "this GPU can grant (15.5 GiB)");
+  last.bytes = mib(14848);
+  EXPECT_EQ(text(),
+            "lease 12 was refused 14.5 GiB, with 1.0 GiB of 8.0 GiB in use: -m 15872M would have "
+            "allowed it")
+      << "all that there is, and no step above it";
+  lease.parts.push_back({.device = kThere, .index = 1, .granted = gib(8)});
+  last.bytes = gib(20);
+  EXPECT_THAT(text(), testing::EndsWith(": more than these GPUs can grant (15.5 GiB each)"));
+}
+
+TEST(PeakText, WhoseBudgetWasTheLargestIsNotToldToAskMore) {
+  LeaseView lease = peaked_at(mib(15800), 3);
+  lease.parts[0].granted = mib(15872);
+  EXPECT_EQ(peak_text(lease, {.largest = mib(15872)}),
+            "lease 12 peaked at 15.4 GiB of 15.5 GiB, and 3 allocations were refused: there was "
+            "need for more than this GPU can grant (15.5 GiB)");
 }
 
 TEST(PeakText, IsSilentWhereItHelpsNobody) {
