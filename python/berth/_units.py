@@ -10,18 +10,27 @@ from . import _abi, _errors as errors
 
 Size = Union[int, str]
 _UNITS = {'': 0, 'K': 10, 'M': 20, 'G': 30, 'T': 40}
-_SIZE = re.compile(r'\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*', re.IGNORECASE)
+_SIZE = re.compile(r'\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?B)?\s*', re.IGNORECASE)
 
 
 def bytes_of(size: Size, name: str = 'size') -> int:
-    """Bytes; all units are binary."""
+    """Bytes; all units are binary. A text needs a unit, a number is bytes."""
     if isinstance(size, str):
         match = _SIZE.fullmatch(size)
         if match:
-            return int(float(match[1]) * (1 << _UNITS[match[2].upper()]))
+            number, unit, suffix = match.groups()
+            if float(number) and not unit and not suffix:
+                raise errors.InvalidArgument(f"{name}: a size needs a unit; did you mean "
+                                             f"'{number}{_meant_unit(float(number))}'?")
+            return int(float(number) * (1 << _UNITS[unit.upper()]))
     elif isinstance(size, int) and not isinstance(size, bool) and 0 <= size < 2 ** 64:
         return size
     raise errors.InvalidArgument(f"{name} is {size!r}, and no size: bytes, or '512M', '8G'")
+
+
+def _meant_unit(number: float) -> str:
+    """As the command line has it: few are gigabytes, more are megabytes."""
+    return 'G' if number < 1024 else 'M' if number < 1 << 24 else 'B'
 
 
 def ms_of(seconds: Optional[float], name: str) -> int:

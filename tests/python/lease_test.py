@@ -123,6 +123,21 @@ class Leases(unittest.TestCase):
         self.assertEqual(python(text, LD_LIBRARY_PATH=simulated_driver()),
                          'True\nTrue 1073741824')
 
+    def test_a_text_needs_a_unit_and_a_number_is_bytes(self):
+        text = ('for size in "8", "8192", " 1.5 ", "16777216", "8B", 8192, 1 << 30:\n'
+                '  try:\n'
+                '    with berth.acquire(size) as lease: print(lease.measure().lease_budget.bytes)\n'
+                '  except berth.BerthError as error: print(type(error).__name__, error)\n'
+                'print(berth.has_room("0").answer)')
+        *bare, of_8, of_8192, of_a_gib, nothing = python(
+            text, LD_LIBRARY_PATH=simulated_driver()).splitlines()
+        wrong = 'InvalidArgument vram: a size needs a unit; did you mean '
+        self.assertEqual(bare, [f"{wrong}'{meant}'?"
+                                for meant in ('8G', '8192M', '1.5G', '16777216B')])
+        self.assertIn('8 B is below what a CUDA context alone takes', of_8)
+        self.assertIn('8.0 KiB is below what a CUDA context alone takes', of_8192)
+        self.assertEqual((of_a_gib, nothing), (str(1 << 30), 'True'))
+
     def test_what_was_given_back_is_not_had_again(self):
         text = ('with berth.acquire("2G") as first: pass\n'
                 'print([name for name in os.environ if name.startswith("BERTH_LEASE")],\n'
