@@ -112,8 +112,8 @@ Result<std::string> stranger(World& world, Words words) {
   }
   if (!world.set_strangers(device, blocks_up(size))) {
     return Error{Errc::kFull, "device " + words[0] + " has " + to_text(world.figures(device).free) +
-                                  " free, and strangers " + to_text(world.strangers(device)) +
-                                  " already"};
+                                  " free, and unmanaged processes " +
+                                  to_text(world.strangers(device)) + " already"};
   }
   faults.stranger_pid = pid;
   faults.stranger_is_graphics = graphics ? 1 : 0;

@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, kFaultCount> kFaults = {
     "write fails",
     "disk full",
     "wall time jumps",
-    "stranger grows",
+    "unmanaged process grows",
     "probe slow",
     "probe fails",
     "driver gone",

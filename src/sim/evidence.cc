@@ -433,7 +433,8 @@ std::string broken_by_out_of_memory(const Evidence& evidence, std::size_t index)
     holders += fmt::format("; {} of <{}>", used.value, lease.told());
   }
   return fmt::format(
-      "out of memory inside a budget: {} of {} on device {} are used, {} of it by strangers{}",
+      "out of memory inside a budget: {} of {} on device {} are used, {} of it by unmanaged "
+      "processes{}",
       device.used().value, device.usable().value, index, others.value, holders);
 }
 
