@@ -87,7 +87,7 @@ CUresult Driver::initialise() {
   if (visible.empty()) return CUDA_ERROR_NO_DEVICE;
   const std::optional<std::uint32_t> slot = world->claim_slot();
   if (!slot) {
-    complain_once("too many processes use this world already, or /proc is not there");
+    complain_once("too many processes use this machine already, or /proc is not there");
     return CUDA_ERROR_OPERATING_SYSTEM;
   }
   process.driver.emplace(Seat(*std::move(world), *slot), std::move(visible));

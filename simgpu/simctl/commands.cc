@@ -34,7 +34,7 @@ Result<Number> take_number(const std::string& text) {
 Result<std::uint32_t> parse_device(const World& world, const std::string& text) {
   TRY(number, take_number<std::uint32_t>(text));
   if (number >= world.device_count()) {
-    return Error{Errc::kNotFound, "this world has no device " + text + ": it has " +
+    return Error{Errc::kNotFound, "this machine has no device " + text + ": it has " +
                                       std::to_string(world.device_count())};
   }
   return number;
@@ -237,7 +237,7 @@ constexpr Command kCommands[] = {
 std::string simctl_help() {
   std::string text =
       "usage: berth-simctl COMMAND [ARGUMENT...]\n"
-      "Sets faults of the simulated driver in the world that BERTH_SIM names.\n\n";
+      "Sets faults of the simulated driver on the machine that BERTH_SIM names.\n\n";
   for (const Command& command : kCommands) {
     std::string line = "  " + std::string(command.name) + " " + command.arguments;
     line.resize(std::max<std::size_t>(line.size() + 2, 28), ' ');

@@ -34,7 +34,7 @@ Error wrong(std::string_view item, const std::string& why) {
 Result<Unit> add_devices(std::string_view item, WorldSpec& spec) {
   TRY(devices, parse_simulated_devices(item));
   if (devices.count > kDevicesMax - spec.devices.size())
-    return wrong(item, "a world has at most 16 devices");
+    return wrong(item, "a simulated machine has at most 16 devices");
   spec.devices.insert(spec.devices.end(), devices.count,
                       DeviceSpec{std::move(devices.model), devices.capacity});
   return Unit{};

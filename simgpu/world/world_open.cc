@@ -88,7 +88,7 @@ struct World::Opened {
 Result<World::Opened> World::open_existing(const WorldPlace& place, const std::string& path) {
   const os::UniqueFd file = open_file(path, O_RDWR);
   if (!file && errno == ENOENT) return Opened{};
-  if (!file) return os::system_error("cannot open the simulated world " + path, errno);
+  if (!file) return os::system_error("cannot open the simulated machine " + path, errno);
   struct stat size{};
   if (::fstat(file.get(), &size) != 0) return os::system_error("cannot look at " + path, errno);
   const auto not_ours = [&](const std::string& why) {
@@ -97,11 +97,11 @@ Result<World::Opened> World::open_existing(const WorldPlace& place, const std::s
                                      "another BERTH_SIM_NAME"};
   };
   if (size.st_size != static_cast<off_t>(sizeof(WorldFile)))
-    return not_ours("is no world of this version of Berth");
+    return not_ours("is no simulated machine of this version of Berth");
   TRY(world, map(file, path));
   if (world->magic != kMagic || world->layout != kLayout || world->device_count < 1 ||
       world->device_count > kDevicesMax)
-    return not_ours("is no world of this version of Berth");
+    return not_ours("is no simulated machine of this version of Berth");
   if (world->boot_id != boot_id()) return Opened{.found = Found::kOfEarlierBoot};
   const std::string spec(world->spec_text.data(),
                          ::strnlen(world->spec_text.data(), world->spec_text.size()));
@@ -115,9 +115,9 @@ Result<World::Mapping> World::make(const WorldPlace& place, const std::string& p
   ::unlink(draft.c_str());  // Left by one who was killed while making it; the lock is ours now.
   const mode_t mode = place.shared ? 0666 : 0600;
   const os::UniqueFd file = open_file(draft, O_RDWR | O_CREAT | O_EXCL, mode);
-  if (!file) return os::system_error("cannot make the simulated world " + draft, errno);
+  if (!file) return os::system_error("cannot make the simulated machine " + draft, errno);
   if (::fchmod(file.get(), mode) != 0 || ::ftruncate(file.get(), sizeof(WorldFile)) != 0)
-    return os::system_error("cannot make the simulated world " + draft, errno);
+    return os::system_error("cannot make the simulated machine " + draft, errno);
   TRY(world, map(file, draft));
   TRY_STATUS(fill(*world, place));
   if (::rename(draft.c_str(), path.c_str()) != 0)

@@ -307,7 +307,7 @@ void Daemon::Impl::run() {
   if (options.ground == DaemonOptions::Ground::kBack) leave_terminal(log_path());
   log.info("berthd " BERTH_VERSION " listens at " + places.socket + ", state in " +
            places.state_dir +
-           (places.world == wire::kRealWorld ? "" : ", simulated world " + places.world));
+           (places.world == wire::kRealWorld ? "" : ", simulated machine " + places.world));
   if (options.ready_fd) {
     (void)!::write(*options.ready_fd, "ready\n", 6);
     ::close(*options.ready_fd);

@@ -25,7 +25,7 @@ has_state() { [[ $(state_of "$1") == "$2" ]]; }
   run berth daemon status
   status_is 0
   contains "mode     user"
-  contains "simulated (world $BERTH_SIM_NAME)"
+  contains "simulated (machine $BERTH_SIM_NAME)"
   contains "$world/run"
   contains "$world/state"
   run --separate-stderr berth daemon status --json

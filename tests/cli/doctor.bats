@@ -12,7 +12,7 @@ finding() { # finding CHECK: its level, or nothing
   run berth doctor --lock-files="$world/gpu_lock"
   status_is 0
   contains "0 failures"
-  contains "1 simulated GPU (world $BERTH_SIM_NAME)"
+  contains "1 simulated GPU (machine $BERTH_SIM_NAME)"
   contains "berthd 0"
 }
 

@@ -61,6 +61,6 @@ BERTH_SIM_NAME=other$BERTH_SIM_NAME exec berth run -m 2G -- sh -c 'echo "lease $
 SH
   run berth run -q -m 4G -- sh inner
   status_is 0
-  contains "belongs to another world: asking for a new lease"
+  contains "belongs to another machine, simulated or real: asking for a new lease"
   contains "lease 1"
 }

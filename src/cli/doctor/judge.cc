@@ -60,7 +60,7 @@ void judge_probe(Group& group, const wire::DaemonView& daemon, std::size_t devic
   }
   if (daemon.simulated) {
     group.add({.check = "probe",
-               .fact = counted(devices, "simulated GPU") + " (world " + daemon.world +
+               .fact = counted(devices, "simulated GPU") + " (machine " + daemon.world +
                        "); nothing here touches a real one"});
     return;
   }

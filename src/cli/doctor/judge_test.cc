@@ -276,7 +276,7 @@ TEST(Doctor, SimulatedDevicesAreCalledSo) {
   DoctorFacts facts = healthy();
   facts.daemon->simulated = true;
   facts.daemon->world = "w1";
-  EXPECT_THAT(judge(facts).front().fact, HasSubstr("1 simulated GPU (world w1)"));
+  EXPECT_THAT(judge(facts).front().fact, HasSubstr("1 simulated GPU (machine w1)"));
 }
 
 TEST(Doctor, TheReportIsGroupedAndCounts) {

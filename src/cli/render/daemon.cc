@@ -41,7 +41,7 @@ std::string daemon_text(const wire::DaemonView& daemon, const Scene& scene) {
   facts.add("running", "for " + to_text(between(daemon.started, scene.now)) + ", since " +
                            to_text(daemon.started));
   facts.add("mode", std::string(to_text(daemon.mode)));
-  facts.add("GPUs", daemon.simulated ? "simulated (world " + harmless(daemon.world, letters) + ")"
+  facts.add("GPUs", daemon.simulated ? "simulated (machine " + harmless(daemon.world, letters) + ")"
                                      : "real");
   facts.add("socket", harmless(daemon.socket, letters));
   facts.add("state", harmless(daemon.state_dir, letters));

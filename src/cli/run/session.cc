@@ -148,7 +148,7 @@ Session::Step Session::find_outer_lease() {
       present(client_).connection().ask({.route = wire::Route::kLease, .lease = to_text(*outer)});
   if (!answer.ok() && answer.error().code == Errc::kConflict) {
     // The lease's socket came with its variables; our world has another one.
-    ignore_outer_lease("belongs to another world");
+    ignore_outer_lease("belongs to another machine, simulated or real");
     doors_.client.surroundings.socket.clear();
     return connect();
   }
