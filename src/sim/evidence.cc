@@ -295,7 +295,7 @@ std::string broken_by_end(const Evidence& evidence, const ShadowLease& lease, En
       const bool dead = lease.supervisor && !evidence.processes.alive(*lease.supervisor);
       if (known.asker_gone || waited || absent || dead) return {};
       if (result == EndResult::kRefused && never_fits(evidence, lease.request)) return {};
-      return because("its asker still waits");
+      return because("its client still waits");
     }
     case ShadowLease::State::kClaimed:
       break;

@@ -251,7 +251,7 @@ void World::settle() {
   while (!stage_.failed() && !is_over()) {
     while (!stage_.failed() && !is_over()) {
       if (stage_.clock.instant() > until) {
-        stage_.fail(fmt::format("{} s after the last fault not everybody has had his turn: {}",
+        stage_.fail(fmt::format("{} s after the last fault not everybody has had a turn: {}",
                                 bound.ns / seconds(1).ns, told_waiting()));
         return;
       }
