@@ -37,11 +37,6 @@ Status check_choice(std::string_view value, std::span<const std::string_view> ch
   return wrong(message);
 }
 
-Error too_little(std::string_view value, std::string_view least) {
-  return {Errc::kInvalid,
-          "'" + std::string(value) + "' is too little: at least " + std::string(least)};
-}
-
 // What other programs call what we have.
 std::string_view known_elsewhere(std::string_view option) {
   for (const std::string_view name : {"--memory", "--mem", "--gpu-memory", "--gpu-mem", "--size"}) {
@@ -98,7 +93,7 @@ Take into(std::optional<std::uint32_t>& number) {
 Take into(std::optional<Bytes>& size) {
   return [&size](std::string_view value) -> Status {
     TRY(read, parse_bytes(value));
-    if (read == Bytes{}) return too_little(value, "1 byte");
+    if (read == Bytes{}) return wrong("must be greater than 0");
     if (const auto meant = meant_by_bare_size(value)) {
       return wrong("a size needs a unit; did you mean " + *meant + "?");
     }
@@ -118,7 +113,8 @@ Take into(std::optional<Duration>& duration) {
 Take some_time_into(std::optional<Duration>& duration) {
   return [&duration](std::string_view value) -> Status {
     TRY(read, parse_duration(value));
-    if (read < milliseconds(1)) return too_little(value, "1ms");
+    if (read == Duration{}) return wrong("must be greater than 0");
+    if (read < milliseconds(1)) return wrong("'" + std::string(value) + "' is below 1ms");
     duration = read;
     return Unit{};
   };

@@ -93,7 +93,7 @@ TEST(Options, ASizeNeedsAUnit) {
   EXPECT_EQ(sample.error_of({"-m", "8192"}), said("8192M"));
   EXPECT_EQ(sample.error_of({"-m", "8589934592"}), said("8589934592B"));
   EXPECT_EQ(sample.error_of({"-m", "8589934592B"}), "none");
-  EXPECT_EQ(sample.error_of({"-m", "0"}), "--vram: '0' is too little: at least 1 byte");
+  EXPECT_EQ(sample.error_of({"-m", "0"}), "--vram: must be greater than 0");
 }
 
 TEST(Options, NamesThatOtherProgramsHaveAreUnderstood) {

@@ -70,7 +70,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_checkpoint_way(const Request& r
     return Refusal{RefusalCode::kInvalid, "a reservation has no program that could save itself"};
   }
   if (way.grace.ns <= 0 || way.grace > limits::kCheckpointGraceMax) {
-    return Refusal{RefusalCode::kInvalid, "a save may take more than nothing and at most " +
+    return Refusal{RefusalCode::kInvalid, "the time of a save must be greater than 0 and at most " +
                                               to_text(limits::kCheckpointGraceMax)};
   }
   if (way.every && *way.every < limits::kCheckpointEveryMin) {

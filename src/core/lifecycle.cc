@@ -147,7 +147,7 @@ void Coordinator::Impl::on(const Renew& event) {
   }
   if (event.ttl.ns <= 0 || event.ttl > limits::kTtlMax) {
     refuse(event.token, RefusalCode::kInvalid,
-           "a reservation lasts from 1 ms to " + to_text(limits::kTtlMax));
+           "DURATION must be between 1 ms and " + to_text(limits::kTtlMax));
     return;
   }
   const Instant expires = now.instant + event.ttl;

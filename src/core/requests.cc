@@ -257,7 +257,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_shape(const Request& request) c
   }
   if (request.requeue_grace &&
       (request.requeue_grace->ns <= 0 || *request.requeue_grace > limits::kCheckpointGraceMax)) {
-    return invalid("to be stopped it may take more than nothing and at most " +
+    return invalid("the time to stop must be greater than 0 and at most " +
                    to_text(limits::kCheckpointGraceMax));
   }
   if (request.may_yield && request.ttl) {
@@ -279,7 +279,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_shape(const Request& request) c
   if (request.limit && request.limit->ns == 0) return invalid("a limit of 0: it would end at once");
   if (request.ttl && request.limit) return invalid("a reservation has its time, and no --limit");
   if (request.ttl && (request.ttl->ns == 0 || *request.ttl > limits::kTtlMax)) {
-    return invalid("a reservation lasts from 1 ms to " + to_text(limits::kTtlMax));
+    return invalid("DURATION must be between 1 ms and " + to_text(limits::kTtlMax));
   }
   return std::nullopt;
 }

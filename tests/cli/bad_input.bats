@@ -4,6 +4,13 @@
 # daemon for nothing.
 load lib
 
+# is_wrong OPTION VALUE: the sentence names both, but for a nothing.
+is_wrong() {
+  case $2 in
+    0*[1-9]* | [!0]* | "") contains "$1: '$2' is" ;;
+    *) contains "$1: must be greater than 0" ;;
+  esac
+}
 
 @test "sizes: none, negative, too large, of no unit" {
   for size in "" 0 0G -1 -8G 1.5X 8Q G 1e9 0x10 nan inf " 8G" 8G8G 1..5G 5EiB 99999999999999999999 \
@@ -12,7 +19,7 @@ load lib
       # shellcheck disable=SC2086
       run berth $verb "--vram=$size" -- true
       status_is 64
-      contains "--vram: '$size' is"
+      is_wrong --vram "$size"
     done
   done
   [[ ! -e $BERTH_RUNTIME_DIR/sim ]] # No daemon was started for it.
@@ -40,7 +47,7 @@ ROWS
     for option in --eta --limit; do
       run berth run -m 1G "$option=$time" -- true
       status_is 64
-      contains "$option: '$time' is"
+      is_wrong "$option" "$time"
     done
   done
   for time in -1 -5s 5y s "5 parsecs" 36501d; do

@@ -189,12 +189,15 @@ PY
     for verb in "reserve -m 1G" "renew 1"; do
       run berth $verb -- "$time"
       status_is 64
-      contains "DURATION: '$time' is"
+      case $time in
+        0 | 0s) contains "DURATION: must be greater than 0" ;;
+        *) contains "DURATION: '$time' is" ;;
+      esac
     done
   done
   run berth reserve 32d -m 1G
   status_is 64
-  contains "31d00h"
+  contains "DURATION must be between 1 ms and 31d00h"
   run berth reserve -m 1G
   status_is 64
   contains "missing DURATION"

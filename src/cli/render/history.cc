@@ -166,7 +166,7 @@ std::string history_text(const wire::PastAnswer& answer, bool header, const Scen
                           {.title = "MIN", .align = Column::Align::kRight},
                           {.title = "MEAN", .align = Column::Align::kRight},
                           {.title = "MAX", .align = Column::Align::kRight},
-                          {.title = "LAST", .align = Column::Align::kRight}},
+                          {.title = "NOW", .align = Column::Align::kRight}},
               .header = header};
   const std::map<DeviceId, Bytes> tops = highest(answer.past);
   const Grid grid = grid_of(answer, scene);

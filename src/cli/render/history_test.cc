@@ -64,7 +64,7 @@ TEST(HistoryText, HasALineAFigureWithItsCourse) {
   const std::string text = history_text(answer(), true, wide);
   EXPECT_THAT(text, HasSubstr("0    GPU"));
   EXPECT_THAT(text, HasSubstr("▁▅ █"));
-  EXPECT_THAT(text, HasSubstr("0.0   4.0  8.0   8.0"));
+  EXPECT_THAT(text, HasSubstr("0.0   4.0  8.0  8.0"));
   EXPECT_THAT(text, HasSubstr("lease 12 train?[31m"));
   EXPECT_THAT(text, HasSubstr("from 2026-02-07T12:00:00.000Z"));
   EXPECT_THAT(text, HasSubstr("a column is 1m"));
@@ -78,6 +78,7 @@ TEST(HistoryText, TheCourseFitsTheTerminal) {
     narrow.width = width;
     const std::string text = history_text(long_one, true, narrow);
     EXPECT_THAT(text, HasSubstr("TREND")) << width;
+    EXPECT_THAT(text, HasSubstr("  NOW\n")) << width;
     std::istringstream lines(text.substr(0, text.find("GiB; from")));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), width) << line;
   }
