@@ -106,6 +106,7 @@ BANNED = {
 MAY = {
     'src/base/check.cc': ['fprintf'],  # The last words of a process that is wrong.
     'include/berth/berth.hpp': ['new'],  # The header that declares std::bad_alloc.
+    'src/wire/measures.cc': ['strangers'],  # The value of a field.
 }
 # Banned in every text of the project.
 UNWANTED = {
@@ -114,6 +115,14 @@ UNWANTED = {
     r'\b([Ii]s' r'sue|[Dd]eci' r'sion|[Dd]es' r'ign) #?\d{1,3}\b':
         'cite docs/decisions, or say it here',
 }
+# Banned where users read it: the pages, and sentences in literals. Names of fields may be older.
+WORDING = {
+    r'\b[Ss]trangers?\b': 'an unmanaged process',
+    r'\b[Ww]orlds?\b(?!=)': 'the machine, or a simulated machine',
+    r'\b[Aa]skers?\b': 'the client, or who asks',
+    r'\b([Hh]e|[Hh]im|[Hh]is|[Hh]imself)\b': 'users are they',
+}
+PAGE = re.compile(r'(README|ARCHITECTURE|docs/[^/]+)\.md')
 PREPROCESSOR_FOLDERS = ('include', 'src/base', 'src/os', 'src/guard', 'simgpu',
                         'src/config/toml_library.h', 'src/trainer/libtorch')
 FILE_MAX, FUNCTION_MAX, COLUMN_MAX = 500, 70, 100
@@ -155,13 +164,26 @@ _TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^()\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n]
                     r"|(?<!\w)'(?:\\.|[^'\\\n])+'", re.S)
 
 
+def blanked(match):
+    return re.sub(r'[^\n]', ' ', match[0])
+
+
+def sentences_only(text):
+    """The literals of more than one word; lines and columns stay."""
+    kept = [' ' if letter != '\n' else letter for letter in text]
+    for token in _TOKEN.finditer(text):
+        if token[0].startswith(('"', 'R"')) and ' ' in token[0]:
+            kept[token.start():token.end()] = token[0]
+    return ''.join(kept)
+
+
 def code_only(text):
     """The text with comments and the insides of literals blanked; lines and columns stay."""
     def blank(match):
         token = match[0]
         if token.startswith('"') and re.search(r'#\s*include\s*$', text[:match.start()][-20:]):
             return token
-        return re.sub(r'[^\n]', ' ', token)
+        return blanked(match)
     return _TOKEN.sub(blank, text)
 
 
@@ -245,6 +267,18 @@ def check_shared_ptr(file):
 def check_unwanted(file):
     for number, found, instead in matches(UNWANTED, file.text):
         yield Finding(file.path, number, 'unwanted', f'`{found}`: {instead}')
+
+
+def check_wording(file):
+    if PAGE.fullmatch(file.path):
+        text = re.sub(r'^```.*?^```|`[^`\n]+`', blanked, file.text, flags=re.M | re.S)
+    elif file.path.startswith(('src/', 'simgpu/')) and not file.path.endswith('_test.cc'):
+        text = sentences_only(file.text)
+    else:
+        return
+    for number, found, instead in matches(WORDING, text):
+        if found not in MAY.get(file.path, []):
+            yield Finding(file.path, number, 'wording', f'`{found}`: {instead}')
 
 
 def check_head(file):
@@ -433,8 +467,8 @@ def check_all(root):
     for file in files:
         file.known = known
         for check in (check_layers, check_banned, check_preprocessor, check_shared_ptr,
-                      check_unwanted, check_head, check_own_header_first, check_sizes,
-                      check_negated):
+                      check_unwanted, check_wording, check_head, check_own_header_first,
+                      check_sizes, check_negated):
             findings += check(file)
         findings += check_doc_names(file, root, words)
         findings += check_dead_tests(file, built)

@@ -103,6 +103,17 @@ class Tidy(unittest.TestCase):
             self.assertEqual(self.found({'docs/a.md': f'# A\n{text}\n'}), ['docs/a.md:2 unwanted'])
         self.assert_clean({'docs/a.md': 'at work/root, framework/ and an issue of 2\n'})
 
+    def test_users_read_no_words_of_a_private_dialect(self):
+        for text in ('A stranger came', 'Another world', 'the asker', 'for himself', 'He may'):
+            self.assertEqual(self.found({'docs/a.md': f'# A\n{text}\n',
+                                         'src/cli/a.cc': SAYS + f'say("{text}");  // He\n'}),
+                             ['docs/a.md:2 wording', 'src/cli/a.cc:3 wording'])
+            self.assert_clean({'docs/decisions/0001-a.md': f'# 1 A\n{text}\n',
+                               'CHANGELOG.md': text, 'CMakeLists.txt': HASH + 'add_layer(cli)\n',
+                               'src/cli/a_test.cc': SAYS + f'TEST(A, B) {{ say("{text}"); }}\n'})
+        self.assert_clean({'docs/a.md': 'The `world`:\n```\nworld=1; the world\n```\nothers\n',
+                           'src/cli/a.cc': SAYS + 'key("world"); add("; world=");  // His world\n'})
+
     def test_a_file_says_its_licence_and_its_purpose(self):
         self.assertEqual(self.found({'src/os/a.cc': 'int x;\n'}), ['src/os/a.cc:1 head'])
         self.assertEqual(self.found({'src/os/a.cc': HEAD + 'int x;\n'}), ['src/os/a.cc:2 head'])
