@@ -313,27 +313,31 @@ void Coordinator::Impl::add_holders(const Lease& lease, WhyView& view, Now at) c
   const bool own = view.reason == WhyView::Reason::kUserLimit;
   const std::size_t count = std::min<std::size_t>(view.devices_wanted, view.shortages.size());
   const bool all_fit = view.devices_fitting >= view.devices_wanted;
-  std::map<LeaseId, Bytes> charges;
+  std::map<LeaseId, std::vector<HeldThere>> held;
   for (std::size_t i = own || all_fit ? 0 : view.devices_fitting; i < count; ++i) {
-    for (const auto& [id, entry] : ledger.find(view.shortages[i].device)->entries) {
-      if (!own) charges[id] += entry.charge;
+    const DeviceId device = view.shortages[i].device;
+    for (const auto& [id, entry] : ledger.find(device)->entries) {
+      if (!own) held[id].push_back({device, entry.charge});
     }
   }
   if (own) {
     for (const auto& [id, other] : state.leases()) {
       if (other.user != lease.user || other.held() == nullptr) continue;
-      for (const Part& part : other.held()->parts) charges[id] += part.budget;
+      for (const Part& part : other.held()->parts) held[id].push_back({part.device, part.budget});
     }
   }
-  for (const auto& [id, charge] : charges) {
+  for (auto& [id, devices] : held) {
     const Lease& holder = *state.find(id);
+    Bytes charge;
+    for (const HeldThere& there : devices) charge += there.charged;
     const Instant end = expected_end(holder, observed.at(id).told_end(), at.instant);
     view.holders.push_back(
         {.lease = id,
          .user = holder.user,
          .name = holder.request.name,
          .charged = charge,
-         .expected_end = end == Instant::never() ? std::nullopt : std::optional(wall_at(end, at))});
+         .expected_end = end == Instant::never() ? std::nullopt : std::optional(wall_at(end, at)),
+         .devices = std::move(devices)});
   }
   std::ranges::stable_sort(view.holders, std::greater{}, &Holder::charged);
   if (view.holders.size() > limits::kWhyListed) view.holders.resize(limits::kWhyListed);

@@ -50,6 +50,9 @@ TEST(Why, SeveralDevicesAreJudgedByThoseThatLackRoom) {
   EXPECT_EQ(why.devices_wanted, 5u);
   EXPECT_EQ(why.devices_fitting, 3u);
   ASSERT_EQ(why.holders.size(), 2u);
+  ASSERT_EQ(why.holders[0].devices.size(), 1u);
+  EXPECT_EQ(why.holders[0].devices[0].device, why.shortages[3].device);
+  EXPECT_EQ(why.holders[1].devices[0].device, why.shortages[4].device);
   EXPECT_EQ(why.expected_start, UnixMs{story.now.wall.value + minutes(20).ns / 1'000'000});
   five.wait_max = Duration{};
   (void)story.ask(five);

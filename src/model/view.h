@@ -78,13 +78,20 @@ struct Remedy {
   std::vector<LeaseId> also = {};  // The same has to be done to these.
 };
 
+/// What a lease holds of one device.
+struct HeldThere {
+  DeviceId device;
+  Bytes charged;
+};
+
 /// Who holds what a waiting request waits for.
 struct Holder {
   LeaseId lease;
   UserId user;
   std::string name;
-  Bytes charged;
+  Bytes charged;  // Of all `devices`.
   std::optional<UnixMs> expected_end;
+  std::vector<HeldThere> devices = {};  // Those that the request waits for.
 };
 
 /// How the device looks that a request waits for.

@@ -52,7 +52,10 @@ std::uint64_t line_of(const WhyView& why) {
   line.add(why.devices_fitting);
   add_shortages(line, why.shortages);
   for (const Holder& holder : why.holders) {
-    line.add(holder.lease.value).add(holder.charged).add(holder.expected_end);
+    line.add(holder.lease.value).add(holder.expected_end);
+    for (const HeldThere& there : holder.devices) {
+      line.add(to_text(there.device)).add(there.charged);
+    }
   }
   return line.value();
 }

@@ -245,7 +245,8 @@ inline WhyView why() {
                    .user = kAnna,
                    .name = "train-gpt2",
                    .charged = gib(11),
-                   .expected_end = UnixMs{1'770'473'701'000}}};
+                   .expected_end = UnixMs{1'770'473'701'000},
+                   .devices = {{.device = device(1), .charged = gib(11)}}}};
   view.expected_start = UnixMs{1'770'473'701'000};
   view.remedies = {{.kind = Remedy::Kind::kShrinkLease, .lease = {12}, .bytes = gib(10)},
                    {.kind = Remedy::Kind::kOtherDevice, .device = device(2)},

@@ -186,6 +186,25 @@ EXPECT
   contains "GPU 0: 5.5 GiB of 8.0 GiB free; $(id -un)/a-rather-long-name holds 10.0 GiB"
 }
 
+@test "with two GPUs the holder that is named is on the GPU that is named" {
+  export BERTH_SIM=2x16GiB BERTH_SIM_NAME=${world##*.}b
+  berth run -q -m 10G -g 0, -n first -- sleep 60 3>&- &
+  eventually state_is 1 held
+  berth run -q -m 12G -g 1, -n second -- sleep 60 3>&- &
+  eventually state_is 2 held
+  cat >"$world/wait" <<'EXPECT'
+set timeout 10
+set stty_init "columns 200"
+spawn berth run -m 12G -g 2 --wait=5s -- true
+expect "0 of 2 GPUs free; GPU 0 has 5.5 GiB free (USER/first holds 10.0 GiB)"
+EXPECT
+  sed -i "s|USER|$(id -un)|" "$world/wait"
+  run expect "$world/wait"
+  contains "GPU 0 has 5.5 GiB free ($(id -un)/first holds 10.0 GiB)"
+  run expect <(sed 's/columns 200/columns 80/; s/^expect.*/expect "GPU 0: 5.5"/' "$world/wait")
+  contains "GPU 0: 5.5 GiB of 12.0 GiB free; $(id -un)/first holds 10.0 GiB"
+}
+
 @test "how a lease ended is not cut in the middle" {
   berth run -q -m 1G -n a-name -- sh -c 'exit 2' || true
   run env COLUMNS=80 script -qec "berth ps -a --color=never" /dev/null

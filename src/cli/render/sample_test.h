@@ -119,12 +119,29 @@ inline WhyView why() {
                   .user = kMe,
                   .name = "hybrid-train",
                   .charged = gib(11),
-                  .expected_end = in(minutes(14))},
-                 {.lease = {13}, .user = kGuest, .name = "self-hosted", .charged = gib(3)}};
+                  .expected_end = in(minutes(14)),
+                  .devices = {{.device = kDevice, .charged = gib(11)}}},
+                 {.lease = {13},
+                  .user = kGuest,
+                  .name = "self-hosted",
+                  .charged = gib(3),
+                  .devices = {{.device = kDevice, .charged = gib(3)}}}};
   why.expected_start = in(minutes(14));
   why.remedies = {{.kind = Remedy::Kind::kAskLess, .bytes = tenths_of_gib(14)},
                   {.kind = Remedy::Kind::kPauseLease, .lease = {13}},
                   {.kind = Remedy::Kind::kShrinkLease, .lease = {12}, .bytes = tenths_of_gib(102)}};
+  return why;
+}
+
+/// Two GPUs, and on each another lease: GPU 1 has less to spare, and its holder has more.
+inline WhyView why_on_two() {
+  WhyView why = sample::why();
+  const DeviceId other = {kDevice.high, kDevice.low + 1};
+  why.devices_wanted = 2;
+  why.shortages.push_back(why.shortages[0]);
+  why.shortages[1].device = other;
+  why.shortages[1].index = 1;
+  why.holders[0].devices[0].device = other;
   return why;
 }
 

@@ -24,6 +24,24 @@ TEST(WaitingLines, TheShortestTellsWhatIsFreeAndWhoHoldsTheRest) {
   EXPECT_LT(std::string("berth: ").size() + lines[3].size(), 80u);  // As wide as a new terminal.
 }
 
+TEST(WaitingLines, OnSeveralGpusTheHolderIsOneOnTheGpuThatIsNamed) {
+  const WhyView why = sample::why_on_two();
+  const auto lines = waiting_lines(sample::waiting().request, why, sample::scene());
+  EXPECT_THAT(lines[0], HasSubstr("0 of 2 GPUs free; GPU 0 has 1.4 GiB free "
+                                  "(guest/self-hosted holds 3.0 GiB)"));
+  EXPECT_EQ(lines.back(), "GPU 0: 1.4 GiB of 6.0 GiB free; guest/self-hosted holds 3.0 GiB");
+}
+
+TEST(WaitingLines, OfTheGpusTheOneThatLacksRoomIsNamed) {
+  WhyView why = sample::why_on_two();
+  why.devices_fitting = 1;
+  const auto lines = waiting_lines(sample::waiting().request, why, sample::scene());
+  EXPECT_EQ(lines.back(), "GPU 1: 1.4 GiB of 6.0 GiB free; me/hybrid-train holds 11.0 GiB");
+  why.holders[0].devices.push_back({.device = sample::kDevice, .charged = gib(9)});
+  why.holders[0].charged = gib(20);
+  EXPECT_EQ(waiting_lines(sample::waiting().request, why, sample::scene()).back(), lines.back());
+}
+
 TEST(WaitingLines, ForOtherReasonsThereIsNoShorterOne) {
   WhyView why = sample::why();
   why.reason = WhyView::Reason::kTurn;

@@ -8,6 +8,7 @@
 
 #include "base/quantity.h"
 #include "cli/render/halts.h"
+#include "cli/render/obstacles.h"
 #include "cli/render/phrases.h"
 
 namespace berth::cli {
@@ -73,14 +74,6 @@ std::string where_room_lacks(const WhyView& why, const Scene& scene) {
   return text.empty() ? "no GPU has enough to grant" : text;
 }
 
-// Of those that it would get, the first that lacks something.
-const Shortage* lacking(const WhyView& why) {
-  if (why.shortages.empty()) return nullptr;
-  const std::size_t last = why.shortages.size() - 1;
-  return &why.shortages[why.devices_wanted < 2 ? 0
-                                               : std::min<std::size_t>(why.devices_fitting, last)];
-}
-
 std::string strangers_in_the_way(const WhyView& why) {
   if (lacking(why) == nullptr) return "processes outside Berth use the memory";
   const Shortage& best = *lacking(why);
@@ -89,11 +82,11 @@ std::string strangers_in_the_way(const WhyView& why) {
 }
 
 std::string not_alone(const WhyView& why, const Scene& scene) {
-  if (why.holders.empty()) return "no GPU is free of other leases";
-  const std::string where = lacking(why) == nullptr ? "the GPU" : gpu(*lacking(why));
-  return how_many_fit(why.devices_fitting, why.devices_wanted) + where +
-         " cannot be shared for it while " + named(why, why.holders.front().lease, scene) +
-         " is there";
+  const Shortage* best = lacking(why);
+  const Holder* holder = best == nullptr ? nullptr : largest_on(why, *best).holder;
+  if (holder == nullptr) return "no GPU is free of other leases";
+  return how_many_fit(why.devices_fitting, why.devices_wanted) + gpu(*best) +
+         " cannot be shared for it while " + named(why, holder->lease, scene) + " is there";
 }
 
 std::string above_limit(const WhyView& why) {
@@ -377,10 +370,10 @@ std::string waiting_line(const Request& request, const WhyView& why, const Scene
             " GPUs free; ";
   }
   text += gpu(best) + " has " + to_text(best.grantable) + " free";
-  if (why.holders.empty()) return text;
-  const Holder& holder = why.holders.front();
-  text += " (" + session_of(holder.user, holder.name, scene) + " holds " + to_text(holder.charged);
-  text += holder.expected_end ? ", " + about(*holder.expected_end, scene) + " left" : "";
+  const auto [holder, charged] = largest_on(why, best);
+  if (holder == nullptr) return text;
+  text += " (" + session_of(holder->user, holder->name, scene) + " holds " + to_text(charged);
+  text += holder->expected_end ? ", " + about(*holder->expected_end, scene) + " left" : "";
   return text + ")";
 }
 

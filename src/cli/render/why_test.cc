@@ -95,6 +95,13 @@ TEST(Why, SeveralGpusAreCountedAndThoseInTheWayNamed) {
               HasSubstr("1 of 3 GPUs free; GPU 0 has 1.4 GiB free"));
 }
 
+TEST(Why, WhoIsInTheWayOfAWholeGpuIsOnIt) {
+  WhyView why = sample::why_on_two();
+  why.reason = WhyView::Reason::kExclusive;
+  EXPECT_THAT(why_text(sample::waiting(), why, wide_scene()),
+              HasSubstr("GPU 0 cannot be shared for it while 13 (guest/self-hosted) is there"));
+}
+
 TEST(Why, ALoweredLimitIsNamedWithItsValueAndNoChanceIsPromised) {
   WhyView why = sample::why();
   why.reason = WhyView::Reason::kAboveLimit;
