@@ -41,10 +41,11 @@ stage() {
   fi
 }
 
-# stage_in_time: as stage, but absent where it would end after `latest` if it took its whole budget.
+# stage_in_time: as stage, but absent where it could last until after `latest` without being red.
 stage_in_time() {
-  if [[ -n $latest ]] && ((SECONDS + $2 > latest)); then
-    absent "$1" "it may take $2 s, and $SECONDS of $latest s are over"
+  local most=$(($2 * slack / 100))
+  if [[ -n $latest ]] && ((SECONDS + most > latest)); then
+    absent "$1" "it may take $most s, and $SECONDS of $latest s are over"
   else
     stage "$@"
   fi

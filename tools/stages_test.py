@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of stages.bash, and of the stages that ./dev has: what a run says and ends with."""
 import os
+import shutil
 import subprocess
+import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -55,10 +57,11 @@ class Stages(unittest.TestCase):
         self.assertIn('three: passed', run(late + ' slack=300 all_stages')[1])
 
     def test_one_that_would_end_too_late_is_absent(self):
-        code, out, _ = run('latest=50; SECONDS=45; all_stages')
+        code, out, _ = run('latest=50; SECONDS=36; all_stages')
         self.assertEqual(code, 0)
         self.assertIn('== three: passed', out)
-        self.assertIn('four: absent: it may take 10 s, and 45 of 50 s are over', out)
+        self.assertIn('== four: passed', run('latest=50; SECONDS=30; all_stages')[1])
+        self.assertIn('four: absent: it may take 15 s, and 36 of 50 s are over', out)
 
     def test_who_is_told_of_each_stage_learns_how_it_ended(self):
         script = 'kept() { echo "kept: $*"; }; on_stage=kept keep_going=true third=badly all_stages'
@@ -83,26 +86,85 @@ class Stages(unittest.TestCase):
         self.assertEqual(run('choose_stages all_stages two; all_stages')[0], 69)
 
 
-class Night(unittest.TestCase):
-    def test_each_stage_ends_within_the_hour_on_two_cores(self):
-        """By its budget and what it may take beyond: the words that `dev` has for its stages."""
-        script = '''
+# What a verb of ./dev would do: its stages, with their budgets, what they may take, and their
+# commands; none is run. Each takes `share` percent of its budget; the seconds until the end are told last.
+VERB = '''
 set -- help
 exit() { :; }  # As ./dev does once its verb has run.
 source ./dev >/dev/null
 unset -f exit
-nproc() { echo 2; }
+machine() { :; }
 has_libtorch() { true; }
-stage() { echo "$1 $(($2 * slack / 100))"; }
-night_stages
+command() { true; }
+stage() {
+  echo "stage $1 $2 $(($2 * slack / 100)) ${*:3}"
+  SECONDS=$((SECONDS + $2 * share / 100))
+}
+absent() { echo "absent $1: $2"; }
+finish_stages() { echo "seconds $SECONDS"; }
+SECONDS=0
 '''
-        done = subprocess.run(['bash', '-c', script], cwd=ROOT, capture_output=True, text=True)
-        stages = dict(line.split() for line in done.stdout.split('\n') if ' ' in line
-                      and line.split()[1].isdigit())
+CHECK = [('packages', 'packages_for_check'), ('demo', './dev demo'), ('test', 'verb_test'),
+         ('chaos', 'tests/chaos/run 20'), ('train', 'test_trainer'),
+         ('mutants', 'tests/mutants/run 3'), ('lint', './dev tidy --seconds 120')]
+
+
+def would_do(script):
+    lines = subprocess.run(['bash', '-c', VERB + script], cwd=ROOT, text=True, check=False,
+                           capture_output=True).stdout.split('\n')
+    stages = [line.split(' ', 4)[1:] for line in lines if line.startswith('stage ')]
+    absent = [line[7:] for line in lines if line.startswith('absent ')]
+    seconds = [int(line.split()[1]) for line in lines if line.startswith('seconds ')]
+    return stages, absent, seconds[-1]
+
+
+class Check(unittest.TestCase):
+    def test_a_commit_is_judged_by_check(self):
+        with tempfile.TemporaryDirectory() as root:
+            os.mkdir(f'{root}/.ci')
+            shutil.copy(f'{ROOT}/.ci/run', f'{root}/.ci/run')
+            with open(f'{root}/dev', 'w', encoding='utf-8') as file:
+                file.write('#!/bin/sh\necho "dev $*"\nexit 7\n')
+            os.chmod(f'{root}/dev', 0o755)
+            done = subprocess.run([f'{root}/.ci/run'], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (7, 'dev check\n'))
+
+    def test_it_runs_all_of_its_stages_in_this_order(self):
+        stages, absent, _ = would_do('share=100; verb_check')
+        self.assertEqual([(name, command) for name, _, _, command in stages], CHECK)
+        self.assertEqual(absent, [])
+
+    def test_by_its_budgets_it_ends_within_an_hour(self):
+        stages, _, seconds = would_do('share=100; verb_check')
+        self.assertLessEqual(seconds, 3600)
+        self.assertEqual(seconds, sum(int(budget) for _, budget, _, _ in stages))
+
+    def test_however_slow_it_is_it_ends_within_70_minutes(self):
+        for share in range(10, 201, 5):
+            stages, absent, seconds = would_do(f'share={share}; verb_check')
+            self.assertLessEqual(seconds, 70 * 60, share)
+            self.assertEqual(len(stages) + len(absent), len(CHECK), share)
+
+    def test_what_cannot_be_had_is_absent_with_its_reason(self):
+        stages, absent, _ = would_do('''
+has_libtorch() { false; }
+command() { [[ $* != *clang-tidy-19* ]]; }
+share=100; verb_check''')
+        self.assertEqual([name for name, *_ in stages],
+                         [name for name, _ in CHECK if name not in ('train', 'lint')])
+        self.assertEqual(absent, ['train: libtorch could not be installed',
+                                  'lint: clang-tidy-19 could not be installed'])
+
+
+class Night(unittest.TestCase):
+    def test_each_stage_ends_within_the_hour_on_two_cores(self):
+        """By its budget and what it may take beyond: the words that `dev` has for its stages."""
+        stages, _, _ = would_do('share=0; nproc() { echo 2; }; night_stages')
+        most = {name: int(seconds) for name, _, seconds, _ in stages}
         for name in ('test', 'tidy', 'clang', 'asan', 'tsan', 'adversary', 'neighbours', 'sim',
                      'mutants', 'chaos', 'fuzz', 'train', 'train_asan'):
-            self.assertIn(name, stages, done.stderr)
-            self.assertLessEqual(int(stages[name]), 3600, name)
+            self.assertIn(name, most)
+            self.assertLessEqual(most[name], 3600, name)
 
 
 if __name__ == '__main__':
