@@ -4,6 +4,7 @@
 # Sourced by ./dev.
 
 bundle_mib_max=60
+seconds_build=0 seconds_tests=0
 
 # make_bundle FOLDER: headers, static libraries and licences, from the packages that are here.
 make_bundle() {
@@ -92,7 +93,7 @@ bundle_is_needed() {
 
 # build_gpu_tests TARGET...: with the packages, or else out of the bundle and without a network.
 build_gpu_tests() {
-  local tool options=() targets=()
+  local tool options=() targets=() begin=$SECONDS
   if bundle_is_needed; then
     say "the libraries come from build/bundle"
     for tool in cmake g++; do
@@ -109,7 +110,8 @@ build_gpu_tests() {
   fi
   cmake --preset gpu "${options[@]}" || return
   for tool in "$@"; do targets+=(--target "$tool"); done
-  cmake --build build/gpu --parallel "$(nproc)" "${targets[@]}"
+  cmake --build build/gpu --parallel "$(nproc)" "${targets[@]}" || return
+  seconds_build=$((SECONDS - begin))
 }
 
 # The same as on a machine with a GPU, over the simulated driver, with what comes of it in build/.
@@ -122,10 +124,11 @@ rehearse_gpu_tests() {
 # run_gpu_tests FOLDER [CTEST-OPTION...]: and after all of them the figures, with what came of the
 # tests, into the folder.
 run_gpu_tests() {
-  local folder=$1 results=$PWD/build/gpu/results.xml code=0 counts file
+  local folder=$1 results=$PWD/build/gpu/results.xml code=0 counts file begin=$SECONDS
   shift
   rm -f "$results"
   ctest --preset gpu --label-regex '^real_gpu$' --output-junit "$results" "$@" || code=$?
+  seconds_tests=$((SECONDS - begin))
   counts=$(counts_of_tests "$results") || fail 70 "ctest has left no $results"
   # shellcheck disable=SC2086 # three numbers
   set -- "$#" $counts
@@ -163,6 +166,7 @@ measure_gpu() {
     echo "libraries=$(bundle_is_needed && echo bundle || echo packages)"
     echo "cuda_toolkit=${toolkit:-none}"
     echo "torch=${torch:-none}"
+    printf 'seconds_build=%s\nseconds_tests=%s\n' "$seconds_build" "$seconds_tests"
     printf 'tests_passed=%s\ntests_failed=%s\ntests_skipped=%s\n' "$2" "$3" "$4"
   )
   mkdir -p "${1%/*}"

@@ -87,7 +87,8 @@ class Stages(unittest.TestCase):
 
 
 # What a verb of ./dev would do: its stages, with their budgets, what they may take, and their
-# commands; none is run. Each takes `share` percent of its budget; the seconds until the end are told last.
+# commands; none is run. Each takes `share` percent of its budget; the seconds until the end are
+# told last.
 VERB = '''
 set -- help
 exit() { :; }  # As ./dev does once its verb has run.
@@ -165,6 +166,13 @@ class Night(unittest.TestCase):
                      'mutants', 'chaos', 'fuzz', 'train', 'train_asan'):
             self.assertIn(name, most)
             self.assertLessEqual(most[name], 3600, name)
+
+    def test_where_there_is_a_gpu_its_tests_have_eight_minutes(self):
+        stages, _, _ = would_do('share=0; has_gpu() { true; }; night_stages')
+        self.assertIn(['gpu', '480', '720', './dev gpu'], stages)
+        stages, absent, _ = would_do('share=0; has_gpu() { false; }; night_stages')
+        self.assertNotIn('gpu', [name for name, *_ in stages])
+        self.assertIn('gpu: no GPU here', absent)
 
 
 if __name__ == '__main__':

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
@@ -155,7 +156,7 @@ TEST_F(Measure, Sampling) {
   tell("sample_slowest_ms", milliseconds.back());
 }
 
-bool write_figures(const std::string& path, const std::string& told) {
+bool write_figures(const std::string& path, const std::string& told, double seconds) {
   Json all;
   if (rehearsing()) all["simulated"] = "a rehearsal on the simulated driver: no figures of a GPU";
   std::istringstream lines(told);
@@ -167,6 +168,7 @@ bool write_figures(const std::string& path, const std::string& told) {
         !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
     all[line.substr(0, equals)] = number ? Json(std::stoull(value)) : Json(value);
   }
+  all["seconds_measuring"] = seconds;
   all.update(figures().machine);
   all["figures"] = figures().values;
   all["missing"] = figures().missing;
@@ -187,6 +189,8 @@ int main(int count, char** arguments) {
                      stderr);
     return 69;
   }
+  const auto start = std::chrono::steady_clock::now();
   const int result = RUN_ALL_TESTS();
-  return berth::gpu_tests::write_figures(path, told) ? result : 74;
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  return berth::gpu_tests::write_figures(path, told, took.count()) ? result : 74;
 }

@@ -73,6 +73,7 @@ def figures(program):
     check('no figures of a GPU' in all_of_it['simulated'], 'the file does not say what it is not')
     check(all_of_it['tests_passed'] == 3 and all_of_it['commit'] == 'none', 'a fact is lost')
     check(all_of_it['gpu_bytes'] == 16 << 30, 'it is not the device')
+    check(all_of_it['seconds_measuring'] > 0, 'it does not say how long it took')
     check(set(all_of_it['figures']) == FIGURES, f'the figures are {set(all_of_it["figures"])}')
     check(all(value > 0 for value in all_of_it['figures'].values()), 'a figure is 0')
     check(set(all_of_it['missing']) == set(NOT_MEASURED), f'missing: {all_of_it["missing"]}')

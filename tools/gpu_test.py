@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of gpu.bash: what `./dev gpu` makes of what its tests came to. CMake, ctest and the program
+that measures are stand-ins here; tests/gpu/rehearsal.py runs the real ones."""
+import glob
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+RUN = '''
+set -- help
+exit() { :; }  # As ./dev does once its verb has run.
+source ./dev >/dev/null
+unset -f exit
+has_gpu() { true; }
+need() { echo "need $*"; }
+set -e
+verb_gpu'''
+PROGRAMS = {
+    'bin/cmake': 'echo "cmake $*"; sleep "${slow:-0}"',
+    'bin/ctest': '''echo "ctest $*"; sleep "${slow:-0}"
+while [ "$1" != --output-junit ]; do shift; done
+[ "$total" = 0 ] || printf '<?xml version="1.0"?>\\n<testsuite name="Linux"\\n\\ttests="%s"
+\\tfailures="%s"\\n\\tdisabled="0"\\n\\tskipped="%s"\\n\\ttime="9">\\n<testcase name="tests"/>' \\
+  "$total" "$failed" "$skipped" >"$2"
+exit "${ctest_ends:-0}"''',
+    'bin/python3': 'echo 2.5.1',
+    'build/gpu/bin/gpu_measure': '''echo "$BERTH_GPU_FACTS" >"$BERTH_GPU_FIGURES"
+exit "${measure_ends:-0}"''',
+}
+
+
+class Gpu(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = folder.name
+        os.mkdir(f'{self.root}/tools')
+        for path in ('dev', *(f'tools/{name}.bash' for name in ('setup', 'stages', 'gpu'))):
+            shutil.copy(f'{ROOT}/{path}', f'{self.root}/{path}')
+        for path, text in PROGRAMS.items():
+            os.makedirs(os.path.dirname(f'{self.root}/{path}'), exist_ok=True)
+            with open(f'{self.root}/{path}', 'w', encoding='utf-8') as file:
+                file.write(f'#!/bin/sh\n{text}\n')
+            os.chmod(f'{self.root}/{path}', 0o755)
+
+    def gpu(self, arguments='', total=13, failed=0, skipped=0, **more):
+        environment = {'PATH': f'{self.root}/bin:/usr/bin:/bin', 'total': str(total),
+                       'failed': str(failed), 'skipped': str(skipped)} | more
+        done = subprocess.run(['bash', '-c', f'{RUN} {arguments}'], cwd=self.root, text=True,
+                              env=environment, check=False, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        return done.returncode, done.stdout
+
+    def facts(self):
+        paths = glob.glob(f'{self.root}/docs/measurements/*')
+        self.assertEqual(len(paths), 1)
+        self.assertRegex(paths[0], r'/gpu-\d{4}-\d\d-\d\d\.json$')
+        with open(paths[0], encoding='utf-8') as file:
+            return dict(line.strip().split('=', 1) for line in file)
+
+    def assert_nothing_measured(self):
+        self.assertFalse(os.path.exists(f'{self.root}/docs'))
+
+    def test_where_tests_pass_it_is_green_and_measures(self):
+        code, text = self.gpu(skipped=2)
+        self.assertEqual(code, 0, text)
+        self.assertIn('11 tests passed, 0 failed, 2 skipped', text)
+        self.assertIn('--label-regex ^real_gpu$', text)
+        facts = self.facts()
+        for name, value in {'tests_passed': '11', 'tests_failed': '0', 'tests_skipped': '2',
+                            'torch': '2.5.1', 'libraries': 'packages'}.items():
+            self.assertEqual(facts[name], value, name)
+
+    def test_one_that_fails_makes_it_red_and_it_measures_all_the_same(self):
+        code, text = self.gpu(failed=1, skipped=2, ctest_ends='8')
+        self.assertEqual(code, 8, text)
+        self.assertEqual(self.facts()['tests_failed'], '1')
+
+    def test_nothing_but_skipped_ones_is_red(self):
+        code, text = self.gpu(skipped=13)
+        self.assertEqual(code, 69, text)
+        self.assertIn('no test has run', text)
+        self.assert_nothing_measured()
+
+    def test_without_results_it_is_red(self):
+        code, text = self.gpu(total=0)
+        self.assertEqual(code, 70, text)
+        self.assert_nothing_measured()
+
+    def test_where_measuring_fails_it_is_red(self):
+        self.assertEqual(self.gpu(measure_ends='1')[0], 1)
+
+    def test_some_of_the_tests_give_no_figures(self):
+        self.assertEqual(self.gpu('-R Guard')[0], 0)
+        self.assertEqual(self.gpu('-R Guard', failed=1, ctest_ends='8')[0], 8)
+        self.assert_nothing_measured()
+
+    def test_the_figures_say_how_long_building_and_testing_took(self):
+        self.gpu(slow='1.1')
+        facts = self.facts()
+        self.assertGreaterEqual(int(facts['seconds_build']), 2)  # It asks CMake twice.
+        self.assertGreaterEqual(int(facts['seconds_tests']), 1)
+
+    def test_without_pytorch_that_is_said(self):
+        with open(f'{self.root}/bin/python3', 'w', encoding='utf-8') as file:
+            file.write('#!/bin/sh\nexit 1\n')
+        self.gpu()
+        self.assertEqual(self.facts()['torch'], 'none')
+
+
+if __name__ == '__main__':
+    unittest.main()
