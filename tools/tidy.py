@@ -327,18 +327,43 @@ def check_sizes(file):
                           f'{len(line)} columns; {COLUMN_MAX} at most')
 
 
+# What is no command of its own: what is quoted, a test in brackets, a condition, a comment.
+_NO_COMMAND = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\[\[ .*? \]\]|(?:^|\s)#.*"""
+                         r'|\b(?:if|elif|while|until) .*?(?=; (?:then|do)\b|$)')
+_NEGATED = re.compile(r'(?:^|;|&&|\|\||[{(]|\b(?:do|then|else))\s*!\s')
+_FUNCTION = re.compile(r'(@test .*|(function )?[\w-]+ ?\(\)) [{(]$')
+
+
 def check_negated(file):
     """Bash does not stop at a `!` that fails: only as the last command of a function it counts."""
-    if not file.path.endswith('.bats'):
+    if not (file.path.endswith(('.bats', '.bash')) or re.match('#!.*bash', file.text)):
         return
     for number, line in enumerate(file.lines, 1):
-        if not line.strip().startswith('! ') or '||' in line:
+        code = _NO_COMMAND.sub('Q', line.strip())
+        whole = re.fullmatch(r'[\w-]+\(\) \{ (.*); \}', code)
+        code = whole[1] if whole else code
+        found = list(_NEGATED.finditer(code))
+        if not found:
             continue
-        rest = (text.strip() for text in file.lines[number:])
-        after = next((text for text in rest if text and not text.startswith('#')), '')
-        if after != '}':
+        rest = code[found[-1].end():]
+        answer = re.search(r'\|\|\s*(.*)', rest)
+        if answer and found[-1].start() == 0 and not re.match(r'(true|:)\b|:$', answer[1]):
+            continue
+        if answer or ';' in rest or not (whole or ends_function(file.lines, number)):
             yield Finding(file.path, number, 'cannot-fail',
                           'a `!` in the middle of a test is not looked at: fails COMMAND')
+
+
+def ends_function(lines, number):
+    """Whether nothing but the end of a function follows this line: not that of a group."""
+    after = next((at for at in range(number, len(lines))
+                  if lines[at].strip() and not lines[at].strip().startswith('#')), None)
+    if after is None or lines[after].strip() != '}':
+        return False
+    indent = lines[after][:-1]
+    begins = (line[len(indent):] for line in reversed(lines[:number])
+              if line.startswith(indent) and re.match(r'\S.*[{(]$', line[len(indent):]))
+    return bool(_FUNCTION.match(next(begins, '')))
 
 
 def check_functions(files, root):

@@ -151,11 +151,27 @@ class Tidy(unittest.TestCase):
         for good in ('  ! grep x y\n', '  ! grep x y\n  # Last.\n\n',
                      '  ! a || skip "b"\n  c\n', '  fails grep x y\n  c\n',
                      '  if ! a; then\n    b\n  fi\n  c\n',
-                     '  never() {\n    ! a\n  }\n  never\n'):
+                     '  never() {\n    ! a\n  }\n  never\n',
+                     '  gone() { a; b && ! alive; }\n  gone\n', '  [[ a && ! -e b ]]\n  c\n',
+                     '  while a || ! b; do\n    c\n  done\n', '  echo "x; ! y"\n  c\n',
+                     '  a # || ! b\n  c\n', '  b && ! a\n', '  wait $! || c\n  d\n'):
             self.assertEqual(found(good), [], good)
         for bad in ('  ! grep x y\n  c\n', '  ! wait "$a"\n\n  c\n',
-                    '  for i in 1 2; do\n    ! a\n  done\n'):
+                    '  for i in 1 2; do\n    ! a\n  done\n',
+                    '  ! grep "a||b" y\n  c\n', "  ! grep 'a || b' y\n  c\n",
+                    '  ! a || true\n  c\n', '  ! a || :\n  c\n', '  ! a || true\n',
+                    '  {\n    ! a\n  }\n  c\n', '  b && {\n    ! a\n  }\n  c\n',
+                    '  b; ! a\n  c\n', '  b && ! a\n  c\n', '  b || ! a\n  c\n',
+                    '  if b; then ! a; fi\n  c\n', '  { ! a; }\n  c\n', '  ! a; b\n',
+                    '  f() { ! a; b; }\n  f\n'):
             self.assertEqual(len(found(bad)), 1, bad)
+
+    def test_so_it_is_in_what_bats_files_and_scripts_of_bash_share(self):
+        text = HASH + 'f() {\n  ! a\n  b\n}\n'
+        self.assertEqual(self.found({'tests/a.bash': text}), ['tests/a.bash:3 cannot-fail'])
+        self.assertEqual(self.found({'tests/run': '#!/usr/bin/env bash\n' + text}),
+                         ['tests/run:4 cannot-fail'])
+        self.assert_clean({'tests/run': '#!/usr/bin/env python3\n' + text})
 
     def test_a_cited_note_is_told_once(self):
         told = {'src/os/a.cc': SAYS + '// Note [A thing]: it is so.\n'}
