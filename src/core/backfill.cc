@@ -75,6 +75,7 @@ Instant doubled(Instant from, Duration expected, Instant now) {
 }  // namespace
 
 Instant expected_end(const Lease& lease, const std::optional<ToldEnd>& told, Instant now) {
+  if (lease.is_outlived()) return Instant::never();
   if (const Releasing* gone = lease.releasing()) return gone->since + limits::kReleasingMax;
   const Held* held = lease.held();
   if (held == nullptr) return Instant::never();

@@ -81,9 +81,12 @@ bool Coordinator::Impl::can_be_moved(const Lease& lease) const {
 }
 
 std::optional<Remedy> Coordinator::Impl::remedy_for(Kind kind, const Lease& holder) const {
+  Remedy remedy{.kind = kind, .lease = holder.id};
+  if (kind == Kind::kEndPrograms) {
+    return holder.is_outlived() ? std::optional(std::move(remedy)) : std::nullopt;
+  }
   const Held* held = holder.held();
   if (held == nullptr || held->revoked) return std::nullopt;
-  Remedy remedy{.kind = kind, .lease = holder.id};
   switch (kind) {
     case Kind::kPauseLease:
       if (!can_be_moved(holder)) return std::nullopt;
@@ -110,6 +113,7 @@ std::optional<Remedy> Coordinator::Impl::remedy_for(Kind kind, const Lease& hold
     case Kind::kCancelLease:
       if (holder.request.ttl && !held->has_processes()) return std::nullopt;
       break;
+    case Kind::kEndPrograms:
     case Kind::kAskLess:
     case Kind::kOtherDevice:
       return std::nullopt;
@@ -135,7 +139,10 @@ std::optional<LeaseId> Coordinator::Impl::ask_instead(LeaseId waiter, Request re
 /// Its command is given. False: it is refused.
 bool Coordinator::Impl::begin(const Remedy& remedy, LeaseId id) {
   const Lease* lease = state.find(id);
-  if (lease == nullptr || lease->held() == nullptr) return false;
+  if (lease == nullptr) return false;
+  const bool had =
+      remedy.kind == Kind::kEndPrograms ? lease->is_outlived() : lease->held() != nullptr;
+  if (!had) return false;
   const Actor owner{.user = lease->user};
   switch (remedy.kind) {
     case Kind::kPauseLease:
@@ -147,10 +154,13 @@ bool Coordinator::Impl::begin(const Remedy& remedy, LeaseId id) {
     case Kind::kRequeueLease:
       return begin_requeue(*lease);
     case Kind::kCancelLease:
+    case Kind::kEndPrograms:
     case Kind::kReleaseLease: {
-      const bool cancel = remedy.kind == Kind::kCancelLease;
-      const Release release{
-          .token = {}, .actor = owner, .lease = id, .kill = cancel, .cancel = cancel};
+      const Release release{.token = {},
+                            .actor = owner,
+                            .lease = id,
+                            .kill = remedy.kind != Kind::kReleaseLease,
+                            .cancel = remedy.kind == Kind::kCancelLease};
       return !is_refused(step(now, release));
     }
     case Kind::kAskLess:
@@ -227,6 +237,7 @@ bool Coordinator::Impl::come_free(Kind kind, LeaseId id) {
       wait_again(id);
       return true;
     case Kind::kCancelLease:
+    case Kind::kEndPrograms:
     case Kind::kReleaseLease:
       decide(id, LeaseEnded{id, EndResult::kCancelled});
       return true;
@@ -246,9 +257,8 @@ bool Coordinator::Impl::carry_out(const std::vector<Remedy>& remedies) {
   if (!each([&](const Remedy& one) { return begin(one, one.lease); })) return false;
   for (const Remedy& one : remedies) {
     if (one.kind == Kind::kShrinkLease) continue;
-    if (one.kind == Kind::kRequeueLease || one.kind == Kind::kCancelLease) {
-      end_processes(one.kind, one.lease);
-    }
+    const bool stays = one.kind == Kind::kPauseLease || one.kind == Kind::kReleaseLease;
+    if (!stays) end_processes(one.kind, one.lease);
     for (int i = 0; i < kMovesMax && state.find(one.lease) != nullptr; ++i) {
       const std::uint64_t number = observed.at(one.lease).move;
       if (number == 0) break;
@@ -324,8 +334,8 @@ std::vector<Remedy> Coordinator::remedies(LeaseId id, Now now) const {
   // Nothing has to be done.
   if (granted_after([&](Impl&) { return std::optional(id); })) return {};
   std::vector<Remedy> found;
-  for (const Kind kind : {Kind::kReleaseLease, Kind::kPauseLease, Kind::kShrinkLease,
-                          Kind::kRequeueLease, Kind::kCancelLease}) {
+  for (const Kind kind : {Kind::kReleaseLease, Kind::kEndPrograms, Kind::kPauseLease,
+                          Kind::kShrinkLease, Kind::kRequeueLease, Kind::kCancelLease}) {
     std::vector<Remedy> able;
     for (const Holder& holder : view.holders) {
       const Lease& lease = *impl_->state.find(holder.lease);

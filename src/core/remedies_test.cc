@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is proposed to whoever waits helps: each story carries it out, and the request starts.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -133,6 +134,25 @@ TEST_F(Remedies, AReservationThatNobodyUsesIsGivenBack) {
   ASSERT_TRUE(release);
   EXPECT_FALSE(remedy(2, Kind::kCancelLease));
   (void)story.tell(Release{token(), admin(), release->lease});
+  (void)story.second();
+  EXPECT_EQ(story.state(2), LeaseState::kHeld);
+}
+
+TEST_F(Remedies, EndingTheProgramsOfALeaseThatHasEndedMakesRoom) {
+  (void)story.ask(Story::budget(gib(16)));
+  run(1, gib(12));
+  (void)story.ask(Story::budget(gib(8)));
+  EXPECT_FALSE(remedy(2, Kind::kEndPrograms));
+  (void)story.tell(Release{.token = token(), .actor = admin(), .lease = {1}, .detach = true});
+  (void)story.second();
+  const auto end = remedy(2, Kind::kEndPrograms);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->lease, LeaseId{1});
+  EXPECT_FALSE(remedy(2, Kind::kCancelLease));
+  EXPECT_THAT(story.tell(Release{.token = token(), .actor = admin(), .lease = {1}, .kill = true}),
+              testing::HasSubstr("signal 15 to 1; "));
+  (void)story.tell(ProcessEnded{Story::process(1)});
+  story.use(1, Bytes{});
   (void)story.second();
   EXPECT_EQ(story.state(2), LeaseState::kHeld);
 }

@@ -30,6 +30,11 @@ const Held* Lease::granted() const {
   return held();
 }
 
+bool Lease::is_outlived() const {
+  const Releasing* gone = releasing();
+  return gone != nullptr && gone->was.has_processes() && !gone->was.requeue;
+}
+
 Instant Lease::waits_since() const {
   if (held() == nullptr || !held()->is_away()) return queued_at;
   return held()->its_suspension().queued.value_or(queued_at);

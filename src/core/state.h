@@ -139,6 +139,8 @@ struct Lease {
   const Releasing* releasing() const { return std::get_if<Releasing>(&state); }
   /// Of a held or a releasing lease; null while it waits.
   const Held* granted() const;
+  /// It has ended, and programs of it have not: what they use comes free when they do.
+  bool is_outlived() const;
 
   /// Its place among those who wait: for their first grant, or to come back.
   Instant waits_since() const;

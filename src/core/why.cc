@@ -288,15 +288,19 @@ WhyView::Reason Coordinator::Impl::reason_of(const Lease& lease, const WhyView& 
     return passed_enough ? Reason::kPassed : Reason::kTurn;
   }
   if (best.overcommitted()) return Reason::kOvercommitted;
-  Bytes releasing;
+  Bytes freed;
+  Bytes outlived;
   for (const auto& [id, entry] : best.entries) {
-    if (state.find(id)->releasing() != nullptr) releasing += entry.charge;
+    const Lease& other = *state.find(id);
+    if (other.releasing() != nullptr) (other.is_outlived() ? outlived : freed) += entry.charge;
   }
-  const bool only_releasing =
-      releasing > Bytes{} &&
-      (wants_whole(lease.request) ? releasing == best.charged
-                                  : lease.request.vram <= best.grantable() + releasing);
-  if (only_releasing) return Reason::kProbing;
+  const auto is_enough = [&](Bytes back) {
+    return back > Bytes{} &&
+           (wants_whole(lease.request) ? back == best.charged
+                                       : lease.request.vram <= best.grantable() + back);
+  };
+  if (is_enough(freed)) return Reason::kProbing;
+  if (is_enough(freed + outlived)) return Reason::kOutlived;
   const Bytes without_strangers = saturating_sub(
       saturating_sub(best.capacity, std::max(best.reserve, best.driver)), best.charged);
   if (wants_whole(lease.request)) {
@@ -337,6 +341,7 @@ void Coordinator::Impl::add_holders(const Lease& lease, WhyView& view, Now at) c
          .name = holder.request.name,
          .charged = charge,
          .expected_end = end == Instant::never() ? std::nullopt : std::optional(wall_at(end, at)),
+         .has_ended = holder.is_outlived(),
          .devices = std::move(devices)});
   }
   std::ranges::stable_sort(view.holders, std::greater{}, &Holder::charged);

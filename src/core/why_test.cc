@@ -176,6 +176,37 @@ TEST(Why, MemoryThatIsOnItsWayBackIsNamedAsSuch) {
   EXPECT_EQ(story.coordinator.why({2}, story.now)->reason, WhyView::Reason::kProbing);
 }
 
+// Nobody knows when they end; that they run on without a lease does not free what they use.
+TEST(Why, ProgramsThatRunOnWithoutALeaseAreNamedAndNoStartIsPromised) {
+  Story story({.order = Order::kFifo, .reserve = {}});
+  (void)story.ask(S::budget(gib(16)));
+  (void)story.claim(1);
+  story.use(1, gib(12));
+  (void)story.sample();
+  Request asked = S::budget(gib(8));
+  (void)story.ask(asked);
+  (void)story.tell(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
+  (void)story.second();
+  ASSERT_EQ(story.state(1), LeaseState::kReleasing);
+  EXPECT_EQ(story.coordinator.lease({1}, story.now)->expected_end, std::nullopt);
+  const WhyView why = *story.coordinator.why({2}, story.now);
+  EXPECT_EQ(why.reason, WhyView::Reason::kOutlived);
+  EXPECT_EQ(why.expected_start, std::nullopt);
+  ASSERT_EQ(why.holders.size(), 1u);
+  EXPECT_TRUE(why.holders[0].has_ended);
+  EXPECT_EQ(why.holders[0].charged, gib(12));
+  EXPECT_EQ(why.holders[0].expected_end, std::nullopt);
+  const FitView fit = std::get<FitView>(story.coordinator.fit(asked, {{1000}}, story.now));
+  EXPECT_EQ(fit.expected_start, std::nullopt);
+  ASSERT_EQ(fit.holders.size(), 1u);
+  EXPECT_TRUE(fit.holders[0].has_ended);
+  // What is left when they have ended is on its way back.
+  (void)story.tell(ProcessEnded{S::process(1)});
+  story.use(1, gib(12), 0, false);
+  (void)story.second();
+  EXPECT_EQ(story.coordinator.why({2}, story.now)->reason, WhyView::Reason::kProbing);
+}
+
 TEST(Fit, AnswersWhatASubmissionWouldGet) {
   Story story({.order = Order::kFifo, .reserve = {}});
   (void)story.ask(S::budget(gib(10)));

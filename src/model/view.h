@@ -69,6 +69,7 @@ struct Remedy {
     kOtherDevice,   // device: where it would fit.
     kRequeueLease,  // lease: whose command is stopped, and started again later.
     kCancelLease,   // lease: which is ended with its processes.
+    kEndPrograms,   // lease: one that has ended, and whose programs have not.
     kReleaseLease,  // lease: one that no process needs.
   };
   Kind kind = Kind::kAskLess;
@@ -91,6 +92,7 @@ struct Holder {
   std::string name;
   Bytes charged;  // Of all `devices`.
   std::optional<UnixMs> expected_end;
+  bool has_ended = false;               // What it holds is used by programs that run on.
   std::vector<HeldThere> devices = {};  // Those that the request waits for.
 };
 
@@ -136,6 +138,7 @@ struct WhyView {
     kProbing,         // Memory of an ended lease has yet to be seen free.
     kSlices,          // Others that run in turns have theirs.
     kAboveLimit,      // It asks more than may be granted by now: `limit`.
+    kOutlived,        // Programs of a lease that has ended run on, and use it.
     // Of one that was granted; `halt` tells the rest.
     kPaused,
     kYields,

@@ -44,15 +44,15 @@ constexpr std::array<std::string_view, 18> kRefusals = {"invalid",
                                                         "not_moved",
                                                         "not_requeued",
                                                         "running"};
-constexpr std::array<std::string_view, 7> kRemedies = {
+constexpr std::array<std::string_view, 8> kRemedies = {
     "ask_less",      "pause_lease",  "shrink_lease", "other_device",
-    "requeue_lease", "cancel_lease", "release_lease"};
-constexpr std::array<std::string_view, 21> kReasons = {
+    "requeue_lease", "cancel_lease", "end_programs", "release_lease"};
+constexpr std::array<std::string_view, 22> kReasons = {
     "not_waiting",   "memory",     "turn",    "exclusive",       "strangers",
     "overcommitted", "driver",     "parked",  "not_reconnected", "claim",
     "passed",        "user_limit", "stopped", "probing",         "slices",
-    "above_limit",   "paused",     "yields",  "moves",           "measure",
-    "returns"};
+    "above_limit",   "outlived",   "paused",  "yields",          "moves",
+    "measure",       "returns"};
 constexpr std::array<std::string_view, 3> kLimitKinds = {"leases", "vram", "device"};
 constexpr std::array<std::string_view, 6> kHaltReasons = {"paused", "yields",  "turn",
                                                           "moves",  "measure", "returns"};

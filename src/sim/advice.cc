@@ -67,7 +67,8 @@ class Attempt {
       before.push_back(*lease);
     }
     for (const LeaseView& lease : before) {
-      if (kind == Kind::kRequeueLease || kind == Kind::kCancelLease) stops(kind, lease);
+      const bool ends = kind == Kind::kCancelLease || kind == Kind::kEndPrograms;
+      if (ends || kind == Kind::kRequeueLease) stops(kind, lease);
       if (kind != Kind::kShrinkLease) finish_moves(lease.id);
     }
     for (const LeaseView& lease : before) {
@@ -147,6 +148,7 @@ class Attempt {
   bool begin(Kind kind, const LeaseView& lease, Bytes bytes) {
     const core::Actor owner{.user = lease.user};
     const bool cancel = kind == Kind::kCancelLease;
+    const bool kill = cancel || kind == Kind::kEndPrograms;
     switch (kind) {
       case Kind::kPauseLease:
         return is_done(core::Suspend{.token = kToken, .actor = owner, .lease = lease.id});
@@ -156,9 +158,10 @@ class Attempt {
       case Kind::kRequeueLease:
         return begin_requeue(lease, owner);
       case Kind::kCancelLease:
+      case Kind::kEndPrograms:
       case Kind::kReleaseLease:
         return is_done(core::Release{
-            .token = kToken, .actor = owner, .lease = lease.id, .kill = cancel, .cancel = cancel});
+            .token = kToken, .actor = owner, .lease = lease.id, .kill = kill, .cancel = cancel});
       case Kind::kAskLess:
       case Kind::kOtherDevice:
         return false;

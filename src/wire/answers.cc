@@ -175,7 +175,8 @@ void write_holders(JsonWriter& writer, const std::vector<Holder>& holders, const
     write_user(writer, holder.user, names);
     writer.key("name").text_or_null(holder.name);
     writer.key("vram_charged_bytes").bytes(holder.charged);
-    writer.key("expected_end").time(holder.expected_end).key("devices").begin_array();
+    writer.key("expected_end").time(holder.expected_end);
+    writer.key("has_ended").boolean(holder.has_ended).key("devices").begin_array();
     for (const HeldThere& there : holder.devices) {
       writer.begin_object().key("uuid").text(to_text(there.device));
       writer.key("vram_charged_bytes").bytes(there.charged).end_object();
@@ -239,6 +240,7 @@ std::vector<Holder> read_holders(ObjectReader& reader, UserNames& names) {
     item.text("name", holder.name);
     item.bytes("vram_charged_bytes", holder.charged);
     item.time("expected_end", holder.expected_end);
+    item.boolean("has_ended", holder.has_ended);
     for (ObjectReader& part : item.objects("devices", kAnyCount)) {
       HeldThere there{.device = read_device_id(part, "uuid"), .charged = {}};
       part.bytes("vram_charged_bytes", there.charged);

@@ -246,6 +246,7 @@ inline WhyView why() {
                    .name = "train-gpt2",
                    .charged = gib(11),
                    .expected_end = UnixMs{1'770'473'701'000},
+                   .has_ended = true,
                    .devices = {{.device = device(1), .charged = gib(11)}}}};
   view.expected_start = UnixMs{1'770'473'701'000};
   view.remedies = {{.kind = Remedy::Kind::kShrinkLease, .lease = {12}, .bytes = gib(10)},

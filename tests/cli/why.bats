@@ -21,7 +21,7 @@ measured() { (($(berth show "$1" --json | jq '.devices[0].vram_used_bytes // 0')
 
 # starts_by VERB: that command line, word by word.
 starts_by() {
-  eventually measured holder
+  state_is holder releasing || eventually measured holder
   local line
   line=$(proposed "$1")
   [[ $line == "berth $1 "* ]]
@@ -65,6 +65,26 @@ starts_by() {
   [[ $line == "berth release 1" ]]
   $line
   eventually state_is waiter held
+}
+
+@test "programs of a lease that was detached are named, and the proposed line frees what they use" {
+  berth run -n holder -m 15G -- vram_user --bytes 12GiB --hold 600s >holder 2>holder.said 3>&- &
+  eventually grep -q holding holder
+  eventually measured holder
+  waiter
+  berth release --detach 1
+  run berth why waiter
+  contains "Not now: programs of 1 (root/holder), which has ended, still use 12."
+  contains "First chance: no end known. Ahead of it: nobody."
+  contains "the programs of 1 (root/holder) end (berth release --kill 1)."
+  run berth status
+  contains "waits for memory that programs of 1 still use; no end known"
+  run berth fit 8G
+  contains "First chance: no end known: "
+  contains "programs of 1 (root/holder), which has ended, still use 12."
+  berth why waiter --json | jq -e '.reason == "outlived" and .expected_start == null and
+    .holders[0].has_ended and .holders[0].expected_end == null'
+  starts_by release
 }
 
 @test "a lease that is paused says by whom, and its terminal offers what works" {

@@ -65,6 +65,8 @@ std::string verb_of(Remedy::Kind kind) {
       return "requeue";
     case Remedy::Kind::kCancelLease:
       return "cancel";
+    case Remedy::Kind::kEndPrograms:
+      return "release --kill";
     default:
       return "release";
   }
@@ -78,6 +80,8 @@ std::string what_becomes(Remedy::Kind kind, bool several) {
       return several ? " wait in the queue again" : " waits in the queue again";
     case Remedy::Kind::kCancelLease:
       return several ? " end" : " ends";
+    case Remedy::Kind::kEndPrograms:
+      return " end";
     default:
       return several ? " are given back" : " is given back";
   }
@@ -108,7 +112,8 @@ std::string remedy_text(const Remedy& remedy, const std::vector<Holder>& holders
     command += " " + number_of(other);
     all_own = all_own && may_act(holders, other, scene);
   }
-  return joined(names) + what_becomes(remedy.kind, names.size() > 1) +
+  const std::string what = remedy.kind == Remedy::Kind::kEndPrograms ? "the programs of " : "";
+  return what + joined(names) + what_becomes(remedy.kind, names.size() > 1) +
          (all_own ? " (" + command + ")" : "");
 }
 

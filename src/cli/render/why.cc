@@ -74,6 +74,27 @@ std::string where_room_lacks(const WhyView& why, const Scene& scene) {
   return text.empty() ? "no GPU has enough to grant" : text;
 }
 
+// "programs of 12 (guest/x), which has ended, still use 4.3 GiB"; empty where there are none.
+std::string outliving(const std::vector<Holder>& holders, const Scene& scene) {
+  std::vector<std::string> names;
+  Bytes used;
+  for (const Holder& holder : holders) {
+    if (!holder.has_ended) continue;
+    names.push_back(named_holder(holders, holder.lease, scene));
+    used += holder.charged;
+  }
+  if (names.empty()) return {};
+  return "programs of " + joined(names) + (names.size() == 1 ? ", which has" : ", which have") +
+         " ended, still use " + to_text(used);
+}
+
+std::string outlived(const WhyView& why, const Scene& scene) {
+  const std::string text = outliving(why.holders, scene);
+  if (text.empty()) return "programs of a lease that has ended still use the memory";
+  const std::string where = lacking(why) == nullptr ? "" : " of " + gpu(*lacking(why));
+  return text + (why.devices_wanted < 2 ? where : "");
+}
+
 std::string strangers_in_the_way(const WhyView& why) {
   if (lacking(why) == nullptr) return "processes outside Berth use the memory";
   const Shortage& best = *lacking(why);
@@ -154,6 +175,8 @@ std::string sentence_of(const WhyView& why, const Scene& scene) {
       return "others that run in turns have theirs";
     case Reason::kAboveLimit:
       return above_limit(why);
+    case Reason::kOutlived:
+      return outlived(why, scene);
     case Reason::kPaused:
       return "it is paused";
     case Reason::kYields:
@@ -166,6 +189,16 @@ std::string sentence_of(const WhyView& why, const Scene& scene) {
       return "it comes back when there is room";
   }
   return {};
+}
+
+// "waits for memory that programs of 12 still use": of a lease that has ended.
+std::string waits_for_programs(const WhyView& why) {
+  std::vector<std::string> ids;
+  for (const Holder& holder : why.holders) {
+    if (holder.has_ended) ids.push_back(id_text(holder.lease));
+  }
+  return "waits for memory that programs of " +
+         (ids.empty() ? "a lease that has ended" : joined(ids)) + " still use";
 }
 
 // The same in a few words.
@@ -203,6 +236,8 @@ std::string phrase_of(const WhyView& why) {
       return "waits for its turn";
     case Reason::kAboveLimit:
       return "asks for more than its limit by now";
+    case Reason::kOutlived:
+      return waits_for_programs(why);
     case Reason::kPaused:
       return "is paused";
     case Reason::kYields:
@@ -229,13 +264,19 @@ const Holder* whose_end(const WhyView& why) {
 std::string without_end(const WhyView& why, const Scene& scene) {
   std::vector<std::string> names;
   for (const Holder& holder : why.holders) {
-    if (!holder.expected_end && names.size() < kNamesShown) {
+    if (!holder.expected_end && !holder.has_ended && names.size() < kNamesShown) {
       names.push_back(named(why, holder.lease, scene));
     }
   }
-  if (names.empty()) return "no end known";
-  return "no end known: " + joined(names) + (names.size() == 1 ? " was" : " were") +
-         " started without --eta or --limit";
+  const bool is_told = why.reason == Reason::kOutlived;
+  const std::string programs = is_told ? "" : outliving(why.holders, scene);
+  std::string text = "no end known";
+  if (!names.empty()) {
+    text += ": " + joined(names) + (names.size() == 1 ? " was" : " were") +
+            " started without --eta or --limit";
+  }
+  if (programs.empty()) return text;
+  return text + (names.empty() ? ": " : "; ") + programs;
 }
 
 std::string first_chance(const WhyView& why, const Scene& scene) {
@@ -400,8 +441,11 @@ std::string fit_text(const FitView& fit, const Scene& scene) {
   }
   text += shown > 0 ? ".\n" : "\n";
   if (fit.ahead_count > 0) text += counted(fit.ahead_count, "request") + " would be ahead of it.\n";
-  text += fit.expected_start ? "First chance: " + about(*fit.expected_start, scene) + ".\n"
-                             : "First chance: no end known.\n";
+  const std::string programs = outliving(fit.holders, scene);
+  text += "First chance: " +
+          (fit.expected_start ? about(*fit.expected_start, scene)
+                              : "no end known" + (programs.empty() ? "" : ": " + programs)) +
+          ".\n";
   const std::string help = remedies_text(fit.remedies, fit.holders, scene);
   if (!help.empty()) text += "It would fit if: " + help + ".\n";
   const std::string each =

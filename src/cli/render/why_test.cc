@@ -116,6 +116,33 @@ TEST(Why, ALoweredLimitIsNamedWithItsValueAndNoChanceIsPromised) {
   EXPECT_EQ(short_reason(why, wide_scene()), "asks for more than its limit by now");
 }
 
+TEST(Why, ProgramsThatOutliveTheirLeaseAreNamedAndNoEndIs) {
+  WhyView why = sample::why();
+  why.expected_start.reset();
+  why.holders[0].expected_end.reset();
+  why.holders[0].has_ended = true;
+  why.remedies = {{.kind = Remedy::Kind::kEndPrograms, .lease = {12}}};
+  // Another lease is in the way, too.
+  EXPECT_THAT(why_text(sample::waiting(), why, wide_scene()),
+              HasSubstr("First chance: no end known: 13 (guest/self-hosted) was started without "
+                        "--eta or --limit; programs of 12 (me/hybrid-train), which has ended, "
+                        "still use 11.0 GiB. Ahead of it: nobody.\n"));
+  why.reason = WhyView::Reason::kOutlived;
+  why.holders.pop_back();
+  const std::string text = why_text(sample::waiting(), why, wide_scene());
+  EXPECT_THAT(text, HasSubstr("Not now: programs of 12 (me/hybrid-train), which has ended, still "
+                              "use 11.0 GiB of GPU 0.\n"
+                              "First chance: no end known. Ahead of it: nobody.\n"));
+  EXPECT_THAT(text, HasSubstr("It would start sooner if: the programs of 12 (me/hybrid-train) end "
+                              "(berth release --kill 12).\n"));
+  EXPECT_EQ(short_reason(why, wide_scene()),
+            "waits for memory that programs of 12 still use; no end known");
+  FitView fit{.holders = why.holders};
+  EXPECT_THAT(fit_text(fit, wide_scene()),
+              HasSubstr("First chance: no end known: programs of 12 (me/hybrid-train), which has "
+                        "ended, still use 11.0 GiB.\n"));
+}
+
 TEST(Why, CommandsNameAllThatHaveToGoTogether) {
   WhyView why = sample::why();
   why.holders[1].user = sample::kMe;
