@@ -341,11 +341,18 @@ std::vector<Remedy> Coordinator::remedies(LeaseId id, Now now) const {
       const Lease& lease = *impl_->state.find(holder.lease);
       if (auto remedy = impl_->remedy_for(kind, lease)) able.push_back(*std::move(remedy));
     }
-    const auto helps = [&](const std::vector<Remedy>& chosen) {
+    const auto helps_so = [&](const std::vector<Remedy>& chosen) {
       return granted_after([&](Impl& impl) {
                return impl.carry_out(chosen) ? std::optional(id) : std::nullopt;
              })
           .has_value();
+    };
+    // Those that wait again do so in the order in which they have stopped, whatever that is.
+    const auto helps = [&](std::vector<Remedy> chosen) {
+      const bool is_ordered = kind == Kind::kRequeueLease && chosen.size() > 1;
+      if (!is_ordered) return helps_so(chosen);
+      std::ranges::sort(chosen, {}, &Remedy::lease);
+      return helps_so(chosen) && helps_so({chosen.rbegin(), chosen.rend()});
     };
     for (Remedy& remedy : that_help(able, helps)) found.push_back(std::move(remedy));
   }

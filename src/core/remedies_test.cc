@@ -256,6 +256,26 @@ class RemediesByPriority : public Remedies {
   RemediesByPriority() : Remedies(Settings{.order = Order::kPriority, .reserve = {}}) {}
 };
 
+// With 2 the first to wait again, 1 would have to leave it room, and 5 could pass both.
+TEST_F(RemediesByPriority, RequeuesOfSeveralHelpInWhicheverOrderTheyStop) {
+  for (const Bytes vram : {gib(6), gib(10)}) {
+    Request again = Story::budget(vram);
+    again.requeue_grace = seconds(5);
+    (void)story.ask(again);
+    run(story.handles, vram);
+  }
+  Request ends = Story::budget(gib(5));
+  ends.eta = minutes(10);
+  (void)story.ask(ends);
+  (void)story.ask(Story::budget(gib(3)));
+  Request low = Story::budget(gib(3));
+  low.priority = Priority::kLow;
+  (void)story.ask(low);
+  EXPECT_TRUE(remedy(3, Kind::kRequeueLease));
+  EXPECT_TRUE(remedy(5, Kind::kCancelLease));
+  EXPECT_FALSE(remedy(5, Kind::kRequeueLease));
+}
+
 TEST_F(RemediesByPriority, WhoWouldComeStraightBackIsNotRequeued) {
   Request again = Story::budget(gib(12));
   again.requeue_grace = seconds(5);
