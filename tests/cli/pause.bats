@@ -255,8 +255,8 @@ SCRIPT
   contains "(berth resume 1)"
   kill -KILL "$(berth daemon status --json | jq -r .pid)"
   run berth show it
-  contains "for another ~"
-  contains ": a demo"
+  contains "  is paused by you since"
+  contains ": a demo; it goes on in ~"
   run berth why it
   contains "is paused by you since"
   berth show it --json | jq -e '.paused.reason == "a demo" and .paused.until != null' >/dev/null

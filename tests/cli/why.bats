@@ -93,6 +93,10 @@ starts_by() {
   run berth why holder
   contains "1 root/holder is paused by you since"
   contains ": lunch; it goes on with berth resume 1."
+  run berth show holder
+  contains "  is paused by you since"
+  contains ": lunch; it goes on with berth resume 1"
+  fails grep -qE "^ *paused " <<<"$output"
   berth why holder --json | jq -e '.reason == "paused" and .halted.reason == "paused"'
   eventually grep -q "is paused by you: lunch; its GPU memory is in host memory (berth resume 1)" holder.said
 }
@@ -105,6 +109,9 @@ starts_by() {
   run berth why holder
   contains "1 root/holder is suspended for lease 2 (root/deadline, priority urgent) since"
   contains "; it comes back when 2 ends."
+  run berth show holder
+  contains "  is suspended for lease 2 (root/deadline, priority urgent) since"
+  contains "; it comes back when 2 ends"
   berth why holder --json | jq -e '.reason == "yields" and .halted.for.id == 2'
   eventually grep -q "is suspended for lease 2 (root/deadline, priority urgent)" holder.said
   fails grep -q "berth resume" holder.said

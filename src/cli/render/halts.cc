@@ -135,10 +135,9 @@ std::string remedies_text(const std::vector<Remedy>& remedies, const std::vector
   return text;
 }
 
-std::string halt_sentence(const LeaseView& lease, std::optional<UnixMs> end, const Scene& scene) {
+std::string halt_words(const LeaseView& lease, std::optional<UnixMs> end, const Scene& scene) {
   if (!lease.halt) return {};
   const Halt& halt = *lease.halt;
-  const std::string who = number_of(lease.id) + " " + session_of(lease, scene);
   const std::string since = " since " + age_text(between(halt.since, scene.now));
   const std::string expected = end ? ", expected " + about(*end, scene) : "";
   const std::string where =
@@ -146,25 +145,29 @@ std::string halt_sentence(const LeaseView& lease, std::optional<UnixMs> end, con
   switch (halt.reason) {
     case Halt::Reason::kPaused: {
       const std::string until = when_it_goes_on(lease, scene);
-      return who + " is paused" + by_whom_paused(lease, scene) + since +
-             given_reason(lease, scene) + "; " +
-             (until.empty() ? "it goes on with berth resume " + number_of(lease.id) : until);
+      return "is paused" + by_whom_paused(lease, scene) + since + given_reason(lease, scene) +
+             "; " + (until.empty() ? "it goes on with berth resume " + number_of(lease.id) : until);
     }
     case Halt::Reason::kYields:
-      return who + " is suspended for " + beneficiary(halt, scene) + since + "; " +
-             back_when(halt) + expected;
+      return "is suspended for " + beneficiary(halt, scene) + since + "; " + back_when(halt) +
+             expected;
     case Halt::Reason::kTurn:
-      return who + " runs in turns, and others have theirs" + since + "; " + where;
+      return "runs in turns, and others have theirs" + since + "; " + where;
     case Halt::Reason::kMoves:
-      return who + " is being moved to " + devices_of(lease.parts) +
-             by_whom(lease.moved_by, scene) + since + "; " + where + " until there is room";
+      return "is being moved to " + devices_of(lease.parts) + by_whom(lease.moved_by, scene) +
+             since + "; " + where + " until there is room";
     case Halt::Reason::kMeasure:
-      return who + " is suspended" + since + " " + measure_for(lease, halt);
+      return "is suspended" + since + " " + measure_for(lease, halt);
     case Halt::Reason::kReturns:
-      return who + " is on its way back" + since + ", and goes on when there is room on " +
+      return "is on its way back" + since + ", and goes on when there is room on " +
              devices_of(lease.parts);
   }
   return {};
+}
+
+std::string halt_sentence(const LeaseView& lease, std::optional<UnixMs> end, const Scene& scene) {
+  if (!lease.halt) return {};
+  return number_of(lease.id) + " " + session_of(lease, scene) + " " + halt_words(lease, end, scene);
 }
 
 std::string halt_notice(const LeaseView& lease, const Scene& scene) {

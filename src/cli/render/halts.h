@@ -16,6 +16,9 @@ namespace berth::cli {
 /// priority urgent) since 12 s; it comes back when 9 ends". `end`: when that is expected.
 std::string halt_sentence(const LeaseView& lease, std::optional<UnixMs> end, const Scene& scene);
 
+/// The same without the name: "is suspended for lease 9 (anna/x, priority urgent) since 12 s; …".
+std::string halt_words(const LeaseView& lease, std::optional<UnixMs> end, const Scene& scene);
+
 /// The same for the terminal of its own `berth run`, without the name of the lease: "is paused by
 /// anna: lunch (berth resume 97)". What is offered there works.
 std::string halt_notice(const LeaseView& lease, const Scene& scene);

@@ -8,6 +8,7 @@
 
 #include "base/quantity.h"
 #include "cli/render/facts.h"
+#include "cli/render/halts.h"
 #include "cli/render/phrases.h"
 #include "cli/render/saves.h"
 
@@ -253,6 +254,7 @@ std::string lease_details(const LeaseView& lease, const Scene& scene) {
   const Request& request = lease.request;
   Facts facts;
   facts.add("state", state_of(lease));
+  facts.add("halted", halt_words(lease, std::nullopt, scene));
   facts.add("asked", asked_by(request) + (request.learned ? ", by what it used before" : ""));
   add_parts(facts, lease, scene);
   add_strays(facts, lease, scene);
@@ -277,7 +279,7 @@ std::string lease_details(const LeaseView& lease, const Scene& scene) {
   if (!lease.left_alone.empty()) facts.add("left alone", left_alone_text(lease));
   if (request.eta) facts.add("eta", to_text(*request.eta));
   if (request.limit) facts.add("limit", to_text(*request.limit));
-  if (lease.pause) facts.add("paused", pause_text(*lease.pause, scene));
+  if (lease.pause && !lease.halt) facts.add("paused", pause_text(*lease.pause, scene));
   add_saves(facts, lease, scene);
   for (const MeasureTaken& taken : lease.measures) {
     facts.add("measure", measure_text(taken, scene.letters) + ", " + moment(taken.at, scene));

@@ -121,6 +121,29 @@ TEST(Show, TellsAllThatIsKnown) {
                 to_text(sample::held().handle) + "\n");
 }
 
+TEST(Show, WhatDoesNotRunSaysWhyByWhomAndUntilWhen) {
+  LeaseView lease = sample::held();
+  lease.state = LeaseState::kSuspended;
+  lease.halt = Halt{.reason = Halt::Reason::kYields,
+                    .since = sample::ago(seconds(12)),
+                    .lease = LeaseId{9},
+                    .user = sample::kGuest,
+                    .name = "urgent",
+                    .priority = Priority::kUrgent};
+  EXPECT_THAT(lease_details(lease, scene()),
+              HasSubstr("  halted        is suspended for lease 9 (guest/urgent, priority urgent) "
+                        "since 12 s; it comes back when 9 ends\n"));
+  lease.halt = Halt{.reason = Halt::Reason::kMoves, .since = sample::ago(seconds(12))};
+  lease.moved_by = sample::kGuest;
+  EXPECT_THAT(lease_details(lease, scene()),
+              HasSubstr("  halted        is being moved to GPU 0 by guest since 12 s; "));
+  lease.pause = Pause{.since = sample::ago(seconds(12)), .reason = "lunch", .by = sample::kGuest};
+  lease.halt = Halt{.reason = Halt::Reason::kPaused, .since = sample::ago(seconds(12))};
+  const std::string text = lease_details(lease, scene());
+  EXPECT_THAT(text, HasSubstr("  halted        is paused by guest since 12 s: lunch; "));
+  EXPECT_THAT(text, Not(HasSubstr("\n  paused ")));
+}
+
 TEST(Show, NamesProcessesOnGpusThatTheLeaseWasNotGiven) {
   LeaseView lease = sample::held();
   lease.flags.astray = true;
