@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <limits>
 #include <utility>
 
 #include "history/rollup.h"
@@ -27,7 +26,6 @@ using history::Series;
 using history::Session;
 
 constexpr std::size_t kIdsKept = 50'000;       // Of subjects; then they are looked up anew.
-constexpr int kShortenMax = 12;                // Rounds in one pruning.
 constexpr std::uint64_t kPagesReturned = 512;  // To the file system, in one pruning.
 
 // A row is a bucket: `least`, and what `most` and `total` are above what they would be if the
@@ -51,12 +49,6 @@ constexpr const char* kTables =
     " granted_bytes INTEGER NOT NULL, queued_ms INTEGER NOT NULL, started_ms INTEGER NOT NULL,"
     " ended_ms INTEGER, result TEXT, peak_bytes INTEGER, known_ms INTEGER NOT NULL,"
     " used_mib_ms INTEGER NOT NULL, unused_mib_ms INTEGER NOT NULL, seen_ms INTEGER NOT NULL);";
-constexpr std::array<const char*, 3> kGrainTables = {"seconds", "minutes", "hours"};
-
-const char* table_of(Grain grain) {
-  return kGrainTables.at(static_cast<std::size_t>(grain));
-}
-
 std::uint64_t stored(std::int64_t value) {
   return static_cast<std::uint64_t>(value);
 }
@@ -130,6 +122,11 @@ std::optional<std::pair<dev_t, ino_t>> identity_of(const std::string& path) {
 }
 
 }  // namespace
+
+const char* HistoryFile::table_of(Grain grain) {
+  constexpr std::array<const char*, 3> kNames = {"seconds", "minutes", "hours"};
+  return kNames.at(static_cast<std::size_t>(grain));
+}
 
 bool HistoryFile::is_in_place() const {
   return identity_of(path_) == identity_;
@@ -330,7 +327,12 @@ Status HistoryFile::fold_in(std::uint64_t series, std::span<const Bucket> bucket
   return Unit{};
 }
 
-// Bounds.
+Status HistoryFile::prune(const history::Retention& retention, UnixMs now) {
+  TRY_STATUS(in_transaction(database_, [&] { return prune_in_transaction(retention, now); }));
+  return database_.execute("PRAGMA incremental_vacuum(" + std::to_string(kPagesReturned) + ")");
+}
+
+// Reading.
 
 Result<std::vector<HistoryFile::Known>> HistoryFile::all_series() {
   TRY(rows, database_.prepare("SELECT id, device, lease, pid, start_ticks, figure, name, user_id"
@@ -346,98 +348,21 @@ Result<std::vector<HistoryFile::Known>> HistoryFile::all_series() {
   }
 }
 
-Status HistoryFile::drop_before(std::span<const Known> series, const char* table,
-                                std::int64_t start) {
-  TRY(drop,
-      database_.prepare("DELETE FROM " + std::string(table) + " WHERE series = ? AND start < ?"));
-  for (const Known& one : series) {
-    drop.bind(1, one.id);
-    drop.bind(2, stored(start));
-    TRY_STATUS(drop.run());
+// Those of devices, then one of each user, and so on: if there are too many, one user's many leave
+// out none of another's few.
+void HistoryFile::in_turns(std::vector<Known>& series) {
+  std::map<UserId, std::uint64_t> so_far;
+  std::vector<std::pair<std::uint64_t, Known>> placed;
+  placed.reserve(series.size());
+  for (Known& one : series) {
+    const bool is_device = history::kind_of(one.series.subject) == history::Kind::kDevice;
+    const std::uint64_t place = is_device ? 0 : ++so_far[one.series.user];
+    placed.emplace_back(place, std::move(one));
   }
-  return Unit{};
+  std::ranges::stable_sort(placed, {}, &std::pair<std::uint64_t, Known>::first);
+  series.clear();
+  for (auto& [place, one] : placed) series.push_back(std::move(one));
 }
-
-Status HistoryFile::prune(const history::Retention& retention, UnixMs now) {
-  TRY_STATUS(in_transaction(database_, [&] { return prune_in_transaction(retention, now); }));
-  return database_.execute("PRAGMA incremental_vacuum(" + std::to_string(kPagesReturned) + ")");
-}
-
-Status HistoryFile::prune_in_transaction(const history::Retention& retention, UnixMs now) {
-  TRY(series, all_series());
-  for (const Grain grain : {Grain::kSecond, Grain::kMinute, Grain::kHour}) {
-    const std::int64_t kept_ms = history::kept_for(grain, retention).ns / milliseconds(1).ns;
-    const std::int64_t start = (now.value - kept_ms) / 1'000 - history::seconds_of(grain);
-    TRY_STATUS(drop_before(series, table_of(grain), start));
-  }
-  TRY(drop, database_.prepare("DELETE FROM leases WHERE ended_ms < ?"));
-  drop.bind(1, stored(now.value - retention.hour.ns / milliseconds(1).ns));
-  TRY_STATUS(drop.run());
-  TRY_STATUS(drop_audit(database_, {now.value - retention.hour.ns / milliseconds(1).ns}));
-  TRY_STATUS(drop_empty(series));
-  // Single processes are the first to go: there may be very many of them.
-  std::vector<Known> processes;
-  std::ranges::copy_if(series, std::back_inserter(processes), [](const Known& known) {
-    return history::kind_of(known.series.subject) == history::Kind::kProcess;
-  });
-  for (int round = 0; round < kShortenMax; ++round) {
-    TRY(size, used());
-    if (size <= retention.size_max) break;
-    TRY(shortened, shorten(processes));
-    if (!shortened) TRY_STATUS(shorten(series));
-    TRY_STATUS(drop_empty(series));
-  }
-  return Unit{};
-}
-
-// By the oldest quarter of the time that each grain covers. False: there was nothing left.
-Result<bool> HistoryFile::shorten(std::span<const Known> series) {
-  bool had_any = false;
-  for (const char* table : kGrainTables) {
-    std::string of = "(start) FROM ";
-    of.append(table).append(" WHERE series = ?1)");
-    std::string both = "SELECT (SELECT min";
-    both.append(of).append(", (SELECT max").append(of);
-    TRY(ends, database_.prepare(both));
-    std::int64_t oldest = std::numeric_limits<std::int64_t>::max();
-    std::int64_t newest = 0;
-    for (const Known& one : series) {
-      ends.bind(1, one.id);
-      TRY(row, ends.step());
-      if (row && !ends.is_null(0)) {
-        oldest = std::min(oldest, static_cast<std::int64_t>(ends.number(0)));
-        newest = std::max(newest, static_cast<std::int64_t>(ends.number(1)));
-      }
-      ends.reset();
-    }
-    if (newest < oldest) continue;
-    had_any = true;
-    TRY_STATUS(drop_before(series, table, oldest + (newest - oldest) / 4 + 1));
-  }
-  return had_any;
-}
-
-Status HistoryFile::drop_empty(std::span<const Known> series) {
-  TRY(drop, database_.prepare("DELETE FROM series WHERE id = ?1 AND NOT EXISTS"
-                              " (SELECT 1 FROM hours WHERE series = ?1) AND NOT EXISTS"
-                              " (SELECT 1 FROM minutes WHERE series = ?1) AND NOT EXISTS"
-                              " (SELECT 1 FROM seconds WHERE series = ?1)"));
-  for (const Known& one : series) {
-    drop.bind(1, one.id);
-    TRY_STATUS(drop.run());
-  }
-  ids_.clear();
-  return Unit{};
-}
-
-Result<Bytes> HistoryFile::used() {
-  TRY(pages, database_.number("PRAGMA page_count"));
-  TRY(free, database_.number("PRAGMA freelist_count"));
-  TRY(size, database_.number("PRAGMA page_size"));
-  return Bytes{(pages - std::min(pages, free)) * size};
-}
-
-// Reading.
 
 Result<std::vector<Bucket>> HistoryFile::buckets_of(std::uint64_t series, Statement& rows) {
   rows.bind(1, series);
@@ -460,6 +385,9 @@ Result<history::Past> HistoryFile::read(const history::Question& question,
   const std::uint32_t told = history::step_from(grain, step);
   history::Past past{.step = seconds(told)};
   TRY(all, all_series());
+  std::erase_if(all,
+                [&](const Known& known) { return !is_asked_for(known.series.subject, question); });
+  in_turns(all);
   std::size_t points = 0;
   // Runs of seconds may begin up to a minute before.
   const std::int64_t from = history::start_of(question.since.value / 1'000, told);
@@ -470,7 +398,6 @@ Result<history::Past> HistoryFile::read(const history::Question& question,
   rows.bind(2, stored(from - 60));
   rows.bind(3, stored(to));
   for (Known& known : all) {
-    if (!is_asked_for(known.series.subject, question)) continue;
     TRY(found, buckets_of(known.id, rows));
     std::vector<Bucket> buckets = history::rolled_up(found, told);
     std::erase_if(buckets, [&](const Bucket& bucket) { return bucket.start < from; });

@@ -72,12 +72,13 @@ class HistoryFile {
   Result<std::vector<AuditEntry>> audit(const AuditQuestion& question) {
     return kept_audit(database_, question);
   }
-  /// Drops what is older than it is to be kept, and the oldest beyond the size.
+  /// Drops what is older than it is to be kept, and beyond the size the oldest of who has most.
   Status prune(const history::Retention& retention, UnixMs now);
 
   Result<history::Past> read(const history::Question& question, const history::Retention& retention,
                              UnixMs now);
-  /// Those that held something in that time, oldest first; the youngest where there are too many.
+  /// Those that held something in that time, oldest first. Where there are too many, the youngest
+  /// of each user, as many of each as there is room for.
   Result<std::vector<history::Session>> sessions(const history::Question& question);
   /// Of the rows, without what is free inside the file.
   Result<Bytes> used();
@@ -103,10 +104,23 @@ class HistoryFile {
   Result<Fold> fold_into(history::Grain grain);
   static Status fold_in(std::uint64_t series, std::span<const history::Bucket> buckets, Fold& into);
   Result<std::vector<Known>> all_series();
-  Status drop_before(std::span<const Known> series, const char* table, std::int64_t start);
-  Result<bool> shorten(std::span<const Known> series);
-  Status drop_empty(std::span<const Known> series);
+  // Of one user, or of nobody: figures of devices.
+  struct Part {
+    std::vector<Known> series;
+    std::vector<Known> processes;  // Among these.
+    std::uint64_t ended = 0;       // Leases.
+    std::uint64_t size = 0;        // In bytes, about.
+    std::uint64_t size_of_processes = 0;
+  };
+  using Parts = std::map<std::optional<UserId>, Part>;
+  static const char* table_of(history::Grain grain);
   Status prune_in_transaction(const history::Retention& retention, UnixMs now);
+  Result<Parts> parts_by_user();
+  Status shorten_the_largest(const Parts& parts);
+  Status shorten(std::span<const Known> series);
+  Status drop_before(std::span<const Known> series, const char* table, std::int64_t start);
+  Status drop_empty(std::span<const Known> series);
+  static void in_turns(std::vector<Known>& series);
   static Result<std::vector<history::Bucket>> buckets_of(std::uint64_t series, Statement& rows);
 
   Database database_;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What became of leases, as the file of the past has it.
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -11,11 +10,14 @@ namespace berth::store {
 using history::Session;
 
 Result<std::vector<Session>> HistoryFile::sessions(const history::Question& question) {
+  // Ranked among their user's own, youngest first: where there are too many, each user has a share.
   TRY(rows, database_.prepare("SELECT id, user_id, name, session, share, devices, granted_bytes,"
                               " queued_ms, started_ms, ended_ms, result, peak_bytes, known_ms,"
-                              " used_mib_ms, unused_mib_ms FROM leases WHERE started_ms < ?2"
-                              " AND (ended_ms IS NULL OR ended_ms >= ?1) AND (?3 = 0 OR id = ?3)"
-                              " ORDER BY id DESC LIMIT ?4"));
+                              " used_mib_ms, unused_mib_ms FROM leases WHERE id IN (SELECT id FROM"
+                              " (SELECT id, row_number() OVER (PARTITION BY user_id ORDER BY id"
+                              " DESC) AS place FROM leases WHERE started_ms < ?2 AND (ended_ms IS"
+                              " NULL OR ended_ms >= ?1) AND (?3 = 0 OR id = ?3))"
+                              " ORDER BY place, id DESC LIMIT ?4) ORDER BY id"));
   rows.bind(1, static_cast<std::uint64_t>(question.since.value));
   rows.bind(2, static_cast<std::uint64_t>(question.until.value));
   rows.bind(3, question.lease.value_or(LeaseId{}).value);
@@ -23,7 +25,7 @@ Result<std::vector<Session>> HistoryFile::sessions(const history::Question& ques
   std::vector<Session> sessions;
   for (;;) {
     TRY(row, rows.step());
-    if (!row) break;
+    if (!row) return sessions;
     Session session{.id = {rows.number(0)},
                     .user = {static_cast<std::uint32_t>(rows.number(1))},
                     .name = std::string(rows.text(2)),
@@ -41,8 +43,6 @@ Result<std::vector<Session>> HistoryFile::sessions(const history::Question& ques
     if (!rows.is_null(11)) session.peak = Bytes{rows.number(11)};
     sessions.push_back(std::move(session));
   }
-  std::ranges::reverse(sessions);
-  return sessions;
 }
 
 }  // namespace berth::store

@@ -21,6 +21,25 @@ PY
   as alice berth show mine >/dev/null
 }
 
+@test "leases that bob ended by the thousand hide none of alice's in the past" {
+  as alice berth run -q -m 1G -n mine -- true
+  is_told() { as alice berth history --sessions --json | grep -q '"mine"'; }
+  eventually is_told
+  # What he has in some minutes, as the daemon would have written it.
+  as berth /usr/bin/python3 - "$world"/state/sim/*/history.db "${uid[bob]}" <<'PY'
+import sqlite3, sys
+past = sqlite3.connect(sys.argv[1], timeout=30)
+names = [row[1] for row in past.execute('PRAGMA table_info(leases)')]
+hers = dict(zip(names, past.execute('SELECT * FROM leases').fetchone()))
+rows = [list(dict(hers, id=i, user_id=int(sys.argv[2]), name='his').values())
+        for i in range(2, 10500)]
+with past:
+    past.executemany(f'INSERT INTO leases VALUES ({",".join("?" * len(names))})', rows)
+PY
+  is_told
+  [[ $(as alice berth history --sessions --json | command jq '.items | length') == 10000 ]]
+}
+
 @test "a new session for each request brings bob no turn before alice's" {
   attack bob >"$world/bob" 3>&- <<'PY' &
 from attack import *
