@@ -130,7 +130,7 @@ TEST(Alarms, AWaitIsOverWithTheGrantAndWithTheEnd) {
   other.id = {4};
   watch.leases = {waiting, other};
   EXPECT_EQ(watch.after(1, gib(1)),
-            "firing lease 3 has waited for 11m00s\nfiring lease 4 has waited for 11m00s\n");
+            "firing lease 3 has waited for 11m\nfiring lease 4 has waited for 11m\n");
   waiting.state = LeaseState::kHeld;
   watch.leases = {waiting};
   EXPECT_EQ(watch.after(1, gib(1)), "cleared over after 1 s: lease 4 has ended\n");

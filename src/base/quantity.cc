@@ -165,10 +165,16 @@ std::string to_text(Duration duration) {
   if (ms < 1'000) return std::to_string(ms) + " ms";
   const std::int64_t s = ms / 1'000;
   const auto two_digits = [](std::int64_t n) { return (n < 10 ? "0" : "") + std::to_string(n); };
+  // In the larger unit and the next one below, of which no zero is written.
+  const auto in = [&](std::int64_t unit, std::int64_t next, char name, char name_of_next) {
+    const std::int64_t rest = s % unit / next;
+    const std::string text = std::to_string(s / unit) + name;
+    return rest == 0 ? text : text + two_digits(rest) + name_of_next;
+  };
   if (s < 60) return std::to_string(s) + " s";
-  if (s < 3'600) return std::to_string(s / 60) + "m" + two_digits(s % 60) + "s";
-  if (s < 86'400) return std::to_string(s / 3'600) + "h" + two_digits(s % 3'600 / 60) + "m";
-  return std::to_string(s / 86'400) + "d" + two_digits(s % 86'400 / 3'600) + "h";
+  if (s < 3'600) return in(60, 1, 'm', 's');
+  if (s < 86'400) return in(3'600, 60, 'h', 'm');
+  return in(86'400, 3'600, 'd', 'h');
 }
 
 std::string to_text(UnixMs time) {

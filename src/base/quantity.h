@@ -20,7 +20,7 @@ Result<Duration> parse_duration(std::string_view text);
 /// "8.0 GiB", "512 MiB", "4.0 KiB", "17 B".
 std::string to_text(Bytes bytes);
 
-/// "250 ms", "42 s", "3m07s", "2h05m", "3d04h".
+/// "250 ms", "42 s", "3m07s", "2h", "2h05m", "3d04h".
 std::string to_text(Duration duration);
 
 /// "2026-02-07T13:15:00.123Z".

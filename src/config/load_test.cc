@@ -250,7 +250,7 @@ TEST(Load, WrongValueIsToldWithItsPlaceAndWhatWouldBeRight) {
            {"policy.pass_max = \"99999999d\"", "is too long"},
            {"policy.pass_max = \"0.1ms\"", "must be whole milliseconds"},
            {"policy.aging = \"0s\"", "policy.aging: must be at least 1 s, not '0s'"},
-           {"policy.claim_within = \"1h\"", "policy.claim_within: must be at most 10m00s"},
+           {"policy.claim_within = \"1h\"", "policy.claim_within: must be at most 10m"},
            {"gpu.sample_interval = \"1ms\"", "gpu.sample_interval: must be at least 100 ms"},
            {"gpu.reserve = 512", "gpu.reserve: a size needs a unit; did you mean \"512G\"?"},
            {"gpu.reserve = -1", "not -1"},

@@ -70,7 +70,7 @@ TEST_F(LadderTest, WhoIsAboveHisBudgetIsToldAskedToSaveAndSuspended) {
   EXPECT_EQ(use(1, gib(6)), "over 1; save 1; ") << "88 % of its budget is passed as well";
   EXPECT_EQ(saved(1, 1, CheckpointOutcome::kSaved), "save over 1; held 1; ");
   EXPECT_EQ(seconds_pass(59), "");
-  EXPECT_EQ(said("above its budget of 4.0 GiB: it has 1m00s to use less"), 1);
+  EXPECT_EQ(said("above its budget of 4.0 GiB: it has 1m to use less"), 1);
   EXPECT_THAT(taken(1), ElementsAre("checkpoint confirmed")) << "it has saved itself of late";
   EXPECT_EQ(seconds_pass(1), "move out 1; ");
   EXPECT_THAT(taken(1), ElementsAre("checkpoint confirmed", "suspend"));
@@ -419,7 +419,7 @@ TEST_F(LadderTest, OneOfWhichNothingComesIsGivenUp) {
   EXPECT_THAT(taken(1), ElementsAre("checkpoint refused", "suspend"));
   (void)story.pass(minutes(5));
   EXPECT_THAT(taken(1), ElementsAre("checkpoint refused", "suspend failed"));
-  EXPECT_THAT(lease(1).measures.back().detail, HasSubstr("nothing came of it within 5m00s"));
+  EXPECT_THAT(lease(1).measures.back().detail, HasSubstr("nothing came of it within 5m"));
 }
 
 TEST_F(LadderTest, ASnapshotKeepsWhatWasTaken) {

@@ -28,7 +28,7 @@ struct StepTaken {
 };
 std::vector<AuditEntry> audit_of(const StepTaken& step, const LeaseLookup& lookup);
 
-/// "pause lease 12 (alice/train) by root: a demo, for 10m00s", for the log.
+/// "pause lease 12 (alice/train) by root: a demo, for 10m", for the log.
 std::string log_line(const AuditEntry& entry, const std::function<std::string(UserId)>& name_of);
 
 }  // namespace berth::server

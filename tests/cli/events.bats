@@ -20,13 +20,13 @@ told() { berth history --events --json | jq --arg verb "$1" '[.items[] | select(
     [.items[].verb] == ["grant", "pause", "resume", "resize", "cancel", "end", "reload"] and
     all(.items[0:6][]; .lease == 1 and .user == $me and .name == "train") and
     all(.items[1:5][]; .by == $me) and .items[0].by == null and
-    .items[1].reason == "a demo, for 1h00m" and .items[3].reason == "2.0 GiB" and
+    .items[1].reason == "a demo, for 1h" and .items[3].reason == "2.0 GiB" and
     .items[5].reason == "cancelled" and .items[6].lease == null and .items[6].by == $me'
   kill -KILL "$(berth daemon status --json | jq .pid)"
   [[ $(told cancel) == 1 ]]
   run berth history --events
   status_is 0
-  contains "a demo, for 1h00m"
+  contains "a demo, for 1h"
   contains "7 events, in UTC"
 }
 

@@ -33,7 +33,7 @@ TEST(Status, ShowsDevicesLeasesAndQueue) {
       "  ID  SESSION            STATE  GPU  GiB used/peak/granted     AGE     LEFT  COMMAND\n"
       "  12  me/hybrid-train    held   0      9.8 / 10.2 / 11.0     1h02m  ~14 min  "
       "python train.py --epochs 90 --model gpt2-small-hybrid\n"
-      "  13  guest/self-hosted  held   0        – /    – /  3.0    12m00s        –  ollama serve\n"
+      "  13  guest/self-hosted  held   0        – /    – /  3.0       12m        –  ollama serve\n"
       "   –  guest (external)   –      0      0.4 /    – /    –         –        –  firefox\n"
       "Queue (1)\n"
       "  14  me/sweep  6.0 GiB on any GPU  4m12s  waits for memory; 12 ends in ~14 min  "
@@ -116,7 +116,7 @@ TEST(Show, TellsAllThatIsKnown) {
             "  started       2026-02-07T12:13:00.123Z (1h02m ago)\n"
             "  progress      812 of 1000 (81 %), epoch 8, told 2 s ago\n"
             "  expected end  2026-02-07T13:29:00.123Z (in ~14 min)\n"
-            "  eta           2h00m\n"
+            "  eta           2h\n"
             "  handle        " +
                 to_text(sample::held().handle) + "\n");
 }
@@ -211,7 +211,7 @@ TEST(Ps, WhatIsPastItsExpectedEndSaysByHowMuch) {
   LeaseView lease = sample::held();
   lease.expected_end = sample::ago(minutes(3));
   const Table table = lease_table(std::vector{lease}, {}, Detail::kTable, scene());
-  EXPECT_EQ(table.rows[0][6].text, "over 3m00s");
+  EXPECT_EQ(table.rows[0][6].text, "over 3m");
 }
 
 }  // namespace

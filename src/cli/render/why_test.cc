@@ -213,7 +213,7 @@ TEST(Why, ALeaseThatDoesNotWaitSaysWhatItDoes) {
             "12 me/hybrid-train is not waiting: it is held with 11.0 GiB on GPU 0 "
             "(end: ~14 min).\n");
   EXPECT_EQ(why_text(sample::ended(), {}, wide_scene()),
-            "9 me/old is not waiting: it ended 25m00s ago (failed with exit status 3).\n");
+            "9 me/old is not waiting: it ended 25m ago (failed with exit status 3).\n");
   LeaseView releasing = sample::held();
   releasing.state = LeaseState::kReleasing;
   EXPECT_EQ(why_text(releasing, {}, wide_scene()),

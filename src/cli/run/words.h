@@ -33,7 +33,7 @@ std::string leftovers_text(const LeaseView& lease);
 /// lease has what is asked for.
 std::string too_much_text(const LeaseView& lease, const RequestOptions& options);
 
-/// "lease 12 has reached its limit of 1h00m", "lease 12 was cancelled by root", "lease 12 was above
+/// "lease 12 has reached its limit of 1h", "lease 12 was cancelled by root", "lease 12 was above
 /// its budget of 8.0 GiB for too long"; what has told the command to end.
 std::string revoked_text(const LeaseView& lease, const Scene& scene);
 
