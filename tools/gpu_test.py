@@ -39,7 +39,8 @@ class Gpu(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = folder.name
         os.mkdir(f'{self.root}/tools')
-        for path in ('dev', *(f'tools/{name}.bash' for name in ('setup', 'stages', 'gpu'))):
+        parts = ('setup', 'stages', 'nights', 'gpu')
+        for path in ('dev', *(f'tools/{name}.bash' for name in parts)):
             shutil.copy(f'{ROOT}/{path}', f'{self.root}/{path}')
         for path, text in PROGRAMS.items():
             os.makedirs(os.path.dirname(f'{self.root}/{path}'), exist_ok=True)

@@ -14,7 +14,7 @@ says() { grep -q -- "$1" "$2"; }
   for word in "" wat wait= wait=5y wait=-1s wait=0 wait=0s fail=1s 30s waiting; do
     run berth run -m 1G "--on-full=$word" -- true
     status_is 64
-    contains "--on-full: '"
+    contains "--on-full: "
   done
   run berth run -m 1G --on-full
   status_is 64
