@@ -114,8 +114,8 @@ TEST(SessionsText, TellsGpuHoursWaitingAndWhatWasNotUsed) {
   Scene wide = sample::scene();
   wide.width = std::nullopt;
   const std::string text = sessions_text(answer, true, wide);
-  EXPECT_THAT(text, testing::ContainsRegex(
-                        "12  me/train  ok +10m  1h30m +3\\.00 +8\\.0 +3\\.0 +2\\.50"));
+  EXPECT_THAT(text,
+              testing::ContainsRegex("12  me/train  ok +10m  1h30m +3\\.00 +8\\.0 +3\\.0 +2\\.50"));
   EXPECT_THAT(text, testing::ContainsRegex("13  me/train  held .* 8\\.0 +– +–"));
   EXPECT_THAT(text, HasSubstr("2 leases: 6.00 GPU hours, 2.50 GiB hours granted and not used"));
 }
