@@ -52,11 +52,13 @@ std::string sentence_of(const std::string& who, std::string_view sentence) {
 }
 
 // What others call what we have. Only what there is may stand on the right.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kOtherNames = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kOtherNames = {{
     {"kill", "cancel"},
     {"rm", "cancel"},
     {"stop", "cancel"},
     {"del", "cancel"},
+    {"delete", "cancel"},
+    {"end", "cancel"},
     {"list", "ps"},
     {"ls", "ps"},
     {"jobs", "ps"},
@@ -66,6 +68,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kOtherNa
     {"watch", "status --watch"},
     {"add", "run"},
     {"submit", "run"},
+    {"sub", "run"},
+    {"events", "history --events"},
     {"exec", "run"},
 }};
 

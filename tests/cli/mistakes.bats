@@ -81,6 +81,10 @@ ls ps
 top status --watch
 logs daemon logs
 submit run
+sub run
+delete cancel
+end cancel
+events history --events
 add run
 WORDS
 }
