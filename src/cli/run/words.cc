@@ -71,13 +71,13 @@ std::string cure_text(const LeaseView& lease, const RefusedAllocation& last,
   return "-m " + size_argument(budget) + " would have allowed it";
 }
 
-std::string refused_text(const LeaseView& lease, const Refusals& refusals, std::uint64_t count) {
-  const RefusedAllocation& last = *refusals.last;
+std::string refused_text(const LeaseView& lease, const RefusedAllocation& last,
+                         std::optional<Bytes> largest, std::uint64_t count) {
   std::string text = lease_name(lease) + " was refused " + to_text(last.bytes);
   if (last.after) text += " after " + to_text(*last.after);
   text += ", with " + to_text(last.used) + " of " + to_text(last.budget) + " in use";
   if (count > 1) text += " (the last of " + std::to_string(count) + " refusals)";
-  return text + ": " + cure_text(lease, last, refusals.largest);
+  return text + ": " + cure_text(lease, last, largest);
 }
 
 }  // namespace
@@ -227,7 +227,9 @@ std::string peak_text(const LeaseView& lease, const Refusals& refusals) {
     if (!leaves_much) return refused > 0 ? of_budget + ", all that there was" : "";
     return of_budget + ": -m " + size_argument(enough) + " would be enough";
   }
-  if (refused > 0 && refusals.last) return refused_text(lease, refusals, refused);
+  if (refused > 0 && refusals.last) {
+    return refused_text(lease, *refusals.last, refusals.largest, refused);
+  }
   if (refused > 0) {
     const bool all = refusals.largest && budget >= *refusals.largest;
     return of_budget + ", and " + counted(refused, "allocation") +
