@@ -74,6 +74,10 @@ Result<std::size_t> HttpParser::put(std::string_view bytes) {
   return taken;
 }
 
+std::size_t HttpParser::taken() const {
+  return impl_->taken;
+}
+
 bool HttpParser::header_done() const {
   return impl_->parser.is_header_done();
 }

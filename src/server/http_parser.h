@@ -32,6 +32,8 @@ class HttpParser {
   /// comes in a way that nobody here reads. Nothing more can be read then.
   Result<std::size_t> put(std::string_view bytes);
 
+  /// Bytes, of which it keeps no more than these.
+  std::size_t taken() const;
   bool header_done() const;
   bool done() const;
   /// The client wants to hear «100 Continue» before it sends the body.

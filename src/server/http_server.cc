@@ -24,7 +24,6 @@ using boost::asio::posix::stream_descriptor;
 using boost::system::error_code;
 
 constexpr int kAcceptsPerTurn = 64;
-constexpr std::size_t kLargeBuffer = std::size_t{256} << 10U;
 constexpr std::size_t kGiveBackAt = std::size_t{16} << 20U;
 
 enum class State : std::uint8_t {
@@ -415,7 +414,6 @@ void HttpServer::count_untaken(Connection& connection) {
 
 /// The allocator keeps what was freed, for good; much of that is given back.
 void HttpServer::give_back(std::size_t bytes) {
-  if (bytes < kLargeBuffer) return;
   let_go_ += bytes;
   if (let_go_ < kGiveBackAt) return;
   let_go_ = 0;
@@ -482,11 +480,14 @@ void HttpServer::drop(ConnectionId id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   Connection& connection = *found->second;
-  give_back(connection.out.clear());
+  std::size_t kept = connection.out.clear() + connection.in.capacity();
+  if (connection.parser) kept += connection.parser->taken();
+  if (connection.request) kept += connection.request->body.size();
   count_untaken(connection);
   const bool counted = connection.counted;
   const UserId user = connection.user;
   connections_.erase(found);
+  give_back(kept);
   if (!counted) return;
   --welcome_;
   if (--per_user_.at(user).connections == 0) per_user_.erase(user);

@@ -137,13 +137,15 @@ attack() {
   as "$user" env PYTHONPATH="$world/build/bin" /usr/bin/python3 -B - "$@"
 }
 
-# peak: the most memory that the daemon has had so far, in KiB.
-peak() {
+# memory [FIELD]: what the daemon has of it now, in KiB; peak: the most that it has had so far.
+memory() {
   local pid
   for pid in $(world_processes); do
-    [[ $(cat "/proc/$pid/comm") != berthd ]] || awk '/^VmHWM:/ { print $2 }' "/proc/$pid/status"
+    [[ $(cat "/proc/$pid/comm") != berthd ]] ||
+      awk -v field="${1:-VmRSS}:" '$1 == field { print $2 }' "/proc/$pid/status"
   done
 }
+peak() { memory VmHWM; }
 
 # peak_within KIB MORE: the daemon's memory has not grown by more since then.
 peak_within() {

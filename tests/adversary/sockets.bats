@@ -55,6 +55,24 @@ PY
   peak_within "$before" 65536
 }
 
+@test "what was begun and left is no memory of the daemon's once its sender has gone" {
+  local before
+  others_are_answered
+  before=$(memory)
+  attack bob <<'PY'
+from attack import *
+begin = b'POST /v1/leases HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1;'
+held = [connect() for _ in range(380)]
+for one in held:
+    one.sendall(begin + b'a' * 60000)
+waits(30)  # All of it was read by then.
+PY
+  others_are_answered
+  (($(peak) > before + 16384)) || { echo "bob was too slow to harm" >&2; return 1; }
+  is_given_back() { (($(memory) < before + 16384)); }
+  eventually is_given_back || { echo "$(memory) KiB now, $before KiB before" >&2; return 1; }
+}
+
 @test "an encoding that is not known hides no request" {
   attack bob <<'PY'
 from attack import *
