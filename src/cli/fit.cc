@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth fit`: whether a request would be granted now, and if not, when.
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,18 @@ std::string what_is_wrong(Asked& asked) {
   if (!asked.size) asked.size = asked.as_for_run;
   if (!asked.size && !asked.like) return "SIZE is missing, as in berth fit 8G";
   return {};
+}
+
+// Where it fits, or the GPUs of which it is told what they lack.
+std::vector<LeasePart> where(const FitView& fit) {
+  std::vector<LeasePart> parts;
+  for (const Shortage& shortage : fit.shortages) {
+    const bool takes_it = std::ranges::find(fit.devices, shortage.device) != fit.devices.end();
+    if (fit.fits && !takes_it) continue;
+    parts.push_back({.device = shortage.device, .index = shortage.index});
+    if (!fit.fits) break;  // The best of them is the one that is named.
+  }
+  return parts;
 }
 
 }  // namespace
@@ -94,6 +107,8 @@ int run_fit(Invocation& invocation) {
   if (showing.choice().is_for_people()) {
     if (asked.like) print(learned_text(*fit) + "\n");
     print(fit_text(*fit, showing.scene()));
+    const std::string hint = hint_at_count(gpus, where(*fit), conversation);
+    if (!hint.empty() && invocation.terminal.output_is_terminal) print(hint + "\n");
   } else if (const auto text = showing.for_programs({.json = *body, .sample = *body})) {
     print(*text);
   } else {

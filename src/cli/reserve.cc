@@ -117,6 +117,10 @@ Left Reservation::make(RequestPlan plan, const DeviceChoice& choice) {
       granted_text({.lease = lease, .devices = {}, .simulated = daemon && daemon->simulated}) +
       ", for " + to_text(present(options_.duration)) + " (berth renew " + number +
       " DURATION, berth release " + number + ")");
+  if (talk_.is_for_terminal()) {
+    const std::string hint = hint_at_count(options_.request.gpus, lease.parts, conversation_);
+    if (!hint.empty()) talk_.say(hint);
+  }
   return tell(lease);
 }
 

@@ -158,6 +158,12 @@ two() { (($(berth ps -q 2>/dev/null | wc -l) == 2)); }
   [[ $output != *"is how many"* ]]
   run berth run -m 1G -g 1 -- true
   [[ $output != *"is how many"* ]]
+  for verb in "fit 1G" "reserve 1m -m 1G"; do
+    run script -qec "berth $verb -g 1" /dev/null
+    contains "$hint"
+    run script -qec "berth $verb -g 1," /dev/null
+    [[ $output != *"is how many"* ]]
+  done
 }
 
 @test "that the GPU is simulated is said once" {

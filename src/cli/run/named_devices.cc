@@ -31,4 +31,13 @@ bool fill_devices(const DeviceChoice& choice, Conversation& conversation, Reques
   return true;
 }
 
+std::string hint_at_count(const std::optional<std::string>& gpus, std::span<const LeasePart> parts,
+                          Conversation& conversation) {
+  if (!gpus) return {};
+  const auto answer = conversation.client().connection().ask({.route = wire::Route::kDevices});
+  if (!answer.ok() || !answer->ok()) return {};  // A hint is no reason to fail.
+  const auto list = wire::decode_devices(answer->body);
+  return list.ok() ? count_hint(*gpus, parts, list->list.items.size()) : std::string();
+}
+
 }  // namespace berth::cli

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -18,5 +19,9 @@ Result<DeviceChoice> choice_of(const std::optional<std::string>& gpus);
 
 /// Puts the devices into the request. False: there are none of these names, which was said.
 bool fill_devices(const DeviceChoice& choice, Conversation& conversation, Request& request);
+
+/// What count_hint() says of `gpus` once it has led to `parts`. Asks how many GPUs there are.
+std::string hint_at_count(const std::optional<std::string>& gpus, std::span<const LeasePart> parts,
+                          Conversation& conversation);
 
 }  // namespace berth::cli
