@@ -215,6 +215,25 @@ EXPECT
   contains "GPU 0: 5.5 GiB of 12.0 GiB free; $(id -un)/first holds 10.0 GiB"
 }
 
+@test "in 80 and 50 columns reasons stay whole, and long names differ" {
+  local start=a-sweep-over-learning-rates-of-the-large-model name columns verb
+  for name in alpha beta gamma; do
+    berth run -q -m 4G -n "$start-$name" --eta 10m -- sleep 60 3>&- &
+  done
+  eventually state_is 3 held
+  berth run -q -x -n "$start-waits" -- true 3>&- &
+  eventually state_is 4 waiting
+  for columns in 80 50; do
+    for verb in status ps queue; do
+      run env COLUMNS="$columns" berth "$verb"
+      for line in "${lines[@]}"; do ((${#line} <= columns)); done
+      [[ $verb == queue ]] || for name in alpha beta gamma; do [[ $output == *[-…]$name" "* ]]; done
+      [[ $verb == ps ]] || [[ $(tr -s ' \n' ' ' <<<"$output") == \
+        *" waits for a GPU without other leases; "?" ends in ~10 min "* ]]
+    done
+  done
+}
+
 @test "how a lease ended is not cut in the middle" {
   berth run -q -m 1G -n a-name -- sh -c 'exit 2' || true
   run env COLUMNS=80 script -qec "berth ps -a --color=never" /dev/null

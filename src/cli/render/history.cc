@@ -160,7 +160,7 @@ std::string history_text(const wire::PastAnswer& answer, bool header, const Scen
            "Leases too short for a sample are in: berth history --sessions\n";
   }
   Table table{.columns = {{.title = "GPU"},
-                          {.title = "OF", .shrinks_to = 12},
+                          {.title = "OF", .shrinks_to = 12, .cut = Column::Cut::kName},
                           {.title = "FIGURE"},
                           {.title = "TREND", .importance = 3},
                           {.title = "MIN", .align = Column::Align::kRight},
@@ -184,7 +184,7 @@ std::string history_text(const wire::PastAnswer& answer, bool header, const Scen
 std::string sessions_text(const wire::SessionsAnswer& answer, bool header, const Scene& scene) {
   if (answer.sessions.empty()) return "No lease held anything in that time.\n";
   Table table{.columns = {{.title = "ID"},
-                          {.title = "SESSION", .shrinks_to = 12},
+                          {.title = "SESSION", .shrinks_to = 12, .cut = Column::Cut::kName},
                           {.title = "RESULT"},
                           {.title = "WAITED", .align = Column::Align::kRight},
                           {.title = "HELD", .align = Column::Align::kRight},
@@ -211,9 +211,9 @@ std::string sessions_text(const wire::SessionsAnswer& answer, bool header, const
 std::string audit_text(const wire::AuditAnswer& answer, bool header, const Scene& scene) {
   if (answer.audit.empty()) return "Nothing was done to any lease in that time.\n";
   Table table{.columns = {{.title = "TIME"},
-                          {.title = "WHO", .shrinks_to = 8},
+                          {.title = "WHO", .shrinks_to = 8, .cut = Column::Cut::kName},
                           {.title = "VERB"},
-                          {.title = "LEASE", .shrinks_to = 12},
+                          {.title = "LEASE", .shrinks_to = 12, .cut = Column::Cut::kName},
                           {.title = "REASON", .shrinks_to = 12}},
               .header = header};
   const std::string dash(signs_of(scene.letters).dash);

@@ -118,10 +118,10 @@ std::vector<Column> columns_for(Detail detail) {
   constexpr auto kRight = Column::Align::kRight;
   std::vector<Column> columns = {
       {.title = "ID", .align = kRight},
-      {.title = "SESSION", .shrinks_to = 10},
-      {.title = "STATE"},
+      {.title = "SESSION", .shrinks_to = 10, .shrinks_after = 3, .cut = Column::Cut::kName},
+      {.title = "STATE", .shrinks_to = 12, .shrinks_after = 9},
       {.title = "GPU", .importance = 3},
-      {.title = "GiB used/peak/granted", .shrinks_to = 21, .importance = 6},
+      {.title = "GiB used/peak/granted", .importance = 6},
       {.title = "AGE", .align = kRight, .importance = 4},
       {.title = "LEFT", .align = kRight, .importance = 5},
   };

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kBarCells = 14;
 constexpr std::size_t kQueueShown = 5;  // By `status`; `berth queue` shows all.
+constexpr std::size_t kReasonIndent = 6;
 constexpr Duration kSampleOld = seconds(5);
 
 std::size_t cells_of(Bytes part, Bytes whole) {
@@ -82,15 +83,45 @@ std::vector<Cell> row_of(const DeviceView& device, const Scene& scene) {
 
 std::vector<Cell> row_of(const Waiting& waiting, const Scene& scene) {
   const LeaseView& lease = waiting.lease;
-  const std::string id = std::to_string(lease.id.value);
   return {
-      {id, Colour::kBold},
+      {std::to_string(lease.id.value), Colour::kBold},
       {session_of(lease, scene)},
       {asked_by(lease.request)},
       {age_text(lease.waited)},
-      {waiting.why ? short_reason(*waiting.why, scene) : std::string()},
-      {"[berth why " + id + "]", Colour::kDim},
   };
+}
+
+std::string reason_of(const Waiting& waiting, const Scene& scene) {
+  return waiting.why ? short_reason(*waiting.why, scene) : std::string();
+}
+
+void add_reasons(Table& table, std::span<const Waiting> queue, const Scene& scene) {
+  table.columns.push_back({});
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    table.rows[i].push_back({reason_of(queue[i], scene)});
+  }
+}
+
+// Where there is room for it.
+void add_hints(Table& table, std::span<const Waiting> queue) {
+  table.columns.push_back({.importance = 0});
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    const std::string id = std::to_string(queue[i].lease.id.value);
+    table.rows[i].push_back({"[berth why " + id + "]", Colour::kDim});
+  }
+}
+
+// `lines`: one each. A reason is what the list is looked at for: it is not cut.
+std::string with_reasons_below(std::string_view lines, std::span<const Waiting> queue,
+                               const Scene& scene) {
+  std::string text;
+  for (const Waiting& waiting : queue) {
+    const std::size_t size = lines.find('\n') + 1;
+    text += lines.substr(0, size);
+    lines.remove_prefix(size);
+    text += wrapped(reason_of(waiting, scene), kReasonIndent, *scene.width);
+  }
+  return text;
 }
 
 std::string leases_section(const StatusFacts& facts, const Scene& scene) {
@@ -117,7 +148,7 @@ std::string device_lines(std::span<const DeviceView> devices, const Scene& scene
   constexpr auto kRight = Column::Align::kRight;
   Table table{
       .columns = {{},
-                  {.shrinks_to = 8, .importance = 5},
+                  {.shrinks_to = 12, .importance = 5},
                   {.importance = 2},
                   {.align = kRight},
                   {.importance = 3},
@@ -139,16 +170,20 @@ std::string queue_lines(std::span<const Waiting> queue, const Scene& scene) {
   constexpr auto kRight = Column::Align::kRight;
   Table table{
       .columns = {{.align = kRight},
-                  {.shrinks_to = 10},
-                  {.shrinks_to = 8, .importance = 6},
-                  {.align = kRight, .importance = 4},
-                  {.shrinks_to = 24},
-                  {.importance = 0}},
+                  {.shrinks_to = 10, .shrinks_after = 3, .cut = Column::Cut::kName},
+                  {.shrinks_to = 8, .importance = 6, .shrinks_after = 6},
+                  {.align = kRight, .importance = 4}},
       .indent = 2,
       .header = false,
   };
   for (const Waiting& waiting : queue) table.rows.push_back(row_of(waiting, scene));
-  return render(std::move(table), scene.width, scene.letters);
+  Table in_one = table;
+  add_reasons(in_one, queue, scene);
+  if (scene.width && width_of(in_one) > *scene.width) {
+    return with_reasons_below(render(std::move(table), scene.width, scene.letters), queue, scene);
+  }
+  add_hints(in_one, queue);
+  return render(std::move(in_one), scene.width, scene.letters);
 }
 
 std::string status_text(const StatusFacts& facts, const Scene& scene) {

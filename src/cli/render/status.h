@@ -29,7 +29,7 @@ struct StatusFacts {
 std::string status_text(const StatusFacts& facts, const Scene& scene);
 
 std::string device_lines(std::span<const DeviceView> devices, const Scene& scene);
-/// One line a request; the reasons of those that have one.
+/// A request a line, with the reasons of those that have one; below them where that is too wide.
 std::string queue_lines(std::span<const Waiting> queue, const Scene& scene);
 
 }  // namespace berth::cli

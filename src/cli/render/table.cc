@@ -5,11 +5,15 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/present.h"
+#include "cli/render/cutting.h"
 
 namespace berth::cli {
 namespace {
 
 constexpr std::size_t kGap = 2;
+constexpr unsigned kStays = 9;             // The importance of what is never left out.
+constexpr std::size_t kReadableName = 20;  // Narrower only where no column is left to go.
 
 std::vector<std::size_t> natural_widths(const Table& table) {
   std::vector<std::size_t> widths;
@@ -27,13 +31,22 @@ std::size_t total(const std::vector<std::size_t>& widths, std::size_t indent) {
   return widths.empty() ? sum : sum + kGap * (widths.size() - 1);
 }
 
+// How narrow a column may get while the least important of all has this importance.
+std::size_t least_of(const Column& column, unsigned importance) {
+  const std::size_t least = present(column.shrinks_to);
+  const bool others_go_first = column.cut == Column::Cut::kName && importance < kStays;
+  return others_go_first ? std::max(least, kReadableName) : least;
+}
+
 // Takes what is too much from the columns that shrink, the widest first. What is left too much.
-std::size_t shrink(const Table& table, std::vector<std::size_t>& widths, std::size_t too_much) {
+std::size_t shrink(const Table& table, std::vector<std::size_t>& widths, std::size_t too_much,
+                   unsigned importance) {
   while (too_much > 0) {
     std::size_t* widest = nullptr;
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      const auto least = table.columns[i].shrinks_to;
-      if (!least || widths[i] <= *least) continue;
+      const Column& column = table.columns[i];
+      if (!column.shrinks_to || column.shrinks_after > importance) continue;
+      if (widths[i] <= least_of(column, importance)) continue;
       if (widest == nullptr || widths[i] >= *widest) widest = &widths[i];
     }
     if (widest == nullptr) break;
@@ -43,15 +56,34 @@ std::size_t shrink(const Table& table, std::vector<std::size_t>& widths, std::si
   return too_much;
 }
 
-bool drop_least_important(Table& table, unsigned importance_max) {
-  const auto least = std::min_element(
-      table.columns.begin(), table.columns.end(),
-      [](const Column& a, const Column& b) { return a.importance < b.importance; });
-  if (least == table.columns.end() || least->importance > importance_max) return false;
-  const auto at = least - table.columns.begin();
-  table.columns.erase(least);
-  for (auto& row : table.rows) row.erase(row.begin() + at);
-  return true;
+// Takes columns away until what is left has room. The widths of those.
+std::vector<std::size_t> fit(Table& table, std::size_t width) {
+  for (;;) {
+    std::vector<std::size_t> widths = natural_widths(table);
+    const std::size_t needed = total(widths, table.indent);
+    if (needed <= width || table.columns.empty()) return widths;
+    const auto least = std::ranges::min_element(table.columns, {}, &Column::importance);
+    const unsigned importance = std::min(least->importance, kStays);
+    const std::size_t left =
+        importance == 0 ? needed - width : shrink(table, widths, needed - width, importance);
+    if (left == 0 || importance == kStays) return widths;
+    const auto at = least - table.columns.begin();
+    table.columns.erase(least);
+    for (auto& row : table.rows) row.erase(row.begin() + at);
+  }
+}
+
+void cut_cells(Table& table, std::size_t column, std::size_t width, Letters letters) {
+  if (table.columns[column].cut == Column::Cut::kName) {
+    std::vector<std::string> names;
+    for (const auto& row : table.rows) names.push_back(row[column].text);
+    names = told_apart(names, width, letters);
+    for (std::size_t i = 0; i < names.size(); ++i) table.rows[i][column].text = names[i];
+  } else {
+    for (auto& row : table.rows) {
+      row[column].text = without_end(row[column].text, width, letters);
+    }
+  }
 }
 
 std::string line_of(const Table& table, const std::vector<Cell>& row,
@@ -59,7 +91,7 @@ std::string line_of(const Table& table, const std::vector<Cell>& row,
   std::string line(table.indent, ' ');
   std::size_t pending = 0;  // Blanks, written only if something follows.
   for (std::size_t i = 0; i < row.size(); ++i) {
-    const std::string text = shortened(row[i].text, widths[i], letters);
+    const std::string& text = row[i].text;
     const std::size_t fill = widths[i] - std::min(widths[i], columns_of(text));
     const bool right = table.columns[i].align == Column::Align::kRight;
     if (right) pending += fill;
@@ -74,15 +106,18 @@ std::string line_of(const Table& table, const std::vector<Cell>& row,
 
 }  // namespace
 
+std::size_t width_of(const Table& table) {
+  return total(natural_widths(table), table.indent);
+}
+
 std::string render(Table table, std::optional<std::size_t> width, Letters letters) {
   for (const auto& row : table.rows) CHECK(row.size() == table.columns.size());
   std::vector<std::size_t> widths = natural_widths(table);
-  while (width && total(widths, table.indent) > *width && drop_least_important(table, 0)) {
-    widths = natural_widths(table);
-  }
-  while (width && total(widths, table.indent) > *width) {
-    if (shrink(table, widths, total(widths, table.indent) - *width) == 0) break;
-    if (!drop_least_important(table, 8)) break;
+  if (width && total(widths, table.indent) > *width) {
+    widths = fit(table, *width);
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      if (table.columns[i].shrinks_to) cut_cells(table, i, widths[i], letters);
+    }
     widths = natural_widths(table);
   }
   std::string text;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Columns of text without boxes. Fits them into the terminal: what is dispensable goes, then long
-// cells lose their middle, then the least important columns go. Pure.
+// commands and sentences lose their last words, then the least important columns go, and names
+// are cut only then, where they do not differ. Pure.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +17,14 @@ namespace berth::cli {
 
 struct Column {
   enum class Align : std::uint8_t { kLeft, kRight };
+  enum class Cut : std::uint8_t { kEnd, kName };
 
   std::string_view title;
   Align align = Align::kLeft;
-  std::optional<std::size_t> shrinks_to;  // Cells may lose their middle down to this.
-  unsigned importance = 9;  // 9: stays however narrow it gets; 0: goes before a cell is shortened.
+  std::optional<std::size_t> shrinks_to;  // Cells may be cut down to this.
+  unsigned importance = 9;     // 9: stays however narrow it gets; 0: goes before a cell is cut.
+  unsigned shrinks_after = 1;  // Is cut only when all columns of less importance are gone.
+  Cut cut = Cut::kEnd;
 };
 
 struct Cell {
@@ -34,6 +38,9 @@ struct Table {
   std::size_t indent = 0;
   bool header = true;
 };
+
+/// Of its longest line, with nothing cut.
+std::size_t width_of(const Table& table);
 
 /// `width`: of the terminal; absent, nothing is shortened.
 std::string render(Table table, std::optional<std::size_t> width, Letters letters);

@@ -12,10 +12,11 @@ constexpr Letters kLetters = {.unicode = true};
 
 Table sample() {
   return {
-      .columns = {{.title = "ID", .align = Column::Align::kRight},
-                  {.title = "SESSION", .shrinks_to = 8},
-                  {.title = "AGE", .align = Column::Align::kRight, .importance = 2},
-                  {.title = "COMMAND", .shrinks_to = 10, .importance = 5}},
+      .columns =
+          {{.title = "ID", .align = Column::Align::kRight},
+           {.title = "SESSION", .shrinks_to = 8, .shrinks_after = 3, .cut = Column::Cut::kName},
+           {.title = "AGE", .align = Column::Align::kRight, .importance = 2},
+           {.title = "COMMAND", .shrinks_to = 12, .importance = 2}},
       .rows = {{{"7"}, {"me/train"}, {"3m07s"}, {"python train.py --epochs 90"}},
                {{"1234"}, {"guest/self-hosted-runner"}, {"42 s"}, {"ollama serve"}}},
   };
@@ -28,19 +29,36 @@ TEST(Table, ColumnsLineUp) {
             "1234  guest/self-hosted-runner   42 s  ollama serve\n");
 }
 
-TEST(Table, LongCellsLoseTheirMiddleFirst) {
-  EXPECT_EQ(render(sample(), 50, kLetters),
-            "  ID  SESSION               AGE  COMMAND\n"
-            "   7  me/train            3m07s  python t…pochs 90\n"
-            "1234  guest/sel…d-runner   42 s  ollama serve\n");
+TEST(Table, LongCellsLoseTheirLastWordsFirst) {
+  EXPECT_EQ(render(sample(), 60, kLetters),
+            "  ID  SESSION                     AGE  COMMAND\n"
+            "   7  me/train                  3m07s  python train.py …\n"
+            "1234  guest/self-hosted-runner   42 s  ollama serve\n");
 }
 
-TEST(Table, ThenTheLeastImportantColumnsGo) {
-  const std::string narrow = render(sample(), 24, kLetters);
-  EXPECT_EQ(narrow,
+TEST(Table, ThenTheLeastImportantColumnsGoBeforeANameIsCut) {
+  EXPECT_EQ(render(sample(), 50, kLetters),
+            "  ID  SESSION                   COMMAND\n"
+            "   7  me/train                  python train.py …\n"
+            "1234  guest/self-hosted-runner  ollama serve\n");
+  EXPECT_EQ(render(sample(), 24, kLetters),
             "  ID  SESSION\n"
             "   7  me/train\n"
-            "1234  guest/sel…d-runner\n");
+            "1234  guest/self-hosted…\n");
+}
+
+TEST(Table, NamesOfOneBeginningKeepWhatTellsThemApart) {
+  Table table{.columns = {{.title = "SESSION", .shrinks_to = 10, .cut = Column::Cut::kName},
+                          {.title = "GPU", .importance = 3}},
+              .rows = {}};
+  for (const char* last : {"alpha", "beta-long", "gamma"}) {
+    table.rows.push_back({{std::string("me/a-sweep-over-learning-rates-") + last}, {"0"}});
+  }
+  EXPECT_EQ(render(table, 28, kLetters),
+            "SESSION                 GPU\n"
+            "me/a-sweep-over-…alpha  0\n"
+            "me/a-sweep-…beta-long   0\n"
+            "me/a-sweep-over-…gamma  0\n");
 }
 
 TEST(Table, WhatIsDispensableGoesBeforeACellIsShortened) {

@@ -39,7 +39,8 @@ std::size_t columns_of_letter(char32_t code) {
   return is_in(kWide, code) ? 2 : 1;
 }
 
-// The longest beginning that fits into so many columns.
+}  // namespace
+
 std::string_view beginning(std::string_view text, std::size_t columns) {
   std::size_t at = 0;
   std::size_t used = 0;
@@ -52,8 +53,7 @@ std::string_view beginning(std::string_view text, std::size_t columns) {
   return text.substr(0, at);
 }
 
-// The longest end that fits.
-std::string_view end_of(std::string_view text, std::size_t columns) {
+std::string_view ending(std::string_view text, std::size_t columns) {
   std::size_t width = columns_of(text);
   while (width > columns) {
     const Letter letter = first_letter(text);
@@ -62,8 +62,6 @@ std::string_view end_of(std::string_view text, std::size_t columns) {
   }
   return text;
 }
-
-}  // namespace
 
 std::string harmless(std::string_view untrusted, Letters letters) {
   std::string result;
@@ -113,16 +111,6 @@ std::size_t columns_of(std::string_view text) {
     text.remove_prefix(letter.size);
   }
   return columns;
-}
-
-std::string shortened(std::string_view text, std::size_t columns, Letters letters) {
-  if (columns_of(text) <= columns) return std::string(text);
-  const std::string_view ellipsis = signs_of(letters).ellipsis;
-  const std::size_t room = columns - std::min(columns, columns_of(ellipsis));
-  std::string result(beginning(text, (room + 1) / 2));
-  if (room > 0) result += ellipsis;
-  result += end_of(text, room / 2);
-  return result;
 }
 
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text for a terminal: what others named is made harmless, columns are counted, long words lose
-// their middle. Pure.
+// Text for a terminal: what others named is made harmless, columns are counted, lines are broken.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,9 @@ std::string json_for_terminal(std::string_view json);
 /// Columns that a terminal needs for it. Of harmless text.
 std::size_t columns_of(std::string_view text);
 
-/// At most so many columns: the middle goes, the beginning and the end stay.
-std::string shortened(std::string_view text, std::size_t columns, Letters letters);
+/// The longest beginning, and the longest end, with so many columns.
+std::string_view beginning(std::string_view text, std::size_t columns);
+std::string_view ending(std::string_view text, std::size_t columns);
 
 /// Breaks text at blanks so that no line is longer than `width`, a word that is longer apart: it
 /// may be there to be copied. Each line begins with `indent` blanks; line ends of the text stay.

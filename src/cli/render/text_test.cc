@@ -43,17 +43,6 @@ TEST(Text, ColumnsAreCountedNotBytes) {
   EXPECT_EQ(columns_of("e\xCC\x81"), 1U);  // A combining accent.
 }
 
-TEST(Text, LongTextLosesItsMiddle) {
-  EXPECT_EQ(shortened("short", 5, kUnicode), "short");
-  EXPECT_EQ(shortened("python train.py --epochs 90", 15, kUnicode), "python …ochs 90");
-  EXPECT_EQ(shortened("python train.py --epochs 90", 15, kAscii), "python ..chs 90");
-  EXPECT_EQ(shortened("訓練訓練訓練", 7, kUnicode), "訓…練");
-  EXPECT_EQ(shortened("anything", 0, kUnicode), "");
-  for (std::size_t columns = 0; columns < 30; ++columns) {
-    EXPECT_LE(columns_of(shortened("訓練 python train.py --epochs", columns, kUnicode)), columns);
-  }
-}
-
 TEST(Text, SentencesAreBrokenAtBlanksAndWordsStayWhole) {
   EXPECT_EQ(wrapped("one two three four five six", 2, 22), "  one two three four\n  five six\n");
   EXPECT_EQ(wrapped("see /a/path/that/is/longer/than/a/line here", 0, 20),

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "cli/render/cutting.h"
 #include "cli/terminal.h"
 #include "os/clock.h"
 #include "os/users.h"
@@ -52,7 +53,7 @@ void Talk::update(std::string_view sentence) {
   }
   // One column is left free: some terminals begin a new line when the last one is written.
   const std::optional<std::size_t> width = width_of_errors();
-  write(std::string(kOverwrite) + (width ? shortened(line, *width - 1, letters_) : line));
+  write(std::string(kOverwrite) + (width ? without_end(line, *width - 1, letters_) : line));
 }
 
 void Talk::update(const std::vector<std::string>& sentences) {
