@@ -196,6 +196,19 @@ EXPECT
   contains "GPU 0: 5.5 GiB of 8.0 GiB free; $(id -un)/a-rather-long-name holds 10.0 GiB"
 }
 
+@test "in 80 columns who waits for a whole GPU sees who is on it" {
+  berth run -q -m 10G -n a-rather-long-name --eta 10m -- sleep 60 3>&- &
+  eventually state_is 1 held
+  cat >"$world/wait" <<'EXPECT'
+set timeout 10
+set stty_init "columns 80"
+spawn berth run --wait=5s -- true
+expect "~10 min"
+EXPECT
+  run expect "$world/wait"
+  contains "berth: GPU 0 has other leases; $(id -un)/a-rather-long-name holds 10.0 GiB, ~10 min"
+}
+
 @test "with two GPUs the holder that is named is on the GPU that is named" {
   export BERTH_SIM=2x16GiB BERTH_SIM_NAME=${world##*.}b
   berth run -q -m 10G -g 0, -n first -- sleep 60 3>&- &

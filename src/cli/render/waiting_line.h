@@ -11,8 +11,12 @@
 
 namespace berth::cli {
 
-/// The same news with fewer and fewer words, the longest first. Who holds the memory and how much
-/// is free stand in all of them.
+/// "waiting for 8.0 GiB on any GPU — 2nd in queue, GPU 0 has 3.1 GiB free (me/train holds 11.0 GiB,
+/// ~14 min left)"
+std::string waiting_line(const Request& request, const WhyView& why, const Scene& scene);
+
+/// The same news with fewer and fewer words, the longest first. What is in the way stands in all
+/// of them, and who that is in all but the last.
 std::vector<std::string> waiting_lines(const Request& request, const WhyView& why,
                                        const Scene& scene);
 

@@ -201,7 +201,93 @@ std::string waits_for_programs(const WhyView& why) {
          (ids.empty() ? "a lease that has ended" : joined(ids)) + " still use";
 }
 
-// The same in a few words.
+// The one whose end makes room: its end is the expected start.
+const Holder* whose_end(const WhyView& why) {
+  if (!why.expected_start) return nullptr;
+  for (const Holder& holder : why.holders) {
+    if (holder.expected_end == why.expected_start) return &holder;
+  }
+  return nullptr;
+}
+
+std::string without_end(const WhyView& why, const Scene& scene) {
+  std::vector<std::string> names;
+  for (const Holder& holder : why.holders) {
+    if (!holder.expected_end && !holder.has_ended && names.size() < kNamesShown) {
+      names.push_back(named(why, holder.lease, scene));
+    }
+  }
+  const bool is_told = why.reason == Reason::kOutlived;
+  const std::string programs = is_told ? "" : outliving(why.holders, scene);
+  std::string text = "no end known";
+  if (!names.empty()) {
+    text += ": " + joined(names) + (names.size() == 1 ? " was" : " were") +
+            " started without --eta or --limit";
+  }
+  if (programs.empty()) return text;
+  return text + (names.empty() ? ": " : "; ") + programs;
+}
+
+std::string first_chance(const WhyView& why, const Scene& scene) {
+  if (!why.expected_start) return without_end(why, scene);
+  const std::string when = about(*why.expected_start, scene);
+  std::string start = when.starts_with('~') ? "in " + when : when;
+  const Holder* ending = whose_end(why);
+  if (ending == nullptr) return start;
+  return start + ", when " + named(why, ending->lease, scene) + " is expected to end";
+}
+
+std::string why_it_does_not_wait(const LeaseView& lease, const WhyView& why, const Scene& scene) {
+  const std::string who = id_text(lease.id) + " " + session_of(lease, scene);
+  if (lease.state == LeaseState::kEnded) {
+    const std::string when =
+        lease.ended_at ? " " + age_text(between(*lease.ended_at, scene.now)) + " ago" : "";
+    return who + " is not waiting: it ended" + when + " (" + result_of(lease) + ").\n";
+  }
+  const std::string where = devices_of(lease.parts);
+  if (lease.state == LeaseState::kReleasing) {
+    return who + " is not waiting: it has ended, and what its processes still use of " + where +
+           " (" + size_or_dash(used_by(lease), scene) + ") stays charged until it is freed.\n" +
+           "To free it now: berth release --kill " + id_text(lease.id) + "\n";
+  }
+  if (lease.halt) return halt_sentence(lease, why.expected_start, scene) + ".\n";
+  std::string text = who + " is not waiting: it is " + state_of(lease) + " with " +
+                     to_text(granted_to(lease)) + " on " + where;
+  if (lease.expected_end) text += " (end: " + about(*lease.expected_end, scene) + ")";
+  text += ".\n";
+  if (lease.pause) text += "It was paused " + pause_text(*lease.pause, scene) + ".\n";
+  if (lease.flags.full) text += "Inside it " + full_text(lease) + ".\n";
+  if (!lease.flags.over_budget) return text;
+  return text + "It uses " + size_or_dash(used_by(lease), scene) +
+         ", more than its budget; nothing else is granted from that.\n";
+}
+
+// In the lines of the terminal, if it is one.
+std::string fitted(const std::string& text, const Scene& scene) {
+  return scene.width ? wrapped(text, 0, *scene.width) : text;
+}
+
+// What runs in turns, and was suspended after its last one.
+std::string why_no_turn(const LeaseView& lease, const WhyView& why, const Scene& scene) {
+  std::vector<std::string> names;
+  for (const Holder& holder : why.holders) {
+    if (names.size() < kNamesShown) names.push_back(named(why, holder.lease, scene));
+  }
+  std::string text = id_text(lease.id) + " " + session_of(lease, scene) +
+                     " waits for its next turn on " + devices_of(lease.parts) + " (" +
+                     age_text(why.waited) + "); its memory is in host memory.\n";
+  if (!names.empty()) {
+    text += joined(names) + (names.size() == 1 ? " has" : " have") + " memory there.\n";
+  }
+  const std::string when = why.expected_start ? about(*why.expected_start, scene) : "";
+  text += "Its turn: " + (when.empty()            ? "after those ahead of it"
+                          : when.starts_with('~') ? "in " + when
+                                                  : when);
+  return text + ". Ahead of it: " + who_is_ahead(why) + ".\n";
+}
+
+}  // namespace
+
 std::string phrase_of(const WhyView& why) {
   switch (why.reason) {
     case Reason::kNotWaiting:
@@ -252,42 +338,6 @@ std::string phrase_of(const WhyView& why) {
   return {};
 }
 
-// The one whose end makes room: its end is the expected start.
-const Holder* whose_end(const WhyView& why) {
-  if (!why.expected_start) return nullptr;
-  for (const Holder& holder : why.holders) {
-    if (holder.expected_end == why.expected_start) return &holder;
-  }
-  return nullptr;
-}
-
-std::string without_end(const WhyView& why, const Scene& scene) {
-  std::vector<std::string> names;
-  for (const Holder& holder : why.holders) {
-    if (!holder.expected_end && !holder.has_ended && names.size() < kNamesShown) {
-      names.push_back(named(why, holder.lease, scene));
-    }
-  }
-  const bool is_told = why.reason == Reason::kOutlived;
-  const std::string programs = is_told ? "" : outliving(why.holders, scene);
-  std::string text = "no end known";
-  if (!names.empty()) {
-    text += ": " + joined(names) + (names.size() == 1 ? " was" : " were") +
-            " started without --eta or --limit";
-  }
-  if (programs.empty()) return text;
-  return text + (names.empty() ? ": " : "; ") + programs;
-}
-
-std::string first_chance(const WhyView& why, const Scene& scene) {
-  if (!why.expected_start) return without_end(why, scene);
-  const std::string when = about(*why.expected_start, scene);
-  std::string start = when.starts_with('~') ? "in " + when : when;
-  const Holder* ending = whose_end(why);
-  if (ending == nullptr) return start;
-  return start + ", when " + named(why, ending->lease, scene) + " is expected to end";
-}
-
 std::string who_is_ahead(const WhyView& why) {
   if (why.ahead_count == 0) return "nobody";
   std::vector<std::string> names;
@@ -299,68 +349,6 @@ std::string who_is_ahead(const WhyView& why) {
   }
   return joined(names);
 }
-
-std::string why_it_does_not_wait(const LeaseView& lease, const WhyView& why, const Scene& scene) {
-  const std::string who = id_text(lease.id) + " " + session_of(lease, scene);
-  if (lease.state == LeaseState::kEnded) {
-    const std::string when =
-        lease.ended_at ? " " + age_text(between(*lease.ended_at, scene.now)) + " ago" : "";
-    return who + " is not waiting: it ended" + when + " (" + result_of(lease) + ").\n";
-  }
-  const std::string where = devices_of(lease.parts);
-  if (lease.state == LeaseState::kReleasing) {
-    return who + " is not waiting: it has ended, and what its processes still use of " + where +
-           " (" + size_or_dash(used_by(lease), scene) + ") stays charged until it is freed.\n" +
-           "To free it now: berth release --kill " + id_text(lease.id) + "\n";
-  }
-  if (lease.halt) return halt_sentence(lease, why.expected_start, scene) + ".\n";
-  std::string text = who + " is not waiting: it is " + state_of(lease) + " with " +
-                     to_text(granted_to(lease)) + " on " + where;
-  if (lease.expected_end) text += " (end: " + about(*lease.expected_end, scene) + ")";
-  text += ".\n";
-  if (lease.pause) text += "It was paused " + pause_text(*lease.pause, scene) + ".\n";
-  if (lease.flags.full) text += "Inside it " + full_text(lease) + ".\n";
-  if (!lease.flags.over_budget) return text;
-  return text + "It uses " + size_or_dash(used_by(lease), scene) +
-         ", more than its budget; nothing else is granted from that.\n";
-}
-
-// In the lines of the terminal, if it is one.
-std::string fitted(const std::string& text, const Scene& scene) {
-  return scene.width ? wrapped(text, 0, *scene.width) : text;
-}
-
-std::string ordinal(std::uint32_t position) {
-  const std::uint32_t tens = position % 100;
-  const bool teen = tens >= 11 && tens <= 13;
-  const std::string_view ending = teen                 ? "th"
-                                  : position % 10 == 1 ? "st"
-                                  : position % 10 == 2 ? "nd"
-                                  : position % 10 == 3 ? "rd"
-                                                       : "th";
-  return std::to_string(position) + std::string(ending);
-}
-
-// What runs in turns, and was suspended after its last one.
-std::string why_no_turn(const LeaseView& lease, const WhyView& why, const Scene& scene) {
-  std::vector<std::string> names;
-  for (const Holder& holder : why.holders) {
-    if (names.size() < kNamesShown) names.push_back(named(why, holder.lease, scene));
-  }
-  std::string text = id_text(lease.id) + " " + session_of(lease, scene) +
-                     " waits for its next turn on " + devices_of(lease.parts) + " (" +
-                     age_text(why.waited) + "); its memory is in host memory.\n";
-  if (!names.empty()) {
-    text += joined(names) + (names.size() == 1 ? " has" : " have") + " memory there.\n";
-  }
-  const std::string when = why.expected_start ? about(*why.expected_start, scene) : "";
-  text += "Its turn: " + (when.empty()            ? "after those ahead of it"
-                          : when.starts_with('~') ? "in " + when
-                                                  : when);
-  return text + ". Ahead of it: " + who_is_ahead(why) + ".\n";
-}
-
-}  // namespace
 
 std::string why_text(const LeaseView& lease, const WhyView& why, const Scene& scene) {
   if (lease.state == LeaseState::kSuspended && why.reason == Reason::kSlices) {
@@ -398,24 +386,6 @@ std::string short_reason(const WhyView& why, const Scene& scene) {
   }
   if (why.expected_start) return phrase + "; start " + about(*why.expected_start, scene);
   return phrase + "; no end known";
-}
-
-std::string waiting_line(const Request& request, const WhyView& why, const Scene& scene) {
-  const std::string gap = scene.letters.unicode ? " — " : " - ";
-  std::string text = "waiting for " + asked_by(request) + gap;
-  if (why.position > 0) text += ordinal(why.position) + " in queue, ";
-  if (why.reason != Reason::kMemory || why.shortages.empty()) return text + phrase_of(why);
-  const Shortage& best = *lacking(why);
-  if (why.devices_wanted > 1) {
-    text += std::to_string(why.devices_fitting) + " of " + std::to_string(why.devices_wanted) +
-            " GPUs free; ";
-  }
-  text += gpu(best) + " has " + to_text(best.grantable) + " free";
-  const auto [holder, charged] = largest_on(why, best);
-  if (holder == nullptr) return text;
-  text += " (" + session_of(holder->user, holder->name, scene) + " holds " + to_text(charged);
-  text += holder->expected_end ? ", " + about(*holder->expected_end, scene) + " left" : "";
-  return text + ")";
 }
 
 std::string learned_text(const FitView& fit) {

@@ -14,17 +14,19 @@ namespace berth::cli {
 /// The whole answer of `berth why`, some lines.
 std::string why_text(const LeaseView& lease, const WhyView& why, const Scene& scene);
 
-/// "waits for memory; 12 ends in ~14 min": for lists and the waiting line of `run`.
+/// "waits for memory; 12 ends in ~14 min": for lists.
 std::string short_reason(const WhyView& why, const Scene& scene);
 
-/// What `run` shows of its own request while it waits: "waiting for 8.0 GiB on any GPU — 2nd in
-/// queue, GPU 0 has 3.1 GiB free (me/train holds 11.0 GiB, ~14 min left)".
-std::string waiting_line(const Request& request, const WhyView& why, const Scene& scene);
+/// "waits for memory": the reason alone.
+std::string phrase_of(const WhyView& why);
 
-/// The answer of `fit`, and of a request that was refused for want of room.
+/// "4, 5 and 2 more", "nobody"
+std::string who_is_ahead(const WhyView& why);
+
 /// What `fit --like` found out about the command.
 std::string learned_text(const FitView& fit);
 
+/// The answer of `fit`, and of a request that was refused for want of room.
 std::string fit_text(const FitView& fit, const Scene& scene);
 
 }  // namespace berth::cli

@@ -8,6 +8,7 @@
 
 #include "cli/render/halts.h"
 #include "cli/render/sample_test.h"
+#include "cli/render/waiting_line.h"
 
 namespace berth::cli {
 namespace {
