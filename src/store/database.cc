@@ -47,8 +47,11 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
 
 void Statement::bind(int parameter, std::uint64_t value) {
   // SQLite's numbers are signed; ours come back from the same bits.
-  CHECK(sqlite3_bind_int64(statement_.get(), parameter, static_cast<sqlite3_int64>(value)) ==
-        SQLITE_OK);
+  bind(parameter, static_cast<std::int64_t>(value));
+}
+
+void Statement::bind(int parameter, std::int64_t value) {
+  CHECK(sqlite3_bind_int64(statement_.get(), parameter, value) == SQLITE_OK);
 }
 
 void Statement::bind(int parameter, std::string_view text) {
@@ -88,7 +91,11 @@ Status Statement::run() {
 }
 
 std::uint64_t Statement::number(int column) const {
-  return static_cast<std::uint64_t>(sqlite3_column_int64(statement_.get(), column));
+  return static_cast<std::uint64_t>(signed_number(column));
+}
+
+std::int64_t Statement::signed_number(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
 }
 
 bool Statement::is_null(int column) const {

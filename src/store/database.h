@@ -18,6 +18,7 @@ class Statement {
  public:
   /// Parameters count from 1. Text must outlive the next step.
   void bind(int parameter, std::uint64_t value);
+  void bind(int parameter, std::int64_t value);
   void bind(int parameter, std::string_view text);
   /// All parameters are NULL again.
   void clear();
@@ -29,6 +30,7 @@ class Statement {
   Status run();
 
   std::uint64_t number(int column) const;
+  std::int64_t signed_number(int column) const;
   bool is_null(int column) const;
   /// Valid until the next step.
   std::string_view text(int column) const;

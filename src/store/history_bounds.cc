@@ -2,9 +2,11 @@
 // What goes from the file of the past because it is old, or because the file is too large: then the
 // oldest of whoever has most in it, so that one user's many take nothing from another's few.
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "store/history_file.h"
 
@@ -20,10 +22,6 @@ constexpr std::uint64_t kSeriesRow = 250;
 constexpr std::uint64_t kFigureRow = 30;
 constexpr std::uint64_t kLeaseRow = 250;
 
-std::uint64_t bound(std::int64_t value) {
-  return static_cast<std::uint64_t>(value);
-}
-
 }  // namespace
 
 Status HistoryFile::drop_before(std::span<const Known> series, const char* table,
@@ -32,7 +30,7 @@ Status HistoryFile::drop_before(std::span<const Known> series, const char* table
       database_.prepare("DELETE FROM " + std::string(table) + " WHERE series = ? AND start < ?"));
   for (const Known& one : series) {
     drop.bind(1, one.id);
-    drop.bind(2, bound(start));
+    drop.bind(2, start);
     TRY_STATUS(drop.run());
   }
   return Unit{};
@@ -46,7 +44,7 @@ Status HistoryFile::prune_in_transaction(const history::Retention& retention, Un
     TRY_STATUS(drop_before(series, table_of(grain), start));
   }
   TRY(drop, database_.prepare("DELETE FROM leases WHERE ended_ms < ?"));
-  drop.bind(1, bound(now.value - retention.hour.ns / milliseconds(1).ns));
+  drop.bind(1, now.value - retention.hour.ns / milliseconds(1).ns);
   TRY_STATUS(drop.run());
   TRY_STATUS(drop_audit(database_, {now.value - retention.hour.ns / milliseconds(1).ns}));
   TRY_STATUS(drop_empty(series));
@@ -79,10 +77,7 @@ Result<HistoryFile::Parts> HistoryFile::parts_by_user() {
     const std::uint64_t size = kSeriesRow + (row ? count.number(0) : 0) * kFigureRow;
     count.reset();
     part.size += size;
-    if (kind == history::Kind::kProcess) {
-      part.size_of_processes += size;
-      part.processes.push_back(one);
-    }
+    if (kind == history::Kind::kProcess) part.size_of_processes += size;
     part.series.push_back(std::move(one));
   }
   TRY(ended, database_.prepare("SELECT user_id, count(*) FROM leases WHERE ended_ms IS NOT NULL"
@@ -103,10 +98,15 @@ Status HistoryFile::shorten_the_largest(const Parts& parts) {
   for (const auto& [user, part] : parts) sum += part.size;
   TRY(drop, database_.prepare("DELETE FROM leases WHERE id IN (SELECT id FROM leases WHERE"
                               " user_id = ?1 AND ended_ms IS NOT NULL ORDER BY id LIMIT ?2)"));
+  const auto is_process = [](const Known& one) {
+    return history::kind_of(one.series.subject) == history::Kind::kProcess;
+  };
   for (const auto& [user, part] : parts) {
     if (part.size < sum / parts.size()) continue;
     if (part.size_of_processes > part.size / 2) {
-      TRY_STATUS(shorten(part.processes));
+      std::vector<Known> processes;
+      std::ranges::copy_if(part.series, std::back_inserter(processes), is_process);
+      TRY_STATUS(shorten(processes));
       continue;
     }
     TRY_STATUS(shorten(part.series));
@@ -134,8 +134,8 @@ Status HistoryFile::shorten(std::span<const Known> series) {
       ends.bind(1, one.id);
       TRY(row, ends.step());
       if (row && !ends.is_null(0)) {
-        oldest = std::min(oldest, static_cast<std::int64_t>(ends.number(0)));
-        newest = std::max(newest, static_cast<std::int64_t>(ends.number(1)));
+        oldest = std::min(oldest, ends.signed_number(0));
+        newest = std::max(newest, ends.signed_number(1));
       }
       ends.reset();
     }

@@ -49,13 +49,9 @@ constexpr const char* kTables =
     " granted_bytes INTEGER NOT NULL, queued_ms INTEGER NOT NULL, started_ms INTEGER NOT NULL,"
     " ended_ms INTEGER, result TEXT, peak_bytes INTEGER, known_ms INTEGER NOT NULL,"
     " used_mib_ms INTEGER NOT NULL, unused_mib_ms INTEGER NOT NULL, seen_ms INTEGER NOT NULL);";
-std::uint64_t stored(std::int64_t value) {
-  return static_cast<std::uint64_t>(value);
-}
-
 Bucket bucket_in(const Statement& row, int first) {
   Bucket bucket;
-  bucket.start = static_cast<std::int64_t>(row.number(first));
+  bucket.start = row.signed_number(first);
   bucket.known = static_cast<std::uint32_t>(row.number(first + 1));
   bucket.least = {row.number(first + 2)};
   bucket.most = bucket.least + Bytes{row.number(first + 3)};
@@ -64,7 +60,7 @@ Bucket bucket_in(const Statement& row, int first) {
 }
 
 void bind_bucket(Statement& row, int first, const Bucket& bucket) {
-  row.bind(first, stored(bucket.start));
+  row.bind(first, bucket.start);
   row.bind(first + 1, std::uint64_t{bucket.known});
   row.bind(first + 2, bucket.least.value);
   row.bind(first + 3, saturating_sub(bucket.most, bucket.least).value);
@@ -222,15 +218,15 @@ Status HistoryFile::write_in_transaction(std::span<const Series> seconds,
     note.bind(5, to_text(lease.share));
     note.bind(6, std::uint64_t{lease.devices});
     note.bind(7, lease.granted.value);
-    note.bind(8, stored(lease.queued.value));
-    note.bind(9, stored(lease.started.value));
-    if (lease.ended) note.bind(10, stored(lease.ended->value));
+    note.bind(8, lease.queued.value);
+    note.bind(9, lease.started.value);
+    if (lease.ended) note.bind(10, lease.ended->value);
     if (lease.result) note.bind(11, to_text(*lease.result));
     if (lease.peak) note.bind(12, lease.peak->value);
     note.bind(13, lease.known_ms);
     note.bind(14, lease.used_mib_ms);
     note.bind(15, lease.unused_mib_ms);
-    note.bind(16, stored(now.value));
+    note.bind(16, now.value);
     TRY_STATUS(note.run());
   }
   return Unit{};
@@ -243,7 +239,7 @@ Status HistoryFile::rest(std::span<const RestingLease> leases) {
     for (const RestingLease& lease : leases) {
       end.clear();
       end.bind(1, lease.id.value);
-      end.bind(2, stored(lease.since.value));
+      end.bind(2, lease.since.value);
       if (lease.result) end.bind(3, to_text(*lease.result));
       TRY_STATUS(end.run());
     }
@@ -315,7 +311,7 @@ Result<HistoryFile::Fold> HistoryFile::fold_into(Grain grain) {
 Status HistoryFile::fold_in(std::uint64_t series, std::span<const Bucket> buckets, Fold& into) {
   for (const Bucket& bucket : buckets) {
     into.find.bind(1, series);
-    into.find.bind(2, stored(bucket.start));
+    into.find.bind(2, bucket.start);
     Bucket whole = bucket;
     TRY(row, into.find.step());
     if (row) whole = history::merged(bucket_in(into.find, 0), bucket);
@@ -395,8 +391,8 @@ Result<history::Past> HistoryFile::read(const history::Question& question,
   TRY(rows, database_.prepare("SELECT start, known, least, spread, above FROM " +
                               std::string(table_of(grain)) +
                               " WHERE series = ?1 AND start >= ?2 AND start < ?3 ORDER BY start"));
-  rows.bind(2, stored(from - 60));
-  rows.bind(3, stored(to));
+  rows.bind(2, from - 60);
+  rows.bind(3, to);
   for (Known& known : all) {
     TRY(found, buckets_of(known.id, rows));
     std::vector<Bucket> buckets = history::rolled_up(found, told);

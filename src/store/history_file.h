@@ -107,9 +107,8 @@ class HistoryFile {
   // Of one user, or of nobody: figures of devices.
   struct Part {
     std::vector<Known> series;
-    std::vector<Known> processes;  // Among these.
-    std::uint64_t ended = 0;       // Leases.
-    std::uint64_t size = 0;        // In bytes, about.
+    std::uint64_t ended = 0;  // Leases.
+    std::uint64_t size = 0;   // In bytes, about.
     std::uint64_t size_of_processes = 0;
   };
   using Parts = std::map<std::optional<UserId>, Part>;

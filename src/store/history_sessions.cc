@@ -18,8 +18,8 @@ Result<std::vector<Session>> HistoryFile::sessions(const history::Question& ques
                               " DESC) AS place FROM leases WHERE started_ms < ?2 AND (ended_ms IS"
                               " NULL OR ended_ms >= ?1) AND (?3 = 0 OR id = ?3))"
                               " ORDER BY place, id DESC LIMIT ?4) ORDER BY id"));
-  rows.bind(1, static_cast<std::uint64_t>(question.since.value));
-  rows.bind(2, static_cast<std::uint64_t>(question.until.value));
+  rows.bind(1, question.since.value);
+  rows.bind(2, question.until.value);
   rows.bind(3, question.lease.value_or(LeaseId{}).value);
   rows.bind(4, std::uint64_t{kSessionsMax});
   std::vector<Session> sessions;
@@ -33,13 +33,13 @@ Result<std::vector<Session>> HistoryFile::sessions(const history::Question& ques
                     .share = parse_share(rows.text(4)).value_or(Share::kBudget),
                     .devices = static_cast<std::uint32_t>(rows.number(5)),
                     .granted = {rows.number(6)},
-                    .queued = {static_cast<std::int64_t>(rows.number(7))},
-                    .started = {static_cast<std::int64_t>(rows.number(8))},
+                    .queued = {rows.signed_number(7)},
+                    .started = {rows.signed_number(8)},
                     .result = parse_end_result(rows.text(10)),
                     .known_ms = rows.number(12),
                     .used_mib_ms = rows.number(13),
                     .unused_mib_ms = rows.number(14)};
-    if (!rows.is_null(9)) session.ended = UnixMs{static_cast<std::int64_t>(rows.number(9))};
+    if (!rows.is_null(9)) session.ended = UnixMs{rows.signed_number(9)};
     if (!rows.is_null(11)) session.peak = Bytes{rows.number(11)};
     sessions.push_back(std::move(session));
   }

@@ -11,10 +11,6 @@
 namespace berth::store {
 namespace {
 
-std::uint64_t as_stored(std::int64_t value) {
-  return static_cast<std::uint64_t>(value);
-}
-
 UserId user_in(const Statement& row, int column) {
   return {static_cast<std::uint32_t>(row.number(column))};
 }
@@ -72,7 +68,7 @@ Status keep_audit(Database& database, std::span<const AuditEntry> audit) {
                                " reason) VALUES (?, ?, ?, ?, ?, ?, ?)"));
   for (const AuditEntry& entry : audit) {
     insert.clear();
-    insert.bind(1, as_stored(entry.at.value));
+    insert.bind(1, entry.at.value);
     insert.bind(2, to_text(entry.verb));
     if (entry.by) insert.bind(3, std::uint64_t{entry.by->value});
     insert.bind(4, entry.lease.value);
@@ -86,7 +82,7 @@ Status keep_audit(Database& database, std::span<const AuditEntry> audit) {
 
 Status drop_audit(Database& database, UnixMs before) {
   TRY(old, database.prepare("DELETE FROM audit WHERE at_ms < ?"));
-  old.bind(1, as_stored(before.value));
+  old.bind(1, before.value);
   TRY_STATUS(old.run());
   TRY(count, database.number("SELECT count(*) FROM audit"));
   if (count <= kAuditKept) return Unit{};
@@ -101,8 +97,8 @@ Result<std::vector<AuditEntry>> kept_audit(Database& database, const AuditQuesti
   if (question.user) text += " AND (by_id = ?4 OR (lease <> 0 AND owner_id = ?4))";
   text += " ORDER BY id DESC LIMIT ?5";
   TRY(rows, database.prepare(text));
-  rows.bind(1, as_stored(question.since.value));
-  rows.bind(2, as_stored(question.until.value));
+  rows.bind(1, question.since.value);
+  rows.bind(2, question.until.value);
   if (question.lease) rows.bind(3, question.lease->value);
   if (question.user) rows.bind(4, std::uint64_t{question.user->value});
   rows.bind(5, std::uint64_t{kAuditTold});
@@ -112,7 +108,7 @@ Result<std::vector<AuditEntry>> kept_audit(Database& database, const AuditQuesti
     if (!row) break;
     const std::optional<Verb> verb = parse_verb(rows.text(1));
     if (!verb) continue;  // Of a later release.
-    AuditEntry entry{.at = {static_cast<std::int64_t>(rows.number(0))},
+    AuditEntry entry{.at = {rows.signed_number(0)},
                      .verb = *verb,
                      .lease = {rows.number(3)},
                      .owner = user_in(rows, 4),

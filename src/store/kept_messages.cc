@@ -19,8 +19,8 @@ Status replace_firing(Database& database, const std::vector<FiringAlert>& firing
     insert.bind(4, alert.lease.value);
     insert.bind(5, alert.name);
     insert.bind(6, alert.text);
-    insert.bind(7, static_cast<std::uint64_t>(alert.since.value));
-    insert.bind(8, static_cast<std::uint64_t>(alert.told.value));
+    insert.bind(7, alert.since.value);
+    insert.bind(8, alert.told.value);
     TRY_STATUS(insert.run());
   }
   return Unit{};
@@ -42,8 +42,8 @@ Result<std::vector<FiringAlert>> read_firing(Database& database) {
                    .lease = lease,
                    .name = std::string(rows.text(4)),
                    .text = std::string(rows.text(5)),
-                   .since = {static_cast<std::int64_t>(rows.number(6))},
-                   .told = {static_cast<std::int64_t>(rows.number(7))}});
+                   .since = {rows.signed_number(6)},
+                   .told = {rows.signed_number(7)}});
   }
 }
 
@@ -56,8 +56,8 @@ Status change(Database& database, const AlertChanges& changes) {
     insert.bind(3, delivery.rule);
     insert.bind(4, to_text(delivery.channel));
     insert.bind(5, delivery.body);
-    insert.bind(6, static_cast<std::uint64_t>(delivery.created.value));
-    insert.bind(7, static_cast<std::uint64_t>(delivery.next.value));
+    insert.bind(6, delivery.created.value);
+    insert.bind(7, delivery.next.value);
     insert.bind(8, std::uint64_t{delivery.attempts});
     TRY_STATUS(insert.run());
   }
@@ -108,8 +108,8 @@ Result<KeptAlerts> kept_messages(Database& database) {
                             .rule = std::string(rows.text(2)),
                             .channel = *channel,
                             .body = std::string(rows.text(4)),
-                            .created = {static_cast<std::int64_t>(rows.number(5))},
-                            .next = {static_cast<std::int64_t>(rows.number(6))},
+                            .created = {rows.signed_number(5)},
+                            .next = {rows.signed_number(6)},
                             .attempts = static_cast<std::uint32_t>(rows.number(7))});
   }
 }

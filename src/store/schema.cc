@@ -40,7 +40,7 @@ Status apply_steps(Database& database, std::uint64_t from, UnixMs wall) {
     TRY_STATUS(database.execute(kSteps[version]));
     TRY(note, database.prepare("INSERT INTO migrations VALUES (?, ?, ?)"));
     note.bind(1, version + 1);
-    note.bind(2, static_cast<std::uint64_t>(wall.value));
+    note.bind(2, wall.value);
     note.bind(3, BERTH_VERSION);
     TRY_STATUS(note.run());
   }
