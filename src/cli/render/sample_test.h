@@ -55,6 +55,19 @@ inline LeaseView held() {
   return lease;
 }
 
+/// Of 12: suspended, so that 9 of another user has room.
+inline LeaseView yielding() {
+  LeaseView lease = held();
+  lease.state = LeaseState::kSuspended;
+  lease.halt = Halt{.reason = Halt::Reason::kYields,
+                    .since = ago(seconds(12)),
+                    .lease = LeaseId{9},
+                    .user = kGuest,
+                    .name = "urgent",
+                    .priority = Priority::kUrgent};
+  return lease;
+}
+
 inline LeaseView idle() {
   LeaseView lease{.id = {13}, .handle = {3, 4}, .user = kGuest, .state = LeaseState::kHeld};
   lease.request.name = "self-hosted";

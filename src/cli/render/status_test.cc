@@ -122,14 +122,7 @@ TEST(Show, TellsAllThatIsKnown) {
 }
 
 TEST(Show, WhatDoesNotRunSaysWhyByWhomAndUntilWhen) {
-  LeaseView lease = sample::held();
-  lease.state = LeaseState::kSuspended;
-  lease.halt = Halt{.reason = Halt::Reason::kYields,
-                    .since = sample::ago(seconds(12)),
-                    .lease = LeaseId{9},
-                    .user = sample::kGuest,
-                    .name = "urgent",
-                    .priority = Priority::kUrgent};
+  LeaseView lease = sample::yielding();
   EXPECT_THAT(lease_details(lease, scene()),
               HasSubstr("  halted        is suspended for lease 9 (guest/urgent, priority urgent) "
                         "since 12 s; it comes back when 9 ends\n"));

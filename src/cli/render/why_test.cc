@@ -155,14 +155,7 @@ TEST(Why, CommandsNameAllThatHaveToGoTogether) {
 }
 
 TEST(Why, WhoMadeRoomLearnsForWhom) {
-  LeaseView lease = sample::held();
-  lease.state = LeaseState::kSuspended;
-  lease.halt = Halt{.reason = Halt::Reason::kYields,
-                    .since = sample::ago(seconds(12)),
-                    .lease = LeaseId{9},
-                    .user = sample::kGuest,
-                    .name = "urgent",
-                    .priority = Priority::kUrgent};
+  const LeaseView lease = sample::yielding();
   const WhyView why{.id = lease.id, .reason = WhyView::Reason::kYields};
   EXPECT_EQ(why_text(lease, why, wide_scene()),
             "12 me/hybrid-train is suspended for lease 9 (guest/urgent, priority urgent) since "
