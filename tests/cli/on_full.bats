@@ -11,10 +11,15 @@ count() { [[ $(wc -l <"$1") == "$2" ]]; }
 says() { grep -q -- "$1" "$2"; }
 
 @test "what it is to be is said in words and durations, and nothing is started for others" {
-  for word in "" wat wait= wait=5y wait=-1s wait=0 wait=0s fail=1s 30s waiting; do
+  for word in "" wat wait= wait=5y wait=-1s fail=1s 30s waiting; do
     run berth run -m 1G "--on-full=$word" -- true
     status_is 64
-    contains "--on-full: "
+    contains "--on-full: '"
+  done
+  for word in wait=0 wait=0s; do
+    run berth run -m 1G "--on-full=$word" -- true
+    status_is 64
+    contains "--on-full: must be greater than 0"
   done
   run berth run -m 1G --on-full
   status_is 64
