@@ -4,22 +4,25 @@
 
 nights=docs/measurements/nights.ndjson
 
-code="CMakeLists.txt CMakePresets.json cmake include simgpu src"
+code="CMakeLists.txt CMakePresets.json cmake dev include simgpu src"
+programs="$code examples fuzz integrations python share tests"
+# The tests of documents run what stands in them.
+documents="ARCHITECTURE.md README.md docs"
 # What each stage covers, as paths of git; a stage that is not named here: all of the tree.
 declare -A covers=(
-  [adversary]="$code integrations tests"
+  [adversary]="$programs"
   [neighbours]="$code bench"
   [clang]="$code fuzz tests"
-  [asan]="$code examples fuzz integrations python share tests"
-  [tsan]="$code examples fuzz integrations python share tests"
-  [bare_gpu]="$code tests/gpu tools/gpu.bash"
+  [asan]="$programs $documents"
+  [tsan]="$programs $documents"
+  [bare_gpu]="$code tests/gpu tests/programs tools"
   [sim]="$code"
-  [mutants]="$code tests"
+  [mutants]="$programs"
   [chaos]="$code tests/chaos tests/programs"
   [fuzz]="$code fuzz"
-  [train]="$code tests/train"
-  [train_asan]="$code"
-  [gpu]="$code tests/gpu tools/gpu.bash"
+  [train]="$code python tests docs/training.md"
+  [train_asan]="$code tests"
+  [gpu]="$code tests/gpu tests/programs tools"
 )
 
 # keep_stage NAME SECONDS VERDICT PASSED FAILED: appends the line; only where the tree is a commit.

@@ -48,6 +48,13 @@ class Nights(unittest.TestCase):
         self.run_in('echo x >src/a.cc')
         self.assertIn('sim: due', self.due('sim')[1])
 
+    def test_what_runs_the_examples_of_documents_covers_them(self):
+        self.run_in('keep_stage asan 7 passed 3 0; keep_stage fuzz 8 passed 4 0')
+        self.commit()
+        self.run_in('echo x >docs/a.md')
+        self.assertIn('asan: due', self.due('asan')[1])
+        self.assertIn('fuzz: passed', self.due('fuzz')[1])
+
     def test_a_red_one_is_due_and_a_later_green_one_counts(self):
         self.run_in('keep_stage sim 7 "FAILED (1)" 3 1')
         self.commit()
