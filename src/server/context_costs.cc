@@ -114,12 +114,20 @@ void ContextCosts::look(const Sample& sample, const std::vector<ContextLook>& lo
   known_ = std::move(known);
 }
 
-// If there are too many models, one of another driver makes way.
+// If there are too many models, one of whoever has most makes way; of another driver, if it can.
 ContextCosts::Costs& ContextCosts::costs_of(const Model& model) {
   if (!costs_.contains(model) && costs_.size() >= kModelsMax) {
-    const auto is_old = [&](const auto& entry) { return entry.first.driver != driver_; };
+    std::map<UserId, std::size_t> counts;
+    for (const auto& [of, costs] : costs_) ++counts[of.user];
+    const UserId most =
+        std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; })->first;
+    const auto is_old = [&](const auto& entry) {
+      return entry.first.user == most && entry.first.driver != driver_;
+    };
     const auto old = std::ranges::find_if(costs_, is_old);
-    costs_.erase(old == costs_.end() ? costs_.begin() : old);
+    const auto any =
+        std::ranges::find(costs_, most, [](const auto& entry) { return entry.first.user; });
+    costs_.erase(old == costs_.end() ? any : old);
   }
   return costs_[model];
 }

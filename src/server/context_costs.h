@@ -40,7 +40,7 @@ struct ContextLook {
 class ContextCosts {
  public:
   static constexpr std::size_t kRemembered = 8;   // Processes for each model of device.
-  static constexpr std::size_t kModelsMax = 256;  // Each under each driver and user is one.
+  static constexpr std::size_t kModelsMax = 256;  // Of all users, each under each driver.
   static constexpr std::size_t kTextMax = 96U << 10U;
   static constexpr Bytes kMost = gib(1);  // More is not a context's.
   static constexpr Bytes kPage = mib(2);  // What a context is charged is of whole ones.

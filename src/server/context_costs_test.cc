@@ -219,6 +219,16 @@ TEST_F(ContextCostsTest, ModelsHaveABoundAndThoseOfOtherDriversGoFirst) {
   EXPECT_EQ(kept.find("400."), std::string::npos);
 }
 
+TEST_F(ContextCostsTest, OneUsersManyModelsTakeNothingFromAnother) {
+  look_twice({process(kOne)}, {mib(300)});
+  std::string text = "berth contexts 2\n";
+  for (std::size_t i = 0; i < ContextCosts::kModelsMax + 10; ++i) {
+    text += "104857600\t1002\t575.1\tCard " + std::to_string(i) + '\n';
+  }
+  ASSERT_TRUE(costs_.recall(text, kBob).ok());
+  EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), mib(300));
+}
+
 TEST_F(ContextCostsTest, WhatNoLineCanHoldIsNotKept) {
   model_ = "A\ncard";
   look_twice({process(kOne)}, {mib(300)});

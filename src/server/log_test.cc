@@ -4,13 +4,17 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
+#include "os/files.h"
 #include "os/unique_fd.h"
 
 namespace berth::server {
@@ -78,6 +82,21 @@ TEST(Log, WaitsForNobodyWhoReadsAPipe) {
 
 TEST(Log, WaitsForNobodyWhoReadsASocket) {
   expect_never_to_wait(socket_ends());
+}
+
+TEST(Log, ThroughALinkNothingIsWritten) {
+  std::string folder = testing::TempDir() + "berth-log-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string target = folder + "/of-another";
+  const std::string link = folder + "/berthd.log";
+  std::ofstream(target) << "kept\n";
+  std::filesystem::create_symlink(target, link);
+  Log log(STDERR_FILENO);
+  EXPECT_EQ(log.move_to_file(link).error().code, Errc::kPermission);
+  EXPECT_EQ(*os::read_file(target, 100), "kept\n");
+  std::filesystem::remove(link);
+  EXPECT_TRUE(log.move_to_file(link).ok());
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Log, ALineIsOneLineAndHidesNothing) {

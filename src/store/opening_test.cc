@@ -276,6 +276,18 @@ TEST_F(OpeningTest, JournalThatWasNeverSyncedIsKeptAsideAfterAPowerCut) {
   EXPECT_NE(all(opened.recovered.findings).find(".unsynced"), std::string::npos);
 }
 
+TEST_F(OpeningTest, ThroughALinkNoDatabaseIsWritten) {
+  const std::string target = state_.at("of-another");
+  std::ofstream(target) << "kept";
+  std::filesystem::create_symlink(target, state_.at("linked.db"));
+  for (const Database::Access access : {Database::Access::kCreate, Database::Access::kReadWrite}) {
+    const Result<Database> opened = Database::open(state_.at("linked.db"), access, nullptr);
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.error().code, Errc::kPermission);
+  }
+  EXPECT_EQ(*os::read_file(target, 10), "kept");
+}
+
 TEST_F(OpeningTest, StartWithoutRoomSaysWhatThatMeans) {
   state_.options.write_ahead = {std::uint64_t{1} << 60U};
   const OpenedJournal opened = start();
