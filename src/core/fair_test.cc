@@ -55,6 +55,24 @@ TEST_F(FairTest, FreshSessionNamesKeepNobodyWaiting) {
   EXPECT_EQ(runs, 2U) << "she had had less than he";
 }
 
+TEST_F(FairTest, WhatAUserHasHadIsThatOfAllSessions) {
+  const auto run = [&](std::uint32_t user, const std::string& session, Duration time) {
+    (void)ask(user, session);
+    const std::uint64_t id = story.handles;
+    (void)story.claim(id);
+    (void)story.pass(time);
+    (void)story.end(id);
+  };
+  run(kBob, "a", seconds(100));
+  run(kAlice, "", seconds(50));
+  run(kBob, "z", seconds(1));
+  (void)ask(9, "");  // 4
+  (void)story.claim(4);
+  (void)ask(kBob, "z");
+  (void)ask(kAlice, "");
+  EXPECT_EQ(queue(), (std::vector<LeaseId>{{6}, {5}}));
+}
+
 TEST_F(FairTest, UsersAlternateHoweverManySessionsOneHas) {
   (void)ask(9, "");
   for (int i = 0; i < 4; ++i) (void)ask_anew(kBob);            // 2 to 5
