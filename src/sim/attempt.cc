@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/attempt.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace berth::sim {
+namespace {
+
+using Kind = Remedy::Kind;
+
+constexpr core::Token kToken{~std::uint64_t{0}};
+constexpr int kSamples = 3;  // Until what was done has come of it.
+constexpr int kRounds = 6;   // Until who was away is back: a sample and a move for each step.
+
+}  // namespace
+
+Attempt::Attempt(const Evidence& evidence, const core::Coordinator& coordinator, core::Now now)
+    : evidence_(evidence),
+      copy_(coordinator.copy()),
+      devices_(evidence.devices.look()),
+      moving_(evidence.moving),
+      now_(now) {}
+
+Attempt::Attempt(const Attempt& other)
+    : evidence_(other.evidence_),
+      copy_(other.copy_.copy()),
+      devices_(other.devices_),
+      moving_(other.moving_),
+      leaving_(other.leaving_),
+      now_(other.now_) {}
+
+bool Attempt::is_lost(DeviceId id) const {
+  const auto device = std::ranges::find(devices_.devices, id, &DeviceSample::id);
+  return device == devices_.devices.end() || device->lost;
+}
+
+bool Attempt::is_on_lost_device(LeaseId id) const {
+  const std::optional<LeaseView> lease = copy_.lease(id, now_);
+  return lease && std::ranges::any_of(lease->parts,
+                                      [&](const LeasePart& part) { return is_lost(part.device); });
+}
+
+bool Attempt::has_company(const LeaseView& lease) const {
+  return std::ranges::any_of(lease.parts, [&](const LeasePart& part) {
+    const auto device = std::ranges::find(devices_.devices, part.device, &DeviceSample::id);
+    const bool is_told = device != devices_.devices.end() && device->used && device->processes &&
+                         !device->asleep && !device->lost;
+    return !is_told || !std::ranges::all_of(*device->processes, [&](const ProcessSample& process) {
+      return belongs(process, lease);
+    });
+  });
+}
+
+std::vector<core::Effect> Attempt::tell(const core::Event& event) {
+  std::vector<core::Effect> effects = copy_.step(now_, event);
+  for (const core::Effect& effect : effects) {
+    const auto* move = std::get_if<core::MoveMemory>(&effect);
+    if (move == nullptr) continue;
+    moving_[move->lease] = move->number;
+    if (move->direction == Direction::kOut) leaving_.insert(move->lease);
+  }
+  return effects;
+}
+
+void Attempt::sample() {
+  devices_.asked_at = devices_.answered_at = now_.instant;
+  tell(core::Sampled{devices_});
+}
+
+void Attempt::wait_until(Instant instant) {
+  now_.wall.value += (instant - now_.instant).ns / 1'000'000;
+  now_.instant = instant;
+  tell(core::Woke{});
+}
+
+bool Attempt::carry_out(Kind kind, const std::vector<LeaseId>& leases, Bytes bytes) {
+  std::vector<LeaseView> before;
+  for (const LeaseId id : leases) {
+    const std::optional<LeaseView> lease = copy_.lease(id, now_);
+    if (!lease || !begin(kind, *lease, bytes)) return false;
+    before.push_back(*lease);
+  }
+  for (const LeaseView& lease : before) {
+    const bool ends = kind == Kind::kCancelLease || kind == Kind::kEndPrograms;
+    if (ends || kind == Kind::kRequeueLease) stops(kind, lease);
+    if (kind != Kind::kShrinkLease) finish_moves(lease.id);
+  }
+  for (const LeaseView& lease : before) {
+    if (kind != Kind::kShrinkLease) memory_leaves(lease);
+  }
+  sample();
+  return true;
+}
+
+std::optional<LeaseId> Attempt::ask_instead(const LeaseView& waiter, const Request& request) {
+  const core::Actor owner{.user = waiter.user};
+  tell(core::Release{
+      .token = kToken, .actor = owner, .lease = waiter.id, .kill = true, .cancel = true});
+  for (const core::Effect& effect : tell(core::Submit{.token = kToken,
+                                                      .actor = owner,
+                                                      .handle = {~waiter.id.value, 1},
+                                                      .supervisor = waiter.supervisor,
+                                                      .request = request})) {
+    const auto* reply = std::get_if<core::Reply>(&effect);
+    if (reply == nullptr) continue;
+    if (const auto* view = std::get_if<LeaseView>(&reply->answer)) return view->id;
+  }
+  return std::nullopt;
+}
+
+bool Attempt::has_started(LeaseId id) {
+  for (int i = 0; i < kSamples; ++i) {
+    const std::optional<LeaseView> view = copy_.lease(id, now_);
+    if (view && view->state == LeaseState::kHeld) return true;
+    sample();
+  }
+  return false;
+}
+
+// Whoever was told to since makes room for another: that is why.
+void Attempt::leave() {
+  for (const LeaseId id : std::set(leaving_)) {
+    const std::optional<LeaseView> lease = copy_.lease(id, now_);
+    finish_moves(id);
+    if (lease) memory_leaves(*lease);
+  }
+}
+
+void Attempt::settle(LeaseId id) {
+  for (int i = 0; i < kRounds; ++i) {
+    const std::optional<LeaseView> lease = copy_.lease(id, now_);
+    if (!lease) return;
+    if (lease->flags.suspending || leaving_.contains(id)) memory_leaves(*lease);
+    finish_moves(id);
+    sample();
+  }
+}
+
+// It was not refused.
+bool Attempt::is_done(const core::Event& event) {
+  return std::ranges::none_of(tell(event), [](const core::Effect& effect) {
+    const auto* reply = std::get_if<core::Reply>(&effect);
+    return reply != nullptr && reply->token == kToken &&
+           std::holds_alternative<Refusal>(reply->answer);
+  });
+}
+
+// Of the dead the driver knows the pid alone.
+bool Attempt::belongs(const ProcessSample& process, const LeaseView& lease) const {
+  if (lease.command == process.process) return true;
+  if (process.alive)
+    return std::ranges::find(lease.members, process.process) != lease.members.end();
+  const ShadowLease* known = evidence_.journal.find(lease.id);
+  return known != nullptr && known->had_pid(process.process.pid);
+}
+
+void Attempt::memory_leaves(const LeaseView& lease) {
+  for (DeviceSample& device : devices_.devices) {
+    if (!device.processes) continue;
+    Bytes gone;
+    std::erase_if(*device.processes, [&](const ProcessSample& process) {
+      if (!belongs(process, lease)) return false;
+      gone += process.used.value_or(Bytes{});
+      return true;
+    });
+    if (device.used) device.used = saturating_sub(*device.used, gone);
+  }
+}
+
+// All that was begun of this lease, one after the other.
+void Attempt::finish_moves(LeaseId lease) {
+  for (auto move = moving_.find(lease); move != moving_.end(); move = moving_.find(lease)) {
+    const std::uint64_t number = move->second;
+    moving_.erase(move);
+    tell(core::Moved{.lease = lease, .number = number, .result = {}});
+  }
+  leaving_.erase(lease);
+}
+
+bool Attempt::begin(Kind kind, const LeaseView& lease, Bytes bytes) {
+  const core::Actor owner{.user = lease.user};
+  const bool cancel = kind == Kind::kCancelLease;
+  const bool kill = cancel || kind == Kind::kEndPrograms;
+  switch (kind) {
+    case Kind::kPauseLease:
+      return is_done(core::Suspend{.token = kToken, .actor = owner, .lease = lease.id});
+    case Kind::kShrinkLease:
+      return is_done(core::Resize{
+          .token = kToken, .actor = owner, .lease = lease.id, .vram = bytes, .wait_max = {}});
+    case Kind::kRequeueLease:
+      return begin_requeue(lease, owner);
+    case Kind::kCancelLease:
+    case Kind::kEndPrograms:
+    case Kind::kReleaseLease:
+      return is_done(core::Release{
+          .token = kToken, .actor = owner, .lease = lease.id, .kill = kill, .cancel = cancel});
+    case Kind::kAskLess:
+    case Kind::kOtherDevice:
+      return false;
+  }
+  return false;
+}
+
+bool Attempt::begin_requeue(const LeaseView& lease, core::Actor owner) {
+  if (!is_done(core::AskRequeue{.token = kToken, .actor = owner, .lease = lease.id})) {
+    return false;
+  }
+  const std::optional<LeaseView> asked = copy_.lease(lease.id, now_);
+  if (asked && asked->checkpoints.asked) {
+    tell(core::ReportCheckpoint{.token = kToken,
+                                .actor = owner,
+                                .handle = lease.handle,
+                                .number = asked->checkpoints.asked->number,
+                                .outcome = CheckpointOutcome::kSaved,
+                                .detail = {}});
+  }
+  return is_done(core::BeginRequeue{.token = kToken, .actor = owner, .handle = lease.handle});
+}
+
+// All its processes; its `berth run` tells how the command ended, or comes back to wait.
+void Attempt::stops(Kind kind, const LeaseView& lease) {
+  const core::Actor owner{.user = lease.user};
+  if (kind == Kind::kRequeueLease) {
+    tell(core::Reconnect{
+        .token = kToken, .actor = owner, .handle = lease.handle, .restarts = lease.restarts + 1});
+  } else if (lease.command) {
+    tell(core::ReportExit{.token = kToken,
+                          .actor = owner,
+                          .handle = lease.handle,
+                          .exit = {},
+                          .leftovers = {},
+                          .restarts = lease.restarts});
+  }
+  if (lease.command) tell(core::ProcessEnded{*lease.command});
+  for (const Process& member : lease.members) tell(core::ProcessEnded{member});
+}
+
+}  // namespace berth::sim

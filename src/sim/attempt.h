@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A copy of the coordinator in a world in which all goes well: the driver tells the truth, what is
+// to be moved is, and whoever is told to end does.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "core/coordinator.h"
+#include "core/event.h"
+#include "model/device.h"
+#include "model/lease.h"
+#include "model/view.h"
+#include "sim/evidence.h"
+
+namespace berth::sim {
+
+class Attempt {
+ public:
+  Attempt(const Evidence& evidence, const core::Coordinator& coordinator, core::Now now);
+  Attempt(const Attempt& other);
+  Attempt& operator=(const Attempt&) = delete;
+
+  const core::Coordinator& coordinator() const { return copy_; }
+  core::Now now() const { return now_; }
+  bool is_lost(DeviceId id) const;
+  /// Where what it has comes free nobody can tell when.
+  bool is_on_lost_device(LeaseId id) const;
+  /// Processes that are not of this lease use a device of it, or nobody knows whether some do.
+  bool has_company(const LeaseView& lease) const;
+
+  /// No time passes: what is proposed is true of now.
+  void sample();
+  /// Nothing else happens until then.
+  void wait_until(Instant instant);
+
+  /// All at once, as one command would. False: it was refused.
+  bool carry_out(Remedy::Kind kind, const std::vector<LeaseId>& leases, Bytes bytes);
+  /// The request that was made in place of the waiting one.
+  std::optional<LeaseId> ask_instead(const LeaseView& waiter, const Request& request);
+  /// Whoever has to leave for it does.
+  bool has_started(LeaseId id);
+  /// All that is to be moved of it is, there and back.
+  void settle(LeaseId id);
+
+ private:
+  std::vector<core::Effect> tell(const core::Event& event);
+  bool is_done(const core::Event& event);
+  bool belongs(const ProcessSample& process, const LeaseView& lease) const;
+  void memory_leaves(const LeaseView& lease);
+  void finish_moves(LeaseId lease);
+  void leave();
+  bool begin(Remedy::Kind kind, const LeaseView& lease, Bytes bytes);
+  bool begin_requeue(const LeaseView& lease, core::Actor owner);
+  void stops(Remedy::Kind kind, const LeaseView& lease);
+
+  const Evidence& evidence_;
+  core::Coordinator copy_;
+  Sample devices_;                           // As the driver tells them from now on.
+  std::map<LeaseId, std::uint64_t> moving_;  // Which move of each is under way.
+  std::set<LeaseId> leaving_ = {};           // Of these, who has been told to since.
+  core::Now now_;
+};
+
+}  // namespace berth::sim
