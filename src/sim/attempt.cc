@@ -114,6 +114,7 @@ bool Attempt::has_started(LeaseId id) {
   for (int i = 0; i < kSamples; ++i) {
     const std::optional<LeaseView> view = copy_.lease(id, now_);
     if (view && view->state == LeaseState::kHeld) return true;
+    leave();
     sample();
   }
   return false;

@@ -44,6 +44,11 @@ TEST(Seeds, HowManyThreadsRunThemChangesNothing) {
   EXPECT_EQ(told.size(), range.count);
 }
 
+// What is shrunk for an urgent request makes room for it at once, and leaves until it is seen small.
+TEST(Seeds, WhoMakesRoomForAProposalLeaves) {
+  EXPECT_EQ(run_seed(62'968'007'388'197, false).broken, "");
+}
+
 // A seed in which little happened shows nothing.
 TEST(Seeds, ASeedCountsFromTwoThousandEventsEightSessionsAndTwentyFaultsOn) {
   Outcome outcome{.broken = "", .events = 2'000, .sessions = 8, .trace_hash = 0, .coverage = {}};
