@@ -44,7 +44,8 @@ TEST(Seeds, HowManyThreadsRunThemChangesNothing) {
   EXPECT_EQ(told.size(), range.count);
 }
 
-// What is shrunk for an urgent request makes room for it at once, and leaves until it is seen small.
+// What is shrunk for an urgent request makes room for it at once, and leaves until it is seen
+// small.
 TEST(Seeds, WhoMakesRoomForAProposalLeaves) {
   EXPECT_EQ(run_seed(62'968'007'388'197, false).broken, "");
 }

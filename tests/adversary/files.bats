@@ -47,6 +47,43 @@ has_mover() {
   state_is_of alice train held
 }
 
+# in_sight_of USER WORD: files of this machine below what the daemon and leases have, the sockets'
+# names, and what can be read of processes.
+in_sight_of() {
+  as "$1" find "$world" -xdev -name "*$2*" 2>/dev/null
+  as "$1" grep -rlF --exclude-dir=build --exclude-dir=gpu -- "$2" "$world" 2>/dev/null
+  as "$1" grep -F -- "$2" /proc/net/unix
+  local pid
+  for pid in $(world_processes); do
+    as "$1" grep -lzF -- "$2" "/proc/$pid/cmdline" "/proc/$pid/environ" 2>/dev/null
+  done
+  return 0
+}
+
+@test "over a whole session, another user sees no handle of a lease" {
+  holds alice train 1GiB -m 4G
+  local handle line pid
+  handle=$(basename "$(directory_of alice train)")
+  [[ $handle =~ ^l_[a-z2-7]{26}$ ]]
+  [[ -n $(in_sight_of alice "$handle") ]] # Its user does: of the command, by its environment.
+  for line in 'pause train' 'resume train' 'resize train -m 3G' 'why train'; do
+    # shellcheck disable=SC2086
+    as alice berth $line
+    [[ -z $(in_sight_of bob "$handle" | tee /dev/stderr) ]]
+    for pid in $(pgrep -u "${uid[berth]}"); do # Nor do the daemon's own children carry it.
+      fails grep -zF -- "$handle" "/proc/$pid/environ" 2>/dev/null
+    done
+  done
+  for line in 'ps -o json' 'status --json' 'queue --json' 'history --events --json' 'show 1 --json'; do
+    # shellcheck disable=SC2086
+    run as bob berth $line
+    [[ $output != *"$handle"* ]]
+  done
+  as alice berth release --kill -y train
+  eventually the_log_tells "end lease 1"
+  [[ -z $(in_sight_of bob "$handle" | tee /dev/stderr) ]]
+}
+
 @test "the files of a lease are its user's, whoever knows its name" {
   holds alice train 1GiB -m 4G
   local directory file user
