@@ -34,6 +34,14 @@ enum class Verb : std::uint8_t {
 std::string_view to_text(Verb verb);
 std::optional<Verb> parse_verb(std::string_view word);
 
+/// A lease for which something was done to another.
+struct Beneficiary {
+  LeaseId lease;
+  UserId user;
+  std::string name;
+  friend bool operator==(const Beneficiary&, const Beneficiary&) = default;
+};
+
 struct AuditEntry {
   UnixMs at;
   Verb verb = Verb::kGrant;
@@ -42,6 +50,7 @@ struct AuditEntry {
   UserId owner = {};              // Of the lease.
   std::string name = {};          // Of the lease; may be empty.
   std::string reason = {};        // One line: why, to what, or with what result. May be empty.
+  std::optional<Beneficiary> whom = {};  // In place of a reason, until somebody names its user.
   friend bool operator==(const AuditEntry&, const AuditEntry&) = default;
 };
 

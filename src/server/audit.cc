@@ -16,6 +16,7 @@ struct Action {
   Verb verb = Verb::kGrant;
   std::optional<UserId> by = {};
   std::string reason = {};
+  std::optional<LeaseId> whom = {};  // Done for this one.
 };
 
 /// Who has asked for this step, and of which lease.
@@ -73,7 +74,7 @@ std::optional<Action> action_of(const LeaseReleasing& fact) {
 
 std::optional<Action> action_of(const SuspendBegun& fact) {
   if (!fact.yields_to) return std::nullopt;
-  return Action{Verb::kPreempt, {}, "for lease " + std::to_string(fact.yields_to->value)};
+  return Action{.verb = Verb::kPreempt, .whom = fact.yields_to};
 }
 
 std::optional<Action> action_of(const MeasureBegun& fact) {
@@ -150,7 +151,20 @@ AuditEntry entry(Action told, UnixMs at, LeaseId id, const LeaseLookup& lookup) 
     entry.name = lease->request.name;
     if (entry.verb == Verb::kMove) entry.reason = places_of(*lease);
   }
+  const std::optional<LeaseView> other = told.whom ? lookup(*told.whom) : std::nullopt;
+  if (other) entry.whom = {other->id, other->user, other->request.name};
   return entry;
+}
+
+std::string user_text(UserId user, const UserNaming& name_of) {
+  const std::string name = name_of(user);
+  return name.empty() ? "uid " + std::to_string(user.value) : name;
+}
+
+// "lease 12 (alice/train)"
+std::string lease_text(const Beneficiary& lease, const UserNaming& name_of) {
+  return "lease " + std::to_string(lease.lease.value) + " (" + user_text(lease.user, name_of) +
+         (lease.name.empty() ? "" : "/" + lease.name) + ")";
 }
 
 }  // namespace
@@ -176,18 +190,18 @@ std::vector<AuditEntry> audit_of(const StepTaken& step, const LeaseLookup& looku
   return audit;
 }
 
-std::string log_line(const AuditEntry& entry, const std::function<std::string(UserId)>& name_of) {
-  const auto named = [&](UserId user) {
-    const std::string name = name_of(user);
-    return name.empty() ? "uid " + std::to_string(user.value) : name;
-  };
+std::string log_line(const AuditEntry& entry, const UserNaming& name_of) {
   std::string line(to_text(entry.verb));
   if (entry.lease != LeaseId{}) {
-    line += " lease " + std::to_string(entry.lease.value) + " (" + named(entry.owner);
-    line += (entry.name.empty() ? "" : "/" + entry.name) + ")";
+    line += " " + lease_text({entry.lease, entry.owner, entry.name}, name_of);
   }
-  if (entry.by) line += " by " + named(*entry.by);
-  return entry.reason.empty() ? line : line + ": " + entry.reason;
+  if (entry.by) line += " by " + user_text(*entry.by, name_of);
+  const std::string reason = reason_of(entry, name_of);
+  return reason.empty() ? line : line + ": " + reason;
+}
+
+std::string reason_of(const AuditEntry& entry, const UserNaming& name_of) {
+  return entry.whom ? "for " + lease_text(*entry.whom, name_of) : entry.reason;
 }
 
 }  // namespace berth::server

@@ -19,6 +19,9 @@ namespace berth::server {
 /// A lease as it is after the step.
 using LeaseLookup = std::function<std::optional<LeaseView>(LeaseId)>;
 
+/// Empty where a user has no name.
+using UserNaming = std::function<std::string(UserId)>;
+
 /// A step of the coordinator: what it was made of, what it has decided, and what else it wants.
 struct StepTaken {
   const core::Event& event;
@@ -29,6 +32,9 @@ struct StepTaken {
 std::vector<AuditEntry> audit_of(const StepTaken& step, const LeaseLookup& lookup);
 
 /// "pause lease 12 (alice/train) by root: a demo, for 10m", for the log.
-std::string log_line(const AuditEntry& entry, const std::function<std::string(UserId)>& name_of);
+std::string log_line(const AuditEntry& entry, const UserNaming& name_of);
+
+/// "for lease 5 (root/urgent)", as it is kept.
+std::string reason_of(const AuditEntry& entry, const UserNaming& name_of);
 
 }  // namespace berth::server

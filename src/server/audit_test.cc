@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "base/quantity.h"
 #include "core/story.h"
 
@@ -100,6 +105,107 @@ TEST_F(AuditTest, WhatAnotherLeaseGetsInTheSameStepIsNotDoneByTheAsker) {
   EXPECT_THAT(lines_of(Release{.token = {9}, .actor = kRoot, .lease = {2}, .cancel = true}),
               ElementsAre("end lease 2 (anna/next) by root: cancelled",
                           "resize lease 1 (anna/train): 8.0 GiB"));
+}
+
+/// A verb, and what has to be before; the event that is told then.
+struct VerbCase {
+  std::string line;
+  std::function<core::Event(AuditStory&)> prepare;
+};
+
+Request named(std::string name, Bytes vram) {
+  return {.name = std::move(name), .vram = vram};
+}
+void run_in(AuditStory& story, Request request, Bytes used) {
+  (void)story.ask(std::move(request));
+  (void)story.claim(1);
+  story.use(1, used);
+  (void)story.second();
+}
+core::Event sampled(const AuditStory& story) {
+  return core::Sampled{{story.now.instant, story.now.instant, true, "", "", story.hardware}};
+}
+
+core::Event to_preempt(AuditStory& story) {
+  Request yields = named("train", gib(12));
+  yields.may_yield = true;
+  run_in(story, std::move(yields), gib(4));
+  return core::Submit{.token = {2},
+                      .actor = kRoot,
+                      .handle = {0, 2},
+                      .supervisor = AuditStory::process(1002),
+                      .request = {.name = "urgent",
+                                  .priority = Priority::kUrgent,
+                                  .vram = gib(14),
+                                  .devices = {DeviceName(0U)}}};
+}
+core::Event to_move(AuditStory& story) {
+  Request here = named("train", gib(8));
+  here.devices = {DeviceName(0U)};
+  run_in(story, std::move(here), gib(4));
+  (void)story.tell(core::Suspend{{71}, kOwner, {1}});
+  (void)story.tell(core::Moved{.lease = {1}, .number = story.last_move()->number, .result = {}});
+  story.use(1, {});
+  (void)story.second();
+  return core::Move{{9}, kRoot, {1}, {DeviceName(1U)}};
+}
+core::Event to_requeue(AuditStory& story) {
+  Request again = named("train", gib(4));
+  again.requeue_grace = seconds(5);
+  run_in(story, std::move(again), gib(2));
+  return core::AskRequeue{.token = {9}, .actor = kRoot, .lease = {1}, .unsaved = true};
+}
+core::Event to_renew(AuditStory& story) {
+  Request kept = named("train", gib(2));
+  kept.ttl = hours(1);
+  (void)story.ask(std::move(kept));
+  return core::Renew{.token = {9}, .actor = kRoot, .lease = {1}, .ttl = hours(2)};
+}
+core::Event to_save(AuditStory& story) {
+  Request saves = named("train", gib(4));
+  saves.checkpoint = CheckpointWay{.kind = CheckpointKind::kLibrary};
+  run_in(story, std::move(saves), gib(2));
+  return core::AskCheckpoint{.token = {9}, .actor = kRoot, .lease = {1}, .wait_max = {}};
+}
+core::Event to_limit(AuditStory& story) {
+  Request limited = named("train", gib(4));
+  limited.limit = minutes(1);
+  run_in(story, std::move(limited), gib(2));
+  story.now.instant = story.now.instant + minutes(2);
+  return core::Woke{};
+}
+core::Event to_measure(AuditStory& story) {
+  Request over = named("train", gib(4));
+  over.over_budget = OverBudget::kSuspend;
+  run_in(story, std::move(over), gib(6));
+  for (int i = 0; i < 59; ++i) (void)story.second();
+  story.now.instant = story.now.instant + seconds(1);
+  return sampled(story);
+}
+core::Event to_release(AuditStory& story) {
+  Request kept = named("train", gib(2));
+  kept.ttl = hours(1);
+  (void)story.ask(std::move(kept));
+  (void)story.tell(core::Renew{.token = {8}, .actor = kOwner, .lease = {1}, .ttl = hours(2)});
+  return Release{.token = {9}, .actor = kRoot, .lease = {1}};
+}
+
+TEST_F(AuditTest, EachVerbNamesTheLeaseWhoDidItAndWhy) {
+  const std::vector<VerbCase> table = {
+      {"preempt lease 1 (anna/train): for lease 2 (root/urgent)", to_preempt},
+      {"move lease 1 (anna/train) by root: to GPU 1", to_move},
+      {"requeue lease 1 (anna/train) by root", to_requeue},
+      {"renew lease 1 (anna/train) by root", to_renew},
+      {"checkpoint lease 1 (anna/train) by root", to_save},
+      {"limit lease 1 (anna/train)", to_limit},
+      {"measure lease 1 (anna/train): suspend: over_budget", to_measure},
+      {"release lease 1 (anna/train) by root", to_release},
+  };
+  for (const VerbCase& one : table) {
+    story_ = AuditStory({.order = core::Order::kFifo, .reserve = {}}, {gib(16), gib(16)});
+    const core::Event event = one.prepare(story_);
+    EXPECT_THAT(lines_of(event), ElementsAre(one.line)) << story_.refusal();
+  }
 }
 
 TEST(LogLine, WithoutANameThereIsTheNumber) {

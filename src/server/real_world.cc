@@ -32,7 +32,9 @@ void RealWorld::did(const AuditEntry& entry) {
     return found == parts_.user_names.end() ? os::user_name(user) : found->second;
   };
   parts_.log.info(log_line(entry, name_of));
-  parts_.history.did(entry);
+  AuditEntry kept = entry;
+  kept.reason = reason_of(entry, name_of);
+  parts_.history.did(kept);
 }
 
 void RealWorld::ask_probe() {

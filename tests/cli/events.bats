@@ -58,3 +58,17 @@ told() { berth history --events --json | jq --arg verb "$1" '[.items[] | select(
   eventually logged
   berth daemon logs 2>&1 | grep -q "grant lease 1 ($me/train): 1.0 GiB"
 }
+
+@test "whoever made room is told with the lease that it was for, and whose that is" {
+  berth run -q -m 12G -n idle --yield -- vram_user --bytes 4GiB --hold 600s >idle 2>&1 3>&- &
+  eventually grep -q holding idle
+  measured() { (($(berth show idle --json | jq '.devices[0].vram_used_bytes // 0') >= 4 << 30)); }
+  eventually measured
+  berth run -q -m 10G -n urgent -p urgent -- sleep 600 3>&- &
+  eventually state_is urgent held
+  berth history --events --json | jq -e --arg me "$me" '[.items[] | select(.verb == "preempt")] |
+    length == 1 and .[0].lease == 1 and .[0].by == null and .[0].reason == "for lease 2 (\($me)/urgent)"'
+  run berth history --events
+  contains "for lease 2 ($me/urgent)"
+  berth daemon logs 2>&1 | grep -q "preempt lease 1 ($me/idle): for lease 2 ($me/urgent)"
+}
