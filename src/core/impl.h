@@ -157,6 +157,8 @@ struct Coordinator::Impl {
   void send_signal(LeaseId id, std::int32_t signal);
   void settle(LeaseId id);
   void finish_if_free(LeaseId id);
+  /// Its programs were told to end, and may need a SIGKILL.
+  static bool awaits_kill(const Lease& lease, const Observed& seen);
   static Duration report_within(const Lease& lease);
   static std::optional<Instant> ends_wait(const Lease& lease);
   void answer_exit(LeaseId id);

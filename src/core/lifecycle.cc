@@ -121,7 +121,10 @@ void Coordinator::Impl::on(const Release& event) {
   } else if (lease->releasing()->was.requeue) {
     drop_requeue(id, "it was told to end", EndResult::kCancelled);
     finish_if_free(id);
-  } else if (event.kill) {
+  } else if (ends_them) {
+    if (!lease->releasing()->was.revoked && lease->releasing()->was.has_processes()) {
+      decide(id, LeaseRevoked{id, EndResult::kCancelled, now.instant + limits::kKillAfter, by});
+    }
     send_signal(id, kTerminate);
   }
 }
@@ -176,6 +179,7 @@ void Coordinator::Impl::process_ended(LeaseId id, Process process) {
   if (held->command == process && !held->command_ended) {
     decide(id, CommandEnded{id, std::nullopt});
     command_finished(id);
+    finish_if_free(id);
     return;
   }
   if (held->members.contains(process)) {
@@ -184,6 +188,9 @@ void Coordinator::Impl::process_ended(LeaseId id, Process process) {
     const bool hangs_on_them = !lease->request.ttl || held->revoked;
     if (lease->held() != nullptr && nobody_left && hangs_on_them) settle(id);
   }
+  if (lease->releasing() != nullptr) finish_if_free(id);
+  lease = state.find(id);
+  if (lease == nullptr) return;
   // A library in the program does not need it.
   const auto& way = lease->request.checkpoint;
   const bool by_library = way && way->kind == CheckpointKind::kLibrary;
@@ -274,6 +281,7 @@ void Coordinator::Impl::finish_if_free(LeaseId id) {
     if (observed.at(id).connected || is_due) wait_again(id);
     return;
   }
+  if (awaits_kill(*lease, observed.at(id))) return;
   const bool awaits_exit = releasing.was.command && !releasing.was.exit && lease->supervisor &&
                            now.instant < releasing.since + report_within(*lease);
   if (awaits_exit) return;
@@ -309,6 +317,12 @@ void Coordinator::Impl::revoke(LeaseId id, EndResult result, std::optional<UserI
   }
   send_signal(id, kTerminate);
   let_go_on(id);  // Else it would not hear of it.
+}
+
+bool Coordinator::Impl::awaits_kill(const Lease& lease, const Observed& seen) {
+  const Releasing* releasing = lease.releasing();
+  return releasing != nullptr && releasing->was.revoked && !seen.killed &&
+         releasing->was.has_processes();
 }
 
 void Coordinator::Impl::send_signal(LeaseId id, std::int32_t signal) {
@@ -409,6 +423,11 @@ void Coordinator::Impl::on_due(LeaseId id) {
     } else {
       revoke(id, EndResult::kLimit);
     }
+  } else if (awaits_kill(lease, seen)) {
+    seen.killed = true;
+    send_signal(id, kKill);
+    reindex(id);
+    finish_if_free(id);
   } else {
     if (!seen.freed) {
       effects.emplace_back(Say{text_of(id) + " ended " + to_text(limits::kReleasingMax) +

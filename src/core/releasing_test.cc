@@ -45,6 +45,69 @@ TEST(Releasing, ADetachedLeaseHasEndedWhenItWasReleased) {
   EXPECT_EQ(ended.ended_by, UserId{0});
 }
 
+std::string seconds_pass(ReleaseStory& story, int count) {
+  std::string told;
+  for (int i = 0; i < count; ++i) told += story.pass(seconds(1)) + story.sample();
+  return told;
+}
+
+/// A detached lease whose programs use so much, and listen to no SIGTERM.
+void detach(ReleaseStory& story, Bytes used) {
+  (void)story.ask(ReleaseStory::budget(gib(8)));
+  (void)story.claim(1);
+  story.use(1, used);
+  (void)story.second();
+  (void)story.tell(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
+}
+const Release kKills{.token = {9}, .actor = {{0}, true}, .lease = {1}, .kill = true};
+
+TEST(Releasing, ProgramsThatWereDetachedAreKilledTenSecondsAfterTheyWereToEnd) {
+  ReleaseStory story;
+  detach(story, gib(3));
+  EXPECT_EQ(story.tell(kKills), "signal 15 to 1; releasing 1; ");
+  EXPECT_EQ(seconds_pass(story, 9), "");
+  story.restart();
+  (void)story.sample();
+  EXPECT_EQ(story.tell(kKills), "signal 15 to 1; releasing 1; ") << "that changes nothing";
+  EXPECT_EQ(seconds_pass(story, 1), "signal 9 to 1; ");
+  story.use(1, {});
+  (void)story.tell(ProcessEnded{ReleaseStory::process(1)});
+  (void)seconds_pass(story, 2);
+  EXPECT_EQ(story.state(1), LeaseState::kEnded);
+  EXPECT_EQ(story.coordinator.lease({1}, story.now)->result, EndResult::kDetached);
+}
+
+TEST(Releasing, TheKillOfWhatWasDetachedIsNotForgottenWhenItsMemoryIs) {
+  ReleaseStory late;
+  detach(late, gib(3));
+  (void)seconds_pass(late, 25);
+  (void)late.tell(kKills);
+  EXPECT_EQ(seconds_pass(late, 9), "");
+  EXPECT_EQ(seconds_pass(late, 1), "signal 9 to 1; end 1; ");
+
+  ReleaseStory freed;
+  (void)freed.ask(ReleaseStory::budget(gib(8)));
+  (void)freed.claim(1);
+  (void)freed.tell(Join{{8}, {{1000}}, {0, 1}, ReleaseStory::process(21)});
+  (void)freed.tell(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
+  EXPECT_EQ(freed.tell(kKills), "signal 15 to 1; signal 15 to 21; releasing 1; ");
+  (void)freed.end(1);
+  EXPECT_EQ(seconds_pass(freed, 9), "") << "its memory is free, and it runs";
+  EXPECT_EQ(freed.look().charged, Bytes{});
+  EXPECT_EQ(freed.pass(seconds(1)), "signal 9 to 21; end 1; ");
+}
+
+TEST(Releasing, WhatIsDetachedAfterItWasToldToEndRunsOn) {
+  ReleaseStory story;
+  (void)story.ask(ReleaseStory::budget(gib(8)));
+  (void)story.claim(1);
+  story.use(1, gib(3));
+  (void)story.second();
+  (void)story.tell(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .cancel = true});
+  (void)story.tell(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
+  EXPECT_EQ(seconds_pass(story, 20), "");
+}
+
 TEST(Releasing, AProgramThatHasItsOwnLeaseReleasesIt) {
   ReleaseStory story;
   (void)story.ask(ReleaseStory::budget(gib(8)));

@@ -334,7 +334,7 @@ struct State::Applier {
   }
 
   bool operator()(const LeaseRevoked& fact) const {
-    Held* held = in_state<Held>(fact.id);
+    Held* held = granted(fact.id);  // Of one that was released, its programs are told to end.
     if (held == nullptr || held->revoked) return false;
     held->revoked = Revocation{.result = fact.result, .kill_at = fact.kill_at, .by = fact.by};
     return true;
@@ -347,6 +347,7 @@ struct State::Applier {
     Held was = std::move(*std::get_if<Held>(&found->state));
     was.forget_pause();
     const std::optional<UserId> by = fact.by ? fact.by : was.revoked ? was.revoked->by : fact.by;
+    if (fact.result == EndResult::kDetached) was.revoked.reset();  // They run on.
     found->state =
         Releasing{.was = std::move(was), .result = fact.result, .since = record.at, .by = by};
     return true;

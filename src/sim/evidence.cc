@@ -385,8 +385,9 @@ std::string broken_by_delay(const Evidence& evidence, core::Now now) {
         broken = broken_by_holding(evidence, lease, late);
         break;
       case ShadowLease::State::kReleasing:
-        if (std::max(present(lease.releasing_since) + limits::kReleasingMax,
-                     lease.stop_at.value_or(Instant{}) + limits::kRequeueMargin) < late) {
+        if (std::max({present(lease.releasing_since) + limits::kReleasingMax,
+                      lease.kill_at.value_or(Instant{}),
+                      lease.stop_at.value_or(Instant{}) + limits::kRequeueMargin}) < late) {
           broken = overdue(lease, "the end of its releasing");
         }
         break;

@@ -221,8 +221,9 @@ struct Shadow::Applier {
     return !again || reached(Transition::kRenewed);
   }
   bool operator()(const LeaseRevoked& fact) const {
-    ShadowLease* found = holding(fact.id);
-    if (found == nullptr || found->kill_at) return false;
+    ShadowLease* found = lease(fact.id);
+    const bool may = found != nullptr && (found->holds() || found->state == State::kReleasing);
+    if (!may || found->kill_at) return false;
     // Nobody is ended for what he uses but by a measure.
     const bool is_one = found->measures.is_under_way(Measure::kKill);
     if (fact.result == EndResult::kOverBudget && !is_one) return false;
@@ -233,6 +234,7 @@ struct Shadow::Applier {
     ShadowLease* found = holding(fact.id);
     if (found == nullptr) return false;
     found->state = State::kReleasing;
+    if (fact.result == EndResult::kDetached) found->kill_at.reset();
     found->releasing_since = record.at;
     found->growing = false;
     found->end_pause();

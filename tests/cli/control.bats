@@ -104,6 +104,17 @@ sys.exit(subprocess.run(sys.argv[2:], stdin=far).returncode)' "$@"
   [[ $(state_of 1) == ended ]]
 }
 
+@test "what is cancelled was released before: its programs are told to end" {
+  holder 1 8G 1GiB
+  pid=$(field 1 pid)
+  berth release --detach 1
+  run timeout 20 berth cancel 1
+  status_is 0
+  [[ $(state_of 1) == ended ]]
+  has_ended "$pid"
+  berth history --events --json | jq -e '[.items[].verb] == ["grant", "detach", "cancel", "end"]'
+}
+
 @test "release of a reservation frees it at once" {
   eval "$(berth reserve 1h -m 8G --export 2>/dev/null)"
   [[ $(state_of 1) == held ]]
