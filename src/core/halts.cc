@@ -14,11 +14,16 @@ std::optional<Halt> Coordinator::Impl::halt_of(const Lease& lease, Now at) const
   if (held == nullptr || (!held->suspension && !held->frozen)) return std::nullopt;
   if (held->pause) return Halt{.reason = Reason::kPaused, .since = held->pause->since};
   if (!held->suspension) return std::nullopt;  // Its processes are on their way.
+  const Observed& seen = observed.at(lease.id);
   const Suspension& suspension = *held->suspension;
   Halt halt{.reason = Reason::kReturns, .since = wall_at(suspension.since, at)};
   const bool leaves = suspension.phase == Suspension::Phase::kLeaving;
   const bool comes = suspension.phase == Suspension::Phase::kReturning || suspension.queued;
-  if (!suspension.moved_from.empty() || !observed.at(lease.id).moves_to.empty()) {
+  if (!seen.stuck.empty()) {
+    halt.reason = Reason::kNotReturned;
+    return halt;
+  }
+  if (!suspension.moved_from.empty() || !seen.moves_to.empty()) {
     halt.reason = Reason::kMoves;
     return halt;
   }
@@ -38,9 +43,14 @@ std::optional<Halt> Coordinator::Impl::halt_of(const Lease& lease, Now at) const
   }
   const MeasureTaken* measure = lease.measures.last(Measure::kSuspend);
   const bool is_for_that = measure != nullptr && measure->begun == suspension.since;
-  if (is_for_that && (leaves || !comes)) {
+  const bool has_tried = is_for_that && measure->cause == Cause::kStrangers &&
+                         measure->outcome == MeasureOutcome::kConfirmed &&
+                         !displaced.contains(lease.id);
+  if (is_for_that && !has_tried && (leaves || !comes)) {
     halt.reason = Reason::kMeasure;
     halt.cause = measure->cause;
+  } else if (!leaves && !comes && !suspension.yields_to) {
+    halt.reason = Reason::kNotReturned;
   }
   return halt;
 }
@@ -73,6 +83,9 @@ void Coordinator::Impl::add_halt(const Lease& lease, WhyView& view, Now at) cons
       break;
     case Halt::Reason::kReturns:
       view.reason = WhyView::Reason::kReturns;
+      break;
+    case Halt::Reason::kNotReturned:
+      view.reason = WhyView::Reason::kNotReturned;
       break;
   }
 }

@@ -70,6 +70,31 @@ TEST_F(Halts, WhoMadeRoomIsToldForWhomAndUntilWhen) {
   EXPECT_EQ(why().reason, Reason::kNotWaiting);
 }
 
+// Nobody tries again unasked, so it does not say that it waits for room.
+TEST_F(Halts, WhoCouldNotBeBroughtBackSaysSo) {
+  for (const Outcome outcome : {Outcome::kUndone, Outcome::kStuck}) {
+    const std::uint64_t id = story.handles + 1;
+    (void)story.ask(Story::budget(gib(6)));
+    run(id, gib(4));
+    (void)story.tell(Suspend{{9}, {{1000}}, {id}});
+    (void)moved();
+    story.use(id, Bytes{});
+    (void)story.second();
+    (void)story.tell(Resume{{9}, {{1000}}, {id}});
+    EXPECT_EQ(why(id).reason, Reason::kReturns);
+    (void)story.second();
+    (void)moved(outcome, "no");
+    (void)seconds_pass(120);
+    EXPECT_EQ(why(id).reason, Reason::kNotReturned);
+    EXPECT_EQ(lease(id).halt.value().reason, Halt::Reason::kNotReturned);
+    (void)story.tell(Resume{{9}, {{1000}}, {id}});
+    EXPECT_EQ(why(id).reason, Reason::kReturns);
+    (void)story.second();
+    (void)moved();
+    EXPECT_EQ(why(id).reason, Reason::kNotWaiting);
+  }
+}
+
 class HaltsOnTwo : public StoryTest {
  protected:
   HaltsOnTwo() : StoryTest({.order = Order::kFifo, .reserve = {}}, {gib(16), gib(16)}) {}

@@ -99,12 +99,13 @@ struct Pause {
 /// Why a lease that was granted is suspended or frozen, and for whom.
 struct Halt {
   enum class Reason : std::uint8_t {
-    kPaused,   // Somebody asked for it: LeaseView::pause.
-    kYields,   // It makes room for `lease`.
-    kTurn,     // Its turn is over.
-    kMoves,    // It goes on on other devices.
-    kMeasure,  // A measure for `cause`.
-    kReturns,  // It is let go on, and waits for room or is on its way back.
+    kPaused,       // Somebody asked for it: LeaseView::pause.
+    kYields,       // It makes room for `lease`.
+    kTurn,         // Its turn is over.
+    kMoves,        // It goes on on other devices.
+    kMeasure,      // A measure for `cause`.
+    kReturns,      // It is let go on, and waits for room or is on its way back.
+    kNotReturned,  // It could not be brought back, and nobody tries again unasked.
   };
   Reason reason = Reason::kPaused;
   UnixMs since;

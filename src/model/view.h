@@ -145,6 +145,7 @@ struct WhyView {
     kMoves,
     kMeasure,
     kReturns,
+    kNotReturned,
   };
   LeaseId id;
   LeaseState state = LeaseState::kWaiting;

@@ -47,15 +47,15 @@ constexpr std::array<std::string_view, 18> kRefusals = {"invalid",
 constexpr std::array<std::string_view, 8> kRemedies = {
     "ask_less",      "pause_lease",  "shrink_lease", "other_device",
     "requeue_lease", "cancel_lease", "end_programs", "release_lease"};
-constexpr std::array<std::string_view, 22> kReasons = {
-    "not_waiting",   "memory",     "turn",    "exclusive",       "strangers",
-    "overcommitted", "driver",     "parked",  "not_reconnected", "claim",
-    "passed",        "user_limit", "stopped", "probing",         "slices",
-    "above_limit",   "outlived",   "paused",  "yields",          "moves",
-    "measure",       "returns"};
+constexpr std::array<std::string_view, 23> kReasons = {
+    "not_waiting",   "memory",     "turn",        "exclusive",       "strangers",
+    "overcommitted", "driver",     "parked",      "not_reconnected", "claim",
+    "passed",        "user_limit", "stopped",     "probing",         "slices",
+    "above_limit",   "outlived",   "paused",      "yields",          "moves",
+    "measure",       "returns",    "not_returned"};
 constexpr std::array<std::string_view, 3> kLimitKinds = {"leases", "vram", "device"};
-constexpr std::array<std::string_view, 6> kHaltReasons = {"paused", "yields",  "turn",
-                                                          "moves",  "measure", "returns"};
+constexpr std::array<std::string_view, 7> kHaltReasons = {
+    "paused", "yields", "turn", "moves", "measure", "returns", "not_returned"};
 constexpr std::array<std::string_view, 4> kRequeueSteps = {"saving", "asked", "stopping",
                                                            "stopped"};
 constexpr std::array<std::string_view, 4> kCheckpointKinds = {"signal", "cmd", "http", "library"};

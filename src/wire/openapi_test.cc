@@ -298,12 +298,12 @@ TEST(OpenApi, ListsTheWords) {
     check_named("Lease", encode_lease(lease, anna()));
   }
   WhyView why = samples::why();
-  for (int i = 0; i <= static_cast<int>(WhyView::Reason::kReturns); ++i) {
+  for (int i = 0; i <= static_cast<int>(WhyView::Reason::kNotReturned); ++i) {
     why.reason = static_cast<WhyView::Reason>(i);
     check_named("Why", encode_why(why, {}));
   }
   EXPECT_EQ(count("Why/properties/reason/enum"),
-            static_cast<std::size_t>(WhyView::Reason::kReturns) + 1);
+            static_cast<std::size_t>(WhyView::Reason::kNotReturned) + 1);
   for (int i = 0; i <= static_cast<int>(Remedy::Kind::kReleaseLease); ++i) {
     why.remedies[0].kind = static_cast<Remedy::Kind>(i);
     check_named("Why", encode_why(why, {}));
@@ -312,7 +312,7 @@ TEST(OpenApi, ListsTheWords) {
     why.limit = LoweredLimit{.kind = static_cast<LoweredLimit::Kind>(i), .allowed = 1, .asked = 2};
     check_named("Why", encode_why(why, {}));
   }
-  for (int i = 0; i <= static_cast<int>(Halt::Reason::kReturns); ++i) {
+  for (int i = 0; i <= static_cast<int>(Halt::Reason::kNotReturned); ++i) {
     why.halt = samples::halt();
     why.halt->reason = static_cast<Halt::Reason>(i);
     check_named("Why", encode_why(why, samples::names()));

@@ -161,6 +161,8 @@ std::string halt_words(const LeaseView& lease, std::optional<UnixMs> end, const 
     case Halt::Reason::kReturns:
       return "is on its way back" + since + ", and goes on when there is room on " +
              devices_of(lease.parts);
+    case Halt::Reason::kNotReturned:
+      return "could not be brought back; berth resume " + number_of(lease.id) + " tries again";
   }
   return {};
 }
@@ -192,6 +194,8 @@ std::string halt_notice(const LeaseView& lease, const Scene& scene) {
     case Halt::Reason::kTurn:
     case Halt::Reason::kReturns:
       return "waits to come back; " + where;
+    case Halt::Reason::kNotReturned:
+      return "could not be brought back; " + where + resume;
   }
   return {};
 }

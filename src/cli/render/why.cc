@@ -187,6 +187,8 @@ std::string sentence_of(const WhyView& why, const Scene& scene) {
       return "its memory is in host memory, to leave room";
     case Reason::kReturns:
       return "it comes back when there is room";
+    case Reason::kNotReturned:
+      return "it could not be brought back";
   }
   return {};
 }
@@ -334,6 +336,8 @@ std::string phrase_of(const WhyView& why) {
       return "was suspended to leave room";
     case Reason::kReturns:
       return "waits for room to come back";
+    case Reason::kNotReturned:
+      return "could not be brought back";
   }
   return {};
 }

@@ -72,7 +72,7 @@ TEST(Why, EachReasonIsExplained) {
   std::set<std::string> sentences;
   std::set<std::string> phrases;
   int count = 0;
-  for (int i = 0; i <= static_cast<int>(WhyView::Reason::kReturns); ++i, ++count) {
+  for (int i = 0; i <= static_cast<int>(WhyView::Reason::kNotReturned); ++i, ++count) {
     WhyView why = sample::why();
     why.reason = static_cast<WhyView::Reason>(i);
     sentences.insert(why_text(sample::waiting(), why, wide_scene()));
