@@ -15,8 +15,14 @@ waiter() {
   berth run -n waiter -m 8G -- sleep 600 >waiter 2>waiter.said 3>&- &
   eventually state_is waiter waiting
 }
+# printed WORDS COMMAND...: what stands in brackets in the answer of the command and begins so.
+printed() {
+  local words=$1
+  shift
+  { "$@" || true; } 2>&1 | tr '\n' ' ' | grep -oE -- "\($words [^)]*\)" | tr -d '()'
+}
 # proposed VERB: the command line with that verb, as `why` prints it.
-proposed() { berth why waiter | tr '\n' ' ' | grep -o "(berth $1 [^)]*)" | tr -d '()'; }
+proposed() { printed "berth $1" berth why waiter; }
 measured() { (($(berth show "$1" --json | jq '.devices[0].vram_used_bytes // 0') >= 4 << 30)); }
 
 # starts_by VERB: that command line, word by word.
@@ -137,4 +143,86 @@ starts_by() {
 @test "a request for more GPUs than there are is told how many there are" {
   run berth run -m 1G -g 2 -- true
   contains "it asks for 2 GPUs, and this machine has 1"
+}
+
+# asks_again OPTIONS: the waiter goes, and comes again with the options that were proposed for it.
+asks_again() {
+  berth cancel waiter
+  # shellcheck disable=SC2086
+  berth run -n again $1 -- sleep 600 >again 2>again.said 3>&- &
+  patience=20 eventually state_is again held
+}
+
+@test "the smaller size that is proposed is granted" {
+  hold holder
+  waiter
+  local words
+  words=$(printed -m berth why waiter)
+  [[ $words == "-m "* ]]
+  asks_again "$words"
+  state_is holder held
+}
+
+@test "with the GPU that is proposed it starts" {
+  BERTH_SIM=2x16GiB hold holder -g 0,
+  berth run -n waiter -m 8G -g 0, -- sleep 600 >waiter 2>waiter.said 3>&- &
+  eventually state_is waiter waiting
+  local words
+  words=$(printed -g berth why waiter)
+  [[ $words == "-g any" ]]
+  asks_again "-m 8G $words"
+  state_is holder held
+}
+
+@test "the cancel of two leases that is proposed lets it start" {
+  pair
+  berth run -n waiter -m 12G -- sleep 600 >waiter 2>waiter.said 3>&- &
+  eventually state_is waiter waiting
+  local line
+  line=$(proposed cancel)
+  [[ $line =~ ^berth\ cancel\ [12]\ [12]$ ]]
+  $line
+  eventually state_is waiter held
+}
+# pair: two leases, neither of which makes enough room by itself.
+pair() {
+  for name in one two; do
+    berth run -n "$name" -m 7G -- vram_user --bytes 4GiB --hold 600s >"$name" 2>&1 3>&- &
+    eventually grep -q holding "$name"
+    eventually measured "$name"
+  done
+}
+
+# fits_by VERB SIZE: what `fit` prints is done, and so much fits then.
+fits_by() {
+  local line
+  run berth fit "$2"
+  status_is 75
+  line=$(printed "berth $1" berth fit "$2")
+  [[ $line == "berth $1 "* ]]
+  $line
+  patience=20 eventually berth fit "$2"
+}
+
+@test "the pause, resize and cancel that fit proposes make it fit" {
+  hold holder
+  eventually measured holder
+  fits_by resize 8G
+  fits_by pause 12G
+  berth resume holder
+  fits_by cancel 14G
+}
+
+@test "the two leases that fit proposes make it fit" {
+  pair
+  fits_by cancel 12G
+}
+
+@test "the size that fit proposes fits" {
+  hold holder
+  local words
+  words=$(printed -m berth fit 8G)
+  [[ $words == "-m "* ]]
+  # shellcheck disable=SC2086
+  berth fit $words
 }
