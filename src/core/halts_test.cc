@@ -31,6 +31,19 @@ TEST_F(Halts, APauseNamesWhoAskedForIt) {
   EXPECT_EQ(lease().pause->by, UserId{0});
 }
 
+// A pause has a length; the clock on the wall may be set meanwhile.
+TEST_F(Halts, APauseEndsWhenItSaysByTheClockAsItIs) {
+  (void)story.ask(Story::budget(gib(8)));
+  run(1, gib(4));
+  (void)story.tell(Suspend{{9}, {{1000}}, {1}, {.lasts = minutes(5)}});
+  (void)moved();
+  story.now.wall.value += 3'600'000;
+  EXPECT_EQ(why().expected_start, UnixMs{story.now.wall.value + 300'000});
+  EXPECT_EQ(lease().pause.value().until, UnixMs{story.now.wall.value + 300'000});
+  (void)story.pass(minutes(5));
+  EXPECT_EQ(why().reason, Reason::kReturns);
+}
+
 TEST_F(Halts, WhoIsFrozenIsPausedToo) {
   (void)story.ask(Story::budget(gib(8)));
   run(1, gib(4));

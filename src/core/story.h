@@ -91,6 +91,7 @@ class Story {
   /// A second later, the next sample.
   std::string second() {
     now.instant = now.instant + seconds(1);
+    now.wall.value += 1'000;
     return sample();
   }
   /// The last that was begun.
