@@ -12,7 +12,6 @@ using Kind = Remedy::Kind;
 
 constexpr core::Token kToken{~std::uint64_t{0}};
 constexpr int kSamples = 3;  // Until what was done has come of it.
-constexpr int kRounds = 6;   // Until who was away is back: a sample and a move for each step.
 
 }  // namespace
 
@@ -42,17 +41,6 @@ bool Attempt::is_on_lost_device(LeaseId id) const {
                                       [&](const LeasePart& part) { return is_lost(part.device); });
 }
 
-bool Attempt::has_company(const LeaseView& lease) const {
-  return std::ranges::any_of(lease.parts, [&](const LeasePart& part) {
-    const auto device = std::ranges::find(devices_.devices, part.device, &DeviceSample::id);
-    const bool is_told = device != devices_.devices.end() && device->used && device->processes &&
-                         !device->asleep && !device->lost;
-    return !is_told || !std::ranges::all_of(*device->processes, [&](const ProcessSample& process) {
-      return belongs(process, lease);
-    });
-  });
-}
-
 std::vector<core::Effect> Attempt::tell(const core::Event& event) {
   std::vector<core::Effect> effects = copy_.step(now_, event);
   for (const core::Effect& effect : effects) {
@@ -67,12 +55,6 @@ std::vector<core::Effect> Attempt::tell(const core::Event& event) {
 void Attempt::sample() {
   devices_.asked_at = devices_.answered_at = now_.instant;
   tell(core::Sampled{devices_});
-}
-
-void Attempt::wait_until(Instant instant) {
-  now_.wall.value += (instant - now_.instant).ns / 1'000'000;
-  now_.instant = instant;
-  tell(core::Woke{});
 }
 
 bool Attempt::carry_out(Kind kind, const std::vector<LeaseId>& leases, Bytes bytes) {
@@ -126,16 +108,6 @@ void Attempt::leave() {
     const std::optional<LeaseView> lease = copy_.lease(id, now_);
     finish_moves(id);
     if (lease) memory_leaves(*lease);
-  }
-}
-
-void Attempt::settle(LeaseId id) {
-  for (int i = 0; i < kRounds; ++i) {
-    const std::optional<LeaseView> lease = copy_.lease(id, now_);
-    if (!lease) return;
-    if (lease->flags.suspending || leaving_.contains(id)) memory_leaves(*lease);
-    finish_moves(id);
-    sample();
   }
 }
 

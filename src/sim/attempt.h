@@ -28,16 +28,11 @@ class Attempt {
 
   const core::Coordinator& coordinator() const { return copy_; }
   core::Now now() const { return now_; }
-  bool is_lost(DeviceId id) const;
   /// Where what it has comes free nobody can tell when.
   bool is_on_lost_device(LeaseId id) const;
-  /// Processes that are not of this lease use a device of it, or nobody knows whether some do.
-  bool has_company(const LeaseView& lease) const;
 
   /// No time passes: what is proposed is true of now.
   void sample();
-  /// Nothing else happens until then.
-  void wait_until(Instant instant);
 
   /// All at once, as one command would. False: it was refused.
   bool carry_out(Remedy::Kind kind, const std::vector<LeaseId>& leases, Bytes bytes);
@@ -45,10 +40,9 @@ class Attempt {
   std::optional<LeaseId> ask_instead(const LeaseView& waiter, const Request& request);
   /// Whoever has to leave for it does.
   bool has_started(LeaseId id);
-  /// All that is to be moved of it is, there and back.
-  void settle(LeaseId id);
 
  private:
+  bool is_lost(DeviceId id) const;
   std::vector<core::Effect> tell(const core::Event& event);
   bool is_done(const core::Event& event);
   bool belongs(const ProcessSample& process, const LeaseView& lease) const;
