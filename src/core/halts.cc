@@ -61,7 +61,7 @@ void Coordinator::Impl::add_halt(const Lease& lease, WhyView& view, Now at) cons
   switch (view.halt->reason) {
     case Halt::Reason::kPaused:
       view.reason = WhyView::Reason::kPaused;
-      if (const auto& ends = lease.held()->pause_ends) view.expected_start = wall_at(*ends, at);
+      view.expected_start = pause_end(*lease.held(), at);
       break;
     case Halt::Reason::kYields: {
       view.reason = WhyView::Reason::kYields;

@@ -155,10 +155,9 @@ struct Coordinator::Impl {
                    std::optional<UserId> by = {});
   void revoke(LeaseId id, EndResult result, std::optional<UserId> by = {});
   void send_signal(LeaseId id, std::int32_t signal);
+  void kill_programs(LeaseId id);
   void settle(LeaseId id);
   void finish_if_free(LeaseId id);
-  /// Its programs were told to end, and may need a SIGKILL.
-  static bool awaits_kill(const Lease& lease, const Observed& seen);
   static Duration report_within(const Lease& lease);
   static std::optional<Instant> ends_wait(const Lease& lease);
   void answer_exit(LeaseId id);
@@ -393,9 +392,17 @@ inline std::string text_of(LeaseId id) {
   return "lease " + std::to_string(id.value);
 }
 
+/// It is being released, its programs were told to end, and they may need a SIGKILL.
+bool awaits_kill(const Lease& lease, const Observed& seen);
+
 /// The wall time of an instant, as seen from `now`.
 inline UnixMs wall_at(Instant instant, Now now) {
   return {now.wall.value + (instant - now.instant).ns / 1'000'000};
+}
+
+/// When its pause ends, if it does by itself: by the clock as it is, which may have been set since.
+inline std::optional<UnixMs> pause_end(const Held& held, Now now) {
+  return held.pause_ends ? std::optional(wall_at(*held.pause_ends, now)) : std::nullopt;
 }
 
 }  // namespace berth::core

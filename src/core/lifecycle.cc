@@ -188,7 +188,7 @@ void Coordinator::Impl::process_ended(LeaseId id, Process process) {
     const bool hangs_on_them = !lease->request.ttl || held->revoked;
     if (lease->held() != nullptr && nobody_left && hangs_on_them) settle(id);
   }
-  if (lease->releasing() != nullptr) finish_if_free(id);
+  finish_if_free(id);
   lease = state.find(id);
   if (lease == nullptr) return;
   // A library in the program does not need it.
@@ -319,10 +319,16 @@ void Coordinator::Impl::revoke(LeaseId id, EndResult result, std::optional<UserI
   let_go_on(id);  // Else it would not hear of it.
 }
 
-bool Coordinator::Impl::awaits_kill(const Lease& lease, const Observed& seen) {
+bool awaits_kill(const Lease& lease, const Observed& seen) {
   const Releasing* releasing = lease.releasing();
   return releasing != nullptr && releasing->was.revoked && !seen.killed &&
          releasing->was.has_processes();
+}
+
+void Coordinator::Impl::kill_programs(LeaseId id) {
+  observed.at(id).killed = true;
+  send_signal(id, kKill);
+  reindex(id);
 }
 
 void Coordinator::Impl::send_signal(LeaseId id, std::int32_t signal) {
@@ -405,18 +411,14 @@ void Coordinator::Impl::on_due(LeaseId id) {
     } else if (held->growth && held->growth->until && due(*held->growth->until)) {
       drop_growth(id, Refusal{RefusalCode::kBusy, "there was no room to grow in the given time"});
     } else if (held->revoked && !seen.killed && due(held->revoked->kill_at)) {
-      seen.killed = true;
-      send_signal(id, kKill);
-      reindex(id);
+      kill_programs(id);
     } else if (due(seen.begins_until)) {
       drop_requeue(id, "its berth run does not answer (it may be stopped)");
     } else if (const auto stopped_by = held->stopped_by();
                stopped_by && !seen.killed && due(*stopped_by + limits::kRequeueMargin)) {
       effects.emplace_back(Say{text_of(id) + " is to be requeued, and its berth run has not "
                                              "stopped its command in time: it is killed"});
-      seen.killed = true;
-      send_signal(id, kKill);
-      reindex(id);
+      kill_programs(id);
     } else if (held->command_ended && seen.settle_since &&
                due(*seen.settle_since + limits::kReleasingMax)) {
       start_releasing(id, result_of(*held));
@@ -424,9 +426,7 @@ void Coordinator::Impl::on_due(LeaseId id) {
       revoke(id, EndResult::kLimit);
     }
   } else if (awaits_kill(lease, seen)) {
-    seen.killed = true;
-    send_signal(id, kKill);
-    reindex(id);
+    kill_programs(id);
     finish_if_free(id);
   } else {
     if (!seen.freed) {

@@ -45,12 +45,6 @@ TEST(Releasing, ADetachedLeaseHasEndedWhenItWasReleased) {
   EXPECT_EQ(ended.ended_by, UserId{0});
 }
 
-std::string seconds_pass(ReleaseStory& story, int count) {
-  std::string told;
-  for (int i = 0; i < count; ++i) told += story.pass(seconds(1)) + story.sample();
-  return told;
-}
-
 /// A detached lease whose programs use so much, and listen to no SIGTERM.
 void detach(ReleaseStory& story, Bytes used) {
   (void)story.ask(ReleaseStory::budget(gib(8)));
@@ -65,14 +59,14 @@ TEST(Releasing, ProgramsThatWereDetachedAreKilledTenSecondsAfterTheyWereToEnd) {
   ReleaseStory story;
   detach(story, gib(3));
   EXPECT_EQ(story.tell(kKills), "signal 15 to 1; releasing 1; ");
-  EXPECT_EQ(seconds_pass(story, 9), "");
+  EXPECT_EQ(story.seconds_pass(9), "");
   story.restart();
   (void)story.sample();
   EXPECT_EQ(story.tell(kKills), "signal 15 to 1; releasing 1; ") << "that changes nothing";
-  EXPECT_EQ(seconds_pass(story, 1), "signal 9 to 1; ");
+  EXPECT_EQ(story.seconds_pass(1), "signal 9 to 1; ");
   story.use(1, {});
   (void)story.tell(ProcessEnded{ReleaseStory::process(1)});
-  (void)seconds_pass(story, 2);
+  (void)story.seconds_pass(2);
   EXPECT_EQ(story.state(1), LeaseState::kEnded);
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->result, EndResult::kDetached);
 }
@@ -80,10 +74,10 @@ TEST(Releasing, ProgramsThatWereDetachedAreKilledTenSecondsAfterTheyWereToEnd) {
 TEST(Releasing, TheKillOfWhatWasDetachedIsNotForgottenWhenItsMemoryIs) {
   ReleaseStory late;
   detach(late, gib(3));
-  (void)seconds_pass(late, 25);
+  (void)late.seconds_pass(25);
   (void)late.tell(kKills);
-  EXPECT_EQ(seconds_pass(late, 9), "");
-  EXPECT_EQ(seconds_pass(late, 1), "signal 9 to 1; end 1; ");
+  EXPECT_EQ(late.seconds_pass(9), "");
+  EXPECT_EQ(late.seconds_pass(1), "signal 9 to 1; end 1; ");
 
   ReleaseStory freed;
   (void)freed.ask(ReleaseStory::budget(gib(8)));
@@ -92,7 +86,7 @@ TEST(Releasing, TheKillOfWhatWasDetachedIsNotForgottenWhenItsMemoryIs) {
   (void)freed.tell(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
   EXPECT_EQ(freed.tell(kKills), "signal 15 to 1; signal 15 to 21; releasing 1; ");
   (void)freed.end(1);
-  EXPECT_EQ(seconds_pass(freed, 9), "") << "its memory is free, and it runs";
+  EXPECT_EQ(freed.seconds_pass(9), "") << "its memory is free, and it runs";
   EXPECT_EQ(freed.look().charged, Bytes{});
   EXPECT_EQ(freed.pass(seconds(1)), "signal 9 to 21; end 1; ");
 }
@@ -105,7 +99,7 @@ TEST(Releasing, WhatIsDetachedAfterItWasToldToEndRunsOn) {
   (void)story.second();
   (void)story.tell(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .cancel = true});
   (void)story.tell(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
-  EXPECT_EQ(seconds_pass(story, 20), "");
+  EXPECT_EQ(story.seconds_pass(20), "");
 }
 
 TEST(Releasing, AProgramThatHasItsOwnLeaseReleasesIt) {

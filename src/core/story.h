@@ -94,6 +94,15 @@ class Story {
     now.wall.value += 1'000;
     return sample();
   }
+  /// What is told in so many seconds.
+  std::string seconds_pass(int count) {
+    std::string told;
+    for (int i = 0; i < count; ++i) {
+      told += pass(seconds(1));
+      told += sample();
+    }
+    return told;
+  }
   /// The last that was begun.
   std::optional<MoveMemory> last_move() const {
     std::optional<MoveMemory> last;
@@ -197,15 +206,7 @@ class StoryTest : public testing::Test {
     story.use(n, used);
     (void)story.second();
   }
-  /// What is told in so many seconds.
-  std::string seconds_pass(int count) {
-    std::string told;
-    for (int i = 0; i < count; ++i) {
-      told += story.pass(seconds(1));
-      told += story.sample();
-    }
-    return told;
-  }
+  std::string seconds_pass(int count) { return story.seconds_pass(count); }
   /// What came of the last move.
   std::string moved(Outcome outcome = Outcome::kDone, const std::string& trouble = {}) {
     const MoveMemory move = story.last_move().value();

@@ -41,9 +41,8 @@ LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
   if (seen.progress) view.progress = seen.progress->last;
   view.left_alone.assign(seen.left_alone.begin(), seen.left_alone.end());
   view.halt = halt_of(*lease, {at, wall});
-  // By the clock as it is: it may have been set since.
-  if (const Held* held = lease->held(); view.pause && held != nullptr && held->pause_ends) {
-    view.pause->until = wall_at(*held->pause_ends, {at, wall});
+  if (const Held* held = lease->held(); view.pause && held != nullptr) {
+    view.pause->until = pause_end(*held, {at, wall});
   }
   for (LeasePart& part : view.parts) {
     const auto last = seen_devices.find(part.device);
