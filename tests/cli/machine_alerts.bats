@@ -6,6 +6,8 @@ load lib
 
 setup() {
   ((EUID == 0)) || skip "this needs root, to act as two users"
+  # Here, since `run` would take the end of a skip for that of a command.
+  unshare -m --propagation private true 2>/dev/null || skip "no mount namespace can be made here"
   world_up
   local build
   build=$(dirname "$(dirname "$(type -P berth)")")
@@ -51,8 +53,6 @@ as 60000 berthd --system --foreground --in-container --socket "$BERTH_SOCKET" \
 for _ in {1..500}; do [[ -S $BERTH_SOCKET ]] && break; sleep 0.02; done
 SCRIPT
   printf '%s\n' "trap 'berth daemon stop >/dev/null; wait' EXIT" "$1" >>"$world/script"
-  unshare -m --propagation private true 2>/dev/null ||
-    skip "no mount namespace can be made here"
   unshare -m --propagation private bash "$world/script"
 }
 
