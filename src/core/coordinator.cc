@@ -300,8 +300,8 @@ Instant Coordinator::Impl::deadline_of(const Lease& lease, const Observed& seen)
     }
   } else if (const Releasing* releasing = lease.releasing()) {
     const bool awaits_move = seen.freed && releasing->was.frozen;
-    if (awaits_kill(lease, seen)) {
-      sooner(releasing->was.revoked->kill_at);  // Nothing of it is given up before.
+    if (const std::optional<Instant> kill_at = kill_due(lease, seen)) {
+      sooner(*kill_at);  // Nothing of it is given up before.
     } else if (!awaits_move) {
       sooner(releasing->since + (seen.freed ? report_within(lease) : limits::kReleasingMax));
     }

@@ -392,8 +392,8 @@ inline std::string text_of(LeaseId id) {
   return "lease " + std::to_string(id.value);
 }
 
-/// It is being released, its programs were told to end, and they may need a SIGKILL.
-bool awaits_kill(const Lease& lease, const Observed& seen);
+/// When its programs, which were told to end, get a SIGKILL; none when it is not being released.
+std::optional<Instant> kill_due(const Lease& lease, const Observed& seen);
 
 /// The wall time of an instant, as seen from `now`.
 inline UnixMs wall_at(Instant instant, Now now) {

@@ -281,7 +281,7 @@ void Coordinator::Impl::finish_if_free(LeaseId id) {
     if (observed.at(id).connected || is_due) wait_again(id);
     return;
   }
-  if (awaits_kill(*lease, observed.at(id))) return;
+  if (kill_due(*lease, observed.at(id))) return;
   const bool awaits_exit = releasing.was.command && !releasing.was.exit && lease->supervisor &&
                            now.instant < releasing.since + report_within(*lease);
   if (awaits_exit) return;
@@ -319,10 +319,11 @@ void Coordinator::Impl::revoke(LeaseId id, EndResult result, std::optional<UserI
   let_go_on(id);  // Else it would not hear of it.
 }
 
-bool awaits_kill(const Lease& lease, const Observed& seen) {
+std::optional<Instant> kill_due(const Lease& lease, const Observed& seen) {
   const Releasing* releasing = lease.releasing();
-  return releasing != nullptr && releasing->was.revoked && !seen.killed &&
-         releasing->was.has_processes();
+  if (releasing == nullptr || seen.killed || !releasing->was.has_processes()) return std::nullopt;
+  const std::optional<Revocation>& revoked = releasing->was.revoked;
+  return revoked ? std::optional(revoked->kill_at) : std::nullopt;
 }
 
 void Coordinator::Impl::kill_programs(LeaseId id) {
@@ -425,7 +426,7 @@ void Coordinator::Impl::on_due(LeaseId id) {
     } else {
       revoke(id, EndResult::kLimit);
     }
-  } else if (awaits_kill(lease, seen)) {
+  } else if (kill_due(lease, seen)) {
     kill_programs(id);
     finish_if_free(id);
   } else {

@@ -50,8 +50,9 @@ has_mover() {
 # in_sight_of USER WORD: files of this machine below what the daemon and leases have, the sockets'
 # names, and what can be read of processes.
 in_sight_of() {
-  as "$1" find "$world" -xdev -name "*$2*" 2>/dev/null
-  as "$1" grep -rlF --exclude-dir=build --exclude-dir=gpu -- "$2" "$world" 2>/dev/null
+  # Users cannot list $world, and know what is in it.
+  as "$1" find "$world"/* -xdev -name "*$2*" 2>/dev/null
+  as "$1" grep -rlF --exclude-dir=build --exclude-dir=gpu -- "$2" "$world"/* 2>/dev/null
   as "$1" grep -F -- "$2" /proc/net/unix
   local pid
   for pid in $(world_processes); do

@@ -65,13 +65,13 @@ refused_twice() {
   cat >job <<'END'
 contain=(unshare --user --map-root-user --pid --fork --mount-proc --kill-child --)
 "${contain[@]}" vram_user --bytes 1600MiB
-"${contain[@]}" ./hold held &
+"${contain[@]}" flock --no-fork ended ./hold held &
 for _ in {1..500}; do
   ! grep -sq holding held || break
   sleep 0.02
 done
 kill -KILL $!
-wait
+flock ended true  # What was in the container ends after the container.
 "${contain[@]}" vram_user --bytes 1600MiB
 vram_user --bytes 1600MiB
 END
