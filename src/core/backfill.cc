@@ -76,7 +76,10 @@ Instant doubled(Instant from, Duration expected, Instant now) {
 
 Instant expected_end(const Lease& lease, const std::optional<ToldEnd>& told, Instant now) {
   if (lease.is_outlived()) return Instant::never();
-  if (const Releasing* gone = lease.releasing()) return gone->since + limits::kReleasingMax;
+  // Its memory is free any moment. Were that guessed late, others would pass meanwhile.
+  if (const Releasing* gone = lease.releasing()) {
+    return std::min(doubled(gone->since, {}, now), gone->since + limits::kReleasingMax);
+  }
   const Held* held = lease.held();
   if (held == nullptr) return Instant::never();
   Instant end = Instant::never();

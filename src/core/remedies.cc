@@ -9,6 +9,7 @@
 // It takes as long as so many copies, and is done when somebody asks for it, with a bound on both.
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -254,6 +255,8 @@ bool Coordinator::Impl::come_free(Kind kind, LeaseId id) {
 /// See Note [Advice is tried]. All at once, as one command would. False: it cannot be.
 bool Coordinator::Impl::carry_out(const std::vector<Remedy>& remedies) {
   const auto each = [&](const auto& done) { return std::ranges::all_of(remedies, done); };
+  std::map<DeviceId, Bytes> external;
+  for (const Account& account : ledger.accounts()) external[account.id] = account.external;
   if (!each([&](const Remedy& one) { return begin(one, one.lease); })) return false;
   for (const Remedy& one : remedies) {
     if (one.kind == Kind::kShrinkLease) continue;
@@ -265,6 +268,8 @@ bool Coordinator::Impl::carry_out(const std::vector<Remedy>& remedies) {
       static_cast<void>(step(now, Moved{.lease = one.lease, .number = number, .result = {}}));
     }
   }
+  // What was left behind for a sample to tell of is gone by then.
+  for (const auto& [device, bytes] : external) ledger.account(device).external = bytes;
   return each([&](const Remedy& one) { return come_free(one.kind, one.lease); });
 }
 

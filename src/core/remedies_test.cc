@@ -218,24 +218,25 @@ TEST_F(Remedies, WhoMadeRoomForItComesBackWhenItAsksAnew) {
   EXPECT_EQ(story.state(5), LeaseState::kWaiting);
 }
 
-// While the memory of the cancelled lease is not free yet its end is known, and a short one passes.
-TEST_F(Remedies, WhatLetsOthersPassFirstIsNotProposed) {
+// Its end is near, and one that takes longer would keep whoever is first waiting.
+TEST_F(Remedies, NobodyPassesWhileMemoryIsOnTheWayOut) {
   Request first = Story::budget(gib(12));
   first.leftovers = Leftovers::kRelease;
   (void)story.ask(first);
   run(1, gib(12));
   (void)story.ask(Story::whole());
-  EXPECT_TRUE(remedy(2, Kind::kCancelLease));
   Request brief = Story::budget(gib(2));
   brief.limit = seconds(5);
   (void)story.ask(brief);
   ASSERT_EQ(story.state(3), LeaseState::kWaiting);
-  EXPECT_FALSE(remedy(2, Kind::kCancelLease));
+  EXPECT_TRUE(remedy(2, Kind::kCancelLease));
   (void)story.tell(Release{token(), admin(), {1}, true, true});
-  story.use(1, Bytes{});
   (void)story.end(1);
-  EXPECT_EQ(story.state(2), LeaseState::kWaiting);
-  EXPECT_EQ(story.state(3), LeaseState::kHeld);
+  EXPECT_EQ(story.state(1), LeaseState::kReleasing);
+  EXPECT_EQ(story.state(3), LeaseState::kWaiting);
+  story.use(1, Bytes{});
+  (void)story.second();
+  EXPECT_EQ(story.state(2), LeaseState::kHeld);
 }
 
 TEST_F(Remedies, WhatIsOnTheWayBackIsNotPaused) {
@@ -330,6 +331,34 @@ TEST_F(RemediesOnSeveral, SeveralHaveToGoTogetherWhereOneIsNotEnough) {
     (void)story.second();
   }
   EXPECT_EQ(story.state(4), LeaseState::kHeld);
+}
+
+// What a move leaves behind is in nobody's way once it has been told gone: 3 takes it, not 4.
+TEST_F(RemediesOnSeveral, APauseOnTheWayElsewhereFreesWhereItWas) {
+  story = Story({.order = Order::kFifo, .reserve = gib(1)}, {gib(16), gib(16), gib(16)});
+  Request two = Story::budget(gib(9));
+  two.devices = {std::uint32_t{0}, std::uint32_t{1}};
+  (void)story.ask(two);
+  run(1, gib(8));
+  Request other = Story::budget(gib(4));
+  other.devices = {std::uint32_t{1}};
+  (void)story.ask(other);
+  (void)story.claim(2);
+  Request brief = Story::budget(gib(10));
+  brief.devices = {std::uint32_t{2}};
+  brief.eta = minutes(10);
+  (void)story.ask(brief);
+  (void)story.claim(3);
+  Request ahead = Story::budget(gib(10));
+  ahead.device_count = 2;
+  (void)story.ask(ahead);
+  Request behind = Story::budget(gib(3));
+  behind.devices = {std::uint32_t{1}};
+  (void)story.ask(behind);
+  ASSERT_EQ(story.state(5), LeaseState::kWaiting);
+  (void)story.tell(Move{token(), admin(), {1}, {DeviceName(1U), DeviceName(0U)}});
+  EXPECT_TRUE(remedy(4, Kind::kPauseLease));
+  EXPECT_FALSE(remedy(5, Kind::kPauseLease));
 }
 
 // What was tried has changed nothing.

@@ -47,6 +47,10 @@ class Projection {
         const Lease* lease = state.find(id);
         const Instant end = lease == nullptr ? now : expected_end(*lease, entry.told_end, now);
         room.stays.push_back({now, end, entry.exclusive ? Bytes::max() : entry.charge});
+        // What it waits to grow by is granted before anything that is queued.
+        const Held* held = lease == nullptr ? nullptr : lease->held();
+        if (held == nullptr || !held->growth) continue;
+        room.stays.push_back({now, end, saturating_sub(held->growth->vram, entry.budget)});
       }
       rooms_.push_back(std::move(room));
     }

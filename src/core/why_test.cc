@@ -152,6 +152,24 @@ TEST(Why, AnEtaThatHasPassedDoubles) {
             UnixMs{story.now.wall.value + minutes(8).ns / 1'000'000});
 }
 
+// As whatever comes free is its first.
+TEST(Why, WhoWaitsToGrowIsCountedAsGrown) {
+  Story story({.order = Order::kFifo, .reserve = {}});
+  for (const Duration eta : {minutes(10), minutes(20)}) {
+    Request six = S::budget(gib(6));
+    six.eta = eta;
+    (void)story.ask(six);
+    (void)story.claim(story.handles);
+  }
+  (void)story.tell(Resize{{99}, {{1000}}, {2}, Share::kBudget, gib(12), minutes(60)});
+  (void)story.ask(S::budget(gib(5)));
+  EXPECT_EQ(story.coordinator.why({3}, story.now)->expected_start,
+            UnixMs{story.now.wall.value + minutes(20).ns / 1'000'000});
+  (void)story.pass(minutes(10));
+  (void)story.end(1);
+  EXPECT_EQ(story.state(3), LeaseState::kWaiting);
+}
+
 TEST(Why, TheThirdInTheQueueIsPromisedTheEndOfTheSecond) {
   Story story({.order = Order::kFifo, .reserve = {}});
   Request ten = S::budget(gib(16));

@@ -81,10 +81,10 @@ std::optional<LeaseId> Attempt::ask_instead(const LeaseView& waiter, const Reque
   tell(core::Release{
       .token = kToken, .actor = owner, .lease = waiter.id, .kill = true, .cancel = true});
   for (const core::Effect& effect : tell(core::Submit{.token = kToken,
-                                                      .actor = owner,
-                                                      .handle = {~waiter.id.value, 1},
-                                                      .supervisor = waiter.supervisor,
-                                                      .request = request})) {
+                                    .actor = owner,
+                                    .handle = {~waiter.id.value, 1},
+                                    .supervisor = waiter.supervisor,
+                                    .request = request})) {
     const auto* reply = std::get_if<core::Reply>(&effect);
     if (reply == nullptr) continue;
     if (const auto* view = std::get_if<LeaseView>(&reply->answer)) return view->id;
@@ -122,9 +122,11 @@ bool Attempt::is_done(const core::Event& event) {
 
 // Of the dead the driver knows the pid alone.
 bool Attempt::belongs(const ProcessSample& process, const LeaseView& lease) const {
-  if (lease.command == process.process) return true;
-  if (process.alive)
-    return std::ranges::find(lease.members, process.process) != lease.members.end();
+  const auto is_its = [&](const Process& one) {
+    return lease.command == one || std::ranges::find(lease.members, one) != lease.members.end();
+  };
+  if (is_its(process.process)) return true;
+  if (process.alive) return std::ranges::any_of(process.ancestors, is_its);
   const ShadowLease* known = evidence_.journal.find(lease.id);
   return known != nullptr && known->had_pid(process.process.pid);
 }
