@@ -186,6 +186,10 @@ int run_config(Invocation& invocation) {
   declare_output(invocation.options, asked.output, Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
   if (asked.action == "show") return show(invocation, asked);
+  if (asked.output.format_given) {
+    return invocation.usage_error(asked.action + " has one form of output; --json, --csv and -o " +
+                                  "are for show");
+  }
   if (asked.action == "check") return check(invocation, asked);
   print(asked.action == "default" ? config::default_file(asked.mode()) : config::json_schema());
   return to_status(ExitCode::kOk);

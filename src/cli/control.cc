@@ -119,7 +119,7 @@ std::optional<LeaseView> Control::wait_for_end(const LeaseView& lease) {
         said = alone.size();
         return !hopeless;
       });
-  const LeaseView now = last ? last->view : lease;
+  LeaseView now = last ? last->view : lease;
   if (now.state == LeaseState::kEnded) return now;
   conversation.fail(
       ExitCode::kFailed,

@@ -175,6 +175,10 @@ int run_daemon(Invocation& invocation) {
   showing.declare(Watching::kYes);
   if (const auto end = invocation.parse()) return *end;
   if (asked.action == "status") return status(invocation, showing);
+  if (showing.choice().format_given) {
+    return invocation.usage_error(asked.action + " prints text only; --json, --csv and -o are for " +
+                                  "status");
+  }
   if (asked.action == "start") return start(invocation);
   if (asked.action == "stop") return stop(invocation);
   if (asked.action == "reload") return reload(invocation);

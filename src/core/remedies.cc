@@ -226,6 +226,8 @@ bool Coordinator::Impl::come_free(Kind kind, LeaseId id) {
       just_left.erase(id);
       break;
     case Kind::kShrinkLease:
+      // If its turn ends before anybody has looked, it is to find what it had when it returns.
+      if (lease->held() == nullptr || lease->held()->suspension) return false;
       for (auto& [device, use] : seen.use) use.may_be = {};
       break;
     case Kind::kRequeueLease:

@@ -239,6 +239,29 @@ TEST_F(Remedies, NobodyPassesWhileMemoryIsOnTheWayOut) {
   EXPECT_EQ(story.state(2), LeaseState::kHeld);
 }
 
+// 2 comes within its user's bound by the shrink, and the turn of 1 ends with that. Nobody has
+// looked by then what 1 has, so as much is kept for its return.
+TEST_F(Remedies, AShrinkThatEndsATurnIsNotProposed) {
+  Settings settings{.order = Order::kFifo, .reserve = {}};
+  settings.limits_default.vram_max = gib(14);
+  story = Story(settings);
+  Request slice = Story::budget(gib(10));
+  slice.share = Share::kSlice;
+  (void)story.ask(slice);
+  run(1, gib(1));
+  (void)seconds_pass(300);
+  slice.vram = gib(5);
+  (void)story.ask(slice);
+  EXPECT_EQ(story.coordinator.why({2}, story.now)->reason, WhyView::Reason::kUserLimit);
+  EXPECT_TRUE(remedy(2, Kind::kShrinkLease)) << "both fit";
+  (void)story.tell(Release{token(), admin(), {2}, true, true});
+  slice.vram = gib(8);
+  (void)story.ask(slice);
+  EXPECT_FALSE(remedy(3, Kind::kShrinkLease));
+  (void)story.tell(Resize{token(), {{1000}}, {1}, Share::kSlice, gib(1)});
+  EXPECT_EQ(story.last_move().value().direction, Direction::kOut);
+}
+
 TEST_F(Remedies, WhatIsOnTheWayBackIsNotPaused) {
   (void)story.ask(Story::budget(gib(12)));
   run(1, gib(4));

@@ -70,7 +70,8 @@ Error not_loaded(const std::string& library) {
   if (reason.starts_with(library) && reason.find("No such file") != std::string::npos) {
     return {Errc::kUnavailable, library +
                                     " is not installed: this machine has no NVIDIA driver, "
-                                    "or it is where the dynamic linker does not look"};
+                                    "or it is where the dynamic linker does not look "
+                                    "(to try Berth without a GPU: BERTH_SIM=1x16GiB)"};
   }
   return {Errc::kUnavailable, library + " cannot be loaded: " + reason};
 }

@@ -252,3 +252,26 @@ EXPECT
   run env COLUMNS=80 script -qec "berth ps -a --color=never" /dev/null
   [[ $output == *"ended: failed with exit status 2"* ]]
 }
+
+@test "a form of output that there is not is refused" {
+  local verb
+  for verb in "config check" "config default" "config schema" "daemon logs" "daemon start"; do
+    # shellcheck disable=SC2086 # a verb and its action
+    run berth $verb --json
+    status_is 64
+    contains "${verb#* }"
+    contains "--json, --csv and -o are for "
+  done
+}
+
+@test "without a driver whoever asks hears how to try Berth" {
+  ! ldconfig -p | grep -q libnvidia-ml || skip "there is a driver here"
+  world_up
+  unset BERTH_SIM BERTH_SIM_NAME
+  local verb
+  for verb in "run -m 1G -- true" status doctor; do
+    # shellcheck disable=SC2086 # a verb and its arguments
+    run berth $verb
+    [[ $(tr -s ' \n' ' ' <<<"$output") == *"no NVIDIA driver"*"BERTH_SIM=1x16GiB"* ]]
+  done
+}
