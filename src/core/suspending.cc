@@ -241,15 +241,21 @@ bool Coordinator::Impl::try_resume(LeaseId id) {
     const Account* account = ledger.find(part.device);
     if (account == nullptr || !account->seen || account->overcommitted()) return false;
     const auto [room, others] = room_for(*account, id);
+    // It had what it had beside a reserve that may be larger by now: alone it has that again.
+    const Bytes free_of_others =
+        saturating_sub(account->capacity, account->heeded() + account->driver);
+    const Bytes most = others == 0 ? std::max(room, free_of_others) : room;
     if (whole) {
       // As at a grant: what strangers use by now is not its, and what they have left is.
       const Bytes need = return_needs(lease, i);
       part.budget = room;
-      if (others > 0 || room < need || room == Bytes{}) return false;
-    } else if (account->exclusive_count > 0 || std::max(part.budget, had(lease, i)) > room) {
+      if (others > 0 || most < need || room == Bytes{}) return false;
+    } else if (account->exclusive_count > 0 || std::max(part.budget, had(lease, i)) > most) {
       return false;
     }
-    if (account->granted + part.budget + account->reserve > account->capacity) return false;
+    const bool keeps_reserve =
+        account->granted + part.budget + account->reserve <= account->capacity;
+    if (others > 0 && !keeps_reserve) return false;
   }
   if (parts != lease.held()->parts) decide(id, LeaseResized{id, lease.request.share, parts});
   decide(id, ResumeBegun{id});

@@ -102,6 +102,22 @@ TEST_F(SuspendingWhole, WhatWasMeasuredHoldsUntilItIsTriedToBringItBack) {
   EXPECT_THAT(story.second() + story.second(), HasSubstr("move back 1"));
 }
 
+// Else it would never come back.
+TEST_F(SuspendingWhole, WhatItHadBesideASmallerReserveItHasAgainAlone) {
+  story.use(1, gib(15));
+  (void)story.second();
+  (void)suspend();
+  (void)left(gib(15));
+  story.use(1, {});
+  story.restart({.order = Order::kFifo, .reserve = gib(4)});
+  (void)resume();
+  story.use(77, gib(2));
+  EXPECT_THAT(story.second() + story.second(), Not(HasSubstr("move back")));
+  story.use(77, {});
+  EXPECT_THAT(story.second() + story.second(), HasSubstr("move back 1"));
+  EXPECT_EQ(lease().parts.at(0).granted, gib(12));
+}
+
 TEST_F(SuspendingWhole, WhatAProcessHasThatWasNotMovedIsNotOfWhatLeft) {
   story.use(1, gib(3));
   (void)story.second();
