@@ -253,9 +253,6 @@ bool Coordinator::Impl::try_resume(LeaseId id) {
     } else if (account->exclusive_count > 0 || std::max(part.budget, had(lease, i)) > most) {
       return false;
     }
-    const bool keeps_reserve =
-        account->granted + part.budget + account->reserve <= account->capacity;
-    if (others > 0 && !keeps_reserve) return false;
   }
   if (parts != lease.held()->parts) decide(id, LeaseResized{id, lease.request.share, parts});
   decide(id, ResumeBegun{id});
