@@ -249,6 +249,7 @@ struct Coordinator::Impl {
   static bool wants_turn(const Lease& lease);
   Bytes turn_needs(const Lease& lease) const;
   bool comes_free(LeaseId id, DeviceId device) const;
+  bool returns_alone(const Account& account, const Lease& lease) const;
   bool fits_without_slices(const Account& account, const Lease& lease) const;
   std::vector<FirstTurn> first_turns() const;
   std::optional<DeviceId> room_is_made_on(LeaseId id) const;

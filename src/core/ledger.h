@@ -56,6 +56,8 @@ struct Account {
   /// What of the external use counts.
   Bytes heeded() const { return saturating_sub(external, ignored); }
   Bytes held_back() const;
+  /// The same without the reserve, which is kept for others: for who comes back and is alone.
+  Bytes held_back_when_alone() const { return heeded() + driver; }
   Bytes grantable() const;
   /// Charges and what is held back exceed the capacity. The world may do that; nothing is granted.
   bool overcommitted() const;

@@ -104,14 +104,22 @@ bool Coordinator::Impl::comes_free(LeaseId id, DeviceId device) const {
          known->second.asked_at <= observed.at(id).left_at;
 }
 
+// It comes back, and the reserve, which was raised since, leaves it no room beside anybody.
+bool Coordinator::Impl::returns_alone(const Account& account, const Lease& lease) const {
+  return lease.waiting() == nullptr && account.held_back() + turn_needs(lease) > account.capacity;
+}
+
 // Although slices may have to go for it.
 bool Coordinator::Impl::fits_without_slices(const Account& account, const Lease& lease) const {
   if (!account.seen) return false;
-  Bytes taken = account.held_back();
+  const bool alone = returns_alone(account, lease);
+  Bytes taken = alone ? account.held_back_when_alone() : account.held_back();
   for (const auto& [id, entry] : account.entries) {
     if (id == lease.id || is_slice(*state.find(id))) continue;
     if (entry.exclusive) return false;
-    if (!comes_free(id, account.id)) taken += entry.charge;
+    if (comes_free(id, account.id)) continue;
+    if (alone) return false;
+    taken += entry.charge;
   }
   return taken + turn_needs(lease) <= account.capacity;
 }
@@ -211,7 +219,7 @@ Instant Coordinator::Impl::turn_over_at(const Lease& lease) const {
 
 // Whose turns end on the device, and when, so that it fits.
 TurnEnds Coordinator::Impl::room_for_turn(const Account& account, const Lease& lease) const {
-  Bytes taken = account.held_back();
+  Bytes taken;
   std::vector<Running> running;
   for (const auto& [id, entry] : account.entries) {
     if (id == lease.id || comes_free(id, account.id)) continue;
@@ -222,7 +230,8 @@ TurnEnds Coordinator::Impl::room_for_turn(const Account& account, const Lease& l
     if (!may_end_turn(other)) continue;
     running.push_back({.lease = id, .frees = entry.charge, .over = turn_over_at(other)});
   }
-  const Bytes room = saturating_sub(account.capacity, taken);
+  if (returns_alone(account, lease)) return who_ends_turn(std::move(running), taken);
+  const Bytes room = saturating_sub(account.capacity, account.held_back() + taken);
   return who_ends_turn(std::move(running), saturating_sub(turn_needs(lease), room));
 }
 

@@ -126,6 +126,18 @@ TEST_F(Slices, SeveralThatFitTogetherAreThereTogether) {
   EXPECT_THAT(lease(3).flags.suspending, true);
 }
 
+TEST_F(Slices, WhatARaisedReserveLeavesNoRoomForHasItsTurnAlone) {
+  story = Story({.order = Order::kFifo, .reserve = gib(2)});
+  (void)hold(slice(gib(10)), gib(10));
+  (void)ask(slice(gib(5)));
+  (void)next();
+  EXPECT_THAT(left(), HasSubstr("grant 2"));
+  run(2, gib(4));
+  story.restart({.order = Order::kFifo, .reserve = gib(8)});
+  EXPECT_EQ(next(), "move out 2; ");
+  EXPECT_THAT(left(2), HasSubstr("move back 1"));
+}
+
 TEST_F(Slices, WhoAskedFirstHasHisTurnFirst) {
   two_in_turns();
   (void)ask(slice(gib(10)));

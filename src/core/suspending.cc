@@ -242,12 +242,13 @@ bool Coordinator::Impl::try_resume(LeaseId id) {
     if (account == nullptr || !account->seen || account->overcommitted()) return false;
     const auto [room, others] = room_for(*account, id);
     // It had what it had beside a reserve that may be larger by now: alone it has that again.
-    const Bytes free_of_others =
-        saturating_sub(account->capacity, account->heeded() + account->driver);
-    const Bytes most = others == 0 ? std::max(room, free_of_others) : room;
+    const Bytes alone = saturating_sub(account->capacity, account->held_back_when_alone());
+    const Bytes most = others == 0 ? std::max(room, alone) : room;
     if (whole) {
-      // As at a grant: what strangers use by now is not its, and what they have left is.
-      const Bytes need = return_needs(lease, i);
+      // As at a grant: what strangers use by now is not its, and what they have left is. Where
+      // nobody knows what it had, a device that is as empty as it can be has to do.
+      const Bytes need = std::min(return_needs(lease, i),
+                                  std::max(had(lease, i), account->grantable_when_empty()));
       part.budget = room;
       if (others > 0 || most < need || room == Bytes{}) return false;
     } else if (account->exclusive_count > 0 || std::max(part.budget, had(lease, i)) > most) {

@@ -118,6 +118,17 @@ TEST_F(SuspendingWhole, WhatItHadBesideASmallerReserveItHasAgainAlone) {
   EXPECT_EQ(lease().parts.at(0).granted, gib(12));
 }
 
+// All that it may have had is more than its driver leaves of this device for anybody.
+TEST_F(SuspendingWhole, OfWhichNobodyKnowsWhatLeftReturnsToAnEmptyDevice) {
+  (void)suspend();
+  (void)moved();
+  story.hardware[0].driver_reserved = mib(300);
+  (void)story.second();
+  (void)resume();
+  EXPECT_THAT(story.second() + story.second(), HasSubstr("move back 1"));
+  EXPECT_EQ(lease().parts.at(0).granted, Bytes{gib(16).value - mib(300).value});
+}
+
 TEST_F(SuspendingWhole, WhatAProcessHasThatWasNotMovedIsNotOfWhatLeft) {
   story.use(1, gib(3));
   (void)story.second();
