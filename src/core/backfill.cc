@@ -72,10 +72,18 @@ Instant doubled(Instant from, Duration expected, Instant now) {
   return from + takes;
 }
 
+// Whoever was told to end does so soon, or gets a SIGKILL.
+Instant end_of(const Revocation& told, Instant now) {
+  return std::min(doubled({told.kill_at.ns - limits::kKillAfter.ns}, {}, now), told.kill_at);
+}
+
 }  // namespace
 
 Instant expected_end(const Lease& lease, const std::optional<ToldEnd>& told, Instant now) {
-  if (lease.is_outlived()) return Instant::never();
+  if (lease.is_outlived()) {
+    const std::optional<Revocation>& told_to = lease.releasing()->was.revoked;
+    return told_to && told_to->kill_at > now ? end_of(*told_to, now) : Instant::never();
+  }
   // Its memory is free any moment. Were that guessed late, others would pass meanwhile.
   if (const Releasing* gone = lease.releasing()) {
     return std::min(doubled(gone->since, {}, now), gone->since + limits::kReleasingMax);
@@ -83,7 +91,7 @@ Instant expected_end(const Lease& lease, const std::optional<ToldEnd>& told, Ins
   const Held* held = lease.held();
   if (held == nullptr) return Instant::never();
   Instant end = Instant::never();
-  if (held->revoked) end = held->revoked->kill_at;
+  if (held->revoked) end = end_of(*held->revoked, now);
   if (held->expires) end = std::min(end, *held->expires);
   if (held->suspension) return end;  // The time that it has left begins when it runs again.
   const Instant began = held->granted_at + held->away;

@@ -23,7 +23,8 @@ std::optional<Halt> Coordinator::Impl::halt_of(const Lease& lease, Now at) const
     halt.reason = Reason::kNotReturned;
     return halt;
   }
-  if (!suspension.moved_from.empty() || !seen.moves_to.empty()) {
+  // One that is put elsewhere while it is away stays away for what it left for.
+  if (!seen.moves_to.empty() || (!suspension.moved_from.empty() && comes)) {
     halt.reason = Reason::kMoves;
     return halt;
   }

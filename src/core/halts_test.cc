@@ -125,5 +125,23 @@ TEST_F(HaltsOnTwo, WhoMovesIsNotPaused) {
   EXPECT_EQ(lease().halt->reason, Halt::Reason::kMoves);
 }
 
+TEST_F(HaltsOnTwo, WhoIsPutElsewhereAndNotWantedBackDoesNotMove) {
+  Request zero = Story::budget(gib(8));
+  zero.devices = {std::uint32_t{0}};
+  (void)story.ask(zero);
+  run(1, gib(4));
+  (void)story.tell(Suspend{{9}, {{1000}}, {1}});
+  (void)moved();
+  story.use(1, Bytes{});
+  (void)story.second();
+  (void)story.tell(Resume{{9}, {{1000}}, {1}});
+  (void)story.second();
+  (void)moved(Outcome::kUndone, "no");
+  (void)story.tell(Move{{9}, {{1000}}, {1}, {DeviceName{std::uint32_t{1}}}});
+  EXPECT_EQ(story.coordinator.why({1}, story.now)->reason, Reason::kNotReturned);
+  (void)story.tell(Resume{{9}, {{1000}}, {1}});
+  EXPECT_EQ(story.coordinator.why({1}, story.now)->reason, Reason::kMoves);
+}
+
 }  // namespace
 }  // namespace berth::core

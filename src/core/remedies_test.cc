@@ -231,12 +231,36 @@ TEST_F(Remedies, NobodyPassesWhileMemoryIsOnTheWayOut) {
   ASSERT_EQ(story.state(3), LeaseState::kWaiting);
   EXPECT_TRUE(remedy(2, Kind::kCancelLease));
   (void)story.tell(Release{token(), admin(), {1}, true, true});
+  (void)story.ask(brief);
+  EXPECT_EQ(story.state(4), LeaseState::kWaiting) << "1 was told to end";
   (void)story.end(1);
   EXPECT_EQ(story.state(1), LeaseState::kReleasing);
   EXPECT_EQ(story.state(3), LeaseState::kWaiting);
   story.use(1, Bytes{});
   (void)story.second();
   EXPECT_EQ(story.state(2), LeaseState::kHeld);
+}
+
+TEST_F(Remedies, NobodyPassesWhileWhatIsLeftOfACancelledLeaseEnds) {
+  Request first = Story::budget(gib(9));
+  first.eta = minutes(10);
+  first.leftovers = Leftovers::kRelease;
+  (void)story.ask(first);
+  run(1, gib(9));
+  (void)story.ask(Story::budget(gib(3)));
+  (void)story.claim(2);
+  (void)story.ask(Story::budget(gib(10)));
+  (void)story.ask(Story::budget(gib(4)));
+  (void)story.tell(Join{token(), {{1000}}, {0, 1}, Story::process(50)});
+  (void)story.tell(Release{token(), admin(), {1}, true, true});
+  (void)story.end(1);
+  (void)story.second();
+  ASSERT_EQ(story.state(1), LeaseState::kReleasing);
+  EXPECT_EQ(story.state(4), LeaseState::kWaiting);
+  story.use(1, Bytes{});
+  (void)story.tell(ProcessEnded{Story::process(50)});
+  (void)story.second();
+  EXPECT_EQ(story.state(3), LeaseState::kHeld);
 }
 
 // 2 comes within its user's bound by the shrink, and the turn of 1 ends with that. Nobody has
