@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/attempt.h"
+#include "sim/halted.h"
 #include "sim/turns.h"
 
 namespace berth::sim {
@@ -43,18 +44,52 @@ std::string text_of(const Remedy& remedy) {
   return text;
 }
 
-// Whose end is told as when it starts. Nobody is before it in any way: else room may be kept. With
-// `fair` who is next changes when somebody else has less.
+// With `fair` who is next changes when somebody else has less: another user, or another session.
+bool keeps_order(const Evidence& evidence, const Attempt& base, const LeaseView& waiter) {
+  if (evidence.settings.order != core::Order::kFair) return true;
+  return std::ranges::all_of(base.coordinator().queue(base.now()), [&](LeaseId id) {
+    const std::optional<LeaseView> other = base.coordinator().lease(id, base.now());
+    return other && other->user == waiter.user && other->request.session == waiter.request.session;
+  });
+}
+
+// Until then it holds what it does, or nothing: whoever is on their way may end up either way.
+bool stands_until_its_end(const LeaseView& lease) {
+  switch (lease.state) {
+    case LeaseState::kWaiting:
+      return true;
+    case LeaseState::kHeld:
+      return lease.flags == LeaseFlags{};
+    case LeaseState::kReleasing:
+      return !lease.requeue;
+    default:
+      return false;
+  }
+}
+
+// Whose end is told as when it starts. Nobody is before it in any way: else room may be kept. Of
+// leases that have ended the dead leave, and programs run on.
 std::string broken_start(const Attempt& base, const LeaseView& waiter, const WhyView& why) {
   if (!why.expected_start || why.ahead_count > 0 || !may_be_offered(why.reason)) return {};
   const bool is_named = std::ranges::any_of(
       why.holders, [&](const Holder& holder) { return holder.expected_end == why.expected_start; });
   if (!is_named || waiter.request.share != Share::kBudget) return {};
-  for (const LeaseView& lease : base.coordinator().leases(base.now())) {
-    const bool stands = lease.state == LeaseState::kHeld && lease.flags == LeaseFlags{};
-    if (lease.state != LeaseState::kWaiting && !stands) return {};
-  }
+  const bool stands =
+      std::ranges::all_of(base.coordinator().leases(base.now()), [&](const LeaseView& lease) {
+        const bool is_lost =
+            lease.state == LeaseState::kReleasing && base.is_on_lost_device(lease.id);
+        return stands_until_its_end(lease) && !is_lost;
+      });
+  if (!stands) return {};
   Attempt attempt(base);
+  attempt.dead_leave();
+  if (attempt.has_started(waiter.id)) return {};
+  // What nobody can tell whose it is keeps one from its end for a while.
+  const bool is_kept = std::ranges::any_of(why.holders, [&](const Holder& holder) {
+    const std::optional<LeaseView> left = attempt.coordinator().lease(holder.lease, attempt.now());
+    return left && left->state == LeaseState::kReleasing && !holder.has_ended;
+  });
+  if (is_kept) return {};
   for (std::size_t i = 0; i <= base.coordinator().queue(base.now()).size(); ++i) {
     std::vector<LeaseId> ending;
     for (const LeaseView& lease : attempt.coordinator().leases(attempt.now())) {
@@ -101,14 +136,10 @@ std::string broken_place(const Attempt& base, const LeaseView& waiter, const Why
                      waiter.id.value, to_text(after->reason));
 }
 
-}  // namespace
-
-std::string broken_by_advice(const Evidence& evidence, const Question& question) {
-  const std::vector<LeaseId> queue = question.coordinator.queue(question.now);
+std::string broken_wait(const Evidence& evidence, const Attempt& base, std::uint64_t number) {
+  const std::vector<LeaseId> queue = base.coordinator().queue(base.now());
   if (queue.empty()) return {};
-  Attempt base(evidence, question.coordinator, question.now);
-  base.sample();
-  const LeaseId which = queue[question.number % queue.size()];
+  const LeaseId which = queue[number % queue.size()];
   const std::optional<LeaseView> waiter = base.coordinator().lease(which, base.now());
   if (!waiter || waiter->state != LeaseState::kWaiting) return {};
   for (const Remedy& remedy : base.coordinator().remedies(which, base.now())) {
@@ -119,9 +150,19 @@ std::string broken_by_advice(const Evidence& evidence, const Question& question)
   const std::optional<WhyView> why = base.coordinator().why(which, base.now());
   if (!why) return {};
   std::string broken = broken_place(base, *waiter, *why);
-  const bool keeps_order = evidence.settings.order != core::Order::kFair;
-  if (broken.empty() && keeps_order) broken = broken_start(base, *waiter, *why);
+  if (broken.empty() && keeps_order(evidence, base, *waiter)) {
+    broken = broken_start(base, *waiter, *why);
+  }
   return broken;
+}
+
+}  // namespace
+
+std::string broken_by_advice(const Evidence& evidence, const Question& question) {
+  Attempt base(evidence, question.coordinator, question.now);
+  base.sample();
+  std::string broken = broken_wait(evidence, base, question.number);
+  return broken.empty() ? broken_by_halt(evidence, base, question.number) : broken;
 }
 
 }  // namespace berth::sim

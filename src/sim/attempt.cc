@@ -12,6 +12,7 @@ using Kind = Remedy::Kind;
 
 constexpr core::Token kToken{~std::uint64_t{0}};
 constexpr int kSamples = 3;  // Until what was done has come of it.
+constexpr int kRounds = 6;   // Until who was away is back: a sample and a move for each step.
 
 }  // namespace
 
@@ -57,6 +58,12 @@ void Attempt::sample() {
   tell(core::Sampled{devices_});
 }
 
+void Attempt::wait_until(Instant instant) {
+  now_.wall.value += (instant - now_.instant).ns / 1'000'000;
+  now_.instant = instant;
+  tell(core::Woke{});
+}
+
 bool Attempt::carry_out(Kind kind, const std::vector<LeaseId>& leases, Bytes bytes) {
   std::vector<LeaseView> before;
   for (const LeaseId id : leases) {
@@ -74,6 +81,11 @@ bool Attempt::carry_out(Kind kind, const std::vector<LeaseId>& leases, Bytes byt
   }
   sample();
   return true;
+}
+
+bool Attempt::let_go_on(const LeaseView& lease) {
+  const core::Actor owner{.user = lease.user};
+  return is_done(core::Resume{.token = kToken, .actor = owner, .lease = lease.id});
 }
 
 std::optional<LeaseId> Attempt::ask_instead(const LeaseView& waiter, const Request& request) {
@@ -111,6 +123,26 @@ void Attempt::leave() {
   }
 }
 
+void Attempt::settle(LeaseId id) {
+  for (int i = 0; i < kRounds; ++i) {
+    const std::optional<LeaseView> lease = copy_.lease(id, now_);
+    if (!lease) return;
+    const bool leaves = lease->flags.suspending || leaving_.contains(id);
+    finish_moves(id);
+    if (leaves) memory_leaves(*lease);
+    sample();
+    tell(core::Woke{});
+  }
+}
+
+bool Attempt::is_seen_free(const LeaseView& lease) const {
+  return std::ranges::all_of(lease.parts, [&](const LeasePart& part) {
+    const auto device = std::ranges::find(devices_.devices, part.device, &DeviceSample::id);
+    const bool is_told = device != devices_.devices.end() && device->used && device->processes;
+    return is_told && device->processes->empty() && !device->asleep && !device->lost;
+  });
+}
+
 // It was not refused.
 bool Attempt::is_done(const core::Event& event) {
   return std::ranges::none_of(tell(event), [](const core::Effect& effect) {
@@ -122,21 +154,39 @@ bool Attempt::is_done(const core::Event& event) {
 
 // Of the dead the driver knows the pid alone.
 bool Attempt::belongs(const ProcessSample& process, const LeaseView& lease) const {
+  if (!process.alive) {
+    const ShadowLease* known = evidence_.journal.find(lease.id);
+    return known != nullptr && known->had_pid(process.process.pid);
+  }
   const auto is_its = [&](const Process& one) {
     return lease.command == one || std::ranges::find(lease.members, one) != lease.members.end();
   };
-  if (is_its(process.process)) return true;
-  if (process.alive) return std::ranges::any_of(process.ancestors, is_its);
-  const ShadowLease* known = evidence_.journal.find(lease.id);
-  return known != nullptr && known->had_pid(process.process.pid);
+  const bool is_named = process.env_lease == lease.handle && process.user == lease.user;
+  return is_named || is_its(process.process) || std::ranges::any_of(process.ancestors, is_its);
 }
 
+// What is inside another lease belongs to the younger of the two.
 void Attempt::memory_leaves(const LeaseView& lease) {
+  std::vector<LeaseView> inner = copy_.leases(now_);
+  std::erase_if(inner, [&](const LeaseView& other) { return other.id <= lease.id; });
+  leave_if([&](const ProcessSample& process) {
+    return belongs(process, lease) && std::ranges::none_of(inner, [&](const LeaseView& other) {
+             return process.alive && belongs(process, other);
+           });
+  });
+}
+
+void Attempt::dead_leave() {
+  leave_if([](const ProcessSample& process) { return !process.alive; });
+  sample();
+}
+
+void Attempt::leave_if(const std::function<bool(const ProcessSample&)>& goes) {
   for (DeviceSample& device : devices_.devices) {
     if (!device.processes) continue;
     Bytes gone;
     std::erase_if(*device.processes, [&](const ProcessSample& process) {
-      if (!belongs(process, lease)) return false;
+      if (!goes(process)) return false;
       gone += process.used.value_or(Bytes{});
       return true;
     });

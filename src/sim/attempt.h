@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -30,16 +31,26 @@ class Attempt {
   core::Now now() const { return now_; }
   /// Where what it has comes free nobody can tell when.
   bool is_on_lost_device(LeaseId id) const;
+  /// No process uses a device of the lease, and the driver tells so.
+  bool is_seen_free(const LeaseView& lease) const;
 
   /// No time passes: what is proposed is true of now.
   void sample();
+  /// The driver lists the dead no longer.
+  void dead_leave();
+  /// Nothing else happens until then.
+  void wait_until(Instant instant);
 
   /// All at once, as one command would. False: it was refused.
   bool carry_out(Remedy::Kind kind, const std::vector<LeaseId>& leases, Bytes bytes);
+  /// Its owner lets it go on. False: that was refused.
+  bool let_go_on(const LeaseView& lease);
   /// The request that was made in place of the waiting one.
   std::optional<LeaseId> ask_instead(const LeaseView& waiter, const Request& request);
   /// Whoever has to leave for it does.
   bool has_started(LeaseId id);
+  /// What was begun of it, or is due, is done.
+  void settle(LeaseId id);
 
  private:
   bool is_lost(DeviceId id) const;
@@ -47,6 +58,7 @@ class Attempt {
   bool is_done(const core::Event& event);
   bool belongs(const ProcessSample& process, const LeaseView& lease) const;
   void memory_leaves(const LeaseView& lease);
+  void leave_if(const std::function<bool(const ProcessSample&)>& goes);
   void finish_moves(LeaseId lease);
   void leave();
   bool begin(Remedy::Kind kind, const LeaseView& lease, Bytes bytes);

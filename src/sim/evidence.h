@@ -25,10 +25,11 @@ namespace berth::sim {
 
 /// What was asked about a lease beside what the journal says of it.
 struct Known {
-  server::ConnectionId asker;  // The youngest connection that asked for it.
-  bool asker_gone = false;     // That connection was closed.
-  bool released = false;       // By somebody's Release.
-  bool let_go_on = false;      // By somebody's Resume, after it was paused.
+  server::ConnectionId asker;     // The youngest connection that asked for it.
+  bool asker_gone = false;        // That connection was closed.
+  bool released = false;          // By somebody's Release.
+  bool let_go_on = false;         // By somebody's Resume, after it was paused.
+  std::set<UserId> pausers = {};  // Who have asked for a pause, or to stop it.
   Instant reconnected_at;
   // The largest budget of each part that it had since a sample could tell what it used. Empty: its
   // present one.

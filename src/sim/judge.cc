@@ -14,8 +14,8 @@
 namespace berth::sim {
 namespace {
 
-constexpr std::uint64_t kAuditEvery = 100;   // Events.
-constexpr std::uint64_t kAdviceEvery = 211;  // Each takes as long as some hundred events.
+constexpr std::uint64_t kAuditEvery = 100;  // Events.
+constexpr std::uint64_t kAdviceEvery = 53;  // Each takes as long as some hundred events.
 
 std::optional<Handle> handle_of(const server::Ask& ask) {
   return std::visit(
@@ -102,6 +102,12 @@ void Judge::asked(server::ConnectionId connection, const server::Ask& ask) {
   if (!first) stage_.fail("a second call on a connection that waits for the first");
   if (const auto* release = std::get_if<core::Release>(&ask)) {
     evidence_.known[release->lease].released = true;
+  }
+  if (const auto* suspend = std::get_if<core::Suspend>(&ask)) {
+    evidence_.known[suspend->lease].pausers.insert(suspend->actor.user);
+  }
+  if (const auto* freeze = std::get_if<core::Freeze>(&ask)) {
+    evidence_.known[freeze->lease].pausers.insert(freeze->actor.user);
   }
   if (const auto* resume = std::get_if<core::Resume>(&ask)) {
     evidence_.known[resume->lease].let_go_on = true;
