@@ -42,7 +42,12 @@ if(TRAINER)
   target_compile_options(libtorch INTERFACE -fopenmp)  # Its parallel loops are in its headers.
   target_link_options(libtorch INTERFACE -fopenmp)
   target_link_libraries(libtorch INTERFACE ${TORCH_LIBRARIES})
-  target_compile_definitions(libtorch INTERFACE USE_C10D_GLOO)  # Its headers need those of Gloo.
+  # Its headers of several processes need those of Gloo, which do not come with every libtorch.
+  # Those from elsewhere may be of another version.
+  find_path(GLOO_HEADERS gloo/algorithm.h PATHS ${TORCH_INCLUDE_DIRS} NO_DEFAULT_PATH)
+  if(GLOO_HEADERS)
+    target_compile_definitions(libtorch INTERFACE USE_C10D_GLOO)
+  endif()
   if(TARGET torch_cuda)
     target_compile_definitions(libtorch INTERFACE TORCH_HAS_CUDA)
   endif()
