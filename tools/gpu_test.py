@@ -43,10 +43,13 @@ class Gpu(unittest.TestCase):
         for path in ('dev', *(f'tools/{name}.bash' for name in parts)):
             shutil.copy(f'{ROOT}/{path}', f'{self.root}/{path}')
         for path, text in PROGRAMS.items():
-            os.makedirs(os.path.dirname(f'{self.root}/{path}'), exist_ok=True)
-            with open(f'{self.root}/{path}', 'w', encoding='utf-8') as file:
-                file.write(f'#!/bin/sh\n{text}\n')
-            os.chmod(f'{self.root}/{path}', 0o755)
+            self.program(path, text)
+
+    def program(self, path, text):
+        os.makedirs(os.path.dirname(f'{self.root}/{path}'), exist_ok=True)
+        with open(f'{self.root}/{path}', 'w', encoding='utf-8') as file:
+            file.write(f'#!/bin/sh\n{text}\n')
+        os.chmod(f'{self.root}/{path}', 0o755)
 
     def gpu(self, arguments='', total=13, failed=0, skipped=0, **more):
         environment = {'PATH': f'{self.root}/bin:/usr/bin:/bin', 'total': str(total),
@@ -105,6 +108,16 @@ class Gpu(unittest.TestCase):
         facts = self.facts()
         self.assertGreaterEqual(int(facts['seconds_build']), 2)  # It asks CMake twice.
         self.assertGreaterEqual(int(facts['seconds_tests']), 1)
+
+    def test_without_ninja_it_is_make_the_second_time_too(self):
+        self.program('lib/no_ninja', '''command() {
+  [ "$*" = '-v ninja' ] && return 1
+  builtin command "$@"
+}''')
+        for _ in range(2):
+            _, text = self.gpu(BASH_ENV=f'{self.root}/lib/no_ninja')
+            self.assertIn('cmake --preset gpu -DBUNDLE= -G Unix Makefiles\n', text)
+            self.program('build/gpu/CMakeCache.txt', '')
 
     def test_without_pytorch_that_is_said(self):
         with open(f'{self.root}/bin/python3', 'w', encoding='utf-8') as file:
