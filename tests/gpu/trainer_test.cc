@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What trains on the real GPU in a lease: programs of PyTorch. In a rehearsal PyTorch is a stand-in
-// that computes nothing.
+// What trains on the real GPU in a lease: programs of PyTorch, and berth-train where ./dev gpu
+// could build it with PyTorch's libtorch (BERTH_GPU_TRAINER; else BERTH_GPU_NO_TRAINER says why
+// not). In a rehearsal PyTorch is a stand-in that computes nothing, and berth-train uses the CPU.
 
 #include <chrono>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -70,6 +72,44 @@ TEST_F(RealPyTorch, TrainsInItsBudget) {
   const auto facts = torch_user({"train", "100"}, "guard");
   if (IsSkipped()) return;
   EXPECT_LT(number_of(facts, "last_loss"), number_of(facts, "first_loss") / 2);
+}
+
+class RealTrainer : public RealTraining {
+ protected:
+  void train(const std::string& precision);
+};
+
+void RealTrainer::train(const std::string& precision) {
+  const std::string trainer = environment_of("BERTH_GPU_TRAINER");
+  if (trainer.empty()) GTEST_SKIP() << "no berth-train: " << environment_of("BERTH_GPU_NO_TRAINER");
+  if (rehearsing() && precision == "fp16") GTEST_SKIP() << "on CPUs there is no fp16 to rehearse";
+  const std::string text = "yes 'the quick brown fox jumps over the lazy dog' | head -n 2000 >text";
+  ASSERT_EQ(world().run({"sh", "-c", text}).status, 0);
+  const std::string device = rehearsing() ? "cpu" : "cuda";
+  const e2e::Output output =
+      world().run(in_lease(budget_, "guard",
+                           {trainer, "--run.text", "text", "--run.device", device,
+                            "--data.precision", precision, "--data.rows", "4", "--predict.mode",
+                            "off", "--rate.steps", "40", "--validate.every", "0"}),
+                  {}, kTraining);
+  ASSERT_EQ(output.status, 0) << output.out << output.err;
+  // Of its 28 characters, each as likely as the others, it would be 3.3.
+  const std::string name = "validation loss ";
+  const std::size_t loss = output.out.find(name);
+  ASSERT_NE(loss, std::string::npos) << output.out;
+  EXPECT_LT(std::strtod(output.out.c_str() + loss + name.size(), nullptr), 2) << output.out;
+}
+
+TEST_F(RealTrainer, TrainsInItsBudgetIn32Bits) {
+  train("fp32");
+}
+
+TEST_F(RealTrainer, TrainsInItsBudgetInBfloat16) {
+  train("bf16");
+}
+
+TEST_F(RealTrainer, TrainsInItsBudgetInHalfPrecision) {
+  train("fp16");
 }
 
 }  // namespace

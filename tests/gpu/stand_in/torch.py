@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stand-in for PyTorch in rehearsals of `./dev gpu` (trainer_test.cc, bare_machine). It takes
-memory of the driver, as PyTorch does, and computes nothing."""
+"""A stand-in for PyTorch in rehearsals of `./dev gpu` (trainer_test.cc, bare_machine, and the tests
+of tools/gpu.bash). It takes memory of the driver, as PyTorch does, and computes nothing."""
 import ctypes
+import os
 import types
 
 __version__ = '0+stand_in'
 version = types.SimpleNamespace(cuda='none')
+utils = types.SimpleNamespace(cmake_prefix_path=os.environ.get(
+    'STAND_IN_CMAKE', os.path.join(os.path.dirname(os.path.abspath(__file__)), 'cmake')))
 uint8 = None
 
 _OUT_OF_MEMORY = 2
+
+
+def compiled_with_cxx11_abi():
+    return os.environ.get('STAND_IN_ABI') != 'old'
 
 
 class _OutOfMemoryError(RuntimeError):
