@@ -42,11 +42,16 @@ if(TRAINER)
   target_compile_options(libtorch INTERFACE -fopenmp)  # Its parallel loops are in its headers.
   target_link_options(libtorch INTERFACE -fopenmp)
   target_link_libraries(libtorch INTERFACE ${TORCH_LIBRARIES})
-  target_compile_definitions(libtorch INTERFACE USE_C10D_GLOO)  # Its headers need those of Gloo.
+  # Its headers of several processes need those of Gloo, which do not come with every libtorch.
+  # Those from elsewhere may be of another version.
+  find_path(GLOO_HEADERS gloo/algorithm.h PATHS ${TORCH_INCLUDE_DIRS} NO_DEFAULT_PATH)
+  if(GLOO_HEADERS)
+    target_compile_definitions(libtorch INTERFACE USE_C10D_GLOO)
+  endif()
   if(TARGET torch_cuda)
     target_compile_definitions(libtorch INTERFACE TORCH_HAS_CUDA)
   endif()
-  find_library(pcre2_library pcre2-8 REQUIRED)
+  find_library(pcre2_library pcre2-8 HINTS ${BUNDLE}/lib REQUIRED)
   add_library(pcre2 INTERFACE)
   target_link_libraries(pcre2 INTERFACE ${pcre2_library})
   target_compile_definitions(pcre2 INTERFACE PCRE2_CODE_UNIT_WIDTH=8)

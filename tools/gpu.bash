@@ -4,7 +4,7 @@
 # Sourced by ./dev.
 
 bundle_mib_max=60
-seconds_build=0 seconds_tests=0
+seconds_build=0 seconds_tests=0 trainer="not built"
 
 # make_bundle FOLDER: headers, static libraries and licences, from the packages that are here.
 make_bundle() {
@@ -91,27 +91,74 @@ bundle_is_needed() {
   [[ -n $(missing_of ${packages[gpu]}) ]]
 }
 
-# build_gpu_tests TARGET...: with the packages, or else out of the bundle and without a network.
+# build_gpu_tests TARGET...: with the packages, or else out of the bundle and without a network; and
+# berth-train, where there is a PyTorch.
 build_gpu_tests() {
-  local tool options=() targets=() begin=$SECONDS
+  local target targets=() begin=$SECONDS
+  choose_gpu_options || return
+  cmake --preset gpu "${gpu_options[@]}" || return
+  for target in "$@"; do targets+=(--target "$target"); done
+  cmake --build build/gpu --parallel "$(nproc)" "${targets[@]}" || return
+  build_trainer || return
+  seconds_build=$((SECONDS - begin))
+}
+
+# Into gpu_options, what CMake has to know of where the libraries are and how to build.
+choose_gpu_options() {
+  local tool
+  gpu_options=()
   if bundle_is_needed; then
     say "the libraries come from build/bundle"
     for tool in cmake g++; do
       command -v "$tool" >/dev/null || fail 69 "needs $tool, which no bundle has"
     done
-    options+=("-DBUNDLE=$PWD/build/bundle")
+    gpu_options+=("-DBUNDLE=$PWD/build/bundle")
   else
     need gpu || return
-    options+=(-DBUNDLE=)
+    gpu_options+=(-DBUNDLE=)
   fi
-  if [[ ! -f build/gpu/CMakeCache.txt ]] && ! command -v ninja >/dev/null; then
+  if ! command -v ninja >/dev/null; then
     command -v make >/dev/null || fail 69 "needs ninja or make"
-    options+=(-G "Unix Makefiles")
+    gpu_options+=(-G "Unix Makefiles")
   fi
-  cmake --preset gpu "${options[@]}" || return
-  for tool in "$@"; do targets+=(--target "$tool"); done
-  cmake --build build/gpu --parallel "$(nproc)" "${targets[@]}" || return
-  seconds_build=$((SECONDS - begin))
+}
+
+# build_trainer: BERTH_GPU_TRAINER is where berth-train is then, or BERTH_GPU_NO_TRAINER says why it
+# cannot be had, and its tests are skipped. One that does not compile lets them fail.
+build_trainer() {
+  local prefix abi log=build/gpu_trainer.log
+  export BERTH_GPU_TRAINER="" BERTH_GPU_NO_TRAINER=""
+  { read -r prefix && read -r abi; } < <(of_pytorch \
+    'torch.utils.cmake_prefix_path, torch.compiled_with_cxx11_abi()') || true
+  if [[ -z $prefix ]]; then
+    no_trainer "python3 cannot import PyTorch"
+  elif [[ ! -f $prefix/Torch/TorchConfig.cmake ]]; then
+    no_trainer "this PyTorch comes without libtorch (no $prefix/Torch)"
+  elif [[ $abi != True ]]; then
+    no_trainer "this PyTorch is not built with the C++11 ABI"
+  elif ! cmake --preset gpu_trainer "${gpu_options[@]}" "-DTorch_DIR=$prefix/Torch" \
+    >"$log" 2>&1; then
+    no_trainer "CMake cannot build with this PyTorch ($log)"
+  else
+    say "berth-train is built with the libtorch of PyTorch"
+    BERTH_GPU_TRAINER=$PWD/build/gpu_trainer/bin/berth-train trainer=built
+    cmake --build build/gpu_trainer --parallel "$(nproc)" --target berth-train || {
+      trainer="does not compile"
+      say "berth-train $trainer: its tests fail"
+      rm -f "$BERTH_GPU_TRAINER" # That of an earlier build.
+    }
+  fi
+}
+
+no_trainer() {
+  BERTH_GPU_NO_TRAINER=$1 trainer=$1
+  say "no berth-train: $1"
+}
+
+# of_pytorch EXPRESSIONS: a line for each; nothing without PyTorch.
+of_pytorch() {
+  python3 -B -c "import torch
+for value in ($1,): print(value)" 2>/dev/null
 }
 
 # The same as on a machine with a GPU, over the simulated driver, with what comes of it in build/.
@@ -157,7 +204,7 @@ measure_gpu() {
   local facts toolkit torch
   toolkit=$( (nvcc --version || /usr/local/cuda/bin/nvcc --version) 2>/dev/null |
     sed -n 's/.*release \([0-9.]*\).*/\1/p')
-  torch=$(python3 -c 'import torch; print(torch.__version__)' 2>/dev/null) || true
+  torch=$(of_pytorch torch.__version__) || true
   facts=$(
     echo "date=$(date -u +%Y-%m-%dT%H:%M:%SZ)"
     echo "commit=$(commit_here)"
@@ -166,6 +213,7 @@ measure_gpu() {
     echo "libraries=$(bundle_is_needed && echo bundle || echo packages)"
     echo "cuda_toolkit=${toolkit:-none}"
     echo "torch=${torch:-none}"
+    echo "trainer=$trainer"
     printf 'seconds_build=%s\nseconds_tests=%s\n' "$seconds_build" "$seconds_tests"
     printf 'tests_passed=%s\ntests_failed=%s\ntests_skipped=%s\n' "$2" "$3" "$4"
   )

@@ -20,14 +20,18 @@ need() { echo "need $*"; }
 set -e
 verb_gpu'''
 PROGRAMS = {
-    'bin/cmake': 'echo "cmake $*"; sleep "${slow:-0}"',
-    'bin/ctest': '''echo "ctest $*"; sleep "${slow:-0}"
+    'bin/cmake': '''echo "cmake $*"; sleep "${slow:-0}"
+case "$*" in
+  *build/gpu_trainer*) exit "${compiler_ends:-0}" ;;
+  *gpu_trainer*) exit "${trainer_ends:-0}" ;;
+esac''',
+    'bin/ctest': '''echo "ctest $*, trainer $BERTH_GPU_TRAINER, none $BERTH_GPU_NO_TRAINER"
+sleep "${slow:-0}"
 while [ "$1" != --output-junit ]; do shift; done
 [ "$total" = 0 ] || printf '<?xml version="1.0"?>\\n<testsuite name="Linux"\\n\\ttests="%s"
 \\tfailures="%s"\\n\\tdisabled="0"\\n\\tskipped="%s"\\n\\ttime="9">\\n<testcase name="tests"/>' \\
   "$total" "$failed" "$skipped" >"$2"
 exit "${ctest_ends:-0}"''',
-    'bin/python3': 'echo 2.5.1',
     'build/gpu/bin/gpu_measure': '''echo "$BERTH_GPU_FACTS" >"$BERTH_GPU_FIGURES"
 exit "${measure_ends:-0}"''',
 }
@@ -43,13 +47,17 @@ class Gpu(unittest.TestCase):
         for path in ('dev', *(f'tools/{name}.bash' for name in parts)):
             shutil.copy(f'{ROOT}/{path}', f'{self.root}/{path}')
         for path, text in PROGRAMS.items():
-            os.makedirs(os.path.dirname(f'{self.root}/{path}'), exist_ok=True)
-            with open(f'{self.root}/{path}', 'w', encoding='utf-8') as file:
-                file.write(f'#!/bin/sh\n{text}\n')
-            os.chmod(f'{self.root}/{path}', 0o755)
+            self.program(path, text)
+
+    def program(self, path, text):
+        os.makedirs(os.path.dirname(f'{self.root}/{path}'), exist_ok=True)
+        with open(f'{self.root}/{path}', 'w', encoding='utf-8') as file:
+            file.write(f'#!/bin/sh\n{text}\n')
+        os.chmod(f'{self.root}/{path}', 0o755)
 
     def gpu(self, arguments='', total=13, failed=0, skipped=0, **more):
-        environment = {'PATH': f'{self.root}/bin:/usr/bin:/bin', 'total': str(total),
+        environment = {'PATH': f'{self.root}/bin:/usr/bin:/bin',
+                       'PYTHONPATH': f'{ROOT}/tests/gpu/stand_in', 'total': str(total),
                        'failed': str(failed), 'skipped': str(skipped)} | more
         done = subprocess.run(['bash', '-c', f'{RUN} {arguments}'], cwd=self.root, text=True,
                               env=environment, check=False, stdout=subprocess.PIPE,
@@ -73,7 +81,7 @@ class Gpu(unittest.TestCase):
         self.assertIn('--label-regex ^real_gpu$', text)
         facts = self.facts()
         for name, value in {'tests_passed': '11', 'tests_failed': '0', 'tests_skipped': '2',
-                            'torch': '2.5.1', 'libraries': 'packages'}.items():
+                            'torch': '0+stand_in', 'libraries': 'packages'}.items():
             self.assertEqual(facts[name], value, name)
 
     def test_one_that_fails_makes_it_red_and_it_measures_all_the_same(self):
@@ -106,11 +114,64 @@ class Gpu(unittest.TestCase):
         self.assertGreaterEqual(int(facts['seconds_build']), 2)  # It asks CMake twice.
         self.assertGreaterEqual(int(facts['seconds_tests']), 1)
 
+    def test_without_ninja_it_is_make_the_second_time_too(self):
+        self.program('lib/no_ninja', '''command() {
+  [ "$*" = '-v ninja' ] && return 1
+  builtin command "$@"
+}''')
+        for _ in range(2):
+            _, text = self.gpu(BASH_ENV=f'{self.root}/lib/no_ninja')
+            self.assertIn('cmake --preset gpu -DBUNDLE= -G Unix Makefiles\n', text)
+            self.program('build/gpu/CMakeCache.txt', '')
+
+    def libtorch(self):
+        folder = f'{self.root}/lib torch'
+        os.makedirs(f'{folder}/Torch')
+        open(f'{folder}/Torch/TorchConfig.cmake', 'w', encoding='utf-8').close()
+        return folder
+
+    def test_berth_train_is_built_with_the_libtorch_of_pytorch(self):
+        folder = self.libtorch()
+        code, text = self.gpu(STAND_IN_CMAKE=folder)
+        self.assertEqual(code, 0, text)
+        self.assertIn('cmake --preset gpu -DBUNDLE=', text)
+        with open(f'{self.root}/build/gpu_trainer.log', encoding='utf-8') as file:
+            self.assertIn(f'--preset gpu_trainer -DBUNDLE= -DTorch_DIR={folder}/Torch', file.read())
+        self.assertIn('cmake --build build/gpu_trainer --parallel', text)
+        self.assertIn(f', trainer {self.root}/build/gpu_trainer/bin/berth-train, none \n', text)
+        self.assertEqual(self.facts()['trainer'], 'built')
+
+    def test_where_berth_train_does_not_compile_its_tests_do_not_find_an_older_one(self):
+        self.program('build/gpu_trainer/bin/berth-train', 'exit 0')
+        code, text = self.gpu(STAND_IN_CMAKE=self.libtorch(), compiler_ends='1')
+        self.assertEqual(code, 0, text)  # By this ctest.
+        self.assertIn(', trainer /', text)
+        self.assertFalse(os.path.exists(f'{self.root}/build/gpu_trainer/bin/berth-train'))
+        self.assertEqual(self.facts()['trainer'], 'does not compile')
+
+    def assert_no_trainer(self, why, **more):
+        code, text = self.gpu(**more)
+        self.assertEqual(code, 0, text)
+        self.assertNotIn('--build build/gpu_trainer', text)
+        self.assertIn(f', trainer , none {why}', text)
+        self.assertTrue(self.facts()['trainer'].startswith(why), self.facts()['trainer'])
+
     def test_without_pytorch_that_is_said(self):
-        with open(f'{self.root}/bin/python3', 'w', encoding='utf-8') as file:
-            file.write('#!/bin/sh\nexit 1\n')
-        self.gpu()
+        self.program('bin/python3', 'exit 1')
+        self.assert_no_trainer('python3 cannot import PyTorch')
         self.assertEqual(self.facts()['torch'], 'none')
+
+    def test_a_pytorch_without_libtorch_builds_no_trainer(self):
+        self.assert_no_trainer('this PyTorch comes without libtorch (no ')
+        self.assertEqual(self.facts()['torch'], '0+stand_in')
+
+    def test_a_pytorch_of_another_abi_builds_no_trainer(self):
+        self.assert_no_trainer('this PyTorch is not built with the C++11 ABI',
+                               STAND_IN_CMAKE=self.libtorch(), STAND_IN_ABI='old')
+
+    def test_one_that_cmake_cannot_use_builds_no_trainer(self):
+        self.assert_no_trainer('CMake cannot build with this PyTorch (build/gpu_trainer.log)',
+                               STAND_IN_CMAKE=self.libtorch(), trainer_ends='1')
 
 
 if __name__ == '__main__':

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <exception>
 #include <string_view>
 #include <utility>
@@ -14,7 +13,7 @@
 namespace berth::trainer {
 
 struct Peers::Group {
-  c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo;
+  c10::intrusive_ptr<PeerGroup> gloo;
   std::vector<decltype(gloo->barrier())> begun = {};
 };
 
@@ -32,18 +31,6 @@ std::string told_by(const std::exception& exception) {
   return place == std::string::npos ? text : text.substr(place + 2);
 }
 
-// Where this machine is known under several names, GLOO_SOCKET_IFNAME says by which network the
-// others reach it, as in PyTorch.
-std::shared_ptr<gloo::transport::Device> device_for(const std::string& address) {
-  const char* const name = std::getenv("GLOO_SOCKET_IFNAME");
-  if (name != nullptr && *name != '\0') {
-    return c10d::ProcessGroupGloo::createDeviceForInterface(name);
-  }
-  const bool is_loopback = address == "localhost" || address.starts_with("127.");
-  return is_loopback ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
-                     : c10d::ProcessGroupGloo::createDefaultDevice();
-}
-
 }  // namespace
 
 Peers::Peers() = default;
@@ -52,6 +39,11 @@ Peers& Peers::operator=(Peers&&) noexcept = default;
 Peers::~Peers() = default;
 
 Result<Peers> Peers::meet(const train::PeerPlace& place, Duration patience) {
+  if (!kHasGloo) {
+    return Error{Errc::kUnavailable,
+                 "this berth-train trains in one process only: it was built with a libtorch that "
+                 "has no headers of Gloo (Debian's has them)"};
+  }
   Peers peers;
   peers.rank_ = place.rank;
   peers.size_ = place.size;
@@ -62,10 +54,7 @@ Result<Peers> Peers::meet(const train::PeerPlace& place, Duration patience) {
     where.numWorkers = place.size;
     where.timeout = milliseconds_of(patience);
     auto store = c10::make_intrusive<c10d::TCPStore>(place.address, where);
-    auto options = c10d::ProcessGroupGloo::Options::create(milliseconds_of(patience));
-    options->devices.push_back(device_for(place.address));
-    peers.group_ = std::make_unique<Group>(Group{c10::make_intrusive<c10d::ProcessGroupGloo>(
-        store, static_cast<int>(place.rank), static_cast<int>(place.size), options)});
+    peers.group_ = std::make_unique<Group>(Group{make_peer_group(store, place, where.timeout)});
   } catch (const std::exception& exception) {
     return Error{Errc::kUnavailable, "the " + std::to_string(place.size) +
                                          " processes have not met at " + place.address + ":" +
@@ -116,7 +105,7 @@ Status Peers::together(const Work& work) {
 }
 
 Status Peers::sum(std::span<double> numbers) {
-  return together([&](c10d::ProcessGroupGloo& gloo) {
+  return together([&](PeerGroup& gloo) {
     std::vector<at::Tensor> all = {
         at::from_blob(numbers.data(), {static_cast<std::int64_t>(numbers.size())}, at::kDouble)};
     return gloo.allreduce(all);
@@ -125,14 +114,14 @@ Status Peers::sum(std::span<double> numbers) {
 
 void Peers::begin_sum(const at::Tensor& tensor) {
   CHECK(tensor.is_contiguous() && tensor.scalar_type() == at::kFloat);
-  begin([&](c10d::ProcessGroupGloo& gloo) {
+  begin([&](PeerGroup& gloo) {
     std::vector<at::Tensor> all = {tensor};
     return gloo.allreduce(all);
   });
 }
 
 Status Peers::broadcast(const at::Tensor& tensor) {
-  return together([&](c10d::ProcessGroupGloo& gloo) {
+  return together([&](PeerGroup& gloo) {
     std::vector<at::Tensor> all = {tensor.view({-1})};
     return gloo.broadcast(all);
   });

@@ -190,8 +190,8 @@ bool Program::says_next(std::string_view text) {
   }
 }
 
-int Program::wait() {
-  const auto end = steady_clock::now() + kPatience;
+int Program::wait(std::chrono::seconds patience) {
+  const auto end = steady_clock::now() + patience;
   while (status_ < 0) {
     const auto left = std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
     if (left.count() > 0 && read_some(left)) continue;
@@ -315,11 +315,12 @@ Program World::start_in_terminal(const std::vector<std::string>& command) const 
   return program;
 }
 
-Output World::run(const std::vector<std::string>& command, std::string_view input) const {
+Output World::run(const std::vector<std::string>& command, std::string_view input,
+                  std::chrono::seconds patience) const {
   Program program = start(command);
   program.type(input);
   program.close_input();
-  const int status = program.wait();
+  const int status = program.wait(patience);
   return {status, program.out(), program.err()};
 }
 

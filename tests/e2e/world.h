@@ -40,9 +40,9 @@ class Program {
   /// The same of what it writes to stdout, or to its terminal, after what this was last found in.
   bool says_next(std::string_view text);
 
-  /// Its end: the exit code, or 128 + the signal, as a shell has it. Killed after kPatience, which
-  /// fails the test.
-  int wait();
+  /// Its end: the exit code, or 128 + the signal, as a shell has it. Killed when patience is at its
+  /// end, which fails the test.
+  int wait(std::chrono::seconds patience = kPatience);
   /// Whether it has ended by now.
   bool ended();
 
@@ -88,7 +88,8 @@ class World {
   ~World();
 
   /// Runs a program of PATH to its end.
-  Output run(const std::vector<std::string>& command, std::string_view input = {}) const;
+  Output run(const std::vector<std::string>& command, std::string_view input = {},
+             std::chrono::seconds patience = kPatience) const;
   /// Starts one, its input and outputs in pipes.
   Program start(const std::vector<std::string>& command) const;
   /// Starts one in the foreground of a terminal of its own.

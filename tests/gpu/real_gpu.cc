@@ -22,13 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr int kNoFunction = 77;  // Of gpu_worker.
+constexpr int kSkip = 77;  // Of gpu_worker and torch_user.py.
 const std::string kSimulatedDriver = BERTH_BUILD_DIR "/lib/simgpu";
-
-std::string environment_of(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 void skip(const std::string& reason) {
   GTEST_SKIP() << reason;
@@ -47,6 +42,11 @@ std::string why_not() {
     if (name.starts_with("nvidia") && name.find_first_of("0123456789") == 6) return "";
   }
   return "no GPU here: neither /dev/nvidia0 or another nor /dev/dxg";
+}
+
+std::string environment_of(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
 Facts facts_in(const std::string& text) {
@@ -97,9 +97,9 @@ void RealGpu::SetUp() {
   if (!path.empty()) environment["LD_LIBRARY_PATH"] = path;
 }
 
-Facts RealGpu::run(const std::vector<std::string>& command) {
-  const e2e::Output output = world_->run(command);
-  if (output.status == kNoFunction) {
+Facts RealGpu::run(const std::vector<std::string>& command, std::chrono::seconds patience) {
+  const e2e::Output output = world_->run(command, {}, patience);
+  if (output.status == kSkip) {
     skip(output.err);
     return {};
   }

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -26,6 +27,9 @@ constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
 bool rehearsing();
 /// Empty: there is a GPU here, or this is the rehearsal.
 std::string why_not();
+
+/// Empty where it is not set.
+std::string environment_of(const char* name);
 
 /// "NAME VALUE" of each line.
 using Facts = std::map<std::string, std::string>;
@@ -47,7 +51,10 @@ class RealGpu : public testing::Test {
   /// gpu_worker, to its end. The test fails if it fails; it is skipped where the driver has no
   /// such function.
   Facts work(std::vector<std::string> words);
-  /// The same in a lease of so much.
+  /// Any command, likewise; it is skipped where that ends with 77, for what it wrote to stderr.
+  Facts run(const std::vector<std::string>& command,
+            std::chrono::seconds patience = e2e::kPatience);
+  /// gpu_worker in a lease of so much.
   Facts work_in_lease(std::uint64_t budget, std::vector<std::string> words,
                       const std::string& enforce = "auto");
   /// gpu_worker that holds so much until its input ends.
@@ -74,7 +81,6 @@ class RealGpu : public testing::Test {
   static bool refused_by_driver(const std::string& text);
 
  private:
-  Facts run(const std::vector<std::string>& command);
   std::optional<e2e::World> world_;
 };
 

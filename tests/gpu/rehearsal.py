@@ -14,8 +14,12 @@ import subprocess
 import sys
 import tempfile
 
-# What the simulated driver has not; with each, the function that is missing.
-NOT_SIMULATED = {'RealGuard.KernelsComputeTheSame': 'cuModuleGetFunction'}
+# What is not rehearsed, and why: a function that the simulated driver has not, what a stand-in for
+# PyTorch does not compute, and berth-train where there is none, or in fp16.
+NOT_SIMULATED = {'RealGuard.KernelsComputeTheSame': 'has no cuModuleGetFunction',
+                 'RealPyTorch.TrainsInItsBudget': 'a stand-in for PyTorch computes nothing'}
+OF_TRAINER = [f'RealTrainer.TrainsInItsBudgetIn{name}'
+              for name in ('32Bits', 'Bfloat16', 'HalfPrecision')]
 NOT_MEASURED = {'Launches': 'cuModuleGetFunction', 'Copies': 'cuMemAllocHost_v2'}
 FIGURES = {'plain_allocate_and_free_ns', 'guarded_allocate_and_free_ns', 'moved_gb',
            'suspend_gb_per_s', 'resume_gb_per_s', 'suspend_by_mover_s', 'resume_by_mover_s',
@@ -54,11 +58,20 @@ def without_a_gpu(program):
 
 
 def over_the_simulated_driver(program):
-    code, text = run([program], BERTH_GPU_TESTS_ON='simulated')
+    expected = dict(NOT_SIMULATED)
+    trainer = f'{os.path.dirname(program)}/berth-train'  # Where this build has libtorch.
+    if os.path.exists(trainer):
+        expected[OF_TRAINER[-1]] = 'on CPUs there is no fp16 to rehearse'
+    else:
+        trainer = ''
+        expected |= dict.fromkeys(OF_TRAINER, 'no berth-train: none was built')
+    code, text = run([program], BERTH_GPU_TESTS_ON='simulated', BERTH_GPU_TRAINER=trainer,
+                     BERTH_GPU_NO_TRAINER='none was built')
     check(code == 0, 'a test has failed')
     skipped = names_of('SKIPPED', text)
-    check(skipped == set(NOT_SIMULATED), f'these were skipped: {skipped}')
-    check(all(f'has no {name}' in text for name in NOT_SIMULATED.values()), 'for another reason')
+    check(skipped == set(expected), f'these were skipped: {skipped}')
+    check(all(text.count(why) >= list(expected.values()).count(why) for why in expected.values()),
+          'for another reason')
     check(len(names_of('OK', text)) >= 10, 'few tests ran')
 
 
