@@ -142,6 +142,21 @@ Bytes Coordinator::Impl::observed_use(LeaseId id, DeviceId device) const {
   return found == uses.end() ? Bytes{} : found->second.higher_now();
 }
 
+// By the time it has left it may have more than when it was to move.
+std::optional<std::string> Coordinator::Impl::too_large_for(LeaseId id,
+                                                            const std::vector<DeviceId>& to) const {
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const Account* account = ledger.find(to[i]);
+    if (account == nullptr) continue;
+    const Bytes most = saturating_sub(account->capacity, account->driver);
+    const Bytes bytes = had(*state.find(id), i);
+    if (bytes > most) {
+      return "it has " + to_text(bytes) + " by now, and " + gpu(*account) + " has " + to_text(most);
+    }
+  }
+  return std::nullopt;
+}
+
 // What its programs say of a part goes with it; what they have left behind stays, and is external
 // until the next sample tells whose it is.
 void Coordinator::Impl::place_elsewhere(LeaseId id, const std::vector<DeviceId>& to,

@@ -13,6 +13,7 @@ namespace berth::core {
 namespace {
 
 using S = Story;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -144,6 +145,17 @@ TEST_F(Moving, WhatTheDriverRefusesToBringThereReturnsWhereItWas) {
   EXPECT_EQ(seconds_pass(3), "move back 1; ");
   EXPECT_THAT(story.last_move()->pairs, IsEmpty());
   EXPECT_EQ(came_back(0), "resume 1; ");
+}
+
+TEST_F(Moving, WhatHasGrownTooLargeForThatDeviceReturnsWhereItWas) {
+  (void)move(1);
+  story.hardware[1].driver_reserved = gib(9);
+  (void)story.second();
+  EXPECT_THAT(moved(), AllOf(HasSubstr("suspend 1"), HasSubstr("refuse not_moved")));
+  EXPECT_THAT(story.refusal(), HasSubstr("it has 8.0 GiB by now, and GPU 1 has 7.0 GiB"));
+  EXPECT_EQ(place(), device(0));
+  story.use(1, {});
+  EXPECT_THAT(seconds_pass(2), HasSubstr("move back 1"));
 }
 
 TEST_F(Moving, WhoTakesTheRoomMeanwhileIsWaitedFor) {

@@ -412,7 +412,12 @@ void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
   notify(id, News::kSuspended);
   const std::vector<DeviceId> to = std::exchange(seen.moves_to, {});
   if (!to.empty() && !held.revoked) {
-    place_elsewhere(id, to, std::exchange(seen.moves_by, {}));
+    if (const std::optional<std::string> why_not = too_large_for(id, to)) {
+      effects.emplace_back(Say{text_of(id) + " cannot go on on another GPU: " + *why_not});
+      answer_movers(id, *why_not);
+    } else {
+      place_elsewhere(id, to, std::exchange(seen.moves_by, {}));
+    }
     if (!held.pause) decide(id, ResumeQueued{id});
     dirty = true;
   }
