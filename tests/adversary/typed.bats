@@ -99,3 +99,28 @@ PY
   types alice "$world/hostile/"$'a\e[2Jb' 'berth ps' 'berth run -m 1G -- true' >>"$world/seen"
   fails grep -aP '\x1b\[2J|\x1b\]0;' "$world/seen"
 }
+
+@test "no program of bob's is run in alice's terminal but the one that she names" {
+  inside mkdir -m 1777 "$world/hostile"
+  as bob /usr/bin/python3 - "$world/hostile" <<'PY'
+import os, sys
+os.chdir(sys.argv[1])
+for name in ('no;touch OWNED', 'no$(touch OWNED)', 'no`touch OWNED`', 'no|touch OWNED', 'no\ntouch OWNED\n', 'no\x1b[2J'):
+    with open(name, 'w') as file:
+        file.write('#!/nowhere\n')
+    os.chmod(name, 0o755)
+PY
+  local begin
+  for begin in 'no;' 'no$' $'no\e'; do
+    as bob mkdir "$world/hostile/${begin:2}"
+    as bob bash -c 'mv "$1/$2"* "$1/${2:2}"' - "$world/hostile" "$begin"
+    # One alone is completed by one tabulator.
+    types alice "$world/hostile/${begin:2}" 'berth run -m 1G -- ./no\t' 'berth run -m 1G ./no\t' \
+      >>"$world/seen"
+  done
+  types alice "$world/hostile" 'berth run -m 1G -- ./no\x1b*' >>"$world/seen"
+  fails grep -vE '^(berth|exit)' "$world/home.alice/ran"
+  [[ -z $(find "$world" -name OWNED) ]]
+  grep -qF 'berth run -m 1G -- ./no\;touch\ OWNED' "$world/home.alice/ran"
+  fails grep -aP '\x1b\[2J' "$world/seen"
+}
