@@ -36,6 +36,8 @@ _berth() {
       $'\t:command '*)
         begin=${word##* }
         if ((begin + 1 >= ${#words[@]} - 1)); then
+          # Files are among them, whose names are chosen by others: bash quotes them then.
+          compopt -o filenames
           mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -c -- "$current")
         elif declare -F _command_offset >/dev/null; then
           _command_offset "$((begin + 1))"

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "cli/exit_status.h"
+#include "cli/render/text.h"
 
 namespace berth::cli {
 namespace {
@@ -89,7 +90,8 @@ bool flush() {
 void complain(std::string_view text) {
   // What was printed before stands before it, where both go to one place.
   static_cast<void>(std::fflush(stdout));
-  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
+  const std::string lines = harmless_lines(text, {.unicode = locale_is_utf8()});
+  static_cast<void>(std::fwrite(lines.data(), 1, lines.size(), stderr));
 }
 
 int flush_output(int status) {

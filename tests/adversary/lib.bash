@@ -154,6 +154,15 @@ peak_within() {
   ((now < $1 + $2)) || { echo "the daemon has had $now KiB, and $1 KiB before" >&2; return 1; }
 }
 
+# others_are_answered: a question in two seconds at most, however loaded this machine is.
+others_are_answered() {
+  attack alice <<'PY'
+from attack import *
+slowest = waits(30)[-1]
+assert slowest < 2000, f'{slowest} ms'
+PY
+}
+
 machine_down() {
   local red=0
   [[ -n ${world-} ]] || return 0

@@ -75,6 +75,50 @@ PY
   [[ $(awk '/^Umask:/ { print $2 }' "/proc/$pid/status") == 0077 ]]
 }
 
+# roots_daemon STATE: another one of the machine, as root starts it by hand: it goes on in the background.
+roots_daemon() {
+  inside env BERTH_SIM_DIR="$world/tmp/sim" BERTH_RUNTIME_DIR="$world/roots" timeout 20 \
+    berthd --system --in-container --socket "$world/roots/own.sock" --state-dir "$1"
+}
+
+# is_left_alone STATE...: root's daemon starts in none of these, and what is root's stays as it was.
+is_left_alone() {
+  local state code
+  for state in "$@"; do
+    code=0
+    roots_daemon "$state" >"$world/said" 2>&1 3>&- || code=$?
+    [[ $code == 73 ]] || { echo "$state: status $code" && cat "$world/said" && return 1; }
+    [[ $(<"$world/precious") == "root's" && $(stat -c '%a %u %h' "$world/precious") == "600 0 $links" ]]
+  done
+}
+
+@test "root's daemon starts in no state directory that bob has prepared, and writes through no link of his" {
+  local links=1 name
+  mkdir -m 0755 "$world/roots"
+  (umask 077 && echo "root's" >"$world/precious")
+  inside mkdir -m 1777 /tmp/shared
+  for name in open closed; do
+    as bob mkdir -m 0700 "/tmp/shared/$name"
+    as bob bash -c 'for file in berthd.log history.db leases.db contexts start.log journal; do
+      ln -s "$1" "/tmp/shared/$2/$file"; mkdir -p "/tmp/shared/$2/sim/$3"
+      ln -s "$1" "/tmp/shared/$2/sim/$3/$file"; done' - "$world/precious" "$name" "$BERTH_SIM_NAME"
+  done
+  as bob chmod -R 0777 /tmp/shared/open
+  as bob ln -s "$world/state" /tmp/shared/turned
+  as bob mkdir -m 0777 /tmp/shared/above
+  is_left_alone /tmp/shared/{open,closed,turned,above/new,turned/new}
+  # Made by root, below what is bob's, or by bob below what is root's and open to all.
+  inside install -d -m 0700 /tmp/shared/above/roots
+  is_left_alone /tmp/shared/above/roots
+  inside mkdir -m 0777 /tmp/unsticky && inside mkdir -m 0700 /tmp/unsticky/roots
+  is_left_alone /tmp/unsticky/roots
+  # Where nobody has been before, it starts.
+  inside mkdir -m 0700 /tmp/shared/clean
+  roots_daemon /tmp/shared/clean 3>&-
+  eventually inside test -S "$world/roots/own.sock"
+  inside env BERTH_SOCKET="$world/roots/own.sock" berth daemon stop
+}
+
 @test "bob's daemon is not believed, and hears nothing of alice" {
   as bob /usr/bin/python3 -c '
 import socket, os

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The daemon behind the walls of its own unit, as far as they can be put up without systemd: calls of
 # the system, families of sockets, namespaces, capabilities, user and devices. Where systemd only
-# says no, whoever runs into a wall is killed here, and the test fails.
+# says no, whoever runs into a wall is killed here, and the test fails. What the unit says of files is
+# in unit_files.bats.
 load lib
 
 before_daemon() {

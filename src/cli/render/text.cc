@@ -80,6 +80,17 @@ std::string harmless(std::string_view untrusted, Letters letters) {
   return result;
 }
 
+std::string harmless_lines(std::string_view untrusted, Letters letters) {
+  std::string result;
+  for (std::size_t at = 0; at < untrusted.size();) {
+    const std::size_t stop = std::min(untrusted.find('\n', at), untrusted.size());
+    result += harmless(untrusted.substr(at, stop - at), letters);
+    if (stop < untrusted.size()) result += '\n';
+    at = stop + 1;
+  }
+  return result;
+}
+
 std::string json_for_terminal(std::string_view json) {
   std::string result;
   result.reserve(json.size());

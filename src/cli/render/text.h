@@ -21,6 +21,9 @@ struct Letters {
 /// everything beyond ASCII where the terminal has none of it.
 std::string harmless(std::string_view untrusted, Letters letters);
 
+/// The same for text of several lines, which stay apart.
+std::string harmless_lines(std::string_view untrusted, Letters letters);
+
 /// The same JSON, with what harmless() takes out of text written as \uXXXX.
 std::string json_for_terminal(std::string_view json);
 

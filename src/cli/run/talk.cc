@@ -40,7 +40,7 @@ void Talk::say(std::string_view sentence) {
 
 void Talk::complain(std::string_view sentence) {
   clear();
-  write(std::string(kPrefix) + std::string(sentence) + "\n");
+  write(std::string(kPrefix) + harmless_lines(sentence, letters_) + "\n");
 }
 
 void Talk::update(std::string_view sentence) {
