@@ -60,9 +60,9 @@ std::string closed_directory_above(const std::string& path) {
     struct stat found{};
     if (::stat(part.c_str(), &found) != 0) return "";
     if (::access(part.c_str(), X_OK) == 0) continue;
-    return "; the directory " + part +
-           " is closed to this user: " + (found.st_uid == 0 ? "as root, " : "") + "chmod a+rx '" +
-           part + "'";
+    std::string text = "; the directory " + part + " is closed to this user: ";
+    if (found.st_uid == 0) text += "as root, ";
+    return text.append("chmod a+rx '").append(part).append("'");
   }
   return "";
 }

@@ -294,8 +294,9 @@ void HttpServer::dispatch() {
   Connection* connection = find(id);
   CHECK(connection != nullptr && connection->state == State::kQueued);
   connection->state = State::kAnswering;
-  HttpRequest request = *std::exchange(connection->request, std::nullopt);
-  handler_.requested(id, std::move(request));
+  std::optional<HttpRequest> request = std::exchange(connection->request, std::nullopt);
+  CHECK(request.has_value());
+  handler_.requested(id, *std::move(request));
   if (connection->input_ended) end_of_input(*connection);
   dispatch_soon();
 }

@@ -42,6 +42,7 @@ inline sockaddr_un address_of(const std::string& path) {
 
 inline os::UniqueFd listen_at(const std::string& path) {
   os::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  CHECK(socket.get() >= 0);
   const sockaddr_un address = address_of(path);
   CHECK(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
   CHECK(::listen(socket.get(), SOMAXCONN) == 0);

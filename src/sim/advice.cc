@@ -93,11 +93,12 @@ std::string broken_start(const Attempt& base, const LeaseView& waiter, const Why
   for (std::size_t i = 0; i <= base.coordinator().queue(base.now()).size(); ++i) {
     std::vector<LeaseId> ending;
     for (const LeaseView& lease : attempt.coordinator().leases(attempt.now())) {
-      const bool holds = lease.state == LeaseState::kHeld && lease.expected_end;
-      if (!holds || base.is_on_lost_device(lease.id)) continue;
+      if (lease.state != LeaseState::kHeld || base.is_on_lost_device(lease.id)) continue;
       // Who was granted something since has passed it: while somebody is on his way out.
-      const bool passed = base.coordinator().lease(lease.id, base.now())->parts.empty();
-      if (passed || *lease.expected_end <= *why.expected_start) ending.push_back(lease.id);
+      const std::optional<LeaseView> before = base.coordinator().lease(lease.id, base.now());
+      const bool passed = before && before->parts.empty();
+      const std::optional<UnixMs> end = lease.expected_end;
+      if (end && (passed || *end <= *why.expected_start)) ending.push_back(lease.id);
     }
     if (!attempt.carry_out(Kind::kCancelLease, ending, {})) return {};
     if (attempt.has_started(waiter.id)) return {};

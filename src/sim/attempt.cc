@@ -93,10 +93,10 @@ std::optional<LeaseId> Attempt::ask_instead(const LeaseView& waiter, const Reque
   tell(core::Release{
       .token = kToken, .actor = owner, .lease = waiter.id, .kill = true, .cancel = true});
   for (const core::Effect& effect : tell(core::Submit{.token = kToken,
-                                    .actor = owner,
-                                    .handle = {~waiter.id.value, 1},
-                                    .supervisor = waiter.supervisor,
-                                    .request = request})) {
+                                                      .actor = owner,
+                                                      .handle = {~waiter.id.value, 1},
+                                                      .supervisor = waiter.supervisor,
+                                                      .request = request})) {
     const auto* reply = std::get_if<core::Reply>(&effect);
     if (reply == nullptr) continue;
     if (const auto* view = std::get_if<LeaseView>(&reply->answer)) return view->id;

@@ -61,7 +61,7 @@ std::string broken_pause(const Evidence& evidence, const Attempt& base, const Le
   attempt.settle(lease.id);
   // It could not be, is let go on already, or its mover never answers.
   const std::optional<LeaseView> settled = attempt.coordinator().lease(lease.id, attempt.now());
-  if (!is_paused(attempt, lease.id) || settled->flags.suspending) return {};
+  if (!is_paused(attempt, lease.id) || !settled || settled->flags.suspending) return {};
   const auto left = [&](UnixMs until) {
     return milliseconds(static_cast<std::int64_t>(until.value) -
                         static_cast<std::int64_t>(base.now().wall.value));
@@ -81,8 +81,8 @@ std::string broken_pause(const Evidence& evidence, const Attempt& base, const Le
 }
 
 // For whom it left, who lives; that one's end is what it waits for.
-std::string broken_yield(const Attempt& base, const LeaseView& lease, const WhyView& why) {
-  const Halt& halt = *why.halt;
+std::string broken_yield(const Attempt& base, const LeaseView& lease, const Halt& halt,
+                         const WhyView& why) {
   const LeaseId whom = halt.lease.value_or(LeaseId{});
   const std::optional<LeaseView> other = base.coordinator().lease(whom, base.now());
   const bool lives = other && other->state != LeaseState::kEnded &&
@@ -123,22 +123,22 @@ bool ends_others(Attempt& attempt, LeaseId id) {
 
 // Where nothing else is in its way it is back; where nobody tries, it stays away until somebody
 // lets it go on.
-std::string broken_return(const Attempt& base, const LeaseView& lease) {
+std::string broken_return(const Attempt& base, const LeaseView& lease, const Halt& halt) {
   const bool has_other_plans = lease.flags.revoking || lease.flags.requeuing ||
                                lease.flags.frozen || lease.state == LeaseState::kReleasing;
   Attempt attempt(base);
   attempt.settle(lease.id);
   if (has_other_plans || !ends_others(attempt, lease.id)) return {};
   std::optional<LeaseView> after = attempt.coordinator().lease(lease.id, attempt.now());
-  const bool was_tried = lease.halt->reason == Halt::Reason::kNotReturned;
-  if (was_tried && (!after || after->halt != lease.halt)) {
+  const bool was_tried = halt.reason == Halt::Reason::kNotReturned;
+  if (was_tried && (!after || after->halt != halt)) {
     return fmt::format("lease {} could not be brought back, and is all the same", lease.id.value);
   }
   if (was_tried && attempt.let_go_on(lease)) {
     attempt.settle(lease.id);
     after = attempt.coordinator().lease(lease.id, attempt.now());
   }
-  const bool is_back = !after || !after->halt || after->halt->since != lease.halt->since;
+  const bool is_back = !after || !after->halt || after->halt->since != halt.since;
   if (is_back) return {};  // It may have left again.
   // What is left of it there, strangers, or who has not ended yet may take the room that it needs.
   const bool is_alone = attempt.coordinator().leases(attempt.now()).size() == 1;
@@ -154,32 +154,33 @@ std::string broken_by_halt(const Evidence& evidence, const Attempt& base, std::u
   std::erase_if(halted, [](const LeaseView& lease) { return !lease.halt; });
   if (halted.empty()) return {};
   const LeaseView& lease = halted[number % halted.size()];
+  const Halt halt = lease.halt.value_or(Halt{});
   const std::optional<WhyView> why = base.coordinator().why(lease.id, base.now());
   // Who runs in turns and is wanted back waits for the next, whatever it left for.
-  const bool is_same = why && (why->reason == reason_for(lease.halt->reason) ||
+  const bool is_same = why && (why->reason == reason_for(halt.reason) ||
                                (why->reason == WhyView::Reason::kSlices && lease.flags.resuming &&
                                 lease.request.share == Share::kSlice));
   if (!is_same || why->halt != lease.halt) {
     return fmt::format("lease {} does not run ({}), and why says: {}", lease.id.value,
-                       to_text(lease.halt->reason), why ? to_text(why->reason) : "nothing");
+                       to_text(halt.reason), why ? to_text(why->reason) : "nothing");
   }
   std::string broken;
-  switch (lease.halt->reason) {
+  switch (halt.reason) {
     case Halt::Reason::kPaused:
       return broken_pause(evidence, base, lease, *why);
     case Halt::Reason::kMeasure: {
       const bool is_taken = std::ranges::any_of(lease.measures, [&](const MeasureTaken& taken) {
-        return taken.measure == Measure::kSuspend && taken.cause == lease.halt->cause;
+        return taken.measure == Measure::kSuspend && taken.cause == halt.cause;
       });
       return is_taken ? std::string() : fmt::format("lease {} left for no measure", lease.id.value);
     }
     case Halt::Reason::kYields:
-      broken = broken_yield(base, lease, *why);
+      broken = broken_yield(base, lease, halt, *why);
       break;
     default:
       break;
   }
-  return broken.empty() ? broken_return(base, lease) : broken;
+  return broken.empty() ? broken_return(base, lease, halt) : broken;
 }
 
 }  // namespace berth::sim

@@ -180,6 +180,7 @@ bool write_figures(const std::string& path, const std::string& told, double seco
 }  // namespace
 }  // namespace berth::gpu_tests
 
+// NOLINTNEXTLINE(bugprone-exception-escape): it fails where nothing can be written.
 int main(int count, char** arguments) {
   ::testing::InitGoogleMock(&count, arguments);
   const char* const path = std::getenv("BERTH_GPU_FIGURES");

@@ -63,9 +63,9 @@ done:
 }
 
 void* library() {
-  static void* const loaded = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (loaded == nullptr) fail(kNoDriver, std::string("no CUDA driver: ") + ::dlerror());
-  return loaded;
+  static void* const kLoaded = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (kLoaded == nullptr) fail(kNoDriver, std::string("no CUDA driver: ") + ::dlerror());
+  return kLoaded;
 }
 
 /// Its result, as the driver numbers it.

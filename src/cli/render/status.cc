@@ -113,13 +113,13 @@ void add_hints(Table& table, std::span<const Waiting> queue) {
 
 // `lines`: one each. A reason is what the list is looked at for: it is not cut.
 std::string with_reasons_below(std::string_view lines, std::span<const Waiting> queue,
-                               const Scene& scene) {
+                               const Scene& scene, std::size_t width) {
   std::string text;
   for (const Waiting& waiting : queue) {
     const std::size_t size = lines.find('\n') + 1;
     text += lines.substr(0, size);
     lines.remove_prefix(size);
-    text += wrapped(reason_of(waiting, scene), kReasonIndent, *scene.width);
+    text += wrapped(reason_of(waiting, scene), kReasonIndent, width);
   }
   return text;
 }
@@ -180,7 +180,8 @@ std::string queue_lines(std::span<const Waiting> queue, const Scene& scene) {
   Table in_one = table;
   add_reasons(in_one, queue, scene);
   if (scene.width && width_of(in_one) > *scene.width) {
-    return with_reasons_below(render(std::move(table), scene.width, scene.letters), queue, scene);
+    const std::string lines = render(std::move(table), scene.width, scene.letters);
+    return with_reasons_below(lines, queue, scene, *scene.width);
   }
   add_hints(in_one, queue);
   return render(std::move(in_one), scene.width, scene.letters);

@@ -76,6 +76,7 @@ std::vector<std::size_t> fit(Table& table, std::size_t width) {
 void cut_cells(Table& table, std::size_t column, std::size_t width, Letters letters) {
   if (table.columns[column].cut == Column::Cut::kName) {
     std::vector<std::string> names;
+    names.reserve(table.rows.size());
     for (const auto& row : table.rows) names.push_back(row[column].text);
     names = told_apart(names, width, letters);
     for (std::size_t i = 0; i < names.size(); ++i) table.rows[i][column].text = names[i];

@@ -151,9 +151,10 @@ std::optional<Bytes> largest_budget(std::span<const LeasePart> parts,
   std::optional<Bytes> largest;
   for (const LeasePart& part : parts) {
     const auto device = std::ranges::find(devices, part.device, &DeviceView::id);
-    if (device == devices.end() || !device->capacity) return std::nullopt;
+    const std::optional<Bytes> capacity = device == devices.end() ? std::nullopt : device->capacity;
+    if (!capacity) return std::nullopt;
     const Bytes kept = std::max(device->reserve, device->driver_reserved.value_or(Bytes{}));
-    const Bytes here = saturating_sub(*device->capacity, kept);
+    const Bytes here = saturating_sub(*capacity, kept);
     largest = std::min(largest.value_or(here), here);
   }
   return largest;
