@@ -89,7 +89,10 @@ Bytes beyond_budgets(const Evidence& evidence, const Device& device) {
 std::string broken_on_device(const Evidence& evidence, const ShadowLease& lease,
                              const Device& device) {
   const Bytes budgets = evidence.journal.budgets_on(device.id);
-  if (budgets + evidence.reserve_on(device.id) > device.capacity) {
+  // The reserve, which was raised since, is kept for others.
+  const bool returns_alone =
+      lease.away == ShadowLease::Away::kReturning && budgets == lease.budget_on(device.id);
+  if (budgets + evidence.reserve_on(device.id) > device.capacity && !returns_alone) {
     return fmt::format("budgets of {} on a device of {} with {} in reserve", budgets.value,
                        device.capacity.value, evidence.reserve_on(device.id).value);
   }

@@ -139,7 +139,8 @@ std::string broken_return(const Attempt& base, const LeaseView& lease, const Hal
     after = attempt.coordinator().lease(lease.id, attempt.now());
   }
   const bool is_back = !after || !after->halt || after->halt->since != halt.since;
-  if (is_back) return {};  // It may have left again.
+  if (is_back) return {};                  // It may have left again.
+  if (after->flags.suspending) return {};  // Its mover does not answer.
   // What is left of it there, strangers, or who has not ended yet may take the room that it needs.
   const bool is_alone = attempt.coordinator().leases(attempt.now()).size() == 1;
   if (after->flags.resuming && (!is_alone || !attempt.is_seen_free(*after))) return {};
