@@ -270,8 +270,18 @@ bool Coordinator::Impl::carry_out(const std::vector<Remedy>& remedies) {
       static_cast<void>(step(now, Moved{.lease = one.lease, .number = number, .result = {}}));
     }
   }
-  // What was left behind for a sample to tell of is gone by then.
-  for (const auto& [device, bytes] : external) ledger.account(device).external = bytes;
+  // What was left behind for a sample to tell of is gone by then, and what it has elsewhere.
+  for (const auto& [device, bytes] : external) {
+    Bytes gone;
+    for (const StrangerView& stray : seen_devices[device].strangers) {
+      const bool ends = std::ranges::any_of(remedies, [&](const Remedy& one) {
+        return one.lease == stray.lease && one.kind != Kind::kPauseLease &&
+               one.kind != Kind::kShrinkLease;
+      });
+      if (ends) gone += stray.used.value_or(Bytes{});
+    }
+    ledger.account(device).external = saturating_sub(bytes, gone);
+  }
   return each([&](const Remedy& one) { return come_free(one.kind, one.lease); });
 }
 

@@ -408,6 +408,20 @@ TEST_F(RemediesOnSeveral, APauseOnTheWayElsewhereFreesWhereItWas) {
   EXPECT_FALSE(remedy(5, Kind::kPauseLease));
 }
 
+TEST_F(RemediesOnSeveral, WhatItHasElsewhereGoesWithIt) {
+  Request one = Story::budget(gib(10));
+  one.devices = {std::uint32_t{0}};
+  (void)story.ask(one);
+  run(1, gib(8));
+  story.use(1, gib(9), 1);
+  (void)story.second();
+  ASSERT_EQ(story.look(1).external, gib(9));
+  Request two = Story::budget(gib(10));
+  two.devices = {std::uint32_t{0}, std::uint32_t{1}};
+  (void)story.ask(two);
+  EXPECT_TRUE(remedy(2, Kind::kCancelLease));
+}
+
 // What was tried has changed nothing.
 TEST_F(RemediesOnSeveral, ACopyDecidesAloneAndAsTheOriginalWould) {
   (void)story.ask(Story::budget(gib(16)));
