@@ -177,7 +177,7 @@ int run_daemon(Invocation& invocation) {
   if (asked.action == "status") return status(invocation, showing);
   if (showing.choice().format_given) {
     return invocation.usage_error(asked.action +
-                                  " prints text only; --json, --csv and -o are for " + "status");
+                                  " prints text only; --json, --csv and -o are for status");
   }
   if (asked.action == "start") return start(invocation);
   if (asked.action == "stop") return stop(invocation);
