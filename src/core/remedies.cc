@@ -272,8 +272,10 @@ bool Coordinator::Impl::carry_out(const std::vector<Remedy>& remedies) {
   }
   // What was left behind for a sample to tell of is gone by then, and what it has elsewhere.
   for (const auto& [device, bytes] : external) {
+    const auto seen = seen_devices.find(device);
+    if (seen == seen_devices.end()) continue;
     Bytes gone;
-    for (const StrangerView& stray : seen_devices[device].strangers) {
+    for (const StrangerView& stray : seen->second.strangers) {
       const bool ends = std::ranges::any_of(remedies, [&](const Remedy& one) {
         return one.lease == stray.lease && one.kind != Kind::kPauseLease &&
                one.kind != Kind::kShrinkLease;

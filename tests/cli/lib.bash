@@ -121,5 +121,6 @@ status_is() {
   }
 }
 
-# berth_is_sanitized: it was built with a sanitizer, and does not start with any library before it.
-berth_is_sanitized() { [[ $(ldd "$(type -P berth)") =~ lib[at]san ]]; }
+# berth_is_sanitized [a|t]: it was built with a sanitizer (that of addresses, of threads), and does
+# not start with any library before it.
+berth_is_sanitized() { [[ $(ldd "$(type -P berth)") =~ lib[${1:-at}]san ]]; }
