@@ -51,6 +51,23 @@ CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   });
 }
 
+CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return with_driver([&](Driver& driver) {
+    const std::optional<std::uint32_t> device = driver.device_at(pointer);
+    if (!device) return CUDA_ERROR_INVALID_VALUE;
+    if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
+      *static_cast<unsigned int*>(value) = CU_MEMORYTYPE_DEVICE;
+      return CUDA_SUCCESS;
+    }
+    if (attribute != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) return CUDA_ERROR_INVALID_VALUE;
+    CUdevice ordinal = 0;
+    while (driver.device(ordinal) && driver.device(ordinal) != device) ++ordinal;
+    *static_cast<CUdevice*>(value) = ordinal;
+    return CUDA_SUCCESS;
+  });
+}
+
 CUresult cuMemAlloc_v2(CUdeviceptr* pointer, std::size_t bytes) {
   if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   return with_safe_context([&](Driver& driver, Context& context) {
