@@ -5,6 +5,7 @@
 // says by which way it comes to the driver's functions, and so by which way a guard has to be in
 // front of them. It knows nothing of Berth.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <bit>
@@ -92,6 +93,12 @@ class Caller {
   }
 
   void declare_contexts() {
+    // As a program does that clears it, or moves it while another thread reads.
+    verbs_["lose_environment"] = [](Words&) {
+      void* page = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      environ = static_cast<char**>(page);
+      return text(page == MAP_FAILED ? 1 : 0);
+    };
     verbs_["reopen"] = [this](Words&) { return text(route_.reopen()); };
     verbs_["retain"] = [this](Words& words) {
       void* context = nullptr;

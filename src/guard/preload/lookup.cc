@@ -89,7 +89,7 @@ void* answer_dlvsym(void* handle, const char* name, const char* version) {
 bool is_for_us(const char* name, const void* caller) {
   const bool ours = name != nullptr &&
                     (is_hooked(name) || is_hooked_of_nvml(name) || lookup_of_ours(name) != nullptr);
-  return ours && !is_switched_on("BERTH_DISABLE") && !is_in_the_driver(caller);
+  return ours && !is_disabled() && !is_in_the_driver(caller);
 }
 
 }  // namespace
