@@ -89,7 +89,11 @@ bool Process::shows_budget_by_nvml() {
 Process* Process::begin() {
   Process* process = memory_.load(std::memory_order_acquire);
   if (process == nullptr) process = make();
-  if (process == nullptr) return nullptr;
+  if (process == nullptr) {
+    if (*lease_directory() != '\0' && !is_disabled())
+      say_once(Once::kNoMemory, "no memory to count in: no budget holds this program");
+    return nullptr;
+  }
   for (int looks = 0; looks < kLooksAtOpening; ++looks) {
     const auto aside = static_cast<std::uint32_t>(Phase::kAside);
     if (process->phase_.load(std::memory_order_acquire) == aside) return nullptr;
@@ -144,6 +148,8 @@ bool Process::open() {
   if (attached == Ledger::Attached::kBadFile) {
     say_once(Once::kBadFiles, "what lies in ", directory,
              " is not of this version: no budget holds this program");
+  } else if (census.self == 0) {
+    say_once(Once::kNoProc, "/proc cannot be read: no budget holds this program");
   } else {
     say_once(Once::kNoSlot, "too many processes use this lease: no budget holds this one");
   }

@@ -45,6 +45,8 @@ stands_aside() {
   as_without "$1" word
   says 1
   contains "not held to its budget: $1 $2"
+  run --separate-stderr berth run -q -m 1G -- "$1" word
+  says 1
   printf '#!%s\n' "$PWD/$1" >script
   chmod +x script
   as_without ./script
@@ -148,6 +150,45 @@ END
     run --separate-stderr berth run -q -m 1G -- ./starts 'echo $LD_PRELOAD; exit 7'
     [[ $output == */libberth-guard.so && $output != *lib?san* ]]
   done
+}
+
+# By a driver that needs neither files nor memory; the simulated one would fail first.
+@test "a program whose guard has no memory, or no /proc, is told so" {
+  cat >driver.c <<'END'
+#include <string.h>
+int cuInit(unsigned flags) { return (int)flags; }
+int cuDeviceGetUuid_v2(char *uuid, int device) { memset(uuid, device, 16); return 0; }
+int cuDevicePrimaryCtxRetain(void **context, int device) { *context = (void *)1; return device; }
+int cuMemAlloc_v2(unsigned long long *at, unsigned long bytes) { *at = 4096; return bytes == 0; }
+END
+  gcc -shared -fPIC -Wl,-soname,libcuda.so.1 driver.c -o libcuda.so.1
+  cat >limited.c <<'END'
+#include <stdio.h>
+#include <sys/resource.h>
+int cuInit(unsigned flags);
+int cuDevicePrimaryCtxRetain(void **context, int device);
+int cuMemAlloc_v2(unsigned long long *at, unsigned long bytes);
+int main(int count, char **words) {
+  struct rlimit none = {1, 1};
+  void *context;
+  unsigned long long at;
+  if (count > 1) setrlimit(*words[1] == 'd' ? RLIMIT_DATA : RLIMIT_AS, &none);
+  int result = cuInit(0) + cuDevicePrimaryCtxRetain(&context, 0) + cuMemAlloc_v2(&at, 1ul << 34);
+  return result;
+}
+END
+  gcc limited.c -o limited libcuda.so.1 -Wl,--disable-new-dtags,-rpath,"$PWD"
+  local kind
+  for kind in address data; do
+    run --separate-stderr berth run -q -m 1G -- ./limited "$kind"
+    status_is 0
+    [[ $stderr == "berth-guard: no memory to count in: no budget holds this program" ]]
+  done
+  unshare --mount true 2>/dev/null || skip "this needs a mount namespace, which this container does not allow"
+  run --separate-stderr berth run -q -m 1G -- unshare --mount \
+    bash -c 'mount -t tmpfs none /proc && exec ./limited'
+  status_is 0
+  [[ $stderr == "berth-guard: /proc cannot be read: no budget holds this program" ]]
 }
 
 @test "a program in an empty environment" {
