@@ -81,9 +81,23 @@ TEST_F(ProgramFileTest, OtherMachinesAndRubbishAreTold) {
   EXPECT_EQ(kind_with(own, 18, 40), Kind::kOtherMachine);  // For ARM.
   EXPECT_EQ(kind_with(own, 0, 'x'), Kind::kUnknown);
   EXPECT_EQ(kind_with(own.substr(0, 40), 39, 0), Kind::kUnknown);
-  const Result<ProgramFile> text = look_at_program(file("text", "echo hello\n"));
-  ASSERT_TRUE(text.ok());
-  EXPECT_EQ(text->kind, Kind::kUnknown);
+}
+
+TEST_F(ProgramFileTest, ATextWithoutAnInterpreterIsTheShells) {
+  for (const char* text : {"echo hello\n", ""}) {
+    const Result<ProgramFile> found = look_at_program(file("text", text));
+    ASSERT_TRUE(found.ok());
+    EXPECT_EQ(found->path, "/bin/sh");
+    EXPECT_EQ(found->kind, Kind::kDynamic);
+  }
+}
+
+TEST_F(ProgramFileTest, TheDynamicLinkerStartsDynamicPrograms) {
+  const std::string own = whole("/proc/self/exe");
+  const std::string linker = own.substr(own.find("/lib64/ld-linux")).c_str();
+  const Result<ProgramFile> found = look_at_program(linker);
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->kind, Kind::kDynamic);
 }
 
 TEST_F(ProgramFileTest, AnotherDynamicLinkerIsTold) {

@@ -220,6 +220,38 @@ END
   [[ $output == "word, by the library"* ]]
 }
 
+# As MangoHud's: it stands before the guard in the list, and looks functions up itself.
+@test "a preloaded library that answers for the dynamic linker holds nobody off" {
+  cat >ahead.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+void *dlsym(void *handle, const char *name) {
+  static void *(*real)(void *, const char *);
+  if (!real) real = (void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+  return real(handle, name);
+}
+END
+  gcc -shared -fPIC ahead.c -o libahead.so
+  LD_PRELOAD=$PWD/libahead.so run --separate-stderr berth run -q -m 2G -- vram_user --bytes 4GiB
+  status_is 1
+  contains "CUDA_ERROR_OUT_OF_MEMORY"
+  export LD_LIBRARY_PATH=$PWD
+  LD_PRELOAD=libahead.so run --separate-stderr berth run -q -m 2G -- vram_user --bytes 4GiB
+  status_is 1
+}
+
+@test "a script without a first line, and the dynamic linker, start what is held" {
+  local linker
+  linker=$(ldd "$(type -P berth)" | awk '/ld-linux/ { print $1 }')
+  echo 'vram_user --bytes 4GiB' >script
+  chmod +x script
+  for command in ./script "$linker $(type -P vram_user) --bytes 4GiB"; do
+    run --separate-stderr berth run -q -m 2G -- $command
+    status_is 1
+    contains "CUDA_ERROR_OUT_OF_MEMORY"
+  done
+}
+
 @test "a program whose libraries have functions of these names, and one that asks for the next" {
   cat >names.c <<'END'
 int cuMemAlloc_v2(void* pointer, long bytes) { return 15 + (int)bytes; }
