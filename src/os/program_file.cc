@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kScriptsMax = 4;  // A script may name a script; the kernel allows no more either.
 constexpr std::size_t kHeadersMax = 128;
-constexpr std::size_t kNeededMax = 512;
+constexpr std::size_t kEntriesMax = 512;
 constexpr std::size_t kNamesMax = std::size_t{64} << 20U;  // Bytes.
 
 constexpr std::uint16_t own_machine() {
@@ -108,16 +108,14 @@ std::uint64_t ElfFile::offset_of(std::uint64_t address) const {
 }
 
 void ElfFile::read_names(ProgramFile& program) {
-  std::vector<std::uint64_t> needed;
   std::uint64_t strings = 0;
   std::uint64_t size = 0;
   std::optional<std::uint64_t> own;
   for (const Elf64_Phdr& part : headers_) {
     if (part.p_type != PT_DYNAMIC) continue;
-    for (std::size_t i = 0; i < kNeededMax; ++i) {
+    for (std::size_t i = 0; i < kEntriesMax; ++i) {
       const auto entry = at<Elf64_Dyn>(part.p_offset + i * sizeof(Elf64_Dyn));
       if (!entry || entry->d_tag == DT_NULL) break;
-      if (entry->d_tag == DT_NEEDED) needed.push_back(entry->d_un.d_val);
       if (entry->d_tag == DT_SONAME) own = entry->d_un.d_val;
       if (entry->d_tag == DT_STRTAB) strings = offset_of(entry->d_un.d_ptr);
       if (entry->d_tag == DT_STRSZ) size = entry->d_un.d_val;
@@ -125,11 +123,11 @@ void ElfFile::read_names(ProgramFile& program) {
   }
   if (strings == 0) return;
   if (own) own_name_ = text_at(strings + *own);
-  for (const std::uint64_t name : needed) program.needed.push_back(text_at(strings + name));
   // All names that it has to do with; one that it defines itself would do no harm.
-  constexpr std::string_view kName("\0dlmopen\0", 9);
   const std::string names = bytes_at(strings, std::min<std::uint64_t>(size, kNamesMax));
-  program.makes_namespaces = names.find(kName) != std::string::npos;
+  const auto has = [&](std::string_view name) { return names.find(name) != std::string::npos; };
+  program.makes_namespaces = has({"\0dlmopen\0", 9});
+  program.checks_threads = has({"\0__tsan_init\0", 13});
 }
 
 // "#!/usr/bin/env python" names /usr/bin/env. A text that names none is one of the shell's

@@ -141,6 +141,17 @@ END
   contains "not held to its budget: ./checked is one of ThreadSanitizer"
 }
 
+# Its run-time is in the program, and no library of its own.
+@test "a program of clang's ThreadSanitizer" {
+  type -P clang || skip "no clang here"
+  clang -fsanitize=thread program.c -o checked || skip "no ThreadSanitizer here"
+  ./checked || [[ $? == 7 ]] || skip "it cannot live with as random addresses as this kernel's"
+  is_held ./checked unaudited
+  run --separate-stderr berth run -m 1G --guard-mode audit -- ./checked word
+  status_is 7
+  contains "not held to its budget: ./checked is one of ThreadSanitizer"
+}
+
 @test "what a sanitizer's program starts has nothing of the sanitizer" {
   printf '#include <stdlib.h>\nint main(int n, char** words) { return system(words[n - 1]) >> 8; }\n' >starts.c
   for sanitizer in address thread; do

@@ -41,10 +41,6 @@ std::string obstacle_in(const os::ProgramFile& program) {
   return program.path + " is no program that can be looked into";
 }
 
-bool is_thread_sanitizer(const std::string& library) {
-  return library.starts_with("libtsan.so");
-}
-
 // AddressSanitizer ends a program that finds another library before its run-time. To preload that
 // too would put it into all that the command starts: a shell dies of ThreadSanitizer's, and of
 // AddressSanitizer's it ends with another code, for what it never frees.
@@ -90,7 +86,7 @@ bool defines_dlsym(const std::string& entry) {
 // With any audit library the dynamic linker sets up the memory of threads before it knows what the
 // program needs of it, and keeps little room: ThreadSanitizer's programs would not start.
 bool can_be_audited(const os::ProgramFile& program) {
-  return std::ranges::none_of(program.needed, is_thread_sanitizer);
+  return !program.checks_threads;
 }
 
 bool wants_audit(GuardMode mode, const GuardLook& look) {

@@ -80,7 +80,7 @@ TEST_F(GuardPlanTest, AProgramThatMakesNamespacesIsAuditedUnlessToldOtherwise) {
   look.audit.clear();
   EXPECT_EQ(audited(GuardMode::kAuto), "");
   look.audit = audit();
-  look.program->needed = {"libtsan.so.2"};
+  look.program->checks_threads = true;
   EXPECT_EQ(audited(GuardMode::kAuto), "");
 }
 
@@ -93,7 +93,7 @@ TEST_F(GuardPlanTest, WhyThereIsNoAuditIsSaid) {
   EXPECT_THAT(plan_guard(input, look).set, IsEmpty());
   look.audit = audit();
   EXPECT_THAT(plan_guard(input, look).not_held, IsEmpty());
-  look.program->needed = {"libtsan.so.2"};
+  look.program->checks_threads = true;
   EXPECT_THAT(plan_guard(input, look).not_held, HasSubstr("ThreadSanitizer"));
 }
 
