@@ -52,8 +52,10 @@ Names functions_of_cuda(int version) {
   };
   constexpr Listed kListed[] = {
 #define CUDA_FUNCTION(symbol, name, since, parameters) {#symbol, since},
+#define CUDA_UNSUPPORTED(symbol, name, since) {#symbol, since},
 #include "simgpu/cuda/functions.def"
 #undef CUDA_FUNCTION
+#undef CUDA_UNSUPPORTED
   };
   Names names = {"berthSimulatedContextBytes", "berthSimulatedUsedBytes"};
   for (const Listed& function : kListed) {

@@ -442,6 +442,7 @@ std::byte* Driver::unheaped(DevicePointer pointer, std::uint64_t bytes) {
     if (into < found.bytes && bytes <= found.bytes - into)
       return found.memory.get() + found.into + into;
   }
+  if (std::byte* pinned = host_pages_.find(pointer, bytes); pinned != nullptr) return pinned;
   std::byte* of_a_graph = graphs_.find(pointer, bytes);
   return of_a_graph != nullptr ? of_a_graph : virtual_memory_.find(pointer, bytes);
 }

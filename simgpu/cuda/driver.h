@@ -14,9 +14,12 @@
 #include <vector>
 
 #include "simgpu/cuda/abi.h"
+#include "simgpu/cuda/events.h"
 #include "simgpu/cuda/gate.h"
 #include "simgpu/cuda/graph.h"
+#include "simgpu/cuda/handles.h"
 #include "simgpu/cuda/heap.h"
+#include "simgpu/cuda/host_pages.h"
 #include "simgpu/cuda/pool_set.h"
 #include "simgpu/cuda/seat.h"
 #include "simgpu/cuda/stream.h"
@@ -116,7 +119,11 @@ class Driver {
                       std::uint64_t& handle);
   CUresult unload_image(std::uint64_t handle, bool library);
   CUresult set_limit(Context& context, CUlimit limit, std::size_t value);
+  bool has_image(std::uint64_t handle) const { return images_.contains(handle); }
   Streams& streams() { return streams_; }
+  Events& events() { return events_; }
+  Handles& handles() { return handles_; }
+  HostPages& host_pages() { return host_pages_; }
   Graphs& graphs() { return graphs_; }
   CUresult add_to_graph(Graphs::Handle graph, CUdevice ordinal, std::uint64_t bytes,
                         Graphs::Handle& node, DevicePointer& pointer);
@@ -201,6 +208,9 @@ class Driver {
   std::map<std::uint64_t, Image> images_;                  // By handle.
   std::uint64_t last_image_ = 0x3000'0000;
   Streams streams_;
+  Events events_;
+  Handles handles_;
+  HostPages host_pages_;
   Graphs graphs_;
   PoolSet pools_{[this](std::uint32_t device, std::uint64_t blocks) { give_back(device, blocks); }};
   std::array<Primary, kDevicesMax> primaries_;  // By ordinal.
@@ -264,6 +274,17 @@ CUresult with_safe_context(Body body) {
     const CUresult unsafe = driver.streams().check_safe();
     return unsafe == CUDA_SUCCESS ? body(driver, context) : unsafe;
   });
+}
+
+/// The result of work(), or success where the stream is captured: what a graph would do is not
+/// kept.
+template <class Work>
+CUresult in_stream(CUstream stream, Work work) {
+  Graphs::Handle graph = 0;
+  const CUresult result = with_context([&](Driver& driver, Context&) {
+    return driver.streams().enter(Streams::key_of(stream, Streams::Default::kLegacy), graph);
+  });
+  return result == CUDA_SUCCESS && graph == 0 ? work() : result;
 }
 
 }  // namespace berth::simgpu
