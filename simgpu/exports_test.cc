@@ -79,8 +79,10 @@ TEST(Exports, LibcudaHasTheFunctionsThatCameByItsVersionAndTwoMore) {
 TEST(Exports, LibnvidiaMlHasTheFunctionsOfItsListAndTwoMore) {
   Names listed = {
 #define NVML_FUNCTION(symbol, parameters) #symbol,
+#define NVML_UNSUPPORTED(symbol) #symbol,
 #include "simgpu/nvml/functions.def"
 #undef NVML_FUNCTION
+#undef NVML_UNSUPPORTED
   };
   listed.insert({"nvmlErrorString", "berthSimulatedWorld"});
   EXPECT_EQ(exports_of(SIMGPU_LIBRARIES "/libnvidia-ml.so.1"), listed);
