@@ -117,6 +117,7 @@ class Gpu(unittest.TestCase):
     def test_without_ninja_it_is_make_the_second_time_too(self):
         self.program('lib/no_ninja', '''command() {
   [ "$*" = '-v ninja' ] && return 1
+  [ "$*" = '-v make' ] && return  # Also where it is not.
   builtin command "$@"
 }''')
         for _ in range(2):
