@@ -7,7 +7,7 @@ declare -A packages=(
            libspdlog-dev libsqlite3-dev libssl-dev libsystemd-dev libtomlplusplus-dev
            nlohmann-json3-dev"
   [speed]="ccache mold"
-  [test]="bats curl dbus-bin dbus-daemon expect fish git jq less libcap2-bin libgmock-dev
+  [test]="bats curl dbus-bin dbus-daemon expect ffmpeg fish git jq less libcap2-bin libgmock-dev
           libgtest-dev librapidcheck-dev musl-tools openssl patch pkgconf procps python3
           python3-jsonschema sqlite3 systemd universal-ctags zsh"
   [lint]="clang-format-19 clang-tidy-19 git python3 universal-ctags"

@@ -36,8 +36,10 @@ extern const int kDriverVersion;
 extern "C" {
 namespace berth::simgpu {
 #define CUDA_FUNCTION(symbol, name, since, parameters) CUresult symbol parameters;
+#define CUDA_UNSUPPORTED(symbol, name, since) CUresult symbol();
 #include "simgpu/cuda/functions.def"
 #undef CUDA_FUNCTION
+#undef CUDA_UNSUPPORTED
 /// What the first context of a process on a device takes. No real driver tells that.
 CUresult berthSimulatedContextBytes(std::size_t* bytes);
 /// What the driver counts for the calling process on a device.

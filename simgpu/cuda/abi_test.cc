@@ -9,6 +9,8 @@
 #ifdef REAL_CUDA_H
 #define __CUDA_API_VERSION_INTERNAL  // NOLINT: its name. Declares older versions' functions too.
 #include <cuda.h>
+#include <cudaProfiler.h>
+#include <cudaProfilerTypedefs.h>
 #include <cudaTypedefs.h>
 
 #include <cstddef>
@@ -32,6 +34,7 @@ using PFN_cuMemAlloc_v99000 = decltype(&cuMemAlloc_v3);
 #define CUDA_FUNCTION(symbol, name, since, parameters)                        \
   static_assert(std::is_same_v<decltype(&(symbol)), CUresult(*) parameters>); \
   static_assert(std::is_same_v<decltype(&(symbol)), PFN_##name##_v##since>);
+#define CUDA_UNSUPPORTED(symbol, name, since)
 #include "simgpu/cuda/functions.def"
 
 #define CUDA_RESULT(name, value, text) static_assert((name) == (value));
@@ -67,6 +70,12 @@ SAME_SIZE(CUDA_EXTERNAL_MEMORY_BUFFER_DESC);
 SAME_PLACE(CUDA_EXTERNAL_MEMORY_BUFFER_DESC, size);
 SAME_SIZE(CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC);
 SAME_PLACE(CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC, numLevels);
+SAME_SIZE(CUDA_MEMCPY2D);
+SAME_PLACE(CUDA_MEMCPY2D, dstMemoryType);
+SAME_PLACE(CUDA_MEMCPY2D, Height);
+SAME_SIZE(CUfunction_attribute);
+SAME_VALUE(CU_FUNC_ATTRIBUTE_BINARY_VERSION);
+SAME_VALUE(CU_MEMORYTYPE_UNIFIED);
 SAME_VALUE(CU_LIMIT_MALLOC_HEAP_SIZE);
 SAME_VALUE(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 static_assert(ours::kOpaqueDescriptor == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD);

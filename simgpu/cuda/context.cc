@@ -134,7 +134,7 @@ CUresult cuCtxSynchronize_v2(CUcontext context) {
     Context* found = nullptr;
     CUresult result = this_or_current(driver, context, found);
     if (result == CUDA_SUCCESS) result = driver.streams().check_safe();
-    if (result == CUDA_SUCCESS) driver.synchronise();
+    if (result == CUDA_SUCCESS) driver.pools().synchronise();
     return result;
   });
 }

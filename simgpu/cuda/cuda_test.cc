@@ -65,8 +65,17 @@ TEST(Cuda, DevicesAreThoseOfTheWorld) {
               REQUIRE(std::string(text.data()) == "0000:02:00.0");
               REQUIRE_OK(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 1));
               REQUIRE(value == 2);
-              REQUIRE_OK(cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(115), 1));
-              REQUIRE(value == 0);
+              REQUIRE_OK(cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(95), 1));
+              REQUIRE(value == 0);  // Cooperative launches.
+              // What it can do, it says.
+              for (const CUdevice_attribute able :
+                   {CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED,
+                    CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+                    CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+                    CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES}) {
+                REQUIRE_OK(cuDeviceGetAttribute(&value, able, 1));
+                REQUIRE(value == 1);
+              }
               REQUIRE(cuDeviceTotalMem_v2(&total, 2) == CUDA_ERROR_INVALID_DEVICE);
               REQUIRE(cuDeviceTotalMem_v2(&total, -1) == CUDA_ERROR_INVALID_DEVICE);
             }));

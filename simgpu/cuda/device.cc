@@ -21,6 +21,7 @@ constexpr Attribute kAttributes[] = {
 #include "simgpu/cuda/attributes.def"
 #undef CUDA_ATTRIBUTE
 };
+constexpr int kWithPools = 11020;             // And with the attributes from that of pools on.
 constexpr std::uint32_t kAttributeEnd = 256;  // None is that high in CUDA 13.
 
 // body(driver, the process's number of the device).
@@ -90,6 +91,8 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
     if (attribute == 0 || attribute >= kAttributeEnd) return CUDA_ERROR_INVALID_VALUE;
     const auto* known = std::ranges::find(kAttributes, attribute, &Attribute::attribute);
     *value = known == std::end(kAttributes) ? 0 : known->value;
+    if (attribute >= CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED && kDriverVersion < kWithPools)
+      return CUDA_ERROR_INVALID_VALUE;
     if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)
       *value = static_cast<int>(driver.seat().place(index)) + 1;
     return CUDA_SUCCESS;

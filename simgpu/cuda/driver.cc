@@ -147,7 +147,7 @@ CUresult Driver::enter_device(std::uint32_t device) {
 
 void Driver::leave_device(std::uint32_t device) {
   if (--contexts_[device] > 0) return;
-  drop_pools(device);
+  pools_.drop(device, *heaps_[device]);
   give_back(device, graphs_.drop(device));
   seat_.release(device, seat_.world().file().context_blocks);
   seat_.set_context(device, false);
@@ -330,44 +330,33 @@ CUresult Driver::create_memory(CUdevice ordinal, std::uint64_t bytes,
   return CUDA_SUCCESS;
 }
 
-Pool* Driver::pool(const Pool* handle) {
-  for (Pool& pool : pools_) {
-    if (&pool == handle && !pool.dying) return &pool;
-  }
-  return nullptr;
-}
-
-const Pool* Driver::pool_with(DevicePointer pointer) const {
-  const auto found =
-      std::ranges::find_if(pools_, [&](const Pool& each) { return each.bytes_at(pointer) > 0; });
-  return found == pools_.end() ? nullptr : &*found;
-}
-
 CUresult Driver::create_pool(CUdevice ordinal, Pool*& made) {
-  const std::optional<std::uint32_t> device = this->device(ordinal);
-  if (!device) return CUDA_ERROR_INVALID_DEVICE;
-  if (const CUresult result = make_heap(*device); result != CUDA_SUCCESS) return result;
-  made = &pools_.emplace_back(*device, *heaps_[*device]);
-  return CUDA_SUCCESS;
+  return with_heap(ordinal, [&](std::uint32_t device, Heap& heap) {
+    made = &pools_.create(device, heap);
+    return CUDA_SUCCESS;
+  });
 }
 
 CUresult Driver::default_pool(CUdevice ordinal, Pool*& pool) {
-  const std::optional<std::uint32_t> device = this->device(ordinal);
-  if (!device) return CUDA_ERROR_INVALID_DEVICE;
-  Pool*& known = default_pools_[*device];
-  if (known == nullptr) {
-    if (const CUresult result = create_pool(ordinal, known); result != CUDA_SUCCESS) return result;
-  }
-  pool = known;
-  return CUDA_SUCCESS;
+  return with_heap(ordinal, [&](std::uint32_t device, Heap& heap) {
+    pool = &pools_.default_of(device, heap);
+    return CUDA_SUCCESS;
+  });
 }
 
-CUresult Driver::destroy_pool(Pool& pool) {
-  if (default_pools_[pool.device()] == &pool) return CUDA_ERROR_INVALID_VALUE;
-  give_back(pool.device(), pool.trim(0));
-  pool.dying = true;
-  std::erase_if(pools_, [](const Pool& each) { return each.dying && each.used_bytes() == 0; });
-  return CUDA_SUCCESS;
+CUresult Driver::current_pool(CUdevice ordinal, Pool*& pool) {
+  return with_heap(ordinal, [&](std::uint32_t device, Heap& heap) {
+    pool = &pools_.current_of(device, heap);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult Driver::set_current_pool(CUdevice ordinal, Pool& pool) {
+  return with_heap(ordinal, [&](std::uint32_t device, Heap&) {
+    if (device != pool.device()) return CUDA_ERROR_INVALID_VALUE;
+    pools_.set_current(pool);
+    return CUDA_SUCCESS;
+  });
 }
 
 CUresult Driver::allocate_from(Pool& pool, std::uint64_t bytes, DevicePointer& pointer) {
@@ -380,10 +369,6 @@ CUresult Driver::allocate_from(Pool& pool, std::uint64_t bytes, DevicePointer& p
   if (!allocated) return CUDA_ERROR_OUT_OF_MEMORY;
   pointer = *allocated;
   return CUDA_SUCCESS;
-}
-
-void Driver::synchronise() {
-  for (Pool& pool : pools_) give_back(pool.device(), pool.trim(pool.release_threshold));
 }
 
 CUresult Driver::add_to_graph(Graphs::Handle graph, CUdevice ordinal, std::uint64_t bytes,
@@ -401,13 +386,16 @@ Graphs::Charge Driver::charger() {
       [this](std::uint32_t device, std::uint64_t blocks) { return seat_.charge(device, blocks); };
 }
 
-// With its last context on a device a process loses all that it had in pools there.
-void Driver::drop_pools(std::uint32_t device) {
-  for (const Pool& pool : pools_) {
-    if (pool.device() == device) give_back(device, heaps_[device]->free_all(&pool));
+std::optional<std::uint32_t> Driver::device_at(DevicePointer pointer) {
+  auto managed = managed_.upper_bound(pointer);
+  if (managed != managed_.begin()) {
+    --managed;
+    if (pointer - managed->first < managed->second.bytes) return managed->second.device;
   }
-  std::erase_if(pools_, [device](const Pool& pool) { return pool.device() == device; });
-  default_pools_[device] = nullptr;
+  for (std::uint32_t device = 0; device < kDevicesMax; ++device) {
+    if (heaps_[device] && heaps_[device]->range(pointer)) return device;
+  }
+  return std::nullopt;
 }
 
 CUresult Driver::free(DevicePointer pointer) {
@@ -425,17 +413,9 @@ CUresult Driver::free(DevicePointer pointer) {
     managed_.erase(managed);
     return CUDA_SUCCESS;
   }
-  for (Pool& pool : pools_) {
-    if (!pool.free(pointer)) {
-      if (pool.has_chunk(pointer)) return CUDA_ERROR_INVALID_VALUE;  // Freed before.
-      continue;
-    }
-    if (pool.dying) {
-      give_back(pool.device(), pool.trim(0));
-      std::erase_if(pools_, [](const Pool& each) { return each.dying && each.used_bytes() == 0; });
-    }
-    return CUDA_SUCCESS;
-  }
+  const PoolSet::Freed freed = pools_.free(pointer);
+  if (freed == PoolSet::Freed::kYes) return CUDA_SUCCESS;
+  if (freed == PoolSet::Freed::kBefore) return CUDA_ERROR_INVALID_VALUE;
   for (std::uint32_t device = 0; device < kDevicesMax; ++device) {
     if (!heaps_[device]) continue;
     const std::optional<std::uint64_t> blocks = heaps_[device]->free(pointer);
@@ -462,6 +442,7 @@ std::byte* Driver::unheaped(DevicePointer pointer, std::uint64_t bytes) {
     if (into < found.bytes && bytes <= found.bytes - into)
       return found.memory.get() + found.into + into;
   }
+  if (std::byte* pinned = host_pages_.find(pointer, bytes); pinned != nullptr) return pinned;
   std::byte* of_a_graph = graphs_.find(pointer, bytes);
   return of_a_graph != nullptr ? of_a_graph : virtual_memory_.find(pointer, bytes);
 }

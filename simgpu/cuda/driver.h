@@ -14,10 +14,13 @@
 #include <vector>
 
 #include "simgpu/cuda/abi.h"
+#include "simgpu/cuda/events.h"
 #include "simgpu/cuda/gate.h"
 #include "simgpu/cuda/graph.h"
+#include "simgpu/cuda/handles.h"
 #include "simgpu/cuda/heap.h"
-#include "simgpu/cuda/pool.h"
+#include "simgpu/cuda/host_pages.h"
+#include "simgpu/cuda/pool_set.h"
 #include "simgpu/cuda/seat.h"
 #include "simgpu/cuda/stream.h"
 #include "simgpu/cuda/virtual_memory.h"
@@ -105,26 +108,29 @@ class Driver {
   /// False: that is none, or it goes by being freed.
   bool unmap_foreign(DevicePointer pointer);
   std::map<std::uint64_t, os::UniqueFd>& foreign_handles() { return foreign_handles_; }
-  /// The pool of that handle, if it lives.
-  Pool* pool(const Pool* handle);
-  /// The one of which that is a piece; null if none is.
-  const Pool* pool_with(DevicePointer pointer) const;
+  PoolSet& pools() { return pools_; }
   CUresult default_pool(CUdevice ordinal, Pool*& pool);
+  CUresult current_pool(CUdevice ordinal, Pool*& pool);
+  CUresult set_current_pool(CUdevice ordinal, Pool& pool);
   CUresult create_pool(CUdevice ordinal, Pool*& made);
-  CUresult destroy_pool(Pool& pool);
   CUresult allocate_from(Pool& pool, std::uint64_t bytes, DevicePointer& pointer);
-  /// Gives back what pools hold beyond their thresholds.
-  void synchronise();
   /// Code takes whole blocks. A library is no context's, and stays until it is unloaded.
   CUresult load_image(const Context* context, std::uint64_t bytes, bool library,
                       std::uint64_t& handle);
   CUresult unload_image(std::uint64_t handle, bool library);
   CUresult set_limit(Context& context, CUlimit limit, std::size_t value);
+  bool has_image(std::uint64_t handle) const { return images_.contains(handle); }
   Streams& streams() { return streams_; }
+  Events& events() { return events_; }
+  Handles& handles() { return handles_; }
+  HostPages& host_pages() { return host_pages_; }
   Graphs& graphs() { return graphs_; }
   CUresult add_to_graph(Graphs::Handle graph, CUdevice ordinal, std::uint64_t bytes,
                         Graphs::Handle& node, DevicePointer& pointer);
   Graphs::Charge charger();
+
+  /// The device whose memory lies at an address; nothing if none does.
+  std::optional<std::uint32_t> device_at(DevicePointer pointer);
 
   /// The addresses of a device on which there is a context.
   Heap& heap(std::uint32_t device) { return *heaps_[device]; }
@@ -146,12 +152,19 @@ class Driver {
     std::uint32_t retained = 0;
   };
 
+  /// body(device, heap) of what this process has as that device.
+  template <class Body>
+  CUresult with_heap(CUdevice ordinal, Body body) {
+    const std::optional<std::uint32_t> device = this->device(ordinal);
+    if (!device) return CUDA_ERROR_INVALID_DEVICE;
+    const CUresult result = make_heap(*device);
+    return result == CUDA_SUCCESS ? body(*device, *heaps_[*device]) : result;
+  }
   bool can_be_saved() const;
   bool has_memory_of_several() const;
 
   std::byte* unheaped(DevicePointer pointer, std::uint64_t bytes);
   CUresult make_heap(std::uint32_t device);
-  void drop_pools(std::uint32_t device);
   CUresult enter_device(std::uint32_t device);
   void leave_device(std::uint32_t device);
   void close(Context& context);
@@ -195,10 +208,12 @@ class Driver {
   std::map<std::uint64_t, Image> images_;                  // By handle.
   std::uint64_t last_image_ = 0x3000'0000;
   Streams streams_;
+  Events events_;
+  Handles handles_;
+  HostPages host_pages_;
   Graphs graphs_;
-  std::list<Pool> pools_;
-  std::array<Pool*, kDevicesMax> default_pools_{};  // By device.
-  std::array<Primary, kDevicesMax> primaries_;      // By ordinal.
+  PoolSet pools_{[this](std::uint32_t device, std::uint64_t blocks) { give_back(device, blocks); }};
+  std::array<Primary, kDevicesMax> primaries_;  // By ordinal.
   bool given_away_ = false;
   bool ruined_ = false;          // A restore failed; for good.
   std::deque<Context> created_;  // Those of the dead are used again.
@@ -259,6 +274,17 @@ CUresult with_safe_context(Body body) {
     const CUresult unsafe = driver.streams().check_safe();
     return unsafe == CUDA_SUCCESS ? body(driver, context) : unsafe;
   });
+}
+
+/// The result of work(), or success where the stream is captured: what a graph would do is not
+/// kept.
+template <class Work>
+CUresult in_stream(CUstream stream, Work work) {
+  Graphs::Handle graph = 0;
+  const CUresult result = with_context([&](Driver& driver, Context&) {
+    return driver.streams().enter(Streams::key_of(stream, Streams::Default::kLegacy), graph);
+  });
+  return result == CUDA_SUCCESS && graph == 0 ? work() : result;
 }
 
 }  // namespace berth::simgpu

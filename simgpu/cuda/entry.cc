@@ -33,8 +33,10 @@ const Function kFunctions[] = {
 #define CUDA_FUNCTION(symbol, name, since, parameters)        \
   {#symbol, #name, since, reinterpret_cast<void*>(&(symbol)), \
    reinterpret_cast<void*>(&Apart<&(symbol)>::call)},
+#define CUDA_UNSUPPORTED(symbol, name, since) CUDA_FUNCTION(symbol, name, since, ())
 #include "simgpu/cuda/functions.def"
 #undef CUDA_FUNCTION
+#undef CUDA_UNSUPPORTED
 };
 
 struct NamedResult {

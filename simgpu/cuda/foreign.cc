@@ -144,7 +144,7 @@ CUresult cuMemPoolExportToShareableHandle(void* shared, CUmemoryPool pool,
   if (shared == nullptr || flags != 0 || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
     return CUDA_ERROR_INVALID_VALUE;
   return with_driver([&](Driver& driver) {
-    const Pool* found = driver.pool(reinterpret_cast<Pool*>(pool));
+    const Pool* found = driver.pools().find(reinterpret_cast<Pool*>(pool));
     if (found == nullptr || !found->shared) return CUDA_ERROR_INVALID_VALUE;
     os::UniqueFd file = make_memory_file("simulated pool", kPage);
     if (!file) return CUDA_ERROR_OPERATING_SYSTEM;
@@ -169,7 +169,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* shared,
 CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData* shared, CUdeviceptr pointer) {
   if (shared == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return with_driver([&](Driver& driver) {
-    const Pool* pool = driver.pool_with(pointer);
+    const Pool* pool = driver.pools().with(pointer);
     if (pool == nullptr || !pool->shared) return CUDA_ERROR_INVALID_VALUE;
     return write_part(driver, pool->device(), {.at = pointer, .bytes = pool->bytes_at(pointer)},
                       *shared);

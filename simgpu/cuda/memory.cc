@@ -5,40 +5,10 @@
 #include <cstring>
 
 #include "simgpu/cuda/abi.h"
+#include "simgpu/cuda/device_memory.h"
 #include "simgpu/cuda/driver.h"
 
 namespace berth::simgpu {
-namespace {
-
-struct DeviceRange {
-  CUdeviceptr at;
-  std::size_t bytes;
-};
-
-// body(host memory behind `to`, host memory behind `from`); of an empty range it is null. It runs
-// without the lock, and no checkpoint begins before it is done. The memory stays mapped when the
-// range is freed meanwhile, so that a program's own race costs that program its data and nothing
-// else.
-template <class Body>
-CUresult with_memory(DeviceRange to, DeviceRange from, Body body) {
-  Gate::Stay stay;
-  std::byte* target = nullptr;
-  const std::byte* source = nullptr;
-  const CUresult result = with_context([&](Driver& driver, Context&) {
-    if (to.bytes > 0) target = driver.writable(to.at, to.bytes);
-    if (from.bytes > 0) source = driver.readable(from.at, from.bytes);
-    const bool found =
-        (target != nullptr || to.bytes == 0) && (source != nullptr || from.bytes == 0);
-    if (!found) return CUDA_ERROR_INVALID_VALUE;
-    stay = Driver::stay();
-    return CUDA_SUCCESS;
-  });
-  if (result == CUDA_SUCCESS) body(target, source);
-  return result;
-}
-
-}  // namespace
-
 extern "C" {
 
 CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
@@ -47,6 +17,23 @@ CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
     const DeviceFigures figures = driver.seat().figures(context.device);
     *free = figures.free.value;
     *total = figures.capacity.value;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return with_driver([&](Driver& driver) {
+    const std::optional<std::uint32_t> device = driver.device_at(pointer);
+    if (!device) return CUDA_ERROR_INVALID_VALUE;
+    if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
+      *static_cast<unsigned int*>(value) = CU_MEMORYTYPE_DEVICE;
+      return CUDA_SUCCESS;
+    }
+    if (attribute != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) return CUDA_ERROR_INVALID_VALUE;
+    CUdevice ordinal = 0;
+    while (driver.device(ordinal) && driver.device(ordinal) != device) ++ordinal;
+    *static_cast<CUdevice*>(value) = ordinal;
     return CUDA_SUCCESS;
   });
 }

@@ -12,7 +12,7 @@ namespace {
 template <class Body>
 CUresult with_pool(CUmemoryPool handle, Body body) {
   return with_driver([&](Driver& driver) {
-    Pool* pool = driver.pool(reinterpret_cast<Pool*>(handle));
+    Pool* pool = driver.pools().find(reinterpret_cast<Pool*>(handle));
     return pool == nullptr ? CUDA_ERROR_INVALID_VALUE : body(driver, *pool);
   });
 }
@@ -21,10 +21,10 @@ CUmemoryPool handle_of(Pool* pool) {
   return reinterpret_cast<CUmemoryPool>(pool);
 }
 
-// The pool of that handle; of none: the device's own.
+// The pool of that handle; of none: the one that the device has at present.
 CUresult pool_of(Driver& driver, const Context& context, CUmemoryPool handle, Pool*& pool) {
-  if (handle == nullptr) return driver.default_pool(context.ordinal, pool);
-  pool = driver.pool(reinterpret_cast<Pool*>(handle));
+  if (handle == nullptr) return driver.current_pool(context.ordinal, pool);
+  pool = driver.pools().find(reinterpret_cast<Pool*>(handle));
   return pool == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
@@ -78,7 +78,18 @@ CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice ordinal) {
 }
 
 CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice ordinal) {
-  return cuDeviceGetDefaultMemPool(pool, ordinal);
+  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return with_driver([&](Driver& driver) {
+    Pool* found = nullptr;
+    const CUresult result = driver.current_pool(ordinal, found);
+    if (result == CUDA_SUCCESS) *pool = handle_of(found);
+    return result;
+  });
+}
+
+CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool) {
+  return with_pool(
+      pool, [&](Driver& driver, Pool& found) { return driver.set_current_pool(ordinal, found); });
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* what) {
@@ -103,7 +114,9 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool) {
     return was ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   };
   if (with_driver(imported) == CUDA_SUCCESS) return CUDA_SUCCESS;
-  return with_pool(pool, [](Driver& driver, Pool& found) { return driver.destroy_pool(found); });
+  return with_pool(pool, [](Driver& driver, Pool& found) {
+    return driver.pools().destroy(found) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  });
 }
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t keep_bytes) {

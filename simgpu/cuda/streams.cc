@@ -42,7 +42,7 @@ CUresult synchronise(CUstream stream, Streams::Default meant) {
     Context* context = nullptr;
     CUresult result = driver.current(context);
     if (result == CUDA_SUCCESS) result = driver.streams().wait_for(Streams::key_of(stream, meant));
-    if (result == CUDA_SUCCESS) driver.synchronise();
+    if (result == CUDA_SUCCESS) driver.pools().synchronise();
     return result;
   });
 }

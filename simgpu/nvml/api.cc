@@ -179,6 +179,25 @@ nvml::Return nvmlDeviceGetPciInfo_v3(nvml::Device device, nvml::PciInfo* info) {
   });
 }
 
+nvml::Return nvmlDeviceGetPciInfo(nvml::Device device, nvml::PciInfoV1* info) {
+  return on_device(device, info, [&](World&, std::uint32_t index) {
+    *info = {};
+    info->bus = index + 1;
+    return copy_text(pci_text(index, 4), info->bus_id, sizeof(info->bus_id));
+  });
+}
+nvml::Return nvmlDeviceGetPciInfo_v2(nvml::Device device, nvml::PciInfoV2* info) {
+  return on_device(device, info, [&](World&, std::uint32_t index) {
+    *info = {};
+    info->bus = index + 1;
+    return copy_text(pci_text(index, 4), info->bus_id, sizeof(info->bus_id));
+  });
+}
+
+nvml::Return nvmlDeviceGetMinorNumber(nvml::Device device, unsigned int* number) {
+  return nvmlDeviceGetIndex(device, number);
+}
+
 nvml::Return nvmlDeviceGetMemoryInfo(nvml::Device device, nvml::Memory* memory) {
   return on_device(device, memory, [&](World& world, std::uint32_t index) {
     const DeviceFigures figures = world.figures(index);
@@ -227,6 +246,23 @@ nvml::Return nvmlDeviceGetGraphicsRunningProcesses_v3(nvml::Device device, unsig
   return list_processes(Kind{.graphics = true}, device, count, processes);
 }
 
+// No process comes to a device by MPS.
+nvml::Return nvmlDeviceGetMPSComputeRunningProcesses(nvml::Device device, unsigned int* count,
+                                                     nvml::ProcessInfoV1* /*processes*/) {
+  return on_device(device, count, [&](World&, std::uint32_t) {
+    *count = 0;
+    return nvml::kSuccess;
+  });
+}
+nvml::Return nvmlDeviceGetMPSComputeRunningProcesses_v2(nvml::Device device, unsigned int* count,
+                                                        nvml::ProcessInfoV2* /*processes*/) {
+  return nvmlDeviceGetMPSComputeRunningProcesses(device, count, nullptr);
+}
+nvml::Return nvmlDeviceGetMPSComputeRunningProcesses_v3(nvml::Device device, unsigned int* count,
+                                                        nvml::ProcessInfoV2* /*processes*/) {
+  return nvmlDeviceGetMPSComputeRunningProcesses(device, count, nullptr);
+}
+
 nvml::Return nvmlDeviceGetUtilizationRates(nvml::Device device, nvml::Utilization* rates) {
   return on_device(device, rates, [](World&, std::uint32_t) { return nvml::kNotSupported; });
 }
@@ -235,6 +271,15 @@ nvml::Return nvmlDeviceGetTemperature(nvml::Device device, unsigned int /*sensor
                                       unsigned int* celsius) {
   return on_device(device, celsius, [](World&, std::uint32_t) { return nvml::kNotSupported; });
 }
+
+#define NVML_FUNCTION(symbol, parameters)
+#define NVML_UNSUPPORTED(symbol) \
+  nvml::Return symbol() {        \
+    return nvml::kNotSupported;  \
+  }
+#include "simgpu/nvml/functions.def"
+#undef NVML_FUNCTION
+#undef NVML_UNSUPPORTED
 
 }  // extern "C"
 }  // namespace berth::simgpu

@@ -7,7 +7,9 @@
 extern "C" {
 namespace berth::simgpu {
 #define NVML_FUNCTION(symbol, parameters) nvml::Return symbol parameters;
+#define NVML_UNSUPPORTED(symbol) nvml::Return symbol();
 #include "simgpu/nvml/functions.def"
+#undef NVML_UNSUPPORTED
 #undef NVML_FUNCTION
 
 const char* nvmlErrorString(nvml::Return result);

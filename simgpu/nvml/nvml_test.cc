@@ -132,6 +132,29 @@ TEST(Nvml, ProcessesAreListedWithTheirBytesInEachLayout) {
       }));
 }
 
+TEST(Nvml, WhatWatchersWantToFindIsThere) {
+  const TemporaryWorld temporary("2x16GiB");
+  EXPECT_EQ(0, in_child([] {
+              nvml::PciInfoV1 first{};
+              nvml::PciInfoV2 second{};
+              nvml::PciInfo third{};
+              unsigned int number = 0;
+              REQUIRE_OK(nvmlInit_v2());
+              REQUIRE_OK(nvmlDeviceGetPciInfo(device(1), &first));
+              REQUIRE_OK(nvmlDeviceGetPciInfo_v2(device(1), &second));
+              REQUIRE_OK(nvmlDeviceGetPciInfo_v3(device(1), &third));
+              REQUIRE(std::string(first.bus_id) == "0000:02:00.0" && first.bus == 2);
+              REQUIRE(std::string(second.bus_id) == first.bus_id && second.bus == 2);
+              REQUIRE(std::string(third.bus_id_legacy) == first.bus_id);
+              REQUIRE_OK(nvmlDeviceGetMinorNumber(device(1), &number));
+              REQUIRE(number == 1);
+              REQUIRE_OK(nvmlDeviceGetMPSComputeRunningProcesses_v3(device(1), &number, nullptr));
+              REQUIRE(number == 0);
+              REQUIRE(nvmlDeviceGetFanSpeed() == nvml::kNotSupported);
+              REQUIRE(nvmlDeviceGetProcessUtilization() == nvml::kNotSupported);
+            }));
+}
+
 TEST(Nvml, AProcessWithAContextAndNoMemoryIsListedWithNone) {
   const TemporaryWorld temporary("1x16GiB");
   World world = temporary.open();

@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "cli/verb.h"
+#include "os/unique_fd.h"
 
 int main(int argc, char** argv) {
+  berth::os::hold_standard_descriptors();
   return berth::cli::run_berth(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
 }

@@ -49,7 +49,8 @@ void declare(Invocation& invocation, ReserveOptions& reserve) {
   options.flag({.names = "--export", .help = "print the variables as a shell reads them"},
                into(reserve.shell));
   options.flag({.names = "--json", .help = "print the lease as JSON"}, into(reserve.json));
-  options.flag({.names = "-q,--quiet", .help = "print errors only"}, into(reserve.quiet));
+  options.flag({.names = "-q,--quiet", .help = "print only errors and what no budget holds"},
+               into(reserve.quiet));
 }
 
 // On a terminal a reservation ends with the session: with the leader, not with our parent, which in

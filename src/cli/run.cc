@@ -161,7 +161,8 @@ void declare(Invocation& invocation, RunOptions& run) {
                 into(run.status_descriptor));
   options.flag({.names = "--dry-run", .help = "say whether it would start now; start nothing"},
                into(session.dry_run));
-  options.flag({.names = "-q,--quiet", .help = "print errors only"}, into(run.quiet));
+  options.flag({.names = "-q,--quiet", .help = "print only errors and what no budget holds"},
+               into(run.quiet));
   declare_later_options(options);
   options.command({.metavar = "COMMAND", .help = "what to run", .at_least = 1}, session.command);
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "os/places.h"
+#include "os/unique_fd.h"
 #include "server/background.h"
 #include "server/daemon.h"
 #include "wire/exit_status.h"
@@ -55,6 +56,7 @@ int run(const server::DaemonOptions& options) {
 }  // namespace berth
 
 int main(int argc, char** argv) {
+  berth::os::hold_standard_descriptors();
   using berth::os::Mode;
   CLI::App app("Coordinates the GPUs of a machine. `berth` starts it by itself.", "berthd");
   berth::server::DaemonOptions options;

@@ -99,6 +99,23 @@ struct PciInfo {
   char bus_id[32];
 };
 
+// Of functions that came before; they end sooner.
+struct PciInfoV1 {
+  char bus_id[16];
+  unsigned int domain;
+  unsigned int bus;
+  unsigned int device;
+  unsigned int pci_device_id;
+};
+struct PciInfoV2 {
+  char bus_id[16];
+  unsigned int domain;
+  unsigned int bus;
+  unsigned int device;
+  unsigned int pci_device_id;
+  unsigned int pci_subsystem_id;
+};
+
 struct ProcessInfoV1 {
   unsigned int pid;
   unsigned long long used;  // kValueNotAvailable where the driver does not tell.

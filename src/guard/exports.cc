@@ -2,11 +2,17 @@
 #include "guard/exports.h"
 
 namespace berth::guard {
+namespace {
+
+// Of a process in the upper half, so that no two have the same.
+constexpr std::uint64_t kRangeFirst = std::uint64_t{1} << 32U;
+
+}  // namespace
 
 void Exports::exported(Physical::Object object, int fd, std::uint64_t pid) {
   Entry known = exports_.find(object);
   if (known.key == 0) {
-    const int second = open_again(fd);
+    const int second = out_of_the_way(open_again(fd));
     if (second < 0) return;
     known = {.key = object,
              .bytes = 0,
@@ -16,15 +22,15 @@ void Exports::exported(Physical::Object object, int fd, std::uint64_t pid) {
              .kind = kExported};
     (void)keep(known, second);
   }
-  lock_range(fd, known.owner);
+  if (known.owner != 0) lock_range(fd, known.owner);
 }
 
 void Exports::imported(Physical::Object object, int fd) {
-  const int copy = copy_descriptor(fd);
+  const int copy = copy_descriptor(fd, kOutOfTheWay);
   if (copy < 0) return;
   (void)keep({.key = object,
               .bytes = 0,
-              .owner = 0,
+              .owner = range_locked_by(fd, kRangeFirst),
               .count = static_cast<std::uint32_t>(copy) + 1,
               .device = 0,
               .kind = kImported},
@@ -44,10 +50,14 @@ bool Exports::keep(const Entry& entry, int fd) {
   return kept;
 }
 
+bool Exports::is_ours(int fd) {
+  const Entry file = files_.find(static_cast<std::uint64_t>(fd) + 1);
+  return file.key != 0 && file_behind(fd) == FileId{.device = file.owner, .inode = file.bytes};
+}
+
 void Exports::close_ours(int fd) {
-  const Entry file = files_.take(static_cast<std::uint64_t>(fd) + 1);
-  if (file.key != 0 && file_behind(fd) == FileId{.device = file.owner, .inode = file.bytes})
-    close_descriptor(fd);
+  if (is_ours(fd)) close_descriptor(fd);
+  (void)files_.take(static_cast<std::uint64_t>(fd) + 1);
 }
 
 bool Exports::stays(const Physical::Freed& freed) {

@@ -9,8 +9,9 @@
 // let go of it, and tells nobody when that is. So the owner's guard puts a lock on a descriptor
 // that the driver made: a range of its own, of no bytes that anybody reads. The kernel keeps it as
 // long as the descriptor, or a copy that was sent elsewhere, is open somewhere. The guard of an
-// importer keeps a copy open until its memory is released. The owner looks for the lock by way of a
-// second description of the same file.
+// importer keeps a copy open until its memory is released, and puts the same lock on what is
+// exported of it there. The owner looks for the lock by way of a second description of the same
+// file.
 #pragma once
 
 #include <atomic>
@@ -36,20 +37,24 @@ class Exports {
   template <class GiveBack>
   void collect(GiveBack give_back) {
     if (staying_.load(std::memory_order_relaxed) == 0) return;
-    exports_.take_all([](const Entry& entry) { return entry.kind == kStaying && !is_held(entry); },
-                      [&](const Entry& entry) {
-                        close_ours(static_cast<int>(entry.count) - 1);
-                        staying_.fetch_sub(1, std::memory_order_relaxed);
-                        give_back(entry.device, entry.bytes);
-                      });
+    exports_.take_all(
+        [this](const Entry& entry) { return entry.kind == kStaying && !is_held(entry); },
+        [&](const Entry& entry) {
+          close_ours(static_cast<int>(entry.count) - 1);
+          staying_.fetch_sub(1, std::memory_order_relaxed);
+          give_back(entry.device, entry.bytes);
+        });
   }
 
  private:
   enum Kind : std::uint16_t { kExported, kImported, kStaying };
-  static bool is_held(const Entry& entry) {
-    return is_range_locked(static_cast<int>(entry.count) - 1, entry.owner);
+  // Also where nobody can be asked any more, because the program has closed our descriptor.
+  bool is_held(const Entry& entry) {
+    const int fd = static_cast<int>(entry.count) - 1;
+    return !is_ours(fd) || is_range_locked(fd, entry.owner);
   }
 
+  bool is_ours(int fd);
   bool keep(const Entry& entry, int fd);
   void close_ours(int fd);
 

@@ -241,6 +241,17 @@ void Ledger::set_at_most(std::uint32_t device) {
   if (at_most.load(std::memory_order_relaxed) == 0) at_most.store(1);
 }
 
+bool Ledger::has_process(std::uint64_t pid) const {
+  if (!is_there()) return false;
+  for (std::uint32_t i = 0; i < slots_seen(); ++i) {
+    const SlotOwner& owner = use_->owners[i];
+    const Identity identity = owner.identity.load();
+    if (identity != 0 && pid_of(identity) == pid && judges_by_pid(owner.namespaces.load()))
+      return true;
+  }
+  return false;
+}
+
 std::uint32_t Ledger::sweep() {
   if (!is_there()) return 0;
   if (census_.locks != nullptr) {

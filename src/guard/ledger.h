@@ -85,6 +85,9 @@ class Ledger {
     return is_there() ? slot(device).used.load() : 0;
   }
 
+  /// Whether a process of that pid, as we number them, has a slot.
+  bool has_process(std::uint64_t pid) const;
+
   /// Gives the slots of dead processes back; how many there were. See Note [Who is alive].
   std::uint32_t sweep();
 

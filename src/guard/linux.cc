@@ -10,6 +10,7 @@
 
 #include <bit>
 
+#include "guard/lock_line.h"
 #include "guard/stat_line.h"
 
 namespace berth::guard {
@@ -165,6 +166,13 @@ int copy_descriptor(int fd, int least) {
   return is_error(copy) ? -1 : static_cast<int>(copy);
 }
 
+int out_of_the_way(int fd) {
+  const int copy = fd < 0 ? -1 : copy_descriptor(fd, kOutOfTheWay);
+  if (copy < 0) return fd;
+  close_descriptor(fd);
+  return copy;
+}
+
 void close_descriptor(int fd) {
   system_call(SYS_close, fd);
 }
@@ -184,6 +192,14 @@ bool is_range_locked(int fd, std::uint64_t place) {
   struct flock range = range_at(place, F_WRLCK);
   return !is_error(system_call(SYS_fcntl, fd, F_OFD_GETLK, as_word(&range))) &&
          range.l_type != F_UNLCK;
+}
+
+std::uint64_t range_locked_by(int fd, std::uint64_t least) {
+  constexpr std::size_t kTextMax = 2048;
+  char path[40] = "/proc/self/fdinfo/";
+  *write_number(path + 18, static_cast<std::uint64_t>(fd)) = '\0';
+  char text[kTextMax];
+  return is_error(read_small(path, text, sizeof text)) ? 0 : locked_place(text, least);
 }
 
 bool lock_range_alone(int fd, std::uint64_t place) {

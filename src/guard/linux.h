@@ -52,6 +52,11 @@ bool wipe_on_fork(void* at, std::size_t bytes);
 int open_again(int fd);
 /// Another descriptor of the same description, of that number or above; -1 if there are too many.
 int copy_descriptor(int fd, int least = 3);
+/// Most programs have their descriptors below, and some close one twice. From 64 on the kernel
+/// makes a larger table, for which it waits some milliseconds in a program with threads.
+constexpr int kOutOfTheWay = 48;
+/// The same description, by a descriptor of such a number if there is one; that one stays -1.
+int out_of_the_way(int fd);
 void close_descriptor(int fd);
 
 /// Which file it is, whoever has it open.
@@ -66,6 +71,8 @@ FileId file_behind(int fd);
 void lock_range(int fd, std::uint64_t place);
 /// Whether it is held by way of another description.
 bool is_range_locked(int fd, std::uint64_t place);
+/// The first place from `least` on that is held by way of this description; 0: none.
+std::uint64_t range_locked_by(int fd, std::uint64_t least);
 /// Holds it alone. False where others hold it, or it cannot be held.
 bool lock_range_alone(int fd, std::uint64_t place);
 void unlock_range(int fd, std::uint64_t place);

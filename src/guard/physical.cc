@@ -31,9 +31,12 @@ Physical::Object Physical::imported(Handle handle) {
 
 void Physical::retained(Handle handle, std::uint64_t address) {
   const Lock lock(mutex_);
-  const Entry mapping = mappings_.find_if([&](const Entry& entry) {
-    return address >= entry.key && address - entry.key < entry.bytes;
-  });
+  Entry mapping = mappings_.find(address);
+  if (mapping.key == 0) {
+    mapping = mappings_.find_if([&](const Entry& entry) {
+      return address >= entry.key && address - entry.key < entry.bytes;
+    });
+  }
   if (mapping.key == 0) return;
   (void)objects_.update(mapping.owner, [](Entry& object) { ++object.count; });
   (void)handles_.update(handle, [&](Entry& entry) {
@@ -85,15 +88,45 @@ void Physical::mapped(Object object, std::uint64_t address, std::uint64_t bytes)
   if (kept) (void)objects_.update(object, [](Entry& entry) { ++entry.count; });
 }
 
-std::size_t Physical::begin_unmap(std::uint64_t address, std::uint64_t bytes, Entry* taken) {
+Physical::Mappings::~Mappings() {
+  if (entries_ != few_) guard::unmap(entries_, room_ * sizeof(Entry));
+}
+
+bool Physical::Mappings::add(const Entry& entry) {
+  if (size_ == room_) {
+    auto* more = static_cast<Entry*>(map_memory(2 * room_ * sizeof(Entry)));
+    if (more == nullptr) return false;
+    for (std::size_t i = 0; i < size_; ++i) more[i] = entries_[i];
+    if (entries_ != few_) guard::unmap(entries_, room_ * sizeof(Entry));
+    entries_ = more;
+    room_ *= 2;
+  }
+  entries_[size_++] = entry;
+  return true;
+}
+
+// What a program unmaps are mappings, one behind the other. Only if one is not found where the last
+// one ended, all are looked at.
+bool Physical::begin_unmap(std::uint64_t address, std::uint64_t bytes, Mappings& taken) {
   const Lock lock(mutex_);
-  std::size_t count = 0;
+  bool all = true;
+  std::uint64_t done = 0;
+  while (done < bytes && all) {
+    const Entry entry = mappings_.find(address + done);
+    if (entry.key == 0 || entry.bytes > bytes - done) break;
+    all = taken.add(entry);
+    if (all) (void)mappings_.take(entry.key);
+    done += entry.bytes;
+  }
+  if (done >= bytes) return all;
   mappings_.take_all(
       [&](const Entry& entry) {
-        return count < kTakenMax && entry.key >= address && entry.key - address < bytes;
+        const std::uint64_t into = entry.key - address;
+        const bool within = entry.key >= address && into < bytes && entry.bytes <= bytes - into;
+        return within && all && (all = taken.add(entry));
       },
-      [&](const Entry& entry) { taken[count++] = entry; });
-  return count;
+      [](const Entry&) {});
+  return all;
 }
 
 Physical::Freed Physical::unmapped(const Entry& mapping) {

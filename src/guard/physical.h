@@ -39,31 +39,46 @@ class Physical {
   Object object_of(Handle handle);
   void mapped(Object object, std::uint64_t address, std::uint64_t bytes);
 
-  /// Before the driver unmaps a range; freed(…) for each whose last use that was. `unmap` is the
-  /// driver's call, and says whether it did.
+  /// Before the driver unmaps a range; free(…) for each whose last use that was. `unmap` is the
+  /// driver's call, and says whether it did. False: no memory to keep all of them in mind.
   template <class Unmap, class Free>
-  void unmap(std::uint64_t address, std::uint64_t bytes, Unmap unmap, Free free) {
-    Entry taken[kTakenMax];
-    std::size_t count = begin_unmap(address, bytes, taken);
+  bool unmap(std::uint64_t address, std::uint64_t bytes, Unmap unmap, Free free) {
+    Mappings taken;
+    const bool all = begin_unmap(address, bytes, taken);
     const bool done = unmap();
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < taken.size(); ++i) {
       if (done) {
         free(unmapped(taken[i]));
       } else {
         not_unmapped(taken[i]);
       }
     }
-    // A range with more mappings than were taken at once: the rest, now that they are gone.
-    while (done && count == kTakenMax) {
-      count = begin_unmap(address, bytes, taken);
-      for (std::size_t i = 0; i < count; ++i) free(unmapped(taken[i]));
-    }
+    return all;
   }
 
  private:
-  static constexpr std::size_t kTakenMax = 64;
+  // A list in memory straight from the kernel, which most calls do not need.
+  class Mappings {
+   public:
+    Mappings() = default;
+    ~Mappings();
+    Mappings(const Mappings&) = delete;
+    Mappings& operator=(const Mappings&) = delete;
 
-  std::size_t begin_unmap(std::uint64_t address, std::uint64_t bytes, Entry* taken);
+    std::size_t size() const { return size_; }
+    const Entry& operator[](std::size_t place) const { return entries_[place]; }
+    /// False: no memory.
+    bool add(const Entry& entry);
+
+   private:
+    static constexpr std::size_t kFew = 16;
+    Entry few_[kFew];
+    Entry* entries_ = few_;
+    std::size_t room_ = kFew;
+    std::size_t size_ = 0;
+  };
+
+  bool begin_unmap(std::uint64_t address, std::uint64_t bytes, Mappings& taken);
   Freed unmapped(const Entry& mapping);
   void not_unmapped(const Entry& mapping);
   Freed drop_locked(Object object);

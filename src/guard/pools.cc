@@ -2,37 +2,88 @@
 #include "guard/pools.h"
 
 namespace berth::guard {
+namespace {
+
+constexpr std::size_t kRoomFirst = 64;
+
+}  // namespace
 
 Pools::Pool* Pools::find(Handle handle) {
-  for (std::size_t i = 0; i < count_; ++i) {
-    if (pools_[i].handle == handle) return &pools_[i];
-  }
-  return nullptr;
+  if (handle == 0) return nullptr;
+  if (last_ < count_ && pools_[last_].handle == handle) return &pools_[last_];
+  const std::uint64_t place = places_.find(handle).owner;
+  if (place == 0) return nullptr;
+  last_ = place - 1;
+  return &pools_[last_];
 }
 
-bool Pools::know(Handle pool, std::uint32_t device) {
-  const Lock lock(mutex_);
-  if (find(pool) != nullptr) return true;
-  Pool* place = find(0);
-  if (place == nullptr && count_ < kPoolsMax) place = &pools_[count_++];
-  if (place == nullptr) return false;
-  *place = {.handle = pool, .device = device, .charged = 0, .open = 0, .generation = 1};
+bool Pools::grow() {
+  const std::size_t larger = room_ == 0 ? kRoomFirst : room_ * 2;
+  auto* made = static_cast<Pool*>(map_memory(larger * sizeof(Pool)));
+  if (made == nullptr) return false;
+  for (std::size_t i = 0; i < count_; ++i) made[i] = pools_[i];
+  if (pools_ != nullptr) unmap(pools_, room_ * sizeof(Pool));
+  pools_ = made;
+  room_ = larger;
   return true;
 }
 
-int Pools::device_of(Handle pool) {
-  const Lock lock(mutex_);
-  const Pool* found = find(pool);
-  return found == nullptr ? -1 : static_cast<int>(found->device);
+Pools::Pool* Pools::place_for(Handle handle) {
+  if (free_ == 0 && count_ == room_ && !grow()) return nullptr;
+  const std::size_t place = free_ == 0 ? count_ : free_ - 1;
+  const Entry entry{
+      .key = handle, .bytes = 0, .owner = place + 1, .count = 1, .device = 0, .kind = 0};
+  if (!places_.insert(entry)) return nullptr;
+  if (free_ == 0) {
+    ++count_;
+  } else {
+    free_ = pools_[place].generation;
+  }
+  return &pools_[place];
 }
 
-void Pools::begin(Handle pool, std::uint64_t bytes) {
+void Pools::remove(Pool& pool) {
+  (void)places_.take(pool.handle);
+  pool = {};
+  pool.generation = free_;
+  free_ = static_cast<std::size_t>(&pool - pools_) + 1;
+}
+
+bool Pools::know(Handle pool, Home home) {
+  const Lock lock(mutex_);
+  if (pool == 0) return false;
+  if (find(pool) != nullptr) return true;
+  Pool* place = place_for(pool);
+  if (place == nullptr) return false;
+  *place = {
+      .handle = pool, .home = home, .is_dying = false, .charged = 0, .open = 0, .generation = 1};
+  return true;
+}
+
+Pools::Known Pools::known(Handle pool) {
+  const Lock lock(mutex_);
+  const Pool* found = find(pool);
+  if (found == nullptr) return {};
+  return {.home = found->home, .is_known = true, .is_dying = found->is_dying};
+}
+
+int Pools::device_of(Handle pool) {
+  return known(pool).home.device;
+}
+
+void Pools::is_home(Handle pool) {
+  const Lock lock(mutex_);
+  if (Pool* found = find(pool); found != nullptr) found->home.is_guess = false;
+}
+
+bool Pools::begin(Handle pool, std::uint64_t bytes) {
   const Lock lock(mutex_);
   Pool* found = find(pool);
-  if (found == nullptr) return;
+  if (found == nullptr || found->home.device < 0) return false;
   found->charged += bytes;
   found->open += bytes;
   ++found->generation;
+  return true;
 }
 
 void Pools::end(Handle pool, std::uint64_t bytes) {
@@ -61,12 +112,30 @@ Pools::Settled Pools::settle(Handle pool, std::uint64_t look, std::uint64_t rese
   return {.done = true, .excess = excess};
 }
 
+bool Pools::begin_destroy(Handle pool) {
+  const Lock lock(mutex_);
+  Pool* found = find(pool);
+  if (found == nullptr || !found->home.is_created || found->home.device < 0 || found->is_dying)
+    return false;
+  found->is_dying = true;
+  ++found->generation;
+  return true;
+}
+
+bool Pools::take_dead(Handle pool, std::uint64_t look) {
+  const Lock lock(mutex_);
+  Pool* found = find(pool);
+  if (found == nullptr || !found->is_dying || found->generation != look) return false;
+  found->is_dying = false;  // Whoever comes now finds an ordinary one, and then none.
+  return true;
+}
+
 std::uint64_t Pools::forget(Handle pool) {
   const Lock lock(mutex_);
   Pool* found = find(pool);
-  if (found == nullptr || pool == 0) return 0;
+  if (found == nullptr) return 0;
   const std::uint64_t charged = found->charged;
-  *found = {};
+  remove(*found);
   return charged;
 }
 
@@ -74,9 +143,10 @@ std::uint64_t Pools::forget_device(std::uint32_t device) {
   const Lock lock(mutex_);
   std::uint64_t charged = 0;
   for (std::size_t i = 0; i < count_; ++i) {
-    if (pools_[i].handle == 0 || pools_[i].device != device) continue;
-    charged += pools_[i].charged;
-    pools_[i] = {};
+    Pool& pool = pools_[i];
+    if (pool.handle == 0 || pool.home.device != static_cast<int>(device)) continue;
+    charged += pool.charged;
+    remove(pool);
   }
   return charged;
 }
@@ -84,8 +154,27 @@ std::uint64_t Pools::forget_device(std::uint32_t device) {
 Pools::Handle Pools::next(std::size_t& place) {
   const Lock lock(mutex_);
   for (; place < count_; ++place) {
-    if (pools_[place].handle != 0) return pools_[place].handle;
+    const Pool& pool = pools_[place];
+    if (pool.handle != 0 && (pool.charged > 0 || pool.is_dying)) return pool.handle;
   }
+  return 0;
+}
+
+void Pools::all_are_due() {
+  const Lock lock(mutex_);
+  due_.store(count_, std::memory_order_relaxed);
+}
+
+Pools::Handle Pools::take_due() {
+  const Lock lock(mutex_);
+  for (std::uint64_t left = due_.load(std::memory_order_relaxed); left > 0; --left) {
+    look_at_ = look_at_ + 1 < count_ ? look_at_ + 1 : 0;
+    const Pool& pool = pools_[look_at_];
+    if (pool.handle == 0 || (pool.charged == 0 && !pool.is_dying)) continue;
+    due_.store(left - 1, std::memory_order_relaxed);
+    return pool.handle;
+  }
+  due_.store(0, std::memory_order_relaxed);
   return 0;
 }
 

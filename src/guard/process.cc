@@ -49,7 +49,7 @@ void Process::say_once(Once what, const char* a, const char* b, const char* c) {
 }
 
 Process* Process::not_counted() {
-  if (variable("BERTH_LEASE_DIR") != nullptr && !is_switched_on("BERTH_DISABLE")) {
+  if (*lease_directory() != '\0' && !is_disabled()) {
     say_once(
         Once::kTwoDrivers,
         "this program has two drivers in two namespaces: the second is not held to the budget");
@@ -70,9 +70,10 @@ Process* Process::make() {
 bool Process::shows_budget_by_nvml() {
   if (const std::uint8_t known = by_nvml.load(std::memory_order_relaxed); known != 0)
     return known == kYes;
-  const char* directory = variable("BERTH_LEASE_DIR");
+  look_for_a_lease();
+  const char* directory = lease_directory();
   bool yes = false;
-  if (directory != nullptr && *directory != '\0' && !is_switched_on("BERTH_DISABLE")) {
+  if (*directory != '\0' && !is_disabled()) {
     const Mapping limit = map_in(directory, "/limit", Access::kRead);
     if (limit.at != nullptr) {
       yes = (flags_of(limit.at, limit.bytes) & kByNvmlToo) != 0;
@@ -88,7 +89,11 @@ bool Process::shows_budget_by_nvml() {
 Process* Process::begin() {
   Process* process = memory_.load(std::memory_order_acquire);
   if (process == nullptr) process = make();
-  if (process == nullptr) return nullptr;
+  if (process == nullptr) {
+    if (*lease_directory() != '\0' && !is_disabled())
+      say_once(Once::kNoMemory, "no memory to count in: no budget holds this program");
+    return nullptr;
+  }
   for (int looks = 0; looks < kLooksAtOpening; ++looks) {
     const auto aside = static_cast<std::uint32_t>(Phase::kAside);
     if (process->phase_.load(std::memory_order_acquire) == aside) return nullptr;
@@ -111,9 +116,9 @@ bool Process::is_own() const {
 }
 
 bool Process::open() {
-  if (is_switched_on("BERTH_DISABLE")) return false;
-  const char* directory = variable("BERTH_LEASE_DIR");
-  if (directory == nullptr || *directory == '\0') return false;
+  look_for_a_lease();
+  const char* directory = lease_directory();
+  if (*directory == '\0' || is_disabled()) return false;
   const Mapping limit = map_in(directory, "/limit", Access::kRead);
   Mapping use;
   const bool locks = locks_.open(directory, use.at, use.bytes);
@@ -131,7 +136,7 @@ bool Process::open() {
                       .has_pid = &guard::has_pid,
                       .locks = locks ? &locks_ : nullptr};
   self_ = census.self;
-  wait_on_full_ = guard::wait_on_full(variable("BERTH_ON_FULL"));
+  wait_on_full_ = guard::wait_on_full(on_full());
   asks_pid_ = !wipe_on_fork(this, sizeof(Process));
   const Ledger::Attached attached =
       census.self == 0 ? Ledger::Attached::kNoSlot
@@ -143,6 +148,8 @@ bool Process::open() {
   if (attached == Ledger::Attached::kBadFile) {
     say_once(Once::kBadFiles, "what lies in ", directory,
              " is not of this version: no budget holds this program");
+  } else if (census.self == 0) {
+    say_once(Once::kNoProc, "/proc cannot be read: no budget holds this program");
   } else {
     say_once(Once::kNoSlot, "too many processes use this lease: no budget holds this one");
   }

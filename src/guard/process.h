@@ -126,6 +126,7 @@ class Process {
     kNoFiles,
     kBadFiles,
     kNoSlot,
+    kNoProc,
     kBroken,
     kOtherDevice,
     kNoMemory,

@@ -6,10 +6,6 @@
 namespace berth::guard {
 namespace {
 
-// Most programs have theirs below. From 64 on the kernel makes a larger table, for which it waits
-// some milliseconds in a program with threads.
-constexpr int kOutOfTheWay = 48;
-
 // Beside the memory that a child of fork finds empty.
 struct Inherited {
   const SlotLocks* by = nullptr;
@@ -53,9 +49,7 @@ int SlotLocks::descriptor() const {
 }
 
 void SlotLocks::keep(int fd) {
-  const int copy = copy_descriptor(fd, kOutOfTheWay);
-  const int kept = copy < 0 ? fd : copy;
-  if (copy >= 0) close_descriptor(fd);
+  const int kept = out_of_the_way(fd);
   inherited = {.by = this, .fd = kept, .file = file_};
   kept_.store(kept + 1);
 }

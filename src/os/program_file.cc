@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kScriptsMax = 4;  // A script may name a script; the kernel allows no more either.
 constexpr std::size_t kHeadersMax = 128;
-constexpr std::size_t kNeededMax = 512;
+constexpr std::size_t kEntriesMax = 512;
 constexpr std::size_t kNamesMax = std::size_t{64} << 20U;  // Bytes.
 
 constexpr std::uint16_t own_machine() {
@@ -66,10 +66,11 @@ class ElfFile {
   }
   std::uint64_t offset_of(std::uint64_t address) const;
   Kind read_kind(ProgramFile& program);
-  void read_names(ProgramFile& program) const;
+  void read_names(ProgramFile& program);
 
   const UniqueFd& file_;
   std::vector<Elf64_Phdr> headers_;
+  std::string own_name_;  // As a library.
 };
 
 void ElfFile::read(ProgramFile& program) {
@@ -91,7 +92,9 @@ ProgramFile::Kind ElfFile::read_kind(ProgramFile& program) {
     const bool ours = text_at(part.p_offset).find("/ld-linux") != std::string::npos;
     return ours ? Kind::kDynamic : Kind::kOtherLibrary;
   }
-  return Kind::kStatic;
+  // The dynamic linker needs none itself: what it starts, it loads as ever.
+  read_names(program);
+  return own_name_.starts_with("ld-linux") ? Kind::kDynamic : Kind::kStatic;
 }
 
 std::uint64_t ElfFile::offset_of(std::uint64_t address) const {
@@ -104,31 +107,36 @@ std::uint64_t ElfFile::offset_of(std::uint64_t address) const {
   return 0;
 }
 
-void ElfFile::read_names(ProgramFile& program) const {
-  std::vector<std::uint64_t> needed;
+void ElfFile::read_names(ProgramFile& program) {
   std::uint64_t strings = 0;
   std::uint64_t size = 0;
+  std::optional<std::uint64_t> own;
   for (const Elf64_Phdr& part : headers_) {
     if (part.p_type != PT_DYNAMIC) continue;
-    for (std::size_t i = 0; i < kNeededMax; ++i) {
+    for (std::size_t i = 0; i < kEntriesMax; ++i) {
       const auto entry = at<Elf64_Dyn>(part.p_offset + i * sizeof(Elf64_Dyn));
       if (!entry || entry->d_tag == DT_NULL) break;
-      if (entry->d_tag == DT_NEEDED) needed.push_back(entry->d_un.d_val);
+      if (entry->d_tag == DT_SONAME) own = entry->d_un.d_val;
       if (entry->d_tag == DT_STRTAB) strings = offset_of(entry->d_un.d_ptr);
       if (entry->d_tag == DT_STRSZ) size = entry->d_un.d_val;
     }
   }
   if (strings == 0) return;
-  for (const std::uint64_t name : needed) program.needed.push_back(text_at(strings + name));
+  if (own) own_name_ = text_at(strings + *own);
   // All names that it has to do with; one that it defines itself would do no harm.
-  constexpr std::string_view kName("\0dlmopen\0", 9);
   const std::string names = bytes_at(strings, std::min<std::uint64_t>(size, kNamesMax));
-  program.makes_namespaces = names.find(kName) != std::string::npos;
+  const auto has = [&](std::string_view name) { return names.find(name) != std::string::npos; };
+  program.makes_namespaces = has({"\0dlmopen\0", 9});
+  program.checks_threads = has({"\0__tsan_init\0", 13});
 }
 
-// "#!/usr/bin/env python" names /usr/bin/env.
+// "#!/usr/bin/env python" names /usr/bin/env. A text that names none is one of the shell's
+// (execvp(3)). Empty: it is no script.
 std::string interpreter_in(std::string_view head) {
-  if (!head.starts_with("#!")) return {};
+  if (!head.starts_with("#!")) {
+    const bool is_text = !head.starts_with("\x7f") && head.find('\0') == std::string_view::npos;
+    return is_text ? "/bin/sh" : "";
+  }
   head.remove_prefix(2);
   head = head.substr(0, head.find('\n'));
   const std::size_t begin = head.find_first_not_of(" \t");

@@ -21,9 +21,9 @@ struct ProgramFile {
   };
   std::string path;  // Of a script, its interpreter's.
   Kind kind = Kind::kUnknown;
-  bool gains_rights = false;        // Set-user-id and its like: preloading is ignored there.
-  std::vector<std::string> needed;  // The libraries that it names itself.
-  bool makes_namespaces = false;    // It calls dlmopen itself: nothing preloaded is there.
+  bool gains_rights = false;      // Set-user-id and its like: preloading is ignored there.
+  bool makes_namespaces = false;  // It calls dlmopen itself: nothing preloaded is there.
+  bool checks_threads = false;    // It has ThreadSanitizer's run-time, in it or as a library.
 };
 
 /// Of the file that would be started by this name. A script's interpreter is looked at in its

@@ -33,6 +33,12 @@ class ProgramFileTest : public ::testing::Test {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   }
+  // With another name in the place of one that this program has to do with.
+  static std::string with(std::string content, const std::string& name, const std::string& other) {
+    const std::size_t at = content.find('\0' + name + '\0');
+    EXPECT_NE(at, std::string::npos) << name;
+    return at == std::string::npos ? content : content.replace(at + 1, other.size(), other);
+  }
   Kind kind_with(std::string content, std::size_t at, char value) const {
     content[at] = value;
     const Result<ProgramFile> found = look_at_program(file("changed", content));
@@ -47,21 +53,19 @@ TEST_F(ProgramFileTest, ThisTestIsADynamicProgram) {
   ASSERT_TRUE(own.ok());
   EXPECT_EQ(own->kind, Kind::kDynamic);
   EXPECT_FALSE(own->gains_rights);
-  EXPECT_THAT(own->needed, ::testing::Contains(::testing::StartsWith("libc.so")));
+  EXPECT_FALSE(own->checks_threads);
 }
 
 TEST_F(ProgramFileTest, WhoCallsDlmopenIsTold) {
-  std::string content = whole("/proc/self/exe");
-  const auto makes_namespaces = [&] {
-    const Result<ProgramFile> found = look_at_program(file("program", content));
-    return found.ok() && found->makes_namespaces;
-  };
-  EXPECT_FALSE(makes_namespaces());
-  const std::string other("\0mkdtemp\0", 9);  // Which this test calls.
-  const std::size_t at = content.find(other);
-  ASSERT_NE(at, std::string::npos);
-  content.replace(at, 9, std::string("\0dlmopen\0", 9));
-  EXPECT_TRUE(makes_namespaces());
+  const std::string own = whole("/proc/self/exe");
+  EXPECT_FALSE(look_at_program(file("own", own))->makes_namespaces);
+  EXPECT_TRUE(look_at_program(file("program", with(own, "mkdtemp", "dlmopen")))->makes_namespaces);
+}
+
+TEST_F(ProgramFileTest, WhoHasThreadSanitizersRunTimeIsTold) {
+  const std::string own = whole("/proc/self/exe");
+  const std::string other = with(own, "__cxa_atexit", {"__tsan_init\0", 12});
+  EXPECT_TRUE(look_at_program(file("program", other))->checks_threads);
 }
 
 TEST_F(ProgramFileTest, AScriptIsItsInterpreter) {
@@ -81,9 +85,23 @@ TEST_F(ProgramFileTest, OtherMachinesAndRubbishAreTold) {
   EXPECT_EQ(kind_with(own, 18, 40), Kind::kOtherMachine);  // For ARM.
   EXPECT_EQ(kind_with(own, 0, 'x'), Kind::kUnknown);
   EXPECT_EQ(kind_with(own.substr(0, 40), 39, 0), Kind::kUnknown);
-  const Result<ProgramFile> text = look_at_program(file("text", "echo hello\n"));
-  ASSERT_TRUE(text.ok());
-  EXPECT_EQ(text->kind, Kind::kUnknown);
+}
+
+TEST_F(ProgramFileTest, ATextWithoutAnInterpreterIsTheShells) {
+  for (const char* text : {"echo hello\n", ""}) {
+    const Result<ProgramFile> found = look_at_program(file("text", text));
+    ASSERT_TRUE(found.ok());
+    EXPECT_EQ(found->path, "/bin/sh");
+    EXPECT_EQ(found->kind, Kind::kDynamic);
+  }
+}
+
+TEST_F(ProgramFileTest, TheDynamicLinkerStartsDynamicPrograms) {
+  const std::string own = whole("/proc/self/exe");
+  const std::string linker = own.substr(own.find("/lib64/ld-linux")).c_str();
+  const Result<ProgramFile> found = look_at_program(linker);
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->kind, Kind::kDynamic);
 }
 
 TEST_F(ProgramFileTest, AnotherDynamicLinkerIsTold) {

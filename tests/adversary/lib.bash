@@ -71,13 +71,13 @@ make_users() {
 }
 
 # inside COMMAND...: as root, on this machine.
-inside() { other_mounts && nsenter --target "$machine" --mount --wd="$PWD" "$@"; }
+inside() { other_mounts && nsenter --target "$machine" --mount --root --wd="$PWD" "$@"; }
 
 # as USER COMMAND...: as that user, in his home.
 as() {
   local user=$1 home=$world/home.$1
   shift
-  nsenter --target "$machine" --mount env -C "$home" HOME="$home" XDG_STATE_HOME="$home" \
+  nsenter --target "$machine" --mount --root env -C "$home" HOME="$home" XDG_STATE_HOME="$home" \
     XDG_CONFIG_HOME="$home" XDG_CACHE_HOME="$home" \
     setpriv --reuid "${uid[$user]}" --regid "${uid[$user]}" --init-groups "$@"
 }
@@ -95,7 +95,7 @@ daemon_up() {
   [[ $user != root ]] || given=()
   (
     umask 077
-    exec 3>&- nsenter --target "$machine" --mount --wd=/ setpriv --reuid "$user" --regid "$user" \
+    exec 3>&- nsenter --target "$machine" --mount --root --wd=/ setpriv --reuid "$user" --regid "$user" \
       --clear-groups "${given[@]}" --no-new-privs "${under[@]}" berthd --system --foreground \
       --in-container --socket "$BERTH_SOCKET" --state-dir "$world/state"
   ) 2>>"$world/log" &

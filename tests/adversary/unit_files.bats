@@ -58,7 +58,7 @@ there() {
   for pid in $(world_processes); do
     [[ $(cat "/proc/$pid/comm") == berthd ]] && break
   done
-  nsenter --target "$pid" --mount --wd=/ "$@"
+  nsenter --target "$pid" --mount --root --wd=/ "$@"
 }
 
 @test "the daemon does its work where its unit lets it write, and remembers it" {

@@ -23,7 +23,7 @@ signal.pause()' "$world/mps/control" >listener 3>&- &
 
 @test "the watchdog announces what is above its budget, and ends nothing" {
   configure 'enforce.over_budget_grace = "1s"'
-  berth run -m 2G --enforce watchdog -- bash -c '
+  berth run -q -m 2G --enforce watchdog -- bash -c '
     vram_user --bytes 3GiB --hold 60s & until [[ -e done ]]; do sleep 0.05; done; kill $!
     wait $!; exit 7' >out 2>said 3>&- &
   local run=$!

@@ -45,6 +45,8 @@ stands_aside() {
   as_without "$1" word
   says 1
   contains "not held to its budget: $1 $2"
+  run --separate-stderr berth run -q -m 1G -- "$1" word
+  says 1
   printf '#!%s\n' "$PWD/$1" >script
   chmod +x script
   as_without ./script
@@ -139,6 +141,17 @@ END
   contains "not held to its budget: ./checked is one of ThreadSanitizer"
 }
 
+# Its run-time is in the program, and no library of its own.
+@test "a program of clang's ThreadSanitizer" {
+  type -P clang || skip "no clang here"
+  clang -fsanitize=thread program.c -o checked || skip "no ThreadSanitizer here"
+  ./checked || [[ $? == 7 ]] || skip "it cannot live with as random addresses as this kernel's"
+  is_held ./checked unaudited
+  run --separate-stderr berth run -m 1G --guard-mode audit -- ./checked word
+  status_is 7
+  contains "not held to its budget: ./checked is one of ThreadSanitizer"
+}
+
 @test "what a sanitizer's program starts has nothing of the sanitizer" {
   printf '#include <stdlib.h>\nint main(int n, char** words) { return system(words[n - 1]) >> 8; }\n' >starts.c
   for sanitizer in address thread; do
@@ -148,6 +161,45 @@ END
     run --separate-stderr berth run -q -m 1G -- ./starts 'echo $LD_PRELOAD; exit 7'
     [[ $output == */libberth-guard.so && $output != *lib?san* ]]
   done
+}
+
+# By a driver that needs neither files nor memory; the simulated one would fail first.
+@test "a program whose guard has no memory, or no /proc, is told so" {
+  cat >driver.c <<'END'
+#include <string.h>
+int cuInit(unsigned flags) { return (int)flags; }
+int cuDeviceGetUuid_v2(char *uuid, int device) { memset(uuid, device, 16); return 0; }
+int cuDevicePrimaryCtxRetain(void **context, int device) { *context = (void *)1; return device; }
+int cuMemAlloc_v2(unsigned long long *at, unsigned long bytes) { *at = 4096; return bytes == 0; }
+END
+  gcc -shared -fPIC -Wl,-soname,libcuda.so.1 driver.c -o libcuda.so.1
+  cat >limited.c <<'END'
+#include <stdio.h>
+#include <sys/resource.h>
+int cuInit(unsigned flags);
+int cuDevicePrimaryCtxRetain(void **context, int device);
+int cuMemAlloc_v2(unsigned long long *at, unsigned long bytes);
+int main(int count, char **words) {
+  struct rlimit none = {1, 1};
+  void *context;
+  unsigned long long at;
+  if (count > 1) setrlimit(*words[1] == 'd' ? RLIMIT_DATA : RLIMIT_AS, &none);
+  int result = cuInit(0) + cuDevicePrimaryCtxRetain(&context, 0) + cuMemAlloc_v2(&at, 1ul << 34);
+  return result;
+}
+END
+  gcc limited.c -o limited libcuda.so.1 -Wl,--disable-new-dtags,-rpath,"$PWD"
+  local kind
+  for kind in address data; do
+    run --separate-stderr berth run -q -m 1G -- ./limited "$kind"
+    status_is 0
+    [[ $stderr == "berth-guard: no memory to count in: no budget holds this program" ]]
+  done
+  unshare --mount true 2>/dev/null || skip "this needs a mount namespace, which this container does not allow"
+  run --separate-stderr berth run -q -m 1G -- unshare --mount \
+    bash -c 'mount -t tmpfs none /proc && exec ./limited'
+  status_is 0
+  [[ $stderr == "berth-guard: /proc cannot be read: no budget holds this program" ]]
 }
 
 @test "a program in an empty environment" {
@@ -177,6 +229,38 @@ END
   LD_PRELOAD=$PWD/own.so as_without ./program word
   says 0
   [[ $output == "word, by the library"* ]]
+}
+
+# As MangoHud's: it stands before the guard in the list, and looks functions up itself.
+@test "a preloaded library that answers for the dynamic linker holds nobody off" {
+  cat >ahead.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+void *dlsym(void *handle, const char *name) {
+  static void *(*real)(void *, const char *);
+  if (!real) real = (void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+  return real(handle, name);
+}
+END
+  gcc -shared -fPIC ahead.c -o libahead.so
+  LD_PRELOAD=$PWD/libahead.so run --separate-stderr berth run -q -m 2G -- vram_user --bytes 4GiB
+  status_is 1
+  contains "CUDA_ERROR_OUT_OF_MEMORY"
+  export LD_LIBRARY_PATH=$PWD
+  LD_PRELOAD=libahead.so run --separate-stderr berth run -q -m 2G -- vram_user --bytes 4GiB
+  status_is 1
+}
+
+@test "a script without a first line, and the dynamic linker, start what is held" {
+  local linker
+  linker=$(ldd "$(type -P berth)" | awk '/ld-linux/ { print $1 }')
+  echo 'vram_user --bytes 4GiB' >script
+  chmod +x script
+  for command in ./script "$linker $(type -P vram_user) --bytes 4GiB"; do
+    run --separate-stderr berth run -q -m 2G -- $command
+    status_is 1
+    contains "CUDA_ERROR_OUT_OF_MEMORY"
+  done
 }
 
 @test "a program whose libraries have functions of these names, and one that asks for the next" {

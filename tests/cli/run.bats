@@ -271,6 +271,27 @@ PY
   berth run -q -m 1G --status-fd 4 -- sh -c 'test ! -e /proc/self/fd/4' 4>phases
 }
 
+# listed CLOSED COMMAND...: what descriptors it has, where those are closed before it starts.
+listed() {
+  local closed=$1
+  shift
+  eval "\"\$@\" sh -c 'ls /proc/self/fd >\"\$0\"' \"\$PWD/fds\" $closed"
+  sort -n fds
+}
+
+@test "started without standard descriptors it runs, and so does its command" {
+  berth daemon start
+  local closed
+  for closed in '0<&-' '1>&-' '2>&-' '0<&- 1>&- 2>&-'; do
+    listed "$closed" >bare
+    (listed "$closed" timeout 60 berth run -m 1G --) >under
+    diff bare under
+  done
+  [[ $(berth ps --json | jq '.items | length') == 0 ]]
+  (timeout 60 berth run -m 1G -- sh -c 'exit 5' 0<&- 1>&- 2>&-) || (($? == 5))
+  (timeout 60 berth ps 0<&- 1>&- 2>&-)
+}
+
 @test "a dry run says whether, and starts nothing" {
   holder 10G
   run berth run --dry-run -m 8G -- touch started

@@ -3,6 +3,8 @@
 // The device has 16 GiB, of which the driver keeps 256 MiB; a context takes 64 MiB.
 #include <gmock/gmock.h>
 
+#include <csignal>
+
 #include "guard.h"
 
 namespace berth::e2e {
@@ -12,6 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 const std::string kNvmlCaller = BERTH_BUILD_DIR "/bin/tests/nvml_caller";
 
@@ -111,6 +114,23 @@ TEST_F(GuardNvmlTest, WhoOnlyWatchesTakesNoSlotUnlessHeIsShownTheBudget) {
       world.run({"berth", "run", "-q", "-m", "1G", "--", "bash", "-c",
                  kNvmlCaller + " linked; od -An -t u4 -j 24 -N 4 $BERTH_LEASE_DIR/use"});
   EXPECT_THAT(lines_of(out.out).back(), HasSubstr(" 0"));
+}
+
+// One of those may have more than the budget's card holds: nvtop ends itself at that.
+TEST_F(GuardNvmlTest, OnTheBudgetsCardAreTheProcessesOfTheLeaseAlone) {
+  for (const bool budget : {false, true}) {
+    const World world(options(budget ? "policy.report_nvml = \"budget\"" : ""));
+    Program neighbour = world.start(
+        {"berth", "run", "-q", "-m", "4G", "--", "vram_user", "--bytes", "2GiB", "--hold", "60s"});
+    ASSERT_TRUE(neighbour.says("holding"));
+    const std::vector<std::string> said = told(world, "processes");
+    // NVML's word for a list that is too short, as it is of all processes.
+    EXPECT_THAT(said, SizeIs(3));
+    for (const std::string& line : said) {
+      EXPECT_EQ(line, budget ? "7 0 264" : "7 0 2112 264");
+    }
+    neighbour.send(SIGTERM);
+  }
 }
 
 TEST_F(GuardNvmlTest, ThePhysicalSizeIsToldWhereThatIsConfiguredAndNoMoreIsFree) {

@@ -82,6 +82,19 @@ TEST_P(GuardEscapeTest, ThreadsThatComeToTheDriverAtOnceAreHeldTogether) {
   EXPECT_GT(driver()["used_max_bytes"], 490 * kMiB);
 }
 
+// Before its first call of CUDA, and before it looks a function up: nobody reads it any more.
+TEST_F(GuardTest, AProgramThatLosesItsEnvironmentIsHeld) {
+  for (const char* mode : {"preload", "audit"}) {
+    if (std::string(mode) == "audit" && !can_audit()) continue;
+    mode_ = mode;
+    const Output said = calls("512M", "dlsym",
+                              "lose_environment\nretain 0\nalloc a 1073741824\n"
+                              "alloc b 104857600\ntotal 0\n");
+    EXPECT_THAT(lines_of(said.out), ElementsAre("0", "0", "2", "0", "0 536870912")) << mode;
+    EXPECT_THAT(said.err, IsEmpty()) << mode;
+  }
+}
+
 // What a process holds is kept for one driver: that which came first.
 TEST_F(GuardTest, OfTwoDriversTheSecondIsNotHeldAndRunsOn) {
   if (!can_audit()) GTEST_SKIP() << "not in a sanitized build";

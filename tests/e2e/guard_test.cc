@@ -215,6 +215,24 @@ TEST_F(GuardTest, PhysicalMemoryIsChargedUntilItsLastHandleAndMappingAreGone) {
                                                          "0", "0", "2", "0", "0", "1"));
 }
 
+// One of four pools, beside the default one.
+std::string random_pool_call(std::mt19937_64& random, const std::string& name) {
+  const std::string pool = " pool" + std::to_string(random() % 4);
+  const std::string bytes = " " + std::to_string(random() % (60 * kMiB));
+  switch (random() % 8) {
+    case 0:
+      return "p_create" + pool;
+    case 1:
+      return "cuMemPoolDestroy" + pool;
+    case 2:
+      return "cuMemPoolTrimTo" + pool + bytes;
+    case 3:
+      return "cuDeviceSetMemPool 0" + pool;
+    default:
+      return "cuMemAllocFromPoolAsync &" + name.substr(1) + bytes + pool + " 0";
+  }
+}
+
 // One random call, mostly about things that exist.
 std::string random_call(std::mt19937_64& random) {
   const auto below = [&](std::uint64_t end) { return std::to_string(random() % end); };
@@ -224,7 +242,7 @@ std::string random_call(std::mt19937_64& random) {
   const std::string pages = " " + std::to_string((number + 1) * 8 * kMiB);
   const std::string place = " space " + std::to_string(random() % 8 * 100 * kMiB);
   const std::string graph = std::to_string(number % 4);
-  switch (random() % 31) {
+  switch (random() % 36) {
     case 0:
       return "alloc" + name + " " + below(300 * kMiB);
     case 1:
@@ -277,6 +295,11 @@ std::string random_call(std::mt19937_64& random) {
       return random() % 4 == 0
                  ? "cuMemImportFromShareableHandle &" + handle.substr(1) + " fd" + graph + " 1"
                  : "close fd" + graph;
+    case 26:
+    case 27:
+    case 28:
+    case 29:
+      return random_pool_call(random, name);
     default:
       return "free" + name;
   }

@@ -5,6 +5,7 @@
 // says by which way it comes to the driver's functions, and so by which way a guard has to be in
 // front of them. It knows nothing of Berth.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <bit>
@@ -23,6 +24,7 @@
 
 #include "child.h"
 #include "elsewhere.h"
+#include "layouts.h"
 #include "races.h"
 #include "route.h"
 
@@ -91,6 +93,12 @@ class Caller {
   }
 
   void declare_contexts() {
+    // As a program does that clears it, or moves it while another thread reads.
+    verbs_["lose_environment"] = [](Words&) {
+      void* page = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      environ = static_cast<char**>(page);
+      return text(page == MAP_FAILED ? 1 : 0);
+    };
     verbs_["reopen"] = [this](Words&) { return text(route_.reopen()); };
     verbs_["retain"] = [this](Words& words) {
       void* context = nullptr;
@@ -183,16 +191,6 @@ class Caller {
     };
   }
 
-  // As cuda.h has it: elements of four floats.
-  struct Flat {
-    std::size_t width, height;
-    unsigned int format = 0x20, channels = 4;
-  };
-  struct Deep {
-    std::size_t width, height, depth;
-    unsigned int format = 0x20, channels = 4, flags = 0;
-  };
-
   void declare_arrays() {
     const auto size_in = [](Words& words) { return static_cast<std::size_t>(number_in(words)); };
     verbs_["array"] = [=, this](Words& words) {  // NAME WIDTH HEIGHT
@@ -223,16 +221,6 @@ class Caller {
       return text(call(route_.find("cuMipmappedArrayDestroy"), arrays_[name_in(words)]));
     };
   }
-
-  // As cuda.h has it: pinned memory of a device.
-  struct Properties {
-    int type = 1;
-    int handle_types = 0;
-    int location_type = 1;
-    int location = 0;
-    void* metadata = nullptr;
-    unsigned char flags[8] = {};
-  };
 
   void declare_virtual_memory() {
     verbs_["m_create"] = [this](Words& words) {  // HANDLE BYTES [DEVICE [KIND OF PLACE]]
@@ -289,6 +277,12 @@ class Caller {
       return text(call(route_.find("cuMemFreeAsync"), pointers_[name_in(words)],
                        static_cast<void*>(nullptr)));
     };
+    verbs_["p_create"] = [this](Words& words) {  // NAME [DEVICE]
+      Word& pool = pointers_[name_in(words)];
+      Pool what;
+      what.location = static_cast<int>(number_in(words));
+      return text(call(route_.find("cuMemPoolCreate"), &pool, &what));
+    };
     verbs_["threshold"] = [this](Words& words) {  // Of the default pool.
       void* pool = nullptr;
       (void)call(route_.find("cuDeviceGetDefaultMemPool"), &pool, 0);
@@ -305,14 +299,6 @@ class Caller {
       return text(call(route_.find("cuCtxSynchronize"), static_cast<void*>(nullptr)));
     };
   }
-
-  // As cuda.h has it.
-  struct Instantiation {
-    Word flags = 0;
-    void* stream = nullptr;
-    void* failed = nullptr;
-    Word result = 0;
-  };
 
   void declare_graphs() {
     verbs_["value"] = [this](Words& words) { return std::to_string(pointers_[name_in(words)]); };

@@ -5,8 +5,9 @@
 // libraries, by a library that was loaded with RTLD_DEEPBIND ("deepbind", "deepbind_now"), by an
 // NVML in a namespace of its own ("dlmopen"), and by such a library in such a namespace
 // ("namespace"); "twice", by an NVML in each of two namespaces; or "beside", linked, when it has
-// 200 MiB by a CUDA driver in a namespace of its own. "nothing" asks for nothing. It knows nothing
-// of Berth.
+// 200 MiB by a CUDA driver in a namespace of its own. "nothing" asks for nothing, and "processes"
+// for how much each process of the first device has, by each version of that function. It knows
+// nothing of Berth.
 #include <dlfcn.h>
 
 #include <bit>
@@ -27,12 +28,24 @@ struct MemoryV2 {
   unsigned long long free;
   unsigned long long used;
 };
+struct Process {
+  unsigned int pid;
+  unsigned long long used;
+};
+struct ProcessV2 {
+  unsigned int pid;
+  unsigned long long used;
+  unsigned int instances[2];
+};
 // NOLINTBEGIN(readability-identifier-naming): NVML's names.
 extern "C" {
 int nvmlInit_v2();
 int nvmlDeviceGetHandleByIndex_v2(unsigned int index, Device* device);
 int nvmlDeviceGetMemoryInfo(Device device, Memory* memory);
 int nvmlDeviceGetMemoryInfo_v2(Device device, MemoryV2* memory);
+int nvmlDeviceGetComputeRunningProcesses(Device device, unsigned int* count, Process* list);
+int nvmlDeviceGetComputeRunningProcesses_v2(Device device, unsigned int* count, ProcessV2* list);
+int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned int* count, ProcessV2* list);
 }
 // NOLINTEND(readability-identifier-naming)
 
@@ -112,6 +125,29 @@ bool tell(const Functions& nvml) {
   return true;
 }
 
+// One line: its result, and what each has, in MiB. First with a list that is too short.
+template <class Info>
+bool tell_processes(Device device, int (*ask)(Device, unsigned int*, Info*)) {
+  Info list[16] = {};
+  unsigned int count = 0;
+  const int first = ask(device, &count, list);
+  count = 16;
+  const int second = ask(device, &count, list);
+  std::printf("%d %d", first, second);
+  for (unsigned int i = 0; second == 0 && i < count; ++i)
+    std::printf(" %llu", in_mib(list[i].used));
+  std::printf("\n");
+  return second == 0;
+}
+
+bool tell_processes() {
+  Device device = nullptr;
+  return nvmlInit_v2() == 0 && nvmlDeviceGetHandleByIndex_v2(0, &device) == 0 &&
+         tell_processes(device, &nvmlDeviceGetComputeRunningProcesses) &&
+         tell_processes(device, &nvmlDeviceGetComputeRunningProcesses_v2) &&
+         tell_processes(device, &nvmlDeviceGetComputeRunningProcesses_v3);
+}
+
 bool take_memory_elsewhere() {
   void* const driver = ::dlmopen(LM_ID_NEWLM, "libcuda.so.1", RTLD_NOW);
   const auto call = [&](const char* name, auto... arguments) {
@@ -131,6 +167,7 @@ int main(int argc, char** argv) {
   const std::string route = argc > 1 ? argv[1] : "linked";
   if (route == "nothing")
     return ::dlsym(RTLD_DEFAULT, "nvmlDeviceGetMemoryInfo") == nullptr ? 1 : 0;
+  if (route == "processes") return tell_processes() ? 0 : 2;
   if (route == "beside" && !take_memory_elsewhere()) return 3;
   if (route == "twice") {
     const Functions first = functions_by_route("dlmopen");

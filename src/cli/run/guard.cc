@@ -2,12 +2,14 @@
 #include "cli/run/guard.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <string_view>
 #include <vector>
 
 #include "enforce/backend.h"
 #include "os/files.h"
+#include "os/library_file.h"
 #include "os/places.h"
 #include "os/program_file.h"
 
@@ -39,10 +41,6 @@ std::string obstacle_in(const os::ProgramFile& program) {
   return program.path + " is no program that can be looked into";
 }
 
-bool is_thread_sanitizer(const std::string& library) {
-  return library.starts_with("libtsan.so");
-}
-
 // AddressSanitizer ends a program that finds another library before its run-time. To preload that
 // too would put it into all that the command starts: a shell dies of ThreadSanitizer's, and of
 // AddressSanitizer's it ends with another code, for what it never frees.
@@ -62,21 +60,33 @@ std::vector<std::string> entries_of(std::string_view list, std::string_view sepa
   return entries;
 }
 
-std::string joined(const std::vector<std::string>& given, const std::string& ours) {
+// Ours is the last one, or stands before the first of which that holds.
+std::string joined(const std::vector<std::string>& given, const std::string& ours,
+                   const std::function<bool(const std::string&)>& comes_later) {
   std::vector<std::string> list;
   for (const std::string& entry : given) {
     if (entry != ours && std::ranges::count(list, entry) == 0) list.push_back(entry);
   }
-  list.push_back(ours);
+  list.insert(std::ranges::find_if(list, comes_later), ours);
   std::string text;
   for (const std::string& entry : list) text += (text.empty() ? "" : ":") + entry;
   return text;
 }
 
+// Such a library (MangoHud has one) answers programs that look for the driver's functions, if it
+// comes before ours; behind ours, it answers us.
+bool defines_dlsym(const std::string& entry) {
+  constexpr std::size_t kLibraryMax = std::size_t{64} << 20U;
+  const char* search = std::getenv("LD_LIBRARY_PATH");
+  const auto path = os::find_preloaded(entry, search == nullptr ? "" : search);
+  const auto file = path ? os::read_file(*path, kLibraryMax) : Error{Errc::kNotFound, entry};
+  return file.ok() && os::defines_symbol(*file, "dlsym");
+}
+
 // With any audit library the dynamic linker sets up the memory of threads before it knows what the
 // program needs of it, and keeps little room: ThreadSanitizer's programs would not start.
 bool can_be_audited(const os::ProgramFile& program) {
-  return std::ranges::none_of(program.needed, is_thread_sanitizer);
+  return !program.checks_threads;
 }
 
 bool wants_audit(GuardMode mode, const GuardLook& look) {
@@ -107,12 +117,13 @@ std::string on_full_text(Duration wait_max) {
   return count > 0 ? "wait=" + std::to_string(count) + "ms" : "";
 }
 
-std::string preload_list(const std::string& preloaded, const std::string& guard) {
-  return joined(entries_of(preloaded, kSeparators), guard);
+std::string preload_list(const std::string& preloaded, const std::string& guard,
+                         const std::function<bool(const std::string&)>& defines_dlsym) {
+  return joined(entries_of(preloaded, kSeparators), guard, defines_dlsym);
 }
 
 std::string audit_list(const std::string& audited, const std::string& ours) {
-  return joined(entries_of(audited, ":"), ours);
+  return joined(entries_of(audited, ":"), ours, [](const std::string&) { return false; });
 }
 
 GuardLook look_for_guard(const std::string& command, const std::string& own_path) {
@@ -136,7 +147,7 @@ GuardPlan plan_guard(const GuardInput& input, const GuardLook& look) {
   if (!plan.not_held.empty()) return plan;
 
   plan.set[kDirectory] = directory;
-  plan.set[kPreload] = preload_list(input.preloaded, look.guard);
+  plan.set[kPreload] = preload_list(input.preloaded, look.guard, defines_dlsym);
   if (wants_audit(input.mode, look)) plan.set[kAudit] = audit_list(input.audited, look.audit);
   plan.set[kAsanOptions] = tolerant(input.asan_options);
   if (!input.on_full.empty()) plan.set[kOnFull] = input.on_full;

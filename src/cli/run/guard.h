@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -53,8 +54,10 @@ GuardPlan plan_guard(const GuardInput& input, const GuardLook& look);
 inline constexpr const char* kOnFull = "BERTH_ON_FULL";
 std::string on_full_text(Duration wait_max);
 
-/// LD_PRELOAD with our library in it, last, and each once.
-std::string preload_list(const std::string& preloaded, const std::string& guard);
+/// LD_PRELOAD with our library in it, and each once: last, but before libraries that define dlsym
+/// for the program.
+std::string preload_list(const std::string& preloaded, const std::string& guard,
+                         const std::function<bool(const std::string&)>& defines_dlsym);
 /// LD_AUDIT with ours in it, last and once.
 std::string audit_list(const std::string& audited, const std::string& ours);
 

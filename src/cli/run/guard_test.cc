@@ -80,7 +80,7 @@ TEST_F(GuardPlanTest, AProgramThatMakesNamespacesIsAuditedUnlessToldOtherwise) {
   look.audit.clear();
   EXPECT_EQ(audited(GuardMode::kAuto), "");
   look.audit = audit();
-  look.program->needed = {"libtsan.so.2"};
+  look.program->checks_threads = true;
   EXPECT_EQ(audited(GuardMode::kAuto), "");
 }
 
@@ -93,7 +93,7 @@ TEST_F(GuardPlanTest, WhyThereIsNoAuditIsSaid) {
   EXPECT_THAT(plan_guard(input, look).set, IsEmpty());
   look.audit = audit();
   EXPECT_THAT(plan_guard(input, look).not_held, IsEmpty());
-  look.program->needed = {"libtsan.so.2"};
+  look.program->checks_threads = true;
   EXPECT_THAT(plan_guard(input, look).not_held, HasSubstr("ThreadSanitizer"));
 }
 
@@ -121,11 +121,20 @@ TEST_F(GuardPlanTest, ItIsToldHowLongToWaitOnlyWhereItMay) {
   EXPECT_FALSE(told(Duration{}).contains("BERTH_ON_FULL"));
 }
 
+std::string preloaded(const std::string& list) {
+  return preload_list(list, "/g.so", [](const std::string& entry) { return entry == "/dlsym.so"; });
+}
+
 TEST(PreloadList, OursComesLastAndOnce) {
-  EXPECT_EQ(preload_list("", "/g.so"), "/g.so");
-  EXPECT_EQ(preload_list("/a.so /b.so", "/g.so"), "/a.so:/b.so:/g.so");
-  EXPECT_EQ(preload_list("/g.so:/a.so", "/g.so"), "/a.so:/g.so");
-  EXPECT_EQ(preload_list(":/a.so::/a.so:", "/g.so"), "/a.so:/g.so");
+  EXPECT_EQ(preloaded(""), "/g.so");
+  EXPECT_EQ(preloaded("/a.so /b.so"), "/a.so:/b.so:/g.so");
+  EXPECT_EQ(preloaded("/g.so:/a.so"), "/a.so:/g.so");
+  EXPECT_EQ(preloaded(":/a.so::/a.so:"), "/a.so:/g.so");
+}
+
+TEST(PreloadList, OursComesBeforeWhoAnswersForTheDynamicLinker) {
+  EXPECT_EQ(preloaded("/a.so:/dlsym.so:/b.so"), "/a.so:/g.so:/dlsym.so:/b.so");
+  EXPECT_EQ(preloaded("/dlsym.so:/g.so"), "/g.so:/dlsym.so");
 }
 
 TEST_F(GuardPlanTest, AnotherFileOfTheCommandsNameIsLookedAtAgain) {

@@ -157,7 +157,7 @@ void LeaseWatch::say_alert(const std::string& data) {
 void LeaseWatch::say_strays(const LeaseView& view) {
   for (const Stray& stray : view.strays) {
     if (!strays_told_.emplace(stray.device, stray.process).second) continue;
-    talk_.say(name_ + ": " + stray_text(stray, talk_.scene().letters));
+    talk_.complain(name_ + ": " + stray_text(stray, talk_.scene().letters));
   }
 }
 
@@ -197,7 +197,7 @@ void LeaseWatch::take(const wire::SseEvent& event) {
   switch (*name) {
     case wire::EventName::kOverBudget:
       if (view.request.over_budget == OverBudget::kFail) break;
-      talk_.say(above_budget_text(view));
+      talk_.complain(above_budget_text(view));
       break;
     case wire::EventName::kInBudget:
       talk_.say(name_ + " is within its budget again");

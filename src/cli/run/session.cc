@@ -337,7 +337,7 @@ Session::Step Session::hold_to_budget(const LeaseView& lease, Variables& variabl
                         .mps_pipes = environment_text(enforce::kMpsPipes),
                         .simulated = is_simulated()});
   if (!plan.refusal.empty()) return fail(ExitCode::kUnavailable, plan.refusal);
-  if (!plan.remark.empty()) doors_.talk.say(plan.remark);
+  if (!plan.remark.empty()) doors_.talk.complain(plan.remark);
   // What the outer lease may have is nothing to this one.
   if (options_.new_lease && outer_) variables.changes.unset.emplace_back(enforce::kMpsLimit);
   for (const auto& [name, value] : plan.set) variables.changes.set[name] = value;

@@ -21,7 +21,7 @@ class Talk {
 
   /// "berth: sentence". Not if quiet.
   void say(std::string_view sentence);
-  /// The same, also if quiet.
+  /// The same, also if quiet: an error, or who is not held to a budget.
   void complain(std::string_view sentence);
   /// Takes the place of the line before it.
   void update(std::string_view sentence);

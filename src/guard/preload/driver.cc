@@ -224,7 +224,7 @@ void ask_for_addresses() {
 extern "C" {
 
 [[gnu::visibility("default")]] void* berth_guard_stand_in(const link_map* library, void* found) {
-  if (is_switched_on("BERTH_DISABLE")) return found;
+  if (is_disabled()) return found;
   const Object object = object_of(*library);
   const bool own = object_at(object.dynamic).found();
   if (is_nvml(object)) return in_place_of_nvml(own ? Side::kOwn : Side::kOther, object, found);

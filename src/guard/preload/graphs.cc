@@ -58,9 +58,8 @@ Graphs::Needs needs_of(Process& process, CUgraph graph) {
 bool begin(Process& process, const Graphs::Need& need) {
   const auto ordinal = static_cast<CUdevice>(need.ordinal);
   const int device = device_of(process, ordinal);
-  return device < 0 ||
-         !process.pools().know(graph_pool(ordinal), static_cast<std::uint32_t>(device)) ||
-         begin_in_pool(process, graph_pool(ordinal), chunks_of(need.bytes));
+  return device < 0 || (process.pools().know(graph_pool(ordinal), {.device = device}) &&
+                        begin_in_pool(process, graph_pool(ordinal), chunks_of(need.bytes)));
 }
 
 // Makes a call that may reserve this, if the budget has room for it.

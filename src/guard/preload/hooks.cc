@@ -2,6 +2,7 @@
 #include "guard/preload/hooks.h"
 
 #include <atomic>
+#include <climits>
 
 #include "guard/text.h"
 
@@ -96,6 +97,7 @@ CUresult tell_memory(CUresult result, Bytes* free, Bytes* total) {
   Place place;
   if (result != CUDA_SUCCESS || process == nullptr || !current_place(*process, place))
     return result;
+  if (process->pools().any_is_due()) settle_due(*process, INT_MAX);
   const std::uint64_t left = process->bytes_free(place.device);
   if (left < *free) *free = static_cast<Bytes>(left);
   *total = static_cast<Bytes>(process->ledger().total_shown(place.device, *total));

@@ -59,6 +59,16 @@ void* lookup_of_ours(const char* name) {
   return nullptr;
 }
 
+// A library behind us that has a dlsym of its own passes on what it is asked to the next one: to be
+// given ours would lead it in a circle.
+bool answers_us(const void* caller) {
+  for (const std::atomic<void*>* real : {&real_dlsym, &real_dlvsym}) {
+    const void* const next = real->load(std::memory_order_acquire);
+    if (next != nullptr && object_at(next).contains(caller)) return true;
+  }
+  return false;
+}
+
 // What the real lookup found, or what stands for it.
 void* replace(void* found, const char* name) {
   if (found == nullptr) return nullptr;
@@ -87,9 +97,9 @@ void* answer_dlvsym(void* handle, const char* name, const char* version) {
 }
 
 bool is_for_us(const char* name, const void* caller) {
-  const bool ours = name != nullptr &&
-                    (is_hooked(name) || is_hooked_of_nvml(name) || lookup_of_ours(name) != nullptr);
-  return ours && !is_switched_on("BERTH_DISABLE") && !is_in_the_driver(caller);
+  if (name == nullptr || is_disabled()) return false;
+  if (lookup_of_ours(name) != nullptr) return !is_in_the_driver(caller) && !answers_us(caller);
+  return (is_hooked(name) || is_hooked_of_nvml(name)) && !is_in_the_driver(caller);
 }
 
 }  // namespace

@@ -33,6 +33,17 @@ struct nvmlMemory_v2_t {
   unsigned long long used;
 };
 static_assert(sizeof(nvmlMemory_t) == 24 && sizeof(nvmlMemory_v2_t) == 40);
+struct nvmlProcessInfo_v1_t {
+  unsigned int pid;
+  unsigned long long usedGpuMemory;
+};
+struct nvmlProcessInfo_v2_t {
+  unsigned int pid;
+  unsigned long long usedGpuMemory;
+  unsigned int gpuInstanceId;
+  unsigned int computeInstanceId;
+};
+static_assert(sizeof(nvmlProcessInfo_v1_t) == 16 && sizeof(nvmlProcessInfo_v2_t) == 24);
 
 #define OURS_OF_NVML extern "C" [[gnu::visibility("default")]] nvmlReturn_t
 #define NVML_HOOK(symbol, ours, parameters) OURS_OF_NVML symbol parameters;
@@ -139,6 +150,55 @@ nvmlReturn_t memory_info_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
   return result;
 }
 
+// On the budget's card there are the processes of the lease, and no others: one of those may have
+// more than such a card holds.
+template <Side kSide, class Info>
+nvmlReturn_t processes_of(const char* symbol, nvmlDevice_t handle, unsigned int* count,
+                          Info* processes) {
+  const nvmlReturn_t result = call<kSide>(symbol, handle, count, processes);
+  if (result != NVML_SUCCESS || count == nullptr || processes == nullptr) return result;
+  if (!Process::shows_budget_by_nvml()) return result;
+  Process* const process = counted_process();
+  if (process == nullptr || device_of<kSide>(*process, handle) < 0) return result;
+  unsigned int kept = 0;
+  for (unsigned int i = 0; i < *count; ++i) {
+    if (process->ledger().has_process(processes[i].pid)) processes[kept++] = processes[i];
+  }
+  *count = kept;
+  return result;
+}
+
+}  // namespace
+
+OURS_OF_NVML nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
+  return memory_info<Side::kOwn>(device, memory);
+}
+
+OURS_OF_NVML nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
+  return memory_info_v2<Side::kOwn>(device, memory);
+}
+
+#define PROCESSES(symbol, ours, Info)                                              \
+  template <Side kSide>                                                            \
+  static nvmlReturn_t ours(nvmlDevice_t device, unsigned int* count, Info* list) { \
+    return processes_of<kSide>(#symbol, device, count, list);                      \
+  }                                                                                \
+  OURS_OF_NVML symbol(nvmlDevice_t device, unsigned int* count, Info* list) {      \
+    return ours<Side::kOwn>(device, count, list);                                  \
+  }
+PROCESSES(nvmlDeviceGetComputeRunningProcesses, compute_processes, nvmlProcessInfo_v1_t)
+PROCESSES(nvmlDeviceGetComputeRunningProcesses_v2, compute_processes_v2, nvmlProcessInfo_v2_t)
+PROCESSES(nvmlDeviceGetComputeRunningProcesses_v3, compute_processes_v3, nvmlProcessInfo_v2_t)
+PROCESSES(nvmlDeviceGetGraphicsRunningProcesses, graphics_processes, nvmlProcessInfo_v1_t)
+PROCESSES(nvmlDeviceGetGraphicsRunningProcesses_v2, graphics_processes_v2, nvmlProcessInfo_v2_t)
+PROCESSES(nvmlDeviceGetGraphicsRunningProcesses_v3, graphics_processes_v3, nvmlProcessInfo_v2_t)
+PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses, mps_processes, nvmlProcessInfo_v1_t)
+PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses_v2, mps_processes_v2, nvmlProcessInfo_v2_t)
+PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses_v3, mps_processes_v3, nvmlProcessInfo_v2_t)
+#undef PROCESSES
+
+namespace {
+
 struct Named {
   const char* symbol;
   void* ours[kSides];  // For calls of the program's own NVML, and of the other one.
@@ -151,14 +211,6 @@ const Named kFunctions[] = {
 };
 
 }  // namespace
-
-OURS_OF_NVML nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
-  return memory_info<Side::kOwn>(device, memory);
-}
-
-OURS_OF_NVML nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
-  return memory_info_v2<Side::kOwn>(device, memory);
-}
 
 bool is_hooked_of_nvml(const char* symbol) {
   if (symbol[0] != 'n' || symbol[1] != 'v') return false;

@@ -62,33 +62,108 @@ void empty(Process& process, Pools::Handle pool) {
   }
 }
 
-// The pool that this thread's device allocates from, made known; null where there is none.
-CUmemoryPool current_pool(Process& process) {
-  CUdevice ordinal = -1;
-  CUmemoryPool pool = nullptr;
-  if (REAL(cuCtxGetDevice, &ordinal) != CUDA_SUCCESS ||
-      REAL(cuDeviceGetMemPool, &pool, ordinal) != CUDA_SUCCESS) {
-    return nullptr;
-  }
-  const int device = device_of(process, ordinal);
-  if (device < 0 || !process.pools().know(handle_of(pool), static_cast<std::uint32_t>(device)))
-    return nullptr;
-  return pool;
+// It is gone, and what was charged for it.
+void forget(Process& process, Pools::Handle pool) {
+  const int device = process.pools().device_of(pool);
+  const std::uint64_t charged = process.pools().forget(pool);
+  if (charged > 0) process.cancel(static_cast<std::uint32_t>(device), charged);
 }
 
-// From this pool; from none: from the current one.
+// The pool that this thread's device allocates from; 0 where there is none.
+Pools::Handle current_pool() {
+  CUdevice ordinal = -1;
+  CUmemoryPool pool = nullptr;
+  const bool found = REAL(cuCtxGetDevice, &ordinal) == CUDA_SUCCESS &&
+                     REAL(cuDeviceGetMemPool, &pool, ordinal) == CUDA_SUCCESS;
+  return found ? handle_of(pool) : 0;
+}
+
+// Note [Pools that were not seen]
+//
+// A pool is known from when it is made, or from the first allocation from it: each device has one
+// of its own, and programs come to others by functions that are not known here. If it is not that
+// of a device, its memory is expected where the context is; the first allocation tells where it
+// really lies.
+Pools::Home home_of(Process& process, Pools::Handle pool, std::uint32_t otherwise) {
+  int count = 0;
+  (void)REAL(cuDeviceGetCount, &count);
+  for (CUdevice ordinal = 0; ordinal < count; ++ordinal) {
+    CUmemoryPool own = nullptr;
+    CUmemoryPool current = nullptr;
+    (void)REAL(cuDeviceGetDefaultMemPool, &own, ordinal);
+    (void)REAL(cuDeviceGetMemPool, &current, ordinal);
+    if (pool == handle_of(own) || pool == handle_of(current))
+      return {.device = device_of(process, ordinal), .is_created = false, .is_guess = false};
+  }
+  return {.device = static_cast<int>(otherwise), .is_created = false, .is_guess = true};
+}
+
+// Where what was allocated lies; where nobody says so, as was expected.
+int device_of_pointer(Process& process, CUdeviceptr pointer, int expected) {
+  unsigned int type = CU_MEMORYTYPE_DEVICE;
+  CUdevice ordinal = -1;
+  (void)REAL(cuPointerGetAttribute, &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer);
+  if (type != CU_MEMORYTYPE_DEVICE) return -1;
+  const bool told = REAL(cuPointerGetAttribute, &ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                         pointer) == CUDA_SUCCESS;
+  return told ? device_of(process, ordinal) : expected;
+}
+
+struct Request {
+  CUdeviceptr* pointer;
+  CUmemoryPool pool;  // None: the current one.
+  std::size_t bytes;
+  CUstream stream;
+  Default meant;
+};
+
+// From a pool that is known. What was allocated from one that turns out to be elsewhere goes back.
 template <class Allocate>
-CUresult allocate(CUmemoryPool pool, std::size_t bytes, CUstream stream, Default meant,
-                  Allocate allocate) {
-  Process* process = Process::current();
-  if (process == nullptr || bytes == 0 || is_capturing(stream, meant)) return allocate();
-  CUmemoryPool current = current_pool(*process);  // It may be that one, and not known yet.
-  const Pools::Handle handle = handle_of(pool == nullptr ? current : pool);
-  if (process->pools().device_of(handle) < 0) return allocate();
-  const std::uint64_t most = chunks_of(bytes);
-  if (!begin_in_pool(*process, handle, most)) return CUDA_ERROR_OUT_OF_MEMORY;
+CUresult allocate_in(Process& process, Pools::Handle pool, const Pools::Home& home,
+                     const Request& asked, bool& elsewhere, Allocate allocate) {
+  const std::uint64_t most = chunks_of(asked.bytes);
+  if (!begin_in_pool(process, pool, most)) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult result = allocate();
-  end_in_pool(*process, handle, most);
+  end_in_pool(process, pool, most);
+  if (!home.is_guess) return result;
+  if (result != CUDA_SUCCESS) {  // Perhaps there is no such pool.
+    forget(process, pool);
+    return result;
+  }
+  const int device = device_of_pointer(process, *asked.pointer, home.device);
+  elsewhere = device != home.device;
+  if (!elsewhere) {
+    process.pools().is_home(pool);
+    return result;
+  }
+  (void)(asked.meant == Default::kOwn ? REAL(cuMemFreeAsync_ptsz, *asked.pointer, asked.stream)
+                                      : REAL(cuMemFreeAsync, *asked.pointer, asked.stream));
+  forget(process, pool);
+  (void)process.pools().know(pool, {.device = device, .is_created = false, .is_guess = false});
+  return result;
+}
+
+template <class Allocate>
+CUresult allocate(const Request& asked, Allocate allocate) {
+  Process* process = Process::current();
+  if (process == nullptr || asked.pointer == nullptr || asked.bytes == 0 ||
+      is_capturing(asked.stream, asked.meant)) {
+    return allocate();
+  }
+  Pools& pools = process->pools();
+  const Pools::Handle pool = asked.pool == nullptr ? current_pool() : handle_of(asked.pool);
+  if (Place place; !pools.known(pool).is_known) {
+    if (pool == 0 || !current_place(*process, place)) return allocate();
+    if (!pools.know(pool, home_of(*process, pool, place.device))) return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  CUresult result = CUDA_SUCCESS;
+  for (bool elsewhere = true; elsewhere;) {
+    const Pools::Known known = pools.known(pool);
+    if (known.is_dying) return CUDA_ERROR_INVALID_VALUE;
+    if (!known.is_charged()) return allocate();
+    elsewhere = false;
+    result = allocate_in(*process, pool, known.home, asked, elsewhere, allocate);
+  }
   return result;
 }
 
@@ -110,25 +185,77 @@ CUresult free_async(CUdeviceptr pointer, CUstream stream, Default meant, Free fr
   return result;
 }
 
-// Synchronising gives back what pools hold beyond their thresholds.
+// Synchronising gives back what pools hold beyond their thresholds. Of many, a few are asked at
+// once, so that nobody waits for that.
 CUresult synchronised(CUresult result) {
-  Process* process = Process::current();
-  if (process != nullptr && process->pools().take_dirty())
-    for_each_pool(*process, [&](Pools::Handle pool) { settle_pool(*process, pool); });
+  constexpr int kAtOnce = 8;
+  if (Process* process = Process::current(); process != nullptr) {
+    process->pools().synchronised();
+    if (process->pools().any_is_due()) settle_due(*process, kAtOnce);
+  }
   return result;
+}
+
+// Note [Destroyed pools]
+//
+// Memory of a pool that is in use lives on when the pool is destroyed, until the last of it is
+// freed. Nobody can be asked of it then, so the driver destroys a pool not before nothing of it is
+// reserved any more. Until then it gives back what it can, is no device's current one, and is not
+// there to the program.
+CUresult make_an_end(Process& process, Pools::Handle pool, const Pools::Home& home) {
+  forget(process, pool);
+  const CUresult result = REAL(cuMemPoolDestroy, pool_of(pool));
+  if (result != CUDA_SUCCESS) (void)process.pools().know(pool, home);
+  return result;
+}
+
+void let_die(Pools::Handle pool) {
+  cuuint64_t threshold = 0;
+  (void)REAL(cuMemPoolSetAttribute, pool_of(pool), CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
+  int count = 0;
+  (void)REAL(cuDeviceGetCount, &count);
+  for (CUdevice ordinal = 0; ordinal < count; ++ordinal) {
+    CUmemoryPool current = nullptr;
+    CUmemoryPool own = nullptr;
+    (void)REAL(cuDeviceGetMemPool, &current, ordinal);
+    if (handle_of(current) == pool &&
+        REAL(cuDeviceGetDefaultMemPool, &own, ordinal) == CUDA_SUCCESS)
+      (void)REAL(cuDeviceSetMemPool, ordinal, own);
+  }
+}
+
+// What the driver said, if an end was made of it.
+CUresult settle(Process& process, Pools::Handle pool) {
+  const Pools::Known known = process.pools().known(pool);
+  for (int looks = 0; looks < kLooksMax && known.is_charged(); ++looks) {
+    if (known.is_dying) {
+      const Relaxed relaxed;
+      (void)REAL(cuMemPoolTrimTo, pool_of(pool), 0);
+    }
+    const std::uint64_t look = process.pools().look(pool);
+    cuuint64_t reserved = 0;
+    if (ask_reserved(pool, reserved) != CUDA_SUCCESS) break;
+    const Pools::Settled settled = process.pools().settle(pool, look, pages_of(reserved));
+    if (settled.excess > 0)
+      process.cancel(static_cast<std::uint32_t>(known.home.device), settled.excess);
+    if (!settled.done) continue;
+    const bool ends = known.is_dying && reserved == 0 && process.pools().take_dead(pool, look);
+    return ends ? make_an_end(process, pool, known.home) : CUDA_SUCCESS;
+  }
+  return CUDA_SUCCESS;
 }
 
 }  // namespace
 
 void settle_pool(Process& process, Pools::Handle pool) {
-  const int device = process.pools().device_of(pool);
-  for (int looks = 0; looks < kLooksMax && device >= 0; ++looks) {
-    const std::uint64_t look = process.pools().look(pool);
-    cuuint64_t reserved = 0;
-    if (ask_reserved(pool, reserved) != CUDA_SUCCESS) return;
-    const Pools::Settled settled = process.pools().settle(pool, look, pages_of(reserved));
-    if (settled.excess > 0) process.cancel(static_cast<std::uint32_t>(device), settled.excess);
-    if (settled.done) return;
+  (void)settle(process, pool);
+}
+
+void settle_due(Process& process, int most) {
+  for (int i = 0; i < most; ++i) {
+    const Pools::Handle pool = process.pools().take_due();
+    if (pool == 0) return;
+    settle_pool(process, pool);
   }
 }
 
@@ -136,8 +263,9 @@ bool begin_in_pool(Process& process, Pools::Handle pool, std::uint64_t bytes) {
   const auto device = static_cast<std::uint32_t>(process.pools().device_of(pool));
   if (!reserve(process, device, bytes)) return false;
   process.ledger().set_at_most(device);  // What a pool gives back by itself is seen later.
-  process.pools().begin(pool, bytes);
-  return true;
+  if (process.pools().begin(pool, bytes)) return true;
+  process.cancel(device, bytes);
+  return false;
 }
 
 void end_in_pool(Process& process, Pools::Handle pool, std::uint64_t bytes) {
@@ -160,21 +288,21 @@ void give_up_unused(Process& process, std::uint32_t device) {
 }
 
 OURS cuMemAllocAsync(CUdeviceptr* pointer, std::size_t bytes, CUstream stream) {
-  return allocate(nullptr, bytes, stream, Default::kLegacy,
+  return allocate({pointer, nullptr, bytes, stream, Default::kLegacy},
                   [&] { return REAL(cuMemAllocAsync, pointer, bytes, stream); });
 }
 OURS cuMemAllocAsync_ptsz(CUdeviceptr* pointer, std::size_t bytes, CUstream stream) {
-  return allocate(nullptr, bytes, stream, Default::kOwn,
+  return allocate({pointer, nullptr, bytes, stream, Default::kOwn},
                   [&] { return REAL(cuMemAllocAsync_ptsz, pointer, bytes, stream); });
 }
 OURS cuMemAllocFromPoolAsync(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool,
                              CUstream stream) {
-  return allocate(pool, bytes, stream, Default::kLegacy,
+  return allocate({pointer, pool, bytes, stream, Default::kLegacy},
                   [&] { return REAL(cuMemAllocFromPoolAsync, pointer, bytes, pool, stream); });
 }
 OURS cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool pool,
                                   CUstream stream) {
-  return allocate(pool, bytes, stream, Default::kOwn,
+  return allocate({pointer, pool, bytes, stream, Default::kOwn},
                   [&] { return REAL(cuMemAllocFromPoolAsync_ptsz, pointer, bytes, pool, stream); });
 }
 
@@ -187,34 +315,33 @@ OURS cuMemFreeAsync_ptsz(CUdeviceptr pointer, CUstream stream) {
                     [&] { return REAL(cuMemFreeAsync_ptsz, pointer, stream); });
 }
 
+// What was known by that handle is gone: the driver has given it anew.
 OURS cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* what) {
   const CUresult result = REAL(cuMemPoolCreate, pool, what);
   Process* process = Process::current();
-  if (result != CUDA_SUCCESS || process == nullptr ||
-      what->location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
-    return result;
-  }
-  const int device = device_of(*process, what->location.id);
-  if (device >= 0)
-    (void)process->pools().know(handle_of(*pool), static_cast<std::uint32_t>(device));
+  if (result != CUDA_SUCCESS || process == nullptr) return result;
+  forget(*process, handle_of(*pool));
+  // One of the host, or of a device that the lease does not have, is known too: so that it is not
+  // taken for one that was not seen.
+  const bool on_device = what->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+  (void)process->pools().know(handle_of(*pool),
+                              {.device = on_device ? device_of(*process, what->location.id) : -1,
+                               .is_created = true,
+                               .is_guess = false});
   return result;
 }
 
-// Memory of it that is in use lives on, and stays charged: nobody tells when it is freed.
 OURS cuMemPoolDestroy(CUmemoryPool pool) {
   Process* process = Process::current();
-  const int device = process == nullptr ? -1 : process->pools().device_of(handle_of(pool));
-  if (device >= 0) {
-    (void)REAL(cuMemPoolTrimTo, pool, 0);
-    settle_pool(*process, handle_of(pool));
+  if (process == nullptr) return REAL(cuMemPoolDestroy, pool);
+  const Pools::Handle handle = handle_of(pool);
+  if (process->pools().begin_destroy(handle)) {
+    let_die(handle);
+    return settle(*process, handle);
   }
-  cuuint64_t reserved = 1;
-  if (device >= 0)
-    (void)REAL(cuMemPoolGetAttribute, pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved);
+  if (process->pools().known(handle).is_dying) return CUDA_ERROR_INVALID_VALUE;
   const CUresult result = REAL(cuMemPoolDestroy, pool);
-  if (device < 0 || result != CUDA_SUCCESS) return result;
-  const std::uint64_t charged = process->pools().forget(handle_of(pool));
-  if (reserved == 0 && charged > 0) process->cancel(static_cast<std::uint32_t>(device), charged);
+  if (result == CUDA_SUCCESS) forget(*process, handle);
   return result;
 }
 

@@ -19,6 +19,11 @@ void give_back(Process& process, const Physical::Freed& freed) {
   }
 }
 
+void say_not_counted() {
+  Process::say_once(Process::Once::kNoMemory,
+                    "no memory to count allocations: some stay charged until the end");
+}
+
 }  // namespace
 
 OURS cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
@@ -37,8 +42,7 @@ OURS cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
   if (result != CUDA_SUCCESS) {
     process->cancel(device, bytes);
   } else if (!process->physical().created(*handle, device, bytes)) {
-    Process::say_once(Process::Once::kNoMemory,
-                      "no memory to count allocations: some stay charged until the end");
+    say_not_counted();
   }
   return result;
 }
@@ -104,13 +108,14 @@ OURS cuMemUnmap(CUdeviceptr pointer, std::size_t bytes) {
   Process* process = Process::current();
   if (process == nullptr) return REAL(cuMemUnmap, pointer, bytes);
   CUresult result = CUDA_SUCCESS;
-  process->physical().unmap(
+  const bool counted = process->physical().unmap(
       pointer, bytes,
       [&] {
         result = REAL(cuMemUnmap, pointer, bytes);
         return result == CUDA_SUCCESS;
       },
       [&](const Physical::Freed& freed) { give_back(*process, freed); });
+  if (!counted) say_not_counted();
   return result;
 }
 
