@@ -105,7 +105,7 @@ END
 @test "resize holds from the next allocation of a running program on" {
   local build=${build_dir:-$(git -C "$BATS_TEST_DIRNAME" rev-parse --show-toplevel)/build/release}
   mkfifo calls
-  berth run -q -m 1G -n job -- "$build/bin/tests/cuda_caller" dlsym <calls >said 2>&1 3>&- &
+  berth run -q -m 1G -n job -- "$build/bin/tests/cuda_caller" dlsym <calls >said 2>lines 3>&- &
   exec 9>calls
   printf 'retain 0\nalloc a 1073741824\n' >&9
   eventually count '^' said 2
