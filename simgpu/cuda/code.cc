@@ -2,10 +2,9 @@
 // The simulated driver's functions for what lies in code, for linking it, and for settings that
 // change nothing here. A module has each function that it is asked for, since code is never run.
 // Any thread with a current context may call these.
-#include <elf.h>
-
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "simgpu/cuda/abi.h"
 #include "simgpu/cuda/driver.h"
@@ -18,23 +17,6 @@ using Kind = Handles::Kind;
 constexpr int kThreadsMax = 1024;  // Of a block.
 constexpr int kRegisters = 32;
 constexpr int kCapability = 80;
-
-// What comes out of a link: a cubin without anything in it.
-constexpr Elf64_Ehdr kLinked = {
-    .e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-    .e_type = ET_EXEC,
-    .e_machine = EM_CUDA,
-    .e_version = EV_CURRENT,
-    .e_entry = 0,
-    .e_phoff = 0,
-    .e_shoff = sizeof(Elf64_Ehdr),
-    .e_flags = 0,
-    .e_ehsize = sizeof(Elf64_Ehdr),
-    .e_phentsize = 0,
-    .e_phnum = 0,
-    .e_shentsize = sizeof(Elf64_Shdr),
-    .e_shnum = 0,
-    .e_shstrndx = 0};
 
 template <class Handle>
 CUresult create(Kind kind, Handle* handle) {
@@ -61,6 +43,17 @@ CUresult with(Kind kind, Handle handle, Body body) {
     return driver.handles().is(kind, std::bit_cast<Handles::Handle>(handle))
                ? body()
                : CUDA_ERROR_INVALID_HANDLE;
+  });
+}
+
+// body(what is being linked)
+template <class Body>
+CUresult with_link(CUlinkState state, Body body) {
+  return with_context([&](Driver& driver, Context&) {
+    const auto handle = std::bit_cast<Handles::Handle>(state);
+    if (!driver.handles().is(Kind::kLink, handle)) return CUDA_ERROR_INVALID_HANDLE;
+    body(driver.links()[handle]);
+    return CUDA_SUCCESS;
   });
 }
 
@@ -146,7 +139,10 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType /*type*/, void* data
                           const char* /*name*/, unsigned int /*count*/, CUjit_option* /*options*/,
                           void** /*values*/) {
   if (data == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  return with(Kind::kLink, state, kNothing);
+  return with_link(state, [&](Driver::Link& link) {
+    for (Global& global : globals_of({static_cast<const char*>(data), bytes}))
+      link.globals.push_back(std::move(global));
+  });
 }
 CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data, std::size_t bytes,
                        const char* name, unsigned int count, CUjit_option* options, void** values) {
@@ -154,13 +150,17 @@ CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data, std::
 }
 CUresult cuLinkComplete(CUlinkState state, void** cubin, std::size_t* bytes) {
   if (cubin == nullptr || bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return with(Kind::kLink, state, [&] {
-    *cubin = const_cast<Elf64_Ehdr*>(&kLinked);
-    *bytes = sizeof kLinked;
-    return CUDA_SUCCESS;
+  return with_link(state, [&](Driver::Link& link) {
+    link.cubin = cubin_with(link.globals);
+    *cubin = link.cubin.data();
+    *bytes = link.cubin.size();
   });
 }
 CUresult cuLinkDestroy(CUlinkState state) {
+  (void)with_context([&](Driver& driver, Context&) {
+    driver.links().erase(std::bit_cast<Handles::Handle>(state));
+    return CUDA_SUCCESS;
+  });
   return destroy(Kind::kLink, state);
 }
 

@@ -41,7 +41,7 @@ TEST(CudaCode, WhatWasLinkedCanBeLoaded) {
         CUlinkState link = nullptr;
         REQUIRE(cuLinkDestroy(link) == CUDA_ERROR_INVALID_HANDLE);
         REQUIRE_OK(cuLinkCreate_v2(0, nullptr, nullptr, &link));
-        char code[] = ".version 8.0";
+        char code[] = ".version 8.0\n.const .align 4 .b8 table[5];";
         REQUIRE_OK(cuLinkAddData_v2(link, {}, code, sizeof code, "code", 0, nullptr, nullptr));
         REQUIRE(cuLinkAddData(link, {}, nullptr, 0, "", 0, nullptr, nullptr) ==
                 CUDA_ERROR_INVALID_VALUE);
@@ -51,6 +51,9 @@ TEST(CudaCode, WhatWasLinkedCanBeLoaded) {
         REQUIRE(bytes > 0);
         CUmodule module = nullptr;
         REQUIRE_OK(cuModuleLoadData(&module, cubin));
+        CUdeviceptr table = 0;
+        REQUIRE_OK(cuModuleGetGlobal_v2(&table, &bytes, module, "table"));
+        REQUIRE(bytes == 5);
         REQUIRE_OK(cuLinkDestroy(link));
         REQUIRE(cuLinkDestroy(link) == CUDA_ERROR_INVALID_HANDLE);
       }));

@@ -396,6 +396,9 @@ std::optional<std::uint32_t> Driver::device_at(DevicePointer pointer) {
   for (std::uint32_t device = 0; device < kDevicesMax; ++device) {
     if (heaps_[device] && heaps_[device]->range(pointer)) return device;
   }
+  for (const auto& [handle, image] : images_) {
+    if (image.memory && pointer - image.first() < image.bytes) return image.device;
+  }
   return std::nullopt;
 }
 
@@ -443,6 +446,7 @@ std::byte* Driver::unheaped(DevicePointer pointer, std::uint64_t bytes) {
     if (into < found.bytes && bytes <= found.bytes - into)
       return found.memory.get() + found.into + into;
   }
+  if (std::byte* global = global_memory(pointer, bytes); global != nullptr) return global;
   if (std::byte* pinned = host_pages_.find(pointer, bytes); pinned != nullptr) return pinned;
   std::byte* of_a_graph = graphs_.find(pointer, bytes);
   return of_a_graph != nullptr ? of_a_graph : virtual_memory_.find(pointer, bytes);

@@ -11,11 +11,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "simgpu/cuda/abi.h"
 #include "simgpu/cuda/events.h"
 #include "simgpu/cuda/gate.h"
+#include "simgpu/cuda/globals.h"
 #include "simgpu/cuda/graph.h"
 #include "simgpu/cuda/handles.h"
 #include "simgpu/cuda/heap.h"
@@ -115,9 +117,15 @@ class Driver {
   CUresult create_pool(CUdevice ordinal, Pool*& made);
   CUresult allocate_from(Pool& pool, std::uint64_t bytes, DevicePointer& pointer);
   /// Code takes whole blocks. A library is no context's, and stays until it is unloaded.
-  CUresult load_image(const Context* context, std::uint64_t bytes, bool library,
+  struct Code {
+    std::uint64_t bytes = 0;
+    std::vector<Global> globals = {};
+  };
+  CUresult load_image(const Context* context, const Code& code, bool library,
                       std::uint64_t& handle);
   CUresult unload_image(std::uint64_t handle, bool library);
+  /// A variable of code.
+  std::optional<Heap::Range> global(std::uint64_t handle, const std::string& name) const;
   CUresult set_limit(Context& context, CUlimit limit, std::size_t value);
   bool has_image(std::uint64_t handle) const { return images_.contains(handle); }
   Streams& streams() { return streams_; }
@@ -125,6 +133,12 @@ class Driver {
   Handles& handles() { return handles_; }
   HostPages& host_pages() { return host_pages_; }
   Graphs& graphs() { return graphs_; }
+  /// What is being linked.
+  struct Link {
+    std::vector<Global> globals;
+    std::string cubin;
+  };
+  std::map<Handles::Handle, Link>& links() { return links_; }
   CUresult add_to_graph(Graphs::Handle graph, CUdevice ordinal, std::uint64_t bytes,
                         Graphs::Handle& node, DevicePointer& pointer);
   Graphs::Charge charger();
@@ -163,6 +177,7 @@ class Driver {
   bool can_be_saved() const;
   bool has_memory_of_several() const;
 
+  std::byte* global_memory(DevicePointer pointer, std::uint64_t bytes);
   std::byte* unheaped(DevicePointer pointer, std::uint64_t bytes);
   CUresult make_heap(std::uint32_t device);
   CUresult enter_device(std::uint32_t device);
@@ -195,6 +210,17 @@ class Driver {
     std::uint64_t blocks;
     const Context* owner;
     bool library;
+    // Its variables, one after the other: at what addresses, and the memory behind these.
+    struct Place {
+      std::uint64_t at;
+      std::uint64_t bytes;
+    };
+    HostMemory addresses = {};
+    HostMemory memory = {};
+    std::uint64_t bytes = 0;
+    std::map<std::string, Place> globals = {};
+
+    DevicePointer first() const { return reinterpret_cast<DevicePointer>(addresses.get()); }
   };
   struct Foreign {
     HostMemory addresses;
@@ -210,6 +236,7 @@ class Driver {
   Streams streams_;
   Events events_;
   Handles handles_;
+  std::map<Handles::Handle, Link> links_;
   HostPages host_pages_;
   Graphs graphs_;
   PoolSet pools_{[this](std::uint32_t device, std::uint64_t blocks) { give_back(device, blocks); }};

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated driver's modules and libraries, and the limits of contexts: only what they take of
-// the device. Code is never run, and has no functions. Any thread with a current context may call
+// The simulated driver's modules and libraries, and the limits of contexts: what they take of the
+// device, and the variables of code, which is never run. Any thread with a current context may call
 // these; without one a library can be loaded, and takes nothing.
 #include <elf.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
+#include "os/mapping.h"
 #include "simgpu/cuda/abi.h"
 #include "simgpu/cuda/driver.h"
 
@@ -64,15 +63,22 @@ std::uint64_t image_bytes(const void* image) {
   return readable ? std::strlen(text) : 0;
 }
 
+// Of a fat binary only the size is known: what lies in it is compressed.
+Driver::Code code_in(const void* image) {
+  const std::uint64_t bytes = image_bytes(image);
+  if (begins_with(image, kWrapper) || begins_with(image, kFatBinary)) return {.bytes = bytes};
+  return {.bytes = bytes, .globals = globals_of({static_cast<const char*>(image), bytes})};
+}
+
 template <class Handle>
-CUresult load(Handle* handle, std::uint64_t bytes, bool library) {
-  if (bytes == 0) return CUDA_ERROR_INVALID_IMAGE;
+CUresult load(Handle* handle, const Driver::Code& code, bool library) {
+  if (code.bytes == 0) return CUDA_ERROR_INVALID_IMAGE;
   return with_driver([&](Driver& driver) {
     Context* context = nullptr;
     const CUresult missing = driver.current(context);
     if (missing != CUDA_SUCCESS && !library) return missing;
     std::uint64_t made = 0;
-    const CUresult result = driver.load_image(context, bytes, library, made);
+    const CUresult result = driver.load_image(context, code, library, made);
     if (result == CUDA_SUCCESS) *handle = std::bit_cast<Handle>(made);
     return result;
   });
@@ -81,15 +87,21 @@ CUresult load(Handle* handle, std::uint64_t bytes, bool library) {
 template <class Handle>
 CUresult load_data(Handle* handle, const void* image, bool library) {
   if (handle == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return load(handle, image_bytes(image), library);
+  return load(handle, code_in(image), library);
 }
 
 template <class Handle>
 CUresult load_file(Handle* handle, const char* path, bool library) {
   if (handle == nullptr || path == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::error_code missing;
-  const std::uint64_t bytes = std::filesystem::file_size(path, missing);
-  return missing ? CUDA_ERROR_FILE_NOT_FOUND : load(handle, bytes, library);
+  const Result<os::Mapping> file = os::Mapping::open(path);
+  if (!file.ok()) return CUDA_ERROR_FILE_NOT_FOUND;
+  const std::string_view bytes = file->bytes();
+  return load(handle, {.bytes = bytes.size(), .globals = globals_of(bytes)}, library);
+}
+
+// Each variable begins where any type may.
+std::uint64_t aligned(std::uint64_t bytes) {
+  return (bytes + 255) / 256 * 256;
 }
 
 std::uint64_t blocks_for(std::uint64_t bytes) {
@@ -102,17 +114,47 @@ constexpr std::size_t kLimitMax = std::size_t{1} << 40U;
 
 }  // namespace
 
-CUresult Driver::load_image(const Context* context, std::uint64_t bytes, bool library,
+CUresult Driver::load_image(const Context* context, const Code& code, bool library,
                             std::uint64_t& handle) {
-  const Image image{.device = context == nullptr ? 0 : context->device,
-                    .blocks = context == nullptr ? 0 : blocks_for(bytes),
-                    .owner = context,
-                    .library = library};
+  std::uint64_t global_bytes = 0;
+  for (const Global& global : code.globals) global_bytes += aligned(global.bytes);
+  Image image{.device = context == nullptr ? 0 : context->device,
+              .blocks = context == nullptr ? 0 : blocks_for(code.bytes + global_bytes),
+              .owner = context,
+              .library = library};
+  if (global_bytes > 0) {
+    image.addresses = map_host_memory(global_bytes, Access::kNone);
+    image.memory = map_host_memory(global_bytes, Access::kReadWrite);
+    if (!image.addresses || !image.memory) return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  for (const Global& global : code.globals) {
+    (void)global.initial.copy(reinterpret_cast<char*>(image.memory.get()) + image.bytes,
+                              global.bytes);
+    image.globals.emplace(global.name, Image::Place{image.bytes, global.bytes});
+    image.bytes += aligned(global.bytes);
+  }
   if (image.blocks > 0 && !seat_.charge(image.device, image.blocks))
     return CUDA_ERROR_OUT_OF_MEMORY;
   handle = last_image_ += 16;
-  images_.emplace(handle, image);
+  images_.emplace(handle, std::move(image));
   return CUDA_SUCCESS;
+}
+
+std::optional<Heap::Range> Driver::global(std::uint64_t handle, const std::string& name) const {
+  const auto image = images_.find(handle);
+  if (image == images_.end()) return std::nullopt;
+  const auto found = image->second.globals.find(name);
+  if (found == image->second.globals.end()) return std::nullopt;
+  return Heap::Range{image->second.first() + found->second.at, found->second.bytes};
+}
+
+std::byte* Driver::global_memory(DevicePointer pointer, std::uint64_t bytes) {
+  for (const auto& [handle, image] : images_) {
+    const std::uint64_t into = pointer - image.first();
+    if (image.memory && into < image.bytes && bytes <= image.bytes - into)
+      return image.memory.get() + into;
+  }
+  return nullptr;
 }
 
 CUresult Driver::unload_image(std::uint64_t handle, bool library) {
@@ -173,6 +215,20 @@ CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
 CUresult cuModuleUnload(CUmodule module) {
   return with_context([&](Driver& driver, Context&) {
     return driver.unload_image(std::bit_cast<std::uint64_t>(module), false);
+  });
+}
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr* pointer, std::size_t* bytes, CUmodule module,
+                              const char* name) {
+  if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return with_context([&](Driver& driver, Context&) {
+    const auto handle = std::bit_cast<std::uint64_t>(module);
+    if (!driver.has_image(handle)) return CUDA_ERROR_INVALID_HANDLE;
+    const std::optional<Heap::Range> found = driver.global(handle, name);
+    if (!found) return CUDA_ERROR_NOT_FOUND;
+    if (pointer != nullptr) *pointer = found->at;
+    if (bytes != nullptr) *bytes = found->bytes;
+    return CUDA_SUCCESS;
   });
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "simgpu/cuda/cuda_testing.h"
+#include "simgpu/cuda/globals.h"
 
 namespace berth::simgpu {
 namespace {
@@ -48,6 +49,38 @@ TEST(CudaImages, CodeTakesItsSizeInWholeBlocksUntilItIsUnloaded) {
               use_device(0);
               REQUIRE(free_bytes() == kGiB);
             }));
+}
+
+TEST(CudaImages, VariablesOfCodeAreMemoryThatGoesWithIt) {
+  const TemporaryWorld temporary("1x1GiB,context=0");
+  EXPECT_EQ(
+      0, in_child([] {
+        use_device(0);
+        std::string cubin = cubin_with({{.name = "large", .bytes = 3 * kMiB, .initial = {}},
+                                        {.name = "answer", .bytes = 8, .initial = {}}});
+        CUmodule module = nullptr;
+        REQUIRE_OK(cuModuleLoadData(&module, cubin.data()));
+        REQUIRE(free_bytes() == kGiB - 4 * kMiB);
+        CUdeviceptr pointer = 0;
+        std::size_t bytes = 0;
+        REQUIRE_OK(cuModuleGetGlobal_v2(&pointer, &bytes, module, "answer"));
+        REQUIRE(bytes == 8);
+        std::uint64_t value = 1;
+        REQUIRE_OK(cuMemcpyDtoH_v2(&value, pointer, sizeof value));
+        REQUIRE(value == 0);
+        value = 42;
+        REQUIRE_OK(cuMemcpyHtoD_v2(pointer, &value, sizeof value));
+        std::uint64_t back = 0;
+        REQUIRE_OK(cuMemcpyDtoH_v2(&back, pointer, sizeof back));
+        REQUIRE(back == 42);
+        REQUIRE(cuMemcpyHtoD_v2(pointer + 256, &value, 1) == CUDA_ERROR_INVALID_VALUE);
+        REQUIRE(cuModuleGetGlobal_v2(&pointer, &bytes, module, "other") == CUDA_ERROR_NOT_FOUND);
+        REQUIRE(cuModuleGetGlobal_v2(&pointer, &bytes, nullptr, "answer") ==
+                CUDA_ERROR_INVALID_HANDLE);
+        REQUIRE_OK(cuModuleUnload(module));
+        REQUIRE(free_bytes() == kGiB);
+        REQUIRE(cuMemcpyDtoH_v2(&back, pointer, 1) == CUDA_ERROR_INVALID_VALUE);
+      }));
 }
 
 TEST(CudaImages, ALibraryIsNoContexts) {
