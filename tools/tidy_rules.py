@@ -37,6 +37,7 @@ LAYERS = {
 }
 # Single headers that a folder may include besides.
 ALSO = {
+    'cli': ['gpu/nvml.h'],  # What `berth query` asks.
     'enforce': ['guard/layout.h', 'guard/ledger.h', 'guard/linux.h'],  # The files of a lease.
     'library': ['guard/layout.h'],  # Likewise.
     'server': ['guard/layout.h', 'guard/ledger.h', 'guard/linux.h',  # Likewise, and for its test.

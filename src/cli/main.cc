@@ -8,5 +8,6 @@
 
 int main(int argc, char** argv) {
   berth::os::hold_standard_descriptors();
-  return berth::cli::run_berth(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+  return berth::cli::run_as(argc > 0 ? argv[0] : "",
+                            std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
 }

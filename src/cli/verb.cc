@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <utility>
 
 #include "base/nearest.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kWidthWithoutTerminal = 80;
 constexpr std::size_t kWidestText = 100;
+constexpr int kNoDriver = 9;  // As nvidia-smi ends.
 
 Take into_colour(std::optional<ColourChoice>& choice) {
   return [&choice](std::string_view word) -> Status {
@@ -52,7 +54,7 @@ std::string sentence_of(const std::string& who, std::string_view sentence) {
 }
 
 // What others call what we have. Only what there is may stand on the right.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kOtherNames = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kOtherNames = {{
     {"kill", "cancel"},
     {"rm", "cancel"},
     {"stop", "cancel"},
@@ -71,6 +73,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kOtherNa
     {"sub", "run"},
     {"events", "history --events"},
     {"exec", "run"},
+    {"smi", "query"},
+    {"nvidia-smi", "query"},
 }};
 
 std::string_view meant_by(std::string_view word, std::span<const std::string_view> names) {
@@ -160,6 +164,19 @@ int Invocation::fail(ExitCode code, std::string_view sentence) const {
 
 int run_berth(const std::vector<std::string>& arguments) {
   return flush_output(dispatch(arguments));
+}
+
+int run_as(std::string_view name, std::vector<std::string> arguments) {
+  if (name.substr(name.rfind('/') + 1) != "nvidia-smi") return run_berth(arguments);
+  const char* sim = std::getenv("BERTH_SIM");
+  if (sim == nullptr || *sim == '\0') {
+    complain(
+        "nvidia-smi: this is Berth's, of a simulated GPU (BERTH_SIM=1x16GiB); NVIDIA's is "
+        "elsewhere in PATH\n");
+    return kNoDriver;
+  }
+  arguments.insert(arguments.begin(), "query");
+  return run_berth(arguments);
 }
 
 }  // namespace berth::cli

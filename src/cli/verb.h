@@ -83,5 +83,8 @@ const Verb* find_verb(std::string_view name);
 
 /// The whole program: `arguments` without the program's own name; returns the exit status.
 int run_berth(const std::vector<std::string>& arguments);
+/// The same of a program that was started by that name: as nvidia-smi it is `berth query`, of a
+/// simulated GPU only.
+int run_as(std::string_view name, std::vector<std::string> arguments);
 
 }  // namespace berth::cli

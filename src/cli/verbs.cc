@@ -38,6 +38,8 @@ constexpr std::array kVerbs = {
     Verb{"config", "", "Machine", "what is configured, by whom, and whether it is in order",
          run_config},
     Verb{"alert", "", "Machine", "notify when a condition holds", run_alert},
+    Verb{"query", "", "Machine", "figures of GPUs as nvidia-smi writes them, for programs",
+         run_query},
     Verb{"export", "", "Machine", "figures of the past as CSV, for other programs", run_export},
     Verb{"completion", "", "Connect", "a script that completes command lines in your shell",
          run_completion},

@@ -18,6 +18,7 @@ int run_export(Invocation& invocation);
 int run_fit(Invocation& invocation);
 int run_history(Invocation& invocation);
 int run_ps(Invocation& invocation);
+int run_query(Invocation& invocation);
 int run_queue(Invocation& invocation);
 int run_recommend(Invocation& invocation);
 int run_release(Invocation& invocation);

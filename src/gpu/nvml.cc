@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <initializer_list>
 #include <utility>
 
 #include "base/check.h"
@@ -30,6 +31,9 @@ struct Nvml::Functions {
   nvml::Return (*memory_v2)(nvml::Device, nvml::MemoryV2*);
   ListProcesses compute;
   ListProcesses graphics;
+  nvml::Return (*utilization)(nvml::Device, nvml::Utilization*);
+  nvml::Return (*temperature)(nvml::Device, unsigned int, unsigned int*);
+  nvml::Return (*power)(nvml::Device, unsigned int*);
   const char* (*simulated_world)();
 };
 
@@ -59,6 +63,9 @@ const char* missing(void* library, Nvml::Functions& functions) {
     (void)find_function(library, "nvmlDeviceGetComputeRunningProcesses_v2", functions.compute);
   if (!find_function(library, "nvmlDeviceGetGraphicsRunningProcesses_v3", functions.graphics))
     (void)find_function(library, "nvmlDeviceGetGraphicsRunningProcesses_v2", functions.graphics);
+  (void)find_function(library, "nvmlDeviceGetUtilizationRates", functions.utilization);
+  (void)find_function(library, "nvmlDeviceGetTemperature", functions.temperature);
+  (void)find_function(library, "nvmlDeviceGetPowerUsage", functions.power);
   (void)find_function(library, "berthSimulatedWorld", functions.simulated_world);
   return nullptr;
 }
@@ -203,10 +210,13 @@ Told<MemoryFigures> Nvml::memory(nvml::Device device) const {
   return {result, {{memory.total}, {memory.used}, std::nullopt}};
 }
 
-Told<std::vector<ProcessFigure>> Nvml::processes(nvml::Device device) const {
+namespace {
+
+Told<std::vector<ProcessFigure>> processes_of(nvml::Device device,
+                                              std::initializer_list<ListProcesses> functions) {
   Told<std::vector<ProcessFigure>> told{nvml::kNotSupported, {}};
   std::vector<nvml::ProcessInfoV2> listed;
-  for (const ListProcesses function : {functions_->compute, functions_->graphics}) {
+  for (const ListProcesses function : functions) {
     if (function == nullptr) continue;
     const nvml::Return result = list(function, device, listed);
     // Some devices have one kind of processes only.
@@ -221,6 +231,37 @@ Told<std::vector<ProcessFigure>> Nvml::processes(nvml::Device device) const {
       told.value.push_back({pid, known ? std::optional(Bytes{entry.used}) : std::nullopt});
     }
   }
+  return told;
+}
+
+}  // namespace
+
+Told<std::vector<ProcessFigure>> Nvml::processes(nvml::Device device) const {
+  return processes_of(device, {functions_->compute, functions_->graphics});
+}
+
+Told<std::vector<ProcessFigure>> Nvml::compute_processes(nvml::Device device) const {
+  return processes_of(device, {functions_->compute});
+}
+
+Told<nvml::Utilization> Nvml::utilization(nvml::Device device) const {
+  Told<nvml::Utilization> told{.result = nvml::kNotSupported};
+  if (functions_->utilization != nullptr)
+    told.result = functions_->utilization(device, &told.value);
+  return told;
+}
+
+Told<std::uint32_t> Nvml::temperature(nvml::Device device) const {
+  constexpr unsigned int kCore = 0;
+  Told<std::uint32_t> told{.result = nvml::kNotSupported};
+  if (functions_->temperature != nullptr)
+    told.result = functions_->temperature(device, kCore, &told.value);
+  return told;
+}
+
+Told<std::uint32_t> Nvml::power_milliwatts(nvml::Device device) const {
+  Told<std::uint32_t> told{.result = nvml::kNotSupported};
+  if (functions_->power != nullptr) told.result = functions_->power(device, &told.value);
   return told;
 }
 

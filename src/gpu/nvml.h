@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The door to NVML: the library is found when the program runs, and its functions are called here
-// and nowhere else. Any call may hang for ever when a GPU has fallen off the bus; so only the probe
-// calls them, never the daemon. One thread.
+// and nowhere else. Any call may hang for ever when a GPU has fallen off the bus; so the probe
+// calls them, and programs that are asked by their user (libberth, `berth query`), never the
+// daemon. One thread.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +56,10 @@ class Nvml {
   Told<MemoryFigures> memory(nvml::Device device) const;
   /// Compute and graphics processes, each pid once.
   Told<std::vector<ProcessFigure>> processes(nvml::Device device) const;
+  Told<std::vector<ProcessFigure>> compute_processes(nvml::Device device) const;
+  Told<nvml::Utilization> utilization(nvml::Device device) const;
+  Told<std::uint32_t> temperature(nvml::Device device) const;  // Of the core, in degrees Celsius.
+  Told<std::uint32_t> power_milliwatts(nvml::Device device) const;
 
   struct Functions;
   /// For load().

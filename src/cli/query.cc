@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth query`: what nvidia-smi tells programs that ask it for CSV, with its names, its form and
+// its statuses.
+#include <optional>
+#include <string>
+
+#include "cli/query/fields.h"
+#include "cli/query/gather.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr int kInvalidField = 2;
+
+struct Asked {
+  std::optional<std::string> gpus;
+  std::optional<std::string> programs;
+  bool list = false;
+  bool gpu_help = false;
+  bool program_help = false;
+  std::string form = "csv";
+  std::string id;
+};
+
+int say(const std::string& sentence, int status) {
+  print(sentence + "\n");
+  return status;
+}
+
+// "GPU 0: RTX-5080 (UUID: GPU-…)".
+std::string listed(const std::vector<GpuFacts>& gpus) {
+  std::string text;
+  for (const GpuFacts& gpu : gpus) {
+    text += "GPU " + std::to_string(gpu.index) + ": " + gpu.name.text + " (UUID: " + gpu.uuid.text +
+            ")\n";
+  }
+  return text;
+}
+
+// Names are looked at before the driver is asked for anything.
+template <class Facts>
+int tell(std::span<const Field<Facts>> fields, const std::string& names, CsvForm form,
+         const Asked& asked, std::vector<Facts> Seen::* which) {
+  const auto chosen = choose(fields, names);
+  if (!chosen.ok()) return say(chosen.error().message + "\n", kInvalidField);
+  Unseen unseen;
+  const Result<Seen> seen = gather(asked.id, unseen);
+  if (!seen.ok()) return say(seen.error().message, unseen.status);
+  print(to_csv(*chosen, *seen.*which, form));
+  return 0;
+}
+
+int list_gpus(const Asked& asked) {
+  Unseen unseen;
+  const Result<Seen> seen = gather(asked.id, unseen);
+  if (!seen.ok()) return say(seen.error().message, unseen.status);
+  print(listed(seen->gpus));
+  return 0;
+}
+
+void declare(Invocation& invocation, Asked& asked) {
+  Options& options = invocation.options;
+  options.value({.names = "--query-gpu",
+                 .metavar = "FIELDS",
+                 .help = "of each GPU these, with commas: index,memory.used"},
+                into(asked.gpus));
+  options.value({.names = "--query-compute-apps",
+                 .metavar = "FIELDS",
+                 .help = "of each program on a GPU these: pid,used_memory"},
+                into(asked.programs));
+  options.value({.names = "--format",
+                 .metavar = "FORM",
+                 .help = "csv, and after it noheader and nounits, with commas"},
+                into(asked.form));
+  options.value({.names = "-i,--id",
+                 .metavar = "GPUS",
+                 .help = "of these alone: numbers, UUIDs or PCI addresses, with commas"},
+                into(asked.id));
+  options.flag({.names = "-L,--list-gpus", .help = "a line for each GPU: number, name and UUID"},
+               into(asked.list));
+  options.flag({.names = "--help-query-gpu", .help = "the fields of --query-gpu"},
+               into(asked.gpu_help));
+  options.flag({.names = "--help-query-compute-apps", .help = "the fields of --query-compute-apps"},
+               into(asked.program_help));
+}
+
+}  // namespace
+
+int run_query(Invocation& invocation) {
+  Asked asked;
+  invocation.about =
+      "Answers like nvidia-smi, for programs that ask it for CSV: the same names, the same form, "
+      "and NVML's statuses (2 for a field that there is not, 6 for no such GPU, 9 without a "
+      "driver). It asks NVML itself and needs no daemon. In a lease with report_nvml = \"budget\" "
+      "it tells of the budget's card. A figure that is not known is [N/A].";
+  invocation.examples = {
+      {"berth query --query-gpu=index,memory.total --format=csv,noheader,nounits", "for a script"},
+      {"berth query --query-compute-apps=pid,used_memory", "who has how much"},
+      {"berth query -L", "the GPUs"},
+  };
+  declare(invocation, asked);
+  if (const auto end = invocation.parse()) return *end;
+  const auto form = parse_form(asked.form);
+  if (!form.ok()) return invocation.usage_error(form.error().message);
+  const int wanted = int{asked.gpus.has_value()} + int{asked.programs.has_value()} +
+                     int{asked.list} + int{asked.gpu_help} + int{asked.program_help};
+  if (wanted != 1) {
+    return invocation.usage_error(
+        "one of --query-gpu=FIELDS, --query-compute-apps=FIELDS, -L, --help-query-gpu and "
+        "--help-query-compute-apps");
+  }
+  if (asked.gpus) return tell(gpu_fields(), *asked.gpus, *form, asked, &Seen::gpus);
+  if (asked.programs) return tell(program_fields(), *asked.programs, *form, asked, &Seen::programs);
+  if (asked.list) return list_gpus(asked);
+  print(asked.gpu_help ? list_of(gpu_fields(), "query-gpu")
+                       : list_of(program_fields(), "query-compute-apps"));
+  return 0;
+}
+
+}  // namespace berth::cli

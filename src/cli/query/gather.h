@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks NVML what `berth query` tells. It is asked in this process, so that it is the NVML of a
+// program in the lease: where the lease shows the budget's card, this is it. A driver that hangs
+// holds the verb up. One thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/query/fields.h"
+
+namespace berth::cli {
+
+struct Seen {
+  std::vector<GpuFacts> gpus;
+  std::vector<ProgramFacts> programs;
+};
+
+/// Why nothing was seen: NVML's number, as nvidia-smi ends with it, and a sentence.
+struct Unseen {
+  int status = 0;
+  std::string sentence;
+};
+
+/// Of GPUs by numbers, UUIDs and PCI addresses, with commas; empty: of all.
+Result<Seen> gather(const std::string& wanted, Unseen& unseen);
+
+}  // namespace berth::cli
