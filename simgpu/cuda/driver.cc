@@ -46,7 +46,8 @@ Process& the_process() {
 
 void forget_in_child() {
   forked.store(true);
-  if (the_process().driver) the_process().driver->seat().world().leave_to_parent();
+  std::optional<Driver>& driver = the_process().driver;
+  if (driver) driver->seat().world().leave_to_parent();
 }
 
 void complain_once(const std::string& why) {
