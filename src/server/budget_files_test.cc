@@ -238,7 +238,7 @@ TEST_F(BudgetFilesTest, WhatADeadProcessHadChargedCountsUntilTheDriverHasFreedIt
   EXPECT_EQ(ours.used(0), mib(12).value);
   EXPECT_EQ(files_.ask_again_at(), clock_.at + DeadSlots::kFastEvery);
   sample.devices[0].processes->clear();
-  files_.settle_dead(sample);  // It was found before this was asked for.
+  files_.settle_dead(sample);
   EXPECT_EQ(ours.used(0), mib(5).value);
   EXPECT_EQ(ours.looks(), 3U);
   EXPECT_EQ(files_.ask_again_at(), Instant::never());
@@ -247,14 +247,14 @@ TEST_F(BudgetFilesTest, WhatADeadProcessHadChargedCountsUntilTheDriverHasFreedIt
   EXPECT_EQ(files_.charges({}).at(0).charged, mib(5));
 }
 
-// The driver may have been asked before it died.
 TEST_F(BudgetFilesTest, WhoDiesAfterTheQuestionIsNotSettledByItsAnswer) {
+  clock_.at = {seconds(10).ns};
   files_.hold_to(holder(1), budget(gib(1)), When::kNow);
   guard::Ledger theirs = tenant(path_of(handle(1)), {.pid = os::self().pid, .start_ticks = 1});
   files_.before_question();
   (void)theirs.charge(0, mib(7).value);
   (void)files_.charges({});
-  Sample sample = sample_of(mib(1));
+  const Sample sample = sample_of(mib(1));
   files_.settle_dead(sample);
   EXPECT_EQ(theirs.used(0), mib(7).value);
   // It is looked for before the next question, however soon that is, if somebody died.
@@ -469,7 +469,7 @@ TEST_F(BudgetFilesTest, OfAnotherNamespaceWhatTheDeadHadIsLeftUntilSomebodyNeeds
   (void)elsewhere.ledger.charge(0, mib(200).value);
   elsewhere.locks->close();
   const Sample none{.devices = {{.id = kDevice, .processes = std::vector<ProcessSample>()}}};
-  for (int i = 0; i < 3; ++i) (void)look(mib(1));
+  (void)look(mib(1));
   files_.settle_dead(none);
   EXPECT_EQ(ours.used(0), mib(200).value);
   (void)ours.before_try();
