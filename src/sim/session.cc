@@ -61,6 +61,7 @@ void Session::once(Duration delay, Phase phase, std::function<void()> action) {
 }
 
 bool Session::connect() {
+  CHECK(!connection_);
   connection_ =
       scene_.network.open({.answer = [this](const server::Answer& answer) { hear(answer); },
                            .item = [this](const server::Item& item) { hear(item); },
@@ -97,8 +98,9 @@ void Session::connect_and_ask() {
 void Session::disconnected() {
   connection_.reset();
   if (phase_ != Phase::kAsking && phase_ != Phase::kWaiting && phase_ != Phase::kClaiming) return;
-  once(milliseconds(20) + scene_.stage.random.between(Duration{}, seconds(1)), phase_,
-       [this] { connect_and_ask(); });
+  once(scene_.stage.random.between(milliseconds(20), milliseconds(1'020)), phase_, [this] {
+    if (!connection_) connect_and_ask();  // It may have run since, and wait again.
+  });
 }
 
 void Session::hear(const server::Item& item) {

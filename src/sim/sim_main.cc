@@ -74,7 +74,11 @@ int run_many(Range range, std::size_t threads, bool quiet) {
   const auto begin = std::chrono::steady_clock::now();
   const Summary summary = berth::sim::run_seeds(range, threads, name_seed);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  if (!quiet) summary.coverage.print();
+  if (quiet) {
+    fmt::print("faults: {}\n", summary.coverage.faults_told());
+  } else {
+    summary.coverage.print();
+  }
   fmt::print("{} seeds, {} events, {:.1f} s, {:.0f} events/s\n", summary.seeds, summary.events,
              took.count(), static_cast<double>(summary.events) / took.count());
   if (!summary.broken.empty()) {
@@ -102,7 +106,7 @@ int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape): it fail
   std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
   app.add_option("SEED", seed, "replay this one, and print what happens");
   app.add_option("--seeds", seeds, "FIRST..LAST, or how many fresh ones")->capture_default_str();
-  app.add_flag("--quiet", quiet, "print the result alone");
+  app.add_flag("--quiet", quiet, "print the result and the counts of faults alone");
   app.add_option("--jobs", threads, "seeds at a time")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
