@@ -27,12 +27,13 @@ Freed is_freed(std::optional<Process> process, const std::vector<DeviceId>& devi
       continue;
     }
     if (device->asleep) continue;  // To free something, the driver would have woken it.
-    if (!device->processes) {
+    const std::optional<std::vector<ProcessSample>>& processes = device->processes;
+    if (!processes) {
       freed = Freed::kUntold;
       continue;
     }
     const bool listed = std::ranges::any_of(
-        *device->processes, [&](const ProcessSample& other) { return may_be(other, process); });
+        *processes, [&](const ProcessSample& other) { return may_be(other, process); });
     if (listed) return Freed::kNo;
   }
   return sample.trouble.empty() ? freed : Freed::kUntold;
