@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/advice.h"
 #include "sim/stage.h"
 
 namespace berth::sim {
@@ -92,6 +93,27 @@ TEST_F(AttemptTest, WhatTheDeadHadLeavesWithTheLeaseThatHadTheirPidLast) {
   EXPECT_EQ(state_of(attempt, kSecond), LeaseState::kReleasing);
   attempt.dead_leave();
   EXPECT_EQ(state_of(attempt, kSecond), LeaseState::kEnded);
+}
+
+// Programs that outlive their lease were told to end, and another starts when they do.
+TEST_F(AttemptTest, WhoWasToldToEndHasLeftWhenAnotherIsToStart) {
+  const Process command = hold(kFirst);
+  const Process child = spawn(kFirst);
+  EXPECT_TRUE(devices.allocate(child, 0, gib(10)));
+  write(MemberSeen{kFirst, child});
+  write(LeaseRevoked{kFirst, EndResult::kCancelled, stage.clock.instant() + seconds(10)});
+  processes.end(command, {});
+  write(CommandEnded{kFirst, {}});
+  write(LeaseReleasing{kFirst, EndResult::kCancelled});
+  const Process supervisor = spawn(kSecond);
+  write(RequestQueued{kSecond, handle_of(kSecond), kUser, supervisor, {.vram = gib(8)}});
+  const auto now = stage.clock.now();
+  (void)coordinator.step(now, core::Recovered{.same_boot = true});
+  (void)coordinator.step(now, core::Sampled{devices.look()});
+  (void)coordinator.step(now, core::Reconnect{{1}, {.user = kUser}, handle_of(kSecond)});
+  const auto why = coordinator.why(kSecond, now).value();
+  ASSERT_TRUE(why.expected_start);
+  EXPECT_EQ(broken_by_advice(evidence, {.coordinator = coordinator, .now = now}), "");
 }
 
 }  // namespace

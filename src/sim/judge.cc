@@ -14,7 +14,6 @@
 namespace berth::sim {
 namespace {
 
-constexpr std::uint64_t kAuditEvery = 100;  // Events.
 constexpr std::uint64_t kAdviceEvery = 53;  // Each takes as long as some hundred events.
 
 std::optional<Handle> handle_of(const server::Ask& ask) {
@@ -371,7 +370,7 @@ void Judge::event_done(const server::Engine& engine, core::Now at) {
     const std::vector<LeaseId> queue = engine.coordinator().queue(at);
     check(fairness_.broken_by_order(evidence_, queue, at.instant));
   }
-  if (events_ % kAuditEvery == 0) audit(engine, at);
+  if (events_ % audit_every_ == 0) audit(engine, at);
   if (events_ % kAdviceEvery != 0 || engine.journal_behind()) return;
   check(broken_by_advice(
       evidence_,
