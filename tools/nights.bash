@@ -18,6 +18,7 @@ declare -A covers=(
   [tsan]="$programs $documents"
   [bare_gpu]="$code tests/gpu tests/programs tools"
   [sim]="$code"
+  [week]="$code"
   [mutants]="$programs"
   [chaos]="$code tests/chaos tests/programs"
   [fuzz]="$code fuzz"

@@ -287,6 +287,20 @@ TEST_F(Slices, AReturnThatFailsIsTriedAgainLater) {
   EXPECT_THAT(then(story.second()), HasSubstr("move back 2")) << "somebody runs meanwhile";
 }
 
+// Whoever asked is told, and may ask again; it has its turns all the same.
+TEST_F(Slices, AReturnThatFailsIsTriedAgainLaterAlthoughSomebodyAskedForIt) {
+  two_in_turns();
+  (void)next();
+  EXPECT_THAT(left(2), HasSubstr("move back 1"));
+  (void)story.tell(Resume{{9}, {{1000}}, {1}});
+  EXPECT_THAT(moved(Outcome::kUndone), HasSubstr("refuse not_moved"));
+  EXPECT_TRUE(lease(1).flags.resuming);
+  EXPECT_EQ(lease(1).halt.value().reason, Halt::Reason::kTurn);
+  story.use(2, {});
+  (void)story.end(2);
+  EXPECT_THAT(next(), HasSubstr("move back 1"));
+}
+
 TEST_F(Slices, AnUrgentRequestIsGivenWayToAndItsTurnIsGivenBack) {
   story = Story({.order = Order::kPriority, .reserve = {}});
   Request yielding = slice(gib(10));

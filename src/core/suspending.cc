@@ -458,7 +458,10 @@ void Coordinator::Impl::moved_back(LeaseId id, const MoveResult& result) {
     take_move_back(id, result.trouble);
     if (state.find(id)->request.share == Share::kSlice) {
       effects.emplace_back(Say{text_of(id) + " cannot come back for its turn: " + result.trouble});
-      if (seen.move_tokens.empty()) decide(id, ResumeQueued{id});
+      // Whoever asked for it is told; if it left for the turn of another it has its own all the
+      // same.
+      const bool in_turns = state.find(id)->held()->its_suspension().turn;
+      if (in_turns || seen.move_tokens.empty()) decide(id, ResumeQueued{id});
     }
   }
   answer_movers(id, result.trouble);

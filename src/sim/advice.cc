@@ -67,6 +67,20 @@ bool stands_until_its_end(const LeaseView& lease) {
   }
 }
 
+// Programs that outlive their lease and were told to end do so, or are killed. False: that cannot
+// be tried.
+bool end_by(UnixMs start, Attempt& attempt, const WhyView& why) {
+  std::vector<LeaseId> ending;
+  for (const Holder& holder : why.holders) {
+    const std::optional<LeaseView> lease = attempt.coordinator().lease(holder.lease, attempt.now());
+    const bool is_told = lease && lease->state == LeaseState::kReleasing && lease->flags.revoking;
+    if (is_told && holder.expected_end && *holder.expected_end <= start) {
+      ending.push_back(holder.lease);
+    }
+  }
+  return ending.empty() || attempt.carry_out(Kind::kEndPrograms, ending, {});
+}
+
 // Whose end is told as when it starts. Nobody is before it in any way: else room may be kept. Of
 // leases that have ended the dead leave, and programs run on.
 std::string broken_start(const Attempt& base, const LeaseView& waiter, const WhyView& why) {
@@ -83,6 +97,8 @@ std::string broken_start(const Attempt& base, const LeaseView& waiter, const Why
   if (!stands) return {};
   Attempt attempt(base);
   attempt.dead_leave();
+  if (attempt.has_started(waiter.id)) return {};
+  if (!end_by(*why.expected_start, attempt, why)) return {};
   if (attempt.has_started(waiter.id)) return {};
   // What nobody can tell whose it is keeps one from its end for a while.
   const bool is_kept = std::ranges::any_of(why.holders, [&](const Holder& holder) {

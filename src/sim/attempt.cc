@@ -152,11 +152,10 @@ bool Attempt::is_done(const core::Event& event) {
   });
 }
 
-// Of the dead the driver knows the pid alone.
 bool Attempt::belongs(const ProcessSample& process, const LeaseView& lease) const {
   if (!process.alive) {
-    const ShadowLease* known = evidence_.journal.find(lease.id);
-    return known != nullptr && known->had_pid(process.process.pid);
+    const ShadowLease* last = evidence_.journal.last_with(process.process.pid);
+    return last != nullptr && last->id == lease.id;
   }
   const auto is_its = [&](const Process& one) {
     return lease.command == one || std::ranges::find(lease.members, one) != lease.members.end();

@@ -132,6 +132,14 @@ std::string_view CoverageOfSeeds::missed() const {
   return {};
 }
 
+std::string CoverageOfSeeds::faults_told() const {
+  std::string text;
+  for (std::size_t i = 0; i < kFaultCount; ++i) {
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", kFaults[i], faults_[i].times);
+  }
+  return text;
+}
+
 void CoverageOfSeeds::print() const {
   const auto table = [&](std::string_view title, const auto& names, const auto& rows) {
     fmt::print("{:<24} {:>10} {:>12}\n", title, "seeds", "times");

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace berth::sim {
@@ -123,6 +124,8 @@ class CoverageOfSeeds {
   /// The first that fewer than one seed in a hundred reached; empty if there is none.
   std::string_view missed() const;
   void print() const;
+  /// How often each fault was dealt, in one line: "NAME TIMES, ...".
+  std::string faults_told() const;
 
  private:
   struct Row {

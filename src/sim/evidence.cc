@@ -218,6 +218,14 @@ bool is_above_budget(const Evidence& evidence, const ShadowLease& lease, const D
   return most > Bytes{} && used > most;
 }
 
+// Who was found free has ended but for the word of its supervisor. If the list lacked what it still
+// has, the total tells of that, and it is in the reserve with those whom the operator ignores.
+bool is_left_behind(const Evidence& evidence, const ShadowLease& lease) {
+  if (lease.state == ShadowLease::State::kWaiting) return true;
+  return lease.state == ShadowLease::State::kReleasing && evidence.of(lease.id).found_free &&
+         evidence.settings.unmanaged == core::Unmanaged::kIgnore;
+}
+
 }  // namespace
 
 const Known& Evidence::of(LeaseId lease) const {
@@ -413,7 +421,7 @@ std::string broken_by_out_of_memory(const Evidence& evidence, std::size_t index)
   for (const Use& use : device.uses) {
     const Handle handle = use.lease.value_or(Handle{});
     const ShadowLease* lease = evidence.journal.find(handle);
-    if (lease == nullptr || lease->state == ShadowLease::State::kWaiting) {
+    if (lease == nullptr || is_left_behind(evidence, *lease)) {
       others += use.bytes;  // Nobody's, or left behind by who ended or was requeued: all external.
     } else if (is_above_budget(evidence, *lease, device)) {
       return {};  // Somebody is above his budget.

@@ -36,6 +36,7 @@ struct Known {
   std::vector<Bytes> largest;
   std::optional<core::ToldEnd> told_end = {};  // By its program, to the daemon that runs.
   std::set<Process> leftovers = {};            // Told by its supervisor.
+  bool found_free = false;  // It has ended, and a sample asked since lists none of its processes.
 };
 
 struct Evidence {

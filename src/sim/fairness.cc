@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 #include <variant>
 
@@ -12,7 +13,8 @@ namespace berth::sim {
 namespace {
 
 constexpr double kHalfLife = 3'600;
-constexpr double kGrantCounts = 60;  // Seconds of its bytes.
+constexpr double kForgotten = std::numbers::ln2 / kHalfLife;  // In a second, of what was had.
+constexpr double kGrantCounts = 60;                           // Seconds of its bytes.
 constexpr std::size_t kSessionsToldApart = 64;
 constexpr double kWholeDevice = 64.0 * 1024 * 1024 * 1024;
 constexpr double kRounding = 1e-6;
@@ -25,16 +27,17 @@ bool is_charged(const ShadowLease& lease) {
   return lease.holds() && lease.away != ShadowLease::Away::kAway;
 }
 
-/// Whose turn it is may have changed within the last second, in which nobody looked.
-bool comes_before(double share, double least, double held) {
-  return share <= least + held * 1.5 + kRounding * (share + least) + 1;
+/// Whose turn it is may have changed within the last second, in which nobody looked. `drift`: how
+/// far apart two shares may come in a second.
+bool comes_before(double share, double least, double drift) {
+  return share <= least + drift * 1.5 + kRounding * (share + least) + 1;
 }
 
 }  // namespace
 
 void Fairness::Use::advance(double seconds) {
   const double kept = std::exp2(-seconds / kHalfLife);
-  had = had * kept + held * (1 - kept) * kHalfLife / std::log(2.0);
+  had = had * kept + held * (1 - kept) / kForgotten;
 }
 
 double Fairness::Use::counts() const {
@@ -115,8 +118,14 @@ std::string Fairness::broken_by_turns(Users users, const std::vector<Wanted>& qu
   std::map<UserId, double> shares;
   std::map<std::pair<UserId, std::string>, double> of_sessions;
   std::map<std::pair<UserId, std::string>, std::size_t> left;
+  // What is held adds to one share; what was had is forgotten, and what a grant counts is not.
   double held = 0;
-  for (const auto& [id, user] : users) held += user.all.held;
+  double most_had = 0;
+  for (const auto& [id, user] : users) {
+    held += user.all.held;
+    most_had = std::max(most_had, user.all.had);
+  }
+  const double drift = held + most_had * kForgotten;
   for (const Wanted& one : queue) {
     User& user = users[one.user];
     shares[one.user] = user.all.counts();
@@ -128,13 +137,13 @@ std::string Fairness::broken_by_turns(Users users, const std::vector<Wanted>& qu
     double& of_session = of_sessions.at({next.user, next.session});
     for (const auto& [key, count] : left) {
       const auto& [user, session] = key;
-      if (!comes_before(share, shares.at(user), held)) {
+      if (!comes_before(share, shares.at(user), drift)) {
         return fmt::format("user {} is before user {} in the queue, who has had less: {} and {}",
                            next.user.value, user.value, share, shares.at(user));
       }
       const double other = of_sessions.at(key);
       const bool is_turn =
-          user != next.user || users.at(user).many || comes_before(of_session, other, held);
+          user != next.user || users.at(user).many || comes_before(of_session, other, drift);
       if (!is_turn) {
         return fmt::format("session '{}' of user {} is before '{}', which has had less: {} and {}",
                            next.session, user.value, session, of_session, other);

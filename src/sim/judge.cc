@@ -14,7 +14,6 @@
 namespace berth::sim {
 namespace {
 
-constexpr std::uint64_t kAuditEvery = 100;  // Events.
 constexpr std::uint64_t kAdviceEvery = 53;  // Each takes as long as some hundred events.
 
 std::optional<Handle> handle_of(const server::Ask& ask) {
@@ -50,6 +49,21 @@ LeaseId lease_of(const Fact& fact) {
         }
       },
       fact);
+}
+
+// It has ended, and of what it still has the driver lists nothing.
+bool finds_free(const Evidence& evidence, const ShadowLease& lease, const Sample& sample) {
+  if (!lease.releasing_since || *lease.releasing_since > sample.asked_at) return false;
+  return std::ranges::all_of(lease.parts, [&](const Part& part) {
+    const auto told = std::ranges::find(sample.devices, part.device, &DeviceSample::id);
+    if (told == sample.devices.end() || told->lost || !told->processes) return false;
+    const std::optional<std::size_t> index = evidence.devices.index_of(part.device);
+    const Device& device = evidence.devices.at(present(index));
+    return std::ranges::none_of(device.uses, [&](const Use& use) {
+      const auto is_it = [&](const ProcessSample& one) { return one.process == use.process; };
+      return use.lease == lease.handle && std::ranges::any_of(*told->processes, is_it);
+    });
+  });
 }
 
 }  // namespace
@@ -176,6 +190,7 @@ void Judge::sampled(const Sample& sample) {
     for (const auto& [id, lease] : evidence_.journal.leases()) {
       const bool there = lease.holds() && lease.away == ShadowLease::Away::kNo;
       if (there) evidence_.known[id].largest.clear();
+      if (finds_free(evidence_, lease, sample)) evidence_.known[id].found_free = true;
     }
   }
   evidence_.told_lost.clear();
@@ -256,6 +271,7 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
   if (std::holds_alternative<LeaseEnded>(record.fact) ||
       std::holds_alternative<LeaseRequeued>(record.fact)) {
     evidence_.known[id].told_end.reset();
+    evidence_.known[id].found_free = false;
     check(broken_by_freeing(evidence_, present(before), now()));
   }
   if (const auto* ended = std::get_if<LeaseEnded>(&record.fact)) {
@@ -354,7 +370,7 @@ void Judge::event_done(const server::Engine& engine, core::Now at) {
     const std::vector<LeaseId> queue = engine.coordinator().queue(at);
     check(fairness_.broken_by_order(evidence_, queue, at.instant));
   }
-  if (events_ % kAuditEvery == 0) audit(engine, at);
+  if (events_ % audit_every_ == 0) audit(engine, at);
   if (events_ % kAdviceEvery != 0 || engine.journal_behind()) return;
   check(broken_by_advice(
       evidence_,

@@ -28,6 +28,9 @@ class Judge {
  public:
   Judge(Stage& stage, const Devices& devices, const Processes& processes, const Disk& disk);
 
+  /// So many events: each reads the whole journal, which is long after a long time.
+  void audit_every(std::uint64_t events) { audit_every_ = events; }
+
   // What enters the daemon.
   void daemon_starts(const core::Settings& settings, bool same_boot);
   void daemon_died();
@@ -87,6 +90,7 @@ class Judge {
   Fairness fairness_;
   std::map<server::ConnectionId, Call> calls_;
   std::uint64_t events_ = 0;
+  std::uint64_t audit_every_ = 100;
 };
 
 }  // namespace berth::sim

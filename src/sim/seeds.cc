@@ -29,6 +29,9 @@ class Board {
     summary_.events += outcome.events;
     summary_.uncounted += outcome.broken.empty() && !outcome.counts() ? 1U : 0U;
     summary_.coverage.add(outcome.coverage);
+    for (std::size_t i = 0; i < Span::kParts; ++i) {
+      summary_.kept[i] = std::max(summary_.kept[i], outcome.kept[i]);
+    }
     const bool first = summary_.broken.empty() || seed < summary_.broken_seed;
     if (outcome.broken.empty() || !first) return;
     summary_.broken = outcome.broken;
@@ -47,8 +50,8 @@ class Board {
 void work(Board& board, Range range, const std::function<void(std::uint64_t)>& before) {
   while (const std::optional<std::uint64_t> seed = board.take()) {
     if (before) before(*seed);
-    Outcome outcome = run_seed(*seed, false);
-    const bool twice = (*seed - range.first) % kTwiceEvery == 0;
+    Outcome outcome = run_seed(*seed, false, range.span);
+    const bool twice = range.span == Duration{} && (*seed - range.first) % kTwiceEvery == 0;
     if (outcome.broken.empty() && twice &&
         run_seed(*seed, false).trace_hash != outcome.trace_hash) {
       outcome.broken = "a second run of the seed went another way";
@@ -59,8 +62,8 @@ void work(Board& board, Range range, const std::function<void(std::uint64_t)>& b
 
 }  // namespace
 
-Outcome run_seed(std::uint64_t seed, bool printed) {
-  return World(seed, printed).run();
+Outcome run_seed(std::uint64_t seed, bool printed, Duration span) {
+  return World(seed, printed, span).run();
 }
 
 Summary run_seeds(Range range, std::size_t threads,

@@ -16,6 +16,7 @@ namespace berth::sim {
 struct Range {
   std::uint64_t first = 1;
   std::uint64_t count = 1;
+  Duration span = {};  // How long each goes on at least; 0: until enough has happened.
 };
 
 struct Summary {
@@ -25,11 +26,13 @@ struct Summary {
   std::uint64_t broken_seed = 0;
   std::string broken;  // Of the first seed that broke a rule; empty if none did.
   CoverageOfSeeds coverage;
+  Span::Kept kept{};  // By the coordinator in the parts of a span, the most in any seed.
 };
 
 /// The world of one seed, printed event by event or not.
-Outcome run_seed(std::uint64_t seed, bool printed);
-/// Up to the first that breaks a rule. One in twenty is run twice: both must be alike. `before` is
+Outcome run_seed(std::uint64_t seed, bool printed, Duration span = {});
+/// Up to the first that breaks a rule. Without a span one in twenty is run twice: both must be
+/// alike. `before` is
 /// told each seed by the thread that will run it, so that one that ends the process can be named.
 Summary run_seeds(Range range, std::size_t threads,
                   const std::function<void(std::uint64_t)>& before = {});

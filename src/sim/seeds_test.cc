@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <set>
+#include <string>
 
 #include "base/sanitizers.h"
 
@@ -80,6 +83,20 @@ TEST(Coverage, WhatFewerThanOneSeedInAHundredReachedIsMissed) {
   EXPECT_EQ(seeds.missed(), "");
   seeds.add({});
   EXPECT_EQ(seeds.missed(), "client hangs up");
+}
+
+// So that what several ranges dealt can be added up.
+TEST(Coverage, FaultsAreToldByKind) {
+  Coverage one;
+  one.dealt(Fault::kClientKilled);
+  one.dealt(Fault::kMoveCut);
+  CoverageOfSeeds seeds;
+  seeds.add(one);
+  seeds.add(one);
+  const std::string told = seeds.faults_told();
+  EXPECT_TRUE(told.starts_with("client hangs up 0, client killed 2, ")) << told;
+  EXPECT_TRUE(told.ends_with(", move cut 2")) << told;
+  EXPECT_EQ(std::ranges::count(told, ','), static_cast<std::ptrdiff_t>(kFaultCount) - 1);
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ class Session {
   void start(std::optional<Process> parent);
   /// It comes to an end now, in good order.
   void hurry();
+  /// Its user has had enough of it: it is to end now.
+  void give_up();
   /// The machine went down with it.
   void power_cut() { phase_ = Phase::kOver; }
   /// Neither the client nor anything that it started is left.

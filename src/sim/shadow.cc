@@ -81,6 +81,22 @@ ShadowLease restored(const LeaseRestored& fact) {
   return lease;
 }
 
+// What no record of a snapshot tells. Where records were never written, it may differ otherwise.
+void remember(const ShadowLease& before, ShadowLease& lease) {
+  lease.limited_from = before.limited_from;
+  lease.shrunk_at = before.shrunk_at;
+  lease.ended_at = before.ended_at;
+  // Only by a move does what is held come to other devices.
+  const bool stays =
+      std::ranges::equal(before.parts, lease.parts, {}, &Part::device, &Part::device);
+  lease.moved = before.moved || (before.holds() && lease.holds() && !stays);
+  lease.requeue_since = before.requeue_since;
+  lease.returns_since = before.returns_since;
+  lease.undone_at = before.undone_at;
+  lease.stands_since = before.stands_since;
+  lease.belonged = before.belonged;
+}
+
 }  // namespace
 
 // One function a fact. Each returns false where the fact cannot follow.
@@ -443,29 +459,20 @@ std::string Shadow::replace(const std::vector<Record>& snapshot, std::uint64_t l
   }
   leases_.swap(leases);
   last_sequence_ = last_sequence;
-  for (const auto& [id, lease] : leases) {
-    if (!leases_.contains(id)) return fmt::format("the snapshot lacks <{}>", lease.told());
+  std::string broken;
+  for (const auto& [id, before] : leases) {
+    const auto after = leases_.find(id);
+    const std::string differs =
+        after == leases_.end() ? fmt::format("the snapshot lacks <{}>", before.told())
+        : before.told() == after->second.told()
+            ? std::string()
+            : fmt::format("the snapshot has <{}>, the records before it <{}>", after->second.told(),
+                          before.told());
+    if (broken.empty()) broken = differs;
+    if (after != leases_.end()) remember(before, after->second);
   }
-  for (auto& [id, lease] : leases_) {
-    const auto before = leases.find(id);
-    if (before == leases.end()) {
-      last_id_ = std::max(last_id_, id.value);
-    } else if (before->second.told() != lease.told()) {
-      return fmt::format("the snapshot has <{}>, the records before it <{}>", lease.told(),
-                         before->second.told());
-    } else {
-      // No record of a snapshot tells these.
-      lease.limited_from = before->second.limited_from;
-      lease.shrunk_at = before->second.shrunk_at;
-      lease.ended_at = before->second.ended_at;
-      lease.moved = before->second.moved;
-      lease.requeue_since = before->second.requeue_since;
-      lease.undone_at = before->second.undone_at;
-      lease.stands_since = before->second.stands_since;
-      lease.belonged = before->second.belonged;
-    }
-  }
-  return {};
+  for (const auto& [id, lease] : leases_) last_id_ = std::max(last_id_, id.value);
+  return broken;
 }
 
 const ShadowLease* Shadow::find(LeaseId id) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One lease as the journal tells it.
+// One lease as the journal tells it, and whose a process was.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,6 +15,19 @@ Bytes ShadowLease::budget_on(DeviceId device) const {
 
 bool ShadowLease::had_pid(std::int32_t pid) const {
   return std::ranges::any_of(belonged, [&](const Process& one) { return one.pid == pid; });
+}
+
+const ShadowLease* Shadow::last_with(std::int32_t pid) const {
+  const ShadowLease* last = nullptr;
+  std::uint64_t began = 0;
+  for (const auto& [id, lease] : leases_) {
+    for (const Process& one : lease.belonged) {
+      if (one.pid != pid || one.start_ticks < began) continue;
+      last = &lease;
+      began = one.start_ticks;
+    }
+  }
+  return last;
 }
 
 DeviceId ShadowLease::left_from(DeviceId device) const {

@@ -2,6 +2,7 @@
 // berth-sim: runs the fault simulator on one seed or on many, and prints a seed that fails as the
 // command that replays it.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -17,12 +18,15 @@
 #include <thread>
 
 #include "base/number.h"
+#include "base/quantity.h"
 #include "sim/seeds.h"
 
 namespace {
 
+using berth::Duration;
 using berth::sim::Outcome;
 using berth::sim::Range;
+using berth::sim::Span;
 using berth::sim::Summary;
 
 constexpr std::uint64_t kCountDefault = 200;
@@ -32,8 +36,14 @@ constexpr std::uint64_t kCoverageLeast = 200;  // Seeds, from which on rare faul
 thread_local char epitaph[96];
 thread_local std::size_t epitaph_length = 0;
 
-void name_seed(std::uint64_t seed) {
-  const std::string text = fmt::format("sim: a check failed; replay: ./dev sim {}\n", seed);
+std::string replay_of(std::uint64_t seed, Duration span) {
+  const std::int64_t seconds = span.ns / berth::seconds(1).ns;
+  return "./dev sim " + (seconds > 0 ? fmt::format("--span {} ", seconds) : "") +
+         std::to_string(seed);
+}
+
+void name_seed(std::uint64_t seed, Duration span) {
+  const std::string text = fmt::format("sim: a check failed; replay: {}\n", replay_of(seed, span));
   epitaph_length = text.copy(epitaph, sizeof epitaph);
 }
 
@@ -58,11 +68,17 @@ std::optional<Range> parse_range(std::string_view text) {
   return Range{.first = *first, .count = *last - *first + 1};
 }
 
-int replay(std::uint64_t seed, bool printed) {
-  name_seed(seed);
-  const Outcome outcome = berth::sim::run_seed(seed, printed);
+void print_kept(const Span::Kept& kept) {
+  fmt::print("kept by the coordinator in each seventh of the span, at least: {} bytes\n",
+             fmt::join(kept, ", "));
+}
+
+int replay(std::uint64_t seed, bool printed, Duration span) {
+  name_seed(seed, span);
+  const Outcome outcome = berth::sim::run_seed(seed, printed, span);
   fmt::print("seed {}: {} events, {} sessions, {} faults, trace {:016x}\n", seed, outcome.events,
              outcome.sessions, outcome.coverage.faults(), outcome.trace_hash);
+  if (span > Duration{}) print_kept(outcome.kept);
   if (outcome.broken.empty()) return 0;
   fmt::print("FAILED: {}\n", outcome.broken);
   return 1;
@@ -72,13 +88,20 @@ int run_many(Range range, std::size_t threads, bool quiet) {
   fmt::print("seeds {}..{}\n", range.first, range.first + range.count - 1);
   std::fflush(stdout);
   const auto begin = std::chrono::steady_clock::now();
-  const Summary summary = berth::sim::run_seeds(range, threads, name_seed);
+  const Summary summary = berth::sim::run_seeds(
+      range, threads, [span = range.span](std::uint64_t seed) { name_seed(seed, span); });
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  if (!quiet) summary.coverage.print();
+  if (quiet) {
+    fmt::print("faults: {}\n", summary.coverage.faults_told());
+  } else {
+    summary.coverage.print();
+  }
   fmt::print("{} seeds, {} events, {:.1f} s, {:.0f} events/s\n", summary.seeds, summary.events,
              took.count(), static_cast<double>(summary.events) / took.count());
+  if (range.span > Duration{}) print_kept(summary.kept);
   if (!summary.broken.empty()) {
-    fmt::print("FAILED: {}\nreplay: ./dev sim {}\n", summary.broken, summary.broken_seed);
+    fmt::print("FAILED: {}\nreplay: {}\n", summary.broken,
+               replay_of(summary.broken_seed, range.span));
     return 1;
   }
   if (summary.uncounted > 0) {
@@ -97,22 +120,33 @@ int run_many(Range range, std::size_t threads, bool quiet) {
 int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape): it fails without stdout.
   CLI::App app("Runs the fault simulator.", "berth-sim");
   std::optional<std::uint64_t> seed;
-  std::string seeds = std::to_string(kCountDefault);
+  std::string seeds;
+  std::string span_text = "0";
   bool quiet = false;
   std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
   app.add_option("SEED", seed, "replay this one, and print what happens");
-  app.add_option("--seeds", seeds, "FIRST..LAST, or how many fresh ones")->capture_default_str();
-  app.add_flag("--quiet", quiet, "print the result alone");
+  app.add_option("--seeds", seeds, "FIRST..LAST, or how many fresh ones (200; with --span 1)");
+  app.add_option("--span", span_text,
+                 "simulated time that each goes on for at least, as 168h: what the coordinator "
+                 "keeps must not grow meanwhile");
+  app.add_flag("--quiet", quiet, "print the result and the counts of faults alone");
   app.add_option("--jobs", threads, "seeds at a time")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
   std::signal(SIGABRT, on_abort);
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
-  if (seed) return replay(*seed, !quiet);
-  const std::optional<Range> range = parse_range(seeds);
+  const berth::Result<Duration> span = berth::parse_duration(span_text);
+  if (!span.ok()) {
+    fmt::print(stderr, "berth-sim: --span: {}\n", span.error().message);
+    return 64;
+  }
+  if (seed) return replay(*seed, !quiet, *span);
+  if (seeds.empty()) seeds = std::to_string(*span > Duration{} ? 1 : kCountDefault);
+  std::optional<Range> range = parse_range(seeds);
   if (!range) {
     fmt::print(stderr, "berth-sim: --seeds wants FIRST..LAST or a number, not '{}'\n", seeds);
     return 64;
   }
+  range->span = *span;
   return run_many(*range, threads, quiet);
 }

@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint64_t kEventsLeast = 2'000;
 constexpr std::uint64_t kSessionsLeast = 8;
 constexpr std::uint64_t kFaultsLeast = 20;
+constexpr std::uint64_t kAuditEveryFarOn = 5'000;  // Events.
 
 // What strikes from outside, at any time. The other faults happen where their cause does.
 constexpr std::array kFates = {
@@ -26,15 +27,28 @@ constexpr std::array kFates = {
     Fault::kDeviceLost,   Fault::kSettingsChanged,
 };
 
+constexpr std::array kEndsOfDaemon = {
+    Fault::kDaemonKilled,
+    Fault::kDaemonKilledInside,
+    Fault::kPowerCut,
+    Fault::kWriteTorn,
+};
+
+Plan plan_for(Random& random, Duration span) {
+  Plan plan = draw_plan(random);
+  if (span > Duration{}) plan.sample_interval = seconds(1);
+  return plan;
+}
+
 }  // namespace
 
 bool Outcome::counts() const {
   return events >= kEventsLeast && sessions >= kSessionsLeast && coverage.faults() >= kFaultsLeast;
 }
 
-World::World(std::uint64_t seed, bool printed)
+World::World(std::uint64_t seed, bool printed, Duration span)
     : stage_(seed, printed),
-      plan_(draw_plan(stage_.random)),
+      plan_(plan_for(stage_.random, span)),
       processes_(stage_, plan_.rate(Fault::kPidReused)),
       devices_(stage_, processes_, plan_.devices,
                {.slow_per_mille = plan_.rate(Fault::kSlowTeardown),
@@ -47,7 +61,10 @@ World::World(std::uint64_t seed, bool printed)
               {.core = plan_.settings,
                .sample_interval = plan_.sample_interval,
                .journal_path = "sim"}),
-      scene_{stage_, plan_, processes_, devices_, network_, judge_} {}
+      scene_{stage_, plan_, processes_, devices_, network_, judge_},
+      span_(span) {
+  if (span_.is_long()) begin_far_on();
+}
 
 Outcome World::run() {
   // Whatever ends the daemon, somebody starts it again.
@@ -56,6 +73,10 @@ Outcome World::run() {
                        [this] { daemon_.start(boot_); });
   });
   daemon_.start(boot_);
+  if (span_.is_long()) {
+    measure();
+    spell_begins();
+  }
   session_arrives();
   fate_strikes();
   while (!stage_.failed() && !has_seen_enough()) stage_.clock.step();
@@ -63,23 +84,71 @@ Outcome World::run() {
     calm_down();
     settle();
   }
+  const std::string grown = span_.is_long() ? span_.broken_by_growth() : std::string();
+  if (!grown.empty()) stage_.fail(grown);
   Outcome outcome{.broken = stage_.broken(),
                   .events = judge_.events(),
                   .sessions = sessions_.size(),
                   .trace_hash = stage_.trace_hash(),
-                  .coverage = stage_.coverage};
+                  .coverage = stage_.coverage,
+                  .kept = span_.least()};
   return outcome;
 }
 
 bool World::has_seen_enough() const {
   return judge_.events() >= kEventsLeast && sessions_.size() >= kSessionsLeast &&
-         stage_.coverage.faults() >= kFaultsLeast;
+         stage_.coverage.faults() >= kFaultsLeast && span_.is_over(stage_.clock.elapsed());
+}
+
+// As on a machine that has run for years; the numbers stay below what JSON can tell exactly.
+void World::begin_far_on() {
+  const std::uint64_t next_id = (1ULL << 40U) + stage_.random.below(1U << 30U);
+  const std::uint64_t sequence = (1ULL << 50U) + stage_.random.below(1U << 30U);
+  Result<store::OpenedJournal> opened = disk_.open(boot_);
+  CHECK(opened.ok());
+  const Record counters{
+      .sequence = 0, .at = {}, .wall = {}, .fact = CountersRestored{next_id, sequence}};
+  CHECK(opened->journal->replace(std::vector{counters}, sequence).ok());
+  judge_.audit_every(kAuditEveryFarOn);
+}
+
+void World::measure() {
+  stage_.clock.after(span_.measured_every(), [this] {
+    if (const server::Engine* engine = daemon_.engine()) {
+      span_.measured(stage_.clock.elapsed(), Span::kept_by(engine->coordinator()));
+    }
+    measure();
+  });
+}
+
+void World::spell_begins() {
+  stage_.clock.after(stage_.random.spread(seconds(10), seconds(90)), [this] { spell_ends(); });
+}
+
+void World::spell_ends() {
+  const Duration quiet = stage_.random.between(minutes(5), minutes(55));
+  quiet_until_ = stage_.clock.elapsed() + quiet;
+  stage_.clock.after(quiet, [this] { spell_begins(); });
+  send_home();
+}
+
+// Nobody stays through a quiet hour; again and again, for a call may be lost with a daemon.
+void World::send_home() {
+  stage_.clock.after(minutes(1), [this] {
+    if (scene_.hurry || stage_.clock.elapsed() >= quiet_until_) return;
+    for (std::size_t i = first_live_; i < sessions_.size(); ++i) sessions_[i]->give_up();
+    send_home();
+  });
+}
+
+Duration World::until_next(Duration least, Duration most) {
+  const Duration quiet{std::max<std::int64_t>(0, quiet_until_.ns - stage_.clock.elapsed().ns)};
+  return quiet + stage_.random.spread(least, most);
 }
 
 void World::session_arrives() {
   if (scene_.hurry) return;
-  stage_.clock.after(stage_.random.spread(milliseconds(1), plan_.arrival_max),
-                     [this] { session_arrives(); });
+  stage_.clock.after(until_next(milliseconds(1), plan_.arrival_max), [this] { session_arrives(); });
   while (first_live_ < sessions_.size() && sessions_[first_live_]->over()) ++first_live_;
   const auto live =
       std::count_if(sessions_.begin() + static_cast<std::ptrdiff_t>(first_live_), sessions_.end(),
@@ -108,13 +177,14 @@ void World::begin_session() {
 
 void World::fate_strikes() {
   if (scene_.hurry) return;
-  stage_.clock.after(stage_.random.spread(milliseconds(10), seconds(2)),
-                     [this] { fate_strikes(); });
+  stage_.clock.after(until_next(milliseconds(10), seconds(2)), [this] { fate_strikes(); });
   const Fault fault = kFates[stage_.random.below(kFates.size())];
   if (stage_.random.chance(plan_.rate(fault) * 3)) strike(fault);
 }
 
 void World::strike(Fault fault) {
+  const bool is_end = std::ranges::find(kEndsOfDaemon, fault) != kEndsOfDaemon.end();
+  if (is_end && !span_.daemon_may_end(stage_.clock.elapsed())) return;
   switch (fault) {
     case Fault::kDaemonKilled:
       if (!daemon_.running()) return;

@@ -15,6 +15,7 @@
 #include "sim/probe.h"
 #include "sim/scene.h"
 #include "sim/session.h"
+#include "sim/span.h"
 
 namespace berth::sim {
 
@@ -24,6 +25,7 @@ struct Outcome {
   std::uint64_t sessions = 0;
   std::uint64_t trace_hash = 0;
   Coverage coverage;
+  Span::Kept kept{};  // By the coordinator, in a long world.
 
   /// Less than this shows nothing.
   bool counts() const;
@@ -31,10 +33,18 @@ struct Outcome {
 
 class World {
  public:
-  World(std::uint64_t seed, bool printed);
+  /// It goes on for at least the span; none: until enough has happened.
+  World(std::uint64_t seed, bool printed, Duration span = {});
   Outcome run();
 
  private:
+  void begin_far_on();
+  void measure();
+  void spell_begins();
+  void spell_ends();
+  void send_home();
+  /// From now to the next time, and not in a quiet hour.
+  Duration until_next(Duration least, Duration most);
   void session_arrives();
   void begin_session();
   void fate_strikes();
@@ -65,6 +75,8 @@ class World {
   std::size_t first_live_ = 0;                      // Those before it are over.
   std::vector<Process> strangers_;
   std::uint64_t boot_ = 1;
+  Span span_;
+  Duration quiet_until_;
 };
 
 }  // namespace berth::sim

@@ -76,7 +76,12 @@ load lib
   contains "berth-guard: cannot open "
   contains "/use: no budget holds this program"
   [[ ${lines[-1]} == 0 ]]
-  run berth run -m 1G -- bash -c 'head -c 50000 /dev/urandom >"$BERTH_LEASE_DIR/use"; vram_user --bytes 2GiB; echo $?'
+  # A daemon that lives sees that it is damaged, and takes the files away.
+  run berth run -m 1G -- bash -c '
+    kill -KILL "$(berth daemon status --json | jq .pid)"
+    head -c 50000 /dev/urandom >"$BERTH_LEASE_DIR/use"
+    vram_user --bytes 2GiB
+    echo $?'
   contains "is not of this version: no budget holds this program"
   [[ ${lines[-1]} == 0 ]]
 }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/attempt.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/advice.h"
+#include "sim/stage.h"
+
+namespace berth::sim {
+namespace {
+
+/// Two leases on one GPU, as the coordinator, the judge and the driver know them.
+class AttemptTest : public testing::Test {
+ protected:
+  static constexpr LeaseId kFirst{1};
+  static constexpr LeaseId kSecond{2};
+  static constexpr UserId kUser{1000};
+  static constexpr DeviceId kGpu{1, 2, false};
+
+  static std::vector<Device> devices_of() {
+    return {{.id = kGpu,
+             .model = "GPU",
+             .capacity = gib(16),
+             .driver_reserved = {},
+             .lost = false,
+             .uses = {}}};
+  }
+  static Handle handle_of(LeaseId id) { return {7, id.value}; }
+
+  void write(Fact fact) {
+    const Record record{++sequence, stage.clock.instant(), {5}, std::move(fact)};
+    EXPECT_EQ(evidence.journal.apply(record, stage.coverage), "");
+    EXPECT_TRUE(coordinator.apply(record).ok());
+  }
+  Process spawn(LeaseId lease) {
+    return processes.spawn({.parent = {},
+                            .user = kUser,
+                            .name = "",
+                            .lease = handle_of(lease),
+                            .outer = {},
+                            .on_end = {}});
+  }
+  Process hold(LeaseId id) {
+    write(RequestQueued{id, handle_of(id), kUser, {}, {.vram = gib(4)}});
+    write(LeaseGranted{id, {{kGpu, gib(4)}}});
+    const Process command = spawn(id);
+    write(LeaseClaimed{id, command});
+    EXPECT_TRUE(devices.allocate(command, 0, gib(2)));
+    return command;
+  }
+  void pass(Duration time) {
+    const Instant end = stage.clock.instant() + time;
+    stage.clock.at(end, [] {});
+    while (stage.clock.instant() < end) stage.clock.step();
+  }
+  LeaseState state_of(const Attempt& attempt, LeaseId id) const {
+    const std::optional<LeaseView> view = attempt.coordinator().lease(id, attempt.now());
+    return view ? view->state : LeaseState::kEnded;
+  }
+
+  Stage stage{1, false};
+  Processes processes{stage, 1000};  // A pid that is free comes back at once.
+  Devices devices{stage, processes, devices_of(), {}};
+  Evidence evidence{.devices = devices, .processes = processes, .reserve_least = Bytes::max()};
+  core::Coordinator coordinator{core::Settings{}};
+  std::uint64_t sequence = 0;
+};
+
+TEST_F(AttemptTest, WhatTheDeadHadLeavesWithTheLeaseThatHadTheirPidLast) {
+  (void)hold(kFirst);
+  const Process child = spawn(kFirst);
+  write(MemberSeen{kFirst, child});
+  processes.end(child, {});
+  processes.reusable(child.pid);
+  write(MemberGone{kFirst, child});
+  pass(seconds(1));
+  const Process again = hold(kSecond);
+  ASSERT_EQ(again.pid, child.pid);
+  processes.end(again, {});
+  write(CommandEnded{kSecond, {}});
+  write(LeaseReleasing{kSecond, EndResult::kOk});
+  (void)coordinator.step(stage.clock.now(), core::Recovered{.same_boot = true});
+
+  Attempt attempt(evidence, coordinator, stage.clock.now());
+  attempt.sample();
+  ASSERT_EQ(state_of(attempt, kSecond), LeaseState::kReleasing);
+  EXPECT_TRUE(attempt.carry_out(Remedy::Kind::kPauseLease, {kFirst}, {}));
+  EXPECT_EQ(state_of(attempt, kFirst), LeaseState::kSuspended);
+  EXPECT_EQ(state_of(attempt, kSecond), LeaseState::kReleasing);
+  attempt.dead_leave();
+  EXPECT_EQ(state_of(attempt, kSecond), LeaseState::kEnded);
+}
+
+// Programs that outlive their lease were told to end, and another starts when they do.
+TEST_F(AttemptTest, WhoWasToldToEndHasLeftWhenAnotherIsToStart) {
+  const Process command = hold(kFirst);
+  const Process child = spawn(kFirst);
+  EXPECT_TRUE(devices.allocate(child, 0, gib(10)));
+  write(MemberSeen{kFirst, child});
+  write(LeaseRevoked{kFirst, EndResult::kCancelled, stage.clock.instant() + seconds(10)});
+  processes.end(command, {});
+  write(CommandEnded{kFirst, {}});
+  write(LeaseReleasing{kFirst, EndResult::kCancelled});
+  const Process supervisor = spawn(kSecond);
+  write(RequestQueued{kSecond, handle_of(kSecond), kUser, supervisor, {.vram = gib(8)}});
+  const auto now = stage.clock.now();
+  (void)coordinator.step(now, core::Recovered{.same_boot = true});
+  (void)coordinator.step(now, core::Sampled{devices.look()});
+  (void)coordinator.step(now, core::Reconnect{{1}, {.user = kUser}, handle_of(kSecond)});
+  const auto why = coordinator.why(kSecond, now).value();
+  ASSERT_TRUE(why.expected_start);
+  EXPECT_EQ(broken_by_advice(evidence, {.coordinator = coordinator, .now = now}), "");
+}
+
+}  // namespace
+}  // namespace berth::sim

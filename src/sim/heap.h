@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// What something takes of the heap. Whatever is linked with this has an operator new that counts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace berth::sim {
+
+/// Bytes that `work` asks operator new for, in this thread; what is given back is not subtracted.
+std::uint64_t allocated_by(const std::function<void()>& work);
+
+}  // namespace berth::sim

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// That a simulated client is no worse than a real one: what it does wrong would be taken for a
+// fault of the daemon.
+#include "sim/session.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/coordinator.h"
+#include "sim/disk.h"
+
+namespace berth::sim {
+namespace {
+
+/// A session that asks a daemon which does as the test says, over a network without faults.
+class Told : private Gate {
+ public:
+  explicit Told(std::uint64_t seed = 1) : stage(seed, false) {
+    wants.user = {1000};
+    wants.request.vram = gib(4);
+    wants.claims_after = seconds(5);
+    wants.runs_for = seconds(10);
+    network.listen(*this);
+  }
+  void begin() {
+    session.emplace(scene, wants);
+    session->start(std::nullopt);
+    pass(milliseconds(10));
+  }
+  void pass(Duration time) {
+    const Instant end = stage.clock.instant() + time;
+    stage.clock.at(end, [] {});
+    while (stage.clock.instant() < end) stage.clock.step();
+  }
+  static Device gpu() {
+    return {.id = {1, 2, false},
+            .model = "GPU",
+            .capacity = gib(16),
+            .driver_reserved = {},
+            .uses = {}};
+  }
+  static LeaseView view() {
+    LeaseView view{.id = {1}, .handle = {7, 7}};
+    view.flags.unclaimed = true;
+    return view;
+  }
+  /// On the connection over which it asked last.
+  void tell(const char* event) {
+    network.item(asks.back().first, {.event = event, .body = view()});
+    pass(milliseconds(1));
+  }
+  void restart() {
+    network.cut_all();
+    network.listen(*this);
+  }
+  void let_run() {
+    network.answer(asks.back().first, view());
+    pass(milliseconds(10));
+    ASSERT_NE(session->program(), nullptr);
+  }
+  void write_that_it_stops() {
+    core::Coordinator coordinator{core::Settings{}};
+    const std::vector<Fact> facts = {
+        RequestQueued{{1}, {7, 7}, {1000}, {}, wants.request},
+        LeaseGranted{{1}, {{{1, 2, false}, gib(4)}}},
+        LeaseClaimed{{1}, session->program()->command()},
+        RequeueAsked{{1}},
+        RequeueBegun{{1}, stage.clock.instant() + seconds(1)},
+    };
+    std::uint64_t sequence = 0;
+    for (const Fact& fact : facts) {
+      EXPECT_TRUE(coordinator.apply({++sequence, stage.clock.instant(), {5}, fact}).ok());
+    }
+    judge.replaced(coordinator.snapshot(stage.clock.now()), sequence, true);
+  }
+  template <class What>
+  std::size_t asked_for() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        asks, [](const auto& ask) { return std::holds_alternative<What>(ask.second); }));
+  }
+
+  Stage stage;
+  Plan plan;
+  SessionPlan wants;
+  Processes processes{stage, 0};
+  Devices devices{stage, processes, {gpu()}, {}};
+  Disk disk{stage};
+  Network network{stage, plan};
+  Judge judge{stage, devices, processes, disk};
+  Scene scene{stage, plan, processes, devices, network, judge};
+  std::optional<Session> session;
+  std::vector<std::pair<server::ConnectionId, server::Ask>> asks;  // In the order they arrived.
+
+ private:
+  void asked(server::ConnectionId connection, server::Ask ask, server::Engine::Listen) override {
+    asks.emplace_back(connection, std::move(ask));
+  }
+  void hung_up(server::ConnectionId) override {}
+};
+
+TEST(Session, WhoIsToldOfAnOfferTakesItUp) {
+  Told told;
+  told.begin();
+  told.tell("waiting");
+  told.tell("granted");
+  EXPECT_EQ(told.asked_for<core::Claim>(), 0U);
+  told.pass(seconds(6));
+  EXPECT_EQ(told.asked_for<core::Claim>(), 1U);
+}
+
+// The offer of which it was told before may have lapsed with that daemon.
+TEST(Session, WhoAsksADaemonAnewWaitsForWhatThatSays) {
+  Told told;
+  told.begin();
+  told.tell("waiting");
+  told.tell("granted");
+  told.restart();
+  told.pass(seconds(10));
+  EXPECT_EQ(told.asked_for<core::Reconnect>(), 1U);
+  EXPECT_EQ(told.asked_for<core::Claim>(), 0U) << "a second call on a connection that waits";
+  told.tell("granted");
+  told.pass(seconds(6));
+  EXPECT_EQ(told.asked_for<core::Claim>(), 1U);
+}
+
+// It loses its connection when it has been told of an offer; claims, runs and is requeued before it
+// would have asked anew. When it does all that is drawn: so it is told a few times.
+TEST(Session, WhoRanAndWaitsAgainAsksOnOneConnection) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Told told(seed);
+    told.wants.claims_after = milliseconds(10);
+    told.wants.request.requeue_grace = seconds(1);
+    told.begin();
+    told.tell("waiting");
+    told.tell("granted");
+    told.restart();
+    while (told.asked_for<core::Claim>() == 0) told.pass(milliseconds(1));
+    told.let_run();
+    told.write_that_it_stops();
+    told.pass(seconds(5));
+    EXPECT_EQ(told.asked_for<core::Reconnect>(), 1U) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace berth::sim
