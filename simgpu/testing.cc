@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simgpu/testing.h"
 
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,6 +94,20 @@ int Child::wait() {
 
 int in_child(const std::function<void()>& run) {
   return Child([&](Child&) { run(); }).wait();
+}
+
+bool become_first_of_a_pid_namespace() {
+  if (::unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) return false;
+  const pid_t first = ::fork();
+  CHECK(first >= 0);
+  if (first > 0) {
+    int status = 0;
+    (void)::waitpid(first, &status, 0);
+    ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 99);
+  }
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         ::mount("proc", "/proc", "proc", 0, nullptr) == 0;
 }
 
 void require(bool condition, const char* what) {

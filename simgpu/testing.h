@@ -54,6 +54,10 @@ class Child {
 /// Runs a function in a process of its own and returns how it ended.
 int in_child(const std::function<void()>& run);
 
+/// In a child: goes on as the first process of a PID namespace of its own, with a /proc of its own,
+/// and ends with the child. False where that is not allowed.
+bool become_first_of_a_pid_namespace();
+
 /// In a child: ends it with a line on stderr unless the condition holds.
 void require(bool condition, const char* what);
 

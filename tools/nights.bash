@@ -11,6 +11,7 @@ documents="ARCHITECTURE.md README.md docs"
 # What each stage covers, as paths of git; a stage that is not named here: all of the tree.
 declare -A covers=(
   [adversary]="$programs"
+  [others]="$code share tests/cli/lib.bash tests/programs_of_others"
   [neighbours]="$code bench"
   [clang]="$code fuzz tests"
   [asan]="$programs $documents"

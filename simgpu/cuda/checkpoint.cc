@@ -28,7 +28,7 @@
 //   the process is killed     the caller, who looks every 50 ms whether it is alive, gets
 //                             CUDA_ERROR_INVALID_VALUE; the slot is torn down like any other
 //   the process is stopped    it is not served, and the caller waits
-//   it replaces its program   its thread is gone, which counts as dead
+//   it replaces its program   its lock is gone with it: it counts as dead
 
 namespace berth::simgpu {
 namespace {
@@ -62,9 +62,7 @@ struct Victim {
   /// Its thread is there to answer.
   bool serves() const {
     if (world.file().slots[slot].owner.load() != owner || state.owner.load() != owner) return false;
-    const std::string thread =
-        "/proc/" + std::to_string(pid_of(owner)) + "/task/" + std::to_string(state.thread.load());
-    return is_alive(owner) && ::access(thread.c_str(), F_OK) == 0;
+    return world.lives(slot);
   }
 
   /// Until all that was asked for is done; false if nobody is there any more who would do it.

@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "simgpu/cuda/checkpoint_testing.h"
+#include "simgpu/world/clock.h"
 #include "simgpu/world/fault.h"
 
 namespace berth::simgpu {

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "simgpu/cuda/checkpoint_testing.h"
+#include "simgpu/world/clock.h"
 #include "simgpu/world/fault.h"
 
 namespace berth::simgpu {

@@ -20,7 +20,7 @@ TEST(CudaCopies, RowsComeBackAsTheyWentThere) {
   const TemporaryWorld temporary("1x1GiB,context=0");
   EXPECT_EQ(0, in_child([] {
               use_device(0);
-              std::array<unsigned char, 6 * 10> picture{};
+              std::array<unsigned char, 60> picture{};
               std::iota(picture.begin(), picture.end(), 1);
               CUdeviceptr device = 0;
               std::size_t pitch = 0;
@@ -38,7 +38,7 @@ TEST(CudaCopies, RowsComeBackAsTheyWentThere) {
               up.WidthInBytes = 8;
               up.Height = 4;
               REQUIRE_OK(cuMemcpy2D_v2(&up));
-              std::array<unsigned char, 4 * 8> back{};
+              std::array<unsigned char, 32> back{};
               CUDA_MEMCPY2D down{};
               down.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
               down.srcDevice = device;

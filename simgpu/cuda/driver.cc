@@ -34,10 +34,6 @@ std::uint64_t blocks_of(std::uint64_t bytes) {
   return bytes / kBlockBytes + (bytes % kBlockBytes != 0 ? 1 : 0);
 }
 
-void forget_in_child() {
-  forked.store(true);
-}
-
 // What a process has of the driver.
 struct Process {
   Gate gate;
@@ -46,6 +42,11 @@ struct Process {
 Process& the_process() {
   static Immortal<Process> process;
   return process.value;
+}
+
+void forget_in_child() {
+  forked.store(true);
+  if (the_process().driver) the_process().driver->seat().world().leave_to_parent();
 }
 
 void complain_once(const std::string& why) {
@@ -87,7 +88,7 @@ CUresult Driver::initialise() {
   if (visible.empty()) return CUDA_ERROR_NO_DEVICE;
   const std::optional<std::uint32_t> slot = world->claim_slot();
   if (!slot) {
-    complain_once("too many processes use this machine already, or /proc is not there");
+    complain_once("too many processes use this machine already, or its file cannot be locked");
     return CUDA_ERROR_OPERATING_SYSTEM;
   }
   process.driver.emplace(Seat(*std::move(world), *slot), std::move(visible));

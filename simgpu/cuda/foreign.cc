@@ -21,7 +21,8 @@ struct Part {
   std::uint64_t magic;
   std::uint64_t offset;
   std::uint64_t bytes;
-  std::int32_t pid;
+  Identity owner;
+  std::uint32_t slot;
   std::int32_t file;
 };
 constexpr std::uint64_t kPart = 0x315f54524150;  // "PART_1"
@@ -36,7 +37,8 @@ CUresult write_part(Driver& driver, std::uint32_t device, Heap::Range range, Han
   const Part part{.magic = kPart,
                   .offset = range.at - heap.first(),
                   .bytes = range.bytes,
-                  .pid = ::getpid(),
+                  .owner = driver.seat().slot().owner.load(),
+                  .slot = driver.seat().slot_number(),
                   .file = heap.file()};
   handle = {};
   std::memcpy(&handle, &part, sizeof part);
@@ -49,8 +51,13 @@ CUresult open_part(Driver& driver, const Handle& handle, bool freeable, DevicePo
   Part part{};
   std::memcpy(&part, &handle, sizeof part);
   if (part.magic != kPart) return CUDA_ERROR_INVALID_VALUE;
-  if (part.pid == ::getpid()) return CUDA_ERROR_INVALID_CONTEXT;  // It has that memory already.
-  const std::string path = "/proc/" + std::to_string(part.pid) + "/fd/" + std::to_string(part.file);
+  World& world = driver.seat().world();
+  if (part.slot >= kSlotsMax || world.file().slots[part.slot].owner.load() != part.owner)
+    return CUDA_ERROR_INVALID_VALUE;
+  // It has that memory already.
+  if (part.slot == driver.seat().slot_number()) return CUDA_ERROR_INVALID_CONTEXT;
+  const std::string path =
+      "/proc/" + std::to_string(world.pid_of(part.slot)) + "/fd/" + std::to_string(part.file);
   const os::UniqueFd file = open_memory_file(path);
   if (!file) return CUDA_ERROR_INVALID_VALUE;
   return driver.map_foreign(file.get(), part.offset, part.bytes, freeable, pointer);

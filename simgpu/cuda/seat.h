@@ -19,6 +19,7 @@ class Seat {
   Seat(World world, std::uint32_t slot);
 
   World& world() { return world_; }
+  std::uint32_t slot_number() const { return slot_; }
   SlotState& slot() { return world_.file().slots[slot_]; }
 
   // Of a device, by the process's number.

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "simgpu/cuda/driver.h"
+#include "simgpu/world/clock.h"
 #include "simgpu/world/fault.h"
 
 namespace berth::simgpu {

@@ -10,6 +10,7 @@
 
 #include "simgpu/nvml/api.h"
 #include "simgpu/testing.h"
+#include "simgpu/world/clock.h"
 #include "simgpu/world/device_text.h"
 #include "simgpu/world/fault.h"
 

@@ -9,6 +9,7 @@
 #include "base/quantity.h"
 #include "gpu/nvml_abi.h"
 #include "simgpu/simctl/show.h"
+#include "simgpu/world/clock.h"
 #include "simgpu/world/fault.h"
 
 namespace berth::simgpu {

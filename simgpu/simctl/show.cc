@@ -5,6 +5,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "simgpu/world/clock.h"
 #include "simgpu/world/device_text.h"
 
 namespace berth::simgpu {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simgpu/world/fault.h"
 
+#include "simgpu/world/clock.h"
 #include "simgpu/world/futex.h"
-#include "simgpu/world/world.h"
 
 namespace berth::simgpu {
 

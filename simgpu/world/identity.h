@@ -1,31 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who a process is, in one word that an atomic can hold: its pid and its start time. It reads /proc
-// and keeps nothing; any thread may call it.
+// Who has a slot, and the numbers by which others know that process. A pid means a process in one
+// PID namespace only, and a start time in one time namespace: neither says who is who, or who
+// lives. Reads /proc and keeps nothing; any thread may call it.
 #pragma once
 
 #include <cstdint>
 
 namespace berth::simgpu {
 
-/// pid 22 bits, the namespaces that pid and start time are of 8 bits, start time in clock ticks
-/// since boot 34 bits. 0 is nobody.
+/// Random, drawn anew each time a slot is taken. 0 is nobody.
 using Identity = std::uint64_t;
+Identity draw_identity();
 
-constexpr std::int32_t pid_of(Identity identity) {
-  return static_cast<std::int32_t>(identity >> 42U);
-}
-constexpr std::uint64_t start_of(Identity identity) {
-  return identity & ((std::uint64_t{1} << 34U) - 1);
-}
-constexpr std::uint64_t namespaces_of(Identity identity) {
-  return identity >> 34U & 0xffU;
-}
+/// The calling process. What cannot be read without a /proc is 0.
+struct ProcessNumbers {
+  std::int32_t own_pid = 0;  // In its own PID namespace.
+  std::int32_t pid = 0;      // As its /proc has it, which may be that of a namespace around it.
+  std::uint64_t pid_namespace = 0;
+  std::uint64_t start_ticks = 0;
+};
+ProcessNumbers own_numbers();
 
-/// The calling process; 0 if /proc is not there.
-Identity own_identity();
-
-/// False once nothing of the process runs any more: a zombie is dead, the kernel has closed its
-/// files and a real driver has its memory back. Of a process of our own namespaces only.
-bool is_alive(Identity identity);
+/// The pid by which our /proc has a process of another PID namespace; 0 if it does not show it.
+std::int32_t pid_in_our_proc(std::int32_t own_pid, std::uint64_t pid_namespace);
 
 }  // namespace berth::simgpu

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simgpu/world/world.h"
 
-#include <fcntl.h>
-#include <sys/auxv.h>
-
 #include <algorithm>
-#include <bit>
-#include <cstring>
-#include <ctime>
 
 #include "base/check.h"
+#include "os/processes.h"
+#include "simgpu/world/clock.h"
 
 // Note [Death and teardown]
 //
@@ -24,37 +20,12 @@ namespace berth::simgpu {
 namespace {
 
 constexpr std::uint64_t kGenerationMask = 0xffff;
-constexpr off_t kLocksAt = off_t{1} << 40U;  // Behind the file's end.
-
-struct flock lock_of(std::uint32_t slot, int type) {
-  struct flock range{};
-  range.l_type = static_cast<short>(type);
-  range.l_whence = SEEK_SET;
-  range.l_start = kLocksAt + slot;
-  range.l_len = 1;
-  return range;
-}
 
 Bytes bytes_of(std::uint64_t blocks) {
   return {blocks * kBlockBytes};
 }
 
-// A program that is replaced by exec keeps pid and start time, but not this: the kernel gives each
-// program 16 random bytes.
-std::uint64_t own_image() {
-  std::uint64_t image = 0;
-  if (const auto* bytes = std::bit_cast<const void*>(::getauxval(AT_RANDOM)); bytes != nullptr)
-    std::memcpy(&image, bytes, sizeof(image));
-  return image;
-}
-
 }  // namespace
-
-std::int64_t now_ns() {
-  timespec time{};
-  ::clock_gettime(CLOCK_BOOTTIME, &time);
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
 
 AccountView World::account(std::uint32_t device) const {
   CHECK(device <= kHostMemory);
@@ -73,49 +44,61 @@ std::uint64_t World::limit_blocks(std::uint32_t device) const {
   return capacity > reserved ? capacity - reserved : 0;
 }
 
-// Each process holds a lock while it lives, for those in other namespaces, to whom its pid and its
-// start time say nothing.
-bool World::lock_slot(std::uint32_t slot, bool locked) {
-  struct flock range = lock_of(slot, locked ? F_RDLCK : F_UNLCK);
-  return ::fcntl(locks_, F_OFD_SETLK, &range) == 0;
+bool World::lives(const SlotLocks& locks, std::uint32_t slot) const {
+  if (locks.is_held(slot)) return true;
+  const SlotState& state = file_->slots[slot];
+  return state.lock_by_descriptor.load() != 0 &&
+         state.pid_namespace.load() == os::own_pid_namespace() &&
+         os::is_alive({.pid = state.pid.load(), .start_ticks = state.start_ticks.load()});
 }
 
-bool World::lives(std::uint32_t slot, Identity owner) const {
-  if (namespaces_of(owner) == namespaces_of(own_identity())) return is_alive(owner);
-  const int file = ::open(path().c_str(), O_RDWR | O_CLOEXEC);
-  struct flock range = lock_of(slot, F_WRLCK);
-  const bool is_free = ::fcntl(file, F_OFD_GETLK, &range) == 0 && range.l_type == F_UNLCK;
-  if (file >= 0) ::close(file);
-  return !is_free;
+bool World::lives(std::uint32_t slot) const {
+  return lives(SlotLocks(path(), id_), slot);
 }
 
-// A child of fork has the description of its parent, and needs one of its own.
+// Whoever looks from the namespace that the machine was made in says it to all others.
+std::int32_t World::pid_of(std::uint32_t slot) const {
+  SlotState& state = file_->slots[slot];
+  const std::uint64_t ours = os::own_pid_namespace();
+  const std::uint64_t theirs = state.pid_namespace.load();
+  if (theirs == ours) return state.own_pid.load();
+  const bool from_outside = ours == file_->pid_namespace;
+  std::int32_t pid = from_outside ? state.outer_pid.load() : 0;
+  if (pid == 0) pid = pid_in_our_proc(state.own_pid.load(), theirs);
+  if (pid != 0 && from_outside) state.outer_pid.store(pid);
+  return pid != 0 ? pid : known_pid_of(slot);
+}
+
+std::int32_t World::known_pid_of(std::uint32_t slot) const {
+  const SlotState& state = file_->slots[slot];
+  const std::int32_t outer = state.outer_pid.load();
+  return outer != 0 ? outer : state.pid.load();
+}
+
 std::optional<std::uint32_t> World::claim_slot() {
-  const Identity self = own_identity();
-  if (self == 0) return std::nullopt;
-  const std::uint64_t image = own_image();
+  const Identity self = draw_identity();
+  const ProcessNumbers numbers = own_numbers();
   reap();
-  locks_ = ::open(path().c_str(), O_RDWR | O_CLOEXEC);
   for (std::uint32_t i = kStrangerSlot + 1; i < kSlotsMax; ++i) {
     SlotState& slot = file_->slots[i];
-    Identity owner = slot.owner.load();
-    // What this process had before it replaced its program; a driver frees that at the exec.
-    const bool before_exec = owner == self && slot.image.load() != image;
-    if (before_exec) clear_all(i, self, now_ns());
-    if (owner != 0 && !before_exec) continue;
+    if (slot.owner.load() != 0) continue;
     std::uint32_t seen = file_->slots_seen.load();
     while (seen <= i && !file_->slots_seen.compare_exchange_weak(seen, i + 1)) {
     }
-    (void)lock_slot(i, true);
-    if (!before_exec && !slot.owner.compare_exchange_strong(owner, self)) {
-      (void)lock_slot(i, false);
-      continue;
-    }
+    std::optional<SlotLock> lock = SlotLock::take(path(), i);
+    Identity nobody = 0;
+    if (!lock || !slot.owner.compare_exchange_strong(nobody, self)) continue;
+    lock_ = std::move(lock);
     slot.generation.fetch_add(1);
     slot.contexts.store(0);
     slot.checkpoint.owner.store(0);
     slot.checkpoint.thread.store(0);
-    slot.image.store(image);
+    slot.own_pid.store(numbers.own_pid);
+    slot.pid.store(numbers.pid);
+    slot.outer_pid.store(numbers.pid_namespace == file_->pid_namespace ? numbers.own_pid : 0);
+    slot.pid_namespace.store(numbers.pid_namespace);
+    slot.start_ticks.store(numbers.start_ticks);
+    slot.lock_by_descriptor.store(lock_->by_descriptor() ? 1 : 0);
     return i;
   }
   return std::nullopt;
@@ -128,15 +111,13 @@ bool World::charge(std::uint32_t slot, std::uint32_t device, std::uint64_t block
     used = account(device).charge(slot, blocks, limit_blocks(device));
   }
   if (!used) return false;
-  const std::int32_t pid = pid_of(file_->slots[slot].owner.load());
-  log(device, pid, static_cast<std::int64_t>(blocks), *used, now_ns());
+  log(device, known_pid_of(slot), static_cast<std::int64_t>(blocks), *used, now_ns());
   return true;
 }
 
 void World::release(std::uint32_t slot, std::uint32_t device, std::uint64_t blocks) {
   const std::uint64_t used = account(device).release(slot, blocks);
-  const std::int32_t pid = pid_of(file_->slots[slot].owner.load());
-  log(device, pid, -static_cast<std::int64_t>(blocks), used, now_ns());
+  log(device, known_pid_of(slot), -static_cast<std::int64_t>(blocks), used, now_ns());
 }
 
 Bytes World::used_by(std::uint32_t slot, std::uint32_t device) {
@@ -188,7 +169,8 @@ void World::clear_all(std::uint32_t slot, Identity owner, std::int64_t time_ns) 
       if (file_->slots[slot].owner.load() != owner || account.used_by(slot) == 0) break;
       const AccountView::Cleared cleared = account.clear_dead(slot, seen);
       if (cleared.blocks == 0) continue;
-      log(device, pid_of(owner), -static_cast<std::int64_t>(cleared.blocks), cleared.used, time_ns);
+      log(device, known_pid_of(slot), -static_cast<std::int64_t>(cleared.blocks), cleared.used,
+          time_ns);
     }
   }
 }
@@ -199,7 +181,7 @@ void World::tear_down(std::uint32_t slot, Identity owner, std::int64_t since_us)
 }
 
 void World::reap() {
-  const Identity self = own_identity();
+  const SlotLocks locks(path(), id_);
   const std::int64_t now_us = now_ns() / 1'000;
   const std::uint32_t end = std::min(file_->slots_seen.load(), kSlotsMax);
   for (std::uint32_t i = kStrangerSlot + 1; i < end; ++i) {
@@ -207,7 +189,7 @@ void World::reap() {
     // In this order: what is stamped with an owner's generation is never a later owner's death.
     const std::uint64_t generation = slot.generation.load() & kGenerationMask;
     const Identity owner = slot.owner.load();
-    if (owner == 0 || owner == self || lives(i, owner)) continue;
+    if (owner == 0 || lives(locks, i)) continue;
     if (const auto since = torn_down_since(slot, generation, now_us)) tear_down(i, owner, *since);
   }
 }
@@ -217,10 +199,8 @@ std::optional<std::uint32_t> World::slot_of(std::int32_t pid) const {
   for (std::uint32_t i = kStrangerSlot + 1; i < end; ++i) {
     const SlotState& slot = file_->slots[i];
     const Identity owner = slot.owner.load();
-    if (owner != 0 && pid_of(owner) == pid && slot.checkpoint.owner.load() == owner &&
-        lives(i, owner)) {
+    if (owner != 0 && slot.checkpoint.owner.load() == owner && pid_of(i) == pid && lives(i))
       return i;
-    }
   }
   return std::nullopt;
 }
@@ -235,7 +215,7 @@ std::vector<CheckpointFigures> World::checkpointables() {
     const SlotState& slot = file_->slots[i];
     const Identity owner = slot.owner.load();
     if (owner == 0 || slot.checkpoint.owner.load() != owner) continue;
-    found.push_back({.pid = pid_of(owner),
+    found.push_back({.pid = pid_of(i),
                      .state = slot.checkpoint.state.load(),
                      .saved = bytes_of(account.used_by(i))});
   }
@@ -280,7 +260,7 @@ std::vector<ProcessFigures> World::processes(std::uint32_t device) {
     const std::uint64_t death = slot.death.load();
     const bool ended =
         death != 0 && (death & kGenerationMask) == (slot.generation.load() & kGenerationMask);
-    found.push_back({.pid = pid_of(owner), .used = used, .ended = ended});
+    found.push_back({.pid = pid_of(i), .used = used, .ended = ended});
   }
   return found;
 }

@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "os/unique_fd.h"
 #include "simgpu/world/place.h"
+#include "simgpu/world/slot_lock.h"
 #include "simgpu/world/world_file.h"
 
 namespace berth::simgpu {
@@ -54,7 +55,8 @@ class World {
   std::uint32_t device_count() const { return file_->device_count; }
   bool is_lost(std::uint32_t device) const;
 
-  /// A slot for the calling process; nothing if all are taken by the living.
+  /// A slot for the calling process, until this dies; nothing if all are taken by the living, or
+  /// the file cannot be locked.
   std::optional<std::uint32_t> claim_slot();
 
   /// Exactly: false only if the blocks do not fit beside what the living use. `device` may be
@@ -71,6 +73,16 @@ class World {
   [[nodiscard]] bool set_strangers(std::uint32_t device, std::uint64_t blocks);
   Bytes strangers(std::uint32_t device) const;
 
+  /// Whoever took the slot is still there.
+  bool lives(std::uint32_t slot) const;
+  /// In our PID namespace, if it is seen from there; else in the one that the machine was made in,
+  /// if somebody has looked from there; else in its own.
+  std::int32_t pid_of(std::uint32_t slot) const;
+  /// In a child of fork, to which nothing of this belongs.
+  void leave_to_parent() {
+    if (lock_) lock_->leave_to_parent();
+  }
+
   /// The slot of a living process on which checkpoint calls can be made.
   std::optional<std::uint32_t> slot_of(std::int32_t pid) const;
   std::vector<CheckpointFigures> checkpointables();
@@ -85,15 +97,15 @@ class World {
   using Mapping = std::unique_ptr<WorldFile, Unmap>;
   struct Opened;
 
-  World(WorldPlace place, Mapping file) : place_(std::move(place)), file_(std::move(file)) {}
+  World(WorldPlace place, Opened opened);
 
-  static Result<Mapping> map(const os::UniqueFd& file, const std::string& path);
+  static Result<Opened> map(const os::UniqueFd& file, const std::string& path);
   static Result<Opened> open_existing(const WorldPlace& place, const std::string& path);
-  static Result<Mapping> make(const WorldPlace& place, const std::string& path);
+  static Result<Opened> make(const WorldPlace& place, const std::string& path);
 
   AccountView account(std::uint32_t device) const;
-  bool lives(std::uint32_t slot, Identity owner) const;
-  bool lock_slot(std::uint32_t slot, bool locked);
+  bool lives(const SlotLocks& locks, std::uint32_t slot) const;
+  std::int32_t known_pid_of(std::uint32_t slot) const;
   std::uint64_t limit_blocks(std::uint32_t device) const;
   std::optional<std::int64_t> torn_down_since(SlotState& slot, std::uint64_t generation,
                                               std::int64_t now_us);
@@ -104,10 +116,8 @@ class World {
 
   WorldPlace place_;
   Mapping file_;
-  int locks_ = -1;  // The file, where the byte of our slot is locked. Never closed.
+  FileId id_;
+  std::optional<SlotLock> lock_;
 };
-
-/// CLOCK_BOOTTIME in nanoseconds.
-std::int64_t now_ns();
 
 }  // namespace berth::simgpu

@@ -14,7 +14,7 @@
 namespace berth::simgpu {
 
 constexpr std::uint64_t kMagic = 0x4d49534854524542;  // "BERTHSIM"
-constexpr std::uint32_t kLayout = 2;
+constexpr std::uint32_t kLayout = 3;
 constexpr std::uint32_t kEventsMax = 8192;
 constexpr std::uint32_t kStrangerSlot = 0;
 constexpr std::int32_t kStrangerPid = 4194303;  // Linux gives pids below 2^22; this one last.
@@ -58,12 +58,18 @@ struct CheckpointState {
 
 /// One process that has, or had, a context.
 struct alignas(64) SlotState {
-  std::atomic<Identity> owner;       // 0: free. The process takes it; who finds it dead, frees.
-  std::atomic<std::uint64_t> image;  // Which program the process ran when it took the slot.
-  std::atomic<std::uint32_t> generation;  // Counts the owners.
-  std::atomic<std::uint32_t> contexts;    // One bit a device. Owner.
-  std::atomic<std::uint64_t> death;       // When it was first seen dead (us, 48 bits), and of which
-                                          // generation (16 bits). Whoever sees it.
+  std::atomic<Identity> owner;  // 0: free. The process takes it; who finds it dead, frees.
+  std::atomic<std::uint64_t> pid_namespace;       // ProcessNumbers. Owner.
+  std::atomic<std::uint64_t> start_ticks;         // Owner.
+  std::atomic<std::int32_t> own_pid;              // Owner.
+  std::atomic<std::int32_t> pid;                  // Owner.
+  std::atomic<std::int32_t> outer_pid;            // In the world's namespace; 0: not known yet.
+                                                  // Owner, or who looks from there.
+  std::atomic<std::uint32_t> lock_by_descriptor;  // See Note [A lock that hangs on memory]. Owner.
+  std::atomic<std::uint32_t> generation;          // Counts the owners.
+  std::atomic<std::uint32_t> contexts;            // One bit a device. Owner.
+  std::atomic<std::uint64_t> death;  // When it was first seen dead (us, 48 bits), and of which
+                                     // generation (16 bits). Whoever sees it.
   std::array<Share, kDevicesMax + 1> shares;  // Of the devices, and of the host's memory.
   CheckpointState checkpoint;
 };
@@ -107,7 +113,8 @@ struct WorldFile {
   std::uint64_t magic;
   std::uint32_t layout;
   std::uint32_t device_count;
-  std::array<char, 40> boot_id;
+  std::array<char, 40> boot_id;  // Blank: made by one without a /proc.
+  std::uint64_t pid_namespace;   // That it was made in.
   std::array<char, 1024> spec_text;
   std::uint64_t context_blocks;
   Account host;                                     // Memory that holds what was saved.

@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "os/errors.h"
 #include "os/machine.h"
+#include "os/processes.h"
 #include "os/unique_fd.h"
 #include "simgpu/world/world.h"
 
@@ -44,6 +45,7 @@ Status fill(WorldFile& world, const WorldPlace& place) {
   world.layout = kLayout;
   world.device_count = static_cast<std::uint32_t>(place.spec.devices.size());
   world.boot_id = boot_id();
+  world.pid_namespace = os::own_pid_namespace();
   if (place.spec_text.size() >= world.spec_text.size())
     return Error{Errc::kInvalid, "BERTH_SIM is longer than 1023 characters"};
   std::memcpy(world.spec_text.data(), place.spec_text.data(), place.spec_text.size());
@@ -66,24 +68,29 @@ Status fill(WorldFile& world, const WorldPlace& place) {
   return Unit{};
 }
 
-enum class Found { kNone, kUsable, kOfEarlierBoot };
-
 }  // namespace
 
 void World::Unmap::operator()(WorldFile* file) const {
   ::munmap(file, sizeof(WorldFile));
 }
 
-Result<World::Mapping> World::map(const os::UniqueFd& file, const std::string& path) {
-  void* at = ::mmap(nullptr, sizeof(WorldFile), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-  if (at == MAP_FAILED) return os::system_error("cannot map " + path, errno);
-  return Mapping(static_cast<WorldFile*>(at));
-}
-
 struct World::Opened {
+  enum class Found { kNone, kUsable, kOfEarlierBoot };
   Found found = Found::kNone;
   Mapping file;
+  FileId id;
 };
+
+World::World(WorldPlace place, Opened opened)
+    : place_(std::move(place)), file_(std::move(opened.file)), id_(opened.id) {}
+
+Result<World::Opened> World::map(const os::UniqueFd& file, const std::string& path) {
+  void* at = ::mmap(nullptr, sizeof(WorldFile), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (at == MAP_FAILED) return os::system_error("cannot map " + path, errno);
+  return Opened{.found = Opened::Found::kUsable,
+                .file = Mapping(static_cast<WorldFile*>(at)),
+                .id = file_behind(file.get())};
+}
 
 Result<World::Opened> World::open_existing(const WorldPlace& place, const std::string& path) {
   const os::UniqueFd file = open_file(path, O_RDWR);
@@ -98,19 +105,22 @@ Result<World::Opened> World::open_existing(const WorldPlace& place, const std::s
   };
   if (size.st_size != static_cast<off_t>(sizeof(WorldFile)))
     return not_ours("is no simulated machine of this version of Berth");
-  TRY(world, map(file, path));
-  if (world->magic != kMagic || world->layout != kLayout || world->device_count < 1 ||
-      world->device_count > kDevicesMax)
+  TRY(opened, map(file, path));
+  const WorldFile& world = *opened.file;
+  if (world.magic != kMagic || world.layout != kLayout || world.device_count < 1 ||
+      world.device_count > kDevicesMax)
     return not_ours("is no simulated machine of this version of Berth");
-  if (world->boot_id != boot_id()) return Opened{.found = Found::kOfEarlierBoot};
-  const std::string spec(world->spec_text.data(),
-                         ::strnlen(world->spec_text.data(), world->spec_text.size()));
+  // Who has no /proc cannot tell, and leaves it as it is for those who have.
+  if (const auto boot = boot_id(); boot[0] != 0 && world.boot_id[0] != 0 && boot != world.boot_id)
+    return Opened{.found = Opened::Found::kOfEarlierBoot};
+  const std::string spec(world.spec_text.data(),
+                         ::strnlen(world.spec_text.data(), world.spec_text.size()));
   if (spec != place.spec_text)
     return not_ours("was made as '" + spec + "', and BERTH_SIM says '" + place.spec_text + "'");
-  return Opened{.found = Found::kUsable, .file = std::move(world)};
+  return opened;
 }
 
-Result<World::Mapping> World::make(const WorldPlace& place, const std::string& path) {
+Result<World::Opened> World::make(const WorldPlace& place, const std::string& path) {
   const std::string draft = path + ".new";
   ::unlink(draft.c_str());  // Left by one who was killed while making it; the lock is ours now.
   const mode_t mode = place.shared ? 0666 : 0600;
@@ -118,11 +128,11 @@ Result<World::Mapping> World::make(const WorldPlace& place, const std::string& p
   if (!file) return os::system_error("cannot make the simulated machine " + draft, errno);
   if (::fchmod(file.get(), mode) != 0 || ::ftruncate(file.get(), sizeof(WorldFile)) != 0)
     return os::system_error("cannot make the simulated machine " + draft, errno);
-  TRY(world, map(file, draft));
-  TRY_STATUS(fill(*world, place));
+  TRY(made, map(file, draft));
+  TRY_STATUS(fill(*made.file, place));
   if (::rename(draft.c_str(), path.c_str()) != 0)
     return os::system_error("cannot name " + path, errno);
-  return world;
+  return made;
 }
 
 Result<World> World::open_from_environment() {
@@ -137,7 +147,7 @@ std::string World::path() const {
 Result<World> World::open(WorldPlace place) {
   const std::string path = place.directory + "/gpu-world";
   TRY(quick, open_existing(place, path));
-  if (quick.found == Found::kUsable) return World(std::move(place), std::move(quick.file));
+  if (quick.found == Opened::Found::kUsable) return World(std::move(place), std::move(quick));
 
   const mode_t mode = place.shared ? 0666 : 0600;
   const os::UniqueFd lock = open_file(path + ".lock", O_RDWR | O_CREAT, mode);
@@ -147,7 +157,7 @@ Result<World> World::open(WorldPlace place) {
     if (errno != EINTR) return os::system_error("cannot lock " + path + ".lock", errno);
   }
   TRY(again, open_existing(place, path));
-  if (again.found == Found::kUsable) return World(std::move(place), std::move(again.file));
+  if (again.found == Opened::Found::kUsable) return World(std::move(place), std::move(again));
   TRY(made, make(place, path));
   return World(std::move(place), std::move(made));
 }

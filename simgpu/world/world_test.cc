@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <iostream>
 #include <set>
 
+#include "os/processes.h"
 #include "simgpu/testing.h"
 #include "simgpu/world/device_text.h"
 
@@ -229,10 +231,93 @@ TEST(World, MemoryOfTheDeadIsUsedAndListedUntilTheTeardownTimeHasPassed) {
 TEST(World, AProgramThatReplacesItselfKeepsNoMemory) {
   const TemporaryWorld temporary("1x1GiB");
   World world = temporary.open();
-  const std::uint32_t slot = *world.claim_slot();
-  ASSERT_TRUE(world.charge(slot, 0, 100));
-  world.file().slots[slot].image.fetch_add(1);  // As if this were the program after an exec.
-  EXPECT_EQ(world.claim_slot(), slot);
+  int told[2];
+  ASSERT_EQ(::pipe(told), 0);
+  Child child([&](Child& self) {
+    World mine = temporary.open();
+    require(mine.charge(*mine.claim_slot(), 0, 100), "charge");
+    self.tell_parent();
+    self.wait_for_parent();
+    require(::dup2(told[1], STDOUT_FILENO) >= 0, "write to the pipe");
+    (void)::execlp("sh", "sh", "-c", "echo; exec sleep 60", nullptr);
+  });
+  ASSERT_TRUE(child.wait_for_child());
+  EXPECT_EQ(world.figures(0).used, Bytes{100 * kBlockBytes});
+  child.tell_child();
+  char word = 0;
+  ASSERT_EQ(::read(told[0], &word, 1), 1);
+  EXPECT_EQ(world.figures(0).used, Bytes{});
+  ::close(told[0]);
+  ::close(told[1]);
+}
+
+// Charges 100 blocks as the first process of a PID namespace, and stays.
+void be_in_a_namespace(const TemporaryWorld& temporary, Child& self) {
+  require(become_first_of_a_pid_namespace(), "make a PID namespace");
+  World mine = temporary.open();
+  const std::uint32_t slot = *mine.claim_slot();
+  require(mine.charge(slot, 0, 100), "charge");
+  require(mine.pid_of(slot) == 1, "be number 1 for ourselves");
+  self.tell_parent();
+  self.wait_for_parent();
+  mine.release(slot, 0, 100);
+}
+
+TEST(World, FirstProcessesOfManyNamespacesAreNotOneAnother) {
+  if (::geteuid() != 0) {
+    std::cout << "SKIPPED: only root can make namespaces here\n";
+    GTEST_SKIP();
+  }
+  const TemporaryWorld temporary("1x1GiB");
+  World world = temporary.open();
+  std::deque<Child> children;
+  for (int i = 0; i < 3; ++i) {
+    children.emplace_back([&](Child& self) { be_in_a_namespace(temporary, self); });
+  }
+  for (Child& child : children) ASSERT_TRUE(child.wait_for_child());
+  EXPECT_EQ(world.figures(0).used, Bytes{300 * kBlockBytes});
+  std::set<std::int32_t> pids;
+  for (const ProcessFigures& process : world.processes(0)) pids.insert(process.pid);
+  EXPECT_EQ(pids.size(), 3U);
+  for (const std::int32_t pid : pids) {
+    const Result<os::ProcessState> state = os::process_state(pid);
+    ASSERT_TRUE(state.ok());
+    EXPECT_TRUE(std::ranges::count(children, state->parent_pid, &Child::pid) == 1);
+  }
+  EXPECT_EQ(0, in_child([&] {  // Who cannot see them is told what the outside saw.
+              require(become_first_of_a_pid_namespace(), "make a PID namespace");
+              for (const ProcessFigures& process : temporary.open().processes(0))
+                require(pids.contains(process.pid), "be told their pids");
+            }));
+  for (Child& child : children) {
+    child.tell_child();
+    EXPECT_EQ(child.wait(), 0);
+  }
+  EXPECT_EQ(world.figures(0).used, Bytes{});
+}
+
+TEST(World, WithoutAProcItIsTheSameMachineForAll) {
+  if (::geteuid() != 0) {
+    std::cout << "SKIPPED: only root can take /proc away\n";
+    GTEST_SKIP();
+  }
+  const TemporaryWorld temporary("1x1GiB");
+  World world = temporary.open();
+  const std::string uuid = uuid_text(world.file().devices[0]);
+  Child child([&](Child& self) {
+    require(become_first_of_a_pid_namespace(), "make namespaces");
+    require(::mount("none", "/proc", "tmpfs", 0, nullptr) == 0, "hide /proc");
+    World mine = temporary.open();
+    require(uuid_text(mine.file().devices[0]) == uuid, "find the same devices");
+    require(mine.charge(*mine.claim_slot(), 0, 100), "charge");
+    self.tell_parent();
+    self.wait_for_parent();
+  });
+  ASSERT_TRUE(child.wait_for_child());
+  EXPECT_EQ(uuid_text(temporary.open().file().devices[0]), uuid);
+  EXPECT_EQ(world.figures(0).used, Bytes{100 * kBlockBytes});
+  child.tell_child();
+  EXPECT_EQ(child.wait(), 0);
   EXPECT_EQ(world.figures(0).used, Bytes{});
 }
 

@@ -42,7 +42,7 @@ LibraryFacts look_at_library(const std::string& own_path, std::string_view name)
   using Kind = os::ProgramFile::Kind;
   if (!file.ok()) {
     facts.trouble = "cannot be read";
-  } else if (file->kind == Kind::kUnknown) {
+  } else if (file->kind == Kind::kUnknown || file->path != facts.path) {  // A script names another.
     facts.trouble = "is no library";
   } else if (file->kind == Kind::kOtherMachine) {
     facts.trouble = "is for another kind of machine";

@@ -103,6 +103,7 @@ std::string limit_bytes(const std::vector<Budget>& budgets, const LeaseFiles::Se
   put(bytes, offsetof(LimitFile, device_size), static_cast<std::uint32_t>(sizeof(LimitDevice)));
   put(bytes, offsetof(LimitFile, epoch), std::uint64_t{1});
   put(bytes, offsetof(LimitFile, flags), flags_of(settings.shown));
+  put(bytes, offsetof(LimitFile, looks), std::uint64_t{1});
   for (std::size_t i = 0; i < budgets.size(); ++i) {
     bytes.replace(device_at(i), 16, uuid_text(budgets[i].device));
     put(bytes, device_at(i) + offsetof(LimitDevice, budget), budgets[i].bytes.value);
@@ -133,6 +134,23 @@ bool is_locked(const os::UniqueFd& file, std::size_t slot) {
   return ::fcntl(file.get(), F_OFD_GETLK, &range) != 0 || range.l_type != F_UNLCK;
 }
 
+bool set_lock(const os::UniqueFd& file, std::uint32_t slot, short kind) {
+  struct flock range{};
+  range.l_type = kind;
+  range.l_whence = SEEK_SET;
+  range.l_start = static_cast<off_t>(guard::lock_of_slot(slot));
+  range.l_len = 1;
+  return ::fcntl(file.get(), F_OFD_SETLK, &range) == 0;
+}
+
+bool lock_slot(const os::UniqueFd& file, std::uint32_t slot) {
+  return set_lock(file, slot, F_WRLCK);
+}
+
+void unlock_slot(const os::UniqueFd& file, std::uint32_t slot) {
+  (void)set_lock(file, slot, F_UNLCK);
+}
+
 // Less where the file ends before; what lacks reads as 0.
 std::string read_at(const os::UniqueFd& file, std::size_t at, std::size_t size) {
   std::string bytes(size, '\0');
@@ -154,6 +172,36 @@ Status write_word(const os::UniqueFd& file, const std::string& path, std::size_t
   std::array<char, sizeof value> bytes{};
   std::memcpy(bytes.data(), &value, sizeof value);
   return write_at(file, path, at, {bytes.data(), bytes.size()});
+}
+
+constexpr std::size_t owner_at(std::uint32_t slot) {
+  return offsetof(UseFile, owners) + slot * sizeof(SlotOwner);
+}
+
+bool is_of(const os::UniqueFd& file, const Use::Slot& slot) {
+  if (slot.index >= guard::kSlotsMax) return false;
+  const std::string owner = read_at(file, owner_at(slot.index), sizeof(SlotOwner));
+  const guard::Identity identity =
+      guard::make_identity(static_cast<std::uint64_t>(slot.process.pid), slot.process.start_ticks);
+  return get<guard::Identity>(owner, offsetof(SlotOwner, identity)) == identity &&
+         get<std::uint64_t>(owner, offsetof(SlotOwner, namespaces)) == slot.namespaces;
+}
+
+// In the order in which guards do it. `changes` grows on, for it tells that something has moved.
+Status clear_slot(const os::UniqueFd& file, const std::string& path, std::uint32_t slot,
+                  std::uint32_t devices) {
+  for (std::uint32_t device = 0; device < devices; ++device) {
+    const std::size_t at = offsetof(UseFile, slots) +
+                           (std::size_t{device} * guard::kSlotsMax + slot) * sizeof(SlotUse);
+    std::string use = read_at(file, at, sizeof(SlotUse));
+    const auto changes = get<std::uint64_t>(use, offsetof(SlotUse, changes));
+    use.assign(sizeof(SlotUse), '\0');
+    put(use, offsetof(SlotUse, changes), changes + 1);
+    TRY_STATUS(write_at(file, path, at, use));
+  }
+  const std::size_t owner = owner_at(slot);
+  TRY_STATUS(write_word(file, path, owner + offsetof(SlotOwner, namespaces), 0));
+  return write_word(file, path, owner + offsetof(SlotOwner, identity), 0);
 }
 
 // See Note [The name is not the wall].
@@ -240,6 +288,8 @@ Status LeaseFiles::make_limit(const std::string& path, const std::vector<Budget>
     TRY_STATUS(write_word(file, path, device_at(i) + offsetof(LimitDevice, budget),
                           budgets[i].bytes.value));
   }
+  const auto looks = get<std::uint64_t>(*there, offsetof(LimitFile, looks));
+  TRY_STATUS(write_word(file, path, offsetof(LimitFile, looks), looks + 1));
   const auto epoch = get<std::uint64_t>(*there, offsetof(LimitFile, epoch));
   return write_word(file, path, offsetof(LimitFile, epoch), epoch + 1);
 }
@@ -285,6 +335,36 @@ Status LeaseFiles::set_contexts(Handle lease, const std::vector<ContextCost>& co
     words.push_back({device_at(i) + offsetof(LimitDevice, measured_context), costs[i].most.value});
   }
   return write_words(lease, costs.size(), words);
+}
+
+// A guard that judges by the pid may clear it at the same time: both write zeros. Nobody can take
+// it meanwhile, for the lock is ours, or still a child's of the dead one.
+Status LeaseFiles::clear(Handle lease, const std::vector<Use::Slot>& dead) const {
+  if (dead.empty()) return note_look(lease);
+  const std::string path = ledger(lease);
+  const os::UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file) return os::system_error("cannot open " + path, errno);
+  const std::string head = read_at(file, 0, offsetof(UseFile, owners));
+  struct stat found{};
+  if (::fstat(file.get(), &found) != 0) return os::system_error("cannot stat " + path, errno);
+  if (!is_use(head, static_cast<std::size_t>(found.st_size)))
+    return Error{Errc::kCorrupt, path + " is damaged"};
+  const auto devices = get<std::uint32_t>(head, offsetof(UseFile, device_count));
+  for (const Use::Slot& slot : dead) {
+    const bool locked = lock_slot(file, slot.index);
+    if (is_of(file, slot)) TRY_STATUS(clear_slot(file, path, slot.index, devices));
+    if (locked) unlock_slot(file, slot.index);
+  }
+  return note_look(lease);
+}
+
+// Whoever waits for it sees in `looks` that somebody looks after it.
+Status LeaseFiles::note_look(Handle lease) const {
+  const std::string path = directory(lease) + "/limit";
+  TRY(limit, os::read_file(path, sizeof(LimitFile)));
+  if (!is_limit(limit)) return Error{Errc::kCorrupt, path + " is damaged"};
+  const auto looks = get<std::uint64_t>(limit, offsetof(LimitFile, looks));
+  return write_words(lease, device_count(limit), {{offsetof(LimitFile, looks), looks + 1}});
 }
 
 Status LeaseFiles::pause(Handle lease, Paused paused) const {
@@ -336,6 +416,7 @@ Result<Use> LeaseFiles::read(Handle lease) const {
   Use use;
   use.parts.resize(get<std::uint32_t>(head, offsetof(UseFile, device_count)));
   use.refusal = last_refusal(head, use.parts.size());
+  use.wanting = get<std::uint32_t>(head, offsetof(UseFile, wanting)) != 0;
   for (std::size_t device = 0; device < use.parts.size(); ++device) {
     Use::Part& part = use.parts[device];
     part.peak.value = get<std::uint64_t>(head, offsetof(UseFile, peak) + device * 8);
@@ -349,7 +430,8 @@ Result<Use> LeaseFiles::read(Handle lease) const {
       const auto namespaces = get<std::uint64_t>(owners, owner + offsetof(SlotOwner, namespaces));
       const std::size_t slot = i * sizeof(SlotUse);
       part.slots.push_back(
-          {.process = {.pid = static_cast<std::int32_t>(guard::pid_of(identity)),
+          {.index = static_cast<std::uint32_t>(i),
+           .process = {.pid = static_cast<std::int32_t>(guard::pid_of(identity)),
                        .start_ticks = guard::start_of(identity)},
            .namespaces = namespaces,
            .locked = guard::is_locking(namespaces) && is_locked(file, i),

@@ -39,6 +39,7 @@ struct ContextCost {
 /// it agrees with the driver's.
 struct Use {
   struct Slot {
+    std::uint32_t index = 0;       // In the file.
     Process process;               // As its own namespaces have it.
     std::uint64_t namespaces = 0;  // guard/layout.h says how to read it.
     bool locked = false;           // Its owner lives, for sure.
@@ -64,6 +65,7 @@ struct Use {
   };
   std::vector<Part> parts;  // In the order of the lease's budgets.
   std::optional<Refusal> refusal = {};
+  bool wanting = false;  // Somebody waits for what comes free, or did so a moment ago.
 };
 
 /// What programs are told of a pause of their lease.
@@ -109,10 +111,16 @@ class LeaseFiles {
 
   Status set_contexts(Handle lease, const std::vector<ContextCost>& costs) const;
 
+  /// What dead processes had charged is given back, for the driver has freed it: their slots are
+  /// nobody's, but those that are another's by now. `looks` grows in any case: see guard/layout.h.
+  Status clear(Handle lease, const std::vector<Use::Slot>& dead) const;
+
   Status pause(Handle lease, Paused paused) const;
   /// Not paused where there is no such file.
   Paused paused(Handle lease) const;
 
+  /// Where the programs of a lease charge what they take.
+  std::string ledger(Handle lease) const { return directory(lease) + "/use"; }
   /// kNotFound or kCorrupt where there is nothing to be read.
   Result<Use> read(Handle lease) const;
   /// Gives `use` the size again that it has on so many devices, whatever that does to its content;
@@ -130,6 +138,7 @@ class LeaseFiles {
     std::size_t at = 0;  // In the file.
     std::uint64_t value = 0;
   };
+  Status note_look(Handle lease) const;
   Status write_words(Handle lease, std::size_t devices, const std::vector<Word>& words) const;
   Status make_use(const std::string& path, std::uint32_t devices, Was folder) const;
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <span>
 
 #include "guard/ledger.h"
@@ -127,6 +128,62 @@ TEST_F(LeaseFilesTest, TheDaemonReadsWhatTheGuardCharged) {
   EXPECT_GT(use->refusal->at, Instant{});
   EXPECT_EQ(use->parts[0].peak, Bytes{});
   EXPECT_EQ(use->parts[1].slots[0].wanted, Bytes{});
+}
+
+TEST_F(LeaseFilesTest, WhatTheDeadHadIsGivenBack) {
+  const LeaseFiles files = this->files();
+  ASSERT_TRUE(files.set(kHolder, {{kOne, gib(1)}, {kTwo, gib(1)}}).ok());
+  Tenant dead = tenant(40);
+  Tenant living = tenant(41);
+  (void)dead.ledger.charge(0, mib(600).value);
+  (void)dead.ledger.charge(1, mib(700).value);
+  (void)living.ledger.charge(0, mib(100).value);
+  const Use::Slot slot = files.read(kLease)->parts[0].slots.at(0);
+  EXPECT_EQ(living.ledger.looks(), 1U);
+  const std::uint64_t movement = living.ledger.movement();
+  ASSERT_TRUE(files.clear(kLease, {slot}).ok());
+  EXPECT_EQ(living.ledger.used(0), mib(100).value);
+  EXPECT_EQ(living.ledger.used(1), 0U);
+  EXPECT_EQ(living.ledger.looks(), 2U);
+  EXPECT_GT(living.ledger.movement(), movement);
+  EXPECT_EQ(tenant(42).attached, guard::Ledger::Attached::kYes);
+  // It is another's now.
+  ASSERT_TRUE(files.read(kLease)->parts[0].slots.at(0).process.pid == 42);
+  ASSERT_TRUE(files.clear(kLease, {slot}).ok());
+  EXPECT_EQ(files.read(kLease)->parts[0].slots.at(0).process.pid, 42);
+  EXPECT_EQ(living.ledger.looks(), 3U);
+}
+
+TEST_F(LeaseFilesTest, ALookIsToldAlsoWhereNothingWasGivenBack) {
+  const LeaseFiles files = this->files();
+  ASSERT_TRUE(files.set(kHolder, {{kOne, gib(1)}}).ok());
+  Tenant living = tenant(41);
+  ASSERT_TRUE(files.clear(kLease, {}).ok());
+  EXPECT_EQ(living.ledger.looks(), 2U);
+  EXPECT_EQ(files.clear({1, 1}, {}).error().code, Errc::kNotFound);
+}
+
+// One that an earlier daemon made says nothing of that.
+TEST_F(LeaseFilesTest, ADaemonThatComesLooksAfterTheDeadOfItsLeases) {
+  const LeaseFiles files = this->files();
+  ASSERT_TRUE(files.set(kHolder, {{kOne, gib(1)}}).ok());
+  Tenant living = tenant(41);
+  std::fstream limit(path("limit"), std::ios::in | std::ios::out | std::ios::binary);
+  limit.seekp(offsetof(guard::LimitFile, looks));
+  limit.write("\0\0\0\0\0\0\0\0", 8);
+  limit.close();
+  ASSERT_EQ(living.ledger.looks(), 0U);
+  ASSERT_TRUE(files.set(kHolder, {{kOne, gib(2)}}).ok());
+  EXPECT_GT(living.ledger.looks(), 0U);
+}
+
+TEST_F(LeaseFilesTest, TheDaemonReadsThatSomebodyWaits) {
+  const LeaseFiles files = this->files();
+  ASSERT_TRUE(files.set(kHolder, {{kOne, gib(1)}}).ok());
+  Tenant living = tenant(41);
+  EXPECT_FALSE(files.read(kLease)->wanting);
+  (void)living.ledger.before_try();
+  EXPECT_TRUE(files.read(kLease)->wanting);
 }
 
 TEST_F(LeaseFilesTest, TheDaemonReadsWhatIsWaitedFor) {

@@ -45,7 +45,9 @@ struct LimitFile {
   std::uint32_t device_size;  // Of an entry of `devices`.
   Word epoch;                 // Grows with each change.
   Word flags;
-  Word reserved[3];
+  Word looks;  // Not 0: what the dead have charged is the daemon's to clear, once the driver has
+               // freed it. Grows whenever it has looked after that.
+  Word reserved[2];
   LimitDevice devices[kDevicesMax];
 };
 static_assert(offsetof(LimitFile, devices) == 64);

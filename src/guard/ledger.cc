@@ -29,6 +29,13 @@
 // one clears. Where a child still holds the lock of a dead owner, the slot is first made
 // one without locks, and cleared as those are: the identity is exchanged for the clearer's.
 //
+// Note [What the dead have]
+//
+// A process is gone some time before the driver has freed its memory, and only the daemon asks the
+// driver. So where it does (`looks` is not 0), the slot of a dead process that has something
+// charged is left to the daemon, which clears it once the driver lists nothing of it. Whoever needs
+// the room waits for that (guard/waiting.h); and clears it himself if no daemon is there.
+//
 // Note [A file that shrinks]
 //
 // Whoever may write to `use` may also cut it off, and a program that touches what is mapped behind
@@ -97,14 +104,16 @@ std::uint64_t Ledger::own_namespaces() const {
 
 bool Ledger::take_slot() {
   if (take_slot_again()) return true;
-  for (std::uint32_t i = 0; i < kSlotsMax; ++i) {
-    clear_if_dead(i);
-    if (!claim(i)) continue;
-    std::uint32_t highest = use_->slots_seen.load();
-    while (highest < i + 1 && !use_->slots_seen.compare_exchange_weak(highest, i + 1)) {
+  for (const Sweep what : {Sweep::kFreed, Sweep::kAll}) {
+    for (std::uint32_t i = 0; i < kSlotsMax; ++i) {
+      clear_if_dead(i, what);
+      if (!claim(i)) continue;
+      std::uint32_t highest = use_->slots_seen.load();
+      while (highest < i + 1 && !use_->slots_seen.compare_exchange_weak(highest, i + 1)) {
+      }
+      slot_ = i;
+      return true;
     }
-    slot_ = i;
-    return true;
   }
   return false;
 }
@@ -253,6 +262,14 @@ bool Ledger::has_process(std::uint64_t pid) const {
 }
 
 std::uint32_t Ledger::sweep() {
+  return sweep(Sweep::kFreed);
+}
+
+std::uint32_t Ledger::sweep_all() {
+  return sweep(Sweep::kAll);
+}
+
+std::uint32_t Ledger::sweep(Sweep what) {
   if (!is_there()) return 0;
   if (census_.locks != nullptr) {
     const Lock lock(census_.locks->mutex());
@@ -260,7 +277,7 @@ std::uint32_t Ledger::sweep() {
   }
   std::uint32_t count = 0;
   for (std::uint32_t i = 0; i < slots_seen(); ++i) {
-    if (clear_if_dead(i)) ++count;
+    if (clear_if_dead(i, what)) ++count;
   }
   return count;
 }
@@ -285,11 +302,30 @@ bool Ledger::lives(std::uint32_t slot, Identity identity, std::uint64_t namespac
   return !is_free() && census_.has_pid(identity);
 }
 
-bool Ledger::clear_if_dead(std::uint32_t slot) {
+bool Ledger::has_charged(std::uint32_t slot) const {
+  for (std::uint32_t device = 0; device < device_count_; ++device) {
+    if (use_->slots[device][slot].used.load() > 0) return true;
+  }
+  return false;
+}
+
+bool Ledger::has_dead(std::uint32_t device) const {
+  if (!is_there()) return false;
+  for (std::uint32_t i = 0; i < slots_seen(); ++i) {
+    const SlotOwner& owner = use_->owners[i];
+    const Identity identity = owner.identity.load();
+    if (identity == 0 || i == slot_ || use_->slots[device][i].used.load() == 0) continue;
+    if (!lives(i, identity, owner.namespaces.load())) return true;
+  }
+  return false;
+}
+
+bool Ledger::clear_if_dead(std::uint32_t slot, Sweep what) {
   const SlotOwner& owner = use_->owners[slot];
   const Identity identity = owner.identity.load();
   const std::uint64_t namespaces = owner.namespaces.load();
   if (identity == 0 || slot == slot_ || lives(slot, identity, namespaces)) return false;
+  if (what == Sweep::kFreed && looks() > 0 && has_charged(slot)) return false;
   const bool cleared = is_locking(namespaces) ? clear_locked(slot, identity, namespaces)
                                               : clear_by_identity(slot, identity);
   if (cleared && use_->wanting.load() != 0) tell_those_who_wait();

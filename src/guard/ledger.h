@@ -88,8 +88,15 @@ class Ledger {
   /// Whether a process of that pid, as we number them, has a slot.
   bool has_process(std::uint64_t pid) const;
 
-  /// Gives the slots of dead processes back; how many there were. See Note [Who is alive].
+  /// Gives the slots of dead processes back; how many there were. What they have charged stays
+  /// where the daemon looks after it. See Notes [Who is alive] and [What the dead have].
   std::uint32_t sweep();
+  /// All of them, whatever they have charged.
+  std::uint32_t sweep_all();
+  /// Somebody dead has something charged there, which the daemon has not cleared yet.
+  bool has_dead(std::uint32_t device) const;
+  /// How often the daemon has looked after the dead; 0: it does not.
+  std::uint64_t looks() const { return limit_->looks.load(); }
 
   // Of a thread that waits until a charge fits; see Note [Nobody misses what comes free].
   struct Wait {
@@ -132,7 +139,10 @@ class Ledger {
   Stand stand_of(std::uint32_t slot) const;
   bool has_one_owner(std::uint32_t one, std::uint32_t other) const;
   void tell_those_who_wait();
-  bool clear_if_dead(std::uint32_t slot);
+  enum class Sweep : std::uint8_t { kFreed, kAll };
+  std::uint32_t sweep(Sweep what);
+  bool clear_if_dead(std::uint32_t slot, Sweep what);
+  bool has_charged(std::uint32_t slot) const;
   bool clear_locked(std::uint32_t slot, Identity identity, std::uint64_t namespaces);
   bool clear_behind_lock(std::uint32_t slot, Identity identity, std::uint64_t namespaces);
   bool clear_by_identity(std::uint32_t slot, Identity identity);

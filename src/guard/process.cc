@@ -391,12 +391,18 @@ std::uint64_t Process::charged_for_contexts(std::uint32_t device) {
   return devices_[device].charged;
 }
 
-// What dead processes left would be cleared by an allocation that needs it, so it is free.
+// Programs choose by this how much they take: so what a dead process had is waited for until the
+// daemon has asked the driver once.
 std::uint64_t Process::bytes_free(std::uint32_t device) {
   collect();
   correct_context(device);
   const std::uint64_t budget = ledger_.budget(device);
-  if (ledger_.used(device) > ledger_.used_by_us(device)) (void)ledger_.sweep();
+  if (ledger_.used(device) > ledger_.used_by_us(device)) {
+    (void)ledger_.sweep();
+    WaitForDead dead(ledger_, device, {.looks = 1});
+    while (dead.goes_on()) {
+    }
+  }
   const std::uint64_t used = ledger_.used(device);
   return used < budget ? budget - used : 0;
 }

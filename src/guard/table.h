@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A hash table from addresses to what is known of them, for any number of entries and many threads:
 // shards with a mutex each, memory straight from the kernel. In zeroed memory it is empty and
-// ready. Never freed.
+// ready. Never freed. A shard that grows moves its entries some at a time, with each of the calls
+// that follow: no call waits for all of them.
 #pragma once
 
 #include <cstddef>
@@ -50,8 +51,9 @@ class Table {
   void take_all(Wanted wanted, Taken taken) {
     for (Shard& shard : shards_) {
       const Lock lock(shard.mutex);
-      for (std::size_t i = 0; i < shard.room;) {
-        Entry* at = &shard.entries[i];
+      shard.move_all();
+      for (std::size_t i = 0; i < shard.now.room;) {
+        Entry* at = &shard.now.entries[i];
         if (at->key == 0 || !wanted(*at)) {
           ++i;
           continue;
@@ -68,27 +70,45 @@ class Table {
   Entry find_if(Wanted wanted) {
     for (Shard& shard : shards_) {
       const Lock lock(shard.mutex);
-      for (std::size_t i = 0; i < shard.room; ++i) {
-        if (shard.entries[i].key != 0 && wanted(shard.entries[i])) return shard.entries[i];
+      shard.move_all();
+      for (std::size_t i = 0; i < shard.now.room; ++i) {
+        const Entry& entry = shard.now.entries[i];
+        if (entry.key != 0 && wanted(entry)) return entry;
       }
     }
     return {};
   }
 
   std::size_t size();
+  /// How many places are still to be moved since shards grew.
+  std::size_t places_to_move();
 
  private:
-  struct Shard {
-    Mutex mutex;
+  struct Places {
     Entry* entries;
     std::size_t room;  // A power of two.
-    std::size_t used;
 
-    Entry* find(std::uint64_t key);
+    std::size_t home(std::uint64_t key) const;
+    Entry* find(std::uint64_t key) const;
+    Entry* put(const Entry& entry);  // Which is not there yet; there is room.
+    void remove(Entry* at);
+  };
+  struct Shard {
+    Mutex mutex;
+    Places now;
+    Places before;  // Until all of it is moved; those below `moved` are.
+    std::size_t moved;
+    std::size_t used;  // In both.
+    Entry* over;       // Of what was moved entirely: to be given back from its end.
+    std::size_t over_room;
+
+    Entry* find(std::uint64_t key);  // It is moved.
     Entry* add(const Entry& entry);  // Which is not there yet.
     void remove(Entry* at);
     bool grow();
-    std::size_t place(std::uint64_t key) const;
+    void move_some(std::size_t places);
+    void move_all();
+    void give_back_some();
   };
 
   Shard& shard(std::uint64_t key);

@@ -5,9 +5,12 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <random>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 namespace berth::guard {
@@ -58,6 +61,61 @@ TEST(Table, HoldsAHundredThousandEntries) {
   for (std::uint64_t i = 1; i <= kCount; ++i) ASSERT_TRUE(zeroed.table.insert(entry(i << 9U, i)));
   EXPECT_EQ(zeroed.table.size(), kCount);
   for (std::uint64_t i = 1; i <= kCount; ++i) ASSERT_EQ(zeroed.table.take(i << 9U).bytes, i);
+  EXPECT_EQ(zeroed.table.size(), 0U);
+}
+
+TEST(Table, AgreesWithAMapWhileItGrows) {
+  const ZeroedTable zeroed;
+  std::unordered_map<std::uint64_t, std::uint64_t> model;
+  std::mt19937_64 random(7);  // NOLINT(bugprone-random-generator-seed): the same calls each time.
+  std::size_t moving = 0;
+  for (std::uint64_t i = 0; i < 400'000; ++i) {
+    // At first most calls insert, in the end most take out.
+    const std::uint64_t key = (random() % 60'000 + 1) << 21U;
+    if (random() % 400'000 >= i) {
+      ASSERT_TRUE(zeroed.table.insert(entry(key, i)));
+      model[key] = i;
+    } else if (random() % 4 == 0) {
+      const auto known = model.find(key);
+      const Entry found = zeroed.table.find(key);
+      ASSERT_EQ(found.key != 0, known != model.end());
+      ASSERT_EQ(found.bytes, known == model.end() ? 0 : known->second);
+    } else {
+      ASSERT_EQ(zeroed.table.take(key).key != 0, model.erase(key) > 0);
+    }
+    if (i % 64 == 0 && zeroed.table.places_to_move() > 0) ++moving;
+  }
+  EXPECT_GT(moving, 100U);
+  EXPECT_EQ(zeroed.table.size(), model.size());
+  for (const auto& [key, bytes] : model) ASSERT_EQ(zeroed.table.find(key).bytes, bytes);
+}
+
+TEST(Table, NoCallMovesMoreThanAFewPlaces) {
+  const ZeroedTable zeroed;
+  std::size_t before = 0;
+  std::size_t most = 0;
+  for (std::uint64_t i = 1; i <= 50'000; ++i) {
+    (void)zeroed.table.insert(entry(i << 21U, i));
+    const std::size_t after = zeroed.table.places_to_move();
+    ASSERT_LE(before, after + 8) << i;
+    before = after;
+    most = std::max(most, after);
+  }
+  EXPECT_GT(most, 10'000U) << "nothing was left to be moved later";
+}
+
+TEST(Table, WhatGrowsIsLookedAtEntirely) {
+  const ZeroedTable zeroed;
+  std::uint64_t count = 0;
+  while (zeroed.table.places_to_move() < 1'000) {
+    ++count;
+    (void)zeroed.table.insert(entry(count << 21U, count, 1));
+  }
+  EXPECT_EQ(zeroed.table.find_if([](const Entry& e) { return e.bytes == 1; }).key, 1U << 21U);
+  std::uint64_t taken = 0;
+  zeroed.table.take_all([](const Entry& e) { return e.owner == 1; },
+                        [&](const Entry&) { ++taken; });
+  EXPECT_EQ(taken, count);
   EXPECT_EQ(zeroed.table.size(), 0U);
 }
 

@@ -41,6 +41,24 @@ std::uint64_t wait_on_full(const char* variable) {
   return milliseconds < kLongest / 1'000'000 ? milliseconds * 1'000'000 : kLongest;
 }
 
+// A look that was under way when the wait began may be older than the death: so the first counts
+// for nothing.
+bool WaitForDead::goes_on() {
+  if (is_in_a_hurry() || ledger_.looks() == 0 || !ledger_.has_dead(device_)) return false;
+  const std::uint64_t now = monotonic_ns();
+  const std::uint64_t looks = ledger_.looks();
+  if (begun_ == 0) {
+    begun_ = now;
+    looks_before_ = looks;
+  }
+  if (looked_ == 0 || looks != looks_) looked_ = now;
+  looks_ = looks;
+  if (now - looked_ >= patience_.daemon) return ledger_.sweep_all() > 0;
+  if (now - begun_ >= patience_.most || looks - looks_before_ > patience_.looks) return false;
+  ledger_.wait(ledger_.before_try(), patience_.every);
+  return true;
+}
+
 Waiting::Waiting(Ledger& ledger, const What& what) : ledger_(ledger), what_(what) {
   if (what.duration == 0 || is_in_a_hurry() || !can_ever_fit()) return;
   shown_ = {.device = what.device, .bytes = what.bytes, .since = monotonic_ns()};

@@ -20,6 +20,34 @@ struct Hurry {
 };
 inline constinit thread_local Hurry hurry = {};
 
+/// One thread's wait for what the dead have charged to be cleared: until the driver has freed it,
+/// by the daemon's word, or until it is seen that no daemon is there. See Note [What the dead
+/// have].
+class WaitForDead {
+ public:
+  struct Patience {
+    std::uint64_t most = 5'000'000'000;    // In nanoseconds.
+    std::uint64_t daemon = 3'000'000'000;  // Since it looked last.
+    std::uint64_t looks = UINT64_MAX;      // So often it may say that the driver has it still.
+    std::uint64_t every = 10'000'000;
+  };
+  WaitForDead(Ledger& ledger, std::uint32_t device, const Patience& patience)
+      : ledger_(ledger), device_(device), patience_(patience) {}
+  WaitForDead(Ledger& ledger, std::uint32_t device) : WaitForDead(ledger, device, Patience()) {}
+
+  /// Sleeps a little. False: nobody dead has anything there, or it is not to be waited for.
+  bool goes_on();
+
+ private:
+  Ledger& ledger_;
+  const std::uint32_t device_;
+  const Patience patience_;
+  std::uint64_t begun_ = 0;  // By CLOCK_MONOTONIC, in nanoseconds; 0: not yet.
+  std::uint64_t looked_ = 0;
+  std::uint64_t looks_before_ = 0;
+  std::uint64_t looks_ = 0;
+};
+
 class Waiting {
  public:
   struct What {

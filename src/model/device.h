@@ -44,7 +44,7 @@ struct DeviceSample {
 struct ChargeSample {
   Handle lease;
   DeviceId device;
-  Bytes charged;              // By processes that live.
+  Bytes charged;              // Also by dead ones, until the driver has freed it.
   Bytes peak;                 // The most that was charged at once.
   Bytes wanted = {};          // By allocations that wait for room in the budget.
   std::uint64_t refused = 0;  // Allocations that the budget did not allow.

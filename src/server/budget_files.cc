@@ -86,6 +86,7 @@ void BudgetFiles::hold_to(const enforce::Holder& lease, const std::vector<enforc
     before_.erase(handle);
     told_.erase(handle);
     paused_.erase(handle);
+    dead_.forget(handle);
     if (made_.erase(handle) == 0) return;
     old_.push_back(handle);
     tidy_at_ = clock_.now() + kQuietFor;
@@ -152,6 +153,7 @@ void BudgetFiles::set(Held held) {
   if (made.given_up) return;
   if (const Status set = files_.set(made.lease, wanted); !set.ok())
     warn(lease, "is not held to its budget", set.error());
+  if (on_made_) on_made_(lease, files_.ledger(lease));
 }
 
 // Of a lease that has files, or was to have them.
@@ -181,7 +183,27 @@ void BudgetFiles::give_up(Held& held, const Error& error) {
   warn(lease, "is not held to its budget any more, only measured", cut.ok() ? error : cut.error());
 }
 
-// What is left in the slot of a dead process is nobody's charge; the driver may count it still.
+// By their pids, where we can tell whose they are. Of others only the lock says that they are dead,
+// and a program may have closed it: they are left alone until somebody needs the room.
+std::vector<DeadSlots::Dead> BudgetFiles::dead_of(const Held& held, const enforce::Use& use) const {
+  std::map<std::uint32_t, DeadSlots::Dead> dead;
+  for (std::size_t i = 0; i < use.parts.size(); ++i) {
+    for (const enforce::Use::Slot& slot : use.parts[i].slots) {
+      const bool named = is_known(slot);
+      if (slot.charged == Bytes{} || lives(slot) || (!named && !use.wanting)) continue;
+      DeadSlots::Dead& one = dead[slot.index];
+      one.slot = slot;
+      one.named = named;
+      one.devices.push_back(held.budgets[i].device);
+    }
+  }
+  std::vector<DeadSlots::Dead> all;
+  all.reserve(dead.size());
+  for (auto& [index, one] : dead) all.push_back(std::move(one));
+  return all;
+}
+
+// What a dead process has charged counts until the driver has freed it: for guards it does as well.
 std::vector<BudgetFiles::Account> BudgetFiles::read(Held& held) {
   std::vector<Account> accounts;
   const Result<enforce::Use> use = files_.read(held.lease.handle);
@@ -192,13 +214,16 @@ std::vector<BudgetFiles::Account> BudgetFiles::read(Held& held) {
     give_up(held, use.error());
   }
   if (!fits || held.given_up) return accounts;
+  if (asking_) dead_.found(held.lease.handle, dead_of(held, *use), clock_.now());
   for (const enforce::Use::Part& part : use->parts) {
     Account& account = accounts.emplace_back(Account{.peak = part.peak, .refused = part.refused});
     for (const enforce::Use::Slot& slot : part.slots) {
       account.changes += slot.changes;
       const bool counts = slot.charged > Bytes{} || slot.wanted > Bytes{};
-      if (!counts || !lives(slot)) continue;
-      account.charged += slot.charged;
+      if (!counts) continue;
+      const bool living = lives(slot);
+      if (living || is_known(slot)) account.charged += slot.charged;
+      if (!living) continue;
       if (slot.context > Bytes{} && is_known(slot)) account.contexts.push_back(slot);
       account.wanted += slot.wanted;
     }
@@ -209,13 +234,29 @@ std::vector<BudgetFiles::Account> BudgetFiles::read(Held& held) {
 void BudgetFiles::before_question() {
   before_.clear();
   looks_.clear();
-  read_all_ = false;
   const Instant now = clock_.now();
   // While somebody waits for memory to come free the driver is asked a hundred times a second.
-  if (now < read_at_ + kReadEvery) return;
-  read_at_ = now;
-  read_all_ = true;
-  for (auto& [lease, held] : made_) before_.emplace(lease, read(held));
+  const std::set<Handle> expected = std::exchange(expected_, {});
+  read_all_ = now >= read_at_ + kReadEvery;
+  if (expected.empty() && !read_all_) return;
+  if (read_all_) read_at_ = now;
+  asking_ = true;
+  for (auto& [lease, held] : made_) {
+    if (read_all_) {
+      before_.emplace(lease, read(held));
+    } else if (expected.contains(lease)) {
+      (void)read(held);
+    }
+  }
+  asking_ = false;
+}
+
+void BudgetFiles::settle_dead(const Sample& sample) {
+  for (const DeadSlots::Settled& settled : dead_.answered(sample, clock_.now())) {
+    if (!made_.contains(settled.lease)) continue;
+    if (const Status cleared = files_.clear(settled.lease, settled.freed); !cleared.ok())
+      warn(settled.lease, "may count what its dead processes had", cleared.error());
+  }
 }
 
 std::vector<ChargeSample> BudgetFiles::charges(const std::vector<Handle>& ended) {

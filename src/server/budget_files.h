@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "os/clock.h"
 #include "os/processes.h"
 #include "server/context_costs.h"
+#include "server/dead_slots.h"
 
 namespace berth::server {
 
@@ -57,6 +59,19 @@ class BudgetFiles {
   /// After charges(): what contexts cost, by this answer, and tells the programs what has changed.
   /// The answer: what is known of their costs on its devices.
   std::vector<ContextSample> learn(const Sample& sample);
+  /// After that: gives back what the dead had charged and the driver has freed.
+  void settle_dead(const Sample& sample);
+  /// Processes of these leases may have died: before the next question it is looked for what they
+  /// have charged.
+  void expect_dead(const std::set<Handle>& leases) {
+    expected_.insert(leases.begin(), leases.end());
+  }
+  /// Is told of each file in which the programs of a lease charge what they take.
+  void on_made(std::function<void(Handle, const std::string& path)> made) {
+    on_made_ = std::move(made);
+  }
+  /// When the driver should be asked again for the sake of the dead.
+  Instant ask_again_at() const { return dead_.next(clock_.now()); }
   /// For leases whose files are made from now on; their place stays.
   void configure(const enforce::LeaseFiles::Settings& settings);
 
@@ -87,6 +102,7 @@ class BudgetFiles {
   };
   using Costs = std::vector<enforce::ContextCost>;
   std::vector<Account> read(Held& held);  // Of each device; none if there is nothing.
+  std::vector<DeadSlots::Dead> dead_of(const Held& held, const enforce::Use& use) const;
   bool lives(const enforce::Use::Slot& slot) const;
   void look_at_contexts(const enforce::Holder& lease, DeviceId device, const Account* before,
                         const Account& account);
@@ -104,17 +120,21 @@ class BudgetFiles {
   const os::Clock& clock_;
   std::function<void(const std::string&)> warn_;
   std::function<bool(Process)> is_alive_;
+  std::function<void(Handle, const std::string&)> on_made_;
   std::map<Handle, Held> new_;  // To be made.
   std::map<Handle, Held> made_;
   std::map<Handle, enforce::Paused> paused_;       // Not the many that are not.
   std::map<Handle, std::vector<Account>> before_;  // As it was when the driver was asked.
   Instant read_at_;
   bool read_all_ = false;
+  std::set<Handle> expected_;
+  bool asking_ = false;  // What is read is as it is before the question.
   ContextCosts costs_;
   std::string contexts_path_;
   std::string kept_;  // What was written there last.
   Bytes guess_;
   std::vector<ContextLook> looks_;
+  DeadSlots dead_;
   std::map<Handle, Costs> told_;  // None before the first look: the file may say anything then.
   std::deque<Handle> old_;        // To be removed.
   Instant tidy_at_ = Instant::never();

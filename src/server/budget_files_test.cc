@@ -222,7 +222,7 @@ TEST_F(BudgetFilesTest, AChargeBetweenTheQuestionAndItsAnswerIsSeen) {
   EXPECT_FALSE(files_.charges({}).at(0).steady);
 }
 
-TEST_F(BudgetFilesTest, WhatADeadProcessHadChargedIsNobodysCharge) {
+TEST_F(BudgetFilesTest, WhatADeadProcessHadChargedCountsUntilTheDriverHasFreedIt) {
   clock_.at = {seconds(10).ns};
   files_.hold_to(holder(1), budget(gib(1)), When::kNow);
   const Process dead{.pid = os::self().pid, .start_ticks = 1};  // Before this one had the pid.
@@ -230,10 +230,42 @@ TEST_F(BudgetFilesTest, WhatADeadProcessHadChargedIsNobodysCharge) {
   guard::Ledger ours = tenant(path_of(handle(1)), os::self());
   (void)theirs.charge(0, mib(7).value);
   (void)ours.charge(0, mib(5).value);
+  Sample sample = sample_of(mib(1));
+  sample.devices[0].processes->at(0) = {.process = {.pid = dead.pid}, .alive = false};
   files_.before_question();
-  const ChargeSample charge = files_.charges({}).at(0);
-  EXPECT_EQ(charge.charged, mib(5));
-  EXPECT_TRUE(charge.steady);
+  EXPECT_EQ(files_.charges({}).at(0).charged, mib(12));
+  files_.settle_dead(sample);
+  EXPECT_EQ(ours.used(0), mib(12).value);
+  EXPECT_EQ(files_.ask_again_at(), clock_.at + DeadSlots::kFastEvery);
+  sample.devices[0].processes->clear();
+  files_.settle_dead(sample);
+  EXPECT_EQ(ours.used(0), mib(5).value);
+  EXPECT_EQ(ours.looks(), 3U);
+  EXPECT_EQ(files_.ask_again_at(), Instant::never());
+  clock_.at = clock_.at + seconds(1);
+  files_.before_question();
+  EXPECT_EQ(files_.charges({}).at(0).charged, mib(5));
+}
+
+TEST_F(BudgetFilesTest, WhoDiesAfterTheQuestionIsNotSettledByItsAnswer) {
+  clock_.at = {seconds(10).ns};
+  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  guard::Ledger theirs = tenant(path_of(handle(1)), {.pid = os::self().pid, .start_ticks = 1});
+  files_.before_question();
+  (void)theirs.charge(0, mib(7).value);
+  (void)files_.charges({});
+  const Sample sample = sample_of(mib(1));
+  files_.settle_dead(sample);
+  EXPECT_EQ(theirs.used(0), mib(7).value);
+  // It is looked for before the next question, however soon that is, if somebody died.
+  files_.expect_dead({handle(2)});
+  files_.before_question();
+  files_.settle_dead(sample);
+  EXPECT_EQ(theirs.used(0), mib(7).value);
+  files_.expect_dead({handle(1)});
+  files_.before_question();
+  files_.settle_dead(sample);
+  EXPECT_EQ(theirs.used(0), 0U);
 }
 
 TEST_F(BudgetFilesTest, ADriverThatIsAskedOftenIsComparedNowAndThenAndEndedLeasesAlways) {
@@ -423,8 +455,30 @@ TEST_F(BudgetFilesTest, AProcessOfOurNamespacesCountsByItsPidAndNotByItsLock) {
   (void)theirs.ledger.charge(0, mib(200).value);
   (void)ours.ledger.charge(0, mib(10).value);
   ours.locks->close();  // By the program itself.
+  EXPECT_EQ(look(mib(1)).at(0).charged, mib(210));
+  files_.settle_dead({.devices = {{.id = kDevice, .processes = std::vector<ProcessSample>()}}});
   EXPECT_EQ(look(mib(1)).at(0).charged, mib(10));
   theirs.locks->close();
+}
+
+// It may have closed its lock itself.
+TEST_F(BudgetFilesTest, OfAnotherNamespaceWhatTheDeadHadIsLeftUntilSomebodyNeedsIt) {
+  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  Locking elsewhere(path_of(handle(1)), {.pid = 1, .start_ticks = 5}, 5, 6);
+  guard::Ledger ours = tenant(path_of(handle(1)), os::self());
+  (void)elsewhere.ledger.charge(0, mib(200).value);
+  elsewhere.locks->close();
+  const Sample none{.devices = {{.id = kDevice, .processes = std::vector<ProcessSample>()}}};
+  (void)look(mib(1));
+  files_.settle_dead(none);
+  EXPECT_EQ(ours.used(0), mib(200).value);
+  (void)ours.before_try();
+  for (int i = 0; i < 2; ++i) {
+    (void)look(mib(1));
+    clock_.at = clock_.at + DeadSlots::kZombieFor;
+    files_.settle_dead(none);
+  }
+  EXPECT_EQ(ours.used(0), 0U);
 }
 
 // The daemon may be told so while the files of the earlier offer are still there.

@@ -31,6 +31,7 @@
 #include "server/background.h"
 #include "server/boot_timer.h"
 #include "server/budget_files.h"
+#include "server/close_watcher.h"
 #include "server/configuration.h"
 #include "server/deliver_runner.h"
 #include "server/device_claims.h"
@@ -113,6 +114,7 @@ struct Daemon::Impl final : Host {
   std::unique_ptr<MoverRunner> mover;
   std::unique_ptr<DeviceClaims> claims;
   std::unique_ptr<BudgetFiles> files;
+  std::unique_ptr<CloseWatcher> closes;
   std::unique_ptr<HistoryRecorder> history;
   std::unique_ptr<DeliverRunner> deliverer;
   std::unique_ptr<AlertDesk> alerts;
@@ -231,6 +233,7 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
       lease_file_settings(config, os::leases_directory(places.socket)),
       places.state_dir + "/contexts", clock, [this](const std::string& text) { log.warn(text); },
       [this](Process process) { return processes->is_alive(process); });
+  closes = watch_ledgers(io, *files, [this] { engine->want_probe(clock.now()); });
   make_listeners();
   world = std::make_unique<RealWorld>(
       RealWorld::Parts{.journal = *journal,
@@ -386,6 +389,8 @@ void Daemon::Impl::probe_answered(gpu::Probe::Outcome outcome) {
     }
     outcome.sample->charges = files->charges(engine->coordinator().settling());
     outcome.sample->contexts = files->learn(*outcome.sample);
+    files->settle_dead(*outcome.sample);
+    engine->want_probe(files->ask_again_at());
     engine->sampled(service->now(), *outcome.sample);
     history->sampled(*outcome.sample, engine->coordinator(), service->now());
     if (trouble.empty()) alerts->looked(service->now(), engine->coordinator());

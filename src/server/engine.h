@@ -79,6 +79,8 @@ class Engine {
   // The world.
 
   void process_ended(core::Now now, Process process);
+  /// The driver is to be asked at this instant, for the sake of others than the coordinator.
+  void want_probe(Instant at) { probe_.want(at); }
   void sampled(core::Now now, const Sample& sample);
   void moved(core::Now now, const core::Moved& moved);
   void probe_failed(core::Now now);

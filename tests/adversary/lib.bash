@@ -95,9 +95,10 @@ daemon_up() {
   [[ $user != root ]] || given=()
   (
     umask 077
-    exec 3>&- nsenter --target "$machine" --mount --root --wd=/ setpriv --reuid "$user" --regid "$user" \
-      --clear-groups "${given[@]}" --no-new-privs "${under[@]}" berthd --system --foreground \
-      --in-container --socket "$BERTH_SOCKET" --state-dir "$world/state"
+    exec 3>&- nsenter --target "$machine" --mount --root --wd=/ \
+      setpriv --reuid "$user" --regid "$user" --clear-groups "${given[@]}" --no-new-privs \
+      "${under[@]}" berthd --system --foreground --in-container --socket "$BERTH_SOCKET" \
+      --state-dir "$world/state"
   ) 2>>"$world/log" &
   eventually inside test -S "$BERTH_SOCKET" && eventually test -f "$world/gpu/gpu-world" || {
     cat "$world/log" >&2

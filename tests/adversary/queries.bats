@@ -3,7 +3,7 @@
 # What one user can do by the question mark in a path: lists without an end, and two answers to one
 # question.
 load lib
-ASAN_OPTIONS=quarantine_size_mb=1 # What it keeps of freed memory is not the daemon's.
+ASAN_OPTIONS+=:quarantine_size_mb=1 # What it keeps of freed memory is not the daemon's.
 
 @test "a list of all that has ended comes in pages, however it is asked for" {
   local before

@@ -4,7 +4,7 @@
 # to who he seems to be.
 load lib
 # What it keeps of freed memory is not the daemon's.
-ASAN_OPTIONS=quarantine_size_mb=1:allocator_release_to_os_interval_ms=0
+ASAN_OPTIONS+=:quarantine_size_mb=1:allocator_release_to_os_interval_ms=0
 
 @test "a pile of requests whose answers nobody reads costs neither memory nor time of others" {
   local before

@@ -3,7 +3,7 @@
 # The daemon where its unit lets it be: unit_files.py puts up the walls in the file system, as read
 # from the unit, and says which of them it takes systemd to put up; under_unit.py those around calls.
 load lib
-ASAN_OPTIONS=detect_leaks=0 # It looks for them by ptrace(), which the unit forbids.
+ASAN_OPTIONS+=:detect_leaks=0 # It looks for them by ptrace(), which the unit forbids.
 
 python=("$(PATH=/usr/local/bin:/usr/bin:/bin type -P python3)" -B)
 

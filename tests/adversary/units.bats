@@ -4,7 +4,7 @@
 # says no, whoever runs into a wall is killed here, and the test fails. What the unit says of files is
 # in unit_files.bats.
 load lib
-ASAN_OPTIONS=detect_leaks=0 # It looks for them by ptrace(), which the unit forbids.
+ASAN_OPTIONS+=:detect_leaks=0 # It looks for them by ptrace(), which the unit forbids.
 
 before_daemon() {
   walls "$units/berthd.service.in" "$world/violations" true ||

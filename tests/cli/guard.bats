@@ -76,7 +76,12 @@ load lib
   contains "berth-guard: cannot open "
   contains "/use: no budget holds this program"
   [[ ${lines[-1]} == 0 ]]
-  run berth run -m 1G -- bash -c 'head -c 50000 /dev/urandom >"$BERTH_LEASE_DIR/use"; vram_user --bytes 2GiB; echo $?'
+  # A daemon that lives sees that it is damaged, and takes the files away.
+  run berth run -m 1G -- bash -c '
+    kill -KILL "$(berth daemon status --json | jq .pid)"
+    head -c 50000 /dev/urandom >"$BERTH_LEASE_DIR/use"
+    vram_user --bytes 2GiB
+    echo $?'
   contains "is not of this version: no budget holds this program"
   [[ ${lines[-1]} == 0 ]]
 }
@@ -105,7 +110,7 @@ END
 @test "resize holds from the next allocation of a running program on" {
   local build=${build_dir:-$(git -C "$BATS_TEST_DIRNAME" rev-parse --show-toplevel)/build/release}
   mkfifo calls
-  berth run -q -m 1G -n job -- "$build/bin/tests/cuda_caller" dlsym <calls >said 2>&1 3>&- &
+  berth run -q -m 1G -n job -- "$build/bin/tests/cuda_caller" dlsym <calls >said 2>lines 3>&- &
   exec 9>calls
   printf 'retain 0\nalloc a 1073741824\n' >&9
   eventually count '^' said 2

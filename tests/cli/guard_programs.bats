@@ -301,3 +301,33 @@ END
   mode=audit as_without ./user
   says 0
 }
+
+@test "a program that opens libcuda.so, which has no number, is held" {
+  ! berth_is_sanitized || skip "a program without a sanitizer loads no driver that has one"
+  cat >user.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void) {
+  void* driver = dlopen("libcuda.so", RTLD_NOW);
+  if (driver == 0) return puts(dlerror()) + 70;
+  int (*start)(unsigned) = (int (*)(unsigned))dlsym(driver, "cuInit");
+  int (*retain)(void**, int) = (int (*)(void**, int))dlsym(driver, "cuDevicePrimaryCtxRetain");
+  int (*set)(void*) = (int (*)(void*))dlsym(driver, "cuCtxSetCurrent");
+  int (*take)(long*, long) = (int (*)(long*, long))dlsym(driver, "cuMemAlloc_v2");
+  void* context;
+  long at;
+  start(0);
+  retain(&context, 0);
+  set(context);
+  printf("%d ", take(&at, 1L << 30));
+  printf("%d\n", take(&at, 1L << 30));
+  return 0;
+}
+END
+  gcc user.c -o user -ldl
+  for mode in preload audit; do
+    run --separate-stderr berth run -q -m 2G --guard-mode "$mode" -- ./user
+    status_is 0
+    [[ $output == "0 2" ]]
+  done
+}

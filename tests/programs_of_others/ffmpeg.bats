@@ -7,9 +7,9 @@ load ../cli/lib
 
 sim=1x16GiB,context=300MiB
 setup() {
+  world_up
   ! berth_is_sanitized || skip "a program without a sanitizer loads no driver that has one"
   type -P ffmpeg >/dev/null || skip "no ffmpeg here (apt-get install ffmpeg)"
-  world_up
   mkdir -p "$XDG_CONFIG_HOME/berth"
   printf '[gpu]\ncontext = "300MiB"\n' >"$XDG_CONFIG_HOME/berth/config.toml"
 }

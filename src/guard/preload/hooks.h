@@ -24,8 +24,9 @@ bool current_place(Process& process, Place& place);
 void give_up_unused(Process& process, std::uint32_t device);
 
 /// Whether a charge of so many bytes is made at last. try_charge() makes it if there is room, and
-/// is called again when there may be: once what is not needed was given up, and then, where the
-/// lease says so, as long as the thread may wait. False: the program must be refused.
+/// is called again when there may be: once what is not needed was given up, when the driver has
+/// freed what the dead had, and then, where the lease says so, as long as the thread may wait.
+/// False: the program must be refused.
 template <class TryCharge>
 [[nodiscard]] bool make_room(Process& process, std::uint32_t device, std::uint64_t bytes,
                              TryCharge try_charge) {
@@ -34,10 +35,11 @@ template <class TryCharge>
                                      .bytes = pages_of(bytes),
                                      .beside = process.charged_for_contexts(device),
                                      .duration = process.wait_on_full()});
+  WaitForDead dead(process.ledger(), device);
   do {
     give_up_unused(process, device);
     if (try_charge()) return true;
-  } while (waiting.goes_on());
+  } while (dead.goes_on() || waiting.goes_on());
   process.ledger().count_refusal(device, bytes);
   return false;
 }

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// What dead processes have charged, where a daemon looks after it.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "guard/ledger.h"
+#include "guard/ledger_files_for_test.h"
+#include "guard/waiting.h"
+
+namespace berth::guard {
+namespace {
+
+constexpr std::uint64_t kMillisecond = 1'000'000;
+
+bool first_has_died = false;
+
+Life first_may_be_dead(Identity identity) {
+  return first_has_died && pid_of(identity) == 1 ? Life::kGone : Life::kLives;
+}
+
+class DeadTest : public ::testing::Test {
+ protected:
+  DeadTest() {
+    files_.limit->looks = 1;
+    EXPECT_EQ(files_.attach(dead_, process(1, &first_may_be_dead)), Ledger::Attached::kYes);
+    EXPECT_EQ(files_.attach(ours_, process(2, &first_may_be_dead)), Ledger::Attached::kYes);
+  }
+  ~DeadTest() override { first_has_died = false; }
+
+  /// The other process charges so much, and dies.
+  void leaves(std::uint64_t bytes) {
+    if (bytes > 0) (void)dead_.charge(0, bytes);
+    first_has_died = true;
+  }
+  /// As the daemon does it, when the driver has freed it.
+  void clear_slot_of_the_dead() {
+    files_.use->slots[0][0].used = 0;
+    files_.use->owners[0].namespaces = 0;
+    files_.use->owners[0].identity = 0;
+  }
+  static WaitForDead::Patience patience() {
+    return {
+        .most = 60'000 * kMillisecond, .daemon = 60'000 * kMillisecond, .every = kMillisecond / 2};
+  }
+  bool charges_in_the_end(const WaitForDead::Patience& patience) {
+    WaitForDead dead(ours_, 0, patience);
+    do {
+      if (ours_.try_charge(0, 5 * kMiB) == Ledger::Charged::kYes) return true;
+    } while (dead.goes_on());
+    return false;
+  }
+
+  Files files_{10 * kMiB};
+  Ledger dead_;
+  Ledger ours_;
+};
+
+TEST_F(DeadTest, StaysChargedUntilTheDaemonClearsIt) {
+  leaves(7 * kMiB);
+  EXPECT_EQ(ours_.charge(0, 5 * kMiB), Ledger::Charged::kFull);
+  EXPECT_EQ(ours_.sweep(), 0U);
+  EXPECT_TRUE(ours_.has_dead(0));
+  EXPECT_EQ(ours_.used(0), 7 * kMiB);
+  clear_slot_of_the_dead();
+  EXPECT_FALSE(ours_.has_dead(0));
+  EXPECT_EQ(ours_.charge(0, 5 * kMiB), Ledger::Charged::kYes);
+}
+
+TEST_F(DeadTest, IsForWhoeverNeedsItWhereNoDaemonLooksAfterIt) {
+  files_.limit->looks = 0;
+  leaves(7 * kMiB);
+  EXPECT_EQ(ours_.charge(0, 5 * kMiB), Ledger::Charged::kYes);
+}
+
+TEST_F(DeadTest, IsNothingWhereTheDeadHadNothing) {
+  leaves(0);
+  EXPECT_FALSE(ours_.has_dead(0));
+  EXPECT_EQ(ours_.sweep(), 1U);
+}
+
+TEST_F(DeadTest, IsOfNobodyWhoLives) {
+  ASSERT_EQ(ours_.charge(0, 7 * kMiB), Ledger::Charged::kYes);
+  Ledger third;
+  ASSERT_EQ(files_.attach(third, process(3, &first_may_be_dead)), Ledger::Attached::kYes);
+  EXPECT_FALSE(third.has_dead(0));
+  EXPECT_EQ(third.sweep_all(), 0U);
+}
+
+TEST_F(DeadTest, GivesItsSlotToWhoeverFindsNoOther) {
+  std::vector<std::unique_ptr<Ledger>> others;
+  for (std::uint64_t i = 2; i < kSlotsMax; ++i) {
+    others.push_back(std::make_unique<Ledger>());
+    ASSERT_EQ(files_.attach(*others.back(), process(i + 1)), Ledger::Attached::kYes);
+  }
+  leaves(7 * kMiB);
+  Ledger last;
+  EXPECT_EQ(files_.attach(last, process(kSlotsMax + 1, &first_may_be_dead)),
+            Ledger::Attached::kYes);
+  EXPECT_EQ(last.used(0), 0U);
+}
+
+TEST_F(DeadTest, IsWaitedForUntilTheDaemonHasClearedIt) {
+  leaves(7 * kMiB);
+  std::thread daemon([this] {
+    for (int i = 0; i < 5; ++i) {
+      while (files_.use->wanting.exchange(0) == 0) std::this_thread::yield();
+      ++files_.limit->looks;
+    }
+    clear_slot_of_the_dead();
+  });
+  EXPECT_TRUE(charges_in_the_end(patience()));
+  daemon.join();
+  EXPECT_EQ(files_.limit->looks, 6U);
+}
+
+TEST_F(DeadTest, IsNotWaitedForForEver) {
+  leaves(7 * kMiB);
+  auto short_one = patience();
+  short_one.most = 20 * kMillisecond;
+  const std::uint64_t began = monotonic_ns();
+  EXPECT_FALSE(charges_in_the_end(short_one));
+  EXPECT_GE(monotonic_ns() - began, short_one.most);
+  EXPECT_TRUE(ours_.has_dead(0));
+}
+
+TEST_F(DeadTest, IsClearedByWhoeverNeedsItWhenTheDaemonIsAway) {
+  leaves(7 * kMiB);
+  auto impatient = patience();
+  impatient.daemon = 20 * kMillisecond;
+  const std::uint64_t began = monotonic_ns();
+  EXPECT_TRUE(charges_in_the_end(impatient));
+  EXPECT_GE(monotonic_ns() - began, impatient.daemon);
+}
+
+TEST_F(DeadTest, IsTakenForThereOnceTheDaemonHasAskedForIt) {
+  leaves(7 * kMiB);
+  auto curious = patience();
+  curious.looks = 1;
+  WaitForDead dead(ours_, 0, curious);
+  EXPECT_TRUE(dead.goes_on());
+  ++files_.limit->looks;  // It may have asked before.
+  EXPECT_TRUE(dead.goes_on());
+  ++files_.limit->looks;
+  EXPECT_FALSE(dead.goes_on());
+}
+
+TEST_F(DeadTest, DoesNotHoldUpAThreadInAHurry) {
+  leaves(7 * kMiB);
+  hurry.captures = 1;
+  WaitForDead dead(ours_, 0, patience());
+  EXPECT_FALSE(dead.goes_on());
+  hurry.captures = 0;
+  EXPECT_TRUE(dead.goes_on());
+}
+
+}  // namespace
+}  // namespace berth::guard
