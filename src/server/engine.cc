@@ -307,12 +307,13 @@ void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch
         } else if constexpr (std::is_same_v<T, core::Reply>) {
           reply(now, what, batch);
         } else if constexpr (std::is_same_v<T, core::Notify>) {
-          const bool waits_no_more = batch.grants.contains(what.lease);
-          if (batch.unwritten && what.news == core::News::kRequeued && waits_no_more) return;
           if (batch.unwritten && what.news == core::News::kGranted) {
             batch.failed.granted.push_back(what.lease);
             return;
           }
+          // Whatever else is told of it shows the grant, unless that is over already.
+          const bool shows_grant = batch.grants.contains(what.lease);
+          if (batch.unwritten && shows_grant && what.news != core::News::kEnded) return;
           if (batch.unwritten && what.news == core::News::kResized) {
             batch.failed.resized.push_back(what.lease);
             return;

@@ -40,6 +40,48 @@ TEST(EngineRequeue, ARequeueWhoseGrantCannotBeWrittenIsNotToldOf) {
   EXPECT_EQ(story.state(1), LeaseState::kWaiting);
 }
 
+/// Its command uses more than its budget of 8 GiB.
+void use_too_much(S& story) {
+  Sample sample{.asked_at = story.now.instant, .answered_at = story.now.instant, .simulated = true};
+  sample.devices.push_back(
+      {.id = {0xd0, 1},
+       .model = "Simulated",
+       .capacity = gib(16),
+       .used = gib(9),
+       .driver_reserved = Bytes{},
+       .processes = {{{.process = S::process(101), .used = gib(9), .user = {1000}}}}});
+  story.engine.sampled(story.now, sample);
+}
+
+// So would the word of the measure for which it is requeued, and which is over then.
+TEST(EngineRequeue, AMeasureIsNotToldOfWithAGrantThatCannotBeWritten) {
+  S story({.core = {.order = core::Order::kFifo,
+                    .reserve = {},
+                    .pressure = {.over_budget = {{.measure = Measure::kRequeue}}}},
+           .journal_path = "/state/leases.db"});
+  story.engine.follow_all({9});
+  Request request = S::budget(gib(8));
+  request.requeue_grace = seconds(10);
+  request.over_budget = OverBudget::kSuspend;
+  story.submit(1, request);
+  story.claim(1, 1);
+  for (int i = 0; i < 3; ++i) {
+    use_too_much(story);
+    story.now.instant = story.now.instant + seconds(1);
+    story.engine.woke(story.now);
+  }
+  EXPECT_THAT(story.done(), Contains("item 9 requeue 1"));
+  story.engine.ask(story.now, {3}, core::BeginRequeue{{}, S::kActor, S::handle(1)});
+  story.engine.ask(story.now, {4}, core::Reconnect{{}, S::kActor, S::handle(1), 1},
+                   Engine::Listen::kStream);
+  story.engine.process_ended(story.now, S::process(101));
+  story.world.full = true;
+  (void)story.done();
+  story.sample();
+  EXPECT_THAT(story.done(), Not(Contains("item 9 measure 1")));
+  EXPECT_EQ(story.state(1), LeaseState::kWaiting);
+}
+
 // Its question is asked again, and still says for which run.
 TEST(EngineRequeue, WhoComesForTheNextRunWhileNothingCanBeWrittenGetsItLater) {
   S story;

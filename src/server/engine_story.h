@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/present.h"
 #include "server/engine.h"
 
 namespace berth::server {
@@ -169,7 +170,10 @@ class EngineStory {
   }
   /// What was done since the last call.
   std::vector<std::string> done() { return std::exchange(trace, {}); }
-  LeaseState state(std::uint64_t id) { return engine.coordinator().lease({id}, now)->state; }
+  LeaseState state(std::uint64_t id) {
+    const std::optional<LeaseView> view = engine.coordinator().lease({id}, now);
+    return present(view).state;
+  }
 
   std::vector<std::string> trace;
   FakeWorld world;

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "sim/advice.h"
@@ -95,6 +96,37 @@ TEST_F(AttemptTest, WhatTheDeadHadLeavesWithTheLeaseThatHadTheirPidLast) {
   EXPECT_EQ(state_of(attempt, kSecond), LeaseState::kEnded);
 }
 
+// It was stopped on its way back to a GPU that is lost: nobody can let it go on before it is there.
+TEST_F(AttemptTest, APauseOnTheWayToALostDeviceEndsWhenThatIsFoundAgain) {
+  const Process command = hold(kFirst);
+  write(SuspendBegun{kFirst, {gib(2)}});
+  devices.move_out(command);
+  write(LeaseSuspended{kFirst});
+  write(ResumeQueued{kFirst});
+  write(LeaseFrozen{kFirst});
+  const Instant until = stage.clock.instant() + seconds(1);
+  const UnixMs until_wall{stage.clock.now().wall.value + 1'000};
+  write(LeasePaused{.id = kFirst, .until = until, .until_wall = until_wall, .by = kUser});
+  write(ResumeBegun{kFirst});
+  evidence.known[kFirst].pausers = {kUser};
+  const auto told = [&] {
+    core::Coordinator asked = coordinator.copy();
+    const auto now = stage.clock.now();
+    evidence.moving.clear();
+    for (const core::Event& event : {core::Event{core::Recovered{.same_boot = true}},
+                                     core::Event{core::Sampled{devices.look()}}}) {
+      for (const core::Effect& effect : asked.step(now, event)) {
+        const auto* move = std::get_if<core::MoveMemory>(&effect);
+        if (move != nullptr) evidence.moving[move->lease] = move->number;
+      }
+    }
+    return broken_by_advice(evidence, {.coordinator = asked, .now = now});
+  };
+  EXPECT_EQ(told(), "");
+  devices.lose(0);
+  EXPECT_EQ(told(), "");
+}
+
 // Programs that outlive their lease were told to end, and another starts when they do.
 TEST_F(AttemptTest, WhoWasToldToEndHasLeftWhenAnotherIsToStart) {
   const Process command = hold(kFirst);
@@ -111,8 +143,7 @@ TEST_F(AttemptTest, WhoWasToldToEndHasLeftWhenAnotherIsToStart) {
   (void)coordinator.step(now, core::Recovered{.same_boot = true});
   (void)coordinator.step(now, core::Sampled{devices.look()});
   (void)coordinator.step(now, core::Reconnect{{1}, {.user = kUser}, handle_of(kSecond)});
-  const auto why = coordinator.why(kSecond, now).value();
-  ASSERT_TRUE(why.expected_start);
+  EXPECT_TRUE(coordinator.why(kSecond, now).value_or(WhyView{}).expected_start);
   EXPECT_EQ(broken_by_advice(evidence, {.coordinator = coordinator, .now = now}), "");
 }
 

@@ -61,6 +61,12 @@ class LeftBehind : public testing::Test {
     settings.unmanaged = unmanaged;
     judge.configured(settings);
   }
+  /// The last process on the list, which is the dead one, is not on it.
+  Sample look_and_miss() const {
+    Sample sample = devices.look();
+    if (auto& listed = sample.devices[0].processes) listed->pop_back();
+    return sample;
+  }
   bool is_broken() {
     judge.out_of_memory(0);
     return stage.failed();
@@ -81,26 +87,21 @@ TEST_F(LeftBehind, IsNotInTheReserveWhereTheDriverListsIt) {
 
 TEST_F(LeftBehind, IsInTheReserveWithTheIgnoredOnceTheListLackedIt) {
   unmanaged_is(core::Unmanaged::kIgnore);
-  Sample sample = devices.look();
-  sample.devices[0].processes->pop_back();
-  judge.sampled(sample);
+  judge.sampled(look_and_miss());
   judge.sampled(devices.look());
   EXPECT_FALSE(is_broken());
 }
 
 TEST_F(LeftBehind, IsInTheTotalWhereUnmanagedProcessesCount) {
   unmanaged_is(core::Unmanaged::kAccount);
-  Sample sample = devices.look();
-  sample.devices[0].processes->pop_back();
-  judge.sampled(sample);
+  judge.sampled(look_and_miss());
   EXPECT_TRUE(is_broken());
 }
 
 // What was asked for before its end tells nothing of what is left.
 TEST_F(LeftBehind, IsNotFoundFreeByAnOlderSample) {
   unmanaged_is(core::Unmanaged::kIgnore);
-  Sample sample = devices.look();
-  sample.devices[0].processes->pop_back();
+  Sample sample = look_and_miss();
   sample.asked_at = Instant{sample.asked_at.ns - 1};
   judge.sampled(sample);
   EXPECT_TRUE(is_broken());

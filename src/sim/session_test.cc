@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -29,7 +30,7 @@ class Told : private Gate {
     network.listen(*this);
   }
   void begin() {
-    session.emplace(scene, wants);
+    session = std::make_unique<Session>(scene, wants);
     session->start(std::nullopt);
     pass(milliseconds(10));
   }
@@ -94,7 +95,7 @@ class Told : private Gate {
   Network network{stage, plan};
   Judge judge{stage, devices, processes, disk};
   Scene scene{stage, plan, processes, devices, network, judge};
-  std::optional<Session> session;
+  std::unique_ptr<Session> session;
   std::vector<std::pair<server::ConnectionId, server::Ask>> asks;  // In the order they arrived.
 
  private:

@@ -11,9 +11,10 @@
 namespace berth::sim {
 namespace {
 
-/// A week in which each day is measured twice: once when many leases live, and once when few do.
+/// A week of 168 hours in which each day is measured twice: once when many leases live, and once
+/// when few do.
 Span week(std::uint64_t growth) {
-  Span span(hours(7 * 24));
+  Span span(hours(168));
   for (std::int64_t day = 0; day < 7; ++day) {
     const std::uint64_t few = 20'000 + static_cast<std::uint64_t>(day) * growth;
     span.measured(hours(24 * day + 1), few + 500'000);
@@ -35,7 +36,7 @@ TEST(Span, WhatIsKeptMayNotGrowWithTheDays) {
 }
 
 TEST(Span, ADayThatWasNotMeasuredShowsNothing) {
-  Span span(hours(7 * 24));
+  Span span(hours(168));
   span.measured(hours(1), 20'000);
   EXPECT_NE(span.broken_by_growth(), "");
 }
