@@ -398,7 +398,7 @@ std::optional<std::uint32_t> Driver::device_at(DevicePointer pointer) {
     if (heaps_[device] && heaps_[device]->range(pointer)) return device;
   }
   for (const auto& [handle, image] : images_) {
-    if (image.memory && pointer - image.first() < image.bytes) return image.device;
+    if (image.holds(pointer, 0)) return image.device;
   }
   return std::nullopt;
 }

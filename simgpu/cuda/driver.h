@@ -221,6 +221,10 @@ class Driver {
     std::map<std::string, Place> globals = {};
 
     DevicePointer first() const { return reinterpret_cast<DevicePointer>(addresses.get()); }
+    bool holds(DevicePointer pointer, std::uint64_t size) const {
+      const std::uint64_t into = pointer - first();
+      return memory && into < bytes && size <= bytes - into;
+    }
   };
   struct Foreign {
     HostMemory addresses;

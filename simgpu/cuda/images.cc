@@ -150,9 +150,7 @@ std::optional<Heap::Range> Driver::global(std::uint64_t handle, const std::strin
 
 std::byte* Driver::global_memory(DevicePointer pointer, std::uint64_t bytes) {
   for (const auto& [handle, image] : images_) {
-    const std::uint64_t into = pointer - image.first();
-    if (image.memory && into < image.bytes && bytes <= image.bytes - into)
-      return image.memory.get() + into;
+    if (image.holds(pointer, bytes)) return image.memory.get() + (pointer - image.first());
   }
   return nullptr;
 }

@@ -39,25 +39,23 @@ std::string listed(const std::vector<GpuFacts>& gpus) {
   return text;
 }
 
+// to_text(what was seen)
+template <class ToText>
+int show(const Asked& asked, ToText to_text) {
+  int status = 0;
+  const Result<Seen> seen = gather(asked.id, status);
+  if (!seen.ok()) return say(seen.error().message, status);
+  print(to_text(*seen));
+  return 0;
+}
+
 // Names are looked at before the driver is asked for anything.
 template <class Facts>
 int tell(std::span<const Field<Facts>> fields, const std::string& names, CsvForm form,
          const Asked& asked, std::vector<Facts> Seen::* which) {
   const auto chosen = choose(fields, names);
   if (!chosen.ok()) return say(chosen.error().message + "\n", kInvalidField);
-  Unseen unseen;
-  const Result<Seen> seen = gather(asked.id, unseen);
-  if (!seen.ok()) return say(seen.error().message, unseen.status);
-  print(to_csv(*chosen, *seen.*which, form));
-  return 0;
-}
-
-int list_gpus(const Asked& asked) {
-  Unseen unseen;
-  const Result<Seen> seen = gather(asked.id, unseen);
-  if (!seen.ok()) return say(seen.error().message, unseen.status);
-  print(listed(seen->gpus));
-  return 0;
+  return show(asked, [&](const Seen& seen) { return to_csv(*chosen, seen.*which, form); });
 }
 
 void declare(Invocation& invocation, Asked& asked) {
@@ -113,7 +111,7 @@ int run_query(Invocation& invocation) {
   }
   if (asked.gpus) return tell(gpu_fields(), *asked.gpus, *form, asked, &Seen::gpus);
   if (asked.programs) return tell(program_fields(), *asked.programs, *form, asked, &Seen::programs);
-  if (asked.list) return list_gpus(asked);
+  if (asked.list) return show(asked, [](const Seen& seen) { return listed(seen.gpus); });
   print(asked.gpu_help ? list_of(gpu_fields(), "query-gpu")
                        : list_of(program_fields(), "query-compute-apps"));
   return 0;

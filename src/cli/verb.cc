@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <utility>
 
 #include "base/nearest.h"
@@ -168,8 +167,7 @@ int run_berth(const std::vector<std::string>& arguments) {
 
 int run_as(std::string_view name, std::vector<std::string> arguments) {
   if (name.substr(name.rfind('/') + 1) != "nvidia-smi") return run_berth(arguments);
-  const char* sim = std::getenv("BERTH_SIM");
-  if (sim == nullptr || *sim == '\0') {
+  if (environment_text("BERTH_SIM").empty()) {
     complain(
         "nvidia-smi: this is Berth's, of a simulated GPU (BERTH_SIM=1x16GiB); NVIDIA's is "
         "elsewhere in PATH\n");

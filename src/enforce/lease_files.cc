@@ -124,22 +124,23 @@ std::string use_bytes(std::uint32_t devices) {
   return bytes;
 }
 
-// Whether a process holds the lock on its slot. Nothing is locked here, so nobody is disturbed.
-bool is_locked(const os::UniqueFd& file, std::size_t slot) {
-  struct flock range{};
-  range.l_type = F_RDLCK;
-  range.l_whence = SEEK_SET;
-  range.l_start = static_cast<off_t>(guard::lock_of_slot(static_cast<std::uint32_t>(slot)));
-  range.l_len = 1;
-  return ::fcntl(file.get(), F_OFD_GETLK, &range) != 0 || range.l_type != F_UNLCK;
-}
-
-bool set_lock(const os::UniqueFd& file, std::uint32_t slot, short kind) {
+struct flock lock_of(std::uint32_t slot, short kind) {
   struct flock range{};
   range.l_type = kind;
   range.l_whence = SEEK_SET;
   range.l_start = static_cast<off_t>(guard::lock_of_slot(slot));
   range.l_len = 1;
+  return range;
+}
+
+// Whether a process holds the lock on its slot. Nothing is locked here, so nobody is disturbed.
+bool is_locked(const os::UniqueFd& file, std::uint32_t slot) {
+  struct flock range = lock_of(slot, F_RDLCK);
+  return ::fcntl(file.get(), F_OFD_GETLK, &range) != 0 || range.l_type != F_UNLCK;
+}
+
+bool set_lock(const os::UniqueFd& file, std::uint32_t slot, short kind) {
+  struct flock range = lock_of(slot, kind);
   return ::fcntl(file.get(), F_OFD_SETLK, &range) == 0;
 }
 
@@ -178,6 +179,30 @@ constexpr std::size_t owner_at(std::uint32_t slot) {
   return offsetof(UseFile, owners) + slot * sizeof(SlotOwner);
 }
 
+constexpr std::size_t slot_at(std::size_t device, std::uint32_t slot) {
+  return offsetof(UseFile, slots) + (device * guard::kSlotsMax + slot) * sizeof(SlotUse);
+}
+
+// `use` of a lease, and the part of it before the owners.
+struct OpenLedger {
+  os::UniqueFd file;
+  std::string head;
+};
+// kNotFound or kCorrupt where there is nothing to be read.
+Result<OpenLedger> open_ledger(const std::string& path, int access) {
+  OpenLedger ledger{
+      .file = os::UniqueFd(::open(path.c_str(), access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)),
+      .head = {}};
+  if (!ledger.file) return os::system_error("cannot open " + path, errno);
+  struct stat found{};
+  if (::fstat(ledger.file.get(), &found) != 0)
+    return os::system_error("cannot stat " + path, errno);
+  ledger.head = read_at(ledger.file, 0, offsetof(UseFile, owners));
+  if (!is_use(ledger.head, static_cast<std::size_t>(found.st_size)))
+    return Error{Errc::kCorrupt, path + " is damaged"};
+  return ledger;
+}
+
 bool is_of(const os::UniqueFd& file, const Use::Slot& slot) {
   if (slot.index >= guard::kSlotsMax) return false;
   const std::string owner = read_at(file, owner_at(slot.index), sizeof(SlotOwner));
@@ -191,8 +216,7 @@ bool is_of(const os::UniqueFd& file, const Use::Slot& slot) {
 Status clear_slot(const os::UniqueFd& file, const std::string& path, std::uint32_t slot,
                   std::uint32_t devices) {
   for (std::uint32_t device = 0; device < devices; ++device) {
-    const std::size_t at = offsetof(UseFile, slots) +
-                           (std::size_t{device} * guard::kSlotsMax + slot) * sizeof(SlotUse);
+    const std::size_t at = slot_at(device, slot);
     std::string use = read_at(file, at, sizeof(SlotUse));
     const auto changes = get<std::uint64_t>(use, offsetof(SlotUse, changes));
     use.assign(sizeof(SlotUse), '\0');
@@ -342,14 +366,9 @@ Status LeaseFiles::set_contexts(Handle lease, const std::vector<ContextCost>& co
 Status LeaseFiles::clear(Handle lease, const std::vector<Use::Slot>& dead) const {
   if (dead.empty()) return note_look(lease);
   const std::string path = ledger(lease);
-  const os::UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!file) return os::system_error("cannot open " + path, errno);
-  const std::string head = read_at(file, 0, offsetof(UseFile, owners));
-  struct stat found{};
-  if (::fstat(file.get(), &found) != 0) return os::system_error("cannot stat " + path, errno);
-  if (!is_use(head, static_cast<std::size_t>(found.st_size)))
-    return Error{Errc::kCorrupt, path + " is damaged"};
-  const auto devices = get<std::uint32_t>(head, offsetof(UseFile, device_count));
+  TRY(opened, open_ledger(path, O_RDWR));
+  const os::UniqueFd& file = opened.file;
+  const auto devices = get<std::uint32_t>(opened.head, offsetof(UseFile, device_count));
   for (const Use::Slot& slot : dead) {
     const bool locked = lock_slot(file, slot.index);
     if (is_of(file, slot)) TRY_STATUS(clear_slot(file, path, slot.index, devices));
@@ -358,19 +377,22 @@ Status LeaseFiles::clear(Handle lease, const std::vector<Use::Slot>& dead) const
   return note_look(lease);
 }
 
-// Whoever waits for it sees in `looks` that somebody looks after it.
-Status LeaseFiles::note_look(Handle lease) const {
+Result<std::string> LeaseFiles::read_limit(Handle lease) const {
   const std::string path = directory(lease) + "/limit";
   TRY(limit, os::read_file(path, sizeof(LimitFile)));
   if (!is_limit(limit)) return Error{Errc::kCorrupt, path + " is damaged"};
+  return limit;
+}
+
+// Whoever waits for it sees in `looks` that somebody looks after it.
+Status LeaseFiles::note_look(Handle lease) const {
+  TRY(limit, read_limit(lease));
   const auto looks = get<std::uint64_t>(limit, offsetof(LimitFile, looks));
   return write_words(lease, device_count(limit), {{offsetof(LimitFile, looks), looks + 1}});
 }
 
 Status LeaseFiles::pause(Handle lease, Paused paused) const {
-  const std::string path = directory(lease) + "/limit";
-  TRY(limit, os::read_file(path, sizeof(LimitFile)));
-  if (!is_limit(limit)) return Error{Errc::kCorrupt, path + " is damaged"};
+  TRY(limit, read_limit(lease));
   const auto before = get<std::uint64_t>(limit, offsetof(LimitFile, flags));
   std::uint64_t flags = before & ~(guard::kAway | guard::kFrozen);
   if (paused.away) flags |= guard::kAway;
@@ -380,8 +402,8 @@ Status LeaseFiles::pause(Handle lease, Paused paused) const {
 }
 
 Paused LeaseFiles::paused(Handle lease) const {
-  const Result<std::string> limit = os::read_file(directory(lease) + "/limit", sizeof(LimitFile));
-  if (!limit.ok() || !is_limit(*limit)) return {};
+  const Result<std::string> limit = read_limit(lease);
+  if (!limit.ok()) return {};
   const auto flags = get<std::uint64_t>(*limit, offsetof(LimitFile, flags));
   return {.away = (flags & guard::kAway) != 0, .frozen = (flags & guard::kFrozen) != 0};
 }
@@ -402,15 +424,10 @@ Status LeaseFiles::write_words(Handle lease, std::size_t devices,
 
 // Only as far as slots were ever taken: most of the file never is.
 Result<Use> LeaseFiles::read(Handle lease) const {
-  const std::string path = directory(lease) + "/use";
-  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!file) return os::system_error("cannot open " + path, errno);
-  struct stat found{};
-  if (::fstat(file.get(), &found) != 0) return os::system_error("cannot stat " + path, errno);
-  const std::string head = read_at(file, 0, offsetof(UseFile, owners));
-  if (!is_use(head, static_cast<std::size_t>(found.st_size)))
-    return Error{Errc::kCorrupt, path + " is damaged"};
-  const std::size_t seen =
+  TRY(opened, open_ledger(ledger(lease), O_RDONLY));
+  const os::UniqueFd& file = opened.file;
+  const std::string& head = opened.head;
+  const std::uint32_t seen =
       std::min(get<std::uint32_t>(head, offsetof(UseFile, slots_seen)), guard::kSlotsMax);
   const std::string owners = read_at(file, offsetof(UseFile, owners), seen * sizeof(SlotOwner));
   Use use;
@@ -421,16 +438,15 @@ Result<Use> LeaseFiles::read(Handle lease) const {
     Use::Part& part = use.parts[device];
     part.peak.value = get<std::uint64_t>(head, offsetof(UseFile, peak) + device * 8);
     part.refused = get<std::uint64_t>(head, offsetof(UseFile, refused) + device * 8);
-    const std::size_t row = offsetof(UseFile, slots) + device * guard::kSlotsMax * sizeof(SlotUse);
-    const std::string slots = read_at(file, row, seen * sizeof(SlotUse));
-    for (std::size_t i = 0; i < seen; ++i) {
+    const std::string slots = read_at(file, slot_at(device, 0), seen * sizeof(SlotUse));
+    for (std::uint32_t i = 0; i < seen; ++i) {
       const std::size_t owner = i * sizeof(SlotOwner);
       const auto identity = get<guard::Identity>(owners, owner);
       if (identity == 0) continue;
       const auto namespaces = get<std::uint64_t>(owners, owner + offsetof(SlotOwner, namespaces));
       const std::size_t slot = i * sizeof(SlotUse);
       part.slots.push_back(
-          {.index = static_cast<std::uint32_t>(i),
+          {.index = i,
            .process = {.pid = static_cast<std::int32_t>(guard::pid_of(identity)),
                        .start_ticks = guard::start_of(identity)},
            .namespaces = namespaces,

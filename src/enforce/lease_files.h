@@ -138,6 +138,7 @@ class LeaseFiles {
     std::size_t at = 0;  // In the file.
     std::uint64_t value = 0;
   };
+  Result<std::string> read_limit(Handle lease) const;
   Status note_look(Handle lease) const;
   Status write_words(Handle lease, std::size_t devices, const std::vector<Word>& words) const;
   Status make_use(const std::string& path, std::uint32_t devices, Was folder) const;

@@ -86,7 +86,7 @@ TEST_F(DeadTest, IsOfNobodyWhoLives) {
   Ledger third;
   ASSERT_EQ(files_.attach(third, process(3, &first_may_be_dead)), Ledger::Attached::kYes);
   EXPECT_FALSE(third.has_dead(0));
-  EXPECT_EQ(third.sweep_all(), 0U);
+  EXPECT_EQ(third.sweep(Ledger::Sweep::kAll), 0U);
 }
 
 TEST_F(DeadTest, GivesItsSlotToWhoeverFindsNoOther) {

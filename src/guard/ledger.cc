@@ -103,17 +103,18 @@ std::uint64_t Ledger::own_namespaces() const {
 }
 
 bool Ledger::take_slot() {
-  if (take_slot_again()) return true;
-  for (const Sweep what : {Sweep::kFreed, Sweep::kAll}) {
-    for (std::uint32_t i = 0; i < kSlotsMax; ++i) {
-      clear_if_dead(i, what);
-      if (!claim(i)) continue;
-      std::uint32_t highest = use_->slots_seen.load();
-      while (highest < i + 1 && !use_->slots_seen.compare_exchange_weak(highest, i + 1)) {
-      }
-      slot_ = i;
-      return true;
+  return take_slot_again() || take_free_slot(Sweep::kFreed) || take_free_slot(Sweep::kAll);
+}
+
+bool Ledger::take_free_slot(Sweep what) {
+  for (std::uint32_t i = 0; i < kSlotsMax; ++i) {
+    clear_if_dead(i, what);
+    if (!claim(i)) continue;
+    std::uint32_t highest = use_->slots_seen.load();
+    while (highest < i + 1 && !use_->slots_seen.compare_exchange_weak(highest, i + 1)) {
     }
+    slot_ = i;
+    return true;
   }
   return false;
 }
@@ -259,14 +260,6 @@ bool Ledger::has_process(std::uint64_t pid) const {
       return true;
   }
   return false;
-}
-
-std::uint32_t Ledger::sweep() {
-  return sweep(Sweep::kFreed);
-}
-
-std::uint32_t Ledger::sweep_all() {
-  return sweep(Sweep::kAll);
 }
 
 std::uint32_t Ledger::sweep(Sweep what) {

@@ -88,11 +88,13 @@ class Ledger {
   /// Whether a process of that pid, as we number them, has a slot.
   bool has_process(std::uint64_t pid) const;
 
-  /// Gives the slots of dead processes back; how many there were. What they have charged stays
-  /// where the daemon looks after it. See Notes [Who is alive] and [What the dead have].
-  std::uint32_t sweep();
-  /// All of them, whatever they have charged.
-  std::uint32_t sweep_all();
+  enum class Sweep : std::uint8_t {
+    kFreed,  // But what they have charged where the daemon looks after that.
+    kAll,
+  };
+  /// Gives the slots of dead processes back; how many there were. See Notes [Who is alive] and
+  /// [What the dead have].
+  std::uint32_t sweep(Sweep what = Sweep::kFreed);
   /// Somebody dead has something charged there, which the daemon has not cleared yet.
   bool has_dead(std::uint32_t device) const;
   /// How often the daemon has looked after the dead; 0: it does not.
@@ -128,6 +130,7 @@ class Ledger {
   std::uint64_t own_namespaces() const;
   bool take_slot();
   bool take_slot_again();
+  bool take_free_slot(Sweep what);
   bool claim(std::uint32_t slot);
   bool judges_by_pid(std::uint64_t namespaces) const;
   bool lives(std::uint32_t slot, Identity identity, std::uint64_t namespaces) const;
@@ -139,8 +142,6 @@ class Ledger {
   Stand stand_of(std::uint32_t slot) const;
   bool has_one_owner(std::uint32_t one, std::uint32_t other) const;
   void tell_those_who_wait();
-  enum class Sweep : std::uint8_t { kFreed, kAll };
-  std::uint32_t sweep(Sweep what);
   bool clear_if_dead(std::uint32_t slot, Sweep what);
   bool has_charged(std::uint32_t slot) const;
   bool clear_locked(std::uint32_t slot, Identity identity, std::uint64_t namespaces);

@@ -53,7 +53,7 @@ bool WaitForDead::goes_on() {
   }
   if (looked_ == 0 || looks != looks_) looked_ = now;
   looks_ = looks;
-  if (now - looked_ >= patience_.daemon) return ledger_.sweep_all() > 0;
+  if (now - looked_ >= patience_.daemon) return ledger_.sweep(Ledger::Sweep::kAll) > 0;
   if (now - begun_ >= patience_.most || looks - looks_before_ > patience_.looks) return false;
   ledger_.wait(ledger_.before_try(), patience_.every);
   return true;

@@ -203,19 +203,22 @@ std::vector<DeadSlots::Dead> BudgetFiles::dead_of(const Held& held, const enforc
   return all;
 }
 
-// What a dead process has charged counts until the driver has freed it: for guards it does as well.
-std::vector<BudgetFiles::Account> BudgetFiles::read(Held& held) {
-  std::vector<Account> accounts;
-  const Result<enforce::Use> use = files_.read(held.lease.handle);
+std::optional<enforce::Use> BudgetFiles::read(Held& held) {
+  Result<enforce::Use> use = files_.read(held.lease.handle);
   const bool fits = use.ok() && use->parts.size() == held.budgets.size();
   if (use.ok() && !fits) {
     give_up(held, Error{Errc::kCorrupt, "its file `use` is of other devices"});
   } else if (!use.ok() && use.error().code == Errc::kCorrupt) {
     give_up(held, use.error());
   }
-  if (!fits || held.given_up) return accounts;
-  if (asking_) dead_.found(held.lease.handle, dead_of(held, *use), clock_.now());
-  for (const enforce::Use::Part& part : use->parts) {
+  if (!fits || held.given_up) return std::nullopt;
+  return *std::move(use);
+}
+
+// What a dead process has charged counts until the driver has freed it: for guards it does as well.
+std::vector<BudgetFiles::Account> BudgetFiles::accounts_in(const enforce::Use& use) const {
+  std::vector<Account> accounts;
+  for (const enforce::Use::Part& part : use.parts) {
     Account& account = accounts.emplace_back(Account{.peak = part.peak, .refused = part.refused});
     for (const enforce::Use::Slot& slot : part.slots) {
       account.changes += slot.changes;
@@ -240,15 +243,12 @@ void BudgetFiles::before_question() {
   read_all_ = now >= read_at_ + kReadEvery;
   if (expected.empty() && !read_all_) return;
   if (read_all_) read_at_ = now;
-  asking_ = true;
   for (auto& [lease, held] : made_) {
-    if (read_all_) {
-      before_.emplace(lease, read(held));
-    } else if (expected.contains(lease)) {
-      (void)read(held);
-    }
+    if (!read_all_ && !expected.contains(lease)) continue;
+    const std::optional<enforce::Use> use = read(held);
+    if (use) dead_.found(lease, dead_of(held, *use), now);
+    if (read_all_) before_.emplace(lease, use ? accounts_in(*use) : std::vector<Account>());
   }
-  asking_ = false;
 }
 
 void BudgetFiles::settle_dead(const Sample& sample) {
@@ -267,8 +267,9 @@ std::vector<ChargeSample> BudgetFiles::charges(const std::vector<Handle>& ended)
     if (made == made_.end()) continue;
     const enforce::Holder& holder = made->second.lease;
     const Budgets& budgets = made->second.budgets;
-    const std::vector<Account> accounts = read(made->second);
-    if (accounts.size() != budgets.size()) continue;
+    const std::optional<enforce::Use> use = read(made->second);
+    if (!use) continue;
+    const std::vector<Account> accounts = accounts_in(*use);
     for (std::size_t i = 0; i < accounts.size(); ++i) {
       const Account& account = accounts[i];
       const DeviceId device = budgets[i].device;

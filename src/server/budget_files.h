@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -101,7 +102,8 @@ class BudgetFiles {
     std::vector<enforce::Use::Slot> contexts;  // Of those that have some, and that we know.
   };
   using Costs = std::vector<enforce::ContextCost>;
-  std::vector<Account> read(Held& held);  // Of each device; none if there is nothing.
+  std::optional<enforce::Use> read(Held& held);
+  std::vector<Account> accounts_in(const enforce::Use& use) const;  // Of each device.
   std::vector<DeadSlots::Dead> dead_of(const Held& held, const enforce::Use& use) const;
   bool lives(const enforce::Use::Slot& slot) const;
   void look_at_contexts(const enforce::Holder& lease, DeviceId device, const Account* before,
@@ -128,7 +130,6 @@ class BudgetFiles {
   Instant read_at_;
   bool read_all_ = false;
   std::set<Handle> expected_;
-  bool asking_ = false;  // What is read is as it is before the question.
   ContextCosts costs_;
   std::string contexts_path_;
   std::string kept_;  // What was written there last.

@@ -32,8 +32,8 @@ struct Summary {
 /// The world of one seed, printed event by event or not.
 Outcome run_seed(std::uint64_t seed, bool printed, Duration span = {});
 /// Up to the first that breaks a rule. Without a span one in twenty is run twice: both must be
-/// alike. `before` is
-/// told each seed by the thread that will run it, so that one that ends the process can be named.
+/// alike. `before` is told each seed by the thread that will run it, so that one that ends the
+/// process can be named.
 Summary run_seeds(Range range, std::size_t threads,
                   const std::function<void(std::uint64_t)>& before = {});
 

@@ -26,6 +26,10 @@ Figure timestamp(const GpuFacts& gpu) {
   return figure(std::string(text.data(), length) + "." + rest.substr(1));
 }
 
+Figure bus_id(const GpuFacts& gpu) {
+  return gpu.pci_bus.empty() ? Figure{} : figure(gpu.pci_bus);
+}
+
 // A part of "00000000:01:00.0", as a number of so many digits.
 Figure pci_part(const GpuFacts& gpu, std::size_t at, std::size_t digits) {
   if (gpu.pci_bus.size() < at + digits) return {};
@@ -43,8 +47,7 @@ constexpr std::array kGpuFields = {
     Field<G>{"serial", "gpu_serial", "", "number on the board", nothing},
     Field<G>{"uuid", "gpu_uuid", "", "what names this GPU and no other",
              [](const G& gpu) { return gpu.uuid; }},
-    Field<G>{"pci.bus_id", "gpu_bus_id", "", "PCI address, domain:bus:device.function",
-             [](const G& gpu) { return gpu.pci_bus.empty() ? Figure{} : figure(gpu.pci_bus); }},
+    Field<G>{"pci.bus_id", "gpu_bus_id", "", "PCI address, domain:bus:device.function", bus_id},
     Field<G>{"pci.domain", "", "", "PCI domain", [](const G& gpu) { return pci_part(gpu, 4, 4); }},
     Field<G>{"pci.bus", "", "", "PCI bus", [](const G& gpu) { return pci_part(gpu, 9, 2); }},
     Field<G>{"pci.device", "", "", "PCI device", [](const G& gpu) { return pci_part(gpu, 12, 2); }},
@@ -99,9 +102,7 @@ constexpr std::array kProgramFields = {
     Field<P>{"gpu_name", "", "", "product name of the GPU",
              [](const P& program) { return program.gpu.name; }},
     Field<P>{"gpu_bus_id", "", "", "PCI address of the GPU",
-             [](const P& program) {
-               return program.gpu.pci_bus.empty() ? Figure{} : figure(program.gpu.pci_bus);
-             }},
+             [](const P& program) { return bus_id(program.gpu); }},
     Field<P>{"gpu_serial", "", "", "number on the board", [](const P&) { return Figure{}; }},
     Field<P>{"gpu_uuid", "", "", "what names the GPU and no other",
              [](const P& program) { return program.gpu.uuid; }},
@@ -119,17 +120,17 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
+}  // namespace
+
 std::vector<std::string_view> items_of(std::string_view text) {
   std::vector<std::string_view> items;
   for (;;) {
     const std::size_t end = text.find(',');
-    items.push_back(trimmed(text.substr(0, end)));
+    items.push_back(text.substr(0, end));
     if (end == std::string_view::npos) return items;
     text.remove_prefix(end + 1);
   }
 }
-
-}  // namespace
 
 Figure figure(std::string text) {
   return {.text = std::move(text), .known = true};
@@ -151,7 +152,8 @@ std::span<const Field<ProgramFacts>> program_fields() {
 Result<CsvForm> parse_form(std::string_view text) {
   CsvForm form;
   bool csv = false;
-  for (const std::string_view item : items_of(text)) {
+  for (const std::string_view given : items_of(text)) {
+    const std::string_view item = trimmed(given);
     if (item == "csv") {
       csv = true;
     } else if (item == "noheader") {
@@ -171,7 +173,8 @@ template <class Facts>
 Result<std::vector<Field<Facts>>> choose(std::span<const Field<Facts>> fields,
                                          std::string_view names) {
   std::vector<Field<Facts>> chosen;
-  for (const std::string_view name : items_of(names)) {
+  for (const std::string_view given : items_of(names)) {
+    const std::string_view name = trimmed(given);
     const auto found = std::ranges::find_if(fields, [&](const Field<Facts>& field) {
       return name == field.name || (!field.alias.empty() && name == field.alias);
     });

@@ -60,6 +60,9 @@ struct Field {
 std::span<const Field<GpuFacts>> gpu_fields();
 std::span<const Field<ProgramFacts>> program_fields();
 
+/// What lies between the commas.
+std::vector<std::string_view> items_of(std::string_view text);
+
 struct CsvForm {
   bool header = true;
   bool units = true;

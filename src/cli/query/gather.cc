@@ -5,12 +5,12 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string_view>
 
 #include "base/letters.h"
 #include "base/simulated.h"
+#include "cli/terminal.h"
 #include "gpu/nvml.h"
 #include "os/clock.h"
 #include "os/processes.h"
@@ -23,8 +23,7 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
 
 // By its path where a GPU is simulated: this program was not started with the path of it.
 Result<std::string> nvml_library() {
-  const char* sim = std::getenv("BERTH_SIM");
-  if (sim == nullptr || *sim == '\0') return std::string("libnvidia-ml.so.1");
+  if (environment_text("BERTH_SIM").empty()) return std::string("libnvidia-ml.so.1");
   TRY(program, os::sibling_program("berth-probe"));
   return simulated_library_path(program, "") + "/libnvidia-ml.so.1";
 }
@@ -97,25 +96,19 @@ void add_programs(const gpu::Nvml& nvml, nvml::Device device, const GpuFacts& gp
 }
 
 bool is_wanted(const GpuFacts& gpu, std::string_view wanted) {
-  if (wanted.empty()) return true;
-  while (true) {
-    const std::size_t end = wanted.find(',');
-    const std::string_view name = wanted.substr(0, end);
-    if (name == std::to_string(gpu.index) || name == gpu.uuid.text || name == gpu.pci_bus)
-      return true;
-    if (end == std::string_view::npos) return false;
-    wanted.remove_prefix(end + 1);
-  }
+  return wanted.empty() || std::ranges::any_of(items_of(wanted), [&](std::string_view name) {
+           return name == std::to_string(gpu.index) || name == gpu.uuid.text || name == gpu.pci_bus;
+         });
 }
 
 }  // namespace
 
-Result<Seen> gather(const std::string& wanted, Unseen& unseen) {
-  unseen.status = nvml::kDriverNotLoaded;
+Result<Seen> gather(const std::string& wanted, int& status) {
+  status = nvml::kDriverNotLoaded;
   TRY(library, nvml_library());
   TRY(nvml, gpu::Nvml::load(library));
   const gpu::Told<std::uint32_t> count = nvml->count();
-  unseen.status = static_cast<int>(count.result);
+  status = static_cast<int>(count.result);
   if (!count) return Error{Errc::kUnavailable, "NVML: " + gpu::explain(count.result)};
   Seen seen;
   for (std::uint32_t i = 0; i < count.value; ++i) {
@@ -129,7 +122,7 @@ Result<Seen> gather(const std::string& wanted, Unseen& unseen) {
     seen.gpus.push_back(facts);
     if (device) add_programs(*nvml, device.value, facts, seen);
   }
-  unseen.status = nvml::kNotFound;
+  status = nvml::kNotFound;
   if (seen.gpus.empty()) return Error{Errc::kNotFound, "No devices were found"};
   return seen;
 }

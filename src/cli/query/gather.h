@@ -17,13 +17,8 @@ struct Seen {
   std::vector<ProgramFacts> programs;
 };
 
-/// Why nothing was seen: NVML's number, as nvidia-smi ends with it, and a sentence.
-struct Unseen {
-  int status = 0;
-  std::string sentence;
-};
-
-/// Of GPUs by numbers, UUIDs and PCI addresses, with commas; empty: of all.
-Result<Seen> gather(const std::string& wanted, Unseen& unseen);
+/// Of GPUs by numbers, UUIDs and PCI addresses, with commas; empty: of all. `status`: where nothing
+/// was seen, NVML's number for why, as nvidia-smi ends with it.
+Result<Seen> gather(const std::string& wanted, int& status);
 
 }  // namespace berth::cli
