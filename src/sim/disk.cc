@@ -8,26 +8,6 @@
 #include "model/record_json.h"
 
 namespace berth::sim {
-namespace {
-
-std::vector<std::string> lines_of(std::span<const Record> records) {
-  std::vector<std::string> lines;
-  lines.reserve(records.size());
-  for (const Record& record : records) lines.push_back(to_json(record));
-  return lines;
-}
-
-Result<std::vector<Record>> records_of(const std::vector<std::string>& lines) {
-  std::vector<Record> records;
-  records.reserve(lines.size());
-  for (const std::string& line : lines) {
-    TRY(record, parse_record(line));
-    records.push_back(std::move(record));
-  }
-  return records;
-}
-
-}  // namespace
 
 /// One daemon's hold on the disk.
 class Disk::Door final : public store::Journal {
@@ -64,10 +44,8 @@ Result<store::OpenedJournal> Disk::open(std::uint64_t boot) {
 
 Result<store::Recovered> Disk::read(std::uint64_t boot) const {
   store::Recovered recovered;
-  TRY(snapshot, records_of(snapshot_));
-  TRY(records, records_of(records_));
-  recovered.snapshot = std::move(snapshot);
-  recovered.records = std::move(records);
+  recovered.snapshot = snapshot_;
+  recovered.records = records_;
   recovered.same_boot = boot_ == 0 || boot_ == boot;
   return recovered;
 }
@@ -90,6 +68,15 @@ bool Disk::torn_away() {
   return stage_.random.chance(500);
 }
 
+void Disk::keep(std::span<const Record> written, std::vector<Record>& kept) {
+  for (const Record& record : written) {
+    Result<Record> again = parse_record(to_json(record));
+    if (!again.ok())
+      return stage_.fail("what was written cannot be read: " + again.error().message);
+    kept.push_back(*std::move(again));
+  }
+}
+
 Status Disk::append(std::span<const Record> records) {
   TRY_STATUS(refuse());
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -98,7 +85,7 @@ Status Disk::append(std::span<const Record> records) {
                                              records[i].sequence, last_sequence_ + i)};
   }
   if (torn_away()) return Unit{};
-  for (std::string& line : lines_of(records)) records_.push_back(std::move(line));
+  keep(records, records_);
   last_sequence_ += records.size();
   boot_ = opened_in_;
   wrote_ = true;
@@ -108,7 +95,8 @@ Status Disk::append(std::span<const Record> records) {
 Status Disk::replace(std::span<const Record> snapshot, std::uint64_t last_sequence) {
   TRY_STATUS(refuse());
   if (torn_away()) return Unit{};
-  snapshot_ = lines_of(snapshot);
+  snapshot_.clear();
+  keep(snapshot, snapshot_);
   records_.clear();
   last_sequence_ = last_sequence;
   boot_ = opened_in_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The journal's disk in a simulated world: lines of text, as the store writes them, which outlive
-// the daemon; writes that fail, find the disk full, or are torn by a death. What was acknowledged
-// is there; what was not is there whole or not at all.
+// The journal's disk in a simulated world: records as the store's text gives them back, which
+// outlive the daemon; writes that fail, find the disk full, or are torn by a death. What was
+// acknowledged is there; what was not is there whole or not at all.
 #pragma once
 
 #include <cstdint>
@@ -45,10 +45,12 @@ class Disk {
   Status replace(std::span<const Record> snapshot, std::uint64_t last_sequence);
   Status refuse();
   bool torn_away();
+  // As it comes back from the text that the store writes. That takes long, and so happens once.
+  void keep(std::span<const Record> written, std::vector<Record>& kept);
 
   Stage& stage_;
-  std::vector<std::string> snapshot_;
-  std::vector<std::string> records_;
+  std::vector<Record> snapshot_;
+  std::vector<Record> records_;
   std::uint64_t last_sequence_ = 0;
   std::uint64_t boot_ = 0;       // Of the last write.
   std::uint64_t opened_in_ = 0;  // The boot of the daemon that holds it.

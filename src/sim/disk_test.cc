@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 
+#include "model/record_json.h"
 #include "sim/stage.h"
 #include "store/journal_conformance.h"
 
@@ -88,6 +90,16 @@ TEST(Disk, ARecordOutOfOrderIsNotWritten) {
   EXPECT_FALSE(opened->journal->append(numbered(2, 1)).ok());
   EXPECT_TRUE(opened->journal->append(numbered(1, 1)).ok());
   EXPECT_FALSE(opened->journal->append(numbered(1, 1)).ok());
+}
+
+TEST(Disk, WhatCannotBeReadAgainBreaksARule) {
+  DiskWorld world;
+  Result<OpenedJournal> opened = world.open();
+  ASSERT_TRUE(opened.ok());
+  Record record = numbered(1, 1).front();
+  record.fact = UsageRestored{.session = std::string(kRecordLineMax, 'a')};
+  (void)opened->journal->append({&record, 1});
+  EXPECT_NE(world.stage.broken().find("cannot be read"), std::string::npos);
 }
 
 }  // namespace
