@@ -41,11 +41,17 @@ ratio() { # ratio NAME A B [FIELDS]
   row "$1" "$(awk "BEGIN { print $2 / $3 }")" "of 1 thread" "${4-}"
 }
 
-added "alloc and free" ns '"limit":200' pairs 1 0 1
+added "alloc and free" ns '"limit":100' pairs 1 0 1
 plain_alone=$plain guarded_alone=$guarded
 # Beside many as beside none; the rest is for what else a shared machine does.
 added "alloc and free beside 100000" ns \
-  '"limit":200,"against":"added to alloc and free","ratio_limit":1.25' pairs 1 100000 1
+  '"limit":100,"against":"added to alloc and free","ratio_limit":1.25' pairs 1 100000 1
+# Of these the driver has to look for each in memory that no cache has, and the guard as well.
+added "free one of 1000, alloc" ns '"limit":100' shuffled 1000
+added "free one of 100000, alloc" ns '"limit":200' shuffled 100000
+added "free one of 1000000, alloc" ns '"limit":300' shuffled 1000000
+# What the process's turn on the processor takes is in both; so not the slowest of all.
+added "the slowest 0.01 % of 1000000 allocs" us '"limit":50' fill 1000000
 added "alloc and free, 64 processes" ns '"limit":400' pairs 1 0 64
 
 both "alloc and free, 8 threads" ns "" pairs 8 0 1

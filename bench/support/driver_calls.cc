@@ -4,6 +4,11 @@
 // libcuda.so.1. Prints one number.
 // usage: bench_driver_calls pairs THREADS LIVE PROCESSES: ns for an allocation and its release,
 //          all threads taken together, beside LIVE others and with so many processes in the lease
+//        bench_driver_calls shuffled LIVE: ns for the release of one of so many small allocations,
+//          taken at random, and a new one
+//        bench_driver_calls fill LIVE: us that a call takes, of which one in 10 000 took longer,
+//        while
+//          so many small allocations are made
 //        bench_driver_calls launches: ns for a launch of a kernel
 //        bench_driver_calls starts PROCESSES WORD: ms until so many, started at once with that
 //          word, have ended
@@ -20,6 +25,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -157,6 +163,41 @@ double time_pairs(int threads, int live, int processes) {
   return result;
 }
 
+std::vector<std::uint64_t> filled(Cuda& cuda, int live, auto each) {
+  std::vector<std::uint64_t> pointers(static_cast<std::size_t>(live));
+  for (std::uint64_t& pointer : pointers) {
+    const auto start = Clock::now();
+    pointer = cuda.allocate(512);
+    each(nanoseconds_since(start));
+  }
+  return pointers;
+}
+
+double time_shuffled(int live) {
+  Cuda cuda;
+  std::vector<std::uint64_t> pointers = filled(cuda, live, [](double) {});
+  std::mt19937_64 random(1);  // The same for both: which is freed when, and what memory that costs.
+  return least_of_rounds([&] {
+    const auto start = Clock::now();
+    for (int i = 0; i < kPairs; ++i) {
+      std::uint64_t& pointer = pointers[random() % pointers.size()];
+      cuda.free(pointer);
+      pointer = cuda.allocate(512);
+    }
+    return nanoseconds_since(start) / kPairs;
+  });
+}
+
+double time_fill(int live) {
+  Cuda cuda;
+  std::vector<double> times(static_cast<std::size_t>(live));
+  std::ranges::fill(times, 0);
+  std::size_t next = 0;
+  (void)filled(cuda, live, [&](double time) { times[next++] = time; });
+  std::ranges::sort(times);
+  return times[times.size() - times.size() / 10'000 - 1] / 1000;
+}
+
 double time_launches() {
   Cuda cuda;
   return least_of_rounds([&] {
@@ -193,6 +234,10 @@ int main(int count, char** words) {
   double result = 0;
   if (what == "pairs") {
     result = time_pairs(number(2), number(3), number(4));
+  } else if (what == "shuffled") {
+    result = time_shuffled(number(2));
+  } else if (what == "fill") {
+    result = time_fill(number(2));
   } else if (what == "launches") {
     result = time_launches();
   } else if (what == "starts" && count == 4) {

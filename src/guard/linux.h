@@ -45,6 +45,12 @@ void unmap(void* at, std::size_t bytes);
 /// False: the file behind it ends before these eight bytes by now, and to touch them would end the
 /// program.
 bool is_backed(const void* word);
+/// A clock that takes some 10 ns to read and has no unit: 2 to 5 of its ticks make a nanosecond. It
+/// may stand elsewhere on another processor. Where a program has forbidden it to itself
+/// (PR_SET_TSC), no other clock can be read without a call of the kernel either.
+inline std::uint64_t ticks() {
+  return __builtin_ia32_rdtsc();
+}
 /// A child of fork finds zeros there. False where the kernel cannot do that.
 bool wipe_on_fork(void* at, std::size_t bytes);
 

@@ -219,45 +219,25 @@ bool Process::correct(std::uint32_t device, std::uint64_t from, std::uint64_t to
   return true;
 }
 
-// Note [Small allocations]
-//
-// The driver puts small allocations together into pages of 2 MiB. Whether one needs a new page
-// is only known afterwards, by its address. So a page is charged before each of them, and taken
-// back if the page was there already: what is charged is never less than what the driver takes. In
-// the last page below the budget this refuses a small allocation that would have found room.
+// A small allocation is kMemory, too.
 void Process::made(const Place& place, Kind kind, std::uint64_t address, std::uint64_t bytes) {
   if (kind != Kind::kMemory) ledger_.set_at_most(place.device);
   const bool small = kind == Kind::kMemory && bytes <= kSmallMax;
-  const Entry entry{.key = address,
-                    .bytes = pages_of(bytes),
-                    .owner = place.context,
-                    .count = 1,
-                    .device = static_cast<std::uint16_t>(place.device),
-                    .kind = static_cast<std::uint16_t>(small ? Kind::kSmall : kind)};
-  bool kept = allocations_.insert(entry);
-  bool shared = false;
-  if (small) {
-    const bool counted = pages_.update(address / kPageBytes, [&](Entry& page) {
-      shared = page.count > 0;
-      ++page.count;
-    });
-    kept = counted && kept;
-  }
-  if (shared) ledger_.release(place.device, entry.bytes);
-  if (!kept) {
+  const Allocations::Added added =
+      allocations_.add({.key = address,
+                        .bytes = pages_of(bytes),
+                        .owner = place.context,
+                        .count = 1,
+                        .device = static_cast<std::uint16_t>(place.device),
+                        .kind = static_cast<std::uint16_t>(small ? Kind::kSmall : kind)});
+  if (!added.has_new_pages) ledger_.release(place.device, pages_of(bytes));
+  if (!added.kept) {
     say_once(Once::kNoMemory, "no memory to count allocations: some stay charged until the end");
   }
 }
 
 void Process::freed(const Entry& entry) {
-  bool last = true;
-  if (entry.kind == static_cast<std::uint16_t>(Kind::kSmall)) {
-    (void)pages_.update(entry.key / kPageBytes, [&](Entry& page) {
-      if (page.count > 0) --page.count;
-      last = page.count == 0;
-    });
-  }
-  if (last) ledger_.release(entry.device, entry.bytes);
+  if (allocations_.freed(entry)) ledger_.release(entry.device, entry.bytes);
 }
 
 bool Process::enter_locked(std::uint32_t device, std::uint64_t cost) {
@@ -363,8 +343,8 @@ void Process::context_gone(std::uint64_t context) {
   contexts_.take_all([&](const Entry& entry) { return entry.owner == context; },
                      [](const Entry&) {});
   ++contexts_epoch_;
-  allocations_.take_all([&](const Entry& entry) { return entry.owner == context; },
-                        [&](const Entry& entry) { freed(entry); });
+  allocations_.context_gone(
+      context, [&](const Entry& entry) { ledger_.release(entry.device, entry.bytes); });
 }
 
 int Process::device_of_context(std::uint64_t context) {

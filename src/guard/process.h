@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "guard/allocations.h"
 #include "guard/exports.h"
 #include "guard/graphs.h"
 #include "guard/ledger.h"
@@ -20,21 +21,13 @@
 
 namespace berth::guard {
 
-constexpr std::uint64_t kPageBytes = std::uint64_t{2} << 20U;  // What the driver takes at once.
-constexpr std::uint64_t kSmallMax = std::uint64_t{1} << 20U;   // Up to here they share pages.
+constexpr std::uint64_t kSmallMax = std::uint64_t{1} << 20U;  // Up to here they share pages.
 
 /// Memory of this many bytes takes that much of the device: whole pages.
 constexpr std::uint64_t pages_of(std::uint64_t bytes) {
   if (bytes > UINT64_MAX - kPageBytes) return UINT64_MAX;
   return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
-
-enum class Kind : std::uint16_t {
-  kMemory,   // Pages of its own, or shared with others if it is small.
-  kManaged,  // Pages of its own.
-  kSmall,    // As it is kept: shares its page.
-  kArray,    // Pages of its own, as far as is known; under its handle.
-};
 
 /// Where an allocation is made: the device by its place in the lease, and the context it dies with.
 struct Place {
@@ -84,7 +77,7 @@ class Process {
   /// It was freed, or the driver says that there is no such allocation.
   void freed(const Entry& entry);
   /// The driver did not free it.
-  void not_freed(const Entry& entry) { (void)allocations_.insert(entry); }
+  void not_freed(const Entry& entry) { allocations_.put_back(entry); }
 
   /// A context is about to be made on a device: the first one is charged. False: there is no room
   /// for it; there is no word of that, for it may be tried again.
@@ -169,9 +162,8 @@ class Process {
   std::uint64_t wait_on_full_;
   Ledger ledger_;
   SlotLocks locks_;
-  Table allocations_;  // By address.
-  Table pages_;        // By address / kPageBytes: how many small allocations lie there.
-  Table contexts_;     // By handle.
+  Allocations allocations_;
+  Table contexts_;  // By handle.
   Physical physical_;
   Exports exports_;
   Pools pools_;

@@ -4,7 +4,7 @@
 namespace berth::guard {
 namespace {
 
-constexpr std::size_t kRoomFirst = 128;  // A page of entries.
+constexpr std::size_t kPlacesFirst = 128;  // A page of entries.
 // With each call. A shard is half full when it grows, and again when twice as many are in it: two
 // would do.
 constexpr std::size_t kPlacesMoved = 8;
@@ -123,7 +123,7 @@ void Table::Shard::remove(Entry* at) {
 
 bool Table::Shard::grow() {
   move_all();
-  const std::size_t room = now.room == 0 ? kRoomFirst : now.room * 2;
+  const std::size_t room = now.room == 0 ? kPlacesFirst : now.room * 2;
   auto* made = static_cast<Entry*>(map_memory(room * sizeof(Entry)));
   if (made == nullptr) return false;
   before = now;

@@ -35,14 +35,12 @@ class Table {
   /// taken out. False only if there is no memory.
   template <class Change>
   bool update(std::uint64_t key, Change change) {
-    Shard& shard = this->shard(key);
-    const Lock lock(shard.mutex);
-    Entry* at = shard.find(key);
-    if (at == nullptr) at = shard.add({.key = key});
-    if (at == nullptr) return false;
-    change(*at);
-    if (at->count == 0) shard.remove(at);
-    return true;
+    return change_if_there(key, change, true);
+  }
+  /// The same, if it was there.
+  template <class Change>
+  bool change(std::uint64_t key, Change change) {
+    return change_if_there(key, change, false);
   }
 
   /// Takes out all entries for which wanted(entry), and gives each to taken(entry), which must not
@@ -112,6 +110,17 @@ class Table {
   };
 
   Shard& shard(std::uint64_t key);
+  template <class Change>
+  bool change_if_there(std::uint64_t key, Change& change, bool make) {
+    Shard& shard = this->shard(key);
+    const Lock lock(shard.mutex);
+    Entry* at = shard.find(key);
+    if (at == nullptr && make) at = shard.add({.key = key});
+    if (at == nullptr) return false;
+    change(*at);
+    if (at->count == 0) shard.remove(at);
+    return true;
+  }
 
   Shard shards_[kShards];
 };

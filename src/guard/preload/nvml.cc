@@ -35,13 +35,13 @@ struct nvmlMemory_v2_t {
 static_assert(sizeof(nvmlMemory_t) == 24 && sizeof(nvmlMemory_v2_t) == 40);
 struct nvmlProcessInfo_v1_t {
   unsigned int pid;
-  unsigned long long usedGpuMemory;
+  unsigned long long used_gpu_memory;
 };
 struct nvmlProcessInfo_v2_t {
   unsigned int pid;
-  unsigned long long usedGpuMemory;
-  unsigned int gpuInstanceId;
-  unsigned int computeInstanceId;
+  unsigned long long used_gpu_memory;
+  unsigned int gpu_instance;
+  unsigned int compute_instance;
 };
 static_assert(sizeof(nvmlProcessInfo_v1_t) == 16 && sizeof(nvmlProcessInfo_v2_t) == 24);
 
