@@ -309,5 +309,37 @@ TEST(CudaGraphs, AFunctionOfTheProgramsIsCalledOnceAndNotInACapture) {
       }));
 }
 
+TEST(CudaStreams, AreOfTheContextTheyWereMadeIn) {
+  const TemporaryWorld temporary("2x1GiB,context=0");
+  EXPECT_EQ(
+      0, in_child([] {
+        CUstream stream = nullptr;
+        CUcontext first = nullptr;
+        CUcontext second = nullptr;
+        CUcontext its = nullptr;
+        CUdeviceptr pointer = 0;
+        int ordinal = -1;
+        use_device(0);
+        REQUIRE_OK(cuCtxGetCurrent(&first));
+        REQUIRE_OK(cuStreamCreate(&stream, 0));
+        use_device(1);
+        REQUIRE_OK(cuCtxGetCurrent(&second));
+        REQUIRE_OK(cuStreamGetCtx(stream, &its));
+        REQUIRE(its == first);
+        REQUIRE_OK(cuStreamGetCtx_ptsz(nullptr, &its));
+        REQUIRE(its == second);
+        REQUIRE_OK(cuMemAllocAsync(&pointer, 1, stream));
+        REQUIRE_OK(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer));
+        REQUIRE(ordinal == 0);
+        REQUIRE_OK(cuMemFreeAsync(pointer, nullptr));
+        REQUIRE_OK(cuMemAllocAsync(&pointer, 1, nullptr));
+        REQUIRE_OK(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer));
+        REQUIRE(ordinal == 1);
+        REQUIRE_OK(cuStreamDestroy_v2(stream));
+        REQUIRE(cuStreamGetCtx(stream, &its) == CUDA_ERROR_INVALID_HANDLE);
+        REQUIRE(cuStreamGetCtx(nullptr, nullptr) == CUDA_ERROR_INVALID_VALUE);
+      }));
+}
+
 }  // namespace
 }  // namespace berth::simgpu

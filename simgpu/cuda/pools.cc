@@ -21,7 +21,7 @@ CUmemoryPool handle_of(Pool* pool) {
   return reinterpret_cast<CUmemoryPool>(pool);
 }
 
-// The pool of that handle; of none: the one that the device has at present.
+// The pool of that handle; of none: the one that the stream's device has at present.
 CUresult pool_of(Driver& driver, const Context& context, CUmemoryPool handle, Pool*& pool) {
   if (handle == nullptr) return driver.current_pool(context.ordinal, pool);
   pool = driver.pools().find(reinterpret_cast<Pool*>(handle));
@@ -32,10 +32,12 @@ CUresult pool_of(Driver& driver, const Context& context, CUmemoryPool handle, Po
 CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool handle,
                   Streams::Key stream) {
   if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  return with_context([&](Driver& driver, Context& context) {
+  return with_context([&](Driver& driver, Context& current) {
     Graphs::Handle graph = 0;
     if (const CUresult result = driver.streams().enter(stream, graph); result != CUDA_SUCCESS)
       return result;
+    Context* const its = driver.living(driver.streams().context_of(stream));
+    const Context& context = its == nullptr ? current : *its;
     DevicePointer allocated = 0;
     Pool* pool = nullptr;
     CUresult result = pool_of(driver, context, handle, pool);

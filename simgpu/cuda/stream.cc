@@ -25,15 +25,21 @@ Streams::Key Streams::key_of(CUstream stream, Default meant) {
   return key == kOwnStream ? own_stream() : key;
 }
 
-CUstream Streams::create(unsigned int flags) {
+CUstream Streams::create(unsigned int flags, CUcontext context) {
   last_ += 16;
-  created_.emplace(last_, (flags & kNonBlocking) == 0);
+  created_.emplace(last_,
+                   Created{.waits_for_legacy = (flags & kNonBlocking) == 0, .context = context});
   return std::bit_cast<CUstream>(last_);
 }
 
 bool Streams::destroy(CUstream stream) {
   captures_.erase(std::bit_cast<Key>(stream));
   return created_.erase(std::bit_cast<Key>(stream)) == 1;
+}
+
+CUcontext Streams::context_of(Key stream) const {
+  const auto found = created_.find(stream);
+  return found == created_.end() ? nullptr : found->second.context;
 }
 
 bool Streams::exists(Key stream) const {
@@ -69,7 +75,7 @@ CUresult Streams::end(Key stream, std::uint64_t& graph) {
 bool Streams::is_implied(Key stream) const {
   return stream == kLegacyStream && std::ranges::any_of(captures_, [this](const auto& capture) {
            const auto found = created_.find(capture.first);
-           return found == created_.end() || found->second;
+           return found == created_.end() || found->second.waits_for_legacy;
          });
 }
 

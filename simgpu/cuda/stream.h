@@ -18,8 +18,11 @@ class Streams {
   enum class Default : std::uint8_t { kLegacy, kOwn };
   static Key key_of(CUstream stream, Default meant);
 
-  CUstream create(unsigned int flags);
+  /// `context`: whose it is.
+  CUstream create(unsigned int flags, CUcontext context);
   bool destroy(CUstream stream);
+  /// Of one that was made; of a default one, which each context has, none.
+  CUcontext context_of(Key stream) const;
 
   CUresult begin(Key stream, CUstreamCaptureMode mode, std::uint64_t graph);
   /// `graph`: what was captured; if that cannot be had, what is left of it, or 0.
@@ -38,6 +41,8 @@ class Streams {
   /// The calling thread's part in that.
   static CUstreamCaptureMode& mode_of_thread();
 
+  bool exists(Key stream) const;
+
  private:
   struct Capture {
     std::uint64_t graph;
@@ -45,10 +50,13 @@ class Streams {
     std::thread::id thread;
     bool spoilt;
   };
-  bool exists(Key stream) const;
   bool is_implied(Key stream) const;
 
-  std::map<Key, bool> created_;  // Whether it waits for the legacy stream, and that for it.
+  struct Created {
+    bool waits_for_legacy;  // And that for it.
+    CUcontext context;
+  };
+  std::map<Key, Created> created_;
   std::map<Key, Capture> captures_;
   Key last_ = 0x1000;
 };

@@ -70,6 +70,18 @@ CUresult add_callback(CUstream stream, Streams::Default meant, CUstreamCallback 
   return result;
 }
 
+// A default stream is the current context's.
+CUresult get_context(CUstream stream, Streams::Default meant, CUcontext* found) {
+  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return with_context([&](Driver& driver, Context& context) {
+    const Streams::Key key = Streams::key_of(stream, meant);
+    if (!driver.streams().exists(key)) return CUDA_ERROR_INVALID_HANDLE;
+    const CUcontext its = driver.streams().context_of(key);
+    *found = its == nullptr ? handle_of(&context) : its;
+    return CUDA_SUCCESS;
+  });
+}
+
 constexpr auto kLegacy = Streams::Default::kLegacy;
 constexpr auto kOwn = Streams::Default::kOwn;
 
@@ -79,8 +91,8 @@ extern "C" {
 
 CUresult cuStreamCreate(CUstream* stream, unsigned int flags) {
   if (stream == nullptr || flags > 1) return CUDA_ERROR_INVALID_VALUE;
-  return with_context([&](Driver& driver, Context&) {
-    *stream = driver.streams().create(flags);
+  return with_context([&](Driver& driver, Context& context) {
+    *stream = driver.streams().create(flags, handle_of(&context));
     return CUDA_SUCCESS;
   });
 }
@@ -122,6 +134,13 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
 }
 CUresult cuStreamEndCapture_ptsz(CUstream stream, CUgraph* graph) {
   return end(stream, kOwn, graph);
+}
+
+CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
+  return get_context(stream, kLegacy, context);
+}
+CUresult cuStreamGetCtx_ptsz(CUstream stream, CUcontext* context) {
+  return get_context(stream, kOwn, context);
 }
 
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {

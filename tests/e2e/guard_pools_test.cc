@@ -64,6 +64,19 @@ TEST_F(GuardPoolsTest, ThePoolOfAnotherDeviceIsChargedThere) {
       << said.err;
 }
 
+TEST_F(GuardPoolsTest, MemoryInAStreamOfAnotherDeviceIsChargedThere) {
+  const auto in_stream = [](const std::string& name, std::uint64_t size) {
+    return "cuMemAllocAsync &" + name + " " + mib(size) + " s\n";
+  };
+  const std::string text = "retain 0\ncuStreamCreate &s 0\nretain 1\n" + in_stream("a", 900) +
+                           in_stream("b", 200) + "alloc c " + mib(900) + "\nfree_async a\n" +
+                           in_stream("d", 900) + "cuMemAllocAsync &e " + mib(100) + " 0\n";
+  const Output said = world_.run(
+      {"berth", "run", "-q", "-g", "2", "-m", "1G", "--", caller_by("dlsym"), "dlsym"}, text);
+  EXPECT_THAT(lines_of(said.out), ElementsAre("0", "0", "0", "0", "2", "0", "0", "0", "2"))
+      << said.err;
+}
+
 TEST_F(GuardPoolsTest, APoolThatIsPutInTheDefaultOnesPlaceIsCharged) {
   const std::string text =
       "retain 0\np_create p\ncuDeviceSetMemPool 0 p\n"

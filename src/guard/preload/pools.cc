@@ -2,6 +2,7 @@
 // The hooks of stream-ordered memory. Before an allocation the most is charged that its pool may
 // take for it; afterwards the pool is asked what it has reserved, and that is what stays charged.
 // Nothing is done while a stream is captured: what is captured allocates nothing yet.
+#include <atomic>
 #include <bit>
 
 #include "guard/preload/hooks.h"
@@ -69,12 +70,34 @@ void forget(Process& process, Pools::Handle pool) {
   if (charged > 0) process.cancel(static_cast<std::uint32_t>(device), charged);
 }
 
-// The pool that this thread's device allocates from; 0 where there is none.
-Pools::Handle current_pool() {
+// How many the program sees; that does not change while it runs.
+int devices_seen() {
+  static std::atomic<int> seen = 0;
+  int count = seen.load(std::memory_order_relaxed);
+  if (count == 0 && REAL(cuDeviceGetCount, &count) == CUDA_SUCCESS)
+    seen.store(count, std::memory_order_relaxed);
+  return count;
+}
+
+// The context of a stream, where that is another one than this thread's; null if not.
+CUcontext foreign_context(CUstream stream, Default meant) {
+  CUcontext its = nullptr;
+  CUcontext current = nullptr;
+  const CUresult result = meant == Default::kOwn ? REAL(cuStreamGetCtx_ptsz, stream, &its)
+                                                 : REAL(cuStreamGetCtx, stream, &its);
+  if (result != CUDA_SUCCESS || REAL(cuCtxGetCurrent, &current) != CUDA_SUCCESS) return nullptr;
+  return its == current ? nullptr : its;
+}
+
+// The pool that the stream's device allocates from; 0 where there is none.
+Pools::Handle current_pool(CUstream stream, Default meant) {
+  CUcontext context = devices_seen() > 1 ? foreign_context(stream, meant) : nullptr;
+  const bool entered = context != nullptr && REAL(cuCtxPushCurrent_v2, context) == CUDA_SUCCESS;
   CUdevice ordinal = -1;
   CUmemoryPool pool = nullptr;
   const bool found = REAL(cuCtxGetDevice, &ordinal) == CUDA_SUCCESS &&
                      REAL(cuDeviceGetMemPool, &pool, ordinal) == CUDA_SUCCESS;
+  if (entered) (void)REAL(cuCtxPopCurrent_v2, &context);
   return found ? handle_of(pool) : 0;
 }
 
@@ -151,7 +174,8 @@ CUresult allocate(const Request& asked, Allocate allocate) {
     return allocate();
   }
   Pools& pools = process->pools();
-  const Pools::Handle pool = asked.pool == nullptr ? current_pool() : handle_of(asked.pool);
+  const Pools::Handle pool =
+      asked.pool == nullptr ? current_pool(asked.stream, asked.meant) : handle_of(asked.pool);
   if (Place place; !pools.known(pool).is_known) {
     if (pool == 0 || !current_place(*process, place)) return allocate();
     if (!pools.know(pool, home_of(*process, pool, place.device))) return CUDA_ERROR_OUT_OF_MEMORY;
