@@ -52,6 +52,10 @@ added "free one of 100000, alloc" ns '"limit":200' shuffled 100000
 added "free one of 1000000, alloc" ns '"limit":300' shuffled 1000000
 # What the process's turn on the processor takes is in both; so not the slowest of all.
 added "the slowest 0.01 % of 1000000 allocs" us '"limit":50' fill 1000000
+# The driver is asked three more things for it: which pool, and twice what that has reserved.
+added "async alloc and free" ns "" async
+added "unmap beside 50000" us '"limit":10' unmap 50000
+added "synchronise with 200 pools" us '"limit":10' sync 200
 added "alloc and free, 64 processes" ns '"limit":400' pairs 1 0 64
 
 both "alloc and free, 8 threads" ns "" pairs 8 0 1

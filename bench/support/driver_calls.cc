@@ -9,6 +9,9 @@
 //        bench_driver_calls fill LIVE: us that a call takes, of which one in 10 000 took longer,
 //        while
 //          so many small allocations are made
+//        bench_driver_calls async: ns for an allocation from the default pool and its release
+//        bench_driver_calls unmap LIVE: us to unmap one of so many mappings
+//        bench_driver_calls sync POOLS: us to synchronise a stream, with so many pools
 //        bench_driver_calls launches: ns for a launch of a kernel
 //        bench_driver_calls starts PROCESSES WORD: ms until so many, started at once with that
 //          word, have ended
@@ -29,6 +32,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "layouts.h"
 
 namespace {
 
@@ -64,11 +69,11 @@ class Cuda {
     return pointer;
   }
   void free(std::uint64_t pointer) { check(free_(pointer)); }
-  void launch() { check(launch_(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr)); }
-
- private:
-  using Launch = int(void*, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
-                     unsigned int, unsigned int, void*, void**, void**);
+  /// Of the driver, by its name.
+  template <class... Arguments>
+  void call(const char* name, Arguments... arguments) {
+    check(function<int(Arguments...)>(name)(arguments...));
+  }
   template <class Type>
   Type* function(const char* name) {
     void* found = ::dlsym(library_, name);
@@ -78,6 +83,11 @@ class Cuda {
   static void check(int result) {
     if (result != 0) fail("a call of the driver failed");
   }
+  void launch() { check(launch_(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr)); }
+
+ private:
+  using Launch = int(void*, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
+                     unsigned int, unsigned int, void*, void**, void**);
 
   static void* open() {
     const char* driver = std::getenv("DRIVER");
@@ -198,6 +208,66 @@ double time_fill(int live) {
   return times[times.size() - times.size() / 10'000 - 1] / 1000;
 }
 
+double time_async() {
+  Cuda cuda;
+  void* const stream = nullptr;
+  auto* const allocate = cuda.function<int(std::uint64_t*, std::size_t, void*)>("cuMemAllocAsync");
+  auto* const free = cuda.function<int(std::uint64_t, void*)>("cuMemFreeAsync");
+  return least_of_rounds([&] {
+    const auto start = Clock::now();
+    for (int i = 0; i < kPairs; ++i) {
+      std::uint64_t pointer = 0;
+      Cuda::check(allocate(&pointer, std::size_t{2} << 20U, stream));
+      Cuda::check(free(pointer, stream));
+    }
+    return nanoseconds_since(start) / kPairs;
+  });
+}
+
+// One handle, mapped so many times: it takes the device no more than once.
+double time_unmap(int live) {
+  constexpr std::size_t kPage = std::size_t{2} << 20U;
+  const auto count = static_cast<std::size_t>(live);
+  Cuda cuda;
+  const Properties properties;
+  std::uint64_t handle = 0;
+  std::uint64_t address = 0;
+  cuda.call("cuMemCreate", &handle, kPage, &properties, 0ULL);
+  cuda.call("cuMemAddressReserve", &address, count * kPage, std::size_t{0}, 0ULL, 0ULL);
+  for (std::size_t i = 0; i < count; ++i)
+    cuda.call("cuMemMap", address + i * kPage, kPage, std::size_t{0}, handle, 0ULL);
+  std::vector<double> times;
+  for (std::size_t i = 0; i < 200; ++i) {
+    const std::uint64_t which = address + ((i * 7919) % count) * kPage;
+    const auto start = Clock::now();
+    cuda.call("cuMemUnmap", which, kPage);
+    times.push_back(nanoseconds_since(start) / 1000);
+  }
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
+// In each something was allocated and is free again: a synchronisation may give that back.
+double time_sync(int pools) {
+  Cuda cuda;
+  void* const stream = nullptr;
+  const Pool properties;
+  for (int i = 0; i < pools; ++i) {
+    void* pool = nullptr;
+    std::uint64_t pointer = 0;
+    cuda.call("cuMemPoolCreate", &pool, &properties);
+    cuda.call("cuMemAllocFromPoolAsync", &pointer, std::size_t{1} << 20U, pool, stream);
+    cuda.call("cuMemFreeAsync", pointer, stream);
+  }
+  auto* const synchronise = cuda.function<int(void*)>("cuStreamSynchronize");
+  return least_of_rounds([&] {
+    constexpr int kTimes = 1000;
+    const auto start = Clock::now();
+    for (int i = 0; i < kTimes; ++i) Cuda::check(synchronise(stream));
+    return nanoseconds_since(start) / 1000 / kTimes;
+  });
+}
+
 double time_launches() {
   Cuda cuda;
   return least_of_rounds([&] {
@@ -238,6 +308,12 @@ int main(int count, char** words) {
     result = time_shuffled(number(2));
   } else if (what == "fill") {
     result = time_fill(number(2));
+  } else if (what == "async") {
+    result = time_async();
+  } else if (what == "unmap") {
+    result = time_unmap(number(2));
+  } else if (what == "sync") {
+    result = time_sync(number(2));
   } else if (what == "launches") {
     result = time_launches();
   } else if (what == "starts" && count == 4) {
