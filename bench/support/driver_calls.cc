@@ -227,7 +227,7 @@ double time_async() {
 // One handle, mapped so many times: it takes the device no more than once.
 double time_unmap(int live) {
   constexpr std::size_t kPage = std::size_t{2} << 20U;
-  const auto count = static_cast<std::size_t>(live);
+  const auto count = static_cast<std::size_t>(std::max(live, 1));
   Cuda cuda;
   const Properties properties;
   std::uint64_t handle = 0;

@@ -15,6 +15,9 @@
 // once. A ledger above the driver's figure (managed memory in host memory) is left as it is: to
 // give it out again could exceed the budget in the second before the next look.
 //
+// What dead ones have charged counts on the ledger's side, also where it cannot be told whether the
+// driver has freed it: the guard counts it too, and would count it twice if it were unaccounted.
+//
 // What was charged for a context beyond what it is measured to cost, the excess, is given back by
 // the program itself. It may hide something that nobody has charged. So the driver's figure is held
 // against the ledger without the excess first; once it was twice, what is hidden is unaccounted,
@@ -67,7 +70,8 @@ bool Coordinator::Impl::account_for(const ChargeSample& charge, const Lease& lea
   if (lease.held()->suspension) return false;  // What its programs have charged is elsewhere.
   const Bytes counted = use.now.value_or(Bytes{});
   const Bytes excess = std::min(charge.excess, *use.ledger);
-  const Bytes beyond = saturating_sub(counted, saturating_sub(*use.ledger, excess));
+  const Bytes dead = std::min(charge.dead, capacity);
+  const Bytes beyond = saturating_sub(counted, saturating_sub(*use.ledger, excess) + dead);
   use.drift = static_cast<std::int64_t>(counted.value - use.ledger->value);
   const Bytes certain = std::min(beyond, std::exchange(use.beyond, beyond));
   const bool twice = std::exchange(use.excess, excess) == excess;

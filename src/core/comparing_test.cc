@@ -32,7 +32,8 @@ class Comparing : public testing::Test {
               .peak = std::max(charge.peak, charged),
               .refused = charge.refused,
               .steady = steady,
-              .excess = excess};
+              .excess = excess,
+              .dead = charge.dead};
     story.use(1, measured);
     sample();
   }
@@ -85,6 +86,19 @@ TEST_F(Comparing, WhatItCountsNoMoreIsTakenOffAtOnce) {
   EXPECT_THAT(corrected(), testing::Optional(ElementsAre(mib(10))));
   look(gib(4), gib(4));
   EXPECT_THAT(corrected(), testing::Optional(ElementsAre(Bytes{})));
+}
+
+// The guard counts what they have charged: it would count it twice.
+TEST_F(Comparing, WhatDeadOnesMayHaveStillIsNotUnaccounted) {
+  charge.dead = mib(80);
+  for (int i = 0; i < 2; ++i) {
+    look(gib(4), gib(4) + mib(80));
+    EXPECT_EQ(corrected(), std::nullopt);
+  }
+  EXPECT_EQ(part().ledger, gib(4));
+  EXPECT_EQ(part().drift, static_cast<std::int64_t>(mib(80).value));
+  for (int i = 0; i < 2; ++i) look(gib(4), gib(4) + mib(96));
+  EXPECT_THAT(corrected(), testing::Optional(ElementsAre(mib(16))));
 }
 
 TEST_F(Comparing, AnAllocationBetweenTheTwoLooksIsNoDrift) {

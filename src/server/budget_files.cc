@@ -225,7 +225,7 @@ std::vector<BudgetFiles::Account> BudgetFiles::accounts_in(const enforce::Use& u
       const bool counts = slot.charged > Bytes{} || slot.wanted > Bytes{};
       if (!counts) continue;
       const bool living = lives(slot);
-      if (living || is_known(slot)) account.charged += slot.charged;
+      (living || is_known(slot) ? account.charged : account.dead) += slot.charged;
       if (!living) continue;
       if (slot.context > Bytes{} && is_known(slot)) account.contexts.push_back(slot);
       account.wanted += slot.wanted;
@@ -281,8 +281,10 @@ std::vector<ChargeSample> BudgetFiles::charges(const std::vector<Handle>& ended)
                          .wanted = account.wanted,
                          .refused = account.refused,
                          .steady = i < before.size() && before[i].changes == account.changes &&
-                                   before[i].charged == account.charged,
-                         .excess = excess_of(lease, device, account)});
+                                   before[i].charged == account.charged &&
+                                   before[i].dead == account.dead,
+                         .excess = excess_of(lease, device, account),
+                         .dead = account.dead});
     }
   }
   return charges;

@@ -95,6 +95,7 @@ class BudgetFiles {
   void give_up(Held& held, const Error& error);
   struct Account {
     Bytes charged;
+    Bytes dead;  // Of whom the driver cannot be asked.
     Bytes peak;
     Bytes wanted;
     std::uint64_t refused = 0;

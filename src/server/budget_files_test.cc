@@ -444,7 +444,7 @@ TEST_F(BudgetFilesTest, AProcessOfAnotherNamespaceCountsAsLongAsItHoldsItsLock) 
   elsewhere.locks->close();
   EXPECT_EQ(look(mib(1)).at(0).charged, mib(10));
   later.locks->close();
-  EXPECT_EQ(look(mib(1)).at(0).charged, Bytes{});
+  EXPECT_EQ(look(mib(1)).at(0).dead, mib(210));
 }
 
 TEST_F(BudgetFilesTest, AProcessOfOurNamespacesCountsByItsPidAndNotByItsLock) {
