@@ -158,7 +158,9 @@ bool Attempt::belongs(const ProcessSample& process, const LeaseView& lease) cons
     return last != nullptr && last->id == lease.id;
   }
   const auto is_its = [&](const Process& one) {
-    return lease.command == one || std::ranges::find(lease.members, one) != lease.members.end();
+    const bool runs_it = lease.supervisor == one && !lease.request.ttl;
+    return lease.command == one || runs_it ||
+           std::ranges::find(lease.members, one) != lease.members.end();
   };
   const bool is_named = process.env_lease == lease.handle && process.user == lease.user;
   return is_named || is_its(process.process) || std::ranges::any_of(process.ancestors, is_its);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -22,13 +24,19 @@ class AttemptTest : public testing::Test {
   static constexpr UserId kUser{1000};
   static constexpr DeviceId kGpu{1, 2, false};
 
-  static std::vector<Device> devices_of() {
-    return {{.id = kGpu,
-             .model = "GPU",
-             .capacity = gib(16),
-             .driver_reserved = {},
-             .lost = false,
-             .uses = {}}};
+  explicit AttemptTest(std::uint64_t gpus = 1) : devices(stage, processes, devices_of(gpus), {}) {}
+
+  static std::vector<Device> devices_of(std::uint64_t gpus) {
+    std::vector<Device> all;
+    for (std::uint64_t i = 0; i < gpus; ++i) {
+      all.push_back({.id = {kGpu.high + i, kGpu.low, false},
+                     .model = "GPU",
+                     .capacity = gib(16),
+                     .driver_reserved = {},
+                     .lost = false,
+                     .uses = {}});
+    }
+    return all;
   }
   static Handle handle_of(LeaseId id) { return {7, id.value}; }
 
@@ -37,16 +45,16 @@ class AttemptTest : public testing::Test {
     EXPECT_EQ(evidence.journal.apply(record, stage.coverage), "");
     EXPECT_TRUE(coordinator.apply(record).ok());
   }
-  Process spawn(LeaseId lease) {
-    return processes.spawn({.parent = {},
+  Process spawn(LeaseId lease, Process parent = {}) {
+    return processes.spawn({.parent = parent,
                             .user = kUser,
                             .name = "",
                             .lease = handle_of(lease),
                             .outer = {},
                             .on_end = {}});
   }
-  Process hold(LeaseId id) {
-    write(RequestQueued{id, handle_of(id), kUser, {}, {.vram = gib(4)}});
+  Process hold(LeaseId id, std::optional<Process> supervisor = {}) {
+    write(RequestQueued{id, handle_of(id), kUser, supervisor, {.vram = gib(4)}});
     write(LeaseGranted{id, {{kGpu, gib(4)}}});
     const Process command = spawn(id);
     write(LeaseClaimed{id, command});
@@ -65,7 +73,7 @@ class AttemptTest : public testing::Test {
 
   Stage stage{1, false};
   Processes processes{stage, 1000};  // A pid that is free comes back at once.
-  Devices devices{stage, processes, devices_of(), {}};
+  Devices devices;
   Evidence evidence{.devices = devices, .processes = processes, .reserve_least = Bytes::max()};
   core::Coordinator coordinator{core::Settings{}};
   std::uint64_t sequence = 0;
@@ -144,6 +152,30 @@ TEST_F(AttemptTest, WhoWasToldToEndHasLeftWhenAnotherIsToStart) {
   (void)coordinator.step(now, core::Sampled{devices.look()});
   (void)coordinator.step(now, core::Reconnect{{1}, {.user = kUser}, handle_of(kSecond)});
   EXPECT_TRUE(coordinator.why(kSecond, now).value_or(WhyView{}).expected_start);
+  EXPECT_EQ(broken_by_advice(evidence, {.coordinator = coordinator, .now = now}), "");
+}
+
+// It was started in a lease inside this one, and came below the outer's supervisor when that ended.
+class AttemptOnTwoTest : public AttemptTest {
+ protected:
+  AttemptOnTwoTest() : AttemptTest(2) {}
+};
+TEST_F(AttemptOnTwoTest, WhatAnInnerLeaseLeftBehindEndsWithTheOuterOne) {
+  constexpr LeaseId kGone{9};
+  const Process outer = spawn({});
+  (void)hold(kFirst, outer);
+  EXPECT_TRUE(devices.allocate(spawn(kGone, outer), 1, gib(10)));
+  const Process supervisor = spawn(kSecond);
+  write(RequestQueued{
+      kSecond, handle_of(kSecond), kUser, supervisor, {.vram = gib(14), .device_count = 2}});
+  const auto now = stage.clock.now();
+  (void)coordinator.step(now, core::Recovered{.same_boot = true});
+  (void)coordinator.step(now, core::Sampled{devices.look()});
+  (void)coordinator.step(now, core::Reconnect{{1}, {.user = kUser}, handle_of(kSecond)});
+  const std::vector<Remedy> remedies = coordinator.remedies(kSecond, now);
+  EXPECT_TRUE(std::ranges::any_of(remedies, [](const Remedy& remedy) {
+    return remedy.kind == Remedy::Kind::kCancelLease && remedy.lease == kFirst;
+  }));
   EXPECT_EQ(broken_by_advice(evidence, {.coordinator = coordinator, .now = now}), "");
 }
 
