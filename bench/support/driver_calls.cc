@@ -6,9 +6,8 @@
 //          all threads taken together, beside LIVE others and with so many processes in the lease
 //        bench_driver_calls shuffled LIVE: ns for the release of one of so many small allocations,
 //          taken at random, and a new one
-//        bench_driver_calls fill LIVE: us that a call takes, of which one in 10 000 took longer,
-//        while
-//          so many small allocations are made
+//        bench_driver_calls fill LIVE: us that one call in 10 000 exceeds, while so many small
+//          allocations are made
 //        bench_driver_calls async: ns for an allocation from the default pool and its release
 //        bench_driver_calls unmap LIVE: us to unmap one of so many mappings
 //        bench_driver_calls sync POOLS: us to synchronise a stream, with so many pools
@@ -173,19 +172,10 @@ double time_pairs(int threads, int live, int processes) {
   return result;
 }
 
-std::vector<std::uint64_t> filled(Cuda& cuda, int live, auto each) {
-  std::vector<std::uint64_t> pointers(static_cast<std::size_t>(live));
-  for (std::uint64_t& pointer : pointers) {
-    const auto start = Clock::now();
-    pointer = cuda.allocate(512);
-    each(nanoseconds_since(start));
-  }
-  return pointers;
-}
-
 double time_shuffled(int live) {
   Cuda cuda;
-  std::vector<std::uint64_t> pointers = filled(cuda, live, [](double) {});
+  std::vector<std::uint64_t> pointers(static_cast<std::size_t>(live));
+  for (std::uint64_t& pointer : pointers) pointer = cuda.allocate(512);
   std::mt19937_64 random(1);  // The same for both: which is freed when, and what memory that costs.
   return least_of_rounds([&] {
     const auto start = Clock::now();
@@ -201,9 +191,11 @@ double time_shuffled(int live) {
 double time_fill(int live) {
   Cuda cuda;
   std::vector<double> times(static_cast<std::size_t>(live));
-  std::ranges::fill(times, 0);
-  std::size_t next = 0;
-  (void)filled(cuda, live, [&](double time) { times[next++] = time; });
+  for (double& time : times) {
+    const auto start = Clock::now();
+    (void)cuda.allocate(512);
+    time = nanoseconds_since(start);
+  }
   std::ranges::sort(times);
   return times[times.size() - times.size() / 10'000 - 1] / 1000;
 }

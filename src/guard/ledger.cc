@@ -36,16 +36,6 @@
 // charged is left to the daemon, which clears it once the driver lists nothing of it. Whoever needs
 // the room waits for that (guard/waiting.h); and clears it himself if no daemon is there.
 //
-// Note [A file that shrinks]
-//
-// Whoever may write to `use` may also cut it off, and a program that touches what is mapped behind
-// the end of a file is ended by SIGBUS. No handler of ours has a place in somebody's program, so
-// before its steps the ledger asks the kernel whether the last page is there: then all are. That
-// costs 0.1 us and more, as much as all else that is done for an allocation; so the answer is good
-// for 10 to 25 us. Where calls of the driver take longer, each has a question of its own; where
-// they come faster, the questions take a hundredth of the time. What is cut off between the
-// question and the step ends the program still; only its own user can do that.
-
 namespace berth::guard {
 namespace {
 
@@ -95,20 +85,13 @@ Ledger::Attached Ledger::attach(const void* limit, std::size_t limit_bytes, void
     return Attached::kBadFile;
   }
   device_count_ = limit_->device_count;
-  last_word_ = static_cast<char*>(use) + use_file_size(device_count_) - 8;
-  there_at_ = 0;
+  backing_ = Backing(static_cast<char*>(use) + use_file_size(device_count_) - 8);
   return take_slot() ? Attached::kYes : Attached::kNoSlot;
 }
 
 std::uint64_t Ledger::own_namespaces() const {
   return census_.locks == nullptr ? census_.pid_namespace
                                   : namespaces_of(census_.pid_namespace, census_.time_namespace);
-}
-
-bool Ledger::ask() const {
-  if (!is_backed(last_word_)) return false;
-  there_at().store(ticks(), std::memory_order_relaxed);
-  return true;
 }
 
 bool Ledger::take_slot() {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "guard/backing.h"
 #include "guard/layout.h"
 #include "guard/linux.h"
 #include "guard/slot_locks.h"
@@ -29,9 +30,6 @@ std::uint64_t flags_of(const void* limit, std::size_t bytes);
 
 class Ledger {
  public:
-  /// For so many ticks() `use` is taken to be there, once it was. See Note [A file that shrinks].
-  static constexpr std::uint64_t kThere = 50'000;
-
   enum class Attached : std::uint8_t {
     kYes,
     kBadFile,  // Not a file of ours, of another layout, or too short.
@@ -128,11 +126,7 @@ class Ledger {
     std::uint64_t decided = 0;
   };
   Sums sums(std::uint32_t device) const;
-  bool is_there() const {
-    return ticks() - there_at().load(std::memory_order_relaxed) < kThere || ask();
-  }
-  bool ask() const;
-  std::atomic_ref<std::uint64_t> there_at() const { return std::atomic_ref(there_at_); }
+  bool is_there() const { return backing_.is_there(); }
   SlotUse& slot(std::uint32_t device) const { return use_->slots[device][slot_]; }
   std::uint64_t own_namespaces() const;
   bool take_slot();
@@ -161,10 +155,7 @@ class Ledger {
 
   const LimitFile* limit_ = nullptr;
   UseFile* use_ = nullptr;
-  // See Note [A file that shrinks].
-  const void* last_word_ = nullptr;  // Of `use`.
-  // In ticks: all of it was there. Plain, since an atomic could not be copied.
-  mutable std::uint64_t there_at_ = 0;
+  Backing backing_;  // Of `use`.
   std::uint32_t device_count_ = 0;
   std::uint32_t slot_ = 0;
   Census census_;

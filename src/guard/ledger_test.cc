@@ -284,7 +284,7 @@ TEST(Ledger, AFileThatShrinksHoldsNobodyAnyMoreAndEndsNobody) {
   ASSERT_EQ(ledger.charge(0, kMiB), Ledger::Charged::kYes);
   for (const off_t shorter : {size - 5'000, off_t{5'000}, off_t{0}}) {
     ASSERT_EQ(::ftruncate(fd, shorter), 0);
-    for (const std::uint64_t cut_at = ticks(); ticks() - cut_at <= Ledger::kThere;) {
+    for (const std::uint64_t cut_at = ticks(); ticks() - cut_at <= Backing::kGood;) {
     }
     EXPECT_EQ(ledger.charge(0, kMiB), Ledger::Charged::kBroken) << shorter;
     ledger.count_refusal(0, kMiB);

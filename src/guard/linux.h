@@ -45,7 +45,7 @@ void unmap(void* at, std::size_t bytes);
 /// False: the file behind it ends before these eight bytes by now, and to touch them would end the
 /// program.
 bool is_backed(const void* word);
-/// A clock that takes some 10 ns to read and has no unit: 2 to 5 of its ticks make a nanosecond. It
+/// A clock that needs no call to be read and has no unit: 2 to 5 of its ticks make a nanosecond. It
 /// may stand elsewhere on another processor. Where a program has forbidden it to itself
 /// (PR_SET_TSC), no other clock can be read without a call of the kernel either.
 inline std::uint64_t ticks() {

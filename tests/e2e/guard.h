@@ -4,9 +4,11 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <sstream>
@@ -61,6 +63,25 @@ class GuardTest : public ::testing::Test {
   }
   json driver() const {
     return json::parse(world_.run({"berth-simctl", "show"}).out)["devices"][0];
+  }
+  /// The callers that run in this world.
+  std::vector<pid_t> callers() const {
+    std::vector<pid_t> found;
+    for (const pid_t pid : world_.processes()) {
+      std::ifstream in("/proc/" + std::to_string(pid) + "/comm");
+      std::string name;
+      if (std::getline(in, name) && name == "cuda_caller") found.push_back(pid);
+    }
+    return found;
+  }
+  /// Those that still run are killed, and not the one that comes after them: it has not begun as
+  /// long as there is no file `ended`.
+  void kill_what_is_left(Program& running) const {
+    while (!running.ended()) {
+      const std::vector<pid_t> left = callers();
+      if (std::filesystem::exists(world_.home() / "ended")) break;
+      for (const pid_t pid : left) ::kill(pid, SIGKILL);
+    }
   }
 
   World world_;

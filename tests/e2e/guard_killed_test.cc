@@ -49,15 +49,6 @@ class GuardKilledTest : public GuardTest {
     return text + "wait; touch ended; printf 'retain 0\\nalloc all " +
            std::to_string(kBudget - kContext) + "\\n' | " + kCaller + " dlsym; echo over";
   }
-  std::vector<pid_t> callers() const {
-    std::vector<pid_t> found;
-    for (const pid_t pid : world_.processes()) {
-      std::ifstream in("/proc/" + std::to_string(pid) + "/comm");
-      std::string name;
-      if (std::getline(in, name) && name == "cuda_caller") found.push_back(pid);
-    }
-    return found;
-  }
 };
 
 TEST_F(GuardKilledTest, InWhateverNamespaceTheyTakeNoMoreThanTheBudgetAndLeaveNothing) {
@@ -75,12 +66,7 @@ TEST_F(GuardKilledTest, InWhateverNamespaceTheyTakeNoMoreThanTheBudgetAndLeaveNo
     if (!found.empty()) killed += ::kill(found[random() % found.size()], SIGKILL) == 0 ? 1 : 0;
   }
   std::ofstream(world_.home() / "stop") << "";
-  // Those that still run, and not the one that comes after them.
-  while (!running.ended()) {
-    const std::vector<pid_t> left = callers();
-    if (std::filesystem::exists(world_.home() / "ended")) break;
-    for (const pid_t pid : left) ::kill(pid, SIGKILL);
-  }
+  kill_what_is_left(running);
   ASSERT_TRUE(running.says("over")) << running.err();
   EXPECT_EQ(running.out(), "0\n0\nover\n");
   EXPECT_LE(driver()["used_max_bytes"], kBudget);

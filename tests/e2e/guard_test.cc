@@ -300,15 +300,6 @@ TEST_F(GuardTest, WhoeverIsKilledWhereverLeavesNothing) {
                                       "; done >/dev/null 2>&1 & done; wait; touch ended;"
                                       "printf 'retain 0\\ninfo\\n' | " +
                                       kCaller + " dlsym; echo over"}));
-  const auto callers = [this] {
-    std::vector<pid_t> found;
-    for (const pid_t pid : world_.processes()) {
-      std::ifstream in("/proc/" + std::to_string(pid) + "/comm");
-      std::string name;
-      if (std::getline(in, name) && name == "cuda_caller") found.push_back(pid);
-    }
-    return found;
-  };
   std::mt19937 random(1);
   for (int killed = 0; killed < 200;) {
     std::vector<pid_t> found = callers();
@@ -317,13 +308,7 @@ TEST_F(GuardTest, WhoeverIsKilledWhereverLeavesNothing) {
     for (const pid_t pid : found) killed += ::kill(pid, SIGKILL) == 0 ? 1 : 0;
   }
   std::ofstream(world_.home() / "stop") << "";
-  // Those that still run. What comes after them is not to be killed: it has not begun as long as
-  // there is no such file.
-  while (!running.ended()) {
-    const std::vector<pid_t> left = callers();
-    if (std::filesystem::exists(world_.home() / "ended")) break;
-    for (const pid_t pid : left) ::kill(pid, SIGKILL);
-  }
+  kill_what_is_left(running);
   ASSERT_TRUE(running.says("over")) << running.err();
   EXPECT_EQ(running.out(), "0\n0 " + std::to_string((700 - 64) * kMiB) + " 734003200\nover\n");
   EXPECT_EQ(driver()["used_bytes"], 0);

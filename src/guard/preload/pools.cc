@@ -30,6 +30,15 @@ CUresult ask_reserved(Pools::Handle pool, cuuint64_t& bytes) {
                                     CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes);
 }
 
+// How many the program sees; that does not change while it runs.
+int devices_seen() {
+  static std::atomic<int> seen = 0;
+  int count = seen.load(std::memory_order_relaxed);
+  if (count == 0 && REAL(cuDeviceGetCount, &count) == CUDA_SUCCESS)
+    seen.store(count, std::memory_order_relaxed);
+  return count;
+}
+
 template <class Each>
 void for_each_pool(Process& process, Each each) {
   std::size_t place = 0;
@@ -70,15 +79,6 @@ void forget(Process& process, Pools::Handle pool) {
   if (charged > 0) process.cancel(static_cast<std::uint32_t>(device), charged);
 }
 
-// How many the program sees; that does not change while it runs.
-int devices_seen() {
-  static std::atomic<int> seen = 0;
-  int count = seen.load(std::memory_order_relaxed);
-  if (count == 0 && REAL(cuDeviceGetCount, &count) == CUDA_SUCCESS)
-    seen.store(count, std::memory_order_relaxed);
-  return count;
-}
-
 // The context of a stream, where that is another one than this thread's; null if not.
 CUcontext foreign_context(CUstream stream, Default meant) {
   CUcontext its = nullptr;
@@ -108,8 +108,7 @@ Pools::Handle current_pool(CUstream stream, Default meant) {
 // of a device, its memory is expected where the context is; the first allocation tells where it
 // really lies.
 Pools::Home home_of(Process& process, Pools::Handle pool, std::uint32_t otherwise) {
-  int count = 0;
-  (void)REAL(cuDeviceGetCount, &count);
+  const int count = devices_seen();
   for (CUdevice ordinal = 0; ordinal < count; ++ordinal) {
     CUmemoryPool own = nullptr;
     CUmemoryPool current = nullptr;
@@ -236,8 +235,7 @@ CUresult make_an_end(Process& process, Pools::Handle pool, const Pools::Home& ho
 void let_die(Pools::Handle pool) {
   cuuint64_t threshold = 0;
   (void)REAL(cuMemPoolSetAttribute, pool_of(pool), CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
-  int count = 0;
-  (void)REAL(cuDeviceGetCount, &count);
+  const int count = devices_seen();
   for (CUdevice ordinal = 0; ordinal < count; ++ordinal) {
     CUmemoryPool current = nullptr;
     CUmemoryPool own = nullptr;
