@@ -4,20 +4,37 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <variant>
 
+#include "core/share.h"
+#include "model/record.h"
 #include "sim/heap.h"
 
 namespace berth::sim {
 namespace {
 
-// Some tables fill up to their bound first: of users' sessions, by `fair`.
-constexpr std::uint64_t kGrowthMax = 16 << 10U;
+// Each seventh is measured ten times, and each time somebody may be there still.
+constexpr std::uint64_t kGrowthMax = 4 << 10U;
+
+// What users' sessions have had fills up to its bound in days.
+core::Shares shares_of(const core::Coordinator& coordinator, core::Now now) {
+  core::Shares shares;
+  for (const Record& record : coordinator.snapshot(now)) {
+    const auto* usage = std::get_if<UsageRestored>(&record.fact);
+    if (usage == nullptr) continue;
+    shares.restore({usage->user, usage->session}, usage->byte_seconds, usage->at, now.instant);
+  }
+  return shares;
+}
 
 }  // namespace
 
-std::uint64_t Span::kept_by(const core::Coordinator& coordinator) {
+std::uint64_t Span::kept_by(const core::Coordinator& coordinator, core::Now now) {
   const core::Coordinator present = coordinator.copy();
-  return allocated_by([&] { const core::Coordinator again = present.copy(); });
+  const core::Shares shares = shares_of(present, now);
+  core::Shares again;
+  return allocated_by([&] { const core::Coordinator whole = present.copy(); }) -
+         allocated_by([&] { again = shares; });
 }
 
 std::size_t Span::part_at(Duration elapsed) const {

@@ -26,9 +26,9 @@ class Span {
   bool daemon_may_end(Duration elapsed) const { return !is_long() || part_at(elapsed) == 0; }
   bool is_over(Duration elapsed) const { return elapsed >= length_; }
 
-  /// What the coordinator keeps now, but for leases and runs that are over: of these it remembers
-  /// so many.
-  static std::uint64_t kept_by(const core::Coordinator& coordinator);
+  /// Bytes that the coordinator keeps now, but for leases and runs that are over and what sessions
+  /// have had: of each of these it remembers so many.
+  static std::uint64_t kept_by(const core::Coordinator& coordinator, core::Now now);
   Duration measured_every() const { return {length_.ns / (10 * std::int64_t{kParts})}; }
   void measured(Duration elapsed, std::uint64_t bytes);
   /// Bytes, the least in each part: what is kept when next to nobody is there.

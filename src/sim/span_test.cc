@@ -3,8 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "core/coordinator.h"
+#include "core/state.h"
+#include "core/story.h"
 #include "sim/heap.h"
 #include "sim/seeds.h"
 
@@ -52,6 +58,24 @@ TEST(Span, IsOverAfterItsTime) {
   EXPECT_FALSE(Span(hours(2)).is_over(hours(1)));
   EXPECT_TRUE(Span(hours(2)).is_over(hours(2)));
   EXPECT_TRUE(Span(Duration{}).is_over(Duration{}));
+}
+
+// A table with a bound of its own, that takes days to reach it, is no growth.
+TEST(Span, WhatSessionsHaveHadIsNotWhatIsKept) {
+  core::Story story({.order = core::Order::kFair, .reserve = {}});
+  const auto kept = [&] { return Span::kept_by(story.coordinator, story.now); };
+  const std::uint64_t before = kept();
+  for (int i = 0; i < 20; ++i) {
+    Request request = core::Story::budget(gib(1));
+    request.session = "a session of which the name is long " + std::to_string(i);
+    (void)story.ask(std::move(request), 1);
+    (void)story.claim(story.handles);
+    (void)story.end(story.handles);
+  }
+  const std::uint64_t after = kept();
+  EXPECT_LE(after, before + 100) << "and all of them are over";
+  (void)story.ask(core::Story::budget(gib(1)), 1);
+  EXPECT_GE(kept(), after + sizeof(core::Lease));
 }
 
 TEST(Heap, WhatIsGivenBackWasAllocatedToo) {

@@ -115,7 +115,8 @@ void World::begin_far_on() {
 void World::measure() {
   stage_.clock.after(span_.measured_every(), [this] {
     if (const server::Engine* engine = daemon_.engine()) {
-      span_.measured(stage_.clock.elapsed(), Span::kept_by(engine->coordinator()));
+      const size_t kept = Span::kept_by(engine->coordinator(), stage_.clock.now());
+      span_.measured(stage_.clock.elapsed(), kept);
     }
     measure();
   });
