@@ -298,6 +298,7 @@ struct Coordinator::Impl {
 
   // outsiders.cc: processes on devices that they were not given.
   void account_external(const DeviceSample& device, const Attributed& sums);
+  void count_left_behind(const Sample& sample);
   void look_for_strays();
   void look_for_strangers(const Sample& sample);
   void announce_strays(LeaseId id, const std::vector<Stray>& found);

@@ -43,7 +43,9 @@ std::string amount_text(std::optional<Bytes> used) {
 // left behind, what nobody is listed for, and strays.
 void Coordinator::Impl::account_external(const DeviceSample& device, const Attributed& sums) {
   Account& account = ledger.account(device.id);
-  const Bytes external = used_by_strangers(device, sums, account.external);
+  // Where nobody was ever listed nothing was known of them.
+  const Bytes before = seen_devices.at(device.id).ever_told ? account.external : Bytes{};
+  const Bytes external = used_by_strangers(device, sums, before);
   Bytes ignored;
   if (settings.unmanaged == Unmanaged::kIgnore) {
     Attributed heeded = sums;
@@ -54,6 +56,21 @@ void Coordinator::Impl::account_external(const DeviceSample& device, const Attri
   dirty |= external != account.external || ignored != account.ignored;
   account.external = external;
   account.ignored = ignored;
+}
+
+// Where nobody was ever listed a lease is over with its programs, and charged nothing from then on:
+// what they have left behind is what is used beyond all charges.
+void Coordinator::Impl::count_left_behind(const Sample& sample) {
+  for (const DeviceSample& device : sample.devices) {
+    const auto known = seen_devices.find(device.id);
+    const bool is_it = known != seen_devices.end() && !known->second.ever_told && !device.lost &&
+                       !device.asleep && device.used.has_value();
+    if (!is_it) continue;
+    Account& account = ledger.account(device.id);
+    Bytes charged;
+    for (const auto& [id, entry] : account.entries) charged += entry.charge;
+    account.external = std::max(account.external, saturating_sub(*device.used, charged));
+  }
 }
 
 void Coordinator::Impl::look_for_strays() {

@@ -17,6 +17,7 @@ using S = Story;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr std::uint64_t kStranger = 500;
 
@@ -300,6 +301,53 @@ TEST_F(Strays, OnALostDeviceAreNotSeen) {
   story.hardware[1].lost = true;
   (void)story.sample();
   EXPECT_FALSE(lease().flags.astray);
+}
+
+/// A driver that never says who uses its GPU, only how much of it is used.
+class NobodyListed : public testing::Test {
+ protected:
+  NobodyListed() {
+    story.hardware[0].processes.reset();
+    story.restart(settings);
+    used(Bytes{});
+    (void)story.ask(S::budget(gib(10)));
+    (void)story.claim(1);
+  }
+
+  std::string used(Bytes bytes) {
+    story.hardware[0].used = bytes;
+    return story.sample();
+  }
+  std::string first_ends() {
+    return story.tell(ReportExit{{1}, {{1000}, true}, {0, 1}, {}, {}}) +
+           story.tell(ProcessEnded{S::process(1)});
+  }
+
+  const Settings settings{.order = Order::kFifo, .reserve = {}};
+  Story story{settings};
+};
+
+TEST_F(NobodyListed, WhatAnEndedLeaseStillHasIsNotGranted) {
+  (void)used(gib(9));
+  (void)story.ask(S::budget(gib(8)));
+  EXPECT_THAT(first_ends(), Not(HasSubstr("grant")));
+  EXPECT_EQ(used(gib(9)), "end 1; ");
+  EXPECT_EQ(story.look().external, gib(9));
+  EXPECT_EQ(used(gib(8)), "grant 2; ");
+  EXPECT_EQ(story.look().external, gib(8));
+}
+
+TEST_F(NobodyListed, WhatOthersHaveIsTheirsWhenItIsFree) {
+  (void)story.ask(S::budget(gib(4)));
+  (void)story.claim(2);
+  (void)used(gib(13));
+  (void)first_ends();
+  (void)used(gib(13));
+  EXPECT_EQ(story.look().external, gib(9));
+  EXPECT_EQ(story.look().grantable, gib(3));
+  (void)used(gib(4));
+  EXPECT_EQ(story.look().external, Bytes{});
+  EXPECT_EQ(story.look().grantable, gib(12));
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ void Coordinator::Impl::on(const Sampled& event) {
     feel_pressure(sample);
     climb_ladders(sample);
     settle_with(sample);
+    count_left_behind(sample);
     move_back_where_confirmed(sample);
     if (!unchecked.empty()) refuse_what_never_fits(sample);
   }
