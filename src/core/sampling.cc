@@ -202,15 +202,17 @@ std::optional<LeaseId> Coordinator::Impl::belongs_to(Process process, bool certa
   return same ? std::optional(i->lease) : std::nullopt;
 }
 
-// Of the dead the driver knows the pid alone: a lease on this device that had it must do. Pids come
+// Of the dead the driver knows the pid alone: a lease on this device that had it must do, also one
+// that is away and for which the ledger has nothing here yet: the dead are not moved. Pids come
 // again, so it is whose process of that pid began last.
 std::optional<LeaseId> Coordinator::Impl::lease_that_had(std::int32_t pid, DeviceId device) const {
-  const Account* account = ledger.find(device);
-  if (account == nullptr) return std::nullopt;
   std::optional<std::pair<std::uint64_t, LeaseId>> last;
-  for (const auto& [id, entry] : account->entries) {
-    const Held* held = state.find(id)->granted();
-    if (held == nullptr) continue;
+  for (const auto& [id, lease] : state.leases()) {
+    const Held* held = lease.granted();
+    const bool is_here = held != nullptr && std::ranges::any_of(held->parts, [&](const Part& part) {
+                           return part.device == device;
+                         });
+    if (!is_here) continue;
     const auto look_at = [&](const Process& process) {
       if (process.pid == pid)
         last = std::max(last, std::optional(std::pair(process.start_ticks, id)));

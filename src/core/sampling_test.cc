@@ -156,6 +156,23 @@ TEST_F(Sampling, ADeadProcessIsOfTheLeaseWhosePidItWasLast) {
   EXPECT_EQ(story.look().charged, gib(10) + gib(3));
 }
 
+// After a restart nobody knows what is charged for it until a sample tells.
+TEST_F(Sampling, WhatADeadProcessOfALeaseThatIsAwayHasIsNoStrangers) {
+  (void)story.tell(Join{{2}, {{1000}}, {0, 1}, S::process(30)});
+  (void)story.tell(ProcessEnded{S::process(30)});
+  story.use(30, gib(2), 0, false);
+  (void)story.tell(Suspend{{3}, {{1000}}, {1}});
+  (void)story.tell(Moved{{1}, story.last_move().value().number, {}});
+  story.use(1, {});
+  (void)story.second();
+  EXPECT_EQ(story.look().charged, gib(2));
+  story.restart({.order = Order::kFifo, .reserve = {}});
+  (void)story.second();
+  EXPECT_EQ(story.state(1), LeaseState::kSuspended);
+  EXPECT_EQ(story.look().charged, gib(2));
+  EXPECT_EQ(story.look().external, Bytes{});
+}
+
 // It only waits for word of how its command ended.
 TEST_F(Sampling, WhatTurnsUpOfALeaseThatWasFoundFreeIsExternal) {
   (void)story.tell(ProcessEnded{S::process(1)});
