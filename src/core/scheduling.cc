@@ -19,13 +19,18 @@ void Coordinator::Impl::schedule() {
     while ((queue.size() > 0 || !growing.empty()) && grant_one()) {
     }
   };
-  grant_all();
-  if (!yielding.empty()) {
-    bring_back_who_yielded();
+  // For whom somebody leaves one device is next on no other, where the one after him may fit now.
+  std::uint64_t begun = 0;
+  do {
+    begun = moves;
     grant_all();
-  }
-  make_room_for_urgent();
-  take_turns();
+    if (!yielding.empty()) {
+      bring_back_who_yielded();
+      grant_all();
+    }
+    make_room_for_urgent();
+    take_turns();
+  } while (moves != begun);  // Each time somebody leaves who had not been told to.
   dirty = false;
 }
 

@@ -245,6 +245,21 @@ TEST_F(Slices, WhileOneDeviceIsLeftForOneTheNextHasTheOther) {
   EXPECT_EQ(next(), "move out 2; ") << "for the fourth, although the first is not gone yet";
 }
 
+// Not when a sample comes: by then the first may have left, and the third be next on both again.
+TEST_F(Slices, WhoFitsWhereTheNextIsNoLongerAwaitedIsGrantedAtOnce) {
+  story = Story({.order = Order::kFifo, .reserve = {}}, {gib(16), gib(16)});
+  (void)hold(slice(gib(10)), gib(8));
+  (void)ask(slice(gib(12)));
+  (void)story.claim(2);
+  story.use(2, gib(10), 1);
+  (void)story.second();
+  (void)ask(slice(gib(10)));
+  EXPECT_EQ(ask(slice(gib(4))), "waiting 4; ") << "the third is next on both";
+  std::string told;
+  for (int i = 0; i < 600 && told.empty(); ++i) told = story.pass(seconds(1));
+  EXPECT_EQ(told, "move out 1; grant 4; ") << "for the third, which comes there";
+}
+
 TEST_F(Slices, WhoHasWaitedTooLongComesFirstAlsoWhereOthersAreOfAnotherKind) {
   story = Story({.order = Order::kFair, .starve_after = seconds(5), .reserve = {}});
   (void)hold(Story::whole(), gib(1));
