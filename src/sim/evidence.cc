@@ -34,11 +34,12 @@ bool is_adopted(const Evidence& evidence, const Device& device, Process process)
   });
 }
 
-/// It is over, and no sample since has told what it used: nobody can know of more than its budget.
+/// It is over, and no sample since has told what it used, or since what was on its way has come
+/// back: nobody can know of more than its budget.
 bool is_untold(const Evidence& evidence, const ShadowLease& lease) {
-  return lease.state == ShadowLease::State::kReleasing &&
-         present(lease.releasing_since) > evidence.last_asked_at &&
-         lease.shrunk_at <= evidence.last_asked_at;
+  if (lease.state != ShadowLease::State::kReleasing) return false;
+  const Instant since = std::max(present(lease.releasing_since), evidence.of(lease.id).back_at);
+  return since > evidence.last_asked_at && lease.shrunk_at <= evidence.last_asked_at;
 }
 
 /// Of the dead the driver tells the pid alone, and pids come again: it counts for a lease there

@@ -37,6 +37,7 @@ struct Known {
   std::optional<core::ToldEnd> told_end = {};  // By its program, to the daemon that runs.
   std::set<Process> leftovers = {};            // Told by its supervisor.
   bool found_free = false;  // It has ended, and a sample asked since lists none of its processes.
+  Instant back_at = {};     // When memory of it last came back to a device.
 };
 
 struct Evidence {

@@ -181,6 +181,7 @@ void Judge::moves_back(LeaseId lease, bool begins) {
 }
 
 void Judge::came_back(LeaseId lease, Process process) {
+  evidence_.known[lease].back_at = now().instant;
   check(broken_by_place(evidence_, lease, process));
 }
 
