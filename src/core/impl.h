@@ -241,6 +241,7 @@ struct Coordinator::Impl {
   std::optional<Refusal> refuse_place(const Lease& lease, std::size_t i, DeviceId to) const;
   Bytes observed_use(LeaseId id, DeviceId device) const;
   std::optional<std::string> too_large_for(LeaseId id, const std::vector<DeviceId>& to) const;
+  Bytes most_put_there(const Lease& lease, std::size_t i) const;
   void place_elsewhere(LeaseId id, const std::vector<DeviceId>& to, std::optional<UserId> by);
   void take_move_back(LeaseId id, const std::string& why);
   static std::vector<DevicePair> pairs_of(const Held& held);

@@ -283,6 +283,21 @@ TEST_F(Moving, AfterThatItGoesOnThere) {
               ElementsAre(DevicePair{.from = device(0), .to = device(1)}));
 }
 
+// Nobody had looked since its budget fell, and so it might have had all of it; the driver told when
+// it was locked.
+TEST_F(Moving, WhatItHadIsForgottenButNotThatItFitsThere) {
+  story.hardware[1].driver_reserved = gib(7);
+  (void)story.second();
+  (void)story.tell(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(8), {}});
+  EXPECT_EQ(move(1), "move out 1; ");
+  (void)StoryTest::left(gib(8));
+  EXPECT_EQ(place(), device(1));
+  story.use(1, {});
+  story.restart();
+  EXPECT_EQ(seconds_pass(3), "move back 1; ") << "it may have had 10 GiB, and 9 are there";
+  EXPECT_EQ(came_back(1), "resume 1; ");
+}
+
 TEST_F(Moving, ASnapshotKeepsWhereItsMemoryWas) {
   (void)move(1);
   (void)moved();

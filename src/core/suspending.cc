@@ -284,7 +284,7 @@ Bytes Coordinator::Impl::had(const Lease& lease, std::size_t i) const {
   const auto found = seen.use.find(held.parts[i].device);
   const Use use = found == seen.use.end() ? Use{} : found->second;
   if (use.ledger) return std::max(bytes, *use.ledger + use.unaccounted);
-  return seen.left ? (*seen.left)[i] : bytes;
+  return seen.left ? (*seen.left)[i] : std::min(bytes, most_put_there(lease, i));
 }
 
 // What was sampled before it left may be less than what did. Unless its account tells, or it was
