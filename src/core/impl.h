@@ -244,6 +244,7 @@ struct Coordinator::Impl {
   Bytes most_put_there(const Lease& lease, std::size_t i) const;
   void place_elsewhere(LeaseId id, const std::vector<DeviceId>& to, std::optional<UserId> by);
   void take_move_back(LeaseId id, const std::string& why);
+  static bool is_all_there(const Lease& lease, const Sample& sample);
   static std::vector<DevicePair> pairs_of(const Held& held);
 
   // slices.cc

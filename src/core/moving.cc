@@ -8,6 +8,7 @@
 // belongs there: a daemon that is started anew brings it back to that place, and before that record
 // to where it was. What the driver refuses to bring back elsewhere comes back where it was.
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -200,6 +201,22 @@ void Coordinator::Impl::take_move_back(LeaseId id, const std::string& why) {
   place_elsewhere(id, from, std::nullopt);
   decide(id, ResumeQueued{id});
   dirty = true;
+}
+
+// Of a process that the driver lists nothing is in host memory. So where all of them are listed,
+// and the move may have begun before the daemon was started anew, it was done: what is there is not
+// to come, and needs no room a second time.
+bool Coordinator::Impl::is_all_there(const Lease& lease, const Sample& sample) {
+  const Held& held = *lease.held();
+  std::set<Process> listed;
+  for (const DeviceSample& device : sample.devices) {
+    if (!device.processes) continue;
+    for (const ProcessSample& one : *device.processes) listed.insert(one.process);
+  }
+  const auto is_there = [&](const Process& process) { return listed.contains(process); };
+  const bool command_runs = held.command && !held.command_ended;
+  return held.has_processes() && (!command_runs || is_there(*held.command)) &&
+         std::ranges::all_of(held.members, is_there);
 }
 
 std::vector<DevicePair> Coordinator::Impl::pairs_of(const Held& held) {

@@ -283,6 +283,26 @@ TEST_F(Moving, AfterThatItGoesOnThere) {
               ElementsAre(DevicePair{.from = device(0), .to = device(1)}));
 }
 
+TEST_F(Moving, WhatIsThereAlreadyWhenTheDaemonStartsAnewNeedsNoMoreRoom) {
+  (void)move(1);
+  EXPECT_THAT(left(), HasSubstr("move back 1; "));
+  story.use(1, gib(8), 1);  // And nobody was told.
+  story.restart();
+  EXPECT_EQ(seconds_pass(3), "move back 1; ") << "8 GiB are free, and it may have had 10";
+  EXPECT_EQ(moved(), "resume 1; ");
+}
+
+TEST_F(Moving, WhatIsThereOfOneProcessIsNotTakenForWhatOthersHad) {
+  (void)story.tell(Join{{75}, {{1000}}, {0, 1}, S::process(20)});
+  (void)move(1);
+  EXPECT_THAT(left(), HasSubstr("move back 1; "));
+  story.use(20, gib(8), 1);
+  story.restart();
+  EXPECT_EQ(seconds_pass(60), "") << "process 1 is on no GPU, and what it had may be to come";
+  story.use(1, gib(1), 1);
+  EXPECT_EQ(seconds_pass(3), "move back 1; ");
+}
+
 // Nobody had looked since its budget fell, and so it might have had all of it; the driver told when
 // it was locked.
 TEST_F(Moving, WhatItHadIsForgottenButNotThatItFitsThere) {

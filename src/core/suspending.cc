@@ -329,7 +329,9 @@ void Coordinator::Impl::move_back_where_confirmed(const Sample& sample) {
     const bool over = lease.held() == nullptr || !lease.held()->suspension;
     if (!over) {
       if (seen.confirm_since && sample.asked_at < *seen.confirm_since) continue;
-      if (is_halting(seen) || !has_room_for(lease)) continue;
+      if (is_halting(seen)) continue;
+      const bool is_back = !seen.left && is_all_there(lease, sample);
+      if (!is_back && !has_room_for(lease)) continue;
       begin_move(id, Direction::kBack);
     }
     seen.confirm_since.reset();
