@@ -286,7 +286,6 @@ struct Coordinator::Impl {
   void announce_budget(LeaseId id);
   void announce_full(LeaseId id);
   void announce_lost(LeaseId id);
-  bool is_listed(const Lease& lease, bool alive_only) const;
   bool tells_who_is_left(DeviceId device) const;
   bool sleeps(DeviceId device) const;
   std::vector<const Account*> accounts_told(const Sample& sample) const;
