@@ -229,7 +229,7 @@ struct Coordinator::Impl {
   void note_left_alone(const Moved& event);
   void on(const NotSignalled& event);
   void moved_out(LeaseId id, const MoveResult& result);
-  void note_what_left(LeaseId id, const MoveResult& result);
+  static std::vector<Bytes> measured_of(const Lease& lease, const MoveResult& result);
   void moved_back(LeaseId id, const MoveResult& result);
   void end_suspension(LeaseId id);
   void answer_movers(LeaseId id, const std::string& why_not = {});
@@ -241,7 +241,6 @@ struct Coordinator::Impl {
   std::optional<Refusal> refuse_place(const Lease& lease, std::size_t i, DeviceId to) const;
   Bytes observed_use(LeaseId id, DeviceId device) const;
   std::optional<std::string> too_large_for(LeaseId id, const std::vector<DeviceId>& to) const;
-  Bytes most_put_there(const Lease& lease, std::size_t i) const;
   void place_elsewhere(LeaseId id, const std::vector<DeviceId>& to, std::optional<UserId> by);
   void take_move_back(LeaseId id, const std::string& why);
   static bool is_all_there(const Lease& lease, const Sample& sample);

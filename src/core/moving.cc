@@ -158,17 +158,6 @@ std::optional<std::string> Coordinator::Impl::too_large_for(LeaseId id,
   return std::nullopt;
 }
 
-// Nothing is put where what it had is known not to fit. A daemon that is started anew does not know
-// what that was: what it may have had can be more than that device has.
-Bytes Coordinator::Impl::most_put_there(const Lease& lease, std::size_t i) const {
-  const std::vector<DeviceId>& from = lease.held()->its_suspension().moved_from;
-  const DeviceId to = lease.held()->parts[i].device;
-  const Account* account = ledger.find(to);
-  const bool is_elsewhere = !from.empty() && from[i] != to;
-  if (!is_elsewhere || account == nullptr || !account->seen) return Bytes::max();
-  return saturating_sub(account->capacity, account->driver);
-}
-
 // What its programs say of a part goes with it; what they have left behind stays, and is external
 // until the next sample tells whose it is.
 void Coordinator::Impl::place_elsewhere(LeaseId id, const std::vector<DeviceId>& to,

@@ -304,8 +304,8 @@ TEST_F(Moving, WhatIsThereOfOneProcessIsNotTakenForWhatOthersHad) {
 }
 
 // Nobody had looked since its budget fell, and so it might have had all of it; the driver told when
-// it was locked.
-TEST_F(Moving, WhatItHadIsForgottenButNotThatItFitsThere) {
+// it was locked, and that is written down.
+TEST_F(Moving, WhatItHadIsKnownWhenTheDaemonStartsAnew) {
   story.hardware[1].driver_reserved = gib(7);
   (void)story.second();
   (void)story.tell(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(8), {}});
@@ -314,7 +314,7 @@ TEST_F(Moving, WhatItHadIsForgottenButNotThatItFitsThere) {
   EXPECT_EQ(place(), device(1));
   story.use(1, {});
   story.restart();
-  EXPECT_EQ(seconds_pass(3), "move back 1; ") << "it may have had 10 GiB, and 9 are there";
+  EXPECT_EQ(seconds_pass(3), "move back 1; ") << "it had 8 GiB, and 9 are there";
   EXPECT_EQ(came_back(1), "resume 1; ");
 }
 

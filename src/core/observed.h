@@ -126,10 +126,10 @@ struct Observed : Derived {
   Instant returns_from;                  // nor is it brought back for the next,
   Instant goes_on_from;                  // nor let go on because its pause is over.
   TurnCost turn_cost;
-  Instant turn_over = Instant::never();    // Somebody waits for the end of its turn, which is then.
-  std::optional<LeaseId> turn_for;         // It leaves so that this one has its turn.
-  Instant left_at;                         // Its memory was away from then on.
-  std::optional<std::vector<Bytes>> left;  // Of each part; until it is tried to bring it back.
+  Instant turn_over = Instant::never();  // Somebody waits for the end of its turn, which is then.
+  std::optional<LeaseId> turn_for;       // It leaves so that this one has its turn.
+  Instant left_at;                       // Its memory was away from then on.
+  bool left_measured = false;            // And nobody has tried to bring it back since.
   Instant return_begun;
   Instant move_begun;
   std::optional<Instant> settle_since;  // Only a sample asked after this tells what is left.

@@ -232,6 +232,20 @@ TEST(Recovery, RecordsThatDoNotFitAreSetAsideAndTheRestGoesOn) {
   EXPECT_TRUE(coordinator.apply({3, at, {}, LeaseEnded{{1}, EndResult::kOk}}).ok());
 }
 
+TEST(Recovery, WhatHasLeftMoreDevicesThanItHasIsSetAside) {
+  Coordinator coordinator({.order = Order::kFifo});
+  const Instant at{5};
+  const std::vector<Fact> facts = {RequestQueued{{1}, {0, 1}, {1000}, {}, {.vram = gib(4)}},
+                                   LeaseGranted{{1}, {{device(0), gib(4)}}},
+                                   LeaseClaimed{{1}, Process{7, 7}}, SuspendBegun{{1}, {gib(3)}}};
+  std::uint64_t sequence = 0;
+  for (const Fact& fact : facts) {
+    ASSERT_TRUE(coordinator.apply({++sequence, at, {}, fact}).ok());
+  }
+  EXPECT_FALSE(coordinator.apply({5, at, {}, LeaseSuspended{{1}, {gib(3), gib(1)}}}).ok());
+  EXPECT_TRUE(coordinator.apply({6, at, {}, LeaseSuspended{{1}, {gib(2)}}}).ok());
+}
+
 TEST(Recovery, SafeModeGrantsNothing) {
   Coordinator coordinator({.order = Order::kFifo});
   const Now now{{1}, {1}};

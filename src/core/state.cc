@@ -205,6 +205,10 @@ struct State::Applier {
     Lease* found = lease(fact.id);
     Held* held = in_state<Held>(fact.id);
     if (held == nullptr || !held->suspension || held->is_away()) return false;
+    if (!fact.used.empty()) {
+      if (fact.used.size() != held->parts.size()) return false;
+      held->suspension->used = fact.used;
+    }
     self.charge_share(*found, record.at, -1);
     const bool left = held->suspension->phase == Suspension::Phase::kLeaving;
     held->suspension->phase = Suspension::Phase::kAway;

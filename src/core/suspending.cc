@@ -188,7 +188,8 @@ void Coordinator::Impl::begin_move(LeaseId id, Direction direction) {
   seen.move_begun = now.instant;
   seen.direction = direction;
   if (!is_halting(seen)) seen.stuck.clear();
-  if (direction == Direction::kBack) seen.left.reset();  // Some of it may be back from now on.
+  if (direction == Direction::kBack)
+    seen.left_measured = false;  // Some of it may be back from now on.
   reindex_timer(id, &lease, seen);
   effects.emplace_back(std::move(effect));
 }
@@ -283,14 +284,13 @@ Bytes Coordinator::Impl::had(const Lease& lease, std::size_t i) const {
   const Bytes bytes = held.its_suspension().used[i];
   const auto found = seen.use.find(held.parts[i].device);
   const Use use = found == seen.use.end() ? Use{} : found->second;
-  if (use.ledger) return std::max(bytes, *use.ledger + use.unaccounted);
-  return seen.left ? (*seen.left)[i] : std::min(bytes, most_put_there(lease, i));
+  return use.ledger ? std::max(bytes, *use.ledger + use.unaccounted) : bytes;
 }
 
 // What was sampled before it left may be less than what did. Unless its account tells, or it was
 // asked when it was locked, that may be all of its budget.
 Bytes Coordinator::Impl::return_needs(const Lease& lease, std::size_t i) const {
-  const bool is_known = observed.at(lease.id).left || has_account(lease, i);
+  const bool is_known = observed.at(lease.id).left_measured || has_account(lease, i);
   return is_known ? had(lease, i) : std::max(had(lease, i), lease.held()->parts[i].budget);
 }
 
@@ -315,7 +315,7 @@ bool Coordinator::Impl::has_room_for(const Lease& lease) const {
     const std::vector<DeviceId>& from = held.its_suspension().moved_from;
     const auto use = seen.use.find(id);
     const bool is_same = use != seen.use.end() && (from.empty() || from[i] == id);
-    const bool counts = is_same && (has_account(lease, i) || !seen.left);
+    const bool counts = is_same && (has_account(lease, i) || !seen.left_measured);
     const Bytes there = counts ? use->second.now.value_or(Bytes{}) : Bytes{};
     if (saturating_sub(wanted, there) > saturating_sub(account->capacity, taken)) return false;
   }
@@ -330,7 +330,7 @@ void Coordinator::Impl::move_back_where_confirmed(const Sample& sample) {
     if (!over) {
       if (seen.confirm_since && sample.asked_at < *seen.confirm_since) continue;
       if (is_halting(seen)) continue;
-      const bool is_back = !seen.left && is_all_there(lease, sample);
+      const bool is_back = !seen.left_measured && is_all_there(lease, sample);
       if (!is_back && !has_room_for(lease)) continue;
       begin_move(id, Direction::kBack);
     }
@@ -404,10 +404,10 @@ void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
   }
   Observed& seen = observed.at(id);
   seen.left_at = now.instant;
-  note_what_left(id, result);
+  seen.left_measured = result.left.has_value();
   seen.turn_cost.measured_out(now.instant - seen.move_begun);
   just_left.insert(id);
-  decide(id, LeaseSuspended{id});
+  decide(id, LeaseSuspended{id, measured_of(*state.find(id), result)});
   // Whoever paused it meanwhile wants more than the end of a turn.
   const Held& held = *state.find(id)->held();
   if (held.pause && held.its_suspension().queued) decide(id, ResumeQueued{id, false});
@@ -429,15 +429,14 @@ void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
   ask_probe(now.instant);  // What it leaves free is granted when the driver says that it is.
 }
 
-void Coordinator::Impl::note_what_left(LeaseId id, const MoveResult& result) {
-  Observed& seen = observed.at(id);
-  seen.left.reset();
-  if (!result.left) return;
-  std::vector<Bytes>& left = seen.left.emplace();
-  for (const Part& part : state.find(id)->held()->parts) {
+std::vector<Bytes> Coordinator::Impl::measured_of(const Lease& lease, const MoveResult& result) {
+  std::vector<Bytes> measured;
+  if (!result.left) return measured;
+  for (const Part& part : lease.held()->parts) {
     const auto use = std::ranges::find(*result.left, part.device, &DeviceUse::device);
-    left.push_back(use == result.left->end() ? Bytes{} : use->used);
+    measured.push_back(use == result.left->end() ? Bytes{} : use->used);
   }
+  return measured;
 }
 
 void Coordinator::Impl::moved_back(LeaseId id, const MoveResult& result) {

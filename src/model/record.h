@@ -118,6 +118,7 @@ struct SuspendBegun {
 /// All of it is there: it is charged nothing.
 struct LeaseSuspended {
   LeaseId id;
+  std::vector<Bytes> used = {};  // What has left each of its devices. Empty: nobody measured it.
 };
 /// Somebody wants it to go on, as soon as there is room; or nobody does any more.
 struct ResumeQueued {

@@ -211,6 +211,7 @@ void walk(auto& archive, Is<SuspendBegun> auto& fact) {
 }
 void walk(auto& archive, Is<LeaseSuspended> auto& fact) {
   archive.required("id", fact.id);
+  archive("used_bytes", fact.used);
 }
 void walk(auto& archive, Is<ResumeQueued> auto& fact) {
   archive.required("id", fact.id);

@@ -158,7 +158,7 @@ inline std::vector<Record> all_facts() {
       CommandRestored{{1000}, 0xffff'0000'1234'5678, {{gib(7), true}, {gib(9), false}}},
       CountersRestored{13, 1'000},
       SuspendBegun{id, {gib(7), gib(3)}, LeaseId{14}, true},
-      LeaseSuspended{id},
+      LeaseSuspended{id, {gib(3)}},
       ResumeQueued{id, true},
       ResumeBegun{id},
       LeaseResumed{id},

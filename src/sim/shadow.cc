@@ -312,6 +312,7 @@ struct Shadow::Applier {
     } else {
       found->undone_at = record.at;
     }
+    if (!fact.used.empty()) found->away_used = fact.used.front();
     found->away = Away::kAway;
     found->stands_since = record.at;
     return reached(Transition::kSuspended);
