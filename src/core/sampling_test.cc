@@ -173,6 +173,21 @@ TEST_F(Sampling, WhatADeadProcessOfALeaseThatIsAwayHasIsNoStrangers) {
   EXPECT_EQ(story.look().external, Bytes{});
 }
 
+// A snapshot replaces the records that told whose it was.
+TEST_F(Sampling, WhatADeadProcessHasIsStillItsLeasesAfterASnapshot) {
+  story.use(1, gib(5));
+  (void)story.tell(Join{{2}, {{1000}}, {0, 1}, S::process(30)});
+  (void)story.tell(ProcessEnded{S::process(30)});
+  story.use(30, gib(2), 0, false);
+  (void)story.sample();
+  EXPECT_EQ(story.look().external, Bytes{});
+  story.restart_from_snapshot({.order = Order::kFifo, .reserve = {}});
+  (void)story.sample();
+  EXPECT_EQ(story.look().charged, gib(10));
+  EXPECT_EQ(story.look().external, Bytes{});
+  EXPECT_THAT(story.ask(S::budget(gib(6))), testing::HasSubstr("held 2; "));
+}
+
 // It only waits for word of how its command ended.
 TEST_F(Sampling, WhatTurnsUpOfALeaseThatWasFoundFreeIsExternal) {
   (void)story.tell(ProcessEnded{S::process(1)});

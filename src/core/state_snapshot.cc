@@ -30,6 +30,7 @@ Held held_of(const LeaseRestored& fact) {
   held.command_ended = fact.command_ended;
   held.exit = view.exit;
   held.members.insert(view.members.begin(), view.members.end());
+  held.departed = fact.departed;
   held.expires = fact.expires;
   held.expires_wall = view.expires_at.value_or(UnixMs{});
   if (fact.kill_at) {
@@ -141,6 +142,7 @@ std::vector<Record> State::snapshot(Instant now) const {
       fact.passed_others = held->passed_others;
       fact.claimed = held->claimed;
       fact.command_ended = held->command_ended;
+      fact.departed = held->departed;
       fact.expires = held->expires;
       if (held->revoked) {
         fact.kill_at = held->revoked->kill_at;

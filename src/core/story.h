@@ -136,6 +136,16 @@ class Story {
     (void)tell(Recovered{.same_boot = same_boot});
   }
 
+  /// The same from a snapshot, in place of all records before it.
+  void restart_from_snapshot(Settings settings = {.order = Order::kFifo}) {
+    Coordinator fresh(std::move(settings));
+    for (const Record& record : coordinator.snapshot(now)) {
+      if (!fresh.apply(record).ok()) ++records_refused;
+    }
+    coordinator = std::move(fresh);
+    (void)tell(Recovered{.same_boot = true});
+  }
+
   Coordinator coordinator;
   std::vector<DeviceSample> hardware;
   std::vector<Effect> effects;

@@ -250,6 +250,7 @@ struct LeaseRestored {
   std::optional<Instant> pause_ends;
   std::optional<std::vector<DeviceId>> moved_from;  // Where its memory was when it left.
   Duration waited_before;                           // Before it was requeued the last time.
+  std::vector<Process> departed;  // Of it, and the driver may still list them. Oldest first.
   // The small ones beside each other, where they leave the fewest gaps.
   bool passed_others = false;
   bool claimed = false;

@@ -324,6 +324,7 @@ void walk(auto& archive, Is<LeaseRestored> auto& fact) {
   archive("frozen", fact.frozen);
   archive("pause_ends_ns", fact.pause_ends);
   archive("moved_from", fact.moved_from);
+  archive("departed", fact.departed);
 }
 void walk(auto& archive, Is<UsageRestored> auto& fact) {
   archive.required("user_id", fact.user);

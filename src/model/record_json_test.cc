@@ -235,8 +235,8 @@ TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   const auto& [view, queued, queued_sequence, granted, granted_sequence, passed_since, parked_since,
                expires, kill_at, releasing_since, growth, growth_queued, checkpoint_asked,
                suspension, suspended_since, resume_queued, resume_sequence, runs_since, away,
-               requeue, requeue_kill_at, pause_ends, moved_from, waited_before, passed_others,
-               claimed, command_ended, ending, suspended, resume_begun, frozen] =
+               requeue, requeue_kill_at, pause_ends, moved_from, waited_before, departed,
+               passed_others, claimed, command_ended, ending, suspended, resume_begun, frozen] =
       std::get<LeaseRestored>(back->fact);
   EXPECT_EQ(queued, Instant{55});
   EXPECT_EQ(queued_sequence, 9u);
@@ -271,6 +271,7 @@ TEST(RecordJson, RestoredLeaseIsTheWholeLease) {
   EXPECT_EQ(moved_from,
             (std::vector{DeviceId{.high = 0x5a1c0d2e01234567, .low = 0x89abcdef01234567}}));
   EXPECT_EQ(waited_before, minutes(4));
+  EXPECT_EQ(departed, (std::vector<Process>{{4714, 123480}, {4715, 123490}}));
   EXPECT_TRUE(frozen);
   ASSERT_TRUE(growth);
   EXPECT_EQ(growth->until, Instant{77});

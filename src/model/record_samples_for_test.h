@@ -127,6 +127,7 @@ inline LeaseRestored restored() {
   restored.waited_before = minutes(4);
   restored.pause_ends = Instant{81};
   restored.moved_from = {{0x5a1c0d2e01234567, 0x89abcdef01234567}};
+  restored.departed = {{4714, 123480}, {4715, 123490}};
   restored.frozen = true;
   return restored;
 }
