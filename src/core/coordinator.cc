@@ -50,8 +50,7 @@ std::vector<Effect> Coordinator::Impl::step(Now at, const Event& event) {
   effects.reserve(kEffectsUsual);
   now = at;
   std::visit([this](const auto& e) { on(e); }, event);
-  if (!measuring.empty()) tend_measures();
-  if (dirty) schedule();
+  settle();
   for (const auto& [token, id] : answers) {
     effects.emplace_back(Reply{token, view(id, now.instant, now.wall)});
   }
@@ -64,7 +63,21 @@ std::vector<Effect> Coordinator::Impl::step(Now at, const Event& event) {
   return std::exchange(effects, {});
 }
 
+// A measure may end by what was scheduled, and what ends makes room: nothing is left for the next
+// event that could be done now.
+void Coordinator::Impl::settle() {
+  std::size_t done = 0;
+  do {
+    if (!measuring.empty()) tend_measures();
+    done = effects.size();
+    if (dirty) schedule();
+  } while (effects.size() != done);
+}
+
 void Coordinator::Impl::decide(LeaseId id, Fact fact) {
+  // Any other may be what somebody waits for. Who has only just started has nothing on a device
+  // yet, and asked at once to make room it could not.
+  dirty |= !std::holds_alternative<LeaseClaimed>(fact);
   Record record{state.last_sequence() + 1, now.instant, now.wall, std::move(fact)};
   const Status applied = state.apply(record);
   CHECK(applied.ok());

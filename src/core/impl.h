@@ -341,6 +341,7 @@ struct Coordinator::Impl {
   bool gets_worse(const Account& account) const;
 
   // scheduling.cc
+  void settle();
   void schedule();
   bool grant_one();
   bool nobody_fits(const Walk& walk) const;

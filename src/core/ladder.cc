@@ -200,7 +200,6 @@ void Coordinator::Impl::bring_back_displaced(const Account& account) {
     if (!was_here) continue;
     displaced.erase(id);
     decide(id, ResumeQueued{id});
-    dirty = true;
   }
 }
 

@@ -165,6 +165,20 @@ TEST_F(Cleaning, WhatASuspensionMovesWasNotGivenBack) {
   EXPECT_EQ(detail(), "it was suspended meanwhile");
 }
 
+TEST_F(Cleaning, WhoLeavesForAnotherHasItsMeasureEndedInTheSameStep) {
+  (void)seconds_pass(2);  // What is to come has to fit when it has left.
+  Request yielding = saves(over(gib(6)));
+  yielding.checkpoint->kind = CheckpointKind::kLibrary;
+  yielding.may_yield = true;
+  hold(yielding);
+  (void)use(2, gib(8));
+  (void)seconds_pass(5);
+  ASSERT_THAT(taken(2), ElementsAre("cleanup"));
+  EXPECT_THAT(story.ask({.priority = Priority::kUrgent, .vram = gib(9)}),
+              HasSubstr("move out 2; "));
+  EXPECT_THAT(taken(2), ElementsAre("cleanup failed"));
+}
+
 TEST_F(Cleaning, WhoIsFrozenCannotBeAsked) {
   (void)story.tell(Freeze{{71}, {{1000}}, {1}});
   (void)moved();

@@ -44,7 +44,6 @@ void Coordinator::Impl::on(const Move& event) {
   const LeaseId id = lease->id;
   if (lease->held()->is_away()) {
     place_elsewhere(id, to, event.actor.user);
-    dirty = true;  // It may be wanted back there, and others have waited behind it.
     answer(event.token, id);
     return;
   }
@@ -189,7 +188,6 @@ void Coordinator::Impl::take_move_back(LeaseId id, const std::string& why) {
       Say{text_of(id) + " cannot go on on another GPU: " + why + "; it returns where it was"});
   place_elsewhere(id, from, std::nullopt);
   decide(id, ResumeQueued{id});
-  dirty = true;
 }
 
 // Of a process that the driver lists nothing is in host memory. So where all of them are listed,

@@ -185,7 +185,6 @@ void Coordinator::Impl::on(const Park& event) {
     decide(id, OfferLapsed{id, true});
   } else if (lease->waiting()->parked_since.has_value() != event.parked) {
     decide(id, RequestParked{id, event.parked});
-    dirty = true;
   }
   answer(event.token, id);
 }

@@ -209,7 +209,6 @@ void Coordinator::Impl::drop_growth(LeaseId id, std::optional<Refusal> refusal) 
   Observed& seen = observed.at(id);
   const std::optional<Token> token = std::exchange(seen.growth_token, std::nullopt);
   if (token && refusal) effects.emplace_back(Reply{*token, *std::move(refusal)});
-  dirty = true;
 }
 
 void Coordinator::Impl::on(const GrowthAskerGone& event) {

@@ -42,11 +42,28 @@ class Story {
 
   std::string tell(const Event& event) {
     std::string out;
+    bool decided = false;
+    if (std::holds_alternative<Woke>(event)) wakes_at_ = Instant::never();
     for (const Effect& effect : coordinator.step(now, event)) {
       effects.push_back(effect);
+      const auto* append = std::get_if<Append>(&effect);
+      decided |= append != nullptr && !std::holds_alternative<LeaseClaimed>(append->record.fact);
+      if (const auto* wake = std::get_if<WakeAt>(&effect)) wakes_at_ = wake->at;
       out += told(effect);
     }
     coordinator.check_everything();
+    const bool is_due = wakes_at_ <= now.instant;
+    EXPECT_EQ(decided && !is_due ? left_undone() : "", "") << "waits for another event";
+    return out;
+  }
+
+  /// What the next event would make it do that it could have done with the last one.
+  std::string left_undone() const {
+    std::string out;
+    for (const Effect& effect : coordinator.copy().step(now, Woke{})) {
+      if (std::holds_alternative<WakeAt>(effect)) continue;
+      out += std::holds_alternative<Append>(effect) ? "a record; " : told(effect);
+    }
     return out;
   }
 
@@ -199,6 +216,8 @@ class Story {
     }
     return "";
   }
+
+  Instant wakes_at_ = Instant::never();
 };
 
 /// One GPU of 16 GiB, of which nothing is reserved unless the settings say so.

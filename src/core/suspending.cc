@@ -55,7 +55,6 @@ void Coordinator::Impl::on(const Suspend& event) {
       if (held->suspension->queued) {
         answer_movers(id, "it was suspended again");
         decide(id, ResumeQueued{id, false});
-        dirty = true;  // Others waited behind it.
       }
       answer(event.token, id);
       return;
@@ -399,7 +398,6 @@ void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
     decide(id, LeaseResumed{id});
     answer_movers(id, result.trouble);
     keep_still(id);
-    dirty = true;  // Somebody else may make room instead.
     return;
   }
   Observed& seen = observed.at(id);
@@ -421,7 +419,6 @@ void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
       place_elsewhere(id, to, std::exchange(seen.moves_by, {}));
     }
     if (!held.pause) decide(id, ResumeQueued{id});
-    dirty = true;
   }
   if (!held.its_suspension().queued) answer_movers(id);
   keep_still(id);
@@ -478,7 +475,6 @@ void Coordinator::Impl::end_suspension(LeaseId id) {
   if (!state.find(id)->held()->frozen) notify(id, News::kResumed);
   answer_movers(id);
   keep_still(id);
-  dirty = true;
 }
 
 void Coordinator::Impl::answer_movers(LeaseId id, const std::string& why_not) {
