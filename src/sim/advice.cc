@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <variant>
 #include <vector>
 
+#include "core/effect.h"
+#include "model/record.h"
 #include "sim/attempt.h"
 #include "sim/halted.h"
 #include "sim/turns.h"
@@ -173,13 +176,40 @@ std::string broken_wait(const Evidence& evidence, const Attempt& base, std::uint
   return broken;
 }
 
+std::string broken_advice(const Evidence& evidence, const Attempt& base, std::uint64_t number) {
+  std::string broken = broken_wait(evidence, base, number);
+  return broken.empty() ? broken_by_halt(evidence, base, number) : broken;
+}
+
 }  // namespace
 
 std::string broken_by_advice(const Evidence& evidence, const Question& question) {
   Attempt base(evidence, question.coordinator, question.now);
   base.sample();
-  std::string broken = broken_wait(evidence, base, question.number);
-  return broken.empty() ? broken_by_halt(evidence, base, question.number) : broken;
+  return broken_advice(evidence, base, question.number);
+}
+
+std::string broken_by_restart(const Evidence& evidence, const Question& question) {
+  core::Coordinator anew(evidence.settings);
+  for (const Record& record : question.coordinator.snapshot(question.now)) {
+    if (const Status applied = anew.apply(record); !applied.ok()) {
+      return "a snapshot does not fit: " + applied.error().message;
+    }
+  }
+  Attempt base(evidence, anew, question.now);
+  base.recovers();
+  base.sample();
+  return broken_advice(evidence, base, question.number);
+}
+
+std::string broken_by_waiting(const Question& question) {
+  for (const core::Effect& effect : question.coordinator.copy().step(question.now, core::Woke{})) {
+    const auto* append = std::get_if<core::Append>(&effect);
+    if (append == nullptr) continue;
+    return fmt::format("{} could be decided at once, and waits for another event",
+                       name_of(append->record.fact));
+  }
+  return {};
 }
 
 }  // namespace berth::sim

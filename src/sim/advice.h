@@ -22,5 +22,12 @@ struct Question {
 
 /// Empty, or which proposal helps nobody. Changes nothing.
 std::string broken_by_advice(const Evidence& evidence, const Question& question);
+/// The same of a daemon that starts now with what this one has written, to which all who live have
+/// come back.
+std::string broken_by_restart(const Evidence& evidence, const Question& question);
+/// Empty, or what the coordinator decides as soon as it is called again, although nothing has
+/// happened and nothing was due. To be asked where it has just decided something: what only time
+/// makes possible may wait for the next sample.
+std::string broken_by_waiting(const Question& question);
 
 }  // namespace berth::sim

@@ -53,6 +53,24 @@ std::vector<core::Effect> Attempt::tell(const core::Event& event) {
   return effects;
 }
 
+void Attempt::recovers() {
+  moving_.clear();
+  tell(core::Recovered{.same_boot = true, .safe_mode = false});
+  for (const LeaseView& lease : copy_.leases(now_)) {
+    std::vector<Process> all = lease.members;
+    if (lease.command) all.push_back(*lease.command);
+    if (lease.supervisor) all.push_back(*lease.supervisor);
+    for (const Process process : all) {
+      if (!evidence_.processes.alive(process)) tell(core::ProcessEnded{process});
+    }
+    if (lease.state != LeaseState::kWaiting && !lease.flags.unclaimed) continue;
+    tell(core::Reconnect{.token = kToken,
+                         .actor = {.user = lease.user},
+                         .handle = lease.handle,
+                         .restarts = lease.restarts});
+  }
+}
+
 void Attempt::sample() {
   devices_.asked_at = devices_.answered_at = now_.instant;
   tell(core::Sampled{devices_});

@@ -34,6 +34,8 @@ class Attempt {
   /// No process uses a device of the lease, and the driver tells so.
   bool is_seen_free(const LeaseView& lease) const;
 
+  /// A daemon that has just read its journal begins; who lives is back, who does not has ended.
+  void recovers();
   /// No time passes: what is proposed is true of now.
   void sample();
   /// The driver lists the dead no longer.

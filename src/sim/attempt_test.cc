@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/attempt.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -153,6 +154,46 @@ TEST_F(AttemptTest, WhoWasToldToEndHasLeftWhenAnotherIsToStart) {
   (void)coordinator.step(now, core::Reconnect{{1}, {.user = kUser}, handle_of(kSecond)});
   EXPECT_TRUE(coordinator.why(kSecond, now).value_or(WhyView{}).expected_start);
   EXPECT_EQ(broken_by_advice(evidence, {.coordinator = coordinator, .now = now}), "");
+}
+
+// A command that ended while no daemon ran; what it held is the next one's as soon as one runs.
+TEST_F(AttemptTest, ADaemonThatStartsHearsWhoHasEndedAndWhoWaitsComesBack) {
+  const Process command = hold(kFirst);
+  const Process supervisor = spawn(kSecond);
+  write(RequestQueued{kSecond, handle_of(kSecond), kUser, supervisor, {.vram = gib(14)}});
+  processes.end(command, {});
+  pass(seconds(1));
+  Attempt attempt(evidence, coordinator, stage.clock.now());
+  attempt.recovers();
+  attempt.wait_until(attempt.now().instant + minutes(1));
+  EXPECT_EQ(state_of(attempt, kFirst), LeaseState::kReleasing) << "nobody tells how it ended";
+  attempt.dead_leave();
+  EXPECT_TRUE(attempt.has_started(kSecond));
+}
+
+TEST_F(AttemptTest, WhatADaemonThatStartsSaysMustHoldAsWell) {
+  (void)hold(kFirst);
+  write(SuspendBegun{kFirst, {gib(2)}});
+  write(LeaseSuspended{kFirst});
+  write(LeasePaused{.id = kFirst, .by = kUser});
+  const Question question{.coordinator = coordinator, .now = stage.clock.now()};
+  EXPECT_EQ(broken_by_restart(evidence, question), "lease 1 is not paused by whom it says");
+  evidence.known[kFirst].pausers = {kUser};
+  EXPECT_EQ(broken_by_restart(evidence, question), "");
+}
+
+TEST_F(AttemptTest, WhatCouldBeDecidedAtOnceMustNotWaitForAnotherEvent) {
+  write(RequestQueued{kFirst, handle_of(kFirst), kUser, spawn(kFirst), {.vram = gib(14)}});
+  write(RequestQueued{kSecond, handle_of(kSecond), kUser, spawn(kSecond), {.vram = gib(14)}});
+  const auto now = stage.clock.now();
+  (void)coordinator.step(now, core::Recovered{.same_boot = true});
+  (void)coordinator.step(now, core::Sampled{devices.look()});
+  (void)coordinator.step(now, core::Reconnect{{1}, {.user = kUser}, handle_of(kSecond)});
+  EXPECT_EQ(broken_by_waiting({.coordinator = coordinator, .now = now}), "")
+      << "whoever is first in the queue is expected back";
+  const core::Now later{now.instant + hours(1), now.wall};
+  EXPECT_THAT(broken_by_waiting({.coordinator = coordinator, .now = later}),
+              testing::HasSubstr("could be decided at once"));
 }
 
 // It was started in a lease inside this one, and came below the outer's supervisor when that ended.

@@ -14,7 +14,9 @@
 namespace berth::sim {
 namespace {
 
-constexpr std::uint64_t kAdviceEvery = 53;  // Each takes as long as some hundred events.
+// Each takes as long as some hundred events.
+constexpr std::uint64_t kAdviceEvery = 53;
+constexpr std::uint64_t kWaitingEvery = 10;  // Of the events in which something was decided.
 
 std::optional<Handle> handle_of(const server::Ask& ask) {
   return std::visit(
@@ -91,6 +93,7 @@ void Judge::daemon_starts(const core::Settings& settings, bool same_boot) {
 }
 
 void Judge::daemon_died() {
+  decided_ = false;
   calls_.clear();
   turns_.forget();
   evidence_.moving.clear();
@@ -209,6 +212,11 @@ void Judge::sampled(const Sample& sample) {
 void Judge::wrote(const std::vector<Record>& records, const server::Engine& engine) {
   const bool late = engine.journal_behind();
   for (const Record& record : records) check_record(record, engine, late);
+  // Who was just claimed is looked at with the next event: there is nothing yet that could be
+  // moved.
+  decided_ |= std::ranges::any_of(records, [](const Record& record) {
+    return !std::holds_alternative<LeaseClaimed>(record.fact);
+  });
 }
 
 void Judge::note_budgets(LeaseId id, const std::vector<Part>& before) {
@@ -372,10 +380,16 @@ void Judge::event_done(const server::Engine& engine, core::Now at) {
     check(fairness_.broken_by_order(evidence_, queue, at.instant));
   }
   if (events_ % audit_every_ == 0) audit(engine, at);
-  if (events_ % kAdviceEvery != 0 || engine.journal_behind()) return;
-  check(broken_by_advice(
-      evidence_,
-      {.coordinator = engine.coordinator(), .now = at, .number = events_ / kAdviceEvery}));
+  const bool decided = std::exchange(decided_, false);
+  if (engine.journal_behind()) return;
+  if (decided && ++decisions_ % kWaitingEvery == 0 && engine.next_wake() > at.instant) {
+    check(broken_by_waiting({.coordinator = engine.coordinator(), .now = at}));
+  }
+  if (events_ % kAdviceEvery != 0) return;
+  const std::uint64_t number = events_ / kAdviceEvery;
+  const Question question{.coordinator = engine.coordinator(), .now = at, .number = number / 2};
+  check(number % 2 == 0 ? broken_by_advice(evidence_, question)
+                        : broken_by_restart(evidence_, question));
 }
 
 void Judge::out_of_memory(std::size_t device) {

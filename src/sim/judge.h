@@ -90,6 +90,8 @@ class Judge {
   Fairness fairness_;
   std::map<server::ConnectionId, Call> calls_;
   std::uint64_t events_ = 0;
+  bool decided_ = false;         // In the event that is going on.
+  std::uint64_t decisions_ = 0;  // Events in which something was.
   std::uint64_t audit_every_ = 100;
 };
 

@@ -343,6 +343,7 @@ struct Shadow::Applier {
     }
     found->away_since.reset();
     found->runs_since = record.at;
+    found->limited_from = record.at;
     if (!was_away) found->undone_at = record.at;
     found->goes_on();
     found->moved_from.clear();

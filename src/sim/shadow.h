@@ -45,7 +45,7 @@ struct ShadowLease {
   std::vector<Part> parts;
   std::vector<DeviceId> moved_from;  // Where its memory was when it left, if it returns elsewhere.
   Instant granted_at;
-  Instant limited_from;  // Its limit holds: it was claimed, or is not being stopped any more.
+  Instant limited_from;  // Its limit holds: it is claimed, and neither leaves nor is stopped.
   Instant shrunk_at;
   std::optional<Process> command;
   std::set<Process> members;
