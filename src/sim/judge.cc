@@ -234,9 +234,30 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
   const std::optional<ShadowLease> before = found ? std::optional(*found) : std::nullopt;
   fairness_.advance(evidence_.journal, record.at);
   check(evidence_.journal.apply(record, stage_.coverage));
-  if (std::holds_alternative<LeaseResized>(record.fact)) note_budgets(id, present(before).parts);
-  if (stage_.failed() || late) return;
+  note_record(record, before);
+  if (!stage_.failed() && !late) check_record_by_rules(record, before, engine);
+  if (std::holds_alternative<LeaseEnded>(record.fact)) evidence_.known.erase(id);
+}
 
+// Of each, whenever it was written.
+void Judge::note_record(const Record& record, const std::optional<ShadowLease>& before) {
+  const LeaseId id = lease_of(record.fact);
+  if (std::holds_alternative<LeaseResized>(record.fact)) note_budgets(id, present(before).parts);
+  // A Resume that is on the way may be meant to end it.
+  const bool is_asked = std::ranges::any_of(calls_, [](const auto& call) {
+    return call.second.kind == server::Ask(core::Resume{}).index();
+  });
+  if (std::holds_alternative<LeasePaused>(record.fact)) evidence_.known[id].let_go_on = is_asked;
+  if (std::holds_alternative<LeaseEnded>(record.fact) ||
+      std::holds_alternative<LeaseRequeued>(record.fact)) {
+    evidence_.known[id].told_end.reset();
+    evidence_.known[id].found_free = false;
+  }
+}
+
+void Judge::check_record_by_rules(const Record& record, const std::optional<ShadowLease>& before,
+                                  const server::Engine& engine) {
+  const LeaseId id = lease_of(record.fact);
   const ShadowLease* after = evidence_.journal.find(id);
   const bool grant = std::holds_alternative<LeaseGranted>(record.fact);
   if (grant) {
@@ -255,11 +276,6 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
   if (std::holds_alternative<LeaseMoved>(record.fact)) {
     check(broken_by_move(evidence_, *after, present(before)));
   }
-  // A Resume that is on the way may be meant to end it.
-  const bool is_asked = std::ranges::any_of(calls_, [](const auto& call) {
-    return call.second.kind == server::Ask(core::Resume{}).index();
-  });
-  if (std::holds_alternative<LeasePaused>(record.fact)) evidence_.known[id].let_go_on = is_asked;
   const auto* wanted = std::get_if<ResumeQueued>(&record.fact);
   if (wanted != nullptr && wanted->queued) {
     check(broken_by_return(evidence_, present(before), now()));
@@ -279,14 +295,11 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
   }
   if (std::holds_alternative<LeaseEnded>(record.fact) ||
       std::holds_alternative<LeaseRequeued>(record.fact)) {
-    evidence_.known[id].told_end.reset();
-    evidence_.known[id].found_free = false;
     check(broken_by_freeing(evidence_, present(before), now()));
   }
   if (const auto* ended = std::get_if<LeaseEnded>(&record.fact)) {
     check(broken_by_end(evidence_, present(before), ended->result, now()));
     check(broken_by_end_on_the_way(evidence_, present(before), now()));
-    evidence_.known.erase(id);
   }
 }
 

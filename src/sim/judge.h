@@ -78,6 +78,9 @@ class Judge {
   void heard(server::ConnectionId connection, const Call& call, LeaseId lease);
   void note_budgets(LeaseId id, const std::vector<Part>& before);
   void check_record(const Record& record, const server::Engine& engine, bool late);
+  void note_record(const Record& record, const std::optional<ShadowLease>& before);
+  void check_record_by_rules(const Record& record, const std::optional<ShadowLease>& before,
+                             const server::Engine& engine);
   core::Coordinator started(const std::vector<Record>& records, core::Now at);
   /// A coordinator made from the disk says what the living one says.
   void audit(const server::Engine& engine, core::Now now);
