@@ -203,6 +203,7 @@ struct Coordinator::Impl {
   std::optional<std::vector<LeaseId>> who_makes_room(const Lease& urgent,
                                                      const Account& account) const;
   bool may_yield_to(const Lease& lease, const Lease& urgent) const;
+  bool is_not_there(const Lease& lease) const;
   void bring_back_who_yielded();
 
   // suspending.cc

@@ -5,7 +5,9 @@
 // Note [Who makes room]: only for an urgent request that is next in the queue and asks for one
 // device. On each device that it may use, those that may yield are taken in this order until it
 // fits: the lower priority first, then whoever has least to be moved, then the youngest. The device
-// on which least is moved is chosen. Nobody is asked while others are on their way out for it.
+// on which least is moved is chosen. Nobody is asked while others are on their way out for it, nor
+// of whom nothing is on a device yet: there is nothing that could be moved, and a suspension that
+// comes to nothing is not tried again for a minute.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -22,7 +24,20 @@ bool Coordinator::Impl::may_yield_to(const Lease& lease, const Lease& urgent) co
   const bool runs = held != nullptr && held->claimed && held->command && !held->command_ended;
   return runs && lease.request.may_yield && lease.request.priority < urgent.request.priority &&
          !held->revoked && !held->suspension && !held->requeue && !lease.checkpoints.asked &&
-         observed.at(lease.id).move == 0 && observed.at(lease.id).yields_from <= now.instant;
+         observed.at(lease.id).move == 0 && observed.at(lease.id).yields_from <= now.instant &&
+         !is_not_there(lease);
+}
+
+// By the last sample. Where a driver lists no processes nobody knows.
+bool Coordinator::Impl::is_not_there(const Lease& lease) const {
+  const Observed& seen = observed.at(lease.id);
+  return std::ranges::all_of(lease.held()->parts, [&](const Part& part) {
+    const auto device = seen_devices.find(part.device);
+    if (device == seen_devices.end() || !device->second.tells_processes) return false;
+    const auto use = seen.use.find(part.device);
+    return use == seen.use.end() ||
+           (!use->second.untold && use->second.now.value_or(Bytes{}) == Bytes{});
+  });
 }
 
 // Absent: it would not fit there whoever made room.

@@ -73,6 +73,18 @@ TEST_F(Yielding, AnUrgentRequestGetsTheRoomAndItComesBackAfterIt) {
   EXPECT_THAT(story.second(), HasSubstr("move back 1"));
 }
 
+TEST_F(Yielding, WhoHasOnlyJustStartedMakesRoomAsSoonAsItIsOnTheGpu) {
+  (void)story.ask(yielding(gib(10)));
+  (void)story.ask(urgent(gib(12)));
+  (void)story.claim(1);
+  (void)story.second();
+  (void)story.second();
+  EXPECT_THAT(leaving(), IsEmpty()) << "nothing could be moved, and it was not asked for a minute";
+  story.use(1, gib(1));
+  (void)story.second();
+  EXPECT_THAT(leaving(), ElementsAre(1));
+}
+
 TEST_F(Yielding, NobodyElseMakesRoom) {
   hold(1, S::budget(gib(10)), gib(8));
   (void)story.ask(urgent(gib(12)));
