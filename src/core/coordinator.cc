@@ -157,13 +157,18 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
   }
   for (const Part& part : held->parts) {
     const auto use = seen.use.find(part.device);
+    // Until a sample asked after the end tells what is left, all of it may be; then no more than
+    // that, whatever it had before or was to have again.
+    const bool untold = use != seen.use.end() && use->second.untold;
+    const bool known = releasing && !seen.settle_since && !untold;
     Bytes used;
     if (use != seen.use.end()) {
       used = use->second.now.value_or(Bytes{});
       // What may be is not what is away, unless nobody has looked since its budget fell: not all of
       // it need be of processes that are known, and were moved.
       const bool untold_shrink = shrunk.contains(id) && !seen.shrink_told;
-      if (!held->is_away() || untold_shrink) used = std::max(used, use->second.may_be);
+      const bool may_be_there = !known && (!held->is_away() || untold_shrink);
+      if (may_be_there) used = std::max(used, use->second.may_be);
       if (use->second.untold) used = std::max(used, use->second.last);
     }
     // A process of it that nobody knew of was not moved, and may have all of its budget.
@@ -176,9 +181,6 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
       dirty |= ledger.put(part.device, id, rest);
       continue;
     }
-    // Until a sample asked after the end tells what is left, all of it may be.
-    const bool untold = use != seen.use.end() && use->second.untold;
-    const bool known = releasing && !seen.settle_since && !untold;
     const bool empty = known && used == Bytes{};  // What it left may be on another device.
     const Entry entry{.budget = releasing || away ? Bytes{} : part.budget,
                       .charge = known ? used : std::max(part.budget, used),

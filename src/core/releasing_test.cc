@@ -161,5 +161,27 @@ TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsWhenThatEnds) {
   EXPECT_EQ(story.second(), "grant 2; ");
 }
 
+// What it was to have again is none of it.
+TEST(Releasing, ALeaseThatEndsOnItsWayBackIsChargedWhatItLeft) {
+  ReleaseStory story{{.order = Order::kFifo, .reserve = {}}};
+  (void)story.ask(ReleaseStory::budget(gib(8)));
+  (void)story.claim(1);
+  story.use(1, gib(7));
+  (void)story.second();
+  (void)story.tell(Suspend{{9}, {{1000}}, {1}});
+  (void)story.tell(Moved{{1}, story.last_move()->number, {}});
+  story.use(1, {});
+  (void)story.second();
+  (void)story.tell(Resume{{9}, {{1000}}, {1}});
+  (void)story.sample();
+  ASSERT_EQ(story.last_move()->direction, Direction::kBack);
+  (void)story.ask(ReleaseStory::budget(gib(13)));
+  (void)story.tell(ReportExit{{9}, {{1000}, true}, {0, 1}, {}, {}});
+  story.use(1, gib(2), 0, false);
+  (void)story.second();
+  EXPECT_EQ(story.state(2), LeaseState::kHeld);
+  EXPECT_EQ(story.look().charged, gib(15));
+}
+
 }  // namespace
 }  // namespace berth::core

@@ -43,6 +43,21 @@ TEST_F(Resizing, AShrunkLeaseThatEndsIsChargedWhatItHadUntilASampleTellsMore) {
   EXPECT_EQ(story.look().charged, gib(14));
 }
 
+// The sample that tells what is left finds it held, and on its way out.
+TEST_F(Resizing, AShrunkLeaseThatEndsOnItsWayOutIsChargedWhatItLeftByTheFirstSample) {
+  story.use(1, gib(7));
+  (void)story.second();
+  (void)story.ask(S::budget(gib(8)));
+  (void)resize(1, gib(6));
+  (void)story.tell(Suspend{{++token}, {{1000}}, {1}});
+  (void)story.tell(ReportExit{{++token}, {{1000}, true}, {0, 1}, {}, {}});
+  story.use(1, gib(2), 0, false);
+  EXPECT_EQ(story.look().charged, gib(14)) << "nobody has looked yet";
+  (void)story.sample();
+  EXPECT_EQ(story.state(3), LeaseState::kHeld) << "beside 2 that are left, and 6";
+  EXPECT_EQ(story.look().charged, gib(16));
+}
+
 TEST_F(Resizing, ShrinkingBelowUseKeepsTheUseCharged) {
   story.use(1, gib(7));
   (void)story.sample();
