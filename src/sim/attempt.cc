@@ -171,10 +171,7 @@ bool Attempt::is_done(const core::Event& event) {
 }
 
 bool Attempt::belongs(const ProcessSample& process, const LeaseView& lease) const {
-  if (!process.alive) {
-    const ShadowLease* last = evidence_.journal.last_with(process.process.pid);
-    return last != nullptr && last->id == lease.id;
-  }
+  if (!process.alive) return evidence_.last_with(process.process.pid) == lease.id;
   const auto is_its = [&](const Process& one) {
     const bool runs_it = lease.supervisor == one && !lease.request.ttl;
     return lease.command == one || runs_it ||

@@ -105,6 +105,29 @@ TEST_F(AttemptTest, WhatTheDeadHadLeavesWithTheLeaseThatHadTheirPidLast) {
   EXPECT_EQ(state_of(attempt, kSecond), LeaseState::kEnded);
 }
 
+// Its supervisor told of a child that outlived the command, and which has died since.
+TEST_F(AttemptTest, WhatADeadChildHadOfWhichTheSupervisorToldLeavesWithTheLease) {
+  const Process command = hold(kFirst);
+  const Process child = spawn(kFirst, command);
+  EXPECT_TRUE(devices.allocate(child, 0, gib(10)));
+  processes.end(command, {});
+  const auto now = stage.clock.now();
+  (void)coordinator.step(now, core::Recovered{.same_boot = true});
+  (void)coordinator.step(now, core::ReportExit{.token = {1},
+                                               .actor = {.user = kUser},
+                                               .handle = handle_of(kFirst),
+                                               .exit = {},
+                                               .leftovers = {child},
+                                               .restarts = 0});
+  evidence.known[kFirst].leftovers = {child};
+  processes.end(child, {});
+  Attempt attempt(evidence, coordinator, now);
+  attempt.sample();
+  EXPECT_EQ(attempt.coordinator().devices(now)[0].external, Bytes{});
+  EXPECT_TRUE(attempt.carry_out(Remedy::Kind::kCancelLease, {kFirst}, {}));
+  EXPECT_EQ(attempt.coordinator().devices(now)[0].used, Bytes{});
+}
+
 // It was stopped on its way back to a GPU that is lost: nobody can let it go on before it is there.
 TEST_F(AttemptTest, APauseOnTheWayToALostDeviceEndsWhenThatIsFoundAgain) {
   const Process command = hold(kFirst);

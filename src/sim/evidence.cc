@@ -235,6 +235,21 @@ const Known& Evidence::of(LeaseId lease) const {
   return found == known.end() ? kNothing : found->second;
 }
 
+std::optional<LeaseId> Evidence::last_with(std::int32_t pid) const {
+  std::optional<LeaseId> last;
+  std::uint64_t began = 0;
+  for (const auto& [id, lease] : journal.leases()) {
+    const auto look_at = [&](const Process& one) {
+      if (one.pid != pid || one.start_ticks < began) return;
+      last = id;
+      began = one.start_ticks;
+    };
+    std::ranges::for_each(lease.belonged, look_at);
+    std::ranges::for_each(of(id).leftovers, look_at);
+  }
+  return last;
+}
+
 Bytes Evidence::reserve_on(DeviceId device) const {
   const auto own = settings.device_reserve.find(device);
   return own == settings.device_reserve.end() ? settings.reserve : own->second;

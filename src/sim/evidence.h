@@ -59,6 +59,10 @@ struct Evidence {
   std::set<LeaseId> coming_back = {};            // Whose memory the driver is just moving back.
 
   const Known& of(LeaseId lease) const;
+  /// Of the dead the driver knows the pid alone, and pids come again: whose process of that pid
+  /// began last, by the journal or by the word of its supervisor; the inner one's, where it was of
+  /// two.
+  std::optional<LeaseId> last_with(std::int32_t pid) const;
   Bytes reserve_on(DeviceId device) const;
   /// Records are not written, or were not a moment ago.
   bool is_behind(Instant now) const { return behind_at.ns > 0 && behind_at + seconds(2) > now; }

@@ -97,9 +97,6 @@ class Shadow {
   const std::map<LeaseId, ShadowLease>& leases() const { return leases_; }
   const ShadowLease* find(LeaseId id) const;
   const ShadowLease* find(Handle handle) const;
-  /// Of the dead the driver knows the pid alone, and pids come again: whose process of that pid
-  /// began last; the inner one's, where it was of two.
-  const ShadowLease* last_with(std::int32_t pid) const;
   Bytes budgets_on(DeviceId device) const;
   std::uint64_t last_sequence() const { return last_sequence_; }
 

@@ -17,19 +17,6 @@ bool ShadowLease::had_pid(std::int32_t pid) const {
   return std::ranges::any_of(belonged, [&](const Process& one) { return one.pid == pid; });
 }
 
-const ShadowLease* Shadow::last_with(std::int32_t pid) const {
-  const ShadowLease* last = nullptr;
-  std::uint64_t began = 0;
-  for (const auto& [id, lease] : leases_) {
-    for (const Process& one : lease.belonged) {
-      if (one.pid != pid || one.start_ticks < began) continue;
-      last = &lease;
-      began = one.start_ticks;
-    }
-  }
-  return last;
-}
-
 DeviceId ShadowLease::left_from(DeviceId device) const {
   for (std::size_t i = 0; i < moved_from.size(); ++i) {
     if (parts[i].device == device) return moved_from[i];
