@@ -70,7 +70,9 @@ bool Disk::torn_away() {
 
 void Disk::keep(std::span<const Record> written, std::vector<Record>& kept) {
   for (const Record& record : written) {
-    Result<Record> again = parse_record(to_json(record));
+    const std::string text = to_json(record);
+    stage_.wrote(text);
+    Result<Record> again = parse_record(text);
     if (!again.ok())
       return stage_.fail("what was written cannot be read: " + again.error().message);
     kept.push_back(*std::move(again));

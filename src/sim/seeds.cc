@@ -15,7 +15,7 @@ constexpr std::uint64_t kTwiceEvery = 20;
 /// Hands out the seeds in order and adds up what came of them.
 class Board {
  public:
-  explicit Board(Range range) : range_(range) {}
+  explicit Board(Range range) : range_(range) { summary_.journals.resize(range.count); }
 
   /// Nothing: all are taken, or one has broken a rule. Those before it are run to their end.
   std::optional<std::uint64_t> take() {
@@ -29,6 +29,7 @@ class Board {
     summary_.events += outcome.events;
     summary_.uncounted += outcome.broken.empty() && !outcome.counts() ? 1U : 0U;
     summary_.coverage.add(outcome.coverage);
+    summary_.journals[seed - range_.first] = outcome.journal_hash;
     for (std::size_t i = 0; i < Span::kParts; ++i) {
       summary_.kept[i] = std::max(summary_.kept[i], outcome.kept[i]);
     }

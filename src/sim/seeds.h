@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "sim/coverage.h"
 #include "sim/world.h"
@@ -27,6 +28,7 @@ struct Summary {
   std::string broken;  // Of the first seed that broke a rule; empty if none did.
   CoverageOfSeeds coverage;
   Span::Kept kept{};  // By the coordinator in the parts of a span, the most in any seed.
+  std::vector<std::uint64_t> journals;  // The hash of each seed's journal, in their order.
 };
 
 /// The world of one seed, printed event by event or not.

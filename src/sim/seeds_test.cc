@@ -9,6 +9,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/sanitizers.h"
 
@@ -45,6 +46,14 @@ TEST(Seeds, HowManyThreadsRunThemChangesNothing) {
   EXPECT_EQ(beside.seeds, range.count);
   EXPECT_EQ(alone.events, beside.events);
   EXPECT_EQ(told.size(), range.count);
+}
+
+TEST(Seeds, EachHasAHashOfWhatWasWrittenInItsPlace) {
+  const Summary summary = run_seeds({.first = 1, .count = 2}, 2);
+  const std::vector<std::uint64_t> alone = {run_seed(1, false).journal_hash,
+                                            run_seed(2, false).journal_hash};
+  EXPECT_EQ(summary.journals, alone);
+  EXPECT_NE(alone[0], alone[1]);
 }
 
 // What is shrunk for an urgent request makes room for it at once, and leaves until it is seen

@@ -7,10 +7,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <random>
 #include <string>
@@ -20,6 +22,7 @@
 #include "base/number.h"
 #include "base/quantity.h"
 #include "sim/seeds.h"
+#include "sim/stage.h"
 
 namespace {
 
@@ -76,15 +79,34 @@ void print_kept(const Span::Kept& kept) {
 int replay(std::uint64_t seed, bool printed, Duration span) {
   name_seed(seed, span);
   const Outcome outcome = berth::sim::run_seed(seed, printed, span);
-  fmt::print("seed {}: {} events, {} sessions, {} faults, trace {:016x}\n", seed, outcome.events,
-             outcome.sessions, outcome.coverage.faults(), outcome.trace_hash);
+  fmt::print("seed {}: {} events, {} sessions, {} faults, trace {:016x}, journal {:016x}\n", seed,
+             outcome.events, outcome.sessions, outcome.coverage.faults(), outcome.trace_hash,
+             outcome.journal_hash);
   if (span > Duration{}) print_kept(outcome.kept);
   if (outcome.broken.empty()) return 0;
   fmt::print("FAILED: {}\n", outcome.broken);
   return 1;
 }
 
-int run_many(Range range, std::size_t threads, bool quiet) {
+// So many seeds are a line: what differs is found among few, and the file stays small.
+constexpr std::uint64_t kSeedsPerLine = 100;
+
+bool write_journals(const std::string& path, Range range, const Summary& summary) {
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) {
+    fmt::print(stderr, "berth-sim: {} cannot be written: {}\n", path, std::strerror(errno));
+    return false;
+  }
+  for (std::uint64_t i = 0; i < summary.journals.size(); i += kSeedsPerLine) {
+    const std::uint64_t end = std::min<std::uint64_t>(i + kSeedsPerLine, summary.journals.size());
+    berth::sim::Fingerprint line;
+    for (std::uint64_t k = i; k < end; ++k) line.mix(summary.journals[k]);
+    fmt::print(file, "{}..{} {:016x}\n", range.first + i, range.first + end - 1, line.value());
+  }
+  return std::fclose(file) == 0;
+}
+
+int run_many(Range range, std::size_t threads, bool quiet, const std::string& journals) {
   fmt::print("seeds {}..{}\n", range.first, range.first + range.count - 1);
   std::fflush(stdout);
   const auto begin = std::chrono::steady_clock::now();
@@ -108,6 +130,7 @@ int run_many(Range range, std::size_t threads, bool quiet) {
     fmt::print("FAILED: in {} seeds too little happened to show anything\n", summary.uncounted);
     return 1;
   }
+  if (!journals.empty() && !write_journals(journals, range, summary)) return 1;
   if (summary.seeds >= kCoverageLeast && !summary.coverage.missed().empty()) {
     fmt::print("FAILED: fewer than 1 % of the seeds reached '{}'\n", summary.coverage.missed());
     return 1;
@@ -122,6 +145,7 @@ int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape): it fail
   std::optional<std::uint64_t> seed;
   std::string seeds;
   std::string span_text = "0";
+  std::string journals;
   bool quiet = false;
   std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
   app.add_option("SEED", seed, "replay this one, and print what happens");
@@ -129,6 +153,9 @@ int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape): it fail
   app.add_option("--span", span_text,
                  "simulated time that each goes on for at least, as 168h: what the coordinator "
                  "keeps must not grow meanwhile");
+  app.add_option("--journals", journals,
+                 "write here, a line for each hundred seeds, a hash of all that was written to "
+                 "their journals");
   app.add_flag("--quiet", quiet, "print the result and the counts of faults alone");
   app.add_option("--jobs", threads, "seeds at a time")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
@@ -148,5 +175,5 @@ int main(int argc, char** argv) {  // NOLINT(bugprone-exception-escape): it fail
     return 64;
   }
   range->span = *span;
-  return run_many(*range, threads, quiet);
+  return run_many(*range, threads, quiet, journals);
 }

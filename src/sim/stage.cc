@@ -5,7 +5,7 @@
 
 namespace berth::sim {
 
-void Trace::mix(std::string_view text) {
+void Fingerprint::mix(std::string_view text) {
   mix(text.size());
   for (; text.size() >= sizeof(std::uint64_t); text.remove_prefix(sizeof(std::uint64_t))) {
     std::uint64_t word = 0;

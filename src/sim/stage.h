@@ -17,6 +17,21 @@
 
 namespace berth::sim {
 
+/// Any sequence of numbers and texts as one number.
+class Fingerprint {
+ public:
+  void mix(std::string_view text);
+  template <std::integral Number>
+  void mix(Number number) {
+    value_ = (value_ ^ static_cast<std::uint64_t>(number)) * 0x9e3779b97f4a7c15U;
+    value_ ^= value_ >> 29U;
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
 /// What happened, as one number; and as text where somebody reads it. Two runs of a seed have noted
 /// the same.
 class Trace {
@@ -27,24 +42,18 @@ class Trace {
   void note(const Clock& clock, fmt::format_string<Arguments...> format,
             const Arguments&... arguments) {
     const fmt::string_view text = format;
-    mix(std::string_view(text.data(), text.size()));
-    mix(static_cast<std::uint64_t>(clock.elapsed().ns));
-    (mix(arguments), ...);
+    hash_.mix(std::string_view(text.data(), text.size()));
+    hash_.mix(static_cast<std::uint64_t>(clock.elapsed().ns));
+    (hash_.mix(arguments), ...);
     if (printed_) print(clock, fmt::vformat(text, fmt::make_format_args(arguments...)));
   }
-  std::uint64_t hash() const { return hash_; }
+  std::uint64_t hash() const { return hash_.value(); }
 
  private:
-  void mix(std::string_view text);
-  template <std::integral Number>
-  void mix(Number number) {
-    hash_ = (hash_ ^ static_cast<std::uint64_t>(number)) * 0x9e3779b97f4a7c15U;
-    hash_ ^= hash_ >> 29U;
-  }
   static void print(const Clock& clock, const std::string& line);
 
   bool printed_;
-  std::uint64_t hash_ = 0;
+  Fingerprint hash_;
 };
 
 class Stage {
@@ -71,9 +80,13 @@ class Stage {
   bool failed() const { return !broken_.empty(); }
   const std::string& broken() const { return broken_; }
   std::uint64_t trace_hash() const { return trace_.hash(); }
+  /// What was written to the disk, in the words of the journal.
+  void wrote(std::string_view record) { journal_.mix(record); }
+  std::uint64_t journal_hash() const { return journal_.value(); }
 
  private:
   Trace trace_;
+  Fingerprint journal_;
   std::string broken_;
 };
 

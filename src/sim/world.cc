@@ -90,6 +90,7 @@ Outcome World::run() {
                   .events = judge_.events(),
                   .sessions = sessions_.size(),
                   .trace_hash = stage_.trace_hash(),
+                  .journal_hash = stage_.journal_hash(),
                   .coverage = stage_.coverage,
                   .kept = span_.least()};
   return outcome;

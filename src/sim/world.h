@@ -23,7 +23,8 @@ struct Outcome {
   std::string broken;        // The rule, or empty.
   std::uint64_t events = 0;  // That the daemon decided.
   std::uint64_t sessions = 0;
-  std::uint64_t trace_hash = 0;
+  std::uint64_t trace_hash = 0;    // Of all that happened.
+  std::uint64_t journal_hash = 0;  // Of all that the daemons wrote.
   Coverage coverage;
   Span::Kept kept{};  // By the coordinator, in a long world.
 
