@@ -190,13 +190,7 @@ std::string broken_by_advice(const Evidence& evidence, const Question& question)
 }
 
 std::string broken_by_restart(const Evidence& evidence, const Question& question) {
-  core::Coordinator anew(evidence.settings);
-  for (const Record& record : question.coordinator.snapshot(question.now)) {
-    if (const Status applied = anew.apply(record); !applied.ok()) {
-      return "a snapshot does not fit: " + applied.error().message;
-    }
-  }
-  Attempt base(evidence, anew, question.now);
+  Attempt base(evidence, question.coordinator, question.now);
   base.recovers();
   base.sample();
   return broken_advice(evidence, base, question.number);

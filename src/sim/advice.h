@@ -22,8 +22,8 @@ struct Question {
 
 /// Empty, or which proposal helps nobody. Changes nothing.
 std::string broken_by_advice(const Evidence& evidence, const Question& question);
-/// The same of a daemon that starts now with what this one has written, to which all who live have
-/// come back.
+/// The same of a daemon that starts now: its coordinator has read the records and nothing more.
+/// All who live come back to it.
 std::string broken_by_restart(const Evidence& evidence, const Question& question);
 /// Empty, or what the coordinator decides as soon as it is called again, although nothing has
 /// happened and nothing was due. To be asked where it has just decided something: what only time

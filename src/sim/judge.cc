@@ -243,11 +243,12 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
 void Judge::note_record(const Record& record, const std::optional<ShadowLease>& before) {
   const LeaseId id = lease_of(record.fact);
   if (std::holds_alternative<LeaseResized>(record.fact)) note_budgets(id, present(before).parts);
-  // A Resume that is on the way may be meant to end it.
-  const bool is_asked = std::ranges::any_of(calls_, [](const auto& call) {
-    return call.second.kind == server::Ask(core::Resume{}).index();
-  });
-  if (std::holds_alternative<LeasePaused>(record.fact)) evidence_.known[id].let_go_on = is_asked;
+  if (std::holds_alternative<LeasePaused>(record.fact)) {
+    // A Resume that is on the way may be meant to end it.
+    evidence_.known[id].let_go_on = std::ranges::any_of(calls_, [](const auto& call) {
+      return call.second.kind == server::Ask(core::Resume{}).index();
+    });
+  }
   if (std::holds_alternative<LeaseEnded>(record.fact) ||
       std::holds_alternative<LeaseRequeued>(record.fact)) {
     evidence_.known[id].told_end.reset();
@@ -400,22 +401,31 @@ void Judge::event_done(const server::Engine& engine, core::Now at) {
   }
   if (events_ % kAdviceEvery != 0) return;
   const std::uint64_t number = events_ / kAdviceEvery;
-  const Question question{.coordinator = engine.coordinator(), .now = at, .number = number / 2};
-  check(number % 2 == 0 ? broken_by_advice(evidence_, question)
-                        : broken_by_restart(evidence_, question));
+  if (number % 2 == 0) {
+    check(broken_by_advice(evidence_,
+                           {.coordinator = engine.coordinator(), .now = at, .number = number / 2}));
+  } else {
+    const core::Coordinator anew = restored(engine.coordinator().snapshot(at));
+    check(broken_by_restart(evidence_, {.coordinator = anew, .now = at, .number = number / 2}));
+  }
 }
 
 void Judge::out_of_memory(std::size_t device) {
   check(broken_by_out_of_memory(evidence_, device));
 }
 
-core::Coordinator Judge::started(const std::vector<Record>& records, core::Now at) {
+core::Coordinator Judge::restored(const std::vector<Record>& records) {
   core::Coordinator coordinator(evidence_.settings);
   for (const Record& record : records) {
     if (const Status applied = coordinator.apply(record); !applied.ok()) {
       stage_.fail("a record that was written does not fit: " + applied.error().message);
     }
   }
+  return coordinator;
+}
+
+core::Coordinator Judge::started(const std::vector<Record>& records, core::Now at) {
+  core::Coordinator coordinator = restored(records);
   // As a daemon would; nothing has reconnected and nothing is sampled, so it grants nothing.
   static_cast<void>(coordinator.step(at, core::Recovered{.same_boot = true, .safe_mode = false}));
   return coordinator;

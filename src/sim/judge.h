@@ -81,6 +81,7 @@ class Judge {
   void note_record(const Record& record, const std::optional<ShadowLease>& before);
   void check_record_by_rules(const Record& record, const std::optional<ShadowLease>& before,
                              const server::Engine& engine);
+  core::Coordinator restored(const std::vector<Record>& records);
   core::Coordinator started(const std::vector<Record>& records, core::Now at);
   /// A coordinator made from the disk says what the living one says.
   void audit(const server::Engine& engine, core::Now now);
