@@ -58,7 +58,7 @@ wire::LeaseAnswer lease_in(const std::string& body) {
   return *std::move(lease);
 }
 
-wire::LeaseAnswer ask(client::Client& client, const client::Question& question) {
+wire::LeaseAnswer ask(client::Client& client, const client::HttpRequest& question) {
   auto answer = client.connection().ask(question);
   CHECK(answer.ok());
   return lease_in(answer->body);
@@ -197,7 +197,7 @@ std::vector<double> hand_over_of_memory(const World& world, int teardown_ms, std
 
 std::vector<double> request_and_grant(const World& world, std::size_t times) {
   client::Client client = world.connect();
-  const client::Question request{.route = wire::Route::kSubmit, .body = request_text(gib(1))};
+  const client::HttpRequest request{.route = wire::Route::kSubmit, .body = request_text(gib(1))};
   std::vector<double> delays;
   for (std::size_t i = 0; i < times; ++i) {
     const Clock::time_point asked = Clock::now();

@@ -4,7 +4,7 @@
 # What a folder of src/ may include of the others: the whole architecture, in one table.
 _PURE = ['base', 'model', 'alerts', 'core', 'wire', 'config', 'history', 'safetensors',
          'estimate']
-_DOORS = ['os', 'gpu', 'store', 'enforce']
+_PORTS = ['os', 'gpu', 'store', 'enforce']
 _PURE_BESIDE = ['train', 'vram']  # Pure, and no part of the daemon.
 PURE = _PURE + _PURE_BESIDE
 LAYERS = {
@@ -22,14 +22,14 @@ LAYERS = {
     'gpu': ['base', 'model', 'os'],
     'store': ['base', 'model', 'history', 'os'],
     'enforce': ['base', 'model', 'os'],
-    'server': _PURE + _DOORS,
+    'server': _PURE + _PORTS,
     'client': ['base', 'model', 'wire', 'config', 'os'],
     'vram': ['base'],
     'library': ['base', 'model', 'estimate', 'vram', 'wire', 'os', 'gpu', 'client'],
     'deliver': ['base', 'model', 'wire', 'os'],
     'notify': ['base', 'model', 'alerts', 'wire', 'os', 'client'],
     'cli': ['base', 'model', 'estimate', 'alerts', 'wire', 'config', 'os', 'enforce', 'client'],
-    'daemon': _PURE + _DOORS + ['server'],
+    'daemon': _PURE + _PORTS + ['server'],
     'sim': ['base', 'model', 'core', 'wire', 'config', 'os', 'store'],
     'guard': [],
     'train': ['base'],
@@ -42,7 +42,7 @@ ALSO = {
     'library': ['guard/layout.h'],  # Likewise.
     'server': ['guard/layout.h', 'guard/ledger.h', 'guard/linux.h',  # Likewise, and for its test.
                'guard/slot_locks.h'],
-    'sim': ['server/doors.h', 'server/engine.h'],
+    'sim': ['server/ports.h', 'server/engine.h'],
     'config': ['core/limits.h'],
     'trainer': ['config/document.h', 'config/problem.h'],  # Its settings are TOML too.
 }

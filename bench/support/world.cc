@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "os/places.h"
+#include "os/paths.h"
 
 extern char** environ;
 
@@ -89,7 +89,7 @@ World::World(std::string bin, const std::string& devices)
       << "[limits]\nwaiting = 20000\nleases = 20000\nconnections = 20000\n"
          "event_streams = 20000\n[gpu]\nreserve = \"0\"\n";
   daemon_ = start({bin_ + "/berthd", "--foreground"});
-  options_ = {.surroundings = os::surroundings_from_environment(),
+  options_ = {.env = os::read_environment(),
               .autostart = client::Autostart::kNever,
               .version = BERTH_VERSION};
   const auto began = std::chrono::steady_clock::now();

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "train/gpt2_shape.h"
 #include "train/shuffle.h"
 #include "trainer/gpt2.h"

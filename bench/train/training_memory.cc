@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "base/units.h"
 #include "estimate/memory.h"
 #include "estimate/model_shape.h"

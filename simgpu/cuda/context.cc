@@ -50,9 +50,9 @@ CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* /*parameters*/, u
 CUresult berthSimulatedContextBytes(std::size_t* bytes) {
   if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return with_driver([&](Driver& driver) {
-    const Result<WorldSpec> spec = parse_spec(driver.seat().world().place().spec_text);
+    const Result<WorldSpec> spec = parse_spec(driver.process_slot().world().place().spec_text);
     if (!spec.ok() || !spec->context_known) return CUDA_ERROR_NOT_SUPPORTED;
-    *bytes = driver.seat().world().file().context_blocks * kBlockBytes;
+    *bytes = driver.process_slot().world().file().context_blocks * kBlockBytes;
     return CUDA_SUCCESS;
   });
 }

@@ -64,13 +64,13 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   return with_device(name, device, [&](Driver& driver, std::uint32_t index) {
-    return copy_text(name_text(driver.seat().state(index)), name, length);
+    return copy_text(name_text(driver.process_slot().state(index)), name, length);
   });
 }
 
 CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
   return with_device(uuid, device, [&](Driver& driver, std::uint32_t index) {
-    std::memcpy(uuid->bytes, driver.seat().state(index).uuid.data(), 16);
+    std::memcpy(uuid->bytes, driver.process_slot().state(index).uuid.data(), 16);
     return CUDA_SUCCESS;
   });
 }
@@ -81,7 +81,7 @@ CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
 
 CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice device) {
   return with_device(bytes, device, [&](Driver& driver, std::uint32_t index) {
-    *bytes = driver.seat().state(index).capacity_blocks.load() * kBlockBytes;
+    *bytes = driver.process_slot().state(index).capacity_blocks.load() * kBlockBytes;
     return CUDA_SUCCESS;
   });
 }
@@ -94,7 +94,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
     if (attribute >= CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED && kDriverVersion < kWithPools)
       return CUDA_ERROR_INVALID_VALUE;
     if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)
-      *value = static_cast<int>(driver.seat().place(index)) + 1;
+      *value = static_cast<int>(driver.process_slot().place(index)) + 1;
     return CUDA_SUCCESS;
   });
 }
@@ -109,7 +109,7 @@ CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
 
 CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
   return with_device(text, device, [&](Driver& driver, std::uint32_t index) {
-    return copy_text(pci_text(driver.seat().place(index), 4), text, length);
+    return copy_text(pci_text(driver.process_slot().place(index), 4), text, length);
   });
 }
 

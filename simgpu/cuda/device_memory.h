@@ -21,7 +21,7 @@ struct DeviceRange {
 // else.
 template <class Body>
 CUresult with_memory(DeviceRange to, DeviceRange from, Body body) {
-  Gate::Stay stay;
+  Barrier::Residency residency;
   std::byte* target = nullptr;
   const std::byte* source = nullptr;
   const CUresult result = with_context([&](Driver& driver, Context&) {
@@ -30,7 +30,7 @@ CUresult with_memory(DeviceRange to, DeviceRange from, Body body) {
     const bool found =
         (target != nullptr || to.bytes == 0) && (source != nullptr || from.bytes == 0);
     if (!found) return CUDA_ERROR_INVALID_VALUE;
-    stay = Driver::stay();
+    residency = Driver::residency();
     return CUDA_SUCCESS;
   });
   if (result == CUDA_SUCCESS) body(target, source);

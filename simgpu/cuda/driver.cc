@@ -36,7 +36,7 @@ std::uint64_t blocks_of(std::uint64_t bytes) {
 
 // What a process has of the driver.
 struct Process {
-  Gate gate;
+  Barrier barrier;
   std::optional<Driver> driver;
 };
 Process& the_process() {
@@ -47,7 +47,7 @@ Process& the_process() {
 void forget_in_child() {
   forked.store(true);
   std::optional<Driver>& driver = the_process().driver;
-  if (driver) driver->seat().world().leave_to_parent();
+  if (driver) driver->process_slot().world().leave_to_parent();
 }
 
 void complain_once(const std::string& why) {
@@ -78,7 +78,7 @@ ContextStack& context_stack() {
 CUresult Driver::initialise() {
   if (forked.load()) return CUDA_ERROR_NOT_INITIALIZED;
   Process& process = the_process();
-  const std::unique_lock lock = process.gate.enter();
+  const std::unique_lock lock = process.barrier.enter();
   if (process.driver) return CUDA_SUCCESS;
   Result<World> world = World::open_from_environment();
   if (!world.ok()) {
@@ -92,20 +92,20 @@ CUresult Driver::initialise() {
     complain_once("too many processes use this machine already, or its file cannot be locked");
     return CUDA_ERROR_OPERATING_SYSTEM;
   }
-  process.driver.emplace(Seat(*std::move(world), *slot), std::move(visible));
+  process.driver.emplace(ProcessSlot(*std::move(world), *slot), std::move(visible));
   (void)::pthread_atfork(nullptr, nullptr, &forget_in_child);
   initialised.store(true);
-  if (kDriverVersion >= kCheckpointsSince) serve_checkpoints(*process.driver, process.gate);
+  if (kDriverVersion >= kCheckpointsSince) serve_checkpoints(*process.driver, process.barrier);
   return CUDA_SUCCESS;
 }
 
-Driver::Driver(Seat seat, std::vector<std::uint32_t> visible)
-    : seat_(std::move(seat)), visible_(std::move(visible)) {}
+Driver::Driver(ProcessSlot process_slot, std::vector<std::uint32_t> visible)
+    : process_slot_(std::move(process_slot)), visible_(std::move(visible)) {}
 
 Driver::Locked Driver::lock_initialised() {
   if (forked.load()) return {CUDA_ERROR_NOT_INITIALIZED, nullptr, {}};
   Process& process = the_process();
-  std::unique_lock lock = process.gate.enter();
+  std::unique_lock lock = process.barrier.enter();
   if (!process.driver) return {CUDA_ERROR_NOT_INITIALIZED, nullptr, {}};
   Driver& driver = *process.driver;
   if (driver.ruined_) return {CUDA_ERROR_UNKNOWN, nullptr, {}};
@@ -114,8 +114,8 @@ Driver::Locked Driver::lock_initialised() {
   return {CUDA_SUCCESS, &driver, std::move(lock)};
 }
 
-Gate::Stay Driver::stay() {
-  return Gate::Stay(the_process().gate);
+Barrier::Residency Driver::residency() {
+  return Barrier::Residency(the_process().barrier);
 }
 
 bool Driver::is_initialised() {
@@ -129,20 +129,21 @@ std::optional<std::uint32_t> Driver::device(CUdevice ordinal) const {
 
 CUresult Driver::make_heap(std::uint32_t device) {
   if (!heaps_[device])
-    heaps_[device] = Heap::make(seat_.state(device).capacity_blocks.load() * kBlockBytes);
+    heaps_[device] = Heap::make(process_slot_.state(device).capacity_blocks.load() * kBlockBytes);
   return heaps_[device] ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
 }
 
 // The first context of the process on a device: it costs its overhead.
 CUresult Driver::enter_device(std::uint32_t device) {
-  if (seat_.is_lost(device)) return CUDA_ERROR_DEVICE_UNAVAILABLE;
+  if (process_slot_.is_lost(device)) return CUDA_ERROR_DEVICE_UNAVAILABLE;
   if (contexts_[device] > 0) {
     ++contexts_[device];
     return CUDA_SUCCESS;
   }
   if (const CUresult result = make_heap(device); result != CUDA_SUCCESS) return result;
-  if (!seat_.charge(device, seat_.world().file().context_blocks)) return CUDA_ERROR_OUT_OF_MEMORY;
-  seat_.set_context(device, true);
+  if (!process_slot_.charge(device, process_slot_.world().file().context_blocks))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  process_slot_.set_context(device, true);
   contexts_[device] = 1;
   return CUDA_SUCCESS;
 }
@@ -151,8 +152,8 @@ void Driver::leave_device(std::uint32_t device) {
   if (--contexts_[device] > 0) return;
   pools_.drop(device, *heaps_[device]);
   give_back(device, graphs_.drop(device));
-  seat_.release(device, seat_.world().file().context_blocks);
-  seat_.set_context(device, false);
+  process_slot_.release(device, process_slot_.world().file().context_blocks);
+  process_slot_.set_context(device, false);
 }
 
 void Driver::close(Context& context) {
@@ -275,11 +276,13 @@ CUresult Driver::current(Context*& context) {
   if (context != nullptr && context->parent != nullptr)
     context = context->parent->alive ? context->parent : nullptr;
   if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-  return seat_.is_lost(context->device) ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
+  return process_slot_.is_lost(context->device) ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
 }
 
 CUresult Driver::allocate(const Context& context, std::uint64_t bytes, DevicePointer& pointer) {
-  const auto charge = [&](std::uint64_t blocks) { return seat_.charge(context.device, blocks); };
+  const auto charge = [&](std::uint64_t blocks) {
+    return process_slot_.charge(context.device, blocks);
+  };
   const auto allocated = heaps_[context.device]->allocate(bytes, &context, charge);
   if (!allocated) return CUDA_ERROR_OUT_OF_MEMORY;
   pointer = *allocated;
@@ -289,7 +292,8 @@ CUresult Driver::allocate(const Context& context, std::uint64_t bytes, DevicePoi
 CUresult Driver::allocate_managed(const Context& context, std::uint64_t bytes,
                                   DevicePointer& pointer) {
   HostMemory memory = map_host_memory(bytes, Access::kReadWrite);
-  if (!memory || !seat_.charge(context.device, blocks_of(bytes))) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!memory || !process_slot_.charge(context.device, blocks_of(bytes)))
+    return CUDA_ERROR_OUT_OF_MEMORY;
   pointer = reinterpret_cast<DevicePointer>(memory.get());
   managed_.emplace(pointer, Managed{.memory = std::move(memory),
                                     .bytes = bytes,
@@ -325,8 +329,9 @@ CUresult Driver::create_memory(CUdevice ordinal, std::uint64_t bytes,
                                VirtualMemory::Sharing sharing, VirtualMemory::Handle& handle) {
   const std::optional<std::uint32_t> device = this->device(ordinal);
   if (!device) return CUDA_ERROR_INVALID_DEVICE;
-  const auto made = virtual_memory_.create(
-      *device, bytes, sharing, [&](std::uint64_t blocks) { return seat_.charge(*device, blocks); });
+  const auto made = virtual_memory_.create(*device, bytes, sharing, [&](std::uint64_t blocks) {
+    return process_slot_.charge(*device, blocks);
+  });
   if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
   handle = *made;
   return CUDA_SUCCESS;
@@ -362,7 +367,9 @@ CUresult Driver::set_current_pool(CUdevice ordinal, Pool& pool) {
 }
 
 CUresult Driver::allocate_from(Pool& pool, std::uint64_t bytes, DevicePointer& pointer) {
-  const auto charge = [&](std::uint64_t blocks) { return seat_.charge(pool.device(), blocks); };
+  const auto charge = [&](std::uint64_t blocks) {
+    return process_slot_.charge(pool.device(), blocks);
+  };
   auto allocated = pool.allocate(bytes, charge);
   if (!allocated) {
     give_back(pool.device(), pool.trim(0));
@@ -384,8 +391,9 @@ CUresult Driver::add_to_graph(Graphs::Handle graph, CUdevice ordinal, std::uint6
 }
 
 Graphs::Charge Driver::charger() {
-  return
-      [this](std::uint32_t device, std::uint64_t blocks) { return seat_.charge(device, blocks); };
+  return [this](std::uint32_t device, std::uint64_t blocks) {
+    return process_slot_.charge(device, blocks);
+  };
 }
 
 std::optional<std::uint32_t> Driver::device_at(DevicePointer pointer) {
@@ -425,7 +433,7 @@ CUresult Driver::free(DevicePointer pointer) {
     if (!heaps_[device]) continue;
     const std::optional<std::uint64_t> blocks = heaps_[device]->free(pointer);
     if (!blocks) continue;
-    seat_.release(device, *blocks);
+    process_slot_.release(device, *blocks);
     return CUDA_SUCCESS;
   }
   return CUDA_ERROR_INVALID_VALUE;

@@ -15,15 +15,15 @@
 #include <vector>
 
 #include "simgpu/cuda/abi.h"
+#include "simgpu/cuda/barrier.h"
 #include "simgpu/cuda/events.h"
-#include "simgpu/cuda/gate.h"
 #include "simgpu/cuda/globals.h"
 #include "simgpu/cuda/graph.h"
 #include "simgpu/cuda/handles.h"
 #include "simgpu/cuda/heap.h"
 #include "simgpu/cuda/host_pages.h"
 #include "simgpu/cuda/pool_set.h"
-#include "simgpu/cuda/seat.h"
+#include "simgpu/cuda/process_slot.h"
 #include "simgpu/cuda/stream.h"
 #include "simgpu/cuda/virtual_memory.h"
 #include "simgpu/world/fault.h"
@@ -56,14 +56,14 @@ class Driver {
   static CUresult initialise();
 
   /// For initialise().
-  Driver(Seat seat, std::vector<std::uint32_t> visible);
+  Driver(ProcessSlot process_slot, std::vector<std::uint32_t> visible);
 
   /// Whether this process has a driver. Never waits.
   static bool is_initialised();
   /// For a call that goes on when it has let go of the driver.
-  static Gate::Stay stay();
+  static Barrier::Residency residency();
 
-  Seat& seat() { return seat_; }
+  ProcessSlot& process_slot() { return process_slot_; }
   std::size_t count() const { return visible_.size(); }
   /// A device of this process, as Seat counts them; CUDA_ERROR_INVALID_DEVICE is the caller's.
   std::optional<std::uint32_t> device(CUdevice ordinal) const;
@@ -148,8 +148,10 @@ class Driver {
 
   /// The addresses of a device on which there is a context.
   Heap& heap(std::uint32_t device) { return *heaps_[device]; }
-  std::uint64_t used(std::uint32_t device) { return seat_.used_bytes(device); }
-  void give_back(std::uint32_t device, std::uint64_t blocks) { seat_.release(device, blocks); }
+  std::uint64_t used(std::uint32_t device) { return process_slot_.used_bytes(device); }
+  void give_back(std::uint32_t device, std::uint64_t blocks) {
+    process_slot_.release(device, blocks);
+  }
   std::byte* readable(DevicePointer pointer, std::uint64_t bytes);
   std::byte* writable(DevicePointer pointer, std::uint64_t bytes);
 
@@ -158,7 +160,7 @@ class Driver {
 
   // While the gate is closed, by the thread that serves checkpoints (suspend.cc).
   CUresult checkpoint();
-  CUresult restore(const Seat::Moves& moves);
+  CUresult restore(const ProcessSlot::Moves& moves);
 
  private:
   struct Primary {
@@ -186,7 +188,7 @@ class Driver {
   Context* unused_context();
   std::uint64_t drop_images(const Context& context);
 
-  Seat seat_;
+  ProcessSlot process_slot_;
   std::vector<std::uint32_t> visible_;  // Devices as Seat counts them, by ordinal.
   std::array<std::unique_ptr<Heap>, kDevicesMax> heaps_;
   std::array<std::uint32_t, kDevicesMax> contexts_{};  // Living ones, by device.
@@ -275,13 +277,13 @@ CUresult with_driver(Body body) {
 /// that was put into streams.
 template <class Body>
 CUresult with_work_done(Body body) {
-  Gate::Stay stay;
+  Barrier::Residency residency;
   HangState* work = nullptr;
   const CUresult result = with_driver([&](Driver& driver) {
     const CUresult got = body(driver);
     if (got != CUDA_SUCCESS) return got;
-    stay = Driver::stay();
-    work = &driver.seat().world().file().faults.busy;
+    residency = Driver::residency();
+    work = &driver.process_slot().world().file().faults.busy;
     return got;
   });
   if (work != nullptr) wait_out(*work);

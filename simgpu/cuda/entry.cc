@@ -23,16 +23,16 @@ struct Function {
 };
 
 template <auto kFunction>
-struct Apart;
+struct Detached;
 template <class... Parameters, CUresult (*kFunction)(Parameters...)>
-struct Apart<kFunction> {
+struct Detached<kFunction> {
   static CUresult call(Parameters... parameters) { return kFunction(parameters...); }
 };
 
 const Function kFunctions[] = {
 #define CUDA_FUNCTION(symbol, name, since, parameters)        \
   {#symbol, #name, since, reinterpret_cast<void*>(&(symbol)), \
-   reinterpret_cast<void*>(&Apart<&(symbol)>::call)},
+   reinterpret_cast<void*>(&Detached<&(symbol)>::call)},
 #define CUDA_UNSUPPORTED(symbol, name, since) CUDA_FUNCTION(symbol, name, since, ())
 #include "simgpu/cuda/functions.def"
 #undef CUDA_FUNCTION

@@ -37,8 +37,8 @@ CUresult write_part(Driver& driver, std::uint32_t device, Heap::Range range, Han
   const Part part{.magic = kPart,
                   .offset = range.at - heap.first(),
                   .bytes = range.bytes,
-                  .owner = driver.seat().slot().owner.load(),
-                  .slot = driver.seat().slot_number(),
+                  .owner = driver.process_slot().slot().owner.load(),
+                  .slot = driver.process_slot().slot_number(),
                   .file = heap.file()};
   handle = {};
   std::memcpy(&handle, &part, sizeof part);
@@ -51,11 +51,11 @@ CUresult open_part(Driver& driver, const Handle& handle, bool freeable, DevicePo
   Part part{};
   std::memcpy(&part, &handle, sizeof part);
   if (part.magic != kPart) return CUDA_ERROR_INVALID_VALUE;
-  World& world = driver.seat().world();
+  World& world = driver.process_slot().world();
   if (part.slot >= kSlotsMax || world.file().slots[part.slot].owner.load() != part.owner)
     return CUDA_ERROR_INVALID_VALUE;
   // It has that memory already.
-  if (part.slot == driver.seat().slot_number()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (part.slot == driver.process_slot().slot_number()) return CUDA_ERROR_INVALID_CONTEXT;
   const std::string path =
       "/proc/" + std::to_string(world.pid_of(part.slot)) + "/fd/" + std::to_string(part.file);
   const os::UniqueFd file = open_memory_file(path);

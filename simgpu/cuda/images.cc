@@ -133,7 +133,7 @@ CUresult Driver::load_image(const Context* context, const Code& code, bool libra
     image.globals.emplace(global.name, Image::Place{image.bytes, global.bytes});
     image.bytes += aligned(global.bytes);
   }
-  if (image.blocks > 0 && !seat_.charge(image.device, image.blocks))
+  if (image.blocks > 0 && !process_slot_.charge(image.device, image.blocks))
     return CUDA_ERROR_OUT_OF_MEMORY;
   handle = last_image_ += 16;
   images_.emplace(handle, std::move(image));
@@ -186,7 +186,7 @@ CUresult Driver::set_limit(Context& context, CUlimit limit, std::size_t value) {
     blocks += std::max(usual, blocks_for(limits[i] * kUnits[i])) - usual;
   }
   if (blocks > context.limit_blocks &&
-      !seat_.charge(context.device, blocks - context.limit_blocks)) {
+      !process_slot_.charge(context.device, blocks - context.limit_blocks)) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   if (blocks < context.limit_blocks) give_back(context.device, context.limit_blocks - blocks);

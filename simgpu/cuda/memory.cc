@@ -14,7 +14,7 @@ extern "C" {
 CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   if (free == nullptr || total == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return with_context([&](Driver& driver, Context& context) {
-    const DeviceFigures figures = driver.seat().figures(context.device);
+    const DeviceFigures figures = driver.process_slot().figures(context.device);
     *free = figures.free.value;
     *total = figures.capacity.value;
     return CUDA_SUCCESS;

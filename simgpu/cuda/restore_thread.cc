@@ -19,8 +19,8 @@ constexpr std::int64_t kLongNs = 3'600'000'000'000;
 
 class Server {
  public:
-  Server(Driver& driver, Gate& gate)
-      : driver_(driver), gate_(gate), state_(driver.seat().slot().checkpoint) {}
+  Server(Driver& driver, Barrier& barrier)
+      : driver_(driver), barrier_(barrier), state_(driver.process_slot().slot().checkpoint) {}
 
   [[noreturn]] void serve();
 
@@ -33,12 +33,12 @@ class Server {
   bool is(CUprocessState state) const { return state_.state.load() == state; }
 
   Driver& driver_;
-  Gate& gate_;
+  Barrier& barrier_;
   CheckpointState& state_;
 };
 
 void Server::serve() {
-  const Identity self = driver_.seat().slot().owner.load();
+  const Identity self = driver_.process_slot().slot().owner.load();
   state_.state.store(CU_PROCESS_STATE_RUNNING);
   state_.answered.store(state_.asked.load());  // What an earlier owner of the slot was asked for.
   state_.owner.store(self);
@@ -59,7 +59,7 @@ void Server::serve() {
 }
 
 CUresult Server::perform(CheckpointCall call) {
-  FaultState& faults = driver_.seat().world().file().faults;
+  FaultState& faults = driver_.process_slot().world().file().faults;
   wait_out(faults.checkpoint_hang);
   const std::uint32_t error = take_error(faults.checkpoint_errors[static_cast<std::size_t>(call)]);
   if (error != 0) return static_cast<CUresult>(error);
@@ -81,7 +81,7 @@ CUresult Server::lock() {
   const std::uint32_t timeout_ms = state_.timeout_ms.load();
   std::optional<std::chrono::milliseconds> timeout;
   if (timeout_ms != 0) timeout = std::chrono::milliseconds(timeout_ms);
-  if (!gate_.close(timeout)) return CUDA_ERROR_NOT_READY;
+  if (!barrier_.close(timeout)) return CUDA_ERROR_NOT_READY;
   state_.state.store(CU_PROCESS_STATE_LOCKED);
   return CUDA_SUCCESS;
 }
@@ -95,7 +95,7 @@ CUresult Server::checkpoint() {
 
 CUresult Server::restore() {
   if (!is(CU_PROCESS_STATE_CHECKPOINTED)) return CUDA_ERROR_ILLEGAL_STATE;
-  Seat::Moves moves;
+  ProcessSlot::Moves moves;
   for (std::uint32_t from = 0; from < kDevicesMax; ++from) {
     if (const std::uint32_t to = state_.moves[from].load(); to != 0) moves[from] = to - 1;
   }
@@ -104,7 +104,7 @@ CUresult Server::restore() {
     state_.state.store(CU_PROCESS_STATE_LOCKED);
   } else if (result != CUDA_ERROR_INVALID_VALUE) {
     state_.state.store(CU_PROCESS_STATE_FAILED);
-    gate_.open();  // Who waits there learns that it is over.
+    barrier_.open();  // Who waits there learns that it is over.
   }
   return result;
 }
@@ -112,7 +112,7 @@ CUresult Server::restore() {
 CUresult Server::unlock() {
   if (!is(CU_PROCESS_STATE_LOCKED)) return CUDA_ERROR_ILLEGAL_STATE;
   state_.state.store(CU_PROCESS_STATE_RUNNING);
-  gate_.open();
+  barrier_.open();
   return CUDA_SUCCESS;
 }
 
@@ -122,8 +122,8 @@ void* run(void* argument) {
 
 }  // namespace
 
-void serve_checkpoints(Driver& driver, Gate& gate) {
-  auto server = std::make_unique<Server>(driver, gate);
+void serve_checkpoints(Driver& driver, Barrier& barrier) {
+  auto server = std::make_unique<Server>(driver, barrier);
   // The program's signals are not for this thread.
   sigset_t all;
   sigset_t before;
@@ -135,7 +135,7 @@ void serve_checkpoints(Driver& driver, Gate& gate) {
   if (!started) return;
   (void)::pthread_detach(thread);
   [[maybe_unused]] const Server* serving = server.release();  // run() has it now.
-  std::atomic<std::uint32_t>& ready = driver.seat().slot().checkpoint.thread;
+  std::atomic<std::uint32_t>& ready = driver.process_slot().slot().checkpoint.thread;
   while (ready.load() == 0) futex_wait(ready, 0, kLongNs);
 }
 

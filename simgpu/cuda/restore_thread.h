@@ -12,6 +12,6 @@ constexpr int kCheckpointsSince = 12080;
 
 /// Starts it, for good. Without a thread to be had the process cannot be checkpointed, and that is
 /// all. The driver and the gate are never destroyed.
-void serve_checkpoints(Driver& driver, Gate& gate);
+void serve_checkpoints(Driver& driver, Barrier& barrier);
 
 }  // namespace berth::simgpu

@@ -42,29 +42,30 @@ bool Driver::has_memory_of_several() const {
 
 bool Driver::can_be_saved() const {
   const bool job = kDriverVersion >= kJobsSince && is_job();
-  return managed_.empty() && !seat_.is_on_shared_device() && (job || !has_memory_of_several());
+  return managed_.empty() && !process_slot_.is_on_shared_device() &&
+         (job || !has_memory_of_several());
 }
 
 CUresult Driver::checkpoint() {
   if (!can_be_saved()) return CUDA_ERROR_NOT_SUPPORTED;
-  wait_out(seat_.world().file().faults.busy);
-  if (!seat_.take_host_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
-  take_the_time(seat_.world().place().spec, seat_.held_blocks());
-  seat_.leave();
+  wait_out(process_slot_.world().file().faults.busy);
+  if (!process_slot_.take_host_memory()) return CUDA_ERROR_OUT_OF_MEMORY;
+  take_the_time(process_slot_.world().place().spec, process_slot_.held_blocks());
+  process_slot_.leave();
   return CUDA_SUCCESS;
 }
 
 // What does not come back at once never does: the driver has no way to begin it anew.
-CUresult Driver::restore(const Seat::Moves& moves) {
-  const Seat::Return came_back = seat_.come_back(moves);
-  if (came_back == Seat::Return::kWrongMove) return CUDA_ERROR_INVALID_VALUE;
-  if (came_back != Seat::Return::kDone) {
+CUresult Driver::restore(const ProcessSlot::Moves& moves) {
+  const ProcessSlot::Return came_back = process_slot_.come_back(moves);
+  if (came_back == ProcessSlot::Return::kWrongMove) return CUDA_ERROR_INVALID_VALUE;
+  if (came_back != ProcessSlot::Return::kDone) {
     ruined_ = true;
-    return came_back == Seat::Return::kLost ? CUDA_ERROR_DEVICE_UNAVAILABLE
-                                            : CUDA_ERROR_OUT_OF_MEMORY;
+    return came_back == ProcessSlot::Return::kLost ? CUDA_ERROR_DEVICE_UNAVAILABLE
+                                                   : CUDA_ERROR_OUT_OF_MEMORY;
   }
-  take_the_time(seat_.world().place().spec, seat_.held_blocks());
-  seat_.give_host_memory();
+  take_the_time(process_slot_.world().place().spec, process_slot_.held_blocks());
+  process_slot_.give_host_memory();
   return CUDA_SUCCESS;
 }
 

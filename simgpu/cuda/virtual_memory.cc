@@ -51,7 +51,7 @@ std::optional<VirtualMemory::Handle> VirtualMemory::adopt(int fd) {
 }
 
 void VirtualMemory::drop_unheld(const std::function<void(Freed)>& freed) {
-  std::erase_if(kept_, [&](const Kept& kept) {
+  std::erase_if(kept_, [&](const Retained& kept) {
     if (kept.shared.is_held()) return false;
     freed(kept.what);
     return true;

@@ -68,7 +68,7 @@ class VirtualMemory {
     std::uint32_t references = 1;
     std::uint32_t mappings = 0;
   };
-  struct Kept {
+  struct Retained {
     SharedMemory shared;
     Freed what;
   };
@@ -85,7 +85,7 @@ class VirtualMemory {
   Mappings::iterator cover(DevicePointer at, std::uint64_t bytes);
 
   std::map<Handle, Physical> physical_;
-  std::vector<Kept> kept_;  // Nothing here uses it.
+  std::vector<Retained> kept_;  // Nothing here uses it.
   std::map<DevicePointer, Heap::Mapping> reserved_;
   std::map<DevicePointer, std::uint64_t> reserved_bytes_;
   Mappings mapped_;

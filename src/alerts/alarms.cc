@@ -17,7 +17,7 @@ const Rule* find_rule(const std::vector<Rule>& rules, const std::string& name) {
   return found == rules.end() ? nullptr : &*found;
 }
 
-Alert::Subject subject_of(const About& about, std::string name) {
+Alert::Subject subject_of(const RuleSubject& about, std::string name) {
   const bool device = about.lease == LeaseId{};
   return {.kind = device ? Kind::kDevice : Kind::kLease,
           .device = about.device,
@@ -26,7 +26,7 @@ Alert::Subject subject_of(const About& about, std::string name) {
 }
 
 // Of a device the lease that uses most of it.
-std::vector<Alert::Action> actions_of(const About& about, const Facts& facts) {
+std::vector<Alert::Action> actions_of(const RuleSubject& about, const Facts& facts) {
   const LeaseView* most = nullptr;
   Bytes most_used;
   for (const LeaseView& lease : facts.leases) {
@@ -42,7 +42,7 @@ std::vector<Alert::Action> actions_of(const About& about, const Facts& facts) {
   return most == nullptr ? std::vector<Alert::Action>{} : actions_for(*most);
 }
 
-Alert over(const std::string& rule, const About& about, const std::string& name, Moment now,
+Alert over(const std::string& rule, const RuleSubject& about, const std::string& name, Moment now,
            UnixMs since, const std::string& text) {
   const Duration took = milliseconds(std::max<std::int64_t>(now.wall.value - since.value, 0));
   return {.rule = rule,
@@ -58,7 +58,7 @@ Alert over(const std::string& rule, const About& about, const std::string& name,
 }  // namespace
 
 struct Alarms::Look {
-  About about;
+  RuleSubject about;
   std::string name;
   Finding found;
 };
@@ -115,7 +115,7 @@ void Alarms::judge(Moment now, const Rule& rule, const Look& look, const Facts& 
   const Finding& finding = look.found;
   if (!finding.so) return;
   if (found == states_.end()) {
-    if (!*finding.so || states_.size() >= kStandingMax) return;
+    if (!*finding.so || states_.size() >= kStatesMax) return;
     found = states_.emplace(key, State{.from = now.instant, .since = now.wall}).first;
   }
   State& state = found->second;
@@ -157,7 +157,7 @@ void Alarms::judge(Moment now, const Rule& rule, const Look& look, const Facts& 
 
 // Of what is not there any more nothing can be found; a wait that has come to its end is one.
 void Alarms::drop_gone(Moment now, const Facts& facts, std::vector<Alert>& alerts) {
-  const auto is_there = [&](const About& about) {
+  const auto is_there = [&](const RuleSubject& about) {
     if (about.lease == LeaseId{}) {
       // With no device at all the driver has told nothing yet.
       return facts.devices.empty() ||
@@ -242,8 +242,8 @@ std::optional<std::vector<FiringAlert>> Alarms::take_firing(Moment now) {
   return firing;
 }
 
-std::vector<Standing> Alarms::standing() const {
-  std::vector<Standing> all;
+std::vector<RuleState> Alarms::states() const {
+  std::vector<RuleState> all;
   all.reserve(states_.size());
   for (const auto& [key, state] : states_) {
     all.push_back({.rule = key.first,

@@ -46,16 +46,16 @@ struct Facts {
 };
 
 /// What a rule is told of: one device or one lease.
-struct About {
+struct RuleSubject {
   DeviceId device;
   LeaseId lease;
-  friend constexpr auto operator<=>(const About&, const About&) = default;
+  friend constexpr auto operator<=>(const RuleSubject&, const RuleSubject&) = default;
 };
 
 /// How one rule stands with one subject: it is so, and perhaps for long enough.
-struct Standing {
+struct RuleState {
   std::string rule;
-  About about;
+  RuleSubject about;
   std::string name;  // Of the subject.
   std::string text;
   bool firing = false;
@@ -65,7 +65,7 @@ struct Standing {
 class Alarms {
  public:
   static constexpr Duration kCalmFor = seconds(10);
-  static constexpr std::size_t kStandingMax = 10'000;
+  static constexpr std::size_t kStatesMax = 10'000;
 
   /// What stands of a rule that is gone or reads differently is forgotten.
   void configure(std::vector<Rule> rules);
@@ -79,7 +79,7 @@ class Alarms {
   std::vector<Alert> happened(Moment now, Source event, const LeaseView& lease) const;
 
   /// By rule, then subject.
-  std::vector<Standing> standing() const;
+  std::vector<RuleState> states() const;
 
   /// What fired when another daemon ended: not told again, and over when it is. Of a rule that is
   /// gone or reads differently it is forgotten.
@@ -97,7 +97,7 @@ class Alarms {
     Instant told;
     std::optional<Instant> calm;  // Since when it has not been so, if it fires.
   };
-  using Key = std::pair<std::string, About>;
+  using Key = std::pair<std::string, RuleSubject>;
   struct Look;
 
   void judge(Moment now, const Rule& rule, const Look& look, const Facts& facts,

@@ -105,8 +105,8 @@ TEST(Alarms, WhatIsUnknownNeitherBeginsNorEnds) {
   EXPECT_EQ(watch.after(1, std::nullopt), "");
   EXPECT_NE(watch.after(1, gib(9)), "");
   EXPECT_EQ(watch.after(100, std::nullopt), "");
-  ASSERT_EQ(watch.alarms.standing().size(), 1);
-  EXPECT_TRUE(watch.alarms.standing()[0].firing);
+  ASSERT_EQ(watch.alarms.states().size(), 1);
+  EXPECT_TRUE(watch.alarms.states()[0].firing);
 }
 
 TEST(Alarms, AShareOfALeaseIsThatOfItsFullestDevice) {
@@ -219,7 +219,7 @@ TEST(Alarms, BeforeTheDriverTellsAnythingOnlyWhatIsSaidOfDevicesStands) {
   Watch devices({rule("gpu.mem_used > 8GiB")});
   devices.alarms.restore({fire("gpu.mem_used > 8GiB", kDevice, {})}, devices.at());
   EXPECT_EQ(devices.told(devices.alarms.step(devices.at(), {})), "");
-  EXPECT_EQ(devices.alarms.standing().size(), 1);
+  EXPECT_EQ(devices.alarms.states().size(), 1);
 }
 
 TEST(Alarms, WhatIsRestoredOfARuleThatReadsDifferentlyIsForgotten) {
@@ -227,7 +227,7 @@ TEST(Alarms, WhatIsRestoredOfARuleThatReadsDifferentlyIsForgotten) {
   watch.alarms.restore({{.rule = "r", .when = "gpu.mem_used > 8GiB", .device = kDevice},
                         {.rule = "gone", .when = "gpu.lost", .device = kDevice}},
                        watch.at());
-  EXPECT_TRUE(watch.alarms.standing().empty());
+  EXPECT_TRUE(watch.alarms.states().empty());
   EXPECT_TRUE(watch.alarms.take_firing(watch.at()).value().empty()) << "nor kept any longer";
 }
 
@@ -235,9 +235,9 @@ TEST(Alarms, ARuleThatReadsDifferentlyBeginsAnew) {
   Watch watch({rule("gpu.mem_used > 8GiB")});
   EXPECT_NE(watch.after(1, gib(9)), "");
   watch.alarms.configure({rule("gpu.mem_used > 8GiB", hours(1))});
-  EXPECT_EQ(watch.alarms.standing().size(), 1);
+  EXPECT_EQ(watch.alarms.states().size(), 1);
   watch.alarms.configure({rule("gpu.mem_used > 4GiB")});
-  EXPECT_TRUE(watch.alarms.standing().empty());
+  EXPECT_TRUE(watch.alarms.states().empty());
 }
 
 }  // namespace

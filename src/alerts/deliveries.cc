@@ -95,9 +95,9 @@ std::optional<Duration> Deliveries::next(UnixMs now) const {
   return soonest;
 }
 
-Deliveries::Fate Deliveries::finished(std::uint64_t number, Outcome outcome,
-                                      std::optional<Duration> pause, UnixMs now,
-                                      std::uint64_t chance) {
+Deliveries::Disposition Deliveries::finished(std::uint64_t number, Outcome outcome,
+                                             std::optional<Duration> pause, UnixMs now,
+                                             std::uint64_t chance) {
   tried_.erase(number);
   const auto found = waiting_.find(number);
   CHECK(found != waiting_.end());
@@ -107,13 +107,13 @@ Deliveries::Fate Deliveries::finished(std::uint64_t number, Outcome outcome,
   if (outcome != Outcome::kRetry || age >= kGiveUpAfter) {
     waiting_.erase(found);
     dropped(number);
-    return outcome == Outcome::kDelivered ? Fate::kDone : Fate::kGivenUp;
+    return outcome == Outcome::kDelivered ? Disposition::kDone : Disposition::kGivenUp;
   }
   const Duration wanted =
       std::max(retry_after(delivery.attempts, chance), pause.value_or(Duration{}));
   delivery.next.value = now.value + std::min(wanted, kPauseMax).ns / milliseconds(1).ns;
   changed(number);
-  return Fate::kAgain;
+  return Disposition::kAgain;
 }
 
 std::uint64_t Deliveries::count_of(const std::string& rule) const {

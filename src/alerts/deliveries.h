@@ -39,10 +39,10 @@ class Deliveries {
 
   /// Those to be tried now. Each is finished() later.
   std::vector<AlertDelivery> take_due(UnixMs now);
-  enum class Fate : std::uint8_t { kDone, kAgain, kGivenUp };
+  enum class Disposition : std::uint8_t { kDone, kAgain, kGivenUp };
   /// `pause`: what the other side asked for. `chance`: anything at all.
-  Fate finished(std::uint64_t number, Outcome outcome, std::optional<Duration> pause, UnixMs now,
-                std::uint64_t chance);
+  Disposition finished(std::uint64_t number, Outcome outcome, std::optional<Duration> pause,
+                       UnixMs now, std::uint64_t chance);
   /// Of rules that are gone, or have no such channel any more; not those being tried.
   template <class Gone>
   void drop_if(Gone gone) {

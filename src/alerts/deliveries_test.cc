@@ -30,8 +30,8 @@ class Post {
     }
     return ids;
   }
-  Deliveries::Fate end(const std::string& id, Outcome outcome, UnixMs now,
-                       std::optional<Duration> pause = {}) {
+  Deliveries::Disposition end(const std::string& id, Outcome outcome, UnixMs now,
+                              std::optional<Duration> pause = {}) {
     return all.finished(tried.at(id), outcome, pause, now, 0);
   }
 
@@ -45,7 +45,7 @@ TEST(Deliveries, MessagesOfARuleGoOutOneAfterTheOther) {
   (void)post.all.add(message("c", "other"));
   EXPECT_EQ(post.due(kStart), "a c");
   EXPECT_EQ(post.due(kStart), "");
-  EXPECT_EQ(post.end("a", Outcome::kDelivered, kStart), Deliveries::Fate::kDone);
+  EXPECT_EQ(post.end("a", Outcome::kDelivered, kStart), Deliveries::Disposition::kDone);
   EXPECT_EQ(post.due(kStart), "b");
 }
 
@@ -53,14 +53,14 @@ TEST(Deliveries, WhatFailsIsTriedAgainBeforeWhatComesAfterIt) {
   Post post;
   for (const char* id : {"a", "b"}) (void)post.all.add(message(id));
   EXPECT_EQ(post.due(kStart), "a");
-  EXPECT_EQ(post.end("a", Outcome::kRetry, kStart), Deliveries::Fate::kAgain);
+  EXPECT_EQ(post.end("a", Outcome::kRetry, kStart), Deliveries::Disposition::kAgain);
   EXPECT_EQ(post.all.next(kStart), seconds(1));
   EXPECT_EQ(post.due(kStart), "");
   EXPECT_EQ(post.due(later(1)), "a");
-  EXPECT_EQ(post.end("a", Outcome::kRetry, later(1)), Deliveries::Fate::kAgain);
+  EXPECT_EQ(post.end("a", Outcome::kRetry, later(1)), Deliveries::Disposition::kAgain);
   EXPECT_EQ(post.due(later(2)), "");
   EXPECT_EQ(post.due(later(3)), "a");
-  EXPECT_EQ(post.end("a", Outcome::kRefused, later(3)), Deliveries::Fate::kGivenUp);
+  EXPECT_EQ(post.end("a", Outcome::kRefused, later(3)), Deliveries::Disposition::kGivenUp);
   EXPECT_EQ(post.due(later(3)), "b");
 }
 
@@ -79,15 +79,15 @@ TEST(Deliveries, AfterADayItIsGivenUp) {
   Post post;
   (void)post.all.add(message("a"));
   UnixMs now = kStart;
-  Deliveries::Fate fate = Deliveries::Fate::kAgain;
+  Deliveries::Disposition disposition = Deliveries::Disposition::kAgain;
   std::size_t tries = 0;
-  while (fate == Deliveries::Fate::kAgain) {
+  while (disposition == Deliveries::Disposition::kAgain) {
     now.value += post.all.next(now)->ns / 1'000'000;
     ASSERT_EQ(post.due(now), "a");
-    fate = post.end("a", Outcome::kRetry, now);
+    disposition = post.end("a", Outcome::kRetry, now);
     ++tries;
   }
-  EXPECT_EQ(fate, Deliveries::Fate::kGivenUp);
+  EXPECT_EQ(disposition, Deliveries::Disposition::kGivenUp);
   EXPECT_GE(now.value, later(86'400).value);
   EXPECT_GT(tries, 100);
   EXPECT_LT(tries, 300);
@@ -153,7 +153,7 @@ TEST(Deliveries, WhatADaemonBeforeKeptComesFirst) {
   ASSERT_EQ(due.size(), 1);
   EXPECT_EQ(due[0].id, "a");
   EXPECT_EQ(now.finished(due[0].number, Outcome::kDelivered, {}, later(10), 0),
-            Deliveries::Fate::kDone);
+            Deliveries::Disposition::kDone);
   EXPECT_EQ(now.take_due(later(10))[0].id, "b");
   const auto changes = now.take_changes();
   EXPECT_THAT(changes.drop, ElementsAre(due[0].number));

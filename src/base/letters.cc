@@ -46,7 +46,7 @@ bool is_harmful(char32_t code) {
   });
 }
 
-std::string harmless_line(std::string_view untrusted) {
+std::string escape_control_line(std::string_view untrusted) {
   std::string line;
   line.reserve(untrusted.size());
   while (!untrusted.empty()) {

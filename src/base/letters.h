@@ -26,6 +26,6 @@ bool is_harmful(char32_t code);
 
 /// For a line that people read: what is harmful or no UTF-8 becomes '?', line ends and tabs a
 /// blank.
-std::string harmless_line(std::string_view untrusted);
+std::string escape_control_line(std::string_view untrusted);
 
 }  // namespace berth

@@ -7,20 +7,20 @@ namespace berth {
 namespace {
 
 TEST(Letters, WhatTurnsTextOrCannotBeSeenIsNotShown) {
-  EXPECT_EQ(harmless_line("train \u00e9t\u00e9 \u4e2d"), "train \u00e9t\u00e9 \u4e2d");
-  EXPECT_EQ(harmless_line("user\u202egnp"), "user?gnp");
-  EXPECT_EQ(harmless_line("a\u200bb\u2066c\ufeffd"), "a?b?c?d");
-  EXPECT_EQ(harmless_line("tag\U000e0041"), "tag?");
-  EXPECT_EQ(harmless_line("\x1b[2J\u009bm"), "?[2J?m");
+  EXPECT_EQ(escape_control_line("train \u00e9t\u00e9 \u4e2d"), "train \u00e9t\u00e9 \u4e2d");
+  EXPECT_EQ(escape_control_line("user\u202egnp"), "user?gnp");
+  EXPECT_EQ(escape_control_line("a\u200bb\u2066c\ufeffd"), "a?b?c?d");
+  EXPECT_EQ(escape_control_line("tag\U000e0041"), "tag?");
+  EXPECT_EQ(escape_control_line("\x1b[2J\u009bm"), "?[2J?m");
 }
 
 TEST(Letters, ALineStaysOne) {
-  EXPECT_EQ(harmless_line("a\nb\tc\rd"), "a b c?d");
-  EXPECT_EQ(harmless_line("a\u2028b"), "a?b");
+  EXPECT_EQ(escape_control_line("a\nb\tc\rd"), "a b c?d");
+  EXPECT_EQ(escape_control_line("a\u2028b"), "a?b");
 }
 
 TEST(Letters, WhatIsNoUtf8IsTakenByteByByte) {
-  EXPECT_EQ(harmless_line("a\xc3(\xff\xed\xa0\x80"), "a?(????");
+  EXPECT_EQ(escape_control_line("a\xc3(\xff\xed\xa0\x80"), "a?(????");
 }
 
 }  // namespace

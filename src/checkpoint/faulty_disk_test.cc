@@ -11,8 +11,8 @@
 #include <iterator>
 #include <span>
 
+#include "checkpoint/checkpoint_directory.h"
 #include "checkpoint/faulty_disk_for_test.h"
-#include "checkpoint/shelf.h"
 #include "checkpoint/temporary_folder_for_test.h"
 
 namespace berth::checkpoint {
@@ -111,7 +111,7 @@ struct Sample {
   explicit Sample(std::uint64_t step_given)
       : step(step_given), weights{static_cast<float>(step), 2, 3}, counter(step * 7) {}
 
-  Result<Saved> save_to(Shelf& shelf, Slot slot = Slot::kRegular) const {
+  Result<Saved> save_to(CheckpointDirectory& checkpoints, Slot slot = Slot::kRegular) const {
     TRY(plan, plan_file({{.name = "weights",
                           .dtype = Dtype::kF32,
                           .shape = {3},
@@ -122,7 +122,7 @@ struct Sample {
                           .shape = {},
                           .data = &counter,
                           .bytes = 8}}));
-    return shelf.save(plan, {.step = step, .slot = slot, .state = state()});
+    return checkpoints.save(plan, {.step = step, .slot = slot, .state = state()});
   }
   std::string state() const { return "{\"lr\":" + std::to_string(step) + "}"; }
   bool is(const Checkpoint& found) const {
@@ -152,11 +152,12 @@ struct Sample {
 std::uint64_t calls_of_a_save() {
   const TemporaryFolder folder;
   FaultyDisk disk;
-  Result<Shelf> shelf = Shelf::open(disk, folder.path(), {.last = 2});
-  CHECK(shelf.ok());
-  for (const std::uint64_t step : {1U, 2U}) CHECK(Sample(step).save_to(*shelf).ok());
+  Result<CheckpointDirectory> checkpoints =
+      CheckpointDirectory::open(disk, folder.path(), {.last = 2});
+  CHECK(checkpoints.ok());
+  for (const std::uint64_t step : {1U, 2U}) CHECK(Sample(step).save_to(*checkpoints).ok());
   const std::uint64_t before = disk.calls();
-  CHECK(Sample(3).save_to(*shelf).ok());
+  CHECK(Sample(3).save_to(*checkpoints).ok());
   return disk.calls() - before;
 }
 
@@ -169,11 +170,13 @@ TEST_P(AtEachCall, AFailedSaveLosesNothingOlder) {
     const TemporaryFolder folder;
     FaultyDisk disk;
     {
-      Result<Shelf> shelf = Shelf::open(disk, folder.path(), {.last = 2});
-      ASSERT_TRUE(shelf.ok());
-      for (const std::uint64_t step : {1U, 2U}) ASSERT_TRUE(Sample(step).save_to(*shelf).ok());
+      Result<CheckpointDirectory> checkpoints =
+          CheckpointDirectory::open(disk, folder.path(), {.last = 2});
+      ASSERT_TRUE(checkpoints.ok());
+      for (const std::uint64_t step : {1U, 2U})
+        ASSERT_TRUE(Sample(step).save_to(*checkpoints).ok());
       disk.set_fault(nth, GetParam());
-      const Result<Saved> saved = Sample(3).save_to(*shelf);
+      const Result<Saved> saved = Sample(3).save_to(*checkpoints);
       EXPECT_TRUE(disk.faulted()) << nth;
       if (saved.ok()) {
         EXPECT_TRUE(newest_is_one_of(folder.path(), {3})) << nth;
@@ -186,7 +189,7 @@ TEST_P(AtEachCall, AFailedSaveLosesNothingOlder) {
       disk.set_fault(0, Fault::kFail);
     }
     // Whoever opens it next can go on, and finds nothing half-done.
-    Result<Shelf> again = Shelf::open(disk, folder.path(), {.last = 2});
+    Result<CheckpointDirectory> again = CheckpointDirectory::open(disk, folder.path(), {.last = 2});
     ASSERT_TRUE(again.ok()) << again.error().message;
     const Result<Saved> saved = Sample(4).save_to(*again);
     ASSERT_TRUE(saved.ok()) << nth << ": " << saved.error().message;
@@ -204,11 +207,12 @@ TEST(FaultyDisk, AWriteThatLiesIsFoundBeforeAnythingIsRemoved) {
   for (std::uint64_t nth = 1; nth <= calls; ++nth) {
     const TemporaryFolder folder;
     FaultyDisk disk;
-    Result<Shelf> shelf = Shelf::open(disk, folder.path(), {.last = 1});
-    ASSERT_TRUE(shelf.ok());
-    ASSERT_TRUE(Sample(1).save_to(*shelf).ok());
+    Result<CheckpointDirectory> checkpoints =
+        CheckpointDirectory::open(disk, folder.path(), {.last = 1});
+    ASSERT_TRUE(checkpoints.ok());
+    ASSERT_TRUE(Sample(1).save_to(*checkpoints).ok());
     disk.set_fault(nth, Fault::kLie);
-    const Result<Saved> saved = Sample(2).save_to(*shelf);
+    const Result<Saved> saved = Sample(2).save_to(*checkpoints);
     if (!saved.ok() && saved.error().code == Errc::kCorrupt) {
       ++found;
       EXPECT_THAT(saved.error().message, HasSubstr("cannot be read back"));
@@ -223,10 +227,11 @@ TEST(FaultyDisk, AWriteThatLiesIsFoundBeforeAnythingIsRemoved) {
 TEST(FaultyDisk, APowerCutAfterASaveLosesNothing) {
   const TemporaryFolder folder;
   FaultyDisk disk;
-  Result<Shelf> shelf = Shelf::open(disk, folder.path(), {.last = 1});
-  ASSERT_TRUE(shelf.ok());
+  Result<CheckpointDirectory> checkpoints =
+      CheckpointDirectory::open(disk, folder.path(), {.last = 1});
+  ASSERT_TRUE(checkpoints.ok());
   for (const std::uint64_t step : {1U, 2U, 3U}) {
-    ASSERT_TRUE(Sample(step).save_to(*shelf).ok());
+    ASSERT_TRUE(Sample(step).save_to(*checkpoints).ok());
     disk.cut_power();
     EXPECT_TRUE(newest_is_one_of(folder.path(), {step}));
   }
@@ -235,13 +240,14 @@ TEST(FaultyDisk, APowerCutAfterASaveLosesNothing) {
 TEST(FaultyDisk, WhatDoesNotFitIsNotBegun) {
   const TemporaryFolder folder;
   FaultyDisk disk;
-  Result<Shelf> shelf = Shelf::open(disk, folder.path(), {.last = 1});
-  ASSERT_TRUE(shelf.ok());
-  ASSERT_TRUE(Sample(1).save_to(*shelf).ok());
+  Result<CheckpointDirectory> checkpoints =
+      CheckpointDirectory::open(disk, folder.path(), {.last = 1});
+  ASSERT_TRUE(checkpoints.ok());
+  ASSERT_TRUE(Sample(1).save_to(*checkpoints).ok());
   const std::vector<std::string> before = folder.names();
   disk.set_free_space(kib(64));
   const std::uint64_t calls = disk.calls();
-  const Result<Saved> saved = Sample(2).save_to(*shelf);
+  const Result<Saved> saved = Sample(2).save_to(*checkpoints);
   ASSERT_FALSE(saved.ok());
   EXPECT_EQ(saved.error().code, Errc::kFull);
   EXPECT_THAT(saved.error().message, HasSubstr("needs 332 B"));

@@ -10,8 +10,8 @@
 #include <filesystem>
 
 #include "berth/checkpoint.h"
+#include "checkpoint/checkpoint_directory.h"
 #include "checkpoint/faulty_disk_for_test.h"
-#include "checkpoint/shelf.h"
 #include "checkpoint/temporary_folder_for_test.h"
 
 namespace berth::checkpoint {
@@ -27,10 +27,10 @@ Tensor tensor_of(const std::vector<std::uint64_t>& elements) {
           .bytes = elements.size() * 8};
 }
 
-Result<Saved> save(Shelf& shelf, std::uint64_t step) {
+Result<Saved> save(CheckpointDirectory& checkpoints, std::uint64_t step) {
   const std::vector<std::uint64_t> elements(kElements, step);
   TRY(plan, plan_file({tensor_of(elements)}));
-  return shelf.save(plan, {.step = step, .slot = Slot::kRegular, .state = "{}"});
+  return checkpoints.save(plan, {.step = step, .slot = Slot::kRegular, .state = "{}"});
 }
 
 // The step of the newest; 0 where there is none, or it is not what was saved.
@@ -53,8 +53,9 @@ bool save_and_be_killed(const std::string& directory, std::uint64_t bytes) {
     disk.set_on_byte([bytes](std::uint64_t written) {
       if (written == bytes) (void)::kill(::getpid(), SIGKILL);
     });
-    Result<Shelf> shelf = Shelf::open(disk, directory, {.last = 2});
-    ::_exit(shelf.ok() && save(*shelf, 3).ok() ? 0 : 1);
+    Result<CheckpointDirectory> checkpoints =
+        CheckpointDirectory::open(disk, directory, {.last = 2});
+    ::_exit(checkpoints.ok() && save(*checkpoints, 3).ok() ? 0 : 1);
   }
   int status = 0;
   CHECK(::waitpid(child, &status, 0) == child);
@@ -66,9 +67,10 @@ TEST(KilledWhileSaving, AtAnyByteOnlyTheNewestIsLost) {
   const TemporaryFolder before;
   PosixDisk disk;
   {
-    Result<Shelf> shelf = Shelf::open(disk, before.path(), {.last = 2});
-    ASSERT_TRUE(shelf.ok());
-    for (const std::uint64_t step : {1U, 2U}) ASSERT_TRUE(save(*shelf, step).ok());
+    Result<CheckpointDirectory> checkpoints =
+        CheckpointDirectory::open(disk, before.path(), {.last = 2});
+    ASSERT_TRUE(checkpoints.ok());
+    for (const std::uint64_t step : {1U, 2U}) ASSERT_TRUE(save(*checkpoints, step).ok());
   }
   unsigned killed = 0;
   for (std::uint64_t bytes = 1;; bytes += 7) {
@@ -78,7 +80,7 @@ TEST(KilledWhileSaving, AtAnyByteOnlyTheNewestIsLost) {
     ++killed;
     const std::uint64_t found = newest_step(folder.path());
     ASSERT_TRUE(found == 2 || found == 3) << "killed at byte " << bytes << ": " << found;
-    Result<Shelf> again = Shelf::open(disk, folder.path(), {.last = 2});
+    Result<CheckpointDirectory> again = CheckpointDirectory::open(disk, folder.path(), {.last = 2});
     ASSERT_TRUE(again.ok()) << again.error().message;
     for (const std::string& name : folder.names()) EXPECT_FALSE(is_temporary(name)) << name;
     ASSERT_TRUE(save(*again, 4).ok());

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "berth/checkpoint.h"
+#include "checkpoint/checkpoint_directory.h"
 #include "checkpoint/outcome.h"
-#include "checkpoint/shelf.h"
 #include "checkpoint/writer.h"
 
 namespace berth::checkpoint {
@@ -21,7 +21,7 @@ class Loaded::Impl {
         passed_over(std::move(newest.passed_over)) {}
 
   std::string path;
-  About about;
+  CheckpointInfo about;
   MappedFile::Impl file;
   std::vector<PassedOver> passed_over;
 };

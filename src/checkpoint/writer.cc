@@ -21,7 +21,7 @@ double seconds_between(Instant start, Instant end) {
   return static_cast<double>((end - start).ns) / 1e9;
 }
 
-About about(const Snapshot& snapshot) {
+CheckpointInfo about(const Snapshot& snapshot) {
   return {.step = snapshot.step, .slot = snapshot.slot, .state = snapshot.state};
 }
 
@@ -57,9 +57,10 @@ Result<std::unique_ptr<Writer>> Writer::start(std::unique_ptr<Disk> disk, const 
   if ((options.staging.allocate == nullptr) != (options.staging.release == nullptr)) {
     return Error{Errc::kInvalid, "staging has only one of allocate and release"};
   }
-  TRY(shelf, Shelf::open(*disk, options.directory,
-                         {.last = options.keep_last, .every = options.keep_every}));
-  auto writer = std::make_unique<Writer>(std::move(disk), std::move(shelf), options);
+  TRY(checkpoints,
+      CheckpointDirectory::open(*disk, options.directory,
+                                {.last = options.keep_last, .every = options.keep_every}));
+  auto writer = std::make_unique<Writer>(std::move(disk), std::move(checkpoints), options);
   // Signals are for the program's own threads: a thread inherits the mask of its starter.
   sigset_t all;
   sigset_t before;
@@ -76,12 +77,12 @@ Result<std::unique_ptr<Writer>> Writer::start(std::unique_ptr<Disk> disk, const 
   return writer;
 }
 
-Writer::Writer(std::unique_ptr<Disk> disk, Shelf shelf, const Options& options)
+Writer::Writer(std::unique_ptr<Disk> disk, CheckpointDirectory checkpoints, const Options& options)
     : pid_(::getpid()),
       directory_(options.directory),
       stages_all_(options.staging.copy != nullptr),
       disk_(std::move(disk)),
-      shelf_(std::move(shelf)),
+      checkpoints_(std::move(checkpoints)),
       copies_{StagingMemory(options.staging), StagingMemory(options.staging)} {}
 
 Writer::~Writer() {
@@ -232,7 +233,7 @@ std::optional<Writer::Job> Writer::next() {
 
 Result<Saved> Writer::perform(Job& job) noexcept {
   try {
-    return shelf_.save(job.plan, job.about);
+    return checkpoints_.save(job.plan, job.about);
   } catch (const std::exception& thrown) {
     return Error{Errc::kExhausted, thrown.what()};  // Memory that ended is all that can be met.
   }

@@ -18,8 +18,8 @@
 #include "base/result.h"
 #include "base/thread_annotations.h"
 #include "berth/checkpoint.h"
+#include "checkpoint/checkpoint_directory.h"
 #include "checkpoint/disk.h"
-#include "checkpoint/shelf.h"
 #include "checkpoint/staging_memory.h"
 #include "os/mutex.h"
 
@@ -29,7 +29,7 @@ class Writer {
  public:
   static Result<std::unique_ptr<Writer>> start(std::unique_ptr<Disk> disk, const Options& options);
   /// Use start.
-  Writer(std::unique_ptr<Disk> disk, Shelf shelf, const Options& options);
+  Writer(std::unique_ptr<Disk> disk, CheckpointDirectory checkpoints, const Options& options);
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
   /// Finishes what was asked for. Not for a child of a fork: its thread is not there.
@@ -51,7 +51,7 @@ class Writer {
   class Hold;
   struct Job {
     FilePlan plan;
-    About about;
+    CheckpointInfo about;
     std::optional<std::size_t> copy;  // The one that the plan points into.
     // Of one that somebody waits for.
     std::unique_ptr<std::promise<Result<Saved>>> answer;
@@ -73,7 +73,7 @@ class Writer {
   const std::string directory_;
   const bool stages_all_;  // Tensors may be where only the given copy function can read.
   const std::unique_ptr<Disk> disk_;
-  Shelf shelf_;  // The thread's alone, once it runs.
+  CheckpointDirectory checkpoints_;  // The thread's alone, once it runs.
 
   os::Mutex mutex_;
   os::Change change_;

@@ -10,8 +10,8 @@
 #include "alerts/expression.h"
 #include "base/quantity.h"
 #include "cli/alert_file.h"
+#include "cli/output_mode.h"
 #include "cli/render/alerts.h"
-#include "cli/showing.h"
 #include "cli/verbs.h"
 #include "os/processes.h"
 #include "os/users.h"
@@ -21,7 +21,7 @@
 namespace berth::cli {
 namespace {
 
-struct AlertAsked {
+struct AlertArgs {
   std::string action;
   std::string what;
   std::string name;
@@ -42,16 +42,16 @@ const std::string& sample_test() {
   return kSample;
 }
 
-std::optional<std::string> rules_shown(Showing& showing) {
-  Conversation& conversation = showing.conversation();
-  const auto body = conversation.ask({.route = wire::Route::kAlerts});
+std::optional<std::string> rules_shown(OutputMode& output_mode) {
+  DaemonSession& session = output_mode.session();
+  const auto body = session.ask({.route = wire::Route::kAlerts});
   if (!body) return std::nullopt;
-  if (!showing.choice().is_for_people()) {
-    return showing.for_programs({.json = *body, .items = "items", .sample = sample_alerts()});
+  if (!output_mode.choice().is_for_people()) {
+    return output_mode.for_programs({.json = *body, .items = "items", .sample = sample_alerts()});
   }
-  const auto list = conversation.understood(wire::decode_alerts(*body));
+  const auto list = session.understood(wire::decode_alerts(*body));
   if (!list) return std::nullopt;
-  return alert_lines(*list, showing.scene());
+  return alert_lines(*list, output_mode.context());
 }
 
 // "lease-ended", or with a number where that is taken.
@@ -71,10 +71,10 @@ struct Served {
   UserId user;
 };
 
-std::optional<Served> daemon_served(Conversation& conversation) {
-  const auto body = conversation.ask({.route = wire::Route::kDaemon});
+std::optional<Served> daemon_served(DaemonSession& session) {
+  const auto body = session.ask({.route = wire::Route::kDaemon});
   if (!body) return std::nullopt;
-  const auto daemon = conversation.understood(wire::decode_daemon(*body));
+  const auto daemon = session.understood(wire::decode_daemon(*body));
   if (!daemon) return std::nullopt;
   Served served{.mode = os::Mode::kUser, .user = os::own_user()};
   if (daemon->mode == wire::DaemonView::Mode::kUser) return served;
@@ -86,10 +86,10 @@ std::optional<Served> daemon_served(Conversation& conversation) {
   return served;
 }
 
-std::optional<bool> daemon_has(Conversation& conversation, const std::string& name) {
-  const auto body = conversation.ask({.route = wire::Route::kAlerts});
+std::optional<bool> daemon_has(DaemonSession& session, const std::string& name) {
+  const auto body = session.ask({.route = wire::Route::kAlerts});
   if (!body) return std::nullopt;
-  const auto list = conversation.understood(wire::decode_alerts(*body));
+  const auto list = session.understood(wire::decode_alerts(*body));
   if (!list) return std::nullopt;
   for (const wire::RuleView& rule : list->items) {
     if (rule.name == name) return rule.enabled;
@@ -98,13 +98,13 @@ std::optional<bool> daemon_has(Conversation& conversation, const std::string& na
 }
 
 // Written, and taken over by the daemon; or as before, and said why.
-bool apply(const AlertFile& file, const std::string& name, bool there, Conversation& conversation) {
+bool apply(const AlertFile& file, const std::string& name, bool there, DaemonSession& session) {
   if (const Status written = file.write(); !written.ok()) {
-    conversation.fail(exit_code(written.error().code), written.error().message);
+    session.fail(exit_code(written.error().code), written.error().message);
     return false;
   }
-  const bool reloaded = conversation.ask({.route = wire::Route::kDaemonReload}).has_value();
-  const auto has = reloaded ? daemon_has(conversation, name) : std::nullopt;
+  const bool reloaded = session.ask({.route = wire::Route::kDaemonReload}).has_value();
+  const auto has = reloaded ? daemon_has(session, name) : std::nullopt;
   if (has == there) {
     file.forget_old_webhook();
     return true;
@@ -113,22 +113,22 @@ bool apply(const AlertFile& file, const std::string& name, bool there, Conversat
     complain("berth: " + restored.error().message + "\n");
   }
   if (has) {
-    conversation.fail(ExitCode::kConfig, "the daemon does not read " + file.path() +
-                                             ": its configuration lies elsewhere");
+    session.fail(ExitCode::kConfig,
+                 "the daemon does not read " + file.path() + ": its configuration lies elsewhere");
   }
   return false;
 }
 
-std::optional<AlertFile> file_of(Conversation& conversation) {
-  const auto served = daemon_served(conversation);
+std::optional<AlertFile> file_of(DaemonSession& session) {
+  const auto served = daemon_served(session);
   if (!served) return std::nullopt;
-  auto file = AlertFile::open(os::surroundings_from_environment(), served->mode, served->user);
+  auto file = AlertFile::open(os::read_environment(), served->mode, served->user);
   if (file.ok()) return *std::move(file);
-  conversation.fail(ExitCode::kConfig, file.error().message);
+  session.fail(ExitCode::kConfig, file.error().message);
   return std::nullopt;
 }
 
-int add(Invocation& invocation, Showing& showing, AlertAsked& asked) {
+int add(Invocation& invocation, OutputMode& output_mode, AlertArgs& asked) {
   const auto when = alerts::parse_expression(asked.what);
   if (!when.ok()) return invocation.usage_error("'" + asked.what + "': " + when.error().message);
   asked.rule.when = *when;
@@ -138,10 +138,10 @@ int add(Invocation& invocation, Showing& showing, AlertAsked& asked) {
   if (asked.rule.webhook == "-" && !std::getline(std::cin, asked.rule.webhook)) {
     return invocation.usage_error("--webhook -: there is no URL on stdin");
   }
-  if (!showing.open()) return showing.conversation().status();
-  Conversation& conversation = showing.conversation();
-  auto file = file_of(conversation);
-  if (!file) return conversation.status();
+  if (!output_mode.open()) return output_mode.session().status();
+  DaemonSession& session = output_mode.session();
+  auto file = file_of(session);
+  if (!file) return session.status();
   const auto before = file->load();
   if (!before.ok()) return invocation.fail(ExitCode::kConfig, before.error().message);
   const std::string name = asked.name.empty() ? name_for(*when, *before) : asked.name;
@@ -163,17 +163,17 @@ int add(Invocation& invocation, Showing& showing, AlertAsked& asked) {
     (void)file->put_back();
     return invocation.fail(ExitCode::kUsage, after.error().message);
   }
-  if (!apply(*file, name, true, conversation)) return conversation.status();
+  if (!apply(*file, name, true, session)) return session.status();
   print("rule " + name + ": " + to_text(*when) + "\n");
-  return conversation.status();
+  return session.status();
 }
 
-int remove(Invocation& invocation, Showing& showing, const AlertAsked& asked) {
-  if (!showing.open()) return showing.conversation().status();
-  Conversation& conversation = showing.conversation();
+int remove(Invocation& invocation, OutputMode& output_mode, const AlertArgs& asked) {
+  if (!output_mode.open()) return output_mode.session().status();
+  DaemonSession& session = output_mode.session();
   const std::string& name = asked.what;
-  auto file = file_of(conversation);
-  if (!file) return conversation.status();
+  auto file = file_of(session);
+  if (!file) return session.status();
   const auto before = file->load();
   if (!before.ok()) return invocation.fail(ExitCode::kConfig, before.error().message);
   if (!before->alerts.contains(name)) {
@@ -192,90 +192,90 @@ int remove(Invocation& invocation, Showing& showing, const AlertAsked& asked) {
                            "the rule " + name + " stands in " + file->path() +
                                " in a form of its own: take it out there, and berth daemon reload");
   }
-  if (!apply(*file, name, false, conversation)) return conversation.status();
+  if (!apply(*file, name, false, session)) return session.status();
   print("rule " + name + (built_in ? " is switched off\n" : " is gone\n"));
-  return conversation.status();
+  return session.status();
 }
 
 // Each try ends by itself within some ten seconds.
 constexpr Duration kTestWithin = seconds(40);
 
-int test(Showing& showing, const AlertAsked& asked) {
-  if (!showing.open()) return showing.conversation().status();
-  Conversation& conversation = showing.conversation();
+int test(OutputMode& output_mode, const AlertArgs& asked) {
+  if (!output_mode.open()) return output_mode.session().status();
+  DaemonSession& session = output_mode.session();
   const auto body =
-      conversation.ask({.route = wire::Route::kAlertTest, .lease = asked.what}, kTestWithin);
-  if (!body) return conversation.status();
-  const auto result = conversation.understood(wire::decode_alert_test(*body));
-  if (!result) return conversation.status();
+      session.ask({.route = wire::Route::kAlertTest, .lease = asked.what}, kTestWithin);
+  if (!body) return session.status();
+  const auto result = session.understood(wire::decode_alert_test(*body));
+  if (!result) return session.status();
   for (const wire::Delivered& outcome : result->outcomes) {
     if (outcome.outcome == "retry" || outcome.outcome == "refused") {
-      conversation.note(ExitCode::kFailed);
+      session.note(ExitCode::kFailed);
     }
   }
-  if (showing.choice().is_for_people()) {
-    print(test_lines(*result, showing.scene()));
-  } else if (const auto text =
-                 showing.for_programs({.json = *body, .items = "items", .sample = sample_test()})) {
+  if (output_mode.choice().is_for_people()) {
+    print(test_lines(*result, output_mode.context()));
+  } else if (const auto text = output_mode.for_programs(
+                 {.json = *body, .items = "items", .sample = sample_test()})) {
     print(*text);
   }
-  return conversation.status();
+  return session.status();
 }
 
-void declare(Options& options, AlertAsked& asked) {
+void declare(Options& options, AlertArgs& asked) {
   options.operand({.metavar = "ACTION",
                    .help = "what to do",
                    .at_least = 1,
                    .choices = {"list", "add", "rm", "test"}},
-                  into(asked.action));
+                  store(asked.action));
   options.operand({.metavar = "WHAT", .help = "add: what to look at; rm, test: a rule's name"},
-                  into(asked.what));
+                  store(asked.what));
   options.value({.names = "-n,--name", .metavar = "NAME", .help = "add: what the rule is called"},
-                into(asked.name));
+                store(asked.name));
   options.value({.names = "--severity",
                  .metavar = "SEVERITY",
                  .help = "add: how bad that is; warn is the default",
                  .choices = {"info", "warn", "critical"}},
-                into(asked.severity));
+                store(asked.severity));
   options.value({.names = "--repeat",
                  .metavar = "DUR",
                  .help = "add: tell it again each so often while it goes on; 1h is the default, 0 "
                          "once"},
-                into(asked.repeat));
+                store(asked.repeat));
   options.flag(
       {.names = "--terminal", .help = "add: the berth run of the lease that it is about says it"},
-      into(asked.rule.terminal));
+      store(asked.rule.terminal));
   options.flag({.names = "--desktop",
                 .help = "add: show it on your desktop (berth run starts berth-notify)"},
-               into(asked.rule.desktop));
+               store(asked.rule.desktop));
   options.value(
       {.names = "--webhook",
        .metavar = "URL",
        .help =
            "add: send it there, by POST; '-' reads the URL from stdin, where no one else sees it"},
-      into(asked.rule.webhook));
+      store(asked.rule.webhook));
   options.value({.names = "--webhook-file",
                  .metavar = "FILE",
                  .help = "add: the same, with the URL in a file that only the daemon can read"},
-                into(asked.rule.webhook_file));
+                store(asked.rule.webhook_file));
   options.value({.names = "--secret-file",
                  .metavar = "FILE",
                  .help = "add: what messages to the webhook are signed with"},
-                into(asked.rule.secret_file));
+                store(asked.rule.secret_file));
   options.flag({.names = "--allow-private",
                 .help = "add: the webhook may be on this machine or in a private network"},
-               into(asked.rule.allow_private));
+               store(asked.rule.allow_private));
   options.value({.names = "--command",
                  .metavar = "COMMAND",
                  .help = "add: start this with sh, with the message on its stdin"},
-                into(asked.command));
+                store(asked.command));
 }
 
 }  // namespace
 
 int run_alert(Invocation& invocation) {
-  AlertAsked asked;
-  Showing showing(invocation);
+  AlertArgs asked;
+  OutputMode output_mode(invocation);
   invocation.about =
       "  list             the rules, and which of them say something now\n"
       "  add EXPRESSION   one more, such as 'gpu.mem_used > 88% for 30s'\n"
@@ -290,18 +290,18 @@ int run_alert(Invocation& invocation) {
       {"berth alert add 'lease.waiting > 10m name=train*'", "long waits of some leases"},
       {"berth alert rm gpu-high", "one that is built in"}};
   declare(invocation.options, asked);
-  showing.declare(Watching::kYes);
+  output_mode.declare(Watching::kYes);
   if (const auto end = invocation.parse()) return *end;
   const bool has_what = !asked.what.empty();
   if (asked.action == "list" ? has_what : !has_what) {
     return invocation.usage_error(has_what ? "list takes nothing besides"
                                            : asked.action + " of what?");
   }
-  if (asked.action == "add") return add(invocation, showing, asked);
-  if (asked.action == "test") return test(showing, asked);
-  if (asked.action == "rm") return remove(invocation, showing, asked);
-  if (!showing.open()) return showing.conversation().status();
-  return showing.show([&] { return rules_shown(showing); });
+  if (asked.action == "add") return add(invocation, output_mode, asked);
+  if (asked.action == "test") return test(output_mode, asked);
+  if (asked.action == "rm") return remove(invocation, output_mode, asked);
+  if (!output_mode.open()) return output_mode.session().status();
+  return output_mode.show([&] { return rules_shown(output_mode); });
 }
 
 }  // namespace berth::cli

@@ -37,9 +37,8 @@ std::size_t find_heading(const std::string& text, const std::string& rule) {
 
 }  // namespace
 
-Result<AlertFile> AlertFile::open(const os::Surroundings& surroundings, os::Mode mode,
-                                  UserId daemon) {
-  const os::ConfigPaths paths = os::config_paths(surroundings);
+Result<AlertFile> AlertFile::open(const os::Environment& env, os::Mode mode, UserId daemon) {
+  const os::ConfigPaths paths = os::config_paths(env);
   const bool user = mode == os::Mode::kUser;
   const std::string path = user ? paths.user_alerts : paths.system_alerts;
   // The machine's rules are read by its daemon and by all users, whoever makes their folder.
@@ -49,7 +48,7 @@ Result<AlertFile> AlertFile::open(const os::Surroundings& surroundings, os::Mode
   file.path_ = path;
   file.daemon_ = daemon;
   file.kind_ = user ? config::File::Kind::kUser : config::File::Kind::kMachine;
-  TRY(found, client::find_configuration(surroundings, "/", client::ProjectFile::kIgnore));
+  TRY(found, client::find_configuration(env, "/", client::ProjectFile::kIgnore));
   file.input_ = std::move(found.input);
   file.input_.mode = user ? config::Mode::kUser : config::Mode::kSystem;
   std::erase_if(file.input_.files, [&](const config::File& one) {

@@ -12,7 +12,7 @@
 #include "config/config.h"
 #include "config/load.h"
 #include "os/files.h"
-#include "os/places.h"
+#include "os/paths.h"
 
 namespace berth::cli {
 
@@ -20,7 +20,7 @@ class AlertFile {
  public:
   /// Reads the configuration of a daemon of this mode, as it lies on the disk; waits while another
   /// one has it open.
-  static Result<AlertFile> open(const os::Surroundings& surroundings, os::Mode mode, UserId daemon);
+  static Result<AlertFile> open(const os::Environment& env, os::Mode mode, UserId daemon);
 
   const std::string& path() const { return path_; }
   /// What holds with it as it is now; problems are told as one text.

@@ -11,8 +11,8 @@
 namespace berth::cli {
 namespace {
 
-std::string would_cancel(const LeaseView& lease, const Scene& scene) {
-  const std::string who = named(lease, scene);
+std::string would_cancel(const LeaseView& lease, const RenderContext& context) {
+  const std::string who = named(lease, context);
   if (lease.state == LeaseState::kWaiting) return "take " + who + " out of the queue";
   return "end the programs of " + who + " with SIGTERM, and with SIGKILL ten seconds later";
 }
@@ -30,15 +30,16 @@ int run_cancel(Invocation& invocation) {
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   return control.each([&](const LeaseView& lease) {
-    client::Question question{
+    client::HttpRequest question{
         .route = wire::Route::kCancel, .lease = reference_to(lease), .body = "{}"};
-    return Control::Deed{
-        .would = would_cancel(lease, control.scene()),
+    return Control::Operation{
+        .dry_run_text = would_cancel(lease, control.context()),
         .question = [=] { return question; },
         .until_ended = true,
-        .told =
+        .success_text =
             [&](const LeaseView& now) {
-              return "lease " + named(now, control.scene()) + " has ended (" + result_of(now) + ")";
+              return "lease " + named(now, control.context()) + " has ended (" + result_of(now) +
+                     ")";
             },
     };
   });

@@ -25,7 +25,7 @@ Duration answer_within(const LeaseView& lease, const Patience& patience) {
   return client::Connection::kAnswerWithin + (patience.none ? Duration{} : grace);
 }
 
-ExitCode judged(const LeaseView& lease, const Patience& patience) {
+ExitCode exit_code(const LeaseView& lease, const Patience& patience) {
   if (lease.checkpoints.asked) return patience.none ? ExitCode::kOk : ExitCode::kTimeLimit;
   const auto& last = lease.checkpoints.last;
   if (!last) return ExitCode::kFailed;
@@ -33,14 +33,14 @@ ExitCode judged(const LeaseView& lease, const Patience& patience) {
   return last->outcome == CheckpointOutcome::kUncaught ? ExitCode::kDataError : ExitCode::kFailed;
 }
 
-std::string told(const LeaseView& lease, const Scene& scene) {
-  const std::string who = "lease " + named(lease, scene);
+std::string success_text(const LeaseView& lease, const RenderContext& context) {
+  const std::string who = "lease " + named(lease, context);
   if (lease.checkpoints.asked) {
     return who + " was asked to save itself; berth show " + std::to_string(lease.id.value) +
            " tells how it goes";
   }
   const auto& last = lease.checkpoints.last;
-  return who + " " + (last ? saved_text(*last, scene.letters) : "has not saved itself");
+  return who + " " + (last ? saved_text(*last, context.charset) : "has not saved itself");
 }
 
 }  // namespace
@@ -58,9 +58,9 @@ int run_checkpoint(Invocation& invocation) {
   invocation.options.value({.names = "-W,--wait",
                             .metavar = "DUR",
                             .help = "wait for the end of it this long, then end with 124"},
-                           into(patience.wait_max));
+                           store(patience.wait_max));
   invocation.options.flag({.names = "--no-wait", .help = "ask, and do not wait for the end of it"},
-                          into(patience.none));
+                          store(patience.none));
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   if (patience.none && patience.wait_max) {
@@ -68,17 +68,17 @@ int run_checkpoint(Invocation& invocation) {
   }
   if (patience.none) patience.wait_max = Duration{};
   return control.each([&](const LeaseView& lease) {
-    client::Question question{.route = wire::Route::kCheckpoint,
-                              .lease = reference_to(lease),
-                              .body = wire::encode_checkpoint({.wait_max = patience.wait_max})};
+    client::HttpRequest question{.route = wire::Route::kCheckpoint,
+                                 .lease = reference_to(lease),
+                                 .body = wire::encode_checkpoint({.wait_max = patience.wait_max})};
     const auto& way = lease.request.checkpoint;
-    return Control::Deed{
-        .would = "have " + named(lease, control.scene()) + " save itself" +
-                 (way ? " " + way_text(*way) : ": nothing is known of how it could"),
+    return Control::Operation{
+        .dry_run_text = "have " + named(lease, control.context()) + " save itself" +
+                        (way ? " " + way_text(*way) : ": nothing is known of how it could"),
         .question = [=] { return question; },
         .within = answer_within(lease, patience),
-        .told = [&](const LeaseView& now) { return told(now, control.scene()); },
-        .judged = [&](const LeaseView& now) { return judged(now, patience); },
+        .success_text = [&](const LeaseView& now) { return success_text(now, control.context()); },
+        .exit_code = [&](const LeaseView& now) { return exit_code(now, patience); },
     };
   });
 }

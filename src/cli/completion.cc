@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/candidates.h"
-#include "cli/conversation.h"
+#include "cli/daemon_session.h"
 #include "cli/render/text.h"
 #include "cli/verbs.h"
 
@@ -127,18 +127,18 @@ bool is_plain(std::string_view name) {
 
 // Those of all users that have not ended, by number and by name. None where no daemon runs.
 std::vector<Candidate> live_leases(const Invocation& invocation) {
-  Conversation conversation(invocation);
-  if (conversation.find() != Conversation::Found::kDaemon) return {};
-  const auto body = conversation.ask({.route = wire::Route::kLeases});
+  DaemonSession session(invocation);
+  if (session.find() != DaemonSession::Found::kDaemon) return {};
+  const auto body = session.ask({.route = wire::Route::kLeases});
   if (!body) return {};
-  const auto list = conversation.understood(wire::decode_leases(*body));
+  const auto list = session.understood(wire::decode_leases(*body));
   if (!list) return {};
   std::vector<Candidate> leases;
   for (const LeaseView& lease : list->items) {
     const std::string state(to_text(lease.state));
     const std::string& name = lease.request.name;
     const std::string id = std::to_string(lease.id.value);
-    const std::string shown = harmless(name, {.unicode = invocation.terminal.unicode});
+    const std::string shown = escape_control(name, {.unicode = invocation.terminal.unicode});
     leases.push_back({id, name.empty() ? state : listed(shown, state)});
     if (is_plain(name)) leases.push_back({name, listed(id, state)});
   }
@@ -160,7 +160,7 @@ int run_completion(Invocation& invocation) {
                               .help = "for which shell",
                               .at_least = 1,
                               .choices = {"bash", "zsh", "fish", "words"}},
-                             into(shell));
+                             store(shell));
   invocation.options.command({.metavar = "WORD", .help = "with words: the line to be completed"},
                              words);
   if (const auto end = invocation.parse()) return *end;

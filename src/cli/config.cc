@@ -15,7 +15,7 @@
 #include "config/load.h"
 #include "config/print.h"
 #include "os/files.h"
-#include "os/places.h"
+#include "os/paths.h"
 #include "os/users.h"
 #include "wire/daemon.h"
 #include "wire/json_writer.h"
@@ -23,7 +23,7 @@
 namespace berth::cli {
 namespace {
 
-struct ConfigAsked {
+struct ConfigArgs {
   std::string action;
   std::string file;
   bool origin = false;
@@ -51,11 +51,11 @@ std::optional<config::Config> loaded(const config::Input& input) {
   return std::move(good.config);
 }
 
-Result<config::Input> found(const ConfigAsked& asked) {
+Result<config::Input> found(const ConfigArgs& asked) {
   std::error_code error;
   const std::string directory = std::filesystem::current_path(error);  // Empty: it is gone.
-  TRY(found, client::find_configuration(os::surroundings_from_environment(), directory,
-                                        client::ProjectFile::kRead));
+  TRY(found,
+      client::find_configuration(os::read_environment(), directory, client::ProjectFile::kRead));
   for (const std::string& sentence : found.passed_over) complain("berth: " + sentence + "\n");
   found.input.mode = asked.mode();
   return std::move(found.input);
@@ -72,17 +72,17 @@ std::string as_json(const std::vector<config::ShownValue>& values) {
   return writer.end_array().end_object().take();
 }
 
-std::string as_text(const std::vector<config::ShownValue>& values, const ConfigAsked& asked,
-                    Letters letters) {
+std::string as_text(const std::vector<config::ShownValue>& values, const ConfigArgs& asked,
+                    Charset charset) {
   Table table{.columns = {{}, {}, {}}, .header = false};
   for (const config::ShownValue& value : values) {
     const std::string text = value.value.empty() ? "(not set)" : value.value;
     const std::string origin = asked.origin ? "# " + to_text(value.origin) : "";
-    table.rows.push_back({{harmless(value.key, letters)},
-                          {"= " + harmless(text, letters)},
-                          {harmless(origin, letters), Colour::kDim}});
+    table.rows.push_back({{escape_control(value.key, charset)},
+                          {"= " + escape_control(text, charset)},
+                          {escape_control(origin, charset), Colour::kDim}});
   }
-  return render(std::move(table), std::nullopt, letters);
+  return render(std::move(table), std::nullopt, charset);
 }
 
 // The path of a webhook is a secret for most services: shown to whom it is, not to whoever looks
@@ -101,7 +101,7 @@ void hide_webhooks(std::vector<config::ShownValue>& values) {
 
 // As the daemon has it that would be asked; where none answers, as the user's own would.
 bool is_of_system() {
-  auto client = client::Client::connect({.surroundings = os::surroundings_from_environment(),
+  auto client = client::Client::connect({.env = os::read_environment(),
                                          .autostart = client::Autostart::kNever,
                                          .version = BERTH_VERSION});
   if (!client.ok()) return false;
@@ -111,7 +111,7 @@ bool is_of_system() {
   return daemon.ok() && daemon->mode == wire::DaemonView::Mode::kSystem;
 }
 
-int show(const Invocation& invocation, ConfigAsked asked) {
+int show(const Invocation& invocation, ConfigArgs asked) {
   asked.system = asked.system || is_of_system();
   const auto input = found(asked);
   if (!input.ok()) return invocation.fail(ExitCode::kConfig, input.error().message);
@@ -119,9 +119,9 @@ int show(const Invocation& invocation, ConfigAsked asked) {
   if (!config) return to_status(ExitCode::kConfig);
   auto values = shown_values(*config);
   hide_webhooks(values);
-  const Letters letters{.unicode = invocation.terminal.unicode};
+  const Charset charset{.unicode = invocation.terminal.unicode};
   if (asked.output.is_for_people()) {
-    print(as_text(values, asked, letters));
+    print(as_text(values, asked, charset));
     return to_status(ExitCode::kOk);
   }
   const std::string json = as_json(values);
@@ -129,14 +129,14 @@ int show(const Invocation& invocation, ConfigAsked asked) {
                                   .items = "items",
                                   .sample = json,
                                   .on_terminal = invocation.terminal.output_is_terminal},
-                                 asked.output, letters);
+                                 asked.output, charset);
   if (!text.ok()) return invocation.fail(text.error());
   print(*text);
   return to_status(ExitCode::kOk);
 }
 
 // A file by its name: that of a project may set less.
-Result<config::Input> file_alone(const ConfigAsked& asked) {
+Result<config::Input> file_alone(const ConfigArgs& asked) {
   using Kind = config::File::Kind;
   TRY(text, os::read_trusted_file(asked.file, config::kFileMax));
   const bool is_project = asked.file.ends_with(".berth.toml");
@@ -145,7 +145,7 @@ Result<config::Input> file_alone(const ConfigAsked& asked) {
   return input;
 }
 
-int check(const Invocation& invocation, const ConfigAsked& asked) {
+int check(const Invocation& invocation, const ConfigArgs& asked) {
   const auto input = asked.file.empty() ? found(asked) : file_alone(asked);
   if (!input.ok()) {
     const bool missing = !asked.file.empty() && input.error().code == Errc::kNotFound;
@@ -160,7 +160,7 @@ int check(const Invocation& invocation, const ConfigAsked& asked) {
 }  // namespace
 
 int run_config(Invocation& invocation) {
-  ConfigAsked asked;
+  ConfigArgs asked;
   invocation.about =
       "  show [--origin]  every value that holds, and where it was set\n"
       "  check [FILE]     whether the files are in order; 78 with line and column if not\n"
@@ -174,15 +174,16 @@ int run_config(Invocation& invocation) {
                               .help = "what to do",
                               .at_least = 1,
                               .choices = {"show", "check", "default", "schema"}},
-                             into(asked.action));
-  invocation.options.operand({.metavar = "FILE", .help = "check: only this one"}, into(asked.file));
+                             store(asked.action));
+  invocation.options.operand({.metavar = "FILE", .help = "check: only this one"},
+                             store(asked.file));
   invocation.options.flag({.names = "--origin", .help = "show: where each value was set"},
-                          into(asked.origin));
+                          store(asked.origin));
   invocation.options.flag(
       {.names = "--system",
        .help = "as the daemon of the machine has it; show does so by itself where "
                "that daemon is asked"},
-      into(asked.system));
+      store(asked.system));
   declare_output(invocation.options, asked.output, Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
   if (asked.action == "show") return show(invocation, asked);

@@ -30,76 +30,76 @@ bool asked_and_agreed(const std::string& question) {
 void Control::declare() {
   declare_leases(invocation_.options, words_);
   invocation_.options.flag(
-      {.names = "-y,--yes", .help = "skip the confirmation for other users' leases"}, into(yes_));
+      {.names = "-y,--yes", .help = "skip the confirmation for other users' leases"}, store(yes_));
   invocation_.options.flag({.names = "--dry-run", .help = "only say what would be done"},
-                           into(dry_run_));
-  showing_.declare(Watching::kNo);
+                           store(dry_run_));
+  output_mode_.declare(Watching::kNo);
 }
 
-int Control::each(const std::function<Deed(const LeaseView&)>& deed_for,
-                  const std::function<bool(Conversation&)>& prepare) {
-  Conversation& conversation = showing_.conversation();
-  if (!showing_.open()) return conversation.status();
-  if (prepare && !prepare(conversation)) return conversation.status();
-  const auto leases = select_leases(conversation, words_);
-  if (!leases) return conversation.status();
+int Control::each(const std::function<Operation(const LeaseView&)>& operation_for,
+                  const std::function<bool(DaemonSession&)>& prepare) {
+  DaemonSession& session = output_mode_.session();
+  if (!output_mode_.open()) return session.status();
+  if (prepare && !prepare(session)) return session.status();
+  const auto leases = select_leases(session, words_);
+  if (!leases) return session.status();
   for (const LeaseView& lease : *leases) {
-    const Deed deed = deed_for(lease);
+    const Operation operation = operation_for(lease);
     if (dry_run_) {
-      tell("would " + deed.would);
-    } else if (confirmed(lease, deed)) {
-      perform(deed);
+      tell("would " + operation.dry_run_text);
+    } else if (confirmed(lease, operation)) {
+      perform(operation);
     }
   }
-  return conversation.status();
+  return session.status();
 }
 
-bool Control::confirmed(const LeaseView& lease, const Deed& deed) {
+bool Control::confirmed(const LeaseView& lease, const Operation& operation) {
   const bool is_own = lease.user == os::own_user();
   const bool on_terminal = isatty(STDIN_FILENO) == 1;
   const std::string whose =
-      "lease " + named(lease, scene()) + " belongs to " + scene().user_name(lease.user);
+      "lease " + named(lease, context()) + " belongs to " + context().user_name(lease.user);
   std::string question = is_own ? "" : whose;
   // Where nobody can be asked, the daemon refuses it, and says what to do instead.
-  if (on_terminal && !deed.doubt.empty()) question += (is_own ? "" : "; ") + deed.doubt;
+  if (on_terminal && !operation.doubt.empty()) question += (is_own ? "" : "; ") + operation.doubt;
   if (yes_ || question.empty()) return true;
   if (on_terminal) {
     if (asked_and_agreed(question + "; go on?")) return true;
-    showing_.conversation().note(ExitCode::kFailed);
+    output_mode_.session().note(ExitCode::kFailed);
     return false;
   }
-  showing_.conversation().fail(ExitCode::kUsage, whose + ": say --yes if you mean it");
+  output_mode_.session().fail(ExitCode::kUsage, whose + ": say --yes if you mean it");
   return false;
 }
 
-void Control::perform(const Deed& deed) {
-  Conversation& conversation = showing_.conversation();
-  if (deed.before) {
-    const auto first = conversation.ask(deed.before(), deed.within);
+void Control::perform(const Operation& operation) {
+  DaemonSession& session = output_mode_.session();
+  if (operation.before) {
+    const auto first = session.ask(operation.before(), operation.within);
     if (!first) return;
-    const auto answer = conversation.understood(wire::decode_lease(*first));
+    const auto answer = session.understood(wire::decode_lease(*first));
     if (!answer) return;
-    if (const std::string why = deed.bars(answer->view); !why.empty()) {
-      conversation.fail(ExitCode::kFailed, why);
+    if (const std::string why = operation.precondition(answer->view); !why.empty()) {
+      session.fail(ExitCode::kFailed, why);
       return;
     }
   }
-  auto body = conversation.ask(deed.question(), deed.within);
+  auto body = session.ask(operation.question(), operation.within);
   if (!body) return;
-  auto answer = conversation.understood(wire::decode_lease(*body));
+  auto answer = session.understood(wire::decode_lease(*body));
   if (!answer) return;
   LeaseView now = std::move(answer->view);
-  if (deed.until_ended && now.state != LeaseState::kEnded) {
+  if (operation.until_ended && now.state != LeaseState::kEnded) {
     auto ended = wait_for_end(now);
     if (!ended) return;
     now = *std::move(ended);
-    body = conversation.ask({.route = wire::Route::kLease, .lease = reference_to(now)});
+    body = session.ask({.route = wire::Route::kLease, .lease = reference_to(now)});
     if (!body) return;
   }
-  if (deed.judged) conversation.note(deed.judged(now));
-  if (showing_.choice().is_for_people()) {
-    tell(deed.told(now));
-  } else if (const auto text = showing_.for_programs({.json = *body, .sample = *body})) {
+  if (operation.exit_code) session.note(operation.exit_code(now));
+  if (output_mode_.choice().is_for_people()) {
+    tell(operation.success_text(now));
+  } else if (const auto text = output_mode_.for_programs({.json = *body, .sample = *body})) {
     print(*text);
   }
 }
@@ -107,12 +107,12 @@ void Control::perform(const Deed& deed) {
 // Nothing where it has not ended, which was said. A command that is another user's by now is not
 // ended by anything that happens here.
 std::optional<LeaseView> Control::wait_for_end(const LeaseView& lease) {
-  Conversation& conversation = showing_.conversation();
-  const std::string who = "lease " + named(lease, scene());
+  DaemonSession& session = output_mode_.session();
+  const std::string who = "lease " + named(lease, context());
   std::size_t said = 0;
   bool hopeless = false;
   const auto last =
-      conversation.wait_for_end(reference_to(lease), kEndWithin, [&](const LeaseView& seen) {
+      session.wait_for_end(reference_to(lease), kEndWithin, [&](const LeaseView& seen) {
         const auto& alone = seen.left_alone;
         hopeless = seen.command && std::ranges::count(alone, seen.command->pid) > 0;
         if (alone.size() > said && !hopeless) tell(who + ": " + left_alone_text(seen));
@@ -121,7 +121,7 @@ std::optional<LeaseView> Control::wait_for_end(const LeaseView& lease) {
       });
   LeaseView now = last ? last->view : lease;
   if (now.state == LeaseState::kEnded) return now;
-  conversation.fail(
+  session.fail(
       ExitCode::kFailed,
       who + (hopeless ? " has not ended: its command is another user's by now; " +
                             left_alone_text(now) + ". It ends when that does, which root can see to"
@@ -130,12 +130,12 @@ std::optional<LeaseView> Control::wait_for_end(const LeaseView& lease) {
 }
 
 void Control::tell(const std::string& sentence) {
-  const bool says_so = scene().simulated && !std::exchange(said_simulated_, true);
+  const bool says_so = context().simulated && !std::exchange(said_simulated_, true);
   complain("berth: " + sentence + (says_so ? " (the GPU is simulated)\n" : "\n"));
 }
 
-std::string named(const LeaseView& lease, const Scene& scene) {
-  return std::to_string(lease.id.value) + " (" + session_of(lease, scene) + ")";
+std::string named(const LeaseView& lease, const RenderContext& context) {
+  return std::to_string(lease.id.value) + " (" + session_of(lease, context) + ")";
 }
 
 }  // namespace berth::cli

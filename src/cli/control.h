@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/showing.h"
+#include "cli/output_mode.h"
 #include "cli/verb.h"
 #include "client/connection.h"
 #include "model/lease.h"
@@ -17,42 +17,42 @@ namespace berth::cli {
 
 class Control {
  public:
-  explicit Control(Invocation& invocation) : invocation_(invocation), showing_(invocation) {}
+  explicit Control(Invocation& invocation) : invocation_(invocation), output_mode_(invocation) {}
 
   /// LEASE..., --yes, --dry-run and -o; before parse().
   void declare();
 
-  struct Deed {
-    std::string would;       // For --dry-run: "release 12 (me/train): …".
-    std::string doubt = {};  // To be agreed to on a terminal first: "lease 12 still runs …".
-    std::function<client::Question()> question;
+  struct Operation {
+    std::string dry_run_text;  // For --dry-run: "release 12 (me/train): …".
+    std::string doubt = {};    // To be agreed to on a terminal first: "lease 12 still runs …".
+    std::function<client::HttpRequest()> question;
     /// Asked before it; what this says of the answer is why it is not done. Empty: it is.
-    std::function<client::Question()> before = {};
-    std::function<std::string(const LeaseView&)> bars = {};
+    std::function<client::HttpRequest()> before = {};
+    std::function<std::string(const LeaseView&)> precondition = {};
     Duration within = client::Connection::kAnswerWithin;
     bool until_ended = false;  // It is done when the lease has ended.
     /// For people, from the lease as it is then: "lease 12 has ended".
-    std::function<std::string(const LeaseView&)> told;
+    std::function<std::string(const LeaseView&)> success_text;
     /// What it comes to for the exit status; kOk where this is absent.
-    std::function<ExitCode(const LeaseView&)> judged = {};
+    std::function<ExitCode(const LeaseView&)> exit_code = {};
   };
   /// Does it to each lease that is meant, also if it failed for one before. The exit status.
   /// `prepare` is called before the first, when the daemon was found; false: it was said why not.
-  int each(const std::function<Deed(const LeaseView&)>& deed_for,
-           const std::function<bool(Conversation&)>& prepare = {});
+  int each(const std::function<Operation(const LeaseView&)>& operation_for,
+           const std::function<bool(DaemonSession&)>& prepare = {});
 
-  Scene scene() const { return showing_.scene(); }
+  RenderContext context() const { return output_mode_.context(); }
   /// --yes: nobody is asked anything.
   bool unasked() const { return yes_; }
 
  private:
-  bool confirmed(const LeaseView& lease, const Deed& deed);
-  void perform(const Deed& deed);
+  bool confirmed(const LeaseView& lease, const Operation& operation);
+  void perform(const Operation& operation);
   std::optional<LeaseView> wait_for_end(const LeaseView& lease);
   void tell(const std::string& sentence);
 
   Invocation& invocation_;
-  Showing showing_;
+  OutputMode output_mode_;
   std::vector<std::string> words_;
   bool yes_ = false;
   bool dry_run_ = false;
@@ -60,6 +60,6 @@ class Control {
 };
 
 /// "12 (me/train)"
-std::string named(const LeaseView& lease, const Scene& scene);
+std::string named(const LeaseView& lease, const RenderContext& context);
 
 }  // namespace berth::cli

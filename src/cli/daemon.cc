@@ -13,11 +13,11 @@
 #include <string>
 #include <system_error>
 
+#include "cli/output_mode.h"
 #include "cli/settings.h"
-#include "cli/showing.h"
 #include "cli/verbs.h"
 #include "os/files.h"
-#include "os/places.h"
+#include "os/paths.h"
 #include "os/processes.h"
 #include "wire/daemon.h"
 
@@ -26,31 +26,31 @@ namespace {
 
 constexpr int kStopWithinMs = 15'000;
 
-struct LogsAsked {
+struct LogsArgs {
   std::string action;
   std::optional<std::uint32_t> lines;
   bool follow = false;
 };
 
-int status(Invocation& invocation, Showing& showing) {
+int status(Invocation& invocation, OutputMode& output_mode) {
   invocation.common.autostart = false;
-  if (!showing.open()) return showing.conversation().status();
-  return showing.show([&]() -> std::optional<std::string> {
-    const auto body = showing.conversation().ask({.route = wire::Route::kDaemon});
+  if (!output_mode.open()) return output_mode.session().status();
+  return output_mode.show([&]() -> std::optional<std::string> {
+    const auto body = output_mode.session().ask({.route = wire::Route::kDaemon});
     if (!body) return std::nullopt;
-    if (!showing.choice().is_for_people()) {
-      return showing.for_programs({.json = *body, .sample = *body});
+    if (!output_mode.choice().is_for_people()) {
+      return output_mode.for_programs({.json = *body, .sample = *body});
     }
-    const auto daemon = showing.conversation().understood(wire::decode_daemon(*body));
+    const auto daemon = output_mode.session().understood(wire::decode_daemon(*body));
     if (!daemon) return std::nullopt;
-    return daemon_text(*daemon, showing.scene());
+    return daemon_text(*daemon, output_mode.context());
   });
 }
 
-std::optional<wire::ServerHello> ask_version(Conversation& conversation) {
-  const auto body = conversation.ask({.route = wire::Route::kVersion});
+std::optional<wire::ServerHello> ask_version(DaemonSession& session) {
+  const auto body = session.ask({.route = wire::Route::kVersion});
   if (!body) return std::nullopt;
-  return conversation.understood(wire::decode_version(*body));
+  return session.understood(wire::decode_version(*body));
 }
 
 void tell(const wire::ServerHello& daemon, const std::string& what) {
@@ -59,17 +59,17 @@ void tell(const wire::ServerHello& daemon, const std::string& what) {
 }
 
 int start(const Invocation& invocation) {
-  Conversation conversation(invocation);
-  const auto found = conversation.find();
-  if (found == Conversation::Found::kFailed) return conversation.status();
-  const bool runs_already = found == Conversation::Found::kDaemon;
-  if (!runs_already && !conversation.open(client::Autostart::kIfNeeded)) {
-    return conversation.status();
+  DaemonSession session(invocation);
+  const auto found = session.find();
+  if (found == DaemonSession::Found::kFailed) return session.status();
+  const bool runs_already = found == DaemonSession::Found::kDaemon;
+  if (!runs_already && !session.open(client::Autostart::kIfNeeded)) {
+    return session.status();
   }
-  if (const auto daemon = ask_version(conversation)) {
+  if (const auto daemon = ask_version(session)) {
     tell(*daemon, runs_already ? "runs already" : "runs");
   }
-  return conversation.status();
+  return session.status();
 }
 
 // Whether the process at the other end of the connection ended in time.
@@ -80,32 +80,32 @@ bool has_ended(const Result<os::Peer>& peer) {
 }
 
 int stop(const Invocation& invocation) {
-  Conversation conversation(invocation);
-  const auto found = conversation.find();
-  if (found == Conversation::Found::kNobody) complain("berth: no daemon runs here\n");
-  if (found != Conversation::Found::kDaemon) return conversation.status();
-  const auto daemon = ask_version(conversation);
-  if (!daemon) return conversation.status();
-  const auto peer = os::peer_of(conversation.client().connection().descriptor());
-  if (!conversation.ask({.route = wire::Route::kDaemonStop, .body = "{}"})) {
-    return conversation.status();
+  DaemonSession session(invocation);
+  const auto found = session.find();
+  if (found == DaemonSession::Found::kNobody) complain("berth: no daemon runs here\n");
+  if (found != DaemonSession::Found::kDaemon) return session.status();
+  const auto daemon = ask_version(session);
+  if (!daemon) return session.status();
+  const auto peer = os::peer_of(session.client().connection().descriptor());
+  if (!session.ask({.route = wire::Route::kDaemonStop, .body = "{}"})) {
+    return session.status();
   }
   if (!has_ended(peer)) {
     return invocation.fail(ExitCode::kFailed, "the daemon (pid " + std::to_string(daemon->pid) +
                                                   ") was told to stop and has not ended yet");
   }
   tell(*daemon, "has stopped; programs that hold leases run on");
-  return conversation.status();
+  return session.status();
 }
 
 // An invalid configuration is not taken, and ends with the status of an invalid configuration.
 int reload(const Invocation& invocation) {
-  Conversation conversation(invocation);
-  if (!conversation.open(client::Autostart::kNever)) return conversation.status();
-  const auto daemon = ask_version(conversation);
-  if (!daemon) return conversation.status();
+  DaemonSession session(invocation);
+  if (!session.open(client::Autostart::kNever)) return session.status();
+  const auto daemon = ask_version(session);
+  if (!daemon) return session.status();
   const auto answer =
-      conversation.client().connection().ask({.route = wire::Route::kDaemonReload, .body = "{}"});
+      session.client().connection().ask({.route = wire::Route::kDaemonReload, .body = "{}"});
   if (!answer.ok()) return invocation.fail(ExitCode::kUnavailable, answer.error().message);
   if (!answer->ok()) {
     const wire::ApiError error = wire::decode_error(answer->body);
@@ -114,14 +114,14 @@ int reload(const Invocation& invocation) {
                            error.message);
   }
   tell(*daemon, "has reloaded its configuration");
-  return conversation.status();
+  return session.status();
 }
 
 // A daemon that started by itself writes to its state directory. Only one that could not start left
 // its last words where it was to be.
-std::string newest_log(const os::Places& places) {
-  const std::string path = places.state_dir + "/berthd.log";
-  std::string last_words = places.runtime_dir + "/berthd.log";
+std::string newest_log(const os::Paths& paths) {
+  const std::string path = paths.state_dir + "/berthd.log";
+  std::string last_words = paths.runtime_dir + "/berthd.log";
   std::error_code none;
   const auto written = std::filesystem::last_write_time(path, none);
   if (none) return last_words;
@@ -129,12 +129,12 @@ std::string newest_log(const os::Places& places) {
   return !none && died > written ? last_words : path;
 }
 
-int logs(Invocation& invocation, const LogsAsked& asked) {
+int logs(Invocation& invocation, const LogsArgs& asked) {
   const auto config = settings_of(invocation, Complain::kNo);
-  const auto places = os::places_of(os::surroundings_from_environment(), os::Mode::kUser,
-                                    config ? config->daemon.state_dir : "");
-  if (!places.ok()) return invocation.fail(places.error());
-  const std::string path = newest_log(*places);
+  const auto paths =
+      os::paths_of(os::read_environment(), os::Mode::kUser, config ? config->daemon.state_dir : "");
+  if (!paths.ok()) return invocation.fail(paths.error());
+  const std::string path = newest_log(*paths);
   if (!os::exists(path)) {
     return invocation.fail(ExitCode::kNoInput,
                            "there is no " + path +
@@ -151,8 +151,8 @@ int logs(Invocation& invocation, const LogsAsked& asked) {
 }  // namespace
 
 int run_daemon(Invocation& invocation) {
-  Showing showing(invocation);
-  LogsAsked asked;
+  OutputMode output_mode(invocation);
+  LogsArgs asked;
   invocation.about =
       "A daemon of your own starts by itself when a verb needs one, and none of the system's runs. "
       "Stopping it ends no program: leases are in its journal, and the daemon that is started next "
@@ -167,15 +167,15 @@ int run_daemon(Invocation& invocation) {
                               .help = "what to do",
                               .at_least = 1,
                               .choices = {"start", "stop", "status", "reload", "logs"}},
-                             into(asked.action));
+                             store(asked.action));
   invocation.options.value({.names = "-n,--lines", .metavar = "N", .help = "logs: how many lines"},
-                           into(asked.lines));
+                           store(asked.lines));
   invocation.options.flag({.names = "-f,--follow", .help = "logs: go on as they come"},
-                          into(asked.follow));
-  showing.declare(Watching::kYes);
+                          store(asked.follow));
+  output_mode.declare(Watching::kYes);
   if (const auto end = invocation.parse()) return *end;
-  if (asked.action == "status") return status(invocation, showing);
-  if (showing.choice().format_given) {
+  if (asked.action == "status") return status(invocation, output_mode);
+  if (output_mode.choice().format_given) {
     return invocation.usage_error(asked.action +
                                   " prints text only; --json, --csv and -o are for status");
   }

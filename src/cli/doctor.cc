@@ -15,8 +15,8 @@
 namespace berth::cli {
 namespace {
 
-Scene scene_of(const Terminal& terminal) {
-  return {.letters = {.unicode = terminal.unicode, .colour = terminal.colour},
+RenderContext context_of(const Terminal& terminal) {
+  return {.charset = {.unicode = terminal.unicode, .colour = terminal.colour},
           .width = terminal.width,
           .now = os::PosixClock().wall(),
           .me = os::own_user(),
@@ -25,18 +25,18 @@ Scene scene_of(const Terminal& terminal) {
 
 Result<std::string> report(const Findings& findings, const DoctorFacts& facts,
                            const OutputChoice& output, const Terminal& terminal) {
-  const Scene scene = scene_of(terminal);
-  if (output.is_for_people()) return findings_text(findings, scene);
-  const std::string json = findings_json(findings, scene.now);
+  const RenderContext context = context_of(terminal);
+  if (output.is_for_people()) return findings_text(findings, context);
+  const std::string json = findings_json(findings, context.now);
   const Findings one = {Finding{}};
-  const std::string sample = findings_json(one, scene.now);
+  const std::string sample = findings_json(one, context.now);
   return render_items(
       {.json = json,
        .items = "items",
        .sample = sample,
        .simulated = facts.daemon ? std::optional(facts.daemon->simulated) : std::nullopt,
        .on_terminal = terminal.output_is_terminal},
-      output, scene.letters);
+      output, context.charset);
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ int run_doctor(Invocation& invocation) {
                             .metavar = "PREFIX",
                             .help = "what the names of lock files begin with; /tmp/gpu_lock if not "
                                     "said"},
-                           into(lock_prefix));
+                           store(lock_prefix));
   declare_output(invocation.options, output, Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
   // An invalid configuration is a finding here, not an end.

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "base/quantity.h"
 #include "cli/model_file.h"
+#include "cli/output_mode.h"
 #include "cli/render/table.h"
 #include "cli/render/text.h"
-#include "cli/showing.h"
 #include "cli/verbs.h"
 #include "estimate/memory.h"
 #include "wire/json_writer.h"
@@ -19,7 +19,7 @@
 namespace berth::cli {
 namespace {
 
-struct EstimateAsked {
+struct EstimateArgs {
   std::string path;
   std::optional<Bytes> room;
   std::string precision = "fp32";
@@ -27,12 +27,12 @@ struct EstimateAsked {
   bool checkpointing = false;
 };
 
-estimate::Training training_of(const EstimateAsked& asked) {
+estimate::Training training_of(const EstimateArgs& asked) {
   using estimate::Checkpointing;
   const auto precision = estimate::parse_precision(asked.precision);
   return {.batch = asked.training.batch.value_or(1),
           .sequence = asked.training.sequence.value_or(1'024),
-          .precision = present(precision),
+          .precision = checked(precision),
           .optimizer = asked.training.optimizer_asked(),
           .attention = asked.training.attention_asked(),
           .checkpointing = asked.checkpointing ? Checkpointing::kLayers : Checkpointing::kNone};
@@ -85,7 +85,7 @@ std::string estimate_json(const Estimated& all) {
   return writer.end_object().take();
 }
 
-std::string estimate_text(const Estimated& all, Letters letters) {
+std::string estimate_text(const Estimated& all, Charset charset) {
   const estimate::Activations& activations = all.estimate.activations;
   std::vector<std::pair<std::string, std::string>> lines = {
       {"parameters", std::to_string(all.estimate.parameters)},
@@ -105,7 +105,7 @@ std::string estimate_text(const Estimated& all, Letters letters) {
   }
   Table table{.columns = {{.title = ""}, {.title = ""}}, .rows = {}, .header = false};
   for (auto& [name, value] : lines) table.rows.push_back({{.text = name}, {.text = value}});
-  std::string text = render(std::move(table), std::nullopt, letters);
+  std::string text = render(std::move(table), std::nullopt, charset);
   if (!all.knows_activations()) return text;
   text += "Sequences of " + std::to_string(all.training.sequence) + ", " +
           std::to_string(all.training.batch) + " at once. The driver's context (some 500 MiB) " +
@@ -119,31 +119,31 @@ std::string estimate_text(const Estimated& all, Letters letters) {
   return text + ".\n";
 }
 
-void declare_estimate(Invocation& invocation, EstimateAsked& asked) {
+void declare_estimate(Invocation& invocation, EstimateArgs& asked) {
   Options& options = invocation.options;
   asked.training.declare(options, "sequences at once; 1");
   options.value({.names = "-m,--vram",
                  .metavar = "SIZE",
                  .help = "memory of the GPU: says whether it fits, and what would"},
-                into(asked.room));
+                store(asked.room));
   options.value({.names = "--precision",
                  .metavar = "WORD",
                  .help = "of weights and activations",
                  .choices = {"fp32", "mixed", "bf16", "fp16"}},
-                into(asked.precision));
+                store(asked.precision));
   options.flag({.names = "--checkpointing", .help = "layers are computed again when needed"},
-               into(asked.checkpointing));
+               store(asked.checkpointing));
   options.operand({.metavar = "MODEL",
                    .help = "config.json, a .safetensors file, or the directory of both",
                    .at_least = 1},
-                  into(asked.path));
+                  store(asked.path));
 }
 
 }  // namespace
 
 int run_estimate(Invocation& invocation) {
-  Showing showing(invocation);
-  EstimateAsked asked;
+  OutputMode output_mode(invocation);
+  EstimateArgs asked;
   invocation.about =
       "From the config of a transformer of GPT-2's or Llama's kind; from files of tensors alone, "
       "what weights, gradients and optimizer take. Ends with 0, and with -m with 1 if it does not "
@@ -152,7 +152,7 @@ int run_estimate(Invocation& invocation) {
       {"berth estimate config.json --batch 8 --sequence 512", "one step of training"},
       {"berth estimate config.json -m 16G --precision mixed", "whether it fits, and what would"}};
   declare_estimate(invocation, asked);
-  showing.declare(Watching::kNo);
+  output_mode.declare(Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
   if (const std::string wrong = asked.training.wrong(); !wrong.empty()) {
     return invocation.usage_error(wrong);
@@ -173,9 +173,10 @@ int run_estimate(Invocation& invocation) {
     all.estimate = estimate::estimate_states(all.model.parameters, all.training);
   }
   const std::string json = estimate_json(all);
-  const int status = showing.show([&] {
-    return showing.choice().is_for_people() ? estimate_text(all, Letters{})
-                                            : showing.for_programs({.json = json, .sample = json});
+  const int status = output_mode.show([&] {
+    return output_mode.choice().is_for_people()
+               ? estimate_text(all, Charset{})
+               : output_mode.for_programs({.json = json, .sample = json});
   });
   const bool too_large = asked.room && all.estimate.peak > *asked.room;
   return status == 0 && too_large ? to_status(ExitCode::kFailed) : status;

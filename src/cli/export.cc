@@ -3,42 +3,43 @@
 #include <optional>
 #include <string>
 
+#include "cli/output_mode.h"
 #include "cli/past.h"
 #include "cli/render/history.h"
-#include "cli/showing.h"
 #include "cli/verbs.h"
 
 namespace berth::cli {
 namespace {
 
 // As the loops wrote it that asked nvidia-smi each second.
-std::optional<std::string> monitor_text(const wire::PastAnswer& answer, Showing& showing) {
-  if (auto lines = monitor_lines(answer.past, showing.choice().header)) return lines;
-  showing.conversation().fail(ExitCode::kUsage,
-                              "there are several GPUs: --format monitor tells of one, as in "
-                              "berth export --format monitor -g 0");
+std::optional<std::string> monitor_text(const wire::PastAnswer& answer, OutputMode& output_mode) {
+  if (auto lines = monitor_lines(answer.past, output_mode.choice().header)) return lines;
+  output_mode.session().fail(ExitCode::kUsage,
+                             "there are several GPUs: --format monitor tells of one, as in "
+                             "berth export --format monitor -g 0");
   return std::nullopt;
 }
 
-std::optional<std::string> export_text(const PastAsked& asked, bool monitor, Showing& showing) {
-  Conversation& conversation = showing.conversation();
-  const auto body = conversation.get(target_of(asked));
+std::optional<std::string> export_text(const PastArgs& asked, bool monitor,
+                                       OutputMode& output_mode) {
+  DaemonSession& session = output_mode.session();
+  const auto body = session.get(target_of(asked));
   if (!body) return std::nullopt;
   if (!asked.sessions) {
-    const auto answer = conversation.understood(wire::decode_past(*body));
+    const auto answer = session.understood(wire::decode_past(*body));
     if (!answer) return std::nullopt;
-    check_whole(*answer, conversation);
-    if (monitor) return monitor_text(*answer, showing);
+    check_whole(*answer, session);
+    if (monitor) return monitor_text(*answer, output_mode);
   }
-  return showing.for_programs(
+  return output_mode.for_programs(
       {.json = *body, .items = "items", .sample = sample_past(asked.what())});
 }
 
 }  // namespace
 
 int run_export(Invocation& invocation) {
-  Showing showing(invocation);
-  PastAsked asked;
+  OutputMode output_mode(invocation);
+  PastArgs asked;
   std::string format;
   invocation.about =
       "Writes figures of the past to stdout, as CSV (RFC 4180, lines end with CR LF) if nothing "
@@ -55,9 +56,9 @@ int run_export(Invocation& invocation) {
                             .metavar = "FORM",
                             .help = "full, or monitor: timestamp,memory.used",
                             .choices = {"full", "monitor"}},
-                           into(format));
-  showing.declare(Watching::kNo);
-  showing.prefer(Format::kCsv);
+                           store(format));
+  output_mode.declare(Watching::kNo);
+  output_mode.prefer(Format::kCsv);
   if (const auto end = invocation.parse()) return *end;
   if (const std::string wrong = at_odds(asked); !wrong.empty()) {
     return invocation.usage_error(wrong);
@@ -68,12 +69,13 @@ int run_export(Invocation& invocation) {
         "--format monitor tells of a GPU: without --sessions, --lease "
         "and --of");
   }
-  if (monitor && (showing.choice().format != Format::kCsv || !showing.choice().fields.empty())) {
+  if (monitor &&
+      (output_mode.choice().format != Format::kCsv || !output_mode.choice().fields.empty())) {
     return invocation.usage_error("--format monitor is a form of its own: without -o and --fields");
   }
   if (!asked.step && !asked.sessions) asked.step = seconds(1);
-  if (!showing.open()) return showing.conversation().status();
-  return showing.show([&] { return export_text(asked, monitor, showing); });
+  if (!output_mode.open()) return output_mode.session().status();
+  return output_mode.show([&] { return export_text(asked, monitor, output_mode); });
 }
 
 }  // namespace berth::cli

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/quantity.h"
+#include "cli/output_mode.h"
 #include "cli/render/why.h"
 #include "cli/run/named_devices.h"
 #include "cli/run/request.h"
-#include "cli/showing.h"
 #include "cli/verbs.h"
 #include "wire/answers.h"
 #include "wire/request.h"
@@ -17,7 +17,7 @@
 namespace berth::cli {
 namespace {
 
-struct Asked {
+struct FitArgs {
   std::optional<Bytes> size;
   std::optional<Bytes> as_for_run;  // -m
   bool like = false;
@@ -25,10 +25,10 @@ struct Asked {
 };
 
 // A sentence, or nothing; then there is a size, or a command for --like.
-std::string what_is_wrong(Asked& asked) {
+std::string what_is_wrong(FitArgs& asked) {
   // A size may stand after `--` too.
   if (!asked.like && !asked.size && asked.command.size() == 1) {
-    const Status taken = into(asked.size)(asked.command.front());
+    const Status taken = store(asked.size)(asked.command.front());
     if (!taken.ok()) return "SIZE: " + taken.error().message;
     asked.command.clear();
   }
@@ -59,8 +59,8 @@ std::vector<LeasePart> where(const FitView& fit) {
 }  // namespace
 
 int run_fit(Invocation& invocation) {
-  Showing showing(invocation);
-  Asked asked;
+  OutputMode output_mode(invocation);
+  FitArgs asked;
   std::optional<std::string> gpus;
   invocation.about =
       "Ends with 0 if a request of this size would be granted now, and with 75 if it would wait; "
@@ -70,18 +70,18 @@ int run_fit(Invocation& invocation) {
                          {"berth fit --like -- python train.py", "as much as it used before"}};
   invocation.options.value(
       {.names = "-g,--gpus", .metavar = "GPUS", .help = "how many (2), which (0, or 0,1), or any"},
-      into(gpus));
+      store(gpus));
   invocation.options.value(
       {.names = "-m,--vram", .metavar = "SIZE", .help = "the same as SIZE, as for run"},
-      into(asked.as_for_run));
+      store(asked.as_for_run));
   invocation.options.operand({.metavar = "SIZE", .help = "memory on each GPU: 8G, 512M"},
-                             into(asked.size));
+                             store(asked.size));
   invocation.options.flag(
       {.names = "--like", .help = "as much as earlier runs of COMMAND used, instead of SIZE"},
-      into(asked.like));
+      store(asked.like));
   invocation.options.command({.metavar = "COMMAND", .help = "with --like: what was run"},
                              asked.command);
-  showing.declare(Watching::kNo);
+  output_mode.declare(Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
 
   if (const std::string wrong = what_is_wrong(asked); !wrong.empty()) {
@@ -89,8 +89,8 @@ int run_fit(Invocation& invocation) {
   }
   const Result<DeviceChoice> choice = choice_of(gpus);
   if (!choice.ok()) return invocation.usage_error(choice.error().message);
-  if (!showing.open()) return showing.conversation().status();
-  Conversation& conversation = showing.conversation();
+  if (!output_mode.open()) return output_mode.session().status();
+  DaemonSession& session = output_mode.session();
   wire::RequestBody question;
   question.request.vram = asked.size.value_or(Bytes{});
   if (asked.like) {
@@ -98,21 +98,21 @@ int run_fit(Invocation& invocation) {
     question.request.learned = true;
     question.request.share = Share::kExclusive;  // Where nothing is known of it.
   }
-  if (!fill_devices(*choice, conversation, question.request)) return conversation.status();
+  if (!fill_devices(*choice, session, question.request)) return session.status();
   const auto body =
-      conversation.ask({.route = wire::Route::kFit, .body = wire::encode_request(question)});
-  if (!body) return conversation.status();
-  const auto fit = conversation.understood(wire::decode_fit(*body));
-  if (!fit) return conversation.status();
-  if (showing.choice().is_for_people()) {
+      session.ask({.route = wire::Route::kFit, .body = wire::encode_request(question)});
+  if (!body) return session.status();
+  const auto fit = session.understood(wire::decode_fit(*body));
+  if (!fit) return session.status();
+  if (output_mode.choice().is_for_people()) {
     if (asked.like) print(learned_text(*fit) + "\n");
-    print(fit_text(*fit, showing.scene()));
-    const std::string hint = hint_at_count(gpus, where(*fit), conversation);
+    print(fit_text(*fit, output_mode.context()));
+    const std::string hint = hint_at_count(gpus, where(*fit), session);
     if (!hint.empty() && invocation.terminal.output_is_terminal) print(hint + "\n");
-  } else if (const auto text = showing.for_programs({.json = *body, .sample = *body})) {
+  } else if (const auto text = output_mode.for_programs({.json = *body, .sample = *body})) {
     print(*text);
   } else {
-    return conversation.status();
+    return session.status();
   }
   return to_status(fit->fits ? ExitCode::kOk : ExitCode::kTryLater);
 }

@@ -5,46 +5,47 @@
 #include <optional>
 #include <string>
 
+#include "cli/output_mode.h"
 #include "cli/past.h"
-#include "cli/showing.h"
 #include "cli/verbs.h"
 
 namespace berth::cli {
 namespace {
 
-std::optional<std::string> past_text(const PastAsked& asked, Showing& showing) {
-  Conversation& conversation = showing.conversation();
-  const auto body = conversation.get(target_of(asked));
+std::optional<std::string> past_text(const PastArgs& asked, OutputMode& output_mode) {
+  DaemonSession& session = output_mode.session();
+  const auto body = session.get(target_of(asked));
   if (!body) return std::nullopt;
-  const bool for_people = showing.choice().is_for_people();
+  const bool for_people = output_mode.choice().is_for_people();
   if (asked.sessions && for_people) {
-    const auto answer = conversation.understood(wire::decode_sessions(*body));
+    const auto answer = session.understood(wire::decode_sessions(*body));
     if (!answer) return std::nullopt;
-    conversation.learn(answer->facts.names);
-    return sessions_text(*answer, showing.choice().header, showing.scene());
+    session.learn(answer->facts.names);
+    return sessions_text(*answer, output_mode.choice().header, output_mode.context());
   }
   if (asked.events && for_people) {
-    const auto answer = conversation.understood(wire::decode_audit(*body));
+    const auto answer = session.understood(wire::decode_audit(*body));
     if (!answer) return std::nullopt;
-    conversation.learn(answer->facts.names);
-    return audit_text(*answer, showing.choice().header, showing.scene());
+    session.learn(answer->facts.names);
+    return audit_text(*answer, output_mode.choice().header, output_mode.context());
   }
-  if (asked.what() == PastAsked::What::kFigures) {
-    const auto answer = conversation.understood(wire::decode_past(*body));
+  if (asked.what() == PastArgs::What::kFigures) {
+    const auto answer = session.understood(wire::decode_past(*body));
     if (!answer) return std::nullopt;
-    conversation.learn(answer->facts.names);
-    check_whole(*answer, conversation);
-    if (for_people) return history_text(*answer, showing.choice().header, showing.scene());
+    session.learn(answer->facts.names);
+    check_whole(*answer, session);
+    if (for_people)
+      return history_text(*answer, output_mode.choice().header, output_mode.context());
   }
-  return showing.for_programs(
+  return output_mode.for_programs(
       {.json = *body, .items = "items", .sample = sample_past(asked.what())});
 }
 
 }  // namespace
 
 int run_history(Invocation& invocation) {
-  Showing showing(invocation);
-  PastAsked asked;
+  OutputMode output_mode(invocation);
+  PastArgs asked;
   invocation.about =
       "Shows how memory was used, granted, and used by programs without a lease, in the last hour "
       "if nothing else is said: a line each, its least, mean, most and last figure. Figures of "
@@ -63,13 +64,13 @@ int run_history(Invocation& invocation) {
   };
   declare_past(invocation.options, asked);
   declare_events(invocation.options, asked);
-  showing.declare(Watching::kYes);
+  output_mode.declare(Watching::kYes);
   if (const auto end = invocation.parse()) return *end;
   if (const std::string wrong = at_odds(asked); !wrong.empty()) {
     return invocation.usage_error(wrong);
   }
-  if (!showing.open()) return showing.conversation().status();
-  return showing.show([&] { return past_text(asked, showing); });
+  if (!output_mode.open()) return output_mode.session().status();
+  return output_mode.show([&] { return past_text(asked, output_mode); });
 }
 
 }  // namespace berth::cli

@@ -6,14 +6,14 @@
 
 namespace berth::cli {
 
-std::optional<std::vector<std::string>> ask_leases(Conversation& conversation, Leases which) {
+std::optional<std::vector<std::string>> ask_leases(DaemonSession& session, Leases which) {
   const std::string target =
       wire::target_of(wire::Route::kLeases) + (which == Leases::kAll ? "?all=1" : "");
   std::vector<std::string> pages;
   std::optional<LeaseId> next;
   do {
     const std::string before = next ? "&before=" + std::to_string(next->value) : "";
-    auto body = conversation.get(target + before);
+    auto body = session.get(target + before);
     if (!body) return std::nullopt;
     // A page that cannot be read is the last: its reader will say so.
     const std::optional<LeaseId> older = wire::next_of_leases(*body);

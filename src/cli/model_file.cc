@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "berth/safetensors.h"
 #include "os/files.h"
 
@@ -61,19 +61,19 @@ int fail_to_read(const Invocation& invocation, const Error& error) {
 }
 
 void TrainingWords::declare(Options& options, std::string_view batch_help) {
-  options.value({.names = "-b,--batch", .metavar = "N", .help = batch_help}, into(batch));
+  options.value({.names = "-b,--batch", .metavar = "N", .help = batch_help}, store(batch));
   options.value({.names = "-s,--sequence", .metavar = "N", .help = "tokens in each; 1024"},
-                into(sequence));
+                store(sequence));
   options.value({.names = "--optimizer",
                  .metavar = "WORD",
                  .help = "which",
                  .choices = {"adamw", "adam", "adamw8bit", "momentum", "sgd", "adafactor"}},
-                into(optimizer));
+                store(optimizer));
   options.value({.names = "--attention",
                  .metavar = "WORD",
                  .help = "step by step, or in one kernel",
                  .choices = {"eager", "flash"}},
-                into(attention));
+                store(attention));
 }
 
 std::string TrainingWords::wrong() const {
@@ -85,12 +85,12 @@ std::string TrainingWords::wrong() const {
 // Only such words as these are known were let in.
 estimate::Optimizer TrainingWords::optimizer_asked() const {
   const auto known = estimate::parse_optimizer(optimizer);
-  return present(known);
+  return checked(known);
 }
 
 estimate::Attention TrainingWords::attention_asked() const {
   const auto known = estimate::parse_attention(attention);
-  return present(known);
+  return checked(known);
 }
 
 }  // namespace berth::cli

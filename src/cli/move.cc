@@ -15,9 +15,9 @@
 namespace berth::cli {
 namespace {
 
-std::string told(const LeaseView& lease, const Scene& scene) {
+std::string success_text(const LeaseView& lease, const RenderContext& context) {
   const std::string where = devices_of(lease.parts);
-  const std::string who = "lease " + named(lease, scene);
+  const std::string who = "lease " + named(lease, context);
   if (lease.state != LeaseState::kSuspended) return who + " has moved to " + where;
   if (lease.flags.resuming) return who + " waits for room on " + where;
   return who + " stays paused, and returns to " + where + " (berth resume " +
@@ -29,7 +29,7 @@ std::string told(const LeaseView& lease, const Scene& scene) {
 int run_move(Invocation& invocation) {
   Control control(invocation);
   std::string to;
-  Request places;
+  Request paths;
   invocation.about =
       "Has a lease go on on other GPUs, of the same model: its GPU memory goes to host memory, and "
       "from there to the other GPU. Its programs need not know of it; they wait in their next call "
@@ -43,7 +43,7 @@ int run_move(Invocation& invocation) {
   invocation.options.value({.names = "--to",
                             .metavar = "GPUS",
                             .help = "where: an index, or a UUID, for each of its GPUs"},
-                           into(to));
+                           store(to));
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   if (to.empty()) return invocation.usage_error("say where: --to GPU (berth status lists them)");
@@ -53,24 +53,23 @@ int run_move(Invocation& invocation) {
   if (choice->names.empty()) {
     return invocation.usage_error("--to " + to + " names no GPU (berth status lists them)");
   }
-  const auto deed_for = [&](const LeaseView& lease) {
-    return Control::Deed{
-        .would = "move " + size_or_dash(used_by(lease), control.scene()) + " of GPU memory of " +
-                 named(lease, control.scene()) + " from " + devices_of(lease.parts) + " to GPU " +
-                 to,
+  const auto operation_for = [&](const LeaseView& lease) {
+    return Control::Operation{
+        .dry_run_text = "move " + size_or_dash(used_by(lease), control.context()) +
+                        " of GPU memory of " + named(lease, control.context()) + " from " +
+                        devices_of(lease.parts) + " to GPU " + to,
         .question =
-            [&places, ref = reference_to(lease)] {
-              return client::Question{.route = wire::Route::kMove,
-                                      .lease = ref,
-                                      .body = wire::encode_move({.devices = places.devices})};
+            [&paths, ref = reference_to(lease)] {
+              return client::HttpRequest{.route = wire::Route::kMove,
+                                         .lease = ref,
+                                         .body = wire::encode_move({.devices = paths.devices})};
             },
         .within = hours(24),
-        .told = [&](const LeaseView& now) { return told(now, control.scene()); },
+        .success_text = [&](const LeaseView& now) { return success_text(now, control.context()); },
     };
   };
-  return control.each(deed_for, [&](Conversation& conversation) {
-    return fill_devices(*choice, conversation, places);
-  });
+  return control.each(
+      operation_for, [&](DaemonSession& session) { return fill_devices(*choice, session, paths); });
 }
 
 }  // namespace berth::cli

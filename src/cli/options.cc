@@ -54,35 +54,35 @@ Error wrong(std::string message) {
   return {Errc::kInvalid, std::move(message)};
 }
 
-Take into(bool& flag) {
+Setter store(bool& flag) {
   return [&flag](std::string_view) -> Status {
     flag = true;
     return Unit{};
   };
 }
 
-Take into(std::string& text) {
+Setter store(std::string& text) {
   return [&text](std::string_view value) -> Status {
     text = value;
     return Unit{};
   };
 }
 
-Take into(std::optional<std::string>& text) {
+Setter store(std::optional<std::string>& text) {
   return [&text](std::string_view value) -> Status {
     text = std::string(value);
     return Unit{};
   };
 }
 
-Take into(std::vector<std::string>& list) {
+Setter store(std::vector<std::string>& list) {
   return [&list](std::string_view value) -> Status {
     list.emplace_back(value);
     return Unit{};
   };
 }
 
-Take into(std::optional<std::uint32_t>& number) {
+Setter store(std::optional<std::uint32_t>& number) {
   return [&number](std::string_view value) -> Status {
     number = parse_number<std::uint32_t>(value);
     if (!number) return wrong(quoted(value) + " is not a whole number");
@@ -90,7 +90,7 @@ Take into(std::optional<std::uint32_t>& number) {
   };
 }
 
-Take into(std::optional<Bytes>& size) {
+Setter store(std::optional<Bytes>& size) {
   return [&size](std::string_view value) -> Status {
     TRY(read, parse_bytes(value));
     if (read == Bytes{}) return wrong("must be greater than 0");
@@ -102,7 +102,7 @@ Take into(std::optional<Bytes>& size) {
   };
 }
 
-Take into(std::optional<Duration>& duration) {
+Setter store(std::optional<Duration>& duration) {
   return [&duration](std::string_view value) -> Status {
     TRY(read, parse_duration(value));
     duration = read;
@@ -110,7 +110,7 @@ Take into(std::optional<Duration>& duration) {
   };
 }
 
-Take some_time_into(std::optional<Duration>& duration) {
+Setter store_positive(std::optional<Duration>& duration) {
   return [&duration](std::string_view value) -> Status {
     TRY(read, parse_duration(value));
     if (read == Duration{}) return wrong("must be greater than 0");
@@ -135,34 +135,34 @@ std::string_view Option::shown() const {
   return at == std::string_view::npos ? names : names.substr(at);
 }
 
-void Options::flag(Option option, Take take) {
+void Options::flag(Option option, Setter setter) {
   option.value = Option::Value::kNone;
-  option.take = std::move(take);
+  option.setter = std::move(setter);
   options_.push_back(std::move(option));
 }
 
-void Options::value(Option option, Take take) {
+void Options::value(Option option, Setter setter) {
   option.value = Option::Value::kNeeded;
-  option.take = std::move(take);
+  option.setter = std::move(setter);
   options_.push_back(std::move(option));
 }
 
-void Options::optional_value(Option option, Take take) {
+void Options::optional_value(Option option, Setter setter) {
   CHECK(!option.long_name().empty());  // A letter alone has no place for `=`.
   option.value = Option::Value::kOptional;
-  option.take = std::move(take);
+  option.setter = std::move(setter);
   options_.push_back(std::move(option));
 }
 
-void Options::operand(Operand operand, Take take) {
-  operand.take = std::move(take);
+void Options::operand(Operand operand, Setter setter) {
+  operand.setter = std::move(setter);
   operands_.push_back(std::move(operand));
 }
 
 void Options::command(Operand operand, std::vector<std::string>& words) {
   operand.is_command = true;
   operand.at_most = kMany;
-  operand.take = into(words);
+  operand.setter = store(words);
   operands_.push_back(std::move(operand));
 }
 
@@ -181,7 +181,7 @@ class Parse {
       } else if (word.starts_with("--")) {
         TRY_STATUS(long_option(std::string_view(word).substr(2)));
       } else if (word.size() > 1 && word[0] == '-') {
-        TRY_STATUS(letters(word));
+        TRY_STATUS(charset(word));
       } else {
         TRY_STATUS(operand(word));
       }
@@ -207,7 +207,7 @@ class Parse {
 
   Status without_equals(const Option& option) {
     if (option.value == Option::Value::kOptional) TRY_STATUS(check_no_duration_follows(option));
-    if (option.value != Option::Value::kNeeded) return option.take("");
+    if (option.value != Option::Value::kNeeded) return option.setter("");
     if (at_ == arguments_.size()) return needs_value(option);
     return hand_over(option, arguments_[at_++]);
   }
@@ -222,7 +222,7 @@ class Parse {
   }
 
   // `-aw`, `-m8G`, `-m 8G`.
-  Status letters(std::string_view word) {
+  Status charset(std::string_view word) {
     for (std::size_t i = 1; i < word.size(); ++i) {
       const Option* option = nullptr;
       for (const Option& known : options_.options_) {
@@ -243,12 +243,12 @@ class Parse {
     }
     const Operand& operand = options_.operands_[which_];
     if (auto chosen = check_choice(word, operand.choices); !chosen.ok()) return chosen.error();
-    if (auto taken = operand.take(word); !taken.ok()) {
+    if (auto taken = operand.setter(word); !taken.ok()) {
       return wrong(std::string(operand.metavar) + ": " + taken.error().message);
     }
     ++given_;
     if (operand.is_command) {
-      while (at_ < arguments_.size()) TRY_STATUS(operand.take(arguments_[at_++]));
+      while (at_ < arguments_.size()) TRY_STATUS(operand.setter(arguments_[at_++]));
     } else if (given_ == operand.at_most) {
       ++which_;
       given_ = 0;
@@ -281,7 +281,7 @@ class Parse {
 
   Status hand_over(const Option& option, std::string_view value) {
     auto chosen = check_choice(value, option.choices);
-    auto taken = chosen.ok() ? option.take(value) : chosen;
+    auto taken = chosen.ok() ? option.setter(value) : chosen;
     if (taken.ok()) return Unit{};
     return wrong(std::string(option.shown()) + ": " + taken.error().message);
   }

@@ -24,16 +24,16 @@ namespace berth::cli {
 Error wrong(std::string message);
 
 /// Takes one value (of a flag, or of an optional value left out: ""), or says what is wrong.
-using Take = std::function<Status(std::string_view)>;
+using Setter = std::function<Status(std::string_view)>;
 
-Take into(bool& flag);
-Take into(std::string& text);
-Take into(std::optional<std::string>& text);
-Take into(std::vector<std::string>& list);  // One more each time.
-Take into(std::optional<std::uint32_t>& number);
-Take into(std::optional<Bytes>& size);                   // More than none, with a unit.
-Take into(std::optional<Duration>& duration);            // 0 too: "do not wait".
-Take some_time_into(std::optional<Duration>& duration);  // At least 1 ms.
+Setter store(bool& flag);
+Setter store(std::string& text);
+Setter store(std::optional<std::string>& text);
+Setter store(std::vector<std::string>& list);  // One more each time.
+Setter store(std::optional<std::uint32_t>& number);
+Setter store(std::optional<Bytes>& size);                  // More than none, with a unit.
+Setter store(std::optional<Duration>& duration);           // 0 too: "do not wait".
+Setter store_positive(std::optional<Duration>& duration);  // At least 1 ms.
 
 struct Option {
   enum class Value : std::uint8_t { kNone, kNeeded, kOptional };
@@ -43,7 +43,7 @@ struct Option {
   std::string_view help = {};
   Value value = Value::kNone;                  // Set by the function that declares it.
   std::vector<std::string_view> choices = {};  // If not empty, the only values there are.
-  Take take = {};                              // Likewise.
+  Setter setter = {};                          // Likewise.
   bool hidden = false;                         // Neither in help nor completed: of another version.
 
   std::string_view long_name() const;  // "vram", or empty.
@@ -58,17 +58,17 @@ struct Operand {
   std::size_t at_most = 1;
   bool is_command = false;  // Takes all that follows, options included.
   std::vector<std::string_view> choices = {};
-  Take take = {};
+  Setter setter = {};
 };
 
 class Options {
  public:
   static constexpr std::size_t kMany = static_cast<std::size_t>(-1);
 
-  void flag(Option option, Take take);
-  void value(Option option, Take take);
-  void optional_value(Option option, Take take);
-  void operand(Operand operand, Take take);
+  void flag(Option option, Setter setter);
+  void value(Option option, Setter setter);
+  void optional_value(Option option, Setter setter);
+  void operand(Operand operand, Setter setter);
   /// `[--] COMMAND…`; the command may be absent only if `at_least` is 0. After `--` comes the
   /// command, also where operands that may be absent stand before it.
   void command(Operand operand, std::vector<std::string>& words);

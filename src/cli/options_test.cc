@@ -20,19 +20,19 @@ struct Sample {
   Options options;
 
   explicit Sample(std::size_t words_needed = 0) {
-    options.flag({.names = "-a,--all", .help = "all"}, into(all));
-    options.flag({.names = "-w,--wide", .help = "wide"}, into(wide));
-    options.value({.names = "-m,--vram", .metavar = "SIZE", .help = "memory"}, into(size));
+    options.flag({.names = "-a,--all", .help = "all"}, store(all));
+    options.flag({.names = "-w,--wide", .help = "wide"}, store(wide));
+    options.value({.names = "-m,--vram", .metavar = "SIZE", .help = "memory"}, store(size));
     options.optional_value({.names = "-W,--wait", .metavar = "DUR", .help = "wait"},
                            [this](std::string_view text) -> Status {
                              waits = true;
-                             return text.empty() ? Status(Unit{}) : into(wait)(text);
+                             return text.empty() ? Status(Unit{}) : store(wait)(text);
                            });
     options.value({.names = "--order",
                    .metavar = "ORDER",
                    .help = "order",
                    .choices = {"fifo", "fair", "priority"}},
-                  into(order));
+                  store(order));
     options.command({.metavar = "COMMAND", .help = "what to run", .at_least = words_needed},
                     command);
   }
@@ -132,8 +132,9 @@ TEST(Options, OperandsMayStandBetweenOptions) {
   Options options;
   Words leases;
   bool kill = false;
-  options.flag({.names = "--kill", .help = "kill"}, into(kill));
-  options.operand({.metavar = "LEASE", .help = "which", .at_least = 1, .at_most = 2}, into(leases));
+  options.flag({.names = "--kill", .help = "kill"}, store(kill));
+  options.operand({.metavar = "LEASE", .help = "which", .at_least = 1, .at_most = 2},
+                  store(leases));
   ASSERT_TRUE(options.parse({"7", "--kill", "8"}).ok());
   EXPECT_TRUE(kill);
   EXPECT_EQ(leases, (Words{"7", "8"}));

@@ -17,44 +17,44 @@ void add_part(std::string& target, std::string_view key, std::string_view value)
 
 }  // namespace
 
-void declare_past(Options& options, PastAsked& asked) {
+void declare_past(Options& options, PastArgs& asked) {
   options.value({.names = "--since",
                  .metavar = "TIME",
                  .help = "from when on: an age (24h), or 2026-02-07T13:15Z, or 2026-02-07"},
-                into(asked.since));
+                store(asked.since));
   options.value({.names = "--until", .metavar = "TIME", .help = "up to when, likewise; now"},
-                into(asked.until));
+                store(asked.until));
   options.value(
       {.names = "--step",
        .metavar = "DURATION",
        .help = "what one point stands for, 1s to 1d; never less than is kept of the time"},
-      some_time_into(asked.step));
+      store_positive(asked.step));
   options.value({.names = "-g,--gpu", .metavar = "GPU", .help = "only this GPU: index or UUID"},
-                into(asked.gpu));
+                store(asked.gpu));
   options.value({.names = "--lease",
                  .metavar = "LEASE",
                  .help = "only this lease; by its number also one that nothing else remembers"},
-                into(asked.lease));
+                store(asked.lease));
   options.value({.names = "--of",
                  .metavar = "WHAT",
                  .help = "figures of GPUs (device), of leases, or of processes",
                  .choices = {"device", "lease", "process", "all"}},
-                into(asked.of));
+                store(asked.of));
   options.flag({.names = "--sessions", .help = "what became of each lease, instead of figures"},
-               into(asked.sessions));
+               store(asked.sessions));
 }
 
-void declare_events(Options& options, PastAsked& asked) {
+void declare_events(Options& options, PastArgs& asked) {
   options.flag({.names = "--events", .help = "who did what to which lease, instead of figures"},
-               into(asked.events));
+               store(asked.events));
   options.value(
       {.names = "--user",
        .metavar = "USER",
        .help = "with --events: only what this user did, or what was done to their leases"},
-      into(asked.user));
+      store(asked.user));
 }
 
-std::string at_odds(const PastAsked& asked) {
+std::string at_odds(const PastArgs& asked) {
   if (asked.events && asked.sessions) return "say either --events or --sessions";
   if (!asked.user.empty() && !asked.events) return "--user goes with --events";
   const bool figures = !asked.gpu.empty() || !asked.of.empty() || asked.step;
@@ -63,12 +63,11 @@ std::string at_odds(const PastAsked& asked) {
   return "--sessions tells of leases: without --gpu, --of and --step";
 }
 
-std::string target_of(const PastAsked& asked) {
-  const PastAsked::What what = asked.what();
-  std::string target =
-      wire::target_of(what == PastAsked::What::kEvents     ? wire::Route::kAudit
-                      : what == PastAsked::What::kSessions ? wire::Route::kSessions
-                                                           : wire::Route::kHistory);
+std::string target_of(const PastArgs& asked) {
+  const PastArgs::What what = asked.what();
+  std::string target = wire::target_of(what == PastArgs::What::kEvents     ? wire::Route::kAudit
+                                       : what == PastArgs::What::kSessions ? wire::Route::kSessions
+                                                                           : wire::Route::kHistory);
   add_part(target, "since", asked.since);
   add_part(target, "until", asked.until);
   if (asked.step) {
@@ -78,25 +77,25 @@ std::string target_of(const PastAsked& asked) {
   add_part(target, "lease", asked.lease);
   add_part(target, "user", asked.user);
   const std::string of = asked.of.empty() && asked.lease.empty() ? "device" : asked.of;
-  if (of != "all" && what == PastAsked::What::kFigures) add_part(target, "of", of);
+  if (of != "all" && what == PastArgs::What::kFigures) add_part(target, "of", of);
   return target;
 }
 
-const std::string& sample_past(PastAsked::What what) {
+const std::string& sample_past(PastArgs::What what) {
   static const std::string kSessions = wire::encode_sessions({history::Session{}}, {});
   static const std::string kPast =
       wire::encode_past({.series = {{.buckets = {history::Bucket{}}}}}, {});
   static const std::string kEvents =
       wire::encode_audit({{.by = UserId{}, .lease = LeaseId{1}}}, {});
-  if (what == PastAsked::What::kEvents) return kEvents;
-  return what == PastAsked::What::kSessions ? kSessions : kPast;
+  if (what == PastArgs::What::kEvents) return kEvents;
+  return what == PastArgs::What::kSessions ? kSessions : kPast;
 }
 
-bool check_whole(const wire::PastAnswer& answer, Conversation& conversation) {
+bool check_whole(const wire::PastAnswer& answer, DaemonSession& session) {
   if (!answer.past.cut) return true;
-  conversation.fail(ExitCode::kFailed,
-                    "that is more than one answer holds, and some is left out: ask for less time, "
-                    "one GPU (-g), one lease (--lease) or a longer --step");
+  session.fail(ExitCode::kFailed,
+               "that is more than one answer holds, and some is left out: ask for less time, "
+               "one GPU (-g), one lease (--lease) or a longer --step");
   return false;
 }
 

@@ -7,13 +7,13 @@
 #include <optional>
 #include <string>
 
-#include "cli/conversation.h"
+#include "cli/daemon_session.h"
 #include "cli/options.h"
 #include "wire/history.h"
 
 namespace berth::cli {
 
-struct PastAsked {
+struct PastArgs {
   std::string since;  // A duration before now, or a time; empty: as the daemon has it.
   std::string until;
   std::optional<Duration> step;
@@ -29,21 +29,21 @@ struct PastAsked {
 };
 
 /// Before parse().
-void declare_past(Options& options, PastAsked& asked);
+void declare_past(Options& options, PastArgs& asked);
 
 /// --events and --user; likewise.
-void declare_events(Options& options, PastAsked& asked);
+void declare_events(Options& options, PastArgs& asked);
 
 /// What of it goes with nothing else that was asked; empty: nothing.
-std::string at_odds(const PastAsked& asked);
+std::string at_odds(const PastArgs& asked);
 
 /// What to ask the daemon for.
-std::string target_of(const PastAsked& asked);
+std::string target_of(const PastArgs& asked);
 
 /// One full answer of each kind: its fields are those there are.
-const std::string& sample_past(PastAsked::What what);
+const std::string& sample_past(PastArgs::What what);
 
 /// Says it where an answer leaves something out. False: it does.
-bool check_whole(const wire::PastAnswer& answer, Conversation& conversation);
+bool check_whole(const wire::PastAnswer& answer, DaemonSession& session);
 
 }  // namespace berth::cli

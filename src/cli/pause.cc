@@ -20,35 +20,36 @@ namespace {
 // A whole large GPU at the speed of a slow driver, and its locks.
 constexpr Duration kMoveWithin = minutes(10);
 
-client::Question question_of(wire::Route route, const LeaseView& lease, std::string body = "{}") {
+client::HttpRequest question_of(wire::Route route, const LeaseView& lease,
+                                std::string body = "{}") {
   return {.route = route, .lease = reference_to(lease), .body = std::move(body)};
 }
 
 enum class Mode : std::uint8_t { kSuspend, kFreeze, kCheckpoint };
 
-std::string would(Mode mode, const LeaseView& lease, const Scene& scene) {
-  const std::string who = named(lease, scene);
+std::string dry_run_text(Mode mode, const LeaseView& lease, const RenderContext& context) {
+  const std::string who = named(lease, context);
   if (mode == Mode::kFreeze) return "stop the processes of " + who;
   return (mode == Mode::kCheckpoint ? "have " + who + " save itself, and then " : "") + "move " +
-         size_or_dash(used_by(lease), scene) + " of GPU memory of " + who + " to host memory";
+         size_or_dash(used_by(lease), context) + " of GPU memory of " + who + " to host memory";
 }
 
-std::string told(Mode mode, const LeaseView& lease, const Scene& scene) {
+std::string success_text(Mode mode, const LeaseView& lease, const RenderContext& context) {
   const std::optional<UnixMs> until = lease.pause ? lease.pause->until : std::nullopt;
-  const std::string resume = (until ? ", for " + about(*until, scene) : "") + " (berth resume " +
+  const std::string resume = (until ? ", for " + about(*until, context) : "") + " (berth resume " +
                              std::to_string(lease.id.value) + ")";
-  const std::string who = "lease " + named(lease, scene);
+  const std::string who = "lease " + named(lease, context);
   const std::string but = lease.left_alone.empty() ? "" : "; " + left_alone_text(lease);
   if (mode == Mode::kFreeze) return who + " is paused; its processes are stopped" + but + resume;
   return who + " is paused; its GPU memory is in host memory" + but + resume;
 }
 
 // Only what was confirmed is a save.
-std::string unsaved(const LeaseView& lease, const Scene& scene) {
+std::string unsaved(const LeaseView& lease, const RenderContext& context) {
   const auto& last = lease.checkpoints.last;
   if (last && last->outcome == CheckpointOutcome::kSaved) return "";
-  return "lease " + named(lease, scene) + " is not paused: it " +
-         (last ? saved_text(*last, scene.letters) : "has not saved itself");
+  return "lease " + named(lease, context) + " is not paused: it " +
+         (last ? saved_text(*last, context.charset) : "has not saved itself");
 }
 
 }  // namespace
@@ -73,13 +74,13 @@ int run_pause(Invocation& invocation) {
                             .metavar = "MODE",
                             .help = "what is done; suspend if not said",
                             .choices = {"suspend", "freeze", "checkpoint"}},
-                           into(word));
+                           store(word));
   invocation.options.value(
       {.names = "--for", .metavar = "DUR", .help = "it resumes by itself after this long"},
-      some_time_into(terms.lasts));
+      store_positive(terms.lasts));
   invocation.options.value(
       {.names = "--reason", .metavar = "TEXT", .help = "why; berth show tells it to all"},
-      into(terms.reason));
+      store(terms.reason));
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   const Mode mode = word == "freeze"       ? Mode::kFreeze
@@ -87,17 +88,20 @@ int run_pause(Invocation& invocation) {
                                            : Mode::kSuspend;
   const wire::Route route = mode == Mode::kFreeze ? wire::Route::kFreeze : wire::Route::kSuspend;
   return control.each([&](const LeaseView& lease) {
-    Control::Deed deed{
-        .would = would(mode, lease, control.scene()),
+    Control::Operation operation{
+        .dry_run_text = dry_run_text(mode, lease, control.context()),
         .question = [=] { return question_of(route, lease, wire::encode_pause(terms)); },
         .within = kMoveWithin,
-        .told = [&, mode](const LeaseView& now) { return told(mode, now, control.scene()); },
+        .success_text =
+            [&, mode](const LeaseView& now) { return success_text(mode, now, control.context()); },
     };
     if (mode == Mode::kCheckpoint) {
-      deed.before = [=] { return question_of(wire::Route::kCheckpoint, lease); };
-      deed.bars = [&](const LeaseView& now) { return unsaved(now, control.scene()); };
+      operation.before = [=] { return question_of(wire::Route::kCheckpoint, lease); };
+      operation.precondition = [&](const LeaseView& now) {
+        return unsaved(now, control.context());
+      };
     }
-    return deed;
+    return operation;
   });
 }
 
@@ -110,13 +114,13 @@ int run_resume(Invocation& invocation) {
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   return control.each([&](const LeaseView& lease) {
-    return Control::Deed{
-        .would = "let " + named(lease, control.scene()) + " go on",
+    return Control::Operation{
+        .dry_run_text = "let " + named(lease, control.context()) + " go on",
         .question = [=] { return question_of(wire::Route::kResume, lease); },
         .within = hours(24),
-        .told =
+        .success_text =
             [&](const LeaseView& now) {
-              return "lease " + named(now, control.scene()) + " has resumed";
+              return "lease " + named(now, control.context()) + " has resumed";
             },
     };
   });

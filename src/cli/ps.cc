@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "cli/lease_pages.h"
+#include "cli/output_mode.h"
 #include "cli/render/leases.h"
 #include "cli/selection.h"
-#include "cli/showing.h"
 #include "cli/verbs.h"
 #include "wire/answers.h"
 
 namespace berth::cli {
 namespace {
 
-struct PsAsked {
+struct PsArgs {
   std::vector<std::string> words;
   bool all = false;
   bool wide = false;
@@ -28,10 +28,10 @@ const std::string& sample_list() {
 }
 
 // The ids that the words mean; all if there are no words. False: a word means none.
-bool select(const PsAsked& asked, Conversation& conversation,
+bool select(const PsArgs& asked, DaemonSession& session,
             std::optional<std::set<std::uint64_t>>& only) {
   if (asked.words.empty()) return true;
-  const auto selected = select_leases(conversation, asked.words);
+  const auto selected = select_leases(session, asked.words);
   if (!selected) return false;
   only.emplace();
   for (const LeaseView& lease : *selected) only->insert(lease.id.value);
@@ -39,60 +39,61 @@ bool select(const PsAsked& asked, Conversation& conversation,
 }
 
 // Who uses the devices without a lease; nobody, where the daemon does not tell.
-std::vector<DeviceView> devices(Conversation& conversation) {
-  const auto body = conversation.ask({.route = wire::Route::kDevices});
+std::vector<DeviceView> devices(DaemonSession& session) {
+  const auto body = session.ask({.route = wire::Route::kDevices});
   if (!body) return {};
-  auto answer = conversation.understood(wire::decode_devices(*body));
+  auto answer = session.understood(wire::decode_devices(*body));
   if (!answer) return {};
-  conversation.learn(answer->names);
+  session.learn(answer->names);
   return std::move(answer->list.items);
 }
 
-std::string table_text(std::vector<LeaseView> leases, bool externals, bool wide, Showing& showing) {
+std::string table_text(std::vector<LeaseView> leases, bool externals, bool wide,
+                       OutputMode& output_mode) {
   std::vector<DeviceView> seen;
-  if (externals) seen = devices(showing.conversation());
-  const bool is_wide = wide || showing.choice().format == Format::kWide;
-  const Scene scene = showing.scene();
-  Table table = lease_table(leases, seen, is_wide ? Detail::kWide : Detail::kTable, scene);
-  table.header = showing.choice().header;
+  if (externals) seen = devices(output_mode.session());
+  const bool is_wide = wide || output_mode.choice().format == Format::kWide;
+  const RenderContext context = output_mode.context();
+  Table table = lease_table(leases, seen, is_wide ? Detail::kWide : Detail::kTable, context);
+  table.header = output_mode.choice().header;
   const bool none = table.rows.empty();
   std::string text =
       none ? "No leases.\n"
-           : render(std::move(table), is_wide ? std::nullopt : scene.width, scene.letters);
-  if (scene.simulated)
-    text += painted("(the GPU is simulated)", Colour::kDim, scene.letters) + "\n";
+           : render(std::move(table), is_wide ? std::nullopt : context.width, context.charset);
+  if (context.simulated)
+    text += painted("(the GPU is simulated)", Colour::kDim, context.charset) + "\n";
   return text;
 }
 
-std::optional<std::string> render(const PsAsked& asked, Showing& showing) {
-  Conversation& conversation = showing.conversation();
+std::optional<std::string> render(const PsArgs& asked, OutputMode& output_mode) {
+  DaemonSession& session = output_mode.session();
   std::optional<std::set<std::uint64_t>> only;
-  if (!select(asked, conversation, only)) return std::nullopt;
+  if (!select(asked, session, only)) return std::nullopt;
   const bool ended_too = asked.all || only.has_value();
-  const auto pages = ask_leases(conversation, ended_too ? Leases::kAll : Leases::kLive);
+  const auto pages = ask_leases(session, ended_too ? Leases::kAll : Leases::kLive);
   if (!pages) return std::nullopt;
-  if (!showing.choice().is_for_people()) {
-    return showing.for_programs({.json = pages->front(),
-                                 .older = std::span(*pages).subspan(1),
-                                 .items = "items",
-                                 .sample = sample_list(),
-                                 .only = std::move(only)});
+  if (!output_mode.choice().is_for_people()) {
+    return output_mode.for_programs({.json = pages->front(),
+                                     .older = std::span(*pages).subspan(1),
+                                     .items = "items",
+                                     .sample = sample_list(),
+                                     .only = std::move(only)});
   }
-  auto list = conversation.understood(decode_pages(*pages));
+  auto list = session.understood(decode_pages(*pages));
   if (!list) return std::nullopt;
-  conversation.learn(list->names);
+  session.learn(list->names);
   if (only) {
     std::erase_if(list->items,
                   [&](const LeaseView& lease) { return !only->contains(lease.id.value); });
   }
-  return table_text(std::move(list->items), !only, asked.wide, showing);
+  return table_text(std::move(list->items), !only, asked.wide, output_mode);
 }
 
 }  // namespace
 
 int run_ps(Invocation& invocation) {
-  Showing showing(invocation);
-  PsAsked asked;
+  OutputMode output_mode(invocation);
+  PsArgs asked;
   invocation.about =
       "Lists the leases that hold or wait, of all users, and below them the processes that use a "
       "GPU without a lease. The figures are GiB on all devices of a lease together; a dash is a "
@@ -103,13 +104,13 @@ int run_ps(Invocation& invocation) {
       {"berth ps --csv --fields id,name,state,vram_used_bytes", "for a spreadsheet"},
   };
   declare_leases(invocation.options, asked.words, 0);
-  invocation.options.flag({.names = "-a,--all", .help = "ended leases too"}, into(asked.all));
+  invocation.options.flag({.names = "-a,--all", .help = "ended leases too"}, store(asked.all));
   invocation.options.flag({.names = "-w,--wide", .help = "more columns, nothing shortened"},
-                          into(asked.wide));
-  showing.declare(Watching::kYes);
+                          store(asked.wide));
+  output_mode.declare(Watching::kYes);
   if (const auto end = invocation.parse()) return *end;
-  if (!showing.open()) return showing.conversation().status();
-  return showing.show([&] { return render(asked, showing); });
+  if (!output_mode.open()) return output_mode.session().status();
+  return output_mode.show([&] { return render(asked, output_mode); });
 }
 
 }  // namespace berth::cli

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kInvalidField = 2;
 
-struct Asked {
+struct QueryArgs {
   std::optional<std::string> gpus;
   std::optional<std::string> programs;
   bool list = false;
@@ -41,7 +41,7 @@ std::string listed(const std::vector<GpuFacts>& gpus) {
 
 // to_text(what was seen)
 template <class ToText>
-int show(const Asked& asked, ToText to_text) {
+int show(const QueryArgs& asked, ToText to_text) {
   int status = 0;
   const Result<Seen> seen = gather(asked.id, status);
   if (!seen.ok()) return say(seen.error().message, status);
@@ -52,42 +52,42 @@ int show(const Asked& asked, ToText to_text) {
 // Names are looked at before the driver is asked for anything.
 template <class Facts>
 int tell(std::span<const Field<Facts>> fields, const std::string& names, CsvForm form,
-         const Asked& asked, std::vector<Facts> Seen::* which) {
+         const QueryArgs& asked, std::vector<Facts> Seen::* which) {
   const auto chosen = choose(fields, names);
   if (!chosen.ok()) return say(chosen.error().message + "\n", kInvalidField);
   return show(asked, [&](const Seen& seen) { return to_csv(*chosen, seen.*which, form); });
 }
 
-void declare(Invocation& invocation, Asked& asked) {
+void declare(Invocation& invocation, QueryArgs& asked) {
   Options& options = invocation.options;
   options.value({.names = "--query-gpu",
                  .metavar = "FIELDS",
                  .help = "of each GPU these, with commas: index,memory.used"},
-                into(asked.gpus));
+                store(asked.gpus));
   options.value({.names = "--query-compute-apps",
                  .metavar = "FIELDS",
                  .help = "of each program on a GPU these: pid,used_memory"},
-                into(asked.programs));
+                store(asked.programs));
   options.value({.names = "--format",
                  .metavar = "FORM",
                  .help = "csv, and after it noheader and nounits, with commas"},
-                into(asked.form));
+                store(asked.form));
   options.value({.names = "-i,--id",
                  .metavar = "GPUS",
                  .help = "of these alone: numbers, UUIDs or PCI addresses, with commas"},
-                into(asked.id));
+                store(asked.id));
   options.flag({.names = "-L,--list-gpus", .help = "a line for each GPU: number, name and UUID"},
-               into(asked.list));
+               store(asked.list));
   options.flag({.names = "--help-query-gpu", .help = "the fields of --query-gpu"},
-               into(asked.gpu_help));
+               store(asked.gpu_help));
   options.flag({.names = "--help-query-compute-apps", .help = "the fields of --query-compute-apps"},
-               into(asked.program_help));
+               store(asked.program_help));
 }
 
 }  // namespace
 
 int run_query(Invocation& invocation) {
-  Asked asked;
+  QueryArgs asked;
   invocation.about =
       "Answers like nvidia-smi, for programs that ask it for CSV: the same names, the same form, "
       "and NVML's statuses (2 for a field that there is not, 6 for no such GPU, 9 without a "

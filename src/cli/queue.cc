@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "cli/output_mode.h"
 #include "cli/render/status.h"
-#include "cli/showing.h"
 #include "cli/verbs.h"
 #include "cli/waiting.h"
 #include "wire/lease.h"
@@ -20,33 +20,33 @@ const std::string& sample_queue() {
   return kSample;
 }
 
-std::optional<std::string> render(Showing& showing) {
-  Conversation& conversation = showing.conversation();
-  const auto body = conversation.ask({.route = wire::Route::kQueue});
+std::optional<std::string> render(OutputMode& output_mode) {
+  DaemonSession& session = output_mode.session();
+  const auto body = session.ask({.route = wire::Route::kQueue});
   if (!body) return std::nullopt;
-  if (!showing.choice().is_for_people()) {
-    return showing.for_programs({.json = *body, .items = "items", .sample = sample_queue()});
+  if (!output_mode.choice().is_for_people()) {
+    return output_mode.for_programs({.json = *body, .items = "items", .sample = sample_queue()});
   }
-  auto list = conversation.understood(wire::decode_leases(*body));
+  auto list = session.understood(wire::decode_leases(*body));
   if (!list) return std::nullopt;
-  conversation.learn(list->names);
-  const auto queue = with_reasons(std::move(list->items), kReasonsShown, conversation);
-  const Scene scene = showing.scene();
-  std::string text = queue.empty() ? "Nobody waits.\n" : queue_lines(queue, scene);
-  if (scene.simulated)
-    text += painted("(the GPU is simulated)", Colour::kDim, scene.letters) + "\n";
+  session.learn(list->names);
+  const auto queue = with_reasons(std::move(list->items), kReasonsShown, session);
+  const RenderContext context = output_mode.context();
+  std::string text = queue.empty() ? "Nobody waits.\n" : queue_lines(queue, context);
+  if (context.simulated)
+    text += painted("(the GPU is simulated)", Colour::kDim, context.charset) + "\n";
   return text;
 }
 
 }  // namespace
 
 int run_queue(Invocation& invocation) {
-  Showing showing(invocation);
+  OutputMode output_mode(invocation);
   invocation.about = "Shows the waiting requests, the next one first, and what each waits for.";
-  showing.declare(Watching::kYes);
+  output_mode.declare(Watching::kYes);
   if (const auto end = invocation.parse()) return *end;
-  if (!showing.open()) return showing.conversation().status();
-  return showing.show([&] { return render(showing); });
+  if (!output_mode.open()) return output_mode.session().status();
+  return output_mode.show([&] { return render(output_mode); });
 }
 
 }  // namespace berth::cli

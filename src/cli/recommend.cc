@@ -11,10 +11,10 @@
 
 #include "base/quantity.h"
 #include "cli/model_file.h"
+#include "cli/output_mode.h"
 #include "cli/render/table.h"
 #include "cli/render/text.h"
 #include "cli/run/environment.h"
-#include "cli/showing.h"
 #include "cli/verbs.h"
 #include "estimate/advice.h"
 #include "wire/answers.h"
@@ -25,37 +25,37 @@ namespace {
 
 constexpr std::uint32_t kGpusMax = 1'024;
 
-struct RecommendAsked {
+struct RecommendArgs {
   std::optional<std::string> path;
   std::optional<Bytes> size;
   std::optional<std::uint32_t> gpus;
   TrainingWords training;
 };
 
-void declare_recommend(Invocation& invocation, RecommendAsked& asked) {
+void declare_recommend(Invocation& invocation, RecommendArgs& asked) {
   Options& options = invocation.options;
   options.value({.names = "-m,--vram",
                  .metavar = "SIZE",
                  .help = "memory of each GPU; else the lease's budget, else what the GPUs have"},
-                into(asked.size));
+                store(asked.size));
   options.value({.names = "-g,--gpus", .metavar = "N", .help = "with -m: how many; 1"},
-                into(asked.gpus));
+                store(asked.gpus));
   asked.training.declare(options, "sequences a step, in all; 32");
   options.operand({.metavar = "MODEL",
                    .help = "config.json, or the directory it is in; else: how large one "
                            "may be"},
-                  into(asked.path));
+                  store(asked.path));
 }
 
 // BERTH_VRAM_BYTES, as long as the lease that it came with is held: the variables of a shell
 // outlast it. Where no daemon answers it is believed.
-std::optional<Bytes> budget_around(Conversation& conversation) {
+std::optional<Bytes> budget_around(DaemonSession& session) {
   const char* const budget = std::getenv("BERTH_VRAM_BYTES");
   const Result<Bytes> bytes = parse_bytes(budget == nullptr ? "" : budget);
   if (!bytes.ok()) return std::nullopt;
   const auto outer = outer_lease();
-  if (!outer || conversation.find() != Conversation::Found::kDaemon) return *bytes;
-  const auto answer = conversation.client().connection().ask(
+  if (!outer || session.find() != DaemonSession::Found::kDaemon) return *bytes;
+  const auto answer = session.client().connection().ask(
       {.route = wire::Route::kLease, .lease = outer->handle_text});
   const bool is_elsewhere = !answer.ok() && answer.error().code == Errc::kConflict;
   if (!answer.ok() && !is_elsewhere) return *bytes;
@@ -71,25 +71,26 @@ std::optional<Bytes> budget_around(Conversation& conversation) {
 }
 
 // Nothing where it was said why not.
-std::optional<std::vector<Bytes>> memory_of_gpus(const RecommendAsked& asked, Showing& showing) {
+std::optional<std::vector<Bytes>> memory_of_gpus(const RecommendArgs& asked,
+                                                 OutputMode& output_mode) {
   const std::size_t count = asked.gpus.value_or(1);
   if (asked.size) return std::vector<Bytes>(count, *asked.size);
-  if (const auto budget = budget_around(showing.conversation())) {
+  if (const auto budget = budget_around(output_mode.session())) {
     return std::vector<Bytes>(count, *budget);
   }
-  if (!showing.open()) return std::nullopt;
-  Conversation& conversation = showing.conversation();
-  const auto body = conversation.ask({.route = wire::Route::kDevices});
+  if (!output_mode.open()) return std::nullopt;
+  DaemonSession& session = output_mode.session();
+  const auto body = session.ask({.route = wire::Route::kDevices});
   if (!body) return std::nullopt;
-  const auto list = conversation.understood(wire::decode_devices(*body));
+  const auto list = session.understood(wire::decode_devices(*body));
   if (!list) return std::nullopt;
   std::vector<Bytes> gpus;
   for (const DeviceView& device : list->list.items) {
     if (device.capacity) gpus.push_back(saturating_sub(*device.capacity, device.held_back));
   }
   if (gpus.empty()) {
-    conversation.fail(ExitCode::kUnavailable,
-                      "no GPU tells its size: say it, as in berth recommend -m 16G");
+    session.fail(ExitCode::kUnavailable,
+                 "no GPU tells its size: say it, as in berth recommend -m 16G");
     return std::nullopt;
   }
   return gpus;
@@ -142,8 +143,8 @@ std::string recommend_text(const Recommended& all) {
 }  // namespace
 
 int run_recommend(Invocation& invocation) {
-  Showing showing(invocation);
-  RecommendAsked asked;
+  OutputMode output_mode(invocation);
+  RecommendArgs asked;
   invocation.about =
       "Says which batch, accumulation and precision fit, and whether layers must be computed "
       "again, "
@@ -153,7 +154,7 @@ int run_recommend(Invocation& invocation) {
                          {"berth recommend config.json -m 10G -g 4 --batch 64", "on four"},
                          {"berth recommend -m 24G", "how large a model may be"}};
   declare_recommend(invocation, asked);
-  showing.declare(Watching::kNo);
+  output_mode.declare(Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
   if (const std::string wrong = asked.training.wrong(); !wrong.empty()) {
     return invocation.usage_error(wrong);
@@ -173,8 +174,8 @@ int run_recommend(Invocation& invocation) {
     all.model = read->path;
     model = *std::move(read);
   }
-  std::optional<std::vector<Bytes>> gpus = memory_of_gpus(asked, showing);
-  if (!gpus) return showing.conversation().status();
+  std::optional<std::vector<Bytes>> gpus = memory_of_gpus(asked, output_mode);
+  if (!gpus) return output_mode.session().status();
   all.wish = {.gpus = *std::move(gpus),
               .effective_batch = asked.training.batch.value_or(32),
               .sequence = asked.training.sequence.value_or(1'024),
@@ -187,9 +188,10 @@ int run_recommend(Invocation& invocation) {
     all.rules = estimate::advise_size(all.wish);
   }
   const std::string json = recommend_json(all);
-  const int status = showing.show([&] {
-    return showing.choice().is_for_people() ? recommend_text(all)
-                                            : showing.for_programs({.json = json, .sample = json});
+  const int status = output_mode.show([&] {
+    return output_mode.choice().is_for_people()
+               ? recommend_text(all)
+               : output_mode.for_programs({.json = json, .sample = json});
   });
   const bool too_large = all.advice && !all.advice->fits;
   return status == 0 && too_large ? to_status(ExitCode::kFailed) : status;

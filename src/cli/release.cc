@@ -31,8 +31,8 @@ bool still_runs(const LeaseView& lease) {
   return held && !lease.flags.unclaimed && (command || !lease.members.empty());
 }
 
-std::string would_release(const LeaseView& lease, Programs programs, const Scene& scene) {
-  std::string text = "release " + named(lease, scene);
+std::string would_release(const LeaseView& lease, Programs programs, const RenderContext& context) {
+  std::string text = "release " + named(lease, context);
   if (lease.state == LeaseState::kWaiting) return text + ", which waits";
   text += ": " + to_text(granted_to(lease)) + " on " + devices_of(lease.parts);
   if (!has_programs(lease)) return text;
@@ -41,14 +41,14 @@ std::string would_release(const LeaseView& lease, Programs programs, const Scene
     return "not " + text + ": it still runs its command, and neither --kill nor --detach is given";
   }
   return text + "; its programs would run on, and what they use (now " +
-         size_or_dash(used_by(lease), scene) + ") would stay charged until they free it";
+         size_or_dash(used_by(lease), context) + ") would stay charged until they free it";
 }
 
-std::string told(const LeaseView& lease, const Scene& scene) {
-  const std::string who = "lease " + named(lease, scene);
+std::string success_text(const LeaseView& lease, const RenderContext& context) {
+  const std::string who = "lease " + named(lease, context);
   if (lease.state != LeaseState::kReleasing || !has_programs(lease)) return who + " has ended";
   return who + " has ended; its programs run on, and what they use of " + devices_of(lease.parts) +
-         " (" + size_or_dash(used_by(lease), scene) +
+         " (" + size_or_dash(used_by(lease), context) +
          ") stays charged until they free it: " + "berth release --kill " +
          std::to_string(lease.id.value) + " ends them";
 }
@@ -67,9 +67,9 @@ int run_release(Invocation& invocation) {
   invocation.examples = {{"berth release 12", "that lease"},
                          {"berth release --kill @last", "the newest of yours, and its programs"},
                          {"berth release --detach 12", "its command runs on without it"}};
-  invocation.options.flag({.names = "--kill", .help = "end the programs too"}, into(kill));
+  invocation.options.flag({.names = "--kill", .help = "end the programs too"}, store(kill));
   invocation.options.flag({.names = "--detach", .help = "let the command run on without a lease"},
-                          into(detach));
+                          store(detach));
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   if (kill && detach) return invocation.fail(ExitCode::kUsage, "say either --kill or --detach");
@@ -80,18 +80,18 @@ int run_release(Invocation& invocation) {
     const bool doubtful = programs == Programs::kKeptFromIt && still_runs(lease);
     // Asked on a terminal, whoever agrees has said it.
     const bool agrees = doubtful && isatty(STDIN_FILENO) == 1 && !control.unasked();
-    client::Question question{
+    client::HttpRequest question{
         .route = wire::Route::kRelease,
         .lease = reference_to(lease),
         .body = wire::encode_release({.kill = kill, .detach = detach || agrees})};
-    return Control::Deed{
-        .would = would_release(lease, programs, control.scene()),
-        .doubt = doubtful ? "lease " + named(lease, control.scene()) +
+    return Control::Operation{
+        .dry_run_text = would_release(lease, programs, control.context()),
+        .doubt = doubtful ? "lease " + named(lease, control.context()) +
                                 " still runs its command, which would run on without a lease"
                           : "",
         .question = [=] { return question; },
         .until_ended = kill,
-        .told = [&](const LeaseView& now) { return told(now, control.scene()); },
+        .success_text = [&](const LeaseView& now) { return success_text(now, control.context()); },
     };
   });
 }

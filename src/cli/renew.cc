@@ -3,11 +3,11 @@
 #include <optional>
 #include <string>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "base/quantity.h"
 #include "cli/lease_words.h"
+#include "cli/output_mode.h"
 #include "cli/selection.h"
-#include "cli/showing.h"
 #include "cli/verbs.h"
 #include "wire/lease.h"
 #include "wire/request.h"
@@ -15,7 +15,7 @@
 namespace berth::cli {
 
 int run_renew(Invocation& invocation) {
-  Showing showing(invocation);
+  OutputMode output_mode(invocation);
   std::string word;
   std::optional<Duration> duration;
   invocation.about =
@@ -23,35 +23,36 @@ int run_renew(Invocation& invocation) {
       "has a command nothing runs out, and nothing is renewed.";
   invocation.examples = {{"berth renew 12 2h", "two hours from now"}};
   invocation.options.operand(
-      {.metavar = "LEASE", .help = "its number, name or handle", .at_least = 1}, into(word));
+      {.metavar = "LEASE", .help = "its number, name or handle", .at_least = 1}, store(word));
   invocation.options.operand(
       {.metavar = "DURATION", .help = "how long from now: 90s, 30m, 2h", .at_least = 1},
-      some_time_into(duration));
-  showing.declare(Watching::kNo);
+      store_positive(duration));
+  output_mode.declare(Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
-  if (!showing.open()) return showing.conversation().status();
+  if (!output_mode.open()) return output_mode.session().status();
 
-  Conversation& conversation = showing.conversation();
-  const auto leases = select_leases(conversation, {word});
-  if (!leases) return conversation.status();
+  DaemonSession& session = output_mode.session();
+  const auto leases = select_leases(session, {word});
+  if (!leases) return session.status();
   for (const LeaseView& lease : *leases) {
-    const auto body = conversation.ask({.route = wire::Route::kRenew,
-                                        .lease = reference_to(lease),
-                                        .body = wire::encode_renew({.ttl = present(duration)})});
+    const auto body = session.ask({.route = wire::Route::kRenew,
+                                   .lease = reference_to(lease),
+                                   .body = wire::encode_renew({.ttl = checked(duration)})});
     if (!body) continue;
-    const auto renewed = conversation.understood(wire::decode_lease(*body));
+    const auto renewed = session.understood(wire::decode_lease(*body));
     if (!renewed) continue;
-    if (!showing.choice().is_for_people()) {
-      if (const auto text = showing.for_programs({.json = *body, .sample = *body})) print(*text);
+    if (!output_mode.choice().is_for_people()) {
+      if (const auto text = output_mode.for_programs({.json = *body, .sample = *body}))
+        print(*text);
       continue;
     }
     const auto& expires = renewed->view.expires_at;
     complain("berth: lease " + std::to_string(renewed->view.id.value) + " lasts " +
-             to_text(present(duration)) + " from now" +
+             to_text(checked(duration)) + " from now" +
              (expires ? ", until " + to_text(*expires) : "") +
-             (conversation.is_simulated().value_or(false) ? " (the GPU is simulated)\n" : "\n"));
+             (session.is_simulated().value_or(false) ? " (the GPU is simulated)\n" : "\n"));
   }
-  return conversation.status();
+  return session.status();
 }
 
 }  // namespace berth::cli

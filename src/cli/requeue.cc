@@ -15,16 +15,17 @@ namespace {
 // Until the driver counts its memory free, and some for all that is said meanwhile.
 constexpr Duration kFreeWithin = minutes(1);
 
-std::string would_requeue(const LeaseView& lease, bool unsaved, const Scene& scene) {
+std::string would_requeue(const LeaseView& lease, bool unsaved, const RenderContext& context) {
   const auto& way = lease.request.checkpoint;
-  std::string text = "stop " + named(lease, scene) + ", to wait in the queue and be started again";
+  std::string text =
+      "stop " + named(lease, context) + ", to wait in the queue and be started again";
   if (!way) return text + "; nothing is known of how it could save itself before";
   return text + (unsaved ? ", whatever comes of its save " : ", once it has saved itself ") +
          way_text(*way);
 }
 
-std::string told_of_requeue(const LeaseView& lease, const Scene& scene) {
-  const std::string who = "lease " + named(lease, scene);
+std::string told_of_requeue(const LeaseView& lease, const RenderContext& context) {
+  const std::string who = "lease " + named(lease, context);
   if (lease.state == LeaseState::kWaiting) return who + " waits in the queue again";
   return who + " was requeued, and it is its turn again at once";
 }
@@ -44,20 +45,21 @@ int run_requeue(Invocation& invocation) {
                          {"berth requeue --unsaved 12", "also if it cannot save itself"}};
   invocation.options.flag(
       {.names = "--unsaved", .help = "stop it also if its save is not confirmed: that is lost"},
-      into(unsaved));
+      store(unsaved));
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   return control.each([&](const LeaseView& lease) {
-    client::Question question{.route = wire::Route::kRequeue,
-                              .lease = reference_to(lease),
-                              .body = wire::encode_requeue({.unsaved = unsaved})};
+    client::HttpRequest question{.route = wire::Route::kRequeue,
+                                 .lease = reference_to(lease),
+                                 .body = wire::encode_requeue({.unsaved = unsaved})};
     const auto& way = lease.request.checkpoint;
     const Duration save = way ? way->grace : Duration{};
-    return Control::Deed{
-        .would = would_requeue(lease, unsaved, control.scene()),
+    return Control::Operation{
+        .dry_run_text = would_requeue(lease, unsaved, control.context()),
         .question = [=] { return question; },
         .within = kFreeWithin + save + lease.request.requeue_grace.value_or(Duration{}),
-        .told = [&](const LeaseView& now) { return told_of_requeue(now, control.scene()); },
+        .success_text =
+            [&](const LeaseView& now) { return told_of_requeue(now, control.context()); },
     };
   });
 }

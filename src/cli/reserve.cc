@@ -4,17 +4,17 @@
 #include <string>
 #include <utility>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "base/quantity.h"
-#include "cli/conversation.h"
+#include "cli/daemon_session.h"
 #include "cli/render/items.h"
+#include "cli/run/console.h"
 #include "cli/run/enforcing.h"
 #include "cli/run/environment.h"
 #include "cli/run/named_devices.h"
 #include "cli/run/options.h"
+#include "cli/run/queue_wait.h"
 #include "cli/run/request.h"
-#include "cli/run/talk.h"
-#include "cli/run/turn.h"
 #include "cli/run/words.h"
 #include "cli/settings.h"
 #include "cli/supervise/death.h"
@@ -42,15 +42,15 @@ void declare(Invocation& invocation, ReserveOptions& reserve) {
   options.operand({.metavar = "DURATION",
                    .help = "how long: 90s, 30m, 2h; renew makes it longer",
                    .at_least = 1},
-                  some_time_into(reserve.duration));
+                  store_positive(reserve.duration));
   declare_room(options, reserve.request);
   declare_turn(options, reserve.request);
   declare_names(options, reserve.request);
   options.flag({.names = "--export", .help = "print the variables as a shell reads them"},
-               into(reserve.shell));
-  options.flag({.names = "--json", .help = "print the lease as JSON"}, into(reserve.json));
+               store(reserve.shell));
+  options.flag({.names = "--json", .help = "print the lease as JSON"}, store(reserve.json));
   options.flag({.names = "-q,--quiet", .help = "print only errors and what no budget holds"},
-               into(reserve.quiet));
+               store(reserve.quiet));
 }
 
 // On a terminal a reservation ends with the session: with the leader, not with our parent, which in
@@ -81,81 +81,82 @@ std::string exports(const VariableChanges& variables) {
 
 class Reservation {
  public:
-  Reservation(Invocation& invocation, const ReserveOptions& options, Enforce enforce, Talk& talk)
+  Reservation(Invocation& invocation, const ReserveOptions& options, Enforce enforce,
+              Console& console)
       : options_(options),
         enforce_(enforce),
         terminal_(invocation.terminal),
-        talk_(talk),
-        conversation_(invocation) {}
+        console_(console),
+        session_(invocation) {}
 
-  Left make(RequestPlan plan, const DeviceChoice& choice);
+  ExitOutcome make(RequestPlan plan, const DeviceChoice& choice);
 
  private:
-  std::variant<wire::LeaseAnswer, Left> wait(const RequestPlan& plan);
-  Left tell(const LeaseView& lease);
-  Left tell_variables(const LeaseView& lease);
+  std::variant<wire::LeaseAnswer, ExitOutcome> wait(const RequestPlan& plan);
+  ExitOutcome tell(const LeaseView& lease);
+  ExitOutcome tell_variables(const LeaseView& lease);
   bool hold_to_budget(const LeaseView& lease, const std::string& own_path, Variables& variables);
-  Left failed() { return {.code = conversation_.status()}; }
+  ExitOutcome failed() { return {.code = session_.status()}; }
 
   const ReserveOptions& options_;
   const Enforce enforce_;
   const Terminal& terminal_;
-  Talk& talk_;
-  Conversation conversation_;
+  Console& console_;
+  DaemonSession session_;
 };
 
-Left Reservation::make(RequestPlan plan, const DeviceChoice& choice) {
-  if (options_.quiet) conversation_.be_quiet();
-  if (!conversation_.open()) return failed();
-  if (!fill_devices(choice, conversation_, plan.request)) return failed();
-  if (!plan.about_default.empty()) talk_.say(plan.about_default);
-  std::variant<wire::LeaseAnswer, Left> granted = wait(plan);
-  if (const Left* left = std::get_if<Left>(&granted)) return *left;
+ExitOutcome Reservation::make(RequestPlan plan, const DeviceChoice& choice) {
+  if (options_.quiet) session_.be_quiet();
+  if (!session_.open()) return failed();
+  if (!fill_devices(choice, session_, plan.request)) return failed();
+  if (!plan.about_default.empty()) console_.say(plan.about_default);
+  std::variant<wire::LeaseAnswer, ExitOutcome> granted = wait(plan);
+  if (const ExitOutcome* left = std::get_if<ExitOutcome>(&granted)) return *left;
   const LeaseView& lease = std::get<wire::LeaseAnswer>(granted).view;
-  const auto& daemon = conversation_.client().connection().daemon();
+  const auto& daemon = session_.client().connection().daemon();
   const std::string number = std::to_string(lease.id.value);
-  talk_.say(
+  console_.say(
       granted_text({.lease = lease, .devices = {}, .simulated = daemon && daemon->simulated}) +
-      ", for " + to_text(present(options_.duration)) + " (berth renew " + number +
+      ", for " + to_text(checked(options_.duration)) + " (berth renew " + number +
       " DURATION, berth release " + number + ")");
-  if (talk_.is_for_terminal()) {
-    const std::string hint = hint_at_count(options_.request.gpus, lease.parts, conversation_);
-    if (!hint.empty()) talk_.say(hint);
+  if (console_.is_for_terminal()) {
+    const std::string hint = hint_at_count(options_.request.gpus, lease.parts, session_);
+    if (!hint.empty()) console_.say(hint);
   }
   return tell(lease);
 }
 
-std::variant<wire::LeaseAnswer, Left> Reservation::wait(const RequestPlan& plan) {
+std::variant<wire::LeaseAnswer, ExitOutcome> Reservation::wait(const RequestPlan& plan) {
   Result<os::SignalDescriptor> signals = os::SignalDescriptor::open(supervised_signals());
   if (!signals.ok()) {
-    conversation_.fail(ExitCode::kOsError, signals.error().message);
+    session_.fail(ExitCode::kOsError, signals.error().message);
     return failed();
   }
   StatusDescriptor status;
-  const client::ClientOptions again{.surroundings = os::surroundings_from_environment(),
+  const client::ClientOptions again{.env = os::read_environment(),
                                     .autostart = client::Autostart::kIfNeeded,
                                     .version = BERTH_VERSION};
-  Turn turn({conversation_.client(), again, *signals, talk_, status},
-            {.request = plan.request, .names_priority = plan.names_priority, .anchor = anchor()});
-  return turn.wait();
+  QueueWait queue_wait(
+      {session_.client(), again, *signals, console_, status},
+      {.request = plan.request, .names_priority = plan.names_priority, .anchor = anchor()});
+  return queue_wait.wait();
 }
 
-Left Reservation::tell(const LeaseView& lease) {
+ExitOutcome Reservation::tell(const LeaseView& lease) {
   if (options_.shell) return tell_variables(lease);
   if (!options_.json) {
     print(std::to_string(lease.id.value) + "\n");
     return {};
   }
-  const auto body =
-      conversation_.ask({.route = wire::Route::kLease, .lease = to_text(lease.handle)});
+  const auto body = session_.ask({.route = wire::Route::kLease, .lease = to_text(lease.handle)});
   if (!body) return failed();
   const auto text = render_items({.json = *body,
                                   .sample = *body,
-                                  .simulated = conversation_.is_simulated(),
+                                  .simulated = session_.is_simulated(),
                                   .on_terminal = terminal_.output_is_terminal},
                                  {.format = Format::kJson}, {});
   if (!text.ok()) {
-    conversation_.fail(exit_code(text.error().code), text.error().message);
+    session_.fail(exit_code(text.error().code), text.error().message);
     return failed();
   }
   print(*text);
@@ -164,17 +165,17 @@ Left Reservation::tell(const LeaseView& lease) {
 
 // The daemon says which variables a process of the lease gets when one joins it. We join, and are
 // gone in a moment; a reservation does not mind.
-Left Reservation::tell_variables(const LeaseView& lease) {
-  const auto body = conversation_.ask({.route = wire::Route::kJoin,
-                                       .lease = to_text(lease.handle),
-                                       .body = wire::encode_process_body(os::self())});
+ExitOutcome Reservation::tell_variables(const LeaseView& lease) {
+  const auto body = session_.ask({.route = wire::Route::kJoin,
+                                  .lease = to_text(lease.handle),
+                                  .body = wire::encode_process_body(os::self())});
   if (!body) return failed();
-  const auto joined = conversation_.understood(wire::decode_lease(*body));
+  const auto joined = session_.understood(wire::decode_lease(*body));
   if (!joined) return failed();
-  VariablesInput input{.lease = *joined, .socket = conversation_.client().socket()};
+  VariablesInput input{.lease = *joined, .socket = session_.client().socket()};
   const Result<std::string> found = client::sibling_program("berth");
   const std::string own_path = found.ok() ? *found : "";
-  if (conversation_.is_simulated() && !own_path.empty()) {
+  if (session_.is_simulated() && !own_path.empty()) {
     input.library_path = library_path_with_simulated_driver(own_path);
   }
   Result<Variables> variables = variables_for(input);
@@ -192,7 +193,7 @@ bool Reservation::hold_to_budget(const LeaseView& lease, const std::string& own_
   const EnforcementPlan plan =
       plan_enforcement({.mode = enforce_,
                         .guard = {.mode = GuardMode::kAuto,
-                                  .socket = conversation_.client().socket(),
+                                  .socket = session_.client().socket(),
                                   .lease = lease.handle,
                                   .preloaded = std::string(environment_text("LD_PRELOAD")),
                                   .audited = std::string(environment_text("LD_AUDIT")),
@@ -202,15 +203,15 @@ bool Reservation::hold_to_budget(const LeaseView& lease, const std::string& own_
                         .visible = variables.visible,
                         .devices = {},
                         .mps_pipes = environment_text(enforce::kMpsPipes),
-                        .simulated = conversation_.is_simulated().value_or(false)});
+                        .simulated = session_.is_simulated().value_or(false)});
   if (!plan.refusal.empty()) {
-    static_cast<void>(conversation_.ask({.route = wire::Route::kRelease,
-                                         .lease = to_text(lease.handle),
-                                         .body = wire::encode_release({})}));
-    conversation_.fail(ExitCode::kUnavailable, plan.refusal);
+    static_cast<void>(session_.ask({.route = wire::Route::kRelease,
+                                    .lease = to_text(lease.handle),
+                                    .body = wire::encode_release({})}));
+    session_.fail(ExitCode::kUnavailable, plan.refusal);
     return false;
   }
-  if (!plan.remark.empty()) talk_.say(plan.remark);
+  if (!plan.remark.empty()) console_.say(plan.remark);
   for (const auto& [name, value] : plan.set) variables.changes.set[name] = value;
   std::erase_if(variables.changes.unset,
                 [&](const std::string& name) { return plan.set.contains(name); });
@@ -242,9 +243,10 @@ int run_reserve(Invocation& invocation) {
   plan->request.ttl = reserve.duration;
   if (const auto outer = outer_lease()) plan->request.ancestors = outer->ancestors;
 
-  Talk talk(invocation.terminal, reserve.quiet ? Talk::Volume::kQuiet : Talk::Volume::kNormal);
-  const Left left =
-      Reservation(invocation, reserve, config->enforce.mode, talk).make(*std::move(plan), *choice);
+  Console console(invocation.terminal,
+                  reserve.quiet ? Console::Volume::kQuiet : Console::Volume::kNormal);
+  const ExitOutcome left = Reservation(invocation, reserve, config->enforce.mode, console)
+                               .make(*std::move(plan), *choice);
   if (left.signal != 0) die_of(left.signal);
   return left.code;
 }

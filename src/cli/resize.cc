@@ -17,12 +17,12 @@ std::string wish(const wire::ResizeBody& body) {
   return body.vram ? to_text(*body.vram) + " on each GPU" : "its GPUs for itself";
 }
 
-std::string told(const LeaseView& lease, const Scene& scene) {
-  std::string text = "lease " + named(lease, scene) + " has " + to_text(granted_to(lease)) +
+std::string success_text(const LeaseView& lease, const RenderContext& context) {
+  std::string text = "lease " + named(lease, context) + " has " + to_text(granted_to(lease)) +
                      " on " + devices_of(lease.parts);
   // The flag follows with the next look at the driver.
   if (used_by(lease) > granted_to(lease)) {
-    text += "; it uses " + size_or_dash(used_by(lease), scene) +
+    text += "; it uses " + size_or_dash(used_by(lease), context) +
             ", and what is above its budget stays charged until it is freed";
   }
   return text;
@@ -42,12 +42,12 @@ int run_resize(Invocation& invocation) {
   invocation.examples = {{"berth resize 12 -m 10G", "10 GiB on each of its GPUs"},
                          {"berth resize 12 -x --wait=5m", "the GPU for itself, within 5 minutes"}};
   invocation.options.value({.names = "-m,--vram", .metavar = "SIZE", .help = "on each GPU"},
-                           into(body.vram));
+                           store(body.vram));
   invocation.options.flag({.names = "-x,--exclusive", .help = "its GPUs for itself"},
-                          into(exclusive));
+                          store(exclusive));
   invocation.options.value(
       {.names = "-W,--wait", .metavar = "DUR", .help = "wait for more this long"},
-      into(body.wait_max));
+      store(body.wait_max));
   control.declare();
   if (const auto end = invocation.parse()) return *end;
   if (exclusive == body.vram.has_value()) {
@@ -55,15 +55,15 @@ int run_resize(Invocation& invocation) {
   }
   if (exclusive) body.share = Share::kExclusive;
   return control.each([&](const LeaseView& lease) {
-    client::Question question{.route = wire::Route::kResize,
-                              .lease = reference_to(lease),
-                              .body = wire::encode_resize(body)};
-    return Control::Deed{
-        .would = "resize " + named(lease, control.scene()) + " from " + to_text(granted_to(lease)) +
-                 " to " + wish(body),
+    client::HttpRequest question{.route = wire::Route::kResize,
+                                 .lease = reference_to(lease),
+                                 .body = wire::encode_resize(body)};
+    return Control::Operation{
+        .dry_run_text = "resize " + named(lease, control.context()) + " from " +
+                        to_text(granted_to(lease)) + " to " + wish(body),
         .question = [=] { return question; },
         .within = client::Connection::kAnswerWithin + body.wait_max.value_or(Duration{}),
-        .told = [&](const LeaseView& now) { return told(now, control.scene()); },
+        .success_text = [&](const LeaseView& now) { return success_text(now, control.context()); },
     };
   });
 }

@@ -27,7 +27,7 @@ struct RunOptions {
   bool quiet = false;
 };
 
-Take into_enforce(std::optional<Enforce>& enforce) {
+Setter into_enforce(std::optional<Enforce>& enforce) {
   return [&enforce](std::string_view word) -> Status {
     enforce = word == "guard"      ? Enforce::kGuard
               : word == "mps"      ? Enforce::kMps
@@ -38,7 +38,7 @@ Take into_enforce(std::optional<Enforce>& enforce) {
   };
 }
 
-Take into_guard_mode(GuardMode& mode) {
+Setter into_guard_mode(GuardMode& mode) {
   return [&mode](std::string_view word) -> Status {
     mode = word == "preload" ? GuardMode::kPreload
            : word == "audit" ? GuardMode::kAudit
@@ -48,7 +48,7 @@ Take into_guard_mode(GuardMode& mode) {
 }
 
 // fail, wait or wait=30s. What fails waits for no time.
-Take into_on_full(std::optional<Duration>& wait_max) {
+Setter into_on_full(std::optional<Duration>& wait_max) {
   return [&wait_max](std::string_view value) -> Status {
     constexpr std::string_view kWait = "wait";
     constexpr std::string_view kWaitFor = "wait=";
@@ -57,7 +57,7 @@ Take into_on_full(std::optional<Duration>& wait_max) {
     } else if (value == kWait) {
       wait_max = kOnFullWait;
     } else if (value.starts_with(kWaitFor)) {
-      return some_time_into(wait_max)(value.substr(kWaitFor.size()));
+      return store_positive(wait_max)(value.substr(kWaitFor.size()));
     } else {
       return Error{Errc::kInvalid,
                    "'" + std::string(value) + "' is not fail, wait or wait=DURATION"};
@@ -66,7 +66,7 @@ Take into_on_full(std::optional<Duration>& wait_max) {
   };
 }
 
-Take into_save_way(std::optional<SaveWay>& way) {
+Setter into_save_way(std::optional<SaveWay>& way) {
   return [&way](std::string_view text) -> Status {
     TRY(parsed, parse_save_way(text));
     way = std::move(parsed);
@@ -82,15 +82,15 @@ void declare_saves(Options& options, SaveOptions& saves) {
                 into_save_way(saves.way));
   options.value(
       {.names = "--checkpoint-every", .metavar = "DURATION", .help = "ask it that often, too"},
-      some_time_into(saves.every));
+      store_positive(saves.every));
   options.value(
       {.names = "--grace",
        .metavar = "DURATION",
        .help = "how long a save may take, and a stop with --requeue; 60 s is the default"},
-      some_time_into(saves.grace));
+      store_positive(saves.grace));
   options.flag({.names = "--requeue",
                 .help = "it may be stopped, to wait in the queue and be started again"},
-               into(saves.requeue));
+               store(saves.requeue));
 }
 
 Status refuse_later(std::string_view) {
@@ -115,20 +115,20 @@ void declare(Invocation& invocation, RunOptions& run) {
   options.value({.names = "--eta",
                  .metavar = "DURATION",
                  .help = "how long it will take, as far as you know; others plan with it"},
-                some_time_into(session.request.eta));
+                store_positive(session.request.eta));
   options.value({.names = "--limit",
                  .metavar = "DURATION",
                  .help = "how long it may take: then it is ended, with 124"},
-                some_time_into(session.request.limit));
+                store_positive(session.request.limit));
   declare_names(options, session.request);
   options.flag({.names = "--yield",
                 .help = "give its GPU memory to urgent requests, and take it back after them"},
-               into(session.request.may_yield));
+               store(session.request.may_yield));
   options.value({.names = "--leftovers",
                  .metavar = "WHAT",
                  .help = "what to do with GPU processes left after the command ends",
                  .choices = {"wait", "kill", "release"}},
-                into(session.request.leftovers));
+                store(session.request.leftovers));
   options.value({.names = "--enforce",
                  .metavar = "HOW",
                  .help = "how it is held to its memory; none: it is trusted",
@@ -139,7 +139,7 @@ void declare(Invocation& invocation, RunOptions& run) {
                  .help = "action when measured use exceeds the budget; suspend: as "
                          "pressure.over_budget says",
                  .choices = {"fail", "notify", "kill", "suspend"}},
-                into(session.over_budget));
+                store(session.over_budget));
   options.value({.names = "--guard-mode",
                  .metavar = "HOW",
                  .help = "how the guard is loaded; audit: also past RTLD_DEEPBIND and dlmopen",
@@ -152,29 +152,29 @@ void declare(Invocation& invocation, RunOptions& run) {
                 into_on_full(session.on_full));
   declare_saves(options, session.saves);
   options.flag({.names = "--new-lease", .help = "inside a lease: ask for one more"},
-               into(session.new_lease));
+               store(session.new_lease));
   options.flag({.names = "--notify", .help = "send a terminal notification when it is granted"},
-               into(session.notify));
+               store(session.notify));
   options.value({.names = "--status-fd",
                  .metavar = "N",
                  .help = "write what happens as lines of JSON to this descriptor"},
-                into(run.status_descriptor));
+                store(run.status_descriptor));
   options.flag({.names = "--dry-run", .help = "say whether it would start now; start nothing"},
-               into(session.dry_run));
+               store(session.dry_run));
   options.flag({.names = "-q,--quiet", .help = "print only errors and what no budget holds"},
-               into(run.quiet));
+               store(run.quiet));
   declare_later_options(options);
   options.command({.metavar = "COMMAND", .help = "what to run", .at_least = 1}, session.command);
 }
 
 // BERTH_DISABLE=1: as if we were not there.
-int just_become(std::vector<std::string> words, Talk& talk) {
+int just_become(std::vector<std::string> words, Console& console) {
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execvp(arguments[0], arguments.data());
-  return cannot_start(words[0], errno, talk).code;
+  return cannot_start(words[0], errno, console).code;
 }
 
 bool is_disabled() {
@@ -197,9 +197,9 @@ int run_run(Invocation& invocation) {
   declare(invocation, run);
   if (const auto end = invocation.parse()) return *end;
 
-  const Talk::Volume volume = run.quiet ? Talk::Volume::kQuiet : Talk::Volume::kNormal;
-  Talk talk(invocation.terminal, volume);
-  if (is_disabled()) return just_become(run.session.command, talk);
+  const Console::Volume volume = run.quiet ? Console::Volume::kQuiet : Console::Volume::kNormal;
+  Console console(invocation.terminal, volume);
+  if (is_disabled()) return just_become(run.session.command, console);
   StatusDescriptor status;
   if (run.status_descriptor) {
     Result<StatusDescriptor> opened =
@@ -214,13 +214,13 @@ int run_run(Invocation& invocation) {
   }
 
   const bool may_start = invocation.common.autostart && client::autostart_allowed_by_environment();
-  const Left left = run_session(
+  const ExitOutcome left = run_session(
       run.session, *config,
-      {.client = {.surroundings = os::surroundings_from_environment(),
+      {.client = {.env = os::read_environment(),
                   .autostart = may_start ? client::Autostart::kIfNeeded : client::Autostart::kNever,
                   .version = BERTH_VERSION,
-                  .say = [&talk](std::string_view sentence) { talk.say(sentence); }},
-       .talk = talk,
+                  .say = [&console](std::string_view sentence) { console.say(sentence); }},
+       .console = console,
        .status = status});
   if (left.signal != 0) die_of(left.signal);
   return left.code;

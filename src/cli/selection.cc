@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "cli/lease_pages.h"
 #include "cli/lease_words.h"
 #include "os/users.h"
@@ -22,20 +22,20 @@ std::string none_of(const LeaseWord& word, const std::string& text) {
 
 class Selector {
  public:
-  explicit Selector(Conversation& conversation) : conversation_(conversation) {}
+  explicit Selector(DaemonSession& session) : session_(session) {}
 
   // False: it was said why not.
   bool add(const std::string& text) {
     const auto word = parse_lease_word(text);
     if (!word.ok()) {
-      conversation_.fail(ExitCode::kUsage, word.error().message);
+      session_.fail(ExitCode::kUsage, word.error().message);
       return false;
     }
     if (const auto* reference = std::get_if<LeaseReference>(&*word)) return add_one(*reference);
     if (!all_ && !ask_all()) return false;
-    std::vector<LeaseView> found = chosen(*word, present(all_), os::own_user());
+    std::vector<LeaseView> found = chosen(*word, checked(all_), os::own_user());
     if (found.empty()) {
-      conversation_.fail(ExitCode::kNoInput, none_of(*word, text));
+      session_.fail(ExitCode::kNoInput, none_of(*word, text));
       return false;
     }
     for (LeaseView& lease : found) add(std::move(lease));
@@ -52,26 +52,26 @@ class Selector {
   }
 
   bool add_one(const LeaseReference& reference) {
-    const auto body = conversation_.ask({.route = wire::Route::kLease, .lease = reference.text});
+    const auto body = session_.ask({.route = wire::Route::kLease, .lease = reference.text});
     if (!body) return false;
-    auto answer = conversation_.understood(wire::decode_lease(*body));
+    auto answer = session_.understood(wire::decode_lease(*body));
     if (!answer) return false;
-    conversation_.learn({{answer->view.user, answer->user}});
+    session_.learn({{answer->view.user, answer->user}});
     add(std::move(answer->view));
     return true;
   }
 
   bool ask_all() {
-    const auto pages = ask_leases(conversation_, Leases::kAll);
+    const auto pages = ask_leases(session_, Leases::kAll);
     if (!pages) return false;
-    auto list = conversation_.understood(decode_pages(*pages));
+    auto list = session_.understood(decode_pages(*pages));
     if (!list) return false;
-    conversation_.learn(list->names);
+    session_.learn(list->names);
     all_ = std::move(list->items);
     return true;
   }
 
-  Conversation& conversation_;
+  DaemonSession& session_;
   std::optional<std::vector<LeaseView>> all_;
   std::vector<LeaseView> selected_;
 };
@@ -83,12 +83,12 @@ void declare_leases(Options& options, std::vector<std::string>& words, std::size
                    .help = "id, name, unique prefix, handle, range 3..7, @last, @mine or @failed",
                    .at_least = at_least,
                    .at_most = Options::kMany},
-                  into(words));
+                  store(words));
 }
 
-std::optional<std::vector<LeaseView>> select_leases(Conversation& conversation,
+std::optional<std::vector<LeaseView>> select_leases(DaemonSession& session,
                                                     const std::vector<std::string>& words) {
-  Selector selector(conversation);
+  Selector selector(session);
   for (const std::string& word : words) {
     if (!selector.add(word)) return std::nullopt;
   }
@@ -96,9 +96,9 @@ std::optional<std::vector<LeaseView>> select_leases(Conversation& conversation,
 }
 
 std::optional<std::string> render_each(
-    Conversation& conversation, const std::vector<std::string>& words,
+    DaemonSession& session, const std::vector<std::string>& words,
     const std::function<std::optional<std::string>(const LeaseView&)>& render) {
-  const auto leases = select_leases(conversation, words);
+  const auto leases = select_leases(session, words);
   if (!leases) return std::nullopt;
   std::string all;
   for (const LeaseView& lease : *leases) {

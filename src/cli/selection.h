@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/conversation.h"
+#include "cli/daemon_session.h"
 #include "cli/options.h"
 #include "model/lease.h"
 
@@ -18,12 +18,12 @@ void declare_leases(Options& options, std::vector<std::string>& words, std::size
 
 /// Each lease once, in the order of the words. Nothing if a word means none: that was said
 /// (ExitCode::kNoInput, or kUsage for a word that makes no sense).
-std::optional<std::vector<LeaseView>> select_leases(Conversation& conversation,
+std::optional<std::vector<LeaseView>> select_leases(DaemonSession& session,
                                                     const std::vector<std::string>& words);
 
 /// What `render` gives for each of them, one after the other; nothing if it gave nothing for one.
 std::optional<std::string> render_each(
-    Conversation& conversation, const std::vector<std::string>& words,
+    DaemonSession& session, const std::vector<std::string>& words,
     const std::function<std::optional<std::string>(const LeaseView&)>& render);
 
 }  // namespace berth::cli

@@ -9,7 +9,7 @@
 
 #include "client/configuration.h"
 #include "config/load.h"
-#include "os/places.h"
+#include "os/paths.h"
 
 namespace berth::cli {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 Result<config::Loaded> read_settings(client::ProjectFile project) {
   std::error_code error;
   const std::string directory = std::filesystem::current_path(error);  // Empty: it is gone.
-  TRY(found, client::find_configuration(os::surroundings_from_environment(), directory, project));
+  TRY(found, client::find_configuration(os::read_environment(), directory, project));
   auto loaded = config::load(found.input);
   if (auto* good = std::get_if<config::Loaded>(&loaded)) {
     for (const std::string& sentence : found.passed_over) complain("berth: " + sentence + "\n");

@@ -3,19 +3,19 @@
 #include <optional>
 #include <string>
 
+#include "cli/output_mode.h"
 #include "cli/render/leases.h"
-#include "cli/showing.h"
 #include "cli/verbs.h"
 
 namespace berth::cli {
 namespace {
 
-std::optional<std::string> details(const LeaseView& lease, Showing& showing) {
-  if (showing.choice().is_for_people()) return lease_details(lease, showing.scene());
-  const auto body = showing.conversation().ask(
+std::optional<std::string> details(const LeaseView& lease, OutputMode& output_mode) {
+  if (output_mode.choice().is_for_people()) return lease_details(lease, output_mode.context());
+  const auto body = output_mode.session().ask(
       {.route = wire::Route::kLease, .lease = std::to_string(lease.id.value)});
   if (!body) return std::nullopt;
-  return showing.for_programs({.json = *body, .sample = *body});
+  return output_mode.for_programs({.json = *body, .sample = *body});
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "cli/showing.h"
+#include "cli/output_mode.h"
 #include "cli/verbs.h"
 #include "cli/waiting.h"
 #include "wire/answers.h"
@@ -22,31 +22,31 @@ const std::string& sample_status() {
   return kSample;
 }
 
-std::string text_of(wire::NamedStatus answer, Showing& showing) {
+std::string text_of(wire::NamedStatus answer, OutputMode& output_mode) {
   wire::StatusAnswer& status = answer.status;
   StatusFacts facts{.trouble = std::move(status.trouble),
                     .devices = std::move(status.devices),
                     .leases = std::move(status.leases)};
-  facts.queue = with_reasons(std::move(status.queue), kReasonsShown, showing.conversation());
-  return status_text(facts, showing.scene());
+  facts.queue = with_reasons(std::move(status.queue), kReasonsShown, output_mode.session());
+  return status_text(facts, output_mode.context());
 }
 
-std::optional<std::string> render(Showing& showing) {
-  const auto body = showing.conversation().ask({.route = wire::Route::kStatus});
+std::optional<std::string> render(OutputMode& output_mode) {
+  const auto body = output_mode.session().ask({.route = wire::Route::kStatus});
   if (!body) return std::nullopt;
-  if (!showing.choice().is_for_people()) {
-    return showing.for_programs({.json = *body, .items = "devices", .sample = sample_status()});
+  if (!output_mode.choice().is_for_people()) {
+    return output_mode.for_programs({.json = *body, .items = "devices", .sample = sample_status()});
   }
-  auto answer = showing.conversation().understood(wire::decode_status(*body));
+  auto answer = output_mode.session().understood(wire::decode_status(*body));
   if (!answer) return std::nullopt;
-  showing.conversation().learn(answer->names);
-  return text_of(*std::move(answer), showing);
+  output_mode.session().learn(answer->names);
+  return text_of(*std::move(answer), output_mode);
 }
 
 }  // namespace
 
 int run_status(Invocation& invocation) {
-  Showing showing(invocation);
+  OutputMode output_mode(invocation);
   invocation.about =
       "Shows each GPU with what is used, granted and grantable, the leases on it, processes that "
       "belong to no lease (external), and the queue with what each request waits for.\n"
@@ -55,10 +55,10 @@ int run_status(Invocation& invocation) {
                          {"berth status --watch", "a live view"},
                          {"berth status --csv --fields index,vram_used_bytes,vram_grantable_bytes",
                           "a line a device"}};
-  showing.declare(Watching::kYes);
+  output_mode.declare(Watching::kYes);
   if (const auto end = invocation.parse()) return *end;
-  if (!showing.open()) return showing.conversation().status();
-  return showing.show([&] { return render(showing); });
+  if (!output_mode.open()) return output_mode.session().status();
+  return output_mode.show([&] { return render(output_mode); });
 }
 
 }  // namespace berth::cli

@@ -90,7 +90,7 @@ bool flush() {
 void complain(std::string_view text) {
   // What was printed before stands before it, where both go to one place.
   static_cast<void>(std::fflush(stdout));
-  const std::string lines = harmless_lines(text, {.unicode = locale_is_utf8()});
+  const std::string lines = escape_control_lines(text, {.unicode = locale_is_utf8()});
   static_cast<void>(std::fwrite(lines.data(), 1, lines.size(), stderr));
 }
 

@@ -17,7 +17,7 @@ constexpr std::size_t kWidthWithoutTerminal = 80;
 constexpr std::size_t kWidestText = 100;
 constexpr int kNoDriver = 9;  // As nvidia-smi ends.
 
-Take into_colour(std::optional<ColourChoice>& choice) {
+Setter into_colour(std::optional<ColourChoice>& choice) {
   return [&choice](std::string_view word) -> Status {
     choice = word == "never"  ? ColourChoice::kNever
              : word == "auto" ? ColourChoice::kAuto
@@ -26,7 +26,7 @@ Take into_colour(std::optional<ColourChoice>& choice) {
   };
 }
 
-Take into_not(bool& flag) {
+Setter into_not(bool& flag) {
   return [&flag](std::string_view) -> Status {
     flag = false;
     return Unit{};
@@ -41,7 +41,7 @@ void declare_common(Options& options, CommonOptions& common) {
                          into_colour(common.colour));
   options.flag({.names = "--no-autostart", .help = "do not start a daemon where none runs"},
                into_not(common.autostart));
-  options.flag({.names = "-h,--help", .help = "this text"}, into(common.help));
+  options.flag({.names = "-h,--help", .help = "this text"}, store(common.help));
 }
 
 std::size_t text_width(const Terminal& terminal) {
@@ -157,7 +157,7 @@ int Invocation::fail(const Error& error) const {
 
 int Invocation::fail(ExitCode code, std::string_view sentence) const {
   // Sentences of the daemon hold names that others chose.
-  complain(sentence_of("berth", harmless(sentence, {.unicode = terminal.unicode})));
+  complain(sentence_of("berth", escape_control(sentence, {.unicode = terminal.unicode})));
   return to_status(code);
 }
 

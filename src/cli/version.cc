@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/showing.h"
+#include "cli/output_mode.h"
 #include "cli/verbs.h"
 #include "wire/daemon.h"
 #include "wire/hello.h"
@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::string_view kSchema = "berth/version/v1";
 
-std::optional<wire::ServerHello> daemon_version(Conversation& conversation) {
-  const auto body = conversation.ask({.route = wire::Route::kVersion});
+std::optional<wire::ServerHello> daemon_version(DaemonSession& session) {
+  const auto body = session.ask({.route = wire::Route::kVersion});
   if (!body) return std::nullopt;
-  return conversation.understood(wire::decode_version(*body));
+  return session.understood(wire::decode_version(*body));
 }
 
 std::string as_json(const std::optional<wire::ServerHello>& daemon) {
@@ -44,17 +44,18 @@ std::string as_text(const std::optional<wire::ServerHello>& daemon) {
 }  // namespace
 
 int run_version(Invocation& invocation) {
-  Showing showing(invocation);
+  OutputMode output_mode(invocation);
   invocation.about = "No daemon is started for it.";
-  showing.declare(Watching::kNo);
+  output_mode.declare(Watching::kNo);
   if (const auto end = invocation.parse()) return *end;
-  Conversation& conversation = showing.conversation();
+  DaemonSession& session = output_mode.session();
   std::optional<wire::ServerHello> daemon;
-  if (conversation.find() == Conversation::Found::kDaemon) daemon = daemon_version(conversation);
+  if (session.find() == DaemonSession::Found::kDaemon) daemon = daemon_version(session);
   const std::string json = as_json(daemon);
-  return showing.show([&] {
-    return showing.choice().is_for_people() ? as_text(daemon)
-                                            : showing.for_programs({.json = json, .sample = json});
+  return output_mode.show([&] {
+    return output_mode.choice().is_for_people()
+               ? as_text(daemon)
+               : output_mode.for_programs({.json = json, .sample = json});
   });
 }
 

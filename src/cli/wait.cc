@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "base/quantity.h"
 #include "cli/render/phrases.h"
+#include "cli/run/console.h"
 #include "cli/run/named_devices.h"
-#include "cli/run/talk.h"
 #include "cli/run/waiter.h"
 #include "cli/selection.h"
 #include "cli/settings.h"
@@ -35,24 +35,24 @@ void declare(Invocation& invocation, WaitOptions& wait) {
   Options& options = invocation.options;
   declare_leases(options, wait.words, 0);
   options.flag({.names = "--all", .help = "until each of them is there; the default"},
-               into(wait.all));
+               store(wait.all));
   options.flag({.names = "--any", .help = "until one of them is there, and print its number"},
-               into(wait.any));
+               store(wait.any));
   options.value({.names = "--for",
                  .metavar = "STATE",
                  .help = "the state to wait for; ended is the default",
                  .choices = {"held", "suspended", "releasing", "ended"}},
-                into(wait.state));
+                store(wait.state));
   options.value({.names = "--timeout", .metavar = "DURATION", .help = "then end with 124"},
-                into(wait.timeout));
+                store(wait.timeout));
   options.value({.names = "--fit",
                  .metavar = "SIZE",
                  .help = "instead of leases: until a request of this size would be granted"},
-                into(wait.fit));
+                store(wait.fit));
   options.value({.names = "-g,--gpus", .metavar = "GPUS", .help = "with --fit: how many, or which"},
-                into(wait.gpus));
+                store(wait.gpus));
   options.flag({.names = "--notify", .help = "send a terminal notification when the wait is over"},
-               into(wait.notify));
+               store(wait.notify));
 }
 
 int timed_out(const Duration& timeout) {
@@ -61,26 +61,26 @@ int timed_out(const Duration& timeout) {
 }
 
 int failed(const Error& error, const Waiter& waiter, const WaitOptions& wait,
-           Conversation& conversation) {
+           DaemonSession& session) {
   if (error.code == Errc::kTimedOut) return timed_out(wait.timeout.value_or(Duration{}));
   const auto& refusal = waiter.refusal();
   const ExitCode code = refusal ? wire::exit_code(refusal->code) : client::exit_status_of(error);
-  conversation.fail(code, error.message);
-  return conversation.status();
+  session.fail(code, error.message);
+  return session.status();
 }
 
-int wait_for_fit(const WaitOptions& wait, const DeviceChoice& choice, Conversation& conversation,
-                 Talk& talk) {
+int wait_for_fit(const WaitOptions& wait, const DeviceChoice& choice, DaemonSession& session,
+                 Console& console) {
   wire::RequestBody request;
-  request.request.vram = present(wait.fit);
-  if (!fill_devices(choice, conversation, request.request)) return conversation.status();
-  Waiter waiter(conversation.client(), wait.until());
+  request.request.vram = checked(wait.fit);
+  if (!fill_devices(choice, session, request.request)) return session.status();
+  Waiter waiter(session.client(), wait.until());
   const Result<FitView> fit = waiter.wait_for_fit(request);
-  if (!fit.ok()) return failed(fit.error(), waiter, wait, conversation);
+  if (!fit.ok()) return failed(fit.error(), waiter, wait, session);
   const std::string sentence = to_text(request.request.vram) + " would be granted now";
-  const auto& daemon = conversation.client().connection().daemon();
-  talk.say(sentence + (daemon && daemon->simulated ? " (the GPU is simulated)" : ""));
-  if (wait.notify) talk.notify(sentence);
+  const auto& daemon = session.client().connection().daemon();
+  console.say(sentence + (daemon && daemon->simulated ? " (the GPU is simulated)" : ""));
+  if (wait.notify) console.notify(sentence);
   return to_status(ExitCode::kOk);
 }
 
@@ -98,23 +98,23 @@ int status_of(const std::vector<LeaseView>& leases, LeaseState state) {
   return to_status(ExitCode::kOk);
 }
 
-int wait_for_leases(const WaitOptions& wait, Conversation& conversation, Talk& talk) {
-  auto leases = select_leases(conversation, wait.words);
-  if (!leases) return conversation.status();
+int wait_for_leases(const WaitOptions& wait, DaemonSession& session, Console& console) {
+  auto leases = select_leases(session, wait.words);
+  if (!leases) return session.status();
   const std::optional<LeaseState> known = parse_lease_state(wait.state);
-  const LeaseState state = present(known);
-  Waiter waiter(conversation.client(), wait.until());
+  const LeaseState state = checked(known);
+  Waiter waiter(session.client(), wait.until());
   Result<std::vector<LeaseView>> reached =
       waiter.wait_for({.leases = *std::move(leases),
                        .state = state,
                        .quorum = wait.any ? Waiter::Quorum::kAny : Waiter::Quorum::kAll});
-  if (!reached.ok()) return failed(reached.error(), waiter, wait, conversation);
-  if (wait.notify) talk.notify("the wait is over");
+  if (!reached.ok()) return failed(reached.error(), waiter, wait, session);
+  if (wait.notify) console.notify("the wait is over");
   if (wait.any) {
     std::erase_if(*reached, [state](const LeaseView& lease) { return !has_reached(lease, state); });
     if (reached->empty()) {
-      conversation.fail(ExitCode::kFailed, "all of them ended before one was " + wait.state);
-      return conversation.status();
+      session.fail(ExitCode::kFailed, "all of them ended before one was " + wait.state);
+      return session.status();
     }
     reached->resize(1);
     print(std::to_string(reached->front().id.value) + "\n");
@@ -143,11 +143,11 @@ int run_wait(Invocation& invocation) {
   if (!choice.ok()) return invocation.usage_error(choice.error().message);
 
   if (!settings_of(invocation)) return to_status(ExitCode::kConfig);
-  Conversation conversation(invocation);
-  if (!conversation.open()) return conversation.status();
-  Talk talk(invocation.terminal, Talk::Volume::kNormal);
-  return wait.fit ? wait_for_fit(wait, *choice, conversation, talk)
-                  : wait_for_leases(wait, conversation, talk);
+  DaemonSession session(invocation);
+  if (!session.open()) return session.status();
+  Console console(invocation.terminal, Console::Volume::kNormal);
+  return wait.fit ? wait_for_fit(wait, *choice, session, console)
+                  : wait_for_leases(wait, session, console);
 }
 
 }  // namespace berth::cli

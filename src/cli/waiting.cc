@@ -9,13 +9,13 @@
 namespace berth::cli {
 namespace {
 
-std::optional<WhyView> reason_of(LeaseId id, Conversation& conversation) {
-  const client::Question question{.route = wire::Route::kWhy, .lease = std::to_string(id.value)};
-  auto answer = conversation.client().connection().ask(question);
+std::optional<WhyView> reason_of(LeaseId id, DaemonSession& session) {
+  const client::HttpRequest question{.route = wire::Route::kWhy, .lease = std::to_string(id.value)};
+  auto answer = session.client().connection().ask(question);
   if (!answer.ok() || !answer->ok()) return std::nullopt;
   auto named = wire::decode_why(answer->body);
   if (!named.ok()) return std::nullopt;
-  conversation.learn(named->names);
+  session.learn(named->names);
   if (named->why.reason == WhyView::Reason::kNotWaiting) return std::nullopt;
   return std::move(named->why);
 }
@@ -23,12 +23,12 @@ std::optional<WhyView> reason_of(LeaseId id, Conversation& conversation) {
 }  // namespace
 
 std::vector<Waiting> with_reasons(std::vector<LeaseView> queue, std::size_t count,
-                                  Conversation& conversation) {
+                                  DaemonSession& session) {
   std::vector<Waiting> waiting;
   for (LeaseView& lease : queue) {
     const bool asked = waiting.size() < count;
     const LeaseId id = lease.id;
-    waiting.push_back({std::move(lease), asked ? reason_of(id, conversation) : std::nullopt});
+    waiting.push_back({std::move(lease), asked ? reason_of(id, session) : std::nullopt});
   }
   return waiting;
 }

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "cli/conversation.h"
+#include "cli/daemon_session.h"
 #include "cli/render/status.h"
 #include "model/lease.h"
 
@@ -14,6 +14,6 @@ namespace berth::cli {
 /// The queue as it came; the first `count` with their reasons. One that has left the queue in the
 /// meantime has none.
 std::vector<Waiting> with_reasons(std::vector<LeaseView> queue, std::size_t count,
-                                  Conversation& conversation);
+                                  DaemonSession& session);
 
 }  // namespace berth::cli

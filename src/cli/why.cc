@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/showing.h"
+#include "cli/output_mode.h"
 #include "cli/verbs.h"
 #include "os/users.h"
 #include "wire/answers.h"
@@ -14,34 +14,34 @@
 namespace berth::cli {
 namespace {
 
-std::optional<std::string> explanation(const LeaseView& lease, Showing& showing) {
-  Conversation& conversation = showing.conversation();
+std::optional<std::string> explanation(const LeaseView& lease, OutputMode& output_mode) {
+  DaemonSession& session = output_mode.session();
   const auto body =
-      conversation.ask({.route = wire::Route::kWhy, .lease = std::to_string(lease.id.value)});
+      session.ask({.route = wire::Route::kWhy, .lease = std::to_string(lease.id.value)});
   if (!body) return std::nullopt;
-  if (!showing.choice().is_for_people()) {
-    return showing.for_programs({.json = *body, .sample = *body});
+  if (!output_mode.choice().is_for_people()) {
+    return output_mode.for_programs({.json = *body, .sample = *body});
   }
-  const auto answer = conversation.understood(wire::decode_why(*body));
+  const auto answer = session.understood(wire::decode_why(*body));
   if (!answer) return std::nullopt;
-  conversation.learn(answer->names);
-  return why_text(lease, answer->why, showing.scene());
+  session.learn(answer->names);
+  return why_text(lease, answer->why, output_mode.context());
 }
 
-std::optional<std::string> of_own(Showing& showing) {
-  Conversation& conversation = showing.conversation();
-  const auto body = conversation.ask({.route = wire::Route::kQueue});
+std::optional<std::string> of_own(OutputMode& output_mode) {
+  DaemonSession& session = output_mode.session();
+  const auto body = session.ask({.route = wire::Route::kQueue});
   if (!body) return std::nullopt;
-  const auto queue = conversation.understood(wire::decode_leases(*body));
+  const auto queue = session.understood(wire::decode_leases(*body));
   if (!queue) return std::nullopt;
   std::string text;
   for (const LeaseView& lease : queue->items) {
     if (lease.user != os::own_user()) continue;
-    const auto one = explanation(lease, showing);
+    const auto one = explanation(lease, output_mode);
     if (!one) return std::nullopt;
     text += *one;
   }
-  if (text.empty() && showing.choice().is_for_people()) return "No request of yours waits.\n";
+  if (text.empty() && output_mode.choice().is_for_people()) return "No request of yours waits.\n";
   return text;
 }
 

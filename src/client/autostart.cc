@@ -48,8 +48,8 @@ struct Log {
   off_t start = 0;  // What the new daemon writes begins here.
 };
 
-Result<Log> open_log(const os::Places& places) {
-  Log log{.file = {}, .path = places.runtime_dir + "/berthd.log"};
+Result<Log> open_log(const os::Paths& paths) {
+  Log log{.file = {}, .path = paths.runtime_dir + "/berthd.log"};
   constexpr int kFlags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
   log.file = os::UniqueFd(::open(log.path.c_str(), kFlags, 0600));
   if (!log.file) return not_made(os::system_error("cannot open " + log.path, errno));
@@ -168,7 +168,7 @@ bool wait_until_ready(int pipe, Duration within) {
 }
 
 Status start_and_wait(const AutostartOptions& options) {
-  TRY(log, open_log(options.places));
+  TRY(log, open_log(options.paths));
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return os::system_error("cannot make a pipe", errno);
   const os::UniqueFd ready_read(ends[0]);
@@ -192,13 +192,13 @@ Status start_and_wait(const AutostartOptions& options) {
 }  // namespace
 
 Result<bool> autostart(const AutostartOptions& options) {
-  const Status directory = os::make_own_runtime_directory(options.places);
+  const Status directory = os::make_own_runtime_directory(options.paths);
   if (!directory.ok()) return not_made(directory.error());
-  TRY(lock, os::FileLock::wait(options.places.runtime_dir + "/start.lock"));
+  TRY(lock, os::FileLock::wait(options.paths.runtime_dir + "/start.lock"));
   // A daemon that was killed keeps its locks until the kernel has taken it apart, and meanwhile
   // nobody answers: the next one is started again a little later.
   for (int tries_left = kStartsMax; true; --tries_left) {
-    if (connect_to(options.places.socket).ok()) return false;
+    if (connect_to(options.paths.socket).ok()) return false;
     const Status started = start_and_wait(options);
     if (started.ok()) return true;
     if (tries_left <= 1) return started.error();

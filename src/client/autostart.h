@@ -10,14 +10,14 @@
 
 #include "base/result.h"
 #include "base/units.h"
-#include "os/places.h"
+#include "os/paths.h"
 #include "os/programs.h"
 
 namespace berth::client {
 
 struct AutostartOptions {
   std::string program;  // berthd
-  os::Places places;    // Of the daemon, as it will compute them itself.
+  os::Paths paths;      // Of the daemon, as it will compute them itself.
   Duration within = seconds(15);
 };
 

@@ -41,10 +41,10 @@ class AutostartTest : public testing::Test {
     const std::string program = directory_ + "/berthd";
     CHECK(os::write_file_atomically(program, "#!/bin/sh\n" + script, 0700, os::Sync::kNone).ok());
     return {.program = program,
-            .places = {.world = "real",
-                       .runtime_dir = directory_ + "/runtime",
-                       .socket = directory_ + "/runtime/none.sock",
-                       .state_dir = directory_}};
+            .paths = {.world = "real",
+                      .runtime_dir = directory_ + "/runtime",
+                      .socket = directory_ + "/runtime/none.sock",
+                      .state_dir = directory_}};
   }
   std::string facts() {
     const Result<std::string> text = os::read_file(directory_ + "/facts", 1U << 20U);
@@ -120,12 +120,12 @@ TEST_F(AutostartTest, DaemonThatNeverAnswersIsNotWaitedForWithoutEnd) {
 
 TEST_F(AutostartTest, RuntimeDirectoryThatOthersCanWriteIsNotUsed) {
   const AutostartOptions options = daemon("echo ready >&3");
-  ASSERT_EQ(::mkdir(options.places.runtime_dir.c_str(), 0700), 0);
-  ASSERT_EQ(::chmod(options.places.runtime_dir.c_str(), 0777), 0);
+  ASSERT_EQ(::mkdir(options.paths.runtime_dir.c_str(), 0700), 0);
+  ASSERT_EQ(::chmod(options.paths.runtime_dir.c_str(), 0777), 0);
   const Result<bool> started = autostart(options);
   ASSERT_FALSE(started.ok());
   EXPECT_EQ(started.error().code, Errc::kCannotCreate);
-  EXPECT_THAT(started.error().message, HasSubstr(options.places.runtime_dir));
+  EXPECT_THAT(started.error().message, HasSubstr(options.paths.runtime_dir));
 }
 
 TEST(DaemonEnvironment, OnlyWhatADaemonMayKnowIsKept) {

@@ -30,10 +30,10 @@ struct Found {
 };
 
 Error nobody(const std::vector<std::string>& tried) {
-  std::string places;
-  for (const std::string& path : tried) places += (places.empty() ? "" : ", ") + path;
-  return {Errc::kUnavailable,
-          "no daemon runs here (looked at " + places + "); start one with: berth daemon start"};
+  std::string daemon_paths;
+  for (const std::string& path : tried) daemon_paths += (daemon_paths.empty() ? "" : ", ") + path;
+  return {Errc::kUnavailable, "no daemon runs here (looked at " + daemon_paths +
+                                  "); start one with: berth daemon start"};
 }
 
 // The first socket behind which somebody listens. A socket that is there while nobody listens is
@@ -50,25 +50,26 @@ Result<Found> find_listening(const std::vector<std::string>& paths, std::string&
 }
 
 // Where a daemon that we start would listen: it is not told BERTH_SOCKET.
-Result<os::Places> own_places(os::Surroundings surroundings) {
-  surroundings.socket.clear();
-  return os::places_of(surroundings, os::Mode::kUser, "");
+Result<os::Paths> own_places(os::Environment env) {
+  env.socket.clear();
+  return os::paths_of(env, os::Mode::kUser, "");
 }
 
 // The system's daemon, if it is only away for a moment, is not replaced by one of our own; and one
 // of our own is of use only where we would look for it.
 Result<bool> may_start(const ClientOptions& options, const std::vector<std::string>& paths,
-                       const std::string& dead, const os::Places& places) {
-  if (options.autostart == Autostart::kNever || std::ranges::count(paths, places.socket) == 0) {
+                       const std::string& dead, const os::Paths& daemon_paths) {
+  if (options.autostart == Autostart::kNever ||
+      std::ranges::count(paths, daemon_paths.socket) == 0) {
     return false;
   }
-  TRY(system, os::places_of(options.surroundings, os::Mode::kSystem, ""));
-  return dead.empty() || dead == places.socket || dead != system.socket;
+  TRY(system, os::paths_of(options.env, os::Mode::kSystem, ""));
+  return dead.empty() || dead == daemon_paths.socket || dead != system.socket;
 }
 
 // What a daemon would end for at once is told here, with file, line and column.
-Status check_configuration(const os::Surroundings& surroundings) {
-  Result<ConfigurationInput> found = find_configuration(surroundings, "", ProjectFile::kIgnore);
+Status check_configuration(const os::Environment& env) {
+  Result<ConfigurationInput> found = find_configuration(env, "", ProjectFile::kIgnore);
   if (!found.ok()) {
     const bool unusable =
         found.error().code == Errc::kNotFound || found.error().code == Errc::kPermission;
@@ -100,57 +101,57 @@ std::optional<Found> holder_of_state(const ClientOptions& options, std::string_v
   constexpr std::string_view kLockedBy = "is locked by process ";
   constexpr std::size_t kEnvironmentMax = std::size_t{256} << 10U;
   const std::size_t at = complaint.find(kLockedBy);
-  if (at == std::string_view::npos || !options.surroundings.runtime_dir.empty()) return {};
+  if (at == std::string_view::npos || !options.env.runtime_dir.empty()) return {};
   const std::string_view rest = complaint.substr(at + kLockedBy.size());
   const std::string pid(rest.substr(0, rest.find_first_not_of("0123456789")));
   const Result<std::string> environment =
       os::read_file("/proc/" + pid + "/environ", kEnvironmentMax);
   if (!environment.ok()) return {};
-  os::Surroundings theirs = options.surroundings;
+  os::Environment theirs = options.env;
   theirs.runtime_dir = variable_in(*environment, "BERTH_RUNTIME_DIR");
   theirs.xdg_runtime_dir = variable_in(*environment, "XDG_RUNTIME_DIR");
-  const Result<os::Places> places = own_places(theirs);
-  if (!places.ok()) return {};
-  Result<os::UniqueFd> socket = connect_to(places->socket);
+  const Result<os::Paths> daemon_paths = own_places(theirs);
+  if (!daemon_paths.ok()) return {};
+  Result<os::UniqueFd> socket = connect_to(daemon_paths->socket);
   if (!socket.ok()) return {};
   if (options.say) {
-    options.say("the daemon listens at " + places->socket +
-                "; export BERTH_SOCKET=" + places->socket + " finds it at once");
+    options.say("the daemon listens at " + daemon_paths->socket +
+                "; export BERTH_SOCKET=" + daemon_paths->socket + " finds it at once");
   }
-  return Found{places->socket, *std::move(socket)};
+  return Found{daemon_paths->socket, *std::move(socket)};
 }
 
-Result<Found> start(const ClientOptions& options, const os::Places& places) {
+Result<Found> start(const ClientOptions& options, const os::Paths& daemon_paths) {
   // No daemon for a world that there cannot be: it would stay behind.
-  if (const std::string& world = options.surroundings.sim; !world.empty()) {
+  if (const std::string& world = options.env.sim; !world.empty()) {
     TRY_STATUS(check_simulated_devices(world));
   }
-  TRY_STATUS(check_configuration(options.surroundings));
+  TRY_STATUS(check_configuration(options.env));
   TRY(program, sibling_program(kDaemonProgram));
-  const Result<bool> tried = autostart({.program = program, .places = places});
+  const Result<bool> tried = autostart({.program = program, .paths = daemon_paths});
   if (!tried.ok()) {
     if (auto holder = holder_of_state(options, tried.error().message)) return *std::move(holder);
   }
   TRY(started, tried);
-  TRY(socket, connect_patiently(places.socket));
+  TRY(socket, connect_patiently(daemon_paths.socket));
   if (started && options.say) options.say("started the daemon " + program);
-  if (started && options.say && options.surroundings.sim.empty() && os::in_container()) {
+  if (started && options.say && options.env.sim.empty() && os::in_container()) {
     options.say(
         "this is a container: its daemon sees no process and no lease outside it, only how "
         "much memory they use; to share the host's queue, mount its /run/berth");
   }
-  return Found{places.socket, std::move(socket)};
+  return Found{daemon_paths.socket, std::move(socket)};
 }
 
 Result<Found> find_daemon(const ClientOptions& options) {
-  TRY(paths, os::sockets_to_try(options.surroundings));
+  TRY(paths, os::sockets_to_try(options.env));
   std::string dead;
   Result<Found> found = find_listening(paths, dead);
   if (found.ok() || found.error().code != Errc::kUnavailable) return found;
 
-  TRY(places, own_places(options.surroundings));
-  TRY(starting, may_start(options, paths, dead, places));
-  if (starting) return start(options, places);
+  TRY(daemon_paths, own_places(options.env));
+  TRY(starting, may_start(options, paths, dead, daemon_paths));
+  if (starting) return start(options, daemon_paths);
   if (dead.empty()) return found;
   Result<os::UniqueFd> socket = connect_patiently(dead);
   if (!socket.ok()) return nobody(paths);
@@ -165,7 +166,7 @@ Client::Client(std::string socket, wire::ClientHello hello, os::UniqueFd connect
       connection_(std::move(connected), hello_) {}
 
 Result<Client> Client::connect(const ClientOptions& options) {
-  TRY(world, os::world_of(options.surroundings));
+  TRY(world, os::world_of(options.env));
   TRY(self, os::process_state(::getpid()));
   TRY(found, find_daemon(options));
   wire::ClientHello hello{.version = options.version, .world = world, .process = self.process};

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "client/connection.h"
 #include "client/socket.h"
-#include "os/places.h"
+#include "os/paths.h"
 #include "os/unique_fd.h"
 #include "wire/exit_status.h"
 #include "wire/hello.h"
@@ -21,7 +21,7 @@ namespace berth::client {
 enum class Autostart : std::uint8_t { kNever, kIfNeeded };
 
 struct ClientOptions {
-  os::Surroundings surroundings;
+  os::Environment env;
   Autostart autostart = Autostart::kIfNeeded;
   std::string version;                             // Of this program.
   std::function<void(std::string_view)> say = {};  // A line for people: a daemon was started.

@@ -30,25 +30,24 @@ Status read_into(std::vector<config::File>& files, Kind kind, const std::string&
 
 }  // namespace
 
-Result<ConfigurationInput> find_configuration(const os::Surroundings& surroundings,
+Result<ConfigurationInput> find_configuration(const os::Environment& env,
                                               const std::string& directory, ProjectFile project) {
   ConfigurationInput found;
   std::vector<config::File>& files = found.input.files;
-  const os::ConfigPaths paths = os::config_paths(surroundings);
+  const os::ConfigPaths paths = os::config_paths(env);
   for (const std::string& path : os::machine_config_files(paths)) {
     TRY_STATUS(read_into(files, Kind::kMachine, path));
   }
   const std::size_t of_machine = files.size();
   TRY_STATUS(read_into(files, Kind::kUser, paths.user_file));
-  if (files.size() == of_machine && !surroundings.config.empty()) {
-    return Error{Errc::kNotFound,
-                 "there is no " + surroundings.config + ", which BERTH_CONFIG names"};
+  if (files.size() == of_machine && !env.config.empty()) {
+    return Error{Errc::kNotFound, "there is no " + env.config + ", which BERTH_CONFIG names"};
   }
   TRY_STATUS(read_into(files, Kind::kUser, paths.user_alerts));
   found.input.overrides = config::overrides_of_environment(environment_variables());
   if (project == ProjectFile::kIgnore) return found;
 
-  if (const auto path = os::find_project_config(directory, surroundings.home)) {
+  if (const auto path = os::find_project_config(directory, env.home)) {
     // It is the project's, not the user's: what is wrong with it stops nobody.
     const Status read = read_into(files, Kind::kProject, *path);
     if (!read.ok()) found.passed_over.push_back(read.error().message + "; it is passed over");

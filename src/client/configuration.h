@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "config/load.h"
-#include "os/places.h"
+#include "os/paths.h"
 
 namespace berth::client {
 
@@ -23,7 +23,7 @@ enum class ProjectFile : std::uint8_t { kRead, kIgnore };
 /// The machine's files, the user's, and that of the project in or above `directory`. Files that are
 /// not there are none; an error is a file that cannot be read or that others may write
 /// (kPermission) and one that BERTH_CONFIG names and that is not there (kNotFound).
-Result<ConfigurationInput> find_configuration(const os::Surroundings& surroundings,
+Result<ConfigurationInput> find_configuration(const os::Environment& env,
                                               const std::string& directory, ProjectFile project);
 
 /// All of `environ`, by name.

@@ -52,7 +52,7 @@ class ConfigurationTest : public testing::Test {
   }
 
   std::filesystem::path directory_;
-  os::Surroundings surroundings_;
+  os::Environment surroundings_;
   std::vector<std::string> passed_over_;
 };
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "os/clock.h"
 #include "os/errors.h"
 #include "wire/limits.h"
@@ -35,12 +35,12 @@ wire::Method method_of(wire::Route route) {
 Connection::Connection(os::UniqueFd socket, wire::ClientHello hello)
     : socket_(std::move(socket)), hello_(std::move(hello)) {}
 
-Result<Answer> Connection::ask(const Question& question, Duration within) {
+Result<Answer> Connection::ask(const HttpRequest& question, Duration within) {
   TRY_STATUS(begin(question));
   return finish(within);
 }
 
-Status Connection::begin(const Question& question) {
+Status Connection::begin(const HttpRequest& question) {
   return send_text(method_of(question.route), wire::target_of(question.route, question.lease),
                    question.body, false);
 }
@@ -56,7 +56,7 @@ Result<Answer> Connection::finish(Duration within) {
   return Error{Errc::kCorrupt, "the daemon answered with a stream of events where none was asked"};
 }
 
-Status Connection::send(const Question& question) {
+Status Connection::send(const HttpRequest& question) {
   return send_text(method_of(question.route), wire::target_of(question.route, question.lease),
                    question.body, true);
 }
@@ -130,7 +130,7 @@ std::optional<Arrival> Connection::take() {
     events_.pop_front();
     return event;
   }
-  auto& response = present(response_);
+  auto& response = checked(response_);
   if (!response.complete()) return std::nullopt;
   Answer answer{.status = response.head().status, .body = response.take_body()};
   response_.reset();
@@ -139,7 +139,7 @@ std::optional<Arrival> Connection::take() {
 }
 
 Status Connection::digest(std::string_view bytes) {
-  auto& response = present(response_);
+  auto& response = checked(response_);
   TRY(used, response.feed(bytes));
   if (used < bytes.size()) {
     return Error{Errc::kCorrupt, "the daemon said more than it was asked"};

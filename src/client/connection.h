@@ -30,7 +30,7 @@ struct StreamEnded {};
 using Arrival = std::variant<wire::SseEvent, Answer, StreamEnded>;
 
 /// A request to one of the daemon's routes.
-struct Question {
+struct HttpRequest {
   wire::Route route;
   std::string lease = {};  // Handle or reference, where the route has one.
   std::string body = {};
@@ -47,15 +47,15 @@ class Connection {
 
   /// Sends a request and waits for the whole answer. An Error says that there was none: kTimedOut,
   /// kUnavailable (the daemon hung up), kVersion, kConflict (another world), kCorrupt.
-  Result<Answer> ask(const Question& question, Duration within = kAnswerWithin);
+  Result<Answer> ask(const HttpRequest& question, Duration within = kAnswerWithin);
   /// The same in two steps, for who has something to do meanwhile.
-  Status begin(const Question& question);
+  Status begin(const HttpRequest& question);
   Result<Answer> finish(Duration within = kAnswerWithin);
   /// Asks `target` by its text: for what has parameters.
   Result<Answer> get(const std::string& target, Duration within = kAnswerWithin);
 
   /// Sends a request whose answer is a stream of events, or a plain answer if it is refused.
-  Status send(const Question& question);
+  Status send(const HttpRequest& question);
   /// The next thing that has arrived, without waiting; absent: nothing whole yet. To be called
   /// until it is absent before waiting on descriptor() again.
   Result<std::optional<Arrival>> receive();

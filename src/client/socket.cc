@@ -14,7 +14,7 @@
 
 #include "os/clock.h"
 #include "os/errors.h"
-#include "os/places.h"
+#include "os/paths.h"
 #include "os/processes.h"
 #include "os/random.h"
 #include "os/users.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "base/quantity.h"
 #include "core/impl.h"
 #include "core/limits.h"
@@ -143,7 +143,7 @@ void Coordinator::Impl::on(const ReportCheckpoint& event) {
 
 void Coordinator::Impl::end_checkpoint(LeaseId id, CheckpointOutcome outcome, std::string detail) {
   detail.resize(std::min(detail.size(), limits::kCheckpointDetail));
-  const std::uint64_t number = present(state.find(id)->checkpoints.asked).number;
+  const std::uint64_t number = checked(state.find(id)->checkpoints.asked).number;
   decide(id, CheckpointEnded{id, number, outcome, std::move(detail)});
   notify(id, News::kCheckpointed);
   for (const CheckpointAsker& asker : observed.at(id).checkpoint_askers) answer(asker.token, id);
@@ -166,7 +166,7 @@ bool Coordinator::Impl::tend_checkpoints(LeaseId id) {
   if (checkpoint_due(lease, observed.at(id)) > now.instant) return false;
   if (deadline_of_save(lease) <= now.instant) {
     end_checkpoint(id, CheckpointOutcome::kTimedOut,
-                   "nothing was heard within " + to_text(present(lease.request.checkpoint).grace));
+                   "nothing was heard within " + to_text(checked(lease.request.checkpoint).grace));
     return true;
   }
   const Due due = next_of(lease);

@@ -321,7 +321,7 @@ struct Coordinator::Impl {
   std::optional<LeaseId> next_victim(const Account& account, const KnownDevice& device,
                                      Instant at) const;
   void bring_back_displaced(const Account& account);
-  void tell_notice(LeaseId id, Cause cause, const Ladder& ladder);
+  void notify_of_measure(LeaseId id, Cause cause, const Ladder& ladder);
 
   // measures_taken.cc
   void take(LeaseId id, Cause cause, Measure measure);

@@ -103,7 +103,7 @@ std::size_t Coordinator::Impl::climb_from(std::size_t next, LeaseId id, Cause ca
     const Lease& lease = *state.find(id);
     if (rung.after && lasted < *rung.after) break;
     if (rung.measure == Measure::kNotify) {
-      tell_notice(id, cause, ladder);
+      notify_of_measure(id, cause, ladder);
       continue;
     }
     if (lease.held() == nullptr || lease.held()->revoked || !lease.held()->claimed) break;
@@ -117,7 +117,7 @@ std::size_t Coordinator::Impl::climb_from(std::size_t next, LeaseId id, Cause ca
   return next;
 }
 
-void Coordinator::Impl::tell_notice(LeaseId id, Cause cause, const Ladder& ladder) {
+void Coordinator::Impl::notify_of_measure(LeaseId id, Cause cause, const Ladder& ladder) {
   // How near it is to its budget is told by news of its own.
   const bool is_own = cause == Cause::kOverBudget;
   if (!is_own && (cause != Cause::kDeviceCritical || ladder.size() == 1)) return;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/present.h"
+#include "base/checked.h"
 #include "base/quantity.h"
 #include "core/impl.h"
 #include "core/limits.h"
@@ -394,7 +394,7 @@ void Coordinator::Impl::on_due(LeaseId id) {
     if (due(ends_wait(lease).value_or(Instant::never()))) {
       end_waiting(
           id, EndResult::kRefused,
-          {{RefusalCode::kBusy, "not granted within " + to_text(present(lease.request.wait_max)) +
+          {{RefusalCode::kBusy, "not granted within " + to_text(checked(lease.request.wait_max)) +
                                     ": " + shortage_text(lease.request, lease.user)}});
     } else if (waiting->parked_since && due(*waiting->parked_since + limits::kParkedMax)) {
       end_waiting(id, EndResult::kCancelled,

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "base/quantity.h"
 #include "core/impl.h"
 #include "core/limits.h"
@@ -100,7 +100,7 @@ void Coordinator::Impl::announce_strays(LeaseId id, const std::vector<Stray>& fo
     is_news = true;
     effects.emplace_back(Say{text_of(id) + ": " + process_text(stray.name, stray.process) +
                              ") uses " + amount_text(stray.used) + " of GPU " +
-                             std::to_string(present(stray.index)) +
+                             std::to_string(checked(stray.index)) +
                              ", which the lease was not given"});
   }
   if (is_news) notify(id, News::kAstray);

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "core/impl.h"
 #include "core/limits.h"
 
@@ -114,7 +114,7 @@ void Coordinator::Impl::feel_pressure_on(const Account& account, Instant at) {
   }
   device.owed = known ? std::optional(room.owed) : std::nullopt;
   if (!known) return;  // What was felt last stays.
-  room.free = saturating_sub(account.capacity, account.driver + present(device.used));
+  room.free = saturating_sub(account.capacity, account.driver + checked(device.used));
   const Pressure before = device.felt.level();
   device.measured = pressure_of(room, settings.pressure.ahead);
   device.felt.measure(at, device.measured);

@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "base/quantity.h"
 #include "core/impl.h"
 #include "core/limits.h"
@@ -86,7 +86,7 @@ void Coordinator::Impl::requeue_after_save(LeaseId id) {
   const Lease& lease = *state.find(id);
   const Held* held = lease.held();
   if (held == nullptr || !held->requeue || held->requeue->kill_at) return;
-  const CheckpointEnd& save = present(lease.checkpoints.last);
+  const CheckpointEnd& save = checked(lease.checkpoints.last);
   if (save.outcome == CheckpointOutcome::kGone) {
     drop_requeue(id, "its berth run is gone, and nobody else could start its command again");
   } else if (save.outcome == CheckpointOutcome::kSaved || held->requeue->unsaved) {
@@ -119,7 +119,7 @@ void Coordinator::Impl::on(const BeginRequeue& event) {
     Observed& seen = observed.at(id);
     seen.begins_until = Instant::never();
     seen.connected = false;  // It comes back when all is stopped.
-    decide(id, RequeueBegun{id, now.instant + present(lease->request.requeue_grace)});
+    decide(id, RequeueBegun{id, now.instant + checked(lease->request.requeue_grace)});
     notify(id, News::kRequeuing);
   }
   answer(event.token, id);

@@ -140,9 +140,9 @@ void Coordinator::Impl::update_accounts(const Sample& sample) {
     if (account.seen != was_seen) came_or_went.push_back(account.id);
   };
   for (const auto& [device, last] : seen_devices) {
-    const bool present = std::ranges::any_of(
+    const bool checked = std::ranges::any_of(
         sample.devices, [&](const DeviceSample& other) { return other.id == device; });
-    if (present) continue;
+    if (checked) continue;
     Account& account = ledger.account(device);
     note(account, std::exchange(account.seen, false));
   }

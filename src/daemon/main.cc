@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "os/places.h"
+#include "os/paths.h"
 #include "os/unique_fd.h"
 #include "server/background.h"
 #include "server/daemon.h"
@@ -46,7 +46,7 @@ int complain(const Error& error) {
 }
 
 int run(const server::DaemonOptions& options) {
-  auto daemon = server::Daemon::start(options, os::surroundings_from_environment());
+  auto daemon = server::Daemon::start(options, os::read_environment());
   if (!daemon.ok()) return complain(daemon.error());
   (*daemon)->run();
   return 0;
@@ -74,10 +74,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(berth::wire::ExitCode::kUsage);
   }
-  using Ground = berth::server::DaemonOptions::Ground;
+  using RunMode = berth::server::DaemonOptions::RunMode;
   options.mode = system ? Mode::kSystem : Mode::kUser;
   if (foreground) return berth::run(options);
-  options.ground = options.ready_fd ? Ground::kStarted : Ground::kBack;
+  options.ground = options.ready_fd ? RunMode::kStarted : RunMode::kBack;
   if (options.ready_fd) return berth::run(options);
   const auto ready = berth::server::go_to_background();
   if (!ready.ok()) return berth::complain(ready.error());

@@ -95,12 +95,12 @@ Process* Process::begin() {
     return nullptr;
   }
   for (int looks = 0; looks < kLooksAtOpening; ++looks) {
-    const auto aside = static_cast<std::uint32_t>(Phase::kAside);
+    const auto aside = static_cast<std::uint32_t>(Phase::kQuarantined);
     if (process->phase_.load(std::memory_order_acquire) == aside) return nullptr;
     auto phase = static_cast<std::uint32_t>(Phase::kNew);
     if (process->phase_.compare_exchange_strong(phase,
                                                 static_cast<std::uint32_t>(Phase::kOpening))) {
-      const Phase after = process->open() ? Phase::kActive : Phase::kAside;
+      const Phase after = process->open() ? Phase::kActive : Phase::kQuarantined;
       process->phase_.store(static_cast<std::uint32_t>(after), std::memory_order_release);
       wake_all(process->phase_);
       return after == Phase::kActive ? process : nullptr;
@@ -159,7 +159,7 @@ bool Process::open() {
 void Process::stand_aside() {
   say_once(Once::kBroken,
            "the lease's files are damaged: no budget holds this program from here on");
-  phase_.store(static_cast<std::uint32_t>(Phase::kAside), std::memory_order_release);
+  phase_.store(static_cast<std::uint32_t>(Phase::kQuarantined), std::memory_order_release);
 }
 
 int Process::device_of(const std::uint8_t (&uuid)[16]) const {

@@ -130,7 +130,7 @@ class Process {
   static void say_once(Once what, const char* a, const char* b = "", const char* c = "");
 
  private:
-  enum class Phase : std::uint32_t { kNew, kOpening, kActive, kAside };
+  enum class Phase : std::uint32_t { kNew, kOpening, kActive, kQuarantined };
   struct Contexts {
     Mutex mutex;
     std::uint32_t living;

@@ -7,10 +7,10 @@
 #include <utility>
 #include <variant>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "base/quantity.h"
 #include "os/clock.h"
-#include "os/places.h"
+#include "os/paths.h"
 #include "os/processes.h"
 #include "os/random.h"
 #include "wire/error.h"
@@ -84,8 +84,8 @@ Result<wire::LeaseAnswer> wait_for_grant(client::Connection& connection, Duratio
 
 // Whose user asks too fast asks again, a little later.
 Result<wire::LeaseAnswer> submit(client::Connection& connection, const Acquisition& wish) {
-  const client::Question question{.route = wire::Route::kSubmit,
-                                  .body = wire::encode_request(request_of(wish))};
+  const client::HttpRequest question{.route = wire::Route::kSubmit,
+                                     .body = wire::encode_request(request_of(wish))};
   const Duration within =
       wish.wait_max ? *wish.wait_max + client::Connection::kAnswerWithin : Duration::max();
   const os::PosixClock clock;
@@ -104,7 +104,7 @@ Result<wire::LeaseAnswer> submit(client::Connection& connection, const Acquisiti
 }  // namespace
 
 Result<Daemon> Daemon::find() {
-  TRY(paths, os::sockets_to_try(os::surroundings_from_environment()));
+  TRY(paths, os::sockets_to_try(os::read_environment()));
   std::string tried;
   for (const std::string& path : paths) {
     const Result<os::UniqueFd> socket = client::connect_to(path, client::Backlog::kGiveUp);
@@ -116,7 +116,7 @@ Result<Daemon> Daemon::find() {
 }
 
 Result<client::Connection> Daemon::connect(client::Backlog backlog) const {
-  TRY(world, os::world_of(os::surroundings_from_environment()));
+  TRY(world, os::world_of(os::read_environment()));
   TRY(socket, client::connect_to(socket_, backlog));
   return client::Connection(
       std::move(socket),
@@ -169,7 +169,7 @@ std::optional<Ask> Asks::next(Duration within) {
       ::poll(nullptr, 0, static_cast<int>(left.ns / milliseconds(1).ns + 1));
       continue;
     }
-    const Result<std::optional<client::Arrival>> received = present(connection_).receive();
+    const Result<std::optional<client::Arrival>> received = checked(connection_).receive();
     if (!received.ok()) {
       connection_.reset();
       continue;
@@ -186,7 +186,7 @@ std::optional<Ask> Asks::next(Duration within) {
     }
     if (until <= now) return std::nullopt;
     const std::int64_t left_ms = std::min(until - now, hours(1)).ns / milliseconds(1).ns + 1;
-    pollfd wanted{.fd = present(connection_).descriptor(), .events = POLLIN, .revents = 0};
+    pollfd wanted{.fd = checked(connection_).descriptor(), .events = POLLIN, .revents = 0};
     ::poll(&wanted, 1, static_cast<int>(left_ms));
   }
 }

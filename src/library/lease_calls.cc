@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "base/quantity.h"
 #include "base/size_argument.h"
 #include "berth/berth.h"
@@ -74,7 +74,7 @@ berth_status acquire(const berth_session_options* options, const berth_request* 
     const auto held = Daemon::at(outer->socket).held(outer->handle, kAnswerWithin);
     if (!held.ok() || *held) {  // A daemon that is away comes back, and the lease with it.
       const Status joined =
-          join(*outer, held.ok() ? budget_of(present(*held)) : outer->budget, wish);
+          join(*outer, held.ok() ? budget_of(checked(*held)) : outer->budget, wish);
       return joined.ok() ? berth_attach(options, session) : fail(joined.error());
     }
     before = LeaseVariables::Before::kLeaseThatIsOver;

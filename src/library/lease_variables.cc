@@ -10,7 +10,7 @@
 
 #include "base/ids.h"
 #include "os/files.h"
-#include "os/places.h"
+#include "os/paths.h"
 
 namespace berth::library {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "os/unique_fd.h"
 
 namespace berth::library {
@@ -71,7 +71,7 @@ void Session::own_lease(LeaseVariables variables) {
 Status Session::release_lease() {
   Status asked = ask(wire::Route::kRelease, wire::encode_release({}), kReleasedWithin);
   if (!asked.ok()) {
-    const LeaseEnvironment& lease = present(lease_);
+    const LeaseEnvironment& lease = checked(lease_);
     const auto held = Daemon::at(lease.socket).held(lease.handle, kLookWithin);
     if (!held.ok() || *held) return asked;
   }
@@ -99,7 +99,7 @@ Measured Session::measure(std::size_t device, Duration age_max) {
     }
     const bool is_new = cached.at.ns >= 0 && now - cached.at <= age_max && age_max.ns > 0;
     if (!is_new) {
-      cached = {clock_.now(), present(devices_).measure(device)};
+      cached = {clock_.now(), checked(devices_).measure(device)};
       const std::lock_guard lock(mutex_);
       if (cached_[device].at < cached.at) cached_[device] = cached;
     }

@@ -83,20 +83,20 @@ void copy_text(char (&to)[kSize], const std::string& from) {
 }  // namespace
 
 // One thread's turn: a step, a cleanup. Ends when it dies.
-class VramManager::Turn {
+class VramManager::BusyScope {
  public:
-  explicit Turn(VramManager& manager) : manager_(manager) {
+  explicit BusyScope(VramManager& manager) : manager_(manager) {
     const std::lock_guard lock(manager_.mutex_);
     taken_ = !manager_.in_turn_;
     manager_.in_turn_ = true;
   }
-  ~Turn() {
+  ~BusyScope() {
     if (!taken_) return;
     const std::lock_guard lock(manager_.mutex_);
     manager_.in_turn_ = false;
   }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  BusyScope(const BusyScope&) = delete;
+  BusyScope& operator=(const BusyScope&) = delete;
   bool taken() const { return taken_; }
   static berth_status busy() {
     return fail(BERTH_BUSY,
@@ -146,8 +146,8 @@ VramManager::Means VramManager::means() {
 }
 
 berth_status VramManager::step(berth_vram_report& report) {
-  const Turn turn(*this);
-  if (!turn.taken()) return Turn::busy();
+  const BusyScope busy_scope(*this);
+  if (!busy_scope.taken()) return BusyScope::busy();
   const Means means = this->means();
   const Instant at = clock_.now();
   vram::Sample sample;
@@ -266,8 +266,8 @@ berth_status VramManager::answer(std::uint32_t action, std::int32_t outcome) {
 }
 
 berth_status VramManager::cleanup(std::uint64_t& freed) {
-  const Turn turn(*this);
-  if (!turn.taken()) return Turn::busy();
+  const BusyScope busy_scope(*this);
+  if (!busy_scope.taken()) return BusyScope::busy();
   const Means means = this->means();
   Did did;
   const berth_status cleaned = clean(means, did);

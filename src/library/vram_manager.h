@@ -55,7 +55,7 @@ class VramManager {
     vram::Sample after;
     Bytes freed;
   };
-  class Turn;
+  class BusyScope;
 
   vram::Now now() const { return {clock_.now(), clock_.wall()}; }
   Means means();

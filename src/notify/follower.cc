@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "alerts/expression.h"
-#include "base/present.h"
+#include "base/checked.h"
 #include "wire/alerts.h"
 #include "wire/error.h"
 #include "wire/routes.h"
@@ -33,11 +33,11 @@ Result<Follower::News> Follower::look(Instant now) {
     if (now < next_try_) return news;
     Status connected = connect();
     if (connected.ok()) {
-      auto standing = ask_standing();
-      if (standing.ok()) {
-        news.standing = *std::move(standing);
+      auto states = ask_states();
+      if (states.ok()) {
+        news.states = *std::move(states);
       } else {
-        connected = standing.error();
+        connected = states.error();
       }
     }
     if (!connected.ok()) {
@@ -58,16 +58,16 @@ Result<Follower::News> Follower::look(Instant now) {
 Status Follower::leave_wanted(News& news) {
   const auto is_unknown = [&](const Alert& alert) { return !known_.contains(alert.rule); };
   if (std::ranges::any_of(news.alerts, is_unknown)) {
-    TRY(standing, ask_standing());
+    TRY(states, ask_states());
     for (const Alert& alert : news.alerts) known_.insert(alert.rule);
-    if (news.standing) news.standing = std::move(standing);
+    if (news.states) news.states = std::move(states);
   }
   std::erase_if(news.alerts, [&](const Alert& alert) { return !wanted_.contains(alert.rule); });
   return Unit{};
 }
 
 Status Follower::connect() {
-  TRY(client, client::Client::connect({.surroundings = surroundings_,
+  TRY(client, client::Client::connect({.env = surroundings_,
                                        .autostart = client::Autostart::kNever,
                                        .version = BERTH_VERSION}));
   TRY_STATUS(client.connection().send({.route = wire::Route::kEvents}));
@@ -76,12 +76,12 @@ Status Follower::connect() {
 }
 
 // Over a connection of its own, after the stream was asked for: so nothing is missed in between.
-Result<Standing> Follower::ask_standing() {
-  TRY(connection, present(client_).another());
+Result<RuleState> Follower::ask_states() {
+  TRY(connection, checked(client_).another());
   TRY(answer, connection.ask({.route = wire::Route::kAlerts}));
   if (!answer.ok()) return refusal(answer);
   TRY(list, wire::decode_alerts(answer.body));
-  Standing standing;
+  RuleState states;
   known_.clear();
   wanted_.clear();
   for (const wire::RuleView& rule : list.items) {
@@ -90,23 +90,23 @@ Result<Standing> Follower::ask_standing() {
     if (wanted) wanted_.insert(rule.name);
     if (!wanted && bounds_ == Bounds::kDaemon) continue;
     const auto when = alerts::parse_expression(rule.when);
-    if (when.ok() && alerts::is_event(when->source)) standing.events.insert(rule.name);
-    for (const wire::StandingView& view : rule.standing) {
+    if (when.ok() && alerts::is_event(when->source)) states.events.insert(rule.name);
+    for (const wire::RuleStateView& view : rule.states) {
       if (!view.firing) continue;
-      standing.firing.push_back({.rule = rule.name,
-                                 .subject = view.subject,
-                                 .text = view.text,
-                                 .severity = rule.severity,
-                                 .time = list.time,
-                                 .since = view.since});
+      states.firing.push_back({.rule = rule.name,
+                               .subject = view.subject,
+                               .text = view.text,
+                               .severity = rule.severity,
+                               .time = list.time,
+                               .since = view.since});
     }
   }
-  return standing;
+  return states;
 }
 
 Status Follower::read(News& news) {
   while (true) {
-    TRY(arrival, present(client_).connection().receive());
+    TRY(arrival, checked(client_).connection().receive());
     if (!arrival) return Unit{};
     if (const auto* answer = std::get_if<client::Answer>(&*arrival)) return refusal(*answer);
     const auto* event = std::get_if<wire::SseEvent>(&*arrival);

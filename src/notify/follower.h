@@ -15,8 +15,8 @@
 #include "base/units.h"
 #include "client/client.h"
 #include "model/alert.h"
-#include "notify/board.h"
-#include "os/places.h"
+#include "notify/notification_set.h"
+#include "os/paths.h"
 
 namespace berth::notify {
 
@@ -27,13 +27,13 @@ class Follower {
     kNone,    // All alerts of one daemon after the other.
     kDaemon,  // Those that a rule has on the desktop, while there is a daemon.
   };
-  Follower(os::Surroundings surroundings, Say say, Bounds bounds = Bounds::kNone)
-      : surroundings_(std::move(surroundings)), say_(std::move(say)), bounds_(bounds) {}
+  Follower(os::Environment env, Say say, Bounds bounds = Bounds::kNone)
+      : surroundings_(std::move(env)), say_(std::move(say)), bounds_(bounds) {}
 
   struct News {
-    std::optional<Standing> standing;  // From a daemon that was just found.
-    std::vector<Alert> alerts;         // In their order, after that.
-    bool over = false;                 // Bounded by the daemon, which has gone.
+    std::optional<RuleState> states;  // From a daemon that was just found.
+    std::vector<Alert> alerts;        // In their order, after that.
+    bool over = false;                // Bounded by the daemon, which has gone.
   };
   /// What has come, without waiting for more; connecting may block for some seconds. An Error is
   /// one that no later daemon mends: it is somebody else's, of another world or version.
@@ -46,11 +46,11 @@ class Follower {
  private:
   Status connect();
   Status read(News& news);
-  Result<Standing> ask_standing();
+  Result<RuleState> ask_states();
   Status lost(const Error& error, Instant now);
   Status leave_wanted(News& news);
 
-  os::Surroundings surroundings_;
+  os::Environment surroundings_;
   Say say_;
   Bounds bounds_;
   std::set<std::string> known_;   // Rules, of whom it is known whether they are

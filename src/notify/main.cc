@@ -9,7 +9,7 @@
 
 #include "client/client.h"
 #include "notify/notifier.h"
-#include "os/places.h"
+#include "os/paths.h"
 
 namespace berth::notify {
 namespace {
@@ -35,8 +35,7 @@ int run(int count, char** arguments) {
   if (!has_place.ok()) return fail(has_place.error());
   if (!*has_place) return static_cast<int>(wire::ExitCode::kOk);
   using Bounds = Follower::Bounds;
-  Follower follower(os::surroundings_from_environment(), &say,
-                    bounded ? Bounds::kDaemon : Bounds::kNone);
+  Follower follower(os::read_environment(), &say, bounded ? Bounds::kDaemon : Bounds::kNone);
   Notifier notifier(*std::move(bus), std::move(follower), *std::move(signals));
   const Status ended = notifier.run();
   return ended.ok() ? static_cast<int>(wire::ExitCode::kOk) : fail(ended.error());

@@ -38,8 +38,8 @@ Status Notifier::run() {
 
 Status Notifier::look_at_daemon() {
   TRY(news, follower_.look(clock_.now()));
-  if (news.standing) perform(board_.reconciled(*news.standing));
-  for (const Alert& alert : news.alerts) perform(board_.heard(alert));
+  if (news.states) perform(notifications_.reconciled(*news.states));
+  for (const Alert& alert : news.alerts) perform(notifications_.heard(alert));
   over_ = over_ || news.over;
   return Unit{};
 }
@@ -49,26 +49,26 @@ Status Notifier::look_at_bus() {
   for (const BusNews& news : all) {
     if (const auto* button = std::get_if<Pressed>(&news)) {
       press(*button);
-    } else if (const auto* away = std::get_if<PutAway>(&news)) {
-      board_.put_away(away->id);
+    } else if (const auto* away = std::get_if<Dismissed>(&news)) {
+      notifications_.dismissed(away->id);
     } else if (std::holds_alternative<Replaced>(news)) {
       over_ = true;
     } else if (const auto skills = bus_.ask_server(); skills.ok()) {
       skills_ = *skills;
-      perform(board_.server_came());
+      perform(notifications_.server_came());
     }
   }
   return Unit{};
 }
 
 void Notifier::look_at_errands() {
-  for (auto errand = errands_.begin(); errand != errands_.end();) {
-    if (errand->read()) {
-      ++errand;
+  for (auto process = processes_.begin(); process != processes_.end();) {
+    if (process->read()) {
+      ++process;
       continue;
     }
-    tell(errand->what(), errand->said(), errand->succeeded());
-    errand = errands_.erase(errand);
+    tell(process->what(), process->said(), process->succeeded());
+    process = processes_.erase(process);
   }
 }
 
@@ -78,8 +78,8 @@ void Notifier::wait() {
       {.fd = bus_.descriptor(), .events = bus_.events(), .revents = 0},
       {.fd = follower_.descriptor(), .events = POLLIN, .revents = 0},
   };
-  for (const Errand& errand : errands_) {
-    wanted.push_back({.fd = errand.descriptor(), .events = POLLIN, .revents = 0});
+  for (const ActionProcess& process : processes_) {
+    wanted.push_back({.fd = process.descriptor(), .events = POLLIN, .revents = 0});
   }
   const Duration until_try = follower_.look_at() - clock_.now();
   const Duration most = std::clamp(std::min(bus_.patience(), until_try), Duration{}, hours(1));
@@ -94,9 +94,9 @@ void Notifier::perform(const std::vector<Change>& changes) {
       (void)bus_.close(change.id).ok();  // It may have gone by itself.
       continue;
     }
-    const auto id = bus_.show(notice_of(change.alert, skills_), change.id);
+    const auto id = bus_.show(notification_of(change.alert, skills_), change.id);
     if (id.ok()) {
-      board_.shown(change.alert, *id);
+      notifications_.shown(change.alert, *id);
     } else {
       say(change.alert.text + " (" + id.error().message + ")");
     }
@@ -106,23 +106,23 @@ void Notifier::perform(const std::vector<Change>& changes) {
 // The key is what the server says was pressed: no more is done than such a key can say.
 void Notifier::press(const Pressed& button) {
   const auto action = parse_key(button.key);
-  if (!board_.is_ours(button.id) || !action) return;
-  if (errands_.size() == kErrandsMax) {
+  if (!notifications_.is_ours(button.id) || !action) return;
+  if (processes_.size() == kErrandsMax) {
     tell("berth", "too much is being done already: press again later", false);
     return;
   }
-  auto errand = Errand::start(*action);
-  if (errand.ok()) {
-    errands_.push_back(*std::move(errand));
+  auto process = ActionProcess::start(*action);
+  if (process.ok()) {
+    processes_.push_back(*std::move(process));
   } else {
-    tell("berth", errand.error().message, false);
+    tell("berth", process.error().message, false);
   }
 }
 
 void Notifier::tell(const std::string& what, std::string_view said, bool succeeded) {
-  Notice notice{.summary = what, .body = body_of(said, skills_)};
-  if (!succeeded) notice.summary += ": failed";
-  if (const auto id = bus_.show(notice, {}); !id.ok()) say(id.error().message);
+  Notification notification{.summary = what, .body = body_of(said, skills_)};
+  if (!succeeded) notification.summary += ": failed";
+  if (const auto id = bus_.show(notification, {}); !id.ok()) say(id.error().message);
 }
 
 }  // namespace berth::notify

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "notify/board.h"
-#include "notify/errand.h"
+#include "notify/action_process.h"
 #include "notify/follower.h"
+#include "notify/notification_set.h"
 #include "notify/session_bus.h"
 #include "os/clock.h"
 #include "os/signals.h"
@@ -41,9 +41,9 @@ class Notifier {
   Follower follower_;
   os::SignalDescriptor signals_;
   os::PosixClock clock_;
-  Board board_;
+  NotificationSet notifications_;
   Skills skills_;
-  std::list<Errand> errands_;
+  std::list<ActionProcess> processes_;
 };
 
 /// A line on standard error.

@@ -78,7 +78,7 @@ void append_buttons(sd_bus_message* message, const std::vector<Button>& buttons)
 
 }  // namespace
 
-struct SessionBus::Inner {
+struct SessionBus::Impl {
   std::unique_ptr<sd_bus, BusCloser> bus;
   std::vector<BusNews> news;
 
@@ -86,7 +86,7 @@ struct SessionBus::Inner {
     std::uint32_t id = 0;
     const char* key = nullptr;
     if (::sd_bus_message_read(message, "us", &id, &key) >= 0) {
-      static_cast<Inner*>(data)->news.emplace_back(Pressed{.id = {id}, .key = key});
+      static_cast<Impl*>(data)->news.emplace_back(Pressed{.id = {id}, .key = key});
     }
     return 0;
   }
@@ -97,7 +97,7 @@ struct SessionBus::Inner {
     std::uint32_t reason = 0;
     if (::sd_bus_message_read(message, "uu", &id, &reason) >= 0 &&
         (reason == kExpired || reason == kDismissed)) {
-      static_cast<Inner*>(data)->news.emplace_back(PutAway{{id}});
+      static_cast<Impl*>(data)->news.emplace_back(Dismissed{{id}});
     }
     return 0;
   }
@@ -106,14 +106,14 @@ struct SessionBus::Inner {
     const char* before = nullptr;
     const char* after = nullptr;
     if (::sd_bus_message_read(message, "sss", &name, &before, &after) >= 0 && *after != '\0') {
-      static_cast<Inner*>(data)->news.emplace_back(ServerCame{});
+      static_cast<Impl*>(data)->news.emplace_back(ServerCame{});
     }
     return 0;
   }
   static int name_lost(sd_bus_message* message, void* data, sd_bus_error* /*error*/) {
     const char* name = nullptr;
     if (::sd_bus_message_read(message, "s", &name) >= 0 && std::string_view(name) == kOwnName) {
-      static_cast<Inner*>(data)->news.emplace_back(Replaced{});
+      static_cast<Impl*>(data)->news.emplace_back(Replaced{});
     }
     return 0;
   }
@@ -136,28 +136,28 @@ struct SessionBus::Inner {
   }
 };
 
-SessionBus::SessionBus(std::unique_ptr<Inner> inner) : inner_(std::move(inner)) {}
+SessionBus::SessionBus(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SessionBus::SessionBus(SessionBus&&) noexcept = default;
 SessionBus::~SessionBus() = default;
 
 Result<SessionBus> SessionBus::open() {
-  auto inner = std::make_unique<Inner>();
+  auto impl = std::make_unique<Impl>();
   sd_bus* bus = nullptr;
   int code = ::sd_bus_open_user(&bus);
-  inner->bus.reset(bus);
-  if (code >= 0) code = inner->listen();
+  impl->bus.reset(bus);
+  if (code >= 0) code = impl->listen();
   if (code < 0) {
     return Error{Errc::kUnavailable,
                  std::string("there is no session bus (") + std::strerror(-code) +
                      "): start this in a desktop session, by: systemctl --user start berth-notify"};
   }
-  return SessionBus(std::move(inner));
+  return SessionBus(std::move(impl));
 }
 
 Result<bool> SessionBus::take_place(bool gives_way) {
   const std::uint64_t flags =
       gives_way ? SD_BUS_NAME_ALLOW_REPLACEMENT : SD_BUS_NAME_REPLACE_EXISTING;
-  const int code = ::sd_bus_request_name(inner_->bus.get(), kOwnName, flags);
+  const int code = ::sd_bus_request_name(impl_->bus.get(), kOwnName, flags);
   if (code >= 0 || !gives_way) return true;
   if (code == -EEXIST) return false;
   return Error{Errc::kUnavailable,
@@ -165,7 +165,7 @@ Result<bool> SessionBus::take_place(bool gives_way) {
 }
 
 Result<Skills> SessionBus::ask_server() {
-  TRY(reply, call(inner_->bus.get(), new_call(inner_->bus.get(), "GetCapabilities")));
+  TRY(reply, call(impl_->bus.get(), new_call(impl_->bus.get(), "GetCapabilities")));
   Skills skills;
   if (::sd_bus_message_enter_container(reply.get(), 'a', "s") < 0) return no_server("no answer");
   const char* word = nullptr;
@@ -176,39 +176,39 @@ Result<Skills> SessionBus::ask_server() {
   return skills;
 }
 
-Result<NoticeId> SessionBus::show(const Notice& notice, NoticeId replaces) {
+Result<NotificationId> SessionBus::show(const Notification& content, NotificationId replaces) {
   constexpr std::int32_t kAsTheServerDoes = -1;
-  const Message message = new_call(inner_->bus.get(), "Notify");
+  const Message message = new_call(impl_->bus.get(), "Notify");
   must(::sd_bus_message_append(message.get(), "susss", "Berth", replaces.value, "",
-                               notice.summary.c_str(), notice.body.c_str()));
-  append_buttons(message.get(), notice.buttons);
+                               content.summary.c_str(), content.body.c_str()));
+  append_buttons(message.get(), content.buttons);
   must(::sd_bus_message_append(message.get(), "a{sv}i", 1, "urgency", "y",
-                               static_cast<int>(notice.urgency), kAsTheServerDoes));
-  TRY(reply, call(inner_->bus.get(), message));
-  NoticeId id;
+                               static_cast<int>(content.urgency), kAsTheServerDoes));
+  TRY(reply, call(impl_->bus.get(), message));
+  NotificationId id;
   if (::sd_bus_message_read(reply.get(), "u", &id.value) < 0) return no_server("no number");
   return id;
 }
 
-Status SessionBus::close(NoticeId id) {
-  const Message message = new_call(inner_->bus.get(), "CloseNotification");
+Status SessionBus::close(NotificationId id) {
+  const Message message = new_call(impl_->bus.get(), "CloseNotification");
   must(::sd_bus_message_append(message.get(), "u", id.value));
-  TRY(reply, call(inner_->bus.get(), message));
+  TRY(reply, call(impl_->bus.get(), message));
   return Unit{};
 }
 
 int SessionBus::descriptor() const {
-  return ::sd_bus_get_fd(inner_->bus.get());
+  return ::sd_bus_get_fd(impl_->bus.get());
 }
 
 short SessionBus::events() const {
-  return static_cast<short>(::sd_bus_get_events(inner_->bus.get()));
+  return static_cast<short>(::sd_bus_get_events(impl_->bus.get()));
 }
 
 Duration SessionBus::patience() const {
   constexpr std::uint64_t kForEver = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t until_us = 0;
-  if (::sd_bus_get_timeout(inner_->bus.get(), &until_us) < 0 || until_us == kForEver) {
+  if (::sd_bus_get_timeout(impl_->bus.get(), &until_us) < 0 || until_us == kForEver) {
     return Duration::max();
   }
   timespec now{};
@@ -220,10 +220,10 @@ Duration SessionBus::patience() const {
 
 Result<std::vector<BusNews>> SessionBus::read() {
   int code = 0;
-  while ((code = ::sd_bus_process(inner_->bus.get(), nullptr)) > 0) {
+  while ((code = ::sd_bus_process(impl_->bus.get(), nullptr)) > 0) {
   }
   if (code < 0) return Error{Errc::kUnavailable, "the session bus is gone: the session has ended"};
-  return std::exchange(inner_->news, {});
+  return std::exchange(impl_->news, {});
 }
 
 }  // namespace berth::notify

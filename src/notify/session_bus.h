@@ -11,21 +11,21 @@
 
 #include "base/result.h"
 #include "base/units.h"
-#include "notify/board.h"
-#include "notify/notice.h"
+#include "notify/notification.h"
+#include "notify/notification_set.h"
 
 namespace berth::notify {
 
 struct Pressed {
-  NoticeId id;
+  NotificationId id;
   std::string key;
 };
-struct PutAway {
-  NoticeId id;
+struct Dismissed {
+  NotificationId id;
 };
 struct ServerCame {};
 struct Replaced {};  // Another one shows alerts here from now on.
-using BusNews = std::variant<Pressed, PutAway, ServerCame, Replaced>;
+using BusNews = std::variant<Pressed, Dismissed, ServerCame, Replaced>;
 
 class SessionBus {
  public:
@@ -41,8 +41,8 @@ class SessionBus {
   /// Starts the server if the session can. kUnavailable: there is none.
   Result<Skills> ask_server();
   /// With `replaces`, in the place of that one.
-  Result<NoticeId> show(const Notice& notice, NoticeId replaces);
-  Status close(NoticeId id);
+  Result<NotificationId> show(const Notification& notification, NotificationId replaces);
+  Status close(NotificationId id);
 
   /// What to wait for, and for how long at most.
   int descriptor() const;
@@ -52,10 +52,10 @@ class SessionBus {
   Result<std::vector<BusNews>> read();
 
  private:
-  struct Inner;
-  explicit SessionBus(std::unique_ptr<Inner> inner);
+  struct Impl;
+  explicit SessionBus(std::unique_ptr<Impl> impl);
 
-  std::unique_ptr<Inner> inner_;  // The library keeps its address.
+  std::unique_ptr<Impl> impl_;  // The library keeps its address.
 };
 
 }  // namespace berth::notify

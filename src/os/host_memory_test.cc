@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "base/present.h"
+#include "base/checked.h"
 
 namespace berth::os {
 namespace {
@@ -25,7 +25,7 @@ TEST(HostMemory, GroupIsThatOfTheUnifiedHierarchy) {
 
 TEST(HostMemory, OfThisProcessSomethingIsLeft) {
   const std::optional<Bytes> left = host_memory_left(getpid());
-  EXPECT_GT(present(left), mib(1));
+  EXPECT_GT(checked(left), mib(1));
 }
 
 }  // namespace

@@ -78,8 +78,8 @@ std::optional<Action> action_of(const SuspendBegun& fact) {
 }
 
 std::optional<Action> action_of(const MeasureBegun& fact) {
-  const bool harmless = fact.measure == Measure::kNotify || fact.measure == Measure::kCleanup;
-  if (harmless) return std::nullopt;
+  const bool escape_control = fact.measure == Measure::kNotify || fact.measure == Measure::kCleanup;
+  if (escape_control) return std::nullopt;
   return Action{Verb::kMeasure,
                 {},
                 std::string(to_text(fact.measure)) + ": " + std::string(to_text(fact.cause))};
@@ -134,7 +134,7 @@ LeaseId lease_of(const Fact& fact) {
       fact);
 }
 
-std::string places_of(const LeaseView& lease) {
+std::string paths_of(const LeaseView& lease) {
   std::string text = "to GPU ";
   for (const LeasePart& part : lease.parts) {
     if (&part != &lease.parts.front()) text += ", ";
@@ -149,7 +149,7 @@ AuditEntry entry(Action told, UnixMs at, LeaseId id, const LeaseLookup& lookup) 
   if (const std::optional<LeaseView> lease = lookup(id)) {
     entry.owner = lease->user;
     entry.name = lease->request.name;
-    if (entry.verb == Verb::kMove) entry.reason = places_of(*lease);
+    if (entry.verb == Verb::kMove) entry.reason = paths_of(*lease);
   }
   const std::optional<LeaseView> other = told.whom ? lookup(*told.whom) : std::nullopt;
   if (other) entry.whom = {other->id, other->user, other->request.name};

@@ -10,7 +10,7 @@
 #include <cerrno>
 
 #include "os/errors.h"
-#include "os/places.h"
+#include "os/paths.h"
 #include "os/unique_fd.h"
 
 namespace berth::server {

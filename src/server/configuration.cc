@@ -63,16 +63,16 @@ core::Unmanaged unmanaged_of(config::Unmanaged unmanaged) {
 
 }  // namespace
 
-Result<config::Config> read_configuration(const os::Surroundings& surroundings, os::Mode mode) {
-  const os::ConfigPaths paths = os::config_paths(surroundings);
+Result<config::Config> read_configuration(const os::Environment& env, os::Mode mode) {
+  const os::ConfigPaths paths = os::config_paths(env);
   const bool user = mode == os::Mode::kUser;
   config::Input input{.mode = user ? config::Mode::kUser : config::Mode::kSystem};
   for (const std::string& path : os::machine_config_files(paths)) {
     TRY_STATUS(read_into(input.files, config::File::Kind::kMachine, path));
   }
   if (user) {
-    TRY_STATUS(read_into(input.files, config::File::Kind::kUser, paths.user_file,
-                         !surroundings.config.empty()));
+    TRY_STATUS(
+        read_into(input.files, config::File::Kind::kUser, paths.user_file, !env.config.empty()));
     TRY_STATUS(read_into(input.files, config::File::Kind::kUser, paths.user_alerts));
   }
   if (const char* level = std::getenv("BERTH_LOG"); level != nullptr) {
@@ -156,10 +156,10 @@ static DefaultVram default_vram(const config::Config& config) {
   return {.share = Share::kExclusive, .vram = std::nullopt};
 }
 
-ServiceSettings service_settings(const config::Config& config, const os::Places& places,
+ServiceSettings service_settings(const config::Config& config, const os::Paths& daemon_paths,
                                  bool is_simulated) {
   return {.hello = {.version = BERTH_VERSION,
-                    .world = places.world,
+                    .world = daemon_paths.world,
                     .simulated = is_simulated,
                     .pid = ::getpid()},
           .own_user = os::own_user(),
@@ -170,7 +170,7 @@ ServiceSettings service_settings(const config::Config& config, const os::Places&
           .default_vram = default_vram(config),
           .environment = {
               .devices_by_uuid = config.policy.visible_devices == config::VisibleDevices::kUuid,
-              .socket = places.socket}};
+              .socket = daemon_paths.socket}};
 }
 
 HistorySettings history_settings(const config::Config& config) {

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "enforce/lease_files.h"
-#include "os/places.h"
+#include "os/paths.h"
 #include "server/engine.h"
 #include "server/history_recorder.h"
 #include "server/http_server.h"
@@ -23,7 +23,7 @@ namespace berth::server {
 
 /// The machine's files, and in user mode the user's own. kInvalid: a line for each problem;
 /// kPermission: a file that others may write.
-Result<config::Config> read_configuration(const os::Surroundings& surroundings, os::Mode mode);
+Result<config::Config> read_configuration(const os::Environment& env, os::Mode mode);
 
 struct Admins {
   std::set<UserId> users;
@@ -33,7 +33,7 @@ Admins admins_of(const config::Config& config);
 
 /// Names of users that nobody has are passed over, and returned in `unknown_users`.
 core::Settings core_settings(const config::Config& config, std::vector<std::string>& unknown_users);
-ServiceSettings service_settings(const config::Config& config, const os::Places& places,
+ServiceSettings service_settings(const config::Config& config, const os::Paths& paths,
                                  bool is_simulated);
 HistorySettings history_settings(const config::Config& config);
 /// `descriptors`: as many as the daemon may have.

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/present.h"
+#include "base/checked.h"
 #include "gpu/child_plan.h"
 #include "os/clock.h"
 #include "os/errors.h"
@@ -26,8 +26,8 @@
 #include "os/processes.h"
 #include "os/signals.h"
 #include "os/users.h"
-#include "server/alert_desk.h"
-#include "server/alert_doors.h"
+#include "server/alert_ports.h"
+#include "server/alert_service.h"
 #include "server/background.h"
 #include "server/boot_timer.h"
 #include "server/budget_files.h"
@@ -35,7 +35,6 @@
 #include "server/configuration.h"
 #include "server/deliver_runner.h"
 #include "server/device_claims.h"
-#include "server/ear.h"
 #include "server/engine.h"
 #include "server/history_recorder.h"
 #include "server/http_server.h"
@@ -44,6 +43,7 @@
 #include "server/notify_socket.h"
 #include "server/probe_runner.h"
 #include "server/process_watcher.h"
+#include "server/readable_watch.h"
 #include "server/real_world.h"
 #include "server/service.h"
 #include "store/sqlite_journal.h"
@@ -59,11 +59,11 @@ constexpr auto kCheckEvery = std::chrono::minutes(1);
 }  // namespace
 
 struct Daemon::Impl final : Host {
-  Impl(const DaemonOptions& with, const os::Surroundings& where)
-      : options(with), surroundings(where), started(clock.wall()) {}
+  Impl(const DaemonOptions& with, const os::Environment& where)
+      : options(with), env(where), started(clock.wall()) {}
 
   Status take_places();
-  Status open_doors();
+  Status open_ports();
   Status open_journal(store::Recovered& recovered);
   void make_listeners();
   void begin(const store::Recovered& recovered);
@@ -83,19 +83,19 @@ struct Daemon::Impl final : Host {
   void signalled();
   void each(boost::asio::steady_timer& timer, std::chrono::seconds every,
             std::function<void()> what);
-  std::string log_path() const { return places.state_dir + "/berthd.log"; }
+  std::string log_path() const { return paths.state_dir + "/berthd.log"; }
   void move_log();
   void after_each_turn();
   std::string probe_state(core::Now now) const;
 
   const DaemonOptions options;
-  os::Surroundings surroundings;
+  os::Environment env;
   os::PosixClock clock;
   const UnixMs started;
   Log log;
   config::Config config;
   Admins admins;
-  os::Places places;
+  os::Paths paths;
   std::uint64_t descriptors = 0;
   os::UniqueFd held_directory;
   std::optional<ListeningSocket> listening;
@@ -117,15 +117,15 @@ struct Daemon::Impl final : Host {
   std::unique_ptr<CloseWatcher> closes;
   std::unique_ptr<HistoryRecorder> history;
   std::unique_ptr<DeliverRunner> deliverer;
-  std::unique_ptr<AlertDesk> alerts;
+  std::unique_ptr<AlertService> alerts;
   std::unique_ptr<RealWorld> world;
   std::unique_ptr<Service> service;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<BootTimer> timer;
-  Ear signal_ear;
-  Ear journal_ear;
-  Ear history_ear;
+  ReadableWatch signal_ear;
+  ReadableWatch journal_ear;
+  ReadableWatch history_ear;
 
   wire::UserNames user_names;
   mutable std::map<UserId, bool> in_admin_group;  // Asked once; forgotten at a reload.
@@ -140,25 +140,25 @@ struct Daemon::Impl final : Host {
 // Start: everything that can fail comes before the journal, whose opening counts as a start.
 
 Status Daemon::Impl::take_places() {
-  if (!options.socket.empty()) surroundings.socket = options.socket;
-  TRY(read, read_configuration(surroundings, options.mode));
+  if (!options.socket.empty()) env.socket = options.socket;
+  TRY(read, read_configuration(env, options.mode));
   config = std::move(read);
   log.set_level(config.daemon.log);
   admins = admins_of(config);
   const bool allowed = options.in_container || config.daemon.in_container;
-  if (surroundings.sim.empty()) TRY_STATUS(look_at_container(allowed, log));
+  if (env.sim.empty()) TRY_STATUS(look_at_container(allowed, log));
   const std::string& state =
       options.state_dir.empty() ? config.daemon.state_dir : options.state_dir;
-  TRY(found, os::places_of(surroundings, options.mode, state));
-  places = std::move(found);
-  Status made = os::make_places(places, options.mode);
+  TRY(found, os::paths_of(env, options.mode, state));
+  paths = std::move(found);
+  Status made = os::make_daemon_directories(paths, options.mode);
   if (!made.ok()) return Error{Errc::kCannotCreate, made.error().message};
-  TRY(held, os::hold_directory(places.runtime_dir));
+  TRY(held, os::hold_directory(paths.runtime_dir));
   held_directory = std::move(held);
   return Unit{};
 }
 
-Status Daemon::Impl::open_doors() {
+Status Daemon::Impl::open_ports() {
   (void)::signal(SIGPIPE, SIG_IGN);  // Whoever reads the log may go away.
   descriptors = os::raise_descriptor_limit();
   // Before anybody can connect: who has may reload or stop the daemon at once.
@@ -168,26 +168,26 @@ Status Daemon::Impl::open_doors() {
   TRY(inherited, ListeningSocket::inherit());
   if (inherited) {
     listening.emplace(*std::move(inherited));
-    places.socket = listening->path();
+    paths.socket = listening->path();
   } else {
     const bool user = options.mode == os::Mode::kUser;
-    TRY(made, ListeningSocket::open(places.socket, user ? ListeningSocket::Access::kOwner
-                                                        : ListeningSocket::Access::kGroup));
+    TRY(made, ListeningSocket::open(paths.socket, user ? ListeningSocket::Access::kOwner
+                                                       : ListeningSocket::Access::kGroup));
     listening.emplace(std::move(made));
   }
   TRY(timer_fd, BootTimer::open_descriptor());
   timer_descriptor = std::move(timer_fd);
-  TRY(for_probe, gpu::child_plan("berth-probe", surroundings.sim));
+  TRY(for_probe, gpu::child_plan("berth-probe", env.sim));
   probe_plan = std::move(for_probe);
-  TRY(for_mover, gpu::child_plan("berth-mover", surroundings.sim));
+  TRY(for_mover, gpu::child_plan("berth-mover", env.sim));
   mover_plan = std::move(for_mover);
   return Unit{};
 }
 
 Status Daemon::Impl::open_journal(store::Recovered& recovered) {
   TRY(boot, os::boot_id());
-  TRY(network, os::is_network_file_system(places.state_dir));
-  TRY(opened, store::SqliteJournal::open({.directory = places.state_dir,
+  TRY(network, os::is_network_file_system(paths.state_dir));
+  TRY(opened, store::SqliteJournal::open({.directory = paths.state_dir,
                                           .boot_id = boot,
                                           .now = clock.now(),
                                           .wall = clock.wall(),
@@ -196,7 +196,7 @@ Status Daemon::Impl::open_journal(store::Recovered& recovered) {
   journal_descriptor = opened.sync_descriptor;
   recovered = std::move(opened.recovered);
   // What was found belongs into the log that stays; why a start failed, to whoever tried.
-  if (options.ground != DaemonOptions::Ground::kFront) move_log();
+  if (options.ground != DaemonOptions::RunMode::kForeground) move_log();
   for (const std::string& finding : recovered.findings) log.warn(finding);
   safe_mode = recovered.safe_mode;
   return Unit{};
@@ -205,13 +205,13 @@ Status Daemon::Impl::open_journal(store::Recovered& recovered) {
 // Who is told of what the engine sees and decides.
 void Daemon::Impl::make_listeners() {
   history = std::make_unique<HistoryRecorder>(
-      store::HistoryOptions{.path = places.state_dir + "/history.db",
+      store::HistoryOptions{.path = paths.state_dir + "/history.db",
                             .wall = clock.wall(),
                             .network_file_system = !journal_descriptor},
       history_settings(config), [this](const std::string& text) { log.warn(text); });
-  deliverer = std::make_unique<DeliverRunner>(io, options.mode, places.runtime_dir);
-  alerts = std::make_unique<AlertDesk>(config.alerts,
-                                       alert_doors({engine, *history, *deliverer, log, clock}));
+  deliverer = std::make_unique<DeliverRunner>(io, options.mode, paths.runtime_dir);
+  alerts = std::make_unique<AlertService>(config.alerts,
+                                          alert_ports({engine, *history, *deliverer, log, clock}));
 }
 
 void Daemon::Impl::begin(const store::Recovered& recovered) {
@@ -227,11 +227,11 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   claims = std::make_unique<DeviceClaims>(
       io, machine ? DeviceClaims::Rank::kMachine : DeviceClaims::Rank::kUser,
       "berth/1 version=" BERTH_VERSION " uid=" + std::to_string(os::own_user().value) +
-          " pid=" + std::to_string(::getpid()) + " socket=" + places.socket,
+          " pid=" + std::to_string(::getpid()) + " socket=" + paths.socket,
       [this](const std::string& text) { log.warn(text); });
   files = std::make_unique<BudgetFiles>(
-      lease_file_settings(config, os::leases_directory(places.socket)),
-      places.state_dir + "/contexts", clock, [this](const std::string& text) { log.warn(text); },
+      lease_file_settings(config, os::leases_directory(paths.socket)),
+      paths.state_dir + "/contexts", clock, [this](const std::string& text) { log.warn(text); },
       [this](Process process) { return processes->is_alive(process); });
   closes = watch_ledgers(io, *files, [this] { engine->want_probe(clock.now()); });
   make_listeners();
@@ -243,7 +243,7 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
                        .history = *history,
                        .alerts = *alerts,
                        .mover = *mover,
-                       .leases_directory = os::leases_directory(places.socket),
+                       .leases_directory = os::leases_directory(paths.socket),
                        .user_names = user_names,
                        .log = log});
   service = std::make_unique<Service>(service_settings(), *this, clock);
@@ -266,13 +266,13 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   }
   files->keep_only(live);
 
-  http = std::make_unique<HttpServer>(io, present(listening).take(), *service, clock,
+  http = std::make_unique<HttpServer>(io, checked(listening).take(), *service, clock,
                                       http_limits(config, descriptors),
                                       wire::encode_hello(service_settings().hello));
   service->connect(*engine, *http);
   service->remember_with(*history);
   service->tell_of(*alerts);
-  signal_ear.listen(io, present(signals).descriptor(), [this] { signalled(); });
+  signal_ear.listen(io, checked(signals).descriptor(), [this] { signalled(); });
   if (journal_descriptor) {
     journal_ear.listen(io, *journal_descriptor, [this] { (void)journal->synced(); });
   }
@@ -285,10 +285,10 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::start(const DaemonOptions& options,
-                                              const os::Surroundings& surroundings) {
-  auto impl = std::make_unique<Impl>(options, surroundings);
+                                              const os::Environment& env) {
+  auto impl = std::make_unique<Impl>(options, env);
   TRY_STATUS(impl->take_places());
-  TRY_STATUS(impl->open_doors());
+  TRY_STATUS(impl->open_ports());
   store::Recovered recovered;
   TRY_STATUS(impl->open_journal(recovered));
   impl->begin(recovered);
@@ -307,15 +307,14 @@ void Daemon::run() {
 void Daemon::Impl::run() {
   const char* notify_socket = std::getenv("NOTIFY_SOCKET");
   const NotifySocket notify(notify_socket == nullptr ? "" : notify_socket);
-  if (options.ground == DaemonOptions::Ground::kBack) leave_terminal(log_path());
-  log.info("berthd " BERTH_VERSION " listens at " + places.socket + ", state in " +
-           places.state_dir +
-           (places.world == wire::kRealWorld ? "" : ", simulated machine " + places.world));
+  if (options.ground == DaemonOptions::RunMode::kBack) leave_terminal(log_path());
+  log.info("berthd " BERTH_VERSION " listens at " + paths.socket + ", state in " + paths.state_dir +
+           (paths.world == wire::kRealWorld ? "" : ", simulated machine " + paths.world));
   if (options.ready_fd) {
     (void)!::write(*options.ready_fd, "ready\n", 6);
     ::close(*options.ready_fd);
   }
-  notify.ready("listening at " + places.socket);
+  notify.ready("listening at " + paths.socket);
   after_each_turn();
   while (!stopping) {
     io.run_one();
@@ -359,7 +358,7 @@ void Daemon::Impl::each(boost::asio::steady_timer& at, std::chrono::seconds ever
 }
 
 void Daemon::Impl::signalled() {
-  while (const auto seen = present(signals).read()) {
+  while (const auto seen = checked(signals).read()) {
     if (seen->signal != SIGHUP) {
       log.info("told to stop by signal " + std::to_string(seen->signal));
       stopping = true;
@@ -408,12 +407,12 @@ wire::DaemonView Daemon::Impl::describe(core::Now now) const {
       .pid = ::getpid(),
       .version = BERTH_VERSION,
       .started = started,
-      .socket = places.socket,
-      .state_dir = places.state_dir,
+      .socket = paths.socket,
+      .state_dir = paths.state_dir,
       .mode = options.mode == os::Mode::kUser ? wire::DaemonView::Mode::kUser
                                               : wire::DaemonView::Mode::kSystem,
-      .world = places.world,
-      .simulated = !surroundings.sim.empty(),
+      .world = paths.world,
+      .simulated = !env.sim.empty(),
       .trouble = engine->coordinator().trouble(),
       .probe = {.state = probe_state(now),
                 .restarts = probe->probe().given_up(),
@@ -446,7 +445,7 @@ Status Daemon::Impl::reload() {
   const char* notify_socket = std::getenv("NOTIFY_SOCKET");
   const NotifySocket notify(notify_socket == nullptr ? "" : notify_socket);
   notify.reloading();
-  Result<config::Config> read = read_configuration(surroundings, options.mode);
+  Result<config::Config> read = read_configuration(env, options.mode);
   notify.ready(read.ok() ? "configuration reloaded"
                          : "the configuration has errors; the old holds");
   if (!read.ok()) return read.error();
@@ -456,7 +455,7 @@ Status Daemon::Impl::reload() {
   log.set_level(config.daemon.log);
   service->configure(service_settings());
   http->set_limits(http_limits(config, descriptors));
-  files->configure(lease_file_settings(config, os::leases_directory(places.socket)));
+  files->configure(lease_file_settings(config, os::leases_directory(paths.socket)));
   engine->configure(service->now(), engine_settings());
   history->configure(history_settings(config));
   alerts->configure(config.alerts);
@@ -481,7 +480,7 @@ bool Daemon::Impl::is_admin(UserId user) const {
 // Settings, from the configuration.
 
 ServiceSettings Daemon::Impl::service_settings() const {
-  return server::service_settings(config, places, !surroundings.sim.empty());
+  return server::service_settings(config, paths, !env.sim.empty());
 }
 
 EngineSettings Daemon::Impl::engine_settings() {

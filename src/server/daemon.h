@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "os/places.h"
+#include "os/paths.h"
 
 namespace berth::server {
 
@@ -20,12 +20,12 @@ struct DaemonOptions {
   std::string state_dir;  // Empty: as configured, or at its place.
   bool in_container = false;
   // What becomes of its log and its terminal once it is ready.
-  enum class Ground : std::uint8_t {
-    kFront,    // Nothing: a person or a service manager reads stderr.
-    kStarted,  // Berth started it: the log goes to the state directory.
-    kBack,     // The same, and the terminal is left.
+  enum class RunMode : std::uint8_t {
+    kForeground,  // Nothing: a person or a service manager reads stderr.
+    kStarted,     // Berth started it: the log goes to the state directory.
+    kBack,        // The same, and the terminal is left.
   };
-  Ground ground = Ground::kFront;
+  RunMode ground = RunMode::kForeground;
   std::optional<int> ready_fd;  // A line is written there when the socket accepts.
 };
 
@@ -34,7 +34,7 @@ class Daemon {
   /// Ready to accept. kConflict: another daemon has the socket or the state directory; kInvalid:
   /// the configuration is wrong, or a path too long; kUnavailable: not in this container.
   static Result<std::unique_ptr<Daemon>> start(const DaemonOptions& options,
-                                               const os::Surroundings& surroundings);
+                                               const os::Environment& env);
   struct Impl;
   explicit Daemon(std::unique_ptr<Impl> impl);
   ~Daemon();

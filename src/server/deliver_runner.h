@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "os/child.h"
-#include "os/places.h"
+#include "os/paths.h"
 #include "wire/delivery.h"
 
 namespace berth::server {

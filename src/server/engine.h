@@ -21,9 +21,9 @@
 #include "model/device.h"
 #include "model/record.h"
 #include "model/request.h"
-#include "server/doors.h"
 #include "server/journal_writer.h"
 #include "server/news.h"
+#include "server/ports.h"
 #include "server/probe_schedule.h"
 
 namespace berth::server {

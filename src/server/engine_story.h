@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "server/engine.h"
 
 namespace berth::server {
@@ -172,7 +172,7 @@ class EngineStory {
   std::vector<std::string> done() { return std::exchange(trace, {}); }
   LeaseState state(std::uint64_t id) {
     const std::optional<LeaseView> view = engine.coordinator().lease({id}, now);
-    return present(view).state;
+    return checked(view).state;
   }
 
   std::vector<std::string> trace;

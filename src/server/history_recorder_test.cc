@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/present.h"
+#include "base/checked.h"
 
 namespace berth::server {
 namespace {
@@ -68,7 +68,7 @@ class HistoryRecorderTest : public testing::Test {
   void sample(std::vector<ProcessSample> processes, bool record = true) {
     Sample sample{.asked_at = now_.instant, .answered_at = now_.instant};
     Bytes used;
-    for (const ProcessSample& process : processes) used += present(process.used);
+    for (const ProcessSample& process : processes) used += checked(process.used);
     sample.devices.push_back({.id = kOneCard,
                               .capacity = gib(16),
                               .used = used,

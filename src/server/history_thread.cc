@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "os/files.h"
-#include "store/aside.h"
+#include "store/quarantine.h"
 #include "wire/audit.h"
 
 namespace berth::server {
@@ -168,7 +168,7 @@ class Archive {
     if (error.code == Errc::kCorrupt && file_) {
       file_.reset();
       findings_.push_back(error.message);
-      Result<std::string> moved = store::move_aside(options_.path, "corrupt", now);
+      Result<std::string> moved = store::quarantine(options_.path, "corrupt", now);
       findings_.push_back(moved.ok() ? *std::move(moved) : moved.error().message);
       return;
     }

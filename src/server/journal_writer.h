@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "model/record.h"
-#include "server/doors.h"
+#include "server/ports.h"
 
 namespace berth::server {
 

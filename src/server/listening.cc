@@ -14,7 +14,7 @@
 
 #include "base/check.h"
 #include "os/errors.h"
-#include "os/places.h"
+#include "os/paths.h"
 #include "os/users.h"
 
 namespace berth::server {

@@ -108,16 +108,16 @@ void Log::set_level(config::LogLevel level) {
 }
 
 void Log::error(const std::string& text) {
-  logger_->error("{}", harmless_line(text));
+  logger_->error("{}", escape_control_line(text));
 }
 void Log::warn(const std::string& text) {
-  logger_->warn("{}", harmless_line(text));
+  logger_->warn("{}", escape_control_line(text));
 }
 void Log::info(const std::string& text) {
-  logger_->info("{}", harmless_line(text));
+  logger_->info("{}", escape_control_line(text));
 }
 void Log::debug(const std::string& text) {
-  logger_->debug("{}", harmless_line(text));
+  logger_->debug("{}", escape_control_line(text));
 }
 
 }  // namespace berth::server

@@ -20,7 +20,7 @@
 #include "model/alert.h"
 #include "model/request.h"
 #include "model/view.h"
-#include "server/doors.h"
+#include "server/ports.h"
 
 namespace berth::server {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/present.h"
+#include "base/checked.h"
 
 namespace berth::server {
 
@@ -39,7 +39,7 @@ bool ProbeSchedule::is_cold(Instant now, bool busy) const {
 }
 
 bool ProbeSchedule::is_fresh(bool busy) const {
-  return busy || present(answered_at_) < looked_at_until_;
+  return busy || checked(answered_at_) < looked_at_until_;
 }
 
 }  // namespace berth::server

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "server/alert_desk.h"
+#include "server/alert_service.h"
 #include "server/budget_files.h"
-#include "server/doors.h"
 #include "server/history_recorder.h"
 #include "server/log.h"
 #include "server/mover_runner.h"
+#include "server/ports.h"
 #include "server/probe_runner.h"
 #include "server/process_watcher.h"
 #include "store/journal.h"
@@ -26,7 +26,7 @@ class RealWorld final : public World {
     ProbeRunner& probe;
     BudgetFiles& files;
     HistoryRecorder& history;
-    AlertDesk& alerts;
+    AlertService& alerts;
     MoverRunner& mover;
     std::string leases_directory;
     const std::map<UserId, std::string>& user_names;

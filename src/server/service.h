@@ -17,11 +17,11 @@
 #include "base/result.h"
 #include "os/clock.h"
 #include "os/processes.h"
-#include "server/alert_desk.h"
-#include "server/doors.h"
+#include "server/alert_service.h"
 #include "server/engine.h"
 #include "server/history_recorder.h"
 #include "server/pace.h"
+#include "server/ports.h"
 #include "server/translate.h"
 #include "server/transport.h"
 #include "server/views.h"
@@ -76,7 +76,7 @@ class Service final : public ConnectionHandler, public Outbox {
   /// Likewise: who can be asked about the past. Without one nobody can.
   void remember_with(HistoryRecorder& history) { history_ = &history; }
   /// Likewise: the rules.
-  void tell_of(AlertDesk& alerts) { alerts_ = &alerts; }
+  void tell_of(AlertService& alerts) { alerts_ = &alerts; }
   void configure(ServiceSettings settings) { settings_ = std::move(settings); }
 
   void opened(ConnectionId connection, const os::Peer& peer) override;
@@ -162,7 +162,7 @@ class Service final : public ConnectionHandler, public Outbox {
   Engine* engine_ = nullptr;
   Transport* transport_ = nullptr;
   HistoryRecorder* history_ = nullptr;
-  AlertDesk* alerts_ = nullptr;
+  AlertService* alerts_ = nullptr;
 
   std::map<ConnectionId, Client> clients_;
   std::map<UserId, WrittenList> lists_;

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "os/processes.h"
-#include "server/doors.h"
 #include "server/http_message.h"
+#include "server/ports.h"
 
 namespace berth::server {
 

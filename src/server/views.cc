@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "wire/answers.h"
 
 namespace berth::server {
@@ -101,7 +101,7 @@ wire::Environment command_environment(const LeaseView& lease, const EnvironmentF
   for (const LeasePart& part : lease.parts) {
     const char* comma = uuids.empty() ? "" : ",";
     uuids += comma + to_text(part.device);
-    visible += comma + (by_uuid ? to_text(part.device) : std::to_string(present(part.index)));
+    visible += comma + (by_uuid ? to_text(part.device) : std::to_string(checked(part.index)));
   }
   wire::Environment environment = {
       {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},

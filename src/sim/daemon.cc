@@ -70,7 +70,7 @@ void Daemon::finish_death() {
   watched_.clear();
   end_movers();
   dying_ = false;
-  doors_left_ = 0;
+  calls_left_ = 0;
   ++generation_;
   parts_.network.cut_all();
   if (on_death_) on_death_();
@@ -117,9 +117,9 @@ void Daemon::process_ended(Process process) {
 }
 
 /// False: the daemon is dead, and what it was about to do does not happen.
-bool Daemon::passes_door() {
-  const bool is_last = doors_left_ == 1;
-  if (doors_left_ > 0) --doors_left_;
+bool Daemon::passes_call() {
+  const bool is_last = calls_left_ == 1;
+  if (calls_left_ > 0) --calls_left_;
   if (is_last && !dying_) {
     parts_.stage.deal(Fault::kDaemonKilledInside);
     dying_ = true;
@@ -128,7 +128,7 @@ bool Daemon::passes_door() {
 }
 
 Status Daemon::append(const std::vector<Record>& records) {
-  if (!passes_door()) return Unit{};
+  if (!passes_call()) return Unit{};
   Status written = journal_->append(records);
   dying_ = dying_ || parts_.disk.take_torn();
   if (parts_.disk.wrote()) parts_.judge.wrote(records, *engine_);
@@ -136,7 +136,7 @@ Status Daemon::append(const std::vector<Record>& records) {
 }
 
 Status Daemon::replace(const std::vector<Record>& snapshot, std::uint64_t last_sequence) {
-  if (!passes_door()) return Unit{};
+  if (!passes_call()) return Unit{};
   Status written = journal_->replace(snapshot, last_sequence);
   dying_ = dying_ || parts_.disk.take_torn();
   if (parts_.disk.wrote())
@@ -145,14 +145,14 @@ Status Daemon::replace(const std::vector<Record>& snapshot, std::uint64_t last_s
 }
 
 bool Daemon::watch(Process process) {
-  if (!passes_door()) return true;
+  if (!passes_call()) return true;
   if (!parts_.processes.alive(process)) return false;
   watched_.insert(process);
   return true;
 }
 
 void Daemon::unwatch(Process process) {
-  if (passes_door()) watched_.erase(process);
+  if (passes_call()) watched_.erase(process);
 }
 
 bool Daemon::has_ended(Process process) const {
@@ -160,7 +160,7 @@ bool Daemon::has_ended(Process process) const {
 }
 
 bool Daemon::signal(const core::Signal& signal) {
-  if (!passes_door()) return true;
+  if (!passes_call()) return true;
   const Process process = signal.process;
   if (!watched_.contains(process) && parts_.processes.alive(process)) {
     parts_.stage.fail("a signal to a process that is not watched");
@@ -171,7 +171,7 @@ bool Daemon::signal(const core::Signal& signal) {
 }
 
 void Daemon::ask_probe() {
-  if (!passes_door()) return;
+  if (!passes_call()) return;
   parts_.probe.ask([this, generation = generation_](std::optional<Sample> sample) {
     if (generation != generation_) return;
     enter([&](core::Now now) {
@@ -186,7 +186,7 @@ void Daemon::ask_probe() {
 }
 
 void Daemon::move_memory(const core::MoveMemory& move) {
-  if (!passes_door()) return;
+  if (!passes_call()) return;
   moving_.push_back(move);
   parts_.judge.moves(move.lease, move.number, true);
   if (move.direction == Direction::kBack) parts_.judge.moves_back(move.lease, true);
@@ -294,17 +294,17 @@ MoveResult Daemon::halt_now(const core::MoveMemory& move, bool cut) {
 }
 
 void Daemon::say(const std::string& text) {
-  if (passes_door()) parts_.stage.note("daemon says: {}", text);
+  if (passes_call()) parts_.stage.note("daemon says: {}", text);
 }
 
 void Daemon::answer(server::ConnectionId connection, const server::Answer& answer) {
-  if (!passes_door()) return;
+  if (!passes_call()) return;
   parts_.judge.answered(connection, answer, *engine_);
   parts_.network.answer(connection, answer);
 }
 
 void Daemon::item(server::ConnectionId connection, const server::Item& item) {
-  if (!passes_door()) return;
+  if (!passes_call()) return;
   parts_.judge.told(connection, item, *engine_);
   parts_.network.item(connection, item);
 }

@@ -17,8 +17,8 @@
 #include "base/units.h"
 #include "model/device.h"
 #include "model/record.h"
-#include "server/doors.h"
 #include "server/engine.h"
+#include "server/ports.h"
 #include "sim/disk.h"
 #include "sim/judge.h"
 #include "sim/network.h"
@@ -49,7 +49,7 @@ class Daemon final : private server::World, private server::Outbox, private Gate
   /// kill -9, between two events.
   void die();
   /// kill -9 when it uses one of its doors for the n-th time from now.
-  void die_at_door(std::uint64_t door) { doors_left_ = door; }
+  void die_at_door(std::uint64_t door) { calls_left_ = door; }
   bool running() const { return engine_ != nullptr; }
   void on_death(std::function<void()> hook) { on_death_ = std::move(hook); }
 
@@ -76,7 +76,7 @@ class Daemon final : private server::World, private server::Outbox, private Gate
   void hung_up(server::ConnectionId connection) override;
 
   void enter(const std::function<void(core::Now)>& entry);
-  bool passes_door();
+  bool passes_call();
   void plan_wake();
   void finish_death();
   MoveResult move_now(const core::MoveMemory& move, bool cut);
@@ -90,7 +90,7 @@ class Daemon final : private server::World, private server::Outbox, private Gate
   std::unique_ptr<server::Engine> engine_;
   std::uint64_t generation_ = 0;  // Of daemons: what was planned for a dead one does not happen.
   std::uint64_t wake_number_ = 0;
-  std::uint64_t doors_left_ = 0;  // 0: no death is planned.
+  std::uint64_t calls_left_ = 0;  // 0: no death is planned.
   bool dying_ = false;            // It has been killed: nothing that it does reaches the world.
   std::set<Process> watched_;
   std::vector<core::MoveMemory> moving_;

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "core/limits.h"
 
 namespace berth::sim {
@@ -38,7 +38,7 @@ bool is_adopted(const Evidence& evidence, const Device& device, Process process)
 /// back: nobody can know of more than its budget.
 bool is_untold(const Evidence& evidence, const ShadowLease& lease) {
   if (lease.state != ShadowLease::State::kReleasing) return false;
-  const Instant since = std::max(present(lease.releasing_since), evidence.of(lease.id).back_at);
+  const Instant since = std::max(checked(lease.releasing_since), evidence.of(lease.id).back_at);
   return since > evidence.last_asked_at && lease.shrunk_at <= evidence.last_asked_at;
 }
 
@@ -382,7 +382,7 @@ std::string broken_by_place(const Evidence& evidence, LeaseId lease, Process pro
 
 std::string broken_by_freeing(const Evidence& evidence, const ShadowLease& before, core::Now now) {
   if (before.state != ShadowLease::State::kReleasing || evidence.rebooted) return {};
-  const bool is_over = present(before.releasing_since) + limits::kReleasingMax <= now.instant;
+  const bool is_over = checked(before.releasing_since) + limits::kReleasingMax <= now.instant;
   if (is_over || before.ended_at <= evidence.last_asked_at) return {};
   return fmt::format("lease {} is free, and the driver was not asked since its end: <{}>",
                      before.id.value, before.told());
@@ -412,7 +412,7 @@ std::string broken_by_delay(const Evidence& evidence, core::Now now) {
         broken = broken_by_holding(evidence, lease, late);
         break;
       case ShadowLease::State::kReleasing:
-        if (std::max({present(lease.releasing_since) + limits::kReleasingMax,
+        if (std::max({checked(lease.releasing_since) + limits::kReleasingMax,
                       lease.kill_at.value_or(Instant{}),
                       lease.stop_at.value_or(Instant{}) + limits::kRequeueMargin}) < late) {
           broken = overdue(lease, "the end of its releasing");

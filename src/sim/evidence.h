@@ -15,7 +15,7 @@
 #include "core/ledger.h"
 #include "core/settings.h"
 #include "model/lease.h"
-#include "server/doors.h"
+#include "server/ports.h"
 #include "sim/devices.h"
 #include "sim/ladders.h"
 #include "sim/processes.h"

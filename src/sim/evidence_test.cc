@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/present.h"
+#include "base/checked.h"
 
 namespace berth::sim {
 namespace {

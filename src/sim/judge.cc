@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "sim/advice.h"
 
 namespace berth::sim {
@@ -60,7 +60,7 @@ bool finds_free(const Evidence& evidence, const ShadowLease& lease, const Sample
     const auto told = std::ranges::find(sample.devices, part.device, &DeviceSample::id);
     if (told == sample.devices.end() || told->lost || !told->processes) return false;
     const std::optional<std::size_t> index = evidence.devices.index_of(part.device);
-    const Device& device = evidence.devices.at(present(index));
+    const Device& device = evidence.devices.at(checked(index));
     return std::ranges::none_of(device.uses, [&](const Use& use) {
       const auto is_it = [&](const ProcessSample& one) { return one.process == use.process; };
       return use.lease == lease.handle && std::ranges::any_of(*told->processes, is_it);
@@ -137,7 +137,7 @@ void Judge::asked(server::ConnectionId connection, const server::Ask& ask) {
   }
   if (std::holds_alternative<core::Reconnect>(ask)) {
     const std::optional<Handle> handle = handle_of(ask);
-    if (const ShadowLease* lease = evidence_.journal.find(present(handle))) {
+    if (const ShadowLease* lease = evidence_.journal.find(checked(handle))) {
       evidence_.known[lease->id].reconnected_at = now().instant;
     }
   }
@@ -147,7 +147,7 @@ void Judge::progress_told(const core::ReportProgress& told) {
   const ShadowLease* lease = evidence_.journal.find(told.lease);
   if (lease == nullptr || lease->state != ShadowLease::State::kClaimed) return;
   evidence_.known[told.lease].told_end =
-      core::ToldEnd{.at = now().instant, .left = present(told.left)};
+      core::ToldEnd{.at = now().instant, .left = checked(told.left)};
   stage_.coverage.reached(Transition::kProgressTold);
 }
 
@@ -242,7 +242,7 @@ void Judge::check_record(const Record& record, const server::Engine& engine, boo
 // Of each, whenever it was written.
 void Judge::note_record(const Record& record, const std::optional<ShadowLease>& before) {
   const LeaseId id = lease_of(record.fact);
-  if (std::holds_alternative<LeaseResized>(record.fact)) note_budgets(id, present(before).parts);
+  if (std::holds_alternative<LeaseResized>(record.fact)) note_budgets(id, checked(before).parts);
   if (std::holds_alternative<LeasePaused>(record.fact)) {
     // A Resume that is on the way may be meant to end it.
     evidence_.known[id].let_go_on = std::ranges::any_of(calls_, [](const auto& call) {
@@ -267,40 +267,40 @@ void Judge::check_record_by_rules(const Record& record, const std::optional<Shad
   if (grant || std::holds_alternative<LeaseResized>(record.fact)) {
     bool grows = grant;
     for (const Part& part : after->parts) {
-      grows = grows || part.budget > present(before).budget_on(part.device);
+      grows = grows || part.budget > checked(before).budget_on(part.device);
     }
-    if (grows) check(broken_by_grant(evidence_, *after, present(before)));
+    if (grows) check(broken_by_grant(evidence_, *after, checked(before)));
   }
   if (std::holds_alternative<ResumeBegun>(record.fact)) {
-    check(broken_by_grant(evidence_, *after, present(before)));
+    check(broken_by_grant(evidence_, *after, checked(before)));
   }
   if (std::holds_alternative<LeaseMoved>(record.fact)) {
-    check(broken_by_move(evidence_, *after, present(before)));
+    check(broken_by_move(evidence_, *after, checked(before)));
   }
   const auto* wanted = std::get_if<ResumeQueued>(&record.fact);
   if (wanted != nullptr && wanted->queued) {
-    check(broken_by_return(evidence_, present(before), now()));
+    check(broken_by_return(evidence_, checked(before), now()));
   }
   const auto* leaves = std::get_if<SuspendBegun>(&record.fact);
   if (leaves != nullptr && leaves->turn) {
-    check(Turns::broken_by_end_of_turn(evidence_, present(before), engine.coordinator(), now()));
+    check(Turns::broken_by_end_of_turn(evidence_, checked(before), engine.coordinator(), now()));
   }
   if (const auto* measure = std::get_if<MeasureBegun>(&record.fact)) {
-    check(broken_by_measure(evidence_, present(before), *measure, now()));
+    check(broken_by_measure(evidence_, checked(before), *measure, now()));
   }
   if (const auto* member = std::get_if<MemberSeen>(&record.fact)) {
     check(broken_by_member(evidence_, *after, member->process));
   }
   if (const auto* releasing = std::get_if<LeaseReleasing>(&record.fact)) {
-    check(broken_by_end(evidence_, present(before), releasing->result, now()));
+    check(broken_by_end(evidence_, checked(before), releasing->result, now()));
   }
   if (std::holds_alternative<LeaseEnded>(record.fact) ||
       std::holds_alternative<LeaseRequeued>(record.fact)) {
-    check(broken_by_freeing(evidence_, present(before), now()));
+    check(broken_by_freeing(evidence_, checked(before), now()));
   }
   if (const auto* ended = std::get_if<LeaseEnded>(&record.fact)) {
-    check(broken_by_end(evidence_, present(before), ended->result, now()));
-    check(broken_by_end_on_the_way(evidence_, present(before), now()));
+    check(broken_by_end(evidence_, checked(before), ended->result, now()));
+    check(broken_by_end_on_the_way(evidence_, checked(before), now()));
   }
 }
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/present.h"
+#include "base/checked.h"
 
 namespace berth::sim {
 
@@ -79,7 +79,7 @@ void Network::ask_once(const server::Ask& ask,
   const auto opened =
       open({.answer =
                 [this, id, answered = std::move(answered)](const server::Answer& answer) {
-                  close(present(*id));
+                  close(checked(*id));
                   if (answered) answered(answer);
                 },
             .item = {},

@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "base/units.h"
-#include "server/doors.h"
 #include "server/engine.h"
+#include "server/ports.h"
 #include "sim/plan.h"
 #include "sim/stage.h"
 

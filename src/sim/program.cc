@@ -5,7 +5,7 @@
 #include <csignal>
 #include <utility>
 
-#include "base/present.h"
+#include "base/checked.h"
 
 namespace berth::sim {
 namespace {
@@ -118,11 +118,11 @@ void Program::take(const ShadowLease& lease) {
   Random& random = scene_.stage.random;
   const Part& part = random.pick(lease.parts);
   const auto index_known = scene_.devices.index_of(part.device);
-  const std::size_t index = present(index_known);
+  const std::size_t index = checked(index_known);
   const Device& device = scene_.devices.at(index);
   // By the account of the guard, which counts on what is away.
   const auto left_from = scene_.devices.index_of(lease.left_from(part.device));
-  const Bytes charged = device.used_by(lease_) + scene_.devices.away_of(lease_, present(left_from));
+  const Bytes charged = device.used_by(lease_) + scene_.devices.away_of(lease_, checked(left_from));
   const Bytes beyond = may_leak(part.device) ? mib(512) : Bytes{};
   const Bytes room = saturating_sub(part.budget + beyond, charged);
   if (room == Bytes{}) return;

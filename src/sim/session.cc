@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "base/present.h"
+#include "base/checked.h"
 
 namespace berth::sim {
 namespace {
@@ -133,7 +133,7 @@ void Session::granted(const LeaseView& lease) {
   phase_ = Phase::kWaiting;
   if (plan_.request.ttl) {
     phase_ = Phase::kHolding;
-    scene_.network.close(present(connection_));
+    scene_.network.close(checked(connection_));
     connection_.reset();
     plan_resize();
     renew();
@@ -167,7 +167,7 @@ void Session::claim() {
                           .command = program_.command(),
                           .restarts = restarts_};
   perhaps_twice(claim);
-  scene_.network.ask(present(connection_), claim, server::Engine::Listen::kAnswer);
+  scene_.network.ask(checked(connection_), claim, server::Engine::Listen::kAnswer);
 }
 
 void Session::claimed(const server::Answer& answer) {
@@ -177,7 +177,7 @@ void Session::claimed(const server::Answer& answer) {
     return;
   }
   phase_ = Phase::kRunning;
-  scene_.network.close(present(connection_));
+  scene_.network.close(checked(connection_));
   connection_.reset();
   program_.run();
   plan_resize();

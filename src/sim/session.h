@@ -8,8 +8,8 @@
 
 #include "base/ids.h"
 #include "model/lease.h"
-#include "server/doors.h"
 #include "server/engine.h"
+#include "server/ports.h"
 #include "sim/plan.h"
 #include "sim/program.h"
 #include "sim/scene.h"

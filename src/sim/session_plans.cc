@@ -3,7 +3,7 @@
 #include <csignal>
 #include <utility>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "sim/session.h"
 
 namespace berth::sim {
@@ -201,7 +201,7 @@ void Session::watch_requeue() {
 void Session::stop() {
   stopping_ = true;
   program_.signal(SIGTERM);
-  wait_until_stopped(scene_.stage.clock.instant() + present(plan_.request.requeue_grace));
+  wait_until_stopped(scene_.stage.clock.instant() + checked(plan_.request.requeue_grace));
 }
 
 // Then it waits for its turn again.
@@ -255,7 +255,7 @@ void Session::renew() {
     return;
   }
   --renewals_left_;
-  const Duration ttl = present(plan_.request.ttl);
+  const Duration ttl = checked(plan_.request.ttl);
   once({ttl.ns / 2}, Phase::kHolding, [this, ttl] {
     ask_aside(core::Renew{.token = {}, .actor = actor(), .lease = id_, .ttl = ttl});
     renew();

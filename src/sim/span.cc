@@ -30,10 +30,10 @@ core::Shares shares_of(const core::Coordinator& coordinator, core::Now now) {
 }  // namespace
 
 std::uint64_t Span::kept_by(const core::Coordinator& coordinator, core::Now now) {
-  const core::Coordinator present = coordinator.copy();
-  const core::Shares shares = shares_of(present, now);
+  const core::Coordinator checked = coordinator.copy();
+  const core::Shares shares = shares_of(checked, now);
   core::Shares again;
-  return allocated_by([&] { const core::Coordinator whole = present.copy(); }) -
+  return allocated_by([&] { const core::Coordinator whole = checked.copy(); }) -
          allocated_by([&] { again = shares; });
 }
 

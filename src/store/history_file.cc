@@ -14,7 +14,7 @@
 #include "os/errors.h"
 #include "os/files.h"
 #include "os/unique_fd.h"
-#include "store/aside.h"
+#include "store/quarantine.h"
 #include "store/schema.h"
 
 namespace berth::store {
@@ -140,7 +140,7 @@ Result<HistoryFile> HistoryFile::open(const HistoryOptions& options,
     Result<HistoryFile> file = open_database(options);
     if (file.ok() || attempt > 0 || file.error().code != Errc::kCorrupt) return file;
     findings.push_back(file.error().message);
-    TRY(moved, move_aside(options.path, "corrupt", options.wall));
+    TRY(moved, quarantine(options.path, "corrupt", options.wall));
     findings.push_back(std::move(moved));
   }
 }

@@ -23,7 +23,7 @@
 #include "model/history.h"
 #include "store/database.h"
 #include "store/kept_audit.h"
-#include "store/kept_messages.h"
+#include "store/pending_alerts.h"
 
 namespace berth::store {
 

@@ -23,7 +23,7 @@
 
 #include "model/record_json.h"
 #include "os/errors.h"
-#include "store/aside.h"
+#include "store/quarantine.h"
 #include "store/schema.h"
 
 namespace berth::store {
@@ -67,7 +67,7 @@ class Opener {
   Status read(Content& content);
   Result<std::uint64_t> read_lines(Database& database, const char* sql, std::vector<Record>& into);
   void set_space_aside();
-  Status move_aside(const std::string& path, const std::string& why);
+  Status quarantine(const std::string& path, const std::string& why);
   void skip_ids();
 
   const JournalOptions& options_;
@@ -131,7 +131,7 @@ Status Opener::check_versions() const {
 
 Status Opener::make_way_after_boot() {
   if (!os::exists(database_)) return Unit{};
-  if (!os::exists(copy_)) return move_aside(database_, "unsynced");
+  if (!os::exists(copy_)) return quarantine(database_, "unsynced");
   for (const char* part : {"-wal", "-shm", ""}) {
     const std::string path = database_ + part;
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
@@ -147,7 +147,7 @@ Result<Content> Opener::find_content() {
         "journal is moved aside and nothing is granted. Cure: look at it and at the daemon's log, "
         "then stop and start the daemon");
     for (const std::string& path : {database_, copy_}) {
-      if (os::exists(path)) TRY_STATUS(move_aside(path, "unsafe"));
+      if (os::exists(path)) TRY_STATUS(quarantine(path, "unsafe"));
     }
   }
   // leases.db, then the copy, then nothing: each is given up at most once.
@@ -168,9 +168,9 @@ Result<Content> Opener::find_content() {
     say(content.error().message);
     recovered_.snapshot.clear();
     recovered_.records.clear();
-    TRY_STATUS(move_aside(database_, "corrupt"));
+    TRY_STATUS(quarantine(database_, "corrupt"));
     // A copy that came to that is no better than what it was copied to.
-    if (restored) TRY_STATUS(move_aside(copy_, "corrupt"));
+    if (restored) TRY_STATUS(quarantine(copy_, "corrupt"));
   }
 }
 
@@ -184,9 +184,9 @@ Status Opener::part_from_stray_log() {
   if (is_there && found.st_size >= kDatabaseMin) return Unit{};
   if (is_there) {
     say(database_ + " is cut short");
-    return move_aside(database_, "corrupt");
+    return quarantine(database_, "corrupt");
   }
-  return move_aside(log, "stray");
+  return quarantine(log, "stray");
 }
 
 // True: leases.db is the copy now.
@@ -203,7 +203,7 @@ Result<bool> Opener::restore_copy() {
   }
   if (restored.error().code != Errc::kCorrupt) return restored.error();
   say(restored.error().message);
-  TRY_STATUS(move_aside(copy_, "corrupt"));
+  TRY_STATUS(quarantine(copy_, "corrupt"));
   return false;
 }
 
@@ -317,8 +317,8 @@ void Opener::set_space_aside() {
   }
 }
 
-Status Opener::move_aside(const std::string& path, const std::string& why) {
-  TRY(moved, store::move_aside(path, why, options_.wall));
+Status Opener::quarantine(const std::string& path, const std::string& why) {
+  TRY(moved, store::quarantine(path, why, options_.wall));
   say(std::move(moved));
   return Unit{};
 }

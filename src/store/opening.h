@@ -10,7 +10,7 @@
 #include "os/files.h"
 #include "store/database.h"
 #include "store/journal.h"
-#include "store/keeper.h"
+#include "store/maintenance_thread.h"
 #include "store/sqlite_journal.h"
 #include "store/start_marks.h"
 
@@ -29,7 +29,7 @@ struct Content {
 struct OpenState {
   os::FileLock lock;
   StartMarks marks;
-  KeeperPlaces places;
+  MaintenancePaths places;
   Content content;
   Recovered recovered;
 };

@@ -8,7 +8,7 @@
 
 #include "model/record_json.h"
 #include "store/database.h"
-#include "store/keeper.h"
+#include "store/maintenance_thread.h"
 #include "store/opening.h"
 #include "store/start_marks.h"
 
@@ -81,13 +81,13 @@ struct SqliteJournal::Impl {
 
   os::FileLock lock;
   StartMarks marks;
-  KeeperPlaces places;
+  MaintenancePaths places;
   std::string boot_id;
   bool boot_is_written;  // The database says that it is of this boot.
   Database database;
   Statements statements;
-  std::optional<Keeper> keeper;  // Absent where nobody else may open the database.
-  std::string line;              // Kept for its memory.
+  std::optional<MaintenanceThread> maintenance;  // Absent where nobody else may open the database.
+  std::string line;                              // Kept for its memory.
 
   std::uint64_t last_sequence = 0;
   std::uint64_t snapshot_count = 0;
@@ -118,13 +118,14 @@ Result<OpenedJournal> SqliteJournal::open(const JournalOptions& options) {
   };
   Result<Statements> statements = Statements::prepare(content.database);
   if (!statements.ok()) return fail(statements.error());
-  std::optional<Keeper> keeper;
+  std::optional<MaintenanceThread> maintenance;
   if (content.shared) {
-    Result<Keeper> started = Keeper::start(state.places);
+    Result<MaintenanceThread> started = MaintenanceThread::start(state.places);
     if (!started.ok()) return fail(started.error());
-    keeper.emplace(*std::move(started));
+    maintenance.emplace(*std::move(started));
   }
-  const std::optional<int> descriptor = keeper ? std::optional(keeper->descriptor()) : std::nullopt;
+  const std::optional<int> descriptor =
+      maintenance ? std::optional(maintenance->descriptor()) : std::nullopt;
   auto impl = std::make_unique<Impl>(Impl{.lock = std::move(state.lock),
                                           .marks = std::move(state.marks),
                                           .places = std::move(state.places),
@@ -132,7 +133,7 @@ Result<OpenedJournal> SqliteJournal::open(const JournalOptions& options) {
                                           .boot_is_written = content.boot_id == options.boot_id,
                                           .database = std::move(content.database),
                                           .statements = *std::move(statements),
-                                          .keeper = std::move(keeper)});
+                                          .maintenance = std::move(maintenance)});
   impl->last_sequence = content.last_sequence;
   impl->snapshot_count = content.snapshot_count;
   impl->record_count = content.record_count;
@@ -145,11 +146,11 @@ Result<OpenedJournal> SqliteJournal::open(const JournalOptions& options) {
 SqliteJournal::SqliteJournal(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 SqliteJournal::~SqliteJournal() {
-  if (auto& keeper = impl_->keeper) keeper->finish();
+  if (auto& maintenance = impl_->maintenance) maintenance->finish();
   // What was wanted after the copy that has just been finished is made here: the thread is gone.
   const std::uint64_t wanted = std::exchange(impl_->wanted, impl_->asked);
   impl_->take_reports();
-  impl_->keeper.reset();
+  impl_->maintenance.reset();
   impl_->wanted = wanted;
   if (wanted > impl_->asked) impl_->ask_for_copy();
   if (impl_->progress.done == impl_->written) (void)impl_->marks.set_outcome(Outcome::kClosed);
@@ -195,7 +196,7 @@ void SqliteJournal::mark_answered() {
 }
 
 JournalFacts SqliteJournal::facts() const {
-  const KeeperPlaces& places = impl_->places;
+  const MaintenancePaths& places = impl_->places;
   JournalFacts facts{.path = places.database,
                      .last_sequence = impl_->last_sequence,
                      .snapshot_count = impl_->snapshot_count,
@@ -275,9 +276,9 @@ void SqliteJournal::Impl::after_write() {
   if (frames < checkpoint_at || checkpointing) return;
   // One that fails, as on a full disk, is not tried again at each record.
   checkpoint_at = frames + kCheckpointEvery;
-  if (keeper) {
+  if (maintenance) {
     checkpointing = true;
-    keeper->ask(Keeper::Task::kCheckpoint, 0);
+    maintenance->ask(MaintenanceThread::Task::kCheckpoint, 0);
   } else {
     const Status done = checkpoint(database);
     checkpoint_trouble = done.ok() ? "" : done.error().message;
@@ -287,9 +288,9 @@ void SqliteJournal::Impl::after_write() {
 void SqliteJournal::Impl::ask_for_copy() {
   asked = wanted;
   progress.trouble.reset();
-  if (keeper) {
+  if (maintenance) {
     copying = true;
-    keeper->ask(Keeper::Task::kCopy, asked);
+    maintenance->ask(MaintenanceThread::Task::kCopy, asked);
     return;
   }
   const Status done = write_copy(database, places.copy_in_progress, places.copy);
@@ -303,17 +304,17 @@ void SqliteJournal::Impl::copied(std::uint64_t ticket, std::optional<Error> trou
 }
 
 void SqliteJournal::Impl::take_reports() {
-  while (keeper) {
-    std::optional<Keeper::Report> report = keeper->take_report();
+  while (maintenance) {
+    std::optional<MaintenanceThread::Report> report = maintenance->take_report();
     if (!report) return;
     std::optional<Error> trouble;
     if (!report->trouble.empty()) trouble = std::move(report->trouble.front());
     switch (report->task) {
-      case Keeper::Task::kCheckpoint:
+      case MaintenanceThread::Task::kCheckpoint:
         checkpointing = false;
         checkpoint_trouble = trouble ? trouble->message : "";
         break;
-      case Keeper::Task::kCopy:
+      case MaintenanceThread::Task::kCopy:
         copied(report->ticket, std::move(trouble));
         if (wanted > asked) ask_for_copy();
         break;

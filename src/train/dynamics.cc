@@ -23,7 +23,7 @@ constexpr double kLastWorthMost = 2;
 constexpr double kSpreadLeast = 1e-9;
 
 // How far it is from what was usual, in standard deviations.
-double standing_of(double value, Average& usual) {
+double states_of(double value, Average& usual) {
   usual.add(value);
   const double deviation = std::max(std::sqrt(usual.variance()), kDeviationLeast);
   return std::clamp((value - usual.mean()) / deviation, -kFeatureMost, kFeatureMost);
@@ -67,11 +67,11 @@ void Dynamics::observe(const StepFeatures& step) {
   const double log_loss = logarithm(step.loss);
   const double log_norm = logarithm(step.gradient_norm);
   const std::array<double, kGruInputs> input = {
-      standing_of(log_loss, loss_),
-      standing_of(is_first ? 0 : log_loss - last_log_loss_, loss_change_),
-      standing_of(log_norm, norm_),
-      standing_of(is_first ? 0 : log_norm - last_log_norm_, norm_change_),
-      standing_of(logarithm(step.rate), rate_),
+      states_of(log_loss, loss_),
+      states_of(is_first ? 0 : log_loss - last_log_loss_, loss_change_),
+      states_of(log_norm, norm_),
+      states_of(is_first ? 0 : log_norm - last_log_norm_, norm_change_),
+      states_of(logarithm(step.rate), rate_),
       std::clamp(step.predicted_share, 0.0, 1.0),
       std::min(last_worth_, kLastWorthMost),
       last_share_};

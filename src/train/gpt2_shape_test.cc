@@ -3,14 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include "base/present.h"
+#include "base/checked.h"
 
 namespace berth::train {
 namespace {
 
 std::int64_t count(std::string_view name) {
   const auto shape = gpt2_shape(name);
-  return parameter_count(present(shape));
+  return parameter_count(checked(shape));
 }
 
 TEST(Gpt2Shape, TheFamilyHasAsManyParametersAsItsPublicCheckpoints) {

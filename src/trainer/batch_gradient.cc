@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "trainer/memory.h"
 #include "trainer/moment.h"
 
@@ -44,7 +44,7 @@ Result<BatchGradient::Taken> BatchGradient::take(const Batch& batch, std::uint64
   const auto rows = static_cast<std::uint64_t>(batch.rows());
   if (pieces_rows_ != rows) TRY_STATUS(make_pieces(rows));
   for (;;) {
-    vram::Batch& pieces = present(pieces_);
+    vram::Batch& pieces = checked(pieces_);
     Taken taken;
     const Status outcome = agree(caught([&] { take_pieces(batch, taken); }), taken);
     if (outcome.ok()) {
@@ -74,7 +74,7 @@ bool BatchGradient::shrink() {
 void BatchGradient::take_pieces(const Batch& batch, Taken& taken) {
   parameters_.clear_gradients();
   const std::int64_t rows = batch.rows();
-  const auto micro = static_cast<std::int64_t>(present(pieces_).plan().micro);
+  const auto micro = static_cast<std::int64_t>(checked(pieces_).plan().micro);
   const double share = static_cast<double>(micro) / static_cast<double>(rows);
   for (std::int64_t first = 0; first < rows && std::isfinite(taken.loss); first += micro) {
     Duration begin = moment();

@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "base/quantity.h"
 #include "config/document.h"
 #include "config/problem.h"
@@ -166,7 +166,7 @@ int run(const std::vector<std::string>& words) {
   if (!settings.ok()) return fail(kUsage, settings.error().message);
   const auto place = train::peer_place(&variable);
   if (!place.ok()) return fail(kUsage, place.error().message);
-  const bool speaks = !place->has_value() || present(*place).rank == 0;  // For all of them.
+  const bool speaks = !place->has_value() || checked(*place).rank == 0;  // For all of them.
   const auto say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
   const auto lease = open_lease(terms_of(*settings), say);
   if (!lease.ok()) return fail(kFailed, "there is no lease: " + lease.error().message);

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "trainer/flat_parameters.h"
 #include "trainer/module_for_test.h"
 
@@ -26,7 +26,7 @@ Batch any_tokens(const train::Gpt2Shape& shape, std::int64_t rows, std::int64_t 
 
 TEST(Gpt2, SmallHasTheParametersOfThePublicOne) {
   const auto named = train::gpt2_shape("small");
-  const train::Gpt2Shape shape = present(named);
+  const train::Gpt2Shape shape = checked(named);
   const Gpt2 model(shape);
   EXPECT_EQ(count_of(model), 124'439'808);
   EXPECT_EQ(count_of(model), parameter_count(shape));
@@ -51,7 +51,7 @@ TEST(Gpt2, ParametersHaveTheNamesAndShapesOfThePublicOnes) {
 TEST(Gpt2, TheFirstLossIsThatOfKnowingNothing) {
   for (const auto name : {"nano", "micro", "small"}) {
     const auto named = train::gpt2_shape(name);
-    const train::Gpt2Shape shape = present(named);
+    const train::Gpt2Shape shape = checked(named);
     Gpt2 model(shape);
     model.initialize(1);
     const c10::InferenceMode no_graph;

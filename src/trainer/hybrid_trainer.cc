@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "trainer/memory.h"
 #include "trainer/moment.h"
 #include "trainer/offload.h"
@@ -78,13 +78,13 @@ Status HybridTrainer::train_with(Peers& peers) {
 
 bool HybridTrainer::wants_batch() {
   plan();
-  return present(planned_).phase != Phase::kPredict;
+  return checked(planned_).phase != Phase::kPredict;
 }
 
 Result<StepReport> HybridTrainer::step(const Batch& batch) {
   const Duration begin = moment();
   const bool is_real = wants_batch();
-  const train::PlannedStep planned = present(planned_);
+  const train::PlannedStep planned = checked(planned_);
   planned_.reset();
   StepReport report{.step = step_, .phase = planned.phase, .predicted = !is_real, .rate = rate()};
   report.times.trial = std::exchange(trial_time_, {});
@@ -259,7 +259,7 @@ Status HybridTrainer::real_step(const Batch& batch, StepReport& report) {
   const Duration begin = moment();
   // A gradient that its numbers could not hold tells nothing of the run.
   if (!report.skipped) TRY_STATUS(judge_step(report));
-  if (!report.skipped && !report.rolled_back) update(present(report.gradient_norm));
+  if (!report.skipped && !report.rolled_back) update(checked(report.gradient_norm));
   lookahead_.go_back(parameters_);
   report.times.update = since(begin);
   return Unit{};

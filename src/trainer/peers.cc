@@ -84,7 +84,7 @@ void Peers::begin(const Work& work) {
   }
 }
 
-Status Peers::finish_sums() {
+Status Peers::finish_checksums() {
   if (!group_) return Unit{};
   // What was begun uses its tensors until it is over, whatever becomes of the rest.
   for (const auto& begun : std::exchange(group_->begun, {})) {
@@ -101,7 +101,7 @@ Status Peers::finish_sums() {
 template <class Work>
 Status Peers::together(const Work& work) {
   begin(work);
-  return finish_sums();
+  return finish_checksums();
 }
 
 Status Peers::sum(std::span<double> numbers) {

@@ -41,11 +41,11 @@ class Peers {
 
   /// Each number becomes the sum of all ranks' numbers in its place.
   Status sum(std::span<double> numbers);
-  /// Each element becomes the sum of all ranks'; it is so once finish_sums() says so, and until
-  /// then nobody touches it. Contiguous, of 32 bits.
+  /// Each element becomes the sum of all ranks'; it is so once finish_checksums() says so, and
+  /// until then nobody touches it. Contiguous, of 32 bits.
   void begin_sum(const at::Tensor& tensor);
   /// Waits for all that was begun.
-  Status finish_sums();
+  Status finish_checksums();
   /// All get what rank 0 has.
   Status broadcast(const at::Tensor& tensor);
   /// Whether it is so for any of them.

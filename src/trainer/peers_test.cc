@@ -28,7 +28,7 @@ TEST(Peers, AloneNothingIsWaitedForAndAllStaysAsItIs) {
   EXPECT_EQ(numbers, (std::array<double, 2>{0.1, 7}));
   const at::Tensor tensor = torch::arange(5, at::kFloat);
   alone.begin_sum(tensor);
-  EXPECT_TRUE(alone.finish_sums().ok());
+  EXPECT_TRUE(alone.finish_checksums().ok());
   EXPECT_TRUE(alone.broadcast(tensor).ok());
   EXPECT_TRUE(at::equal(tensor, torch::arange(5, at::kFloat)));
   EXPECT_TRUE(alone.is_first());
@@ -59,7 +59,7 @@ TEST(Peers, SumsOfTensorsAreOnTheirWaySideBySide) {
       tensor = torch::arange(1000, at::kFloat) * (peers.rank() == 0 ? 1 : 3);
       peers.begin_sum(tensor);
     }
-    EXPECT_TRUE(peers.finish_sums().ok());
+    EXPECT_TRUE(peers.finish_checksums().ok());
   });
   for (const auto& own : tensors) {
     for (const at::Tensor& tensor : own) {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "base/quantity.h"
 #include "train/gpt2_shape.h"
 #include "train/loss_scale.h"
@@ -79,7 +79,7 @@ class Run {
     summary_.loss = std::reduce(losses_.begin(), losses_.end()) /
                     static_cast<double>(std::max<std::size_t>(1, losses_.size()));
     summary_.memory = tensor_memory(device()).now;
-    summary_.memory_peak = present(watch_).peak();
+    summary_.memory_peak = checked(watch_).peak();
     summary_.stopped = is_to_end_;
     if (outcome.ok()) outcome = save_end();
     if (outcome.ok()) validate();
@@ -92,7 +92,7 @@ class Run {
  private:
   static train::Gpt2Shape shape_of(const train::Settings& settings) {
     const auto shape = train::gpt2_shape(settings.model);
-    return present(shape);
+    return checked(shape);
   }
   static Gpt2& initialized(Gpt2& model, std::uint64_t seed) {
     model.initialize(seed);
@@ -140,7 +140,7 @@ class Run {
     const StepReport& report = *made;
     summary_.training = summary_.training + since(begin);
     note(report);
-    present(watch_).step();
+    checked(watch_).step();
     const std::uint32_t every = settings_.validate_every;
     if (every > 0 && trainer_.steps_done() % every == 0) validate();
     const Status outcome = between_steps();
@@ -473,7 +473,7 @@ Result<Summary> run_training(const train::Settings& settings, const RunControl& 
                               .columns = settings.columns,
                               .seed = settings.seed,
                               .held_out = settings.held_out,
-                              .vocabulary = present(shape).vocabulary,
+                              .vocabulary = checked(shape).vocabulary,
                               .rank = peers.rank(),
                               .ranks = peers.size()});
   TRY_STATUS(peers.all_well(corpus));

@@ -26,7 +26,7 @@ std::vector<std::uint64_t> shape_of(const std::vector<std::int64_t>& sizes) {
 }
 
 // What a checkpoint holds, as it lies in memory of the host: of tensors of a GPU there is a copy.
-struct Places {
+struct Paths {
   struct Pair {
     at::Tensor there;
     at::Tensor here;
@@ -46,11 +46,11 @@ struct Places {
   }
 };
 
-Places places_of(HybridTrainer& trainer) {
-  Places places;
-  std::vector<checkpoint::Tensor>& all = places.tensors;
+Paths paths_of(HybridTrainer& trainer) {
+  Paths paths;
+  std::vector<checkpoint::Tensor>& all = paths.tensors;
   const FlatParameters& parameters = trainer.parameters();
-  const float* values = places.host(parameters.values());
+  const float* values = paths.host(parameters.values());
   for (const FlatSegment& segment : parameters.segments()) {
     all.push_back({.name = segment.name,
                    .dtype = Dtype::kF32,
@@ -62,10 +62,10 @@ Places places_of(HybridTrainer& trainer) {
     all.push_back({.name = "trainer." + named.name,
                    .dtype = Dtype::kF32,
                    .shape = shape_of(named.tensor.sizes().vec()),
-                   .data = places.host(named.tensor),
+                   .data = paths.host(named.tensor),
                    .bytes = named.tensor.nbytes()});
   }
-  return places;
+  return paths;
 }
 
 std::string state_of(HybridTrainer& trainer, const Corpus& corpus,
@@ -126,8 +126,8 @@ Status check_settings(const SavedState& saved, const train::Settings& settings,
 }
 
 Status check_tensors(const checkpoint::Loaded& loaded,
-                     const std::vector<checkpoint::Tensor>& places) {
-  for (const checkpoint::Tensor& place : places) {
+                     const std::vector<checkpoint::Tensor>& paths) {
+  for (const checkpoint::Tensor& place : paths) {
     const checkpoint::Tensor* saved = loaded.find(place.name);
     if (saved == nullptr || saved->shape != place.shape || saved->dtype != place.dtype) {
       return Error{Errc::kInvalid,
@@ -155,21 +155,21 @@ Result<Saver> Saver::open(const std::string& folder, std::uint32_t keep) {
 
 Result<std::string> Saver::save(HybridTrainer& trainer, const Corpus& corpus,
                                 const train::Settings& settings, checkpoint::Slot slot) {
-  const Places places = places_of(trainer);
+  const Paths paths = paths_of(trainer);
   const auto saved = store_.save({.step = trainer.steps_done(),
                                   .slot = slot,
                                   .state = state_of(trainer, corpus, settings),
-                                  .tensors = places.tensors});
+                                  .tensors = paths.tensors});
   if (!saved.ok()) return error_of(saved.failure());
   return saved->path;
 }
 
 Status Saver::begin_save(HybridTrainer& trainer, const Corpus& corpus,
                          const train::Settings& settings) {
-  const Places places = places_of(trainer);
+  const Paths paths = paths_of(trainer);
   const auto begun = store_.save_in_background({.step = trainer.steps_done(),
                                                 .state = state_of(trainer, corpus, settings),
-                                                .tensors = places.tensors});
+                                                .tensors = paths.tensors});
   return begun.ok() ? Status(Unit{}) : Status(error_of(begun.failure()));
 }
 
@@ -209,18 +209,18 @@ Result<Restored> restore(const std::string& folder, HybridTrainer& trainer, Corp
   if (saved.fingerprint != corpus.fingerprint()) {
     return Error{Errc::kInvalid, loaded->path() + ": was saved while learning another text"};
   }
-  Places places = places_of(trainer);
-  TRY_STATUS(check_tensors(*loaded, places.tensors));
+  Paths paths = paths_of(trainer);
+  TRY_STATUS(check_tensors(*loaded, paths.tensors));
   // No weight is changed before all is known to fit. Of a state that is not whole the trainer takes
   // a part, and the run ends.
   train::StateText text(saved.values);
   trainer.visit(text);
   TRY_STATUS(text.outcome());
-  for (const checkpoint::Tensor& place : places.tensors) {
+  for (const checkpoint::Tensor& place : paths.tensors) {
     // The places are those of buffers that we may write to; only the description is of constants.
     std::memcpy(const_cast<void*>(place.data), loaded->find(place.name)->data, place.bytes);
   }
-  places.put_back();
+  paths.put_back();
   corpus.seek(saved.position);
   Restored restored{.path = loaded->path()};
   for (const checkpoint::PassedOver& each : loaded->passed_over()) {

@@ -82,7 +82,7 @@ void SharedGradients::send_next() {
 Status SharedGradients::finish() {
   early_ = sent_;
   while (sent_ < buckets_.size()) send_next();
-  const Status outcome = peers_.finish_sums();
+  const Status outcome = peers_.finish_checksums();
   for (Bucket& bucket : buckets_) bucket.arrived = 0;
   has_arrived_.assign(has_arrived_.size(), false);
   sent_ = 0;

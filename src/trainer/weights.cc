@@ -53,7 +53,7 @@ struct Place {
   bool is_turned = false;
 };
 
-std::vector<Place> places_of(const train::Gpt2Shape& shape) {
+std::vector<Place> paths_of(const train::Gpt2Shape& shape) {
   std::vector<Place> places = {{std::string(kEmbedding)}, {"wpe.weight"}};
   for (const Kind& kind : kOfLayers) {
     for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
@@ -151,7 +151,7 @@ Status read_llm_c(const std::string& path, Gpt2& model) {
   }
   const torch::NoGradGuard no_gradients;
   const Weights weights = weights_of(model);
-  for (const Place& place : places_of(model.shape())) {
+  for (const Place& place : paths_of(model.shape())) {
     const at::Tensor& weight = weights.at(place.name);
     std::vector<std::int64_t> shape = weight.sizes().vec();
     if (place.is_turned) std::swap(shape[0], shape[1]);
@@ -174,7 +174,7 @@ Status write_llm_c(const std::string& path, const Gpt2& model) {
     const auto header = header_of(model.shape());
     file.write(reinterpret_cast<const char*>(header.data()), sizeof header);
     const Weights weights = weights_of(model);
-    for (const Place& place : places_of(model.shape())) {
+    for (const Place& place : paths_of(model.shape())) {
       const at::Tensor numbers = in_file(place, weights.at(place.name));
       file.write(static_cast<const char*>(numbers.data_ptr()),
                  static_cast<std::streamsize>(numbers.nbytes()));

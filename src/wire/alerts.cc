@@ -91,8 +91,8 @@ Delivered read_delivered(ObjectReader& reader) {
 }
 
 void write_rule(JsonWriter& writer, const RuleView& rule) {
-  const auto oldest = std::ranges::min_element(rule.standing, {}, &StandingView::since);
-  const bool stands = oldest != rule.standing.end();
+  const auto oldest = std::ranges::min_element(rule.states, {}, &RuleStateView::since);
+  const bool stands = oldest != rule.states.end();
   writer.begin_object();
   writer.key("name").text(rule.name);
   writer.key("state").text(state_of(rule));
@@ -107,12 +107,12 @@ void write_rule(JsonWriter& writer, const RuleView& rule) {
   writer.key("last_delivery");
   rule.last_delivery ? write_delivered(writer, *rule.last_delivery) : void(writer.null());
   writer.key("standing").begin_array();
-  for (const StandingView& standing : rule.standing) {
+  for (const RuleStateView& states : rule.states) {
     writer.begin_object();
-    write_subject(writer, standing.subject);
-    writer.key("state").text(standing.firing ? "firing" : "pending");
-    writer.key("text").text(standing.text);
-    writer.key("since").time(standing.since);
+    write_subject(writer, states.subject);
+    writer.key("state").text(states.firing ? "firing" : "pending");
+    writer.key("text").text(states.text);
+    writer.key("since").time(states.since);
     writer.end_object();
   }
   writer.end_array();
@@ -133,14 +133,14 @@ RuleView read_rule(ObjectReader& reader) {
   rule.undelivered = reader.number("undelivered", kAny).value_or(0);
   if (auto last = reader.object("last_delivery")) rule.last_delivery = read_delivered(*last);
   for (ObjectReader& one : reader.objects("standing", kAnyCount)) {
-    StandingView standing;
+    RuleStateView states;
     std::string firing;
-    one.text("text", standing.text);
+    one.text("text", states.text);
     one.text("state", firing);
-    standing.firing = firing == "firing";
-    one.time("since", standing.since);
-    if (auto subject = one.object("subject")) standing.subject = read_subject(*subject);
-    rule.standing.push_back(std::move(standing));
+    states.firing = firing == "firing";
+    one.time("since", states.since);
+    if (auto subject = one.object("subject")) states.subject = read_subject(*subject);
+    rule.states.push_back(std::move(states));
   }
   return rule;
 }
@@ -189,8 +189,8 @@ Result<Alert> decode_alert(std::string_view text) {
 
 std::string_view state_of(const RuleView& rule) {
   if (!rule.enabled) return "off";
-  if (rule.standing.empty()) return "ok";
-  return std::ranges::any_of(rule.standing, &StandingView::firing) ? "firing" : "pending";
+  if (rule.states.empty()) return "ok";
+  return std::ranges::any_of(rule.states, &RuleStateView::firing) ? "firing" : "pending";
 }
 
 std::string encode_alerts(const AlertList& list) {

@@ -29,7 +29,7 @@ struct Delivered {
   UnixMs time;
 };
 
-struct StandingView {
+struct RuleStateView {
   Alert::Subject subject;
   std::string text;
   bool firing = false;  // Else it has not been so for long enough.
@@ -45,7 +45,7 @@ struct RuleView {
   std::vector<std::string> channels;
   std::uint64_t undelivered = 0;
   std::optional<Delivered> last_delivery;
-  std::vector<StandingView> standing;
+  std::vector<RuleStateView> states;
 };
 /// "firing", "pending", "ok", or "off" where it is not looked at.
 std::string_view state_of(const RuleView& rule);

@@ -64,7 +64,7 @@ TEST(Alerts, ListReadsBack) {
   EXPECT_EQ(state_of(list->items[2]), "ok");
   EXPECT_EQ(list->items[0].last_delivery->status, 503);
   EXPECT_EQ(list->items[0].undelivered, 2);
-  EXPECT_EQ(list->items[0].standing[0].text, samples::alert().text);
+  EXPECT_EQ(list->items[0].states[0].text, samples::alert().text);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/daemon.h"
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "wire/fields.h"
 #include "wire/json_reader.h"
 #include "wire/json_writer.h"
@@ -101,7 +101,7 @@ Result<ServerHello> decode_version(std::string_view text) {
   const std::optional<ApiVersion> version = parse_api_version(api);
   if (!version) reader.refuse("api", "must be MAJOR.MINOR");
   TRY_STATUS(document.status());
-  hello.api = present(version);
+  hello.api = checked(version);
   return hello;
 }
 

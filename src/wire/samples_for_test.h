@@ -334,10 +334,10 @@ inline RuleView rule() {
                                      .status = 503,
                                      .reason = "answered 503",
                                      .time = {1'770'470'031'000}},
-          .standing = {{.subject = alert().subject,
-                        .text = alert().text,
-                        .firing = true,
-                        .since = {1'770'470'000'000}}}};
+          .states = {{.subject = alert().subject,
+                      .text = alert().text,
+                      .firing = true,
+                      .since = {1'770'470'000'000}}}};
 }
 
 /// A device, a lease and one of its processes, and a process of no lease.

@@ -46,7 +46,7 @@ struct DoctorFacts {
   bool lacks_group = false;  // That is why: the system's socket is for its group.
   bool daemon_in_other_pid_namespace = false;
   std::vector<DeviceView> devices;
-  std::vector<std::string> moved_aside;  // Files of the state directory.
+  std::vector<std::string> quarantined;  // Files of the state directory.
 
   // Of the machine.
   UserId me;

@@ -32,7 +32,7 @@
 #include "os/environment.h"
 #include "os/files.h"
 #include "os/own_file_system.h"
-#include "os/places.h"
+#include "os/paths.h"
 #include "os/processes.h"
 #include "os/unique_fd.h"
 #include "os/users.h"
@@ -73,14 +73,13 @@ void ask_daemon(client::Client& client, DoctorFacts& facts) {
 }
 
 bool may_not_use_system_socket() {
-  const auto system = os::places_of(os::surroundings_from_environment(), os::Mode::kSystem, "");
+  const auto system = os::paths_of(os::read_environment(), os::Mode::kSystem, "");
   return system.ok() && ::access(system->socket.c_str(), W_OK) != 0 && errno == EACCES;
 }
 
 void find_daemon(client::Autostart autostart, DoctorFacts& facts) {
-  auto client = client::Client::connect({.surroundings = os::surroundings_from_environment(),
-                                         .autostart = autostart,
-                                         .version = BERTH_VERSION});
+  auto client = client::Client::connect(
+      {.env = os::read_environment(), .autostart = autostart, .version = BERTH_VERSION});
   if (client.ok()) {
     ask_daemon(*client, facts);
   } else if (autostart == client::Autostart::kIfNeeded ||
@@ -108,9 +107,9 @@ DirectoryFacts look_at(const std::string& path) {
 }
 
 void find_places(DoctorFacts& facts) {
-  const auto places = os::places_of(os::surroundings_from_environment(), os::Mode::kUser, "");
-  std::string runtime = places.ok() ? places->runtime_dir : "";
-  std::string state = places.ok() ? places->state_dir : "";
+  const auto daemon_paths = os::paths_of(os::read_environment(), os::Mode::kUser, "");
+  std::string runtime = daemon_paths.ok() ? daemon_paths->runtime_dir : "";
+  std::string state = daemon_paths.ok() ? daemon_paths->state_dir : "";
   if (facts.daemon) {
     runtime = std::filesystem::path(facts.daemon->socket).parent_path().string();
     state = facts.daemon->state_dir;
@@ -118,7 +117,7 @@ void find_places(DoctorFacts& facts) {
   }
   facts.runtime = look_at(runtime);
   facts.state = look_at(state);
-  facts.moved_aside = os::files_with_extension(state, {".corrupt", ".unsafe", ".unsynced"});
+  facts.quarantined = os::files_with_extension(state, {".corrupt", ".unsafe", ".unsynced"});
 }
 
 // --- lock files
@@ -209,8 +208,8 @@ std::vector<LockFile> find_lock_files(const std::string& prefix) {
 // --- user and machine
 
 std::string configuration_error() {
-  const auto found = client::find_configuration(os::surroundings_from_environment(), ".",
-                                                client::ProjectFile::kIgnore);
+  const auto found =
+      client::find_configuration(os::read_environment(), ".", client::ProjectFile::kIgnore);
   if (!found.ok()) return found.error().message;
   const auto loaded = config::load(found->input);
   const auto* problems = std::get_if<config::Problems>(&loaded);

@@ -203,7 +203,7 @@ void judge_journal(Group& group, const DoctorFacts& facts) {
     group.add({.check = "journal",
                .level = Level::kFail,
                .fact = "safe mode: the journal was moved aside" +
-                       (facts.moved_aside.empty() ? "" : " to " + facts.moved_aside.back()),
+                       (facts.quarantined.empty() ? "" : " to " + facts.quarantined.back()),
                .consequence = "nothing is granted, because reading it ended the daemon twice",
                .cure = "berth daemon stop && berth daemon start"});
   } else if (facts.daemon && !facts.daemon->journal.trouble.empty()) {
@@ -212,10 +212,10 @@ void judge_journal(Group& group, const DoctorFacts& facts) {
                .fact = facts.daemon->journal.trouble,
                .consequence = "nothing new is granted until the journal can be written",
                .cure = "df -h " + facts.daemon->state_dir});
-  } else if (!facts.moved_aside.empty()) {
+  } else if (!facts.quarantined.empty()) {
     group.add({.check = "journal",
                .level = Level::kWarn,
-               .fact = "a journal was moved aside: " + first_names(facts.moved_aside),
+               .fact = "a journal was moved aside: " + first_names(facts.quarantined),
                .consequence = "what only it knew is lost to the daemon",
                .cure = "ls -l " + facts.state.path});
   } else if (facts.daemon) {

@@ -120,12 +120,12 @@ std::vector<Illness> illnesses_of_the_machine() {
       {"journal", Level::kFail,
        [](auto& f) {
          f.daemon->journal.safe_mode = true;
-         f.moved_aside = {"/state/leases.db.unsafe"};
+         f.quarantined = {"/state/leases.db.unsafe"};
        },
        "/state/leases.db.unsafe", "berth daemon"},
       {"journal", Level::kFail, [](auto& f) { f.daemon->journal.trouble = "disk full"; },
        "disk full", "df -h /state"},
-      {"journal", Level::kWarn, [](auto& f) { f.moved_aside = {"/state/leases.db.corrupt"}; },
+      {"journal", Level::kWarn, [](auto& f) { f.quarantined = {"/state/leases.db.corrupt"}; },
        "/state/leases.db.corrupt", "ls -l /state"},
       {"programs", Level::kFail, [](auto& f) { f.missing_programs = {"berthd"}; }, "berthd",
        "./dev build"},
@@ -289,8 +289,8 @@ TEST(Doctor, TheReportIsGroupedAndCounts) {
        .consequence = "loops wait for ever",
        .cure = "rm /tmp/gpu_lock*"},
       {.group = "habits", .check = "x", .level = Level::kFail, .fact = "broken"}};
-  const Scene scene{.width = 80, .user_name = {}};
-  EXPECT_EQ(findings_text(findings, scene),
+  const RenderContext context{.width = 80, .user_name = {}};
+  EXPECT_EQ(findings_text(findings, context),
             "daemon\n"
             "  ok    berthd answers\n"
             "habits\n"

@@ -33,20 +33,21 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-std::string text_of(const Finding& finding, const Scene& scene) {
-  const std::size_t width = std::min(scene.width.value_or(kWidthUnknown), kWidthUnknown);
+std::string text_of(const Finding& finding, const RenderContext& context) {
+  const std::size_t width = std::min(context.width.value_or(kWidthUnknown), kWidthUnknown);
   const auto below = [&](const std::string& text) {
-    return wrapped(harmless(text, scene.letters), kIndent, width);
+    return wrapped(escape_control(text, context.charset), kIndent, width);
   };
   const std::string level(to_text(finding.level));
   std::string text = below(finding.fact);
-  std::string head = "  " + painted(level, colour_of(finding.level), scene.letters);
+  std::string head = "  " + painted(level, colour_of(finding.level), context.charset);
   head.append(kIndent - 2 - level.size(), ' ');
   text.replace(0, kIndent, head);
   if (!finding.consequence.empty()) text += below(finding.consequence);
   // A command is not broken into lines: it is there to be copied.
   if (!finding.cure.empty()) {
-    text += std::string(kIndent, ' ') + "-> " + harmless(finding.cure, scene.letters) + "\n";
+    text +=
+        std::string(kIndent, ' ') + "-> " + escape_control(finding.cure, context.charset) + "\n";
   }
   return text;
 }
@@ -57,15 +58,15 @@ std::uint64_t count_of(const Findings& findings, Level level) {
 
 }  // namespace
 
-std::string findings_text(const Findings& findings, const Scene& scene) {
+std::string findings_text(const Findings& findings, const RenderContext& context) {
   std::string text;
   std::string_view group;
   for (const Finding& finding : findings) {
     if (finding.group != group) {
-      text += painted(finding.group, Colour::kBold, scene.letters) + "\n";
+      text += painted(finding.group, Colour::kBold, context.charset) + "\n";
     }
     group = finding.group;
-    text += text_of(finding, scene);
+    text += text_of(finding, context);
   }
   return text + counted(count_of(findings, Level::kFail), "failure") + ", " +
          counted(count_of(findings, Level::kWarn), "warning") + "\n";

@@ -83,7 +83,7 @@ std::string name_of(std::int32_t pid) {
   if (!state.ok()) return "[Not Found]";
   const auto command = os::command_line(state->process);
   // Whoever started it chose its name.
-  return harmless_line(command.ok() && !command->empty() ? command->front() : state->name);
+  return escape_control_line(command.ok() && !command->empty() ? command->front() : state->name);
 }
 
 void add_programs(const gpu::Nvml& nvml, nvml::Device device, const GpuFacts& gpu, Seen& seen) {

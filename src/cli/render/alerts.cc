@@ -23,30 +23,32 @@ std::string channels_text(const wire::RuleView& rule) {
   return text;
 }
 
-std::string since_text(const wire::StandingView& standing, const Scene& scene) {
-  const std::int64_t ago = std::max<std::int64_t>(scene.now.value - standing.since.value, 0);
+std::string since_text(const wire::RuleStateView& states, const RenderContext& context) {
+  const std::int64_t ago = std::max<std::int64_t>(context.now.value - states.since.value, 0);
   return "for " + to_text(seconds(ago / 1'000));
 }
 
-std::string delivery_text(const wire::Delivered& delivered, const Scene& scene) {
+std::string delivery_text(const wire::Delivered& delivered, const RenderContext& context) {
   std::string text = delivered.outcome == "retry" ? "not delivered" : delivered.outcome;
   if (delivered.outcome == "nobody") text = "nobody listens";
   if (delivered.status) text += ", " + std::to_string(*delivered.status);
-  if (!delivered.reason.empty()) text += " (" + harmless(delivered.reason, scene.letters) + ")";
+  if (!delivered.reason.empty())
+    text += " (" + escape_control(delivered.reason, context.charset) + ")";
   return text;
 }
 
 }  // namespace
 
-std::string test_lines(const wire::AlertTest& test, const Scene& scene) {
+std::string test_lines(const wire::AlertTest& test, const RenderContext& context) {
   std::string text;
   for (const wire::Delivered& outcome : test.outcomes) {
-    text += harmless(outcome.channel, scene.letters) + ": " + delivery_text(outcome, scene) + "\n";
+    text += escape_control(outcome.channel, context.charset) + ": " +
+            delivery_text(outcome, context) + "\n";
   }
   return text;
 }
 
-std::string alert_lines(const wire::AlertList& list, const Scene& scene) {
+std::string alert_lines(const wire::AlertList& list, const RenderContext& context) {
   Table table{.columns = {{.title = "RULE"},
                           {.title = "STATE"},
                           {.title = "WHEN", .shrinks_to = 20},
@@ -54,24 +56,25 @@ std::string alert_lines(const wire::AlertList& list, const Scene& scene) {
               .rows = {}};
   for (const wire::RuleView& rule : list.items) {
     const std::string state(state_of(rule));
-    table.rows.push_back({{harmless(rule.name, scene.letters)},
+    table.rows.push_back({{escape_control(rule.name, context.charset)},
                           {state, colour_for(state)},
-                          {harmless(rule.when, scene.letters)},
-                          {harmless(channels_text(rule), scene.letters)}});
+                          {escape_control(rule.when, context.charset)},
+                          {escape_control(channels_text(rule), context.charset)}});
   }
-  std::string text = render(std::move(table), scene.width, scene.letters);
+  std::string text = render(std::move(table), context.width, context.charset);
   for (const wire::RuleView& rule : list.items) {
-    for (const wire::StandingView& standing : rule.standing) {
-      if (!standing.firing) continue;
-      text += rule.name + ": " + harmless(standing.text, scene.letters) + ", " +
-              since_text(standing, scene) + "\n";
+    for (const wire::RuleStateView& states : rule.states) {
+      if (!states.firing) continue;
+      text += rule.name + ": " + escape_control(states.text, context.charset) + ", " +
+              since_text(states, context) + "\n";
     }
   }
   for (const wire::RuleView& rule : list.items) {
     if (rule.undelivered == 0) continue;
     text += rule.name + ": " + counted(rule.undelivered, "message") + " not delivered yet";
     if (rule.last_delivery && rule.last_delivery->outcome == "retry") {
-      text += "; " + rule.last_delivery->channel + ": " + delivery_text(*rule.last_delivery, scene);
+      text +=
+          "; " + rule.last_delivery->channel + ": " + delivery_text(*rule.last_delivery, context);
     }
     text += "\n";
   }

@@ -4,12 +4,12 @@
 
 #include <string>
 
-#include "cli/render/scene.h"
+#include "cli/render/context.h"
 #include "wire/alerts.h"
 
 namespace berth::cli {
 
-std::string test_lines(const wire::AlertTest& test, const Scene& scene);
-std::string alert_lines(const wire::AlertList& list, const Scene& scene);
+std::string test_lines(const wire::AlertTest& test, const RenderContext& context);
+std::string alert_lines(const wire::AlertList& list, const RenderContext& context);
 
 }  // namespace berth::cli

@@ -60,8 +60,8 @@ Own own_part(std::string_view name, const std::vector<std::string>& names) {
 }
 
 // The part of its own and what comes after it, as far as there is room.
-std::string tail_of(std::string_view name, const Own& own, std::size_t columns, Letters letters) {
-  const std::string_view ellipsis = signs_of(letters).ellipsis;
+std::string tail_of(std::string_view name, const Own& own, std::size_t columns, Charset charset) {
+  const std::string_view ellipsis = glyphs_of(charset).ellipsis;
   const std::string_view tail = name.substr(own.from);
   if (columns_of(tail) <= columns) return std::string(tail);
   const std::size_t room = less(columns, columns_of(ellipsis));
@@ -73,9 +73,9 @@ std::string tail_of(std::string_view name, const Own& own, std::size_t columns, 
 }
 
 std::string cut_name(std::string_view name, const std::vector<std::string>& names,
-                     std::size_t columns, Letters letters) {
+                     std::size_t columns, Charset charset) {
   if (columns_of(name) <= columns) return std::string(name);
-  const std::string_view ellipsis = signs_of(letters).ellipsis;
+  const std::string_view ellipsis = glyphs_of(charset).ellipsis;
   const std::size_t room = less(columns, columns_of(ellipsis));
   const Own own = own_part(name, names);
   const std::string_view parts = whole_parts(name, room, Joint::kLeftOut);
@@ -85,7 +85,7 @@ std::string cut_name(std::string_view name, const std::vector<std::string>& name
   }
   // Whose it is stays where that is short.
   const std::size_t user = columns_of(name.substr(0, name.find('/') + 1));
-  const std::string tail = tail_of(name, own, less(room, user <= columns / 3 ? user : 0), letters);
+  const std::string tail = tail_of(name, own, less(room, user <= columns / 3 ? user : 0), charset);
   const std::string_view head =
       whole_parts(name.substr(0, own.from), less(room, columns_of(tail)), Joint::kKept);
   std::string cut = std::string(head).append(ellipsis).append(tail);
@@ -95,9 +95,9 @@ std::string cut_name(std::string_view name, const std::vector<std::string>& name
 
 }  // namespace
 
-std::string without_end(std::string_view text, std::size_t columns, Letters letters) {
+std::string without_end(std::string_view text, std::size_t columns, Charset charset) {
   if (columns_of(text) <= columns) return std::string(text);
-  const std::string_view ellipsis = signs_of(letters).ellipsis;
+  const std::string_view ellipsis = glyphs_of(charset).ellipsis;
   const std::size_t room = less(columns, columns_of(ellipsis));
   std::string_view words = beginning(text, less(room, 1));
   if (text[words.size()] != ' ') words = words.substr(0, std::min(words.rfind(' '), words.size()));
@@ -115,10 +115,10 @@ std::string without_end(std::string_view text, std::size_t columns, Letters lett
 }
 
 std::vector<std::string> told_apart(const std::vector<std::string>& names, std::size_t columns,
-                                    Letters letters) {
+                                    Charset charset) {
   std::vector<std::string> cut;
   cut.reserve(names.size());
-  for (const std::string& name : names) cut.push_back(cut_name(name, names, columns, letters));
+  for (const std::string& name : names) cut.push_back(cut_name(name, names, columns, charset));
   return cut;
 }
 

@@ -12,11 +12,11 @@
 namespace berth::cli {
 
 /// At most so many columns of a sentence or a command: its last words go.
-std::string without_end(std::string_view text, std::size_t columns, Letters letters);
+std::string without_end(std::string_view text, std::size_t columns, Charset charset);
 
 /// At most so many columns of each name. What tells it apart from those most like it stays, and of
 /// the rest as much as there is room for, the beginning first.
 std::vector<std::string> told_apart(const std::vector<std::string>& names, std::size_t columns,
-                                    Letters letters);
+                                    Charset charset);
 
 }  // namespace berth::cli

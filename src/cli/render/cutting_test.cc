@@ -6,8 +6,8 @@
 namespace berth::cli {
 namespace {
 
-constexpr Letters kFull = {.unicode = true};
-constexpr Letters kPlain = {};
+constexpr Charset kFull = {.unicode = true};
+constexpr Charset kPlain = {};
 
 TEST(Cutting, ASentenceLosesItsLastWordsAndNoneIsBroken) {
   EXPECT_EQ(without_end("short", 5, kFull), "short");

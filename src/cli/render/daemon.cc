@@ -8,11 +8,11 @@
 namespace berth::cli {
 namespace {
 
-std::string probe_text(const wire::DaemonView::Probe& probe, const Scene& scene) {
-  std::string text = harmless(probe.state, scene.letters);
+std::string probe_text(const wire::DaemonView::Probe& probe, const RenderContext& context) {
+  std::string text = escape_control(probe.state, context.charset);
   if (probe.sample_age) text += ", last answer " + to_text(*probe.sample_age) + " ago";
   if (!probe.driver_version.empty()) {
-    text += ", version " + harmless(probe.driver_version, scene.letters);
+    text += ", version " + escape_control(probe.driver_version, context.charset);
   }
   if (probe.restarts > 0) text += ", " + counted(probe.restarts, "child") + " given up";
   return text;
@@ -25,8 +25,8 @@ std::string counts_text(const wire::DaemonView::Counts& counts) {
          counted(counts.event_streams, "stream") + " of events";
 }
 
-std::string journal_text(const wire::DaemonView::Journal& journal, const Scene& scene) {
-  std::string text = harmless(journal.path, scene.letters) + ", " +
+std::string journal_text(const wire::DaemonView::Journal& journal, const RenderContext& context) {
+  std::string text = escape_control(journal.path, context.charset) + ", " +
                      counted(journal.records, "record") + " since the last snapshot";
   if (journal.safe_mode) text += "; SAFE MODE: it was moved aside and nothing is granted";
   return text;
@@ -34,26 +34,27 @@ std::string journal_text(const wire::DaemonView::Journal& journal, const Scene& 
 
 }  // namespace
 
-std::string daemon_text(const wire::DaemonView& daemon, const Scene& scene) {
-  const Letters letters = scene.letters;
+std::string daemon_text(const wire::DaemonView& daemon, const RenderContext& context) {
+  const Charset charset = context.charset;
   Facts facts;
   facts.add("pid", std::to_string(daemon.pid));
-  facts.add("running", "for " + to_text(between(daemon.started, scene.now)) + ", since " +
+  facts.add("running", "for " + to_text(between(daemon.started, context.now)) + ", since " +
                            to_text(daemon.started));
   facts.add("mode", std::string(to_text(daemon.mode)));
-  facts.add("GPUs", daemon.simulated ? "simulated (machine " + harmless(daemon.world, letters) + ")"
-                                     : "real");
-  facts.add("socket", harmless(daemon.socket, letters));
-  facts.add("state", harmless(daemon.state_dir, letters));
-  facts.add("driver", probe_text(daemon.probe, scene));
+  facts.add("GPUs", daemon.simulated
+                        ? "simulated (machine " + escape_control(daemon.world, charset) + ")"
+                        : "real");
+  facts.add("socket", escape_control(daemon.socket, charset));
+  facts.add("state", escape_control(daemon.state_dir, charset));
+  facts.add("driver", probe_text(daemon.probe, context));
   facts.add("leases", counts_text(daemon.counts));
-  facts.add("journal", journal_text(daemon.journal, scene));
+  facts.add("journal", journal_text(daemon.journal, context));
   for (const std::string& trouble :
        {daemon.trouble, daemon.probe.trouble, daemon.journal.trouble}) {
-    facts.add("trouble", harmless(trouble, letters));
+    facts.add("trouble", escape_control(trouble, charset));
   }
-  return painted("berthd " + harmless(daemon.version, letters), Colour::kBold, letters) + "\n" +
-         std::move(facts).text(letters);
+  return painted("berthd " + escape_control(daemon.version, charset), Colour::kBold, charset) +
+         "\n" + std::move(facts).text(charset);
 }
 
 }  // namespace berth::cli

@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include "cli/render/scene.h"
+#include "cli/render/context.h"
 #include "wire/daemon.h"
 
 namespace berth::cli {
 
-std::string daemon_text(const wire::DaemonView& daemon, const Scene& scene);
+std::string daemon_text(const wire::DaemonView& daemon, const RenderContext& context);
 
 }  // namespace berth::cli

@@ -15,7 +15,7 @@ class Facts {
  public:
   /// A fact without a value is left out. The value must be harmless.
   void add(std::string_view name, std::string value);
-  std::string text(Letters letters) &&;
+  std::string text(Charset charset) &&;
 
  private:
   std::vector<std::vector<Cell>> rows_;

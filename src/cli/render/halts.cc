@@ -14,26 +14,26 @@ std::string number_of(LeaseId id) {
   return std::to_string(id.value);
 }
 
-std::string by_whom_paused(const LeaseView& lease, const Scene& scene) {
-  return lease.pause ? by_whom(lease.pause->by, scene) : std::string();
+std::string by_whom_paused(const LeaseView& lease, const RenderContext& context) {
+  return lease.pause ? by_whom(lease.pause->by, context) : std::string();
 }
 
-std::string given_reason(const LeaseView& lease, const Scene& scene) {
+std::string given_reason(const LeaseView& lease, const RenderContext& context) {
   if (!lease.pause || lease.pause->reason.empty()) return {};
-  return ": " + harmless(lease.pause->reason, scene.letters);
+  return ": " + escape_control(lease.pause->reason, context.charset);
 }
 
-std::string when_it_goes_on(const LeaseView& lease, const Scene& scene) {
+std::string when_it_goes_on(const LeaseView& lease, const RenderContext& context) {
   const bool ends = lease.pause && lease.pause->until;
   if (!ends) return {};
-  const std::string when = about(lease.pause->until.value_or(UnixMs{}), scene);
+  const std::string when = about(lease.pause->until.value_or(UnixMs{}), context);
   return when.starts_with('~') ? "it goes on in " + when : "it goes on " + when;
 }
 
 // "lease 9 (anna/urgent, priority urgent)"
-std::string beneficiary(const Halt& halt, const Scene& scene) {
+std::string beneficiary(const Halt& halt, const RenderContext& context) {
   return "lease " + number_of(halt.lease.value_or(LeaseId{})) + " (" +
-         session_of(halt.user, halt.name, scene) + ", priority " +
+         session_of(halt.user, halt.name, context) + ", priority " +
          std::string(to_text(halt.priority)) + ")";
 }
 
@@ -52,9 +52,9 @@ std::string measure_for(const LeaseView& lease, const Halt& halt) {
   return cause + "; berth resume " + number_of(lease.id) + " brings it back";
 }
 
-bool may_act(const std::vector<Holder>& holders, LeaseId lease, const Scene& scene) {
+bool may_act(const std::vector<Holder>& holders, LeaseId lease, const RenderContext& context) {
   const auto holder = std::ranges::find(holders, lease, &Holder::lease);
-  return holder != holders.end() && (holder->user == scene.me || scene.me.value == 0);
+  return holder != holders.end() && (holder->user == context.me || context.me.value == 0);
 }
 
 std::string verb_of(Remedy::Kind kind) {
@@ -88,9 +88,9 @@ std::string what_becomes(Remedy::Kind kind, bool several) {
 }
 
 std::string remedy_text(const Remedy& remedy, const std::vector<Holder>& holders,
-                        const Scene& scene) {
-  const std::string name = named_holder(holders, remedy.lease, scene);
-  const bool own = may_act(holders, remedy.lease, scene);
+                        const RenderContext& context) {
+  const std::string name = named_holder(holders, remedy.lease, context);
+  const bool own = may_act(holders, remedy.lease, context);
   switch (remedy.kind) {
     case Remedy::Kind::kAskLess:
       return "it asks for " + to_text(remedy.bytes) + " (-m " + size_argument(remedy.bytes) + ")";
@@ -108,9 +108,9 @@ std::string remedy_text(const Remedy& remedy, const std::vector<Holder>& holders
   std::string command = "berth " + verb_of(remedy.kind) + " " + number_of(remedy.lease);
   bool all_own = own;
   for (const LeaseId other : remedy.also) {
-    names.push_back(named_holder(holders, other, scene));
+    names.push_back(named_holder(holders, other, context));
     command += " " + number_of(other);
-    all_own = all_own && may_act(holders, other, scene);
+    all_own = all_own && may_act(holders, other, context);
   }
   const std::string what = remedy.kind == Remedy::Kind::kEndPrograms ? "the programs of " : "";
   return what + joined(names) + what_becomes(remedy.kind, names.size() > 1) +
@@ -119,42 +119,44 @@ std::string remedy_text(const Remedy& remedy, const std::vector<Holder>& holders
 
 }  // namespace
 
-std::string named_holder(const std::vector<Holder>& holders, LeaseId lease, const Scene& scene) {
+std::string named_holder(const std::vector<Holder>& holders, LeaseId lease,
+                         const RenderContext& context) {
   const auto holder = std::ranges::find(holders, lease, &Holder::lease);
   if (holder == holders.end()) return number_of(lease);
-  return number_of(lease) + " (" + session_of(holder->user, holder->name, scene) + ")";
+  return number_of(lease) + " (" + session_of(holder->user, holder->name, context) + ")";
 }
 
 std::string remedies_text(const std::vector<Remedy>& remedies, const std::vector<Holder>& holders,
-                          const Scene& scene) {
+                          const RenderContext& context) {
   std::string text;
-  const std::string dot = " " + std::string(signs_of(scene.letters).dot) + " ";
+  const std::string dot = " " + std::string(glyphs_of(context.charset).dot) + " ";
   for (const Remedy& remedy : remedies) {
-    text += (text.empty() ? "" : dot) + remedy_text(remedy, holders, scene);
+    text += (text.empty() ? "" : dot) + remedy_text(remedy, holders, context);
   }
   return text;
 }
 
-std::string halt_words(const LeaseView& lease, std::optional<UnixMs> end, const Scene& scene) {
+std::string halt_words(const LeaseView& lease, std::optional<UnixMs> end,
+                       const RenderContext& context) {
   if (!lease.halt) return {};
   const Halt& halt = *lease.halt;
-  const std::string since = " since " + age_text(between(halt.since, scene.now));
-  const std::string expected = end ? ", expected " + about(*end, scene) : "";
+  const std::string since = " since " + age_text(between(halt.since, context.now));
+  const std::string expected = end ? ", expected " + about(*end, context) : "";
   const std::string where =
       lease.flags.frozen ? "its processes are stopped" : "its GPU memory is in host memory";
   switch (halt.reason) {
     case Halt::Reason::kPaused: {
-      const std::string until = when_it_goes_on(lease, scene);
-      return "is paused" + by_whom_paused(lease, scene) + since + given_reason(lease, scene) +
+      const std::string until = when_it_goes_on(lease, context);
+      return "is paused" + by_whom_paused(lease, context) + since + given_reason(lease, context) +
              "; " + (until.empty() ? "it goes on with berth resume " + number_of(lease.id) : until);
     }
     case Halt::Reason::kYields:
-      return "is suspended for " + beneficiary(halt, scene) + since + "; " + back_when(halt) +
+      return "is suspended for " + beneficiary(halt, context) + since + "; " + back_when(halt) +
              expected;
     case Halt::Reason::kTurn:
       return "runs in turns, and others have theirs" + since + "; " + where;
     case Halt::Reason::kMoves:
-      return "is being moved to " + devices_of(lease.parts) + by_whom(lease.moved_by, scene) +
+      return "is being moved to " + devices_of(lease.parts) + by_whom(lease.moved_by, context) +
              since + "; " + where + " until there is room";
     case Halt::Reason::kMeasure:
       return "is suspended" + since + " " + measure_for(lease, halt);
@@ -167,12 +169,14 @@ std::string halt_words(const LeaseView& lease, std::optional<UnixMs> end, const 
   return {};
 }
 
-std::string halt_sentence(const LeaseView& lease, std::optional<UnixMs> end, const Scene& scene) {
+std::string halt_sentence(const LeaseView& lease, std::optional<UnixMs> end,
+                          const RenderContext& context) {
   if (!lease.halt) return {};
-  return number_of(lease.id) + " " + session_of(lease, scene) + " " + halt_words(lease, end, scene);
+  return number_of(lease.id) + " " + session_of(lease, context) + " " +
+         halt_words(lease, end, context);
 }
 
-std::string halt_notice(const LeaseView& lease, const Scene& scene) {
+std::string halt_notice(const LeaseView& lease, const RenderContext& context) {
   const std::string where =
       lease.flags.frozen ? "its processes are stopped" : "its GPU memory is in host memory";
   const std::string resume = " (berth resume " + number_of(lease.id) + ")";
@@ -180,15 +184,15 @@ std::string halt_notice(const LeaseView& lease, const Scene& scene) {
   const Halt& halt = *lease.halt;
   switch (halt.reason) {
     case Halt::Reason::kPaused: {
-      const std::string until = when_it_goes_on(lease, scene);
-      return "is paused" + by_whom_paused(lease, scene) + given_reason(lease, scene) + "; " +
+      const std::string until = when_it_goes_on(lease, context);
+      return "is paused" + by_whom_paused(lease, context) + given_reason(lease, context) + "; " +
              where + (until.empty() ? "" : ", and " + until) + resume;
     }
     case Halt::Reason::kYields:
-      return "is suspended for " + beneficiary(halt, scene) + "; " + where + ", and " +
+      return "is suspended for " + beneficiary(halt, context) + "; " + where + ", and " +
              back_when(halt);
     case Halt::Reason::kMoves:
-      return "is being moved to " + devices_of(lease.parts) + by_whom(lease.moved_by, scene);
+      return "is being moved to " + devices_of(lease.parts) + by_whom(lease.moved_by, context);
     case Halt::Reason::kMeasure:
       return "is suspended " + measure_for(lease, halt);
     case Halt::Reason::kTurn:

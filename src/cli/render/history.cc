@@ -26,15 +26,16 @@ constexpr std::size_t kOtherColumns = 62;
 constexpr std::size_t kWidthUnknown = 200;
 constexpr std::int64_t kMsPerSecond = 1'000;
 
-std::string gpu_of(const Series& series, const wire::PastFacts& facts, const Scene& scene) {
+std::string gpu_of(const Series& series, const wire::PastFacts& facts,
+                   const RenderContext& context) {
   const auto index = facts.indices.find(series.subject.device);
   if (index != facts.indices.end()) return std::to_string(index->second);
   return to_text(series.subject.device).substr(0, 12) +
-         std::string(signs_of(scene.letters).ellipsis);
+         std::string(glyphs_of(context.charset).ellipsis);
 }
 
-std::string subject_of(const Series& series, const Scene& scene) {
-  const std::string name = harmless(series.name, scene.letters);
+std::string subject_of(const Series& series, const RenderContext& context) {
+  const std::string name = escape_control(series.name, context.charset);
   switch (history::kind_of(series.subject)) {
     case history::Kind::kDevice:
       return "GPU";
@@ -55,8 +56,8 @@ struct Grid {
 };
 
 // As many steps of the answer in one column as it takes to fit the terminal.
-Grid grid_of(const wire::PastAnswer& answer, const Scene& scene) {
-  const std::size_t width = scene.width.value_or(kWidthUnknown);
+Grid grid_of(const wire::PastAnswer& answer, const RenderContext& context) {
+  const std::size_t width = context.width.value_or(kWidthUnknown);
   const auto room = static_cast<std::int64_t>(
       std::clamp(width - std::min(width, kOtherColumns), kColumnsMin, kColumnsMax));
   const std::int64_t step = std::max<std::int64_t>(answer.past.step.ns / seconds(1).ns, 1);
@@ -70,7 +71,8 @@ Grid grid_of(const wire::PastAnswer& answer, const Scene& scene) {
 }
 
 // What is unknown is a hole.
-std::string course_of(const Series& series, const Grid& grid, Bytes top, const Scene& scene) {
+std::string course_of(const Series& series, const Grid& grid, Bytes top,
+                      const RenderContext& context) {
   struct Sum {
     std::uint64_t total = 0;
     std::uint64_t known = 0;
@@ -88,7 +90,7 @@ std::string course_of(const Series& series, const Grid& grid, Bytes top, const S
   for (const Sum& sum : sums) {
     figures.push_back(sum.known == 0 ? std::nullopt : std::optional(Bytes{sum.total / sum.known}));
   }
-  return sparkline(figures, top, scene.letters);
+  return sparkline(figures, top, context.charset);
 }
 
 std::map<DeviceId, Bytes> highest(const history::Past& past) {
@@ -101,7 +103,7 @@ std::map<DeviceId, Bytes> highest(const history::Past& past) {
 }
 
 std::vector<Cell> row_of(const Series& series, const wire::PastAnswer& answer, const Grid& grid,
-                         Bytes top, const Scene& scene) {
+                         Bytes top, const RenderContext& context) {
   Bucket whole = series.buckets.front();
   for (const Bucket& bucket : std::span(series.buckets).subspan(1)) {
     whole.known += bucket.known;
@@ -109,14 +111,14 @@ std::vector<Cell> row_of(const Series& series, const wire::PastAnswer& answer, c
     whole.most = std::max(whole.most, bucket.most);
     whole.total += bucket.total;
   }
-  return {{gpu_of(series, answer.facts, scene)},
-          {subject_of(series, scene)},
+  return {{gpu_of(series, answer.facts, context)},
+          {subject_of(series, context)},
           {std::string(history::to_text(series.subject.figure))},
-          {course_of(series, grid, top, scene)},
-          {in_gib(whole.least, scene)},
-          {in_gib(whole.mean(), scene)},
-          {in_gib(whole.most, scene)},
-          {in_gib(series.buckets.back().mean(), scene)}};
+          {course_of(series, grid, top, context)},
+          {in_gib(whole.least, context)},
+          {in_gib(whole.mean(), context)},
+          {in_gib(whole.most, context)},
+          {in_gib(series.buckets.back().mean(), context)}};
 }
 
 // "1.25": hundredths are enough for a bill.
@@ -138,23 +140,24 @@ std::string outcome_of(const Session& session) {
   return session.result ? std::string(to_text(*session.result)) : "held";
 }
 
-std::vector<Cell> row_of(const Session& session, UnixMs now, const Scene& scene) {
-  const std::string dash(signs_of(scene.letters).dash);
+std::vector<Cell> row_of(const Session& session, UnixMs now, const RenderContext& context) {
+  const std::string dash(glyphs_of(context.charset).dash);
   const bool known = session.known_ms > 0;
   return {{std::to_string(session.id.value)},
-          {session_of(session.user, harmless(session.name, scene.letters), scene)},
+          {session_of(session.user, escape_control(session.name, context.charset), context)},
           {outcome_of(session)},
           {age_text(between(session.queued, session.started))},
           {age_text(milliseconds(static_cast<std::int64_t>(held_ms_of(session, now))))},
           {hundredths(held_ms_of(session, now) * session.devices, kMsPerHour)},
-          {in_gib(session.granted, scene)},
-          {in_gib(session.peak, scene)},
+          {in_gib(session.granted, context)},
+          {in_gib(session.peak, context)},
           {known ? hundredths(session.unused_mib_ms, kMibMsPerGibHour) : dash}};
 }
 
 }  // namespace
 
-std::string history_text(const wire::PastAnswer& answer, bool header, const Scene& scene) {
+std::string history_text(const wire::PastAnswer& answer, bool header,
+                         const RenderContext& context) {
   if (answer.past.series.empty()) {
     return "No data for this period.\n"
            "Leases too short for a sample are in: berth history --sessions\n";
@@ -169,19 +172,20 @@ std::string history_text(const wire::PastAnswer& answer, bool header, const Scen
                           {.title = "NOW", .align = Column::Align::kRight}},
               .header = header};
   const std::map<DeviceId, Bytes> tops = highest(answer.past);
-  const Grid grid = grid_of(answer, scene);
+  const Grid grid = grid_of(answer, context);
   for (const Series& series : answer.past.series) {
-    table.rows.push_back(row_of(series, answer, grid, tops.at(series.subject.device), scene));
+    table.rows.push_back(row_of(series, answer, grid, tops.at(series.subject.device), context));
   }
-  std::string text = render(std::move(table), scene.width, scene.letters);
+  std::string text = render(std::move(table), context.width, context.charset);
   const std::string note = "GiB; from " + to_text(answer.facts.since) + " to " +
                            to_text(answer.facts.until) + ", a column is " +
                            to_text(seconds(grid.step)) +
-                           (scene.simulated ? "; the GPU is simulated" : "");
-  return text + painted(note, Colour::kDim, scene.letters) + "\n";
+                           (context.simulated ? "; the GPU is simulated" : "");
+  return text + painted(note, Colour::kDim, context.charset) + "\n";
 }
 
-std::string sessions_text(const wire::SessionsAnswer& answer, bool header, const Scene& scene) {
+std::string sessions_text(const wire::SessionsAnswer& answer, bool header,
+                          const RenderContext& context) {
   if (answer.sessions.empty()) return "No lease held anything in that time.\n";
   Table table{.columns = {{.title = "ID"},
                           {.title = "SESSION", .shrinks_to = 12, .cut = Column::Cut::kName},
@@ -196,19 +200,19 @@ std::string sessions_text(const wire::SessionsAnswer& answer, bool header, const
   std::uint64_t gpu_ms = 0;
   std::uint64_t unused = 0;
   for (const Session& session : answer.sessions) {
-    table.rows.push_back(row_of(session, answer.facts.time, scene));
+    table.rows.push_back(row_of(session, answer.facts.time, context));
     gpu_ms += held_ms_of(session, answer.facts.time) * session.devices;
     unused += session.unused_mib_ms;
   }
   const std::string sums =
       counted(answer.sessions.size(), "lease") + ": " + hundredths(gpu_ms, kMsPerHour) +
       " GPU hours, " + hundredths(unused, kMibMsPerGibHour) + " GiB hours granted and not used" +
-      (scene.simulated ? "; the GPU is simulated" : "");
-  return render(std::move(table), scene.width, scene.letters) +
-         painted(sums, Colour::kDim, scene.letters) + "\n";
+      (context.simulated ? "; the GPU is simulated" : "");
+  return render(std::move(table), context.width, context.charset) +
+         painted(sums, Colour::kDim, context.charset) + "\n";
 }
 
-std::string audit_text(const wire::AuditAnswer& answer, bool header, const Scene& scene) {
+std::string audit_text(const wire::AuditAnswer& answer, bool header, const RenderContext& context) {
   if (answer.audit.empty()) return "Nothing was done to any lease in that time.\n";
   Table table{.columns = {{.title = "TIME"},
                           {.title = "WHO", .shrinks_to = 8, .cut = Column::Cut::kName},
@@ -216,22 +220,22 @@ std::string audit_text(const wire::AuditAnswer& answer, bool header, const Scene
                           {.title = "LEASE", .shrinks_to = 12, .cut = Column::Cut::kName},
                           {.title = "REASON", .shrinks_to = 12}},
               .header = header};
-  const std::string dash(signs_of(scene.letters).dash);
+  const std::string dash(glyphs_of(context.charset).dash);
   for (const AuditEntry& entry : answer.audit) {
     const bool of_lease = entry.lease != LeaseId{};
     table.rows.push_back(
         {{to_text(entry.at)},
-         {entry.by ? harmless(scene.user_name(*entry.by), scene.letters) : "berthd"},
+         {entry.by ? escape_control(context.user_name(*entry.by), context.charset) : "berthd"},
          {std::string(to_text(entry.verb))},
          {of_lease ? std::to_string(entry.lease.value) + " (" +
-                         session_of(entry.owner, entry.name, scene) + ")"
+                         session_of(entry.owner, entry.name, context) + ")"
                    : dash},
-         {entry.reason.empty() ? dash : harmless(entry.reason, scene.letters)}});
+         {entry.reason.empty() ? dash : escape_control(entry.reason, context.charset)}});
   }
   const std::string note = counted(answer.audit.size(), "event") + ", in UTC" +
-                           (scene.simulated ? "; the GPU is simulated" : "");
-  return render(std::move(table), scene.width, scene.letters) +
-         painted(note, Colour::kDim, scene.letters) + "\n";
+                           (context.simulated ? "; the GPU is simulated" : "");
+  return render(std::move(table), context.width, context.charset) +
+         painted(note, Colour::kDim, context.charset) + "\n";
 }
 
 std::optional<std::string> monitor_lines(const history::Past& past, bool header) {

@@ -5,20 +5,21 @@
 #include <optional>
 #include <string>
 
-#include "cli/render/scene.h"
+#include "cli/render/context.h"
 #include "wire/audit.h"
 #include "wire/history.h"
 
 namespace berth::cli {
 
 /// A line a figure, with its course.
-std::string history_text(const wire::PastAnswer& answer, bool header, const Scene& scene);
+std::string history_text(const wire::PastAnswer& answer, bool header, const RenderContext& context);
 
 /// A row a lease, and their sums.
-std::string sessions_text(const wire::SessionsAnswer& answer, bool header, const Scene& scene);
+std::string sessions_text(const wire::SessionsAnswer& answer, bool header,
+                          const RenderContext& context);
 
 /// A line a entry: who did what to whose lease.
-std::string audit_text(const wire::AuditAnswer& answer, bool header, const Scene& scene);
+std::string audit_text(const wire::AuditAnswer& answer, bool header, const RenderContext& context);
 
 /// "timestamp,memory.used" and a line a point. Absent: the figures are of several GPUs.
 std::optional<std::string> monitor_lines(const history::Past& past, bool header);

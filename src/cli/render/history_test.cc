@@ -18,7 +18,7 @@ using history::Series;
 using testing::HasSubstr;
 
 constexpr std::int64_t kStart = 1'770'465'600;  // 2026-02-07T12:00:00Z
-constexpr Letters kBlockLetters = {.unicode = true};
+constexpr Charset kBlockLetters = {.unicode = true};
 
 Bucket bucket(std::int64_t minute, Bytes value) {
   return {.start = kStart + minute * 60,
@@ -59,7 +59,7 @@ TEST(Sparkline, NothingIsAsLowAsItCanBe) {
 }
 
 TEST(HistoryText, HasALineAFigureWithItsCourse) {
-  Scene wide = sample::scene();
+  RenderContext wide = sample::context();
   wide.width = std::nullopt;
   const std::string text = history_text(answer(), true, wide);
   EXPECT_THAT(text, HasSubstr("0    GPU"));
@@ -74,7 +74,7 @@ TEST(HistoryText, TheCourseFitsTheTerminal) {
   wire::PastAnswer long_one = answer();
   long_one.facts.until.value += 36'000'000;
   for (std::size_t width = 76; width < 160; width += 7) {
-    Scene narrow = sample::scene();
+    RenderContext narrow = sample::context();
     narrow.width = width;
     const std::string text = history_text(long_one, true, narrow);
     EXPECT_THAT(text, HasSubstr("TREND")) << width;
@@ -85,10 +85,10 @@ TEST(HistoryText, TheCourseFitsTheTerminal) {
 }
 
 TEST(HistoryText, WhereNothingIsKnownItSaysSo) {
-  EXPECT_EQ(history_text({}, true, sample::scene()),
+  EXPECT_EQ(history_text({}, true, sample::context()),
             "No data for this period.\n"
             "Leases too short for a sample are in: berth history --sessions\n");
-  EXPECT_EQ(sessions_text({}, true, sample::scene()), "No lease held anything in that time.\n");
+  EXPECT_EQ(sessions_text({}, true, sample::context()), "No lease held anything in that time.\n");
 }
 
 TEST(SessionsText, TellsGpuHoursWaitingAndWhatWasNotUsed) {
@@ -111,7 +111,7 @@ TEST(SessionsText, TellsGpuHoursWaitingAndWhatWasNotUsed) {
   unknown.known_ms = 0;
   unknown.unused_mib_ms = 0;
   wire::SessionsAnswer answer{.sessions = {session, unknown}, .facts = {.time = sample::kNow}};
-  Scene wide = sample::scene();
+  RenderContext wide = sample::context();
   wide.width = std::nullopt;
   const std::string text = sessions_text(answer, true, wide);
   EXPECT_THAT(text,

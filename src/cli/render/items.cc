@@ -216,7 +216,7 @@ Result<std::string> as_ids(const Items& items) {
 // Command lines and the names of processes come from anybody, escape sequences with them. A program
 // that reads a pipe gets them as they are.
 std::string as_lines(const Items& items, const OutputChoice& choice,
-                     std::optional<Letters> terminal) {
+                     std::optional<Charset> terminal) {
   const bool csv = choice.format == Format::kCsv;
   const std::string_view end = csv ? "\r\n" : "\n";
   std::string text;
@@ -232,7 +232,7 @@ std::string as_lines(const Items& items, const OutputChoice& choice,
       const Json& value = field_of(item, field);
       text.append(separate(&field == &items.fields.front()));
       const std::string raw = cell_of(value);
-      const std::string cell = terminal ? harmless(raw, *terminal) : raw;
+      const std::string cell = terminal ? escape_control(raw, *terminal) : raw;
       text += csv ? csv_cell(value, cell) : tsv_cell(value, cell);
     }
     text += end;
@@ -240,25 +240,25 @@ std::string as_lines(const Items& items, const OutputChoice& choice,
   return text;
 }
 
-std::string as_table(const Items& items, const OutputChoice& choice, Letters letters) {
+std::string as_table(const Items& items, const OutputChoice& choice, Charset charset) {
   Table table{.header = choice.header};
   for (const std::string& field : items.fields) table.columns.push_back({.title = field});
   for (const Json& item : items.list) {
     std::vector<Cell> row;
     for (const std::string& field : items.fields) {
       const Json& value = field_of(item, field);
-      row.push_back({value.is_null() ? std::string(signs_of(letters).dash)
-                                     : harmless(cell_of(value), letters)});
+      row.push_back({value.is_null() ? std::string(glyphs_of(charset).dash)
+                                     : escape_control(cell_of(value), charset)});
     }
     table.rows.push_back(std::move(row));
   }
-  return render(std::move(table), std::nullopt, letters);
+  return render(std::move(table), std::nullopt, charset);
 }
 
 }  // namespace
 
 Result<std::string> render_items(const ItemSource& source, const OutputChoice& choice,
-                                 Letters letters) {
+                                 Charset charset) {
   TRY(items, read(source, choice));
   const auto json = [&](const std::string& text) {
     return source.on_terminal ? json_for_terminal(text) : text;
@@ -273,14 +273,14 @@ Result<std::string> render_items(const ItemSource& source, const OutputChoice& c
     }
     case Format::kCsv:
     case Format::kTsv:
-      return as_lines(items, choice, source.on_terminal ? std::optional(letters) : std::nullopt);
+      return as_lines(items, choice, source.on_terminal ? std::optional(charset) : std::nullopt);
     case Format::kIds:
       return as_ids(items);
     case Format::kTable:
     case Format::kWide:
       break;
   }
-  return as_table(items, choice, letters);
+  return as_table(items, choice, charset);
 }
 
 }  // namespace berth::cli

@@ -29,6 +29,6 @@ struct ItemSource {
 
 /// kInvalid: a field that there is not, with the nearest one. kCorrupt: `json` is none.
 Result<std::string> render_items(const ItemSource& source, const OutputChoice& choice,
-                                 Letters letters);
+                                 Charset charset);
 
 }  // namespace berth::cli

@@ -15,8 +15,8 @@
 namespace berth::cli {
 namespace {
 
-std::string dash(const Scene& scene) {
-  return std::string(signs_of(scene.letters).dash);
+std::string dash(const RenderContext& context) {
+  return std::string(glyphs_of(context.charset).dash);
 }
 
 // What one lease, or one external process, uses: the three figures of the column VRAM.
@@ -31,11 +31,11 @@ std::string padded(const std::string& text, std::size_t columns) {
   return std::string(columns > used ? columns - used : 0, ' ') + text;
 }
 
-std::string vram_cell(const Figures& figures, const Scene& scene) {
+std::string vram_cell(const Figures& figures, const RenderContext& context) {
   constexpr std::size_t kColumns = 5;  // "179.1"
-  return padded(in_gib(figures.used, scene), kColumns) + " /" +
-         padded(in_gib(figures.peak, scene), kColumns) + " /" +
-         padded(in_gib(figures.granted, scene), kColumns);
+  return padded(in_gib(figures.used, context), kColumns) + " /" +
+         padded(in_gib(figures.peak, context), kColumns) + " /" +
+         padded(in_gib(figures.granted, context), kColumns);
 }
 
 Colour colour_of(const LeaseView& lease) {
@@ -49,68 +49,69 @@ Colour colour_of(const LeaseView& lease) {
 }
 
 // How long it has been in its state, as far as that is known.
-std::string age_of(const LeaseView& lease, const Scene& scene) {
+std::string age_of(const LeaseView& lease, const RenderContext& context) {
   if (lease.started_at) {
-    return age_text(between(*lease.started_at, lease.ended_at.value_or(scene.now)));
+    return age_text(between(*lease.started_at, lease.ended_at.value_or(context.now)));
   }
-  return age_text(between(lease.queued_at, lease.ended_at.value_or(scene.now)));
+  return age_text(between(lease.queued_at, lease.ended_at.value_or(context.now)));
 }
 
-std::string left_of(const LeaseView& lease, const Scene& scene) {
-  if (lease.state == LeaseState::kEnded || lease.state == LeaseState::kWaiting) return dash(scene);
-  if (lease.expires_at) return about(*lease.expires_at, scene);
-  if (!lease.expected_end) return dash(scene);
-  const Duration over = between(*lease.expected_end, scene.now);
+std::string left_of(const LeaseView& lease, const RenderContext& context) {
+  if (lease.state == LeaseState::kEnded || lease.state == LeaseState::kWaiting)
+    return dash(context);
+  if (lease.expires_at) return about(*lease.expires_at, context);
+  if (!lease.expected_end) return dash(context);
+  const Duration over = between(*lease.expected_end, context.now);
   if (over.ns > 0) return "over " + to_text(over);
-  return about(*lease.expected_end, scene);
+  return about(*lease.expected_end, context);
 }
 
-std::string vram_of(const LeaseView& lease, const Scene& scene) {
+std::string vram_of(const LeaseView& lease, const RenderContext& context) {
   if (lease.state == LeaseState::kWaiting) return "asks " + size_asked_by(lease.request);
-  return vram_cell({used_by(lease), peak_of(lease), granted_to(lease)}, scene);
+  return vram_cell({used_by(lease), peak_of(lease), granted_to(lease)}, context);
 }
 
-std::string gpus_of(const LeaseView& lease, const Scene& scene) {
-  return lease.parts.empty() ? dash(scene) : device_list(lease.parts, scene);
+std::string gpus_of(const LeaseView& lease, const RenderContext& context) {
+  return lease.parts.empty() ? dash(context) : device_list(lease.parts, context);
 }
 
-std::vector<Cell> row_of(const LeaseView& lease, Detail detail, const Scene& scene) {
+std::vector<Cell> row_of(const LeaseView& lease, Detail detail, const RenderContext& context) {
   std::vector<Cell> row = {
       {std::to_string(lease.id.value), Colour::kBold},
-      {session_of(lease, scene)},
+      {session_of(lease, context)},
       {state_of(lease), colour_of(lease)},
-      {gpus_of(lease, scene)},
-      {vram_of(lease, scene)},
-      {age_of(lease, scene)},
-      {left_of(lease, scene)},
+      {gpus_of(lease, context)},
+      {vram_of(lease, context)},
+      {age_of(lease, context)},
+      {left_of(lease, context)},
   };
   if (detail == Detail::kWide) {
     row.push_back({std::string(to_text(lease.request.priority))});
-    row.push_back({lease.command ? std::to_string(lease.command->pid) : dash(scene)});
+    row.push_back({lease.command ? std::to_string(lease.command->pid) : dash(context)});
     row.push_back({to_text(lease.queued_at)});
-    row.push_back({lease.handle == Handle{} ? dash(scene) : to_text(lease.handle)});
+    row.push_back({lease.handle == Handle{} ? dash(context) : to_text(lease.handle)});
   }
-  row.push_back({harmless(lease.request.command, scene.letters)});
+  row.push_back({escape_control(lease.request.command, context.charset)});
   return row;
 }
 
 std::vector<Cell> row_of(const StrangerView& stranger, std::uint32_t gpu, Detail detail,
-                         const Scene& scene) {
+                         const RenderContext& context) {
   const std::string what = stranger.lease
                                ? " (lease " + std::to_string(stranger.lease->value) + ", astray)"
                                : " (external)";
   std::vector<Cell> row = {
-      {dash(scene)},         {session_of(stranger.user, {}, scene) + what}, {dash(scene)},
-      {std::to_string(gpu)}, {vram_cell({.used = stranger.used}, scene)},   {dash(scene)},
-      {dash(scene)},
+      {dash(context)},       {session_of(stranger.user, {}, context) + what}, {dash(context)},
+      {std::to_string(gpu)}, {vram_cell({.used = stranger.used}, context)},   {dash(context)},
+      {dash(context)},
   };
   if (detail == Detail::kWide) {
-    row.push_back({dash(scene)});
+    row.push_back({dash(context)});
     row.push_back({std::to_string(stranger.process.pid)});
-    row.push_back({dash(scene)});
-    row.push_back({dash(scene)});
+    row.push_back({dash(context)});
+    row.push_back({dash(context)});
   }
-  row.push_back({harmless(stranger.name, scene.letters)});
+  row.push_back({escape_control(stranger.name, context.charset)});
   return row;
 }
 
@@ -135,14 +136,14 @@ std::vector<Column> columns_for(Detail detail) {
   return columns;
 }
 
-std::string moment(UnixMs when, const Scene& scene) {
-  const Duration since = between(when, scene.now);
+std::string moment(UnixMs when, const RenderContext& context) {
+  const Duration since = between(when, context.now);
   if (since.ns >= 0) return to_text(when) + " (" + age_text(since) + " ago)";
-  return to_text(when) + " (in " + about(when, scene) + ")";
+  return to_text(when) + " (in " + about(when, context) + ")";
 }
 
-std::string moment_or_none(std::optional<UnixMs> when, const Scene& scene) {
-  return when ? moment(*when, scene) : std::string();
+std::string moment_or_none(std::optional<UnixMs> when, const RenderContext& context) {
+  return when ? moment(*when, context) : std::string();
 }
 
 std::string process_list(std::span<const Process> processes) {
@@ -153,9 +154,9 @@ std::string process_list(std::span<const Process> processes) {
   return text;
 }
 
-std::string part_text(const LeasePart& part, const Scene& scene) {
-  return "granted " + to_text(part.granted) + ", used " + size_or_dash(part.used, scene) +
-         ", peak " + size_or_dash(part.peak, scene) + ", " + to_text(part.device);
+std::string part_text(const LeasePart& part, const RenderContext& context) {
+  return "granted " + to_text(part.granted) + ", used " + size_or_dash(part.used, context) +
+         ", peak " + size_or_dash(part.peak, context) + ", " + to_text(part.device);
 }
 
 std::string drift_text(std::int64_t drift) {
@@ -181,7 +182,7 @@ std::string ledger_text(const LeasePart& part) {
   return text;
 }
 
-std::string progress_text(const Progress& progress, const Scene& scene) {
+std::string progress_text(const Progress& progress, const RenderContext& context) {
   std::string text = std::to_string(progress.done);
   const std::uint64_t total = progress.total.value_or(0);
   if (total > 0) {
@@ -189,21 +190,21 @@ std::string progress_text(const Progress& progress, const Scene& scene) {
     text += " of " + std::to_string(total) + " (" + std::to_string(static_cast<int>(share * 100)) +
             " %)";
   }
-  if (!progress.note.empty()) text += ", " + harmless(progress.note, scene.letters);
-  return text + ", told " + age_text(between(progress.at, scene.now)) + " ago";
+  if (!progress.note.empty()) text += ", " + escape_control(progress.note, context.charset);
+  return text + ", told " + age_text(between(progress.at, context.now)) + " ago";
 }
 
-void add_saves(Facts& facts, const LeaseView& lease, const Scene& scene) {
+void add_saves(Facts& facts, const LeaseView& lease, const RenderContext& context) {
   if (lease.request.checkpoint) facts.add("checkpoint", way_text(*lease.request.checkpoint));
   const Checkpoints& saves = lease.checkpoints;
-  if (saves.asked) facts.add("asked to save", moment(saves.asked->at, scene));
+  if (saves.asked) facts.add("asked to save", moment(saves.asked->at, context));
   if (saves.last) {
-    const std::string detail = harmless(saves.last->detail, scene.letters);
+    const std::string detail = escape_control(saves.last->detail, context.charset);
     facts.add("last asked", std::string(outcome_text(saves.last->outcome)) +
                                 (detail.empty() ? "" : ", " + detail) + ", " +
-                                moment(saves.last->at, scene));
+                                moment(saves.last->at, context));
   }
-  facts.add("last saved", moment_or_none(saves.saved, scene));
+  facts.add("last saved", moment_or_none(saves.saved, context));
   if (const auto grace = lease.request.requeue_grace) {
     const std::string step(lease.requeue ? to_text(*lease.requeue) : "");
     facts.add("requeue", "stops within " + to_text(*grace) + (step.empty() ? "" : ", now " + step));
@@ -219,15 +220,15 @@ std::string pressure_text(const LeaseView& lease) {
   return text;
 }
 
-void add_parts(Facts& facts, const LeaseView& lease, const Scene& scene) {
+void add_parts(Facts& facts, const LeaseView& lease, const RenderContext& context) {
   for (const LeasePart& part : lease.parts) {
-    facts.add(devices_of({&part, 1}), part_text(part, scene));
+    facts.add(devices_of({&part, 1}), part_text(part, context));
     facts.add("ledger", ledger_text(part));
   }
 }
 
-void add_strays(Facts& facts, const LeaseView& lease, const Scene& scene) {
-  for (const Stray& stray : lease.strays) facts.add("astray", stray_text(stray, scene.letters));
+void add_strays(Facts& facts, const LeaseView& lease, const RenderContext& context) {
+  for (const Stray& stray : lease.strays) facts.add("astray", stray_text(stray, context.charset));
 }
 
 void add_processes(Facts& facts, const LeaseView& lease) {
@@ -239,55 +240,57 @@ void add_processes(Facts& facts, const LeaseView& lease) {
 }  // namespace
 
 Table lease_table(std::span<const LeaseView> leases, std::span<const DeviceView> devices,
-                  Detail detail, const Scene& scene) {
+                  Detail detail, const RenderContext& context) {
   Table table{.columns = columns_for(detail)};
-  for (const LeaseView& lease : leases) table.rows.push_back(row_of(lease, detail, scene));
+  for (const LeaseView& lease : leases) table.rows.push_back(row_of(lease, detail, context));
   for (const DeviceView& device : devices) {
     for (const StrangerView& stranger : device.strangers) {
-      table.rows.push_back(row_of(stranger, device.index, detail, scene));
+      table.rows.push_back(row_of(stranger, device.index, detail, context));
     }
   }
   return table;
 }
 
-std::string lease_details(const LeaseView& lease, const Scene& scene) {
+std::string lease_details(const LeaseView& lease, const RenderContext& context) {
   const Request& request = lease.request;
   Facts facts;
   facts.add("state", state_of(lease));
-  facts.add("halted", halt_words(lease, std::nullopt, scene));
+  facts.add("halted", halt_words(lease, std::nullopt, context));
   facts.add("asked", asked_by(request) + (request.learned ? ", by what it used before" : ""));
-  add_parts(facts, lease, scene);
-  add_strays(facts, lease, scene);
+  add_parts(facts, lease, context);
+  add_strays(facts, lease, context);
   facts.add("pressure", pressure_text(lease));
-  facts.add("session", harmless(request.session, scene.letters));
+  facts.add("session", escape_control(request.session, context.charset));
   facts.add("priority", std::string(to_text(request.priority)));
-  facts.add("command", harmless(request.command, scene.letters));
+  facts.add("command", escape_control(request.command, context.charset));
   for (const auto& [key, value] : request.labels) {
-    facts.add("label", harmless(key, scene.letters) + "=" + harmless(value, scene.letters));
+    facts.add("label",
+              escape_control(key, context.charset) + "=" + escape_control(value, context.charset));
   }
   add_processes(facts, lease);
   if (lease.queue_position) facts.add("in the queue", std::to_string(*lease.queue_position) + ".");
-  facts.add("queued", moment(lease.queued_at, scene));
-  facts.add("started", moment_or_none(lease.started_at, scene));
-  if (lease.progress) facts.add("progress", progress_text(*lease.progress, scene));
-  facts.add("expected end", moment_or_none(lease.expected_end, scene));
-  facts.add("expires", moment_or_none(lease.expires_at, scene));
-  facts.add("turn ends", moment_or_none(lease.turn_ends_at, scene));
-  facts.add("ended", moment_or_none(lease.ended_at, scene));
+  facts.add("queued", moment(lease.queued_at, context));
+  facts.add("started", moment_or_none(lease.started_at, context));
+  if (lease.progress) facts.add("progress", progress_text(*lease.progress, context));
+  facts.add("expected end", moment_or_none(lease.expected_end, context));
+  facts.add("expires", moment_or_none(lease.expires_at, context));
+  facts.add("turn ends", moment_or_none(lease.turn_ends_at, context));
+  facts.add("ended", moment_or_none(lease.ended_at, context));
   if (lease.ended_by)
-    facts.add("ended by", harmless(scene.user_name(*lease.ended_by), scene.letters));
+    facts.add("ended by", escape_control(context.user_name(*lease.ended_by), context.charset));
   if (!lease.left_alone.empty()) facts.add("left alone", left_alone_text(lease));
   if (request.eta) facts.add("eta", to_text(*request.eta));
   if (request.limit) facts.add("limit", to_text(*request.limit));
-  if (lease.pause && !lease.halt) facts.add("paused", pause_text(*lease.pause, scene));
-  add_saves(facts, lease, scene);
+  if (lease.pause && !lease.halt) facts.add("paused", pause_text(*lease.pause, context));
+  add_saves(facts, lease, context);
   for (const MeasureTaken& taken : lease.measures) {
-    facts.add("measure", measure_text(taken, scene.letters) + ", " + moment(taken.at, scene));
+    facts.add("measure", measure_text(taken, context.charset) + ", " + moment(taken.at, context));
   }
   if (lease.handle != Handle{}) facts.add("handle", to_text(lease.handle));
-  std::string title = "Lease " + std::to_string(lease.id.value) + "  " + session_of(lease, scene);
-  if (scene.simulated) title += "  (the GPU is simulated)";
-  return painted(title, Colour::kBold, scene.letters) + "\n" + std::move(facts).text(scene.letters);
+  std::string title = "Lease " + std::to_string(lease.id.value) + "  " + session_of(lease, context);
+  if (context.simulated) title += "  (the GPU is simulated)";
+  return painted(title, Colour::kBold, context.charset) + "\n" +
+         std::move(facts).text(context.charset);
 }
 
 }  // namespace berth::cli

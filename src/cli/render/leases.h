@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "cli/render/scene.h"
+#include "cli/render/context.h"
 #include "cli/render/table.h"
 #include "model/lease.h"
 #include "model/view.h"
@@ -17,9 +17,9 @@ enum class Detail : std::uint8_t { kTable, kWide };
 
 /// A row a lease. External users of the devices stand below, those of `devices` that is.
 Table lease_table(std::span<const LeaseView> leases, std::span<const DeviceView> devices,
-                  Detail detail, const Scene& scene);
+                  Detail detail, const RenderContext& context);
 
 /// `berth show`: one fact a line.
-std::string lease_details(const LeaseView& lease, const Scene& scene);
+std::string lease_details(const LeaseView& lease, const RenderContext& context);
 
 }  // namespace berth::cli

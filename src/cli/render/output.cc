@@ -41,13 +41,13 @@ Status set_format(OutputChoice& choice, std::string_view name) {
                "\"" + std::string(name) + "\" is none of table, wide, json, ndjson, csv, tsv, ids"};
 }
 
-Take into_format(OutputChoice& choice, std::string_view fixed = {}) {
+Setter into_format(OutputChoice& choice, std::string_view fixed = {}) {
   return [&choice, fixed](std::string_view value) -> Status {
     return set_format(choice, fixed.empty() ? value : fixed);
   };
 }
 
-Take into_fields(OutputChoice& choice) {
+Setter into_fields(OutputChoice& choice) {
   return [&choice](std::string_view list) -> Status {
     while (!list.empty()) {
       const auto comma = list.find(',');
@@ -59,11 +59,11 @@ Take into_fields(OutputChoice& choice) {
   };
 }
 
-Take into_watch(OutputChoice& choice) {
+Setter into_watch(OutputChoice& choice) {
   return [&choice](std::string_view value) -> Status {
     choice.watch = kWatchEvery;
     if (value.empty()) return Unit{};
-    TRY_STATUS(into(choice.watch)(value));
+    TRY_STATUS(store(choice.watch)(value));
     if (*choice.watch < kWatchLeast) return Error{Errc::kInvalid, "at most every 100ms"};
     return Unit{};
   };

@@ -34,15 +34,15 @@ std::optional<Bytes> sum(const LeaseView& lease, std::optional<Bytes> LeasePart:
 
 }  // namespace
 
-std::string session_of(UserId user, std::string_view name, const Scene& scene) {
-  std::string text = harmless(scene.user_name(user), scene.letters);
-  if (!name.empty()) text += "/" + harmless(name, scene.letters);
+std::string session_of(UserId user, std::string_view name, const RenderContext& context) {
+  std::string text = escape_control(context.user_name(user), context.charset);
+  if (!name.empty()) text += "/" + escape_control(name, context.charset);
   return text;
 }
 
-std::string session_of(const LeaseView& lease, const Scene& scene) {
+std::string session_of(const LeaseView& lease, const RenderContext& context) {
   const Request& request = lease.request;
-  return session_of(lease.user, request.name.empty() ? request.session : request.name, scene);
+  return session_of(lease.user, request.name.empty() ? request.session : request.name, context);
 }
 
 std::string asked_by(const Request& request) {
@@ -96,20 +96,20 @@ std::string devices_of(std::span<const LeasePart> parts) {
   return names.empty() ? "no GPU" : "GPU " + joined(names);
 }
 
-std::string device_list(std::span<const LeasePart> parts, const Scene& scene) {
+std::string device_list(std::span<const LeasePart> parts, const RenderContext& context) {
   constexpr std::size_t kBeginning = 12;  // "GPU-5a1c0d2e"
   std::string text;
   for (const LeasePart& part : parts) {
     text += (text.empty() ? "" : ",");
     text += part.index ? std::to_string(*part.index)
                        : to_text(part.device).substr(0, kBeginning) +
-                             std::string(signs_of(scene.letters).ellipsis);
+                             std::string(glyphs_of(context.charset).ellipsis);
   }
   return text;
 }
 
-std::string stray_text(const Stray& stray, Letters letters) {
-  const std::string who = stray.name.empty() ? "a process" : harmless(stray.name, letters);
+std::string stray_text(const Stray& stray, Charset charset) {
+  const std::string who = stray.name.empty() ? "a process" : escape_control(stray.name, charset);
   const std::string gpu =
       stray.index ? "GPU " + std::to_string(*stray.index) : to_text(stray.device);
   return who + " (pid " + std::to_string(stray.process.pid) + ") uses " +
@@ -147,8 +147,8 @@ std::string full_text(const LeaseView& lease) {
          size_argument(Bytes{enough.value / mib(1).value * mib(1).value}) + ")";
 }
 
-std::string in_gib(std::optional<Bytes> bytes, const Scene& scene) {
-  if (!bytes) return std::string(signs_of(scene.letters).dash);
+std::string in_gib(std::optional<Bytes> bytes, const RenderContext& context) {
+  if (!bytes) return std::string(glyphs_of(context.charset).dash);
   const double value = static_cast<double>(bytes->value) / 0x1p30;
   std::array<char, 32> text{};
   const char* format = value > 0 && value < 0.095 ? "%.2f" : "%.1f";
@@ -156,8 +156,8 @@ std::string in_gib(std::optional<Bytes> bytes, const Scene& scene) {
   return text.data();
 }
 
-std::string size_or_dash(std::optional<Bytes> bytes, const Scene& scene) {
-  return bytes ? to_text(*bytes) : std::string(signs_of(scene.letters).dash);
+std::string size_or_dash(std::optional<Bytes> bytes, const RenderContext& context) {
+  return bytes ? to_text(*bytes) : std::string(glyphs_of(context.charset).dash);
 }
 
 std::string left_alone_text(const LeaseView& lease) {
@@ -172,20 +172,21 @@ std::string left_alone_text(const LeaseView& lease) {
          ") are another user's and left alone";
 }
 
-std::string by_whom(const std::optional<UserId>& user, const Scene& scene) {
+std::string by_whom(const std::optional<UserId>& user, const RenderContext& context) {
   if (!user) return {};
-  return *user == scene.me ? " by you" : " by " + harmless(scene.user_name(*user), scene.letters);
+  return *user == context.me ? " by you"
+                             : " by " + escape_control(context.user_name(*user), context.charset);
 }
 
-std::string pause_text(const Pause& pause, const Scene& scene) {
-  const std::string who = pause.by ? by_whom(pause.by, scene).substr(1) + ", " : "";
-  return who + age_text(between(pause.since, scene.now)) + " ago" +
-         (pause.until ? ", for another " + about(*pause.until, scene) : "") +
-         (pause.reason.empty() ? "" : ": " + harmless(pause.reason, scene.letters));
+std::string pause_text(const Pause& pause, const RenderContext& context) {
+  const std::string who = pause.by ? by_whom(pause.by, context).substr(1) + ", " : "";
+  return who + age_text(between(pause.since, context.now)) + " ago" +
+         (pause.until ? ", for another " + about(*pause.until, context) : "") +
+         (pause.reason.empty() ? "" : ": " + escape_control(pause.reason, context.charset));
 }
 
-std::string about(UnixMs when, const Scene& scene) {
-  const Duration left = between(scene.now, when);
+std::string about(UnixMs when, const RenderContext& context) {
+  const Duration left = between(context.now, when);
   if (left.ns <= 0) return "any moment";
   if (left < minutes(1)) return "~" + to_text(seconds((left.ns + 999'999'999) / 1'000'000'000));
   if (left < hours(1)) {

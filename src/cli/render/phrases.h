@@ -11,15 +11,15 @@
 
 #include "base/size_argument.h"
 #include "base/units.h"
-#include "cli/render/scene.h"
+#include "cli/render/context.h"
 #include "model/lease.h"
 #include "model/view.h"
 
 namespace berth::cli {
 
 /// "me/train-gpt2", or "me" of a lease without a name.
-std::string session_of(UserId user, std::string_view name, const Scene& scene);
-std::string session_of(const LeaseView& lease, const Scene& scene);
+std::string session_of(UserId user, std::string_view name, const RenderContext& context);
+std::string session_of(const LeaseView& lease, const RenderContext& context);
 
 /// "6.0 GiB on any GPU", "8.0 GiB on each of 2 GPUs", "GPU 1 for itself".
 std::string asked_by(const Request& request);
@@ -35,10 +35,10 @@ std::string result_of(const LeaseView& lease);
 /// "GPU 0", "GPU 0 and 1", or the UUID where the index is not known.
 std::string devices_of(std::span<const LeasePart> parts);
 /// "0,1", or how the UUID of one begins whose index is not known: "GPU-5a1c0d2e…".
-std::string device_list(std::span<const LeasePart> parts, const Scene& scene);
+std::string device_list(std::span<const LeasePart> parts, const RenderContext& context);
 
 /// "python (pid 4711) uses 2.0 GiB of GPU 1, which the lease was not given".
-std::string stray_text(const Stray& stray, Letters letters);
+std::string stray_text(const Stray& stray, Charset charset);
 
 /// Of all devices together; absent if one of them is not known.
 std::optional<Bytes> used_by(const LeaseView& lease);
@@ -50,21 +50,21 @@ Bytes granted_to(const LeaseView& lease);
 std::string full_text(const LeaseView& lease);
 
 /// "9.8", in GiB; a dash if unknown.
-std::string in_gib(std::optional<Bytes> bytes, const Scene& scene);
+std::string in_gib(std::optional<Bytes> bytes, const RenderContext& context);
 /// "9.8 GiB"; a dash if unknown.
-std::string size_or_dash(std::optional<Bytes> bytes, const Scene& scene);
+std::string size_or_dash(std::optional<Bytes> bytes, const RenderContext& context);
 
 /// "process 77 of it is another user's and left alone"; of a lease that has such.
 std::string left_alone_text(const LeaseView& lease);
 
 /// " by alice", " by you" to alice herself; nothing where nobody is known.
-std::string by_whom(const std::optional<UserId>& user, const Scene& scene);
+std::string by_whom(const std::optional<UserId>& user, const RenderContext& context);
 
 /// "by alice, 12 min ago, for another ~48 min: lunch"
-std::string pause_text(const Pause& pause, const Scene& scene);
+std::string pause_text(const Pause& pause, const RenderContext& context);
 
 /// "~14 min", "~42 s", "~2h05m": how long until then. "any moment" if it has passed.
-std::string about(UnixMs when, const Scene& scene);
+std::string about(UnixMs when, const RenderContext& context);
 Duration between(UnixMs earlier, UnixMs later);
 /// "3m07s"; what is below a second is "<1 s".
 std::string age_text(Duration age);

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "cli/render/scene.h"
+#include "cli/render/context.h"
 #include "model/lease.h"
 #include "model/view.h"
 
@@ -26,8 +26,8 @@ inline UnixMs in(Duration duration) {
   return {kNow.value + duration.ns / 1'000'000};
 }
 
-inline Scene scene() {
-  return {.letters = {.unicode = true},
+inline RenderContext context() {
+  return {.charset = {.unicode = true},
           .width = 120,
           .now = kNow,
           .me = kMe,

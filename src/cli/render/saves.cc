@@ -11,8 +11,8 @@ std::string_view outcome_text(CheckpointOutcome outcome) {
   return to_text(outcome);
 }
 
-std::string saved_text(const CheckpointEnd& end, Letters letters) {
-  const std::string detail = harmless(end.detail, letters);
+std::string saved_text(const CheckpointEnd& end, Charset charset) {
+  const std::string detail = escape_control(end.detail, charset);
   if (end.outcome == CheckpointOutcome::kSaved) {
     return "has saved itself" + (detail.empty() ? "" : " (" + detail + ")");
   }
@@ -20,8 +20,8 @@ std::string saved_text(const CheckpointEnd& end, Letters letters) {
          (detail.empty() ? "" : ", " + detail);
 }
 
-std::string measure_text(const MeasureTaken& taken, Letters letters) {
-  const std::string detail = harmless(taken.detail, letters);
+std::string measure_text(const MeasureTaken& taken, Charset charset) {
+  const std::string detail = escape_control(taken.detail, charset);
   return std::string(to_text(taken.measure)) + " for " + std::string(to_text(taken.cause)) + ": " +
          (taken.outcome ? std::string(to_text(*taken.outcome)) : "under way") +
          (detail.empty() ? "" : ", " + detail);

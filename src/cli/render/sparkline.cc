@@ -23,8 +23,8 @@ std::size_t level_of(Bytes figure, Bytes top) {
 
 }  // namespace
 
-std::string sparkline(std::span<const std::optional<Bytes>> figures, Bytes top, Letters letters) {
-  const auto& columns = letters.unicode ? kBlocks : kAsciiLevels;
+std::string sparkline(std::span<const std::optional<Bytes>> figures, Bytes top, Charset charset) {
+  const auto& columns = charset.unicode ? kBlocks : kAsciiLevels;
   std::string line;
   for (const std::optional<Bytes>& figure : figures) {
     line += figure ? columns.at(level_of(*figure, top)) : " ";

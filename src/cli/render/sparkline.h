@@ -12,6 +12,6 @@
 namespace berth::cli {
 
 /// A column each; a blank where nothing is known. `top`: what a full column stands for.
-std::string sparkline(std::span<const std::optional<Bytes>> figures, Bytes top, Letters letters);
+std::string sparkline(std::span<const std::optional<Bytes>> figures, Bytes top, Charset charset);
 
 }  // namespace berth::cli

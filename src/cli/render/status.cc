@@ -28,16 +28,16 @@ std::size_t cells_of(Bytes part, Bytes whole) {
 }
 
 // What is used, what is promised beyond that, what could be granted.
-std::string bar_of(const DeviceView& device, const Scene& scene) {
-  const Signs& signs = signs_of(scene.letters);
+std::string bar_of(const DeviceView& device, const RenderContext& context) {
+  const Glyphs& glyphs = glyphs_of(context.charset);
   if (!device.capacity || device.capacity->value == 0) return {};
   const std::size_t used = cells_of(device.used.value_or(Bytes{}), *device.capacity);
   const std::size_t taken = cells_of(device.held_back + device.charged, *device.capacity);
-  std::string text(signs.bar_begin);
+  std::string text(glyphs.bar_begin);
   for (std::size_t i = 0; i < kBarCells; ++i) {
-    text += i < used ? signs.bar_used : i < taken ? signs.bar_granted : signs.bar_free;
+    text += i < used ? glyphs.bar_used : i < taken ? glyphs.bar_granted : glyphs.bar_free;
   }
-  return text.append(signs.bar_end);
+  return text.append(glyphs.bar_end);
 }
 
 std::string lack_text(Pressure pressure, std::string_view before) {
@@ -46,7 +46,7 @@ std::string lack_text(Pressure pressure, std::string_view before) {
          (pressure == Pressure::kCritical ? "leases lack memory" : "leases may lack memory");
 }
 
-Cell health_of(const DeviceView& device, const Scene& scene) {
+Cell health_of(const DeviceView& device, const RenderContext& context) {
   Cell cell{"healthy", Colour::kGreen};
   if (device.lost) {
     cell = {"lost", Colour::kRed};
@@ -64,41 +64,41 @@ Cell health_of(const DeviceView& device, const Scene& scene) {
   } else if (*device.sample_age > kSampleOld) {
     cell = {"figures " + to_text(*device.sample_age) + " old", Colour::kYellow};
   }
-  if (scene.simulated) cell.text += ", simulated";
+  if (context.simulated) cell.text += ", simulated";
   return cell;
 }
 
-std::vector<Cell> row_of(const DeviceView& device, const Scene& scene) {
+std::vector<Cell> row_of(const DeviceView& device, const RenderContext& context) {
   const std::string unit = device.capacity ? " GiB" : "";
   return {
       {"GPU " + std::to_string(device.index), Colour::kBold},
-      {harmless(device.model, scene.letters)},
-      {bar_of(device, scene)},
-      {in_gib(device.used, scene) + " / " + in_gib(device.capacity, scene) + unit},
-      {"granted " + in_gib(device.granted, scene) + " GiB"},
-      {"grantable " + in_gib(device.grantable, scene) + " GiB"},
-      health_of(device, scene),
+      {escape_control(device.model, context.charset)},
+      {bar_of(device, context)},
+      {in_gib(device.used, context) + " / " + in_gib(device.capacity, context) + unit},
+      {"granted " + in_gib(device.granted, context) + " GiB"},
+      {"grantable " + in_gib(device.grantable, context) + " GiB"},
+      health_of(device, context),
   };
 }
 
-std::vector<Cell> row_of(const Waiting& waiting, const Scene& scene) {
+std::vector<Cell> row_of(const Waiting& waiting, const RenderContext& context) {
   const LeaseView& lease = waiting.lease;
   return {
       {std::to_string(lease.id.value), Colour::kBold},
-      {session_of(lease, scene)},
+      {session_of(lease, context)},
       {asked_by(lease.request)},
       {age_text(lease.waited)},
   };
 }
 
-std::string reason_of(const Waiting& waiting, const Scene& scene) {
-  return waiting.why ? short_reason(*waiting.why, scene) : std::string();
+std::string reason_of(const Waiting& waiting, const RenderContext& context) {
+  return waiting.why ? short_reason(*waiting.why, context) : std::string();
 }
 
-void add_reasons(Table& table, std::span<const Waiting> queue, const Scene& scene) {
+void add_reasons(Table& table, std::span<const Waiting> queue, const RenderContext& context) {
   table.columns.push_back({});
   for (std::size_t i = 0; i < queue.size(); ++i) {
-    table.rows[i].push_back({reason_of(queue[i], scene)});
+    table.rows[i].push_back({reason_of(queue[i], context)});
   }
 }
 
@@ -113,29 +113,29 @@ void add_hints(Table& table, std::span<const Waiting> queue) {
 
 // `lines`: one each. A reason is what the list is looked at for: it is not cut.
 std::string with_reasons_below(std::string_view lines, std::span<const Waiting> queue,
-                               const Scene& scene, std::size_t width) {
+                               const RenderContext& context, std::size_t width) {
   std::string text;
   for (const Waiting& waiting : queue) {
     const std::size_t size = lines.find('\n') + 1;
     text += lines.substr(0, size);
     lines.remove_prefix(size);
-    text += wrapped(reason_of(waiting, scene), kReasonIndent, width);
+    text += wrapped(reason_of(waiting, context), kReasonIndent, width);
   }
   return text;
 }
 
-std::string leases_section(const StatusFacts& facts, const Scene& scene) {
-  Table table = lease_table(facts.leases, facts.devices, Detail::kTable, scene);
+std::string leases_section(const StatusFacts& facts, const RenderContext& context) {
+  Table table = lease_table(facts.leases, facts.devices, Detail::kTable, context);
   if (table.rows.empty()) return "No leases.  berth run -m 8G -- COMMAND starts one.\n";
   table.indent = 2;
-  return render(std::move(table), scene.width, scene.letters);
+  return render(std::move(table), context.width, context.charset);
 }
 
-std::string queue_section(std::span<const Waiting> queue, const Scene& scene) {
+std::string queue_section(std::span<const Waiting> queue, const RenderContext& context) {
   if (queue.empty()) return {};
   const std::size_t shown = std::min(queue.size(), kQueueShown);
   std::string text = "Queue (" + std::to_string(queue.size()) + ")\n";
-  text += queue_lines(queue.first(shown), scene);
+  text += queue_lines(queue.first(shown), context);
   if (shown < queue.size()) {
     text += "  and " + std::to_string(queue.size() - shown) + " more  [berth queue]\n";
   }
@@ -144,7 +144,7 @@ std::string queue_section(std::span<const Waiting> queue, const Scene& scene) {
 
 }  // namespace
 
-std::string device_lines(std::span<const DeviceView> devices, const Scene& scene) {
+std::string device_lines(std::span<const DeviceView> devices, const RenderContext& context) {
   constexpr auto kRight = Column::Align::kRight;
   Table table{
       .columns = {{},
@@ -158,15 +158,15 @@ std::string device_lines(std::span<const DeviceView> devices, const Scene& scene
   };
   std::string troubles;
   for (const DeviceView& device : devices) {
-    table.rows.push_back(row_of(device, scene));
+    table.rows.push_back(row_of(device, context));
     if (device.trouble.empty()) continue;
     troubles += "  GPU " + std::to_string(device.index) + ": " +
-                harmless(device.trouble, scene.letters) + "\n";
+                escape_control(device.trouble, context.charset) + "\n";
   }
-  return render(std::move(table), scene.width, scene.letters) + troubles;
+  return render(std::move(table), context.width, context.charset) + troubles;
 }
 
-std::string queue_lines(std::span<const Waiting> queue, const Scene& scene) {
+std::string queue_lines(std::span<const Waiting> queue, const RenderContext& context) {
   constexpr auto kRight = Column::Align::kRight;
   Table table{
       .columns = {{.align = kRight},
@@ -176,24 +176,24 @@ std::string queue_lines(std::span<const Waiting> queue, const Scene& scene) {
       .indent = 2,
       .header = false,
   };
-  for (const Waiting& waiting : queue) table.rows.push_back(row_of(waiting, scene));
+  for (const Waiting& waiting : queue) table.rows.push_back(row_of(waiting, context));
   Table in_one = table;
-  add_reasons(in_one, queue, scene);
-  if (scene.width && width_of(in_one) > *scene.width) {
-    const std::string lines = render(std::move(table), scene.width, scene.letters);
-    return with_reasons_below(lines, queue, scene, *scene.width);
+  add_reasons(in_one, queue, context);
+  if (context.width && width_of(in_one) > *context.width) {
+    const std::string lines = render(std::move(table), context.width, context.charset);
+    return with_reasons_below(lines, queue, context, *context.width);
   }
   add_hints(in_one, queue);
-  return render(std::move(in_one), scene.width, scene.letters);
+  return render(std::move(in_one), context.width, context.charset);
 }
 
-std::string status_text(const StatusFacts& facts, const Scene& scene) {
-  std::string text = device_lines(facts.devices, scene);
+std::string status_text(const StatusFacts& facts, const RenderContext& context) {
+  std::string text = device_lines(facts.devices, context);
   if (!facts.trouble.empty()) {
-    const std::string sentence = harmless(facts.trouble, scene.letters);
-    text += painted(sentence, Colour::kRed, scene.letters) + "\n";
+    const std::string sentence = escape_control(facts.trouble, context.charset);
+    text += painted(sentence, Colour::kRed, context.charset) + "\n";
   }
-  return text + leases_section(facts, scene) + queue_section(facts.queue, scene);
+  return text + leases_section(facts, context) + queue_section(facts.queue, context);
 }
 
 }  // namespace berth::cli

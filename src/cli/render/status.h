@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/render/scene.h"
+#include "cli/render/context.h"
 #include "model/lease.h"
 #include "model/view.h"
 
@@ -26,10 +26,10 @@ struct StatusFacts {
   std::vector<Waiting> queue;     // In order.
 };
 
-std::string status_text(const StatusFacts& facts, const Scene& scene);
+std::string status_text(const StatusFacts& facts, const RenderContext& context);
 
-std::string device_lines(std::span<const DeviceView> devices, const Scene& scene);
+std::string device_lines(std::span<const DeviceView> devices, const RenderContext& context);
 /// A request a line, with the reasons of those that have one; below them where that is too wide.
-std::string queue_lines(std::span<const Waiting> queue, const Scene& scene);
+std::string queue_lines(std::span<const Waiting> queue, const RenderContext& context);
 
 }  // namespace berth::cli

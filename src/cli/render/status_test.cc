@@ -13,7 +13,7 @@
 namespace berth::cli {
 namespace {
 
-using sample::scene;
+using sample::context;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -24,7 +24,7 @@ StatusFacts facts() {
 }
 
 TEST(Status, ShowsDevicesLeasesAndQueue) {
-  Scene wide = scene();
+  RenderContext wide = context();
   wide.width = std::nullopt;
   EXPECT_EQ(
       status_text(facts(), wide),
@@ -42,7 +42,7 @@ TEST(Status, ShowsDevicesLeasesAndQueue) {
 
 TEST(Status, NothingIsWiderThanTheTerminal) {
   for (std::size_t width = 60; width < 160; ++width) {
-    Scene narrow = scene();
+    RenderContext narrow = context();
     narrow.width = width;
     std::istringstream lines(status_text(facts(), narrow));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), width) << line;
@@ -50,22 +50,22 @@ TEST(Status, NothingIsWiderThanTheTerminal) {
 }
 
 TEST(Status, AnEmptyMachineSaysHowToBegin) {
-  EXPECT_THAT(status_text({.devices = {}}, scene()), HasSubstr("berth run -m 8G -- COMMAND"));
-  EXPECT_THAT(status_text({.trouble = "no driver: libnvidia-ml.so.1 is missing"}, scene()),
+  EXPECT_THAT(status_text({.devices = {}}, context()), HasSubstr("berth run -m 8G -- COMMAND"));
+  EXPECT_THAT(status_text({.trouble = "no driver: libnvidia-ml.so.1 is missing"}, context()),
               HasSubstr("no driver: libnvidia-ml.so.1 is missing"));
 }
 
 TEST(Status, ALongQueueIsCutAndSaysSo) {
   StatusFacts many = facts();
   for (int i = 0; i < 20; ++i) many.queue.push_back({sample::waiting(), std::nullopt});
-  EXPECT_THAT(status_text(many, scene()), HasSubstr("and 16 more  [berth queue]"));
+  EXPECT_THAT(status_text(many, context()), HasSubstr("and 16 more  [berth queue]"));
 }
 
 TEST(Status, WhatIsWrongWithADeviceIsAWord) {
   const auto health = [](void (*change)(DeviceView&)) {
     DeviceView device = sample::device();
     change(device);
-    return device_lines(std::vector{device}, scene());
+    return device_lines(std::vector{device}, context());
   };
   EXPECT_THAT(health([](DeviceView& d) { d.lost = true; }), HasSubstr("  lost"));
   EXPECT_THAT(health([](DeviceView& d) { d.asleep = true; }), HasSubstr("  asleep"));
@@ -78,31 +78,31 @@ TEST(Status, WhatIsWrongWithADeviceIsAWord) {
 TEST(Status, UnknownFiguresAreADashNeverZero) {
   DeviceView device = sample::device();
   device.used = std::nullopt;
-  EXPECT_THAT(device_lines(std::vector{device}, scene()), HasSubstr("– / 15.9 GiB"));
+  EXPECT_THAT(device_lines(std::vector{device}, context()), HasSubstr("– / 15.9 GiB"));
   device.capacity = std::nullopt;
-  EXPECT_THAT(device_lines(std::vector{device}, scene()), HasSubstr("– / –"));
+  EXPECT_THAT(device_lines(std::vector{device}, context()), HasSubstr("– / –"));
 }
 
 TEST(Status, EachColourStandsBesideAWord) {
-  Scene coloured = scene();
-  coloured.letters.colour = true;
+  RenderContext coloured = context();
+  coloured.charset.colour = true;
   std::string text = status_text(facts(), coloured);
   EXPECT_THAT(text, HasSubstr("\033[32mheld\033[0m"));
   for (auto at = text.find("\033["); at != std::string::npos; at = text.find("\033[")) {
     text.erase(at, text.find('m', at) - at + 1);
   }
-  EXPECT_EQ(text, status_text(facts(), scene()));
+  EXPECT_EQ(text, status_text(facts(), context()));
 }
 
 TEST(Status, SimulatedDevicesAreCalledSo) {
-  Scene simulated = scene();
+  RenderContext simulated = context();
   EXPECT_THAT(device_lines(std::vector{sample::device()}, simulated), Not(HasSubstr("simulated")));
   simulated.simulated = true;
   EXPECT_THAT(device_lines(std::vector{sample::device()}, simulated), HasSubstr("simulated"));
 }
 
 TEST(Show, TellsAllThatIsKnown) {
-  EXPECT_EQ(lease_details(sample::held(), scene()),
+  EXPECT_EQ(lease_details(sample::held(), context()),
             "Lease 12  me/hybrid-train\n"
             "  state         held\n"
             "  asked         11.0 GiB on any GPU\n"
@@ -123,16 +123,16 @@ TEST(Show, TellsAllThatIsKnown) {
 
 TEST(Show, WhatDoesNotRunSaysWhyByWhomAndUntilWhen) {
   LeaseView lease = sample::yielding();
-  EXPECT_THAT(lease_details(lease, scene()),
+  EXPECT_THAT(lease_details(lease, context()),
               HasSubstr("  halted        is suspended for lease 9 (guest/urgent, priority urgent) "
                         "since 12 s; it comes back when 9 ends\n"));
   lease.halt = Halt{.reason = Halt::Reason::kMoves, .since = sample::ago(seconds(12))};
   lease.moved_by = sample::kGuest;
-  EXPECT_THAT(lease_details(lease, scene()),
+  EXPECT_THAT(lease_details(lease, context()),
               HasSubstr("  halted        is being moved to GPU 0 by guest since 12 s; "));
   lease.pause = Pause{.since = sample::ago(seconds(12)), .reason = "lunch", .by = sample::kGuest};
   lease.halt = Halt{.reason = Halt::Reason::kPaused, .since = sample::ago(seconds(12))};
-  const std::string text = lease_details(lease, scene());
+  const std::string text = lease_details(lease, context());
   EXPECT_THAT(text, HasSubstr("  halted        is paused by guest since 12 s: lunch; "));
   EXPECT_THAT(text, Not(HasSubstr("\n  paused ")));
 }
@@ -146,7 +146,7 @@ TEST(Show, NamesProcessesOnGpusThatTheLeaseWasNotGiven) {
                    .index = 1,
                    .used = gib(2)},
                   {.process = {4713, 1}, .name = "", .device = sample::kDevice}};
-  const std::string text = lease_details(lease, scene());
+  const std::string text = lease_details(lease, context());
   EXPECT_THAT(text, HasSubstr("held,astray"));
   EXPECT_THAT(text, HasSubstr("(pid 4712) uses 2.0 GiB of GPU 1, which the lease was not given\n"));
   EXPECT_THAT(text, Not(HasSubstr("python\n")));
@@ -156,12 +156,12 @@ TEST(Show, NamesProcessesOnGpusThatTheLeaseWasNotGiven) {
 TEST(Ps, AStrayStandsBelowWithItsLease) {
   DeviceView device = sample::device();
   device.strangers[0].lease = LeaseId{12};
-  const Table table = lease_table({}, std::vector{device}, Detail::kTable, scene());
+  const Table table = lease_table({}, std::vector{device}, Detail::kTable, context());
   EXPECT_EQ(table.rows[0][1].text, "guest (lease 12, astray)");
 }
 
 TEST(Ps, AnEndedLeaseShowsItsResult) {
-  const Table table = lease_table(std::vector{sample::ended()}, {}, Detail::kTable, scene());
+  const Table table = lease_table(std::vector{sample::ended()}, {}, Detail::kTable, context());
   EXPECT_EQ(table.rows[0][2].text, "ended: failed with exit status 3");
 }
 
@@ -187,15 +187,15 @@ TEST(Ps, ALeaseThatIsGoingHasNoResultYet) {
 TEST(Ps, ADeviceWithoutAnIndexIsCalledByItsUuid) {
   LeaseView lease = sample::held();
   lease.parts[0].index = std::nullopt;
-  EXPECT_EQ(device_list(lease.parts, scene()), "GPU-5a1c0d2e…");
+  EXPECT_EQ(device_list(lease.parts, context()), "GPU-5a1c0d2e…");
 }
 
 TEST(Ps, NamesFromOthersCannotControlTheTerminal) {
   LeaseView lease = sample::held();
   lease.request.name = "x\033]0;owned\007";
   lease.request.command = "printf '\033[2J'";
-  const std::string text = render(lease_table(std::vector{lease}, {}, Detail::kWide, scene()),
-                                  std::nullopt, scene().letters);
+  const std::string text = render(lease_table(std::vector{lease}, {}, Detail::kWide, context()),
+                                  std::nullopt, context().charset);
   EXPECT_EQ(text.find('\033'), std::string::npos);
   EXPECT_EQ(text.find('\007'), std::string::npos);
 }
@@ -203,7 +203,7 @@ TEST(Ps, NamesFromOthersCannotControlTheTerminal) {
 TEST(Ps, WhatIsPastItsExpectedEndSaysByHowMuch) {
   LeaseView lease = sample::held();
   lease.expected_end = sample::ago(minutes(3));
-  const Table table = lease_table(std::vector{lease}, {}, Detail::kTable, scene());
+  const Table table = lease_table(std::vector{lease}, {}, Detail::kTable, context());
   EXPECT_EQ(table.rows[0][6].text, "over 3m");
 }
 

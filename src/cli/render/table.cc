@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/present.h"
+#include "base/checked.h"
 #include "cli/render/cutting.h"
 
 namespace berth::cli {
@@ -33,7 +33,7 @@ std::size_t total(const std::vector<std::size_t>& widths, std::size_t indent) {
 
 // How narrow a column may get while the least important of all has this importance.
 std::size_t least_of(const Column& column, unsigned importance) {
-  const std::size_t least = present(column.shrinks_to);
+  const std::size_t least = checked(column.shrinks_to);
   const bool others_go_first = column.cut == Column::Cut::kName && importance < kStays;
   return others_go_first ? std::max(least, kReadableName) : least;
 }
@@ -73,22 +73,22 @@ std::vector<std::size_t> fit(Table& table, std::size_t width) {
   }
 }
 
-void cut_cells(Table& table, std::size_t column, std::size_t width, Letters letters) {
+void cut_cells(Table& table, std::size_t column, std::size_t width, Charset charset) {
   if (table.columns[column].cut == Column::Cut::kName) {
     std::vector<std::string> names;
     names.reserve(table.rows.size());
     for (const auto& row : table.rows) names.push_back(row[column].text);
-    names = told_apart(names, width, letters);
+    names = told_apart(names, width, charset);
     for (std::size_t i = 0; i < names.size(); ++i) table.rows[i][column].text = names[i];
   } else {
     for (auto& row : table.rows) {
-      row[column].text = without_end(row[column].text, width, letters);
+      row[column].text = without_end(row[column].text, width, charset);
     }
   }
 }
 
 std::string line_of(const Table& table, const std::vector<Cell>& row,
-                    const std::vector<std::size_t>& widths, Letters letters) {
+                    const std::vector<std::size_t>& widths, Charset charset) {
   std::string line(table.indent, ' ');
   std::size_t pending = 0;  // Blanks, written only if something follows.
   for (std::size_t i = 0; i < row.size(); ++i) {
@@ -97,7 +97,7 @@ std::string line_of(const Table& table, const std::vector<Cell>& row,
     const bool right = table.columns[i].align == Column::Align::kRight;
     if (right) pending += fill;
     if (!text.empty()) {
-      line.append(pending, ' ').append(painted(text, row[i].colour, letters));
+      line.append(pending, ' ').append(painted(text, row[i].colour, charset));
       pending = 0;
     }
     pending += (right ? 0 : fill) + kGap;
@@ -111,13 +111,13 @@ std::size_t width_of(const Table& table) {
   return total(natural_widths(table), table.indent);
 }
 
-std::string render(Table table, std::optional<std::size_t> width, Letters letters) {
+std::string render(Table table, std::optional<std::size_t> width, Charset charset) {
   for (const auto& row : table.rows) CHECK(row.size() == table.columns.size());
   std::vector<std::size_t> widths = natural_widths(table);
   if (width && total(widths, table.indent) > *width) {
     widths = fit(table, *width);
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (table.columns[i].shrinks_to) cut_cells(table, i, widths[i], letters);
+      if (table.columns[i].shrinks_to) cut_cells(table, i, widths[i], charset);
     }
     widths = natural_widths(table);
   }
@@ -128,9 +128,9 @@ std::string render(Table table, std::optional<std::size_t> width, Letters letter
     for (const Column& column : table.columns) {
       titles.push_back({std::string(column.title), Colour::kDim});
     }
-    text += line_of(table, titles, widths, letters);
+    text += line_of(table, titles, widths, charset);
   }
-  for (const auto& row : table.rows) text += line_of(table, row, widths, letters);
+  for (const auto& row : table.rows) text += line_of(table, row, widths, charset);
   return text;
 }
 

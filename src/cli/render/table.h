@@ -43,6 +43,6 @@ struct Table {
 std::size_t width_of(const Table& table);
 
 /// `width`: of the terminal; absent, nothing is shortened.
-std::string render(Table table, std::optional<std::size_t> width, Letters letters);
+std::string render(Table table, std::optional<std::size_t> width, Charset charset);
 
 }  // namespace berth::cli

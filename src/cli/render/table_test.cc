@@ -8,7 +8,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr Letters kLetters = {.unicode = true};
+constexpr Charset kCharset = {.unicode = true};
 
 Table sample() {
   return {
@@ -23,25 +23,25 @@ Table sample() {
 }
 
 TEST(Table, ColumnsLineUp) {
-  EXPECT_EQ(render(sample(), std::nullopt, kLetters),
+  EXPECT_EQ(render(sample(), std::nullopt, kCharset),
             "  ID  SESSION                     AGE  COMMAND\n"
             "   7  me/train                  3m07s  python train.py --epochs 90\n"
             "1234  guest/self-hosted-runner   42 s  ollama serve\n");
 }
 
 TEST(Table, LongCellsLoseTheirLastWordsFirst) {
-  EXPECT_EQ(render(sample(), 60, kLetters),
+  EXPECT_EQ(render(sample(), 60, kCharset),
             "  ID  SESSION                     AGE  COMMAND\n"
             "   7  me/train                  3m07s  python train.py …\n"
             "1234  guest/self-hosted-runner   42 s  ollama serve\n");
 }
 
 TEST(Table, ThenTheLeastImportantColumnsGoBeforeANameIsCut) {
-  EXPECT_EQ(render(sample(), 50, kLetters),
+  EXPECT_EQ(render(sample(), 50, kCharset),
             "  ID  SESSION                   COMMAND\n"
             "   7  me/train                  python train.py …\n"
             "1234  guest/self-hosted-runner  ollama serve\n");
-  EXPECT_EQ(render(sample(), 24, kLetters),
+  EXPECT_EQ(render(sample(), 24, kCharset),
             "  ID  SESSION\n"
             "   7  me/train\n"
             "1234  guest/self-hosted…\n");
@@ -54,7 +54,7 @@ TEST(Table, NamesOfOneBeginningKeepWhatTellsThemApart) {
   for (const char* last : {"alpha", "beta-long", "gamma"}) {
     table.rows.push_back({{std::string("me/a-sweep-over-learning-rates-") + last}, {"0"}});
   }
-  EXPECT_EQ(render(table, 28, kLetters),
+  EXPECT_EQ(render(table, 28, kCharset),
             "SESSION                 GPU\n"
             "me/a-sweep-over-…alpha  0\n"
             "me/a-sweep-…beta-long   0\n"
@@ -64,7 +64,7 @@ TEST(Table, NamesOfOneBeginningKeepWhatTellsThemApart) {
 TEST(Table, WhatIsDispensableGoesBeforeACellIsShortened) {
   Table table = sample();
   table.columns[2].importance = 0;
-  EXPECT_EQ(render(std::move(table), 60, kLetters),
+  EXPECT_EQ(render(std::move(table), 60, kCharset),
             "  ID  SESSION                   COMMAND\n"
             "   7  me/train                  python train.py --epochs 90\n"
             "1234  guest/self-hosted-runner  ollama serve\n");
@@ -72,7 +72,7 @@ TEST(Table, WhatIsDispensableGoesBeforeACellIsShortened) {
 
 TEST(Table, NoLineIsWiderThanTheTerminalWhileThereIsSomethingToGive) {
   for (std::size_t width = 14; width < 90; ++width) {
-    std::istringstream lines(render(sample(), width, kLetters));
+    std::istringstream lines(render(sample(), width, kCharset));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), width);
   }
 }
@@ -81,7 +81,7 @@ TEST(Table, EmptyCellsLeaveNoBlanksAtTheEndOfALine) {
   Table table = sample();
   table.header = false;
   table.rows = {{{"7"}, {"me"}, {""}, {""}}, {{"8"}, {""}, {"1 s"}, {"x"}}};
-  EXPECT_EQ(render(table, std::nullopt, kLetters), "7  me\n8      1 s  x\n");
+  EXPECT_EQ(render(table, std::nullopt, kCharset), "7  me\n8      1 s  x\n");
 }
 
 }  // namespace

@@ -63,13 +63,13 @@ std::string_view ending(std::string_view text, std::size_t columns) {
   return text;
 }
 
-std::string harmless(std::string_view untrusted, Letters letters) {
+std::string escape_control(std::string_view untrusted, Charset charset) {
   std::string result;
   result.reserve(untrusted.size());
   while (!untrusted.empty()) {
     const Letter letter = first_letter(untrusted);
     const bool shown =
-        letter.valid && !is_harmful(letter.code) && (letters.unicode || letter.code < 0x80);
+        letter.valid && !is_harmful(letter.code) && (charset.unicode || letter.code < 0x80);
     if (shown) {
       result += untrusted.substr(0, letter.size);
     } else {
@@ -80,11 +80,11 @@ std::string harmless(std::string_view untrusted, Letters letters) {
   return result;
 }
 
-std::string harmless_lines(std::string_view untrusted, Letters letters) {
+std::string escape_control_lines(std::string_view untrusted, Charset charset) {
   std::string result;
   for (std::size_t at = 0; at < untrusted.size();) {
     const std::size_t stop = std::min(untrusted.find('\n', at), untrusted.size());
-    result += harmless(untrusted.substr(at, stop - at), letters);
+    result += escape_control(untrusted.substr(at, stop - at), charset);
     if (stop < untrusted.size()) result += '\n';
     at = stop + 1;
   }
@@ -144,16 +144,16 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
   return result;
 }
 
-std::string painted(std::string_view text, Colour colour, Letters letters) {
+std::string painted(std::string_view text, Colour colour, Charset charset) {
   constexpr std::array<std::string_view, 6> kCodes = {"", "2", "1", "31", "33", "32"};
-  if (!letters.colour || colour == Colour::kPlain || text.empty()) return std::string(text);
+  if (!charset.colour || colour == Colour::kPlain || text.empty()) return std::string(text);
   std::string result = "\033[";
   result += kCodes.at(static_cast<std::size_t>(colour));
   return result.append("m").append(text).append("\033[0m");
 }
 
-const Signs& signs_of(Letters letters) {
-  static constexpr Signs kUnicode = {
+const Glyphs& glyphs_of(Charset charset) {
+  static constexpr Glyphs kUnicode = {
       .ellipsis = "…",
       .dash = "–",
       .minus = "−",
@@ -165,7 +165,7 @@ const Signs& signs_of(Letters letters) {
       .bar_granted = "▒",
       .bar_free = "░",
   };
-  static constexpr Signs kAscii = {
+  static constexpr Glyphs kAscii = {
       .ellipsis = "..",
       .dash = "-",
       .minus = "-",
@@ -177,7 +177,7 @@ const Signs& signs_of(Letters letters) {
       .bar_granted = "=",
       .bar_free = ".",
   };
-  return letters.unicode ? kUnicode : kAscii;
+  return charset.unicode ? kUnicode : kAscii;
 }
 
 }  // namespace berth::cli

@@ -11,7 +11,7 @@
 namespace berth::cli {
 
 /// What a terminal may be sent.
-struct Letters {
+struct Charset {
   bool unicode = false;
   bool colour = false;
 };
@@ -19,12 +19,12 @@ struct Letters {
 /// Names and command lines come from anybody: control characters (escape sequences with them),
 /// marks that turn the direction of text, and bytes that are no UTF-8 become '?'; so does
 /// everything beyond ASCII where the terminal has none of it.
-std::string harmless(std::string_view untrusted, Letters letters);
+std::string escape_control(std::string_view untrusted, Charset charset);
 
 /// The same for text of several lines, which stay apart.
-std::string harmless_lines(std::string_view untrusted, Letters letters);
+std::string escape_control_lines(std::string_view untrusted, Charset charset);
 
-/// The same JSON, with what harmless() takes out of text written as \uXXXX.
+/// The same JSON, with what escape_control() takes out of text written as \uXXXX.
 std::string json_for_terminal(std::string_view json);
 
 /// Columns that a terminal needs for it. Of harmless text.
@@ -41,13 +41,13 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
 enum class Colour : std::uint8_t { kPlain, kDim, kBold, kRed, kYellow, kGreen };
 
 /// A colour never says alone what no word says.
-std::string painted(std::string_view text, Colour colour, Letters letters);
+std::string painted(std::string_view text, Colour colour, Charset charset);
 
 /// Signs beyond ASCII, and what stands for them without.
-struct Signs {
+struct Glyphs {
   std::string_view ellipsis, dash, minus, dot, about;
   std::string_view bar_begin, bar_end, bar_used, bar_granted, bar_free;
 };
-const Signs& signs_of(Letters letters);
+const Glyphs& glyphs_of(Charset charset);
 
 }  // namespace berth::cli

@@ -6,34 +6,34 @@
 namespace berth::cli {
 namespace {
 
-constexpr Letters kUnicode = {.unicode = true};
-constexpr Letters kAscii = {};
+constexpr Charset kUnicode = {.unicode = true};
+constexpr Charset kAscii = {};
 
 TEST(Text, NamesCannotSendEscapeSequences) {
-  EXPECT_EQ(harmless("a\033[31mb\007", kUnicode), "a?[31mb?");
-  EXPECT_EQ(harmless("a\xC2\x9B"
-                     "31m",
-                     kUnicode),
+  EXPECT_EQ(escape_control("a\033[31mb\007", kUnicode), "a?[31mb?");
+  EXPECT_EQ(escape_control("a\xC2\x9B"
+                           "31m",
+                           kUnicode),
             "a?31m");  // CSI as one C1 control.
-  EXPECT_EQ(harmless("one\ntwo\tthree", kUnicode), "one two three");
-  EXPECT_EQ(harmless("user\xE2\x80\xAE"
-                     "gnp",
-                     kUnicode),
+  EXPECT_EQ(escape_control("one\ntwo\tthree", kUnicode), "one two three");
+  EXPECT_EQ(escape_control("user\xE2\x80\xAE"
+                           "gnp",
+                           kUnicode),
             "user?gnp");  // U+202E turns the direction.
 }
 
 TEST(Text, BytesThatAreNoUtf8BecomeQuestionMarks) {
-  EXPECT_EQ(harmless("\xFF\xC0\x80", kUnicode), "???");
-  EXPECT_EQ(harmless("\xED\xA0\x80", kUnicode), "???");  // A surrogate.
-  EXPECT_EQ(harmless("caf\xC3", kUnicode), "caf?");      // Cut short.
+  EXPECT_EQ(escape_control("\xFF\xC0\x80", kUnicode), "???");
+  EXPECT_EQ(escape_control("\xED\xA0\x80", kUnicode), "???");  // A surrogate.
+  EXPECT_EQ(escape_control("caf\xC3", kUnicode), "caf?");      // Cut short.
 }
 
 TEST(Text, WithoutUnicodeOnlyAsciiIsSent) {
-  EXPECT_EQ(harmless("café", kUnicode), "café");
-  EXPECT_EQ(harmless("café", kAscii), "caf?");
+  EXPECT_EQ(escape_control("café", kUnicode), "café");
+  EXPECT_EQ(escape_control("café", kAscii), "caf?");
   for (const std::string_view sign :
-       {signs_of(kAscii).ellipsis, signs_of(kAscii).dash, signs_of(kAscii).bar_used}) {
-    EXPECT_EQ(harmless(sign, kAscii), sign);
+       {glyphs_of(kAscii).ellipsis, glyphs_of(kAscii).dash, glyphs_of(kAscii).bar_used}) {
+    EXPECT_EQ(escape_control(sign, kAscii), sign);
   }
 }
 

@@ -89,8 +89,8 @@ std::string by_number(const WhyView& why, const Occupant& occupant) {
 
 }  // namespace
 
-std::string waiting_line(const Request& request, const WhyView& why, const Scene& scene) {
-  const std::string gap = scene.letters.unicode ? " — " : " - ";
+std::string waiting_line(const Request& request, const WhyView& why, const RenderContext& context) {
+  const std::string gap = context.charset.unicode ? " — " : " - ";
   std::string text = "waiting for " + asked_by(request) + gap;
   if (why.position > 0) text += ordinal(why.position) + " in queue, ";
   const Shortage* best = lacking(why);
@@ -105,14 +105,14 @@ std::string waiting_line(const Request& request, const WhyView& why, const Scene
   const Occupant occupant = in_the_way(why);
   if (occupant.holder == nullptr) return text + by_number(why, occupant);
   const Holder& holder = *occupant.holder;
-  text += " (" + session_of(holder.user, holder.name, scene) + holding(occupant);
-  text += holder.expected_end ? ", " + about(*holder.expected_end, scene) + " left" : "";
+  text += " (" + session_of(holder.user, holder.name, context) + holding(occupant);
+  text += holder.expected_end ? ", " + about(*holder.expected_end, context) + " left" : "";
   return text + ")";
 }
 
 std::vector<std::string> waiting_lines(const Request& request, const WhyView& why,
-                                       const Scene& scene) {
-  const std::string whole = waiting_line(request, why, scene);
+                                       const RenderContext& context) {
+  const std::string whole = waiting_line(request, why, context);
   std::vector<std::string> lines = {whole + ". Ctrl-C to leave.", whole};
   const std::string least = cause_in_short(request, why);
   // "waiting, waits for its turn" says it twice.
@@ -121,9 +121,9 @@ std::vector<std::string> waiting_lines(const Request& request, const WhyView& wh
   if (occupant.holder != nullptr) {
     const Holder& holder = *occupant.holder;
     const std::string who =
-        least + "; " + session_of(holder.user, holder.name, scene) + holding(occupant);
+        least + "; " + session_of(holder.user, holder.name, context) + holding(occupant);
     if (holder.expected_end) {
-      const std::string end = ", " + about(*holder.expected_end, scene);
+      const std::string end = ", " + about(*holder.expected_end, context);
       lines.push_back(waiting + who + end);
       lines.push_back(who + end);
     }

@@ -13,7 +13,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 
 TEST(WaitingLines, TheShortestTellsWhatIsFreeAndWhoHoldsTheRest) {
-  const auto lines = waiting_lines(sample::waiting().request, sample::why(), sample::scene());
+  const auto lines = waiting_lines(sample::waiting().request, sample::why(), sample::context());
   ASSERT_EQ(lines.size(), 8u);
   EXPECT_THAT(lines[0], EndsWith("Ctrl-C to leave."));
   EXPECT_THAT(lines[1], HasSubstr("waiting for 6.0 GiB on any GPU"));
@@ -29,7 +29,7 @@ TEST(WaitingLines, TheShortestTellsWhatIsFreeAndWhoHoldsTheRest) {
 
 TEST(WaitingLines, OnSeveralGpusTheHolderIsOneOnTheGpuThatIsNamed) {
   const WhyView why = sample::why_on_two();
-  const auto lines = waiting_lines(sample::waiting().request, why, sample::scene());
+  const auto lines = waiting_lines(sample::waiting().request, why, sample::context());
   EXPECT_THAT(lines[0], HasSubstr("0 of 2 GPUs free; GPU 0 has 1.4 GiB free "
                                   "(guest/self-hosted holds 3.0 GiB)"));
   EXPECT_EQ(lines.end()[-3], "GPU 0: 1.4 GiB of 6.0 GiB free; guest/self-hosted holds 3.0 GiB");
@@ -38,11 +38,11 @@ TEST(WaitingLines, OnSeveralGpusTheHolderIsOneOnTheGpuThatIsNamed) {
 TEST(WaitingLines, OfTheGpusTheOneThatLacksRoomIsNamed) {
   WhyView why = sample::why_on_two();
   why.devices_fitting = 1;
-  const auto lines = waiting_lines(sample::waiting().request, why, sample::scene());
+  const auto lines = waiting_lines(sample::waiting().request, why, sample::context());
   EXPECT_EQ(lines.end()[-3], "GPU 1: 1.4 GiB of 6.0 GiB free; me/hybrid-train holds 11.0 GiB");
   why.holders[0].devices.push_back({.device = sample::kDevice, .charged = gib(9)});
   why.holders[0].charged = gib(20);
-  EXPECT_EQ(waiting_lines(sample::waiting().request, why, sample::scene()), lines);
+  EXPECT_EQ(waiting_lines(sample::waiting().request, why, sample::context()), lines);
 }
 
 // The reasons that name somebody, and how their short lines begin.
@@ -56,7 +56,7 @@ TEST(WaitingLines, ForOtherReasonsTheShortOnesSayWhoIsInTheWayToo) {
     why.ahead = {{4}, {5}};
     why.ahead_count = 2;
     why.shortages[0].external = gib(9);
-    const auto lines = waiting_lines(request, why, sample::scene());
+    const auto lines = waiting_lines(request, why, sample::context());
     EXPECT_LT(std::string("berth: ").size() + lines[2].size(), 80u) << lines[2];
     return lines;
   };

@@ -41,16 +41,17 @@ std::string where_it_fits(const FitView& fit) {
 }
 
 // "12 (guest/x)"
-std::string named(const WhyView& why, LeaseId lease, const Scene& scene) {
-  return named_holder(why.holders, lease, scene);
+std::string named(const WhyView& why, LeaseId lease, const RenderContext& context) {
+  return named_holder(why.holders, lease, context);
 }
 
 // "GPU 0 can grant 1.4 GiB (15.9 total − 0.5 held back − 14.0 charged)"
-std::string capacity_of(const Shortage& shortage, const Scene& scene) {
-  const std::string minus = " " + std::string(signs_of(scene.letters).minus) + " ";
+std::string capacity_of(const Shortage& shortage, const RenderContext& context) {
+  const std::string minus = " " + std::string(glyphs_of(context.charset).minus) + " ";
   return gpu(shortage) + " can grant " + to_text(shortage.grantable) + " (" +
-         in_gib(shortage.capacity, scene) + " total" + minus + in_gib(shortage.held_back, scene) +
-         " held back" + minus + in_gib(shortage.charged, scene) + " charged)";
+         in_gib(shortage.capacity, context) + " total" + minus +
+         in_gib(shortage.held_back, context) + " held back" + minus +
+         in_gib(shortage.charged, context) + " charged)";
 }
 
 // "3 of the 5 GPUs asked for could take it now; " where it asks for several.
@@ -60,13 +61,13 @@ std::string how_many_fit(std::uint32_t fitting, std::uint32_t wanted) {
          " GPUs asked for could take it now; ";
 }
 
-std::string where_room_lacks(const WhyView& why, const Scene& scene) {
+std::string where_room_lacks(const WhyView& why, const RenderContext& context) {
   std::string text = how_many_fit(why.devices_fitting, why.devices_wanted);
   // Those that could take it are not what it waits for.
   const std::size_t first = why.devices_wanted < 2 ? 0 : why.devices_fitting;
   const std::size_t shown = std::min(why.shortages.size(), first + kOtherDevicesShown + 1);
   for (std::size_t i = first; i < shown; ++i) {
-    text += (i == first ? "" : "; ") + capacity_of(why.shortages[i], scene);
+    text += (i == first ? "" : "; ") + capacity_of(why.shortages[i], context);
   }
   if (shown < why.shortages.size()) {
     text += "; " + counted(why.shortages.size() - shown, "more GPU") + " likewise";
@@ -75,12 +76,12 @@ std::string where_room_lacks(const WhyView& why, const Scene& scene) {
 }
 
 // "programs of 12 (guest/x), which has ended, still use 4.3 GiB"; empty where there are none.
-std::string outliving(const std::vector<Holder>& holders, const Scene& scene) {
+std::string outliving(const std::vector<Holder>& holders, const RenderContext& context) {
   std::vector<std::string> names;
   Bytes used;
   for (const Holder& holder : holders) {
     if (!holder.has_ended) continue;
-    names.push_back(named_holder(holders, holder.lease, scene));
+    names.push_back(named_holder(holders, holder.lease, context));
     used += holder.charged;
   }
   if (names.empty()) return {};
@@ -88,8 +89,8 @@ std::string outliving(const std::vector<Holder>& holders, const Scene& scene) {
          " ended, still use " + to_text(used);
 }
 
-std::string outlived(const WhyView& why, const Scene& scene) {
-  const std::string text = outliving(why.holders, scene);
+std::string outlived(const WhyView& why, const RenderContext& context) {
+  const std::string text = outliving(why.holders, context);
   if (text.empty()) return "programs of a lease that has ended still use the memory";
   const std::string where = lacking(why) == nullptr ? "" : " of " + gpu(*lacking(why));
   return text + (why.devices_wanted < 2 ? where : "");
@@ -102,12 +103,12 @@ std::string strangers_in_the_way(const WhyView& why) {
   return "processes outside Berth use " + used + " of " + gpu(best) + " (berth status names them)";
 }
 
-std::string not_alone(const WhyView& why, const Scene& scene) {
+std::string not_alone(const WhyView& why, const RenderContext& context) {
   const Shortage* best = lacking(why);
   const Holder* holder = best == nullptr ? nullptr : largest_on(why, *best).holder;
   if (holder == nullptr) return "no GPU is free of other leases";
   return how_many_fit(why.devices_fitting, why.devices_wanted) + gpu(*best) +
-         " cannot be shared for it while " + named(why, holder->lease, scene) + " is there";
+         " cannot be shared for it while " + named(why, holder->lease, context) + " is there";
 }
 
 std::string above_limit(const WhyView& why) {
@@ -138,22 +139,22 @@ std::string which_gpus_lack(const WhyView& why) {
 }
 
 // The sentence after "Not now: ".
-std::string sentence_of(const WhyView& why, const Scene& scene) {
+std::string sentence_of(const WhyView& why, const RenderContext& context) {
   switch (why.reason) {
     case Reason::kNotWaiting:
       return "it is not waiting";
     case Reason::kMemory:
-      return where_room_lacks(why, scene);
+      return where_room_lacks(why, context);
     case Reason::kTurn:
       return why.ahead_count > 0
                  ? "it would fit, and others are ahead of it"
                  : "it would fit, and the room is kept for a lease that grows or comes back";
     case Reason::kExclusive:
-      return not_alone(why, scene);
+      return not_alone(why, context);
     case Reason::kStrangers:
       return strangers_in_the_way(why);
     case Reason::kOvercommitted:
-      return where_room_lacks(why, scene) +
+      return where_room_lacks(why, context) +
              "; it is overcommitted, and nothing is granted there until that has passed";
     case Reason::kDriver:
       return which_gpus_lack(why);
@@ -176,7 +177,7 @@ std::string sentence_of(const WhyView& why, const Scene& scene) {
     case Reason::kAboveLimit:
       return above_limit(why);
     case Reason::kOutlived:
-      return outlived(why, scene);
+      return outlived(why, context);
     case Reason::kPaused:
       return "it is paused";
     case Reason::kYields:
@@ -212,15 +213,15 @@ const Holder* whose_end(const WhyView& why) {
   return nullptr;
 }
 
-std::string without_end(const WhyView& why, const Scene& scene) {
+std::string without_end(const WhyView& why, const RenderContext& context) {
   std::vector<std::string> names;
   for (const Holder& holder : why.holders) {
     if (!holder.expected_end && !holder.has_ended && names.size() < kNamesShown) {
-      names.push_back(named(why, holder.lease, scene));
+      names.push_back(named(why, holder.lease, context));
     }
   }
   const bool is_told = why.reason == Reason::kOutlived;
-  const std::string programs = is_told ? "" : outliving(why.holders, scene);
+  const std::string programs = is_told ? "" : outliving(why.holders, context);
   std::string text = "no end known";
   if (!names.empty()) {
     text += ": " + joined(names) + (names.size() == 1 ? " was" : " were") +
@@ -230,58 +231,59 @@ std::string without_end(const WhyView& why, const Scene& scene) {
   return text + (names.empty() ? ": " : "; ") + programs;
 }
 
-std::string first_chance(const WhyView& why, const Scene& scene) {
-  if (!why.expected_start) return without_end(why, scene);
-  const std::string when = about(*why.expected_start, scene);
+std::string first_chance(const WhyView& why, const RenderContext& context) {
+  if (!why.expected_start) return without_end(why, context);
+  const std::string when = about(*why.expected_start, context);
   std::string start = when.starts_with('~') ? "in " + when : when;
   const Holder* ending = whose_end(why);
   if (ending == nullptr) return start;
-  return start + ", when " + named(why, ending->lease, scene) + " is expected to end";
+  return start + ", when " + named(why, ending->lease, context) + " is expected to end";
 }
 
-std::string why_it_does_not_wait(const LeaseView& lease, const WhyView& why, const Scene& scene) {
-  const std::string who = id_text(lease.id) + " " + session_of(lease, scene);
+std::string why_it_does_not_wait(const LeaseView& lease, const WhyView& why,
+                                 const RenderContext& context) {
+  const std::string who = id_text(lease.id) + " " + session_of(lease, context);
   if (lease.state == LeaseState::kEnded) {
     const std::string when =
-        lease.ended_at ? " " + age_text(between(*lease.ended_at, scene.now)) + " ago" : "";
+        lease.ended_at ? " " + age_text(between(*lease.ended_at, context.now)) + " ago" : "";
     return who + " is not waiting: it ended" + when + " (" + result_of(lease) + ").\n";
   }
   const std::string where = devices_of(lease.parts);
   if (lease.state == LeaseState::kReleasing) {
     return who + " is not waiting: it has ended, and what its processes still use of " + where +
-           " (" + size_or_dash(used_by(lease), scene) + ") stays charged until it is freed.\n" +
+           " (" + size_or_dash(used_by(lease), context) + ") stays charged until it is freed.\n" +
            "To free it now: berth release --kill " + id_text(lease.id) + "\n";
   }
-  if (lease.halt) return halt_sentence(lease, why.expected_start, scene) + ".\n";
+  if (lease.halt) return halt_sentence(lease, why.expected_start, context) + ".\n";
   std::string text = who + " is not waiting: it is " + state_of(lease) + " with " +
                      to_text(granted_to(lease)) + " on " + where;
-  if (lease.expected_end) text += " (end: " + about(*lease.expected_end, scene) + ")";
+  if (lease.expected_end) text += " (end: " + about(*lease.expected_end, context) + ")";
   text += ".\n";
-  if (lease.pause) text += "It was paused " + pause_text(*lease.pause, scene) + ".\n";
+  if (lease.pause) text += "It was paused " + pause_text(*lease.pause, context) + ".\n";
   if (lease.flags.full) text += "Inside it " + full_text(lease) + ".\n";
   if (!lease.flags.over_budget) return text;
-  return text + "It uses " + size_or_dash(used_by(lease), scene) +
+  return text + "It uses " + size_or_dash(used_by(lease), context) +
          ", more than its budget; nothing else is granted from that.\n";
 }
 
 // In the lines of the terminal, if it is one.
-std::string fitted(const std::string& text, const Scene& scene) {
-  return scene.width ? wrapped(text, 0, *scene.width) : text;
+std::string fitted(const std::string& text, const RenderContext& context) {
+  return context.width ? wrapped(text, 0, *context.width) : text;
 }
 
 // What runs in turns, and was suspended after its last one.
-std::string why_no_turn(const LeaseView& lease, const WhyView& why, const Scene& scene) {
+std::string why_no_turn(const LeaseView& lease, const WhyView& why, const RenderContext& context) {
   std::vector<std::string> names;
   for (const Holder& holder : why.holders) {
-    if (names.size() < kNamesShown) names.push_back(named(why, holder.lease, scene));
+    if (names.size() < kNamesShown) names.push_back(named(why, holder.lease, context));
   }
-  std::string text = id_text(lease.id) + " " + session_of(lease, scene) +
+  std::string text = id_text(lease.id) + " " + session_of(lease, context) +
                      " waits for its next turn on " + devices_of(lease.parts) + " (" +
                      age_text(why.waited) + "); its memory is in host memory.\n";
   if (!names.empty()) {
     text += joined(names) + (names.size() == 1 ? " has" : " have") + " memory there.\n";
   }
-  const std::string when = why.expected_start ? about(*why.expected_start, scene) : "";
+  const std::string when = why.expected_start ? about(*why.expected_start, context) : "";
   text += "Its turn: " + (when.empty()            ? "after those ahead of it"
                           : when.starts_with('~') ? "in " + when
                                                   : when);
@@ -354,30 +356,30 @@ std::string who_is_ahead(const WhyView& why) {
   return joined(names);
 }
 
-std::string why_text(const LeaseView& lease, const WhyView& why, const Scene& scene) {
+std::string why_text(const LeaseView& lease, const WhyView& why, const RenderContext& context) {
   if (lease.state == LeaseState::kSuspended && why.reason == Reason::kSlices) {
-    return fitted(why_no_turn(lease, why, scene), scene);
+    return fitted(why_no_turn(lease, why, context), context);
   }
   if (lease.state != LeaseState::kWaiting) {
-    return fitted(why_it_does_not_wait(lease, why, scene), scene);
+    return fitted(why_it_does_not_wait(lease, why, context), context);
   }
-  std::string text = id_text(lease.id) + " " + session_of(lease, scene) + " is waiting for " +
+  std::string text = id_text(lease.id) + " " + session_of(lease, context) + " is waiting for " +
                      asked_by(lease.request) + " (" + std::string(to_text(lease.request.priority)) +
                      " priority, " + age_text(why.waited) +
-                     (scene.simulated ? ", simulated GPU" : "") + ").\n";
-  text += "Not now: " + sentence_of(why, scene) + ".\n";
+                     (context.simulated ? ", simulated GPU" : "") + ").\n";
+  text += "Not now: " + sentence_of(why, context) + ".\n";
   const bool has_chance = why.reason != Reason::kAboveLimit && why.reason != Reason::kParked &&
                           why.reason != Reason::kNotReconnected;
   if (has_chance) {
-    text +=
-        "First chance: " + first_chance(why, scene) + ". Ahead of it: " + who_is_ahead(why) + ".\n";
+    text += "First chance: " + first_chance(why, context) + ". Ahead of it: " + who_is_ahead(why) +
+            ".\n";
   }
-  const std::string help = remedies_text(why.remedies, why.holders, scene);
+  const std::string help = remedies_text(why.remedies, why.holders, context);
   if (!help.empty()) text += "It would start sooner if: " + help + ".\n";
-  return fitted(text, scene);
+  return fitted(text, context);
 }
 
-std::string short_reason(const WhyView& why, const Scene& scene) {
+std::string short_reason(const WhyView& why, const RenderContext& context) {
   std::string phrase = phrase_of(why);
   if (why.reason == Reason::kParked || why.reason == Reason::kClaim ||
       why.reason == Reason::kAboveLimit) {
@@ -385,10 +387,10 @@ std::string short_reason(const WhyView& why, const Scene& scene) {
   }
   if (const Holder* ending = whose_end(why)) {
     return phrase + "; " + id_text(ending->lease) + " ends " +
-           (about(*why.expected_start, scene).starts_with('~') ? "in " : "") +
-           about(*why.expected_start, scene);
+           (about(*why.expected_start, context).starts_with('~') ? "in " : "") +
+           about(*why.expected_start, context);
   }
-  if (why.expected_start) return phrase + "; start " + about(*why.expected_start, scene);
+  if (why.expected_start) return phrase + "; start " + about(*why.expected_start, context);
   return phrase + "; no end known";
 }
 
@@ -399,8 +401,8 @@ std::string learned_text(const FitView& fit) {
          "time. As for a whole GPU:";
 }
 
-std::string fit_text(const FitView& fit, const Scene& scene) {
-  const std::string simulated = scene.simulated ? " (the GPU is simulated)\n" : "\n";
+std::string fit_text(const FitView& fit, const RenderContext& context) {
+  const std::string simulated = context.simulated ? " (the GPU is simulated)\n" : "\n";
   if (fit.fits) return "It fits now" + where_it_fits(fit) + "." + simulated;
   std::string text = "It does not fit now.";
   if (fit.devices_wanted > 1) {
@@ -411,22 +413,22 @@ std::string fit_text(const FitView& fit, const Scene& scene) {
   const std::size_t first = several ? fit.devices_fitting : 0;
   const std::size_t shown = std::min(fit.shortages.size(), first + kOtherDevicesShown + 1);
   for (std::size_t i = first; i < shown; ++i) {
-    text += (i == first ? " " : "; ") + capacity_of(fit.shortages[i], scene);
+    text += (i == first ? " " : "; ") + capacity_of(fit.shortages[i], context);
   }
   text += shown > 0 ? ".\n" : "\n";
   if (fit.ahead_count > 0) text += counted(fit.ahead_count, "request") + " would be ahead of it.\n";
-  const std::string programs = outliving(fit.holders, scene);
+  const std::string programs = outliving(fit.holders, context);
   text += "First chance: " +
-          (fit.expected_start ? about(*fit.expected_start, scene)
+          (fit.expected_start ? about(*fit.expected_start, context)
                               : "no end known" + (programs.empty() ? "" : ": " + programs)) +
           ".\n";
-  const std::string help = remedies_text(fit.remedies, fit.holders, scene);
+  const std::string help = remedies_text(fit.remedies, fit.holders, context);
   if (!help.empty()) text += "It would fit if: " + help + ".\n";
   const std::string each =
       fit.devices_wanted > 1 ? " on each of " + std::to_string(fit.devices_wanted) + " GPUs" : "";
   return fitted(text + "The most that would be granted now" + each + ": " + to_text(fit.largest) +
                     "." + simulated,
-                scene);
+                context);
 }
 
 }  // namespace berth::cli

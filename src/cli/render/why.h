@@ -5,17 +5,17 @@
 
 #include <string>
 
-#include "cli/render/scene.h"
+#include "cli/render/context.h"
 #include "model/lease.h"
 #include "model/view.h"
 
 namespace berth::cli {
 
 /// The whole answer of `berth why`, some lines.
-std::string why_text(const LeaseView& lease, const WhyView& why, const Scene& scene);
+std::string why_text(const LeaseView& lease, const WhyView& why, const RenderContext& context);
 
 /// "waits for memory; 12 ends in ~14 min": for lists.
-std::string short_reason(const WhyView& why, const Scene& scene);
+std::string short_reason(const WhyView& why, const RenderContext& context);
 
 /// "waits for memory": the reason alone.
 std::string phrase_of(const WhyView& why);
@@ -27,6 +27,6 @@ std::string who_is_ahead(const WhyView& why);
 std::string learned_text(const FitView& fit);
 
 /// The answer of `fit`, and of a request that was refused for want of room.
-std::string fit_text(const FitView& fit, const Scene& scene);
+std::string fit_text(const FitView& fit, const RenderContext& context);
 
 }  // namespace berth::cli

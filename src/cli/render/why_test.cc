@@ -15,17 +15,17 @@ namespace {
 
 using sample::in;
 // As wide as it takes.
-Scene wide_scene() {
-  Scene scene = sample::scene();
-  scene.width = std::nullopt;
-  return scene;
+RenderContext wide_context() {
+  RenderContext context = sample::context();
+  context.width = std::nullopt;
+  return context;
 }
 
 using testing::HasSubstr;
 using testing::Not;
 
 TEST(Why, SaysWhoUntilWhenAndWhatWouldHelp) {
-  EXPECT_EQ(why_text(sample::waiting(), sample::why(), wide_scene()),
+  EXPECT_EQ(why_text(sample::waiting(), sample::why(), wide_context()),
             "14 me/sweep is waiting for 6.0 GiB on any GPU (normal priority, 4m12s).\n"
             "Not now: GPU 0 can grant 1.4 GiB (15.9 total − 0.5 held back − 14.0 charged).\n"
             "First chance: in ~14 min, when 12 (me/hybrid-train) is expected to end. "
@@ -40,14 +40,14 @@ TEST(Why, NamesThoseWithoutAnEnd) {
   why.expected_start = std::nullopt;
   why.ahead = {{11}, {7}};
   why.ahead_count = 9;
-  const std::string text = why_text(sample::waiting(), why, wide_scene());
+  const std::string text = why_text(sample::waiting(), why, wide_context());
   EXPECT_THAT(text, HasSubstr("First chance: no end known: 13 (guest/self-hosted) was started "
                               "without --eta or --limit."));
   EXPECT_THAT(text, HasSubstr("Ahead of it: 11, 7 and 7 more."));
 }
 
 TEST(Why, CommandsAreToldOnlyToThoseWhoMayGiveThem) {
-  Scene of_guest = wide_scene();
+  RenderContext of_guest = wide_context();
   of_guest.me = sample::kGuest;
   const std::string text = why_text(sample::waiting(), sample::why(), of_guest);
   EXPECT_THAT(text, HasSubstr("13 (guest/self-hosted) is paused (berth pause 13)"));
@@ -57,11 +57,11 @@ TEST(Why, CommandsAreToldOnlyToThoseWhoMayGiveThem) {
 TEST(Why, SaysWhatWaitsInALeaseThatIsFull) {
   LeaseView lease = sample::held();
   WhyView why{.id = lease.id, .state = LeaseState::kHeld};
-  EXPECT_THAT(why_text(lease, why, wide_scene()), Not(HasSubstr("waits")));
+  EXPECT_THAT(why_text(lease, why, wide_context()), Not(HasSubstr("waits")));
   lease.flags.full = true;
   lease.parts[0].ledger = sample::tenths_of_gib(105);
   lease.parts[0].wanted = gib(2);
-  EXPECT_THAT(why_text(lease, why, wide_scene()),
+  EXPECT_THAT(why_text(lease, why, wide_context()),
               HasSubstr("it is held,full with 11.0 GiB on GPU 0 (end: ~14 min).\n"
                         "Inside it an allocation waits for 2.0 GiB, and the budget is full (more: "
                         "berth resize 12 -m 12800M).\n"));
@@ -75,8 +75,8 @@ TEST(Why, EachReasonIsExplained) {
   for (int i = 0; i <= static_cast<int>(WhyView::Reason::kNotReturned); ++i, ++count) {
     WhyView why = sample::why();
     why.reason = static_cast<WhyView::Reason>(i);
-    sentences.insert(why_text(sample::waiting(), why, wide_scene()));
-    phrases.insert(short_reason(why, wide_scene()));
+    sentences.insert(why_text(sample::waiting(), why, wide_context()));
+    phrases.insert(short_reason(why, wide_context()));
   }
   EXPECT_EQ(sentences.size(), static_cast<std::size_t>(count));
   EXPECT_EQ(phrases.size(), static_cast<std::size_t>(count));
@@ -88,18 +88,18 @@ TEST(Why, SeveralGpusAreCountedAndThoseInTheWayNamed) {
   why.devices_fitting = 1;
   why.shortages = {why.shortages[0], why.shortages[0], why.shortages[0]};
   why.shortages[0].index = 2;
-  const std::string text = why_text(sample::waiting(), why, wide_scene());
+  const std::string text = why_text(sample::waiting(), why, wide_context());
   EXPECT_THAT(text, HasSubstr("Not now: 1 of the 3 GPUs asked for could take it now; "
                               "GPU 0 can grant 1.4 GiB"));
   EXPECT_THAT(text, Not(HasSubstr("GPU 2 can grant")));
-  EXPECT_THAT(waiting_line(sample::waiting().request, why, wide_scene()),
+  EXPECT_THAT(waiting_line(sample::waiting().request, why, wide_context()),
               HasSubstr("1 of 3 GPUs free; GPU 0 has 1.4 GiB free"));
 }
 
 TEST(Why, WhoIsInTheWayOfAWholeGpuIsOnIt) {
   WhyView why = sample::why_on_two();
   why.reason = WhyView::Reason::kExclusive;
-  EXPECT_THAT(why_text(sample::waiting(), why, wide_scene()),
+  EXPECT_THAT(why_text(sample::waiting(), why, wide_context()),
               HasSubstr("GPU 0 cannot be shared for it while 13 (guest/self-hosted) is there"));
 }
 
@@ -110,11 +110,11 @@ TEST(Why, ALoweredLimitIsNamedWithItsValueAndNoChanceIsPromised) {
   why.remedies.clear();
   why.limit = LoweredLimit{
       .kind = LoweredLimit::Kind::kVram, .allowed = gib(4).value, .asked = gib(6).value};
-  const std::string text = why_text(sample::waiting(), why, wide_scene());
+  const std::string text = why_text(sample::waiting(), why, wide_context());
   EXPECT_THAT(text, HasSubstr("it asks for 6.0 GiB, and its user may have 4.0 GiB by now "
                               "(vram in [users]); whoever configures the daemon can raise it."));
   EXPECT_THAT(text, Not(HasSubstr("First chance")));
-  EXPECT_EQ(short_reason(why, wide_scene()), "asks for more than its limit by now");
+  EXPECT_EQ(short_reason(why, wide_context()), "asks for more than its limit by now");
 }
 
 TEST(Why, ProgramsThatOutliveTheirLeaseAreNamedAndNoEndIs) {
@@ -124,22 +124,22 @@ TEST(Why, ProgramsThatOutliveTheirLeaseAreNamedAndNoEndIs) {
   why.holders[0].has_ended = true;
   why.remedies = {{.kind = Remedy::Kind::kEndPrograms, .lease = {12}}};
   // Another lease is in the way, too.
-  EXPECT_THAT(why_text(sample::waiting(), why, wide_scene()),
+  EXPECT_THAT(why_text(sample::waiting(), why, wide_context()),
               HasSubstr("First chance: no end known: 13 (guest/self-hosted) was started without "
                         "--eta or --limit; programs of 12 (me/hybrid-train), which has ended, "
                         "still use 11.0 GiB. Ahead of it: nobody.\n"));
   why.reason = WhyView::Reason::kOutlived;
   why.holders.pop_back();
-  const std::string text = why_text(sample::waiting(), why, wide_scene());
+  const std::string text = why_text(sample::waiting(), why, wide_context());
   EXPECT_THAT(text, HasSubstr("Not now: programs of 12 (me/hybrid-train), which has ended, still "
                               "use 11.0 GiB of GPU 0.\n"
                               "First chance: no end known. Ahead of it: nobody.\n"));
   EXPECT_THAT(text, HasSubstr("It would start sooner if: the programs of 12 (me/hybrid-train) end "
                               "(berth release --kill 12).\n"));
-  EXPECT_EQ(short_reason(why, wide_scene()),
+  EXPECT_EQ(short_reason(why, wide_context()),
             "waits for memory that programs of 12 still use; no end known");
   FitView fit{.holders = why.holders};
-  EXPECT_THAT(fit_text(fit, wide_scene()),
+  EXPECT_THAT(fit_text(fit, wide_context()),
               HasSubstr("First chance: no end known: programs of 12 (me/hybrid-train), which has "
                         "ended, still use 11.0 GiB.\n"));
 }
@@ -148,19 +148,19 @@ TEST(Why, CommandsNameAllThatHaveToGoTogether) {
   WhyView why = sample::why();
   why.holders[1].user = sample::kMe;
   why.remedies = {{.kind = Remedy::Kind::kCancelLease, .lease = {12}, .also = {{13}}}};
-  EXPECT_THAT(why_text(sample::waiting(), why, wide_scene()),
+  EXPECT_THAT(why_text(sample::waiting(), why, wide_context()),
               HasSubstr("12 (me/hybrid-train) and 13 (me/self-hosted) end (berth cancel 12 13)"));
   why.holders[1].user = sample::kGuest;
-  EXPECT_THAT(why_text(sample::waiting(), why, wide_scene()), Not(HasSubstr("berth cancel")));
+  EXPECT_THAT(why_text(sample::waiting(), why, wide_context()), Not(HasSubstr("berth cancel")));
 }
 
 TEST(Why, WhoMadeRoomLearnsForWhom) {
   const LeaseView lease = sample::yielding();
   const WhyView why{.id = lease.id, .reason = WhyView::Reason::kYields};
-  EXPECT_EQ(why_text(lease, why, wide_scene()),
+  EXPECT_EQ(why_text(lease, why, wide_context()),
             "12 me/hybrid-train is suspended for lease 9 (guest/urgent, priority urgent) since "
             "12 s; it comes back when 9 ends.\n");
-  EXPECT_EQ(halt_notice(lease, wide_scene()),
+  EXPECT_EQ(halt_notice(lease, wide_context()),
             "is suspended for lease 9 (guest/urgent, priority urgent); its GPU memory is in host "
             "memory, and it comes back when 9 ends");
 }
@@ -171,12 +171,12 @@ TEST(Why, APauseSaysByWhomAndUntilWhen) {
   lease.halt = Halt{.reason = Halt::Reason::kPaused, .since = sample::ago(seconds(12))};
   lease.pause = Pause{.since = sample::ago(seconds(12)), .reason = "lunch", .by = sample::kGuest};
   const WhyView why{.id = lease.id, .reason = WhyView::Reason::kPaused};
-  EXPECT_EQ(why_text(lease, why, wide_scene()),
+  EXPECT_EQ(why_text(lease, why, wide_context()),
             "12 me/hybrid-train is paused by guest since 12 s: lunch; it goes on with berth resume "
             "12.\n");
   lease.pause->until = in(minutes(5));
-  EXPECT_THAT(why_text(lease, why, wide_scene()), HasSubstr("; it goes on in ~5 min.\n"));
-  EXPECT_EQ(halt_notice(lease, wide_scene()),
+  EXPECT_THAT(why_text(lease, why, wide_context()), HasSubstr("; it goes on in ~5 min.\n"));
+  EXPECT_EQ(halt_notice(lease, wide_context()),
             "is paused by guest: lunch; its GPU memory is in host memory, and it goes on in ~5 min "
             "(berth resume 12)");
 }
@@ -185,11 +185,11 @@ TEST(Why, AMoveNamesWhereToAndByWhom) {
   LeaseView lease = sample::held();
   lease.state = LeaseState::kSuspended;
   lease.halt = Halt{.reason = Halt::Reason::kMoves, .since = sample::ago(seconds(12))};
-  EXPECT_EQ(halt_notice(lease, wide_scene()), "is being moved to GPU 0");
+  EXPECT_EQ(halt_notice(lease, wide_context()), "is being moved to GPU 0");
   lease.moved_by = sample::kGuest;
-  EXPECT_EQ(halt_notice(lease, wide_scene()), "is being moved to GPU 0 by guest");
+  EXPECT_EQ(halt_notice(lease, wide_context()), "is being moved to GPU 0 by guest");
   lease.moved_by = sample::kMe;
-  EXPECT_EQ(halt_sentence(lease, {}, wide_scene()),
+  EXPECT_EQ(halt_sentence(lease, {}, wide_context()),
             "12 me/hybrid-train is being moved to GPU 0 by you since 12 s; its GPU memory is in "
             "host memory until there is room");
 }
@@ -198,32 +198,32 @@ TEST(Why, StrangersAreNamedAsTheCause) {
   WhyView why = sample::why();
   why.reason = WhyView::Reason::kStrangers;
   why.shortages[0].external = gib(5);
-  EXPECT_THAT(why_text(sample::waiting(), why, wide_scene()),
+  EXPECT_THAT(why_text(sample::waiting(), why, wide_context()),
               HasSubstr("Not now: processes outside Berth use 5.0 GiB of GPU 0"));
 }
 
 TEST(Why, ALeaseThatDoesNotWaitSaysWhatItDoes) {
-  EXPECT_EQ(why_text(sample::held(), {}, wide_scene()),
+  EXPECT_EQ(why_text(sample::held(), {}, wide_context()),
             "12 me/hybrid-train is not waiting: it is held with 11.0 GiB on GPU 0 "
             "(end: ~14 min).\n");
-  EXPECT_EQ(why_text(sample::ended(), {}, wide_scene()),
+  EXPECT_EQ(why_text(sample::ended(), {}, wide_context()),
             "9 me/old is not waiting: it ended 25m ago (failed with exit status 3).\n");
   LeaseView releasing = sample::held();
   releasing.state = LeaseState::kReleasing;
-  EXPECT_EQ(why_text(releasing, {}, wide_scene()),
+  EXPECT_EQ(why_text(releasing, {}, wide_context()),
             "12 me/hybrid-train is not waiting: it has ended, and what its processes still use of "
             "GPU 0 (9.8 GiB) stays charged until it is freed.\n"
             "To free it now: berth release --kill 12\n");
 }
 
 TEST(Why, TheGpuIsCalledSimulatedWhereItIs) {
-  Scene simulated = wide_scene();
+  RenderContext simulated = wide_context();
   simulated.simulated = true;
   EXPECT_THAT(why_text(sample::waiting(), sample::why(), simulated), HasSubstr("simulated GPU"));
 }
 
 TEST(Why, LinesAreBrokenAtWords) {
-  Scene narrow = wide_scene();
+  RenderContext narrow = wide_context();
   narrow.width = 40;
   const std::string text = why_text(sample::waiting(), sample::why(), narrow);
   EXPECT_THAT(text, HasSubstr("14 me/sweep is waiting for 6.0 GiB on\nany GPU (normal priority"));
@@ -241,17 +241,18 @@ TEST(Why, WhoRunsInTurnsIsToldWhoseTurnItIsAndWhenTheNextOneComes) {
   why.ahead_count = 0;
   why.ahead.clear();
   why.expected_start = in(minutes(2));
-  const std::string text = why_text(lease, why, wide_scene());
+  const std::string text = why_text(lease, why, wide_context());
   EXPECT_THAT(text, HasSubstr("waits for its next turn on GPU 0"));
   EXPECT_THAT(text, HasSubstr("have memory there."));
   EXPECT_THAT(text, HasSubstr("Its turn: in ~2 min. Ahead of it: nobody.\n"));
   why.expected_start.reset();
-  EXPECT_THAT(why_text(lease, why, wide_scene()), HasSubstr("Its turn: after those ahead of it."));
+  EXPECT_THAT(why_text(lease, why, wide_context()),
+              HasSubstr("Its turn: after those ahead of it."));
 }
 
 TEST(Why, WithoutUnicodeAllIsAscii) {
-  Scene ascii = wide_scene();
-  ascii.letters.unicode = false;
+  RenderContext ascii = wide_context();
+  ascii.charset.unicode = false;
   for (const char c : why_text(sample::waiting(), sample::why(), ascii)) {
     EXPECT_LT(static_cast<unsigned char>(c), 0x80);
   }
@@ -260,7 +261,7 @@ TEST(Why, WithoutUnicodeAllIsAscii) {
 TEST(WaitingLine, TellsPlaceRoomAndHolder) {
   WhyView why = sample::why();
   why.position = 2;
-  EXPECT_EQ(waiting_line(sample::waiting().request, why, wide_scene()),
+  EXPECT_EQ(waiting_line(sample::waiting().request, why, wide_context()),
             "waiting for 6.0 GiB on any GPU — 2nd in queue, GPU 0 has 1.4 GiB free "
             "(me/hybrid-train holds 11.0 GiB, ~14 min left)");
 }
@@ -269,12 +270,12 @@ TEST(WaitingLine, PlacesAreCountedAsPeopleDo) {
   WhyView why = sample::why();
   why.reason = WhyView::Reason::kTurn;
   why.ahead_count = 3;
-  const std::vector<std::pair<std::uint32_t, const char*>> places = {
+  const std::vector<std::pair<std::uint32_t, const char*>> paths = {
       {1, "1st"},   {2, "2nd"},   {3, "3rd"},   {4, "4th"},
       {11, "11th"}, {12, "12th"}, {21, "21st"}, {113, "113th"}};
-  for (const auto& [position, word] : places) {
+  for (const auto& [position, word] : paths) {
     why.position = position;
-    EXPECT_THAT(waiting_line(sample::waiting().request, why, wide_scene()),
+    EXPECT_THAT(waiting_line(sample::waiting().request, why, wide_context()),
                 HasSubstr("— " + std::string(word) + " in queue, waits for its turn, 3 ahead"));
   }
 }
@@ -283,15 +284,15 @@ TEST(Fit, SaysWhatWouldBeGrantedAndWhen) {
   FitView fit{.expected_start = in(minutes(14)), .largest = sample::tenths_of_gib(14)};
   fit.shortages = sample::why().shortages;
   fit.ahead_count = 1;
-  EXPECT_EQ(fit_text(fit, wide_scene()),
+  EXPECT_EQ(fit_text(fit, wide_context()),
             "It does not fit now. GPU 0 can grant 1.4 GiB (15.9 total − 0.5 held back − 14.0 "
             "charged).\n"
             "1 request would be ahead of it.\n"
             "First chance: ~14 min.\n"
             "The most that would be granted now: 1.4 GiB.\n");
-  EXPECT_EQ(fit_text({.fits = true, .devices = {sample::kDevice}}, wide_scene()),
+  EXPECT_EQ(fit_text({.fits = true, .devices = {sample::kDevice}}, wide_context()),
             "It fits now on GPU-5a1c0d2e-0000-4000-8000-000000000001.\n");
-  Scene simulated = wide_scene();
+  RenderContext simulated = wide_context();
   simulated.simulated = true;
   EXPECT_EQ(fit_text({.fits = true,
                       .devices = {sample::kDevice},

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "cli/options.h"
 #include "enforce/backend.h"
 
@@ -96,7 +96,7 @@ Result<OverBudget> plan_over_budget(const std::optional<std::string>& said,
   if (measure && harms(*measure) && mode == Enforce::kNone) {
     return wrong("--enforce none trusts the command, and --over-budget " + *said + " does not");
   }
-  return present(measure);
+  return checked(measure);
 }
 
 }  // namespace berth::cli

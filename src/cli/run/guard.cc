@@ -10,7 +10,7 @@
 #include "enforce/backend.h"
 #include "os/files.h"
 #include "os/library_file.h"
-#include "os/places.h"
+#include "os/paths.h"
 #include "os/program_file.h"
 
 namespace berth::cli {

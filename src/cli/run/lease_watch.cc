@@ -13,7 +13,7 @@
 #include "cli/run/words.h"
 #include "enforce/lease_files.h"
 #include "os/clock.h"
-#include "os/places.h"
+#include "os/paths.h"
 #include "wire/alerts.h"
 
 namespace berth::cli {
@@ -30,11 +30,12 @@ std::vector<DeviceId> its_devices(const LeaseView& lease) {
 
 }  // namespace
 
-LeaseWatch::LeaseWatch(client::Client& client, const LeaseView& lease, Talk& talk, Helpers helpers)
+LeaseWatch::LeaseWatch(client::Client& client, const LeaseView& lease, Console& console,
+                       Helpers helpers)
     : client_(client),
       handle_(lease.handle),
       name_("lease " + std::to_string(lease.id.value)),
-      talk_(talk),
+      console_(console),
       saver_(helpers.saver),
       stopper_(helpers.stopper),
       devices_(its_devices(lease)) {
@@ -150,14 +151,15 @@ void LeaseWatch::readable() {
 void LeaseWatch::say_alert(const std::string& data) {
   const Result<Alert> alert = wire::decode_alert(data);
   if (!alert.ok()) return;
-  talk_.say("alert " + alert->rule + ": " + harmless(alert->text, talk_.scene().letters));
+  console_.say("alert " + alert->rule + ": " +
+               escape_control(alert->text, console_.context().charset));
 }
 
 // The daemon tells of each once; after a restart it does so again.
 void LeaseWatch::say_strays(const LeaseView& view) {
   for (const Stray& stray : view.strays) {
     if (!strays_told_.emplace(stray.device, stray.process).second) continue;
-    talk_.complain(name_ + ": " + stray_text(stray, talk_.scene().letters));
+    console_.complain(name_ + ": " + stray_text(stray, console_.context().charset));
   }
 }
 
@@ -165,25 +167,25 @@ void LeaseWatch::say_strays(const LeaseView& view) {
 bool LeaseWatch::says_turn(const LeaseView& view) {
   if (view.request.share != Share::kSlice || !view.flags.resuming) return false;
   if (!std::exchange(turns_told_, true)) {
-    talk_.say(name_ +
-              " runs in turns: others have theirs, and its GPU memory is in host memory "
-              "until its next one (berth why " +
-              std::to_string(view.id.value) + ")");
+    console_.say(name_ +
+                 " runs in turns: others have theirs, and its GPU memory is in host memory "
+                 "until its next one (berth why " +
+                 std::to_string(view.id.value) + ")");
   }
   return true;
 }
 
 void LeaseWatch::say_halted(const LeaseView& view) {
-  talk_.say(name_ + " " + halt_notice(view, talk_.scene()));
+  console_.say(name_ + " " + halt_notice(view, console_.context()));
 }
 
 void LeaseWatch::say_resumed(const LeaseView& view) {
   std::vector<DeviceId> now = its_devices(view);
   const bool moved = now != devices_;
   devices_ = std::move(now);
-  if (moved) return talk_.say(name_ + " runs on " + devices_of(view.parts) + " now");
+  if (moved) return console_.say(name_ + " runs on " + devices_of(view.parts) + " now");
   if (view.request.share == Share::kSlice && turns_told_) return;
-  talk_.say(name_ + " has resumed");
+  console_.say(name_ + " has resumed");
 }
 
 void LeaseWatch::take(const wire::SseEvent& event) {
@@ -197,35 +199,35 @@ void LeaseWatch::take(const wire::SseEvent& event) {
   switch (*name) {
     case wire::EventName::kOverBudget:
       if (view.request.over_budget == OverBudget::kFail) break;
-      talk_.complain(above_budget_text(view));
+      console_.complain(above_budget_text(view));
       break;
     case wire::EventName::kInBudget:
-      talk_.say(name_ + " is within its budget again");
+      console_.say(name_ + " is within its budget again");
       break;
     case wire::EventName::kFull:
-      talk_.say("in " + name_ + " " + full_text(view));
+      console_.say("in " + name_ + " " + full_text(view));
       break;
     case wire::EventName::kResized:
-      talk_.say(name_ + " has " + to_text(granted_to(view)) + " now");
+      console_.say(name_ + " has " + to_text(granted_to(view)) + " now");
       break;
     case wire::EventName::kDegraded:
-      talk_.say(name_ + " has lost a GPU and is held on the others");
+      console_.say(name_ + " has lost a GPU and is held on the others");
       break;
     case wire::EventName::kAstray:
       say_strays(view);
       break;
     case wire::EventName::kCheckpointed:
       if (const auto& last = view.checkpoints.last) {
-        talk_.say(name_ + " " + saved_text(*last, talk_.scene().letters));
+        console_.say(name_ + " " + saved_text(*last, console_.context().charset));
       }
       break;
     case wire::EventName::kMeasure:
       if (const std::string text = measure_text(view); !text.empty()) {
-        talk_.say(harmless(text, talk_.scene().letters));
+        console_.say(escape_control(text, console_.context().charset));
       }
       break;
     case wire::EventName::kPressure:
-      if (const std::string text = pressure_text(view); !text.empty()) talk_.say(text);
+      if (const std::string text = pressure_text(view); !text.empty()) console_.say(text);
       break;
     case wire::EventName::kSuspended:
       if (!says_turn(view)) say_halted(view);
@@ -238,17 +240,17 @@ void LeaseWatch::take(const wire::SseEvent& event) {
       break;
     case wire::EventName::kDetached:
       detached_ = true;
-      talk_.say(detached_text(view, talk_.scene()));
+      console_.say(detached_text(view, console_.context()));
       break;
     case wire::EventName::kRequeuing:
-      talk_.say(requeuing_text(view, talk_.scene()));
+      console_.say(requeuing_text(view, console_.context()));
       break;
     case wire::EventName::kRequeueDropped:
-      if (const auto& refusal = lease->refusal) talk_.say(refusal->message);
+      if (const auto& refusal = lease->refusal) console_.say(refusal->message);
       break;
     case wire::EventName::kRevoked:
       revoked_ = view.result;
-      talk_.say(revoked_text(view, talk_.scene()));
+      console_.say(revoked_text(view, console_.context()));
       break;
     default:
       break;

@@ -13,7 +13,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
-#include "cli/run/talk.h"
+#include "cli/run/console.h"
 #include "cli/save/saver.h"
 #include "cli/supervise/stopper.h"
 #include "cli/supervise/supervisor.h"
@@ -23,7 +23,7 @@
 
 namespace berth::cli {
 
-class LeaseWatch final : public Bystander {
+class LeaseWatch final : public Observer {
  public:
   /// The client's connection is used from here on, and must have no request under way.
   /// Null where the command cannot be asked for that.
@@ -31,7 +31,7 @@ class LeaseWatch final : public Bystander {
     Saver* saver = nullptr;
     Stopper* stopper = nullptr;
   };
-  LeaseWatch(client::Client& client, const LeaseView& lease, Talk& talk, Helpers helpers);
+  LeaseWatch(client::Client& client, const LeaseView& lease, Console& console, Helpers helpers);
 
   int descriptor() const override;
   Instant wake_at() const override;
@@ -64,7 +64,7 @@ class LeaseWatch final : public Bystander {
   client::Client& client_;
   Handle handle_;
   std::string name_;  // "lease 12"
-  Talk& talk_;
+  Console& console_;
   Saver* saver_;
   Stopper* stopper_;
   std::optional<client::Connection> teller_;  // Of the last save that was told.

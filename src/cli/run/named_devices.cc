@@ -12,18 +12,18 @@ Result<DeviceChoice> choice_of(const std::optional<std::string>& gpus) {
   return gpus ? parse_device_choice(*gpus) : Result<DeviceChoice>(DeviceChoice{});
 }
 
-bool fill_devices(const DeviceChoice& choice, Conversation& conversation, Request& request) {
+bool fill_devices(const DeviceChoice& choice, DaemonSession& session, Request& request) {
   std::vector<DeviceView> devices;
   if (needs_device_list(choice)) {
-    const auto body = conversation.ask({.route = wire::Route::kDevices});
+    const auto body = session.ask({.route = wire::Route::kDevices});
     if (!body) return false;
-    auto list = conversation.understood(wire::decode_devices(*body));
+    auto list = session.understood(wire::decode_devices(*body));
     if (!list) return false;
     devices = std::move(list->list.items);
   }
   Result<std::vector<DeviceName>> names = resolve(choice, devices);
   if (!names.ok()) {
-    conversation.fail(exit_code(names.error().code), names.error().message);
+    session.fail(exit_code(names.error().code), names.error().message);
     return false;
   }
   request.device_count = choice.count;
@@ -32,9 +32,9 @@ bool fill_devices(const DeviceChoice& choice, Conversation& conversation, Reques
 }
 
 std::string hint_at_count(const std::optional<std::string>& gpus, std::span<const LeasePart> parts,
-                          Conversation& conversation) {
+                          DaemonSession& session) {
   if (!gpus) return {};
-  const auto answer = conversation.client().connection().ask({.route = wire::Route::kDevices});
+  const auto answer = session.client().connection().ask({.route = wire::Route::kDevices});
   if (!answer.ok() || !answer->ok()) return {};  // A hint is no reason to fail.
   const auto list = wire::decode_devices(answer->body);
   return list.ok() ? count_hint(*gpus, parts, list->list.items.size()) : std::string();

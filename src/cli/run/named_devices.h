@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "cli/conversation.h"
+#include "cli/daemon_session.h"
 #include "cli/run/devices.h"
 #include "model/request.h"
 
@@ -18,10 +18,10 @@ namespace berth::cli {
 Result<DeviceChoice> choice_of(const std::optional<std::string>& gpus);
 
 /// Puts the devices into the request. False: there are none of these names, which was said.
-bool fill_devices(const DeviceChoice& choice, Conversation& conversation, Request& request);
+bool fill_devices(const DeviceChoice& choice, DaemonSession& session, Request& request);
 
 /// What count_hint() says of `gpus` once it has led to `parts`. Asks how many GPUs there are.
 std::string hint_at_count(const std::optional<std::string>& gpus, std::span<const LeasePart> parts,
-                          Conversation& conversation);
+                          DaemonSession& session);
 
 }  // namespace berth::cli

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "base/quantity.h"
 #include "base/size_argument.h"
 #include "cli/options.h"
@@ -121,12 +121,12 @@ Result<RequestPlan> plan_request(const RequestOptions& options, const config::Co
   // The words were checked where the options are declared.
   if (options.priority) {
     const auto priority = parse_priority(*options.priority);
-    request.priority = present(priority);
+    request.priority = checked(priority);
     plan.names_priority = true;
   }
   if (options.leftovers) {
     const auto leftovers = parse_leftovers(*options.leftovers);
-    request.leftovers = present(leftovers);
+    request.leftovers = checked(leftovers);
   }
   request.mixed = options.mixed;
   request.may_yield = options.may_yield;

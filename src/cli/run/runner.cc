@@ -8,14 +8,14 @@
 #include <utility>
 #include <variant>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "cli/run/devices.h"
 #include "cli/run/leak.h"
 #include "cli/run/lease_watch.h"
 #include "cli/run/words.h"
 #include "cli/supervise/supervisor.h"
 #include "os/clock.h"
-#include "os/places.h"
+#include "os/paths.h"
 #include "wire/answers.h"
 #include "wire/error.h"
 #include "wire/history.h"
@@ -30,7 +30,7 @@ constexpr Duration kReportWithin = seconds(5);
 constexpr Duration kLeakWorthAsking = seconds(20);
 
 /// Of a command that joined a lease: nobody to listen to.
-class Nobody final : public Bystander {
+class Nobody final : public Observer {
  public:
   int descriptor() const override { return -1; }
   Instant wake_at() const override { return Instant::never(); }
@@ -58,7 +58,7 @@ std::optional<RefusedAllocation> refused_in(const enforce::Use& use, const Lease
 
 }  // namespace
 
-Left cannot_start(const std::string& name, int number, Talk& talk) {
+ExitOutcome cannot_start(const std::string& name, int number, Console& console) {
   const bool missing = number == ENOENT;
   std::string reason = ::strerrordesc_np(number);
   if (missing) reason = "there is no such command";
@@ -67,25 +67,25 @@ Left cannot_start(const std::string& name, int number, Talk& talk) {
     reason += "; leave out the quotes, or run it by a shell: sh -c '...'";
   }
   if (number == EACCES) reason = "it is not executable";
-  talk.complain("cannot start \"" + name + "\": " + reason);
+  console.complain("cannot start \"" + name + "\": " + reason);
   return {.code = to_status(missing ? ExitCode::kCommandNotFound : ExitCode::kNotExecutable)};
 }
 
-Runner::Runner(Doors doors, std::vector<std::string> words, SaveOptions saves)
-    : doors_(doors), words_(std::move(words)), saves_(std::move(saves)) {
+Runner::Runner(Ports ports, std::vector<std::string> words, SaveOptions saves)
+    : ports_(ports), words_(std::move(words)), saves_(std::move(saves)) {
   adopt_orphans();
 }
 
-std::optional<Left> Runner::hold() {
+std::optional<ExitOutcome> Runner::hold() {
   if (command_ && command_->is_waiting()) return std::nullopt;
   command_.reset();
   // The end of the connection withdraws the request, so nobody else may have it open.
   Result<HeldCommand> command =
-      HeldCommand::make(words_, {.mask = doors_.signals.mask_before(),
-                                 .not_inherited = doors_.client.connection().descriptor()});
+      HeldCommand::make(words_, {.mask = ports_.signals.mask_before(),
+                                 .not_inherited = ports_.client.connection().descriptor()});
   if (!command.ok()) {
-    doors_.talk.complain(command.error().message);
-    return Left{.code = to_status(ExitCode::kCannotSupervise)};
+    ports_.console.complain(command.error().message);
+    return ExitOutcome{.code = to_status(ExitCode::kCannotSupervise)};
   }
   command_.emplace(*std::move(command));
   return std::nullopt;
@@ -101,11 +101,11 @@ std::optional<int> Runner::told_to_end() const {
   return std::nullopt;
 }
 
-std::optional<Left> Runner::run(const wire::LeaseAnswer& lease, const VariableChanges& variables,
-                                Lease whose) {
+std::optional<ExitOutcome> Runner::run(const wire::LeaseAnswer& lease,
+                                       const VariableChanges& variables, Lease whose) {
   if (const std::optional<int> signal = told_to_end()) {
-    doors_.talk.say("interrupted");
-    const Left left{.code = 128 + *signal, .signal = *signal};
+    ports_.console.say("interrupted");
+    const ExitOutcome left{.code = 128 + *signal, .signal = *signal};
     if (whose == Lease::kOwn) give_back(lease, left.code);
     return left;
   }
@@ -113,18 +113,18 @@ std::optional<Left> Runner::run(const wire::LeaseAnswer& lease, const VariableCh
   // Asked now: while it waited, the shell may have put us into the background.
   terminal_ = JobTerminal::find();
   if (terminal_) {
-    present(command_).lead_own_group();
+    checked(command_).lead_own_group();
     terminal_->give_to(command.pid);
   }
-  if (const int number = present(command_).let_go(variables); number != 0) {
+  if (const int number = checked(command_).let_go(variables); number != 0) {
     if (terminal_) terminal_->take_from(command.pid);
     return not_started(lease, number, whose);
   }
-  doors_.status.running(lease.view.id, command);
+  ports_.status.running(lease.view.id, command);
 
   started_ = os::PosixClock().now();
-  const auto supervisor = [&](Bystander& bystander) {
-    return Supervisor(command, doors_.signals, terminal_ ? &*terminal_ : nullptr, bystander);
+  const auto supervisor = [&](Observer& observer) {
+    return Supervisor(command, ports_.signals, terminal_ ? &*terminal_ : nullptr, observer);
   };
   if (whose == Lease::kJoined) {
     Nobody nobody;
@@ -133,7 +133,7 @@ std::optional<Left> Runner::run(const wire::LeaseAnswer& lease, const VariableCh
   std::optional<Saver> saver = saver_for(lease, variables);
   std::optional<Stopper> stopper;
   if (const auto grace = lease.view.request.requeue_grace) stopper.emplace(*grace);
-  LeaseWatch watch(doors_.client, lease.view, doors_.talk,
+  LeaseWatch watch(ports_.client, lease.view, ports_.console,
                    {.saver = saver ? &*saver : nullptr, .stopper = stopper ? &*stopper : nullptr});
   Supervisor supervised = supervisor(watch);
   const ExitStatus exit = supervised.run();
@@ -147,31 +147,31 @@ std::optional<Left> Runner::run(const wire::LeaseAnswer& lease, const VariableCh
   command_.reset();
   const std::optional<int> signal = supervised.told_to_end();
   if (!signal) return std::nullopt;
-  doors_.talk.say("left the queue");  // The daemon sees that we have gone.
-  return Left{.code = 128 + *signal, .signal = *signal};
+  ports_.console.say("left the queue");  // The daemon sees that we have gone.
+  return ExitOutcome{.code = 128 + *signal, .signal = *signal};
 }
 
-Left Runner::ended(const wire::LeaseAnswer& lease, const ExitStatus& exit, Lease whose) {
+ExitOutcome Runner::ended(const wire::LeaseAnswer& lease, const ExitStatus& exit, Lease whose) {
   std::optional<EndResult> result = revoked_;
   if (whose == Lease::kOwn) {
     // The daemon removes it with the lease.
-    const enforce::LeaseFiles files({.root = os::leases_directory(doors_.client.socket())});
+    const enforce::LeaseFiles files({.root = os::leases_directory(ports_.client.socket())});
     const Result<enforce::Use> use = files.read(lease.view.handle);
     const std::optional<LeaseView> after = report(lease, exit);
     if (after && after->result) result = after->result;
     // The news may come later than the end of the command that it told to end.
     if (after && !revoked_ && was_revoked(result))
-      doors_.talk.say(revoked_text(*after, doors_.talk.scene()));
+      ports_.console.say(revoked_text(*after, ports_.console.context()));
     if (after && result == EndResult::kDetached && !detached_) {
-      doors_.talk.say(detached_text(*after, doors_.talk.scene()));
+      ports_.console.say(detached_text(*after, ports_.console.context()));
     }
     const std::string leftovers = after ? leftovers_text(*after) : "";
-    if (!leftovers.empty()) doors_.talk.say(leftovers);
+    if (!leftovers.empty()) ports_.console.say(leftovers);
     tell_peak(after.value_or(lease.view), use);
     tell_leak(lease.view);
   }
   if (result == EndResult::kLimit) return {.code = to_status(ExitCode::kTimeLimit)};
-  doors_.status.command_ended(exit);
+  ports_.status.command_ended(exit);
   return {.code = exit.code, .signal = exit.signal};
 }
 
@@ -182,7 +182,7 @@ std::optional<Saver> Runner::saver_for(const wire::LeaseAnswer& lease,
   return Saver({.way = *saves_.way,
                 .command = process(),
                 .variables = variables,
-                .mask = doors_.signals.mask_before()},
+                .mask = ports_.signals.mask_before()},
                lease.view.request.checkpoint->grace);
 }
 
@@ -190,7 +190,7 @@ std::optional<Saver> Runner::saver_for(const wire::LeaseAnswer& lease,
 void Runner::tell_save(const wire::LeaseAnswer& lease, const Saver& saver) {
   const std::optional<wire::CheckpointedBody>& report = saver.report();
   if (!report) return;
-  Result<client::Connection> connection = doors_.client.another();
+  Result<client::Connection> connection = ports_.client.another();
   if (!connection.ok()) return;
   static_cast<void>(connection->ask({.route = wire::Route::kCheckpointed,
                                      .lease = to_text(lease.view.handle),
@@ -211,12 +211,12 @@ void Runner::tell_peak(LeaseView lease, const Result<enforce::Use>& use) {
       std::ranges::any_of(use->parts, [](const enforce::Use::Part& part) { return part.refused; });
   if (refused) refusals.largest = largest_budget_for(lease);
   const std::string text = peak_text(lease, refusals);
-  if (!text.empty()) doors_.talk.say(text);
+  if (!text.empty()) ports_.console.say(text);
 }
 
 // Absent where the daemon does not tell: it may have gone meanwhile.
 std::optional<Bytes> Runner::largest_budget_for(const LeaseView& lease) {
-  Result<client::Connection> connection = doors_.client.another();
+  Result<client::Connection> connection = ports_.client.another();
   if (!connection.ok()) return std::nullopt;
   const auto answer = connection->ask({.route = wire::Route::kDevices}, kReportWithin);
   if (!answer.ok() || !answer->ok()) return std::nullopt;
@@ -229,7 +229,7 @@ std::optional<Bytes> Runner::largest_budget_for(const LeaseView& lease) {
 void Runner::tell_leak(const LeaseView& lease) {
   const Duration held = os::PosixClock().now() - started_;
   if (held < kLeakWorthAsking) return;
-  Result<client::Connection> connection = doors_.client.another();
+  Result<client::Connection> connection = ports_.client.another();
   if (!connection.ok()) return;
   const std::string target = wire::target_of(wire::Route::kHistory) +
                              "?of=lease&lease=" + to_text(lease.handle) +
@@ -241,14 +241,14 @@ void Runner::tell_leak(const LeaseView& lease) {
   for (const history::Series& series : past->past.series) {
     if (series.subject.figure != history::Figure::kUsed) continue;
     if (const std::optional<Leak> leak = leak_in(series.buckets)) {
-      doors_.talk.say(leak_text(*leak));
+      ports_.console.say(leak_text(*leak));
       return;
     }
   }
 }
 
-Left Runner::not_started(const wire::LeaseAnswer& lease, int number, Lease whose) {
-  const Left left = cannot_start(words_.front(), number, doors_.talk);
+ExitOutcome Runner::not_started(const wire::LeaseAnswer& lease, int number, Lease whose) {
+  const ExitOutcome left = cannot_start(words_.front(), number, ports_.console);
   if (whose == Lease::kOwn) give_back(lease, left.code);
   return left;
 }
@@ -260,7 +260,7 @@ void Runner::give_back(const wire::LeaseAnswer& lease, int code) {
 // In a connection of its own: the other one listens, or was lost with the daemon. If nobody is
 // there now, the next daemon sees that the process is gone, and only the code is not known.
 std::optional<LeaseView> Runner::report(const wire::LeaseAnswer& lease, const ExitStatus& exit) {
-  Result<client::Connection> connection = doors_.client.another();
+  Result<client::Connection> connection = ports_.client.another();
   if (!connection.ok()) return std::nullopt;
   const wire::ExitBody body{
       .exit = exit, .leftovers = Supervisor::leftovers(), .restarts = lease.view.restarts};

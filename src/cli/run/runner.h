@@ -8,11 +8,11 @@
 #include <variant>
 #include <vector>
 
-#include "base/present.h"
+#include "base/checked.h"
+#include "cli/run/console.h"
 #include "cli/run/environment.h"
+#include "cli/run/queue_wait.h"
 #include "cli/run/status_descriptor.h"
-#include "cli/run/talk.h"
-#include "cli/run/turn.h"
 #include "cli/save/saver.h"
 #include "cli/supervise/command.h"
 #include "cli/supervise/job_terminal.h"
@@ -28,32 +28,32 @@ class Runner {
   /// Whose lease it is. A command that joined one leaves its end to whoever started that.
   enum class Lease : std::uint8_t { kOwn, kJoined };
 
-  struct Doors {
+  struct Ports {
     client::Client& client;
     os::SignalDescriptor& signals;
-    Talk& talk;
+    Console& console;
     StatusDescriptor& status;
   };
   /// `saves`: how the command can be had to save itself.
-  Runner(Doors doors, std::vector<std::string> words, SaveOptions saves);
+  Runner(Ports ports, std::vector<std::string> words, SaveOptions saves);
 
   /// Makes a process that stands ready, if there is none. Absent: go on.
-  std::optional<Left> hold();
+  std::optional<ExitOutcome> hold();
   /// Of the process that stands ready.
-  const Process& process() const { return present(command_).process(); }
+  const Process& process() const { return checked(command_).process(); }
 
   /// Starts it under a lease that was taken up for it, and waits for its end. Absent: it was
   /// stopped to be started again, and the lease goes back into the queue.
-  std::optional<Left> run(const wire::LeaseAnswer& lease, const VariableChanges& variables,
-                          Lease whose);
+  std::optional<ExitOutcome> run(const wire::LeaseAnswer& lease, const VariableChanges& variables,
+                                 Lease whose);
 
   /// Ends a lease that was taken up for a command which is not started after all.
   void give_back(const wire::LeaseAnswer& lease, int code);
 
  private:
   std::optional<int> told_to_end() const;
-  Left ended(const wire::LeaseAnswer& lease, const ExitStatus& exit, Lease whose);
-  Left not_started(const wire::LeaseAnswer& lease, int number, Lease whose);
+  ExitOutcome ended(const wire::LeaseAnswer& lease, const ExitStatus& exit, Lease whose);
+  ExitOutcome not_started(const wire::LeaseAnswer& lease, int number, Lease whose);
   std::optional<LeaseView> report(const wire::LeaseAnswer& lease, const ExitStatus& exit);
   std::optional<Saver> saver_for(const wire::LeaseAnswer& lease,
                                  const VariableChanges& variables) const;
@@ -62,7 +62,7 @@ class Runner {
   std::optional<Bytes> largest_budget_for(const LeaseView& lease);
   void tell_leak(const LeaseView& lease);
 
-  Doors doors_;
+  Ports ports_;
   std::vector<std::string> words_;
   SaveOptions saves_;
   std::optional<HeldCommand> command_;
@@ -73,6 +73,6 @@ class Runner {
 };
 
 /// "cannot start train.py: it is not executable", and the exit status that says so to programs.
-Left cannot_start(const std::string& name, int number, Talk& talk);
+ExitOutcome cannot_start(const std::string& name, int number, Console& console);
 
 }  // namespace berth::cli

@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "cli/render/why.h"
 #include "cli/run/desktop.h"
 #include "cli/run/devices.h"
@@ -26,17 +26,17 @@ namespace {
 
 class Session {
  public:
-  Session(const SessionOptions& options, const config::Config& config, SessionDoors doors)
+  Session(const SessionOptions& options, const config::Config& config, SessionPorts ports)
       : options_(options),
         config_(config),
         enforce_(options.enforce.value_or(config.enforce.mode)),
-        doors_(std::move(doors)) {}
+        ports_(std::move(ports)) {}
 
-  Left run();
+  ExitOutcome run();
 
  private:
   /// Absent: go on.
-  using Step = std::optional<Left>;
+  using Step = std::optional<ExitOutcome>;
 
   Step plan();
   Step connect();
@@ -45,29 +45,29 @@ class Session {
   Step choose_devices();
   Result<std::vector<DeviceView>> ask_devices();
   void learn_models();
-  Left tell_fit();
-  Left run_in_turn();
-  Left run_inside();
+  ExitOutcome tell_fit();
+  ExitOutcome run_in_turn();
+  ExitOutcome run_inside();
   void look_ahead();
-  std::variant<Variables, Left> variables(const wire::LeaseAnswer& lease);
+  std::variant<Variables, ExitOutcome> variables(const wire::LeaseAnswer& lease);
   Step hold_to_budget(const LeaseView& lease, Variables& variables);
   void learn_what_is_measured();
   std::string on_full() const;
   void announce(const LeaseView& lease);
   bool is_simulated();
   void ignore_outer_lease(const std::string& why);
-  Left fail(ExitCode code, const std::string& sentence);
-  Left fail(const Error& error);
-  Left refused(const client::Answer& answer);
+  ExitOutcome fail(ExitCode code, const std::string& sentence);
+  ExitOutcome fail(const Error& error);
+  ExitOutcome refused(const client::Answer& answer);
   Runner runner() {
-    return Runner({present(client_), present(signals_), doors_.talk, doors_.status},
+    return Runner({checked(client_), checked(signals_), ports_.console, ports_.status},
                   options_.command, options_.saves);
   }
 
   const SessionOptions& options_;
   const config::Config& config_;
   const Enforce enforce_;
-  SessionDoors doors_;
+  SessionPorts ports_;
   std::optional<RequestPlan> plan_;
   std::optional<client::Client> client_;
   std::optional<os::SignalDescriptor> signals_;
@@ -78,9 +78,9 @@ class Session {
   std::optional<GuardLook> look_;    // From look_ahead().
 };
 
-Left Session::run() {
+ExitOutcome Session::run() {
   if (const int number = trouble_starting(options_.command.front()); number != 0) {
-    return cannot_start(options_.command.front(), number, doors_.talk);
+    return cannot_start(options_.command.front(), number, ports_.console);
   }
   outer_ = outer_lease();
   preset_devices_ = preset_visible_devices();
@@ -92,7 +92,7 @@ Left Session::run() {
   if (!joining_) {
     if (!plan_) {  // Nothing to join, and no word about memory where one is needed.
       const Step end = plan();
-      return present(end);
+      return checked(end);
     }
     if (Step end = choose_devices()) return *end;
     if (options_.dry_run) return tell_fit();
@@ -122,7 +122,7 @@ Session::Step Session::plan() {
 }
 
 Session::Step Session::connect() {
-  Result<client::Client> client = client::Client::connect(doors_.client);
+  Result<client::Client> client = client::Client::connect(ports_.client);
   if (!client.ok()) return fail(client.error());
   client_ = *std::move(client);
   if (!options_.dry_run && wants_desktop(config_)) show_on_desktop(*client_);
@@ -139,17 +139,17 @@ Session::Step Session::take_signals() {
 
 // A lease that the environment names is joined if it is held and ours; else the name is stale.
 Session::Step Session::find_outer_lease() {
-  const std::optional<Handle>& outer = present(outer_).handle;
+  const std::optional<Handle>& outer = checked(outer_).handle;
   if (!outer) {
     ignore_outer_lease("is no handle");
     return std::nullopt;
   }
   const Result<client::Answer> answer =
-      present(client_).connection().ask({.route = wire::Route::kLease, .lease = to_text(*outer)});
+      checked(client_).connection().ask({.route = wire::Route::kLease, .lease = to_text(*outer)});
   if (!answer.ok() && answer.error().code == Errc::kConflict) {
     // The lease's socket came with its variables; our world has another one.
     ignore_outer_lease("belongs to another machine, simulated or real");
-    doors_.client.surroundings.socket.clear();
+    ports_.client.env.socket.clear();
     return connect();
   }
   if (!answer.ok()) return fail(answer.error());
@@ -172,48 +172,49 @@ Session::Step Session::find_outer_lease() {
 }
 
 void Session::ignore_outer_lease(const std::string& why) {
-  doors_.talk.say("BERTH_LEASE_ID=" + present(outer_).handle_text + " " + why +
-                  ": asking for a new lease");
+  ports_.console.say("BERTH_LEASE_ID=" + checked(outer_).handle_text + " " + why +
+                     ": asking for a new lease");
 }
 
-Left Session::run_inside() {
-  std::string too_much = too_much_text(present(joining_).view, options_.request);
+ExitOutcome Session::run_inside() {
+  std::string too_much = too_much_text(checked(joining_).view, options_.request);
   if (too_much.empty() && options_.over_budget) {
-    too_much = "you are inside lease " + std::to_string(present(joining_).view.id.value) +
+    too_much = "you are inside lease " + std::to_string(checked(joining_).view.id.value) +
                ", which has said what becomes of it when it is over its budget: --new-lease";
   }
   if (!too_much.empty()) return fail(ExitCode::kNoPermission, too_much);
-  const std::string number = std::to_string(present(joining_).view.id.value);
+  const std::string number = std::to_string(checked(joining_).view.id.value);
   if (options_.dry_run) {
-    doors_.talk.say("would join lease " + number + " (" + held_text(present(joining_).view) + ")");
+    ports_.console.say("would join lease " + number + " (" + held_text(checked(joining_).view) +
+                       ")");
     return {};
   }
   Runner runner = this->runner();
   if (Step end = runner.hold()) return *end;
   look_ahead();
   const Result<client::Answer> answer =
-      present(client_).connection().ask({.route = wire::Route::kJoin,
-                                         .lease = to_text(present(joining_).view.handle),
+      checked(client_).connection().ask({.route = wire::Route::kJoin,
+                                         .lease = to_text(checked(joining_).view.handle),
                                          .body = wire::encode_process_body(runner.process())});
   if (!answer.ok()) return fail(answer.error());
   if (!answer->ok()) return refused(*answer);
   const Result<wire::LeaseAnswer> lease = wire::decode_lease(answer->body);
   if (!lease.ok()) return fail(ExitCode::kVersion, lease.error().message);
-  std::variant<Variables, Left> variables = this->variables(*lease);
-  if (Left* left = std::get_if<Left>(&variables)) return *left;
+  std::variant<Variables, ExitOutcome> variables = this->variables(*lease);
+  if (ExitOutcome* left = std::get_if<ExitOutcome>(&variables)) return *left;
   if (options_.saves.way) {
-    doors_.talk.say(
+    ports_.console.say(
         "inside a lease nobody asks a command to save itself: --checkpoint is for the " +
         std::string("outer berth run, or --new-lease"));
   }
   if (options_.saves.requeue) {
-    doors_.talk.say("inside a lease a command is not requeued by itself: --requeue is for the " +
-                    std::string("outer berth run, or --new-lease"));
+    ports_.console.say("inside a lease a command is not requeued by itself: --requeue is for the " +
+                       std::string("outer berth run, or --new-lease"));
   }
-  doors_.talk.say("joining lease " + number + " (" + held_text(lease->view) + ")");
+  ports_.console.say("joining lease " + number + " (" + held_text(lease->view) + ")");
   const Step left =
       runner.run(*lease, std::get<Variables>(variables).changes, Runner::Lease::kJoined);
-  return present(left);
+  return checked(left);
 }
 
 // -g, or a CUDA_VISIBLE_DEVICES that leaves no choice.
@@ -226,7 +227,8 @@ Session::Step Session::choose_devices() {
   } else if (preset_devices_) {
     const DeviceChoice preset = choice_of_visible_devices(*preset_devices_);
     if (preset.count == 1) {
-      doors_.talk.say("CUDA_VISIBLE_DEVICES is \"" + *preset_devices_ + "\": asking for that GPU");
+      ports_.console.say("CUDA_VISIBLE_DEVICES is \"" + *preset_devices_ +
+                         "\": asking for that GPU");
       choice = preset;
     }
   }
@@ -237,56 +239,57 @@ Session::Step Session::choose_devices() {
   }
   Result<std::vector<DeviceName>> names = resolve(choice, devices_);
   if (!names.ok()) return fail(exit_code(names.error().code), names.error().message);
-  Request& request = present(plan_).request;
+  Request& request = checked(plan_).request;
   request.device_count = choice.count;
   request.devices = *std::move(names);
   return std::nullopt;
 }
 
 Result<std::vector<DeviceView>> Session::ask_devices() {
-  TRY(answer, present(client_).connection().ask({.route = wire::Route::kDevices}));
+  TRY(answer, checked(client_).connection().ask({.route = wire::Route::kDevices}));
   if (!answer.ok()) return Error{Errc::kUnavailable, wire::decode_error(answer.body).message};
   TRY(devices, wire::decode_devices(answer.body));
   return std::move(devices.list.items);
 }
 
-Left Session::tell_fit() {
-  const Result<client::Answer> answer = present(client_).connection().ask(
+ExitOutcome Session::tell_fit() {
+  const Result<client::Answer> answer = checked(client_).connection().ask(
       {.route = wire::Route::kFit,
-       .body = wire::encode_request({.request = present(plan_).request,
-                                     .names_priority = present(plan_).names_priority,
+       .body = wire::encode_request({.request = checked(plan_).request,
+                                     .names_priority = checked(plan_).names_priority,
                                      .anchor = {}})});
   if (!answer.ok()) return fail(answer.error());
   if (!answer->ok()) return refused(*answer);
   const Result<FitView> fit = wire::decode_fit(answer->body);
   if (!fit.ok()) return fail(ExitCode::kVersion, fit.error().message);
-  Scene scene = doors_.talk.scene();
-  scene.simulated = is_simulated();
-  print(fit_text(*fit, scene));
+  RenderContext context = ports_.console.context();
+  context.simulated = is_simulated();
+  print(fit_text(*fit, context));
   return {.code = to_status(fit->fits ? ExitCode::kOk : ExitCode::kTryLater)};
 }
 
-Left Session::run_in_turn() {
-  const RequestPlan& plan = present(plan_);
-  if (!plan.about_default.empty()) doors_.talk.say(plan.about_default);
+ExitOutcome Session::run_in_turn() {
+  const RequestPlan& plan = checked(plan_);
+  if (!plan.about_default.empty()) ports_.console.say(plan.about_default);
   learn_models();
-  Turn turn({present(client_), doors_.client, present(signals_), doors_.talk, doors_.status},
-            {.request = plan.request, .names_priority = plan.names_priority, .anchor = {}});
+  QueueWait queue_wait(
+      {checked(client_), ports_.client, checked(signals_), ports_.console, ports_.status},
+      {.request = plan.request, .names_priority = plan.names_priority, .anchor = {}});
   Runner runner = this->runner();
   while (true) {
-    turn.begin();
+    queue_wait.begin();
     // While it waits anyway; and once more if somebody has killed it meanwhile.
     if (Step end = runner.hold()) return *end;
     look_ahead();
-    std::variant<wire::LeaseAnswer, Left> granted = turn.wait();
-    if (Left* left = std::get_if<Left>(&granted)) return *left;
+    std::variant<wire::LeaseAnswer, ExitOutcome> granted = queue_wait.wait();
+    if (ExitOutcome* left = std::get_if<ExitOutcome>(&granted)) return *left;
     if (Step end = runner.hold()) return *end;
-    auto claimed = turn.claim(runner.process(), [this] { look_ahead(); });
-    if (Left* left = std::get_if<Left>(&claimed)) return *left;
+    auto claimed = queue_wait.claim(runner.process(), [this] { look_ahead(); });
+    if (ExitOutcome* left = std::get_if<ExitOutcome>(&claimed)) return *left;
     const auto& lease = std::get<std::optional<wire::LeaseAnswer>>(claimed);
     if (!lease) continue;
-    std::variant<Variables, Left> variables = this->variables(*lease);
-    if (Left* left = std::get_if<Left>(&variables)) {
+    std::variant<Variables, ExitOutcome> variables = this->variables(*lease);
+    if (ExitOutcome* left = std::get_if<ExitOutcome>(&variables)) {
       runner.give_back(*lease, left->code);
       return *left;
     }
@@ -294,7 +297,7 @@ Left Session::run_in_turn() {
     const Step left =
         runner.run(*lease, std::get<Variables>(variables).changes, Runner::Lease::kOwn);
     if (left) return *left;
-    turn.wait_again(lease->view.restarts + 1);
+    queue_wait.wait_again(lease->view.restarts + 1);
   }
 }
 
@@ -306,16 +309,16 @@ void Session::look_ahead() {
   look_ = look_for_guard(options_.command.front(), own.ok() ? *own : "");
 }
 
-std::variant<Variables, Left> Session::variables(const wire::LeaseAnswer& lease) {
-  VariablesInput input{.lease = lease, .socket = present(client_).socket()};
+std::variant<Variables, ExitOutcome> Session::variables(const wire::LeaseAnswer& lease) {
+  VariablesInput input{.lease = lease, .socket = checked(client_).socket()};
   if (options_.new_lease && outer_) input.outer = outer_->ancestors;
-  if (is_simulated() && !present(look_).own_path.empty()) {
-    input.library_path = library_path_with_simulated_driver(present(look_).own_path);
+  if (is_simulated() && !checked(look_).own_path.empty()) {
+    input.library_path = library_path_with_simulated_driver(checked(look_).own_path);
   }
   input.preset_devices = preset_devices_;
   Result<Variables> variables = variables_for(input);
   if (!variables.ok()) return fail(ExitCode::kUsage, variables.error().message);
-  if (!variables->narrowed.empty()) doors_.talk.say(variables->narrowed);
+  if (!variables->narrowed.empty()) ports_.console.say(variables->narrowed);
   if (Step end = hold_to_budget(lease.view, *variables)) return *end;
   return *std::move(variables);
 }
@@ -325,19 +328,19 @@ Session::Step Session::hold_to_budget(const LeaseView& lease, Variables& variabl
   const EnforcementPlan plan =
       plan_enforcement({.mode = enforce_,
                         .guard = {.mode = options_.guard_mode,
-                                  .socket = present(client_).socket(),
+                                  .socket = checked(client_).socket(),
                                   .lease = lease.handle,
                                   .preloaded = std::string(environment_text("LD_PRELOAD")),
                                   .audited = std::string(environment_text("LD_AUDIT")),
                                   .asan_options = std::string(environment_text("ASAN_OPTIONS")),
                                   .on_full = on_full()},
-                        .look = present(look_),
+                        .look = checked(look_),
                         .visible = variables.visible,
                         .devices = devices_,
                         .mps_pipes = environment_text(enforce::kMpsPipes),
                         .simulated = is_simulated()});
   if (!plan.refusal.empty()) return fail(ExitCode::kUnavailable, plan.refusal);
-  if (!plan.remark.empty()) doors_.talk.complain(plan.remark);
+  if (!plan.remark.empty()) ports_.console.complain(plan.remark);
   // What the outer lease may have is nothing to this one.
   if (options_.new_lease && outer_) variables.changes.unset.emplace_back(enforce::kMpsLimit);
   for (const auto& [name, value] : plan.set) variables.changes.set[name] = value;
@@ -357,17 +360,17 @@ void Session::announce(const LeaseView& lease) {
   const std::string text =
       granted_text({.lease = lease, .devices = devices_, .simulated = is_simulated()});
   const std::uint32_t restarts = lease.restarts;
-  doors_.talk.say(restarts == 0 ? text : text + ", restart " + std::to_string(restarts));
-  if (options_.notify) doors_.talk.notify(text);
+  ports_.console.say(restarts == 0 ? text : text + ", restart " + std::to_string(restarts));
+  if (options_.notify) ports_.console.notify(text);
   const std::string hint =
       count_hint(options_.request.gpus.value_or(""), lease.parts, devices_.size());
-  if (doors_.talk.is_for_terminal() && !hint.empty()) doors_.talk.say(hint);
+  if (ports_.console.is_for_terminal() && !hint.empty()) ports_.console.say(hint);
 }
 
 // What GPUs are called is for people, and no reason to fail. It is asked before the wait, so that
 // it takes no time from a grant; a daemon that has just started may not know it by then.
 void Session::learn_models() {
-  if (doors_.talk.quiet() || !devices_.empty()) return;
+  if (ports_.console.quiet() || !devices_.empty()) return;
   if (Result<std::vector<DeviceView>> devices = ask_devices(); devices.ok()) {
     devices_ = *std::move(devices);
   }
@@ -381,29 +384,30 @@ void Session::learn_what_is_measured() {
 }
 
 bool Session::is_simulated() {
-  const std::optional<wire::ServerHello>& daemon = present(client_).connection().daemon();
+  const std::optional<wire::ServerHello>& daemon = checked(client_).connection().daemon();
   return daemon && daemon->simulated;
 }
 
-Left Session::fail(ExitCode code, const std::string& sentence) {
-  doors_.talk.complain(sentence);
+ExitOutcome Session::fail(ExitCode code, const std::string& sentence) {
+  ports_.console.complain(sentence);
   return {.code = to_status(code)};
 }
 
-Left Session::fail(const Error& error) {
+ExitOutcome Session::fail(const Error& error) {
   return fail(client::exit_status_of(error), error.message);
 }
 
-Left Session::refused(const client::Answer& answer) {
+ExitOutcome Session::refused(const client::Answer& answer) {
   const wire::ApiError error = wire::decode_error(answer.body);
   return fail(wire::exit_code(error.code), error.message);
 }
 
 }  // namespace
 
-Left run_session(const SessionOptions& options, const config::Config& config, SessionDoors doors) {
-  StatusDescriptor& status = doors.status;
-  const Left left = Session(options, config, std::move(doors)).run();
+ExitOutcome run_session(const SessionOptions& options, const config::Config& config,
+                        SessionPorts ports) {
+  StatusDescriptor& status = ports.status;
+  const ExitOutcome left = Session(options, config, std::move(ports)).run();
   status.ended(left.code);
   return left;
 }

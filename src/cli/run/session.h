@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/units.h"
+#include "cli/run/console.h"
 #include "cli/run/enforcing.h"
+#include "cli/run/queue_wait.h"
 #include "cli/run/request.h"
 #include "cli/run/status_descriptor.h"
-#include "cli/run/talk.h"
-#include "cli/run/turn.h"
 #include "cli/save/way.h"
 #include "client/client.h"
 #include "config/config.h"
@@ -32,13 +32,14 @@ struct SessionOptions {
   SaveOptions saves = {};
 };
 
-struct SessionDoors {
+struct SessionPorts {
   client::ClientOptions client;
-  Talk& talk;
+  Console& console;
   StatusDescriptor& status;
 };
 
 /// How the program shall end. What went wrong has been said.
-Left run_session(const SessionOptions& options, const config::Config& config, SessionDoors doors);
+ExitOutcome run_session(const SessionOptions& options, const config::Config& config,
+                        SessionPorts ports);
 
 }  // namespace berth::cli

@@ -95,7 +95,7 @@ Result<std::vector<LeaseView>> Waiter::wait_for(Goal goal) {
 }
 
 Result<FitView> Waiter::wait_for_fit(const wire::RequestBody& request) {
-  const client::Question question{
+  const client::HttpRequest question{
       .route = wire::Route::kFit, .lease = {}, .body = wire::encode_request(request)};
   bool listening = false;
   while (true) {
@@ -118,7 +118,7 @@ Result<FitView> Waiter::wait_for_fit(const wire::RequestBody& request) {
   }
 }
 
-Status Waiter::begin(const client::Question& question) {
+Status Waiter::begin(const client::HttpRequest& question) {
   while (true) {
     Status sent = client_.connection().send(question);
     if (sent.ok()) return sent;

@@ -46,7 +46,7 @@ class Waiter {
 
  private:
   Result<client::Arrival> next();
-  Status begin(const client::Question& question);
+  Status begin(const client::HttpRequest& question);
   Status refresh(std::vector<LeaseView>& leases);
   Status come_back(const Error& lost);
 

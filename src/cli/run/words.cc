@@ -131,7 +131,7 @@ std::string too_much_text(const LeaseView& lease, const RequestOptions& options)
   return {};
 }
 
-std::string revoked_text(const LeaseView& lease, const Scene& scene) {
+std::string revoked_text(const LeaseView& lease, const RenderContext& context) {
   const std::string told = "; its command was told to end";
   if (lease.result == EndResult::kLimit && lease.request.limit) {
     return lease_name(lease) + " has reached its limit of " + to_text(*lease.request.limit) + told;
@@ -141,16 +141,16 @@ std::string revoked_text(const LeaseView& lease, const Scene& scene) {
     return lease_name(lease) + " was above its budget of " + to_text(granted_to(lease)) +
            " for too long" + told;
   }
-  return lease_name(lease) + " was cancelled" + by_whom(lease.ended_by, scene) + told;
+  return lease_name(lease) + " was cancelled" + by_whom(lease.ended_by, context) + told;
 }
 
-std::string detached_text(const LeaseView& lease, const Scene& scene) {
-  return lease_name(lease) + " was released" + by_whom(lease.ended_by, scene) +
+std::string detached_text(const LeaseView& lease, const RenderContext& context) {
+  return lease_name(lease) + " was released" + by_whom(lease.ended_by, context) +
          "; its command runs on without a lease, and no GPU memory is kept for it";
 }
 
-std::string requeuing_text(const LeaseView& lease, const Scene& scene) {
-  const std::string who = by_whom(lease.requeued_by, scene);
+std::string requeuing_text(const LeaseView& lease, const RenderContext& context) {
+  const std::string who = by_whom(lease.requeued_by, context);
   return lease_name(lease) + " is stopped" + who + ", to wait in the queue and be started again";
 }
 

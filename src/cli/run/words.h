@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/units.h"
-#include "cli/render/scene.h"
+#include "cli/render/context.h"
 #include "cli/run/request.h"
 #include "model/lease.h"
 #include "model/view.h"
@@ -35,13 +35,13 @@ std::string too_much_text(const LeaseView& lease, const RequestOptions& options)
 
 /// "lease 12 has reached its limit of 1h", "lease 12 was cancelled by root", "lease 12 was above
 /// its budget of 8.0 GiB for too long"; what has told the command to end.
-std::string revoked_text(const LeaseView& lease, const Scene& scene);
+std::string revoked_text(const LeaseView& lease, const RenderContext& context);
 
 /// "lease 12 was released by root; its command runs on without a lease, …"
-std::string detached_text(const LeaseView& lease, const Scene& scene);
+std::string detached_text(const LeaseView& lease, const RenderContext& context);
 
 /// "lease 12 is stopped by root, to wait in the queue and be started again"
-std::string requeuing_text(const LeaseView& lease, const Scene& scene);
+std::string requeuing_text(const LeaseView& lease, const RenderContext& context);
 
 /// "lease 12 uses 9.0 GiB, above its budget of 8.0 GiB", and what follows from that.
 std::string above_budget_text(const LeaseView& lease);

@@ -214,10 +214,10 @@ TEST(TooMuchText, OneDeviceOfSeveralBoundsAll) {
 
 TEST(RequeuingText, SaysByWhom) {
   LeaseView lease = small_lease();
-  EXPECT_EQ(requeuing_text(lease, sample::scene()),
+  EXPECT_EQ(requeuing_text(lease, sample::context()),
             "lease 12 is stopped, to wait in the queue and be started again");
   lease.requeued_by = UserId{7};
-  EXPECT_EQ(requeuing_text(lease, sample::scene()),
+  EXPECT_EQ(requeuing_text(lease, sample::context()),
             "lease 12 is stopped by guest, to wait in the queue and be started again");
 }
 
@@ -225,16 +225,16 @@ TEST(RevokedText, TellsTheLimitFromTheCancellation) {
   LeaseView lease = small_lease();
   lease.request.limit = seconds(90);
   lease.result = EndResult::kLimit;
-  EXPECT_EQ(revoked_text(lease, sample::scene()),
+  EXPECT_EQ(revoked_text(lease, sample::context()),
             "lease 12 has reached its limit of 1m30s; its command was told to end");
   lease.result = EndResult::kCancelled;
-  EXPECT_EQ(revoked_text(lease, sample::scene()),
+  EXPECT_EQ(revoked_text(lease, sample::context()),
             "lease 12 was cancelled; its command was told to end");
   lease.ended_by = UserId{7};
-  EXPECT_EQ(revoked_text(lease, sample::scene()),
+  EXPECT_EQ(revoked_text(lease, sample::context()),
             "lease 12 was cancelled by guest; its command was told to end");
   lease.result = EndResult::kOverBudget;
-  EXPECT_EQ(revoked_text(lease, sample::scene()),
+  EXPECT_EQ(revoked_text(lease, sample::context()),
             "lease 12 was above its budget of 8.0 GiB for too long; its command was told to end");
 }
 

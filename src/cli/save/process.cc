@@ -23,34 +23,34 @@ namespace {
 constexpr int kFirstOutcome = 100;
 constexpr int kPipe = 3;
 
-void become_command(const SaveScene& scene, const std::string& line, CheckpointReason reason) {
-  for (const auto& [name, value] : scene.variables.set) ::setenv(name.c_str(), value.c_str(), 1);
-  for (const std::string& name : scene.variables.unset) ::unsetenv(name.c_str());
-  ::setenv("BERTH_COMMAND_PID", std::to_string(scene.command.pid).c_str(), 1);
+void become_command(const SaveContext& context, const std::string& line, CheckpointReason reason) {
+  for (const auto& [name, value] : context.variables.set) ::setenv(name.c_str(), value.c_str(), 1);
+  for (const std::string& name : context.variables.unset) ::unsetenv(name.c_str());
+  ::setenv("BERTH_COMMAND_PID", std::to_string(context.command.pid).c_str(), 1);
   ::setenv("BERTH_CHECKPOINT_REASON", std::string(to_text(reason)).c_str(), 1);
   const int nothing = ::open("/dev/null", O_RDONLY);
   if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);  // What is on stdout is the command's alone.
   ::close(kPipe);
-  ::sigprocmask(SIG_SETMASK, &scene.mask, nullptr);
+  ::sigprocmask(SIG_SETMASK, &context.mask, nullptr);
   ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
   ::_exit(127);
 }
 
 // The child. Whatever else is open here is not for it.
-[[noreturn]] void save(const SaveScene& scene, CheckpointReason reason, int pipe) {
+[[noreturn]] void save(const SaveContext& context, CheckpointReason reason, int pipe) {
   ::setpgid(0, 0);
   ::dup2(pipe, kPipe);
   ::close_range(kPipe + 1, ~0U, 0);
   Performed performed;
   // Whoever would hear of it. A command is left to end what it has begun.
-  if (!std::holds_alternative<CmdWay>(scene.way)) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (const auto* cmd = std::get_if<CmdWay>(&scene.way)) {
-    become_command(scene, cmd->line, reason);
-  } else if (const auto* http = std::get_if<HttpWay>(&scene.way)) {
+  if (!std::holds_alternative<CmdWay>(context.way)) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (const auto* cmd = std::get_if<CmdWay>(&context.way)) {
+    become_command(context, cmd->line, reason);
+  } else if (const auto* http = std::get_if<HttpWay>(&context.way)) {
     performed = perform(*http, reason);
   } else {
-    performed = perform(std::get<SignalWay>(scene.way), scene.command);
+    performed = perform(std::get<SignalWay>(context.way), context.command);
   }
   const std::string& text = performed.detail;
   const ssize_t written = ::write(kPipe, text.data(), text.size());
@@ -65,7 +65,7 @@ std::string all_of(int pipe) {
 
 }  // namespace
 
-Result<SaveProcess> SaveProcess::start(const SaveScene& scene, CheckpointReason reason) {
+Result<SaveProcess> SaveProcess::start(const SaveContext& context, CheckpointReason reason) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
     return os::system_error("cannot make a pipe", errno);
@@ -74,7 +74,7 @@ Result<SaveProcess> SaveProcess::start(const SaveScene& scene, CheckpointReason 
   const os::UniqueFd its(ends[1]);
   const pid_t pid = ::fork();
   if (pid < 0) return os::system_error("cannot make a process for the save", errno);
-  if (pid == 0) save(scene, reason, its.get());
+  if (pid == 0) save(context, reason, its.get());
   ::setpgid(pid, pid);  // Here too: whoever is first.
   return SaveProcess(pid, std::move(ours));
 }
@@ -85,7 +85,7 @@ void SaveProcess::kill() const {
 
 Performed SaveProcess::result(int status) const {
   // Names of files may hold anything.
-  std::string detail = harmless(all_of(pipe_.get()), {.unicode = true});
+  std::string detail = escape_control(all_of(pipe_.get()), {.unicode = true});
   if (WIFSIGNALED(status)) {
     return {.outcome = CheckpointOutcome::kFailed,
             .detail = "it was killed by " + signal_name(WTERMSIG(status))};

@@ -18,7 +18,7 @@
 namespace berth::cli {
 
 /// What a save is made with.
-struct SaveScene {
+struct SaveContext {
   SaveWay way;
   Process command;
   VariableChanges variables;  // Of the command.
@@ -27,7 +27,7 @@ struct SaveScene {
 
 class SaveProcess {
  public:
-  static Result<SaveProcess> start(const SaveScene& scene, CheckpointReason reason);
+  static Result<SaveProcess> start(const SaveContext& context, CheckpointReason reason);
   SaveProcess(SaveProcess&&) noexcept = default;
   SaveProcess& operator=(SaveProcess&&) noexcept = default;
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "base/quantity.h"
 #include "os/clock.h"
 
@@ -30,7 +30,7 @@ void Saver::ask(const CheckpointAsk& ask, Instant now) {
   if (process_) give_up(CheckpointOutcome::kTimedOut, "asked anew");  // Nobody waits for it.
   number_ = ask.number;
   report_.reset();
-  Result<SaveProcess> process = SaveProcess::start(scene_, ask.reason);
+  Result<SaveProcess> process = SaveProcess::start(context_, ask.reason);
   if (!process.ok()) return over({.detail = process.error().message});
   process_ = *std::move(process);
   until_ = now + grace_;
@@ -48,14 +48,14 @@ void Saver::woke(Instant now) {
 void Saver::command_ended(const ExitStatus& exit) {
   if (!process_) return;
   // A program that was cut short has perhaps not written all of a file that stands still now.
-  const bool by_signal = std::holds_alternative<SignalWay>(scene_.way);
+  const bool by_signal = std::holds_alternative<SignalWay>(context_.way);
   const bool may_have = !by_signal || exit == ExitStatus{};
   if (may_have) {
     if (const std::optional<int> status = wait_for_process(kAfterTheEnd)) {
-      return over(present(process_).result(*status));
+      return over(checked(process_).result(*status));
     }
   }
-  const pid_t pid = present(process_).pid();
+  const pid_t pid = checked(process_).pid();
   give_up(CheckpointOutcome::kFailed, how(exit) + " before it had saved");
   ::waitpid(pid, nullptr, 0);  // It is dying, and shall not be counted among what is left behind.
 }
@@ -72,7 +72,7 @@ void Saver::over(Performed performed) {
 
 // Whoever reaps it tells reaped(), which knows it no more.
 void Saver::give_up(CheckpointOutcome outcome, std::string detail) {
-  present(process_).kill();
+  checked(process_).kill();
   over({.outcome = outcome, .detail = std::move(detail)});
 }
 

@@ -18,7 +18,7 @@ namespace berth::cli {
 
 class Saver {
  public:
-  Saver(SaveScene scene, Duration grace) : scene_(std::move(scene)), grace_(grace) {}
+  Saver(SaveContext context, Duration grace) : context_(std::move(context)), grace_(grace) {}
 
   /// A number that is not higher than those before it was asked for already.
   void ask(const CheckpointAsk& ask, Instant now);
@@ -40,7 +40,7 @@ class Saver {
   void give_up(CheckpointOutcome outcome, std::string detail);
   std::optional<int> wait_for_process(Duration within) const;
 
-  SaveScene scene_;
+  SaveContext context_;
   Duration grace_;
   std::uint64_t number_ = 0;  // Of the newest.
   std::optional<SaveProcess> process_;

@@ -91,9 +91,9 @@ bool parse_authority(std::string_view authority, HttpWay& way) {
 }
 
 Result<SaveWay> parse_url(std::string_view text, std::string_view url) {
-  const bool harmless = std::ranges::all_of(
+  const bool escape_control = std::ranges::all_of(
       url, [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7f; });
-  if (!harmless) return wrong_way(text, "a URL has no blanks; write them as %20");
+  if (!escape_control) return wrong_way(text, "a URL has no blanks; write them as %20");
   HttpWay way;
   const std::size_t slash = url.find_first_of("/?#");
   if (!parse_authority(url.substr(0, slash), way)) {
@@ -109,8 +109,8 @@ Result<SaveWay> parse_unix(std::string_view text, std::string_view rest) {
   const std::size_t colon = rest.find(':');
   way.socket = rest.substr(0, colon);
   way.target = colon == std::string_view::npos ? "/" : rest.substr(colon + 1);
-  const bool harmless = way.target.find_first_of(" \t\r\n") == std::string::npos;
-  if (!way.socket.starts_with('/') || !way.target.starts_with('/') || !harmless) {
+  const bool escape_control = way.target.find_first_of(" \t\r\n") == std::string::npos;
+  if (!way.socket.starts_with('/') || !way.target.starts_with('/') || !escape_control) {
     return wrong_way(text, "over a Unix socket it is written http:unix:/PATH/OF/SOCKET:/TARGET");
   }
   return SaveWay(std::move(way));

@@ -20,8 +20,8 @@ namespace {
 
 constexpr int kNeverStarted = 125;
 
-bool read_exactly(int fd, void* into, std::size_t count) {
-  auto* at = static_cast<char*>(into);
+bool read_exactly(int fd, void* store, std::size_t count) {
+  auto* at = static_cast<char*>(store);
   while (count > 0) {
     const ssize_t got = ::read(fd, at, count);
     if (got < 0 && errno == EINTR) continue;

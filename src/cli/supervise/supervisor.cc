@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "base/present.h"
+#include "base/checked.h"
 #include "cli/supervise/death.h"
 #include "cli/supervise/stopper.h"
 #include "os/clock.h"
@@ -58,34 +58,34 @@ void adopt_orphans() {
 }
 
 Supervisor::Supervisor(Process command, os::SignalDescriptor& signals, JobTerminal* terminal,
-                       Bystander& bystander)
-    : command_(command), signals_(signals), terminal_(terminal), bystander_(bystander) {}
+                       Observer& observer)
+    : command_(command), signals_(signals), terminal_(terminal), observer_(observer) {}
 
 ExitStatus Supervisor::run() {
   reap();  // It may have ended before we listened.
   while (!is_over()) wait_for_something();
-  const ExitStatus ended = present(ended_);
+  const ExitStatus ended = checked(ended_);
   if (terminal_ != nullptr && ended.signal != 0) terminal_->take_from(command_.pid);
   if (terminal_ != nullptr) terminal_->take_from_as_it_is(command_.pid);
   return ended;
 }
 
 bool Supervisor::is_over() const {
-  return ended_ && !(bystander_.stops_all() && is_anything_left());
+  return ended_ && !(observer_.stops_all() && is_anything_left());
 }
 
 void Supervisor::wait_for_something() {
   const os::PosixClock clock;
   std::array<pollfd, 2> wanted = {pollfd{signals_.descriptor(), POLLIN, 0},
-                                  pollfd{bystander_.descriptor(), POLLIN, 0}};
-  ::poll(wanted.data(), wanted.size(), milliseconds_until(bystander_.wake_at(), clock.now()));
+                                  pollfd{observer_.descriptor(), POLLIN, 0}};
+  ::poll(wanted.data(), wanted.size(), milliseconds_until(observer_.wake_at(), clock.now()));
   while (const std::optional<os::SignalSeen> seen = signals_.read()) handle(*seen);
   if (is_over()) return;
   if (wanted[1].revents != 0) {
-    bystander_.readable();
+    observer_.readable();
     look_whether_frozen();
   }
-  if (const Instant now = clock.now(); now >= bystander_.wake_at()) bystander_.woke(now);
+  if (const Instant now = clock.now(); now >= observer_.wake_at()) observer_.woke(now);
 }
 
 void Supervisor::handle(const os::SignalSeen& seen) {
@@ -107,7 +107,7 @@ void Supervisor::handle(const os::SignalSeen& seen) {
     case SIGINT:
     case SIGQUIT:
     case SIGTERM:
-      if (bystander_.stops_all()) {
+      if (observer_.stops_all()) {
         told_to_end_ = seen.signal;
         break;
       }
@@ -126,7 +126,7 @@ void Supervisor::reap() {
     const pid_t pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED);
     if (pid <= 0) return;
     if (pid != command_.pid) {
-      if (!WIFSTOPPED(status) && !WIFCONTINUED(status)) bystander_.reaped(pid, status);
+      if (!WIFSTOPPED(status) && !WIFCONTINUED(status)) observer_.reaped(pid, status);
       continue;
     }
     if (WIFSTOPPED(status)) command_stopped();
@@ -141,7 +141,7 @@ void Supervisor::reap() {
 void Supervisor::command_stopped() {
   if (terminal_ == nullptr) return;
   terminal_->take_from(command_.pid);
-  frozen_ = bystander_.is_frozen();
+  frozen_ = observer_.is_frozen();
   if (frozen_) return;  // That is no job of the shell's; what is typed is for us.
   // Its memory was moved while the shell had stopped it, and it was stopped again: we go on by now.
   if (is_pending(SIGCONT)) return;
@@ -159,7 +159,7 @@ void Supervisor::command_continued() {
 
 // One whose job was stopped by the shell meanwhile is left stopped: then it is for us to go on.
 void Supervisor::look_whether_frozen() {
-  if (!frozen_ || bystander_.is_frozen()) return;
+  if (!frozen_ || observer_.is_frozen()) return;
   // That it was continued is known from when it was sent the signal, before SIGCHLD tells of it: it
   // is not to be sent a second one.
   reap();
@@ -169,7 +169,7 @@ void Supervisor::look_whether_frozen() {
 }
 
 void Supervisor::resume() {
-  if (frozen_ && bystander_.is_frozen()) return;  // It has the terminal again when it goes on.
+  if (frozen_ && observer_.is_frozen()) return;  // It has the terminal again when it goes on.
   frozen_ = false;
   if (terminal_ != nullptr && terminal_->we_are_foreground()) terminal_->give_to(command_.pid);
   pass_on(SIGCONT);

@@ -17,9 +17,9 @@
 namespace berth::cli {
 
 /// Something else that is listened to while the command runs. Nothing of it may wait.
-class Bystander {
+class Observer {
  public:
-  virtual ~Bystander() = default;
+  virtual ~Observer() = default;
   virtual int descriptor() const = 0;   // -1: nothing to listen to now.
   virtual Instant wake_at() const = 0;  // When woke() is due.
   virtual void readable() = 0;
@@ -44,7 +44,7 @@ class Supervisor {
  public:
   /// The command has its own group if there is a terminal.
   Supervisor(Process command, os::SignalDescriptor& signals, JobTerminal* terminal,
-             Bystander& bystander);
+             Observer& observer);
 
   /// Waits for the end of the command, and takes the terminal back.
   ExitStatus run();
@@ -68,7 +68,7 @@ class Supervisor {
   Process command_;
   os::SignalDescriptor& signals_;
   JobTerminal* terminal_;
-  Bystander& bystander_;
+  Observer& observer_;
   std::optional<ExitStatus> ended_;
   std::optional<int> told_to_end_;
   bool frozen_ = false;  // It was stopped so, and we have its terminal meanwhile.

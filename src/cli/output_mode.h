@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the verbs that show things have in common: the form of output from options and settings, the
+// one pass or the watching, and output for programs.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cli/daemon_session.h"
+#include "cli/render/items.h"
+#include "cli/render/output.h"
+#include "cli/verb.h"
+#include "model/lease.h"
+
+namespace berth::cli {
+
+class OutputMode {
+ public:
+  explicit OutputMode(Invocation& invocation) : invocation_(invocation), session_(invocation) {}
+
+  /// -o and its like; before parse().
+  void declare(Watching watching) { declare_output(invocation_.options, choice_, watching); }
+  /// The form where no option says another; before parse(). Settings do not count then.
+  void prefer(Format format) {
+    choice_.format = format;
+    choice_.format_given = true;
+  }
+  /// Reads the settings and finds the daemon. False: it ends with the status of session().
+  bool open();
+
+  DaemonSession& session() { return session_; }
+  const OutputChoice& choice() const { return choice_; }
+  RenderContext context() const { return session_.context(); }
+
+  /// The text for programs, or nothing after a wrong --fields was said.
+  std::optional<std::string> for_programs(ItemSource source);
+
+  /// Prints what `render` gives: once, or with --watch until it gives nothing. The exit status.
+  int show(const std::function<std::optional<std::string>()>& render);
+
+ private:
+  int watch(const std::function<std::optional<std::string>()>& render);
+
+  Invocation& invocation_;
+  OutputChoice choice_;
+  DaemonSession session_;
+  bool said_simulated_ = false;
+};
+
+/// What is left of a verb that tells of each lease that the command line names: once, or with
+/// --watch. `invocation` has its texts; nothing from `render` ends it. Where it names none,
+/// `render_alone` says what is told, else that is an error. The exit status.
+int show_leases(
+    Invocation& invocation,
+    const std::function<std::optional<std::string>(const LeaseView&, OutputMode&)>& render,
+    const std::function<std::optional<std::string>(OutputMode&)>& render_alone = {});
+
+}  // namespace berth::cli

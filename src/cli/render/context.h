@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every text for people depends on besides the facts it tells: when, for whom, and what the
+// terminal can show. Handed in, so that the texts are functions of their arguments.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "cli/render/text.h"
+
+namespace berth::cli {
+
+struct RenderContext {
+  Charset charset;
+  std::optional<std::size_t> width;  // Absent: not a terminal, nothing is shortened.
+  UnixMs now;
+  UserId me;
+  std::function<std::string(UserId)> user_name;
+  bool simulated = false;  // The GPUs are.
+};
+
+}  // namespace berth::cli
