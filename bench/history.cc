@@ -261,7 +261,7 @@ void measure_cost() {
     coordinators += cpu_seconds() - before;
     recorder.sampled(sample, coordinator, now);
     const bool writes = now.instant >= recorder.next();
-    recorder.woke(coordinator, now);
+    recorder.on_timer(coordinator, now);
     // Ten seconds of it go by here in no time: the thread is waited for, as it need not be else.
     pollfd report{.fd = recorder.descriptor().value_or(-1), .events = POLLIN, .revents = 0};
     if (writes) CHECK(::poll(&report, 1, 10'000) == 1);

@@ -163,7 +163,7 @@ class Replay {
     ++events_;
     for (const Effect& effect : coordinator_.step(now_, event)) {
       if (const auto* news = std::get_if<core::Notify>(&effect)) {
-        if (news->news == core::News::kGranted) granted_.push_back(news->lease);
+        if (news->news == core::LeaseEvent::kGranted) granted_.push_back(news->lease);
       } else if (const auto* reply = std::get_if<core::Reply>(&effect)) {
         const auto* view = std::get_if<LeaseView>(&reply->answer);
         const bool offered = view != nullptr && view->state == LeaseState::kHeld;

@@ -34,7 +34,7 @@ std::size_t processes_in_leases(client::Client& client) {
   CHECK(status.ok());
   std::size_t count = 0;
   for (const LeaseView& lease : status->status.leases) count += lease.members.size();
-  for (const DeviceView& device : status->status.devices) CHECK(device.strangers.empty());
+  for (const DeviceView& device : status->status.devices) CHECK(device.unmanaged_processes.empty());
   return count;
 }
 

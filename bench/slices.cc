@@ -82,7 +82,7 @@ class World {
 
   void perform(const core::Effect& effect) {
     if (const auto* news = std::get_if<core::Notify>(&effect)) {
-      if (news->news == core::News::kGranted) claim(news->lease.value);
+      if (news->news == core::LeaseEvent::kGranted) claim(news->lease.value);
     } else if (const auto* reply = std::get_if<core::Reply>(&effect)) {
       const auto* view = std::get_if<LeaseView>(&reply->answer);
       if (view != nullptr && view->flags.unclaimed) claim(view->id.value);
@@ -91,7 +91,7 @@ class World {
       plan(at, [this] { ask_now(); });
     } else if (const auto* wake = std::get_if<core::WakeAt>(&effect)) {
       plan(wake->at, [this] { tell(core::Woke{}); });
-    } else if (const auto* move = std::get_if<core::MoveMemory>(&effect)) {
+    } else if (const auto* move = std::get_if<core::Transfer>(&effect)) {
       begin(*move);
     }
   }
@@ -103,13 +103,13 @@ class World {
     });
   }
 
-  void begin(const core::MoveMemory& move) {
-    const bool out = move.direction == Direction::kOut;
+  void begin(const core::Transfer& move) {
+    const bool out = move.direction == Direction::kSwapOut;
     if (out) there_[move.lease.value] = false;
     switches_ += out ? 1U : 0U;
     plan(now_.instant + move_takes_, [this, move, out] {
       if (!out) there_[move.lease.value] = true;
-      tell(core::Moved{move.lease, move.number, {}});
+      tell(core::TransferDone{move.lease, move.number, {}});
     });
   }
 

@@ -6,6 +6,6 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   berth::fuzz::check_trip(
       berth::fuzz::text_of(data, size), berth::gpu::decode_move_result,
-      [](const berth::MoveResult& result) { return berth::gpu::encode(result); });
+      [](const berth::TransferResult& result) { return berth::gpu::encode(result); });
   return 0;
 }

@@ -88,8 +88,8 @@ void run(fuzz::Bytes input) {
                             });
   const std::vector<enforce::Budget> budgets = {{kFirst, gib(2)}, {kSecond, gib(1)}};
   using When = server::BudgetFiles::When;
-  files.hold_to(his, budgets, When::kNow);
-  files.hold_to(hers, budgets, When::kNow);
+  files.set_budgets(his, budgets, When::kNow);
+  files.set_budgets(hers, budgets, When::kNow);
   const std::string his_use = directory() + "/leases/" + to_text(his.handle) + "/use";
   const std::string her_folder = directory() + "/leases/" + to_text(hers.handle);
   const std::string good = content(his_use);
@@ -114,7 +114,7 @@ void run(fuzz::Bytes input) {
   }
   CHECK(warnings <= 4);
   // And another lease of his begins anew.
-  files.hold_to(his, {}, When::kNow);
+  files.set_budgets(his, {}, When::kNow);
   files.tidy_all();
   fs::remove(directory() + "/contexts");
 }

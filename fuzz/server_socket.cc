@@ -15,7 +15,7 @@
 #include "fuzz.h"
 #include "os/clock.h"
 #include "server/http_server.h"
-#include "server/raw_client.h"
+#include "server/raw_client_for_test.h"
 
 namespace berth {
 namespace {

@@ -38,14 +38,14 @@ TEST(CheckpointFaults, ARestoreWithoutRoomRuinsTheProcessForGood) {
   });
   ASSERT_TRUE(victim.wait_for_child());
   as_caller([&] { suspend(victim.pid()); });
-  ASSERT_TRUE(world.set_strangers(0, mib(500).value / kBlockBytes));
+  ASSERT_TRUE(world.set_unmanaged(0, mib(500).value / kBlockBytes));
   as_caller([&] {
     REQUIRE(cuCheckpointProcessRestore(victim.pid(), nullptr) == CUDA_ERROR_OUT_OF_MEMORY);
     REQUIRE(has_state(victim.pid(), CU_PROCESS_STATE_FAILED));
   });
   EXPECT_EQ(world.figures(0).used, mib(500));
   EXPECT_TRUE(world.processes(0).size() == 0 || world.processes(0)[0].pid != victim.pid());
-  ASSERT_TRUE(world.set_strangers(0, 0));
+  ASSERT_TRUE(world.set_unmanaged(0, 0));
   as_caller([&] {
     const int pid = victim.pid();
     REQUIRE(cuCheckpointProcessRestore(pid, nullptr) == CUDA_ERROR_ILLEGAL_STATE);
@@ -71,7 +71,7 @@ TEST(CheckpointFaults, ARestoreThatFitsOnOneDeviceOfTwoTakesNothingOfEither) {
   ASSERT_TRUE(victim.wait_for_child());
   as_caller([&] { suspend(victim.pid()); });
   EXPECT_EQ(world.figures(kHostMemory).used, mib(1200));
-  ASSERT_TRUE(world.set_strangers(1, mib(500).value / kBlockBytes));
+  ASSERT_TRUE(world.set_unmanaged(1, mib(500).value / kBlockBytes));
   as_caller([&] {
     REQUIRE(cuCheckpointProcessRestore(victim.pid(), nullptr) == CUDA_ERROR_OUT_OF_MEMORY);
   });
@@ -85,7 +85,7 @@ TEST(CheckpointFaults, ARestoreWithJustEnoughRoomWorks) {
   Child victim([](Child& self) { hold_a_pattern(self, 600 * kMiB); });
   ASSERT_TRUE(victim.wait_for_child());
   as_caller([&] { suspend(victim.pid()); });
-  ASSERT_TRUE(world.set_strangers(0, mib(424).value / kBlockBytes));
+  ASSERT_TRUE(world.set_unmanaged(0, mib(424).value / kBlockBytes));
   as_caller([&] { resume(victim.pid()); });
   EXPECT_TRUE(still_has_its_pattern(victim));
 }
@@ -244,10 +244,10 @@ TEST(CheckpointFaults, AVictimKilledInAnyStateLeavesNothing) {
       if (state >= CU_PROCESS_STATE_CHECKPOINTED) suspend(pid);
     });
     if (state == CU_PROCESS_STATE_FAILED) {
-      ASSERT_TRUE(world.set_strangers(0, 512));
+      ASSERT_TRUE(world.set_unmanaged(0, 512));
       as_caller(
           [&] { REQUIRE(cuCheckpointProcessRestore(pid, nullptr) == CUDA_ERROR_OUT_OF_MEMORY); });
-      ASSERT_TRUE(world.set_strangers(0, 0));
+      ASSERT_TRUE(world.set_unmanaged(0, 0));
     }
     as_caller([&] { REQUIRE(has_state(pid, state)); });
     victim.kill();

@@ -111,7 +111,7 @@ TEST(CheckpointVersions, AMoveToADeviceWithoutRoomRuinsTheProcessAsAnyRestoreDoe
   World world = temporary.open();
   Child victim([](Child& self) { hold_a_word(self, "13.0"); });
   ASSERT_TRUE(victim.wait_for_child());
-  ASSERT_TRUE(world.charge(kStrangerSlot, 1, mib(1000).value / kBlockBytes));
+  ASSERT_TRUE(world.charge(kUnmanagedSlot, 1, mib(1000).value / kBlockBytes));
   as_caller_of("13.0", [&](const OtherDriver& driver) {
     suspend_by(driver, victim.pid());
     CUcheckpointGpuPair pair{.oldUuid = uuid_of(world, 0), .newUuid = uuid_of(world, 1)};

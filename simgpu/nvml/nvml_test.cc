@@ -81,7 +81,7 @@ TEST(Nvml, MemoryIsWhatProcessesStrangersAndTheDriverHave) {
   const TemporaryWorld temporary("1x16GiB,reserved=512MiB");
   World world = temporary.open();
   ASSERT_TRUE(world.charge(*world.claim_slot(), 0, 512));
-  ASSERT_TRUE(world.set_strangers(0, 256));
+  ASSERT_TRUE(world.set_unmanaged(0, 256));
   EXPECT_EQ(
       0, in_child([] {
         nvml::Memory memory{};
@@ -105,9 +105,9 @@ TEST(Nvml, ProcessesAreListedWithTheirBytesInEachLayout) {
   const std::uint32_t slot = *world.claim_slot();
   world.set_context(slot, 1, true);
   ASSERT_TRUE(world.charge(slot, 1, 100));
-  ASSERT_TRUE(world.set_strangers(1, 50));
-  world.file().faults.stranger_pid = kStrangerPid;
-  world.file().faults.stranger_is_graphics = 1;
+  ASSERT_TRUE(world.set_unmanaged(1, 50));
+  world.file().faults.unmanaged_pid = kUnmanagedPid;
+  world.file().faults.unmanaged_is_graphics = 1;
   const auto self = static_cast<unsigned int>(::getpid());
   EXPECT_EQ(
       0, in_child([self] {
@@ -129,7 +129,7 @@ TEST(Nvml, ProcessesAreListedWithTheirBytesInEachLayout) {
         REQUIRE(count == 1 && old[0].pid == self && old[0].used == 100 * kBlockBytes);
         count = 4;
         REQUIRE_OK(nvmlDeviceGetGraphicsRunningProcesses_v3(device(1), &count, entries.data()));
-        REQUIRE(count == 1 && entries[0].pid == kStrangerPid);
+        REQUIRE(count == 1 && entries[0].pid == kUnmanagedPid);
       }));
 }
 

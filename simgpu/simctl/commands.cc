@@ -99,7 +99,7 @@ Result<std::string> stranger(World& world, Words words) {
   TRY(device, parse_device(world, words[0]));
   TRY(size, parse_bytes(words[1]));
   FaultState& faults = world.file().faults;
-  std::int32_t pid = kStrangerPid;
+  std::int32_t pid = kUnmanagedPid;
   bool graphics = false;
   for (std::size_t i = 2; i < words.size(); ++i) {
     if (words[i] == "graphics") {
@@ -111,13 +111,13 @@ Result<std::string> stranger(World& world, Words words) {
       pid = given;
     }
   }
-  if (!world.set_strangers(device, blocks_up(size))) {
+  if (!world.set_unmanaged(device, blocks_up(size))) {
     return Error{Errc::kFull, "device " + words[0] + " has " + to_text(world.figures(device).free) +
                                   " free, and unmanaged processes " +
                                   to_text(world.strangers(device)) + " already"};
   }
-  faults.stranger_pid = pid;
-  faults.stranger_is_graphics = graphics ? 1 : 0;
+  faults.unmanaged_pid = pid;
+  faults.unmanaged_is_graphics = graphics ? 1 : 0;
   return std::string();
 }
 

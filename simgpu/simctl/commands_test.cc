@@ -39,7 +39,7 @@ TEST(Simctl, StrangersTakeMemoryThatFitsAndGiveItBack) {
   ASSERT_TRUE(runs(world, {"stranger", "0", "2GiB"}));
   Json device = shown(world)["devices"][0];
   EXPECT_EQ(device["used_bytes"], gib(2).value);
-  EXPECT_EQ(device["processes"][0]["pid"], kStrangerPid);
+  EXPECT_EQ(device["processes"][0]["pid"], kUnmanagedPid);
   ASSERT_TRUE(runs(world, {"stranger", "0", "1GiB", "4242", "graphics"}));
   device = shown(world)["devices"][0];
   EXPECT_EQ(device["strangers_bytes"], gib(1).value);

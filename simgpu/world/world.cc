@@ -79,7 +79,7 @@ std::optional<std::uint32_t> World::claim_slot() {
   const Identity self = draw_identity();
   const ProcessNumbers numbers = own_numbers();
   reap();
-  for (std::uint32_t i = kStrangerSlot + 1; i < kSlotsMax; ++i) {
+  for (std::uint32_t i = kUnmanagedSlot + 1; i < kSlotsMax; ++i) {
     SlotState& slot = file_->slots[i];
     if (slot.owner.load() != 0) continue;
     std::uint32_t seen = file_->slots_seen.load();
@@ -135,15 +135,15 @@ void World::set_context(std::uint32_t slot, std::uint32_t device, bool exists) {
   }
 }
 
-bool World::set_strangers(std::uint32_t device, std::uint64_t blocks) {
-  const std::uint64_t now = account(device).used_by(kStrangerSlot);
-  if (blocks > now) return charge(kStrangerSlot, device, blocks - now);
-  if (blocks < now) release(kStrangerSlot, device, now - blocks);
+bool World::set_unmanaged(std::uint32_t device, std::uint64_t blocks) {
+  const std::uint64_t now = account(device).used_by(kUnmanagedSlot);
+  if (blocks > now) return charge(kUnmanagedSlot, device, blocks - now);
+  if (blocks < now) release(kUnmanagedSlot, device, now - blocks);
   return true;
 }
 
 Bytes World::strangers(std::uint32_t device) const {
-  return bytes_of(account(device).used_by(kStrangerSlot));
+  return bytes_of(account(device).used_by(kUnmanagedSlot));
 }
 
 // Since when the memory of a dead owner counts as free; nothing while that is still to come.
@@ -184,7 +184,7 @@ void World::reap() {
   const SlotLocks locks(path(), id_);
   const std::int64_t now_us = now_ns() / 1'000;
   const std::uint32_t end = std::min(file_->slots_seen.load(), kSlotsMax);
-  for (std::uint32_t i = kStrangerSlot + 1; i < end; ++i) {
+  for (std::uint32_t i = kUnmanagedSlot + 1; i < end; ++i) {
     SlotState& slot = file_->slots[i];
     // In this order: what is stamped with an owner's generation is never a later owner's death.
     const std::uint64_t generation = slot.generation.load() & kGenerationMask;
@@ -196,7 +196,7 @@ void World::reap() {
 
 std::optional<std::uint32_t> World::slot_of(std::int32_t pid) const {
   const std::uint32_t end = std::min(file_->slots_seen.load(), kSlotsMax);
-  for (std::uint32_t i = kStrangerSlot + 1; i < end; ++i) {
+  for (std::uint32_t i = kUnmanagedSlot + 1; i < end; ++i) {
     const SlotState& slot = file_->slots[i];
     const Identity owner = slot.owner.load();
     if (owner != 0 && slot.checkpoint.owner.load() == owner && pid_of(i) == pid && lives(i))
@@ -211,7 +211,7 @@ std::vector<CheckpointFigures> World::checkpointables() {
   AccountView account = this->account(kHostMemory);
   (void)account.settle();
   const std::uint32_t end = std::min(file_->slots_seen.load(), kSlotsMax);
-  for (std::uint32_t i = kStrangerSlot + 1; i < end; ++i) {
+  for (std::uint32_t i = kUnmanagedSlot + 1; i < end; ++i) {
     const SlotState& slot = file_->slots[i];
     const Identity owner = slot.owner.load();
     if (owner == 0 || slot.checkpoint.owner.load() != owner) continue;
@@ -244,13 +244,13 @@ std::vector<ProcessFigures> World::processes(std::uint32_t device) {
   const FaultState& faults = file_->faults;
   AccountView account = this->account(device);
   (void)account.settle();
-  const Bytes strangers = bytes_of(account.used_by(kStrangerSlot));
-  if (const std::int32_t pid = faults.stranger_pid.load(); pid != 0 && strangers.value > 0) {
+  const Bytes strangers = bytes_of(account.used_by(kUnmanagedSlot));
+  if (const std::int32_t pid = faults.unmanaged_pid.load(); pid != 0 && strangers.value > 0) {
     found.push_back(
-        {.pid = pid, .used = strangers, .graphics = faults.stranger_is_graphics.load() != 0});
+        {.pid = pid, .used = strangers, .graphics = faults.unmanaged_is_graphics.load() != 0});
   }
   const std::uint32_t end = std::min(file_->slots_seen.load(), kSlotsMax);
-  for (std::uint32_t i = kStrangerSlot + 1; i < end; ++i) {
+  for (std::uint32_t i = kUnmanagedSlot + 1; i < end; ++i) {
     const SlotState& slot = file_->slots[i];
     const Identity owner = slot.owner.load();
     const Bytes used = bytes_of(account.used_by(i));

@@ -70,7 +70,7 @@ class World {
   void reap();
 
   /// Memory that belongs to no process of this world. Callers take turns; false if it does not fit.
-  [[nodiscard]] bool set_strangers(std::uint32_t device, std::uint64_t blocks);
+  [[nodiscard]] bool set_unmanaged(std::uint32_t device, std::uint64_t blocks);
   Bytes strangers(std::uint32_t device) const;
 
   /// Whoever took the slot is still there.

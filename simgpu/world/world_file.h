@@ -16,8 +16,8 @@ namespace berth::simgpu {
 constexpr std::uint64_t kMagic = 0x4d49534854524542;  // "BERTHSIM"
 constexpr std::uint32_t kLayout = 3;
 constexpr std::uint32_t kEventsMax = 8192;
-constexpr std::uint32_t kStrangerSlot = 0;
-constexpr std::int32_t kStrangerPid = 4194303;  // Linux gives pids below 2^22; this one last.
+constexpr std::uint32_t kUnmanagedSlot = 0;
+constexpr std::int32_t kUnmanagedPid = 4194303;  // Linux gives pids below 2^22; this one last.
 constexpr std::uint32_t kForEver = 0xffffffff;
 /// Host memory that holds what was saved is counted as one device more.
 constexpr std::uint32_t kHostMemory = kDevicesMax;
@@ -105,8 +105,8 @@ struct FaultState {
   std::array<ErrorState, kCheckpointCalls> checkpoint_errors;
   HangState checkpoint_hang;
   std::atomic<std::uint32_t> no_process_figures;
-  std::atomic<std::int32_t> stranger_pid;  // 0: the strangers' memory belongs to no listed pid.
-  std::atomic<std::uint32_t> stranger_is_graphics;
+  std::atomic<std::int32_t> unmanaged_pid;  // 0: the strangers' memory belongs to no listed pid.
+  std::atomic<std::uint32_t> unmanaged_is_graphics;
 };
 
 struct WorldFile {

@@ -51,7 +51,7 @@ Status fill(WorldFile& world, const WorldPlace& place) {
   std::memcpy(world.spec_text.data(), place.spec_text.data(), place.spec_text.size());
   world.context_blocks = blocks_up(place.spec.context);
   world.host_capacity_blocks = blocks_down(place.spec.checkpoint_memory);
-  world.slots_seen = kStrangerSlot + 1;
+  world.slots_seen = kUnmanagedSlot + 1;
   for (std::size_t i = 0; i < place.spec.devices.size(); ++i) {
     DeviceState& device = world.devices[i];
     // Random, so that no two worlds ever share a device; the version bits make it a version 4 UUID.

@@ -187,7 +187,7 @@ bool Alarms::hears(Source event) const {
          rules_.end();
 }
 
-std::vector<Alert> Alarms::happened(Moment now, Source event, const LeaseView& lease) const {
+std::vector<Alert> Alarms::on_lease_event(Moment now, Source event, const LeaseView& lease) const {
   std::vector<Alert> alerts;
   for (const Rule& rule : rules_) {
     if (rule.when.source != event || !concerns(rule.when, lease)) continue;

@@ -76,7 +76,7 @@ class Alarms {
   /// Whether a rule is about that event.
   bool hears(Source event) const;
   /// It has happened to a lease.
-  std::vector<Alert> happened(Moment now, Source event, const LeaseView& lease) const;
+  std::vector<Alert> on_lease_event(Moment now, Source event, const LeaseView& lease) const;
 
   /// By rule, then subject.
   std::vector<RuleState> states() const;

@@ -156,7 +156,7 @@ TEST(Alarms, AnEventIsToldOnceAndOnlyWhereTheRuleIsAboutIt) {
   ended.state = LeaseState::kEnded;
   ended.result = EndResult::kFailed;
   const auto told = [&](Source event) {
-    return watch.told(watch.alarms.happened(watch.at(), event, ended));
+    return watch.told(watch.alarms.on_lease_event(watch.at(), event, ended));
   };
   EXPECT_EQ(told(Source::kLeaseEnded), "firing lease 7 (train-2) has ended: failed\n");
   EXPECT_EQ(told(Source::kLeaseGranted), "");

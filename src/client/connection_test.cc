@@ -160,13 +160,13 @@ TEST_F(ConnectionTest, SilenceTimesOut) {
   EXPECT_EQ(answered.error().code, Errc::kTimedOut);
 }
 
-struct Stranger {
+struct Unmanaged {
   const char* hello;
   Errc code;
 };
-class StrangerTest : public ConnectionTest, public testing::WithParamInterface<Stranger> {};
+class UnmanagedTest : public ConnectionTest, public testing::WithParamInterface<Unmanaged> {};
 
-TEST_P(StrangerTest, IsNotBelieved) {
+TEST_P(UnmanagedTest, IsNotBelieved) {
   say(std::string("HTTP/1.1 200 OK\r\n") + GetParam().hello + "Content-Length: 2\r\n\r\n{}");
   const Result<Answer> answered = connection_.ask({.route = wire::Route::kStatus});
   ASSERT_FALSE(answered.ok());
@@ -174,13 +174,13 @@ TEST_P(StrangerTest, IsNotBelieved) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Hellos, StrangerTest,
+    Hellos, UnmanagedTest,
     testing::Values(
-        Stranger{"", Errc::kVersion},
-        Stranger{"Berth-Hello: api=2.0; version=9.0.0; world=real; simulated=0; pid=1\r\n",
-                 Errc::kVersion},
-        Stranger{"Berth-Hello: api=1.0; version=0.1.0; world=w1; simulated=1; pid=1\r\n",
-                 Errc::kConflict}));
+        Unmanaged{"", Errc::kVersion},
+        Unmanaged{"Berth-Hello: api=2.0; version=9.0.0; world=real; simulated=0; pid=1\r\n",
+                  Errc::kVersion},
+        Unmanaged{"Berth-Hello: api=1.0; version=0.1.0; world=w1; simulated=1; pid=1\r\n",
+                  Errc::kConflict}));
 
 }  // namespace
 }  // namespace berth::client

@@ -98,7 +98,7 @@ struct Pressure {
   Percent critical{88};
   Ladder on_lease_critical = default_ladder(Cause::kLeaseCritical);
   Ladder on_device_critical = default_ladder(Cause::kDeviceCritical);
-  Ladder on_strangers = default_ladder(Cause::kStrangers);
+  Ladder on_unmanaged = default_ladder(Cause::kUnmanaged);
   Ladder over_budget = default_ladder(Cause::kOverBudget);
   Duration cooldown = minutes(10);
 };

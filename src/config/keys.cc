@@ -183,11 +183,11 @@ constexpr std::array kKeys = {
                "that they were granted, whatever it has asked for itself.",
         .cause = Cause::kDeviceCritical},
     Key{.path = "pressure.on_strangers",
-        .slot = [](Config& c, Name) -> Slot { return &c.pressure.on_strangers; },
+        .slot = [](Config& c, Name) -> Slot { return &c.pressure.on_unmanaged; },
         .doc =
             "What is done, to one lease after another, where programs without a lease have taken "
             "what leases were granted. Nobody is ended for that.",
-        .cause = Cause::kStrangers},
+        .cause = Cause::kUnmanaged},
     Key{.path = "pressure.over_budget",
         .slot = [](Config& c, Name) -> Slot { return &c.pressure.over_budget; },
         .doc = "What is done about a lease above its budget for which --over-budget suspend holds.",

@@ -167,7 +167,7 @@ cooldown = "30s"
   EXPECT_EQ(
       config.pressure.on_device_critical,
       (Ladder{{Measure::kNotify}, {Measure::kSuspend, seconds(20)}, {Measure::kKill, minutes(2)}}));
-  EXPECT_EQ(config.pressure.on_strangers,
+  EXPECT_EQ(config.pressure.on_unmanaged,
             (Ladder{{Measure::kNotify}, {Measure::kCheckpoint, seconds(10)}, {Measure::kRequeue}}));
   EXPECT_EQ(config.pressure.over_budget,
             (Ladder{{Measure::kNotify}, {Measure::kKill, seconds(90)}}));

@@ -361,7 +361,7 @@ struct AsToml {
   }
   Text operator()(const Ladder* ladder) const {
     std::vector<std::string> rungs;
-    for (const Rung& rung : *ladder) rungs.push_back(to_text(rung));
+    for (const LadderStep& rung : *ladder) rungs.push_back(to_text(rung));
     return (*this)(&rungs);
   }
   Text operator()(const Labels* labels) const {

@@ -27,7 +27,7 @@ std::vector<Leaving> leaving(const Account& account, const State& state, Instant
   std::vector<Leaving> ends;
   for (const auto& [id, entry] : account.entries) {
     const Lease* lease = state.find(id);
-    const Instant at = lease == nullptr ? now : expected_end(*lease, entry.told_end, now);
+    const Instant at = lease == nullptr ? now : expected_end(*lease, entry.reported_end, now);
     if (at == Instant::never()) continue;
     const Bytes charge = entry.charge + (id == extra.lease ? extra.bytes : Bytes{});
     ends.push_back({at, charge, entry.exclusive});
@@ -46,7 +46,7 @@ Bytes charged_at(const Account& account, const State& state, Instant at, Instant
   Bytes sum;
   for (const auto& [id, entry] : account.entries) {
     const Lease* lease = state.find(id);
-    if (lease == nullptr || expected_end(*lease, entry.told_end, now) <= at) continue;
+    if (lease == nullptr || expected_end(*lease, entry.reported_end, now) <= at) continue;
     sum += entry.charge + (id == extra.lease ? extra.bytes : Bytes{});
   }
   return sum;
@@ -79,7 +79,7 @@ Instant end_of(const Revocation& told, Instant now) {
 
 }  // namespace
 
-Instant expected_end(const Lease& lease, const std::optional<ToldEnd>& told, Instant now) {
+Instant expected_end(const Lease& lease, const std::optional<ReportedEnd>& told, Instant now) {
   if (lease.is_outlived()) {
     const std::optional<Revocation>& told_to = lease.releasing()->was.revoked;
     return told_to && told_to->kill_at > now ? end_of(*told_to, now) : Instant::never();
@@ -150,18 +150,18 @@ void Walk::update_bounds() {
   }
 }
 
-std::optional<std::vector<Part>> Walk::place(const Request& request, LeaseId asker) const {
+std::optional<std::vector<Part>> Walk::place(const Request& request, LeaseId requester) const {
   std::vector<const Account*> usable;
   usable.reserve(ledger_.accounts().size());
   for (const Account& account : ledger_.accounts()) {
-    if (may_use(account, request, asker)) usable.push_back(&account);
+    if (may_use(account, request, requester)) usable.push_back(&account);
   }
   return berth::core::place(request, std::move(usable));
 }
 
-bool Walk::is_others_turn(DeviceId device, LeaseId asker) const {
+bool Walk::is_others_turn(DeviceId device, LeaseId requester) const {
   const auto next = next_turns_.find(device);
-  return next != next_turns_.end() && next->second != asker;
+  return next != next_turns_.end() && next->second != requester;
 }
 
 bool Walk::may_take_turn(const Lease& lease) const {
@@ -170,7 +170,7 @@ bool Walk::may_take_turn(const Lease& lease) const {
   return next != next_turns_.end() && next->second == lease.id;
 }
 
-bool Walk::may_use(const Account& account, const Request& request, LeaseId asker) const {
+bool Walk::may_use(const Account& account, const Request& request, LeaseId requester) const {
   if (!fits_now(account, request, settings_.exclusive_external_max)) return false;
   if (!is_eligible(account, request)) return false;
   const auto index = static_cast<std::size_t>(&account - ledger_.accounts().data());
@@ -178,7 +178,7 @@ bool Walk::may_use(const Account& account, const Request& request, LeaseId asker
   if (rule.closed) return false;
   if (rule.waiting && !leaves_room(request, *rule.waiting)) return false;
   const bool in_turns = request.share == Share::kSlice;
-  if (in_turns && is_others_turn(account.id, asker)) return false;
+  if (in_turns && is_others_turn(account.id, requester)) return false;
   return !rule.growing || (in_turns && rule.growing_in_turns) ||
          request.priority > rule.growing_priority || leaves_room(request, *rule.growing);
 }
@@ -291,7 +291,7 @@ void Walk::reserve(const Lease& lease) {
 
 void Walk::leave_growing(const Lease& lease) {
   const Held* held = lease.held();
-  if (held == nullptr || (!held->growth && !held->is_away())) return;
+  if (held == nullptr || (!held->growth && !held->is_swapped_out())) return;
   for (const Part& part : held->parts) {
     const Account* account = ledger_.find(part.device);
     if (account == nullptr) continue;

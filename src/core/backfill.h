@@ -39,7 +39,7 @@ namespace berth::core {
 /// When the lease is expected to end: start + min(limit, eta), where what its program has told
 /// counts instead of the eta; one that has passed doubles. Instant::never() if nothing is known, as
 /// of the programs that run on when their lease has ended.
-Instant expected_end(const Lease& lease, const std::optional<ToldEnd>& told, Instant now);
+Instant expected_end(const Lease& lease, const std::optional<ReportedEnd>& told, Instant now);
 
 /// What a lease will be charged beside its charge of now: its growth.
 struct Extra {
@@ -60,7 +60,7 @@ class Walk {
        bool full = false);
 
   /// Where the request may be granted now, or nothing.
-  std::optional<std::vector<Part>> place(const Request& request, LeaseId asker = {}) const;
+  std::optional<std::vector<Part>> place(const Request& request, LeaseId requester = {}) const;
 
   /// Whose turn is next on which device: no other slice is granted anything there.
   void take_turns(std::map<DeviceId, LeaseId> next) { next_turns_ = std::move(next); }
@@ -112,8 +112,8 @@ class Walk {
     Bytes growing_by;
   };
 
-  bool may_use(const Account& account, const Request& request, LeaseId asker) const;
-  bool is_others_turn(DeviceId device, LeaseId asker) const;
+  bool may_use(const Account& account, const Request& request, LeaseId requester) const;
+  bool is_others_turn(DeviceId device, LeaseId requester) const;
   bool leaves_room(const Request& request, const Reservation& reserved) const;
   bool closes(const Lease& lease) const;
   static Shape shape_of(const Request& request);

@@ -96,7 +96,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_checkpoint(const Lease& lease) 
                                                               : " is being ended";
     return Refusal{RefusalCode::kWrongState, text_of(lease.id) + why};
   }
-  if (observed.at(lease.id).checkpoint_askers.size() >= limits::kCheckpointAskers) {
+  if (observed.at(lease.id).checkpoint_waiters.size() >= limits::kCheckpointAskers) {
     return Refusal{RefusalCode::kBusy, std::to_string(limits::kCheckpointAskers) +
                                            " wait already for " + text_of(lease.id) +
                                            " to have saved itself"};
@@ -118,7 +118,7 @@ void Coordinator::Impl::on(const AskCheckpoint& event) {
     return;
   }
   const Instant until = event.wait_max ? now.instant + *event.wait_max : Instant::never();
-  observed.at(id).checkpoint_askers.push_back({.token = event.token, .until = until});
+  observed.at(id).checkpoint_waiters.push_back({.token = event.token, .until = until});
   reindex(id);
 }
 
@@ -128,7 +128,7 @@ void Coordinator::Impl::ask_checkpoint(LeaseId id, CheckpointReason reason) {
   if (saves.asked) return;
   const std::uint64_t number = saves.last ? saves.last->number + 1 : 1;
   decide(id, CheckpointAsked{id, number, reason});
-  notify(id, News::kCheckpoint);
+  notify(id, LeaseEvent::kCheckpoint);
 }
 
 void Coordinator::Impl::on(const ReportCheckpoint& event) {
@@ -145,9 +145,10 @@ void Coordinator::Impl::end_checkpoint(LeaseId id, CheckpointOutcome outcome, st
   detail.resize(std::min(detail.size(), limits::kCheckpointDetail));
   const std::uint64_t number = checked(state.find(id)->checkpoints.asked).number;
   decide(id, CheckpointEnded{id, number, outcome, std::move(detail)});
-  notify(id, News::kCheckpointed);
-  for (const CheckpointAsker& asker : observed.at(id).checkpoint_askers) answer(asker.token, id);
-  observed.at(id).checkpoint_askers.clear();
+  notify(id, LeaseEvent::kCheckpointed);
+  for (const CheckpointWaiter& requester : observed.at(id).checkpoint_waiters)
+    answer(requester.token, id);
+  observed.at(id).checkpoint_waiters.clear();
   reindex(id);
   requeue_after_save(id);
 }
@@ -155,14 +156,15 @@ void Coordinator::Impl::end_checkpoint(LeaseId id, CheckpointOutcome outcome, st
 Instant Coordinator::Impl::checkpoint_due(const Lease& lease, const Observed& seen) const {
   if (!lease.request.checkpoint) return Instant::never();
   Instant at = std::min(deadline_of_save(lease), next_of(lease).at);
-  for (const CheckpointAsker& asker : seen.checkpoint_askers) at = std::min(at, asker.until);
+  for (const CheckpointWaiter& requester : seen.checkpoint_waiters)
+    at = std::min(at, requester.until);
   return at;
 }
 
 // What is due of the saves of a lease: one thing at a time. False: nothing is.
 bool Coordinator::Impl::tend_checkpoints(LeaseId id) {
   const Lease& lease = *state.find(id);
-  std::vector<CheckpointAsker>& askers = observed.at(id).checkpoint_askers;
+  std::vector<CheckpointWaiter>& requesters = observed.at(id).checkpoint_waiters;
   if (checkpoint_due(lease, observed.at(id)) > now.instant) return false;
   if (deadline_of_save(lease) <= now.instant) {
     end_checkpoint(id, CheckpointOutcome::kTimedOut,
@@ -174,10 +176,11 @@ bool Coordinator::Impl::tend_checkpoints(LeaseId id) {
     ask_checkpoint(id, due.reason);
     return true;
   }
-  for (const CheckpointAsker& asker : askers) {
-    if (asker.until <= now.instant) answer(asker.token, id);
+  for (const CheckpointWaiter& requester : requesters) {
+    if (requester.until <= now.instant) answer(requester.token, id);
   }
-  std::erase_if(askers, [&](const CheckpointAsker& asker) { return asker.until <= now.instant; });
+  std::erase_if(requesters,
+                [&](const CheckpointWaiter& requester) { return requester.until <= now.instant; });
   reindex(id);
   return true;
 }

@@ -64,16 +64,16 @@ bool Coordinator::Impl::account_for(const ChargeSample& charge, const Lease& lea
   use.refused = charge.refused;
   use.wanted = std::min(charge.wanted, capacity);
   const auto device = seen_devices.find(charge.device);
-  const bool told = device != seen_devices.end() && device->second.tells_processes &&
-                    !device->second.asleep && account->seen && !use.untold;
-  if (!told || !charge.steady || lease.held() == nullptr) return false;
+  const bool told = device != seen_devices.end() && device->second.lists_processes &&
+                    !device->second.asleep && account->seen && !use.figure_missing;
+  if (!told || !charge.unchanged || lease.held() == nullptr) return false;
   if (lease.held()->suspension) return false;  // What its programs have charged is elsewhere.
   const Bytes counted = use.now.value_or(Bytes{});
   const Bytes excess = std::min(charge.excess, *use.ledger);
   const Bytes dead = std::min(charge.dead, capacity);
-  const Bytes beyond = saturating_sub(counted, saturating_sub(*use.ledger, excess) + dead);
+  const Bytes unexplained = saturating_sub(counted, saturating_sub(*use.ledger, excess) + dead);
   use.drift = static_cast<std::int64_t>(counted.value - use.ledger->value);
-  const Bytes certain = std::min(beyond, std::exchange(use.beyond, beyond));
+  const Bytes certain = std::min(unexplained, std::exchange(use.unexplained, unexplained));
   const bool twice = std::exchange(use.excess, excess) == excess;
   const bool may_give_back = twice && excess > Bytes{};
   const bool same = use.unaccounted == certain && use.may_give_back == may_give_back;
@@ -88,7 +88,8 @@ void Coordinator::Impl::announce_full(LeaseId id) {
   Observed& seen = observed.at(id);
   const bool full = std::ranges::any_of(
       seen.use, [](const auto& entry) { return entry.second.wanted > Bytes{}; });
-  if (std::exchange(seen.full, full) != full) notify(id, full ? News::kFull : News::kNotFull);
+  if (std::exchange(seen.full, full) != full)
+    notify(id, full ? LeaseEvent::kFull : LeaseEvent::kNotFull);
 }
 
 std::vector<Peak> Coordinator::Impl::peaks_of(const Lease& lease) const {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/coordinator.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -25,13 +25,13 @@ class Comparing : public testing::Test {
   }
 
   /// A sample in which lease 1 has charged so much and the driver counts so much.
-  void look(Bytes charged, Bytes measured, bool steady = true, Bytes excess = {}) {
+  void look(Bytes charged, Bytes measured, bool unchanged = true, Bytes excess = {}) {
     charge = {.lease = {0, 1},
               .device = device(0),
               .charged = charged,
               .peak = std::max(charge.peak, charged),
               .refused = charge.refused,
-              .steady = steady,
+              .unchanged = unchanged,
               .excess = excess,
               .dead = charge.dead};
     story.use(1, measured);
@@ -204,7 +204,7 @@ TEST_F(Comparing, AnEndedLeaseKeepsItsPeakAlsoAfterARestart) {
 
 TEST_F(Comparing, WhoWaitsForRoomInItsBudgetIsToldOfOnce) {
   const auto told = [this] {
-    std::vector<News> news;
+    std::vector<LeaseEvent> news;
     for (const Effect& effect : story.effects) {
       if (const auto* notify = std::get_if<Notify>(&effect)) news.push_back(notify->news);
     }
@@ -214,7 +214,7 @@ TEST_F(Comparing, WhoWaitsForRoomInItsBudgetIsToldOfOnce) {
   EXPECT_EQ(part().wanted, Bytes{});
   charge.wanted = gib(2);
   sample();
-  EXPECT_THAT(told(), ElementsAre(News::kFull));
+  EXPECT_THAT(told(), ElementsAre(LeaseEvent::kFull));
   EXPECT_TRUE(story.coordinator.lease({1}, story.now)->flags.full);
   EXPECT_EQ(part().wanted, gib(2));
   charge.wanted = gib(1);
@@ -225,14 +225,14 @@ TEST_F(Comparing, WhoWaitsForRoomInItsBudgetIsToldOfOnce) {
   EXPECT_LE(part().wanted, gib(16));
   charge.wanted = {};
   sample();
-  EXPECT_THAT(told(), ElementsAre(News::kNotFull));
+  EXPECT_THAT(told(), ElementsAre(LeaseEvent::kNotFull));
   EXPECT_FALSE(story.coordinator.lease({1}, story.now)->flags.full);
 }
 
 TEST_F(Comparing, ChargesOfALeaseThatThereIsNotAreNobodys) {
-  charge = {.lease = {7, 7}, .device = device(0), .charged = gib(4), .steady = true};
+  charge = {.lease = {7, 7}, .device = device(0), .charged = gib(4), .unchanged = true};
   sample();
-  charge = {.lease = {0, 1}, .device = device(9), .charged = gib(4), .steady = true};
+  charge = {.lease = {0, 1}, .device = device(9), .charged = gib(4), .unchanged = true};
   sample();
   EXPECT_EQ(part().ledger, std::nullopt);
 }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {

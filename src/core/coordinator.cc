@@ -114,16 +114,17 @@ void Coordinator::Impl::reindex(LeaseId id) {
   } else {
     yielding.erase(id);
   }
-  if (held == nullptr || !held->is_away()) just_left.erase(id);
-  if (held == nullptr && !seen.move_tokens.empty()) answer_movers(id, "it has ended");
+  if (held == nullptr || !held->is_swapped_out()) just_swapped_out.erase(id);
+  if (held == nullptr && !seen.transfer_tokens.empty()) answer_transfer_waiters(id, "it has ended");
   if (held == nullptr) {
-    for (const Token token : std::exchange(seen.go_tokens, {})) seen.halt_tokens.push_back(token);
-    if (!seen.halt_tokens.empty()) answer_halters(id, "it has ended");
+    for (const Token token : std::exchange(seen.thaw_tokens, {}))
+      seen.freeze_tokens.push_back(token);
+    if (!seen.freeze_tokens.empty()) answer_freeze_waiters(id, "it has ended");
   }
   if (lease == nullptr) {
     settling.erase(id);
     shrunk.erase(id);
-    returning.erase(id);
+    resuming.erase(id);
     unchecked.erase(id);
     measured.erase(id);
     displaced.erase(id);
@@ -159,22 +160,22 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
     const auto use = seen.use.find(part.device);
     // Until a sample asked after the end tells what is left, all of it may be; then no more than
     // that, whatever it had before or was to have again.
-    const bool untold = use != seen.use.end() && use->second.untold;
-    const bool known = releasing && !seen.settle_since && !untold;
+    const bool figure_missing = use != seen.use.end() && use->second.figure_missing;
+    const bool known = releasing && !seen.settle_since && !figure_missing;
     Bytes used;
     if (use != seen.use.end()) {
       used = use->second.now.value_or(Bytes{});
       // What may be is not what is away, unless nobody has looked since its budget fell: not all of
       // it need be of processes that are known, and were moved.
-      const bool untold_shrink = shrunk.contains(id) && !seen.shrink_told;
-      const bool may_be_there = !known && (!held->is_away() || untold_shrink);
-      if (may_be_there) used = std::max(used, use->second.may_be);
-      if (use->second.untold) used = std::max(used, use->second.last);
+      const bool untold_shrink = shrunk.contains(id) && !seen.shrink_confirmed;
+      const bool may_be_there = !known && (!held->is_swapped_out() || untold_shrink);
+      if (may_be_there) used = std::max(used, use->second.upper_bound);
+      if (use->second.figure_missing) used = std::max(used, use->second.last);
     }
     // A process of it that nobody knew of was not moved, and may have all of its budget.
-    if (held->is_away() && just_left.contains(id)) used = std::max(used, part.budget);
+    if (held->is_swapped_out() && just_swapped_out.contains(id)) used = std::max(used, part.budget);
     // One that has ended may have left something, like any other, until a sample tells.
-    const bool away = held->is_away();
+    const bool away = held->is_swapped_out();
     if (away && !releasing && !seen.settle_since) {
       const bool there = used > Bytes{};
       const auto rest = there ? std::optional(Entry{.charge = used}) : std::nullopt;
@@ -185,7 +186,7 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
     const Entry entry{.budget = releasing || away ? Bytes{} : part.budget,
                       .charge = known ? used : std::max(part.budget, used),
                       .exclusive = lease->request.share == Share::kExclusive && !away && !empty,
-                      .told_end = seen.told_end()};
+                      .reported_end = seen.reported_end()};
     dirty |= ledger.put(part.device, id, entry);
   }
   if (seen.charged_on.empty()) {
@@ -328,7 +329,7 @@ void Coordinator::Impl::refuse(Token token, RefusalCode code, std::string messag
   effects.emplace_back(Reply{token, Refusal{code, std::move(message)}});
 }
 
-void Coordinator::Impl::notify(LeaseId id, News news, std::vector<Refusal> refusal) {
+void Coordinator::Impl::notify(LeaseId id, LeaseEvent news, std::vector<Refusal> refusal) {
   effects.emplace_back(Notify{id, news, std::move(refusal)});
 }
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/limits.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -140,7 +140,7 @@ TEST(Coordinator, StrangersAreHeldBackAndTheReserveIsAFloorForThem) {
   (void)story.sample();
   EXPECT_EQ(story.look().grantable, gib(11));
   EXPECT_EQ(story.ask(S::budget(gib(12))), "waiting 1; ");
-  EXPECT_EQ(story.coordinator.why({1}, story.now)->reason, WhyView::Reason::kStrangers);
+  EXPECT_EQ(story.coordinator.why({1}, story.now)->reason, WhyView::Reason::kUnmanaged);
 }
 
 TEST(Coordinator, GrowingStrangersTakeNoLeaseAwayAndStopGrants) {
@@ -250,8 +250,8 @@ TEST(Coordinator, AWaiterThatHangsUpLeavesTheQueue) {
   Story story({.order = Order::kFifo, .reserve = {}});
   (void)story.ask(S::budget(gib(10)));
   (void)story.ask(S::budget(gib(10)));
-  EXPECT_EQ(story.tell(AskerGone{{2}}), "end 2; ");
-  EXPECT_EQ(story.tell(AskerGone{{1}}), "end 1; ");  // Offered and never claimed.
+  EXPECT_EQ(story.tell(RequesterGone{{2}}), "end 2; ");
+  EXPECT_EQ(story.tell(RequesterGone{{1}}), "end 1; ");  // Offered and never claimed.
   EXPECT_EQ(story.look().charged, Bytes{});
 }
 

@@ -13,9 +13,9 @@
 #include "base/units.h"
 #include "core/event.h"
 #include "model/lease.h"
-#include "model/moving.h"
 #include "model/record.h"
 #include "model/refusal.h"
+#include "model/transfer.h"
 #include "model/view.h"
 
 namespace berth::core {
@@ -29,7 +29,7 @@ struct Reply {
   Token token;
   std::variant<LeaseView, Refusal> answer;
 };
-enum class News : std::uint8_t {
+enum class LeaseEvent : std::uint8_t {
   kGranted,  // To the asker: an offer, to be claimed.
   kEnded,    // The view says with which result.
   kParked,
@@ -60,12 +60,12 @@ enum class News : std::uint8_t {
 /// a grant.
 struct Notify {
   LeaseId lease;
-  News news = News::kGranted;
+  LeaseEvent news = LeaseEvent::kGranted;
   std::vector<Refusal> refusal;  // One or none.
 };
 /// News for whoever listens to everything.
-struct NotifyStranger {
-  StrangerNews news;
+struct NotifyUnmanaged {
+  UnmanagedNews news;
 };
 /// The pressure on a device has risen or fallen.
 struct NotifyDevice {
@@ -104,12 +104,12 @@ struct SetUnaccounted {
 /// Move the device memory of those of these processes that use a device; or stop them, and all
 /// below them and below the supervisor, or let these go on. What the user could not signal himself
 /// is left alone. Moved follows, once.
-struct MoveMemory {
+struct Transfer {
   LeaseId lease;
   Handle handle;
   UserId user;  // Whose lease it is.
   std::uint64_t number = 0;
-  Direction direction = Direction::kOut;
+  Direction direction = Direction::kSwapOut;
   std::vector<Process> processes;
   Bytes bytes;                             // About as much, on all devices together.
   std::optional<Process> supervisor = {};  // `berth run`; it is never stopped itself.
@@ -121,8 +121,8 @@ struct Say {
   std::string text;
 };
 
-using AnyEffect = std::variant<Append, Reply, Notify, NotifyStranger, NotifyDevice, Watch, Unwatch,
-                               Signal, AskProbe, WakeAt, SetUnaccounted, MoveMemory, Say>;
+using AnyEffect = std::variant<Append, Reply, Notify, NotifyUnmanaged, NotifyDevice, Watch, Unwatch,
+                               Signal, AskProbe, WakeAt, SetUnaccounted, Transfer, Say>;
 /// As AnyEffect, but copied, moved and ended in one source file: elsewhere that is a call.
 struct Effect : AnyEffect {
   using AnyEffect::AnyEffect;

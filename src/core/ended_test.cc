@@ -6,7 +6,7 @@
 #include <map>
 
 #include "core/limits.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {

@@ -14,8 +14,8 @@
 #include "core/settings.h"
 #include "model/device.h"
 #include "model/lease.h"
-#include "model/moving.h"
 #include "model/request.h"
+#include "model/transfer.h"
 
 namespace berth::core {
 
@@ -79,9 +79,9 @@ struct Release {
   Actor actor;
   LeaseId lease;
   bool kill = false;
-  bool cancel = false;                // The result is `cancelled`, and processes are ended.
-  bool detach = false;                // Its processes go on without it.
-  std::optional<Process> asker = {};  // Its own command may release it.
+  bool cancel = false;                    // The result is `cancelled`, and processes are ended.
+  bool detach = false;                    // Its processes go on without it.
+  std::optional<Process> requester = {};  // Its own command may release it.
 };
 struct Resize {
   Token token;
@@ -135,17 +135,17 @@ struct Resume {
 };
 /// Has a lease go on on other devices, in the order of its parts. One that runs is suspended for
 /// it, and this is answered when it runs again; one that is suspended stays so, and returns there.
-struct Move {
+struct Migrate {
   Token token;
   Actor actor;
   LeaseId lease;
   std::vector<DeviceName> to;
 };
-/// What came of the MoveMemory of that number.
-struct Moved {
+/// What came of the Transfer of that number.
+struct TransferDone {
   LeaseId lease;
   std::uint64_t number = 0;
-  MoveResult result;
+  TransferResult result;
 };
 /// A stopped asker sets its waiting request aside, or takes its place again.
 struct Park {
@@ -187,11 +187,11 @@ struct BeginRequeue {
   Handle handle;
 };
 /// The connection over which a waiting request's asker listened is gone.
-struct AskerGone {
+struct RequesterGone {
   LeaseId lease;
 };
 /// The connection of whoever waited for a growth is gone.
-struct GrowthAskerGone {
+struct GrowthRequesterGone {
   LeaseId lease;
 };
 struct ProcessEnded {
@@ -226,11 +226,11 @@ struct JournalFailed {
 };
 struct JournalMended {};
 
-using AnyEvent =
-    std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew, ReportProgress,
-                 Suspend, Freeze, Resume, Move, Moved, Park, AskCheckpoint, ReportCheckpoint,
-                 AskRequeue, BeginRequeue, AskerGone, GrowthAskerGone, ProcessEnded, NotSignalled,
-                 Sampled, Woke, Configured, Recovered, JournalFailed, JournalMended>;
+using AnyEvent = std::variant<Submit, Reconnect, Claim, Join, ReportExit, Release, Resize, Renew,
+                              ReportProgress, Suspend, Freeze, Resume, Migrate, TransferDone, Park,
+                              AskCheckpoint, ReportCheckpoint, AskRequeue, BeginRequeue,
+                              RequesterGone, GrowthRequesterGone, ProcessEnded, NotSignalled,
+                              Sampled, Woke, Configured, Recovered, JournalFailed, JournalMended>;
 /// As AnyEvent, but copied, moved and ended in one source file: elsewhere that is a call.
 struct Event : AnyEvent {
   using AnyEvent::AnyEvent;

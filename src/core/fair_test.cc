@@ -12,7 +12,7 @@
 
 #include "core/limits.h"
 #include "core/share.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {

@@ -14,8 +14,9 @@
 
 namespace berth::core {
 
-bool Coordinator::Impl::is_halting(const Observed& seen) const {
-  return seen.move != 0 && (seen.direction == Direction::kStop || seen.direction == Direction::kGo);
+bool Coordinator::Impl::is_freezing(const Observed& seen) const {
+  return seen.move != 0 &&
+         (seen.direction == Direction::kFreeze || seen.direction == Direction::kThaw);
 }
 
 void Coordinator::Impl::on(const Freeze& event) {
@@ -35,77 +36,78 @@ void Coordinator::Impl::on(const Freeze& event) {
   if (!may_grant()) {
     return refuse_state("cannot be frozen while nothing can be written down (berth doctor)");
   }
-  const bool stopping = seen.move != 0 && seen.direction == Direction::kStop;
-  const bool under_way = seen.move != 0 || (held->suspension && !held->is_away());
+  const bool stopping = seen.move != 0 && seen.direction == Direction::kFreeze;
+  const bool under_way = seen.move != 0 || (held->suspension && !held->is_swapped_out());
   if (under_way && !stopping) return refuse_state("is on the way: ask again when it is there");
-  seen.halt_tokens.push_back(event.token);
+  seen.freeze_tokens.push_back(event.token);
   if (!held->frozen) decide(id, LeaseFrozen{id});
   note_pause(id, event.terms, event.actor.user);
   if (stopping) return;
-  begin_move(id, Direction::kStop);
+  begin_transfer(id, Direction::kFreeze);
 }
 
 // What was half stopped goes on again.
-void Coordinator::Impl::halted(LeaseId id, const MoveResult& result) {
+void Coordinator::Impl::freeze_done(LeaseId id, const TransferResult& result) {
   const Held* granted = state.find(id)->granted();
   if (granted == nullptr || !granted->frozen) return;
   const bool releasing = state.find(id)->releasing() != nullptr;
   const bool ends = releasing || granted->revoked;
-  const bool done = result.outcome == MoveResult::Outcome::kDone;
+  const bool done = result.outcome == TransferResult::Outcome::kDone;
   Observed& seen = observed.at(id);
-  if (seen.direction == Direction::kStop) {
-    const std::vector<Token> wanted = std::exchange(seen.go_tokens, {});
+  if (seen.direction == Direction::kFreeze) {
+    const std::vector<Token> wanted = std::exchange(seen.thaw_tokens, {});
     if (done && !ends) {
-      notify(id, News::kFrozen);
-      answer_halters(id);
+      notify(id, LeaseEvent::kFrozen);
+      answer_freeze_waiters(id);
       if (wanted.empty()) return;
     } else if (done) {
       // It goes on again to hear that it is to end, and not because anybody wants it back.
-      answer_halters(id, releasing ? "it has ended" : "it was told to end");
+      answer_freeze_waiters(id, releasing ? "it has ended" : "it was told to end");
     } else {
       // Some may be stopped, or all still are: by whoever moved its memory just before.
       effects.emplace_back(Say{text_of(id) + " cannot be stopped: " + result.trouble});
-      answer_halters(id, result.trouble);
+      answer_freeze_waiters(id, result.trouble);
     }
-    seen.halt_tokens.insert(seen.halt_tokens.end(), wanted.begin(), wanted.end());
-    return begin_move(id, Direction::kGo);
+    seen.freeze_tokens.insert(seen.freeze_tokens.end(), wanted.begin(), wanted.end());
+    return begin_transfer(id, Direction::kThaw);
   }
   if (!done) {
     effects.emplace_back(Say{text_of(id) + " cannot be let go on: " + result.trouble});
-    seen.goes_on_from = now.instant + limits::kYieldAgainAfter;
-    if (!releasing) return answer_halters(id, result.trouble);
+    seen.thaw_not_before = now.instant + limits::kYieldAgainAfter;
+    if (!releasing) return answer_freeze_waiters(id, result.trouble);
   }
   decide(id, LeaseThawed{id});
   const Held* held = state.find(id)->held();
   if (held == nullptr) return finish_if_free(id);
-  const std::vector<Token> tokens = std::exchange(observed.at(id).halt_tokens, {});
+  const std::vector<Token> tokens = std::exchange(observed.at(id).freeze_tokens, {});
   if (!held->suspension) {
-    notify(id, News::kResumed);
+    notify(id, LeaseEvent::kResumed);
     for (const Token token : tokens) answer(token, id);
     return;
   }
   for (const Token token : tokens) resume(id, token);
-  if (returning.contains(id)) ask_probe(now.instant);
+  if (resuming.contains(id)) ask_probe(now.instant);
 }
 
-// While its memory is on the way, keep_still() follows; while it is being stopped, halted(). Of two
-// that are under way at once nobody knows which is the last.
-void Coordinator::Impl::let_go_on(LeaseId id) {
-  if (state.find(id)->held()->frozen && observed.at(id).move == 0) begin_move(id, Direction::kGo);
+// While its memory is on the way, restore_frozen() follows; while it is being stopped,
+// freeze_done(). Of two that are under way at once nobody knows which is the last.
+void Coordinator::Impl::thaw(LeaseId id) {
+  if (state.find(id)->held()->frozen && observed.at(id).move == 0)
+    begin_transfer(id, Direction::kThaw);
 }
 
 // It was frozen before its memory was moved, or before the daemon was killed.
-void Coordinator::Impl::keep_still(LeaseId id) {
+void Coordinator::Impl::restore_frozen(LeaseId id) {
   const Lease& lease = *state.find(id);
   const Held* held = lease.granted();
   if (held == nullptr || !held->frozen || observed.at(id).move != 0) return;
   const bool ends = lease.releasing() != nullptr || held->revoked;
-  if (!ends && held->suspension && !held->is_away()) return;
-  begin_move(id, ends ? Direction::kGo : Direction::kStop);
+  if (!ends && held->suspension && !held->is_swapped_out()) return;
+  begin_transfer(id, ends ? Direction::kThaw : Direction::kFreeze);
 }
 
-void Coordinator::Impl::answer_halters(LeaseId id, const std::string& why_not) {
-  for (const Token token : std::exchange(observed.at(id).halt_tokens, {})) {
+void Coordinator::Impl::answer_freeze_waiters(LeaseId id, const std::string& why_not) {
+  for (const Token token : std::exchange(observed.at(id).freeze_tokens, {})) {
     if (why_not.empty()) {
       answer(token, id);
     } else {

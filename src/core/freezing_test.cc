@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "core/coordinator.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -30,7 +30,7 @@ class Freezing : public StoryTest {
   std::string resume() { return story.tell(Resume{{72}, {{1000}}, {1}}); }
   std::string frozen() {
     const std::string told = freeze();
-    return told + moved();
+    return told + transfer_done();
   }
 };
 
@@ -39,12 +39,12 @@ TEST_F(Freezing, AllIsStoppedAndKeepsWhatItHas) {
   EXPECT_EQ(freeze(), "stop 1; ") << "nobody is answered yet";
   EXPECT_THAT(story.last_move().value().processes, ElementsAre(S::process(1), S::process(50)));
   EXPECT_EQ(story.last_move().value().supervisor, S::process(1001));
-  EXPECT_EQ(moved(), "freeze 1; held 1; ");
+  EXPECT_EQ(transfer_done(), "freeze 1; held 1; ");
   EXPECT_TRUE(lease().flags.frozen);
   EXPECT_EQ(story.look().charged, gib(10));
   EXPECT_EQ(resume(), "let go on 1; ");
   EXPECT_TRUE(lease().flags.frozen) << "until all do";
-  EXPECT_EQ(moved(), "resume 1; held 1; ");
+  EXPECT_EQ(transfer_done(), "resume 1; held 1; ");
   EXPECT_FALSE(lease().flags.frozen);
 }
 
@@ -58,7 +58,7 @@ TEST_F(Freezing, WhatRunsInsideOfItGoesOnWithItUnlessItIsFrozenItself) {
   (void)story.ask(S::budget(gib(2)));
   (void)story.claim(4);
   (void)story.tell(Freeze{{70}, {{1000}}, {3}});
-  (void)moved();
+  (void)transfer_done();
   (void)frozen();
   EXPECT_EQ(resume(), "let go on 1; ");
   EXPECT_THAT(story.last_move().value().processes, ElementsAre(S::process(1), S::process(2)))
@@ -68,24 +68,24 @@ TEST_F(Freezing, WhatRunsInsideOfItGoesOnWithItUnlessItIsFrozenItself) {
 TEST_F(Freezing, WhoAsksMeanwhileWaitsForTheSame) {
   (void)freeze();
   EXPECT_EQ(freeze(), "");
-  EXPECT_EQ(moved(), "freeze 1; held 1; held 1; ");
+  EXPECT_EQ(transfer_done(), "freeze 1; held 1; held 1; ");
   EXPECT_EQ(freeze(), "stop 1; ") << "what it has started since is stopped as well";
-  EXPECT_EQ(moved(), "freeze 1; held 1; ");
+  EXPECT_EQ(transfer_done(), "freeze 1; held 1; ");
   (void)resume();
   EXPECT_EQ(resume(), "");
-  EXPECT_EQ(moved(), "resume 1; held 1; held 1; ");
+  EXPECT_EQ(transfer_done(), "resume 1; held 1; held 1; ");
   EXPECT_EQ(resume(), "refuse wrong_state; ");
 }
 
 TEST_F(Freezing, WhoWantsItToGoOnWhileItIsBeingStoppedIsServedAfterThat) {
   (void)freeze();
   EXPECT_EQ(resume(), "");
-  EXPECT_EQ(moved(), "freeze 1; let go on 1; held 1; ");
-  EXPECT_EQ(moved(), "resume 1; held 1; ");
+  EXPECT_EQ(transfer_done(), "freeze 1; let go on 1; held 1; ");
+  EXPECT_EQ(transfer_done(), "resume 1; held 1; ");
   (void)freeze();
   EXPECT_EQ(resume(), "");
-  EXPECT_EQ(moved(Outcome::kUndone, "not permitted"), "refuse not_moved; let go on 1; ");
-  EXPECT_EQ(moved(), "resume 1; held 1; ");
+  EXPECT_EQ(transfer_done(Outcome::kUndone, "not permitted"), "refuse not_moved; let go on 1; ");
+  EXPECT_EQ(transfer_done(), "resume 1; held 1; ");
   (void)freeze();
   EXPECT_EQ(resume(), "");
   EXPECT_THAT(story.end(1), HasSubstr("refuse")) << "it has ended";
@@ -94,9 +94,9 @@ TEST_F(Freezing, WhoWantsItToGoOnWhileItIsBeingStoppedIsServedAfterThat) {
 TEST_F(Freezing, WhatCannotBeStoppedRunsOn) {
   for (const Outcome outcome : {Outcome::kUndone, Outcome::kStuck}) {
     (void)freeze();
-    EXPECT_EQ(moved(outcome, "not permitted"), "refuse not_moved; let go on 1; ");
+    EXPECT_EQ(transfer_done(outcome, "not permitted"), "refuse not_moved; let go on 1; ");
     EXPECT_TRUE(lease().flags.frozen) << "some may be stopped";
-    EXPECT_EQ(moved(), "resume 1; ");
+    EXPECT_EQ(transfer_done(), "resume 1; ");
     EXPECT_FALSE(lease().flags.frozen);
   }
 }
@@ -104,7 +104,7 @@ TEST_F(Freezing, WhatCannotBeStoppedRunsOn) {
 TEST_F(Freezing, WhatCannotBeLetGoOnIsFrozenStill) {
   (void)frozen();
   (void)resume();
-  EXPECT_EQ(moved(Outcome::kStuck, "not permitted"), "refuse not_moved; ");
+  EXPECT_EQ(transfer_done(Outcome::kStuck, "not permitted"), "refuse not_moved; ");
   EXPECT_TRUE(lease().flags.frozen);
   EXPECT_EQ(resume(), "let go on 1; ");
 }
@@ -112,9 +112,9 @@ TEST_F(Freezing, WhatCannotBeLetGoOnIsFrozenStill) {
 TEST_F(Freezing, ADaemonThatFindsItFrozenStopsItOnceMore) {
   (void)freeze();
   story.restart({.order = Order::kFifo, .reserve = {}});
-  EXPECT_EQ(story.last_move().value().direction, Direction::kStop);
+  EXPECT_EQ(story.last_move().value().direction, Direction::kFreeze);
   EXPECT_TRUE(lease().flags.frozen);
-  EXPECT_EQ(moved(), "freeze 1; ");
+  EXPECT_EQ(transfer_done(), "freeze 1; ");
   EXPECT_EQ(resume(), "let go on 1; ");
 }
 
@@ -122,14 +122,14 @@ TEST_F(Freezing, WhatIsToldToEndGoesOnSoThatItHears) {
   (void)frozen();
   EXPECT_EQ(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .cancel = true}),
             "revoke 1; signal 15 to 1; let go on 1; held 1; ");
-  EXPECT_EQ(moved(), "resume 1; ");
+  EXPECT_EQ(transfer_done(), "resume 1; ");
   EXPECT_EQ(freeze(), "refuse wrong_state; ");
 }
 
 TEST_F(Freezing, ItsProcessesAreReachedAsItsUserAndNotAsTheDaemon) {
   (void)freeze();
   EXPECT_EQ(story.last_move()->user, UserId{1000});
-  (void)moved();
+  (void)transfer_done();
   (void)story.tell(Release{.token = {5}, .actor = {{0}, true}, .lease = {1}, .cancel = true});
   const auto signal = std::ranges::find_if(
       story.effects, [](const Effect& effect) { return std::holds_alternative<Signal>(effect); });
@@ -147,11 +147,11 @@ TEST_F(Freezing, WhatOfItIsAnotherUsersIsToldOnce) {
   };
   for (int i = 0; i < 2; ++i) {
     (void)freeze();
-    const MoveMemory move = story.last_move().value();
-    (void)story.tell(Moved{move.lease, move.number, {.left_alone = {77}}});
+    const Transfer move = story.last_move().value();
+    (void)story.tell(TransferDone{move.lease, move.number, {.left_alone = {77}}});
     EXPECT_EQ(lease().left_alone, std::vector{77}) << "whoever paused it reads it in the answer";
     (void)resume();
-    (void)moved();
+    (void)transfer_done();
   }
   EXPECT_EQ(lines(), 1);
 }
@@ -161,18 +161,19 @@ TEST_F(Freezing, WhatIsToldToEndWhileItIsStoppedGoesOnOnceItIs) {
   EXPECT_EQ(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .cancel = true}),
             "revoke 1; signal 15 to 1; held 1; ")
       << "two at once could end in either order";
-  EXPECT_EQ(moved(), "refuse not_moved; let go on 1; ") << "it is not frozen, as somebody wanted";
-  EXPECT_EQ(moved(), "resume 1; ");
+  EXPECT_EQ(transfer_done(), "refuse not_moved; let go on 1; ")
+      << "it is not frozen, as somebody wanted";
+  EXPECT_EQ(transfer_done(), "resume 1; ");
 }
 
 TEST_F(Freezing, WhatIsAwayAndToldToEndWhileItIsStoppedStaysAway) {
   (void)story.ask({.vram = gib(1), .may_yield = false});
   (void)suspend();
-  (void)moved();
+  (void)transfer_done();
   (void)freeze();
   (void)story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .cancel = true});
-  EXPECT_EQ(moved(), "refuse not_moved; let go on 1; ");
-  EXPECT_EQ(moved(), "");
+  EXPECT_EQ(transfer_done(), "refuse not_moved; let go on 1; ");
+  EXPECT_EQ(transfer_done(), "");
   EXPECT_FALSE(lease().flags.frozen);
   story.use(1, {});
   EXPECT_EQ(story.second(), "") << "nobody wants its memory back";
@@ -186,17 +187,18 @@ TEST_F(Freezing, ItIsNotOverBeforeAllThatWasStoppedGoesOn) {
   EXPECT_EQ(story.second(), "");
   EXPECT_EQ(story.pass(minutes(10)), "");
   story.restart({.order = Order::kFifo, .reserve = {}});
-  EXPECT_EQ(story.last_move().value().direction, Direction::kGo);
+  EXPECT_EQ(story.last_move().value().direction, Direction::kThaw);
   EXPECT_EQ(story.second(), "");
-  EXPECT_EQ(moved(Outcome::kStuck, "not permitted"), "end 1; ") << "nothing more can be done";
+  EXPECT_EQ(transfer_done(Outcome::kStuck, "not permitted"), "end 1; ")
+      << "nothing more can be done";
 }
 
 TEST_F(Freezing, WhatEndsWhileItsMemoryIsOnTheWayGoesOnAfterThat) {
   (void)frozen();
   (void)suspend();
   (void)story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .detach = true});
-  EXPECT_EQ(story.last_move().value().direction, Direction::kOut);
-  EXPECT_EQ(moved(), "let go on 1; ");
+  EXPECT_EQ(story.last_move().value().direction, Direction::kSwapOut);
+  EXPECT_EQ(transfer_done(), "let go on 1; ");
 }
 
 TEST_F(Freezing, FrozenItCanBeSuspendedAndStaysFrozen) {
@@ -204,24 +206,24 @@ TEST_F(Freezing, FrozenItCanBeSuspendedAndStaysFrozen) {
   EXPECT_EQ(suspend(), "move out 1; ");
   EXPECT_EQ(freeze(), "refuse wrong_state; ");
   EXPECT_EQ(resume(), "refuse wrong_state; ");
-  EXPECT_EQ(moved(), "suspend 1; stop 1; suspended 1; ");
-  EXPECT_EQ(moved(), "freeze 1; ");
+  EXPECT_EQ(transfer_done(), "suspend 1; stop 1; suspended 1; ");
+  EXPECT_EQ(transfer_done(), "freeze 1; ");
   story.use(1, {});
   (void)story.second();
   EXPECT_EQ(resume(), "let go on 1; ");
-  EXPECT_EQ(moved(), "") << "there must be room for its memory, too";
+  EXPECT_EQ(transfer_done(), "") << "there must be room for its memory, too";
   EXPECT_FALSE(lease().flags.frozen);
   EXPECT_EQ(story.second(), "move back 1; ");
-  EXPECT_EQ(moved(), "resume 1; held 1; ");
+  EXPECT_EQ(transfer_done(), "resume 1; held 1; ");
 }
 
 TEST_F(Freezing, SuspendedItCanBeFrozenAndComesBackByItselfStopped) {
   (void)story.ask({.vram = gib(1), .may_yield = false});
   (void)suspend();
-  (void)moved();
+  (void)transfer_done();
   EXPECT_EQ(freeze(), "stop 1; ");
   EXPECT_EQ(suspend(), "suspended 1; ") << "it is";
-  EXPECT_EQ(moved(), "freeze 1; suspended 1; ");
+  EXPECT_EQ(transfer_done(), "freeze 1; suspended 1; ");
 }
 
 TEST_F(Freezing, ItSavesItselfNeitherBeforeNorMeanwhile) {

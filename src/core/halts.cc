@@ -17,14 +17,14 @@ std::optional<Halt> Coordinator::Impl::halt_of(const Lease& lease, Now at) const
   const Observed& seen = observed.at(lease.id);
   const Suspension& suspension = *held->suspension;
   Halt halt{.reason = Reason::kReturns, .since = wall_at(suspension.since, at)};
-  const bool leaves = suspension.phase == Suspension::Phase::kLeaving;
-  const bool comes = suspension.phase == Suspension::Phase::kReturning || suspension.queued;
+  const bool leaves = suspension.phase == Suspension::Phase::kSwappingOut;
+  const bool comes = suspension.phase == Suspension::Phase::kSwappingIn || suspension.queued;
   if (!seen.stuck.empty()) {
     halt.reason = Reason::kNotReturned;
     return halt;
   }
   // One that is put elsewhere while it is away stays away for what it left for.
-  if (!seen.moves_to.empty() || (!suspension.moved_from.empty() && comes)) {
+  if (!seen.migrates_to.empty() || (!suspension.moved_from.empty() && comes)) {
     halt.reason = Reason::kMoves;
     return halt;
   }
@@ -44,7 +44,7 @@ std::optional<Halt> Coordinator::Impl::halt_of(const Lease& lease, Now at) const
   }
   const MeasureTaken* measure = lease.measures.last(Measure::kSuspend);
   const bool is_for_that = measure != nullptr && measure->begun == suspension.since;
-  const bool has_tried = is_for_that && measure->cause == Cause::kStrangers &&
+  const bool has_tried = is_for_that && measure->cause == Cause::kUnmanaged &&
                          measure->outcome == MeasureOutcome::kConfirmed &&
                          !displaced.contains(lease.id);
   if (is_for_that && !has_tried && (leaves || !comes)) {
@@ -67,9 +67,10 @@ void Coordinator::Impl::add_halt(const Lease& lease, WhyView& view, Now at) cons
     case Halt::Reason::kYields: {
       view.reason = WhyView::Reason::kYields;
       const Lease& other = *state.find(view.halt->lease.value_or(LeaseId{}));
-      const Instant end = other.held() == nullptr
-                              ? Instant::never()
-                              : expected_end(other, observed.at(other.id).told_end(), at.instant);
+      const Instant end =
+          other.held() == nullptr
+              ? Instant::never()
+              : expected_end(other, observed.at(other.id).reported_end(), at.instant);
       if (end != Instant::never()) view.expected_start = wall_at(end, at);
       break;
     }

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/coordinator.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -21,7 +21,7 @@ TEST_F(Halts, APauseNamesWhoAskedForIt) {
   EXPECT_EQ(why().reason, Reason::kNotWaiting);
   EXPECT_FALSE(lease().halt);
   (void)story.tell(Suspend{{9}, {{0}, true}, {1}, {.lasts = minutes(5), .reason = "lunch"}});
-  (void)moved();
+  (void)transfer_done();
   EXPECT_EQ(why().reason, Reason::kPaused);
   EXPECT_EQ(why().expected_start, UnixMs{story.now.wall.value + 300'000});
   ASSERT_TRUE(lease().halt);
@@ -36,7 +36,7 @@ TEST_F(Halts, APauseEndsWhenItSaysByTheClockAsItIs) {
   (void)story.ask(Story::budget(gib(8)));
   run(1, gib(4));
   (void)story.tell(Suspend{{9}, {{1000}}, {1}, {.lasts = minutes(5)}});
-  (void)moved();
+  (void)transfer_done();
   story.now.wall.value += 3'600'000;
   EXPECT_EQ(why().expected_start, UnixMs{story.now.wall.value + 300'000});
   EXPECT_EQ(lease().pause.value().until, UnixMs{story.now.wall.value + 300'000});
@@ -48,7 +48,7 @@ TEST_F(Halts, WhoIsFrozenIsPausedToo) {
   (void)story.ask(Story::budget(gib(8)));
   run(1, gib(4));
   (void)story.tell(Freeze{{9}, {{1000}}, {1}});
-  (void)moved();
+  (void)transfer_done();
   EXPECT_EQ(why().reason, Reason::kPaused);
   EXPECT_EQ(lease().pause->by, UserId{1000});
 }
@@ -64,7 +64,7 @@ TEST_F(Halts, WhoMadeRoomIsToldForWhomAndUntilWhen) {
   urgent.eta = minutes(10);
   (void)story.ask(urgent, 1001);
   ASSERT_TRUE(lease().halt);
-  (void)moved();
+  (void)transfer_done();
   story.use(1, Bytes{});
   (void)story.second();
   ASSERT_EQ(story.state(2), LeaseState::kHeld);
@@ -79,7 +79,7 @@ TEST_F(Halts, WhoMadeRoomIsToldForWhomAndUntilWhen) {
   (void)story.end(2);
   EXPECT_EQ(why().reason, Reason::kReturns);
   (void)story.second();
-  (void)moved();
+  (void)transfer_done();
   EXPECT_EQ(why().reason, Reason::kNotWaiting);
 }
 
@@ -90,20 +90,20 @@ TEST_F(Halts, WhoCouldNotBeBroughtBackSaysSo) {
     (void)story.ask(Story::budget(gib(6)));
     run(id, gib(4));
     (void)story.tell(Suspend{{9}, {{1000}}, {id}});
-    (void)moved();
+    (void)transfer_done();
     story.use(id, Bytes{});
     (void)story.second();
     (void)story.tell(Resume{{9}, {{1000}}, {id}});
     EXPECT_EQ(why(id).reason, Reason::kReturns);
     (void)story.second();
-    (void)moved(outcome, "no");
+    (void)transfer_done(outcome, "no");
     (void)seconds_pass(120);
     EXPECT_EQ(why(id).reason, Reason::kNotReturned);
     EXPECT_EQ(lease(id).halt.value().reason, Halt::Reason::kNotReturned);
     (void)story.tell(Resume{{9}, {{1000}}, {id}});
     EXPECT_EQ(why(id).reason, Reason::kReturns);
     (void)story.second();
-    (void)moved();
+    (void)transfer_done();
     EXPECT_EQ(why(id).reason, Reason::kNotWaiting);
   }
 }
@@ -118,9 +118,9 @@ TEST_F(HaltsOnTwo, WhoMovesIsNotPaused) {
   zero.devices = {std::uint32_t{0}};
   (void)story.ask(zero);
   run(1, gib(4));
-  (void)story.tell(Move{{9}, {{1000}}, {1}, {DeviceName{std::uint32_t{1}}}});
+  (void)story.tell(Migrate{{9}, {{1000}}, {1}, {DeviceName{std::uint32_t{1}}}});
   EXPECT_EQ(story.coordinator.why({1}, story.now)->reason, Reason::kMoves);
-  (void)moved();
+  (void)transfer_done();
   ASSERT_TRUE(lease().halt);
   EXPECT_EQ(lease().halt->reason, Halt::Reason::kMoves);
 }
@@ -131,13 +131,13 @@ TEST_F(HaltsOnTwo, WhoIsPutElsewhereAndNotWantedBackDoesNotMove) {
   (void)story.ask(zero);
   run(1, gib(4));
   (void)story.tell(Suspend{{9}, {{1000}}, {1}});
-  (void)moved();
+  (void)transfer_done();
   story.use(1, Bytes{});
   (void)story.second();
   (void)story.tell(Resume{{9}, {{1000}}, {1}});
   (void)story.second();
-  (void)moved(Outcome::kUndone, "no");
-  (void)story.tell(Move{{9}, {{1000}}, {1}, {DeviceName{std::uint32_t{1}}}});
+  (void)transfer_done(Outcome::kUndone, "no");
+  (void)story.tell(Migrate{{9}, {{1000}}, {1}, {DeviceName{std::uint32_t{1}}}});
   EXPECT_EQ(story.coordinator.why({1}, story.now)->reason, Reason::kNotReturned);
   (void)story.tell(Resume{{9}, {{1000}}, {1}});
   EXPECT_EQ(story.coordinator.why({1}, story.now)->reason, Reason::kMoves);

@@ -14,8 +14,8 @@
 #include <variant>
 #include <vector>
 
-#include "core/climb.h"
 #include "core/coordinator.h"
+#include "core/escalation_state.h"
 #include "core/ledger.h"
 #include "core/observed.h"
 #include "core/pressure.h"
@@ -50,7 +50,7 @@ struct Coordinator::Impl {
   std::set<LeaseId> yielding;   // Suspended to make room for an urgent request.
   std::set<LeaseId> measuring;  // A measure is under way on them.
   std::set<LeaseId> displaced;  // Suspended for what strangers took: they come back by themselves.
-  std::set<LeaseId> returning;  // Wait for a sample that tells of room for what they had.
+  std::set<LeaseId> resuming;   // Wait for a sample that tells of room for what they had.
   Queue turns;                  // Those that wait for a turn, the first or the next.
   std::set<LeaseId> ending_turn;
   std::set<LeaseId> turn_timers;          // Have a turn_over.
@@ -62,14 +62,14 @@ struct Coordinator::Impl {
   // What the last samples said.
   std::map<DeviceId, KnownDevice> seen_devices;
   std::map<std::pair<UserId, DeviceId>, Bytes> contexts;  // What they cost, where it was measured.
-  std::set<LeaseId> measured;   // Leases with a figure in the last sample.
-  std::set<LeaseId> settling;   // Leases that wait for a sample.
-  std::set<LeaseId> shrunk;     // The same, of which the budget fell.
-  std::set<LeaseId> just_left;  // The same, of which the memory was moved to the host.
-  std::set<LeaseId> unchecked;  // Requests made when no device was known: one may never fit.
+  std::set<LeaseId> measured;          // Leases with a figure in the last sample.
+  std::set<LeaseId> settling;          // Leases that wait for a sample.
+  std::set<LeaseId> shrunk;            // The same, of which the budget fell.
+  std::set<LeaseId> just_swapped_out;  // The same, of which the memory was moved to the host.
+  std::set<LeaseId> unchecked;         // Requests made when no device was known: one may never fit.
   std::map<LeaseId, std::vector<Stray>> strays;
-  Instant telling_since;             // Of strangers, in this minute,
-  std::uint32_t strangers_told = 0;  // and of how many.
+  Instant announcing_since;               // Of strangers, in this minute,
+  std::uint32_t unmanaged_announced = 0;  // and of how many.
   bool sample_seen = false;
   bool simulated = false;
   std::string trouble;
@@ -111,7 +111,7 @@ struct Coordinator::Impl {
   void reindex_timer(LeaseId id, const Lease* lease, Observed& seen);
   void answer(Token token, LeaseId id) { answers.emplace_back(token, id); }
   void refuse(Token token, RefusalCode code, std::string message);
-  void notify(LeaseId id, News news, std::vector<Refusal> refusal = {});
+  void notify(LeaseId id, LeaseEvent news, std::vector<Refusal> refusal = {});
   void ask_probe(Instant at);
   Instant deadline_of(const Lease& lease, const Observed& seen) const;
   bool may_grant() const { return journal_full_where.empty() && !safe_mode; }
@@ -123,7 +123,7 @@ struct Coordinator::Impl {
   void on(const Claim& event);
   void on(const Join& event);
   void on(const Park& event);
-  void on(const AskerGone& event);
+  void on(const RequesterGone& event);
   Request with_learned_size(Request request, UserId user) const;
   std::optional<Refusal> refuse_request(const Request& request, Actor actor) const;
   std::optional<Refusal> refuse_shape(const Request& request) const;
@@ -145,7 +145,7 @@ struct Coordinator::Impl {
   void on(const ProcessEnded& event);
   void on(const Woke& event);
   void on_due(LeaseId id);
-  void asker_stays_away(LeaseId id);
+  void requester_stays_away(LeaseId id);
   void process_ended(LeaseId id, Process process);
   void command_finished(LeaseId id);
   void start_releasing(LeaseId id, EndResult result, std::optional<UserId> by = {});
@@ -169,7 +169,7 @@ struct Coordinator::Impl {
 
   // resizing.cc
   void on(const Resize& event);
-  void on(const GrowthAskerGone& event);
+  void on(const GrowthRequesterGone& event);
   void resize(LeaseId id, Share share, std::vector<Part> parts);
   bool try_growth(LeaseId id);
   void take_back_resize(LeaseId id);
@@ -204,7 +204,7 @@ struct Coordinator::Impl {
                                                      const Account& account) const;
   bool may_yield_to(const Lease& lease, const Lease& urgent) const;
   bool is_not_there(const Lease& lease) const;
-  void bring_back_who_yielded();
+  void resume_yielded();
 
   // suspending.cc
   void on(const Suspend& event);
@@ -213,37 +213,37 @@ struct Coordinator::Impl {
   static Instant pause_due(const Held& held, const Observed& seen);
   bool tend_pause(LeaseId id);
   void resume(LeaseId id, std::optional<Token> token);
-  void on(const Moved& event);
-  void take_result(const Moved& event);
-  void suspend(LeaseId id, const Leave& leave);
-  void begin_move(LeaseId id, Direction direction);
+  void on(const TransferDone& event);
+  void take_result(const TransferDone& event);
+  void suspend(LeaseId id, const SuspendCause& leave);
+  void begin_transfer(LeaseId id, Direction direction);
   void add_inner_processes(LeaseId id, std::vector<Process>& processes) const;
-  void begin_return(LeaseId id);
+  void begin_swap_in(LeaseId id);
   bool is_to_be_measured(const Lease& lease) const;
   bool has_account(const Lease& lease, std::size_t i) const;
-  Bytes had(const Lease& lease, std::size_t i) const;
-  Bytes return_needs(const Lease& lease, std::size_t i) const;
-  bool may_return(LeaseId id) const;
+  Bytes bytes_before_suspend(const Lease& lease, std::size_t i) const;
+  Bytes resume_requirement(const Lease& lease, std::size_t i) const;
+  bool may_swap_in(LeaseId id) const;
   bool try_resume(LeaseId id);
-  void move_back_where_confirmed(const Sample& sample);
+  void swap_in_where_confirmed(const Sample& sample);
   bool has_room_for(const Lease& lease) const;
-  void note_left_alone(const Moved& event);
+  void note_left_alone(const TransferDone& event);
   void on(const NotSignalled& event);
-  void moved_out(LeaseId id, const MoveResult& result);
-  static std::vector<Bytes> measured_of(const Lease& lease, const MoveResult& result);
-  void moved_back(LeaseId id, const MoveResult& result);
+  void swapped_out(LeaseId id, const TransferResult& result);
+  static std::vector<Bytes> measured_of(const Lease& lease, const TransferResult& result);
+  void swapped_in(LeaseId id, const TransferResult& result);
   void end_suspension(LeaseId id);
-  void answer_movers(LeaseId id, const std::string& why_not = {});
+  void answer_transfer_waiters(LeaseId id, const std::string& why_not = {});
 
   // moving.cc
-  void on(const Move& event);
-  std::optional<Refusal> refuse_move(const Lease& lease) const;
+  void on(const Migrate& event);
+  std::optional<Refusal> refuse_migration(const Lease& lease) const;
   std::optional<Refusal> refuse_places(const Lease& lease, const std::vector<DeviceId>& to) const;
   std::optional<Refusal> refuse_place(const Lease& lease, std::size_t i, DeviceId to) const;
   Bytes observed_use(LeaseId id, DeviceId device) const;
   std::optional<std::string> too_large_for(LeaseId id, const std::vector<DeviceId>& to) const;
-  void place_elsewhere(LeaseId id, const std::vector<DeviceId>& to, std::optional<UserId> by);
-  void take_move_back(LeaseId id, const std::string& why);
+  void migrate(LeaseId id, const std::vector<DeviceId>& to, std::optional<UserId> by);
+  void undo_migration(LeaseId id, const std::string& why);
   static bool is_all_there(const Lease& lease, const Sample& sample);
   static std::vector<DevicePair> pairs_of(const Held& held);
 
@@ -252,7 +252,7 @@ struct Coordinator::Impl {
   static bool wants_turn(const Lease& lease);
   Bytes turn_needs(const Lease& lease) const;
   bool comes_free(LeaseId id, DeviceId device) const;
-  bool returns_alone(const Account& account, const Lease& lease) const;
+  bool resumes_alone(const Account& account, const Lease& lease) const;
   bool fits_without_slices(const Account& account, const Lease& lease) const;
   std::vector<FirstTurn> first_turns() const;
   std::optional<DeviceId> room_is_made_on(LeaseId id) const;
@@ -265,11 +265,11 @@ struct Coordinator::Impl {
 
   // freezing.cc
   void on(const Freeze& event);
-  void halted(LeaseId id, const MoveResult& result);
-  bool is_halting(const Observed& seen) const;
-  void let_go_on(LeaseId id);
-  void keep_still(LeaseId id);
-  void answer_halters(LeaseId id, const std::string& why_not = {});
+  void freeze_done(LeaseId id, const TransferResult& result);
+  bool is_freezing(const Observed& seen) const;
+  void thaw(LeaseId id);
+  void restore_frozen(LeaseId id);
+  void answer_freeze_waiters(LeaseId id, const std::string& why_not = {});
 
   // sampling.cc
   void on(const Sampled& event);
@@ -281,17 +281,17 @@ struct Coordinator::Impl {
   std::optional<LeaseId> lease_of_process(const ProcessSample& process, DeviceId device) const;
   std::optional<LeaseId> lease_that_had(std::int32_t pid, DeviceId device) const;
   void settle_with(const Sample& sample);
-  bool may_come_back(const Lease& lease) const;
+  bool may_be_brought_back(const Lease& lease) const;
   void settle_one(LeaseId id);
   void announce_budget(LeaseId id);
   void announce_full(LeaseId id);
   void announce_lost(LeaseId id);
   bool tells_who_is_left(DeviceId device) const;
   bool sleeps(DeviceId device) const;
-  std::vector<const Account*> accounts_told(const Sample& sample) const;
+  std::vector<const Account*> sampled_accounts(const Sample& sample) const;
   static std::vector<LeaseId> leases_on(const std::vector<const Account*>& accounts);
   void believe_shrunk(const Sample& sample, std::set<LeaseId>& touched);
-  void believe_left(const Sample& sample, std::set<LeaseId>& touched);
+  void believe_swapped_out(const Sample& sample, std::set<LeaseId>& touched);
   void compare(const Sample& sample);
   bool account_for(const ChargeSample& charge, const Lease& lease, Use& use) const;
   std::vector<Peak> peaks_of(const Lease& lease) const;
@@ -301,26 +301,27 @@ struct Coordinator::Impl {
   void account_external(const DeviceSample& device, const Attributed& sums);
   void count_left_behind(const Sample& sample);
   void look_for_strays();
-  void look_for_strangers(const Sample& sample);
+  void look_for_unmanaged(const Sample& sample);
   void announce_strays(LeaseId id, const std::vector<Stray>& found);
-  void announce_stranger(const Account& account, const StrangerView& stranger, bool gone);
-  bool may_tell_of_stranger();
+  void announce_unmanaged(const Account& account, const UnmanagedProcess& unmanaged_process,
+                          bool gone);
+  bool may_announce_unmanaged();
 
   // over_budget.cc
   void weigh(LeaseId id, Instant asked_at);
   Ladder ladder_above_budget(const Lease& lease) const;
 
   // ladder.cc
-  void climb_ladders(const Sample& sample);
-  void climb_of(LeaseId id, Instant at);
-  void climb(LeaseId id, Cause cause, const Ladder& ladder, Instant at);
-  std::size_t climb_from(std::size_t next, LeaseId id, Cause cause, const Ladder& ladder,
-                         Duration lasted);
-  void climb_for_strangers(const Account& account, Instant at);
+  void escalate_all(const Sample& sample);
+  void escalate_lease(LeaseId id, Instant at);
+  void escalate(LeaseId id, Cause cause, const Ladder& ladder, Instant at);
+  std::size_t escalate_from(std::size_t next, LeaseId id, Cause cause, const Ladder& ladder,
+                            Duration lasted);
+  void escalate_for_unmanaged(const Account& account, Instant at);
   bool endangers_others(const Lease& lease) const;
   std::optional<LeaseId> next_victim(const Account& account, const KnownDevice& device,
                                      Instant at) const;
-  void bring_back_displaced(const Account& account);
+  void resume_displaced(const Account& account);
   void notify_of_measure(LeaseId id, Cause cause, const Ladder& ladder);
 
   // measures_taken.cc
@@ -336,9 +337,9 @@ struct Coordinator::Impl {
   static Instant measure_due(const Lease& lease);
 
   // pressure.cc
-  void feel_pressure(const Sample& sample);
-  void feel_pressure_on(const Account& account, Instant at);
-  void feel_pressure_of(LeaseId id, Instant at);
+  void update_pressure(const Sample& sample);
+  void update_pressure_on(const Account& account, Instant at);
+  void update_pressure_of(LeaseId id, Instant at);
   bool gets_worse(const Account& account) const;
 
   // scheduling.cc
@@ -346,9 +347,9 @@ struct Coordinator::Impl {
   void schedule();
   bool grant_one();
   bool nobody_fits(const Walk& walk) const;
-  std::vector<LeaseId> in_order_of_return() const;
+  std::vector<LeaseId> in_order_of_resumption() const;
   bool takes_part(const Lease& lease) const;
-  bool keeps_turn(const Lease& lease) const;
+  bool keeps_place(const Lease& lease) const;
   bool is_offerable(const Lease& lease) const;
   bool user_has_room(const Lease& lease) const;
   void grant(LeaseId id, const std::vector<Part>& parts, bool passed_others);
@@ -382,7 +383,7 @@ struct Coordinator::Impl {
 
   // remedies.cc: what would help, tried in copies.
   void requeue_places();
-  bool can_be_moved(const Lease& lease) const;
+  bool can_migrate(const Lease& lease) const;
   std::optional<Remedy> remedy_for(Remedy::Kind kind, const Lease& holder) const;
   bool begin(const Remedy& remedy, LeaseId id);
   bool begin_requeue(const Lease& lease);

@@ -4,7 +4,7 @@
 // Note [Who is chosen]: a measure goes to the cause. That is the lease above its budget: for that
 // alone, as it has asked, or because others on its GPU lack what they were granted, as the operator
 // says. Where nobody is above his budget and leases lack memory all the same, strangers have it.
-// They cannot be asked, so nothing is done but to tell it, unless `on_strangers` says more. Then
+// They cannot be asked, so nothing is done but to tell it, unless `on_unmanaged` says more. Then
 // leases make room, one after another: who is idle first, then the lower priority, then whoever has
 // least to be moved, then the youngest. The next is chosen only when all that the ladder has was
 // tried with the one before, and a sample after that still finds the danger.
@@ -34,14 +34,14 @@ bool can_be_climbed(const Lease& lease) {
   return held != nullptr && held->claimed && !held->revoked && !held->suspension && !held->requeue;
 }
 
-bool is_sure(const Climb& above_budget, Instant at) {
+bool is_sure(const EscalationState& above_budget, Instant at) {
   return above_budget.since && at - *above_budget.since >= limits::kOverBudgetSure;
 }
 
 }  // namespace
 
-void Climb::note(bool holds, Instant at) {
-  if (calm_since && at - *calm_since >= Felt::kCalmFor) *this = {};
+void EscalationState::note(bool holds, Instant at) {
+  if (calm_since && at - *calm_since >= PressureState::kCalmFor) *this = {};
   if (holds) {
     calm_since.reset();
     if (!since) since = at;
@@ -51,55 +51,57 @@ void Climb::note(bool holds, Instant at) {
   if (next > 0 && !calm_since) calm_since = at;
 }
 
-void Coordinator::Impl::climb_ladders(const Sample& sample) {
-  const std::vector<const Account*> accounts = accounts_told(sample);
-  for (const LeaseId id : leases_on(accounts)) climb_of(id, sample.asked_at);
-  for (const Account* account : accounts) climb_for_strangers(*account, sample.asked_at);
+void Coordinator::Impl::escalate_all(const Sample& sample) {
+  const std::vector<const Account*> accounts = sampled_accounts(sample);
+  for (const LeaseId id : leases_on(accounts)) escalate_lease(id, sample.asked_at);
+  for (const Account* account : accounts) escalate_for_unmanaged(*account, sample.asked_at);
 }
 
-void Coordinator::Impl::climb_of(LeaseId id, Instant at) {
+void Coordinator::Impl::escalate_lease(LeaseId id, Instant at) {
   const Lease& lease = *state.find(id);
   if (lease.held() == nullptr) return;
   Observed& seen = observed.at(id);
   const Bytes used = seen.used();
-  if (used != seen.steady.bytes || seen.steady.since == Instant{}) seen.steady = {used, at};
-  Climb& near = seen.climb_for(Cause::kLeaseCritical);
-  if (seen.felt.level() == Pressure::kCritical) {
+  if (used != seen.unchanged.bytes || seen.unchanged.since == Instant{})
+    seen.unchanged = {used, at};
+  EscalationState& near = seen.escalation_for(Cause::kLeaseCritical);
+  if (seen.pressure_state.level() == Pressure::kCritical) {
     if (!near.since) near.since = at;
-    climb(id, Cause::kLeaseCritical, settings.pressure.on_lease_critical, at);
+    escalate(id, Cause::kLeaseCritical, settings.pressure.on_lease_critical, at);
   } else {
     near = {};
   }
-  const bool above = is_sure(seen.climb_for(Cause::kOverBudget), at);
-  Climb& danger = seen.climb_for(Cause::kDeviceCritical);
+  const bool above = is_sure(seen.escalation_for(Cause::kOverBudget), at);
+  EscalationState& danger = seen.escalation_for(Cause::kDeviceCritical);
   danger.note(above && endangers_others(lease), at);
-  if (above) climb(id, Cause::kOverBudget, ladder_above_budget(lease), at);
-  if (danger.since) climb(id, Cause::kDeviceCritical, settings.pressure.on_device_critical, at);
+  if (above) escalate(id, Cause::kOverBudget, ladder_above_budget(lease), at);
+  if (danger.since) escalate(id, Cause::kDeviceCritical, settings.pressure.on_device_critical, at);
 }
 
 bool Coordinator::Impl::endangers_others(const Lease& lease) const {
   return std::ranges::any_of(lease.held()->parts, [&](const Part& part) {
     const auto device = seen_devices.find(part.device);
-    return device != seen_devices.end() && device->second.felt.level() == Pressure::kCritical &&
+    return device != seen_devices.end() &&
+           device->second.pressure_state.level() == Pressure::kCritical &&
            device->second.measured == Pressure::kCritical;
   });
 }
 
-void Coordinator::Impl::climb(LeaseId id, Cause cause, const Ladder& ladder, Instant at) {
-  Climb& climb = observed.at(id).climb_for(cause);
-  climb.next = climb_from(climb.next, id, cause, ladder, at - climb.since.value_or(at));
+void Coordinator::Impl::escalate(LeaseId id, Cause cause, const Ladder& ladder, Instant at) {
+  EscalationState& escalate = observed.at(id).escalation_for(cause);
+  escalate.next = escalate_from(escalate.next, id, cause, ladder, at - escalate.since.value_or(at));
   // Where it goes on after all that could be done, that is done again, but not before long.
   const bool is_danger = cause != Cause::kLeaseCritical && ladder.size() > 1;
-  if (!is_danger || climb.next < ladder.size() || measuring.contains(id)) return;
-  if (!climb.topped) climb.topped = at;
-  if (at - *climb.topped >= settings.pressure.cooldown) climb.begin_again(at);
+  if (!is_danger || escalate.next < ladder.size() || measuring.contains(id)) return;
+  if (!escalate.exhausted) escalate.exhausted = at;
+  if (at - *escalate.exhausted >= settings.pressure.cooldown) escalate.begin_again(at);
 }
 
 // The rung that is next after those whose time has come.
-std::size_t Coordinator::Impl::climb_from(std::size_t next, LeaseId id, Cause cause,
-                                          const Ladder& ladder, Duration lasted) {
+std::size_t Coordinator::Impl::escalate_from(std::size_t next, LeaseId id, Cause cause,
+                                             const Ladder& ladder, Duration lasted) {
   for (; next < ladder.size(); ++next) {
-    const Rung& rung = ladder[next];
+    const LadderStep& rung = ladder[next];
     const Lease& lease = *state.find(id);
     if (rung.after && lasted < *rung.after) break;
     if (rung.measure == Measure::kNotify) {
@@ -124,7 +126,7 @@ void Coordinator::Impl::notify_of_measure(LeaseId id, Cause cause, const Ladder&
   std::string text = observed.at(id).excess;
   if (!is_own) text += ", and others on it lack memory that they were granted";
   const auto harder = std::ranges::find_if(
-      ladder, [](const Rung& rung) { return is_harder_than_a_save(rung.measure); });
+      ladder, [](const LadderStep& rung) { return is_harder_than_a_save(rung.measure); });
   const std::optional<Duration> within = harder != ladder.end() ? harder->after : std::nullopt;
   if (within) {
     text += ": it has " + to_text(*within) + " to use less";
@@ -133,21 +135,21 @@ void Coordinator::Impl::notify_of_measure(LeaseId id, Cause cause, const Ladder&
 }
 
 // See Note [Who is chosen].
-void Coordinator::Impl::climb_for_strangers(const Account& account, Instant at) {
+void Coordinator::Impl::escalate_for_unmanaged(const Account& account, Instant at) {
   KnownDevice& device = seen_devices.at(account.id);
   const bool somebody_else = std::ranges::any_of(
       account.entries, [&](const auto& entry) { return observed.at(entry.first).is_above(); });
-  const bool is_critical = device.felt.level() == Pressure::kCritical;
-  device.for_strangers.note(is_critical && device.measured == Pressure::kCritical && !somebody_else,
+  const bool is_critical = device.pressure_state.level() == Pressure::kCritical;
+  device.for_unmanaged.note(is_critical && device.measured == Pressure::kCritical && !somebody_else,
                             at);
   if (!is_critical) {
     device.next_rung.clear();
-    bring_back_displaced(account);
+    resume_displaced(account);
   }
-  const Ladder& ladder = settings.pressure.on_strangers;
-  if (!device.for_strangers.since || ladder.size() == 1) return;
-  const Duration lasted = at - *device.for_strangers.since;
-  if (std::exchange(device.for_strangers.next, 1) == 0) {
+  const Ladder& ladder = settings.pressure.on_unmanaged;
+  if (!device.for_unmanaged.since || ladder.size() == 1) return;
+  const Duration lasted = at - *device.for_unmanaged.since;
+  if (std::exchange(device.for_unmanaged.next, 1) == 0) {
     effects.emplace_back(Say{"GPU " + std::to_string(account.index) +
                              ": programs without a lease use " + to_text(account.external) +
                              ", and leases lack memory"});
@@ -162,7 +164,7 @@ void Coordinator::Impl::climb_for_strangers(const Account& account, Instant at) 
   if (!victim) victim = next_victim(account, device, at);
   if (!victim) return;
   std::size_t& next = device.next_rung.try_emplace(*victim, 1).first->second;
-  next = climb_from(next, *victim, Cause::kStrangers, ladder, lasted);
+  next = escalate_from(next, *victim, Cause::kUnmanaged, ladder, lasted);
 }
 
 std::optional<LeaseId> Coordinator::Impl::next_victim(const Account& account,
@@ -174,7 +176,7 @@ std::optional<LeaseId> Coordinator::Impl::next_victim(const Account& account,
     const auto use = seen.use.find(account.id);
     const bool has_any = use != seen.use.end() && use->second.now.value_or(Bytes{}) > Bytes{};
     if (!has_any || !can_be_climbed(lease) || device.next_rung.contains(id)) continue;
-    const bool is_idle = lease.held()->frozen || at - seen.steady.since >= limits::kIdleAfter;
+    const bool is_idle = lease.held()->frozen || at - seen.unchanged.since >= limits::kIdleAfter;
     able.emplace_back(!is_idle, lease.request.priority, seen.used(), id);
   }
   const auto best = std::ranges::min_element(able, [](const auto& a, const auto& b) {
@@ -188,10 +190,11 @@ std::optional<LeaseId> Coordinator::Impl::next_victim(const Account& account,
 
 // Of those who made room for strangers: they wait for what they had, before new requests of their
 // priority, as who yielded does.
-void Coordinator::Impl::bring_back_displaced(const Account& account) {
+void Coordinator::Impl::resume_displaced(const Account& account) {
   for (const LeaseId id : std::set(displaced)) {
     const Held* held = state.find(id)->held();
-    if (held == nullptr || !held->is_away() || held->its_suspension().queued || held->pause) {
+    if (held == nullptr || !held->is_swapped_out() || held->its_suspension().queued ||
+        held->pause) {
       displaced.erase(id);
       continue;
     }

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -74,7 +74,7 @@ TEST_F(LadderTest, WhoIsAboveHisBudgetIsToldAskedToSaveAndSuspended) {
   EXPECT_THAT(taken(1), ElementsAre("checkpoint confirmed")) << "it has saved itself of late";
   EXPECT_EQ(seconds_pass(1), "move out 1; ");
   EXPECT_THAT(taken(1), ElementsAre("checkpoint confirmed", "suspend"));
-  EXPECT_EQ(moved(), "suspend 1; ");
+  EXPECT_EQ(transfer_done(), "suspend 1; ");
   EXPECT_THAT(taken(1), ElementsAre("checkpoint confirmed", "suspend confirmed"));
   EXPECT_EQ(story.state(1), LeaseState::kSuspended);
   EXPECT_EQ(said("it is suspended for that"), 1);
@@ -159,7 +159,7 @@ TEST_F(Cleaning, WhatASuspensionMovesWasNotGivenBack) {
   (void)seconds_pass(5);
   (void)story.tell(Suspend{{71}, {{1000}}, {1}});
   story.use(1, {});
-  (void)moved();
+  (void)transfer_done();
   (void)seconds_pass(1);
   EXPECT_THAT(taken(1), ElementsAre("cleanup failed"));
   EXPECT_EQ(detail(), "it was suspended meanwhile");
@@ -181,7 +181,7 @@ TEST_F(Cleaning, WhoLeavesForAnotherHasItsMeasureEndedInTheSameStep) {
 
 TEST_F(Cleaning, WhoIsFrozenCannotBeAsked) {
   (void)story.tell(Freeze{{71}, {{1000}}, {1}});
-  (void)moved();
+  (void)transfer_done();
   (void)seconds_pass(5);
   EXPECT_THAT(taken(1), ElementsAre("cleanup refused"));
   EXPECT_EQ(detail(), "it is frozen");
@@ -195,7 +195,7 @@ TEST_F(LadderTest, AMoveThatTheDriverRefusesIsAFailureAndTheNextIsTried) {
   hold(over(gib(4)));
   (void)use(1, gib(6));
   EXPECT_EQ(seconds_pass(10), "move out 1; ");
-  EXPECT_EQ(moved(Outcome::kUndone, "it uses managed memory"), "");
+  EXPECT_EQ(transfer_done(Outcome::kUndone, "it uses managed memory"), "");
   EXPECT_THAT(taken(1), ElementsAre("suspend failed"));
   EXPECT_EQ(said("suspend failed: it uses managed memory"), 1);
   EXPECT_EQ(seconds_pass(1), "");
@@ -229,7 +229,7 @@ TEST_F(LadderTest, TheBeginningAndTheEndOfAMeasureAreTold) {
   (void)use(1, gib(6));
   EXPECT_EQ(seconds_pass(5), "measure 1; ") << "refused";
   EXPECT_EQ(seconds_pass(5), "measure 1; move out 1; ");
-  EXPECT_EQ(moved(), "suspend 1; measure 1; ");
+  EXPECT_EQ(transfer_done(), "suspend 1; measure 1; ");
 }
 
 TEST_F(LadderTest, EachHasWhatItHasAskedFor) {
@@ -268,7 +268,7 @@ TEST_F(LadderTest, NoMeasureIsTakenAgainBeforeItsCoolDownIsOver) {
   hold(over(gib(4)));
   (void)use(1, gib(6));
   EXPECT_EQ(seconds_pass(10), "move out 1; ");
-  (void)moved(Outcome::kUndone, "the driver is busy");
+  (void)transfer_done(Outcome::kUndone, "the driver is busy");
   EXPECT_EQ(seconds_pass(119), "") << "it goes on, and is left alone for two minutes";
   EXPECT_EQ(seconds_pass(12), "move out 1; ") << "then the ladder begins anew, with its times";
   EXPECT_EQ(said("it has 10 s to use less"), 2);
@@ -291,7 +291,7 @@ TEST_F(LadderTest, AnEpisodeEndsWhenItWasCalmForAWhileAndNotBefore) {
 
 TEST_F(LadderTest, TheCauseOfADangerToOthersIsWhoIsAboveHisBudget) {
   use_settings({.on_device_critical = {{Measure::kNotify}, {Measure::kSuspend, seconds(20)}},
-                .on_strangers = {{Measure::kNotify}, {Measure::kSuspend, seconds(5)}}});
+                .on_unmanaged = {{Measure::kNotify}, {Measure::kSuspend, seconds(5)}}});
   hold(over(gib(6), OverBudget::kFail));
   hold(over(gib(10), OverBudget::kNotify));
   (void)use(2, gib(1));
@@ -320,7 +320,7 @@ TEST_F(LadderTest, WhereStrangersAreTheCauseNothingIsDoneUnlessThatIsConfigured)
 class CrowdedGpu : public LadderTest {
  protected:
   void crowd(std::vector<Priority> priorities) {
-    use_settings({.on_strangers = {{Measure::kNotify}, {Measure::kSuspend, seconds(10)}}});
+    use_settings({.on_unmanaged = {{Measure::kNotify}, {Measure::kSuspend, seconds(10)}}});
     const std::vector<Bytes> budgets = {gib(4), gib(4), gib(3)};
     for (std::size_t i = 0; i < 3; ++i) {
       Request request = S::budget(budgets[i]);
@@ -338,7 +338,7 @@ class CrowdedGpu : public LadderTest {
     crowd({Priority::kLow, Priority::kHigh, Priority::kHigh});
     intrude(gib(9));
     (void)seconds_pass(11);
-    (void)moved();
+    (void)transfer_done();
     story.use(1, {});
     (void)seconds_pass(1);
   }
@@ -370,7 +370,7 @@ TEST_F(CrowdedGpu, TheNextMakesRoomOnlyWhereThatDidNotHelp) {
   (void)seconds_pass(10);
   EXPECT_EQ(seconds_pass(1), "move out 2; ");
   EXPECT_EQ(seconds_pass(5), "") << "one at a time";
-  (void)moved();
+  (void)transfer_done();
   story.use(2, {});
   EXPECT_EQ(seconds_pass(60), "") << "2 GiB are free, and lease 1 may have 2 more";
   intrude(gib(10));
@@ -399,11 +399,11 @@ TEST_F(CrowdedGpu, ARestartBringsBackWhoMadeRoomAndNobodyWhoWasSuspendedSince) {
   lease_1_makes_room();
   intrude({});
   ASSERT_THAT(seconds_pass(12), HasSubstr("move back 1; "));
-  (void)moved();
+  (void)transfer_done();
   story.use(1, gib(2));
   (void)seconds_pass(1);
   EXPECT_EQ(story.tell(Suspend{{71}, {{1000}}, {1}}), "move out 1; ");
-  (void)moved();
+  (void)transfer_done();
   story.use(1, {});
   (void)seconds_pass(1);
   story.restart(settings({}));
@@ -420,7 +420,7 @@ TEST_F(LadderTest, AMeasureThatWasUnderWayWhenTheDaemonWasKilledIsOverAllTheSame
   EXPECT_EQ(story.records_refused, 0);
   EXPECT_THAT(taken(1), ElementsAre("checkpoint refused", "suspend"));
   EXPECT_THAT(seconds_pass(1), HasSubstr("move back 1; "));
-  (void)moved();
+  (void)transfer_done();
   EXPECT_THAT(taken(1), ElementsAre("checkpoint refused", "suspend failed"));
   EXPECT_THAT(lease(1).measures.back().detail, HasSubstr("the daemon was started anew"));
   EXPECT_EQ(seconds_pass(120), "") << "the cool-down holds over the restart";

@@ -20,10 +20,10 @@
 namespace berth::core {
 
 /// What a program has said of its own end.
-struct ToldEnd {
+struct ReportedEnd {
   Instant at;
   Duration left;  // From then on.
-  friend auto operator<=>(const ToldEnd&, const ToldEnd&) = default;
+  friend auto operator<=>(const ReportedEnd&, const ReportedEnd&) = default;
 };
 
 /// One lease on one device.
@@ -31,7 +31,7 @@ struct Entry {
   Bytes budget;  // 0 once it is releasing.
   Bytes charge;
   bool exclusive = false;
-  std::optional<ToldEnd> told_end = {};
+  std::optional<ReportedEnd> reported_end = {};
   friend auto operator<=>(const Entry&, const Entry&) = default;
 };
 

@@ -116,7 +116,7 @@ void Coordinator::Impl::on(const Release& event) {
                       : held->command_ended ? result_of(*held)
                                             : EndResult::kOk,
                       by);
-      if (detaches) notify(id, News::kDetached);
+      if (detaches) notify(id, LeaseEvent::kDetached);
     }
   } else if (lease->releasing()->was.requeue) {
     drop_requeue(id, "it was told to end", EndResult::kCancelled);
@@ -133,11 +133,11 @@ void Coordinator::Impl::on(const Release& event) {
 // of others may not.
 bool Coordinator::Impl::would_run_on(const Held& held, const Release& event) {
   if (!held.has_processes()) return false;
-  if (!event.asker) return true;
+  if (!event.requester) return true;
   const bool has_command = held.command && !held.command_ended;
   const bool is_last =
-      !has_command && held.members.size() == 1 && held.members.contains(*event.asker);
-  return held.command != event.asker && !is_last;
+      !has_command && held.members.size() == 1 && held.members.contains(*event.requester);
+  return held.command != event.requester && !is_last;
 }
 
 void Coordinator::Impl::on(const Renew& event) {
@@ -245,7 +245,7 @@ void Coordinator::Impl::end_growth(LeaseId id) {
 void Coordinator::Impl::start_releasing(LeaseId id, EndResult result, std::optional<UserId> by) {
   end_growth(id);
   observed.at(id).settle_since = now.instant;
-  let_go_on(id);
+  thaw(id);
   decide(id, LeaseReleasing{id, result, by});
   settling.insert(id);
   ask_probe(now.instant);
@@ -292,7 +292,7 @@ void Coordinator::Impl::finish_if_free(LeaseId id) {
   const EndResult known = result_of(releasing.was);
   const EndResult result = releasing.result == EndResult::kLost ? known : releasing.result;
   decide(id, LeaseEnded{id, result, peaks_of(*lease)});
-  notify(id, News::kEnded);
+  notify(id, LeaseEvent::kEnded);
 }
 
 void Coordinator::Impl::end_waiting(LeaseId id, EndResult result, std::vector<Refusal> refusal,
@@ -306,17 +306,17 @@ void Coordinator::Impl::end_waiting(LeaseId id, EndResult result, std::vector<Re
     if (use != seen.use.end()) ledger.account(device).external += use->second.now.value_or(Bytes{});
   }
   decide(id, LeaseEnded{.id = id, .result = result, .by = by});
-  notify(id, News::kEnded, std::move(refusal));
+  notify(id, LeaseEvent::kEnded, std::move(refusal));
 }
 
 void Coordinator::Impl::revoke(LeaseId id, EndResult result, std::optional<UserId> by) {
   if (state.find(id)->held()->requeue) drop_requeue(id, "it was told to end");
   if (!state.find(id)->held()->revoked) {
     decide(id, LeaseRevoked{id, result, now.instant + limits::kKillAfter, by});
-    notify(id, News::kRevoked);
+    notify(id, LeaseEvent::kRevoked);
   }
   send_signal(id, kTerminate);
-  let_go_on(id);  // Else it would not hear of it.
+  thaw(id);  // Else it would not hear of it.
 }
 
 std::optional<Instant> kill_due(const Lease& lease, const Observed& seen) {
@@ -370,7 +370,7 @@ std::optional<Instant> Coordinator::Impl::ends_wait(const Lease& lease) {
 
 // After a restart: whose process lives keeps his place and loses his turn; who cannot even be
 // watched has gone.
-void Coordinator::Impl::asker_stays_away(LeaseId id) {
+void Coordinator::Impl::requester_stays_away(LeaseId id) {
   observed.at(id).reconnect_until.reset();
   if (state.find(id)->supervisor) {
     decide(id, RequestParked{id, true});
@@ -401,12 +401,12 @@ void Coordinator::Impl::on_due(LeaseId id) {
                   {{RefusalCode::kBusy, text_of(id) + " was set aside for " +
                                             to_text(limits::kParkedMax) + " and is cancelled"}});
     } else {
-      asker_stays_away(id);
+      requester_stays_away(id);
     }
   } else if (const Held* held = lease.held()) {
     if (!held->claimed) {
       decide(id, OfferLapsed{id, true});
-      notify(id, News::kParked);
+      notify(id, LeaseEvent::kParked);
     } else if (held->expires && due(*held->expires)) {
       start_releasing(id, EndResult::kOk);
     } else if (held->growth && held->growth->until && due(*held->growth->until)) {

@@ -37,9 +37,9 @@ inline constexpr Duration kReleasingMax = seconds(30);
 
 // `unmanaged = "warn"`: which strangers are worth a word, when one that is listed no more has gone,
 // and how many are told of in a minute.
-inline constexpr Bytes kStrangerWorthTelling = mib(256);
-inline constexpr Duration kStrangerGoneAfter = seconds(10);
-inline constexpr std::uint32_t kStrangersTold = 20;
+inline constexpr Bytes kUnmanagedReportable = mib(256);
+inline constexpr Duration kUnmanagedGoneAfter = seconds(10);
+inline constexpr std::uint32_t kUnmanagedAnnouncedMax = 20;
 inline constexpr std::size_t kStraysTold = 256;  // Of one lease.
 
 inline constexpr Duration kReconnectWithin = seconds(5);        // After a restart of the daemon.

@@ -79,7 +79,7 @@ void Coordinator::Impl::take(LeaseId id, Cause cause, Measure measure) {
                            .save = saves.asked ? saves.asked->number : last_save + 1};
   decide(id, begun);
   if (why_not) return end_measure({id, begun.number, MeasureOutcome::kRefused, *why_not});
-  notify(id, News::kMeasure);
+  notify(id, LeaseEvent::kMeasure);
   perform(id, measure);
 }
 
@@ -108,7 +108,7 @@ std::optional<std::string> Coordinator::Impl::why_not_suspended(const Lease& lea
   const Held& held = *lease.held();
   const Observed& seen = observed.at(lease.id);
   if (!held.has_processes()) return "it has no processes whose memory could be moved";
-  if (is_halting(seen)) return "it is just being stopped or let go on";
+  if (is_freezing(seen)) return "it is just being stopped or let go on";
   if (seen.move != 0) return "its memory is on the way";
   return std::nullopt;
 }
@@ -177,10 +177,10 @@ std::optional<MeasureEnded> Coordinator::Impl::outcome_of(const Lease& lease) co
     }
     case Measure::kSuspend:
       if (held == nullptr) return ended(MeasureOutcome::kFailed, gone);
-      if (held->is_away()) return ended(MeasureOutcome::kConfirmed);
+      if (held->is_swapped_out()) return ended(MeasureOutcome::kConfirmed);
       if (!held->suspension) {
         return ended(MeasureOutcome::kFailed,
-                     because(seen.not_moved, "the daemon was started anew"));
+                     because(seen.suspend_failure, "the daemon was started anew"));
       }
       if (!seen.stuck.empty()) return ended(MeasureOutcome::kFailed, seen.stuck);
       break;
@@ -188,7 +188,7 @@ std::optional<MeasureEnded> Coordinator::Impl::outcome_of(const Lease& lease) co
       if (lease.waiting() != nullptr) return ended(MeasureOutcome::kConfirmed);
       const Held& was = *lease.granted();
       if (was.requeue) break;
-      return ended(MeasureOutcome::kFailed, because(seen.not_stopped, gone));
+      return ended(MeasureOutcome::kFailed, because(seen.requeue_failure, gone));
     }
     case Measure::kKill:
       if (held == nullptr) return ended(MeasureOutcome::kConfirmed);
@@ -230,11 +230,11 @@ void Coordinator::Impl::end_measure(MeasureEnded fact) {
   const LeaseId id = fact.id;
   fact.detail.resize(std::min(fact.detail.size(), limits::kCheckpointDetail));
   decide(id, fact);
-  notify(id, News::kMeasure);
+  notify(id, LeaseEvent::kMeasure);
   const auto& all = state.find(id)->measures.taken();
   const MeasureTaken taken = *std::ranges::find(all, fact.number, &MeasureTaken::number);
   if (taken.measure == Measure::kSuspend && taken.outcome == MeasureOutcome::kConfirmed &&
-      taken.cause == Cause::kStrangers) {
+      taken.cause == Cause::kUnmanaged) {
     displaced.insert(id);
   }
   if (taken.outcome == MeasureOutcome::kConfirmed) return;

@@ -30,31 +30,31 @@ std::string gpu(const Account& account) {
 
 }  // namespace
 
-void Coordinator::Impl::on(const Move& event) {
+void Coordinator::Impl::on(const Migrate& event) {
   const Lease* lease = lease_of(event.token, event.actor, event.lease);
   if (lease == nullptr) return;
   const auto refuse_with = [&](const Refusal& refusal) {
     refuse(event.token, refusal.code, refusal.message);
   };
-  if (const auto refusal = refuse_move(*lease)) return refuse_with(*refusal);
+  if (const auto refusal = refuse_migration(*lease)) return refuse_with(*refusal);
   const auto named = devices_named(event.to);
   if (const auto* refusal = std::get_if<Refusal>(&named)) return refuse_with(*refusal);
   const auto& to = std::get<std::vector<DeviceId>>(named);
   if (const auto refusal = refuse_places(*lease, to)) return refuse_with(*refusal);
   const LeaseId id = lease->id;
-  if (lease->held()->is_away()) {
-    place_elsewhere(id, to, event.actor.user);
+  if (lease->held()->is_swapped_out()) {
+    migrate(id, to, event.actor.user);
     answer(event.token, id);
     return;
   }
   Observed& seen = observed.at(id);
-  seen.move_tokens.push_back(event.token);
-  seen.moves_to = to;
-  seen.moves_by = event.actor.user;
+  seen.transfer_tokens.push_back(event.token);
+  seen.migrates_to = to;
+  seen.migrates_by = event.actor.user;
   suspend(id, {});
 }
 
-std::optional<Refusal> Coordinator::Impl::refuse_move(const Lease& lease) const {
+std::optional<Refusal> Coordinator::Impl::refuse_migration(const Lease& lease) const {
   const auto wrong_state = [&](const std::string& why) {
     return Refusal{RefusalCode::kWrongState, text_of(lease.id) + " " + why};
   };
@@ -66,8 +66,8 @@ std::optional<Refusal> Coordinator::Impl::refuse_move(const Lease& lease) const 
   if (lease.checkpoints.asked) return wrong_state("saves itself: ask again when it has");
   const Observed& seen = observed.at(lease.id);
   if (!seen.stuck.empty()) return wrong_state("is between two states: " + seen.stuck);
-  if (is_halting(seen)) return wrong_state("is just being stopped or let go on: ask again");
-  if (held->suspension && !held->is_away()) {
+  if (is_freezing(seen)) return wrong_state("is just being stopped or let go on: ask again");
+  if (held->suspension && !held->is_swapped_out()) {
     return wrong_state("is on the way: ask again when it is there");
   }
   if (!may_grant()) {
@@ -117,15 +117,15 @@ std::optional<Refusal> Coordinator::Impl::refuse_place(const Lease& lease, std::
                        "): the driver moves memory between GPUs of one model"};
   }
   const bool whole = lease.request.share == Share::kExclusive;
-  const Bytes before =
-      held.suspension ? had(lease, i) : observed_use(lease.id, held.parts[i].device);
+  const Bytes before = held.suspension ? bytes_before_suspend(lease, i)
+                                       : observed_use(lease.id, held.parts[i].device);
   const Bytes need = whole ? before : std::max(held.parts[i].budget, before);
   if (need > account.grantable_when_empty()) {
     return Refusal{RefusalCode::kNeverFits,
                    to_text(need) + " do not fit on " + gpu(account) + ", of which " +
                        to_text(account.grantable_when_empty()) + " can be granted"};
   }
-  if (held.is_away()) return std::nullopt;
+  if (held.is_swapped_out()) return std::nullopt;
   const auto [room, others] = room_for(account, lease.id);
   const bool is_taken = account.exclusive_count > 0 && others > 0;
   if (need <= room && !is_taken && !(whole && others > 0)) return std::nullopt;
@@ -149,7 +149,7 @@ std::optional<std::string> Coordinator::Impl::too_large_for(LeaseId id,
     const Account* account = ledger.find(to[i]);
     if (account == nullptr) continue;
     const Bytes most = saturating_sub(account->capacity, account->driver);
-    const Bytes bytes = had(*state.find(id), i);
+    const Bytes bytes = bytes_before_suspend(*state.find(id), i);
     if (bytes > most) {
       return "it has " + to_text(bytes) + " by now, and " + gpu(*account) + " has " + to_text(most);
     }
@@ -159,8 +159,8 @@ std::optional<std::string> Coordinator::Impl::too_large_for(LeaseId id,
 
 // What its programs say of a part goes with it; what they have left behind stays, and is external
 // until the next sample tells whose it is.
-void Coordinator::Impl::place_elsewhere(LeaseId id, const std::vector<DeviceId>& to,
-                                        std::optional<UserId> by) {
+void Coordinator::Impl::migrate(LeaseId id, const std::vector<DeviceId>& to,
+                                std::optional<UserId> by) {
   const std::vector<Part> before = state.find(id)->held()->parts;
   Observed& seen = observed.at(id);
   std::map<DeviceId, Use> uses = std::exchange(seen.use, {});
@@ -169,8 +169,8 @@ void Coordinator::Impl::place_elsewhere(LeaseId id, const std::vector<DeviceId>&
     Use& use = seen.use[to[i]] = uses[from];
     if (from == to[i]) continue;
     use.now.reset();
-    use.untold = false;
-    use.last = use.may_be = {};
+    use.figure_missing = false;
+    use.last = use.upper_bound = {};
     use.trend = {};
     ledger.account(from).disown(id);
   }
@@ -181,12 +181,12 @@ void Coordinator::Impl::place_elsewhere(LeaseId id, const std::vector<DeviceId>&
 }
 
 // It waits for room there: what it had may be another's by now.
-void Coordinator::Impl::take_move_back(LeaseId id, const std::string& why) {
+void Coordinator::Impl::undo_migration(LeaseId id, const std::string& why) {
   const std::vector<DeviceId> from = state.find(id)->held()->its_suspension().moved_from;
   if (from.empty()) return;
   effects.emplace_back(
       Say{text_of(id) + " cannot go on on another GPU: " + why + "; it returns where it was"});
-  place_elsewhere(id, from, std::nullopt);
+  migrate(id, from, std::nullopt);
   decide(id, ResumeQueued{id});
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/coordinator.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -36,7 +36,7 @@ class Moving : public StoryTest {
     return move_to({DeviceName(to)}, token);
   }
   std::string move_to(std::vector<DeviceName> to, std::uint64_t token = 73) {
-    return story.tell(Move{{token}, {{1000}}, {1}, std::move(to)});
+    return story.tell(Migrate{{token}, {{1000}}, {1}, std::move(to)});
   }
   /// Somebody else holds so much of a device.
   void hold(std::uint32_t on, Bytes bytes) {
@@ -48,13 +48,13 @@ class Moving : public StoryTest {
   }
   /// It has left, and the driver says so.
   std::string left() {
-    std::string told = moved();
+    std::string told = transfer_done();
     story.use(1, {});
     return told + seconds_pass(2);
   }
   std::string came_back(std::size_t on) {
     story.use(1, gib(8), on);
-    return moved();
+    return transfer_done();
   }
   DeviceId place() const { return lease().parts.front().device; }
 };
@@ -70,7 +70,7 @@ TEST_F(Moving, ItLeavesIsPutThereAndReturnsThere) {
   EXPECT_EQ(came_back(1), "resume 1; held 1; ");
   EXPECT_EQ(place(), device(1));
   (void)story.tell(Suspend{{71}, {{1000}}, {1}});
-  (void)moved();
+  (void)transfer_done();
   story.use(1, {}, 1);
   (void)story.tell(Resume{{72}, {{1000}}, {1}});
   EXPECT_EQ(seconds_pass(3), "move back 1; ");
@@ -86,10 +86,10 @@ TEST_F(Moving, WhatStayedIsInTheWayOfWhatReturnsThere) {
   (void)story.ask(request);
   run(2, gib(12));
   (void)story.tell(Join{{75}, {{1000}}, {0, 2}, S::process(20)});
-  (void)story.tell(Move{{73}, {{1000}}, {2}, {DeviceName(1U), DeviceName(0U)}});
+  (void)story.tell(Migrate{{73}, {{1000}}, {2}, {DeviceName(1U), DeviceName(0U)}});
   story.use(20, gib(12), 1);
   (void)story.second();
-  (void)moved();
+  (void)transfer_done();
   story.use(2, {}, 0);
   EXPECT_THAT(seconds_pass(60), Not(HasSubstr("move back"))) << "12 GiB of 16 are taken there";
   story.use(20, {}, 1);
@@ -111,7 +111,7 @@ TEST_F(Moving, WhatIsPausedStaysPausedAndReturnsThere) {
 TEST_F(Moving, WhoPausesItOnTheWayIsHeard) {
   (void)move(1);
   EXPECT_EQ(story.tell(Suspend{{71}, {{1000}}, {1}}), "");
-  EXPECT_EQ(moved(), "suspend 1; suspended 1; suspended 1; ");
+  EXPECT_EQ(transfer_done(), "suspend 1; suspended 1; suspended 1; ");
   EXPECT_EQ(place(), device(1));
   EXPECT_FALSE(lease().flags.resuming);
 }
@@ -128,7 +128,7 @@ TEST_F(Moving, BackAndForthWhileItIsAwayComesToNothing) {
 
 TEST_F(Moving, WhatCannotLeaveRunsOnWhereItIs) {
   (void)move(1);
-  EXPECT_EQ(moved(Outcome::kUndone, "it has managed memory"), "refuse not_moved; ");
+  EXPECT_EQ(transfer_done(Outcome::kUndone, "it has managed memory"), "refuse not_moved; ");
   EXPECT_EQ(place(), device(0));
   EXPECT_EQ(seconds_pass(5), "");
   EXPECT_EQ(story.tell(Suspend{{71}, {{1000}}, {1}}), "move out 1; ");
@@ -139,7 +139,7 @@ TEST_F(Moving, WhatCannotLeaveRunsOnWhereItIs) {
 TEST_F(Moving, WhatTheDriverRefusesToBringThereReturnsWhereItWas) {
   (void)move(1);
   (void)left();
-  EXPECT_EQ(moved(Outcome::kUndone, "process 1: invalid argument"), "refuse not_moved; ");
+  EXPECT_EQ(transfer_done(Outcome::kUndone, "process 1: invalid argument"), "refuse not_moved; ");
   EXPECT_THAT(story.refusal(), HasSubstr("invalid argument"));
   EXPECT_EQ(place(), device(0));
   EXPECT_EQ(seconds_pass(3), "move back 1; ");
@@ -151,7 +151,7 @@ TEST_F(Moving, WhatHasGrownTooLargeForThatDeviceReturnsWhereItWas) {
   (void)move(1);
   story.hardware[1].driver_reserved = gib(9);
   (void)story.second();
-  EXPECT_THAT(moved(), AllOf(HasSubstr("suspend 1"), HasSubstr("refuse not_moved")));
+  EXPECT_THAT(transfer_done(), AllOf(HasSubstr("suspend 1"), HasSubstr("refuse not_moved")));
   EXPECT_THAT(story.refusal(), HasSubstr("it has 8.0 GiB by now, and GPU 1 has 7.0 GiB"));
   EXPECT_EQ(place(), device(0));
   story.use(1, {});
@@ -161,7 +161,7 @@ TEST_F(Moving, WhatHasGrownTooLargeForThatDeviceReturnsWhereItWas) {
 TEST_F(Moving, WhoTakesTheRoomMeanwhileIsWaitedFor) {
   (void)move(1);
   hold(1, gib(12));  // Before its room there is its own.
-  (void)moved();
+  (void)transfer_done();
   story.use(1, {});
   EXPECT_EQ(seconds_pass(5), "");
   EXPECT_TRUE(lease().flags.resuming);
@@ -190,7 +190,7 @@ TEST_F(Moving, WhatMakesNoSenseIsToldWhy) {
   EXPECT_EQ(move_to({DeviceName(1U), DeviceName(1U)}), "refuse invalid; ");
   EXPECT_THAT(story.refusal(), HasSubstr("named twice"));
   (void)story.ask(S::budget(gib(1)));
-  EXPECT_EQ(story.tell(Move{{73}, {{1000}}, {2}, {DeviceName(1U)}}), "refuse wrong_state; ");
+  EXPECT_EQ(story.tell(Migrate{{73}, {{1000}}, {2}, {DeviceName(1U)}}), "refuse wrong_state; ");
   (void)move(1);
   EXPECT_EQ(move(1, 74), "refuse wrong_state; ");
   EXPECT_THAT(story.refusal(), HasSubstr("on the way"));
@@ -209,7 +209,7 @@ TEST_F(Moving, OneThatRunsInTurnsIsNotMoved) {
   slice.devices = {DeviceName(1U)};
   (void)story.ask(slice);
   (void)story.claim(2);
-  EXPECT_EQ(story.tell(Move{{73}, {{1000}}, {2}, {DeviceName(0U)}}), "refuse not_supported; ");
+  EXPECT_EQ(story.tell(Migrate{{73}, {{1000}}, {2}, {DeviceName(0U)}}), "refuse not_supported; ");
 }
 
 TEST_F(Moving, AWholeDeviceIsExchangedForAnother) {
@@ -219,13 +219,13 @@ TEST_F(Moving, AWholeDeviceIsExchangedForAnother) {
   whole.devices = {DeviceName(0U)};
   (void)story.ask(whole);
   run(2, gib(8));
-  const auto move_2 = [&] { return story.tell(Move{{73}, {{1000}}, {2}, {DeviceName(1U)}}); };
+  const auto move_2 = [&] { return story.tell(Migrate{{73}, {{1000}}, {2}, {DeviceName(1U)}}); };
   hold(1, gib(1));
   EXPECT_EQ(move_2(), "refuse busy; ");
   EXPECT_THAT(story.refusal(), HasSubstr("needs it for itself"));
   (void)story.end(3);
   EXPECT_EQ(move_2(), "move out 2; ");
-  (void)moved();
+  (void)transfer_done();
   story.use(2, {});
   EXPECT_THAT(seconds_pass(2), HasSubstr("move back 2; "));
   EXPECT_EQ(lease(2).parts.front().device, device(1));
@@ -239,9 +239,9 @@ TEST_F(Moving, TwoPartsChangePlaces) {
   (void)story.claim(2);
   story.use(2, gib(1), 0);
   (void)story.second();
-  EXPECT_EQ(story.tell(Move{{73}, {{1000}}, {2}, {DeviceName(1U), DeviceName(0U)}}),
+  EXPECT_EQ(story.tell(Migrate{{73}, {{1000}}, {2}, {DeviceName(1U), DeviceName(0U)}}),
             "move out 2; ");
-  (void)moved();
+  (void)transfer_done();
   story.use(2, {}, 0);
   (void)seconds_pass(2);
   EXPECT_THAT(story.last_move()->pairs,
@@ -251,7 +251,7 @@ TEST_F(Moving, TwoPartsChangePlaces) {
 
 TEST_F(Moving, WhatItLeftBehindIsAStrangersFromThenOn) {
   (void)move(1);
-  (void)moved();
+  (void)transfer_done();
   story.use(1, gib(3));  // Not all of it could be moved, or a new process has come.
   (void)story.second();
   EXPECT_EQ(story.look(0).charged, Bytes{});
@@ -270,7 +270,7 @@ TEST_F(Moving, BeforeItHasLeftADaemonThatStartsAnewBringsItBackToWhereItWas) {
 
 TEST_F(Moving, AfterThatItGoesOnThere) {
   (void)move(1);
-  (void)moved();
+  (void)transfer_done();
   story.use(1, {});
   story.restart();
   EXPECT_EQ(story.records_refused, 0);
@@ -289,7 +289,7 @@ TEST_F(Moving, WhatIsThereAlreadyWhenTheDaemonStartsAnewNeedsNoMoreRoom) {
   story.use(1, gib(8), 1);  // And nobody was told.
   story.restart();
   EXPECT_EQ(seconds_pass(3), "move back 1; ") << "8 GiB are free, and it may have had 10";
-  EXPECT_EQ(moved(), "resume 1; ");
+  EXPECT_EQ(transfer_done(), "resume 1; ");
 }
 
 TEST_F(Moving, WhatIsThereOfOneProcessIsNotTakenForWhatOthersHad) {
@@ -320,7 +320,7 @@ TEST_F(Moving, WhatItHadIsKnownWhenTheDaemonStartsAnew) {
 
 TEST_F(Moving, ASnapshotKeepsWhereItsMemoryWas) {
   (void)move(1);
-  (void)moved();
+  (void)transfer_done();
   story.use(1, {});
   Coordinator fresh({.order = Order::kFifo, .reserve = {}});
   for (const Record& record : story.coordinator.snapshot(story.now)) {

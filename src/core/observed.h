@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/climb.h"
 #include "core/effect.h"
+#include "core/escalation_state.h"
 #include "core/ledger.h"
 #include "core/pressure.h"
 #include "core/queue.h"
@@ -38,9 +38,9 @@ struct Belonging {
 struct Use {
   std::optional<Bytes> now;
   Bytes peak;
-  bool untold = false;  // The driver lists a process and gives no figure for it.
-  Bytes last;           // What was known before it was untold.
-  Bytes may_be;         // The budget before it shrank, until a sample tells what is really used.
+  bool figure_missing = false;  // The driver lists a process and gives no figure for it.
+  Bytes last;                   // What was known before it was untold.
+  Bytes upper_bound;  // The budget before it shrank, until a sample tells what is really used.
 
   // By the account of the lease's own programs; see Note [Two accounts].
   std::optional<Bytes> ledger;
@@ -48,7 +48,7 @@ struct Use {
   std::uint64_t refused = 0;          // Allocations.
   Bytes wanted;                       // By those that wait for room.
   std::optional<std::int64_t> drift;  // What the driver told beyond the ledger, in bytes.
-  Bytes beyond;                       // What it told that neither ledger nor context explains.
+  Bytes unexplained;                  // What it told that neither ledger nor context explains.
   Bytes unaccounted;                  // What is counted as used of that.
   Bytes excess;                       // Charged for contexts that cost less; as last seen at rest.
   bool may_give_back = false;         // That excess: nothing is hidden behind it.
@@ -61,20 +61,20 @@ struct Use {
 };
 
 /// Who waits to hear how a save went.
-struct CheckpointAsker {
+struct CheckpointWaiter {
   Token token;
   Instant until;
 };
 
 /// What a program has told of how far it is.
-struct ProgressTold {
+struct ReportedProgress {
   Progress last;
   Instant at;
   std::uint64_t done_first = 0;  // How fast it goes is counted from here:
   Instant first_at;              // the first report since it runs, or since it began anew.
 
-  std::optional<ToldEnd> end() const {
-    return last.left ? std::optional(ToldEnd{.at = at, .left = *last.left}) : std::nullopt;
+  std::optional<ReportedEnd> end() const {
+    return last.left ? std::optional(ReportedEnd{.at = at, .left = *last.left}) : std::nullopt;
   }
 };
 
@@ -99,57 +99,60 @@ struct Observed : Derived {
   bool over_budget = false;
   bool full = false;  // An allocation in it waits for room.
   bool degraded = false;
-  bool killed = false;                     // SIGKILL was sent.
-  bool freed = false;                      // Releasing, and the driver lists nothing of it.
-  Direction direction = Direction::kOut;   // Of the move of its memory under way,
-  std::uint64_t move = 0;                  // whose number this is; 0: none.
-  std::optional<Instant> reconnect_until;  // Until then an absent asker keeps his turn.
+  bool killed = false;                        // SIGKILL was sent.
+  bool freed = false;                         // Releasing, and the driver lists nothing of it.
+  Direction direction = Direction::kSwapOut;  // Of the move of its memory under way,
+  std::uint64_t move = 0;                     // whose number this is; 0: none.
+  std::optional<Instant> reconnect_until;     // Until then an absent asker keeps his turn.
   Instant claim_until = Instant::never();
   std::map<DeviceId, Use> use;
-  Felt felt;
-  std::array<Climb, kCauseCount> climbs;  // By cause.
-  std::string excess;                     // How it is above its budget, for people.
-  std::string not_moved;                  // Why its last suspension came to nothing.
-  std::string not_stopped;                // The same, of its last requeue.
-  Steady steady;
+  PressureState pressure_state;
+  std::array<EscalationState, kCauseCount> escalations;  // By cause.
+  std::string excess;                                    // How it is above its budget, for people.
+  std::string suspend_failure;                           // Why its last suspension came to nothing.
+  std::string requeue_failure;                           // The same, of its last requeue.
+  Unchanged unchanged;
   bool rises = false;  // It uses more than in the last seconds.
   std::optional<Duration> full_in;
   std::optional<Instant> confirm_since;  // It moves back when a sample after this tells of room.
   std::string stuck;                     // Why a move ended between two states.
-  std::vector<Token> move_tokens;        // Who waits to hear what comes of it.
-  std::vector<Token> halt_tokens;        // Likewise of its processes being stopped, or going on.
-  std::vector<Token> go_tokens;          // They are to go on as soon as all are stopped.
-  std::vector<DeviceId> moves_to;        // Where it returns when it has left; empty: as it was.
-  std::optional<UserId> moves_by;        // Who wants that.
-  Instant yields_from;                   // Before this it is not asked again to make room,
-  Instant turn_from;                     // nor does its turn end,
-  Instant returns_from;                  // nor is it brought back for the next,
-  Instant goes_on_from;                  // nor let go on because its pause is over.
+  std::vector<Token> transfer_tokens;    // Who waits to hear what comes of it.
+  std::vector<Token> freeze_tokens;      // Likewise of its processes being stopped, or going on.
+  std::vector<Token> thaw_tokens;        // They are to go on as soon as all are stopped.
+  std::vector<DeviceId> migrates_to;     // Where it returns when it has left; empty: as it was.
+  std::optional<UserId> migrates_by;     // Who wants that.
+  Instant yield_not_before;              // Before this it is not asked again to make room,
+  Instant turn_end_not_before;           // nor does its turn end,
+  Instant resume_not_before;             // nor is it brought back for the next,
+  Instant thaw_not_before;               // nor let go on because its pause is over.
   TurnCost turn_cost;
   Instant turn_over = Instant::never();  // Somebody waits for the end of its turn, which is then.
   std::optional<LeaseId> turn_for;       // It leaves so that this one has its turn.
-  Instant left_at;                       // Its memory was away from then on.
-  bool left_measured = false;            // And nobody has tried to bring it back since.
-  Instant return_begun;
-  Instant move_begun;
+  Instant suspended_at;                  // Its memory was away from then on.
+  bool swap_out_measured = false;        // And nobody has tried to bring it back since.
+  Instant swap_in_begun;
+  Instant transfer_begun;
   std::optional<Instant> settle_since;  // Only a sample asked after this tells what is left.
   std::optional<Instant> shrunk_at;     // Only a sample asked after this tells what came free.
-  bool shrink_told = false;  // A sample asked after it has told what it left, while it is away.
+  bool shrink_confirmed =
+      false;  // A sample asked after it has told what it left, while it is away.
   std::vector<Process> leftovers;              // Told by the supervisor; not known to use a device.
   std::optional<Token> growth_token;           // Who waits for the growth.
   std::optional<LeaseResized> budgets_before;  // To take the last resize back.
   std::optional<Token> exit_token;             // Who waits to hear what the command left behind.
   Instant exit_answer_by = Instant::never();
-  std::set<std::pair<DeviceId, Process>> strays_told;  // Of which somebody has heard.
-  std::vector<CheckpointAsker> checkpoint_askers;
-  std::set<std::int32_t> left_alone;        // Pids of others', by the last pause or end.
-  std::set<std::int32_t> left_alone_told;   // Pids of which the log has heard.
-  std::vector<Token> requeue_askers;        // Who waits for it to wait again.
-  Instant begins_until = Instant::never();  // Until then its `berth run` begins to stop it.
-  std::optional<ProgressTold> progress;
+  std::set<std::pair<DeviceId, Process>> announced_strays;  // Of which somebody has heard.
+  std::vector<CheckpointWaiter> checkpoint_waiters;
+  std::set<std::int32_t> left_alone;         // Pids of others', by the last pause or end.
+  std::set<std::int32_t> logged_left_alone;  // Pids of which the log has heard.
+  std::vector<Token> requeue_waiters;        // Who waits for it to wait again.
+  Instant begins_until = Instant::never();   // Until then its `berth run` begins to stop it.
+  std::optional<ReportedProgress> progress;
   Bytes used_before_cleanup;
 
-  std::optional<ToldEnd> told_end() const { return progress ? progress->end() : std::nullopt; }
+  std::optional<ReportedEnd> reported_end() const {
+    return progress ? progress->end() : std::nullopt;
+  }
 
   /// On all its devices, by the last sample.
   Bytes used() const {
@@ -163,15 +166,17 @@ struct Observed : Derived {
     for (const auto& [device, one] : use) sum += one.higher_now();
     return sum;
   }
-  Climb& climb_for(Cause cause) { return climbs[static_cast<std::size_t>(cause)]; }
+  EscalationState& escalation_for(Cause cause) {
+    return escalations[static_cast<std::size_t>(cause)];
+  }
   /// By each sample since `over_budget_tolerance` was passed.
   bool is_above() const {
-    return climbs[static_cast<std::size_t>(Cause::kOverBudget)].since.has_value();
+    return escalations[static_cast<std::size_t>(Cause::kOverBudget)].since.has_value();
   }
 };
 
 /// Why it is suspended.
-struct Leave {
+struct SuspendCause {
   std::optional<LeaseId> yields_to = {};
   bool turn = false;
 };
@@ -190,22 +195,22 @@ struct KnownDevice {
   Instant asked_at;
   std::optional<Bytes> used;
   std::optional<Bytes> driver_reserved;
-  bool tells_processes = false;  // The driver lists them.
-  bool ever_told = false;        // It has listed them before.
+  bool lists_processes = false;  // The driver lists them.
+  bool ever_listed = false;      // It has listed them before.
   std::optional<Instant> sampled_at;
-  std::vector<StrangerView> strangers;
+  std::vector<UnmanagedProcess> unmanaged_processes;
 
   // With `unmanaged = "warn"`: who was told of, how he was last seen, and when.
   struct Told {
-    StrangerView stranger;
+    UnmanagedProcess unmanaged_process;
     Instant seen_at;
   };
   std::map<Process, Told> told;
-  Trend outsiders;     // What is external.
-  bool rises = false;  // And more so than in the last seconds.
-  Felt felt;
+  Trend unmanaged_trend;  // What is external.
+  bool rises = false;     // And more so than in the last seconds.
+  PressureState pressure_state;
   Pressure measured = Pressure::kNormal;  // By the last sample.
-  Climb for_strangers;
+  EscalationState for_unmanaged;
   std::map<LeaseId, std::size_t> next_rung;  // Of the leases that were chosen for that.
   std::optional<Bytes> owed;                 // What its leases may still take.
 };

@@ -86,13 +86,13 @@ void Coordinator::Impl::on(const Recovered& event) {
     reindex(id);
     // Whoever moved its memory may have got anywhere: all that is away comes back.
     const auto* held = lease.held();
-    if (held != nullptr && held->suspension && !held->is_away()) begin_return(id);
-    keep_still(id);
+    if (held != nullptr && held->suspension && !held->is_swapped_out()) begin_swap_in(id);
+    restore_frozen(id);
     const MeasureTaken* moved = lease.measures.last(Measure::kSuspend);
-    const bool made_room = moved != nullptr && moved->cause == Cause::kStrangers &&
+    const bool made_room = moved != nullptr && moved->cause == Cause::kUnmanaged &&
                            moved->outcome == MeasureOutcome::kConfirmed;
-    const bool is_for_that = held != nullptr && held->is_away() && !held->pause && made_room &&
-                             held->its_suspension().since == moved->begun;
+    const bool is_for_that = held != nullptr && held->is_swapped_out() && !held->pause &&
+                             made_room && held->its_suspension().since == moved->begun;
     if (is_for_that) displaced.insert(id);
     // Nobody is left to be told whether it grew.
     if (lease.held() != nullptr && lease.held()->growth) drop_growth(id, std::nullopt);

@@ -41,7 +41,7 @@ void Coordinator::Impl::weigh(LeaseId id, Instant asked_at) {
     const bool above = used > part.budget + settings.over_budget_tolerance;
     if (above && (!worst || used > worst->used)) worst = Excess{used, part.budget};
   }
-  seen.climb_for(Cause::kOverBudget).note(worst.has_value(), asked_at);
+  seen.escalation_for(Cause::kOverBudget).note(worst.has_value(), asked_at);
   if (!worst) return;
   seen.excess = text_of(id) + " uses " + to_text(worst->used) + " of a GPU, above its budget of " +
                 to_text(worst->budget);

@@ -7,7 +7,7 @@
 #include <string>
 #include <variant>
 
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/coordinator.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -34,7 +34,7 @@ class Pausing : public StoryTest {
   /// It is in host memory, and its 8 GiB are seen to be free.
   void put_away(const PauseTerms& terms) {
     (void)suspend(terms);
-    (void)moved();
+    (void)transfer_done();
     story.use(1, {});
     (void)story.second();
   }
@@ -57,14 +57,14 @@ TEST_F(Pausing, WhenItsTimeIsOverItComesBackByItself) {
   put_away({.lasts = seconds(60)});
   EXPECT_EQ(seconds_pass(58), "");
   EXPECT_EQ(seconds_pass(3), "move back 1; ");
-  EXPECT_EQ(moved(), "resume 1; ");
+  EXPECT_EQ(transfer_done(), "resume 1; ");
   EXPECT_EQ(lease().pause, std::nullopt);
 }
 
 TEST_F(Pausing, TheTimeCountsFromWhenItWasAskedForAndNotBeforeItIsAway) {
   (void)suspend({.lasts = seconds(5)});
   EXPECT_EQ(seconds_pass(10), "") << "it is on the way";
-  EXPECT_THAT(moved(), HasSubstr("suspended 1; "));
+  EXPECT_THAT(transfer_done(), HasSubstr("suspended 1; "));
   story.use(1, {});
   EXPECT_THAT(seconds_pass(3), HasSubstr("move back 1; "));
 }
@@ -80,18 +80,19 @@ TEST_F(Pausing, TheLastWordCounts) {
 
 TEST_F(Pausing, WhatIsFrozenGoesOnWhenItsTimeIsOver) {
   (void)freeze({.lasts = seconds(30), .reason = "a build"});
-  EXPECT_EQ(moved(), "freeze 1; held 1; ");
+  EXPECT_EQ(transfer_done(), "freeze 1; held 1; ");
   EXPECT_EQ(seconds_pass(29), "");
   EXPECT_EQ(seconds_pass(2), "let go on 1; ");
-  EXPECT_EQ(moved(), "resume 1; ");
+  EXPECT_EQ(transfer_done(), "resume 1; ");
   EXPECT_EQ(lease().pause, std::nullopt);
 }
 
 TEST_F(Pausing, WhatCannotBeLetGoOnIsTriedAgainLater) {
   (void)freeze({.lasts = seconds(5)});
-  (void)moved();
+  (void)transfer_done();
   EXPECT_EQ(seconds_pass(6), "let go on 1; ");
-  EXPECT_THAT(moved(Outcome::kUndone, "the system is out of processes"), Not(HasSubstr("resume")));
+  EXPECT_THAT(transfer_done(Outcome::kUndone, "the system is out of processes"),
+              Not(HasSubstr("resume")));
   EXPECT_EQ(seconds_pass(50), "");
   EXPECT_EQ(seconds_pass(15), "let go on 1; ");
 }
@@ -99,19 +100,19 @@ TEST_F(Pausing, WhatCannotBeLetGoOnIsTriedAgainLater) {
 TEST_F(Pausing, OfWhatIsFrozenAndAwayBothAreUndone) {
   put_away({});
   (void)freeze({.lasts = seconds(5)});
-  (void)moved();
+  (void)transfer_done();
   EXPECT_EQ(seconds_pass(6), "let go on 1; ");
-  EXPECT_EQ(moved(), "");
+  EXPECT_EQ(transfer_done(), "");
   EXPECT_THAT(seconds_pass(3), HasSubstr("move back 1; "));
 }
 
 TEST_F(Pausing, WhatCameToNothingIsNoPause) {
   (void)suspend({.lasts = minutes(1), .reason = "lunch"});
-  EXPECT_EQ(moved(Outcome::kUndone, "it has managed memory"), "refuse not_moved; ");
+  EXPECT_EQ(transfer_done(Outcome::kUndone, "it has managed memory"), "refuse not_moved; ");
   EXPECT_EQ(lease().pause, std::nullopt);
   (void)freeze({.reason = "lunch"});
-  EXPECT_THAT(moved(Outcome::kUndone, "it cannot"), HasSubstr("let go on 1"));
-  (void)moved();
+  EXPECT_THAT(transfer_done(Outcome::kUndone, "it cannot"), HasSubstr("let go on 1"));
+  (void)transfer_done();
   EXPECT_EQ(lease().pause, std::nullopt);
 }
 
@@ -124,11 +125,11 @@ TEST_F(Pausing, WhatCannotBeStoppedOnItsWayBackIsNotPausedWhenTheReturnFailsToo)
   (void)story.end(2);
   (void)story.second();
   EXPECT_TRUE(lease().flags.resuming);
-  EXPECT_THAT(moved(Outcome::kUndone, "it cannot"), HasSubstr("let go on 1"));
-  (void)moved();
+  EXPECT_THAT(transfer_done(Outcome::kUndone, "it cannot"), HasSubstr("let go on 1"));
+  (void)transfer_done();
   EXPECT_EQ(lease().pause, std::nullopt);
   EXPECT_THAT(seconds_pass(2), HasSubstr("move back 1"));
-  (void)moved(Outcome::kUndone, "the driver refuses");
+  (void)transfer_done(Outcome::kUndone, "the driver refuses");
   EXPECT_EQ(lease().pause, std::nullopt);
 }
 
@@ -151,7 +152,7 @@ TEST_F(Pausing, WhoMadeRoomForAnUrgentOneAndIsPausedThenStaysAwayAfterIt) {
   Request urgent = S::budget(gib(10));
   urgent.priority = Priority::kUrgent;
   EXPECT_THAT(story.ask(urgent), HasSubstr("move out 1; "));
-  (void)moved();
+  (void)transfer_done();
   story.use(1, {});
   EXPECT_THAT(story.second(), HasSubstr("grant 2; "));
   EXPECT_EQ(suspend({.reason = "for good"}), "suspended 1; ");
@@ -169,7 +170,7 @@ TEST_F(Pausing, NobodyElseEndsIt) {
 
 TEST_F(Pausing, WhatHasEndedIsNotPausedAnyMore) {
   (void)freeze({.reason = "lunch"});
-  (void)moved();
+  (void)transfer_done();
   (void)story.tell(Release{.token = {73}, .actor = {{1000}}, .lease = {1}, .detach = true});
   EXPECT_EQ(lease().state, LeaseState::kReleasing);
   EXPECT_EQ(lease().pause, std::nullopt);

@@ -58,7 +58,7 @@ double Trend::per_second() const {
   return std::max(least.value_or(0), 0.0);
 }
 
-void Felt::measure(Instant at, Pressure measured) {
+void PressureState::measure(Instant at, Pressure measured) {
   if (measured >= level_) {
     level_ = measured;
     since_.reset();
@@ -77,10 +77,10 @@ Pressure pressure_of(const Room& room, Duration ahead) {
   return room.owed > room.free ? Pressure::kWarn : Pressure::kNormal;
 }
 
-void Coordinator::Impl::feel_pressure(const Sample& sample) {
-  const std::vector<const Account*> accounts = accounts_told(sample);
-  for (const Account* account : accounts) feel_pressure_on(*account, sample.asked_at);
-  for (const LeaseId id : leases_on(accounts)) feel_pressure_of(id, sample.asked_at);
+void Coordinator::Impl::update_pressure(const Sample& sample) {
+  const std::vector<const Account*> accounts = sampled_accounts(sample);
+  for (const Account* account : accounts) update_pressure_on(*account, sample.asked_at);
+  for (const LeaseId id : leases_on(accounts)) update_pressure_of(id, sample.asked_at);
   const bool is_urgent =
       std::ranges::any_of(accounts, [&](const Account* account) { return gets_worse(*account); });
   if (is_urgent) ask_probe(sample.asked_at + limits::kProbePressedEvery);
@@ -89,24 +89,24 @@ void Coordinator::Impl::feel_pressure(const Sample& sample) {
 // A level that lasts is no reason to look more often: what matters is how soon it is passed.
 bool Coordinator::Impl::gets_worse(const Account& account) const {
   const KnownDevice& device = seen_devices.at(account.id);
-  const bool is_pressed = device.felt.level() != Pressure::kNormal;
+  const bool is_pressed = device.pressure_state.level() != Pressure::kNormal;
   if (is_pressed && device.rises) return true;
   return std::ranges::any_of(account.entries, [&](const auto& entry) {
     const Observed& seen = observed.at(entry.first);
-    return seen.rises && (is_pressed || seen.felt.level() != Pressure::kNormal);
+    return seen.rises && (is_pressed || seen.pressure_state.level() != Pressure::kNormal);
   });
 }
 
-void Coordinator::Impl::feel_pressure_on(const Account& account, Instant at) {
+void Coordinator::Impl::update_pressure_on(const Account& account, Instant at) {
   KnownDevice& device = seen_devices.at(account.id);
-  device.rises = device.outsiders.is_below(account.external);
-  device.outsiders.add(at, account.external);
-  Room room{.intruding = device.outsiders.per_second()};
-  bool known = device.used.has_value() && device.tells_processes;
+  device.rises = device.unmanaged_trend.is_below(account.external);
+  device.unmanaged_trend.add(at, account.external);
+  Room room{.intruding = device.unmanaged_trend.per_second()};
+  bool known = device.used.has_value() && device.lists_processes;
   for (const auto& [id, entry] : account.entries) {
     const auto& uses = observed.at(id).use;
     const auto use = uses.find(account.id);
-    known = known && (use == uses.end() || !use->second.untold);
+    known = known && (use == uses.end() || !use->second.figure_missing);
     const Bytes used = use == uses.end() ? Bytes{} : use->second.now.value_or(Bytes{});
     const Bytes owed = saturating_sub(entry.budget, used);
     room.owed += owed;
@@ -115,15 +115,15 @@ void Coordinator::Impl::feel_pressure_on(const Account& account, Instant at) {
   device.owed = known ? std::optional(room.owed) : std::nullopt;
   if (!known) return;  // What was felt last stays.
   room.free = saturating_sub(account.capacity, account.driver + checked(device.used));
-  const Pressure before = device.felt.level();
+  const Pressure before = device.pressure_state.level();
   device.measured = pressure_of(room, settings.pressure.ahead);
-  device.felt.measure(at, device.measured);
-  if (device.felt.level() == before) return;
+  device.pressure_state.measure(at, device.measured);
+  if (device.pressure_state.level() == before) return;
   ++version;
   effects.emplace_back(NotifyDevice{account.id});
 }
 
-void Coordinator::Impl::feel_pressure_of(LeaseId id, Instant at) {
+void Coordinator::Impl::update_pressure_of(LeaseId id, Instant at) {
   const Lease& lease = *state.find(id);
   Observed& seen = observed.at(id);
   seen.rises = false;
@@ -134,7 +134,7 @@ void Coordinator::Impl::feel_pressure_of(LeaseId id, Instant at) {
     const auto found = seen.use.find(part.device);
     if (found == seen.use.end()) continue;
     Use& use = found->second;
-    if (use.untold) return;
+    if (use.figure_missing) return;
     const Bytes used = use.higher_now();
     seen.rises |= use.trend.is_below(used);
     use.trend.add(at, used);
@@ -147,9 +147,9 @@ void Coordinator::Impl::feel_pressure_of(LeaseId id, Instant at) {
       seen.full_in = std::min(seen.full_in.value_or(*left), *left);
     }
   }
-  const Pressure before = seen.felt.level();
-  seen.felt.measure(at, level);
-  if (seen.felt.level() != before) notify(id, News::kPressure);
+  const Pressure before = seen.pressure_state.level();
+  seen.pressure_state.measure(at, level);
+  if (seen.pressure_state.level() != before) notify(id, LeaseEvent::kPressure);
 }
 
 }  // namespace berth::core

@@ -41,7 +41,7 @@ class Trend {
 
 /// What is said of a level that is measured again and again: it rises at once, and falls to the
 /// highest that was measured since when it has been lower for kCalmFor.
-class Felt {
+class PressureState {
  public:
   static constexpr Duration kCalmFor = seconds(10);
 

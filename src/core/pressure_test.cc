@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "core/coordinator.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -58,32 +58,32 @@ TEST(Trend, WhatFallsDoesNotGrow) {
   EXPECT_EQ(trend.per_second(), 0);
 }
 
-TEST(Felt, ALevelRisesAtOnceAndFallsWhenItWasLowerForAWhile) {
-  Felt felt;
-  felt.measure(at(0), Pressure::kCritical);
-  EXPECT_EQ(felt.level(), Pressure::kCritical);
-  felt.measure(at(1), Pressure::kNormal);
-  felt.measure(at(10), Pressure::kNormal);
-  EXPECT_EQ(felt.level(), Pressure::kCritical);
-  felt.measure(at(11), Pressure::kNormal);
-  EXPECT_EQ(felt.level(), Pressure::kNormal);
+TEST(PressureState, ALevelRisesAtOnceAndFallsWhenItWasLowerForAWhile) {
+  PressureState pressure_state;
+  pressure_state.measure(at(0), Pressure::kCritical);
+  EXPECT_EQ(pressure_state.level(), Pressure::kCritical);
+  pressure_state.measure(at(1), Pressure::kNormal);
+  pressure_state.measure(at(10), Pressure::kNormal);
+  EXPECT_EQ(pressure_state.level(), Pressure::kCritical);
+  pressure_state.measure(at(11), Pressure::kNormal);
+  EXPECT_EQ(pressure_state.level(), Pressure::kNormal);
 }
 
-TEST(Felt, OneThatComesAndGoesStays) {
-  Felt felt;
+TEST(PressureState, OneThatComesAndGoesStays) {
+  PressureState pressure_state;
   for (int second = 0; second < 60; ++second) {
-    felt.measure(at(second), second % 8 == 0 ? Pressure::kWarn : Pressure::kNormal);
-    EXPECT_EQ(felt.level(), Pressure::kWarn) << "at " << second;
+    pressure_state.measure(at(second), second % 8 == 0 ? Pressure::kWarn : Pressure::kNormal);
+    EXPECT_EQ(pressure_state.level(), Pressure::kWarn) << "at " << second;
   }
 }
 
-TEST(Felt, ItFallsToTheHighestThatWasMeasuredSince) {
-  Felt felt;
-  felt.measure(at(0), Pressure::kCritical);
+TEST(PressureState, ItFallsToTheHighestThatWasMeasuredSince) {
+  PressureState pressure_state;
+  pressure_state.measure(at(0), Pressure::kCritical);
   for (int second = 1; second <= 11; ++second) {
-    felt.measure(at(second), second == 5 ? Pressure::kWarn : Pressure::kNormal);
+    pressure_state.measure(at(second), second == 5 ? Pressure::kWarn : Pressure::kNormal);
   }
-  EXPECT_EQ(felt.level(), Pressure::kWarn);
+  EXPECT_EQ(pressure_state.level(), Pressure::kWarn);
 }
 
 TEST(DevicePressure, FollowsFromWhatLeasesMayStillTake) {

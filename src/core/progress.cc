@@ -14,7 +14,7 @@ namespace berth::core {
 namespace {
 
 // How long the rest takes if it goes on as it went since it was first told of.
-std::optional<Duration> left_at_its_rate(const ProgressTold& told, std::uint64_t total) {
+std::optional<Duration> left_at_its_rate(const ReportedProgress& told, std::uint64_t total) {
   const std::uint64_t done = told.last.done - told.done_first;
   if (done == 0) return std::nullopt;
   const auto each = static_cast<double>((told.at - told.first_at).ns) / static_cast<double>(done);
@@ -56,10 +56,10 @@ void Coordinator::Impl::on(const ReportProgress& event) {
     effects.emplace_back(Reply{event.token, *std::move(refusal)});
     return;
   }
-  std::optional<ProgressTold>& told = observed.at(lease->id).progress;
+  std::optional<ReportedProgress>& told = observed.at(lease->id).progress;
   const bool goes_on =
       told && event.done >= told->last.done && told->first_at >= lease->held()->runs_since;
-  if (!goes_on) told = ProgressTold{.done_first = event.done, .first_at = now.instant};
+  if (!goes_on) told = ReportedProgress{.done_first = event.done, .first_at = now.instant};
   told->at = now.instant;
   told->last = {.done = event.done,
                 .total = event.total,

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/coordinator.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -125,13 +125,13 @@ TEST_F(Progressing, WhatItTookAwayIsNoPartOfIt) {
   pass(seconds(10));
   (void)tell({.done = 50, .total = 100});
   (void)story.tell(Suspend{{71}, {{1000}}, {1}});
-  (void)moved();
+  (void)transfer_done();
   story.use(1, {});
   (void)seconds_pass(60);
   (void)story.tell(Resume{{72}, {{1000}}, {1}});
   (void)seconds_pass(2);
   story.use(1, gib(1));
-  (void)moved();
+  (void)transfer_done();
   EXPECT_EQ(left(), seconds(10)) << "as if it had just told";
   (void)tell({.done = 51, .total = 100});
   EXPECT_EQ(lease().progress->left, std::nullopt) << "what it did before has another pace";

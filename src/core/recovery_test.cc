@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/coordinator.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {

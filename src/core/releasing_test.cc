@@ -2,7 +2,7 @@
 // Leases that are released or cancelled by somebody.
 #include <gtest/gtest.h>
 
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -19,9 +19,10 @@ TEST(Releasing, ALeaseWhoseCommandRunsIsReleasedOnlyWhereItIsToRunOn) {
   }
   EXPECT_EQ(story.state(1), LeaseState::kHeld);
   // Its child is another process; it may not know what its parent does.
-  EXPECT_EQ(story.tell(Release{
-                .token = {9}, .actor = {{1000}}, .lease = {1}, .asker = ReleaseStory::process(2)}),
-            "refuse running; ");
+  EXPECT_EQ(
+      story.tell(Release{
+          .token = {9}, .actor = {{1000}}, .lease = {1}, .requester = ReleaseStory::process(2)}),
+      "refuse running; ");
 }
 
 TEST(Releasing, ADetachedLeaseHasEndedWhenItWasReleased) {
@@ -106,9 +107,10 @@ TEST(Releasing, AProgramThatHasItsOwnLeaseReleasesIt) {
   ReleaseStory story;
   (void)story.ask(ReleaseStory::budget(gib(8)));
   (void)story.claim(1);
-  EXPECT_EQ(story.tell(Release{
-                .token = {9}, .actor = {{1000}}, .lease = {1}, .asker = ReleaseStory::process(1)}),
-            "releasing 1; ");
+  EXPECT_EQ(
+      story.tell(Release{
+          .token = {9}, .actor = {{1000}}, .lease = {1}, .requester = ReleaseStory::process(1)}),
+      "releasing 1; ");
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->result, EndResult::kOk);
 }
 
@@ -124,7 +126,7 @@ TEST(Releasing, TheLastProgramOfAReservationReleasesIt) {
                           .process = ReleaseStory::process(pid)});
   };
   const Release release{
-      .token = {9}, .actor = {{1000}}, .lease = {1}, .asker = ReleaseStory::process(21)};
+      .token = {9}, .actor = {{1000}}, .lease = {1}, .requester = ReleaseStory::process(21)};
   join(21);
   join(22);
   EXPECT_EQ(story.tell(release), "refuse running; ");
@@ -169,7 +171,7 @@ TEST(Releasing, ALeaseThatEndsOnItsWayBackIsChargedWhatItLeft) {
   story.use(1, gib(7));
   (void)story.second();
   (void)story.tell(Suspend{{9}, {{1000}}, {1}});
-  (void)story.tell(Moved{{1}, story.last_move()->number, {}});
+  (void)story.tell(TransferDone{{1}, story.last_move()->number, {}});
   story.use(1, {});
   (void)story.second();
   (void)story.tell(Resume{{9}, {{1000}}, {1}});

@@ -75,10 +75,10 @@ void Coordinator::Impl::requeue_places() {
   }
 }
 
-bool Coordinator::Impl::can_be_moved(const Lease& lease) const {
+bool Coordinator::Impl::can_migrate(const Lease& lease) const {
   const Observed& seen = observed.at(lease.id);
   const bool can = simulated || leading_number(driver_version) >= kPausesSince;
-  return can && seen.not_moved.empty() && seen.used_by_higher() > Bytes{};
+  return can && seen.suspend_failure.empty() && seen.used_by_higher() > Bytes{};
 }
 
 std::optional<Remedy> Coordinator::Impl::remedy_for(Kind kind, const Lease& holder) const {
@@ -90,7 +90,7 @@ std::optional<Remedy> Coordinator::Impl::remedy_for(Kind kind, const Lease& hold
   if (held == nullptr || held->revoked) return std::nullopt;
   switch (kind) {
     case Kind::kPauseLease:
-      if (!can_be_moved(holder)) return std::nullopt;
+      if (!can_migrate(holder)) return std::nullopt;
       break;
     case Kind::kShrinkLease: {
       Bytes peak = dearest_context(holder);
@@ -141,9 +141,9 @@ std::optional<LeaseId> Coordinator::Impl::ask_instead(LeaseId waiter, Request re
 bool Coordinator::Impl::begin(const Remedy& remedy, LeaseId id) {
   const Lease* lease = state.find(id);
   if (lease == nullptr) return false;
-  const bool had =
+  const bool bytes_before_suspend =
       remedy.kind == Kind::kEndPrograms ? lease->is_outlived() : lease->held() != nullptr;
-  if (!had) return false;
+  if (!bytes_before_suspend) return false;
   const Actor owner{.user = lease->user};
   switch (remedy.kind) {
     case Kind::kPauseLease:
@@ -221,14 +221,14 @@ bool Coordinator::Impl::come_free(Kind kind, LeaseId id) {
   Observed& seen = observed.at(id);
   switch (kind) {
     case Kind::kPauseLease:
-      if (lease->held() == nullptr || !lease->held()->is_away()) return false;
+      if (lease->held() == nullptr || !lease->held()->is_swapped_out()) return false;
       for (auto& [device, use] : seen.use) use = {};
-      just_left.erase(id);
+      just_swapped_out.erase(id);
       break;
     case Kind::kShrinkLease:
       // If its turn ends before anybody has looked, it is to find what it had when it returns.
       if (lease->held() == nullptr || lease->held()->suspension) return false;
-      for (auto& [device, use] : seen.use) use.may_be = {};
+      for (auto& [device, use] : seen.use) use.upper_bound = {};
       break;
     case Kind::kRequeueLease:
       if (lease->waiting() != nullptr) return true;
@@ -267,7 +267,8 @@ bool Coordinator::Impl::carry_out(const std::vector<Remedy>& remedies) {
     for (int i = 0; i < kMovesMax && state.find(one.lease) != nullptr; ++i) {
       const std::uint64_t number = observed.at(one.lease).move;
       if (number == 0) break;
-      static_cast<void>(step(now, Moved{.lease = one.lease, .number = number, .result = {}}));
+      static_cast<void>(
+          step(now, TransferDone{.lease = one.lease, .number = number, .result = {}}));
     }
   }
   // What was left behind for a sample to tell of is gone by then, and what it has elsewhere.
@@ -275,7 +276,7 @@ bool Coordinator::Impl::carry_out(const std::vector<Remedy>& remedies) {
     const auto seen = seen_devices.find(device);
     if (seen == seen_devices.end()) continue;
     Bytes gone;
-    for (const StrangerView& stray : seen->second.strangers) {
+    for (const UnmanagedProcess& stray : seen->second.unmanaged_processes) {
       const bool ends = std::ranges::any_of(remedies, [&](const Remedy& one) {
         return one.lease == stray.lease && one.kind != Kind::kPauseLease &&
                one.kind != Kind::kShrinkLease;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/coordinator.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -41,7 +41,7 @@ TEST_F(Remedies, APauseMakesRoom) {
   ASSERT_TRUE(pause);
   EXPECT_EQ(pause->lease, LeaseId{1});
   (void)story.tell(Suspend{token(), admin(), pause->lease});
-  (void)moved();
+  (void)transfer_done();
   story.use(1, Bytes{});
   (void)story.second();
   EXPECT_EQ(story.state(2), LeaseState::kHeld);
@@ -56,7 +56,7 @@ TEST_F(Remedies, WhatCannotBeMovedIsNotPaused) {
   (void)story.second();
   ASSERT_TRUE(remedy(2, Kind::kPauseLease));
   (void)story.tell(Suspend{token(), admin(), {1}});
-  (void)moved(Outcome::kUndone, "it uses memory that cannot be moved");
+  (void)transfer_done(Outcome::kUndone, "it uses memory that cannot be moved");
   EXPECT_FALSE(remedy(2, Kind::kPauseLease));
   EXPECT_TRUE(remedy(2, Kind::kCancelLease));
 }
@@ -203,9 +203,9 @@ TEST_F(Remedies, WhoMadeRoomForItComesBackWhenItAsksAnew) {
   urgent.priority = Priority::kUrgent;
   (void)story.ask(urgent);
   for (const Effect& effect : std::vector(story.effects)) {
-    const auto* move = std::get_if<MoveMemory>(&effect);
+    const auto* move = std::get_if<Transfer>(&effect);
     if (move != nullptr && move->lease == LeaseId{1}) {
-      (void)story.tell(Moved{move->lease, move->number, {}});
+      (void)story.tell(TransferDone{move->lease, move->number, {}});
     }
   }
   story.use(1, Bytes{});
@@ -283,7 +283,7 @@ TEST_F(Remedies, AShrinkThatEndsATurnIsNotProposed) {
   (void)story.ask(slice);
   EXPECT_FALSE(remedy(3, Kind::kShrinkLease));
   (void)story.tell(Resize{token(), {{1000}}, {1}, Share::kSlice, gib(1)});
-  EXPECT_EQ(story.last_move().value().direction, Direction::kOut);
+  EXPECT_EQ(story.last_move().value().direction, Direction::kSwapOut);
 }
 
 TEST_F(Remedies, WhatIsOnTheWayBackIsNotPaused) {
@@ -373,7 +373,7 @@ TEST_F(RemediesOnSeveral, SeveralHaveToGoTogetherWhereOneIsNotEnough) {
   ASSERT_EQ(pause->also.size(), 1u);
   for (const LeaseId id : {pause->lease, pause->also[0]}) {
     (void)story.tell(Suspend{token(), admin(), id});
-    (void)moved();
+    (void)transfer_done();
     story.use(id.value, Bytes{}, id.value - 1);
     (void)story.second();
   }
@@ -403,7 +403,7 @@ TEST_F(RemediesOnSeveral, APauseOnTheWayElsewhereFreesWhereItWas) {
   behind.devices = {std::uint32_t{1}};
   (void)story.ask(behind);
   ASSERT_EQ(story.state(5), LeaseState::kWaiting);
-  (void)story.tell(Move{token(), admin(), {1}, {DeviceName(1U), DeviceName(0U)}});
+  (void)story.tell(Migrate{token(), admin(), {1}, {DeviceName(1U), DeviceName(0U)}});
   EXPECT_TRUE(remedy(4, Kind::kPauseLease));
   EXPECT_FALSE(remedy(5, Kind::kPauseLease));
 }

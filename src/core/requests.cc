@@ -189,7 +189,7 @@ void Coordinator::Impl::on(const Park& event) {
   answer(event.token, id);
 }
 
-void Coordinator::Impl::on(const AskerGone& event) {
+void Coordinator::Impl::on(const RequesterGone& event) {
   const Lease* lease = state.find(event.lease);
   if (lease == nullptr) return;
   const bool offered = lease->held() != nullptr && !lease->held()->claimed;

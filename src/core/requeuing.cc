@@ -56,14 +56,14 @@ void Coordinator::Impl::on(const AskRequeue& event) {
     effects.emplace_back(Reply{event.token, *refusal});
     return;
   }
-  std::vector<Token>& askers = observed.at(id).requeue_askers;
-  if (askers.size() >= limits::kRequeueAskers) {
+  std::vector<Token>& requesters = observed.at(id).requeue_waiters;
+  if (requesters.size() >= limits::kRequeueAskers) {
     refuse(event.token, RefusalCode::kBusy,
            std::to_string(limits::kRequeueAskers) + " wait already for " + text_of(id) +
                " to be requeued");
     return;
   }
-  askers.push_back(event.token);
+  requesters.push_back(event.token);
   if (!under_way) {
     ask_requeue(id, {.unsaved = event.unsaved, .by = event.actor.user});
   } else if (event.unsaved && !held->requeue->unsaved && !held->is_being_stopped()) {
@@ -101,7 +101,7 @@ void Coordinator::Impl::requeue_after_save(LeaseId id) {
 
 void Coordinator::Impl::ask_to_stop(LeaseId id) {
   observed.at(id).begins_until = now.instant + limits::kRequeueHeardWithin;
-  notify(id, News::kRequeue);
+  notify(id, LeaseEvent::kRequeue);
   reindex(id);
 }
 
@@ -120,7 +120,7 @@ void Coordinator::Impl::on(const BeginRequeue& event) {
     seen.begins_until = Instant::never();
     seen.connected = false;  // It comes back when all is stopped.
     decide(id, RequeueBegun{id, now.instant + checked(lease->request.requeue_grace)});
-    notify(id, News::kRequeuing);
+    notify(id, LeaseEvent::kRequeuing);
   }
   answer(event.token, id);
 }
@@ -129,11 +129,11 @@ void Coordinator::Impl::on(const BeginRequeue& event) {
 void Coordinator::Impl::drop_requeue(LeaseId id, const std::string& why, EndResult result) {
   Observed& seen = observed.at(id);
   seen.begins_until = Instant::never();
-  seen.not_stopped = why;
+  seen.requeue_failure = why;
   decide(id, RequeueDropped{id, result});
   const Refusal refusal{RefusalCode::kNotRequeued, text_of(id) + " is not requeued: " + why};
-  notify(id, News::kRequeueDropped, {refusal});
-  for (const Token token : std::exchange(observed.at(id).requeue_askers, {})) {
+  notify(id, LeaseEvent::kRequeueDropped, {refusal});
+  for (const Token token : std::exchange(observed.at(id).requeue_waiters, {})) {
     effects.emplace_back(Reply{token, refusal});
   }
 }
@@ -158,17 +158,17 @@ void Coordinator::Impl::nobody_starts_it_again(LeaseId id) {
 void Coordinator::Impl::wait_again(LeaseId id) {
   answer_exit(id);
   Observed& seen = observed.at(id);
-  for (const Token token : seen.requeue_askers) answer(token, id);
+  for (const Token token : seen.requeue_waiters) answer(token, id);
   Observed fresh;
   static_cast<Derived&>(fresh) = std::move(static_cast<Derived&>(seen));
   fresh.connected = seen.connected;
   if (!fresh.connected) fresh.reconnect_until = now.instant + limits::kReconnectWithin;
   seen = std::move(fresh);
-  for (std::set<LeaseId>* ids : {&settling, &shrunk, &just_left, &returning, &measured})
+  for (std::set<LeaseId>* ids : {&settling, &shrunk, &just_swapped_out, &resuming, &measured})
     ids->erase(id);
   strays.erase(id);
   decide(id, LeaseRequeued{id});
-  notify(id, News::kRequeued);
+  notify(id, LeaseEvent::kRequeued);
 }
 
 }  // namespace berth::core

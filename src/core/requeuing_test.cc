@@ -3,7 +3,7 @@
 
 #include "core/coordinator.h"
 #include "core/limits.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -283,7 +283,7 @@ TEST_F(Requeuing, WhoHangsUpWhileItIsStoppedEndsIt) {
   (void)come_back();
   (void)story.tell(ProcessEnded{S::process(1)});
   (void)story.sample();
-  EXPECT_EQ(story.tell(AskerGone{{1}}), "no requeue 1; refuse not_requeued; ");
+  EXPECT_EQ(story.tell(RequesterGone{{1}}), "no requeue 1; refuse not_requeued; ");
   (void)die();
   (void)story.pass(seconds(1));
   EXPECT_EQ(view().result, EndResult::kCancelled);

@@ -74,7 +74,7 @@ void Coordinator::Impl::on(const Resize& event) {
   if (!grows) {
     resize(id, shared_as(*lease), with_budget(held->parts, event.vram));
     announce_budget(id);
-    notify(id, News::kResized);
+    notify(id, LeaseEvent::kResized);
     answer(event.token, id);
     return;
   }
@@ -101,12 +101,12 @@ void Coordinator::Impl::resize(LeaseId id, Share share, std::vector<Part> parts)
     const auto after = std::ranges::find(parts, before.device, &Part::device);
     if (after == parts.end() || after->budget >= before.budget) continue;
     Use& use = seen.use[before.device];
-    use.may_be = std::max(use.may_be, before.budget);
+    use.upper_bound = std::max(use.upper_bound, before.budget);
     seen.shrunk_at = now.instant;
   }
   if (seen.shrunk_at == now.instant) {
     shrunk.insert(id);
-    seen.shrink_told = false;
+    seen.shrink_confirmed = false;
     ask_probe(now.instant);
   }
   const Lease& lease = *state.find(id);
@@ -139,7 +139,7 @@ void Coordinator::Impl::resize_to_exclusive(const Resize& event, const Lease& le
     part.budget = std::max(part.budget, room);
   }
   resize(lease.id, Share::kExclusive, std::move(parts));
-  notify(lease.id, News::kResized);
+  notify(lease.id, LeaseEvent::kResized);
   answer(event.token, lease.id);
 }
 
@@ -200,7 +200,7 @@ bool Coordinator::Impl::try_growth(LeaseId id) {
   const std::optional<Token> token = std::exchange(seen.growth_token, std::nullopt);
   if (token) answer(*token, id);
   announce_budget(id);
-  notify(id, News::kResized);
+  notify(id, LeaseEvent::kResized);
   return true;
 }
 
@@ -211,7 +211,7 @@ void Coordinator::Impl::drop_growth(LeaseId id, std::optional<Refusal> refusal) 
   if (token && refusal) effects.emplace_back(Reply{*token, *std::move(refusal)});
 }
 
-void Coordinator::Impl::on(const GrowthAskerGone& event) {
+void Coordinator::Impl::on(const GrowthRequesterGone& event) {
   const Lease* lease = state.find(event.lease);
   if (lease == nullptr || lease->held() == nullptr || !lease->held()->growth) return;
   observed.at(event.lease).growth_token.reset();

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/coordinator.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -165,7 +165,7 @@ TEST_F(Resizing, ALeaseAboveItsBudgetGrowsNoFurtherThanBudgetsMay) {
 
 TEST_F(Resizing, AGrowthWhoseAskerHangsUpIsForgotten) {
   EXPECT_EQ(resize(1, gib(12), minutes(10)), "");
-  (void)story.tell(GrowthAskerGone{{1}});
+  (void)story.tell(GrowthRequesterGone{{1}});
   EXPECT_EQ(story.ask(S::budget(gib(2))), "held 3; ");
 }
 

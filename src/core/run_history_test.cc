@@ -10,7 +10,7 @@
 
 #include "core/coordinator.h"
 #include "core/limits.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {

@@ -29,40 +29,40 @@ void Coordinator::Impl::on(const Sampled& event) {
     for (const LeaseId id : touched) {
       for (auto& [device, use] : observed.at(id).use) {
         use.now.reset();
-        use.untold = false;
+        use.figure_missing = false;
       }
     }
     for (const DeviceSample& device : sample.devices) {
       attribute(device, sample.asked_at, touched);
     }
     believe_shrunk(sample, touched);
-    believe_left(sample, touched);
+    believe_swapped_out(sample, touched);
     compare(sample);
     for (const LeaseId id : touched) {
       if (state.find(id) == nullptr) continue;
       for (auto& [device, use] : observed.at(id).use) {
-        if (!use.untold) use.last = use.now.value_or(Bytes{});
+        if (!use.figure_missing) use.last = use.now.value_or(Bytes{});
       }
       reindex(id);
       announce_budget(id);
       weigh(id, sample.asked_at);
     }
     look_for_strays();
-    look_for_strangers(sample);
-    feel_pressure(sample);
-    climb_ladders(sample);
+    look_for_unmanaged(sample);
+    update_pressure(sample);
+    escalate_all(sample);
     settle_with(sample);
     count_left_behind(sample);
-    move_back_where_confirmed(sample);
+    swap_in_where_confirmed(sample);
     if (!unchecked.empty()) refuse_what_never_fits(sample);
   }
-  if (!settling.empty() || !shrunk.empty() || !just_left.empty() || !returning.empty()) {
+  if (!settling.empty() || !shrunk.empty() || !just_swapped_out.empty() || !resuming.empty()) {
     ask_probe_again(sample.asked_at);
   }
 }
 
 // Of the devices of which the sample tells what is used.
-std::vector<const Account*> Coordinator::Impl::accounts_told(const Sample& sample) const {
+std::vector<const Account*> Coordinator::Impl::sampled_accounts(const Sample& sample) const {
   std::vector<const Account*> accounts;
   for (const DeviceSample& device : sample.devices) {
     const Account* account = ledger.find(device.id);
@@ -91,17 +91,17 @@ void Coordinator::Impl::believe_shrunk(const Sample& sample, std::set<LeaseId>& 
     const Held* held = state.find(id)->held();
     if (held != nullptr && held->suspension) {
       // What it has is not what it may have again; but what it left where it was is known now.
-      seen.shrink_told = true;
+      seen.shrink_confirmed = true;
       touched.insert(id);
       continue;
     }
     const bool told = std::ranges::all_of(seen.use, [&](const auto& entry) {
       // Where a figure never came none is waited for.
-      const bool missed = entry.second.untold && entry.second.peak > Bytes{};
-      return entry.second.may_be == Bytes{} || (!missed && tells_who_is_left(entry.first));
+      const bool missed = entry.second.figure_missing && entry.second.peak > Bytes{};
+      return entry.second.upper_bound == Bytes{} || (!missed && tells_who_is_left(entry.first));
     });
     if (!told) continue;
-    for (auto& [device, use] : seen.use) use.may_be = {};
+    for (auto& [device, use] : seen.use) use.upper_bound = {};
     seen.shrunk_at.reset();
     shrunk.erase(id);
     touched.insert(id);
@@ -109,10 +109,10 @@ void Coordinator::Impl::believe_shrunk(const Sample& sample, std::set<LeaseId>& 
 }
 
 // A suspended lease is charged what is still there from now on.
-void Coordinator::Impl::believe_left(const Sample& sample, std::set<LeaseId>& touched) {
-  for (const LeaseId id : std::set(just_left)) {
-    if (sample.asked_at < observed.at(id).left_at) continue;
-    just_left.erase(id);
+void Coordinator::Impl::believe_swapped_out(const Sample& sample, std::set<LeaseId>& touched) {
+  for (const LeaseId id : std::set(just_swapped_out)) {
+    if (sample.asked_at < observed.at(id).suspended_at) continue;
+    just_swapped_out.erase(id);
     touched.insert(id);
   }
 }
@@ -166,7 +166,7 @@ void Coordinator::Impl::announce_lost(LeaseId id) {
     degraded |= account == nullptr || (!account->seen && seen_devices.contains(account->id));
   }
   Observed& seen = observed.at(id);
-  if (degraded && !seen.degraded) notify(id, News::kDegraded);
+  if (degraded && !seen.degraded) notify(id, LeaseEvent::kDegraded);
   seen.degraded = degraded;
 }
 
@@ -187,8 +187,8 @@ void Coordinator::Impl::update_account(const DeviceSample& device, const Sample&
   last.asleep = device.asleep;
   last.used = device.used;
   last.driver_reserved = device.driver_reserved;
-  last.tells_processes = device.processes.has_value();
-  last.ever_told |= last.tells_processes;
+  last.lists_processes = device.processes.has_value();
+  last.ever_listed |= last.lists_processes;
   last.asked_at = sample.asked_at;
   last.sampled_at = sample.answered_at;
 }
@@ -251,7 +251,7 @@ std::optional<LeaseId> Coordinator::Impl::lease_of_process(const ProcessSample& 
 void Coordinator::Impl::attribute(const DeviceSample& device, Instant asked_at,
                                   std::set<LeaseId>& touched) {
   if (device.lost || device.asleep) return;
-  std::vector<StrangerView>& others = seen_devices[device.id].strangers;
+  std::vector<UnmanagedProcess>& others = seen_devices[device.id].unmanaged_processes;
   others.clear();
   Attributed sums;
   static const std::vector<ProcessSample> kNone;
@@ -285,7 +285,7 @@ void Coordinator::Impl::attribute(const DeviceSample& device, Instant asked_at,
       use.peak = std::max(use.peak, *use.now);
     } else {
       // It may use all of the budget, for all that is known.
-      use.untold = true;
+      use.figure_missing = true;
       for (const Part& part : lease->granted()->parts) {
         if (part.device == device.id) sums.assumed += part.budget;
       }
@@ -305,8 +305,8 @@ void Coordinator::Impl::attribute(const DeviceSample& device, Instant asked_at,
   if (!device.processes) {
     for (const auto& [id, entry] : account.entries) {
       sums.assumed += entry.charge;
-      if (!seen_devices[device.id].ever_told) continue;
-      observed.at(id).use[device.id].untold = true;
+      if (!seen_devices[device.id].ever_listed) continue;
+      observed.at(id).use[device.id].figure_missing = true;
       measured.insert(id);
       touched.insert(id);
     }
@@ -326,7 +326,7 @@ void Coordinator::Impl::announce_budget(LeaseId id) {
   }
   if (over == seen.over_budget) return;
   seen.over_budget = over;
-  notify(id, over ? News::kOverBudget : News::kInBudget);
+  notify(id, over ? LeaseEvent::kOverBudget : LeaseEvent::kInBudget);
 }
 
 void Coordinator::Impl::settle_with(const Sample& sample) {
@@ -345,7 +345,7 @@ bool Coordinator::Impl::tells_who_is_left(DeviceId device) const {
   const Account* account = ledger.find(device);
   if (account == nullptr || !account->seen) return false;
   const auto seen = seen_devices.find(device);
-  return seen == seen_devices.end() || seen->second.tells_processes || !seen->second.ever_told;
+  return seen == seen_devices.end() || seen->second.lists_processes || !seen->second.ever_listed;
 }
 
 // What has ended is off a device that sleeps: to clear it away, the driver would have woken it.
@@ -355,10 +355,10 @@ bool Coordinator::Impl::sleeps(DeviceId device) const {
 }
 
 // What is on the way to a device is listed when it is there; until then nobody can tell.
-bool Coordinator::Impl::may_come_back(const Lease& lease) const {
+bool Coordinator::Impl::may_be_brought_back(const Lease& lease) const {
   if (lease.releasing() == nullptr) return false;
   const Observed& seen = observed.at(lease.id);
-  return lease.releasing()->was.has_processes() && seen.move != 0 && !is_halting(seen);
+  return lease.releasing()->was.has_processes() && seen.move != 0 && !is_freezing(seen);
 }
 
 // A sample asked after the end tells who is left.
@@ -369,7 +369,7 @@ void Coordinator::Impl::settle_one(LeaseId id) {
     if (!tells_who_is_left(part.device) && !sleeps(part.device)) return;
   }
   Observed& seen = observed.at(id);
-  if (may_come_back(lease)) return;
+  if (may_be_brought_back(lease)) return;
   seen.settle_since.reset();
   if (const Held* held = lease.held()) {
     if (!held->members.empty()) {
@@ -383,7 +383,7 @@ void Coordinator::Impl::settle_one(LeaseId id) {
       return;
     }
     end_growth(id);
-    let_go_on(id);
+    thaw(id);
     decide(id, LeaseReleasing{id, result_of(*held)});
   }
   if (measured.contains(id)) {
@@ -416,15 +416,15 @@ void Coordinator::Impl::ask_probe_again(Instant asked_at) {
                                                          : limits::kProbeSlowEvery;
     at = std::min(at, now.instant + every);
   }
-  if (!just_left.empty()) at = now.instant;  // A sample asked since ends that.
+  if (!just_swapped_out.empty()) at = now.instant;  // A sample asked since ends that.
   for (const LeaseId id : shrunk) {
-    if (observed.at(id).shrink_told) continue;
+    if (observed.at(id).shrink_confirmed) continue;
     const std::optional<Instant> shrunk_at = observed.at(id).shrunk_at;
     CHECK(shrunk_at.has_value());
     const bool is_older = asked_at < *shrunk_at;
     at = std::min(at, is_older ? now.instant : now.instant + limits::kProbeSlowEvery);
   }
-  if (!returning.empty()) at = std::min(at, now.instant + limits::kProbeSlowEvery);
+  if (!resuming.empty()) at = std::min(at, now.instant + limits::kProbeSlowEvery);
   // A driver in trouble is not asked in a loop.
   if (!trouble.empty()) at = std::max(at, now.instant + seconds(1));
   if (at != Instant::never()) ask_probe(at);

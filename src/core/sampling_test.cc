@@ -11,7 +11,7 @@
 
 #include "core/coordinator.h"
 #include "core/limits.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -162,7 +162,7 @@ TEST_F(Sampling, WhatADeadProcessOfALeaseThatIsAwayHasIsNoStrangers) {
   (void)story.tell(ProcessEnded{S::process(30)});
   story.use(30, gib(2), 0, false);
   (void)story.tell(Suspend{{3}, {{1000}}, {1}});
-  (void)story.tell(Moved{{1}, story.last_move().value().number, {}});
+  (void)story.tell(TransferDone{{1}, story.last_move().value().number, {}});
   story.use(1, {});
   (void)story.second();
   EXPECT_EQ(story.look().charged, gib(2));

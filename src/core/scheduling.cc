@@ -25,7 +25,7 @@ void Coordinator::Impl::schedule() {
     begun = moves;
     grant_all();
     if (!yielding.empty()) {
-      bring_back_who_yielded();
+      resume_yielded();
       grant_all();
     }
     make_room_for_urgent();
@@ -44,10 +44,10 @@ bool Coordinator::Impl::nobody_fits(const Walk& walk) const {
 bool Coordinator::Impl::grant_one() {
   Walk walk(state, ledger, settings, now.instant, full_walk);
   walk.take_turns(next_turns());
-  for (const LeaseId id : in_order_of_return()) {
+  for (const LeaseId id : in_order_of_resumption()) {
     const Lease& lease = *state.find(id);
     const bool grows = lease.held()->growth.has_value();
-    const bool may = grows || (walk.may_take_turn(lease) && may_return(id));
+    const bool may = grows || (walk.may_take_turn(lease) && may_swap_in(id));
     if (may && (grows ? try_growth(id) : try_resume(id))) return true;
     walk.leave_growing(lease);
   }
@@ -76,7 +76,7 @@ bool Coordinator::Impl::grant_one() {
 
 // Those that want back or more, by age; of those that run in turns, for which no device has more
 // than one place kept, whoever needs most comes first of them.
-std::vector<LeaseId> Coordinator::Impl::in_order_of_return() const {
+std::vector<LeaseId> Coordinator::Impl::in_order_of_resumption() const {
   std::vector<LeaseId> order(growing.begin(), growing.end());
   const auto rank = [&](LeaseId id) {
     const Lease& lease = *state.find(id);
@@ -89,7 +89,7 @@ std::vector<LeaseId> Coordinator::Impl::in_order_of_return() const {
 
 // It is granted something or others wait behind it. Does not change in a pass.
 bool Coordinator::Impl::takes_part(const Lease& lease) const {
-  return is_offerable(lease) ? user_has_room(lease) : keeps_turn(lease);
+  return is_offerable(lease) ? user_has_room(lease) : keeps_place(lease);
 }
 
 bool Coordinator::Impl::is_offerable(const Lease& lease) const {
@@ -97,7 +97,7 @@ bool Coordinator::Impl::is_offerable(const Lease& lease) const {
 }
 
 // Its asker is expected back any moment: nobody takes the place meanwhile.
-bool Coordinator::Impl::keeps_turn(const Lease& lease) const {
+bool Coordinator::Impl::keeps_place(const Lease& lease) const {
   const Observed& seen = observed.at(lease.id);
   return !lease.waiting()->parked_since && seen.reconnect_until &&
          *seen.reconnect_until > now.instant;
@@ -150,7 +150,7 @@ void Coordinator::Impl::grant(LeaseId id, const std::vector<Part>& parts, bool p
     decide(id, LeaseClaimed{id, std::nullopt});
     decide(id, LeaseRenewed{id, expires, wall_at(expires, now)});
   }
-  if (asking != id) notify(id, News::kGranted);
+  if (asking != id) notify(id, LeaseEvent::kGranted);
 }
 
 }  // namespace berth::core

@@ -36,7 +36,7 @@ struct PressureSettings {
   /// What is done, step by step.
   Ladder on_lease_critical = default_ladder(Cause::kLeaseCritical);
   Ladder on_device_critical = default_ladder(Cause::kDeviceCritical);
-  Ladder on_strangers = default_ladder(Cause::kStrangers);
+  Ladder on_unmanaged = default_ladder(Cause::kUnmanaged);
   Ladder over_budget = default_ladder(Cause::kOverBudget);  // With `--over-budget suspend`.
   Duration cooldown = minutes(10);  // No measure is taken twice on a lease within this.
 };

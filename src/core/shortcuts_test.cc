@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/sanitizers.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {

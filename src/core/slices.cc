@@ -32,8 +32,8 @@ bool is_slice(const Lease& lease) {
   return lease.request.share == Share::kSlice;
 }
 
-bool is_leaving(const Held& held) {
-  return held.suspension && held.suspension->phase == Suspension::Phase::kLeaving;
+bool is_swapping_out(const Held& held) {
+  return held.suspension && held.suspension->phase == Suspension::Phase::kSwappingOut;
 }
 
 }  // namespace
@@ -61,8 +61,8 @@ bool Coordinator::Impl::wants_turn(const Lease& lease) {
   if (!is_slice(lease)) return false;
   if (lease.waiting() != nullptr) return true;
   const Held* held = lease.held();
-  return held != nullptr && held->is_away() && held->its_suspension().queued && !held->frozen &&
-         !held->revoked;
+  return held != nullptr && held->is_swapped_out() && held->its_suspension().queued &&
+         !held->frozen && !held->revoked;
 }
 
 void Coordinator::Impl::reindex_turns(LeaseId id, const Lease* lease, Observed& seen) {
@@ -80,7 +80,7 @@ void Coordinator::Impl::reindex_turns(LeaseId id, const Lease* lease, Observed& 
     dirty = true;
   }
   const Held* held = lease == nullptr ? nullptr : lease->held();
-  if (held != nullptr && is_leaving(*held) && held->its_suspension().turn) {
+  if (held != nullptr && is_swapping_out(*held) && held->its_suspension().turn) {
     ending_turn.insert(id);
   } else {
     ending_turn.erase(id);
@@ -91,7 +91,7 @@ void Coordinator::Impl::reindex_turns(LeaseId id, const Lease* lease, Observed& 
 // What it needs to run.
 Bytes Coordinator::Impl::turn_needs(const Lease& lease) const {
   if (lease.waiting() != nullptr) return lease.request.vram;
-  return std::max(lease.held()->parts.front().budget, had(lease, 0));
+  return std::max(lease.held()->parts.front().budget, bytes_before_suspend(lease, 0));
 }
 
 // It will be off the device without anybody's doing: it has ended, or has left and the driver was
@@ -100,19 +100,19 @@ bool Coordinator::Impl::comes_free(LeaseId id, DeviceId device) const {
   const Lease& lease = *state.find(id);
   if (lease.releasing() != nullptr) return true;
   const auto known = seen_devices.find(device);
-  return lease.held()->is_away() && known != seen_devices.end() &&
-         known->second.asked_at <= observed.at(id).left_at;
+  return lease.held()->is_swapped_out() && known != seen_devices.end() &&
+         known->second.asked_at <= observed.at(id).suspended_at;
 }
 
 // It comes back, and the reserve, which was raised since, leaves it no room beside anybody.
-bool Coordinator::Impl::returns_alone(const Account& account, const Lease& lease) const {
+bool Coordinator::Impl::resumes_alone(const Account& account, const Lease& lease) const {
   return lease.waiting() == nullptr && account.held_back() + turn_needs(lease) > account.capacity;
 }
 
 // Although slices may have to go for it.
 bool Coordinator::Impl::fits_without_slices(const Account& account, const Lease& lease) const {
   if (!account.seen) return false;
-  const bool alone = returns_alone(account, lease);
+  const bool alone = resumes_alone(account, lease);
   Bytes taken = alone ? account.held_back_when_alone() : account.held_back();
   for (const auto& [id, entry] : account.entries) {
     if (id == lease.id || is_slice(*state.find(id))) continue;
@@ -185,7 +185,7 @@ NextTurns Coordinator::Impl::next_turns() const {
       lease = newcomer->lease;
       where = newcomer->where;
       ++newcomer;
-    } else if (may_return(lease->id) && observed.at(lease->id).returns_from <= now.instant) {
+    } else if (may_swap_in(lease->id) && observed.at(lease->id).resume_not_before <= now.instant) {
       where = {lease->held()->parts.front().device};
     }
     const std::optional<DeviceId> its = room_is_made_on(lease->id);
@@ -214,7 +214,7 @@ Instant Coordinator::Impl::turn_over_at(const Lease& lease) const {
   const Bytes used = use == seen.use.end() ? Bytes{} : use->second.now.value_or(Bytes{});
   const TurnTerms terms{.least = settings.turn_min, .loss_percent = settings.turn_loss_percent};
   return std::max(lease.held()->runs_since + turn_length(seen.turn_cost.of(used), terms),
-                  seen.turn_from);
+                  seen.turn_end_not_before);
 }
 
 // Whose turns end on the device, and when, so that it fits.
@@ -230,7 +230,7 @@ TurnEnds Coordinator::Impl::room_for_turn(const Account& account, const Lease& l
     if (!may_end_turn(other)) continue;
     running.push_back({.lease = id, .frees = entry.charge, .over = turn_over_at(other)});
   }
-  if (returns_alone(account, lease)) return who_ends_turn(std::move(running), taken);
+  if (resumes_alone(account, lease)) return who_ends_turn(std::move(running), taken);
   const Bytes room = saturating_sub(account.capacity, account.held_back() + taken);
   return who_ends_turn(std::move(running), saturating_sub(turn_needs(lease), room));
 }

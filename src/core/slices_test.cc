@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/coordinator.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -37,9 +37,9 @@ class Slices : public StoryTest {
     for (waited = 0; waited < 600 && told.empty(); ++waited) told = seconds_pass(1);
     return told;
   }
-  std::string moved(Outcome outcome = Outcome::kDone) {
+  std::string transfer_done(Outcome outcome = Outcome::kDone) {
     story.now.instant = story.now.instant + seconds(1);
-    return StoryTest::moved(outcome, "it cannot");
+    return StoryTest::transfer_done(outcome, "it cannot");
   }
   /// After what was told, what the next so many samples bring.
   std::string then(std::string told, int samples = 1) {
@@ -49,7 +49,7 @@ class Slices : public StoryTest {
   /// Who leaves has left, and the driver has said so, once or more.
   std::string left(int samples = 1) {
     const std::uint64_t n = story.last_move().value().lease.value;
-    std::string told = moved();
+    std::string told = transfer_done();
     story.use(n, {});
     return then(std::move(told), samples);
   }
@@ -57,7 +57,7 @@ class Slices : public StoryTest {
   std::string came_back(Bytes used) {
     const std::uint64_t n = story.last_move().value().lease.value;
     story.use(n, used);
-    return then(moved());
+    return then(transfer_done());
   }
   /// Leases 1 and 2 of 10 GiB: 1 is away after its first turn, and 2 has its own.
   void two_in_turns() {
@@ -217,16 +217,16 @@ TEST_F(Slices, WhoIsPausedWhileItsTurnEndsStaysAway) {
 TEST_F(Slices, WhoIsFrozenAwayWantsNoTurn) {
   two_in_turns();
   EXPECT_EQ(story.tell(Freeze{{7}, {{1000}}, {1}}), "stop 1; ");
-  (void)moved();
+  (void)transfer_done();
   EXPECT_EQ(seconds_pass(300), "");
   EXPECT_EQ(story.tell(Resume{{8}, {{1000}}, {1}}), "let go on 1; ");
-  EXPECT_THAT(then(moved()), HasSubstr("move out 2"));
+  EXPECT_THAT(then(transfer_done()), HasSubstr("move out 2"));
 }
 
 TEST_F(Slices, WhoIsFrozenAwayKeepsNobodyFromHisFirstTurn) {
   two_in_turns();
   (void)story.tell(Freeze{{7}, {{1000}}, {1}});
-  (void)moved();
+  (void)transfer_done();
   EXPECT_EQ(ask(slice(gib(10))), "waiting 3; ");
   EXPECT_THAT(next(), HasSubstr("move out 2"));
   EXPECT_THAT(left(), HasSubstr("grant 3"));
@@ -287,7 +287,7 @@ TEST_F(Slices, WhoCannotBeMovedKeepsItsTurnAndIsTriedAgainLater) {
   (void)hold(slice(gib(10)), gib(8));
   (void)ask(slice(gib(10)));
   EXPECT_THAT(next(), HasSubstr("move out 1"));
-  EXPECT_EQ(moved(Outcome::kUndone), "");
+  EXPECT_EQ(transfer_done(Outcome::kUndone), "");
   EXPECT_EQ(lease(1).state, LeaseState::kHeld);
   EXPECT_THAT(next(), HasSubstr("move out 1"));
   EXPECT_GE(waited, 59);
@@ -297,7 +297,7 @@ TEST_F(Slices, AReturnThatFailsIsTriedAgainLater) {
   two_in_turns();
   (void)next();
   EXPECT_THAT(left(2), HasSubstr("move back 1"));
-  (void)moved(Outcome::kUndone);
+  (void)transfer_done(Outcome::kUndone);
   EXPECT_TRUE(lease(1).flags.resuming);
   EXPECT_THAT(then(story.second()), HasSubstr("move back 2")) << "somebody runs meanwhile";
 }
@@ -308,7 +308,7 @@ TEST_F(Slices, AReturnThatFailsIsTriedAgainLaterAlthoughSomebodyAskedForIt) {
   (void)next();
   EXPECT_THAT(left(2), HasSubstr("move back 1"));
   (void)story.tell(Resume{{9}, {{1000}}, {1}});
-  EXPECT_THAT(moved(Outcome::kUndone), HasSubstr("refuse not_moved"));
+  EXPECT_THAT(transfer_done(Outcome::kUndone), HasSubstr("refuse not_moved"));
   EXPECT_TRUE(lease(1).flags.resuming);
   EXPECT_EQ(lease(1).halt.value().reason, Halt::Reason::kTurn);
   story.use(2, {});
@@ -322,7 +322,7 @@ TEST_F(Slices, AnUrgentRequestIsGivenWayToAndItsTurnIsGivenBack) {
   yielding.may_yield = true;
   (void)hold(yielding, gib(8));
   (void)ask({.priority = Priority::kUrgent, .vram = gib(12)});
-  EXPECT_EQ(story.last_move().value().direction, Direction::kOut);
+  EXPECT_EQ(story.last_move().value().direction, Direction::kSwapOut);
   EXPECT_THAT(left(), HasSubstr("grant 2"));
   run(2, gib(8));
   EXPECT_EQ(seconds_pass(300), "") << "what is no slice keeps what it has";

@@ -13,7 +13,7 @@ namespace {
 
 double budget_sum(const Held& held) {
   double sum = 0;
-  if (held.is_away()) return sum;
+  if (held.is_swapped_out()) return sum;
   for (const Part& part : held.parts) sum += static_cast<double>(part.budget.value);
   return sum;
 }
@@ -36,12 +36,12 @@ bool Lease::is_outlived() const {
 }
 
 Instant Lease::waits_since() const {
-  if (held() == nullptr || !held()->is_away()) return queued_at;
+  if (held() == nullptr || !held()->is_swapped_out()) return queued_at;
   return held()->its_suspension().queued.value_or(queued_at);
 }
 
 std::uint64_t Lease::waits_sequence() const {
-  if (held() == nullptr || !held()->is_away()) return queued_sequence;
+  if (held() == nullptr || !held()->is_swapped_out()) return queued_sequence;
   const Suspension& away = held()->its_suspension();
   return away.queued ? away.queued_sequence : queued_sequence;
 }
@@ -204,21 +204,21 @@ struct State::Applier {
   bool operator()(const LeaseSuspended& fact) const {
     Lease* found = lease(fact.id);
     Held* held = in_state<Held>(fact.id);
-    if (held == nullptr || !held->suspension || held->is_away()) return false;
+    if (held == nullptr || !held->suspension || held->is_swapped_out()) return false;
     if (!fact.used.empty()) {
       if (fact.used.size() != held->parts.size()) return false;
       held->suspension->used = fact.used;
     }
     self.charge_share(*found, record.at, -1);
-    const bool left = held->suspension->phase == Suspension::Phase::kLeaving;
-    held->suspension->phase = Suspension::Phase::kAway;
+    const bool left = held->suspension->phase == Suspension::Phase::kSwappingOut;
+    held->suspension->phase = Suspension::Phase::kSuspended;
     if (left && held->suspension->turn) queue_return(*held->suspension, true);
     return true;
   }
 
   bool operator()(const ResumeQueued& fact) const {
     Held* held = in_state<Held>(fact.id);
-    if (held == nullptr || !held->suspension || !held->is_away()) return false;
+    if (held == nullptr || !held->suspension || !held->is_swapped_out()) return false;
     queue_return(*held->suspension, fact.queued);
     if (fact.queued) held->end_pause();
     return true;
@@ -239,7 +239,7 @@ struct State::Applier {
 
   bool operator()(const LeaseMoved& fact) const {
     Held* held = in_state<Held>(fact.id);
-    const bool fits = held != nullptr && held->suspension && held->is_away() &&
+    const bool fits = held != nullptr && held->suspension && held->is_swapped_out() &&
                       fact.devices.size() == held->parts.size();
     if (!fits) return false;
     std::vector<DeviceId>& from = held->suspension->moved_from;
@@ -256,8 +256,8 @@ struct State::Applier {
   bool operator()(const ResumeBegun& fact) const {
     Lease* found = lease(fact.id);
     Held* held = in_state<Held>(fact.id);
-    if (held == nullptr || !held->suspension || !held->is_away()) return false;
-    held->suspension->phase = Suspension::Phase::kReturning;
+    if (held == nullptr || !held->suspension || !held->is_swapped_out()) return false;
+    held->suspension->phase = Suspension::Phase::kSwappingIn;
     held->suspension->queued.reset();
     self.charge_share(*found, record.at, 1);
     return true;
@@ -265,7 +265,7 @@ struct State::Applier {
 
   bool operator()(const LeaseResumed& fact) const {
     Held* held = in_state<Held>(fact.id);
-    if (held == nullptr || !held->suspension || held->is_away()) return false;
+    if (held == nullptr || !held->suspension || held->is_swapped_out()) return false;
     held->away = held->away + (record.at - held->suspension->since);
     held->suspension.reset();
     held->end_pause();
@@ -313,7 +313,7 @@ struct State::Applier {
     held->frozen = frozen;
     // A pause of what is on the way back was for its processes alone.
     const std::optional<Suspension>& away = held->suspension;
-    const bool comes = away && (away->queued || away->phase == Suspension::Phase::kReturning);
+    const bool comes = away && (away->queued || away->phase == Suspension::Phase::kSwappingIn);
     if (!away || comes) held->end_pause();
     return true;
   }

@@ -44,11 +44,11 @@ struct Revocation {
 
 struct Suspension {
   enum class Phase : std::uint8_t {
-    kLeaving,    // Its memory is on the way to the host, or on the way back from there at once.
-    kAway,       // It is there.
-    kReturning,  // Its budgets are reserved, and it is on the way back.
+    kSwappingOut,  // Its memory is on the way to the host, or on the way back from there at once.
+    kSuspended,    // It is there.
+    kSwappingIn,   // Its budgets are reserved, and it is on the way back.
   };
-  Phase phase = Phase::kLeaving;
+  Phase phase = Phase::kSwappingOut;
   std::vector<Bytes> used;        // On each device before it began.
   Instant since;                  // When it began: from then on its limit does not run.
   std::optional<Instant> queued;  // Since then it is wanted back, and waits for room.
@@ -100,7 +100,9 @@ struct Held {
 
   bool has_processes() const { return !members.empty() || (command && !command_ended); }
   /// Its memory is in host memory, and its budgets are not its own.
-  bool is_away() const { return suspension && suspension->phase == Suspension::Phase::kAway; }
+  bool is_swapped_out() const {
+    return suspension && suspension->phase == Suspension::Phase::kSuspended;
+  }
   /// Of one that is suspended, or on the way there or back.
   const Suspension& its_suspension() const {
     CHECK(suspension.has_value());

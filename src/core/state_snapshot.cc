@@ -53,9 +53,9 @@ Held held_of(const LeaseRestored& fact) {
   }
   if (fact.suspension) {
     using Phase = Suspension::Phase;
-    held.suspension = Suspension{.phase = fact.resume_begun ? Phase::kReturning
-                                          : fact.suspended  ? Phase::kAway
-                                                            : Phase::kLeaving,
+    held.suspension = Suspension{.phase = fact.resume_begun ? Phase::kSwappingIn
+                                          : fact.suspended  ? Phase::kSuspended
+                                                            : Phase::kSwappingOut,
                                  .used = fact.suspension->used,
                                  .since = fact.suspended_since.value_or(held.granted_at),
                                  .queued = fact.resume_queued,
@@ -85,13 +85,15 @@ LeaseView survivor_view(const Lease& lease) {
     return view;
   }
   const Held& held = *lease.granted();
-  const bool suspended = held.suspension && held.suspension->phase != Suspension::Phase::kLeaving;
+  const bool suspended =
+      held.suspension && held.suspension->phase != Suspension::Phase::kSwappingOut;
   view.state = lease.releasing() != nullptr ? LeaseState::kReleasing
                : suspended                  ? LeaseState::kSuspended
                                             : LeaseState::kHeld;
   if (lease.held() != nullptr && held.suspension) {
     view.flags.suspending = !suspended;
-    view.flags.resuming = suspended && (held.suspension->queued.has_value() || !held.is_away());
+    view.flags.resuming =
+        suspended && (held.suspension->queued.has_value() || !held.is_swapped_out());
   }
   view.flags.revoking = held.revoked.has_value();
   view.flags.requeuing = held.requeue.has_value();
@@ -163,10 +165,10 @@ std::vector<Record> State::snapshot(Instant now) const {
         fact.suspension =
             SuspendBegun{id, suspension->used, suspension->yields_to, suspension->turn};
         fact.suspended_since = suspension->since;
-        fact.suspended = held->is_away();
+        fact.suspended = held->is_swapped_out();
         fact.resume_queued = suspension->queued;
         fact.resume_sequence = suspension->queued_sequence;
-        fact.resume_begun = suspension->phase == Suspension::Phase::kReturning;
+        fact.resume_begun = suspension->phase == Suspension::Phase::kSwappingIn;
         if (!suspension->moved_from.empty()) fact.moved_from = suspension->moved_from;
       }
     }

@@ -20,7 +20,7 @@ namespace berth::core {
 namespace {
 
 using Phase = Suspension::Phase;
-using Outcome = MoveResult::Outcome;
+using Outcome = TransferResult::Outcome;
 
 std::string resume_hint(LeaseId id) {
   return "berth resume " + std::to_string(id.value);
@@ -46,14 +46,14 @@ void Coordinator::Impl::on(const Suspend& event) {
   if (held->revoked) return refuse_state("was told to end");
   if (!held->has_processes()) return refuse_state("has no processes whose memory could be moved");
   if (held->suspension) {
-    if (held->suspension->phase == Phase::kReturning) {
+    if (held->suspension->phase == Phase::kSwappingIn) {
       return refuse_state("is on the way back: ask again when it runs");
     }
-    if (held->is_away()) {
+    if (held->is_swapped_out()) {
       displaced.erase(id);  // Somebody wants it to stay away.
       note_pause(id, event.terms, event.actor.user);
       if (held->suspension->queued) {
-        answer_movers(id, "it was suspended again");
+        answer_transfer_waiters(id, "it was suspended again");
         decide(id, ResumeQueued{id, false});
       }
       answer(event.token, id);
@@ -63,17 +63,17 @@ void Coordinator::Impl::on(const Suspend& event) {
       return refuse_state("is between two states: " + observed.at(id).stuck);
     }
     note_pause(id, event.terms, event.actor.user);
-    observed.at(id).move_tokens.push_back(event.token);
+    observed.at(id).transfer_tokens.push_back(event.token);
     return;
   }
-  if (is_halting(observed.at(id)))
+  if (is_freezing(observed.at(id)))
     return refuse_state("is just being stopped or let go on: ask again");
   if (!may_grant()) {
     return refuse_state("cannot be suspended while nothing can be written down (berth doctor)");
   }
   if (held->requeue) return refuse_state("is on the way back into the queue");
   if (lease->checkpoints.asked) return refuse_state("saves itself: ask again when it has");
-  observed.at(id).move_tokens.push_back(event.token);
+  observed.at(id).transfer_tokens.push_back(event.token);
   suspend(id, {});
   note_pause(id, event.terms, event.actor.user);
 }
@@ -89,9 +89,9 @@ void Coordinator::Impl::note_pause(LeaseId id, const PauseTerms& terms, UserId b
 
 // Whoever is just being moved or stopped, or is stuck between two states, is looked at after that.
 Instant Coordinator::Impl::pause_due(const Held& held, const Observed& seen) {
-  const bool stands = seen.move == 0 && (!held.suspension || held.is_away());
+  const bool stands = seen.move == 0 && (!held.suspension || held.is_swapped_out());
   if (!stands || !held.pause_ends || held.revoked) return Instant::never();
-  return std::max(*held.pause_ends, seen.goes_on_from);
+  return std::max(*held.pause_ends, seen.thaw_not_before);
 }
 
 // When its time is over it is as if somebody let it go on: first its processes, then its memory.
@@ -99,25 +99,25 @@ bool Coordinator::Impl::tend_pause(LeaseId id) {
   const Held* held = state.find(id)->held();
   if (held == nullptr || pause_due(*held, observed.at(id)) > now.instant) return false;
   if (held->frozen) {
-    begin_move(id, Direction::kGo);
+    begin_transfer(id, Direction::kThaw);
   } else {
     resume(id, std::nullopt);
   }
   return true;
 }
 
-void Coordinator::Impl::suspend(LeaseId id, const Leave& leave) {
+void Coordinator::Impl::suspend(LeaseId id, const SuspendCause& leave) {
   const Held& held = *state.find(id)->held();
   if (held.growth) drop_growth(id, Refusal{RefusalCode::kBusy, "it was suspended"});
   SuspendBegun fact{id, {}, leave.yields_to, leave.turn};
   for (const Part& part : held.parts) {
     const Use& use = observed.at(id).use[part.device];
     // Nobody has looked since its budget fell: unless its account tells, it may have all it had.
-    const Bytes told = use.ledger.value_or(use.may_be);
+    const Bytes told = use.ledger.value_or(use.upper_bound);
     fact.used.push_back(std::max({use.now.value_or(Bytes{}), told, use.last}));
   }
   decide(id, std::move(fact));
-  begin_move(id, Direction::kOut);
+  begin_transfer(id, Direction::kSwapOut);
 }
 
 void Coordinator::Impl::on(const Resume& event) {
@@ -132,63 +132,63 @@ void Coordinator::Impl::on(const Resume& event) {
   }
   if (!held->frozen) return resume(id, event.token);
   // Whoever moved its memory may just be stopping it again.
-  if (seen.move != 0 && seen.direction == Direction::kStop) {
-    seen.go_tokens.push_back(event.token);
+  if (seen.move != 0 && seen.direction == Direction::kFreeze) {
+    seen.thaw_tokens.push_back(event.token);
     return;
   }
-  if (seen.move != 0 && seen.direction != Direction::kGo) {
+  if (seen.move != 0 && seen.direction != Direction::kThaw) {
     refuse(event.token, RefusalCode::kWrongState,
            text_of(id) + " is on the way: ask again when it is there");
     return;
   }
-  seen.halt_tokens.push_back(event.token);
-  if (seen.move == 0) begin_move(id, Direction::kGo);
+  seen.freeze_tokens.push_back(event.token);
+  if (seen.move == 0) begin_transfer(id, Direction::kThaw);
 }
 
 void Coordinator::Impl::resume(LeaseId id, std::optional<Token> token) {
   const Held* held = state.find(id)->held();
   Observed& seen = observed.at(id);
-  if (token) seen.move_tokens.push_back(*token);
-  seen.yields_from = now.instant + limits::kYieldAgainAfter;
-  seen.returns_from = now.instant;
-  if (held->is_away()) {
+  if (token) seen.transfer_tokens.push_back(*token);
+  seen.yield_not_before = now.instant + limits::kYieldAgainAfter;
+  seen.resume_not_before = now.instant;
+  if (held->is_swapped_out()) {
     if (!held->its_suspension().queued) decide(id, ResumeQueued{id});
     dirty = true;
   } else if (!seen.stuck.empty()) {
-    begin_return(id);
-  } else if (held->its_suspension().phase == Phase::kLeaving && !returning.contains(id) &&
-             seen.direction == Direction::kOut && token) {
+    begin_swap_in(id);
+  } else if (held->its_suspension().phase == Phase::kSwappingOut && !resuming.contains(id) &&
+             seen.direction == Direction::kSwapOut && token) {
     // It goes on when it has left; until then nothing can be done.
-    seen.move_tokens.pop_back();
+    seen.transfer_tokens.pop_back();
     refuse(*token, RefusalCode::kWrongState,
            text_of(id) + " is still on the way out: ask again when it is suspended");
   }
 }
 
-void Coordinator::Impl::begin_move(LeaseId id, Direction direction) {
+void Coordinator::Impl::begin_transfer(LeaseId id, Direction direction) {
   const Lease& lease = *state.find(id);
   const Held& held = *lease.granted();
-  MoveMemory effect{.lease = id,
-                    .handle = lease.handle,
-                    .user = lease.user,
-                    .number = ++moves,
-                    .direction = direction,
-                    .processes = {held.members.begin(), held.members.end()},
-                    .bytes = held.suspension ? sum_of(held.suspension->used) : Bytes{}};
+  Transfer effect{.lease = id,
+                  .handle = lease.handle,
+                  .user = lease.user,
+                  .number = ++moves,
+                  .direction = direction,
+                  .processes = {held.members.begin(), held.members.end()},
+                  .bytes = held.suspension ? sum_of(held.suspension->used) : Bytes{}};
   // A reservation hangs on a shell, with which it has nothing else to do.
   if (!lease.request.ttl) effect.supervisor = lease.supervisor;
   if (held.command && !held.command_ended) effect.processes.push_back(*held.command);
-  if (direction == Direction::kGo) add_inner_processes(id, effect.processes);
+  if (direction == Direction::kThaw) add_inner_processes(id, effect.processes);
   if (direction == Direction::kBack) effect.pairs = pairs_of(held);
-  if (direction == Direction::kOut) effect.measure = is_to_be_measured(lease);
+  if (direction == Direction::kSwapOut) effect.measure = is_to_be_measured(lease);
   std::ranges::sort(effect.processes);
   Observed& seen = observed.at(id);
   seen.move = effect.number;
-  seen.move_begun = now.instant;
+  seen.transfer_begun = now.instant;
   seen.direction = direction;
-  if (!is_halting(seen)) seen.stuck.clear();
+  if (!is_freezing(seen)) seen.stuck.clear();
   if (direction == Direction::kBack)
-    seen.left_measured = false;  // Some of it may be back from now on.
+    seen.swap_out_measured = false;  // Some of it may be back from now on.
   reindex_timer(id, &lease, seen);
   effects.emplace_back(std::move(effect));
 }
@@ -206,23 +206,23 @@ void Coordinator::Impl::add_inner_processes(LeaseId id, std::vector<Process>& pr
 }
 
 // See Note [Room before return]. It is charged what it had until a sample tells what it has again.
-void Coordinator::Impl::begin_return(LeaseId id) {
+void Coordinator::Impl::begin_swap_in(LeaseId id) {
   const Lease& lease = *state.find(id);
   Observed& seen = observed.at(id);
   for (std::size_t i = 0; i < lease.held()->parts.size(); ++i) {
     Use& use = seen.use[lease.held()->parts[i].device];
-    use.may_be = std::max(use.may_be, had(lease, i));
+    use.upper_bound = std::max(use.upper_bound, bytes_before_suspend(lease, i));
   }
   seen.confirm_since = now.instant;
-  seen.return_begun = now.instant;
+  seen.swap_in_begun = now.instant;
   seen.stuck.clear();
-  returning.insert(id);
+  resuming.insert(id);
   reindex(id);
   ask_probe(now.instant);
 }
 
 // What is more important and next goes before, for as long as anybody may be passed.
-bool Coordinator::Impl::may_return(LeaseId id) const {
+bool Coordinator::Impl::may_swap_in(LeaseId id) const {
   const Lease& lease = *state.find(id);
   const std::optional<Instant> queued = lease.held()->its_suspension().queued;
   CHECK(queued.has_value());
@@ -233,7 +233,7 @@ bool Coordinator::Impl::may_return(LeaseId id) const {
 
 bool Coordinator::Impl::try_resume(LeaseId id) {
   const Lease& lease = *state.find(id);
-  CHECK(lease.held()->is_away());
+  CHECK(lease.held()->is_swapped_out());
   const bool whole = lease.request.share == Share::kExclusive;
   std::vector<Part> parts = lease.held()->parts;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -247,17 +247,19 @@ bool Coordinator::Impl::try_resume(LeaseId id) {
     if (whole) {
       // As at a grant: what strangers use by now is not its, and what they have left is. Where
       // nobody knows what it had, a device that is as empty as it can be has to do.
-      const Bytes need = std::min(return_needs(lease, i),
-                                  std::max(had(lease, i), account->grantable_when_empty()));
+      const Bytes need =
+          std::min(resume_requirement(lease, i),
+                   std::max(bytes_before_suspend(lease, i), account->grantable_when_empty()));
       part.budget = room;
       if (others > 0 || most < need || room == Bytes{}) return false;
-    } else if (account->exclusive_count > 0 || std::max(part.budget, had(lease, i)) > most) {
+    } else if (account->exclusive_count > 0 ||
+               std::max(part.budget, bytes_before_suspend(lease, i)) > most) {
       return false;
     }
   }
   if (parts != lease.held()->parts) decide(id, LeaseResized{id, lease.request.share, parts});
   decide(id, ResumeBegun{id});
-  begin_return(id);
+  begin_swap_in(id);
   return true;
 }
 
@@ -277,7 +279,7 @@ bool Coordinator::Impl::is_to_be_measured(const Lease& lease) const {
 }
 
 // On its i-th device, before it left; more than its budget where that had shrunk.
-Bytes Coordinator::Impl::had(const Lease& lease, std::size_t i) const {
+Bytes Coordinator::Impl::bytes_before_suspend(const Lease& lease, std::size_t i) const {
   const Held& held = *lease.held();
   const Observed& seen = observed.at(lease.id);
   const Bytes bytes = held.its_suspension().used[i];
@@ -288,9 +290,10 @@ Bytes Coordinator::Impl::had(const Lease& lease, std::size_t i) const {
 
 // What was sampled before it left may be less than what did. Unless its account tells, or it was
 // asked when it was locked, that may be all of its budget.
-Bytes Coordinator::Impl::return_needs(const Lease& lease, std::size_t i) const {
-  const bool is_known = observed.at(lease.id).left_measured || has_account(lease, i);
-  return is_known ? had(lease, i) : std::max(had(lease, i), lease.held()->parts[i].budget);
+Bytes Coordinator::Impl::resume_requirement(const Lease& lease, std::size_t i) const {
+  const bool is_known = observed.at(lease.id).swap_out_measured || has_account(lease, i);
+  return is_known ? bytes_before_suspend(lease, i)
+                  : std::max(bytes_before_suspend(lease, i), lease.held()->parts[i].budget);
 }
 
 bool Coordinator::Impl::has_room_for(const Lease& lease) const {
@@ -305,7 +308,7 @@ bool Coordinator::Impl::has_room_for(const Lease& lease) const {
     const Bytes taken = account->driver + *device.used;
     const Observed& seen = observed.at(lease.id);
     const Bytes budget = held.parts[i].budget;
-    const Bytes need = return_needs(lease, i);
+    const Bytes need = resume_requirement(lease, i);
     if (need == Bytes{}) continue;
     const Bytes margin = std::max(mib(256), Bytes{need.value / 100 * 3});
     const Bytes wanted = std::min(need + margin, std::max(need, budget));
@@ -314,31 +317,31 @@ bool Coordinator::Impl::has_room_for(const Lease& lease) const {
     const std::vector<DeviceId>& from = held.its_suspension().moved_from;
     const auto use = seen.use.find(id);
     const bool is_same = use != seen.use.end() && (from.empty() || from[i] == id);
-    const bool counts = is_same && (has_account(lease, i) || !seen.left_measured);
+    const bool counts = is_same && (has_account(lease, i) || !seen.swap_out_measured);
     const Bytes there = counts ? use->second.now.value_or(Bytes{}) : Bytes{};
     if (saturating_sub(wanted, there) > saturating_sub(account->capacity, taken)) return false;
   }
   return true;
 }
 
-void Coordinator::Impl::move_back_where_confirmed(const Sample& sample) {
-  for (const LeaseId id : std::set(returning)) {
+void Coordinator::Impl::swap_in_where_confirmed(const Sample& sample) {
+  for (const LeaseId id : std::set(resuming)) {
     const Lease& lease = *state.find(id);
     Observed& seen = observed.at(id);
     const bool over = lease.held() == nullptr || !lease.held()->suspension;
     if (!over) {
       if (seen.confirm_since && sample.asked_at < *seen.confirm_since) continue;
-      if (is_halting(seen)) continue;
-      const bool is_back = !seen.left_measured && is_all_there(lease, sample);
+      if (is_freezing(seen)) continue;
+      const bool is_back = !seen.swap_out_measured && is_all_there(lease, sample);
       if (!is_back && !has_room_for(lease)) continue;
-      begin_move(id, Direction::kBack);
+      begin_transfer(id, Direction::kBack);
     }
     seen.confirm_since.reset();
-    returning.erase(id);
+    resuming.erase(id);
   }
 }
 
-void Coordinator::Impl::on(const Moved& event) {
+void Coordinator::Impl::on(const TransferDone& event) {
   const Lease* lease = state.find(event.lease);
   const bool awaited = lease != nullptr && observed.at(event.lease).move == event.number;
   if (!awaited || event.number == 0) return;
@@ -347,86 +350,87 @@ void Coordinator::Impl::on(const Moved& event) {
   if (lease != nullptr) reindex_timer(event.lease, lease, observed.at(event.lease));
 }
 
-void Coordinator::Impl::take_result(const Moved& event) {
+void Coordinator::Impl::take_result(const TransferDone& event) {
   const Lease* lease = state.find(event.lease);
   Observed& seen = observed.at(event.lease);
   seen.move = 0;
   note_left_alone(event);
-  if (seen.direction == Direction::kStop || seen.direction == Direction::kGo) {
-    return halted(event.lease, event.result);
+  if (seen.direction == Direction::kFreeze || seen.direction == Direction::kThaw) {
+    return freeze_done(event.lease, event.result);
   }
   const bool ends = lease->releasing() != nullptr;
   if (ends && settling.contains(event.lease)) settle(event.lease);  // Now a sample can tell.
-  if (lease->held() == nullptr || !lease->held()->suspension) return keep_still(event.lease);
+  if (lease->held() == nullptr || !lease->held()->suspension) return restore_frozen(event.lease);
   if (event.result.outcome == Outcome::kStuck) {
     seen.stuck = event.result.trouble;
-    seen.moves_to.clear();
+    seen.migrates_to.clear();
     effects.emplace_back(Say{text_of(event.lease) + ": " + event.result.trouble + "; " +
                              resume_hint(event.lease) + " tries again, berth cancel ends it"});
-    answer_movers(event.lease, event.result.trouble);
-  } else if (seen.direction == Direction::kOut) {
-    moved_out(event.lease, event.result);
+    answer_transfer_waiters(event.lease, event.result.trouble);
+  } else if (seen.direction == Direction::kSwapOut) {
+    swapped_out(event.lease, event.result);
   } else {
-    moved_back(event.lease, event.result);
+    swapped_in(event.lease, event.result);
   }
 }
 
 // Told once of each: a lease may be moved every second, for its turns.
-void Coordinator::Impl::note_left_alone(const Moved& event) {
+void Coordinator::Impl::note_left_alone(const TransferDone& event) {
   Observed& seen = observed.at(event.lease);
-  const bool halts = seen.direction == Direction::kOut || seen.direction == Direction::kStop;
+  const bool halts = seen.direction == Direction::kSwapOut || seen.direction == Direction::kFreeze;
   if (halts) seen.left_alone.clear();
   for (const std::int32_t pid : event.result.left_alone) {
     if (halts && seen.left_alone.size() < limits::kMembersPerLease) seen.left_alone.insert(pid);
-    if (seen.left_alone_told.size() >= limits::kMembersPerLease) continue;
-    if (!seen.left_alone_told.insert(pid).second) continue;
+    if (seen.logged_left_alone.size() >= limits::kMembersPerLease) continue;
+    if (!seen.logged_left_alone.insert(pid).second) continue;
     effects.emplace_back(Say{text_of(event.lease) + ": process " + std::to_string(pid) +
                              " of it belongs to another user: it is neither stopped nor moved"});
   }
 }
 
-void Coordinator::Impl::moved_out(LeaseId id, const MoveResult& result) {
+void Coordinator::Impl::swapped_out(LeaseId id, const TransferResult& result) {
   if (result.outcome == Outcome::kUndone) {
     const Suspension& suspension = state.find(id)->held()->its_suspension();
     if (suspension.yields_to || suspension.turn) {
       effects.emplace_back(Say{text_of(id) + " cannot make room: " + result.trouble});
     }
-    observed.at(id).yields_from = now.instant + limits::kYieldAgainAfter;
-    observed.at(id).turn_from = now.instant + limits::kYieldAgainAfter;
-    observed.at(id).not_moved = result.trouble;
-    observed.at(id).moves_to.clear();
+    observed.at(id).yield_not_before = now.instant + limits::kYieldAgainAfter;
+    observed.at(id).turn_end_not_before = now.instant + limits::kYieldAgainAfter;
+    observed.at(id).suspend_failure = result.trouble;
+    observed.at(id).migrates_to.clear();
     decide(id, LeaseResumed{id});
-    answer_movers(id, result.trouble);
-    keep_still(id);
+    answer_transfer_waiters(id, result.trouble);
+    restore_frozen(id);
     return;
   }
   Observed& seen = observed.at(id);
-  seen.left_at = now.instant;
-  seen.left_measured = result.left.has_value();
-  seen.turn_cost.measured_out(now.instant - seen.move_begun);
-  just_left.insert(id);
+  seen.suspended_at = now.instant;
+  seen.swap_out_measured = result.left.has_value();
+  seen.turn_cost.measured_out(now.instant - seen.transfer_begun);
+  just_swapped_out.insert(id);
   decide(id, LeaseSuspended{id, measured_of(*state.find(id), result)});
   // Whoever paused it meanwhile wants more than the end of a turn.
   const Held& held = *state.find(id)->held();
   if (held.pause && held.its_suspension().queued) decide(id, ResumeQueued{id, false});
-  notify(id, News::kSuspended);
-  const std::vector<DeviceId> to = std::exchange(seen.moves_to, {});
+  notify(id, LeaseEvent::kSuspended);
+  const std::vector<DeviceId> to = std::exchange(seen.migrates_to, {});
   if (!to.empty() && !held.revoked) {
     if (const std::optional<std::string> why_not = too_large_for(id, to)) {
       effects.emplace_back(Say{text_of(id) + " cannot go on on another GPU: " + *why_not});
-      answer_movers(id, *why_not);
+      answer_transfer_waiters(id, *why_not);
     } else {
-      place_elsewhere(id, to, std::exchange(seen.moves_by, {}));
+      migrate(id, to, std::exchange(seen.migrates_by, {}));
     }
     if (!held.pause) decide(id, ResumeQueued{id});
   }
-  if (!held.its_suspension().queued) answer_movers(id);
-  keep_still(id);
-  bring_back_who_yielded();
+  if (!held.its_suspension().queued) answer_transfer_waiters(id);
+  restore_frozen(id);
+  resume_yielded();
   ask_probe(now.instant);  // What it leaves free is granted when the driver says that it is.
 }
 
-std::vector<Bytes> Coordinator::Impl::measured_of(const Lease& lease, const MoveResult& result) {
+std::vector<Bytes> Coordinator::Impl::measured_of(const Lease& lease,
+                                                  const TransferResult& result) {
   std::vector<Bytes> measured;
   if (!result.left) return measured;
   for (const Part& part : lease.held()->parts) {
@@ -436,49 +440,49 @@ std::vector<Bytes> Coordinator::Impl::measured_of(const Lease& lease, const Move
   return measured;
 }
 
-void Coordinator::Impl::moved_back(LeaseId id, const MoveResult& result) {
+void Coordinator::Impl::swapped_in(LeaseId id, const TransferResult& result) {
   Observed& seen = observed.at(id);
   if (result.outcome == Outcome::kDone) {
     // It was looked at twice whether there is room: when another had gone, and when it was its own.
-    const Duration look = std::min(seen.move_begun - seen.return_begun, seconds(1));
-    seen.turn_cost.measured_back(now.instant - seen.move_begun + look + look);
+    const Duration look = std::min(seen.transfer_begun - seen.swap_in_begun, seconds(1));
+    seen.turn_cost.measured_back(now.instant - seen.transfer_begun + look + look);
     end_suspension(id);
     return;
   }
-  if (state.find(id)->held()->its_suspension().phase == Phase::kLeaving) {
+  if (state.find(id)->held()->its_suspension().phase == Phase::kSwappingOut) {
     // After a restart: nothing is known to be away, and nothing could be brought back.
     seen.stuck = result.trouble;
   } else {
-    seen.left_at = now.instant;
-    seen.returns_from = now.instant + limits::kYieldAgainAfter;
-    just_left.insert(id);
+    seen.suspended_at = now.instant;
+    seen.resume_not_before = now.instant + limits::kYieldAgainAfter;
+    just_swapped_out.insert(id);
     decide(id, LeaseSuspended{id});
-    take_move_back(id, result.trouble);
+    undo_migration(id, result.trouble);
     if (state.find(id)->request.share == Share::kSlice) {
       effects.emplace_back(Say{text_of(id) + " cannot come back for its turn: " + result.trouble});
       // Whoever asked for it is told; if it left for the turn of another it has its own all the
       // same.
       const bool in_turns = state.find(id)->held()->its_suspension().turn;
-      if (in_turns || seen.move_tokens.empty()) decide(id, ResumeQueued{id});
+      if (in_turns || seen.transfer_tokens.empty()) decide(id, ResumeQueued{id});
     }
   }
-  answer_movers(id, result.trouble);
-  keep_still(id);
+  answer_transfer_waiters(id, result.trouble);
+  restore_frozen(id);
 }
 
 void Coordinator::Impl::end_suspension(LeaseId id) {
   decide(id, LeaseResumed{id});
   observed.at(id).shrunk_at = now.instant;
-  observed.at(id).shrink_told = false;
+  observed.at(id).shrink_confirmed = false;
   shrunk.insert(id);
   ask_probe(now.instant);
-  if (!state.find(id)->held()->frozen) notify(id, News::kResumed);
-  answer_movers(id);
-  keep_still(id);
+  if (!state.find(id)->held()->frozen) notify(id, LeaseEvent::kResumed);
+  answer_transfer_waiters(id);
+  restore_frozen(id);
 }
 
-void Coordinator::Impl::answer_movers(LeaseId id, const std::string& why_not) {
-  for (const Token token : std::exchange(observed.at(id).move_tokens, {})) {
+void Coordinator::Impl::answer_transfer_waiters(LeaseId id, const std::string& why_not) {
+  for (const Token token : std::exchange(observed.at(id).transfer_tokens, {})) {
     if (why_not.empty()) {
       answer(token, id);
     } else {

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "core/coordinator.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -35,7 +35,7 @@ class Suspending : public StoryTest {
   /// Lease 1 is away, and its 8 GiB are seen to be free.
   std::string put_away() {
     std::string told = suspend();
-    told += moved();
+    told += transfer_done();
     story.use(1, {});
     return told + story.second();
   }
@@ -54,7 +54,7 @@ TEST_F(Suspending, AllItsProcessesAreMovedAndItIsChargedUntilTheyAre) {
 TEST_F(Suspending, WhatItHadIsGrantedOnWhenTheDriverSaysThatItIsFree) {
   (void)story.ask(S::budget(gib(12)));
   (void)suspend();
-  EXPECT_EQ(moved(), "suspend 1; suspended 1; ");
+  EXPECT_EQ(transfer_done(), "suspend 1; suspended 1; ");
   EXPECT_EQ(story.state(2), LeaseState::kWaiting);
   EXPECT_THAT(story.second(), Not(HasSubstr("grant"))) << "the driver still counts it";
   story.use(1, {});
@@ -64,7 +64,7 @@ TEST_F(Suspending, WhatItHadIsGrantedOnWhenTheDriverSaysThatItIsFree) {
 
 TEST_F(Suspending, WhereItCannotBeItRunsOnAndTheReasonIsTold) {
   (void)suspend();
-  EXPECT_EQ(moved(Outcome::kUndone, "it has managed memory"), "refuse not_moved; ");
+  EXPECT_EQ(transfer_done(Outcome::kUndone, "it has managed memory"), "refuse not_moved; ");
   EXPECT_THAT(story.refusal(), HasSubstr("lease 1: it has managed memory"));
   EXPECT_EQ(lease().state, LeaseState::kHeld);
   EXPECT_FALSE(lease().flags.suspending);
@@ -73,18 +73,18 @@ TEST_F(Suspending, WhereItCannotBeItRunsOnAndTheReasonIsTold) {
 
 TEST_F(Suspending, OneThatIsStuckStaysChargedAndIsBroughtBackWhenAsked) {
   (void)suspend();
-  EXPECT_EQ(moved(Outcome::kStuck, "process 1 is locked"), "refuse not_moved; ");
+  EXPECT_EQ(transfer_done(Outcome::kStuck, "process 1 is locked"), "refuse not_moved; ");
   EXPECT_EQ(story.look().charged, gib(10));
   EXPECT_EQ(suspend(), "refuse wrong_state; ");
   EXPECT_EQ(resume(), "");
   EXPECT_EQ(story.second(), "move back 1; ");
-  EXPECT_EQ(moved(), "resume 1; held 1; ");
+  EXPECT_EQ(transfer_done(), "resume 1; held 1; ");
 }
 
 TEST_F(Suspending, SeveralWhoAskAreAllAnswered) {
   (void)suspend(1, 71);
   EXPECT_EQ(suspend(1, 73), "");
-  EXPECT_EQ(moved(), "suspend 1; suspended 1; suspended 1; ");
+  EXPECT_EQ(transfer_done(), "suspend 1; suspended 1; suspended 1; ");
   EXPECT_EQ(suspend(1, 74), "suspended 1; ") << "it is already";
 }
 
@@ -110,7 +110,7 @@ TEST_F(Suspending, ItReturnsWhenThereIsRoomAndASampleSaysSo) {
   EXPECT_EQ(story.look().charged, gib(10)) << "its budget is its own again";
   EXPECT_EQ(story.second(), "move back 1; ");
   EXPECT_EQ(lease().state, LeaseState::kSuspended);
-  EXPECT_EQ(moved(), "resume 1; held 1; ");
+  EXPECT_EQ(transfer_done(), "resume 1; held 1; ");
   EXPECT_EQ(lease().state, LeaseState::kHeld);
 }
 
@@ -151,7 +151,7 @@ TEST_F(Suspending, WhatItHadByItsOwnAccountIsEnough) {
   story.use(77, gib(7));
   EXPECT_EQ(story.second(), "") << "9 GiB are free, and its budget is 10";
   const ChargeSample charge{
-      .lease = {0, 1}, .device = device(0), .charged = mib(8704), .steady = true};
+      .lease = {0, 1}, .device = device(0), .charged = mib(8704), .unchanged = true};
   const Instant at = story.now.instant;
   EXPECT_EQ(story.tell(Sampled{{at, at, true, "", "", story.hardware, {charge}}}), "move back 1; ");
 }
@@ -159,11 +159,11 @@ TEST_F(Suspending, WhatItHadByItsOwnAccountIsEnough) {
 /// A lease that keeps account of itself returns beside a stranger who uses so much, or does not.
 class SuspendingMargin : public Suspending {
  protected:
-  std::string returns(Bytes charged, Bytes stranger) {
-    story.use(77, stranger);
+  std::string returns(Bytes charged, Bytes unmanaged_process) {
+    story.use(77, unmanaged_process);
     story.now.instant = story.now.instant + seconds(1);
     const ChargeSample charge{
-        .lease = {0, 1}, .device = device(0), .charged = charged, .steady = true};
+        .lease = {0, 1}, .device = device(0), .charged = charged, .unchanged = true};
     const Instant at = story.now.instant;
     return story.tell(Sampled{{at, at, true, "", "", story.hardware, {charge}}});
   }
@@ -210,7 +210,7 @@ TEST_F(Suspending, WhatWasNeverSeenOfItIsWaitedForWhenItIsAway) {
   (void)story.claim(2);
   (void)story.ask(S::budget(gib(4)));
   (void)suspend(2);
-  EXPECT_EQ(moved(), "suspend 2; suspended 2; ");
+  EXPECT_EQ(transfer_done(), "suspend 2; suspended 2; ");
   EXPECT_EQ(story.look().charged, gib(15));
   EXPECT_THAT(story.second(), HasSubstr("grant 3"));
 }
@@ -232,7 +232,7 @@ TEST_F(Suspending, WhoseBudgetFellBeforeItWasAwayIsNotAskedForWithoutEnd) {
 TEST_F(Suspending, WhatItMayHaveTakenBeforeItsBudgetFellIsChargedUntilASampleTells) {
   (void)story.tell(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(2), {}});
   (void)suspend();
-  (void)moved();
+  (void)transfer_done();
   EXPECT_EQ(story.look().charged, gib(10));
   story.use(1, gib(3));
   (void)story.second();
@@ -247,7 +247,7 @@ TEST_F(Suspending, WhatItMayHaveTakenBeforeItsBudgetFellFindsRoomAlsoAfterAResta
   (void)story.second();
   (void)story.tell(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(2), {}});
   EXPECT_THAT(suspend(), HasSubstr("move out 1; ")) << "and no sample since has told what it uses";
-  (void)moved();
+  (void)transfer_done();
   story.use(1, {});
   (void)story.second();
   story.restart();
@@ -276,7 +276,7 @@ TEST_F(Suspending, AReturnThatFailsLeavesItAway) {
   (void)put_away();
   (void)resume();
   (void)story.second();
-  EXPECT_EQ(moved(Outcome::kUndone, "cannot start berth-mover"), "refuse not_moved; ");
+  EXPECT_EQ(transfer_done(Outcome::kUndone, "cannot start berth-mover"), "refuse not_moved; ");
   EXPECT_EQ(lease().state, LeaseState::kSuspended);
   EXPECT_EQ(story.look().charged, gib(10)) << "the driver was not asked since";
   (void)story.second();
@@ -287,7 +287,7 @@ TEST_F(Suspending, ARuinedProcessStaysChargedAndCanBeEnded) {
   (void)put_away();
   (void)resume();
   (void)story.second();
-  (void)moved(Outcome::kStuck, "process 1 is ruined: it can only be ended");
+  (void)transfer_done(Outcome::kStuck, "process 1 is ruined: it can only be ended");
   EXPECT_EQ(story.look().charged, gib(10));
   EXPECT_THAT(story.tell(Release{{5}, {{1000}}, {1}, false, true}), HasSubstr("signal 15 to 1"));
   EXPECT_THAT(story.pass(seconds(10)), HasSubstr("signal 9 to 1"));
@@ -313,7 +313,7 @@ TEST_F(Suspending, OneThatEndsWhileItIsAwayMayHaveLeftSomethingUntilASampleTells
 TEST_F(Suspending, ItEndsInTheMiddleOfAMove) {
   (void)suspend();
   EXPECT_THAT(story.end(1), HasSubstr("refuse not_moved"));
-  EXPECT_EQ(moved(), "") << "nobody waits for it any more";
+  EXPECT_EQ(transfer_done(), "") << "nobody waits for it any more";
 }
 
 TEST_F(Suspending, ItsLimitDoesNotRunMeanwhile) {
@@ -324,13 +324,13 @@ TEST_F(Suspending, ItsLimitDoesNotRunMeanwhile) {
   story.use(2, gib(2));
   (void)story.second();
   (void)suspend(2);
-  (void)moved();
+  (void)transfer_done();
   story.use(2, {});
   (void)story.second();
   EXPECT_THAT(story.pass(hours(3)), Not(HasSubstr("revoke")));
   (void)resume(2);
   (void)story.second();
-  (void)moved();
+  (void)transfer_done();
   EXPECT_THAT(story.pass(minutes(59)), Not(HasSubstr("revoke")));
   EXPECT_THAT(story.pass(minutes(2)), HasSubstr("revoke 2"));
 }
@@ -371,7 +371,7 @@ TEST_F(Suspending, AWholeDeviceOfWhichNothingIsLeftIsWaitedForAndIsWholeAgainLat
   story.use(77, gib(9));
   EXPECT_THAT(story.second() + story.second(), HasSubstr("move back 2"));
   EXPECT_EQ(lease(2).parts.at(0).granted, gib(7));
-  (void)moved();
+  (void)transfer_done();
   story.use(77, {});
   (void)story.second();
   (void)suspend(2);
@@ -392,7 +392,7 @@ TEST_F(Suspending, WhatIsReleasedOnTheWayBackIsChargedUntilASampleAfterTheMoveTe
   EXPECT_EQ(story.second(), "") << "the driver lists nothing of it yet";
   EXPECT_EQ(story.look().charged, gib(10));
   story.use(1, gib(8));
-  EXPECT_EQ(moved(), "");
+  EXPECT_EQ(transfer_done(), "");
   EXPECT_EQ(story.second(), "") << "and now it does";
   EXPECT_EQ(story.look().charged, gib(8));
   story.use(1, {});
@@ -434,10 +434,10 @@ TEST_F(Suspending, WhoSavesItselfIsNotSuspendedAndWhoIsSuspendedNotAskedToSaveIt
 
 TEST_F(Suspending, AnAnswerOfAnEarlierMoveIsNotTakenForThisOne) {
   (void)suspend();
-  const MoveMemory first = *story.last_move();
-  (void)moved(Outcome::kUndone, "no");
+  const Transfer first = *story.last_move();
+  (void)transfer_done(Outcome::kUndone, "no");
   (void)suspend();
-  EXPECT_EQ(story.tell(Moved{first.lease, first.number, {}}), "");
+  EXPECT_EQ(story.tell(TransferDone{first.lease, first.number, {}}), "");
   EXPECT_TRUE(lease().flags.suspending);
 }
 
@@ -447,7 +447,7 @@ TEST_F(Suspending, WhatWasOnTheWayOutComesBackAfterARestart) {
   (void)suspend();
   story.restart();
   EXPECT_EQ(story.second(), "move back 1; ");
-  EXPECT_EQ(moved(), "resume 1; ");
+  EXPECT_EQ(transfer_done(), "resume 1; ");
   EXPECT_EQ(lease().state, LeaseState::kHeld);
 }
 
@@ -473,7 +473,7 @@ TEST_F(Suspending, WhatWaitedForRoomAndWhatWasOnTheWayBackGoOnAfterARestart) {
   (void)story.end(2);
   story.restart();
   EXPECT_THAT(story.second(), HasSubstr("move back 1"));
-  EXPECT_THAT(moved(), HasSubstr("resume 1"));
+  EXPECT_THAT(transfer_done(), HasSubstr("resume 1"));
 }
 
 TEST_F(Suspending, ASnapshotKeepsEachPhase) {
@@ -488,7 +488,7 @@ TEST_F(Suspending, ASnapshotKeepsEachPhase) {
   };
   (void)suspend();
   EXPECT_EQ(flags_after_snapshot(), std::pair(lease().state, lease().flags));
-  (void)moved();
+  (void)transfer_done();
   EXPECT_EQ(flags_after_snapshot(), std::pair(lease().state, lease().flags));
   story.use(1, {});
   (void)story.second();

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/coordinator.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -31,7 +31,7 @@ TEST_F(SuspendingWhole, AWholeDeviceIsGivenUpAndComesBackAlone) {
   story.use(1, gib(3));
   (void)story.second();
   (void)suspend();
-  (void)moved();
+  (void)transfer_done();
   story.use(1, {});
   (void)story.second();
   EXPECT_THAT(story.ask(S::budget(gib(1))), HasSubstr("held 2"));
@@ -76,7 +76,7 @@ TEST_F(SuspendingWhole, OfWhichNobodyKnowsWhatLeftReturnsWhenAllItMayHaveIsFree)
   story.use(1, gib(3));
   (void)story.second();
   (void)suspend();
-  (void)moved();
+  (void)transfer_done();
   story.use(1, {});
   story.use(77, mib(700));
   (void)story.second();
@@ -93,7 +93,7 @@ TEST_F(SuspendingWhole, WhatWasMeasuredHoldsUntilItIsTriedToBringItBack) {
   (void)story.second();
   (void)resume();
   EXPECT_THAT(story.second(), HasSubstr("move back 1"));
-  (void)moved(Outcome::kUndone, "cannot start berth-mover");
+  (void)transfer_done(Outcome::kUndone, "cannot start berth-mover");
   story.use(77, gib(10));
   (void)story.second();
   (void)resume();
@@ -121,7 +121,7 @@ TEST_F(SuspendingWhole, WhatItHadBesideASmallerReserveItHasAgainAlone) {
 // All that it may have had is more than its driver leaves of this device for anybody.
 TEST_F(SuspendingWhole, OfWhichNobodyKnowsWhatLeftReturnsToAnEmptyDevice) {
   (void)suspend();
-  (void)moved();
+  (void)transfer_done();
   story.hardware[0].driver_reserved = mib(300);
   (void)story.second();
   (void)resume();

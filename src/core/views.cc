@@ -36,7 +36,7 @@ LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
   view.flags.over_budget = seen.over_budget;
   view.flags.full = seen.full && lease->held() != nullptr;
   view.flags.degraded = seen.degraded;
-  view.pressure = seen.felt.level();
+  view.pressure = seen.pressure_state.level();
   view.full_in = seen.full_in;
   if (seen.progress) view.progress = seen.progress->last;
   view.left_alone.assign(seen.left_alone.begin(), seen.left_alone.end());
@@ -58,7 +58,7 @@ LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
       }
     }
     // Looked at, and none of its processes is there: that is a figure, and it is 0.
-    const bool told = last != seen_devices.end() && last->second.tells_processes &&
+    const bool told = last != seen_devices.end() && last->second.lists_processes &&
                       !last->second.asleep &&
                       last->second.sampled_at >= lease->granted()->granted_at;
     if (told && !part.used) {
@@ -77,7 +77,7 @@ LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
     if (releasing->result != EndResult::kLost) view.result = releasing->result;
   }
   if (seen.turn_over != Instant::never()) view.turn_ends_at = wall_at(seen.turn_over, {at, wall});
-  const Instant end = expected_end(*lease, seen.told_end(), at);
+  const Instant end = expected_end(*lease, seen.reported_end(), at);
   if (lease->held() != nullptr && end != Instant::never()) {
     view.expected_end = wall_at(end, {at, wall});
   }
@@ -216,8 +216,8 @@ std::vector<DeviceView> Coordinator::devices(Now now) const {
       view.asleep = device.asleep;
       view.trouble = device.trouble;
       view.capacity = account.capacity;
-      view.strangers = device.strangers;
-      view.pressure = device.felt.level();
+      view.unmanaged_processes = device.unmanaged_processes;
+      view.pressure = device.pressure_state.level();
       if (device.sampled_at) view.sample_age = now.instant - *device.sampled_at;
       const bool current = account.seen && impl_->trouble.empty() && !view.asleep;
       if (current) {
@@ -225,7 +225,7 @@ std::vector<DeviceView> Coordinator::devices(Now now) const {
         view.driver_reserved = device.driver_reserved;
         view.external = account.external;
         view.ignored = account.ignored;
-        view.lists_processes = device.tells_processes;
+        view.lists_processes = device.lists_processes;
         view.owed = device.owed;
       }
     }
@@ -306,7 +306,7 @@ void Coordinator::Impl::check_everything() const {
       count.held += 1;
       for (const Part& part : held->parts) {
         count.vram += part.budget;
-        if (held->is_away()) continue;
+        if (held->is_swapped_out()) continue;
         const Entry& entry = ledger.find(part.device)->entries.at(id);
         CHECK(entry.budget == part.budget);
       }

@@ -45,7 +45,7 @@ class Projection {
                 .capacity = saturating_sub(account.capacity, account.held_back())};
       for (const auto& [id, entry] : account.entries) {
         const Lease* lease = state.find(id);
-        const Instant end = lease == nullptr ? now : expected_end(*lease, entry.told_end, now);
+        const Instant end = lease == nullptr ? now : expected_end(*lease, entry.reported_end, now);
         room.stays.push_back({now, end, entry.exclusive ? Bytes::max() : entry.charge});
         // What it waits to grow by is granted before anything that is queued.
         const Held* held = lease == nullptr ? nullptr : lease->held();
@@ -261,7 +261,7 @@ Instant Coordinator::Impl::when_user_has_room(const Lease& lease, Instant at) co
   std::vector<std::pair<Instant, const Held*>> ends;
   for (const auto& [id, other] : state.leases()) {
     if (other.user != lease.user || other.held() == nullptr) continue;
-    ends.emplace_back(expected_end(other, observed.at(id).told_end(), at), other.held());
+    ends.emplace_back(expected_end(other, observed.at(id).reported_end(), at), other.held());
   }
   std::ranges::stable_sort(ends, {}, [](const auto& end) { return end.first; });
   Instant when = at;
@@ -305,15 +305,15 @@ WhyView::Reason Coordinator::Impl::reason_of(const Lease& lease, const WhyView& 
   };
   if (is_enough(freed)) return Reason::kProbing;
   if (is_enough(freed + outlived)) return Reason::kOutlived;
-  const Bytes without_strangers = saturating_sub(
+  const Bytes without_unmanaged = saturating_sub(
       saturating_sub(best.capacity, std::max(best.reserve, best.driver)), best.charged);
   if (wants_whole(lease.request)) {
-    return best.entries.empty() ? Reason::kStrangers : Reason::kExclusive;
+    return best.entries.empty() ? Reason::kUnmanaged : Reason::kExclusive;
   }
   if (best.exclusive_count > 0) return Reason::kExclusive;
   const bool in_turns = lease.request.share == Share::kSlice;
   if (in_turns && fits_without_slices(best, lease)) return Reason::kSlices;
-  if (lease.request.vram <= without_strangers) return Reason::kStrangers;
+  if (lease.request.vram <= without_unmanaged) return Reason::kUnmanaged;
   return Reason::kMemory;
 }
 
@@ -338,7 +338,7 @@ void Coordinator::Impl::add_holders(const Lease& lease, WhyView& view, Now at) c
     const Lease& holder = *state.find(id);
     Bytes charge;
     for (const HeldThere& there : devices) charge += there.charged;
-    const Instant end = expected_end(holder, observed.at(id).told_end(), at.instant);
+    const Instant end = expected_end(holder, observed.at(id).reported_end(), at.instant);
     view.holders.push_back(
         {.lease = id,
          .user = holder.user,

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/coordinator.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {

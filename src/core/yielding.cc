@@ -24,7 +24,7 @@ bool Coordinator::Impl::may_yield_to(const Lease& lease, const Lease& urgent) co
   const bool runs = held != nullptr && held->claimed && held->command && !held->command_ended;
   return runs && lease.request.may_yield && lease.request.priority < urgent.request.priority &&
          !held->revoked && !held->suspension && !held->requeue && !lease.checkpoints.asked &&
-         observed.at(lease.id).move == 0 && observed.at(lease.id).yields_from <= now.instant &&
+         observed.at(lease.id).move == 0 && observed.at(lease.id).yield_not_before <= now.instant &&
          !is_not_there(lease);
 }
 
@@ -33,10 +33,10 @@ bool Coordinator::Impl::is_not_there(const Lease& lease) const {
   const Observed& seen = observed.at(lease.id);
   return std::ranges::all_of(lease.held()->parts, [&](const Part& part) {
     const auto device = seen_devices.find(part.device);
-    if (device == seen_devices.end() || !device->second.tells_processes) return false;
+    if (device == seen_devices.end() || !device->second.lists_processes) return false;
     const auto use = seen.use.find(part.device);
     return use == seen.use.end() ||
-           (!use->second.untold && use->second.now.value_or(Bytes{}) == Bytes{});
+           (!use->second.figure_missing && use->second.now.value_or(Bytes{}) == Bytes{});
   });
 }
 
@@ -119,10 +119,10 @@ void Coordinator::Impl::make_room_for_urgent() {
 }
 
 // Whoever made room for somebody who has it by now, or does not want it any more.
-void Coordinator::Impl::bring_back_who_yielded() {
+void Coordinator::Impl::resume_yielded() {
   for (const LeaseId id : std::set(yielding)) {
     const Held* held = state.find(id)->held();
-    if (held == nullptr || !held->is_away() || held->pause) continue;
+    if (held == nullptr || !held->is_swapped_out() || held->pause) continue;
     const Suspension& suspension = held->its_suspension();
     if (suspension.queued || !suspension.yields_to) continue;
     const Lease* urgent = state.find(*suspension.yields_to);

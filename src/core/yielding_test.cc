@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/coordinator.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::core {
 namespace {
@@ -38,19 +38,19 @@ class Yielding : public testing::Test {
   std::vector<std::uint64_t> leaving() {
     std::vector<std::uint64_t> ids;
     for (; looked_ < story.effects.size(); ++looked_) {
-      const auto* move = std::get_if<MoveMemory>(&story.effects[looked_]);
-      if (move == nullptr || move->direction != Direction::kOut) continue;
+      const auto* move = std::get_if<Transfer>(&story.effects[looked_]);
+      if (move == nullptr || move->direction != Direction::kSwapOut) continue;
       ids.push_back(move->lease.value);
       last_ = *move;
     }
     return ids;
   }
-  std::string moved(MoveResult::Outcome outcome = MoveResult::Outcome::kDone) {
-    return story.tell(Moved{last_.lease, last_.number, {outcome, "it may not"}});
+  std::string transfer_done(TransferResult::Outcome outcome = TransferResult::Outcome::kDone) {
+    return story.tell(TransferDone{last_.lease, last_.number, {outcome, "it may not"}});
   }
   /// The last one that left is gone from the device.
   std::string gone(std::uint64_t n, std::size_t on = 0) {
-    std::string told = moved();
+    std::string told = transfer_done();
     story.use(n, {}, on);
     return told + story.second();
   }
@@ -59,7 +59,7 @@ class Yielding : public testing::Test {
 
  private:
   std::size_t looked_ = 0;
-  MoveMemory last_;
+  Transfer last_;
 };
 
 TEST_F(Yielding, AnUrgentRequestGetsTheRoomAndItComesBackAfterIt) {
@@ -163,9 +163,9 @@ TEST_F(Yielding, WhoCannotIsNotAskedAgainAtOnceAndAnotherIs) {
   hold(2, yielding(gib(6)), gib(3));
   (void)story.ask(urgent(gib(8)));
   EXPECT_THAT(leaving(), ElementsAre(1));
-  (void)moved(MoveResult::Outcome::kUndone);
+  (void)transfer_done(TransferResult::Outcome::kUndone);
   EXPECT_THAT(leaving(), ElementsAre(2));
-  (void)moved(MoveResult::Outcome::kUndone);
+  (void)transfer_done(TransferResult::Outcome::kUndone);
   (void)story.second();
   EXPECT_THAT(leaving(), IsEmpty());
   (void)story.pass(minutes(1));
@@ -177,7 +177,7 @@ TEST_F(Yielding, AnUrgentRequestThatGoesAwayGivesTheRoomBack) {
   hold(1, yielding(gib(10)), gib(8));
   (void)story.ask(urgent(gib(12)));
   EXPECT_THAT(leaving(), ElementsAre(1));
-  (void)story.tell(AskerGone{{2}});
+  (void)story.tell(RequesterGone{{2}});
   EXPECT_THAT(gone(1), HasSubstr("move back 1"));
 }
 

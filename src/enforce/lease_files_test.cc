@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr Handle kLease = {12, 34};
 const Holder kHolder = {.handle = kLease, .number = {7}, .user = {::geteuid()}};
-constexpr UserId kStranger = {60001};
+constexpr UserId kUnmanaged = {60001};
 constexpr DeviceId kOne = {0x0011223344556677, 0x8899aabbccddeeff};
 constexpr DeviceId kTwo = {1, 2};
 
@@ -336,7 +336,7 @@ TEST_F(LeaseFilesTest, ForOneUserAllIsPrivate) {
 
 TEST_F(LeaseFilesTest, ForAllUsersTheyAreOpenToTheLeasesUserAlone) {
   const LeaseFiles files = this->files(LeaseFiles::Readers::kAllUsers);
-  const Holder theirs = {.handle = kLease, .number = {7}, .user = kStranger};
+  const Holder theirs = {.handle = kLease, .number = {7}, .user = kUnmanaged};
   const Status set = files.set(theirs, {{kOne, mib(10)}});
   if (!has_lists()) {
     EXPECT_EQ(set.ok(), ::geteuid() == 0) << "the file system of /tmp has no access control lists";
@@ -349,9 +349,9 @@ TEST_F(LeaseFilesTest, ForAllUsersTheyAreOpenToTheLeasesUserAlone) {
     EXPECT_EQ(mode_of(path("")), 0750U);
     EXPECT_EQ(mode_of(path("limit")), 0640U);
     EXPECT_EQ(mode_of(path("use")), 0660U);
-    EXPECT_EQ(granted(path("")), (Granted{.user = kStranger, .rights = 5, .group = 0}));
-    EXPECT_EQ(granted(path("limit")), (Granted{.user = kStranger, .rights = 4, .group = 0}));
-    EXPECT_EQ(granted(path("use")), (Granted{.user = kStranger, .rights = 6, .group = 0}));
+    EXPECT_EQ(granted(path("")), (Granted{.user = kUnmanaged, .rights = 5, .group = 0}));
+    EXPECT_EQ(granted(path("limit")), (Granted{.user = kUnmanaged, .rights = 4, .group = 0}));
+    EXPECT_EQ(granted(path("use")), (Granted{.user = kUnmanaged, .rights = 6, .group = 0}));
     // As an earlier release left them: open to whoever knows the name.
     for (const char* name : {"", "limit", "use"}) ::chmod(path(name).c_str(), 0777);
     ASSERT_TRUE(files.set(theirs, {{kOne, mib(12)}}).ok());

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
-#include "model/moving.h"
+#include "model/transfer.h"
 
 namespace berth::gpu {
 

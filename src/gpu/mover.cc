@@ -13,7 +13,7 @@
 namespace berth::gpu {
 namespace {
 
-using Outcome = MoveResult::Outcome;
+using Outcome = TransferResult::Outcome;
 using State = CheckpointCalls::State;
 
 constexpr std::string_view kLeftAlone = "left-alone=";
@@ -21,10 +21,10 @@ constexpr std::array<std::string_view, 3> kOutcomes = {"done", "undone", "stuck"
 constexpr std::array<std::string_view, 4> kStates = {"running", "locked", "checkpointed",
                                                      "ruined: it can only be ended"};
 
-MoveResult stuck(std::string why) {
+TransferResult stuck(std::string why) {
   return {.outcome = Outcome::kStuck, .trouble = std::move(why)};
 }
-MoveResult undone(std::string why) {
+TransferResult undone(std::string why) {
   return {.outcome = Outcome::kUndone, .trouble = std::move(why)};
 }
 
@@ -55,7 +55,7 @@ std::string lacks_host_memory(CheckpointCalls& calls, std::span<const std::int32
 }
 
 /// False: they make no sense.
-bool decode_words(std::string_view words, MoveResult& result) {
+bool decode_words(std::string_view words, TransferResult& result) {
   while (!words.empty()) {
     const std::string_view word = words.substr(0, words.find(' '));
     words.remove_prefix(std::min(words.size(), word.size() + 1));
@@ -78,8 +78,8 @@ bool decode_words(std::string_view words, MoveResult& result) {
 
 }  // namespace
 
-MoveResult move_out(CheckpointCalls& calls, std::span<const Process> processes, Bytes bytes,
-                    const MoveLimits& limits, const Measure& measure) {
+TransferResult move_out(CheckpointCalls& calls, std::span<const Process> processes, Bytes bytes,
+                        const MoveLimits& limits, const Measure& measure) {
   const std::vector<std::int32_t> pids = users_of_cuda(calls, processes);
   if (pids.empty()) return undone("none of its processes uses the GPU");
   if (std::string why = lacks_host_memory(calls, pids, bytes, limits); !why.empty()) {
@@ -87,14 +87,14 @@ MoveResult move_out(CheckpointCalls& calls, std::span<const Process> processes, 
   }
   const auto give_up = [&](std::int32_t pid, const Error& error) {
     const std::string why = about(pid, error);
-    const MoveResult back = move_back(calls, processes);
+    const TransferResult back = move_back(calls, processes);
     return back.outcome == Outcome::kDone ? undone(why) : stuck(why + "; then " + back.trouble);
   };
   for (const std::int32_t pid : pids) {
     const Status locked = calls.lock(pid, limits.lock_within);
     if (!locked.ok()) return give_up(pid, locked.error());
   }
-  MoveResult result;
+  TransferResult result;
   if (measure) result.left = measure(pids);
   for (const std::int32_t pid : pids) {
     const Status moved = calls.checkpoint(pid);
@@ -104,8 +104,8 @@ MoveResult move_out(CheckpointCalls& calls, std::span<const Process> processes, 
 }
 
 // One that has ended meanwhile is no user of CUDA any more.
-MoveResult move_back(CheckpointCalls& calls, std::span<const Process> processes,
-                     std::span<const DevicePair> pairs) {
+TransferResult move_back(CheckpointCalls& calls, std::span<const Process> processes,
+                         std::span<const DevicePair> pairs) {
   const std::vector<std::int32_t> pids = users_of_cuda(calls, processes);
   const auto is_in_host_memory = [&](std::int32_t pid) {
     const Result<State> state = calls.state(pid);
@@ -141,10 +141,10 @@ MoveResult move_back(CheckpointCalls& calls, std::span<const Process> processes,
       note(about(pid, unlocked.error()));
     }
   }
-  return trouble.empty() ? MoveResult{} : stuck(std::move(trouble));
+  return trouble.empty() ? TransferResult{} : stuck(std::move(trouble));
 }
 
-std::string encode(const MoveResult& result) {
+std::string encode(const TransferResult& result) {
   std::string line(kOutcomes[static_cast<std::size_t>(result.outcome)]);
   if (!result.trouble.empty()) line += " " + result.trouble;
   if (result.outcome == Outcome::kDone) {
@@ -159,14 +159,14 @@ std::string encode(const MoveResult& result) {
   return line + "\n";
 }
 
-Result<MoveResult> decode_move_result(std::string_view line) {
+Result<TransferResult> decode_move_result(std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   const std::string_view word = line.substr(0, line.find(' '));
   const auto found = std::ranges::find(kOutcomes, word);
   if (found == kOutcomes.end() || line.find('\n') != std::string_view::npos) {
     return Error{Errc::kCorrupt, "berth-mover says what makes no sense"};
   }
-  MoveResult result{.outcome = static_cast<Outcome>(found - kOutcomes.begin()), .trouble = {}};
+  TransferResult result{.outcome = static_cast<Outcome>(found - kOutcomes.begin()), .trouble = {}};
   if (word.size() == line.size()) return result;
   const std::string_view rest = line.substr(word.size() + 1);
   if (result.outcome != Outcome::kDone) {

@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "gpu/checkpoint_calls.h"
-#include "model/moving.h"
+#include "model/transfer.h"
 
 namespace berth::gpu {
 
@@ -30,16 +30,16 @@ using Measure = std::function<std::optional<std::vector<DeviceUse>>(std::span<co
 
 /// `bytes`: about as much is on the devices. Processes that do not use CUDA are left alone. With
 /// `measure`, it is asked of all that were locked, before the first is moved.
-MoveResult move_out(CheckpointCalls& calls, std::span<const Process> processes, Bytes bytes,
-                    const MoveLimits& limits = {}, const Measure& measure = {});
+TransferResult move_out(CheckpointCalls& calls, std::span<const Process> processes, Bytes bytes,
+                        const MoveLimits& limits = {}, const Measure& measure = {});
 /// With `pairs`, to other devices. Where the driver refuses that to the first process, none of them
 /// has been brought back, and all may be brought back to where they were: kUndone.
-MoveResult move_back(CheckpointCalls& calls, std::span<const Process> processes,
-                     std::span<const DevicePair> pairs = {});
+TransferResult move_back(CheckpointCalls& calls, std::span<const Process> processes,
+                         std::span<const DevicePair> pairs = {});
 
 /// "done left-alone=PID... DEVICE=BYTES...", each as often as there are any; "undone WHY", "stuck
 /// WHY": one line.
-std::string encode(const MoveResult& result);
-Result<MoveResult> decode_move_result(std::string_view line);
+std::string encode(const TransferResult& result);
+Result<TransferResult> decode_move_result(std::string_view line);
 
 }  // namespace berth::gpu

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "gpu/checkpoint_calls.h"
-#include "gpu/halting.h"
+#include "gpu/freezing.h"
 #include "gpu/mover.h"
 #include "gpu/mover_task.h"
 #include "gpu/use_of.h"
@@ -45,29 +45,29 @@ std::vector<std::int32_t> take_out_others(MoverTask& task) {
   return pids;
 }
 
-MoveResult move(MoverTask task) {
+TransferResult move(MoverTask task) {
   Tree tree{.supervisor = task.supervisor, .roots = task.processes, .user = task.user};
-  if (task.direction == Direction::kStop) return stop_all(tree);
-  if (task.direction == Direction::kGo) {
+  if (task.direction == Direction::kFreeze) return stop_all(tree);
+  if (task.direction == Direction::kThaw) {
     tree.lease = std::filesystem::path(task.directory).filename();
     tree.number = task.lease;
     return let_all_go_on(tree);
   }
-  const bool out = task.direction == Direction::kOut;
+  const bool out = task.direction == Direction::kSwapOut;
   std::vector<std::int32_t> left_alone = take_out_others(task);
   if (out && task.processes.empty() && !left_alone.empty()) return others_alone(left_alone[0]);
   const auto calls = load_checkpoint_calls("libcuda.so.1");
   if (!calls.ok()) {
-    return {.outcome = out ? MoveResult::Outcome::kUndone : MoveResult::Outcome::kStuck,
+    return {.outcome = out ? TransferResult::Outcome::kUndone : TransferResult::Outcome::kStuck,
             .trouble = calls.error().message};
   }
   // A stopped process does not serve the driver.
   const RunningMeanwhile running(tree);
   const Measure measure =
       task.measure ? Measure([](auto pids) { return use_of(pids); }) : Measure();
-  MoveResult result = out ? move_out(**calls, task.processes, task.bytes, {}, measure)
-                          : move_back(**calls, task.processes, task.pairs);
-  if (result.outcome != MoveResult::Outcome::kDone && !left_alone.empty()) {
+  TransferResult result = out ? move_out(**calls, task.processes, task.bytes, {}, measure)
+                              : move_back(**calls, task.processes, task.pairs);
+  if (result.outcome != TransferResult::Outcome::kDone && !left_alone.empty()) {
     result.trouble += "; " + others_alone(left_alone[0]).trouble;
   }
   result.left_alone = std::move(left_alone);

@@ -11,7 +11,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
-#include "model/moving.h"
+#include "model/transfer.h"
 
 namespace berth::gpu {
 
@@ -20,7 +20,7 @@ struct MoverTask {
   LeaseId lease;
   /// Whose lease it is: what he could not signal himself is left alone. Nobody's, if not said.
   UserId user = {~0U};
-  Direction direction = Direction::kOut;
+  Direction direction = Direction::kSwapOut;
   Bytes bytes;
   std::optional<Process> supervisor;
   bool measure = false;  // What leaves.

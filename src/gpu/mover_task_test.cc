@@ -18,7 +18,7 @@ std::optional<MoverTask> read(const std::vector<std::string>& words) {
 
 TEST(MoverTask, IsReadBack) {
   for (const Direction direction :
-       {Direction::kOut, Direction::kBack, Direction::kStop, Direction::kGo}) {
+       {Direction::kSwapOut, Direction::kBack, Direction::kFreeze, Direction::kThaw}) {
     for (const std::optional<Process> supervisor : {std::optional<Process>(), {{7, 8}}}) {
       const MoverTask task{
           .directory = "/run/a \n path/leases/l_1",
@@ -27,7 +27,7 @@ TEST(MoverTask, IsReadBack) {
           .direction = direction,
           .bytes = gib(7),
           .supervisor = supervisor,
-          .measure = direction == Direction::kOut,
+          .measure = direction == Direction::kSwapOut,
           .pairs = {{.from = {1, 2}, .to = {3, 4}}, {.from = {3, 4}, .to = {5, 6}}},
           .processes = {{1, 11}, {2, 12}}};
       const std::optional<MoverTask> read_back = decode_mover_task(encode_mover_task(task));

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-using Outcome = MoveResult::Outcome;
+using Outcome = TransferResult::Outcome;
 using State = CheckpointCalls::State;
 
 /// A driver that keeps the states that the real one documents, and fails where it is told to.
@@ -82,7 +82,7 @@ TEST(Mover, WhatLeavesIsMeasuredWhenAllAreLockedAndNoneIsMoved) {
     EXPECT_THAT(calls.done, ElementsAre("lock 1", "lock 3"));
     return std::optional<std::vector<DeviceUse>>({{{1, 2}, gib(3)}});
   };
-  const MoveResult result = move_out(calls, kThree, gib(1), {}, measure);
+  const TransferResult result = move_out(calls, kThree, gib(1), {}, measure);
   EXPECT_EQ(result.outcome, Outcome::kDone);
   EXPECT_THAT(result.left.value(), ElementsAre(DeviceUse{{1, 2}, gib(3)}));
   EXPECT_EQ(calls.done.size(), 4U);
@@ -90,7 +90,7 @@ TEST(Mover, WhatLeavesIsMeasuredWhenAllAreLockedAndNoneIsMoved) {
 
 TEST(Mover, WithoutAProcessThatUsesTheGpuThereIsNothingToMove) {
   FakeCalls calls;
-  const MoveResult result = move_out(calls, kThree, gib(1));
+  const TransferResult result = move_out(calls, kThree, gib(1));
   EXPECT_EQ(result.outcome, Outcome::kUndone);
   EXPECT_THAT(result.trouble, HasSubstr("none of its processes"));
 }
@@ -101,7 +101,7 @@ TEST(Mover, WhateverFailsOnTheWayOutIsUndone) {
     FakeCalls calls;
     calls.states = {{1, State::kRunning}, {2, State::kRunning}, {3, State::kRunning}};
     calls.failing = {failing};
-    const MoveResult result = move_out(calls, kThree, gib(1));
+    const TransferResult result = move_out(calls, kThree, gib(1));
     EXPECT_EQ(result.outcome, Outcome::kUndone) << failing;
     EXPECT_THAT(result.trouble, HasSubstr(failing));
     for (const auto& [pid, state] : calls.states) EXPECT_EQ(state, State::kRunning) << failing;
@@ -112,7 +112,7 @@ TEST(Mover, WhatCannotBeUndoneIsSaid) {
   FakeCalls calls;
   calls.states = {{1, State::kRunning}, {2, State::kRunning}};
   calls.failing = {"checkpoint 2", "restore 1"};
-  const MoveResult result = move_out(calls, kThree, gib(1));
+  const TransferResult result = move_out(calls, kThree, gib(1));
   EXPECT_EQ(result.outcome, Outcome::kStuck);
   EXPECT_THAT(result.trouble, HasSubstr("checkpoint 2 failed"));
   EXPECT_THAT(result.trouble, HasSubstr("restore 1 failed"));
@@ -132,7 +132,7 @@ TEST(Mover, WhereTheDriverRefusesAnotherDeviceToTheFirstNothingHasHappened) {
   FakeCalls calls;
   calls.states = {{1, State::kCheckpointed}, {2, State::kCheckpointed}};
   calls.failing = {"restore 1"};
-  const MoveResult result = move_back(calls, kThree, kElsewhere);
+  const TransferResult result = move_back(calls, kThree, kElsewhere);
   EXPECT_EQ(result.outcome, Outcome::kUndone);
   EXPECT_THAT(result.trouble, HasSubstr("restore 1 failed"));
   for (const auto& [pid, state] : calls.states) EXPECT_EQ(state, State::kCheckpointed);
@@ -168,7 +168,7 @@ TEST(Mover, NobodyGoesOnBesideOneThatIsRuined) {
   FakeCalls calls;
   calls.states = {{1, State::kCheckpointed}, {2, State::kCheckpointed}};
   calls.ruins = {2};
-  const MoveResult result = move_back(calls, kThree);
+  const TransferResult result = move_back(calls, kThree);
   EXPECT_EQ(result.outcome, Outcome::kStuck);
   EXPECT_THAT(result.trouble, HasSubstr("process 2: out of memory"));
   EXPECT_EQ(calls.states[1], State::kLocked);
@@ -179,7 +179,7 @@ TEST(Mover, HostMemoryIsLookedAtBeforeAnythingIsLocked) {
   FakeCalls calls;
   calls.states = {{1, State::kRunning}};
   calls.room = gib(8);
-  const MoveResult result = move_out(calls, kThree, gib(8), {.host_margin = gib(1)});
+  const TransferResult result = move_out(calls, kThree, gib(8), {.host_margin = gib(1)});
   EXPECT_EQ(result.outcome, Outcome::kUndone);
   EXPECT_THAT(result.trouble,
               testing::AllOf(HasSubstr("8.0 GiB of GPU memory"), HasSubstr("8.0 GiB are left")));
@@ -191,7 +191,7 @@ TEST(MoveResultText, IsALineThatIsReadBack) {
   for (const Outcome outcome : {Outcome::kUndone, Outcome::kStuck}) {
     for (const std::string trouble : {"", "process 1: no\nsuch thing"}) {
       const std::string line = encode({outcome, trouble});
-      const Result<MoveResult> read = decode_move_result(line);
+      const Result<TransferResult> read = decode_move_result(line);
       ASSERT_TRUE(read.ok()) << line;
       EXPECT_EQ(read->outcome, outcome);
       EXPECT_EQ(read->trouble.empty(), trouble.empty());
@@ -200,7 +200,8 @@ TEST(MoveResultText, IsALineThatIsReadBack) {
   EXPECT_FALSE(decode_move_result(encode({}))->left);
   const std::vector<DeviceUse> left = {{{1, 2}, gib(3)}, {{3, 4}, Bytes{5}}};
   EXPECT_EQ(decode_move_result(encode({.left = left}))->left, left);
-  const Result<MoveResult> some = decode_move_result(encode({.left = left, .left_alone = {7, 8}}));
+  const Result<TransferResult> some =
+      decode_move_result(encode({.left = left, .left_alone = {7, 8}}));
   EXPECT_EQ(some->left, left);
   EXPECT_THAT(some->left_alone, ElementsAre(7, 8));
   EXPECT_FALSE(decode_move_result(encode({.left_alone = {7}}))->left);

@@ -90,11 +90,11 @@ TEST(Sampler, APidThatWasNeverSeenAliveIsJustAPid) {
   world.set({"stranger", "0", "2GiB"});
   const Sample sample = Sampler(simulated(), kClock).sample();
   ASSERT_EQ(sample.devices[0].processes->size(), 1U);
-  const ProcessSample& stranger = sample.devices[0].processes->front();
-  EXPECT_FALSE(stranger.alive);
-  EXPECT_EQ(stranger.process.pid, 4194303);
-  EXPECT_EQ(stranger.used, gib(2));
-  EXPECT_TRUE(stranger.ancestors.empty());
+  const ProcessSample& unmanaged_process = sample.devices[0].processes->front();
+  EXPECT_FALSE(unmanaged_process.alive);
+  EXPECT_EQ(unmanaged_process.process.pid, 4194303);
+  EXPECT_EQ(unmanaged_process.used, gib(2));
+  EXPECT_TRUE(unmanaged_process.ancestors.empty());
 }
 
 TEST(Sampler, UntoldFiguresAreAbsentAndNotZero) {

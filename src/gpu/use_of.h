@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/moving.h"
+#include "model/transfer.h"
 
 namespace berth::gpu {
 

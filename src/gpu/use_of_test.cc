@@ -18,8 +18,8 @@ TEST(UseOf, TheseAndNobodyElseAreSummedByDevice) {
   const TestWorld world("1x16GiB,1x24GiB");
   Program one("vram_user", {"--bytes", "1GiB", "--hold", "forever"});
   Program other("vram_user", {"--bytes", "2GiB", "--hold", "forever"});
-  Program stranger("vram_user", {"--bytes", "3GiB", "--hold", "forever"});
-  ASSERT_TRUE(one.reads("holding") && other.reads("holding") && stranger.reads("holding"));
+  Program unmanaged_process("vram_user", {"--bytes", "3GiB", "--hold", "forever"});
+  ASSERT_TRUE(one.reads("holding") && other.reads("holding") && unmanaged_process.reads("holding"));
   const Uses uses = use_of(std::vector<std::int32_t>{one.pid(), other.pid()}, kLibrary);
   ASSERT_TRUE(uses);
   ASSERT_EQ(uses->size(), 1U);

@@ -185,12 +185,12 @@ TEST_F(AsksTest, PressureAsksForACleanupOnceARise) {
 
 TEST_F(AsksTest, ACleanupOfALadderIsAskedForOnce) {
   LeaseView cleans = lease_with(CheckpointKind::kLibrary);
-  cleans.measures = {{.number = 1, .measure = Measure::kSuspend, .cause = Cause::kStrangers},
+  cleans.measures = {{.number = 1, .measure = Measure::kSuspend, .cause = Cause::kUnmanaged},
                      {.number = 2, .measure = Measure::kCleanup, .cause = Cause::kOverBudget}};
   LeaseView cleaned = cleans;
   cleaned.measures[1].outcome = MeasureOutcome::kConfirmed;
   LeaseView again = cleaned;
-  again.measures[1] = {.number = 3, .measure = Measure::kCleanup, .cause = Cause::kStrangers};
+  again.measures[1] = {.number = 3, .measure = Measure::kCleanup, .cause = Cause::kUnmanaged};
   const FakeDaemon daemon(
       {event_of(wire::EventName::kMeasure, cleans) + event_of(wire::EventName::kMeasure, cleans) +
        event_of(wire::EventName::kMeasure, cleaned) + event_of(wire::EventName::kMeasure, again)});

@@ -48,9 +48,9 @@ struct ChargeSample {
   Bytes peak;                 // The most that was charged at once.
   Bytes wanted = {};          // By allocations that wait for room in the budget.
   std::uint64_t refused = 0;  // Allocations that the budget did not allow.
-  bool steady = false;  // Nothing was charged or given back between the question and its answer.
-  Bytes excess;         // What of the charges is for contexts that were measured to cost less.
-  Bytes dead = {};      // Charged beside that by dead ones, perhaps freed by now. Guards count it.
+  bool unchanged = false;  // Nothing was charged or given back between the question and its answer.
+  Bytes excess;            // What of the charges is for contexts that were measured to cost less.
+  Bytes dead = {};  // Charged beside that by dead ones, perhaps freed by now. Guards count it.
 };
 
 /// What a CUDA context costs a user on a device, as their processes have shown.

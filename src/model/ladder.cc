@@ -27,14 +27,14 @@ std::optional<std::string> not_for(Measure measure, Cause cause) {
            "its measures, not " +
            in_quotes(to_text(measure));
   }
-  if (cause == Cause::kStrangers && measure == Measure::kKill) {
+  if (cause == Cause::kUnmanaged && measure == Measure::kKill) {
     return "no lease is ended for what programs without a lease do: notify, cleanup, checkpoint, "
            "suspend and requeue may be the measures, not 'kill'";
   }
   return std::nullopt;
 }
 
-Result<Rung> parse_rung(const std::string& text) {
+Result<LadderStep> parse_rung(const std::string& text) {
   const std::size_t at = text.find('@');
   const std::string_view word = std::string_view(text).substr(0, at);
   const std::optional<Measure> measure = parse_measure(word);
@@ -49,7 +49,7 @@ Result<Rung> parse_rung(const std::string& text) {
                      " is no measure: notify, cleanup, checkpoint, suspend, requeue or kill" +
                      (meant ? "; did you mean " + in_quotes(*meant) + "?" : ""));
   }
-  Rung rung{.measure = *measure};
+  LadderStep rung{.measure = *measure};
   if (at == std::string::npos) return rung;
   const Result<Duration> after = parse_duration(text.substr(at + 1));
   const bool sound =
@@ -73,13 +73,13 @@ Ladder default_ladder(Cause cause) {
               {Measure::kCheckpoint, seconds(30)},
               {Measure::kSuspend, seconds(60)}};
     case Cause::kDeviceCritical:
-    case Cause::kStrangers:
+    case Cause::kUnmanaged:
       break;
   }
   return {{Measure::kNotify}};
 }
 
-std::string to_text(const Rung& rung) {
+std::string to_text(const LadderStep& rung) {
   std::string text(to_text(rung.measure));
   if (!rung.after) return text;
   struct Scale {

@@ -24,25 +24,25 @@ inline constexpr std::size_t kMeasureCount = 6;
 enum class Cause : std::uint8_t {
   kLeaseCritical,   // A lease uses nearly all of its own budget.
   kDeviceCritical,  // Others on the device lack what they were granted, and it is above its budget.
-  kStrangers,       // They lack it, and nobody is: programs without a lease have taken it.
+  kUnmanaged,       // They lack it, and nobody is: programs without a lease have taken it.
   kOverBudget,      // It is above its budget, whether that is a danger to anybody or not.
 };
 inline constexpr std::size_t kCauseCount = 4;
 
-struct Rung {
+struct LadderStep {
   Measure measure = Measure::kNotify;
   /// Not before it has lasted for so long. Absent: as soon as the rung before is over.
   std::optional<Duration> after = {};
-  friend constexpr auto operator<=>(const Rung&, const Rung&) = default;
+  friend constexpr auto operator<=>(const LadderStep&, const LadderStep&) = default;
 };
-using Ladder = std::vector<Rung>;
+using Ladder = std::vector<LadderStep>;
 
 /// What is built in.
 Ladder default_ladder(Cause cause);
 
 /// Of "suspend@60s" and the like. The error says what is wrong, and what would be right.
 Result<Ladder> parse_ladder(std::span<const std::string> rungs, Cause cause);
-std::string to_text(const Rung& rung);
+std::string to_text(const LadderStep& rung);
 
 enum class MeasureOutcome : std::uint8_t {
   kConfirmed,

@@ -96,9 +96,9 @@ TEST(LadderText, ALeaseInsideItsBudgetIsNeitherMovedNorStopped) {
 }
 
 TEST(LadderText, NobodyIsEndedForWhatStrangersDo) {
-  EXPECT_THAT(trouble({"notify", "kill@30s"}, Cause::kStrangers),
+  EXPECT_THAT(trouble({"notify", "kill@30s"}, Cause::kUnmanaged),
               HasSubstr("no lease is ended for what programs without a lease do"));
-  EXPECT_EQ(trouble({"notify", "suspend@30s", "requeue@60s"}, Cause::kStrangers), "");
+  EXPECT_EQ(trouble({"notify", "suspend@30s", "requeue@60s"}, Cause::kUnmanaged), "");
   EXPECT_EQ(trouble({"notify", "kill@30s"}, Cause::kDeviceCritical), "");
 }
 
@@ -106,11 +106,11 @@ TEST(LadderText, WhatIsBuiltInMakesSenseAndEndsNobody) {
   for (std::size_t i = 0; i < kCauseCount; ++i) {
     const auto cause = static_cast<Cause>(i);
     std::vector<std::string> rungs;
-    for (const Rung& rung : default_ladder(cause)) rungs.push_back(to_text(rung));
+    for (const LadderStep& rung : default_ladder(cause)) rungs.push_back(to_text(rung));
     const Result<Ladder> read = parse(rungs, cause);
     ASSERT_TRUE(read.ok()) << read.error().message;
     EXPECT_EQ(*read, default_ladder(cause));
-    for (const Rung& rung : *read) EXPECT_NE(rung.measure, Measure::kKill);
+    for (const LadderStep& rung : *read) EXPECT_NE(rung.measure, Measure::kKill);
   }
 }
 

@@ -15,7 +15,7 @@
 namespace berth {
 
 /// A process on a device that belongs to no lease there.
-struct StrangerView {
+struct UnmanagedProcess {
   Process process;
   UserId user;
   std::string name;
@@ -24,11 +24,11 @@ struct StrangerView {
 };
 
 /// A stranger has come to a device, or has gone.
-struct StrangerNews {
+struct UnmanagedNews {
   bool gone = false;
   DeviceId device;
   std::uint32_t index = 0;
-  StrangerView stranger;
+  UnmanagedProcess unmanaged_process;
 };
 
 struct DeviceView {
@@ -56,7 +56,7 @@ struct DeviceView {
   std::optional<Duration> sample_age;
   std::optional<bool> lists_processes = {};  // Whether the driver tells what each one uses.
   std::vector<LeaseId> leases;               // Held and releasing, in order of grant.
-  std::vector<StrangerView> strangers;
+  std::vector<UnmanagedProcess> unmanaged_processes;
   std::optional<Bytes> context = {};  // What a CUDA context costs whoever asks; a guess at first.
 };
 
@@ -126,7 +126,7 @@ struct WhyView {
     kMemory,          // No device has enough to grant.
     kTurn,            // It would fit, and others are ahead.
     kExclusive,       // It wants a device to itself, or someone has one to himself.
-    kStrangers,       // Memory used by processes of no lease is in the way.
+    kUnmanaged,       // Memory used by processes of no lease is in the way.
     kOvercommitted,   // The device is charged above its capacity.
     kDriver,          // The driver has not told how the devices are.
     kParked,          // Its own asker has set it aside.

@@ -17,22 +17,22 @@ using alerts::Source;
 constexpr const char* kEvent = "alert";
 constexpr const char* kTestEvent = "alert.test";
 
-std::optional<Source> source_of(core::News news) {
+std::optional<Source> source_of(core::LeaseEvent news) {
   switch (news) {
-    case core::News::kQueued:
-    case core::News::kRequeued:
+    case core::LeaseEvent::kQueued:
+    case core::LeaseEvent::kRequeued:
       return Source::kLeaseQueued;
-    case core::News::kGranted:
+    case core::LeaseEvent::kGranted:
       return Source::kLeaseGranted;
-    case core::News::kCheckpoint:
+    case core::LeaseEvent::kCheckpoint:
       return Source::kLeaseCheckpoint;
-    case core::News::kCheckpointed:
+    case core::LeaseEvent::kCheckpointed:
       return Source::kLeaseCheckpointed;
-    case core::News::kSuspended:
+    case core::LeaseEvent::kSuspended:
       return Source::kLeaseSuspended;
-    case core::News::kResumed:
+    case core::LeaseEvent::kResumed:
       return Source::kLeaseResumed;
-    case core::News::kEnded:
+    case core::LeaseEvent::kEnded:
       return Source::kLeaseEnded;
     default:
       return std::nullopt;
@@ -127,13 +127,13 @@ void AlertService::looked(core::Now now, const core::Coordinator& coordinator) {
   }
 }
 
-void AlertService::happened(core::Now now, const core::Coordinator& coordinator,
-                            const core::Notify& news) {
+void AlertService::on_lease_event(core::Now now, const core::Coordinator& coordinator,
+                                  const core::Notify& news) {
   const auto source = source_of(news.news);
   if (!source || !alarms_.hears(*source)) return;
   const auto lease = coordinator.lease(news.lease, now);
   if (!lease) return;
-  for (Alert& alert : alarms_.happened(moment_of(now), *source, *lease)) {
+  for (Alert& alert : alarms_.on_lease_event(moment_of(now), *source, *lease)) {
     outgoing_.push_back({std::move(alert), lease->user});
   }
 }

@@ -53,7 +53,8 @@ class AlertService {
   /// After the coordinator has taken a sample in.
   void looked(core::Now now, const core::Coordinator& coordinator);
   /// In the midst of a step: what follows from it is told by flush().
-  void happened(core::Now now, const core::Coordinator& coordinator, const core::Notify& news);
+  void on_lease_event(core::Now now, const core::Coordinator& coordinator,
+                      const core::Notify& news);
   /// What a daemon before this one has left. Once; nothing is found or sent before.
   void restore(KeptAlerts kept);
   /// At the end of each turn of the event loop, and at next().

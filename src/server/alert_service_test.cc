@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/engine_story.h"
+#include "server/engine_story_for_test.h"
 
 namespace berth::server {
 namespace {
@@ -76,11 +76,11 @@ TEST_F(Desk, WhatHappensToALeaseIsToldOfTheRulesThatNameIt) {
   story.submit(1, EngineStory::budget(gib(16)));
   story.submit(2, EngineStory::budget(gib(8)));
   for (const LeaseId id : {LeaseId{1}, LeaseId{2}}) {
-    alerts.happened(story.now, story.engine.coordinator(),
-                    {.lease = id, .news = core::News::kQueued});
+    alerts.on_lease_event(story.now, story.engine.coordinator(),
+                          {.lease = id, .news = core::LeaseEvent::kQueued});
   }
-  alerts.happened(story.now, story.engine.coordinator(),
-                  {.lease = {1}, .news = core::News::kGranted});
+  alerts.on_lease_event(story.now, story.engine.coordinator(),
+                        {.lease = {1}, .news = core::LeaseEvent::kGranted});
   alerts.flush();
   EXPECT_THAT(told, ElementsAre("both lease 1 waits for memory", "both lease 2 waits for memory"));
 }

@@ -20,14 +20,14 @@ struct Action {
 };
 
 /// Who has asked for this step, and of which lease.
-struct Asker {
+struct Requester {
   LeaseId lease;
   std::optional<UserId> user = {};
 };
 
-Asker asker_of(const core::Event& event) {
+Requester requester_of(const core::Event& event) {
   return std::visit(
-      [](const auto& what) -> Asker {
+      [](const auto& what) -> Requester {
         if constexpr (requires {
                         what.actor.user;
                         what.lease;
@@ -85,12 +85,13 @@ std::optional<Action> action_of(const MeasureBegun& fact) {
                 std::string(to_text(fact.measure)) + ": " + std::string(to_text(fact.cause))};
 }
 
-std::optional<Action> action_of(const CheckpointAsked& fact, const std::optional<UserId>& asker) {
+std::optional<Action> action_of(const CheckpointAsked& fact,
+                                const std::optional<UserId>& requester) {
   const bool is_asked = fact.reason == CheckpointReason::kAsked;
-  return is_asked ? std::optional(Action{Verb::kCheckpoint, asker}) : std::nullopt;
+  return is_asked ? std::optional(Action{Verb::kCheckpoint, requester}) : std::nullopt;
 }
 
-std::optional<Action> action_in(const Record& record, const std::optional<UserId>& asker) {
+std::optional<Action> action_in(const Record& record, const std::optional<UserId>& requester) {
   return std::visit(
       [&](const auto& fact) -> std::optional<Action> {
         using T = std::decay_t<decltype(fact)>;
@@ -103,16 +104,17 @@ std::optional<Action> action_in(const Record& record, const std::optional<UserId
         } else if constexpr (std::is_same_v<T, LeaseMoved>) {
           return Action{Verb::kMove, fact.by};
         } else if constexpr (std::is_same_v<T, LeaseResized>) {
-          return Action{Verb::kResize, asker, size_of(fact.parts)};
+          return Action{Verb::kResize, requester, size_of(fact.parts)};
         } else if constexpr (std::is_same_v<T, RequeueAsked>) {
-          return Action{Verb::kRequeue, asker};
+          return Action{Verb::kRequeue, requester};
         } else if constexpr (std::is_same_v<T, LeaseRenewed>) {
           // A reservation that is granted begins to expire, which nobody asked for.
-          return asker ? std::optional(Action{Verb::kRenew, asker}) : std::nullopt;
+          return requester ? std::optional(Action{Verb::kRenew, requester}) : std::nullopt;
         } else if constexpr (std::is_same_v<T, ResumeQueued>) {
-          return fact.queued && asker ? std::optional(Action{Verb::kResume, asker}) : std::nullopt;
+          return fact.queued && requester ? std::optional(Action{Verb::kResume, requester})
+                                          : std::nullopt;
         } else if constexpr (std::is_same_v<T, CheckpointAsked>) {
-          return action_of(fact, asker);
+          return action_of(fact, requester);
         } else if constexpr (requires { action_of(fact); }) {
           return action_of(fact);
         } else {
@@ -171,10 +173,10 @@ std::string lease_text(const Beneficiary& lease, const UserNaming& name_of) {
 
 std::vector<AuditEntry> audit_of(const StepTaken& step, const LeaseLookup& lookup) {
   std::vector<AuditEntry> audit;
-  const Asker asker = asker_of(step.event);
+  const Requester requester = requester_of(step.event);
   for (const Record& record : step.records) {
     const LeaseId id = lease_of(record.fact);
-    const std::optional<UserId> by = id == asker.lease ? asker.user : std::nullopt;
+    const std::optional<UserId> by = id == requester.lease ? requester.user : std::nullopt;
     if (std::optional<Action> what = action_in(record, by)) {
       audit.push_back(entry(*std::move(what), step.at, id, lookup));
     }
@@ -182,10 +184,10 @@ std::vector<AuditEntry> audit_of(const StepTaken& step, const LeaseLookup& looku
   if (!std::holds_alternative<core::Resume>(step.event)) return audit;
   // That what was stopped goes on is written down when it does.
   for (const core::Effect& effect : step.effects) {
-    const auto* move = std::get_if<core::MoveMemory>(&effect);
-    if (move == nullptr || move->direction != Direction::kGo || move->lease != asker.lease)
+    const auto* move = std::get_if<core::Transfer>(&effect);
+    if (move == nullptr || move->direction != Direction::kThaw || move->lease != requester.lease)
       continue;
-    audit.push_back(entry({Verb::kResume, asker.user}, step.at, asker.lease, lookup));
+    audit.push_back(entry({Verb::kResume, requester.user}, step.at, requester.lease, lookup));
   }
   return audit;
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/quantity.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 
 namespace berth::server {
 namespace {
@@ -87,7 +87,8 @@ TEST_F(AuditTest, APauseTellsForHowLongAndWhyAndAResumeWhoWantedIt) {
                             .lease = {1},
                             .terms = {.lasts = minutes(10), .reason = "a demo"}}),
       ElementsAre("pause lease 1 (anna/train) by root: a demo, for " + to_text(minutes(10))));
-  const core::Moved stopped{.lease = {1}, .number = story_.last_move()->number, .result = {}};
+  const core::TransferDone stopped{
+      .lease = {1}, .number = story_.last_move()->number, .result = {}};
   EXPECT_THAT(lines_of(stopped), IsEmpty());
   EXPECT_THAT(lines_of(core::Resume{.token = {9}, .actor = kOwner, .lease = {1}}),
               ElementsAre("resume lease 1 (anna/train) by anna"));
@@ -144,10 +145,11 @@ core::Event to_move(AuditStory& story) {
   here.devices = {DeviceName(0U)};
   run_in(story, std::move(here), gib(4));
   (void)story.tell(core::Suspend{{71}, kOwner, {1}});
-  (void)story.tell(core::Moved{.lease = {1}, .number = story.last_move()->number, .result = {}});
+  (void)story.tell(
+      core::TransferDone{.lease = {1}, .number = story.last_move()->number, .result = {}});
   story.use(1, {});
   (void)story.second();
-  return core::Move{{9}, kRoot, {1}, {DeviceName(1U)}};
+  return core::Migrate{{9}, kRoot, {1}, {DeviceName(1U)}};
 }
 core::Event to_requeue(AuditStory& story) {
   Request again = named("train", gib(4));

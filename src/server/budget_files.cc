@@ -78,8 +78,8 @@ void BudgetFiles::configure(const enforce::LeaseFiles::Settings& settings) {
   files_.set_shown(settings.shown);
 }
 
-void BudgetFiles::hold_to(const enforce::Holder& lease, const std::vector<enforce::Budget>& budgets,
-                          When when) {
+void BudgetFiles::set_budgets(const enforce::Holder& lease,
+                              const std::vector<enforce::Budget>& budgets, When when) {
   const Handle handle = lease.handle;
   if (budgets.empty()) {
     new_.erase(handle);
@@ -280,9 +280,9 @@ std::vector<ChargeSample> BudgetFiles::charges(const std::vector<Handle>& ended)
                          .peak = account.peak,
                          .wanted = account.wanted,
                          .refused = account.refused,
-                         .steady = i < before.size() && before[i].changes == account.changes &&
-                                   before[i].charged == account.charged &&
-                                   before[i].dead == account.dead,
+                         .unchanged = i < before.size() && before[i].changes == account.changes &&
+                                      before[i].charged == account.charged &&
+                                      before[i].dead == account.dead,
                          .excess = excess_of(lease, device, account),
                          .dead = account.dead});
     }
@@ -293,7 +293,7 @@ std::vector<ChargeSample> BudgetFiles::charges(const std::vector<Handle>& ended)
 void BudgetFiles::look_at_contexts(const enforce::Holder& lease, DeviceId device,
                                    const Account* before, const Account& account) {
   for (const enforce::Use::Slot& slot : account.contexts) {
-    const bool steady =
+    const bool unchanged =
         before != nullptr && std::ranges::find(before->contexts, slot) != before->contexts.end();
     looks_.push_back({.lease = lease.handle,
                       .user = lease.user,
@@ -303,7 +303,7 @@ void BudgetFiles::look_at_contexts(const enforce::Holder& lease, DeviceId device
                       .beside = saturating_sub(slot.charged, slot.context),
                       .changes = slot.changes,
                       .exact = slot.exact,
-                      .steady = steady});
+                      .unchanged = unchanged});
   }
 }
 

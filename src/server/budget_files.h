@@ -42,8 +42,8 @@ class BudgetFiles {
 
   enum class When : std::uint8_t { kNow, kSoon };
   /// A lease that has files gets its other budgets at once. Without budgets it needs no files.
-  void hold_to(const enforce::Holder& lease, const std::vector<enforce::Budget>& budgets,
-               When when);
+  void set_budgets(const enforce::Holder& lease, const std::vector<enforce::Budget>& budgets,
+                   When when);
   /// Of a lease that has files, or is to have them soon.
   void pause(Handle lease, enforce::Paused paused);
   /// At the end of each turn, when answers have gone out: makes what was to be made soon.

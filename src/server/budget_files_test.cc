@@ -106,7 +106,7 @@ class BudgetFilesTest : public ::testing::Test {
   }
   /// A process of lease 1 has a context that costs so much, and it is measured.
   void measure(Bytes cost) {
-    files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+    files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
     guard::Ledger ours = tenant(path_of(handle(1)), os::self());
     (void)ours.charge(0, mib(300).value);
     ours.set_context(0, mib(300).value);
@@ -117,7 +117,7 @@ class BudgetFilesTest : public ::testing::Test {
     clock_.at = clock_.at + seconds(1);
     files.before_question();
     files.learn(sample_of(mib(1)));
-    files.hold_to(holder(7), budget(gib(1)), When::kNow);
+    files.set_budgets(holder(7), budget(gib(1)), When::kNow);
     return {tenant(path_of(handle(7)), os::self()).context_cost(0)};
   }
 
@@ -129,8 +129,8 @@ class BudgetFilesTest : public ::testing::Test {
 };
 
 TEST_F(BudgetFilesTest, AnOfferHasItsFilesAfterTheTurnAndATakenLeaseAtOnce) {
-  files_.hold_to(holder(1), budget(gib(1)), When::kSoon);
-  files_.hold_to(holder(2), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kSoon);
+  files_.set_budgets(holder(2), budget(gib(1)), When::kNow);
   EXPECT_FALSE(has_files(handle(1)));
   EXPECT_TRUE(has_files(handle(2)));
   files_.catch_up();
@@ -139,17 +139,17 @@ TEST_F(BudgetFilesTest, AnOfferHasItsFilesAfterTheTurnAndATakenLeaseAtOnce) {
 }
 
 TEST_F(BudgetFilesTest, AnOfferTakenBackInItsOwnTurnLeavesNothing) {
-  files_.hold_to(holder(1), budget(gib(1)), When::kSoon);
-  files_.hold_to(holder(1), {}, When::kSoon);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kSoon);
+  files_.set_budgets(holder(1), {}, When::kSoon);
   files_.catch_up();
   EXPECT_FALSE(has_files(handle(1)));
   EXPECT_EQ(files_.next(), Instant::never());
 }
 
 TEST_F(BudgetFilesTest, OldFilesGoOneByOneWhenNothingHasHappenedForAWhile) {
-  for (std::uint64_t i = 1; i <= 3; ++i) files_.hold_to(holder(i), budget(gib(1)), When::kNow);
-  files_.hold_to(holder(1), {}, When::kSoon);
-  files_.hold_to(holder(2), {}, When::kSoon);
+  for (std::uint64_t i = 1; i <= 3; ++i) files_.set_budgets(holder(i), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), {}, When::kSoon);
+  files_.set_budgets(holder(2), {}, When::kSoon);
   files_.tidy();
   EXPECT_EQ(count(), 3U);  // Too soon.
   clock_.at = files_.next();
@@ -162,10 +162,10 @@ TEST_F(BudgetFilesTest, OldFilesGoOneByOneWhenNothingHasHappenedForAWhile) {
 }
 
 TEST_F(BudgetFilesTest, WhatIsMadeMeanwhilePutsTheTidyingOff) {
-  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
-  files_.hold_to(holder(1), {}, When::kSoon);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), {}, When::kSoon);
   clock_.at = files_.next();
-  files_.hold_to(holder(2), budget(gib(1)), When::kSoon);
+  files_.set_budgets(holder(2), budget(gib(1)), When::kSoon);
   files_.catch_up();
   files_.tidy();
   EXPECT_EQ(count(), 2U);
@@ -173,8 +173,8 @@ TEST_F(BudgetFilesTest, WhatIsMadeMeanwhilePutsTheTidyingOff) {
 
 TEST_F(BudgetFilesTest, OldFilesHaveABound) {
   for (std::uint64_t i = 1; i <= BudgetFiles::kOldMax + 10; ++i) {
-    files_.hold_to(holder(i), budget(gib(1)), When::kNow);
-    files_.hold_to(holder(i), {}, When::kSoon);
+    files_.set_budgets(holder(i), budget(gib(1)), When::kNow);
+    files_.set_budgets(holder(i), {}, When::kSoon);
     files_.catch_up();
   }
   EXPECT_EQ(count(), BudgetFiles::kOldMax);
@@ -184,7 +184,7 @@ TEST_F(BudgetFilesTest, OldFilesHaveABound) {
 
 TEST_F(BudgetFilesTest, WhatWasChargedIsReadWhenTheDriverAnswers) {
   clock_.at = {seconds(10).ns};
-  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
   guard::Ledger ledger = tenant(path_of(handle(1)), os::self());
   (void)ledger.charge(0, mib(300).value);
   ledger.release(0, mib(100).value);
@@ -197,12 +197,12 @@ TEST_F(BudgetFilesTest, WhatWasChargedIsReadWhenTheDriverAnswers) {
   EXPECT_EQ(charges[0].charged, mib(200));
   EXPECT_EQ(charges[0].peak, mib(300));
   EXPECT_EQ(charges[0].refused, 1U);
-  EXPECT_TRUE(charges[0].steady);
+  EXPECT_TRUE(charges[0].unchanged);
 }
 
 TEST_F(BudgetFilesTest, WhatLivingProcessesWaitForIsRead) {
   clock_.at = {seconds(10).ns};
-  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
   const Process dead{.pid = os::self().pid, .start_ticks = 1};
   guard::Ledger theirs = tenant(path_of(handle(1)), dead);
   guard::Ledger ours = tenant(path_of(handle(1)), os::self());
@@ -214,17 +214,17 @@ TEST_F(BudgetFilesTest, WhatLivingProcessesWaitForIsRead) {
 
 TEST_F(BudgetFilesTest, AChargeBetweenTheQuestionAndItsAnswerIsSeen) {
   clock_.at = {seconds(10).ns};
-  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
   guard::Ledger ledger = tenant(path_of(handle(1)), os::self());
   files_.before_question();
   (void)ledger.charge(0, mib(1).value);
   ledger.release(0, mib(1).value);
-  EXPECT_FALSE(files_.charges({}).at(0).steady);
+  EXPECT_FALSE(files_.charges({}).at(0).unchanged);
 }
 
 TEST_F(BudgetFilesTest, WhatADeadProcessHadChargedCountsUntilTheDriverHasFreedIt) {
   clock_.at = {seconds(10).ns};
-  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
   const Process dead{.pid = os::self().pid, .start_ticks = 1};  // Before this one had the pid.
   guard::Ledger theirs = tenant(path_of(handle(1)), dead);
   guard::Ledger ours = tenant(path_of(handle(1)), os::self());
@@ -249,7 +249,7 @@ TEST_F(BudgetFilesTest, WhatADeadProcessHadChargedCountsUntilTheDriverHasFreedIt
 
 TEST_F(BudgetFilesTest, WhoDiesAfterTheQuestionIsNotSettledByItsAnswer) {
   clock_.at = {seconds(10).ns};
-  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
   guard::Ledger theirs = tenant(path_of(handle(1)), {.pid = os::self().pid, .start_ticks = 1});
   files_.before_question();
   (void)theirs.charge(0, mib(7).value);
@@ -270,26 +270,26 @@ TEST_F(BudgetFilesTest, WhoDiesAfterTheQuestionIsNotSettledByItsAnswer) {
 
 TEST_F(BudgetFilesTest, ADriverThatIsAskedOftenIsComparedNowAndThenAndEndedLeasesAlways) {
   clock_.at = {seconds(10).ns};
-  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
-  files_.hold_to(holder(2), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(2), budget(gib(1)), When::kNow);
   files_.before_question();
   EXPECT_EQ(files_.charges({}).size(), 2U);
   files_.before_question();
   const std::vector<ChargeSample> ended = files_.charges({handle(2), handle(3)});
   ASSERT_EQ(ended.size(), 1U);
   EXPECT_EQ(ended[0].lease, handle(2));
-  EXPECT_FALSE(ended[0].steady);
+  EXPECT_FALSE(ended[0].unchanged);
   clock_.at = clock_.at + BudgetFiles::kReadEvery;
   files_.before_question();
   EXPECT_EQ(files_.charges({}).size(), 2U);
 }
 
 TEST_F(BudgetFilesTest, WhatAContextCostsIsLearntAndToldToAllLeasesOfItsUser) {
-  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
-  files_.hold_to(holder(2), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(2), budget(gib(1)), When::kNow);
   guard::Ledger ours = tenant(path_of(handle(1)), os::self());
   const guard::Ledger other = tenant(path_of(handle(2)), os::self());
-  files_.hold_to(holder(4, kOther), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(4, kOther), budget(gib(1)), When::kNow);
   const guard::Ledger theirs = tenant(path_of(handle(4)), os::self());
   (void)ours.charge(0, mib(300).value);
   ours.set_context(0, mib(300).value);
@@ -307,15 +307,15 @@ TEST_F(BudgetFilesTest, WhatAContextCostsIsLearntAndToldToAllLeasesOfItsUser) {
   EXPECT_EQ(ours.measured_context(0), mib(200).value);
   files_.set_unaccounted(handle(1), {mib(7)}, {false});
   EXPECT_EQ(ours.measured_context(0), 0U);
-  files_.hold_to(holder(3), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(3), budget(gib(1)), When::kNow);
   EXPECT_EQ(tenant(path_of(handle(3)), os::self()).context_cost(0), mib(200).value);
   EXPECT_EQ(theirs.context_cost(0), mib(300).value);
-  files_.hold_to(holder(5, kOther), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(5, kOther), budget(gib(1)), When::kNow);
   EXPECT_EQ(tenant(path_of(handle(5)), os::self()).context_cost(0), mib(300).value);
 }
 
 TEST_F(BudgetFilesTest, WhatIsSaidOfContextsIsTakenBackWhenOneTurnsOutDearer) {
-  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
   guard::Ledger ours = tenant(path_of(handle(1)), os::self());
   (void)ours.charge(0, mib(300).value);
   ours.set_context(0, mib(300).value);
@@ -329,12 +329,12 @@ TEST_F(BudgetFilesTest, WhatIsSaidOfContextsIsTakenBackWhenOneTurnsOutDearer) {
 }
 
 TEST_F(BudgetFilesTest, WhatAnEarlierDaemonSaidOfTheContextsThereAreHoldsNoLonger) {
-  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
   const guard::Ledger ours = tenant(path_of(handle(1)), os::self());
   const enforce::LeaseFiles earlier({.root = directory_ + "/leases", .context = mib(300)});
   ASSERT_TRUE(earlier.set_contexts(handle(1), {{mib(200), mib(250)}}).ok());
   BudgetFiles later = begin();
-  later.hold_to(holder(1), budget(gib(1)), When::kNow);
+  later.set_budgets(holder(1), budget(gib(1)), When::kNow);
   clock_.at = clock_.at + seconds(10);
   later.before_question();
   (void)later.charges({});
@@ -371,8 +371,8 @@ TEST_F(BudgetFilesTest, WhereItCannotBeKeptThatIsSaidOnce) {
 // They lie in memory that all users share: one of another size is cut back each time.
 TEST_F(BudgetFilesTest, WhoseFilesMakeNoSenseIsOnlyMeasuredAndThatIsSaidOnce) {
   clock_.at = {seconds(10).ns};
-  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
-  files_.hold_to(holder(2), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(2), budget(gib(1)), When::kNow);
   const std::string use = path_of(handle(1)) + "/use";
   const std::uintmax_t size = fs::file_size(use);
   for (const std::uint64_t wrong : {std::uint64_t{100}, gib(3).value, std::uint64_t{0}}) {
@@ -386,7 +386,7 @@ TEST_F(BudgetFilesTest, WhoseFilesMakeNoSenseIsOnlyMeasuredAndThatIsSaidOnce) {
   }
   files_.pause(handle(1), {.frozen = true});
   files_.set_unaccounted(handle(1), {mib(1)}, {false});
-  files_.hold_to(holder(1), budget(gib(2)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(2)), When::kNow);
   EXPECT_FALSE(has_files(handle(1))) << "no program that comes is held to what was scribbled on";
   ASSERT_EQ(warnings_.size(), 1U);
   EXPECT_NE(warnings_[0].find("lease 1 of user " + std::to_string(kUser.value) + " is not held"),
@@ -395,12 +395,12 @@ TEST_F(BudgetFilesTest, WhoseFilesMakeNoSenseIsOnlyMeasuredAndThatIsSaidOnce) {
 }
 
 TEST_F(BudgetFilesTest, AHandleIsInNoWarning) {
-  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
   fs::remove_all(path_of(handle(1)));
   files_.pause(handle(1), {.frozen = true});
   files_.set_unaccounted(handle(1), {mib(1)}, {false});
   (void)os::write_new_file(path_of(handle(1)), "in the way", 0600);
-  files_.hold_to(holder(1), budget(gib(2)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(2)), When::kNow);
   EXPECT_GE(warnings_.size(), 3U);
   for (const std::string& warning : warnings_) {
     EXPECT_EQ(warning.find(to_text(handle(1))), std::string::npos) << warning;
@@ -433,7 +433,7 @@ struct Locking {
 };
 
 TEST_F(BudgetFilesTest, AProcessOfAnotherNamespaceCountsAsLongAsItHoldsItsLock) {
-  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
   const Process first{.pid = 1, .start_ticks = 5};
   Locking elsewhere(path_of(handle(1)), first, 5, 6);
   Locking later(path_of(handle(1)), os::self(), os::own_pid_namespace(),
@@ -448,7 +448,7 @@ TEST_F(BudgetFilesTest, AProcessOfAnotherNamespaceCountsAsLongAsItHoldsItsLock) 
 }
 
 TEST_F(BudgetFilesTest, AProcessOfOurNamespacesCountsByItsPidAndNotByItsLock) {
-  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
   const Process dead{.pid = os::self().pid, .start_ticks = 1};
   Locking theirs(path_of(handle(1)), dead, os::own_pid_namespace(), os::own_time_namespace());
   Locking ours(path_of(handle(1)), os::self(), os::own_pid_namespace(), os::own_time_namespace());
@@ -463,7 +463,7 @@ TEST_F(BudgetFilesTest, AProcessOfOurNamespacesCountsByItsPidAndNotByItsLock) {
 
 // It may have closed its lock itself.
 TEST_F(BudgetFilesTest, OfAnotherNamespaceWhatTheDeadHadIsLeftUntilSomebodyNeedsIt) {
-  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
   Locking elsewhere(path_of(handle(1)), {.pid = 1, .start_ticks = 5}, 5, 6);
   guard::Ledger ours = tenant(path_of(handle(1)), os::self());
   (void)elsewhere.ledger.charge(0, mib(200).value);
@@ -483,11 +483,11 @@ TEST_F(BudgetFilesTest, OfAnotherNamespaceWhatTheDeadHadIsLeftUntilSomebodyNeeds
 
 // The daemon may be told so while the files of the earlier offer are still there.
 TEST_F(BudgetFilesTest, ASecondOfferFindsNothingOfTheFirst) {
-  files_.hold_to(holder(1), budget(gib(1)), When::kNow);
+  files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
   const std::string mark = directory_ + "/leases/" + to_text(handle(1)) + "/mark";
   fs::create_directory(mark);
-  files_.hold_to(holder(1), {}, When::kSoon);
-  files_.hold_to(holder(1), budget(gib(2)), When::kSoon);
+  files_.set_budgets(holder(1), {}, When::kSoon);
+  files_.set_budgets(holder(1), budget(gib(2)), When::kSoon);
   files_.catch_up();
   EXPECT_TRUE(has_files(handle(1)));
   EXPECT_FALSE(fs::exists(mark));

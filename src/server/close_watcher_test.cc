@@ -93,8 +93,8 @@ TEST_F(CloseWatcherTest, LedgersAreWatchedFromTheirBeginning) {
                     clock, [](const std::string&) {});
   int died = 0;
   const auto ledgers = watch_ledgers(io_, files, [&] { ++died; });
-  files.hold_to({.handle = kFirstLease, .number = {1}, .user = os::own_user()}, {{{1, 2}, gib(1)}},
-                BudgetFiles::When::kNow);
+  files.set_budgets({.handle = kFirstLease, .number = {1}, .user = os::own_user()},
+                    {{{1, 2}, gib(1)}}, BudgetFiles::When::kNow);
   run();
   EXPECT_EQ(died, 0);
   ::close(::open((directory_ + "/leases/" + to_text(kFirstLease) + "/use").c_str(), O_RDWR));

@@ -99,7 +99,7 @@ void ContextCosts::look(const Sample& sample, const std::vector<ContextLook>& lo
       now.measured = told->second;
     if (const auto before = known_.find(key); before != known_.end()) {
       now.cost = before->second.cost;
-      const bool twice = look.steady && now.measured && before->second.look == look &&
+      const bool twice = look.unchanged && now.measured && before->second.look == look &&
                          before->second.measured == now.measured;
       if (twice && look.exact && *now.measured > look.beside) {
         const Bytes cost = in_pages(saturating_sub(*now.measured, look.beside));

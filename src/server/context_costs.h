@@ -32,8 +32,8 @@ struct ContextLook {
   Bytes context;  // Charged for its contexts.
   Bytes beside;   // And for all else.
   std::uint64_t changes = 0;
-  bool exact = true;    // The driver takes what is charged beside, and no less.
-  bool steady = false;  // Nothing has changed while the driver was asked.
+  bool exact = true;       // The driver takes what is charged beside, and no less.
+  bool unchanged = false;  // Nothing has changed while the driver was asked.
   friend bool operator==(const ContextLook&, const ContextLook&) = default;
 };
 

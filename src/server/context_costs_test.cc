@@ -28,7 +28,7 @@ class ContextCostsTest : public ::testing::Test {
             .beside = beside,
             .changes = 3,
             .exact = true,
-            .steady = true};
+            .unchanged = true};
   }
   /// The driver counts so much of each process, in the order of `looks`.
   void look(const std::vector<ContextLook>& looks, const std::vector<Bytes>& measured) {
@@ -240,7 +240,7 @@ TEST_F(ContextCostsTest, WhatNoLineCanHoldIsNotKept) {
 
 TEST_F(ContextCostsTest, AProcessThatChangedMeanwhileIsNoWitness) {
   ContextLook busy = process(kOne);
-  busy.steady = false;
+  busy.unchanged = false;
   look_twice({busy}, {mib(300)});
   EXPECT_EQ(costs_.of(kAlice, kMeasuredCard), std::nullopt);
   look({process(kOne)}, {mib(300)});

@@ -222,8 +222,9 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   probe = std::make_unique<ProbeRunner>(
       io, clock, gpu::Probe::Options{.child = probe_plan},
       [this](gpu::Probe::Outcome outcome) { probe_answered(std::move(outcome)); });
-  mover = std::make_unique<MoverRunner>(
-      io, mover_plan, [this](const core::Moved& moved) { engine->moved(service->now(), moved); });
+  mover = std::make_unique<MoverRunner>(io, mover_plan, [this](const core::TransferDone& done) {
+    engine->transfer_done(service->now(), done);
+  });
   claims = std::make_unique<DeviceClaims>(
       io, machine ? DeviceClaims::Rank::kMachine : DeviceClaims::Rank::kUser,
       "berth/1 version=" BERTH_VERSION " uid=" + std::to_string(os::own_user().value) +
@@ -249,10 +250,10 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   service = std::make_unique<Service>(service_settings(), *this, clock);
   engine = std::make_unique<Engine>(engine_settings(), *world, *service);
   timer = std::make_unique<BootTimer>(io, std::move(timer_descriptor), [this] {
-    engine->woke(service->now());
-    service->woke();
+    engine->on_timer(service->now());
+    service->on_timer();
     files->tidy();
-    history->woke(engine->coordinator(), service->now());
+    history->on_timer(engine->coordinator(), service->now());
   });
 
   std::vector<Record> records = recovered.snapshot;

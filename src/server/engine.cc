@@ -12,7 +12,7 @@
 namespace berth::server {
 namespace {
 
-bool awaits_asker(const LeaseView& lease) {
+bool awaits_requester(const LeaseView& lease) {
   return lease.state == LeaseState::kWaiting || lease.flags.unclaimed || comes_back(lease);
 }
 
@@ -58,7 +58,7 @@ Engine::Engine(EngineSettings settings, World& world, Outbox& outbox)
       outbox_(outbox),
       coordinator_(settings_.core),
       journal_(world),
-      news_(outbox),
+      event_streams_(outbox),
       probe_(settings_.sample_interval) {}
 
 void Engine::recover(core::Now now, const std::vector<Record>& records, core::Recovered recovered) {
@@ -71,7 +71,7 @@ void Engine::recover(core::Now now, const std::vector<Record>& records, core::Re
   decide(now, recovered);
   std::set<LeaseId> leases;
   for (const LeaseView& lease : coordinator_.leases(now)) leases.insert(lease.id);
-  hold_to_budgets(now, leases);
+  announce_budgets(now, leases);
   live_ = coordinator_.leases(now).size();
   if (const Status written = write_snapshot(now); !written.ok()) {
     world_.say("no snapshot at the start: " + written.error().message);
@@ -86,7 +86,7 @@ Status Engine::write_snapshot(core::Now now) {
   return written;
 }
 
-void Engine::ask(core::Now now, ConnectionId connection, Ask ask, Listen listen) {
+void Engine::ask(core::Now now, ConnectionId connection, Command ask, Listen listen) {
   Call call{.kind = CallKind::kOther, .listen = listen, .lease = {}};
   if (std::holds_alternative<core::Submit>(ask)) call.kind = CallKind::kSubmit;
   if (std::holds_alternative<core::Reconnect>(ask)) call.kind = CallKind::kReconnect;
@@ -97,7 +97,7 @@ void Engine::ask(core::Now now, ConnectionId connection, Ask ask, Listen listen)
   }
   const bool first = calls_.emplace(connection, call).second;
   CHECK(first);
-  probe_.looked_at(now.instant);
+  probe_.want_fresh_sample(now.instant);
   if (const auto* release = std::get_if<core::Release>(&ask)) note_ends(now, release->lease);
   decide(now, std::visit(
                   [connection](auto& event) -> core::Event {
@@ -122,7 +122,7 @@ void Engine::note_ends(core::Now now, LeaseId id) {
 void Engine::follow(core::Now now, ConnectionId connection, LeaseId lease) {
   const std::optional<LeaseView> view = coordinator_.lease(lease, now);
   if (view) {
-    news_.open_lease(connection, *view);
+    event_streams_.open_lease(connection, *view);
   } else {
     outbox_.answer(connection, Refusal{.code = RefusalCode::kNotFound,
                                        .message = "no lease " + std::to_string(lease.value)});
@@ -130,7 +130,7 @@ void Engine::follow(core::Now now, ConnectionId connection, LeaseId lease) {
 }
 
 void Engine::follow_all(ConnectionId connection) {
-  news_.open_all(connection);
+  event_streams_.open_all(connection);
 }
 
 void Engine::follow_fit(core::Now now, ConnectionId connection, core::Actor actor,
@@ -139,17 +139,17 @@ void Engine::follow_fit(core::Now now, ConnectionId connection, core::Actor acto
   if (const auto* refusal = std::get_if<Refusal>(&fit)) {
     outbox_.answer(connection, *refusal);
   } else {
-    news_.open_fit(now, coordinator_, connection, actor, std::move(request));
+    event_streams_.open_fit(now, coordinator_, connection, actor, std::move(request));
   }
 }
 
-void Engine::hung_up(core::Now now, ConnectionId connection) {
-  news_.close(connection);
+void Engine::on_disconnect(core::Now now, ConnectionId connection) {
+  event_streams_.close(connection);
   if (const auto call = calls_.find(connection); call != calls_.end()) {
     const bool growth = call->second.kind == CallKind::kResize;
     const LeaseId lease = call->second.lease;
     calls_.erase(call);
-    if (growth) decide(now, core::GrowthAskerGone{lease});
+    if (growth) decide(now, core::GrowthRequesterGone{lease});
   }
   std::vector<LeaseId> leases;
   for (auto it = asked_.lower_bound({connection, {}});
@@ -157,13 +157,13 @@ void Engine::hung_up(core::Now now, ConnectionId connection) {
     leases.push_back(it->second);
   }
   for (const LeaseId lease : leases) {
-    forget_asker(lease);
-    decide(now, core::AskerGone{lease});
+    forget_requester(lease);
+    decide(now, core::RequesterGone{lease});
   }
 }
 
-void Engine::looked_at(core::Now now) {
-  probe_.looked_at(now.instant);
+void Engine::want_fresh_sample(core::Now now) {
+  probe_.want_fresh_sample(now.instant);
   ask_probe_if_due(now);
 }
 
@@ -171,13 +171,13 @@ void Engine::process_ended(core::Now now, Process process) {
   decide(now, core::ProcessEnded{process});
 }
 
-void Engine::moved(core::Now now, const core::Moved& moved) {
-  decide(now, moved);
+void Engine::transfer_done(core::Now now, const core::TransferDone& done) {
+  decide(now, done);
 }
 
 void Engine::sampled(core::Now now, const Sample& sample) {
   probe_.answered(now.instant);
-  news_.changed();
+  event_streams_.changed();
   decide(now, core::Sampled{sample});
 }
 
@@ -192,18 +192,19 @@ void Engine::configure(core::Now now, const EngineSettings& settings) {
   decide(now, core::Configured{settings.core});
 }
 
-void Engine::woke(core::Now now) {
+void Engine::on_timer(core::Now now) {
   if (now.instant >= journal_.retry_at()) keep_journal(now);
   if (now.instant >= core_wake_) {
     core_wake_ = Instant::never();
     decide(now, core::Woke{});
   }
   ask_probe_if_due(now);
-  news_.roll(now, coordinator_);
+  event_streams_.roll(now, coordinator_);
 }
 
 Instant Engine::next_wake() const {
-  return std::min({core_wake_, journal_.retry_at(), probe_.next(busy()), news_.next_roll()});
+  return std::min(
+      {core_wake_, journal_.retry_at(), probe_.next(busy()), event_streams_.next_roll()});
 }
 
 void Engine::decide(core::Now now, core::Event event) {
@@ -248,7 +249,7 @@ void Engine::perform(core::Now now, const core::Event& event, std::vector<core::
   const std::vector<AuditEntry> done = audit(now, event, records, effects);
   const bool was_behind = journal_.behind();
   if (!records.empty()) {
-    news_.changed();
+    event_streams_.changed();
     const Status written = journal_.append(now.instant, std::move(records));
     if (!written.ok()) batch.unwritten = written.error();
     batch.failed.where = settings_.journal_path;
@@ -256,7 +257,7 @@ void Engine::perform(core::Now now, const core::Event& event, std::vector<core::
   for (const LeaseId id : batch.resizes) {
     if (batch.unwritten) changed.erase(id);
   }
-  hold_to_budgets(now, changed);
+  announce_budgets(now, changed);
   for (const AuditEntry& entry : done) {
     const bool taken_back = entry.verb == Verb::kGrant || entry.verb == Verb::kResize;
     if (!batch.unwritten || !taken_back) world_.did(entry);
@@ -280,7 +281,7 @@ std::vector<AuditEntry> Engine::audit(core::Now now, const core::Event& event,
 }
 
 // Before anybody hears of a grant: its program may start at once.
-void Engine::hold_to_budgets(core::Now now, const std::set<LeaseId>& leases) {
+void Engine::announce_budgets(core::Now now, const std::set<LeaseId>& leases) {
   for (const LeaseId id : leases) {
     const std::optional<LeaseView> lease = coordinator_.lease(id, now);
     if (!lease) continue;
@@ -289,8 +290,8 @@ void Engine::hold_to_budgets(core::Now now, const std::set<LeaseId>& leases) {
     if (!waits && lease->state != LeaseState::kEnded) {
       for (const LeasePart& part : lease->parts) budgets.push_back({part.device, part.granted});
     }
-    world_.hold_to(*lease, budgets,
-                   lease->flags.unclaimed ? World::Taken::kOffered : World::Taken::kTaken);
+    world_.set_budgets(*lease, budgets,
+                       lease->flags.unclaimed ? World::Taken::kOffered : World::Taken::kTaken);
     if (!budgets.empty()) {
       const bool away = lease->state == LeaseState::kSuspended || lease->flags.suspending;
       world_.pause(lease->handle, {.away = away, .frozen = lease->flags.frozen});
@@ -307,23 +308,23 @@ void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch
         } else if constexpr (std::is_same_v<T, core::Reply>) {
           reply(now, what, batch);
         } else if constexpr (std::is_same_v<T, core::Notify>) {
-          if (batch.unwritten && what.news == core::News::kGranted) {
+          if (batch.unwritten && what.news == core::LeaseEvent::kGranted) {
             batch.failed.granted.push_back(what.lease);
             return;
           }
           // Whatever else is told of it shows the grant, unless that is over already.
           const bool shows_grant = batch.grants.contains(what.lease);
-          if (batch.unwritten && shows_grant && what.news != core::News::kEnded) return;
-          if (batch.unwritten && what.news == core::News::kResized) {
+          if (batch.unwritten && shows_grant && what.news != core::LeaseEvent::kEnded) return;
+          if (batch.unwritten && what.news == core::LeaseEvent::kResized) {
             batch.failed.resized.push_back(what.lease);
             return;
           }
-          if (what.news == core::News::kEnded) forget_asker(what.lease);
+          if (what.news == core::LeaseEvent::kEnded) forget_requester(what.lease);
           tell(now, what);
-        } else if constexpr (std::is_same_v<T, core::NotifyStranger>) {
-          news_.tell(what);
+        } else if constexpr (std::is_same_v<T, core::NotifyUnmanaged>) {
+          event_streams_.tell(what);
         } else if constexpr (std::is_same_v<T, core::NotifyDevice>) {
-          news_.tell(now, coordinator_, what);
+          event_streams_.tell(now, coordinator_, what);
         } else if constexpr (std::is_same_v<T, core::Watch>) {
           if (!world_.watch(what.process)) events_.emplace_back(core::ProcessEnded{what.process});
         } else if constexpr (std::is_same_v<T, core::Unwatch>) {
@@ -338,17 +339,17 @@ void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch
           core_wake_ = what.at;
         } else if constexpr (std::is_same_v<T, core::SetUnaccounted>) {
           world_.set_unaccounted(what.lease, what.bytes, what.may_give_back);
-        } else if constexpr (std::is_same_v<T, core::MoveMemory>) {
+        } else if constexpr (std::is_same_v<T, core::Transfer>) {
           // Nothing is moved that the next daemon would not know of; who goes on needs no record.
-          if (!journal_.behind() || what.direction == Direction::kGo) {
-            return world_.move_memory(what);
+          if (!journal_.behind() || what.direction == Direction::kThaw) {
+            return world_.transfer(what);
           }
-          events_.emplace_back(
-              core::Moved{.lease = what.lease,
-                          .number = what.number,
-                          .result = {.outcome = MoveResult::Outcome::kUndone,
-                                     .trouble = "the journal " + settings_.journal_path +
-                                                " cannot be written: free some space there"}});
+          events_.emplace_back(core::TransferDone{
+              .lease = what.lease,
+              .number = what.number,
+              .result = {.outcome = TransferResult::Outcome::kUndone,
+                         .trouble = "the journal " + settings_.journal_path +
+                                    " cannot be written: free some space there"}});
         } else {
           static_assert(std::is_same_v<T, core::Say>);
           world_.say(what.text);
@@ -358,8 +359,8 @@ void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch
 }
 
 void Engine::tell(core::Now now, const core::Notify& notify) {
-  news_.tell(now, coordinator_, notify);
-  world_.happened(now, coordinator_, notify);
+  event_streams_.tell(now, coordinator_, notify);
+  world_.on_lease_event(now, coordinator_, notify);
 }
 
 void Engine::reply(core::Now now, const core::Reply& reply, Batch& batch) {
@@ -397,36 +398,36 @@ void Engine::reply(core::Now now, const core::Reply& reply, Batch& batch) {
     outbox_.answer(connection, unwritten_refusal(settings_.journal_path, journal_.trouble()));
     return;
   }
-  if (!awaits_asker(*lease)) forget_asker(lease->id);
-  const bool asker = call.kind == CallKind::kSubmit || call.kind == CallKind::kReconnect;
+  if (!awaits_requester(*lease)) forget_requester(lease->id);
+  const bool requester = call.kind == CallKind::kSubmit || call.kind == CallKind::kReconnect;
   // The asker has his answer; who listens to everything hears of it here.
   if (call.kind == CallKind::kSubmit) {
     const bool waits = lease->state == LeaseState::kWaiting;
     tell(now, {.lease = lease->id,
-               .news = waits ? core::News::kQueued : core::News::kGranted,
+               .news = waits ? core::LeaseEvent::kQueued : core::LeaseEvent::kGranted,
                .refusal = {}});
   }
-  if (asker && awaits_asker(*lease)) set_asker(lease->id, connection);
-  if (asker && call.listen == Listen::kStream) {
-    news_.open_asker(now, coordinator_, connection, *lease);
+  if (requester && awaits_requester(*lease)) set_requester(lease->id, connection);
+  if (requester && call.listen == Listen::kStream) {
+    event_streams_.open_requester(now, coordinator_, connection, *lease);
   } else {
     outbox_.answer(connection, reply.answer);
   }
 }
 
-void Engine::set_asker(LeaseId lease, ConnectionId connection) {
+void Engine::set_requester(LeaseId lease, ConnectionId connection) {
   // A connection that is older, and perhaps half dead, speaks no more for it, even if it is heard
   // last.
   if (const auto found = askers_.find(lease);
       found != askers_.end() && found->second > connection) {
     return;
   }
-  forget_asker(lease);
+  forget_requester(lease);
   askers_.emplace(lease, connection);
   asked_.emplace(connection, lease);
 }
 
-void Engine::forget_asker(LeaseId lease) {
+void Engine::forget_requester(LeaseId lease) {
   const auto found = askers_.find(lease);
   if (found == askers_.end()) return;
   asked_.erase({found->second, lease});
@@ -452,7 +453,7 @@ void Engine::ask_probe_if_due(core::Now now) {
 }
 
 bool Engine::busy() const {
-  return live_ > 0 || news_.streams() > 0;
+  return live_ > 0 || event_streams_.streams() > 0;
 }
 
 }  // namespace berth::server

@@ -21,18 +21,18 @@
 #include "model/device.h"
 #include "model/record.h"
 #include "model/request.h"
+#include "server/event_streams.h"
 #include "server/journal_writer.h"
-#include "server/news.h"
 #include "server/ports.h"
 #include "server/probe_schedule.h"
 
 namespace berth::server {
 
 /// What a call can ask of the coordinator. The engine puts its own token into it.
-using Ask =
+using Command =
     std::variant<core::Submit, core::Reconnect, core::Claim, core::Join, core::ReportExit,
                  core::Release, core::Resize, core::Renew, core::ReportProgress, core::Suspend,
-                 core::Freeze, core::Resume, core::Move, core::Park, core::AskCheckpoint,
+                 core::Freeze, core::Resume, core::Migrate, core::Park, core::AskCheckpoint,
                  core::ReportCheckpoint, core::AskRequeue, core::BeginRequeue>;
 
 struct EngineSettings {
@@ -58,20 +58,20 @@ class Engine {
     kStream,  // Submit and Reconnect: a stream up to the grant or the end.
   };
   /// The connection of a Submit or Reconnect is the asker: its end withdraws the request.
-  void ask(core::Now now, ConnectionId connection, Ask ask, Listen listen = Listen::kAnswer);
+  void ask(core::Now now, ConnectionId connection, Command ask, Listen listen = Listen::kAnswer);
   /// News of one lease until it has ended.
   void follow(core::Now now, ConnectionId connection, LeaseId lease);
   /// An alert, to those who listen to everything; and to those who listen to its lease.
-  void publish(const Alert& alert, bool to_its_lease) { news_.tell(alert, to_its_lease); }
-  std::size_t listeners() const { return news_.listeners(); }
+  void publish(const Alert& alert, bool to_its_lease) { event_streams_.tell(alert, to_its_lease); }
+  std::size_t listeners() const { return event_streams_.listeners(); }
   /// News of all leases.
   void follow_all(ConnectionId connection);
   /// What would become of this request: now, and whenever it changes.
   void follow_fit(core::Now now, ConnectionId connection, core::Actor actor, Request request);
   /// The connection is gone: what it asked for and waited for is withdrawn.
-  void hung_up(core::Now now, ConnectionId connection);
+  void on_disconnect(core::Now now, ConnectionId connection);
   /// Somebody looks at the devices: figures are kept fresh for a while.
-  void looked_at(core::Now now);
+  void want_fresh_sample(core::Now now);
   /// Nobody has looked for a while: what is known of the devices is old, or nothing is. Whoever
   /// asks now should wait for the next sampled() or probe_failed(), and not for long.
   bool figures_are_old(core::Now now) const { return probe_.is_cold(now.instant, busy()); }
@@ -82,13 +82,13 @@ class Engine {
   /// The driver is to be asked at this instant, for the sake of others than the coordinator.
   void want_probe(Instant at) { probe_.want(at); }
   void sampled(core::Now now, const Sample& sample);
-  void moved(core::Now now, const core::Moved& moved);
+  void transfer_done(core::Now now, const core::TransferDone& done);
   void probe_failed(core::Now now);
   void configure(core::Now now, const EngineSettings& settings);
   /// Something was done that is of no lease.
   void note(const AuditEntry& entry) { world_.did(entry); }
   /// To be called when next_wake() has come; calling it earlier does no harm.
-  void woke(core::Now now);
+  void on_timer(core::Now now);
   Instant next_wake() const;
 
   // Questions.
@@ -98,7 +98,7 @@ class Engine {
   std::uint64_t version() const { return version_; }
   /// Records are waiting to be written: the disk is full or broken.
   bool journal_behind() const { return journal_.behind(); }
-  std::size_t streams() const { return news_.streams(); }
+  std::size_t streams() const { return event_streams_.streams(); }
 
  private:
   enum class CallKind : std::uint8_t { kSubmit, kReconnect, kClaim, kResize, kOther };
@@ -116,11 +116,11 @@ class Engine {
                                 const std::vector<Record>& records,
                                 const std::vector<core::Effect>& effects) const;
   void perform_one(core::Now now, const core::Effect& effect, Batch& batch);
-  void hold_to_budgets(core::Now now, const std::set<LeaseId>& leases);
+  void announce_budgets(core::Now now, const std::set<LeaseId>& leases);
   void tell(core::Now now, const core::Notify& notify);
   void reply(core::Now now, const core::Reply& reply, Batch& batch);
-  void set_asker(LeaseId lease, ConnectionId connection);
-  void forget_asker(LeaseId lease);
+  void set_requester(LeaseId lease, ConnectionId connection);
+  void forget_requester(LeaseId lease);
   void keep_journal(core::Now now);
   void ask_probe_if_due(core::Now now);
   bool busy() const;
@@ -130,7 +130,7 @@ class Engine {
   Outbox& outbox_;
   core::Coordinator coordinator_;
   JournalWriter journal_;
-  News news_;
+  EventStreams event_streams_;
   ProbeSchedule probe_;
 
   std::deque<core::Event> events_;  // Decided in this order; effects may add to it.

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "server/engine.h"
-#include "server/engine_story.h"
+#include "server/engine_story_for_test.h"
 
 namespace berth::server {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "server/engine.h"
-#include "server/engine_story.h"
+#include "server/engine_story_for_test.h"
 
 namespace berth::server {
 namespace {
@@ -77,7 +77,7 @@ TEST(EngineRequeue, AMeasureIsNotToldOfWithAGrantThatCannotBeWritten) {
   for (int i = 0; i < 3; ++i) {
     use_too_much(story);
     story.now.instant = story.now.instant + seconds(1);
-    story.engine.woke(story.now);
+    story.engine.on_timer(story.now);
   }
   EXPECT_THAT(story.done(), Contains("item 9 requeue 1"));
   story.engine.ask(story.now, {3}, core::BeginRequeue{{}, S::kActor, S::handle(1)});

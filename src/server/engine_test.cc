@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "server/engine_story.h"
+#include "server/engine_story_for_test.h"
 
 namespace berth::server {
 namespace {
@@ -67,7 +67,7 @@ TEST(Engine, PlainRequestIsAnsweredOnceAndItsConnectionIsTheAskerAllTheSame) {
   (void)story.done();
   story.submit(2, S::budget(gib(16)), Engine::Listen::kAnswer);
   EXPECT_THAT(story.done(), ElementsAre("append request_queued", "answer 2 waiting 2"));
-  story.engine.hung_up(story.now, {2});
+  story.engine.on_disconnect(story.now, {2});
   EXPECT_EQ(story.state(2), LeaseState::kEnded);
 }
 
@@ -75,9 +75,9 @@ TEST(Engine, AskerThatHangsUpWithdrawsWhatWaitsAndWhatIsOnOffer) {
   S story;
   story.submit(1, S::budget(gib(16)));
   story.submit(2, S::budget(gib(16)));
-  story.engine.hung_up(story.now, {2});
+  story.engine.on_disconnect(story.now, {2});
   EXPECT_EQ(story.state(2), LeaseState::kEnded);
-  story.engine.hung_up(story.now, {1});
+  story.engine.on_disconnect(story.now, {1});
   EXPECT_EQ(story.state(1), LeaseState::kEnded) << "granted, and not taken up";
 }
 
@@ -85,7 +85,7 @@ TEST(Engine, ClaimedLeaseOutlivesItsConnection) {
   S story;
   story.submit(1, S::budget(gib(8)));
   story.claim(1, 1);
-  story.engine.hung_up(story.now, {1});
+  story.engine.on_disconnect(story.now, {1});
   EXPECT_EQ(story.state(1), LeaseState::kHeld);
 }
 
@@ -96,13 +96,13 @@ TEST(Engine, OldConnectionSpeaksNoMoreForARequestThatReconnected) {
   story.submit(2, S::budget(gib(16)));
   story.engine.ask(story.now, {3}, core::Reconnect{{}, S::kActor, S::handle(2)},
                    Engine::Listen::kStream);
-  story.engine.hung_up(story.now, {2});
+  story.engine.on_disconnect(story.now, {2});
   EXPECT_EQ(story.state(2), LeaseState::kWaiting);
   (void)story.done();
   story.exit(1, 4);
   story.sample();
   EXPECT_THAT(story.done(), Contains("item 3 granted 2 last"));
-  story.engine.hung_up(story.now, {3});
+  story.engine.on_disconnect(story.now, {3});
   EXPECT_EQ(story.state(2), LeaseState::kEnded);
 }
 
@@ -111,7 +111,7 @@ TEST(Engine, ReservationNeedsNoConnection) {
   Request request = S::budget(gib(8));
   request.ttl = minutes(10);
   story.submit(1, request, Engine::Listen::kAnswer);
-  story.engine.hung_up(story.now, {1});
+  story.engine.on_disconnect(story.now, {1});
   EXPECT_EQ(story.state(1), LeaseState::kHeld);
 }
 
@@ -135,7 +135,7 @@ TEST(Engine, GrowthWhoseAskerHangsUpIsDropped) {
   story.engine.ask(story.now, {3},
                    core::Resize{{}, S::kActor, {1}, Share::kBudget, gib(10), minutes(1)});
   EXPECT_THAT(story.done(), Not(Contains(HasSubstr("answer 3"))));
-  story.engine.hung_up(story.now, {3});
+  story.engine.on_disconnect(story.now, {3});
   story.exit(2, 4);
   story.sample();
   EXPECT_THAT(story.done(), Not(Contains(HasSubstr("lease_resized"))));
@@ -149,7 +149,7 @@ TEST(Engine, AnswerToOneWhoHungUpIsPassedOver) {
   story.claim(2, 2);
   story.engine.ask(story.now, {3},
                    core::Resize{{}, S::kActor, {1}, Share::kBudget, gib(10), minutes(1)});
-  story.engine.hung_up(story.now, {3});
+  story.engine.on_disconnect(story.now, {3});
   (void)story.done();
   story.pass(minutes(2));
   EXPECT_THAT(story.done(), Not(Contains(HasSubstr("answer"))));
@@ -270,7 +270,7 @@ void live(S& story) {
   story.claim(2, 2);
   story.submit(3, S::budget(gib(6)));
   story.submit(4, S::budget(gib(6)), Engine::Listen::kAnswer);
-  story.engine.hung_up(story.now, {4});
+  story.engine.on_disconnect(story.now, {4});
   story.pass(seconds(1));
   story.exit(1, 11);
   story.sample();
@@ -368,7 +368,7 @@ TEST(Engine, FollowerHearsAllOfALeaseUpToItsEnd) {
 TEST(Engine, FollowerOfWhatHasEndedHearsThatAndNoMore) {
   S story;
   story.submit(1, S::budget(gib(8)));
-  story.engine.hung_up(story.now, {1});
+  story.engine.on_disconnect(story.now, {1});
   (void)story.done();
   story.engine.follow(story.now, {2}, {1});
   EXPECT_THAT(story.done(), ElementsAre("item 2 lease 1", "item 2 ended 1 last"));
@@ -393,7 +393,7 @@ TEST(Engine, WaitingLineIsToldAtMostOnceASecond) {
   for (std::uint64_t n = 2; n <= 40; ++n) story.submit(n, S::budget(gib(16)));
   (void)story.done();
   for (std::uint64_t n = 2; n <= 31; ++n) {  // Number 40 moves up ten times a second.
-    story.engine.hung_up(story.now, {n});
+    story.engine.on_disconnect(story.now, {n});
     story.pass(milliseconds(100));
   }
   const std::size_t told = count(story.done(), "item 40 waiting");
@@ -408,7 +408,7 @@ TEST(Engine, LineOfOneWhoDoesNotListenIsNotPiledUp) {
   story.submit(2, S::budget(gib(16)));
   story.submit(3, S::budget(gib(16)));
   story.outbox.stuck.insert({3});
-  story.engine.hung_up(story.now, {2});
+  story.engine.on_disconnect(story.now, {2});
   (void)story.done();
   story.pass(seconds(5));
   EXPECT_EQ(count(story.done(), "item 3 waiting"), 0U);
@@ -428,9 +428,9 @@ TEST(Engine, GrantDoesNotWaitForTheLinesOfTenThousand) {
   const auto trace = story.done();
   EXPECT_THAT(trace, Contains("item 2 granted 2 last"));
   EXPECT_LE(trace.size(), 10U) << "the others hear of it later";
-  story.engine.woke(story.now);
+  story.engine.on_timer(story.now);
   story.pass(milliseconds(1));
-  EXPECT_LE(story.done().size(), News::kSlice) << "and a few at a time";
+  EXPECT_LE(story.done().size(), EventStreams::kSlice) << "and a few at a time";
 }
 
 TEST(Engine, FitIsToldAgainWhenItChanges) {
@@ -474,14 +474,14 @@ TEST(Engine, ProbeThatFailedIsAskedAgain) {
   story.submit(1, S::budget(gib(8)));
   story.claim(1, 1);
   story.now.instant = story.now.instant + seconds(2);
-  story.engine.woke(story.now);
+  story.engine.on_timer(story.now);
   const int before = story.world.questions;
   story.now.instant = story.now.instant + minutes(1);
-  story.engine.woke(story.now);
+  story.engine.on_timer(story.now);
   EXPECT_EQ(story.world.questions, before) << "one question at a time, however late the answer";
   story.engine.probe_failed(story.now);
   story.now.instant = story.now.instant + seconds(2);
-  story.engine.woke(story.now);
+  story.engine.on_timer(story.now);
   EXPECT_EQ(story.world.questions, before + 1);
 }
 

@@ -19,7 +19,7 @@
 #include "server/boot_timer.h"
 #include "server/notify_socket.h"
 #include "server/process_watcher.h"
-#include "server/raw_client.h"
+#include "server/raw_client_for_test.h"
 
 namespace berth::server {
 namespace {

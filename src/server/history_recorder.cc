@@ -131,7 +131,7 @@ Instant HistoryRecorder::next() const {
   return write_at_ == Instant::never() && is_news ? Instant{} : write_at_;
 }
 
-void HistoryRecorder::woke(const core::Coordinator& coordinator, core::Now now) {
+void HistoryRecorder::on_timer(const core::Coordinator& coordinator, core::Now now) {
   if (now.instant < next()) return;
   if (write_at_ == Instant::never()) {
     write_at_ = now.instant + kWriteEvery;
@@ -198,21 +198,21 @@ void HistoryRecorder::ask(HistoryAsk ask, const core::Coordinator& coordinator, 
     return then(Error{Errc::kNotFound,
                       "no history is kept: [history] record is false in the configuration"});
   }
-  if (turns_.waiting(ask.user) >= kAskedMax) {
+  if (fair_queue_.waiting(ask.user) >= kAskedMax) {
     return then(Error{Errc::kConflict, "you ask too much about the past at once: try again"});
   }
   write(collector_.take_before(now.wall), coordinator, now);
   ask.ticket = ++last_ticket_;
-  turns_.add(ask.user, ask.ticket);
-  waiting_.emplace(last_ticket_, Asked{.ask = std::move(ask), .then = std::move(then)});
+  fair_queue_.add(ask.user, ask.ticket);
+  waiting_.emplace(last_ticket_, ParsedCommand{.ask = std::move(ask), .then = std::move(then)});
   ask_on();
 }
 
 void HistoryRecorder::ask_on() {
   while (asked_.size() < kAskedAtOnce) {
-    const auto ticket = turns_.next([](UserId /*user*/) { return true; });
+    const auto ticket = fair_queue_.next([](UserId /*user*/) { return true; });
     if (!ticket) return;
-    Asked next = std::move(waiting_.extract(*ticket).mapped());
+    ParsedCommand next = std::move(waiting_.extract(*ticket).mapped());
     if (thread_->send({.what = std::move(next.ask), .retention = settings_.retention})) {
       asked_.emplace(*ticket, std::move(next.then));
     } else {

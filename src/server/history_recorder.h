@@ -19,8 +19,8 @@
 #include "history/collector.h"
 #include "model/audit_entry.h"
 #include "model/device.h"
+#include "server/fair_queue.h"
 #include "server/history_thread.h"
-#include "server/turns.h"
 
 namespace berth::server {
 
@@ -55,7 +55,7 @@ class HistoryRecorder {
   /// A record says that it waits again.
   void requeued(LeaseId lease, UnixMs at) { requeued_[lease] = at; }
   /// When it is time, what was taken down goes to be written.
-  void woke(const core::Coordinator& coordinator, core::Now now);
+  void on_timer(const core::Coordinator& coordinator, core::Now now);
   Instant next() const;
   /// All of it, at the end; waits until it is written.
   void finish(const core::Coordinator& coordinator, core::Now now);
@@ -96,13 +96,13 @@ class HistoryRecorder {
   std::optional<Instant> sampled_at_;
   Instant write_at_ = Instant::never();  // Something is there to be written.
   std::uint64_t last_ticket_ = 0;
-  struct Asked {
+  struct ParsedCommand {
     HistoryAsk ask;
     Then then;
   };
-  std::map<std::uint64_t, Asked> waiting_;  // By ticket: their turn is to come,
-  Turns turns_;                             // in this order.
-  std::map<std::uint64_t, Then> asked_;     // The thread has these.
+  std::map<std::uint64_t, ParsedCommand> waiting_;  // By ticket: their turn is to come,
+  FairQueue fair_queue_;                            // in this order.
+  std::map<std::uint64_t, Then> asked_;             // The thread has these.
   Kept recalled_;
   bool behind_ = false;
   bool caught_up_ = false;  // With what a daemon before this one did not write.

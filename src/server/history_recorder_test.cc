@@ -143,7 +143,7 @@ TEST_F(HistoryRecorderTest, WritesByItselfFromTimeToTime) {
   sample({});
   EXPECT_EQ(recorder_->next(), now_.instant + HistoryRecorder::kWriteEvery);
   pass(HistoryRecorder::kWriteEvery);
-  recorder_->woke(coordinator_, now_);
+  recorder_->on_timer(coordinator_, now_);
   EXPECT_EQ(recorder_->next(), Instant::never());
 }
 

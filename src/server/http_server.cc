@@ -199,7 +199,7 @@ void HttpServer::listen_to(Connection& connection) {
     connection.hang_up_waits = true;
     connection.socket.async_wait(stream_descriptor::wait_error,
                                  [this, id = connection.id](const error_code& code) {
-                                   if (!code) hung_up(id);
+                                   if (!code) on_disconnect(id);
                                  });
   }
 }
@@ -217,7 +217,7 @@ void HttpServer::readable(ConnectionId id) {
 }
 
 /// Nobody is there any more. Where bytes are waited for, their end comes as well.
-void HttpServer::hung_up(ConnectionId id) {
+void HttpServer::on_disconnect(ConnectionId id) {
   Connection* connection = find(id);
   if (connection == nullptr) return;
   connection->hang_up_waits = false;
@@ -246,7 +246,7 @@ void HttpServer::parse(Connection& connection) {
       connection.keep_alive = connection.request->keep_alive;
       connection.chunks = connection.request->chunks;
       set_deadline(connection, Instant::never());
-      turns_.add(connection.user, connection.id.value);
+      fair_queue_.add(connection.user, connection.id.value);
       dispatch_soon();
       break;
     }
@@ -280,7 +280,7 @@ void HttpServer::end_of_input(Connection& connection) {
 // Answering.
 
 void HttpServer::dispatch_soon() {
-  if (dispatching_ || turns_.empty()) return;
+  if (dispatching_ || fair_queue_.empty()) return;
   dispatching_ = true;
   boost::asio::post(io_, [this] { dispatch(); });
 }
@@ -288,7 +288,7 @@ void HttpServer::dispatch_soon() {
 void HttpServer::dispatch() {
   dispatching_ = false;
   const auto next =
-      turns_.next([this](UserId user) { return per_user_.at(user).untaken < kUntakenMax; });
+      fair_queue_.next([this](UserId user) { return per_user_.at(user).untaken < kUntakenMax; });
   if (!next) return;  // Until somebody has taken an answer.
   const ConnectionId id{*next};
   Connection* connection = find(id);
@@ -471,7 +471,7 @@ HttpServer::Connection* HttpServer::find(ConnectionId id) const {
 /// Not at once: the handler may be in the middle of something.
 void HttpServer::drop_soon(Connection& connection) {
   if (connection.state == State::kDropped) return;
-  if (connection.state == State::kQueued) turns_.remove(connection.user, connection.id.value);
+  if (connection.state == State::kQueued) fair_queue_.remove(connection.user, connection.id.value);
   connection.state = State::kDropped;
   set_deadline(connection, Instant::never());
   boost::asio::post(io_, [this, id = connection.id] { drop(id); });

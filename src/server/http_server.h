@@ -27,8 +27,8 @@
 #include "base/units.h"
 #include "os/clock.h"
 #include "os/unique_fd.h"
+#include "server/fair_queue.h"
 #include "server/transport.h"
-#include "server/turns.h"
 #include "wire/error.h"
 
 namespace berth::server {
@@ -82,7 +82,7 @@ class HttpServer final : public Transport {
 
   void listen_to(Connection& connection);
   void readable(ConnectionId id);
-  void hung_up(ConnectionId id);
+  void on_disconnect(ConnectionId id);
   void take_bytes(Connection& connection, std::string_view bytes);
   void parse(Connection& connection);
   void end_of_input(Connection& connection);
@@ -120,7 +120,7 @@ class HttpServer final : public Transport {
     std::size_t behind = 0;   // Of streams.
   };
   std::map<UserId, OfUser> per_user_;
-  Turns turns_;  // Connections whose request has come.
+  FairQueue fair_queue_;  // Connections whose request has come.
   bool dispatching_ = false;
   std::uint64_t last_id_ = 0;
   std::vector<ConnectionId> to_flush_;

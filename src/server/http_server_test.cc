@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "server/raw_client.h"
+#include "server/raw_client_for_test.h"
 
 namespace berth::server {
 namespace {

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <memory>
 
-#include "server/raw_client.h"
+#include "server/raw_client_for_test.h"
 
 namespace berth::server {
 namespace {

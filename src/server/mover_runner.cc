@@ -30,7 +30,7 @@ constexpr std::size_t kLineMax = 64U << 10U;
 constexpr Duration kWithin = minutes(1);
 constexpr std::uint64_t kBytesPerSecond = 500'000'000;
 
-Duration time_for(const core::MoveMemory& move) {
+Duration time_for(const core::Transfer& move) {
   return kWithin + seconds(static_cast<std::int64_t>(move.bytes.value / kBytesPerSecond));
 }
 
@@ -51,8 +51,8 @@ struct MoverRunner::Running {
 };
 
 MoverRunner::MoverRunner(boost::asio::io_context& io, os::ChildPlan plan,
-                         std::function<void(core::Moved)> moved)
-    : io_(io), plan_(std::move(plan)), moved_(std::move(moved)) {}
+                         std::function<void(core::TransferDone)> done)
+    : io_(io), plan_(std::move(plan)), done_(std::move(done)) {}
 
 // What is under way ends with this process: the next daemon finds the processes wherever they are.
 MoverRunner::~MoverRunner() = default;
@@ -68,7 +68,7 @@ Result<os::Child> MoverRunner::start(const gpu::MoverTask& task) {
   return Error{Errc::kIo, "berth-mover does not take what it is told"};
 }
 
-void MoverRunner::move(const core::MoveMemory& move, const std::string& directory) {
+void MoverRunner::move(const core::Transfer& move, const std::string& directory) {
   Result<os::Child> child = start({.directory = directory,
                                    .lease = move.lease,
                                    .user = move.user,
@@ -79,9 +79,9 @@ void MoverRunner::move(const core::MoveMemory& move, const std::string& director
                                    .pairs = move.pairs,
                                    .processes = move.processes});
   if (!child.ok()) {
-    core::Moved failed{move.lease, move.number, {}};
-    failed.result = {.outcome = MoveResult::Outcome::kUndone, .trouble = child.error().message};
-    boost::asio::post(io_, [this, failed = std::move(failed)] { moved_(failed); });
+    core::TransferDone failed{move.lease, move.number, {}};
+    failed.result = {.outcome = TransferResult::Outcome::kUndone, .trouble = child.error().message};
+    boost::asio::post(io_, [this, failed = std::move(failed)] { done_(failed); });
     return;
   }
   auto running = std::make_unique<Running>(io_, *std::move(child), move.lease);
@@ -89,7 +89,7 @@ void MoverRunner::move(const core::MoveMemory& move, const std::string& director
   running->deadline.expires_after(std::chrono::nanoseconds(within.ns));
   running->deadline.async_wait([this, number = move.number, within](const error_code& code) {
     if (code) return;
-    finish(number, {.outcome = MoveResult::Outcome::kStuck,
+    finish(number, {.outcome = TransferResult::Outcome::kStuck,
                     .trouble = "the GPU driver has not answered for " + to_text(within)});
   });
   running_.emplace(move.number, std::move(running));
@@ -116,24 +116,24 @@ void MoverRunner::readable(std::uint64_t number) {
   if (length > 0) running.received.append(chunk.data(), static_cast<std::size_t>(length));
   const bool whole = running.received.ends_with('\n');
   if (length > 0 && !whole && running.received.size() < kLineMax) return wait_readable(number);
-  Result<MoveResult> result = gpu::decode_move_result(running.received);
+  Result<TransferResult> result = gpu::decode_move_result(running.received);
   if (result.ok()) return finish(number, *std::move(result));
-  finish(number, {.outcome = MoveResult::Outcome::kStuck,
+  finish(number, {.outcome = TransferResult::Outcome::kStuck,
                   .trouble = whole ? result.error().message
                                    : "berth-mover ended before it said what came of it"});
 }
 
 // One that hangs in the driver is dead when it comes out of it: nobody waits for that.
-void MoverRunner::finish(std::uint64_t number, MoveResult result) {
+void MoverRunner::finish(std::uint64_t number, TransferResult result) {
   const auto found = running_.find(number);
   if (found == running_.end()) return;
-  const core::Moved moved{found->second->lease, number, std::move(result)};
+  const core::TransferDone done{found->second->lease, number, std::move(result)};
   const pid_t child = found->second->child.pid;
   running_.erase(found);
-  if (moved.result.outcome == MoveResult::Outcome::kStuck) (void)::kill(child, SIGKILL);
+  if (done.result.outcome == TransferResult::Outcome::kStuck) (void)::kill(child, SIGKILL);
   children_.push_back(child);
   std::erase_if(children_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
-  moved_(moved);
+  done_(done);
 }
 
 }  // namespace berth::server

@@ -20,14 +20,14 @@ namespace berth::server {
 
 class MoverRunner {
  public:
-  /// `plan`: which program, and where it finds the driver. `moved` is called from the event loop,
-  /// once for each move().
+  /// `plan`: which program, and where it finds the driver. `done` is called from the event
+  /// loop, once for each move().
   MoverRunner(boost::asio::io_context& io, os::ChildPlan plan,
-              std::function<void(core::Moved)> moved);
+              std::function<void(core::TransferDone)> done);
   ~MoverRunner();
 
   /// `directory`: of the lease; see mover_main.cc.
-  void move(const core::MoveMemory& move, const std::string& directory);
+  void move(const core::Transfer& move, const std::string& directory);
 
  private:
   struct Running;
@@ -35,11 +35,11 @@ class MoverRunner {
   Result<os::Child> start(const gpu::MoverTask& task);
   void wait_readable(std::uint64_t number);
   void readable(std::uint64_t number);
-  void finish(std::uint64_t number, MoveResult result);
+  void finish(std::uint64_t number, TransferResult result);
 
   boost::asio::io_context& io_;
   os::ChildPlan plan_;
-  std::function<void(core::Moved)> moved_;
+  std::function<void(core::TransferDone)> done_;
   std::map<std::uint64_t, std::unique_ptr<Running>> running_;
   std::vector<pid_t> children_;  // Ended, or about to: reaped at the next chance.
 };

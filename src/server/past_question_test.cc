@@ -10,7 +10,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr DeviceId kSeenCard = {.high = 1, .low = 2};
-constexpr UserId kAsker = {1000};
+constexpr UserId kRequester = {1000};
 
 class PastQuestionTest : public testing::Test {
  protected:
@@ -23,14 +23,14 @@ class PastQuestionTest : public testing::Test {
                               .used = Bytes{},
                               .processes = std::vector<ProcessSample>{}});
     (void)coordinator_.step(now_, core::Sampled{sample});
-    core::Submit submit{.actor = {.user = kAsker}, .handle = {1, 1}};
+    core::Submit submit{.actor = {.user = kRequester}, .handle = {1, 1}};
     submit.request.vram = gib(1);
     submit.request.name = "train";
     (void)coordinator_.step(now_, submit);
   }
   std::variant<HistoryAsk, wire::ApiError> ask(wire::Route route, wire::QueryParts query) {
     return past_question({.route = route, .query = std::move(query)}, coordinator_,
-                         {.user = kAsker}, now_, {});
+                         {.user = kRequester}, now_, {});
   }
   history::Question question(wire::QueryParts query) {
     auto asked = ask(wire::Route::kHistory, std::move(query));

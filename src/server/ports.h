@@ -52,11 +52,11 @@ class World {
   enum class Taken : std::uint8_t { kOffered, kTaken };
   /// From now on the programs of a lease are held to these budgets; of one that has none (any
   /// more), nothing is kept. A world without programs of its own need not do anything.
-  virtual void hold_to(const LeaseView& /*lease*/, const std::vector<Part>& /*budgets*/,
-                       Taken /*taken*/) {}
+  virtual void set_budgets(const LeaseView& /*lease*/, const std::vector<Part>& /*budgets*/,
+                           Taken /*taken*/) {}
   /// Something has happened to a lease, and whoever listens was told.
-  virtual void happened(core::Now /*now*/, const core::Coordinator& /*coordinator*/,
-                        const core::Notify& /*news*/) {}
+  virtual void on_lease_event(core::Now /*now*/, const core::Coordinator& /*coordinator*/,
+                              const core::Notify& /*news*/) {}
   /// Somebody, or the daemon by its rules, has done this to a lease.
   virtual void did(const AuditEntry& /*entry*/) {}
   struct Paused {
@@ -64,10 +64,10 @@ class World {
     bool frozen = false;  // Its processes are stopped, or are to be.
     friend constexpr bool operator==(const Paused&, const Paused&) = default;
   };
-  /// After hold_to(): its programs can tell from now on that this is so.
+  /// After set_budgets(): its programs can tell from now on that this is so.
   virtual void pause(Handle /*lease*/, Paused /*paused*/) {}
-  /// Engine::moved() with this number follows, once.
-  virtual void move_memory(const core::MoveMemory& /*move*/) {}
+  /// Engine::transfer_done() with this number follows, once.
+  virtual void transfer(const core::Transfer& /*move*/) {}
   /// What its programs use of each of these beyond what they have charged; and whether, with this,
   /// they may give back what they have charged too much for contexts.
   virtual void set_unaccounted(Handle /*lease*/, const std::vector<Bytes>& /*bytes*/,
@@ -86,7 +86,7 @@ using Answer = std::variant<LeaseView, Refusal>;
 /// One item of a stream of news.
 struct Item {
   std::string_view event;  // "lease", "waiting", "granted", "fit" and so on: docs/protocol.md.
-  std::variant<LeaseView, WhyView, FitView, StrangerNews, DeviceView, Alert> body;
+  std::variant<LeaseView, WhyView, FitView, UnmanagedNews, DeviceView, Alert> body;
   std::vector<Refusal> refusal;  // One or none: why a request ended without a grant.
   std::uint64_t number = 0;      // Grows by one with each piece of news of the daemon; 0: none.
   bool last = false;             // The stream ends here, and the connection may ask again.

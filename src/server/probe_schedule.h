@@ -24,7 +24,7 @@ class ProbeSchedule {
   void want(Instant at);
   /// There is a lease, a waiter or a listener.
   void used(Instant now) { used_at_ = now; }
-  void looked_at(Instant now) { looked_at_until_ = now + kLookedAtFor; }
+  void want_fresh_sample(Instant now) { looked_at_until_ = now + kLookedAtFor; }
   void asked(Instant now);
   void answered(Instant now);
 

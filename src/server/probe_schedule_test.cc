@@ -63,7 +63,7 @@ TEST(ProbeSchedule, IdleMachineIsLeftToSleepAfterAWhile) {
   schedule.asked(at(seconds(329)));
   schedule.answered(at(seconds(329)));
   EXPECT_EQ(schedule.next(false), Instant::never());
-  schedule.looked_at(at(hours(1)));
+  schedule.want_fresh_sample(at(hours(1)));
   EXPECT_LE(schedule.next(false), at(hours(1))) << "a look wakes it";
 }
 
@@ -75,7 +75,7 @@ TEST(ProbeSchedule, WhoLooksAfterALongTimeShouldWaitForAnAnswer) {
   EXPECT_FALSE(schedule.is_cold(at(seconds(1)), false));
   EXPECT_TRUE(schedule.is_cold(at(seconds(10)), false));
   EXPECT_FALSE(schedule.is_cold(at(seconds(10)), true)) << "the probe is late, not asleep";
-  schedule.looked_at(at(seconds(10)));
+  schedule.want_fresh_sample(at(seconds(10)));
   EXPECT_FALSE(schedule.is_cold(at(seconds(11)), false)) << "the next one does not wait again";
 }
 
@@ -83,7 +83,7 @@ TEST(ProbeSchedule, LookKeepsFiguresFreshForAWhile) {
   ProbeSchedule schedule(seconds(1));
   schedule.asked(at(seconds(0)));
   schedule.answered(at(seconds(0)));
-  schedule.looked_at(at(seconds(20)));
+  schedule.want_fresh_sample(at(seconds(20)));
   EXPECT_LE(schedule.next(false), at(seconds(20)));
   schedule.asked(at(seconds(20)));
   schedule.answered(at(seconds(20)));

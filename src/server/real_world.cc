@@ -42,12 +42,13 @@ void RealWorld::ask_probe() {
   parts_.probe.ask();
 }
 
-void RealWorld::hold_to(const LeaseView& lease, const std::vector<Part>& budgets, Taken taken) {
+void RealWorld::set_budgets(const LeaseView& lease, const std::vector<Part>& budgets, Taken taken) {
   std::vector<enforce::Budget> wanted;
   wanted.reserve(budgets.size());
   for (const Part& part : budgets) wanted.push_back({part.device, part.budget});
-  parts_.files.hold_to({.handle = lease.handle, .number = lease.id, .user = lease.user}, wanted,
-                       taken == Taken::kTaken ? BudgetFiles::When::kNow : BudgetFiles::When::kSoon);
+  parts_.files.set_budgets(
+      {.handle = lease.handle, .number = lease.id, .user = lease.user}, wanted,
+      taken == Taken::kTaken ? BudgetFiles::When::kNow : BudgetFiles::When::kSoon);
 }
 
 }  // namespace berth::server

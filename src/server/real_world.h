@@ -44,13 +44,13 @@ class RealWorld final : public World {
   bool signal(const core::Signal& signal) override;
   void ask_probe() override;
   void say(const std::string& text) override { parts_.log.info(text); }
-  void hold_to(const LeaseView& lease, const std::vector<Part>& budgets, Taken taken) override;
-  void happened(core::Now now, const core::Coordinator& coordinator,
-                const core::Notify& news) override {
-    parts_.alerts.happened(now, coordinator, news);
+  void set_budgets(const LeaseView& lease, const std::vector<Part>& budgets, Taken taken) override;
+  void on_lease_event(core::Now now, const core::Coordinator& coordinator,
+                      const core::Notify& news) override {
+    parts_.alerts.on_lease_event(now, coordinator, news);
   }
   void did(const AuditEntry& entry) override;
-  void move_memory(const core::MoveMemory& move) override {
+  void transfer(const core::Transfer& move) override {
     parts_.mover.move(move, parts_.leases_directory + "/" + to_text(move.handle));
   }
   void pause(Handle lease, Paused paused) override {

@@ -56,7 +56,7 @@ void Service::closed(ConnectionId connection) {
   stream_over(found->second);
   followers_.erase(connection);
   clients_.erase(found);
-  engine_->hung_up(now(), connection);
+  engine_->on_disconnect(now(), connection);
 }
 
 void Service::requested(ConnectionId connection, HttpRequest request) {
@@ -90,7 +90,7 @@ bool Service::waits_for_figures(ConnectionId connection, const wire::RouteMatch&
   if (waiting_.empty() && (figures_late_ || !engine_->figures_are_old(at))) return false;
   if (waiting_.empty()) waiting_until_ = at.instant + kFiguresWithin;
   waiting_.push_back({.connection = connection, .route = route, .request = std::move(request)});
-  engine_->looked_at(at);
+  engine_->want_fresh_sample(at);
   return true;
 }
 
@@ -108,7 +108,7 @@ void Service::release_waiting() {
   }
 }
 
-void Service::woke() {
+void Service::on_timer() {
   if (clock_.now() < waiting_until_) return;
   figures_late_ = true;
   release_waiting();
@@ -197,9 +197,9 @@ void Service::dispatch(ConnectionId connection, Client& client, const wire::Rout
     default:
       break;
   }
-  Asked asked = translate(route, request.body, translation(client.caller));
+  ParsedCommand asked = translate(route, request.body, translation(client.caller));
   if (const auto* error = std::get_if<ApiError>(&asked)) return fail(connection, *error);
-  engine_->ask(now(), connection, std::get<Ask>(std::move(asked)),
+  engine_->ask(now(), connection, std::get<Command>(std::move(asked)),
                request.wants_stream ? Engine::Listen::kStream : Engine::Listen::kAnswer);
 }
 
@@ -218,19 +218,19 @@ std::optional<std::string> Service::overview(const Client& client, const wire::R
     case Route::kOpenApi:
       return std::string(openapi_json());
     case Route::kStatus:
-      engine_->looked_at(at);
+      engine_->want_fresh_sample(at);
       return status_json(coordinator, at, simulated, viewer(client));
     case Route::kDevices:
-      engine_->looked_at(at);
+      engine_->want_fresh_sample(at);
       return devices_json(coordinator, at, simulated, viewer(client));
     case Route::kAlerts:
-      engine_->looked_at(at);
+      engine_->want_fresh_sample(at);
       return wire::encode_alerts(alerts_ == nullptr ? wire::AlertList{.time = at.wall, .items = {}}
                                                     : alerts_->list(at));
     case Route::kQueue:
       return queue_json(coordinator, at, viewer(client));
     case Route::kLeases:
-      engine_->looked_at(at);
+      engine_->want_fresh_sample(at);
       return leases(client, route, at);
     default:
       return std::nullopt;
@@ -268,7 +268,7 @@ void Service::about_lease(ConnectionId connection, Client& client, const wire::R
     count_stream(client);
     return engine_->follow(at, connection, lease);
   }
-  engine_->looked_at(at);
+  engine_->want_fresh_sample(at);
   if (route.route == Route::kWhy) {
     auto why = coordinator.why(lease, at);
     CHECK(why.has_value());
@@ -285,7 +285,7 @@ void Service::fit(ConnectionId connection, Client& client, const HttpRequest& re
   if (const auto* error = std::get_if<ApiError>(&read)) return fail(connection, *error);
   Request& wanted = std::get<wire::RequestBody>(read).request;
   const core::Now at = now();
-  engine_->looked_at(at);
+  engine_->want_fresh_sample(at);
   if (request.wants_stream) {
     count_stream(client);
     return engine_->follow_fit(at, connection, client.caller.actor, std::move(wanted));
@@ -397,8 +397,8 @@ void Service::item(ConnectionId connection, const Item& item) {
               body, to, {.refusal = item.refusal.empty() ? nullptr : &item.refusal.front()});
         } else if constexpr (std::is_same_v<T, WhyView>) {
           return wire::encode_why(body, to.names);
-        } else if constexpr (std::is_same_v<T, StrangerNews>) {
-          return wire::encode_stranger(body, to.names);
+        } else if constexpr (std::is_same_v<T, UnmanagedNews>) {
+          return wire::encode_unmanaged(body, to.names);
         } else if constexpr (std::is_same_v<T, Alert>) {
           return wire::encode_alert(body);
         } else if constexpr (std::is_same_v<T, DeviceView>) {

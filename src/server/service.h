@@ -91,7 +91,7 @@ class Service final : public ConnectionHandler, public Outbox {
   /// that waited for figures go on.
   void figures_came();
   Instant next_wake() const { return waiting_until_; }
-  void woke();
+  void on_timer();
 
   /// A comment into each stream of all news, so that proxies and readers see it alive.
   void keep_streams_alive();

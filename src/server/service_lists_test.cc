@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "server/service_story.h"
+#include "server/service_story_for_test.h"
 #include "wire/lease.h"
 
 namespace berth::server {

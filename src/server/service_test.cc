@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "server/service_story.h"
+#include "server/service_story_for_test.h"
 #include "wire/answers.h"
 #include "wire/request.h"
 
@@ -209,7 +209,7 @@ TEST_F(ServiceTest, DriverThatHangsKeepsNobodyWaitingForLong) {
   EXPECT_EQ(get("/v1/status").status, 0);
   EXPECT_EQ(service_.next_wake(), clock_.at + seconds(3));
   clock_.at = service_.next_wake();
-  service_.woke();
+  service_.on_timer();
   EXPECT_EQ(sent_.last.status, 200);
   clock_.at = clock_.at + hours(1);
   EXPECT_EQ(get("/v1/status").status, 200) << "and the next one not at all";

@@ -36,7 +36,7 @@ std::variant<LeaseId, ApiError> find_lease(const std::string& ref, const Transla
   return std::get<LeaseId>(found);
 }
 
-Asked submit(std::string_view body, const Translation& how) {
+ParsedCommand submit(std::string_view body, const Translation& how) {
   auto read = translate_request(body, how);
   if (auto* error = std::get_if<ApiError>(&read)) return std::move(*error);
   auto& asked = std::get<wire::RequestBody>(read);
@@ -54,7 +54,7 @@ Asked submit(std::string_view body, const Translation& how) {
   return event;
 }
 
-Asked claim(Handle handle, std::string_view body, const Translation& how) {
+ParsedCommand claim(Handle handle, std::string_view body, const Translation& how) {
   const Result<wire::ClaimBody> read = wire::decode_claim(body);
   if (!read.ok()) return wire::to_api_error(read.error());
   if (auto error = check_owner(read->command, how)) return *std::move(error);
@@ -64,14 +64,14 @@ Asked claim(Handle handle, std::string_view body, const Translation& how) {
                      .restarts = read->restarts};
 }
 
-Asked join(Handle handle, std::string_view body, const Translation& how) {
+ParsedCommand join(Handle handle, std::string_view body, const Translation& how) {
   const Result<Process> process = wire::decode_process_body(body);
   if (!process.ok()) return wire::to_api_error(process.error());
   if (auto error = check_owner(*process, how)) return *std::move(error);
   return core::Join{.actor = how.caller.actor, .handle = handle, .process = *process};
 }
 
-Asked report_exit(Handle handle, std::string_view body, const Translation& how) {
+ParsedCommand report_exit(Handle handle, std::string_view body, const Translation& how) {
   const Result<wire::ExitBody> read = wire::decode_exit(body);
   if (!read.ok()) return wire::to_api_error(read.error());
   core::ReportExit event;
@@ -85,13 +85,14 @@ Asked report_exit(Handle handle, std::string_view body, const Translation& how) 
   return event;
 }
 
-Asked without_body(Ask ask, std::string_view body) {
+ParsedCommand without_body(Command ask, std::string_view body) {
   const Status read = wire::decode_nothing(body);
   if (!read.ok()) return wire::to_api_error(read.error());
   return ask;
 }
 
-Asked by_handle(const wire::RouteMatch& route, std::string_view body, const Translation& how) {
+ParsedCommand by_handle(const wire::RouteMatch& route, std::string_view body,
+                        const Translation& how) {
   const std::optional<Handle> handle = parse_handle(route.lease);
   if (!handle) {
     return refused(RefusalCode::kNotFound,
@@ -130,7 +131,7 @@ Asked by_handle(const wire::RouteMatch& route, std::string_view body, const Tran
   }
 }
 
-Asked resize(LeaseId lease, std::string_view body, const Translation& how) {
+ParsedCommand resize(LeaseId lease, std::string_view body, const Translation& how) {
   const Result<wire::ResizeBody> read = wire::decode_resize(body);
   if (!read.ok()) return wire::to_api_error(read.error());
   const std::optional<LeaseView> now = how.coordinator.lease(lease, how.now);
@@ -143,7 +144,7 @@ Asked resize(LeaseId lease, std::string_view body, const Translation& how) {
                       .wait_max = read->wait_max};
 }
 
-Asked pause(Route route, LeaseId lease, std::string_view body, const Translation& how) {
+ParsedCommand pause(Route route, LeaseId lease, std::string_view body, const Translation& how) {
   Result<wire::PauseBody> read = wire::decode_pause(body);
   if (!read.ok()) return wire::to_api_error(read.error());
   core::PauseTerms terms{.lasts = read->lasts, .reason = std::move(read->reason)};
@@ -153,7 +154,7 @@ Asked pause(Route route, LeaseId lease, std::string_view body, const Translation
   return core::Suspend{.actor = how.caller.actor, .lease = lease, .terms = std::move(terms)};
 }
 
-Asked report_progress(LeaseId lease, std::string_view body, const Translation& how) {
+ParsedCommand report_progress(LeaseId lease, std::string_view body, const Translation& how) {
   Result<wire::ProgressBody> read = wire::decode_progress(body);
   if (!read.ok()) return wire::to_api_error(read.error());
   return core::ReportProgress{.actor = how.caller.actor,
@@ -164,7 +165,7 @@ Asked report_progress(LeaseId lease, std::string_view body, const Translation& h
                               .note = std::move(read->note)};
 }
 
-Asked by_ref(const wire::RouteMatch& route, std::string_view body, const Translation& how) {
+ParsedCommand by_ref(const wire::RouteMatch& route, std::string_view body, const Translation& how) {
   const auto found = find_lease(route.lease, how);
   if (const auto* error = std::get_if<ApiError>(&found)) return *error;
   const LeaseId lease = std::get<LeaseId>(found);
@@ -176,7 +177,7 @@ Asked by_ref(const wire::RouteMatch& route, std::string_view body, const Transla
                            .lease = lease,
                            .kill = read->kill,
                            .detach = read->detach,
-                           .asker = how.caller.process};
+                           .requester = how.caller.process};
     }
     case Route::kCancel:
       return without_body(core::Release{.actor = how.caller.actor, .lease = lease, .cancel = true},
@@ -195,7 +196,8 @@ Asked by_ref(const wire::RouteMatch& route, std::string_view body, const Transla
     case Route::kMove: {
       Result<wire::MoveBody> read = wire::decode_move(body);
       if (!read.ok()) return wire::to_api_error(read.error());
-      return core::Move{.actor = how.caller.actor, .lease = lease, .to = std::move(read->devices)};
+      return core::Migrate{
+          .actor = how.caller.actor, .lease = lease, .to = std::move(read->devices)};
     }
     case Route::kRequeue: {
       const Result<wire::RequeueBody> read = wire::decode_requeue(body);
@@ -233,7 +235,8 @@ bool names_processes(Route route) {
   }
 }
 
-Asked translate(const wire::RouteMatch& route, std::string_view body, const Translation& how) {
+ParsedCommand translate(const wire::RouteMatch& route, std::string_view body,
+                        const Translation& how) {
   if (route.route == Route::kSubmit) return submit(body, how);
   return names_processes(route.route) ? by_handle(route, body, how) : by_ref(route, body, how);
 }

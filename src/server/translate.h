@@ -43,13 +43,14 @@ struct Translation {
   std::function<Handle()> draw_handle;
 };
 
-using Asked = std::variant<Ask, wire::ApiError>;
+using ParsedCommand = std::variant<Command, wire::ApiError>;
 
 /// Routes about processes of the caller's. All else, whoever has the user's rights may do, from
 /// whatever PID namespace.
 bool names_processes(wire::Route route);
 /// For the routes that change something about leases, kSubmit to kResume.
-Asked translate(const wire::RouteMatch& route, std::string_view body, const Translation& how);
+ParsedCommand translate(const wire::RouteMatch& route, std::string_view body,
+                        const Translation& how);
 /// The request of kSubmit and kFit, with what was left out filled in.
 std::variant<wire::RequestBody, wire::ApiError> translate_request(std::string_view body,
                                                                   const Translation& how);

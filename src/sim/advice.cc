@@ -11,7 +11,7 @@
 #include "core/effect.h"
 #include "model/record.h"
 #include "sim/attempt.h"
-#include "sim/halted.h"
+#include "sim/frozen.h"
 #include "sim/turns.h"
 
 namespace berth::sim {
@@ -48,8 +48,8 @@ std::string text_of(const Remedy& remedy) {
 }
 
 // With `fair` who is next changes when somebody else has less: another user, or another session.
-bool keeps_order(const Evidence& evidence, const Attempt& base, const LeaseView& waiter) {
-  if (evidence.settings.order != core::Order::kFair) return true;
+bool keeps_order(const Observations& observations, const Attempt& base, const LeaseView& waiter) {
+  if (observations.settings.order != core::Order::kFair) return true;
   return std::ranges::all_of(base.coordinator().queue(base.now()), [&](LeaseId id) {
     const std::optional<LeaseView> other = base.coordinator().lease(id, base.now());
     return other && other->user == waiter.user && other->request.session == waiter.request.session;
@@ -149,14 +149,15 @@ std::string broken_place(const Attempt& base, const LeaseView& waiter, const Why
   const bool is_free = std::ranges::none_of(
       left, [](const LeaseView& lease) { return lease.state == LeaseState::kReleasing; });
   const std::optional<WhyView> after = attempt.coordinator().why(waiter.id, attempt.now());
-  if (!is_free || !after || after->ahead_count > 0 || after->reason == Reason::kStrangers) {
+  if (!is_free || !after || after->ahead_count > 0 || after->reason == Reason::kUnmanaged) {
     return {};
   }
   return fmt::format("nobody is ahead of lease {}, and it waits when all leases have ended ({})",
                      waiter.id.value, to_text(after->reason));
 }
 
-std::string broken_wait(const Evidence& evidence, const Attempt& base, std::uint64_t number) {
+std::string broken_wait(const Observations& observations, const Attempt& base,
+                        std::uint64_t number) {
   const std::vector<LeaseId> queue = base.coordinator().queue(base.now());
   if (queue.empty()) return {};
   const LeaseId which = queue[number % queue.size()];
@@ -170,33 +171,34 @@ std::string broken_wait(const Evidence& evidence, const Attempt& base, std::uint
   const std::optional<WhyView> why = base.coordinator().why(which, base.now());
   if (!why) return {};
   std::string broken = broken_place(base, *waiter, *why);
-  if (broken.empty() && keeps_order(evidence, base, *waiter)) {
+  if (broken.empty() && keeps_order(observations, base, *waiter)) {
     broken = broken_start(base, *waiter, *why);
   }
   return broken;
 }
 
-std::string broken_advice(const Evidence& evidence, const Attempt& base, std::uint64_t number) {
-  std::string broken = broken_wait(evidence, base, number);
-  return broken.empty() ? broken_by_halt(evidence, base, number) : broken;
+std::string broken_advice(const Observations& observations, const Attempt& base,
+                          std::uint64_t number) {
+  std::string broken = broken_wait(observations, base, number);
+  return broken.empty() ? check_halt(observations, base, number) : broken;
 }
 
 }  // namespace
 
-std::string broken_by_advice(const Evidence& evidence, const Question& question) {
-  Attempt base(evidence, question.coordinator, question.now);
+std::string check_advice(const Observations& observations, const Question& question) {
+  Attempt base(observations, question.coordinator, question.now);
   base.sample();
-  return broken_advice(evidence, base, question.number);
+  return broken_advice(observations, base, question.number);
 }
 
-std::string broken_by_restart(const Evidence& evidence, const Question& question) {
-  Attempt base(evidence, question.coordinator, question.now);
+std::string check_restart(const Observations& observations, const Question& question) {
+  Attempt base(observations, question.coordinator, question.now);
   base.recovers();
   base.sample();
-  return broken_advice(evidence, base, question.number);
+  return broken_advice(observations, base, question.number);
 }
 
-std::string broken_by_waiting(const Question& question) {
+std::string check_waiting(const Question& question) {
   for (const core::Effect& effect : question.coordinator.copy().step(question.now, core::Woke{})) {
     const auto* append = std::get_if<core::Append>(&effect);
     if (append == nullptr) continue;

@@ -9,7 +9,7 @@
 
 #include "core/coordinator.h"
 #include "core/event.h"
-#include "sim/evidence.h"
+#include "sim/observations.h"
 
 namespace berth::sim {
 
@@ -21,13 +21,13 @@ struct Question {
 };
 
 /// Empty, or which proposal helps nobody. Changes nothing.
-std::string broken_by_advice(const Evidence& evidence, const Question& question);
+std::string check_advice(const Observations& observations, const Question& question);
 /// The same of a daemon that starts now: its coordinator has read the records and nothing more.
 /// All who live come back to it.
-std::string broken_by_restart(const Evidence& evidence, const Question& question);
+std::string check_restart(const Observations& observations, const Question& question);
 /// Empty, or what the coordinator decides as soon as it is called again, although nothing has
 /// happened and nothing was due. To be asked where it has just decided something: what only time
 /// makes possible may wait for the next sample.
-std::string broken_by_waiting(const Question& question);
+std::string check_waiting(const Question& question);
 
 }  // namespace berth::sim

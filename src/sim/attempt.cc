@@ -16,15 +16,16 @@ constexpr int kRounds = 6;   // Until who was away is back: a sample and a move 
 
 }  // namespace
 
-Attempt::Attempt(const Evidence& evidence, const core::Coordinator& coordinator, core::Now now)
-    : evidence_(evidence),
+Attempt::Attempt(const Observations& observations, const core::Coordinator& coordinator,
+                 core::Now now)
+    : observations_(observations),
       copy_(coordinator.copy()),
-      devices_(evidence.devices.look()),
-      moving_(evidence.moving),
+      devices_(observations.devices.look()),
+      moving_(observations.moving),
       now_(now) {}
 
 Attempt::Attempt(const Attempt& other)
-    : evidence_(other.evidence_),
+    : observations_(other.observations_),
       copy_(other.copy_.copy()),
       devices_(other.devices_),
       moving_(other.moving_),
@@ -45,10 +46,10 @@ bool Attempt::is_on_lost_device(LeaseId id) const {
 std::vector<core::Effect> Attempt::tell(const core::Event& event) {
   std::vector<core::Effect> effects = copy_.step(now_, event);
   for (const core::Effect& effect : effects) {
-    const auto* move = std::get_if<core::MoveMemory>(&effect);
+    const auto* move = std::get_if<core::Transfer>(&effect);
     if (move == nullptr) continue;
     moving_[move->lease] = move->number;
-    if (move->direction == Direction::kOut) leaving_.insert(move->lease);
+    if (move->direction == Direction::kSwapOut) leaving_.insert(move->lease);
   }
   return effects;
 }
@@ -61,7 +62,7 @@ void Attempt::recovers() {
     if (lease.command) all.push_back(*lease.command);
     if (lease.supervisor) all.push_back(*lease.supervisor);
     for (const Process process : all) {
-      if (!evidence_.processes.alive(process)) tell(core::ProcessEnded{process});
+      if (!observations_.processes.alive(process)) tell(core::ProcessEnded{process});
     }
     if (lease.state != LeaseState::kWaiting && !lease.flags.unclaimed) continue;
     tell(core::Reconnect{.token = kToken,
@@ -101,7 +102,7 @@ bool Attempt::carry_out(Kind kind, const std::vector<LeaseId>& leases, Bytes byt
   return true;
 }
 
-bool Attempt::let_go_on(const LeaseView& lease) {
+bool Attempt::resumed_by_somebody(const LeaseView& lease) {
   const core::Actor owner{.user = lease.user};
   return is_done(core::Resume{.token = kToken, .actor = owner, .lease = lease.id});
 }
@@ -171,7 +172,7 @@ bool Attempt::is_done(const core::Event& event) {
 }
 
 bool Attempt::belongs(const ProcessSample& process, const LeaseView& lease) const {
-  if (!process.alive) return evidence_.last_with(process.process.pid) == lease.id;
+  if (!process.alive) return observations_.last_with(process.process.pid) == lease.id;
   const auto is_its = [&](const Process& one) {
     const bool runs_it = lease.supervisor == one && !lease.request.ttl;
     return lease.command == one || runs_it ||
@@ -215,7 +216,7 @@ void Attempt::finish_moves(LeaseId lease) {
   for (auto move = moving_.find(lease); move != moving_.end(); move = moving_.find(lease)) {
     const std::uint64_t number = move->second;
     moving_.erase(move);
-    tell(core::Moved{.lease = lease, .number = number, .result = {}});
+    tell(core::TransferDone{.lease = lease, .number = number, .result = {}});
   }
   leaving_.erase(lease);
 }

@@ -17,13 +17,13 @@
 #include "model/device.h"
 #include "model/lease.h"
 #include "model/view.h"
-#include "sim/evidence.h"
+#include "sim/observations.h"
 
 namespace berth::sim {
 
 class Attempt {
  public:
-  Attempt(const Evidence& evidence, const core::Coordinator& coordinator, core::Now now);
+  Attempt(const Observations& observations, const core::Coordinator& coordinator, core::Now now);
   Attempt(const Attempt& other);
   Attempt& operator=(const Attempt&) = delete;
 
@@ -46,7 +46,7 @@ class Attempt {
   /// All at once, as one command would. False: it was refused.
   bool carry_out(Remedy::Kind kind, const std::vector<LeaseId>& leases, Bytes bytes);
   /// Its owner lets it go on. False: that was refused.
-  bool let_go_on(const LeaseView& lease);
+  bool resumed_by_somebody(const LeaseView& lease);
   /// The request that was made in place of the waiting one.
   std::optional<LeaseId> ask_instead(const LeaseView& waiter, const Request& request);
   /// Whoever has to leave for it does.
@@ -67,7 +67,7 @@ class Attempt {
   bool begin_requeue(const LeaseView& lease, core::Actor owner);
   void stops(Remedy::Kind kind, const LeaseView& lease);
 
-  const Evidence& evidence_;
+  const Observations& observations_;
   core::Coordinator copy_;
   Sample devices_;                           // As the driver tells them from now on.
   std::map<LeaseId, std::uint64_t> moving_;  // Which move of each is under way.

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "sim/advice.h"
-#include "sim/stage.h"
+#include "sim/context.h"
 
 namespace berth::sim {
 namespace {
@@ -25,7 +25,8 @@ class AttemptTest : public testing::Test {
   static constexpr UserId kUser{1000};
   static constexpr DeviceId kGpu{1, 2, false};
 
-  explicit AttemptTest(std::uint64_t gpus = 1) : devices(stage, processes, devices_of(gpus), {}) {}
+  explicit AttemptTest(std::uint64_t gpus = 1)
+      : devices(context, processes, devices_of(gpus), {}) {}
 
   static std::vector<Device> devices_of(std::uint64_t gpus) {
     std::vector<Device> all;
@@ -42,8 +43,8 @@ class AttemptTest : public testing::Test {
   static Handle handle_of(LeaseId id) { return {7, id.value}; }
 
   void write(Fact fact) {
-    const Record record{++sequence, stage.clock.instant(), {5}, std::move(fact)};
-    EXPECT_EQ(evidence.journal.apply(record, stage.coverage), "");
+    const Record record{++sequence, context.clock.instant(), {5}, std::move(fact)};
+    EXPECT_EQ(observations.journal.apply(record, context.coverage), "");
     EXPECT_TRUE(coordinator.apply(record).ok());
   }
   Process spawn(LeaseId lease, Process parent = {}) {
@@ -63,19 +64,20 @@ class AttemptTest : public testing::Test {
     return command;
   }
   void pass(Duration time) {
-    const Instant end = stage.clock.instant() + time;
-    stage.clock.at(end, [] {});
-    while (stage.clock.instant() < end) stage.clock.step();
+    const Instant end = context.clock.instant() + time;
+    context.clock.at(end, [] {});
+    while (context.clock.instant() < end) context.clock.step();
   }
   LeaseState state_of(const Attempt& attempt, LeaseId id) const {
     const std::optional<LeaseView> view = attempt.coordinator().lease(id, attempt.now());
     return view ? view->state : LeaseState::kEnded;
   }
 
-  Stage stage{1, false};
-  Processes processes{stage, 1000};  // A pid that is free comes back at once.
+  SimContext context{1, false};
+  Processes processes{context, 1000};  // A pid that is free comes back at once.
   Devices devices;
-  Evidence evidence{.devices = devices, .processes = processes, .reserve_least = Bytes::max()};
+  Observations observations{
+      .devices = devices, .processes = processes, .reserve_least = Bytes::max()};
   core::Coordinator coordinator{core::Settings{}};
   std::uint64_t sequence = 0;
 };
@@ -93,9 +95,9 @@ TEST_F(AttemptTest, WhatTheDeadHadLeavesWithTheLeaseThatHadTheirPidLast) {
   processes.end(again, {});
   write(CommandEnded{kSecond, {}});
   write(LeaseReleasing{kSecond, EndResult::kOk});
-  (void)coordinator.step(stage.clock.now(), core::Recovered{.same_boot = true});
+  (void)coordinator.step(context.clock.now(), core::Recovered{.same_boot = true});
 
-  Attempt attempt(evidence, coordinator, stage.clock.now());
+  Attempt attempt(observations, coordinator, context.clock.now());
   attempt.sample();
   ASSERT_EQ(state_of(attempt, kSecond), LeaseState::kReleasing);
   EXPECT_TRUE(attempt.carry_out(Remedy::Kind::kPauseLease, {kFirst}, {}));
@@ -111,7 +113,7 @@ TEST_F(AttemptTest, WhatADeadChildHadOfWhichTheSupervisorToldLeavesWithTheLease)
   const Process child = spawn(kFirst, command);
   EXPECT_TRUE(devices.allocate(child, 0, gib(10)));
   processes.end(command, {});
-  const auto now = stage.clock.now();
+  const auto now = context.clock.now();
   (void)coordinator.step(now, core::Recovered{.same_boot = true});
   (void)coordinator.step(now, core::ReportExit{.token = {1},
                                                .actor = {.user = kUser},
@@ -119,9 +121,9 @@ TEST_F(AttemptTest, WhatADeadChildHadOfWhichTheSupervisorToldLeavesWithTheLease)
                                                .exit = {},
                                                .leftovers = {child},
                                                .restarts = 0});
-  evidence.known[kFirst].leftovers = {child};
+  observations.known[kFirst].leftovers = {child};
   processes.end(child, {});
-  Attempt attempt(evidence, coordinator, now);
+  Attempt attempt(observations, coordinator, now);
   attempt.sample();
   EXPECT_EQ(attempt.coordinator().devices(now)[0].external, Bytes{});
   EXPECT_TRUE(attempt.carry_out(Remedy::Kind::kCancelLease, {kFirst}, {}));
@@ -136,23 +138,23 @@ TEST_F(AttemptTest, APauseOnTheWayToALostDeviceEndsWhenThatIsFoundAgain) {
   write(LeaseSuspended{kFirst});
   write(ResumeQueued{kFirst});
   write(LeaseFrozen{kFirst});
-  const Instant until = stage.clock.instant() + seconds(1);
-  const UnixMs until_wall{stage.clock.now().wall.value + 1'000};
+  const Instant until = context.clock.instant() + seconds(1);
+  const UnixMs until_wall{context.clock.now().wall.value + 1'000};
   write(LeasePaused{.id = kFirst, .until = until, .until_wall = until_wall, .by = kUser});
   write(ResumeBegun{kFirst});
-  evidence.known[kFirst].pausers = {kUser};
+  observations.known[kFirst].pausers = {kUser};
   const auto told = [&] {
     core::Coordinator asked = coordinator.copy();
-    const auto now = stage.clock.now();
-    evidence.moving.clear();
+    const auto now = context.clock.now();
+    observations.moving.clear();
     for (const core::Event& event : {core::Event{core::Recovered{.same_boot = true}},
                                      core::Event{core::Sampled{devices.look()}}}) {
       for (const core::Effect& effect : asked.step(now, event)) {
-        const auto* move = std::get_if<core::MoveMemory>(&effect);
-        if (move != nullptr) evidence.moving[move->lease] = move->number;
+        const auto* move = std::get_if<core::Transfer>(&effect);
+        if (move != nullptr) observations.moving[move->lease] = move->number;
       }
     }
-    return broken_by_advice(evidence, {.coordinator = asked, .now = now});
+    return check_advice(observations, {.coordinator = asked, .now = now});
   };
   EXPECT_EQ(told(), "");
   devices.lose(0);
@@ -165,18 +167,18 @@ TEST_F(AttemptTest, WhoWasToldToEndHasLeftWhenAnotherIsToStart) {
   const Process child = spawn(kFirst);
   EXPECT_TRUE(devices.allocate(child, 0, gib(10)));
   write(MemberSeen{kFirst, child});
-  write(LeaseRevoked{kFirst, EndResult::kCancelled, stage.clock.instant() + seconds(10)});
+  write(LeaseRevoked{kFirst, EndResult::kCancelled, context.clock.instant() + seconds(10)});
   processes.end(command, {});
   write(CommandEnded{kFirst, {}});
   write(LeaseReleasing{kFirst, EndResult::kCancelled});
   const Process supervisor = spawn(kSecond);
   write(RequestQueued{kSecond, handle_of(kSecond), kUser, supervisor, {.vram = gib(8)}});
-  const auto now = stage.clock.now();
+  const auto now = context.clock.now();
   (void)coordinator.step(now, core::Recovered{.same_boot = true});
   (void)coordinator.step(now, core::Sampled{devices.look()});
   (void)coordinator.step(now, core::Reconnect{{1}, {.user = kUser}, handle_of(kSecond)});
   EXPECT_TRUE(coordinator.why(kSecond, now).value_or(WhyView{}).expected_start);
-  EXPECT_EQ(broken_by_advice(evidence, {.coordinator = coordinator, .now = now}), "");
+  EXPECT_EQ(check_advice(observations, {.coordinator = coordinator, .now = now}), "");
 }
 
 // A command that ended while no daemon ran; what it held is the next one's as soon as one runs.
@@ -186,7 +188,7 @@ TEST_F(AttemptTest, ADaemonThatStartsHearsWhoHasEndedAndWhoWaitsComesBack) {
   write(RequestQueued{kSecond, handle_of(kSecond), kUser, supervisor, {.vram = gib(14)}});
   processes.end(command, {});
   pass(seconds(1));
-  Attempt attempt(evidence, coordinator, stage.clock.now());
+  Attempt attempt(observations, coordinator, context.clock.now());
   attempt.recovers();
   attempt.wait_until(attempt.now().instant + minutes(1));
   EXPECT_EQ(state_of(attempt, kFirst), LeaseState::kReleasing) << "nobody tells how it ended";
@@ -199,23 +201,23 @@ TEST_F(AttemptTest, WhatADaemonThatStartsSaysMustHoldAsWell) {
   write(SuspendBegun{kFirst, {gib(2)}});
   write(LeaseSuspended{kFirst});
   write(LeasePaused{.id = kFirst, .by = kUser});
-  const Question question{.coordinator = coordinator, .now = stage.clock.now()};
-  EXPECT_EQ(broken_by_restart(evidence, question), "lease 1 is not paused by whom it says");
-  evidence.known[kFirst].pausers = {kUser};
-  EXPECT_EQ(broken_by_restart(evidence, question), "");
+  const Question question{.coordinator = coordinator, .now = context.clock.now()};
+  EXPECT_EQ(check_restart(observations, question), "lease 1 is not paused by whom it says");
+  observations.known[kFirst].pausers = {kUser};
+  EXPECT_EQ(check_restart(observations, question), "");
 }
 
 TEST_F(AttemptTest, WhatCouldBeDecidedAtOnceMustNotWaitForAnotherEvent) {
   write(RequestQueued{kFirst, handle_of(kFirst), kUser, spawn(kFirst), {.vram = gib(14)}});
   write(RequestQueued{kSecond, handle_of(kSecond), kUser, spawn(kSecond), {.vram = gib(14)}});
-  const auto now = stage.clock.now();
+  const auto now = context.clock.now();
   (void)coordinator.step(now, core::Recovered{.same_boot = true});
   (void)coordinator.step(now, core::Sampled{devices.look()});
   (void)coordinator.step(now, core::Reconnect{{1}, {.user = kUser}, handle_of(kSecond)});
-  EXPECT_EQ(broken_by_waiting({.coordinator = coordinator, .now = now}), "")
+  EXPECT_EQ(check_waiting({.coordinator = coordinator, .now = now}), "")
       << "whoever is first in the queue is expected back";
   const core::Now later{now.instant + hours(1), now.wall};
-  EXPECT_THAT(broken_by_waiting({.coordinator = coordinator, .now = later}),
+  EXPECT_THAT(check_waiting({.coordinator = coordinator, .now = later}),
               testing::HasSubstr("could be decided at once"));
 }
 
@@ -232,7 +234,7 @@ TEST_F(AttemptOnTwoTest, WhatAnInnerLeaseLeftBehindEndsWithTheOuterOne) {
   const Process supervisor = spawn(kSecond);
   write(RequestQueued{
       kSecond, handle_of(kSecond), kUser, supervisor, {.vram = gib(14), .device_count = 2}});
-  const auto now = stage.clock.now();
+  const auto now = context.clock.now();
   (void)coordinator.step(now, core::Recovered{.same_boot = true});
   (void)coordinator.step(now, core::Sampled{devices.look()});
   (void)coordinator.step(now, core::Reconnect{{1}, {.user = kUser}, handle_of(kSecond)});
@@ -240,7 +242,7 @@ TEST_F(AttemptOnTwoTest, WhatAnInnerLeaseLeftBehindEndsWithTheOuterOne) {
   EXPECT_TRUE(std::ranges::any_of(remedies, [](const Remedy& remedy) {
     return remedy.kind == Remedy::Kind::kCancelLease && remedy.lease == kFirst;
   }));
-  EXPECT_EQ(broken_by_advice(evidence, {.coordinator = coordinator, .now = now}), "");
+  EXPECT_EQ(check_advice(observations, {.coordinator = coordinator, .now = now}), "");
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ enum class Fault : std::uint8_t {
   kWriteFails,          // One write reports an error.
   kDiskFull,            // Every write does, for a while.
   kWallJump,            // Wall time is set.
-  kStrangerGrows,       // A process of no lease takes device memory.
+  kUnmanagedGrows,      // A process of no lease takes device memory.
   kProbeSlow,           // The driver answers late.
   kProbeFails,          // The probe misses its deadline, or its child dies.
   kDriverGone,          // The driver answers that there are no devices.

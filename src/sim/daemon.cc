@@ -14,10 +14,10 @@ Daemon::Daemon(const Parts& parts, server::EngineSettings settings)
 
 void Daemon::start(std::uint64_t boot) {
   if (engine_ != nullptr) return;
-  parts_.stage.note("daemon starts, boot {}", boot);
+  parts_.context.note("daemon starts, boot {}", boot);
   Result<store::OpenedJournal> opened = parts_.disk.open(boot);
   if (!opened.ok()) {
-    parts_.stage.fail("the journal cannot be read: " + opened.error().message);
+    parts_.context.fail("the journal cannot be read: " + opened.error().message);
     return;
   }
   ++generation_;
@@ -30,27 +30,27 @@ void Daemon::start(std::uint64_t boot) {
   server::Outbox& outbox = *this;
   engine_ = std::make_unique<server::Engine>(settings_, world, outbox);
   const core::Recovered recovered{.same_boot = read.same_boot, .safe_mode = read.safe_mode};
-  parts_.judge.daemon_starts(settings_.core, recovered.same_boot);
+  parts_.checker.daemon_starts(settings_.core, recovered.same_boot);
   enter([&](core::Now now) { engine_->recover(now, records, recovered); });
   if (!running()) return;
   parts_.network.listen(*this);
 }
 
-void Daemon::asked(server::ConnectionId connection, server::Ask ask,
+void Daemon::asked(server::ConnectionId connection, server::Command ask,
                    server::Engine::Listen listen) {
   if (auto* submit = std::get_if<core::Submit>(&ask)) {
-    submit->handle = {parts_.stage.random.next(), parts_.stage.random.next()};
+    submit->handle = {parts_.context.random.next(), parts_.context.random.next()};
   }
   enter([&](core::Now now) {
-    parts_.judge.asked(connection, ask);
+    parts_.checker.asked(connection, ask);
     engine_->ask(now, connection, std::move(ask), listen);
   });
 }
 
-void Daemon::hung_up(server::ConnectionId connection) {
+void Daemon::on_disconnect(server::ConnectionId connection) {
   enter([&](core::Now now) {
-    parts_.judge.hung_up(connection);
-    engine_->hung_up(now, connection);
+    parts_.checker.on_disconnect(connection);
+    engine_->on_disconnect(now, connection);
   });
 }
 
@@ -63,8 +63,8 @@ void Daemon::die() {
 // The engine may still be on the stack when a door is its end; it is destroyed when it has
 // returned.
 void Daemon::finish_death() {
-  parts_.stage.note("daemon dies");
-  parts_.judge.daemon_died();
+  parts_.context.note("daemon dies");
+  parts_.checker.daemon_died();
   engine_.reset();
   journal_.reset();
   watched_.clear();
@@ -80,20 +80,20 @@ void Daemon::configure(const core::Settings& settings) {
   settings_.core = settings;
   if (engine_ == nullptr) return;
   enter([&](core::Now now) {
-    parts_.judge.configured(settings);
+    parts_.checker.configured(settings);
     engine_->configure(now, settings_);
   });
 }
 
 void Daemon::enter(const std::function<void(core::Now)>& entry) {
   if (engine_ == nullptr) return;
-  const core::Now now = parts_.stage.clock.now();
+  const core::Now now = parts_.context.clock.now();
   entry(now);
   if (dying_) {
     finish_death();
     return;
   }
-  parts_.judge.event_done(*engine_, now);
+  parts_.checker.event_done(*engine_, now);
   plan_wake();
 }
 
@@ -101,19 +101,20 @@ void Daemon::plan_wake() {
   const Instant wake = engine_->next_wake();
   const std::uint64_t number = ++wake_number_;
   if (wake == Instant::never()) return;
-  const Duration late = parts_.stage.random.between(Duration{}, milliseconds(1));
-  parts_.stage.clock.at(wake + late, [this, number] {
-    if (number == wake_number_) enter([this](core::Now now) { engine_->woke(now); });
+  const Duration late = parts_.context.random.between(Duration{}, milliseconds(1));
+  parts_.context.clock.at(wake + late, [this, number] {
+    if (number == wake_number_) enter([this](core::Now now) { engine_->on_timer(now); });
   });
 }
 
 void Daemon::process_ended(Process process) {
   if (!watched_.contains(process)) return;
-  parts_.stage.clock.after(parts_.stage.random.spread({1'000}, milliseconds(1)),
-                           [this, process, generation = generation_] {
-                             if (generation != generation_ || watched_.erase(process) == 0) return;
-                             enter([&](core::Now now) { engine_->process_ended(now, process); });
-                           });
+  parts_.context.clock.after(parts_.context.random.spread({1'000}, milliseconds(1)),
+                             [this, process, generation = generation_] {
+                               if (generation != generation_ || watched_.erase(process) == 0)
+                                 return;
+                               enter([&](core::Now now) { engine_->process_ended(now, process); });
+                             });
 }
 
 /// False: the daemon is dead, and what it was about to do does not happen.
@@ -121,7 +122,7 @@ bool Daemon::passes_call() {
   const bool is_last = calls_left_ == 1;
   if (calls_left_ > 0) --calls_left_;
   if (is_last && !dying_) {
-    parts_.stage.deal(Fault::kDaemonKilledInside);
+    parts_.context.record_fault(Fault::kDaemonKilledInside);
     dying_ = true;
   }
   return !dying_;
@@ -131,7 +132,7 @@ Status Daemon::append(const std::vector<Record>& records) {
   if (!passes_call()) return Unit{};
   Status written = journal_->append(records);
   dying_ = dying_ || parts_.disk.take_torn();
-  if (parts_.disk.wrote()) parts_.judge.wrote(records, *engine_);
+  if (parts_.disk.wrote()) parts_.checker.wrote(records, *engine_);
   return written;
 }
 
@@ -140,7 +141,7 @@ Status Daemon::replace(const std::vector<Record>& snapshot, std::uint64_t last_s
   Status written = journal_->replace(snapshot, last_sequence);
   dying_ = dying_ || parts_.disk.take_torn();
   if (parts_.disk.wrote())
-    parts_.judge.replaced(snapshot, last_sequence, engine_->journal_behind());
+    parts_.checker.replaced(snapshot, last_sequence, engine_->journal_behind());
   return written;
 }
 
@@ -163,9 +164,9 @@ bool Daemon::signal(const core::Signal& signal) {
   if (!passes_call()) return true;
   const Process process = signal.process;
   if (!watched_.contains(process) && parts_.processes.alive(process)) {
-    parts_.stage.fail("a signal to a process that is not watched");
+    parts_.context.fail("a signal to a process that is not watched");
   }
-  parts_.stage.note("signal {} to {}", signal.signal, process.pid);
+  parts_.context.note("signal {} to {}", signal.signal, process.pid);
   parts_.processes.signal(process, signal.signal);
   return true;
 }
@@ -179,55 +180,56 @@ void Daemon::ask_probe() {
         engine_->probe_failed(now);
         return;
       }
-      parts_.judge.sampled(*sample);
+      parts_.checker.sampled(*sample);
       engine_->sampled(now, *sample);
     });
   });
 }
 
-void Daemon::move_memory(const core::MoveMemory& move) {
+void Daemon::transfer(const core::Transfer& move) {
   if (!passes_call()) return;
   moving_.push_back(move);
-  parts_.judge.moves(move.lease, move.number, true);
-  if (move.direction == Direction::kBack) parts_.judge.moves_back(move.lease, true);
+  parts_.checker.moves(move.lease, move.number, true);
+  if (move.direction == Direction::kBack) parts_.checker.moves_back(move.lease, true);
   const std::uint64_t number = move.number;
-  parts_.stage.clock.after(
-      parts_.stage.random.spread(milliseconds(1), seconds(3)),
+  parts_.context.clock.after(
+      parts_.context.random.spread(milliseconds(1), seconds(3)),
       [this, number, generation = generation_] {
         if (generation != generation_) return;
-        const auto found = std::ranges::find(moving_, number, &core::MoveMemory::number);
-        const core::MoveMemory due = std::move(*found);
+        const auto found = std::ranges::find(moving_, number, &core::Transfer::number);
+        const core::Transfer due = std::move(*found);
         moving_.erase(found);
-        const MoveResult result = move_now(due, false);
-        parts_.judge.moves(due.lease, due.number, false);
-        if (due.direction == Direction::kBack) parts_.judge.moves_back(due.lease, false);
-        enter([&](core::Now now) { engine_->moved(now, {due.lease, due.number, result}); });
+        const TransferResult result = move_now(due, false);
+        parts_.checker.moves(due.lease, due.number, false);
+        if (due.direction == Direction::kBack) parts_.checker.moves_back(due.lease, false);
+        enter([&](core::Now now) { engine_->transfer_done(now, {due.lease, due.number, result}); });
       });
 }
 
 // A mover ends with its daemon: before, in the middle of or after its work.
 void Daemon::end_movers() {
-  for (const core::MoveMemory& move : std::exchange(moving_, {})) {
-    parts_.stage.deal(Fault::kMoveCut);
-    if (parts_.stage.random.chance(500)) (void)move_now(move, parts_.stage.random.chance(500));
+  for (const core::Transfer& move : std::exchange(moving_, {})) {
+    parts_.context.record_fault(Fault::kMoveCut);
+    if (parts_.context.random.chance(500)) (void)move_now(move, parts_.context.random.chance(500));
   }
 }
 
-MoveResult Daemon::move_now(const core::MoveMemory& move, bool cut) {
-  using Outcome = MoveResult::Outcome;
-  if (move.direction == Direction::kStop || move.direction == Direction::kGo) {
+TransferResult Daemon::move_now(const core::Transfer& move, bool cut) {
+  using Outcome = TransferResult::Outcome;
+  if (move.direction == Direction::kFreeze || move.direction == Direction::kThaw) {
     return halt_now(move, cut);
   }
-  const bool out = move.direction == Direction::kOut;
+  const bool out = move.direction == Direction::kSwapOut;
   std::vector<Process> concerned;
   for (const Process& process : move.processes) {
     const bool alive = parts_.processes.alive(process);
-    const bool is_one = out ? parts_.devices.has_memory(process) : parts_.devices.is_away(process);
+    const bool is_one =
+        out ? parts_.devices.has_memory(process) : parts_.devices.is_swapped_out(process);
     if (alive && is_one) concerned.push_back(process);
   }
   if (out && concerned.empty()) return {Outcome::kUndone, "none of its processes uses the GPU"};
-  if (out && parts_.stage.random.chance(parts_.plan.rate(Fault::kMoveFails))) {
-    parts_.stage.deal(Fault::kMoveFails);
+  if (out && parts_.context.random.chance(parts_.plan.rate(Fault::kMoveFails))) {
+    parts_.context.record_fault(Fault::kMoveFails);
     return {Outcome::kUndone, "the driver refuses"};
   }
   // To other devices it may refuse to bring them back, as long as none of them is there, and does
@@ -237,34 +239,34 @@ MoveResult Daemon::move_now(const core::MoveMemory& move, bool cut) {
   if (elsewhere && std::ranges::none_of(move.processes, is_there)) {
     const bool named = std::ranges::all_of(
         concerned, [&](Process process) { return parts_.devices.are_named(process, move.pairs); });
-    const bool fails = parts_.stage.random.chance(parts_.plan.rate(Fault::kMoveFails));
-    if (fails) parts_.stage.deal(Fault::kMoveFails);
+    const bool fails = parts_.context.random.chance(parts_.plan.rate(Fault::kMoveFails));
+    if (fails) parts_.context.record_fault(Fault::kMoveFails);
     if (fails || !named) return {Outcome::kUndone, "the driver refuses"};
   }
   if (cut && concerned.size() > 1) concerned.resize(1);
-  MoveResult result;
+  TransferResult result;
   // Now and then the driver does not tell.
   if (out && move.measure && move.number % 4 != 0) result.left = parts_.devices.uses_of(concerned);
   for (const Process& process : concerned) {
     if (out) {
       parts_.devices.move_out(process);
     } else if (const auto index = parts_.devices.move_back(process, move.pairs)) {
-      parts_.judge.out_of_memory(*index);
+      parts_.checker.out_of_memory(*index);
       return {Outcome::kStuck, "a process is ruined"};
     } else {
-      parts_.judge.came_back(move.lease, process);
+      parts_.checker.came_back(move.lease, process);
     }
   }
   return result;
 }
 
-MoveResult Daemon::halt_now(const core::MoveMemory& move, bool cut) {
-  bool stop = move.direction == Direction::kStop;
+TransferResult Daemon::halt_now(const core::Transfer& move, bool cut) {
+  bool stop = move.direction == Direction::kFreeze;
   // Then all go on, those too that were stopped before.
   const bool fails =
-      stop && !cut && parts_.stage.random.chance(parts_.plan.rate(Fault::kMoveFails));
+      stop && !cut && parts_.context.random.chance(parts_.plan.rate(Fault::kMoveFails));
   if (fails) {
-    parts_.stage.deal(Fault::kMoveFails);
+    parts_.context.record_fault(Fault::kMoveFails);
     stop = false;
   }
   std::vector<Process> roots = move.processes;
@@ -282,30 +284,30 @@ MoveResult Daemon::halt_now(const core::MoveMemory& move, bool cut) {
   if (cut) concerned.resize(concerned.size() / 2);
   for (const Process& process : concerned) {
     if (process == move.supervisor) continue;
-    parts_.stage.note("process {} is {}", process.pid, stop ? "stopped" : "let go on");
+    parts_.context.note("process {} is {}", process.pid, stop ? "stopped" : "let go on");
     if (stop) {
       parts_.processes.stop(process);
     } else {
       parts_.processes.go_on(process);
     }
   }
-  if (fails) return {MoveResult::Outcome::kUndone, "a process cannot be stopped"};
+  if (fails) return {TransferResult::Outcome::kUndone, "a process cannot be stopped"};
   return {};
 }
 
 void Daemon::say(const std::string& text) {
-  if (passes_call()) parts_.stage.note("daemon says: {}", text);
+  if (passes_call()) parts_.context.note("daemon says: {}", text);
 }
 
 void Daemon::answer(server::ConnectionId connection, const server::Answer& answer) {
   if (!passes_call()) return;
-  parts_.judge.answered(connection, answer, *engine_);
+  parts_.checker.answered(connection, answer, *engine_);
   parts_.network.answer(connection, answer);
 }
 
 void Daemon::item(server::ConnectionId connection, const server::Item& item) {
   if (!passes_call()) return;
-  parts_.judge.told(connection, item, *engine_);
+  parts_.checker.told(connection, item, *engine_);
   parts_.network.item(connection, item);
 }
 

@@ -19,13 +19,13 @@
 #include "model/record.h"
 #include "server/engine.h"
 #include "server/ports.h"
+#include "sim/context.h"
 #include "sim/disk.h"
-#include "sim/judge.h"
+#include "sim/invariant_checker.h"
 #include "sim/network.h"
 #include "sim/plan.h"
 #include "sim/probe.h"
 #include "sim/processes.h"
-#include "sim/stage.h"
 #include "store/journal.h"
 
 namespace berth::sim {
@@ -33,12 +33,12 @@ namespace berth::sim {
 class Daemon final : private server::World, private server::Outbox, private Gate {
  public:
   struct Parts {
-    Stage& stage;
+    SimContext& context;
     Processes& processes;
     Network& network;
     Probe& probe;
     Disk& disk;
-    Judge& judge;
+    InvariantChecker& checker;
     Devices& devices;
     const Plan& plan;
   };
@@ -66,21 +66,21 @@ class Daemon final : private server::World, private server::Outbox, private Gate
   bool has_ended(Process process) const override;
   bool signal(const core::Signal& signal) override;
   void ask_probe() override;
-  void move_memory(const core::MoveMemory& move) override;
+  void transfer(const core::Transfer& move) override;
   void say(const std::string& text) override;
   void answer(server::ConnectionId connection, const server::Answer& answer) override;
   void item(server::ConnectionId connection, const server::Item& item) override;
   bool takes_news(server::ConnectionId connection) const override;
-  void asked(server::ConnectionId connection, server::Ask ask,
+  void asked(server::ConnectionId connection, server::Command ask,
              server::Engine::Listen listen) override;
-  void hung_up(server::ConnectionId connection) override;
+  void on_disconnect(server::ConnectionId connection) override;
 
   void enter(const std::function<void(core::Now)>& entry);
   bool passes_call();
   void plan_wake();
   void finish_death();
-  MoveResult move_now(const core::MoveMemory& move, bool cut);
-  MoveResult halt_now(const core::MoveMemory& move, bool cut);
+  TransferResult move_now(const core::Transfer& move, bool cut);
+  TransferResult halt_now(const core::Transfer& move, bool cut);
   void end_movers();
   void process_ended(Process process);
 
@@ -93,7 +93,7 @@ class Daemon final : private server::World, private server::Outbox, private Gate
   std::uint64_t calls_left_ = 0;  // 0: no death is planned.
   bool dying_ = false;            // It has been killed: nothing that it does reaches the world.
   std::set<Process> watched_;
-  std::vector<core::MoveMemory> moving_;
+  std::vector<core::Transfer> moving_;
   std::function<void()> on_death_;
 };
 

@@ -28,8 +28,9 @@ Bytes Device::used_by(Handle lease) const {
   return sum;
 }
 
-Devices::Devices(Stage& stage, Processes& processes, std::vector<Device> devices, Teardown teardown)
-    : stage_(stage), processes_(processes), devices_(std::move(devices)), teardown_(teardown) {
+Devices::Devices(SimContext& context, Processes& processes, std::vector<Device> devices,
+                 Teardown teardown)
+    : context_(context), processes_(processes), devices_(std::move(devices)), teardown_(teardown) {
   processes_.on_every_end([this](Process process) { process_ended(process); });
 }
 
@@ -56,7 +57,7 @@ bool Devices::allocate(Process process, std::size_t index, Bytes bytes) {
         use, {.process = process, .user = birth->user, .lease = birth->lease, .bytes = {}});
   }
   use->bytes += bytes;
-  stage_.note("process {} takes {} of device {}", process.pid, bytes.value, index);
+  context_.note("process {} takes {} of device {}", process.pid, bytes.value, index);
   return true;
 }
 
@@ -64,7 +65,7 @@ void Devices::free(Process process, std::size_t index, Bytes bytes) {
   for (Use& use : devices_[index].uses) {
     if (use.process == process) use.bytes = saturating_sub(use.bytes, bytes);
   }
-  stage_.note("process {} frees {} of device {}", process.pid, bytes.value, index);
+  context_.note("process {} frees {} of device {}", process.pid, bytes.value, index);
 }
 
 void Devices::process_ended(Process process) {
@@ -75,16 +76,16 @@ void Devices::process_ended(Process process) {
     if (use == devices_[index].uses.end()) continue;
     listed = true;
     use->ended = true;
-    Duration delay = stage_.random.spread({10'000}, milliseconds(1));
-    if (stage_.random.chance(teardown_.slow_per_mille)) {
-      stage_.deal(Fault::kSlowTeardown);
-      delay = stage_.random.spread(milliseconds(5), milliseconds(500));
-    } else if (stage_.random.chance(teardown_.leak_per_mille)) {
-      stage_.deal(Fault::kLeak);
-      delay = stage_.random.between(limits::kReleasingMax + seconds(1),
-                                    limits::kReleasingMax + seconds(9));
+    Duration delay = context_.random.spread({10'000}, milliseconds(1));
+    if (context_.random.chance(teardown_.slow_per_mille)) {
+      context_.record_fault(Fault::kSlowTeardown);
+      delay = context_.random.spread(milliseconds(5), milliseconds(500));
+    } else if (context_.random.chance(teardown_.leak_per_mille)) {
+      context_.record_fault(Fault::kLeak);
+      delay = context_.random.between(limits::kReleasingMax + seconds(1),
+                                      limits::kReleasingMax + seconds(9));
     }
-    stage_.clock.after(delay, [this, process, index] { torn_down(process, index); });
+    context_.clock.after(delay, [this, process, index] { torn_down(process, index); });
   }
   if (!listed) processes_.reusable(process.pid);
 }
@@ -92,7 +93,7 @@ void Devices::process_ended(Process process) {
 void Devices::torn_down(Process process, std::size_t index) {
   const auto gone = [&](const Use& use) { return use.ended && use.process == process; };
   if (std::erase_if(devices_[index].uses, gone) == 0) return;
-  stage_.note("device {} is rid of process {}", index, process.pid);
+  context_.note("device {} is rid of process {}", index, process.pid);
   if (!lists(process)) processes_.reusable(process.pid);
 }
 
@@ -118,13 +119,13 @@ void Devices::move_out(Process process) {
     std::vector<Use>& uses = devices_[index].uses;
     const auto use = std::ranges::find(uses, process, &Use::process);
     if (use == uses.end() || use->ended || devices_[index].lost) continue;
-    stage_.note("{} of process {} leave device {}", use->bytes.value, process.pid, index);
+    context_.note("{} of process {} leave device {}", use->bytes.value, process.pid, index);
     away_.push_back({index, *use});
     uses.erase(use);
   }
 }
 
-bool Devices::is_away(Process process) const {
+bool Devices::is_swapped_out(Process process) const {
   return std::ranges::any_of(away_, [&](const Away& away) { return away.use.process == process; });
 }
 
@@ -158,8 +159,8 @@ std::optional<std::size_t> Devices::move_back(Process process, std::span<const D
     Device& device = devices_[index];
     const Bytes room = saturating_sub(device.usable(), device.used());
     if (device.lost || room < away->use.bytes) return index;
-    stage_.note("{} of process {} come back to device {}", away->use.bytes.value, process.pid,
-                index);
+    context_.note("{} of process {} come back to device {}", away->use.bytes.value, process.pid,
+                  index);
     const auto rest = std::ranges::find(device.uses, process, &Use::process);
     if (rest == device.uses.end()) {
       device.uses.push_back(away->use);
@@ -172,12 +173,12 @@ std::optional<std::size_t> Devices::move_back(Process process, std::span<const D
 }
 
 void Devices::lose(std::size_t index) {
-  stage_.note("device {} is lost", index);
+  context_.note("device {} is lost", index);
   devices_[index].lost = true;
 }
 
 void Devices::find_again(std::size_t index) {
-  stage_.note("device {} is back", index);
+  context_.note("device {} is back", index);
   devices_[index].lost = false;
   devices_[index].uses.clear();
 }
@@ -200,7 +201,7 @@ void Devices::calm() {
 
 Sample Devices::look() const {
   Sample sample;
-  sample.asked_at = stage_.clock.instant();
+  sample.asked_at = context_.clock.instant();
   sample.answered_at = sample.asked_at;
   sample.simulated = true;
   sample.driver_version = "sim";

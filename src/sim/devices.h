@@ -14,9 +14,9 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "model/device.h"
-#include "model/moving.h"
+#include "model/transfer.h"
+#include "sim/context.h"
 #include "sim/processes.h"
-#include "sim/stage.h"
 
 namespace berth::sim {
 
@@ -52,7 +52,8 @@ struct Teardown {
 
 class Devices {
  public:
-  Devices(Stage& stage, Processes& processes, std::vector<Device> devices, Teardown teardown);
+  Devices(SimContext& context, Processes& processes, std::vector<Device> devices,
+          Teardown teardown);
 
   std::size_t count() const { return devices_.size(); }
   const Device& at(std::size_t index) const { return devices_[index]; }
@@ -68,7 +69,7 @@ class Devices {
   /// What they have on each device; absent where the driver does not tell all of it.
   std::optional<std::vector<DeviceUse>> uses_of(std::span<const Process> processes) const;
   void move_out(Process process);
-  bool is_away(Process process) const;
+  bool is_swapped_out(Process process) const;
   /// What processes of the lease had on the device, and have in host memory now.
   Bytes away_of(Handle lease, std::size_t index) const;
   /// Absent: all of it is back. Else the device that had no room, which ruins the process.
@@ -90,7 +91,7 @@ class Devices {
   void torn_down(Process process, std::size_t index);
   std::size_t place_after(std::size_t index, std::span<const DevicePair> pairs) const;
 
-  Stage& stage_;
+  SimContext& context_;
   Processes& processes_;
   std::vector<Device> devices_;
   Teardown teardown_;

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/stage.h"
+#include "sim/context.h"
 
 namespace berth::sim {
 namespace {
@@ -13,10 +13,10 @@ class DevicesTest : public testing::Test {
  protected:
   DevicesTest() { EXPECT_TRUE(devices.allocate(process, 0, gib(2))); }
 
-  Stage stage{1, false};
-  Processes processes{stage, 0};
+  SimContext context{1, false};
+  Processes processes{context, 0};
   Process process = processes.spawn({});
-  Devices devices{stage,
+  Devices devices{context,
                   processes,
                   {{.id = {1, 2, false},
                     .model = "GPU",

@@ -54,7 +54,7 @@ Status Disk::refuse() {
   wrote_ = false;
   if (full_) return Error{Errc::kFull, "sim: no space left on device"};
   if (std::exchange(fail_next_, false)) {
-    stage_.deal(Fault::kWriteFails);
+    context_.record_fault(Fault::kWriteFails);
     return Error{Errc::kIo, "sim: input/output error"};
   }
   return Unit{};
@@ -63,18 +63,18 @@ Status Disk::refuse() {
 // A transaction is there whole or not at all, however its writer ends.
 bool Disk::torn_away() {
   if (!std::exchange(tear_next_, false)) return false;
-  stage_.deal(Fault::kWriteTorn);
+  context_.record_fault(Fault::kWriteTorn);
   torn_ = true;
-  return stage_.random.chance(500);
+  return context_.random.chance(500);
 }
 
 void Disk::keep(std::span<const Record> written, std::vector<Record>& kept) {
   for (const Record& record : written) {
     const std::string text = to_json(record);
-    stage_.wrote(text);
+    context_.wrote(text);
     Result<Record> again = parse_record(text);
     if (!again.ok())
-      return stage_.fail("what was written cannot be read: " + again.error().message);
+      return context_.fail("what was written cannot be read: " + again.error().message);
     kept.push_back(*std::move(again));
   }
 }

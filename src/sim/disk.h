@@ -13,14 +13,14 @@
 
 #include "base/result.h"
 #include "model/record.h"
-#include "sim/stage.h"
+#include "sim/context.h"
 #include "store/journal.h"
 
 namespace berth::sim {
 
 class Disk {
  public:
-  explicit Disk(Stage& stage) : stage_(stage) {}
+  explicit Disk(SimContext& context) : context_(context) {}
 
   /// As a daemon that starts opens its journal. `boot` counts the starts of the machine.
   Result<store::OpenedJournal> open(std::uint64_t boot);
@@ -48,7 +48,7 @@ class Disk {
   // As it comes back from the text that the store writes. That takes long, and so happens once.
   void keep(std::span<const Record> written, std::vector<Record>& kept);
 
-  Stage& stage_;
+  SimContext& context_;
   std::vector<Record> snapshot_;
   std::vector<Record> records_;
   std::uint64_t last_sequence_ = 0;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "model/record_json.h"
-#include "sim/stage.h"
+#include "sim/context.h"
 #include "store/journal_conformance.h"
 
 namespace berth::sim {
@@ -29,8 +29,8 @@ class DiskWorld {
   }
   void set_full(bool full) { disk.set_full(full); }
 
-  Stage stage{1, false};
-  Disk disk{stage};
+  SimContext context{1, false};
+  Disk disk{context};
   std::uint64_t boot = 1;
 };
 
@@ -99,7 +99,7 @@ TEST(Disk, WhatCannotBeReadAgainBreaksARule) {
   Record record = numbered(1, 1).front();
   record.fact = UsageRestored{.session = std::string(kRecordLineMax, 'a')};
   (void)opened->journal->append({&record, 1});
-  EXPECT_NE(world.stage.broken().find("cannot be read"), std::string::npos);
+  EXPECT_NE(world.context.broken().find("cannot be read"), std::string::npos);
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ double seconds_of(Duration time) {
   return static_cast<double>(time.ns) * 1e-9;
 }
 
-bool is_charged(const ShadowLease& lease) {
-  return lease.holds() && lease.away != ShadowLease::Away::kAway;
+bool is_charged(const ReferenceLease& lease) {
+  return lease.holds() && lease.away != ReferenceLease::Away::kSuspended;
 }
 
 /// Whose turn it is may have changed within the last second, in which nobody looked. `drift`: how
@@ -49,7 +49,7 @@ void Fairness::User::advance(double seconds) {
   for (auto& [name, use] : sessions) use.advance(seconds);
 }
 
-void Fairness::note_held(const Shadow& journal, Users& users) {
+void Fairness::note_held(const ReferenceModel& journal, Users& users) {
   for (auto& [id, user] : users) {
     user.all.held = 0;
     for (auto& [name, use] : user.sessions) use.held = 0;
@@ -68,7 +68,7 @@ void Fairness::note_held(const Shadow& journal, Users& users) {
   }
 }
 
-void Fairness::advance(const Shadow& journal, Instant to) {
+void Fairness::advance(const ReferenceModel& journal, Instant to) {
   note_held(journal, users_);
   if (!std::exchange(rebooted_, false)) {
     const double seconds = seconds_of(to - at_);
@@ -77,7 +77,7 @@ void Fairness::advance(const Shadow& journal, Instant to) {
   at_ = to;
 }
 
-void Fairness::begin_anew(const std::vector<Record>& snapshot, const Shadow& journal) {
+void Fairness::begin_anew(const std::vector<Record>& snapshot, const ReferenceModel& journal) {
   at_ = snapshot.back().at;
   rebooted_ = false;
   users_.clear();
@@ -94,27 +94,27 @@ void Fairness::begin_anew(const std::vector<Record>& snapshot, const Shadow& jou
   for (auto& [id, user] : users_) user.many |= user.sessions.size() >= kSessionsToldApart;
 }
 
-std::string Fairness::broken_by_order(const Evidence& evidence, const std::vector<LeaseId>& queue,
-                                      Instant now) const {
-  if (evidence.settings.order != core::Order::kFair || rebooted_) return {};
+std::string Fairness::check_order(const Observations& observations,
+                                  const std::vector<LeaseId>& queue, Instant now) const {
+  if (observations.settings.order != core::Order::kFair || rebooted_) return {};
   std::vector<Wanted> wanted;
   for (const LeaseId id : queue) {
-    const ShadowLease* lease = evidence.journal.find(id);
-    if (lease == nullptr || lease->state != ShadowLease::State::kWaiting) return {};
+    const ReferenceLease* lease = observations.journal.find(id);
+    if (lease == nullptr || lease->state != ReferenceLease::State::kWaiting) return {};
     // Who has waited for too long comes before everybody.
-    if (lease->queued_at + evidence.settings.starve_after <= now + seconds(1)) return {};
+    if (lease->queued_at + observations.settings.starve_after <= now + seconds(1)) return {};
     const bool whole = lease->request.share == Share::kExclusive;
     const double bytes = whole ? kWholeDevice : static_cast<double>(lease->request.vram.value);
     wanted.push_back({lease->user, lease->request.session, bytes * kGrantCounts});
   }
   Users users = users_;
-  note_held(evidence.journal, users);
+  note_held(observations.journal, users);
   for (auto& [id, user] : users) user.advance(std::max(seconds_of(now - at_), 0.0));
-  return broken_by_turns(std::move(users), wanted);
+  return check_turns(std::move(users), wanted);
 }
 
 // As if each were granted: at its turn nobody else who waits has had less.
-std::string Fairness::broken_by_turns(Users users, const std::vector<Wanted>& queue) {
+std::string Fairness::check_turns(Users users, const std::vector<Wanted>& queue) {
   std::map<UserId, double> shares;
   std::map<std::pair<UserId, std::string>, double> of_sessions;
   std::map<std::pair<UserId, std::string>, std::size_t> left;

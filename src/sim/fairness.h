@@ -11,21 +11,21 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "model/record.h"
-#include "sim/evidence.h"
+#include "sim/observations.h"
 
 namespace berth::sim {
 
 class Fairness {
  public:
   /// Up to a record that is about to be applied what was held counts as it was before.
-  void advance(const Shadow& journal, Instant to);
+  void advance(const ReferenceModel& journal, Instant to);
   /// The next record is the first of another boot, whose instants begin anew.
   void rebooted() { rebooted_ = true; }
   /// Where a snapshot holds what no record told: what all had had is taken from it.
-  void begin_anew(const std::vector<Record>& snapshot, const Shadow& journal);
+  void begin_anew(const std::vector<Record>& snapshot, const ReferenceModel& journal);
   /// The queue as the coordinator tells it. It may be a second old.
-  std::string broken_by_order(const Evidence& evidence, const std::vector<LeaseId>& queue,
-                              Instant now) const;
+  std::string check_order(const Observations& observations, const std::vector<LeaseId>& queue,
+                          Instant now) const;
 
  private:
   /// Byte-seconds, of which half is forgotten in an hour; and bytes held.
@@ -47,8 +47,8 @@ class Fairness {
     std::string session;
     double counts = 0;  // What a grant does at once.
   };
-  static void note_held(const Shadow& journal, Users& users);
-  static std::string broken_by_turns(Users users, const std::vector<Wanted>& queue);
+  static void note_held(const ReferenceModel& journal, Users& users);
+  static std::string check_turns(Users users, const std::vector<Wanted>& queue);
 
   Users users_;
   Instant at_;

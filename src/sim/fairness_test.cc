@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/stage.h"
+#include "sim/context.h"
 
 namespace berth::sim {
 namespace {
@@ -22,7 +22,7 @@ constexpr LeaseId kAgain{4};
 class FairnessTest : public testing::Test {
  protected:
   FairnessTest() {
-    evidence.settings.order = core::Order::kFair;
+    observations.settings.order = core::Order::kFair;
     ask(kRan, "ran", gib(8));
     write(LeaseGranted{kRan, {{DeviceId{1, 1, false}, gib(8)}}, false});
     ask(kFirst, "other", gib(4));
@@ -35,17 +35,19 @@ class FairnessTest : public testing::Test {
     write(RequestQueued{id, {0, id.value}, {1000}, {}, {.session = session, .vram = vram}});
   }
   void write(Fact fact) {
-    fairness.advance(evidence.journal, at);
-    EXPECT_EQ(evidence.journal.apply({++sequence, at, {5}, std::move(fact)}, stage.coverage), "");
+    fairness.advance(observations.journal, at);
+    EXPECT_EQ(observations.journal.apply({++sequence, at, {5}, std::move(fact)}, context.coverage),
+              "");
   }
   std::string broken(const std::vector<LeaseId>& queue, Duration later = {}) const {
-    return fairness.broken_by_order(evidence, queue, at + later);
+    return fairness.check_order(observations, queue, at + later);
   }
 
-  Stage stage{1, false};
-  Processes processes{stage, 0};
-  Devices devices{stage, processes, {}, {}};
-  Evidence evidence{.devices = devices, .processes = processes, .reserve_least = Bytes::max()};
+  SimContext context{1, false};
+  Processes processes{context, 0};
+  Devices devices{context, processes, {}, {}};
+  Observations observations{
+      .devices = devices, .processes = processes, .reserve_least = Bytes::max()};
   Fairness fairness;
   std::uint64_t sequence = 0;
   Instant at{seconds(1'000).ns};

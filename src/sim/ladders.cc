@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/limits.h"
-#include "sim/evidence.h"
+#include "sim/observations.h"
 
 namespace berth::sim {
 namespace {
@@ -18,8 +18,8 @@ Ladder ladder_in_force(const core::Settings& settings, const Request& request, C
       return pressure.on_lease_critical;
     case Cause::kDeviceCritical:
       return pressure.on_device_critical;
-    case Cause::kStrangers:
-      return pressure.on_strangers;
+    case Cause::kUnmanaged:
+      return pressure.on_unmanaged;
     case Cause::kOverBudget:
       break;
   }
@@ -30,7 +30,7 @@ Ladder ladder_in_force(const core::Settings& settings, const Request& request, C
 
 // At most: who is dead has belonged to anybody. A process that was looked at alive may have been
 // written as gone before the answer came.
-bool may_belong(const ShadowLease& lease, const ProcessSample& process) {
+bool may_belong(const ReferenceLease& lease, const ProcessSample& process) {
   const auto names = [&](const Process& one) {
     return one == lease.supervisor || lease.belonged.contains(one);
   };
@@ -38,7 +38,7 @@ bool may_belong(const ShadowLease& lease, const ProcessSample& process) {
          std::ranges::any_of(process.ancestors, names);
 }
 
-bool is_above(const ShadowLease& lease, const Sample& sample) {
+bool is_above(const ReferenceLease& lease, const Sample& sample) {
   return std::ranges::any_of(sample.devices, [&](const DeviceSample& device) {
     const auto part = std::ranges::find(lease.parts, device.id, &Part::device);
     if (part == lease.parts.end() || !device.processes) return false;
@@ -52,7 +52,7 @@ bool is_above(const ShadowLease& lease, const Sample& sample) {
 
 }  // namespace
 
-bool ShadowMeasures::begin(const MeasureBegun& fact, Instant at) {
+bool ReferenceMeasures::begin(const MeasureBegun& fact, Instant at) {
   if (under_way_ || fact.number <= last_number_) return false;
   last_number_ = fact.number;
   begun_[fact.measure] = at;
@@ -67,14 +67,14 @@ bool ShadowMeasures::begin(const MeasureBegun& fact, Instant at) {
   return true;
 }
 
-bool ShadowMeasures::end(const MeasureEnded& fact) {
+bool ReferenceMeasures::end(const MeasureEnded& fact) {
   if (!under_way_ || under_way_->number != fact.number) return false;
   if (fact.outcome == MeasureOutcome::kRefused) begun_.erase(under_way_->measure);
   under_way_.reset();
   return true;
 }
 
-void ShadowMeasures::restore(const LeaseView& view) {
+void ReferenceMeasures::restore(const LeaseView& view) {
   for (const MeasureTaken& one : view.measures) {
     last_number_ = one.number;
     if (one.outcome != MeasureOutcome::kRefused) begun_[one.measure] = one.begun;
@@ -82,22 +82,22 @@ void ShadowMeasures::restore(const LeaseView& view) {
   }
 }
 
-std::optional<Instant> ShadowMeasures::begun(Measure measure) const {
+std::optional<Instant> ReferenceMeasures::begun(Measure measure) const {
   const auto found = begun_.find(measure);
   return found == begun_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::string ShadowMeasures::told() const {
+std::string ReferenceMeasures::told() const {
   std::string text = fmt::format(" measures {}{}", last_number_, under_way_ ? " (under way)" : "");
   for (const auto& [measure, at] : begun_) text += fmt::format(" {}", to_text(measure));
   return text;
 }
 
-void AboveBudget::sampled(const Evidence& evidence, const Sample& sample) {
+void AboveBudget::sampled(const Observations& observations, const Sample& sample) {
   if (!sample.trouble.empty()) return;
   last_ = sample.asked_at;
   std::map<LeaseId, Instant> since;
-  for (const auto& [id, lease] : evidence.journal.leases()) {
+  for (const auto& [id, lease] : observations.journal.leases()) {
     if (!lease.holds() || !is_above(lease, sample)) continue;
     const auto before = since_.find(id);
     since[id] = before == since_.end() ? sample.asked_at : before->second;
@@ -122,32 +122,32 @@ Transition transition_of(MeasureOutcome outcome) {
   return Transition::kMeasureRefused;
 }
 
-std::string broken_by_measure(const Evidence& evidence, const ShadowLease& before,
-                              const MeasureBegun& fact, core::Now now) {
+std::string check_measure(const Observations& observations, const ReferenceLease& before,
+                          const MeasureBegun& fact, core::Now now) {
   const auto broken = [&](std::string_view what) {
     return fmt::format("{} for {} {}: <{}>", to_text(fact.measure), to_text(fact.cause), what,
                        before.told());
   };
-  const Ladder ladder = ladder_in_force(evidence.settings, before.request, fact.cause);
-  const auto rung = std::ranges::find(ladder, fact.measure, &Rung::measure);
+  const Ladder ladder = ladder_in_force(observations.settings, before.request, fact.cause);
+  const auto rung = std::ranges::find(ladder, fact.measure, &LadderStep::measure);
   if (rung == ladder.end()) return broken("is on no ladder in force");
   const std::optional<Instant> last = before.measures.begun(fact.measure);
-  if (last && now.instant - *last < evidence.settings.pressure.cooldown) {
+  if (last && now.instant - *last < observations.settings.pressure.cooldown) {
     return broken("comes again within its cool-down");
   }
   const bool harms = fact.measure >= Measure::kSuspend;
   if (fact.cause == Cause::kLeaseCritical && harms) return broken("meets a lease in its budget");
-  if (fact.cause == Cause::kStrangers && fact.measure == Measure::kKill) {
+  if (fact.cause == Cause::kUnmanaged && fact.measure == Measure::kKill) {
     return broken("ends a lease for what others do");
   }
   if (fact.cause != Cause::kOverBudget && fact.cause != Cause::kDeviceCritical) return {};
-  const std::optional<Duration> lasted = evidence.above_budget.lasted(fact.id);
+  const std::optional<Duration> lasted = observations.above_budget.lasted(fact.id);
   if (!lasted) return broken("meets a lease that no sample found above its budget");
   if (*lasted < rung->after.value_or(Duration{})) return broken("comes before its time");
   return {};
 }
 
-Instant measure_due(const Evidence& evidence, const ShadowLease& lease) {
+Instant measure_due(const Observations& observations, const ReferenceLease& lease) {
   const auto& under_way = lease.measures.under_way();
   if (!under_way) return Instant::never();
   const auto& way = lease.request.checkpoint;
@@ -170,7 +170,7 @@ Instant measure_due(const Evidence& evidence, const ShadowLease& lease) {
       within = within + limits::kKillAfter + limits::kReleasingMax;
       break;
   }
-  return std::max(under_way->begun + within, evidence.daemon_since);
+  return std::max(under_way->begun + within, observations.daemon_since);
 }
 
 }  // namespace berth::sim

@@ -19,11 +19,11 @@
 
 namespace berth::sim {
 
-struct Evidence;
-struct ShadowLease;
+struct Observations;
+struct ReferenceLease;
 
 /// As the journal tells them.
-class ShadowMeasures {
+class ReferenceMeasures {
  public:
   bool begin(const MeasureBegun& fact, Instant at);
   bool end(const MeasureEnded& fact);
@@ -45,7 +45,7 @@ class ShadowMeasures {
 /// Since when each sample has found a lease above its budget, whoever looks.
 class AboveBudget {
  public:
-  void sampled(const Evidence& evidence, const Sample& sample);
+  void sampled(const Observations& observations, const Sample& sample);
   /// For how long, by the last sample; absent: it is not.
   std::optional<Duration> lasted(LeaseId lease) const;
 
@@ -56,9 +56,9 @@ class AboveBudget {
 
 Transition transition_of(MeasureOutcome outcome);
 /// A measure that was just written; `before` is how the lease stood before.
-std::string broken_by_measure(const Evidence& evidence, const ShadowLease& before,
-                              const MeasureBegun& fact, core::Now now);
+std::string check_measure(const Observations& observations, const ReferenceLease& before,
+                          const MeasureBegun& fact, core::Now now);
 /// When what is under way has to be over; never where nothing is.
-Instant measure_due(const Evidence& evidence, const ShadowLease& lease);
+Instant measure_due(const Observations& observations, const ReferenceLease& lease);
 
 }  // namespace berth::sim

@@ -13,8 +13,8 @@ void Network::cut_all() {
   gate_ = nullptr;
   const auto cut = std::exchange(connections_, {});
   for (const auto& [id, connection] : cut) {
-    if (connection.hung_up || !connection.ears.closed) continue;
-    stage_.clock.after(stage_.random.spread({1'000}, milliseconds(1)), connection.ears.closed);
+    if (connection.on_disconnect || !connection.ears.closed) continue;
+    context_.clock.after(context_.random.spread({1'000}, milliseconds(1)), connection.ears.closed);
   }
 }
 
@@ -23,39 +23,39 @@ std::optional<server::ConnectionId> Network::open(Ears ears) {
   const ConnectionId id{++last_id_};
   Connection& connection = connections_[id];
   connection.ears = std::move(ears);
-  if (!calm_ && stage_.random.chance(plan_.rate(Fault::kReaderStalls))) {
-    stage_.deal(Fault::kReaderStalls);
+  if (!calm_ && context_.random.chance(plan_.rate(Fault::kReaderStalls))) {
+    context_.record_fault(Fault::kReaderStalls);
     connection.stalled_until =
-        stage_.clock.elapsed() + stage_.random.spread(milliseconds(1), seconds(10));
+        context_.clock.elapsed() + context_.random.spread(milliseconds(1), seconds(10));
   }
   return id;
 }
 
 Duration Network::delay(Duration& free) {
-  Duration takes = stage_.random.spread({5'000}, milliseconds(1));
-  if (!calm_ && stage_.random.chance(plan_.rate(Fault::kMessageSlow))) {
-    stage_.deal(Fault::kMessageSlow);
-    takes = stage_.random.spread(milliseconds(1), seconds(3));
+  Duration takes = context_.random.spread({5'000}, milliseconds(1));
+  if (!calm_ && context_.random.chance(plan_.rate(Fault::kMessageSlow))) {
+    context_.record_fault(Fault::kMessageSlow);
+    takes = context_.random.spread(milliseconds(1), seconds(3));
   }
-  free = std::max(free, stage_.clock.elapsed() + takes);
-  return {free.ns - stage_.clock.elapsed().ns};
+  free = std::max(free, context_.clock.elapsed() + takes);
+  return {free.ns - context_.clock.elapsed().ns};
 }
 
 void Network::send_up(ConnectionId id, std::function<void()> arrive) {
   Connection& connection = connections_.at(id);
-  stage_.clock.after(delay(connection.up_free), [this, id, arrive = std::move(arrive)] {
+  context_.clock.after(delay(connection.up_free), [this, id, arrive = std::move(arrive)] {
     if (connections_.contains(id)) arrive();
   });
 }
 
-void Network::ask(ConnectionId connection, server::Ask ask, server::Engine::Listen listen) {
+void Network::ask(ConnectionId connection, server::Command ask, server::Engine::Listen listen) {
   if (!connections_.contains(connection)) return;
-  if (!calm_ && stage_.random.chance(plan_.rate(Fault::kMessageCut))) {
+  if (!calm_ && context_.random.chance(plan_.rate(Fault::kMessageCut))) {
     // Half of it arrives, and the server drops it with the connection.
-    stage_.deal(Fault::kMessageCut);
+    context_.record_fault(Fault::kMessageCut);
     const Ears ears = connections_.at(connection).ears;
     close(connection);
-    if (ears.closed) stage_.clock.after(milliseconds(1), ears.closed);
+    if (ears.closed) context_.clock.after(milliseconds(1), ears.closed);
     return;
   }
   send_up(connection, [this, connection, ask = std::move(ask), listen] {
@@ -65,15 +65,15 @@ void Network::ask(ConnectionId connection, server::Ask ask, server::Engine::List
 
 void Network::close(ConnectionId connection) {
   const auto found = connections_.find(connection);
-  if (found == connections_.end() || found->second.hung_up) return;
-  found->second.hung_up = true;
+  if (found == connections_.end() || found->second.on_disconnect) return;
+  found->second.on_disconnect = true;
   send_up(connection, [this, connection] {
     connections_.erase(connection);
-    gate_->hung_up(connection);
+    gate_->on_disconnect(connection);
   });
 }
 
-void Network::ask_once(const server::Ask& ask,
+void Network::ask_once(const server::Command& ask,
                        std::function<void(const server::Answer&)> answered) {
   const auto id = std::make_shared<std::optional<ConnectionId>>();  // Known after its ears are.
   const auto opened =
@@ -91,9 +91,9 @@ void Network::ask_once(const server::Ask& ask,
 void Network::send_down(ConnectionId id, std::function<void(const Ears&)> arrive) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
-  stage_.clock.after(delay(found->second.down_free), [this, id, arrive = std::move(arrive)] {
+  context_.clock.after(delay(found->second.down_free), [this, id, arrive = std::move(arrive)] {
     const auto still = connections_.find(id);
-    if (still == connections_.end() || still->second.hung_up) return;
+    if (still == connections_.end() || still->second.on_disconnect) return;
     const Ears ears = still->second.ears;  // What it does may close the connection.
     arrive(ears);
   });
@@ -113,7 +113,7 @@ void Network::item(ConnectionId connection, const server::Item& item) {
 
 bool Network::takes_news(ConnectionId connection) const {
   const auto found = connections_.find(connection);
-  return found != connections_.end() && found->second.stalled_until <= stage_.clock.elapsed();
+  return found != connections_.end() && found->second.stalled_until <= context_.clock.elapsed();
 }
 
 }  // namespace berth::sim

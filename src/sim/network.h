@@ -12,8 +12,8 @@
 #include "base/units.h"
 #include "server/engine.h"
 #include "server/ports.h"
+#include "sim/context.h"
 #include "sim/plan.h"
-#include "sim/stage.h"
 
 namespace berth::sim {
 
@@ -32,16 +32,16 @@ class Gate {
   Gate& operator=(const Gate&) = delete;
   virtual ~Gate() = default;
 
-  virtual void asked(server::ConnectionId connection, server::Ask ask,
+  virtual void asked(server::ConnectionId connection, server::Command ask,
                      server::Engine::Listen listen) = 0;
-  virtual void hung_up(server::ConnectionId connection) = 0;
+  virtual void on_disconnect(server::ConnectionId connection) = 0;
 };
 
 class Network {
  public:
   using ConnectionId = server::ConnectionId;
 
-  Network(Stage& stage, const Plan& plan) : stage_(stage), plan_(plan) {}
+  Network(SimContext& context, const Plan& plan) : context_(context), plan_(plan) {}
 
   /// The daemon listens from now on, or is gone with all connections.
   void listen(Gate& gate) { gate_ = &gate; }
@@ -53,10 +53,10 @@ class Network {
 
   /// Nothing: nobody listens.
   std::optional<ConnectionId> open(Ears ears);
-  void ask(ConnectionId connection, server::Ask ask, server::Engine::Listen listen);
+  void ask(ConnectionId connection, server::Command ask, server::Engine::Listen listen);
   void close(ConnectionId connection);
   /// Over a connection of its own. `answered` hears nothing if the daemon goes first.
-  void ask_once(const server::Ask& ask, std::function<void(const server::Answer&)> answered);
+  void ask_once(const server::Command& ask, std::function<void(const server::Answer&)> answered);
 
   // The daemon.
 
@@ -70,13 +70,13 @@ class Network {
     Duration up_free;  // When what was sent last arrives, each way.
     Duration down_free;
     Duration stalled_until;
-    bool hung_up = false;
+    bool on_disconnect = false;
   };
   Duration delay(Duration& free);
   void send_up(ConnectionId id, std::function<void()> arrive);
   void send_down(ConnectionId id, std::function<void(const Ears&)> arrive);
 
-  Stage& stage_;
+  SimContext& context_;
   const Plan& plan_;
   Gate* gate_ = nullptr;
   std::map<ConnectionId, Connection> connections_;

@@ -105,12 +105,12 @@ void runs_in_turns(Random& random, const Plan& plan, SessionPlan& session) {
 Ladder draw_ladder(Random& random, Cause cause) {
   Ladder ladder = {{Measure::kNotify}};
   const Measure hardest = cause == Cause::kLeaseCritical ? Measure::kCheckpoint
-                          : cause == Cause::kStrangers   ? Measure::kRequeue
+                          : cause == Cause::kUnmanaged   ? Measure::kRequeue
                                                          : Measure::kKill;
   Duration after;
   for (int i = 1; i <= static_cast<int>(hardest); ++i) {
     if (random.chance(500)) continue;
-    Rung rung{.measure = static_cast<Measure>(i)};
+    LadderStep rung{.measure = static_cast<Measure>(i)};
     if (random.chance(700) || rung.measure == Measure::kKill) {
       after = after + random.spread(milliseconds(10), seconds(3));
       rung.after = after;
@@ -147,7 +147,7 @@ core::Settings draw_settings(Random& random, const std::vector<Device>& devices)
   settings.turn_loss_percent = random.pick(std::vector<std::uint32_t>{0, 0, 5, 50});
   settings.pressure = {.on_lease_critical = draw_ladder(random, Cause::kLeaseCritical),
                        .on_device_critical = draw_ladder(random, Cause::kDeviceCritical),
-                       .on_strangers = draw_ladder(random, Cause::kStrangers),
+                       .on_unmanaged = draw_ladder(random, Cause::kUnmanaged),
                        .over_budget = draw_ladder(random, Cause::kOverBudget),
                        .cooldown = random.spread(seconds(1), minutes(1))};
   return settings;

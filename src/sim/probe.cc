@@ -13,20 +13,20 @@ constexpr Duration kDeadline = seconds(2);
 
 void Probe::ask(Answered answered) {
   const auto meets = [&](Fault fault) {
-    const bool met = !calm_ && stage_.random.chance(plan_.rate(fault));
-    if (met) stage_.deal(fault);
+    const bool met = !calm_ && context_.random.chance(plan_.rate(fault));
+    if (met) context_.record_fault(fault);
     return met;
   };
   if (meets(Fault::kProbeFails)) {
-    stage_.clock.after(kDeadline, [answered = std::move(answered)] { answered(std::nullopt); });
+    context_.clock.after(kDeadline, [answered = std::move(answered)] { answered(std::nullopt); });
     return;
   }
-  Duration takes = stage_.random.spread({50'000}, milliseconds(5));
-  if (meets(Fault::kProbeSlow)) takes = stage_.random.spread(milliseconds(5), seconds(2));
-  const Duration looks_after = stage_.random.between(Duration{}, takes);
-  const Instant asked_at = stage_.clock.instant();
-  stage_.clock.after(
-      looks_after, [this, asked_at, asker = daemon_, rest = Duration{takes.ns - looks_after.ns},
+  Duration takes = context_.random.spread({50'000}, milliseconds(5));
+  if (meets(Fault::kProbeSlow)) takes = context_.random.spread(milliseconds(5), seconds(2));
+  const Duration looks_after = context_.random.between(Duration{}, takes);
+  const Instant asked_at = context_.clock.instant();
+  context_.clock.after(
+      looks_after, [this, asked_at, requester = daemon_, rest = Duration{takes.ns - looks_after.ns},
                     answered = std::move(answered)] {
         Sample sample = devices_.look();
         sample.asked_at = asked_at;
@@ -35,11 +35,11 @@ void Probe::ask(Answered answered) {
           sample.trouble = "the driver is gone";
         } else {
           lie(sample);
-          has_told_ |= asker == daemon_;  // What one asked who is dead is told to nobody.
+          has_told_ |= requester == daemon_;  // What one asked who is dead is told to nobody.
         }
-        stage_.clock.after(rest, [this, sample = std::move(sample), answered] {
+        context_.clock.after(rest, [this, sample = std::move(sample), answered] {
           Sample told = sample;
-          told.answered_at = stage_.clock.instant();
+          told.answered_at = context_.clock.instant();
           answered(std::move(told));
         });
       });
@@ -48,13 +48,13 @@ void Probe::ask(Answered answered) {
 // One figure is missing, never two that stand for one another: what neither the list of processes
 // nor the total shows could be seen by nobody.
 void Probe::lie(Sample& sample) {
-  if (calm_ || !stage_.random.chance(plan_.rate(Fault::kDriverLies))) return;
-  DeviceSample& device = sample.devices[stage_.random.below(sample.devices.size())];
+  if (calm_ || !context_.random.chance(plan_.rate(Fault::kDriverLies))) return;
+  DeviceSample& device = sample.devices[context_.random.below(sample.devices.size())];
   if (!device.processes || device.processes->empty()) return;
-  stage_.deal(Fault::kDriverLies);
-  const auto which = static_cast<std::ptrdiff_t>(stage_.random.below(device.processes->size()));
+  context_.record_fault(Fault::kDriverLies);
+  const auto which = static_cast<std::ptrdiff_t>(context_.random.below(device.processes->size()));
   const auto process = device.processes->begin() + which;
-  switch (stage_.random.below(5)) {
+  switch (context_.random.below(5)) {
     case 0:
       device.processes->erase(process);
       break;

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "model/device.h"
+#include "sim/context.h"
 #include "sim/devices.h"
 #include "sim/plan.h"
-#include "sim/stage.h"
 
 namespace berth::sim {
 
@@ -18,8 +18,8 @@ class Probe {
   /// Absent: it missed its deadline.
   using Answered = std::function<void(std::optional<Sample>)>;
 
-  Probe(Stage& stage, const Plan& plan, const Devices& devices)
-      : stage_(stage), plan_(plan), devices_(devices) {}
+  Probe(SimContext& context, const Plan& plan, const Devices& devices)
+      : context_(context), plan_(plan), devices_(devices) {}
 
   void ask(Answered answered);
   void set_driver_gone(bool gone) { driver_gone_ = gone; }
@@ -33,7 +33,7 @@ class Probe {
  private:
   void lie(Sample& sample);
 
-  Stage& stage_;
+  SimContext& context_;
   const Plan& plan_;
   const Devices& devices_;
   bool driver_gone_ = false;

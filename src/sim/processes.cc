@@ -15,12 +15,12 @@ constexpr std::int64_t kTickNs = 10'000'000;  // 100 a second, as Linux has it.
 }  // namespace
 
 std::int32_t Processes::draw_pid(std::uint64_t start_ticks) {
-  if (!reusable_.empty() && stage_.random.chance(reuse_per_mille_)) {
+  if (!reusable_.empty() && context_.random.chance(reuse_per_mille_)) {
     const std::int32_t pid = reusable_.back();
     reusable_.pop_back();
     // Within one tick pid and start time would name both.
     if (!bodies_.contains(pid) && last_start_[pid] < start_ticks) {
-      stage_.deal(Fault::kPidReused);
+      context_.record_fault(Fault::kPidReused);
       return pid;
     }
   }
@@ -28,9 +28,9 @@ std::int32_t Processes::draw_pid(std::uint64_t start_ticks) {
 }
 
 Process Processes::spawn(Birth birth) {
-  const auto start_ticks = static_cast<std::uint64_t>(stage_.clock.instant().ns / kTickNs);
+  const auto start_ticks = static_cast<std::uint64_t>(context_.clock.instant().ns / kTickNs);
   const Process process{.pid = draw_pid(start_ticks), .start_ticks = start_ticks};
-  stage_.note("process {} {} starts below {}", process.pid, birth.name, birth.parent.pid);
+  context_.note("process {} {} starts below {}", process.pid, birth.name, birth.parent.pid);
   bodies_.emplace(process.pid, Body{.start_ticks = start_ticks, .birth = std::move(birth)});
   return process;
 }
@@ -41,7 +41,7 @@ void Processes::end(Process process, ExitStatus exit) {
     bodies_.at(process.pid).pending = exit;
     return;
   }
-  stage_.note("process {} ends, code {} signal {}", process.pid, exit.code, exit.signal);
+  context_.note("process {} ends, code {} signal {}", process.pid, exit.code, exit.signal);
   const auto body = bodies_.extract(process.pid);
   const Birth& birth = body.mapped().birth;
   last_start_[process.pid] = process.start_ticks;
@@ -66,11 +66,11 @@ void Processes::signal(Process process, std::int32_t signal) {
   const Birth* birth = find(process);
   if (birth == nullptr) return;
   if (signal != SIGKILL && birth->ignores_term) {
-    stage_.deal(Fault::kIgnoresTerm);
+    context_.record_fault(Fault::kIgnoresTerm);
     return;
   }
-  stage_.clock.after(stage_.random.spread({10'000}, milliseconds(50)),
-                     [this, process, signal] { end(process, {.code = 0, .signal = signal}); });
+  context_.clock.after(context_.random.spread({10'000}, milliseconds(50)),
+                       [this, process, signal] { end(process, {.code = 0, .signal = signal}); });
 }
 
 void Processes::stop(Process process) {

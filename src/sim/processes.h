@@ -11,7 +11,7 @@
 
 #include "base/ids.h"
 #include "model/lease.h"
-#include "sim/stage.h"
+#include "sim/context.h"
 
 namespace berth::sim {
 
@@ -29,8 +29,8 @@ class Processes {
   };
   using Hook = std::function<void(Process)>;
 
-  Processes(Stage& stage, std::uint32_t reuse_per_mille)
-      : stage_(stage), reuse_per_mille_(reuse_per_mille) {}
+  Processes(SimContext& context, std::uint32_t reuse_per_mille)
+      : context_(context), reuse_per_mille_(reuse_per_mille) {}
 
   /// Called after each end, before the parent hears of it.
   void on_every_end(Hook hook) { hooks_.push_back(std::move(hook)); }
@@ -70,7 +70,7 @@ class Processes {
   std::int32_t draw_pid(std::uint64_t start_ticks);
   void orphan_children_of(Process process, Process parent);
 
-  Stage& stage_;
+  SimContext& context_;
   std::uint32_t reuse_per_mille_;
   std::vector<Hook> hooks_;
   std::map<std::int32_t, Body> bodies_;

@@ -21,42 +21,42 @@ Process Program::start(Process supervisor, Handle lease, const std::vector<Lease
   supervisor_ = supervisor;
   children_.clear();
   runs_ = false;
-  command_ = scene_.processes.spawn({.parent = supervisor,
-                                     .user = plan_.user,
-                                     .name = "command",
-                                     .lease = lease,
-                                     .outer = outer,
-                                     .ignores_term = plan_.ignores_term,
-                                     .on_end = [this, ended = std::move(ended)](ExitStatus exit) {
-                                       command_ended();
-                                       ended(exit);
-                                     }});
+  command_ = env_.processes.spawn({.parent = supervisor,
+                                   .user = plan_.user,
+                                   .name = "command",
+                                   .lease = lease,
+                                   .outer = outer,
+                                   .ignores_term = plan_.ignores_term,
+                                   .on_end = [this, ended = std::move(ended)](ExitStatus exit) {
+                                     command_ended();
+                                     ended(exit);
+                                   }});
   return command_;
 }
 
 void Program::run() {
-  if (runs_ || !scene_.processes.alive(command_)) return;
+  if (runs_ || !env_.processes.alive(command_)) return;
   runs_ = true;
   const Process command = command_;
-  scene_.stage.clock.after(plan_.runs_for,
-                           [this, command] { scene_.processes.end(command, plan_.exit); });
+  env_.context.clock.after(plan_.runs_for,
+                           [this, command] { env_.processes.end(command, plan_.exit); });
   if (plan_.command_killed_after) {
-    scene_.stage.clock.after(*plan_.command_killed_after, [this, command] {
-      if (!scene_.processes.alive(command)) return;
-      scene_.stage.deal(Fault::kCommandKilled);
-      scene_.processes.end(command, {.code = 0, .signal = SIGKILL});
+    env_.context.clock.after(*plan_.command_killed_after, [this, command] {
+      if (!env_.processes.alive(command)) return;
+      env_.context.record_fault(Fault::kCommandKilled);
+      env_.processes.end(command, {.code = 0, .signal = SIGKILL});
     });
   }
   plan_next();
 }
 
 void Program::signal(std::int32_t signal) {
-  for (const Process& child : children_) scene_.processes.signal(child, signal);
-  scene_.processes.signal(command_, signal);
+  for (const Process& child : children_) env_.processes.signal(child, signal);
+  env_.processes.signal(command_, signal);
 }
 
 void Program::plan_next() {
-  scene_.stage.clock.after(scene_.stage.random.spread(milliseconds(1), seconds(1)),
+  env_.context.clock.after(env_.context.random.spread(milliseconds(1), seconds(1)),
                            [this, command = command_] {
                              // That of an earlier run, before it was requeued, does no more.
                              if (command == command_) act();
@@ -64,27 +64,28 @@ void Program::plan_next() {
 }
 
 bool Program::over() const {
-  const auto alive = [&](const Process& process) { return scene_.processes.alive(process); };
+  const auto alive = [&](const Process& process) { return env_.processes.alive(process); };
   return !alive(command_) && std::ranges::none_of(children_, alive);
 }
 
 void Program::act() {
   if (over()) return;
   plan_next();
-  if (scene_.hurry) {
-    for (const Process& child : children_) scene_.processes.end(child, {});
-    scene_.processes.end(command_, plan_.exit);
+  if (env_.finishing) {
+    for (const Process& child : children_) env_.processes.end(child, {});
+    env_.processes.end(command_, plan_.exit);
     return;
   }
   // What has lost its lease takes nothing more.
-  const ShadowLease* lease = scene_.judge.journal().find(lease_);
+  const ReferenceLease* lease = env_.checker.journal().find(lease_);
   if (lease == nullptr || !lease->holds()) return;
   // Its processes wait in the driver.
-  if (lease->away == ShadowLease::Away::kAway || lease->away == ShadowLease::Away::kReturning) {
+  if (lease->away == ReferenceLease::Away::kSuspended ||
+      lease->away == ReferenceLease::Away::kSwappingIn) {
     return;
   }
-  if (scene_.judge.journal_is_behind()) return;
-  switch (scene_.stage.random.below(5)) {
+  if (env_.checker.journal_is_behind()) return;
+  switch (env_.context.random.below(5)) {
     case 0:
       give_back();
       break;
@@ -101,35 +102,35 @@ bool Program::draw_living(Process& chosen) const {
   std::vector<Process> living = children_;
   living.push_back(command_);
   std::erase_if(living, [&](const Process& process) {
-    return !scene_.processes.alive(process) || scene_.processes.is_stopped(process) ||
-           scene_.devices.is_away(process);
+    return !env_.processes.alive(process) || env_.processes.is_stopped(process) ||
+           env_.devices.is_swapped_out(process);
   });
   if (living.empty()) return false;
-  chosen = scene_.stage.random.pick(living);
+  chosen = env_.context.random.pick(living);
   return true;
 }
 
-void Program::take(const ShadowLease& lease) {
+void Program::take(const ReferenceLease& lease) {
   Process process;
   if (!draw_living(process)) return;
   // Who comes to a device only after the command has ended may find the lease over: by the rule of
   // docs/scheduling.md he is a stranger from the first byte on.
-  if (!scene_.processes.alive(command_) && !scene_.devices.lists(process)) return;
-  Random& random = scene_.stage.random;
+  if (!env_.processes.alive(command_) && !env_.devices.lists(process)) return;
+  Random& random = env_.context.random;
   const Part& part = random.pick(lease.parts);
-  const auto index_known = scene_.devices.index_of(part.device);
+  const auto index_known = env_.devices.index_of(part.device);
   const std::size_t index = checked(index_known);
-  const Device& device = scene_.devices.at(index);
+  const Device& device = env_.devices.at(index);
   // By the account of the guard, which counts on what is away.
-  const auto left_from = scene_.devices.index_of(lease.left_from(part.device));
-  const Bytes charged = device.used_by(lease_) + scene_.devices.away_of(lease_, checked(left_from));
+  const auto left_from = env_.devices.index_of(lease.left_from(part.device));
+  const Bytes charged = device.used_by(lease_) + env_.devices.away_of(lease_, checked(left_from));
   const Bytes beyond = may_leak(part.device) ? mib(512) : Bytes{};
   const Bytes room = saturating_sub(part.budget + beyond, charged);
   if (room == Bytes{}) return;
   const Bytes wanted = random.chance(300) ? room : random.between({1}, room);
   const bool is_inside = charged + wanted <= part.budget;
-  if (!scene_.devices.allocate(process, index, wanted) && is_inside) {
-    scene_.judge.out_of_memory(index);
+  if (!env_.devices.allocate(process, index, wanted) && is_inside) {
+    env_.checker.out_of_memory(index);
   }
 }
 
@@ -137,11 +138,11 @@ void Program::take(const ShadowLease& lease) {
 // way then is true of those that are held to their budgets.
 bool Program::may_leak(DeviceId device) const {
   if (!plan_.leaks) return false;
-  const auto& leases = scene_.judge.journal().leases();
+  const auto& leases = env_.checker.journal().leases();
   return std::ranges::none_of(leases, [&](const auto& entry) {
-    const ShadowLease& lease = entry.second;
-    const bool moves =
-        lease.away == ShadowLease::Away::kLeaving || lease.away == ShadowLease::Away::kReturning;
+    const ReferenceLease& lease = entry.second;
+    const bool moves = lease.away == ReferenceLease::Away::kSwappingOut ||
+                       lease.away == ReferenceLease::Away::kSwappingIn;
     return moves && lease.budget_on(device) > Bytes{};
   });
 }
@@ -149,43 +150,43 @@ bool Program::may_leak(DeviceId device) const {
 void Program::give_back() {
   Process process;
   if (!draw_living(process)) return;
-  const std::size_t index = scene_.stage.random.below(scene_.devices.count());
-  const Bytes used = scene_.devices.at(index).used_by(process);
+  const std::size_t index = env_.context.random.below(env_.devices.count());
+  const Bytes used = env_.devices.at(index).used_by(process);
   if (used == Bytes{}) return;
-  scene_.devices.free(process, index, scene_.stage.random.between({1}, used));
+  env_.devices.free(process, index, env_.context.random.between({1}, used));
 }
 
 void Program::have_child() {
-  if (children_.size() >= kChildrenMax || !scene_.processes.alive(command_)) return;
-  if (scene_.processes.is_stopped(command_)) return;
+  if (children_.size() >= kChildrenMax || !env_.processes.alive(command_)) return;
+  if (env_.processes.is_stopped(command_)) return;
   Process parent = command_;
   const auto spawn = [&](Process below) {
-    return scene_.processes.spawn({.parent = below,
-                                   .user = plan_.user,
-                                   .name = "child",
-                                   .lease = lease_,
-                                   .outer = outer_,
-                                   .ignores_term = plan_.ignores_term,
-                                   .on_end = {}});
+    return env_.processes.spawn({.parent = below,
+                                 .user = plan_.user,
+                                 .name = "child",
+                                 .lease = lease_,
+                                 .outer = outer_,
+                                 .ignores_term = plan_.ignores_term,
+                                 .on_end = {}});
   };
   if (plan_.double_forks) {
-    scene_.stage.deal(Fault::kDoubleFork);
+    env_.context.record_fault(Fault::kDoubleFork);
     parent = spawn(command_);
   }
   const Process child = spawn(parent);
-  if (plan_.double_forks) scene_.processes.end(parent, {});
+  if (plan_.double_forks) env_.processes.end(parent, {});
   children_.push_back(child);
-  scene_.stage.clock.after(scene_.stage.random.spread(milliseconds(1), seconds(20)),
-                           [this, child] { scene_.processes.end(child, {}); });
+  env_.context.clock.after(env_.context.random.spread(milliseconds(1), seconds(20)),
+                           [this, child] { env_.processes.end(child, {}); });
 }
 
 void Program::command_ended() {
   for (const Process& child : children_) {
-    if (!scene_.processes.alive(child)) continue;
+    if (!env_.processes.alive(child)) continue;
     if (!plan_.outlives) {
-      scene_.processes.end(child, {.code = 0, .signal = SIGHUP});
+      env_.processes.end(child, {.code = 0, .signal = SIGHUP});
     } else {
-      scene_.stage.deal(Fault::kOutlives);
+      env_.context.record_fault(Fault::kOutlives);
     }
   }
 }

@@ -10,22 +10,22 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "model/lease.h"
+#include "sim/env.h"
 #include "sim/plan.h"
-#include "sim/scene.h"
-#include "sim/shadow.h"
+#include "sim/reference_model.h"
 
 namespace berth::sim {
 
 class Program {
  public:
-  Program(Scene& scene, const SessionPlan& plan) : scene_(scene), plan_(plan) {}
+  Program(SimEnv& env, const SessionPlan& plan) : env_(env), plan_(plan) {}
 
   /// Stands ready below its supervisor; it takes nothing before run(). `ended` is its waitpid.
   Process start(Process supervisor, Handle lease, const std::vector<LeaseId>& outer,
                 std::function<void(ExitStatus)> ended);
   void run();
   bool runs() const { return runs_; }
-  void end(ExitStatus exit) { scene_.processes.end(command_, exit); }
+  void end(ExitStatus exit) { env_.processes.end(command_, exit); }
   /// To the command and its children.
   void signal(std::int32_t signal);
   Process command() const { return command_; }
@@ -35,14 +35,14 @@ class Program {
  private:
   void act();
   void plan_next();
-  void take(const ShadowLease& lease);
+  void take(const ReferenceLease& lease);
   void give_back();
   void have_child();
   void command_ended();
   bool draw_living(Process& chosen) const;
   bool may_leak(DeviceId device) const;
 
-  Scene& scene_;
+  SimEnv& env_;
   const SessionPlan& plan_;
   Handle lease_;
   std::vector<LeaseId> outer_;  // The leases inside of which it was asked for.

@@ -17,13 +17,10 @@ constexpr std::uint32_t kReportTries = 8;
 
 }  // namespace
 
-Session::Session(Scene& scene, SessionPlan plan)
-    : scene_(scene),
-      plan_(std::move(plan)),
-      program_(scene, plan_),
-      renewals_left_(plan_.renewals) {}
+Session::Session(SimEnv& env, SessionPlan plan)
+    : env_(env), plan_(std::move(plan)), program_(env, plan_), renewals_left_(plan_.renewals) {}
 
-void Session::hurry() {
+void Session::finishing() {
   if (phase_ != Phase::kWaiting) return;
   if (plan_.never_claims) {
     leave({});
@@ -42,43 +39,42 @@ std::string Session::told() const {
 }
 
 void Session::start(std::optional<Process> parent) {
-  const Processes::Birth* outer = parent ? scene_.processes.find(*parent) : nullptr;
-  supervisor_ = scene_.processes.spawn({.parent = parent.value_or(Process{}),
-                                        .user = plan_.user,
-                                        .name = "berth",
-                                        .lease = outer == nullptr ? std::nullopt : outer->lease,
-                                        .subreaper = true,
-                                        .on_end = {}});
+  const Processes::Birth* outer = parent ? env_.processes.find(*parent) : nullptr;
+  supervisor_ = env_.processes.spawn({.parent = parent.value_or(Process{}),
+                                      .user = plan_.user,
+                                      .name = "berth",
+                                      .lease = outer == nullptr ? std::nullopt : outer->lease,
+                                      .subreaper = true,
+                                      .on_end = {}});
   plan_harm();
   connect_and_ask();
 }
 
 // Not before the delay, and only if it is then still in that phase.
 void Session::once(Duration delay, Phase phase, std::function<void()> action) {
-  scene_.stage.clock.after(delay, [this, phase, action = std::move(action)] {
+  env_.context.clock.after(delay, [this, phase, action = std::move(action)] {
     if (phase_ == phase) action();
   });
 }
 
 bool Session::connect() {
   CHECK(!connection_);
-  connection_ =
-      scene_.network.open({.answer = [this](const server::Answer& answer) { hear(answer); },
-                           .item = [this](const server::Item& item) { hear(item); },
-                           .closed =
-                               [this, number = ++connections_made_] {
-                                 if (number == connections_made_) disconnected();
-                               }});
+  connection_ = env_.network.open({.answer = [this](const server::Answer& answer) { hear(answer); },
+                                   .item = [this](const server::Item& item) { hear(item); },
+                                   .closed =
+                                       [this, number = ++connections_made_] {
+                                         if (number == connections_made_) disconnected();
+                                       }});
   return connection_.has_value();
 }
 
 // First it asks for something; once it has a handle it asks for that.
 void Session::connect_and_ask() {
-  server::Ask ask = core::Submit{.token = {},
-                                 .actor = actor(),
-                                 .handle = {},
-                                 .supervisor = supervisor_,
-                                 .request = plan_.request};
+  server::Command ask = core::Submit{.token = {},
+                                     .actor = actor(),
+                                     .handle = {},
+                                     .supervisor = supervisor_,
+                                     .request = plan_.request};
   if (plan_.request.ttl && !plan_.anchored) std::get<core::Submit>(ask).supervisor.reset();
   if (phase_ == Phase::kWaiting) {
     ask = core::Reconnect{.token = {}, .actor = actor(), .handle = handle_, .restarts = restarts_};
@@ -92,19 +88,19 @@ void Session::connect_and_ask() {
     claim();
     return;
   }
-  scene_.network.ask(*connection_, ask, server::Engine::Listen::kStream);
+  env_.network.ask(*connection_, ask, server::Engine::Listen::kStream);
 }
 
 void Session::disconnected() {
   connection_.reset();
   if (phase_ != Phase::kAsking && phase_ != Phase::kWaiting && phase_ != Phase::kClaiming) return;
-  once(scene_.stage.random.between(milliseconds(20), milliseconds(1'020)), phase_, [this] {
+  once(env_.context.random.between(milliseconds(20), milliseconds(1'020)), phase_, [this] {
     if (!connection_) connect_and_ask();  // It may have run since, and wait again.
   });
 }
 
 void Session::hear(const server::Item& item) {
-  if (given_up_) scene_.network.close(*given_up_);
+  if (given_up_) env_.network.close(*given_up_);
   given_up_.reset();
   const auto* lease = std::get_if<LeaseView>(&item.body);
   if (lease == nullptr || (phase_ != Phase::kAsking && phase_ != Phase::kWaiting)) return;
@@ -133,15 +129,15 @@ void Session::granted(const LeaseView& lease) {
   phase_ = Phase::kWaiting;
   if (plan_.request.ttl) {
     phase_ = Phase::kHolding;
-    scene_.network.close(checked(connection_));
+    env_.network.close(checked(connection_));
     connection_.reset();
     plan_resize();
     renew();
     return;
   }
-  if (plan_.never_claims && !scene_.hurry) {
-    scene_.stage.deal(Fault::kNeverClaims);
-    once(scene_.stage.random.spread(milliseconds(1), seconds(10)), Phase::kWaiting,
+  if (plan_.never_claims && !env_.finishing) {
+    env_.context.record_fault(Fault::kNeverClaims);
+    once(env_.context.random.spread(milliseconds(1), seconds(10)), Phase::kWaiting,
          [this] { leave({}); });
     return;
   }
@@ -167,7 +163,7 @@ void Session::claim() {
                           .command = program_.command(),
                           .restarts = restarts_};
   perhaps_twice(claim);
-  scene_.network.ask(checked(connection_), claim, server::Engine::Listen::kAnswer);
+  env_.network.ask(checked(connection_), claim, server::Engine::Listen::kAnswer);
 }
 
 void Session::claimed(const server::Answer& answer) {
@@ -177,7 +173,7 @@ void Session::claimed(const server::Answer& answer) {
     return;
   }
   phase_ = Phase::kRunning;
-  scene_.network.close(checked(connection_));
+  env_.network.close(checked(connection_));
   connection_.reset();
   program_.run();
   plan_resize();
@@ -193,7 +189,7 @@ void Session::claimed(const server::Answer& answer) {
 }
 
 void Session::command_ended(ExitStatus exit) {
-  if (phase_ == Phase::kOver || !scene_.processes.alive(supervisor_) || stopping_) return;
+  if (phase_ == Phase::kOver || !env_.processes.alive(supervisor_) || stopping_) return;
   exit_ = exit;
   phase_ = Phase::kReporting;
   report(kReportTries);
@@ -211,7 +207,7 @@ void Session::report(std::uint32_t tries) {
                        .exit = exit_,
                        .leftovers = {},
                        .restarts = restarts_};
-  ask.leftovers = scene_.processes.descendants(supervisor_);
+  ask.leftovers = env_.processes.descendants(supervisor_);
   perhaps_twice(ask);
   ask_aside(ask, [this](const server::Answer&) {
     if (phase_ == Phase::kReporting) leave(exit_);
@@ -223,31 +219,31 @@ void Session::leave(ExitStatus exit) {
   if (phase_ == Phase::kOver) return;
   phase_ = Phase::kOver;
   for (auto* connection : {&connection_, &given_up_}) {
-    if (*connection) scene_.network.close(**connection);
+    if (*connection) env_.network.close(**connection);
     connection->reset();
   }
-  scene_.processes.end(supervisor_, exit);
+  env_.processes.end(supervisor_, exit);
 }
 
-void Session::ask_aside(const server::Ask& ask,
+void Session::ask_aside(const server::Command& ask,
                         std::function<void(const server::Answer&)> answered) {
-  scene_.network.ask_once(ask, std::move(answered));
+  env_.network.ask_once(ask, std::move(answered));
 }
 
 // The same call over a connection that it then gives up: it may arrive at any time, or never.
-void Session::perhaps_twice(const server::Ask& ask) {
-  if (scene_.hurry || !scene_.stage.random.chance(scene_.plan.rate(Fault::kMessageTwice))) return;
-  scene_.stage.deal(Fault::kMessageTwice);
+void Session::perhaps_twice(const server::Command& ask) {
+  if (env_.finishing || !env_.context.random.chance(env_.plan.rate(Fault::kMessageTwice))) return;
+  env_.context.record_fault(Fault::kMessageTwice);
   ask_aside(ask);
 }
 
 // A connection that it gives up, and closes once it hears something on the next.
-void Session::perhaps_reconnect_twice(const server::Ask& ask) {
-  if (scene_.hurry || !scene_.stage.random.chance(scene_.plan.rate(Fault::kMessageTwice))) return;
-  scene_.stage.deal(Fault::kMessageTwice);
-  if (given_up_) scene_.network.close(*given_up_);  // One that outlived its process would be none.
-  given_up_ = scene_.network.open({.answer = {}, .item = {}, .closed = {}});
-  if (given_up_) scene_.network.ask(*given_up_, ask, server::Engine::Listen::kStream);
+void Session::perhaps_reconnect_twice(const server::Command& ask) {
+  if (env_.finishing || !env_.context.random.chance(env_.plan.rate(Fault::kMessageTwice))) return;
+  env_.context.record_fault(Fault::kMessageTwice);
+  if (given_up_) env_.network.close(*given_up_);  // One that outlived its process would be none.
+  given_up_ = env_.network.open({.answer = {}, .item = {}, .closed = {}});
+  if (given_up_) env_.network.ask(*given_up_, ask, server::Engine::Listen::kStream);
 }
 
 }  // namespace berth::sim

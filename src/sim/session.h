@@ -10,20 +10,20 @@
 #include "model/lease.h"
 #include "server/engine.h"
 #include "server/ports.h"
+#include "sim/env.h"
 #include "sim/plan.h"
 #include "sim/program.h"
-#include "sim/scene.h"
 
 namespace berth::sim {
 
 class Session {
  public:
-  Session(Scene& scene, SessionPlan plan);
+  Session(SimEnv& env, SessionPlan plan);
 
   /// `parent`: the command it runs inside of, if it runs inside of one.
   void start(std::optional<Process> parent);
   /// It comes to an end now, in good order.
-  void hurry();
+  void finishing();
   /// Its user has had enough of it: it is to end now.
   void give_up();
   /// The machine went down with it.
@@ -82,13 +82,14 @@ class Session {
   void plan_progress();
   void plan_freeze();
   void freeze();
-  void let_go_on();
+  void resumed_by_somebody();
   void renew();
-  void perhaps_twice(const server::Ask& ask);
-  void perhaps_reconnect_twice(const server::Ask& ask);
-  void ask_aside(const server::Ask& ask, std::function<void(const server::Answer&)> answered = {});
+  void perhaps_twice(const server::Command& ask);
+  void perhaps_reconnect_twice(const server::Command& ask);
+  void ask_aside(const server::Command& ask,
+                 std::function<void(const server::Answer&)> answered = {});
 
-  Scene& scene_;
+  SimEnv& env_;
   const SessionPlan plan_;
   Program program_;
   Phase phase_ = Phase::kAsking;

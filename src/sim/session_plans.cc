@@ -18,9 +18,9 @@ void Session::give_up() {
 void Session::plan_harm() {
   const auto after = [&](std::optional<Duration> delay, Fault fault, std::function<void()> harm) {
     if (!delay) return;
-    scene_.stage.clock.after(*delay, [this, fault, harm = std::move(harm)] {
-      if (scene_.hurry || phase_ == Phase::kOver) return;
-      scene_.stage.deal(fault);
+    env_.context.clock.after(*delay, [this, fault, harm = std::move(harm)] {
+      if (env_.finishing || phase_ == Phase::kOver) return;
+      env_.context.record_fault(fault);
       harm();
     });
   };
@@ -48,7 +48,7 @@ void Session::plan_park() {
 
 void Session::plan_release() {
   if (!plan_.released_after) return;
-  scene_.stage.clock.after(*plan_.released_after, [this] {
+  env_.context.clock.after(*plan_.released_after, [this] {
     if (phase_ == Phase::kOver) return;
     ask_aside(core::Release{.token = {},
                             .actor = actor(),
@@ -60,25 +60,25 @@ void Session::plan_release() {
 }
 
 void Session::plan_resize() {
-  if (!plan_.resizes_after || scene_.hurry) return;
+  if (!plan_.resizes_after || env_.finishing) return;
   once(*plan_.resizes_after, phase_, [this] {
-    const ShadowLease* lease = scene_.judge.journal().find(id_);
+    const ReferenceLease* lease = env_.checker.journal().find(id_);
     if (lease == nullptr || !lease->holds()) return;
     const Bytes now = lease->parts.front().budget;
     core::Resize resize{.token = {}, .actor = actor(), .lease = id_, .vram = now};
     resize.wait_max = plan_.growth_wait;
-    resize.vram = scene_.stage.random.between(Bytes{now.value / 2}, Bytes{now.value * 2});
-    if (scene_.stage.random.chance(100)) resize.share = Share::kExclusive;
+    resize.vram = env_.context.random.between(Bytes{now.value / 2}, Bytes{now.value * 2});
+    if (env_.context.random.chance(100)) resize.share = Share::kExclusive;
     ask_aside(resize);
     plan_resize();
   });
 }
 
 void Session::plan_save() {
-  if (!plan_.saves_after || scene_.hurry) return;
+  if (!plan_.saves_after || env_.finishing) return;
   once(*plan_.saves_after, phase_, [this] {
     core::AskCheckpoint ask{.token = {}, .actor = actor(), .lease = id_};
-    const std::uint64_t patience = scene_.stage.random.below(3);
+    const std::uint64_t patience = env_.context.random.below(3);
     if (patience == 0) ask.wait_max = Duration{};
     if (patience == 1) ask.wait_max = plan_.save_takes;
     ask_aside(ask);
@@ -88,13 +88,13 @@ void Session::plan_save() {
 
 // What is asked of it it does, in its time; what it says may come too late, or twice.
 void Session::watch_saves() {
-  if (!plan_.request.checkpoint || scene_.hurry) return;
+  if (!plan_.request.checkpoint || env_.finishing) return;
   once(milliseconds(200), Phase::kRunning, [this] {
-    const ShadowLease* lease = scene_.judge.journal().find(id_);
+    const ReferenceLease* lease = env_.checker.journal().find(id_);
     if (lease != nullptr && lease->saving) {
       core::ReportCheckpoint report{
           .token = {}, .actor = actor(), .handle = handle_, .number = *lease->saving};
-      if (scene_.stage.random.chance(500)) report.outcome = CheckpointOutcome::kSaved;
+      if (env_.context.random.chance(500)) report.outcome = CheckpointOutcome::kSaved;
       once(plan_.save_takes, Phase::kRunning, [this, report] {
         perhaps_twice(report);
         ask_aside(report);
@@ -106,7 +106,7 @@ void Session::watch_saves() {
 
 // Both may be lost with a daemon: then it goes on as it was, or is asked again the next time.
 void Session::plan_suspend() {
-  if (!plan_.suspends_after || scene_.hurry) return;
+  if (!plan_.suspends_after || env_.finishing) return;
   once(*plan_.suspends_after, Phase::kRunning, [this] {
     ask_aside(core::Suspend{
         .token = {}, .actor = actor(), .lease = id_, .terms = {.lasts = plan_.paused_for}});
@@ -120,14 +120,14 @@ void Session::plan_suspend() {
 
 // Anywhere: where it cannot go it is told so.
 void Session::plan_move() {
-  if (!plan_.moves_after || scene_.hurry) return;
+  if (!plan_.moves_after || env_.finishing) return;
   once(*plan_.moves_after, Phase::kRunning, [this] {
-    core::Move move{.token = {}, .actor = actor(), .lease = id_, .to = {}};
-    const ShadowLease* lease = scene_.judge.journal().find(id_);
+    core::Migrate move{.token = {}, .actor = actor(), .lease = id_, .to = {}};
+    const ReferenceLease* lease = env_.checker.journal().find(id_);
     const std::size_t count = lease == nullptr ? 1 : lease->parts.size();
     for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t index = scene_.stage.random.below(scene_.devices.count());
-      move.to.emplace_back(scene_.devices.at(index).id);
+      const std::size_t index = env_.context.random.below(env_.devices.count());
+      move.to.emplace_back(env_.devices.at(index).id);
     }
     ask_aside(std::move(move));
     plan_move();
@@ -136,10 +136,10 @@ void Session::plan_move() {
 
 // Of an eta it tells the truth: that it was wrong.
 void Session::plan_progress() {
-  if (!plan_.request.eta || scene_.hurry) return;
+  if (!plan_.request.eta || env_.finishing) return;
   const Duration late = milliseconds(500);
   once(*plan_.request.eta + late, Phase::kRunning, [this] {
-    const Duration left = scene_.stage.random.between(milliseconds(1), seconds(10));
+    const Duration left = env_.context.random.between(milliseconds(1), seconds(10));
     ask_aside(core::ReportProgress{
         .token = {}, .actor = actor(), .lease = id_, .done = 1, .total = 2, .left = left});
     plan_progress();
@@ -147,10 +147,10 @@ void Session::plan_progress() {
 }
 
 void Session::watch_return() {
-  if (!plan_.released_on_return || scene_.hurry) return;
+  if (!plan_.released_on_return || env_.finishing) return;
   once(milliseconds(5), Phase::kRunning, [this] {
-    const ShadowLease* lease = scene_.judge.journal().find(id_);
-    if (lease == nullptr || lease->away != ShadowLease::Away::kReturning) return watch_return();
+    const ReferenceLease* lease = env_.checker.journal().find(id_);
+    if (lease == nullptr || lease->away != ReferenceLease::Away::kSwappingIn) return watch_return();
     once(*plan_.released_on_return, Phase::kRunning, [this] {
       ask_aside(core::Release{.token = {},
                               .actor = actor(),
@@ -163,10 +163,11 @@ void Session::watch_return() {
 
 // Who was suspended for what he used is brought back by somebody, in the end.
 void Session::watch_away() {
-  if (plan_.suspends_after || scene_.hurry) return;
+  if (plan_.suspends_after || env_.finishing) return;
   once(milliseconds(200) + plan_.away_for, Phase::kRunning, [this] {
-    const ShadowLease* lease = scene_.judge.journal().find(id_);
-    if (lease != nullptr && lease->away == ShadowLease::Away::kAway && !lease->wanted_back) {
+    const ReferenceLease* lease = env_.checker.journal().find(id_);
+    if (lease != nullptr && lease->away == ReferenceLease::Away::kSuspended &&
+        !lease->wanted_back) {
       ask_aside(core::Resume{.token = {}, .actor = actor(), .lease = id_});
     }
     watch_away();
@@ -174,10 +175,10 @@ void Session::watch_away() {
 }
 
 void Session::plan_requeue() {
-  if (!plan_.requeues_after || scene_.hurry) return;
+  if (!plan_.requeues_after || env_.finishing) return;
   once(*plan_.requeues_after, Phase::kRunning, [this] {
     ask_aside(core::AskRequeue{
-        .token = {}, .actor = actor(), .lease = id_, .unsaved = scene_.stage.random.chance(300)});
+        .token = {}, .actor = actor(), .lease = id_, .unsaved = env_.context.random.chance(300)});
     plan_requeue();
   });
 }
@@ -186,7 +187,7 @@ void Session::plan_requeue() {
 void Session::watch_requeue() {
   if (!plan_.request.requeue_grace) return;
   once(milliseconds(200), Phase::kRunning, [this] {
-    const ShadowLease* lease = scene_.judge.journal().find(id_);
+    const ReferenceLease* lease = env_.checker.journal().find(id_);
     const bool asked = lease != nullptr && lease->requeuing && !lease->saving;
     if (asked && lease->stop_at) return stop();
     if (asked) {
@@ -201,14 +202,14 @@ void Session::watch_requeue() {
 void Session::stop() {
   stopping_ = true;
   program_.signal(SIGTERM);
-  wait_until_stopped(scene_.stage.clock.instant() + checked(plan_.request.requeue_grace));
+  wait_until_stopped(env_.context.clock.instant() + checked(plan_.request.requeue_grace));
 }
 
 // Then it waits for its turn again.
 void Session::wait_until_stopped(Instant kill_at) {
   once(milliseconds(50), Phase::kRunning, [this, kill_at] {
     if (!program_.over()) {
-      if (scene_.stage.clock.instant() >= kill_at) program_.signal(SIGKILL);
+      if (env_.context.clock.instant() >= kill_at) program_.signal(SIGKILL);
       return wait_until_stopped(kill_at);
     }
     stopping_ = false;
@@ -219,36 +220,36 @@ void Session::wait_until_stopped(Instant kill_at) {
 }
 
 void Session::plan_freeze() {
-  if (!plan_.freezes_after || scene_.hurry) return;
+  if (!plan_.freezes_after || env_.finishing) return;
   once(*plan_.freezes_after, Phase::kRunning, [this] {
-    let_go_on();
+    resumed_by_somebody();
     freeze();
   });
 }
 
 void Session::freeze() {
   CHECK(plan_.freezes_after.has_value());
-  if (scene_.hurry) return;
+  if (env_.finishing) return;
   ask_aside(core::Freeze{
       .token = {}, .actor = actor(), .lease = id_, .terms = {.lasts = plan_.paused_for}});
   once(plan_.frozen_for + *plan_.freezes_after, Phase::kRunning, [this] { freeze(); });
 }
 
 // Somebody does, in the end, whatever has become of the session: nothing goes on by itself.
-void Session::let_go_on() {
-  const ShadowLease* lease = scene_.judge.journal().find(id_);
+void Session::resumed_by_somebody() {
+  const ReferenceLease* lease = env_.checker.journal().find(id_);
   if (lease == nullptr) return;
   if (lease->frozen) {
     ask_aside(core::Resume{.token = {}, .actor = actor(), .lease = id_});
   }
-  scene_.stage.clock.after(plan_.frozen_for, [this] { let_go_on(); });
+  env_.context.clock.after(plan_.frozen_for, [this] { resumed_by_somebody(); });
 }
 
 void Session::renew() {
   if (phase_ != Phase::kHolding) return;
-  if (renewals_left_ == 0 || scene_.hurry) {
+  if (renewals_left_ == 0 || env_.finishing) {
     // Given back in time by half of them; the others expire.
-    if (scene_.stage.random.chance(500)) {
+    if (env_.context.random.chance(500)) {
       ask_aside(core::Release{.token = {}, .actor = actor(), .lease = id_, .detach = true});
     }
     leave({});

@@ -22,7 +22,7 @@ namespace {
 /// A session that asks a daemon which does as the test says, over a network without faults.
 class Told : private Gate {
  public:
-  explicit Told(std::uint64_t seed = 1) : stage(seed, false) {
+  explicit Told(std::uint64_t seed = 1) : context(seed, false) {
     wants.user = {1000};
     wants.request.vram = gib(4);
     wants.claims_after = seconds(5);
@@ -30,14 +30,14 @@ class Told : private Gate {
     network.listen(*this);
   }
   void begin() {
-    session = std::make_unique<Session>(scene, wants);
+    session = std::make_unique<Session>(env, wants);
     session->start(std::nullopt);
     pass(milliseconds(10));
   }
   void pass(Duration time) {
-    const Instant end = stage.clock.instant() + time;
-    stage.clock.at(end, [] {});
-    while (stage.clock.instant() < end) stage.clock.step();
+    const Instant end = context.clock.instant() + time;
+    context.clock.at(end, [] {});
+    while (context.clock.instant() < end) context.clock.step();
   }
   static Device gpu() {
     return {.id = {1, 2, false},
@@ -72,13 +72,13 @@ class Told : private Gate {
         LeaseGranted{{1}, {{{1, 2, false}, gib(4)}}},
         LeaseClaimed{{1}, session->program()->command()},
         RequeueAsked{{1}},
-        RequeueBegun{{1}, stage.clock.instant() + seconds(1)},
+        RequeueBegun{{1}, context.clock.instant() + seconds(1)},
     };
     std::uint64_t sequence = 0;
     for (const Fact& fact : facts) {
-      EXPECT_TRUE(coordinator.apply({++sequence, stage.clock.instant(), {5}, fact}).ok());
+      EXPECT_TRUE(coordinator.apply({++sequence, context.clock.instant(), {5}, fact}).ok());
     }
-    judge.replaced(coordinator.snapshot(stage.clock.now()), sequence, true);
+    checker.replaced(coordinator.snapshot(context.clock.now()), sequence, true);
   }
   template <class What>
   std::size_t asked_for() const {
@@ -86,23 +86,24 @@ class Told : private Gate {
         asks, [](const auto& ask) { return std::holds_alternative<What>(ask.second); }));
   }
 
-  Stage stage;
+  SimContext context;
   Plan plan;
   SessionPlan wants;
-  Processes processes{stage, 0};
-  Devices devices{stage, processes, {gpu()}, {}};
-  Disk disk{stage};
-  Network network{stage, plan};
-  Judge judge{stage, devices, processes, disk};
-  Scene scene{stage, plan, processes, devices, network, judge};
+  Processes processes{context, 0};
+  Devices devices{context, processes, {gpu()}, {}};
+  Disk disk{context};
+  Network network{context, plan};
+  InvariantChecker checker{context, devices, processes, disk};
+  SimEnv env{context, plan, processes, devices, network, checker};
   std::unique_ptr<Session> session;
-  std::vector<std::pair<server::ConnectionId, server::Ask>> asks;  // In the order they arrived.
+  std::vector<std::pair<server::ConnectionId, server::Command>> asks;  // In the order they arrived.
 
  private:
-  void asked(server::ConnectionId connection, server::Ask ask, server::Engine::Listen) override {
+  void asked(server::ConnectionId connection, server::Command ask,
+             server::Engine::Listen) override {
     asks.emplace_back(connection, std::move(ask));
   }
-  void hung_up(server::ConnectionId) override {}
+  void on_disconnect(server::ConnectionId) override {}
 };
 
 TEST(Session, WhoIsToldOfAnOfferTakesItUp) {

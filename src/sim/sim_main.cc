@@ -21,8 +21,8 @@
 
 #include "base/number.h"
 #include "base/quantity.h"
+#include "sim/context.h"
 #include "sim/seeds.h"
-#include "sim/stage.h"
 
 namespace {
 
@@ -36,8 +36,8 @@ constexpr std::uint64_t kCountDefault = 200;
 constexpr std::uint64_t kCoverageLeast = 200;  // Seeds, from which on rare faults must have shown.
 
 // A CHECK that fails aborts in the thread of its seed: what is printed then is made ready before.
-thread_local char epitaph[96];
-thread_local std::size_t epitaph_length = 0;
+thread_local char crash_message[96];
+thread_local std::size_t crash_message_length = 0;
 
 std::string replay_of(std::uint64_t seed, Duration span) {
   const std::int64_t seconds = span.ns / berth::seconds(1).ns;
@@ -47,11 +47,11 @@ std::string replay_of(std::uint64_t seed, Duration span) {
 
 void name_seed(std::uint64_t seed, Duration span) {
   const std::string text = fmt::format("sim: a check failed; replay: {}\n", replay_of(seed, span));
-  epitaph_length = text.copy(epitaph, sizeof epitaph);
+  crash_message_length = text.copy(crash_message, sizeof crash_message);
 }
 
 void on_abort(int) {
-  if (write(STDERR_FILENO, epitaph, epitaph_length) < 0) _exit(1);
+  if (write(STDERR_FILENO, crash_message, crash_message_length) < 0) _exit(1);
 }
 
 // "FIRST..LAST", or how many fresh ones.

@@ -12,14 +12,14 @@
 namespace berth::sim {
 namespace {
 
-using Away = ShadowLease::Away;
+using Away = ReferenceLease::Away;
 
 // To ask the driver, to be told, and to come back from a restart.
 constexpr Duration kPatience = seconds(2);
 // One that could not be moved is not asked again for so long.
 constexpr Duration kAskedAgainAfter = seconds(61);
 
-bool is_slice(const ShadowLease& lease) {
+bool is_slice(const ReferenceLease& lease) {
   return lease.request.share == Share::kSlice;
 }
 
@@ -31,64 +31,66 @@ bool is_named(const Request& request, const DeviceView& device) {
          });
 }
 
-bool is_on(const ShadowLease& lease, DeviceId device) {
+bool is_on(const ReferenceLease& lease, DeviceId device) {
   return std::ranges::any_of(lease.parts, [&](const Part& part) { return part.device == device; });
 }
 
-bool waits_for_turn(const ShadowLease& lease, const DeviceView& device) {
+bool waits_for_turn(const ReferenceLease& lease, const DeviceView& device) {
   if (!is_slice(lease) || lease.frozen || lease.kill_at) return false;
-  if (lease.state == ShadowLease::State::kWaiting) return is_named(lease.request, device);
-  return lease.holds() && lease.away == Away::kAway && lease.wanted_back && is_on(lease, device.id);
+  if (lease.state == ReferenceLease::State::kWaiting) return is_named(lease.request, device);
+  return lease.holds() && lease.away == Away::kSuspended && lease.wanted_back &&
+         is_on(lease, device.id);
 }
 
 /// At most: as sampled before it left, or as it was when it could take no more.
-Bytes need_of(const Evidence& evidence, const ShadowLease& lease) {
+Bytes need_of(const Observations& observations, const ReferenceLease& lease) {
   if (lease.parts.empty()) return lease.request.vram;
   const Part& part = lease.parts.front();
-  const auto index = evidence.devices.index_of(part.device);
-  const Bytes away = index ? evidence.devices.away_of(lease.handle, *index) : Bytes{};
+  const auto index = observations.devices.index_of(part.device);
+  const Bytes away = index ? observations.devices.away_of(lease.handle, *index) : Bytes{};
   return std::max({part.budget, lease.away_used, away});
 }
 
 /// What it has comes free when its turn ends, and it may end.
-bool is_over(const Evidence& evidence, const ShadowLease& lease, core::Now now) {
+bool is_over(const Observations& observations, const ReferenceLease& lease, core::Now now) {
   const bool lives =
-      (lease.command && !lease.command_ended && evidence.processes.alive(*lease.command)) ||
+      (lease.command && !lease.command_ended && observations.processes.alive(*lease.command)) ||
       std::ranges::any_of(lease.members,
-                          [&](const Process& one) { return evidence.processes.alive(one); });
-  const bool may = lease.state == ShadowLease::State::kClaimed && lives &&
+                          [&](const Process& one) { return observations.processes.alive(one); });
+  const bool may = lease.state == ReferenceLease::State::kClaimed && lives &&
                    lease.away == Away::kNo && !lease.kill_at && !lease.requeuing && !lease.saving &&
                    !lease.frozen;
   const bool tried = lease.undone_at.ns > 0 && lease.undone_at + kAskedAgainAfter > now.instant;
-  return may && !tried && lease.runs_since + evidence.settings.turn_min <= now.instant;
+  return may && !tried && lease.runs_since + observations.settings.turn_min <= now.instant;
 }
 
 /// What stays on the device when those slices have left it whose turns are over; absent while
 /// somebody there comes, goes, has gone unseen or grows, or has it whole: it is his, whatever he is
 /// charged of it.
-std::optional<Bytes> staying_on(const Evidence& evidence, const DeviceView& device, core::Now now) {
+std::optional<Bytes> staying_on(const Observations& observations, const DeviceView& device,
+                                core::Now now) {
   Bytes staying = device.charged;
-  for (const auto& [id, lease] : evidence.journal.leases()) {
+  for (const auto& [id, lease] : observations.journal.leases()) {
     if (!is_on(lease, device.id)) continue;
-    if (lease.growing || lease.state == ShadowLease::State::kReleasing) return std::nullopt;
-    if (lease.away == Away::kLeaving || lease.away == Away::kReturning) return std::nullopt;
-    const bool gone = lease.away == Away::kAway;
-    if (gone && lease.stands_since >= evidence.last_asked_at) return std::nullopt;
+    if (lease.growing || lease.state == ReferenceLease::State::kReleasing) return std::nullopt;
+    if (lease.away == Away::kSwappingOut || lease.away == Away::kSwappingIn) return std::nullopt;
+    const bool gone = lease.away == Away::kSuspended;
+    if (gone && lease.stands_since >= observations.last_asked_at) return std::nullopt;
     const bool whole = lease.request.share == Share::kExclusive;
     if (whole && !gone) return std::nullopt;
-    if (!is_slice(lease) || !is_over(evidence, lease, now)) continue;
+    if (!is_slice(lease) || !is_over(observations, lease, now)) continue;
     staying = saturating_sub(staying, lease.budget_on(device.id));
   }
   return staying;
 }
 
 /// Of those who wait for a turn there, and could be there at all.
-Bytes greatest_need(const Evidence& evidence, const DeviceView& device) {
+Bytes greatest_need(const Observations& observations, const DeviceView& device) {
   const Bytes room = saturating_sub(device.capacity.value_or(Bytes{}), device.held_back);
   Bytes greatest;
-  for (const auto& [id, lease] : evidence.journal.leases()) {
-    const bool could_be = waits_for_turn(lease, device) && need_of(evidence, lease) <= room;
-    if (could_be) greatest = std::max(greatest, need_of(evidence, lease));
+  for (const auto& [id, lease] : observations.journal.leases()) {
+    const bool could_be = waits_for_turn(lease, device) && need_of(observations, lease) <= room;
+    if (could_be) greatest = std::max(greatest, need_of(observations, lease));
   }
   return greatest;
 }
@@ -96,24 +98,25 @@ Bytes greatest_need(const Evidence& evidence, const DeviceView& device) {
 /// Who may have its first turn there: nobody who waits for anything else, or is only expected back,
 /// stands before it in the queue, and nothing is kept for one. Nobody while any lease moves: a turn
 /// may begin on another device then.
-const ShadowLease* who_may_begin(const Evidence& evidence, const core::Coordinator& coordinator,
-                                 const DeviceView& device, core::Now now) {
-  const bool moves = std::ranges::any_of(evidence.journal.leases(), [](const auto& entry) {
-    const ShadowLease& lease = entry.second;
-    const bool is_on_its_way = lease.away == Away::kLeaving || lease.away == Away::kReturning;
+const ReferenceLease* who_may_begin(const Observations& observations,
+                                    const core::Coordinator& coordinator, const DeviceView& device,
+                                    core::Now now) {
+  const bool moves = std::ranges::any_of(observations.journal.leases(), [](const auto& entry) {
+    const ReferenceLease& lease = entry.second;
+    const bool is_on_its_way = lease.away == Away::kSwappingOut || lease.away == Away::kSwappingIn;
     // One that was told to end has no more turns, and returns as others do, if it has the time.
     const bool takes_turns = is_slice(lease) && !lease.kill_at;
     return is_on_its_way || (!takes_turns && (lease.growing || lease.wanted_back));
   });
   if (moves) return nullptr;
   for (const LeaseId id : coordinator.queue(now)) {
-    const ShadowLease* lease = evidence.journal.find(id);
+    const ReferenceLease* lease = observations.journal.find(id);
     if (lease == nullptr || lease->parked) continue;
     const std::optional<WhyView> why = coordinator.why(id, now);
     const bool is_passed = why && (why->reason == WhyView::Reason::kUserLimit ||
                                    why->reason == WhyView::Reason::kAboveLimit);
     if (is_passed) continue;
-    const bool may = is_slice(*lease) && lease->state == ShadowLease::State::kWaiting && why &&
+    const bool may = is_slice(*lease) && lease->state == ReferenceLease::State::kWaiting && why &&
                      may_be_offered(why->reason);
     if (!may) return nullptr;
     if (is_named(lease->request, device)) return lease;
@@ -123,68 +126,70 @@ const ShadowLease* who_may_begin(const Evidence& evidence, const core::Coordinat
 
 /// Somebody who waits for a turn on the device, the first or the next, where there would be room
 /// for whoever of all of them is next, if those left whose turns are over.
-const ShadowLease* whose_turn_it_is(const Evidence& evidence, const core::Coordinator& coordinator,
-                                    const DeviceView& device, core::Now now) {
+const ReferenceLease* whose_turn_it_is(const Observations& observations,
+                                       const core::Coordinator& coordinator,
+                                       const DeviceView& device, core::Now now) {
   if (device.lost || device.overcommitted || device.asleep || !device.capacity) return nullptr;
-  const std::optional<Bytes> staying = staying_on(evidence, device, now);
-  const Bytes greatest = greatest_need(evidence, device);
+  const std::optional<Bytes> staying = staying_on(observations, device, now);
+  const Bytes greatest = greatest_need(observations, device);
   if (!staying || *staying + device.held_back + greatest > *device.capacity) return nullptr;
-  const auto may = [&](const ShadowLease& lease) {
-    return waits_for_turn(lease, device) && need_of(evidence, lease) <= greatest;
+  const auto may = [&](const ReferenceLease& lease) {
+    return waits_for_turn(lease, device) && need_of(observations, lease) <= greatest;
   };
-  for (const auto& [id, lease] : evidence.journal.leases()) {
+  for (const auto& [id, lease] : observations.journal.leases()) {
     const bool tried = lease.undone_at.ns > 0 && lease.undone_at + kAskedAgainAfter > now.instant;
-    if (lease.state == ShadowLease::State::kClaimed && !tried && may(lease)) return &lease;
+    if (lease.state == ReferenceLease::State::kClaimed && !tried && may(lease)) return &lease;
   }
-  const ShadowLease* first = who_may_begin(evidence, coordinator, device, now);
+  const ReferenceLease* first = who_may_begin(observations, coordinator, device, now);
   return first != nullptr && may(*first) ? first : nullptr;
 }
 
 }  // namespace
 
-std::string Turns::broken_by_end_of_turn(const Evidence& evidence, const ShadowLease& lease,
-                                         const core::Coordinator& coordinator, core::Now now) {
-  if (lease.runs_since + evidence.settings.turn_min > now.instant) {
+std::string Turns::check_end_of_turn(const Observations& observations, const ReferenceLease& lease,
+                                     const core::Coordinator& coordinator, core::Now now) {
+  if (lease.runs_since + observations.settings.turn_min > now.instant) {
     return fmt::format("the turn of lease {} ended after {} ms, before the least of {}",
                        lease.id.value, (now.instant - lease.runs_since).ns / 1'000'000,
-                       evidence.settings.turn_min.ns / 1'000'000);
+                       observations.settings.turn_min.ns / 1'000'000);
   }
   for (const DeviceView& device : coordinator.devices(now)) {
     if (!is_on(lease, device.id)) continue;
-    const bool needed = std::ranges::any_of(evidence.journal.leases(), [&](const auto& entry) {
-      const ShadowLease& other = entry.second;
+    const bool needed = std::ranges::any_of(observations.journal.leases(), [&](const auto& entry) {
+      const ReferenceLease& other = entry.second;
       return other.id != lease.id && waits_for_turn(other, device) &&
-             need_of(evidence, other) > device.grantable;
+             need_of(observations, other) > device.grantable;
     });
     if (!needed) return fmt::format("the turn of lease {} ended for nobody", lease.id.value);
   }
   return {};
 }
 
-std::string Turns::broken_by_a_turn_without_end(const Evidence& evidence,
-                                                const server::Engine& engine, core::Now now) {
+std::string Turns::check_turn_ends(const Observations& observations, const server::Engine& engine,
+                                   core::Now now) {
   const core::Coordinator& coordinator = engine.coordinator();
   // Where a turn lasts as long as moves take, its end is not known here.
-  const bool known = evidence.settings.turn_loss_percent == 0 && !engine.journal_behind() &&
+  const bool known = observations.settings.turn_loss_percent == 0 && !engine.journal_behind() &&
                      coordinator.trouble().empty();
   std::map<DeviceId, Instant> since;
   if (known) {
     for (const DeviceView& device : coordinator.devices(now)) {
       const bool fresh = device.sample_age && *device.sample_age < seconds(2);
-      const ShadowLease* next =
-          fresh ? whose_turn_it_is(evidence, coordinator, device, now) : nullptr;
+      const ReferenceLease* next =
+          fresh ? whose_turn_it_is(observations, coordinator, device, now) : nullptr;
       if (next == nullptr) continue;
       // What is more important may go before, however long that takes.
-      const bool yields = std::ranges::any_of(evidence.journal.leases(), [&](const auto& entry) {
-        const ShadowLease& other = entry.second;
-        return other.state == ShadowLease::State::kWaiting &&
-               other.request.priority > next->request.priority;
-      });
+      const bool yields =
+          std::ranges::any_of(observations.journal.leases(), [&](const auto& entry) {
+            const ReferenceLease& other = entry.second;
+            return other.state == ReferenceLease::State::kWaiting &&
+                   other.request.priority > next->request.priority;
+          });
       if (yields) continue;
       const auto before = over_since_.find(device.id);
       const Instant begun = before == over_since_.end() ? now.instant : before->second;
       since.emplace(device.id, begun);
-      const Instant heard = std::max(begun, evidence.daemon_since);
+      const Instant heard = std::max(begun, observations.daemon_since);
       if (now.instant - heard < kPatience) continue;
       return fmt::format("it is the turn of lease {}, and nothing happens: <{}>", next->id.value,
                          next->told());

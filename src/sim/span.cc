@@ -47,7 +47,7 @@ void Span::measured(Duration elapsed, std::uint64_t bytes) {
   least = std::min(least, bytes);
 }
 
-std::string Span::broken_by_growth() const {
+std::string Span::check_growth() const {
   const std::uint64_t first = least_.front();
   const std::uint64_t last = least_.back();
   const bool is_whole = std::ranges::find(least_, ~std::uint64_t{0}) == least_.end();

@@ -34,7 +34,7 @@ class Span {
   /// Bytes, the least in each part: what is kept when next to nobody is there.
   const Kept& least() const { return least_; }
   /// Empty, or that it keeps more in the last part than in the first.
-  std::string broken_by_growth() const;
+  std::string check_growth() const;
 
  private:
   std::size_t part_at(Duration elapsed) const;

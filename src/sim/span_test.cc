@@ -10,7 +10,7 @@
 
 #include "core/coordinator.h"
 #include "core/state.h"
-#include "core/story.h"
+#include "core/story_for_test.h"
 #include "sim/heap.h"
 #include "sim/seeds.h"
 
@@ -36,15 +36,15 @@ TEST(Span, TheLeastOfEachDayCounts) {
 }
 
 TEST(Span, WhatIsKeptMayNotGrowWithTheDays) {
-  EXPECT_EQ(week(0).broken_by_growth(), "");
-  EXPECT_EQ(week(1'000).broken_by_growth(), "") << "tables that fill up to their bound";
-  EXPECT_NE(week(10'000).broken_by_growth(), "");
+  EXPECT_EQ(week(0).check_growth(), "");
+  EXPECT_EQ(week(1'000).check_growth(), "") << "tables that fill up to their bound";
+  EXPECT_NE(week(10'000).check_growth(), "");
 }
 
 TEST(Span, ADayThatWasNotMeasuredShowsNothing) {
   Span span(hours(168));
   span.measured(hours(1), 20'000);
-  EXPECT_NE(span.broken_by_growth(), "");
+  EXPECT_NE(span.check_growth(), "");
 }
 
 TEST(Span, TheDaemonThatRunsOnTheSecondDayRunsOnTheLast) {

@@ -12,7 +12,7 @@
 #include "core/event.h"
 #include "model/view.h"
 #include "server/engine.h"
-#include "sim/evidence.h"
+#include "sim/observations.h"
 
 namespace berth::sim {
 
@@ -22,17 +22,18 @@ bool may_be_offered(WhyView::Reason reason);
 class Turns {
  public:
   /// After an event: the first in the queue who may be offered something could have it now.
-  std::string broken_by_idleness(const Evidence& evidence, const server::Engine& engine,
-                                 core::Now now);
+  std::string check_idleness(const Observations& observations, const server::Engine& engine,
+                             core::Now now);
   /// A grant that was just written, while others wait.
-  std::string broken_by_grant(const Evidence& evidence, const ShadowLease& granted,
-                              const core::Coordinator& coordinator, core::Now now) const;
+  std::string check_grant(const Observations& observations, const ReferenceLease& granted,
+                          const core::Coordinator& coordinator, core::Now now) const;
   /// The turn of a lease was just ended; `lease` is how it stood before.
-  static std::string broken_by_end_of_turn(const Evidence& evidence, const ShadowLease& lease,
-                                           const core::Coordinator& coordinator, core::Now now);
+  static std::string check_end_of_turn(const Observations& observations,
+                                       const ReferenceLease& lease,
+                                       const core::Coordinator& coordinator, core::Now now);
   /// After an event: somebody waits for his turn, and it could be his.
-  std::string broken_by_a_turn_without_end(const Evidence& evidence, const server::Engine& engine,
-                                           core::Now now);
+  std::string check_turn_ends(const Observations& observations, const server::Engine& engine,
+                              core::Now now);
   void forget() {
     queue_.clear();
     idle_ = {};

@@ -23,7 +23,7 @@ constexpr std::uint64_t kAuditEveryFarOn = 5'000;  // Events.
 constexpr std::array kFates = {
     Fault::kDaemonKilled, Fault::kDaemonKilledInside, Fault::kPowerCut,
     Fault::kWriteTorn,    Fault::kWriteFails,         Fault::kDiskFull,
-    Fault::kWallJump,     Fault::kStrangerGrows,      Fault::kDriverGone,
+    Fault::kWallJump,     Fault::kUnmanagedGrows,     Fault::kDriverGone,
     Fault::kDeviceLost,   Fault::kSettingsChanged,
 };
 
@@ -47,21 +47,21 @@ bool Outcome::counts() const {
 }
 
 World::World(std::uint64_t seed, bool printed, Duration span)
-    : stage_(seed, printed),
-      plan_(plan_for(stage_.random, span)),
-      processes_(stage_, plan_.rate(Fault::kPidReused)),
-      devices_(stage_, processes_, plan_.devices,
+    : context_(seed, printed),
+      plan_(plan_for(context_.random, span)),
+      processes_(context_, plan_.rate(Fault::kPidReused)),
+      devices_(context_, processes_, plan_.devices,
                {.slow_per_mille = plan_.rate(Fault::kSlowTeardown),
                 .leak_per_mille = plan_.rate(Fault::kLeak) / 10}),
-      disk_(stage_),
-      network_(stage_, plan_),
-      probe_(stage_, plan_, devices_),
-      judge_(stage_, devices_, processes_, disk_),
-      daemon_({stage_, processes_, network_, probe_, disk_, judge_, devices_, plan_},
+      disk_(context_),
+      network_(context_, plan_),
+      probe_(context_, plan_, devices_),
+      checker_(context_, devices_, processes_, disk_),
+      daemon_({context_, processes_, network_, probe_, disk_, checker_, devices_, plan_},
               {.core = plan_.settings,
                .sample_interval = plan_.sample_interval,
                .journal_path = "sim"}),
-      scene_{stage_, plan_, processes_, devices_, network_, judge_},
+      env_{context_, plan_, processes_, devices_, network_, checker_},
       span_(span) {
   if (span_.is_long()) begin_far_on();
 }
@@ -69,8 +69,8 @@ World::World(std::uint64_t seed, bool printed, Duration span)
 Outcome World::run() {
   // Whatever ends the daemon, somebody starts it again.
   daemon_.on_death([this] {
-    stage_.clock.after(stage_.random.spread(milliseconds(1), seconds(3)),
-                       [this] { daemon_.start(boot_); });
+    context_.clock.after(context_.random.spread(milliseconds(1), seconds(3)),
+                         [this] { daemon_.start(boot_); });
   });
   daemon_.start(boot_);
   if (span_.is_long()) {
@@ -79,78 +79,79 @@ Outcome World::run() {
   }
   session_arrives();
   fate_strikes();
-  while (!stage_.failed() && !has_seen_enough()) stage_.clock.step();
-  if (!stage_.failed()) {
-    calm_down();
+  while (!context_.failed() && !has_seen_enough()) context_.clock.step();
+  if (!context_.failed()) {
+    quiesce();
     settle();
   }
-  const std::string grown = span_.is_long() ? span_.broken_by_growth() : std::string();
-  if (!grown.empty()) stage_.fail(grown);
-  Outcome outcome{.broken = stage_.broken(),
-                  .events = judge_.events(),
+  const std::string grown = span_.is_long() ? span_.check_growth() : std::string();
+  if (!grown.empty()) context_.fail(grown);
+  Outcome outcome{.broken = context_.broken(),
+                  .events = checker_.events(),
                   .sessions = sessions_.size(),
-                  .trace_hash = stage_.trace_hash(),
-                  .journal_hash = stage_.journal_hash(),
-                  .coverage = stage_.coverage,
+                  .trace_hash = context_.trace_hash(),
+                  .journal_hash = context_.journal_hash(),
+                  .coverage = context_.coverage,
                   .kept = span_.least()};
   return outcome;
 }
 
 bool World::has_seen_enough() const {
-  return judge_.events() >= kEventsLeast && sessions_.size() >= kSessionsLeast &&
-         stage_.coverage.faults() >= kFaultsLeast && span_.is_over(stage_.clock.elapsed());
+  return checker_.events() >= kEventsLeast && sessions_.size() >= kSessionsLeast &&
+         context_.coverage.faults() >= kFaultsLeast && span_.is_over(context_.clock.elapsed());
 }
 
 // As on a machine that has run for years; the numbers stay below what JSON can tell exactly.
 void World::begin_far_on() {
-  const std::uint64_t next_id = (1ULL << 40U) + stage_.random.below(1U << 30U);
-  const std::uint64_t sequence = (1ULL << 50U) + stage_.random.below(1U << 30U);
+  const std::uint64_t next_id = (1ULL << 40U) + context_.random.below(1U << 30U);
+  const std::uint64_t sequence = (1ULL << 50U) + context_.random.below(1U << 30U);
   Result<store::OpenedJournal> opened = disk_.open(boot_);
   CHECK(opened.ok());
   const Record counters{
       .sequence = 0, .at = {}, .wall = {}, .fact = CountersRestored{next_id, sequence}};
   CHECK(opened->journal->replace(std::vector{counters}, sequence).ok());
-  judge_.audit_every(kAuditEveryFarOn);
+  checker_.audit_every(kAuditEveryFarOn);
 }
 
 void World::measure() {
-  stage_.clock.after(span_.measured_every(), [this] {
+  context_.clock.after(span_.measured_every(), [this] {
     if (const server::Engine* engine = daemon_.engine()) {
-      const size_t kept = Span::kept_by(engine->coordinator(), stage_.clock.now());
-      span_.measured(stage_.clock.elapsed(), kept);
+      const size_t kept = Span::kept_by(engine->coordinator(), context_.clock.now());
+      span_.measured(context_.clock.elapsed(), kept);
     }
     measure();
   });
 }
 
 void World::spell_begins() {
-  stage_.clock.after(stage_.random.spread(seconds(10), seconds(90)), [this] { spell_ends(); });
+  context_.clock.after(context_.random.spread(seconds(10), seconds(90)), [this] { spell_ends(); });
 }
 
 void World::spell_ends() {
-  const Duration quiet = stage_.random.between(minutes(5), minutes(55));
-  quiet_until_ = stage_.clock.elapsed() + quiet;
-  stage_.clock.after(quiet, [this] { spell_begins(); });
+  const Duration quiet = context_.random.between(minutes(5), minutes(55));
+  quiet_until_ = context_.clock.elapsed() + quiet;
+  context_.clock.after(quiet, [this] { spell_begins(); });
   send_home();
 }
 
 // Nobody stays through a quiet hour; again and again, for a call may be lost with a daemon.
 void World::send_home() {
-  stage_.clock.after(minutes(1), [this] {
-    if (scene_.hurry || stage_.clock.elapsed() >= quiet_until_) return;
+  context_.clock.after(minutes(1), [this] {
+    if (env_.finishing || context_.clock.elapsed() >= quiet_until_) return;
     for (std::size_t i = first_live_; i < sessions_.size(); ++i) sessions_[i]->give_up();
     send_home();
   });
 }
 
 Duration World::until_next(Duration least, Duration most) {
-  const Duration quiet{std::max<std::int64_t>(0, quiet_until_.ns - stage_.clock.elapsed().ns)};
-  return quiet + stage_.random.spread(least, most);
+  const Duration quiet{std::max<std::int64_t>(0, quiet_until_.ns - context_.clock.elapsed().ns)};
+  return quiet + context_.random.spread(least, most);
 }
 
 void World::session_arrives() {
-  if (scene_.hurry) return;
-  stage_.clock.after(until_next(milliseconds(1), plan_.arrival_max), [this] { session_arrives(); });
+  if (env_.finishing) return;
+  context_.clock.after(until_next(milliseconds(1), plan_.arrival_max),
+                       [this] { session_arrives(); });
   while (first_live_ < sessions_.size() && sessions_[first_live_]->over()) ++first_live_;
   const auto live =
       std::count_if(sessions_.begin() + static_cast<std::ptrdiff_t>(first_live_), sessions_.end(),
@@ -160,9 +161,9 @@ void World::session_arrives() {
 
 // Some run inside of another's program, and some of these ask for a lease of their own.
 void World::begin_session() {
-  SessionPlan plan = draw_session(stage_.random, plan_);
+  SessionPlan plan = draw_session(context_.random, plan_);
   std::optional<Process> parent;
-  if (stage_.random.chance(100)) {
+  if (context_.random.chance(100)) {
     for (std::size_t i = first_live_; i < sessions_.size() && !parent; ++i) {
       const Program* program = sessions_[i]->program();
       if (program == nullptr || !processes_.alive(program->command())) continue;
@@ -172,29 +173,29 @@ void World::begin_session() {
       plan.request.ancestors.insert(plan.request.ancestors.begin(), sessions_[i]->lease());
     }
   }
-  stage_.note("session {} arrives", sessions_.size());
-  sessions_.push_back(std::make_unique<Session>(scene_, std::move(plan)));
+  context_.note("session {} arrives", sessions_.size());
+  sessions_.push_back(std::make_unique<Session>(env_, std::move(plan)));
   sessions_.back()->start(parent);
 }
 
 void World::fate_strikes() {
-  if (scene_.hurry) return;
-  stage_.clock.after(until_next(milliseconds(10), seconds(2)), [this] { fate_strikes(); });
-  const Fault fault = kFates[stage_.random.below(kFates.size())];
-  if (stage_.random.chance(plan_.rate(fault) * 3)) strike(fault);
+  if (env_.finishing) return;
+  context_.clock.after(until_next(milliseconds(10), seconds(2)), [this] { fate_strikes(); });
+  const Fault fault = kFates[context_.random.below(kFates.size())];
+  if (context_.random.chance(plan_.rate(fault) * 3)) inject(fault);
 }
 
-void World::strike(Fault fault) {
+void World::inject(Fault fault) {
   const bool is_end = std::ranges::find(kEndsOfDaemon, fault) != kEndsOfDaemon.end();
-  if (is_end && !span_.daemon_may_end(stage_.clock.elapsed())) return;
+  if (is_end && !span_.daemon_may_end(context_.clock.elapsed())) return;
   switch (fault) {
     case Fault::kDaemonKilled:
       if (!daemon_.running()) return;
-      stage_.deal(fault);
+      context_.record_fault(fault);
       daemon_.die();
       break;
     case Fault::kDaemonKilledInside:
-      daemon_.die_at_door(1 + stage_.random.below(200));
+      daemon_.die_at_door(1 + context_.random.below(200));
       break;
     case Fault::kWriteTorn:
       disk_.tear_next();
@@ -203,18 +204,18 @@ void World::strike(Fault fault) {
       disk_.fail_next();
       break;
     case Fault::kPowerCut:
-      if (stage_.random.chance(200)) cut_power();
+      if (context_.random.chance(200)) cut_power();
       break;
     case Fault::kDiskFull:
       fill_disk();
       break;
     case Fault::kWallJump:
-      stage_.deal(fault);
-      stage_.clock.jump_wall(static_cast<std::int64_t>(stage_.random.below(20'000'000)) -
-                             10'000'000);
+      context_.record_fault(fault);
+      context_.clock.jump_wall(static_cast<std::int64_t>(context_.random.below(20'000'000)) -
+                               10'000'000);
       break;
-    case Fault::kStrangerGrows:
-      stranger_comes();
+    case Fault::kUnmanagedGrows:
+      unmanaged_starts();
       break;
     case Fault::kDriverGone:
       lose_driver();
@@ -223,8 +224,8 @@ void World::strike(Fault fault) {
       lose_device();
       break;
     default: {
-      stage_.deal(Fault::kSettingsChanged);
-      core::Settings settings = draw_settings(stage_.random, plan_.devices);
+      context_.record_fault(Fault::kSettingsChanged);
+      core::Settings settings = draw_settings(context_.random, plan_.devices);
       settings.unmanaged = plan_.settings.unmanaged;
       daemon_.configure(settings);
       break;
@@ -233,57 +234,57 @@ void World::strike(Fault fault) {
 }
 
 void World::cut_power() {
-  stage_.deal(Fault::kPowerCut);
+  context_.record_fault(Fault::kPowerCut);
   daemon_.die();
   processes_.power_cut();
   devices_.power_cut();
   for (const auto& session : sessions_) session->power_cut();
-  strangers_.clear();
-  stage_.clock.reboot();
+  unmanaged_.clear();
+  context_.clock.reboot();
   ++boot_;
 }
 
 void World::fill_disk() {
-  stage_.deal(Fault::kDiskFull);
+  context_.record_fault(Fault::kDiskFull);
   disk_.set_full(true);
-  stage_.clock.after(stage_.random.spread(milliseconds(10), seconds(10)),
-                     [this] { disk_.set_full(false); });
+  context_.clock.after(context_.random.spread(milliseconds(10), seconds(10)),
+                       [this] { disk_.set_full(false); });
 }
 
 void World::lose_driver() {
-  stage_.deal(Fault::kDriverGone);
+  context_.record_fault(Fault::kDriverGone);
   probe_.set_driver_gone(true);
-  stage_.clock.after(stage_.random.spread(milliseconds(10), seconds(10)),
-                     [this] { probe_.set_driver_gone(false); });
+  context_.clock.after(context_.random.spread(milliseconds(10), seconds(10)),
+                       [this] { probe_.set_driver_gone(false); });
 }
 
 void World::lose_device() {
-  const std::size_t index = stage_.random.below(devices_.count());
+  const std::size_t index = context_.random.below(devices_.count());
   if (devices_.at(index).lost) return;
-  stage_.deal(Fault::kDeviceLost);
+  context_.record_fault(Fault::kDeviceLost);
   devices_.lose(index);
-  stage_.clock.after(stage_.random.spread(milliseconds(10), seconds(20)), [this, index] {
+  context_.clock.after(context_.random.spread(milliseconds(10), seconds(20)), [this, index] {
     if (devices_.at(index).lost) devices_.find_again(index);
   });
 }
 
-void World::stranger_comes() {
-  const std::size_t index = stage_.random.below(devices_.count());
-  const Process stranger = processes_.spawn(
+void World::unmanaged_starts() {
+  const std::size_t index = context_.random.below(devices_.count());
+  const Process unmanaged_process = processes_.spawn(
       {.parent = {}, .user = {2'000}, .name = "stranger", .lease = std::nullopt, .on_end = {}});
-  const Bytes most{devices_.at(index).capacity.value / (stage_.random.chance(300) ? 2 : 16)};
-  if (devices_.allocate(stranger, index, stage_.random.between(mib(1), most))) {
-    stage_.deal(Fault::kStrangerGrows);
+  const Bytes most{devices_.at(index).capacity.value / (context_.random.chance(300) ? 2 : 16)};
+  if (devices_.allocate(unmanaged_process, index, context_.random.between(mib(1), most))) {
+    context_.record_fault(Fault::kUnmanagedGrows);
   }
-  strangers_.push_back(stranger);
-  stage_.clock.after(stage_.random.spread(milliseconds(10), seconds(20)),
-                     [this, stranger] { processes_.end(stranger, {}); });
+  unmanaged_.push_back(unmanaged_process);
+  context_.clock.after(context_.random.spread(milliseconds(10), seconds(20)),
+                       [this, unmanaged_process] { processes_.end(unmanaged_process, {}); });
 }
 
 // From here on nothing goes wrong any more, and everybody finishes.
-void World::calm_down() {
-  stage_.note("calm");
-  scene_.hurry = true;
+void World::quiesce() {
+  context_.note("calm");
+  env_.finishing = true;
   network_.calm();
   probe_.calm();
   disk_.calm();
@@ -295,19 +296,19 @@ void World::calm_down() {
   settings.device_reserve.clear();
   settings.limits_default = {};
   daemon_.configure(settings);
-  for (const Process& stranger : strangers_) processes_.end(stranger, {});
-  hurry();
+  for (const Process& unmanaged_process : unmanaged_) processes_.end(unmanaged_process, {});
+  finishing();
 }
 
 // Again and again: a call may have been lost with a daemon.
-void World::hurry() {
-  for (const auto& session : sessions_) session->hurry();
-  stage_.clock.after(seconds(5), [this] { hurry(); });
+void World::finishing() {
+  for (const auto& session : sessions_) session->finishing();
+  context_.clock.after(seconds(5), [this] { finishing(); });
 }
 
 bool World::is_over() const {
   return std::ranges::all_of(sessions_, [](const auto& session) { return session->over(); }) &&
-         judge_.journal().leases().empty();
+         checker_.journal().leases().empty();
 }
 
 // Whoever waits starts within the sum of the times of those ahead of him, and pass_max. Each of
@@ -315,35 +316,35 @@ bool World::is_over() const {
 void World::settle() {
   const auto live =
       std::ranges::count_if(sessions_, [](const auto& session) { return !session->over(); });
-  const auto leases = static_cast<std::int64_t>(judge_.journal().leases().size());
+  const auto leases = static_cast<std::int64_t>(checker_.journal().leases().size());
   const Duration each = limits::kKillAfter + seconds(5);
   const Duration bound =
       Duration{(live + leases) * each.ns} + daemon_.settings().pass_max + limits::kReleasingMax;
-  const Instant until = stage_.clock.instant() + bound;
-  while (!stage_.failed() && !is_over()) {
-    while (!stage_.failed() && !is_over()) {
-      if (stage_.clock.instant() > until) {
-        stage_.fail(fmt::format("{} s after the last fault not everybody has had a turn: {}",
-                                bound.ns / seconds(1).ns, told_waiting()));
+  const Instant until = context_.clock.instant() + bound;
+  while (!context_.failed() && !is_over()) {
+    while (!context_.failed() && !is_over()) {
+      if (context_.clock.instant() > until) {
+        context_.fail(fmt::format("{} s after the last fault not everybody has had a turn: {}",
+                                  bound.ns / seconds(1).ns, told_waiting()));
         return;
       }
-      if (!stage_.clock.step()) return;
+      if (!context_.clock.step()) return;
     }
     // What was sent last, by somebody who has gone since, still arrives and may begin a lease.
-    const Instant end = stage_.clock.instant() + seconds(4);
-    while (!stage_.failed() && stage_.clock.instant() < end && stage_.clock.step()) {
+    const Instant end = context_.clock.instant() + seconds(4);
+    while (!context_.failed() && context_.clock.instant() < end && context_.clock.step()) {
     }
   }
-  if (!stage_.failed() && daemon_.engine() != nullptr) judge_.all_over(*daemon_.engine());
+  if (!context_.failed() && daemon_.engine() != nullptr) checker_.all_over(*daemon_.engine());
 }
 
 std::string World::told_waiting() const {
   std::string text;
-  for (const auto& [id, lease] : judge_.journal().leases()) {
+  for (const auto& [id, lease] : checker_.journal().leases()) {
     text += "<" + lease.told() + "> ";
     const server::Engine* engine = daemon_.engine();
     if (engine == nullptr) continue;
-    const std::optional<WhyView> why = engine->coordinator().why(id, stage_.clock.now());
+    const std::optional<WhyView> why = engine->coordinator().why(id, context_.clock.now());
     if (why) text += fmt::format("({}) ", to_text(why->reason));
   }
   for (const auto& session : sessions_) {

@@ -12,8 +12,8 @@
 #include "sim/coverage.h"
 #include "sim/daemon.h"
 #include "sim/disk.h"
+#include "sim/env.h"
 #include "sim/probe.h"
-#include "sim/scene.h"
 #include "sim/session.h"
 #include "sim/span.h"
 
@@ -49,32 +49,32 @@ class World {
   void session_arrives();
   void begin_session();
   void fate_strikes();
-  void strike(Fault fault);
+  void inject(Fault fault);
   void cut_power();
   void fill_disk();
   void lose_driver();
   void lose_device();
-  void stranger_comes();
+  void unmanaged_starts();
   bool has_seen_enough() const;
-  void calm_down();
-  void hurry();
+  void quiesce();
+  void finishing();
   void settle();
   bool is_over() const;
   std::string told_waiting() const;
 
-  Stage stage_;
+  SimContext context_;
   Plan plan_;
   Processes processes_;
   Devices devices_;
   Disk disk_;
   Network network_;
   Probe probe_;
-  Judge judge_;
+  InvariantChecker checker_;
   Daemon daemon_;
-  Scene scene_;
+  SimEnv env_;
   std::vector<std::unique_ptr<Session>> sessions_;  // All, so that what is planned finds them.
   std::size_t first_live_ = 0;                      // Those before it are over.
-  std::vector<Process> strangers_;
+  std::vector<Process> unmanaged_;
   std::uint64_t boot_ = 1;
   Span span_;
   Duration quiet_until_;

@@ -41,22 +41,23 @@ std::vector<LeaseId> read_ids(ObjectReader& reader, std::string_view field) {
   return ids;
 }
 
-void write_stranger(JsonWriter& writer, const StrangerView& stranger, const UserNames& names) {
-  writer.key("pid").integer(stranger.process.pid);
-  writer.key("start_ticks").number(stranger.process.start_ticks);
-  write_user(writer, stranger.user, names);
-  writer.key("name").text_or_null(stranger.name);
-  writer.key("vram_used_bytes").bytes(stranger.used);
+void write_unmanaged_process(JsonWriter& writer, const UnmanagedProcess& unmanaged_process,
+                             const UserNames& names) {
+  writer.key("pid").integer(unmanaged_process.process.pid);
+  writer.key("start_ticks").number(unmanaged_process.process.start_ticks);
+  write_user(writer, unmanaged_process.user, names);
+  writer.key("name").text_or_null(unmanaged_process.name);
+  writer.key("vram_used_bytes").bytes(unmanaged_process.used);
 }
 
-void write_strangers(JsonWriter& writer, const std::vector<StrangerView>& strangers,
+void write_unmanaged(JsonWriter& writer, const std::vector<UnmanagedProcess>& unmanaged_processes,
                      const UserNames& names) {
   writer.key("strangers").begin_array();
-  for (const StrangerView& stranger : strangers) {
+  for (const UnmanagedProcess& unmanaged_process : unmanaged_processes) {
     writer.begin_object();
-    write_stranger(writer, stranger, names);
+    write_unmanaged_process(writer, unmanaged_process, names);
     writer.key("lease");
-    stranger.lease ? writer.number(stranger.lease->value) : writer.null();
+    unmanaged_process.lease ? writer.number(unmanaged_process.lease->value) : writer.null();
     writer.end_object();
   }
   writer.end_array();
@@ -91,7 +92,7 @@ void write_device(JsonWriter& writer, const DeviceView& device, bool simulated,
   writer.key("processes_listed");
   device.lists_processes ? writer.boolean(*device.lists_processes) : writer.null();
   write_ids(writer, "leases", device.leases);
-  write_strangers(writer, device.strangers, names);
+  write_unmanaged(writer, device.unmanaged_processes, names);
   writer.end_object();
 }
 
@@ -124,14 +125,15 @@ DeviceView read_device(ObjectReader& reader, UserNames& names) {
   }
   device.leases = read_ids(reader, "leases");
   for (ObjectReader& item : reader.objects("strangers", kAnyCount)) {
-    StrangerView stranger;
-    item.integer("pid", stranger.process.pid);
-    stranger.process.start_ticks = item.number("start_ticks", kAny).value_or(0);
-    stranger.user = read_user(item, names);
-    item.text("name", stranger.name);
-    item.bytes("vram_used_bytes", stranger.used);
-    if (item.has("lease")) stranger.lease = LeaseId{item.number("lease", kAny).value_or(0)};
-    device.strangers.push_back(std::move(stranger));
+    UnmanagedProcess unmanaged_process;
+    item.integer("pid", unmanaged_process.process.pid);
+    unmanaged_process.process.start_ticks = item.number("start_ticks", kAny).value_or(0);
+    unmanaged_process.user = read_user(item, names);
+    item.text("name", unmanaged_process.name);
+    item.bytes("vram_used_bytes", unmanaged_process.used);
+    if (item.has("lease"))
+      unmanaged_process.lease = LeaseId{item.number("lease", kAny).value_or(0)};
+    device.unmanaged_processes.push_back(std::move(unmanaged_process));
   }
   return device;
 }
@@ -345,11 +347,11 @@ Result<NamedDevices> decode_devices(std::string_view text) {
   return named;
 }
 
-std::string encode_stranger(const StrangerNews& news, const UserNames& names) {
+std::string encode_unmanaged(const UnmanagedNews& news, const UserNames& names) {
   JsonWriter writer;
   writer.begin_object().key("uuid").text(to_text(news.device));
   writer.key("index").number(news.index);
-  write_stranger(writer, news.stranger, names);
+  write_unmanaged_process(writer, news.unmanaged_process, names);
   writer.end_object();
   return writer.take();
 }

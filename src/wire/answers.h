@@ -54,7 +54,7 @@ struct NamedWhy {
   UserNames names;
 };
 /// The data of the events about strangers, which nobody here reads.
-std::string encode_stranger(const StrangerNews& news, const UserNames& names);
+std::string encode_unmanaged(const UnmanagedNews& news, const UserNames& names);
 
 std::string encode_why(const WhyView& why, const UserNames& names);
 Result<NamedWhy> decode_why(std::string_view text);

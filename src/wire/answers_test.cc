@@ -45,7 +45,7 @@ TEST(Answers, UnknownFigureOfADeviceIsNull) {
   lost.external.reset();
   lost.driver_reserved.reset();
   lost.sample_age.reset();
-  lost.strangers[0].used.reset();
+  lost.unmanaged_processes[0].used.reset();
   const std::string text = encode_devices({.items = {lost}}, samples::names());
   EXPECT_THAT(text, HasSubstr(R"("vram_total_bytes":null,"vram_used_bytes":null,)"
                               R"("vram_external_bytes":null,"vram_ignored_bytes":104857600,)"
@@ -54,7 +54,7 @@ TEST(Answers, UnknownFigureOfADeviceIsNull) {
   const Result<NamedDevices> named = decode_devices(text);
   ASSERT_TRUE(named.ok());
   EXPECT_EQ(named->list.items[0].capacity, std::nullopt);
-  EXPECT_EQ(named->list.items[0].strangers[0].used, std::nullopt);
+  EXPECT_EQ(named->list.items[0].unmanaged_processes[0].used, std::nullopt);
 }
 
 TEST(Answers, WhyReadsBackAsItWasWritten) {

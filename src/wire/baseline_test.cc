@@ -65,7 +65,8 @@ TEST(Baseline, MessagesAreWrittenAsTheyWere) {
       encode_devices({.items = {samples::device_view(), {}}}, {}),
       encode_status(samples::status(), anna),
       encode_fit(samples::fit(), samples::names()),
-      encode_stranger({.device = samples::device(1), .stranger = {.name = "firefox"}}, {}),
+      encode_unmanaged({.device = samples::device(1), .unmanaged_process = {.name = "firefox"}},
+                       {}),
       encode_alert(samples::alert()),
       encode_alerts({.time = {}, .items = {samples::rule(), {}}}),
       encode_alert_test(

@@ -245,9 +245,10 @@ TEST(OpenApi, DescribesTheAnswers) {
   check_named("Status", encode_status(samples::status(), anna()));
   check_named("Why", encode_why(samples::why(), samples::names()));
   check_named("Fit", encode_fit(samples::fit(), samples::names()));
-  const StrangerNews news = {.device = samples::device(1), .stranger = {.name = "firefox"}};
-  check_named("StrangerNews", encode_stranger(news, {}));
-  expect_complete("StrangerNews", encode_stranger(news, {}));
+  const UnmanagedNews news = {.device = samples::device(1),
+                              .unmanaged_process = {.name = "firefox"}};
+  check_named("StrangerNews", encode_unmanaged(news, {}));
+  expect_complete("StrangerNews", encode_unmanaged(news, {}));
   for (const auto unit : {Alert::Unit::kShare, Alert::Unit::kBytes}) {
     Alert alert = samples::alert();
     alert.unit = unit;

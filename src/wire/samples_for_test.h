@@ -199,15 +199,15 @@ inline DeviceView device_view() {
   view.sample_age = milliseconds(250);
   view.lists_processes = true;
   view.leases = {{12}, {13}};
-  view.strangers = {{.process = {.pid = 900, .start_ticks = 5},
-                     .user = kBert,
-                     .name = "firefox",
-                     .used = mib(400)},
-                    {.process = {.pid = 4712, .start_ticks = 101},
-                     .user = kAnna,
-                     .name = "worker",
-                     .used = mib(512),
-                     .lease = LeaseId{12}}};
+  view.unmanaged_processes = {{.process = {.pid = 900, .start_ticks = 5},
+                               .user = kBert,
+                               .name = "firefox",
+                               .used = mib(400)},
+                              {.process = {.pid = 4712, .start_ticks = 101},
+                               .user = kAnna,
+                               .name = "worker",
+                               .used = mib(512),
+                               .lease = LeaseId{12}}};
   return view;
 }
 

@@ -306,10 +306,10 @@ TEST_F(DaemonTest, SocketPathThatIsTooLongIsSaidSoWithTheCure) {
 TEST_F(DaemonTest, KilledDaemonLosesNoLeaseAndNoPlaceInTheQueue) {
   std::optional<Program> running(daemon());
   const Holder holder = hold(12 * kGib);
-  std::vector<Program> askers;
+  std::vector<Program> requesters;
   for (int i = 0; i < 3; ++i) {
     // Requests wait as long as their askers live.
-    askers.push_back(world_.start({"berth", "run", "-m", "8G", "--", "sleep", "1000"}));
+    requesters.push_back(world_.start({"berth", "run", "-m", "8G", "--", "sleep", "1000"}));
     ASSERT_TRUE(until([&] { return queue().size() == static_cast<std::size_t>(i) + 1; }));
   }
   running->send(SIGKILL);

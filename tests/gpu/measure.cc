@@ -114,19 +114,19 @@ TEST_F(Measure, SuspendAndResume) {
   const os::PosixClock clock;
   for (int round = 0; round < kRounds; ++round) {
     const Instant start = clock.now();
-    const MoveResult moved = gpu::move_out(**calls, processes, {bytes});
+    const TransferResult moved = gpu::move_out(**calls, processes, {bytes});
     const Instant middle = clock.now();
     if (refused_by_driver(moved.trouble)) GTEST_SKIP() << moved.trouble;
-    ASSERT_EQ(moved.outcome, MoveResult::Outcome::kDone) << moved.trouble;
-    const MoveResult restored = gpu::move_back(**calls, processes);
-    ASSERT_EQ(restored.outcome, MoveResult::Outcome::kDone) << restored.trouble;
+    ASSERT_EQ(moved.outcome, TransferResult::Outcome::kDone) << moved.trouble;
+    const TransferResult restored = gpu::move_back(**calls, processes);
+    ASSERT_EQ(restored.outcome, TransferResult::Outcome::kDone) << restored.trouble;
     out = least(out, static_cast<double>(middle.ns - start.ns) / 1e9);
     back = least(back, static_cast<double>(clock.now().ns - middle.ns) / 1e9);
 
-    const Move away = move(program.pid(), Direction::kOut, bytes);
-    ASSERT_EQ(away.result.outcome, MoveResult::Outcome::kDone) << away.result.trouble;
+    const Move away = move(program.pid(), Direction::kSwapOut, bytes);
+    ASSERT_EQ(away.result.outcome, TransferResult::Outcome::kDone) << away.result.trouble;
     const Move here = move(program.pid(), Direction::kBack, bytes);
-    ASSERT_EQ(here.result.outcome, MoveResult::Outcome::kDone) << here.result.trouble;
+    ASSERT_EQ(here.result.outcome, TransferResult::Outcome::kDone) << here.result.trouble;
     out_by_mover = least(out_by_mover, away.seconds);
     back_by_mover = least(back_by_mover, here.seconds);
   }

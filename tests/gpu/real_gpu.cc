@@ -178,8 +178,9 @@ RealGpu::Move RealGpu::move(pid_t pid, Direction direction, std::uint64_t bytes)
   const std::string line = mover.out().substr(0, mover.out().find('\n'));
   const auto result = gpu::decode_move_result(line);
   EXPECT_TRUE(result.ok()) << "berth-mover said: " << mover.out();
-  return {.result = result.ok() ? *result : MoveResult{.outcome = MoveResult::Outcome::kStuck},
-          .seconds = seconds};
+  return {
+      .result = result.ok() ? *result : TransferResult{.outcome = TransferResult::Outcome::kStuck},
+      .seconds = seconds};
 }
 
 bool RealGpu::refused_by_driver(const std::string& text) {

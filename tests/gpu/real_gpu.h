@@ -16,7 +16,7 @@
 
 #include "e2e/world.h"
 #include "gpu/sampler.h"
-#include "model/moving.h"
+#include "model/transfer.h"
 
 namespace berth::gpu_tests {
 
@@ -73,7 +73,7 @@ class RealGpu : public testing::Test {
 
   /// By berth-mover; the seconds that it took.
   struct Move {
-    MoveResult result;
+    TransferResult result;
     double seconds = 0;
   };
   Move move(pid_t pid, Direction direction, std::uint64_t bytes);

@@ -20,12 +20,12 @@ TEST_F(RealSuspend, MoverTakesMemoryOutAndBringsItBackAsItWas) {
   const std::uint64_t bytes = most() / 2;
   e2e::Program program = hold(bytes);
   const std::uint64_t held = used();
-  const Move out = move(program.pid(), Direction::kOut, bytes);
+  const Move out = move(program.pid(), Direction::kSwapOut, bytes);
   if (refused_by_driver(out.result.trouble)) GTEST_SKIP() << out.result.trouble;
-  ASSERT_EQ(out.result.outcome, MoveResult::Outcome::kDone) << out.result.trouble;
+  ASSERT_EQ(out.result.outcome, TransferResult::Outcome::kDone) << out.result.trouble;
   EXPECT_TRUE(uses(0, held - bytes));
   const Move back = move(program.pid(), Direction::kBack, bytes);
-  ASSERT_EQ(back.result.outcome, MoveResult::Outcome::kDone) << back.result.trouble;
+  ASSERT_EQ(back.result.outcome, TransferResult::Outcome::kDone) << back.result.trouble;
   EXPECT_TRUE(is_intact(program)) << program.err();
   EXPECT_TRUE(uses(held - bytes / 4, held + bytes / 4));
 }

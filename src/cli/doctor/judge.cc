@@ -99,7 +99,7 @@ void judge_device(Group& group, const DeviceView& device) {
 }
 
 void judge_strays(Group& group, const DeviceView& device) {
-  for (const StrangerView& stray : device.strangers) {
+  for (const UnmanagedProcess& stray : device.unmanaged_processes) {
     if (!stray.lease) continue;
     group.add({.check = "astray",
                .level = Level::kWarn,
@@ -113,14 +113,14 @@ void judge_strays(Group& group, const DeviceView& device) {
   }
 }
 
-void judge_strangers(Group& group, const DeviceView& device) {
+void judge_unmanaged(Group& group, const DeviceView& device) {
   std::vector<std::string> names;
   Bytes strays;
-  for (const StrangerView& stranger : device.strangers) {
-    if (stranger.lease) {
-      strays += stranger.used.value_or(Bytes{});
+  for (const UnmanagedProcess& unmanaged_process : device.unmanaged_processes) {
+    if (unmanaged_process.lease) {
+      strays += unmanaged_process.used.value_or(Bytes{});
     } else {
-      names.push_back(stranger.name + " " + std::to_string(stranger.process.pid));
+      names.push_back(unmanaged_process.name + " " + std::to_string(unmanaged_process.process.pid));
     }
   }
   if (names.empty()) return;
@@ -157,7 +157,7 @@ void judge_driver(Findings& findings, const DoctorFacts& facts) {
   judge_probe(group, *facts.daemon, facts.devices.size());
   for (const DeviceView& device : facts.devices) {
     judge_device(group, device);
-    judge_strangers(group, device);
+    judge_unmanaged(group, device);
     judge_strays(group, device);
   }
 }

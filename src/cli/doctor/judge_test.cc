@@ -90,7 +90,7 @@ struct Illness {
 
 std::vector<Illness> illnesses_of_the_machine() {
   const auto process = [](Bytes used) {
-    return StrangerView{.process = {815, 1}, .name = "firefox", .used = used};
+    return UnmanagedProcess{.process = {815, 1}, .name = "firefox", .used = used};
   };
   return {
       {"probe", Level::kFail, [](auto& f) { f.daemon->probe.trouble = "no driver is installed"; },
@@ -104,15 +104,15 @@ std::vector<Illness> illnesses_of_the_machine() {
        "berth ps"},
       {"external", Level::kWarn,
        [=](auto& f) {
-         f.devices[0].strangers = {process(gib(3)), process(gib(2))};
+         f.devices[0].unmanaged_processes = {process(gib(3)), process(gib(2))};
          f.devices[0].external = gib(5);
        },
        "2 processes use 5.0 GiB of GPU 0 without a lease (firefox 815 and firefox 815)",
        "berth run"},
       {"astray", Level::kWarn,
        [=](auto& f) {
-         f.devices[0].strangers = {process(gib(3))};
-         f.devices[0].strangers[0].lease = LeaseId{12};
+         f.devices[0].unmanaged_processes = {process(gib(3))};
+         f.devices[0].unmanaged_processes[0].lease = LeaseId{12};
          f.devices[0].external = gib(3);
        },
        "firefox 815 of lease 12 uses 3.0 GiB of GPU 0, which that lease was not given",
@@ -238,8 +238,9 @@ TEST(Doctor, EachIllnessIsFoundWithWhatFollowsAndACommand) {
 
 TEST(Doctor, StrangersThatAreIgnoredAreGrantedAllTheSame) {
   DoctorFacts facts = healthy();
-  facts.devices[0].strangers = {{.process = {815, 1}, .name = "a", .used = gib(2)},
-                                {.process = {816, 1}, .used = gib(1), .lease = LeaseId{12}}};
+  facts.devices[0].unmanaged_processes = {
+      {.process = {815, 1}, .name = "a", .used = gib(2)},
+      {.process = {816, 1}, .used = gib(1), .lease = LeaseId{12}}};
   facts.devices[0].external = gib(3);
   facts.devices[0].ignored = gib(2);
   EXPECT_THAT(found(facts, "external").fact, HasSubstr("1 process uses 2.0 GiB of GPU 0"));
@@ -248,7 +249,7 @@ TEST(Doctor, StrangersThatAreIgnoredAreGrantedAllTheSame) {
 
 TEST(Doctor, StrangersWithinTheReserveAreNoIllness) {
   DoctorFacts facts = healthy();
-  facts.devices[0].strangers = {{.process = {815, 1}, .name = "Xorg", .used = mib(200)}};
+  facts.devices[0].unmanaged_processes = {{.process = {815, 1}, .name = "Xorg", .used = mib(200)}};
   facts.devices[0].external = mib(200);
   EXPECT_EQ(found(facts, "external").check, "none");
 }

@@ -43,7 +43,7 @@ std::string back_when(const Halt& halt) {
 
 // What a measure was taken for, and what brings it back.
 std::string measure_for(const LeaseView& lease, const Halt& halt) {
-  if (halt.cause == Cause::kStrangers) {
+  if (halt.cause == Cause::kUnmanaged) {
     return "because processes outside Berth took its memory; it comes back when there is room";
   }
   const std::string cause = halt.cause == Cause::kOverBudget

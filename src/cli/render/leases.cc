@@ -95,23 +95,28 @@ std::vector<Cell> row_of(const LeaseView& lease, Detail detail, const RenderCont
   return row;
 }
 
-std::vector<Cell> row_of(const StrangerView& stranger, std::uint32_t gpu, Detail detail,
-                         const RenderContext& context) {
-  const std::string what = stranger.lease
-                               ? " (lease " + std::to_string(stranger.lease->value) + ", astray)"
-                               : " (external)";
+std::vector<Cell> row_of(const UnmanagedProcess& unmanaged_process, std::uint32_t gpu,
+                         Detail detail, const RenderContext& context) {
+  const std::string what =
+      unmanaged_process.lease
+          ? " (lease " + std::to_string(unmanaged_process.lease->value) + ", astray)"
+          : " (external)";
   std::vector<Cell> row = {
-      {dash(context)},       {session_of(stranger.user, {}, context) + what}, {dash(context)},
-      {std::to_string(gpu)}, {vram_cell({.used = stranger.used}, context)},   {dash(context)},
+      {dash(context)},
+      {session_of(unmanaged_process.user, {}, context) + what},
+      {dash(context)},
+      {std::to_string(gpu)},
+      {vram_cell({.used = unmanaged_process.used}, context)},
+      {dash(context)},
       {dash(context)},
   };
   if (detail == Detail::kWide) {
     row.push_back({dash(context)});
-    row.push_back({std::to_string(stranger.process.pid)});
+    row.push_back({std::to_string(unmanaged_process.process.pid)});
     row.push_back({dash(context)});
     row.push_back({dash(context)});
   }
-  row.push_back({escape_control(stranger.name, context.charset)});
+  row.push_back({escape_control(unmanaged_process.name, context.charset)});
   return row;
 }
 
@@ -244,8 +249,8 @@ Table lease_table(std::span<const LeaseView> leases, std::span<const DeviceView>
   Table table{.columns = columns_for(detail)};
   for (const LeaseView& lease : leases) table.rows.push_back(row_of(lease, detail, context));
   for (const DeviceView& device : devices) {
-    for (const StrangerView& stranger : device.strangers) {
-      table.rows.push_back(row_of(stranger, device.index, detail, context));
+    for (const UnmanagedProcess& unmanaged_process : device.unmanaged_processes) {
+      table.rows.push_back(row_of(unmanaged_process, device.index, detail, context));
     }
   }
   return table;

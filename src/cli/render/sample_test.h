@@ -113,7 +113,7 @@ inline DeviceView device() {
   device.grantable = tenths_of_gib(14);
   device.sample_age = milliseconds(300);
   device.leases = {{12}, {13}};
-  device.strangers = {
+  device.unmanaged_processes = {
       {.process = {815, 1}, .user = kGuest, .name = "firefox", .used = tenths_of_gib(4)}};
   return device;
 }

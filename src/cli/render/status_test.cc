@@ -155,7 +155,7 @@ TEST(Show, NamesProcessesOnGpusThatTheLeaseWasNotGiven) {
 
 TEST(Ps, AStrayStandsBelowWithItsLease) {
   DeviceView device = sample::device();
-  device.strangers[0].lease = LeaseId{12};
+  device.unmanaged_processes[0].lease = LeaseId{12};
   const Table table = lease_table({}, std::vector{device}, Detail::kTable, context());
   EXPECT_EQ(table.rows[0][1].text, "guest (lease 12, astray)");
 }

@@ -58,7 +58,7 @@ std::string cause(const Request& request, const WhyView& why) {
   if (best != nullptr && why.reason == Reason::kSlices) {
     return "others have their turn on " + gpu_text(*best);
   }
-  if (best != nullptr && why.reason == Reason::kStrangers) {
+  if (best != nullptr && why.reason == Reason::kUnmanaged) {
     return "processes outside Berth use " +
            (best->external ? to_text(*best->external) + " of " : "") + gpu_text(*best);
   }

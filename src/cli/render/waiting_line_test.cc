@@ -73,7 +73,7 @@ TEST(WaitingLines, ForOtherReasonsTheShortOnesSayWhoIsInTheWayToo) {
             "waits for its user's limit; me/hybrid-train holds 11.0 GiB");
   EXPECT_EQ(shorter(part, Reason::kSlices)[4],
             "others have their turn on GPU 0; me/hybrid-train holds 11.0 GiB");
-  EXPECT_EQ(shorter(part, Reason::kStrangers)[2], "processes outside Berth use 9.0 GiB of GPU 0");
+  EXPECT_EQ(shorter(part, Reason::kUnmanaged)[2], "processes outside Berth use 9.0 GiB of GPU 0");
   EXPECT_EQ(shorter(part, Reason::kTurn)[2], "waits for its turn, 2 ahead; before it: 4 and 5");
   EXPECT_EQ(shorter(part, Reason::kProbing)[2], "waits until freed memory is seen");
 }

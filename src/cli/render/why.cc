@@ -96,7 +96,7 @@ std::string outlived(const WhyView& why, const RenderContext& context) {
   return text + (why.devices_wanted < 2 ? where : "");
 }
 
-std::string strangers_in_the_way(const WhyView& why) {
+std::string unmanaged_in_the_way(const WhyView& why) {
   if (lacking(why) == nullptr) return "processes outside Berth use the memory";
   const Shortage& best = *lacking(why);
   const std::string used = best.external ? to_text(*best.external) : "the memory";
@@ -151,8 +151,8 @@ std::string sentence_of(const WhyView& why, const RenderContext& context) {
                  : "it would fit, and the room is kept for a lease that grows or comes back";
     case Reason::kExclusive:
       return not_alone(why, context);
-    case Reason::kStrangers:
-      return strangers_in_the_way(why);
+    case Reason::kUnmanaged:
+      return unmanaged_in_the_way(why);
     case Reason::kOvercommitted:
       return where_room_lacks(why, context) +
              "; it is overcommitted, and nothing is granted there until that has passed";
@@ -302,7 +302,7 @@ std::string phrase_of(const WhyView& why) {
       return "waits for its turn, " + std::to_string(why.ahead_count) + " ahead";
     case Reason::kExclusive:
       return "waits for a GPU without other leases";
-    case Reason::kStrangers:
+    case Reason::kUnmanaged:
       return "waits for memory that processes outside Berth use";
     case Reason::kOvercommitted:
       return "waits: the GPU is overcommitted";

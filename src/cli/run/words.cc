@@ -179,7 +179,7 @@ std::string measure_text(const LeaseView& lease) {
     return lease_name(lease) + ": " + word + (refused ? " is not possible" : " failed") +
            (taken.detail.empty() ? "" : ": " + taken.detail);
   }
-  const std::string why = taken.cause == Cause::kStrangers
+  const std::string why = taken.cause == Cause::kUnmanaged
                               ? ", because programs without a lease have taken its GPU's memory"
                               : ", because it is above its budget";
   if (taken.measure == Measure::kSuspend) return lease_name(lease) + " is to be suspended" + why;

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/invariant_checker.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/checked.h"
+#include "sim/advice.h"
+
+namespace berth::sim {
+namespace {
+
+// Each takes as long as some hundred events.
+constexpr std::uint64_t kAdviceEvery = 53;
+constexpr std::uint64_t kWaitingEvery = 10;  // Of the events in which something was decided.
+
+std::optional<Handle> handle_of(const server::Command& ask) {
+  return std::visit(
+      [](const auto& what) -> std::optional<Handle> {
+        if constexpr (requires { what.handle; }) {
+          return what.handle;
+        } else {
+          return std::nullopt;
+        }
+      },
+      ask);
+}
+
+template <class What>
+bool is_a(std::size_t kind) {
+  return kind == server::Command(std::in_place_type<What>).index();
+}
+
+std::string listed(const std::vector<LeaseId>& ids) {
+  std::string text;
+  for (const LeaseId id : ids) text += fmt::format(" {}", id.value);
+  return text;
+}
+
+LeaseId lease_of(const Fact& fact) {
+  return std::visit(
+      [](const auto& what) {
+        if constexpr (requires { what.id; }) {
+          return what.id;
+        } else {
+          return LeaseId{};
+        }
+      },
+      fact);
+}
+
+// It has ended, and of what it still has the driver lists nothing.
+bool finds_free(const Observations& observations, const ReferenceLease& lease,
+                const Sample& sample) {
+  if (!lease.releasing_since || *lease.releasing_since > sample.asked_at) return false;
+  return std::ranges::all_of(lease.parts, [&](const Part& part) {
+    const auto told = std::ranges::find(sample.devices, part.device, &DeviceSample::id);
+    if (told == sample.devices.end() || told->lost || !told->processes) return false;
+    const std::optional<std::size_t> index = observations.devices.index_of(part.device);
+    const Device& device = observations.devices.at(checked(index));
+    return std::ranges::none_of(device.uses, [&](const Use& use) {
+      const auto is_it = [&](const ProcessSample& one) { return one.process == use.process; };
+      return use.lease == lease.handle && std::ranges::any_of(*told->processes, is_it);
+    });
+  });
+}
+
+}  // namespace
+
+InvariantChecker::InvariantChecker(SimContext& context, const Devices& devices,
+                                   const Processes& processes, const Disk& disk)
+    : context_(context),
+      disk_(disk),
+      observations_{.devices = devices, .processes = processes, .reserve_least = Bytes::max()} {}
+
+void InvariantChecker::check(std::string broken) {
+  if (!broken.empty()) context_.fail(std::move(broken));
+}
+
+void InvariantChecker::daemon_starts(const core::Settings& settings, bool same_boot) {
+  observations_.daemon_since = now().instant;
+  observations_.behind_at = {};
+  observations_.rebooted = !same_boot;
+  observations_.sampled_lost.clear();
+  observations_.last_asked_at = {};
+  if (!same_boot) {
+    fairness_.rebooted();
+    for (auto& [id, known] : observations_.known) known.reconnected_at = {};
+  }
+  configured(settings);
+}
+
+void InvariantChecker::daemon_died() {
+  decided_ = false;
+  calls_.clear();
+  turns_.forget();
+  observations_.moving.clear();
+  for (auto& [id, known] : observations_.known) known.reported_end.reset();
+  observations_.coming_back.clear();
+}
+
+void InvariantChecker::configured(const core::Settings& settings) {
+  context_.note("settings: order {} backfill {} pass_max {} ms reserve {} users {}",
+                static_cast<int>(settings.order), settings.backfill,
+                settings.pass_max.ns / 1'000'000, settings.reserve.value,
+                settings.limits_default.leases_max);
+  observations_.settings = settings;
+  observations_.claim_within_max = std::max(observations_.claim_within_max, settings.claim_within);
+  observations_.reserve_least = std::min(observations_.reserve_least, settings.reserve);
+  for (const auto& [device, reserve] : settings.device_reserve) {
+    observations_.reserve_least = std::min(observations_.reserve_least, reserve);
+  }
+}
+
+void InvariantChecker::asked(server::ConnectionId connection, const server::Command& ask) {
+  context_.note("call {} of kind {}", connection.value, ask.index());
+  const bool first = calls_.emplace(connection, Call{ask.index(), handle_of(ask)}).second;
+  if (!first) context_.fail("a second call on a connection that waits for the first");
+  if (const auto* release = std::get_if<core::Release>(&ask)) {
+    observations_.known[release->lease].released = true;
+  }
+  if (const auto* suspend = std::get_if<core::Suspend>(&ask)) {
+    observations_.known[suspend->lease].pausers.insert(suspend->actor.user);
+  }
+  if (const auto* freeze = std::get_if<core::Freeze>(&ask)) {
+    observations_.known[freeze->lease].pausers.insert(freeze->actor.user);
+  }
+  if (const auto* resume = std::get_if<core::Resume>(&ask)) {
+    observations_.known[resume->lease].resumed_by_somebody = true;
+  }
+  if (const auto* told = std::get_if<core::ReportProgress>(&ask)) progress_told(*told);
+  if (const auto* told = std::get_if<core::ReportExit>(&ask)) {
+    const ReferenceLease* lease = observations_.journal.find(told->handle);
+    if (lease != nullptr)
+      observations_.known[lease->id].leftovers = {told->leftovers.begin(), told->leftovers.end()};
+  }
+  if (std::holds_alternative<core::Reconnect>(ask)) {
+    const std::optional<Handle> handle = handle_of(ask);
+    if (const ReferenceLease* lease = observations_.journal.find(checked(handle))) {
+      observations_.known[lease->id].reconnected_at = now().instant;
+    }
+  }
+}
+
+void InvariantChecker::progress_told(const core::ReportProgress& told) {
+  const ReferenceLease* lease = observations_.journal.find(told.lease);
+  if (lease == nullptr || lease->state != ReferenceLease::State::kClaimed) return;
+  observations_.known[told.lease].reported_end =
+      core::ReportedEnd{.at = now().instant, .left = checked(told.left)};
+  context_.coverage.reached(Transition::kProgressTold);
+}
+
+void InvariantChecker::on_disconnect(server::ConnectionId connection) {
+  calls_.erase(connection);
+  for (auto& [id, known] : observations_.known) {
+    if (known.requester == connection) known.requester_gone = true;
+  }
+}
+
+void InvariantChecker::moves(LeaseId lease, std::uint64_t number, bool begins) {
+  if (begins) {
+    observations_.moving[lease] = number;
+  } else if (observations_.moving.contains(lease) && observations_.moving.at(lease) == number) {
+    observations_.moving.erase(lease);
+  }
+}
+
+void InvariantChecker::moves_back(LeaseId lease, bool begins) {
+  if (!begins) {
+    observations_.coming_back.erase(lease);
+    return;
+  }
+  observations_.coming_back.insert(lease);
+  const ReferenceLease* known = observations_.journal.find(lease);
+  const bool asked = known == nullptr || known->away != ReferenceLease::Away::kSwappingIn ||
+                     known->returns_since <= observations_.last_asked_at;
+  if (!asked) {
+    context_.fail(
+        fmt::format("lease {} is moved back, and the driver was not asked since its room "
+                    "is its own",
+                    lease.value));
+  }
+}
+
+void InvariantChecker::came_back(LeaseId lease, Process process) {
+  observations_.known[lease].back_at = now().instant;
+  check(check_place(observations_, lease, process));
+}
+
+void InvariantChecker::sampled(const Sample& sample) {
+  if (sample.trouble.empty()) {
+    observations_.last_asked_at = sample.asked_at;
+    for (const auto& [id, lease] : observations_.journal.leases()) {
+      const bool there = lease.holds() && lease.away == ReferenceLease::Away::kNo;
+      if (there) observations_.known[id].largest.clear();
+      if (finds_free(observations_, lease, sample)) observations_.known[id].found_free = true;
+    }
+  }
+  observations_.sampled_lost.clear();
+  observations_.above_budget.sampled(observations_, sample);
+  observations_.sampled_uses.clear();
+  for (const DeviceSample& device : sample.devices) {
+    if (device.lost) observations_.sampled_lost.insert(device.id);
+    if (!device.processes) continue;
+    for (const ProcessSample& one : *device.processes) {
+      observations_.sampled_uses.emplace(device.id, one.process);
+    }
+  }
+}
+
+void InvariantChecker::wrote(const std::vector<Record>& records, const server::Engine& engine) {
+  const bool late = engine.journal_behind();
+  for (const Record& record : records) check_record(record, engine, late);
+  // Who was just claimed is looked at with the next event: there is nothing yet that could be
+  // moved.
+  decided_ |= std::ranges::any_of(records, [](const Record& record) {
+    return !std::holds_alternative<LeaseClaimed>(record.fact);
+  });
+}
+
+void InvariantChecker::note_budgets(LeaseId id, const std::vector<Part>& before) {
+  std::vector<Bytes>& largest = observations_.known[id].largest;
+  largest.resize(std::max(largest.size(), before.size()));
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    largest[i] = std::max(largest[i], before[i].budget);
+  }
+}
+
+void InvariantChecker::check_record(const Record& record, const server::Engine& engine, bool late) {
+  const LeaseId id = lease_of(record.fact);
+  context_.note("record {} {} of lease {}", record.sequence, name_of(record.fact), id.value);
+  const ReferenceLease* found = observations_.journal.find(id);
+  const std::optional<ReferenceLease> before = found ? std::optional(*found) : std::nullopt;
+  fairness_.advance(observations_.journal, record.at);
+  check(observations_.journal.apply(record, context_.coverage));
+  note_record(record, before);
+  if (!context_.failed() && !late) check_record_by_rules(record, before, engine);
+  if (std::holds_alternative<LeaseEnded>(record.fact)) observations_.known.erase(id);
+}
+
+// Of each, whenever it was written.
+void InvariantChecker::note_record(const Record& record,
+                                   const std::optional<ReferenceLease>& before) {
+  const LeaseId id = lease_of(record.fact);
+  if (std::holds_alternative<LeaseResized>(record.fact)) note_budgets(id, checked(before).parts);
+  if (std::holds_alternative<LeasePaused>(record.fact)) {
+    // A Resume that is on the way may be meant to end it.
+    observations_.known[id].resumed_by_somebody = std::ranges::any_of(calls_, [](const auto& call) {
+      return call.second.kind == server::Command(core::Resume{}).index();
+    });
+  }
+  if (std::holds_alternative<LeaseEnded>(record.fact) ||
+      std::holds_alternative<LeaseRequeued>(record.fact)) {
+    observations_.known[id].reported_end.reset();
+    observations_.known[id].found_free = false;
+  }
+}
+
+void InvariantChecker::check_record_by_rules(const Record& record,
+                                             const std::optional<ReferenceLease>& before,
+                                             const server::Engine& engine) {
+  const LeaseId id = lease_of(record.fact);
+  const ReferenceLease* after = observations_.journal.find(id);
+  const bool grant = std::holds_alternative<LeaseGranted>(record.fact);
+  if (grant) {
+    check(turns_.check_grant(observations_, *after, engine.coordinator(), now()));
+  }
+  if (grant || std::holds_alternative<LeaseResized>(record.fact)) {
+    bool grows = grant;
+    for (const Part& part : after->parts) {
+      grows = grows || part.budget > checked(before).budget_on(part.device);
+    }
+    if (grows) check(check_grant(observations_, *after, checked(before)));
+  }
+  if (std::holds_alternative<ResumeBegun>(record.fact)) {
+    check(check_grant(observations_, *after, checked(before)));
+  }
+  if (std::holds_alternative<LeaseMoved>(record.fact)) {
+    check(check_migration(observations_, *after, checked(before)));
+  }
+  const auto* wanted = std::get_if<ResumeQueued>(&record.fact);
+  if (wanted != nullptr && wanted->queued) {
+    check(check_resume(observations_, checked(before), now()));
+  }
+  const auto* leaves = std::get_if<SuspendBegun>(&record.fact);
+  if (leaves != nullptr && leaves->turn) {
+    check(Turns::check_end_of_turn(observations_, checked(before), engine.coordinator(), now()));
+  }
+  if (const auto* measure = std::get_if<MeasureBegun>(&record.fact)) {
+    check(check_measure(observations_, checked(before), *measure, now()));
+  }
+  if (const auto* member = std::get_if<MemberSeen>(&record.fact)) {
+    check(check_member(observations_, *after, member->process));
+  }
+  if (const auto* releasing = std::get_if<LeaseReleasing>(&record.fact)) {
+    check(check_end(observations_, checked(before), releasing->result, now()));
+  }
+  if (std::holds_alternative<LeaseEnded>(record.fact) ||
+      std::holds_alternative<LeaseRequeued>(record.fact)) {
+    check(check_freeing(observations_, checked(before), now()));
+  }
+  if (const auto* ended = std::get_if<LeaseEnded>(&record.fact)) {
+    check(check_end(observations_, checked(before), ended->result, now()));
+    check(check_end_on_the_way(observations_, checked(before), now()));
+  }
+}
+
+void InvariantChecker::replaced(const std::vector<Record>& snapshot, std::uint64_t last_sequence,
+                                bool behind) {
+  context_.note("snapshot of {} records up to {}", snapshot.size(), last_sequence);
+  const bool was_told_all = observations_.journal.last_sequence() == last_sequence;
+  if (was_told_all) fairness_.advance(observations_.journal, snapshot.back().at);
+  std::string broken = observations_.journal.replace(snapshot, last_sequence);
+  if (!was_told_all) fairness_.begin_anew(snapshot, observations_.journal);
+  if (!behind) check(std::move(broken));
+}
+
+void InvariantChecker::check_view(const LeaseView& view, const server::Engine& engine) {
+  const bool behind = engine.journal_behind();
+  const ReferenceLease* said = observations_.journal.find(view.id);
+  if (view.state == LeaseState::kEnded) {
+    if (said != nullptr && !behind) context_.fail("an end was told that was not written");
+    return;
+  }
+  if (said == nullptr) {
+    context_.fail(
+        fmt::format("lease {} was told of, and the journal does not know it", view.id.value));
+    return;
+  }
+  check(mismatch(*said, view, behind));
+}
+
+void InvariantChecker::answered(server::ConnectionId connection, const server::Answer& answer,
+                                const server::Engine& engine) {
+  const auto call = calls_.find(connection);
+  if (call == calls_.end() || call->second.streams) {
+    context_.fail("an answer to a call that was not made, or was answered already");
+    return;
+  }
+  const Call made = call->second;
+  calls_.erase(call);
+  if (const auto* refusal = std::get_if<Refusal>(&answer)) {
+    context_.note("refused {}: {}", connection.value, refusal->message);
+    return;
+  }
+  const auto& view = std::get<LeaseView>(answer);
+  context_.note("answered {}: lease {} is {}", connection.value, view.id.value,
+                to_text(view.state));
+  if (made.handle && *made.handle != view.handle) context_.fail("an answer about another lease");
+  check_view(view, engine);
+  const ReferenceLease* said = observations_.journal.find(view.id);
+  if (is_a<core::Claim>(made.kind) && said != nullptr &&
+      said->state == ReferenceLease::State::kOffered) {
+    context_.fail("a claim was answered that was not written");
+  }
+}
+
+void InvariantChecker::told(server::ConnectionId connection, const server::Item& item,
+                            const server::Engine& engine) {
+  const auto call = calls_.find(connection);
+  if (call == calls_.end()) {
+    context_.fail("an item of a stream that nobody asked for, or that was over");
+    return;
+  }
+  context_.note("told {}: {}", connection.value, item.event);
+  if (const auto* view = std::get_if<LeaseView>(&item.body)) {
+    const std::optional<Handle>& handle = call->second.handle;
+    if (handle && *handle != view->handle) {
+      context_.fail("an item about another lease");
+    }
+    check_view(*view, engine);
+    heard(connection, call->second, view->id);
+  }
+  call->second.streams = true;
+  if (item.last) calls_.erase(call);
+}
+
+void InvariantChecker::heard(server::ConnectionId connection, const Call& call, LeaseId lease) {
+  if (!is_a<core::Submit>(call.kind) && !is_a<core::Reconnect>(call.kind)) return;
+  Known& known = observations_.known[lease];
+  if (connection < known.requester) return;  // It came late.
+  known.requester = connection;
+  known.requester_gone = false;
+}
+
+void InvariantChecker::event_done(const server::Engine& engine, core::Now at) {
+  ++events_;
+  observations_.rebooted = false;
+  if (engine.journal_behind()) observations_.behind_at = at.instant;
+  engine.coordinator().check_everything();
+  check(check_delay(observations_, at));
+  check(turns_.check_idleness(observations_, engine, at));
+  check(turns_.check_turn_ends(observations_, engine, at));
+  if (!observations_.is_behind(at.instant)) {
+    const std::vector<LeaseId> queue = engine.coordinator().queue(at);
+    check(fairness_.check_order(observations_, queue, at.instant));
+  }
+  if (events_ % audit_every_ == 0) audit(engine, at);
+  const bool decided = std::exchange(decided_, false);
+  if (engine.journal_behind()) return;
+  if (decided && ++decisions_ % kWaitingEvery == 0 && engine.next_wake() > at.instant) {
+    check(check_waiting({.coordinator = engine.coordinator(), .now = at}));
+  }
+  if (events_ % kAdviceEvery != 0) return;
+  const std::uint64_t number = events_ / kAdviceEvery;
+  if (number % 2 == 0) {
+    check(check_advice(observations_,
+                       {.coordinator = engine.coordinator(), .now = at, .number = number / 2}));
+  } else {
+    const core::Coordinator anew = restored(engine.coordinator().snapshot(at));
+    check(check_restart(observations_, {.coordinator = anew, .now = at, .number = number / 2}));
+  }
+}
+
+void InvariantChecker::out_of_memory(std::size_t device) {
+  check(check_out_of_memory(observations_, device));
+}
+
+core::Coordinator InvariantChecker::restored(const std::vector<Record>& records) {
+  core::Coordinator coordinator(observations_.settings);
+  for (const Record& record : records) {
+    if (const Status applied = coordinator.apply(record); !applied.ok()) {
+      context_.fail("a record that was written does not fit: " + applied.error().message);
+    }
+  }
+  return coordinator;
+}
+
+core::Coordinator InvariantChecker::started(const std::vector<Record>& records, core::Now at) {
+  core::Coordinator coordinator = restored(records);
+  // As a daemon would; nothing has reconnected and nothing is sampled, so it grants nothing.
+  static_cast<void>(coordinator.step(at, core::Recovered{.same_boot = true, .safe_mode = false}));
+  return coordinator;
+}
+
+void InvariantChecker::audit(const server::Engine& engine, core::Now at) {
+  if (engine.journal_behind()) return;
+  Result<store::Recovered> read = disk_.read(0);
+  if (!read.ok()) {
+    context_.fail("the journal cannot be read: " + read.error().message);
+    return;
+  }
+  std::vector<Record> records = std::move(read->snapshot);
+  records.insert(records.end(), read->records.begin(), read->records.end());
+  const core::Coordinator again = started(records, at);
+  again.check_everything();
+  const std::vector<LeaseView> views = engine.coordinator().leases(at);
+  if (again.leases(at).size() != views.size() ||
+      observations_.journal.leases().size() != views.size()) {
+    context_.fail(
+        fmt::format("{} leases live, {} are in the journal, and a daemon that starts "
+                    "finds {}",
+                    views.size(), observations_.journal.leases().size(), again.leases(at).size()));
+    return;
+  }
+  for (const LeaseView& view : again.leases(at)) check_view(view, engine);
+  for (const LeaseView& view : views) check_view(view, engine);
+  // What the living one shows may be a moment old: its snapshot is asked instead.
+  const core::Coordinator living = started(engine.coordinator().snapshot(at), at);
+  if (again.queue(at) != living.queue(at)) {
+    context_.fail(fmt::format("a daemon that starts finds another order in the queue: {} became {}",
+                              listed(living.queue(at)), listed(again.queue(at))));
+  }
+}
+
+void InvariantChecker::all_over(const server::Engine& engine) {
+  audit(engine, now());
+  if (!observations_.journal.leases().empty()) {
+    context_.fail("not all has ended: <" + observations_.journal.leases().begin()->second.told() +
+                  ">");
+  }
+  for (const DeviceView& device : engine.coordinator().devices(now())) {
+    if (device.charged != Bytes{} || device.granted != Bytes{}) {
+      context_.fail(fmt::format("{} are still charged and {} granted when all has ended",
+                                device.charged.value, device.granted.value));
+    }
+  }
+  for (const auto& [connection, call] : calls_) {
+    context_.fail(fmt::format("call {} of kind {} was never {}", connection.value, call.kind,
+                              call.streams ? "ended" : "answered"));
+  }
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an answer says of a lease, beside what the journal says of it.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+#include "sim/reference_model.h"
+
+namespace berth::sim {
+namespace {
+
+using State = ReferenceLease::State;
+using Away = ReferenceLease::Away;
+
+LeaseState public_state(const ReferenceLease& lease) {
+  switch (lease.state) {
+    case State::kWaiting:
+      return LeaseState::kWaiting;
+    case State::kOffered:
+    case State::kClaimed:
+      return lease.away == Away::kSuspended || lease.away == Away::kSwappingIn
+                 ? LeaseState::kSuspended
+                 : LeaseState::kHeld;
+    case State::kReleasing:
+      return LeaseState::kReleasing;
+  }
+  CHECK(false);
+}
+
+}  // namespace
+
+std::string mismatch(const ReferenceLease& said, const LeaseView& view, bool behind) {
+  const auto differ = [&](std::string_view what) {
+    return fmt::format("{} of lease {} differs: the journal says <{}>", what, said.id.value,
+                       said.told());
+  };
+  if (said.handle != view.handle || said.user != view.user) return differ("handle or user");
+  const bool is_held = view.state == LeaseState::kHeld;
+  if (behind) return is_held && !said.holds() ? differ("the grant") : std::string();
+  if (public_state(said) != view.state) return differ("the state");
+  if (is_held && view.flags.unclaimed != (said.state == State::kOffered))
+    return differ("the claim");
+  if (said.parked != view.flags.parked) return differ("parked");
+  if (said.frozen != view.flags.frozen) return differ("frozen");
+  if (said.saving.has_value() != view.flags.checkpointing) return differ("the save");
+  if (said.requeuing != view.flags.requeuing) return differ("the requeue");
+  if (said.restarts != view.restarts) return differ("the restarts");
+  if (said.command != view.command) return differ("the command");
+  if (said.members != std::set<Process>(view.members.begin(), view.members.end())) {
+    return differ("the members");
+  }
+  const bool same_parts =
+      std::ranges::equal(said.parts, view.parts, [](const Part& part, const LeasePart& shown) {
+        return part.device == shown.device && part.budget == shown.granted;
+      });
+  return same_parts ? std::string() : differ("the budget");
+}
+
+}  // namespace berth::sim

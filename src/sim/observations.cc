@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/observations.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "base/checked.h"
+#include "core/limits.h"
+
+namespace berth::sim {
+namespace {
+
+// A timer may be late by as much, and what it starts takes as long.
+constexpr Duration kSlack = milliseconds(20);
+
+bool is_member_or_below(const Observations& observations, const ReferenceLease& lease,
+                        Process process) {
+  const auto names = [&](const Process& one) {
+    return one == lease.command || one == lease.supervisor || lease.members.contains(one);
+  };
+  return names(process) || std::ranges::any_of(observations.processes.ancestors(process), names);
+}
+
+/// What an inner lease has left behind counts for the outer one, if that holds this device.
+bool is_adopted(const Observations& observations, const Device& device, Process process) {
+  return std::ranges::any_of(observations.journal.leases(), [&](const auto& entry) {
+    const ReferenceLease& lease = entry.second;
+    return lease.budget_on(device.id) > Bytes{} && is_member_or_below(observations, lease, process);
+  });
+}
+
+/// It is over, and no sample since has told what it used, or since what was on its way has come
+/// back: nobody can know of more than its budget.
+bool is_untold(const Observations& observations, const ReferenceLease& lease) {
+  if (lease.state != ReferenceLease::State::kReleasing) return false;
+  const Instant since = std::max(checked(lease.releasing_since), observations.of(lease.id).back_at);
+  return since > observations.last_asked_at && lease.shrunk_at <= observations.last_asked_at;
+}
+
+/// Of the dead the driver tells the pid alone, and pids come again: it counts for a lease there
+/// that is known to have had that pid.
+bool is_taken_for_anothers(const Observations& observations, const Device& device, const Use& use) {
+  return use.ended && std::ranges::any_of(observations.journal.leases(), [&](const auto& entry) {
+           const ReferenceLease& lease = entry.second;
+           return lease.budget_on(device.id) > Bytes{} && lease.had_pid(use.process.pid);
+         });
+}
+
+/// Still held on the device by processes of leases that hold nothing any more.
+Bytes left_over(const Observations& observations, const Device& device) {
+  Bytes sum;
+  std::map<LeaseId, Bytes> untold;
+  for (const Use& use : device.uses) {
+    const ReferenceLease* lease = use.lease ? observations.journal.find(*use.lease) : nullptr;
+    // What is offered has no processes yet: these are of an earlier run.
+    const bool runs = lease != nullptr && lease->state == ReferenceLease::State::kClaimed;
+    if (!use.lease || runs || is_adopted(observations, device, use.process)) continue;
+    if (is_taken_for_anothers(observations, device, use)) continue;
+    const bool untold_since = lease != nullptr && is_untold(observations, *lease);
+    const bool is_part = untold_since && std::ranges::find(lease->parts, device.id,
+                                                           &Part::device) != lease->parts.end();
+    // It was moved away from here, and this process was never seen.
+    if (untold_since && !is_part && !observations.sampled_uses.contains({device.id, use.process}))
+      continue;
+    (is_part ? untold[lease->id] : sum) += use.bytes;
+  }
+  for (const auto& [id, bytes] : untold) {
+    const std::vector<Part>& parts = observations.journal.leases().at(id).parts;
+    sum += std::min(bytes, std::ranges::find(parts, device.id, &Part::device)->budget);
+  }
+  return sum;
+}
+
+/// Used beyond budgets that have shrunk, by leases of which no sample has told since.
+Bytes beyond_budgets(const Observations& observations, const Device& device) {
+  Bytes sum;
+  for (const auto& [id, lease] : observations.journal.leases()) {
+    if (lease.budget_on(device.id) == Bytes{} || lease.shrunk_at <= observations.last_asked_at)
+      continue;
+    sum += saturating_sub(device.used_by(lease.handle), lease.budget_on(device.id));
+  }
+  return sum;
+}
+
+std::string broken_on_device(const Observations& observations, const ReferenceLease& lease,
+                             const Device& device) {
+  const Bytes budgets = observations.journal.budgets_on(device.id);
+  // The reserve, which was raised since, is kept for others.
+  const bool resumes_alone =
+      lease.away == ReferenceLease::Away::kSwappingIn && budgets == lease.budget_on(device.id);
+  if (budgets + observations.reserve_on(device.id) > device.capacity && !resumes_alone) {
+    return fmt::format("budgets of {} on a device of {} with {} in reserve", budgets.value,
+                       device.capacity.value, observations.reserve_on(device.id).value);
+  }
+  const Bytes left = left_over(observations, device);
+  if (budgets + left > device.usable()) {
+    return fmt::format("budgets of {} while {} of {} are still in use by what has ended",
+                       budgets.value, left.value, device.usable().value);
+  }
+  const Bytes beyond = beyond_budgets(observations, device);
+  if (budgets + left + beyond > device.usable()) {
+    return fmt::format(
+        "budgets of {} while {} are in use beyond budgets that have shrunk, on {}: <{}>",
+        budgets.value, beyond.value, device.usable().value, lease.told());
+  }
+  if (observations.sampled_lost.contains(device.id)) return "a grant on a lost device";
+  for (const auto& [id, other] : observations.journal.leases()) {
+    if (id == lease.id || other.budget_on(device.id) == Bytes{}) continue;
+    if (other.request.share == Share::kExclusive || lease.request.share == Share::kExclusive) {
+      return fmt::format("lease {} beside lease {}, one of them exclusive", lease.id.value,
+                         id.value);
+    }
+  }
+  return {};
+}
+
+bool is_named(const Request& request, const Device& device, std::size_t index) {
+  return request.devices.empty() ||
+         std::ranges::any_of(request.devices, [&](const DeviceName& name) {
+           const auto* id = std::get_if<DeviceId>(&name);
+           return id != nullptr ? *id == device.id : std::get<std::uint32_t>(name) == index;
+         });
+}
+
+// However empty the devices were.
+bool never_fits(const Observations& observations, const Request& request) {
+  const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
+  const bool any_model = request.mixed || !request.devices.empty();
+  std::map<std::string, std::size_t> able;
+  for (std::size_t i = 0; i < observations.devices.count(); ++i) {
+    const Device& device = observations.devices.at(i);
+    const Bytes reserve =
+        std::max(observations.reserve_on(device.id), device.driver_reserved.value_or(Bytes{}));
+    const Bytes room = saturating_sub(device.capacity, reserve);
+    if (!is_named(request, device, i) || room == Bytes{} || request.vram > room) continue;
+    if (++able[any_model ? std::string() : device.model] >= count) return false;
+  }
+  return true;
+}
+
+bool is_alive(const Observations& observations, const std::optional<Process>& process) {
+  return process && observations.processes.alive(*process);
+}
+
+std::string overdue(const ReferenceLease& lease, std::string_view what) {
+  return fmt::format("{} is overdue: <{}>", what, lease.told());
+}
+
+std::string check_waiting(const Observations& observations, const ReferenceLease& lease,
+                          Instant late) {
+  const Request& request = lease.request;
+  if (lease.state == ReferenceLease::State::kWaiting) {
+    const bool over =
+        request.wait_max && lease.restarts == 0 && lease.queued_at + *request.wait_max < late;
+    return over && !lease.parked ? overdue(lease, "the end of its wait") : std::string();
+  }
+  const Instant seen =
+      std::max({lease.granted_at, observations.daemon_since + limits::kReconnectWithin,
+                observations.of(lease.id).reconnected_at});
+  const bool lapsed = seen + observations.claim_within_max < late;
+  return lapsed ? overdue(lease, "the lapse of an offer") : std::string();
+}
+
+std::string check_holding(const Observations& observations, const ReferenceLease& lease,
+                          Instant late) {
+  const Request& request = lease.request;
+  // A daemon that was away may have let it be claimed after its limit.
+  const Duration more = observations.claim_within_max + lease.away_before;
+  const bool over_limit = request.limit && !lease.kill_at && !lease.stop_at &&
+                          lease.limited_from < late && lease.away == ReferenceLease::Away::kNo &&
+                          lease.granted_at + *request.limit + more < late;
+  if (over_limit) return overdue(lease, "the end by its limit");
+  if (lease.expires && *lease.expires < late && !lease.kill_at) {
+    return overdue(lease, "the end by its ttl");
+  }
+  const bool waits = lease.paused_until && !lease.frozen && !lease.kill_at &&
+                     lease.away == ReferenceLease::Away::kSuspended;
+  if (waits && std::max(*lease.paused_until, lease.stands_since) < late)
+    return overdue(lease, "the end of its pause");
+  if (lease.growing && lease.growth_until && *lease.growth_until < late) {
+    return overdue(lease, "the end of a growth's wait");
+  }
+  // A daemon that comes late sends it at once, and dying takes its time.
+  const bool killed =
+      lease.kill_at &&
+      std::max(*lease.kill_at, observations.daemon_since) + milliseconds(100) < late;
+  if (killed && is_alive(observations, lease.command)) return overdue(lease, "SIGKILL");
+  const bool stopped = lease.stop_at && std::max(*lease.stop_at + limits::kRequeueMargin,
+                                                 observations.daemon_since) +
+                                                milliseconds(100) <
+                                            late;
+  if (stopped && is_alive(observations, lease.command)) return overdue(lease, "the end of a stop");
+  const Instant asked = std::max(lease.requeue_since, observations.daemon_since);
+  const bool waits_for_word = lease.requeuing && !lease.stop_at && !lease.saving;
+  if (waits_for_word && asked + limits::kReconnectWithin + limits::kRequeueHeardWithin < late) {
+    return overdue(lease, "the stop, or the word that it is not requeued");
+  }
+  return {};
+}
+
+/// On the device, since a sample could tell what the lease used; its last one, if it is over.
+Bytes largest_budget(const ReferenceLease& lease, const Known& known, DeviceId device) {
+  Bytes largest;
+  for (std::size_t i = 0; i < lease.parts.size(); ++i) {
+    if (lease.parts[i].device != device) continue;
+    largest = lease.parts[i].budget;
+    if (i < known.largest.size()) largest = std::max(largest, known.largest[i]);
+  }
+  return largest;
+}
+
+/// By the truth. What one that is over was granted was granted beside others, and what it used
+/// beyond that cannot be taken from them.
+bool is_above_budget(const Observations& observations, const ReferenceLease& lease,
+                     const Device& device) {
+  const Bytes used = device.used_by(lease.handle);
+  if (lease.holds()) return used > lease.budget_on(device.id);
+  const Bytes most = largest_budget(lease, observations.of(lease.id), device.id);
+  return most > Bytes{} && used > most;
+}
+
+// Who was found free has ended but for the word of its supervisor. If the list lacked what it still
+// has, the total tells of that, and it is in the reserve with those whom the operator ignores.
+bool is_left_behind(const Observations& observations, const ReferenceLease& lease) {
+  if (lease.state == ReferenceLease::State::kWaiting) return true;
+  return lease.state == ReferenceLease::State::kReleasing && observations.of(lease.id).found_free &&
+         observations.settings.unmanaged == core::Unmanaged::kIgnore;
+}
+
+}  // namespace
+
+const Known& Observations::of(LeaseId lease) const {
+  static const Known kNothing;
+  const auto found = known.find(lease);
+  return found == known.end() ? kNothing : found->second;
+}
+
+std::optional<LeaseId> Observations::last_with(std::int32_t pid) const {
+  std::optional<LeaseId> last;
+  std::uint64_t began = 0;
+  for (const auto& [id, lease] : journal.leases()) {
+    const auto look_at = [&](const Process& one) {
+      if (one.pid != pid || one.start_ticks < began) return;
+      last = id;
+      began = one.start_ticks;
+    };
+    std::ranges::for_each(lease.belonged, look_at);
+    std::ranges::for_each(of(id).leftovers, look_at);
+  }
+  return last;
+}
+
+Bytes Observations::reserve_on(DeviceId device) const {
+  const auto own = settings.device_reserve.find(device);
+  return own == settings.device_reserve.end() ? settings.reserve : own->second;
+}
+
+std::string check_grant(const Observations& observations, const ReferenceLease& lease,
+                        const ReferenceLease& before) {
+  const Request& request = lease.request;
+  const std::size_t count = request.devices.empty() ? request.device_count : request.devices.size();
+  if (lease.parts.size() != count) return "not as many devices as were asked for";
+  std::set<DeviceId> seen;
+  std::set<std::string> models;
+  for (const Part& part : lease.parts) {
+    const std::optional<std::size_t> index = observations.devices.index_of(part.device);
+    if (!index) return "a grant on a device that is not there";
+    const Device& device = observations.devices.at(*index);
+    if (!seen.insert(part.device).second) return "one device twice in a lease";
+    if (!lease.migrated && !is_named(request, device, *index)) {
+      return "a device that was not asked for";
+    }
+    models.insert(device.model);
+    if (part.budget == Bytes{}) return "an empty budget";
+    // One resize may grow a lease on one device and shrink it on another.
+    if (part.budget <= before.budget_on(part.device)) continue;
+    if (std::string broken = broken_on_device(observations, lease, device); !broken.empty()) {
+      return fmt::format("lease {}: {} (before: <{}>)", lease.id.value, broken, before.told());
+    }
+  }
+  if (models.size() > 1 && !request.mixed && request.devices.empty()) return "mixed models";
+  return {};
+}
+
+std::string check_member(const Observations& observations, const ReferenceLease& lease,
+                         Process process) {
+  const Processes::Birth* birth = observations.processes.find(process);
+  if (birth == nullptr || birth->lease == lease.handle) return {};  // Or it has died meanwhile.
+  const std::vector<Process> above = observations.processes.ancestors(process);
+  const bool is_below = std::ranges::any_of(above, [&](const Process& ancestor) {
+    return is_member_or_below(observations, lease, ancestor);
+  });
+  if (is_below) return {};
+  // Nor may it be below any more: its supervisor told of it and has ended since.
+  const std::set<Process>& told = observations.of(lease.id).leftovers;
+  const auto was_told = [&](const Process& one) { return told.contains(one); };
+  if (was_told(process) || std::ranges::any_of(above, was_told)) return {};
+  return fmt::format("process {} became a member of <{}>, to which it does not belong", process.pid,
+                     lease.told());
+}
+
+std::string check_end(const Observations& observations, const ReferenceLease& lease,
+                      EndResult result, core::Now now) {
+  const Known& known = observations.of(lease.id);
+  const auto because = [&](std::string_view what) {
+    return fmt::format("lease {} ended ({}) although {}: <{}>", lease.id.value, to_text(result),
+                       what, lease.told());
+  };
+  if (observations.rebooted || known.released || lease.kill_at ||
+      observations.is_behind(now.instant) || result == EndResult::kLimit) {
+    return {};
+  }
+  switch (lease.state) {
+    case ReferenceLease::State::kReleasing:
+      return {};
+    case ReferenceLease::State::kWaiting:
+    case ReferenceLease::State::kOffered: {
+      const bool waited =
+          lease.request.wait_max && lease.queued_at + *lease.request.wait_max <= now.instant;
+      const bool absent = observations.daemon_since > lease.queued_at &&
+                          known.reconnected_at < observations.daemon_since &&
+                          observations.daemon_since + limits::kReconnectWithin <= now.instant;
+      const bool dead = lease.supervisor && !observations.processes.alive(*lease.supervisor);
+      if (known.requester_gone || waited || absent || dead) return {};
+      if (result == EndResult::kRefused && never_fits(observations, lease.request)) return {};
+      return because("its client still waits");
+    }
+    case ReferenceLease::State::kClaimed:
+      break;
+  }
+  if (lease.request.ttl) {
+    const bool expired = lease.expires && *lease.expires <= now.instant;
+    const bool hangs = is_alive(observations, lease.supervisor) || !lease.supervisor;
+    return !expired && hangs ? because("it has not expired") : std::string();
+  }
+  if (is_alive(observations, lease.command)) return because("its command lives");
+  if (lease.request.leftovers != Leftovers::kWait) return {};
+  const bool member_lives = std::ranges::any_of(
+      lease.members, [&](const Process& member) { return observations.processes.alive(member); });
+  return member_lives ? because("a process of it lives") : std::string();
+}
+
+std::string check_end_on_the_way(const Observations& observations, const ReferenceLease& lease,
+                                 core::Now now) {
+  if (observations.is_behind(now.instant) || !observations.coming_back.contains(lease.id))
+    return {};
+  const auto comes = [&](const Process& process) {
+    return observations.processes.alive(process) && observations.devices.is_swapped_out(process);
+  };
+  if (!std::ranges::any_of(lease.members, comes) && !(lease.command && comes(*lease.command))) {
+    return {};
+  }
+  return fmt::format("lease {} ended while its memory is on the way back: <{}>", lease.id.value,
+                     lease.told());
+}
+
+std::string check_migration(const Observations& observations, const ReferenceLease& lease,
+                            const ReferenceLease& before) {
+  std::set<DeviceId> devices;
+  for (std::size_t i = 0; i < lease.parts.size(); ++i) {
+    const auto from = observations.devices.index_of(before.parts[i].device);
+    const auto to = observations.devices.index_of(lease.parts[i].device);
+    if (!from || !to || !devices.insert(lease.parts[i].device).second) return "no such place";
+    if (observations.devices.at(*from).model == observations.devices.at(*to).model) continue;
+    return fmt::format("lease {} goes to a device of another model: <{}>", lease.id.value,
+                       lease.told());
+  }
+  return {};
+}
+
+std::string check_place(const Observations& observations, LeaseId lease, Process process) {
+  const ReferenceLease* known = observations.journal.find(lease);
+  if (known == nullptr || !known->holds()) return {};
+  for (std::size_t index = 0; index < observations.devices.count(); ++index) {
+    const Device& device = observations.devices.at(index);
+    const bool left_it = std::ranges::find(known->moved_from, device.id) != known->moved_from.end();
+    if (device.lost || !left_it || known->budget_on(device.id) > Bytes{}) continue;
+    if (device.used_by(process) == Bytes{}) continue;
+    return fmt::format("process {} was brought back to device {}, which its lease has left: <{}>",
+                       process.pid, index, known->told());
+  }
+  return {};
+}
+
+std::string check_freeing(const Observations& observations, const ReferenceLease& before,
+                          core::Now now) {
+  if (before.state != ReferenceLease::State::kReleasing || observations.rebooted) return {};
+  const bool is_over = checked(before.releasing_since) + limits::kReleasingMax <= now.instant;
+  if (is_over || before.ended_at <= observations.last_asked_at) return {};
+  return fmt::format("lease {} is free, and the driver was not asked since its end: <{}>",
+                     before.id.value, before.told());
+}
+
+std::string check_resume(const Observations& observations, const ReferenceLease& before,
+                         core::Now now) {
+  const bool is_over = before.paused_until && *before.paused_until <= now.instant;
+  const bool may =
+      !before.paused || before.frozen || is_over || observations.of(before.id).resumed_by_somebody;
+  if (may) return {};
+  return fmt::format("lease {} is brought back although somebody paused it: <{}>", before.id.value,
+                     before.told());
+}
+
+std::string check_delay(const Observations& observations, core::Now now) {
+  // A daemon that has just come, or could not write, has had no time to see to it.
+  if (observations.daemon_since + kSlack > now.instant) return {};
+  if (observations.is_behind(now.instant)) return {};
+  const Instant late{now.instant.ns - kSlack.ns};
+  for (const auto& [id, lease] : observations.journal.leases()) {
+    std::string broken;
+    switch (lease.state) {
+      case ReferenceLease::State::kWaiting:
+      case ReferenceLease::State::kOffered:
+        broken = check_waiting(observations, lease, late);
+        break;
+      case ReferenceLease::State::kClaimed:
+        broken = check_holding(observations, lease, late);
+        break;
+      case ReferenceLease::State::kReleasing:
+        if (std::max({checked(lease.releasing_since) + limits::kReleasingMax,
+                      lease.kill_at.value_or(Instant{}),
+                      lease.stop_at.value_or(Instant{}) + limits::kRequeueMargin}) < late) {
+          broken = overdue(lease, "the end of its releasing");
+        }
+        break;
+    }
+    if (!broken.empty()) return broken;
+    if (measure_due(observations, lease) < late) return overdue(lease, "the end of a measure");
+    const auto& way = lease.request.checkpoint;
+    if (!lease.saving || !way) continue;
+    if (lease.saving_since + way->grace + limits::kCheckpointMargin < late) {
+      return overdue(lease, "the end of its save");
+    }
+  }
+  return {};
+}
+
+std::string check_out_of_memory(const Observations& observations, std::size_t index) {
+  const Device& device = observations.devices.at(index);
+  if (device.lost) return {};
+  Bytes others = device.driver_reserved.value_or(Bytes{});
+  for (const Use& use : device.uses) {
+    const Handle handle = use.lease.value_or(Handle{});
+    const ReferenceLease* lease = observations.journal.find(handle);
+    if (lease == nullptr || is_left_behind(observations, *lease)) {
+      others += use.bytes;  // Nobody's, or left behind by who ended or was requeued: all external.
+    } else if (is_above_budget(observations, *lease, device)) {
+      return {};  // Somebody is above his budget.
+    }
+  }
+  if (others > observations.reserve_least) return {};
+  for (const auto& [id, lease] : observations.journal.leases()) {
+    // So is he whose memory comes back, and is more; but not if it may be left from a larger
+    // budget.
+    const bool returns = lease.holds() && lease.away == ReferenceLease::Away::kSwappingIn;
+    if (!returns) continue;
+    const auto from = observations.devices.index_of(lease.left_from(device.id));
+    const Bytes away = from ? observations.devices.away_of(lease.handle, *from) : Bytes{};
+    const Bytes most = largest_budget(lease, observations.of(id), device.id);
+    if (device.used_by(lease.handle) + away > most) return {};
+  }
+  std::string holders;
+  for (const auto& [id, lease] : observations.journal.leases()) {
+    const Bytes used = device.used_by(lease.handle);
+    if (used == Bytes{} && lease.budget_on(device.id) == Bytes{}) continue;
+    holders += fmt::format("; {} of <{}>", used.value, lease.told());
+  }
+  return fmt::format(
+      "out of memory inside a budget: {} of {} on device {} are used, {} of it by unmanaged "
+      "processes{}",
+      device.used().value, device.usable().value, index, others.value, holders);
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// That what is wrong in a journal is seen; tests/mutants shows the same of whole worlds.
+#include "sim/reference_model.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/coordinator.h"
+
+namespace berth::sim {
+namespace {
+
+using testing::Test;
+
+constexpr LeaseId kOne{1};
+constexpr LeaseId kTwo{2};
+constexpr LeaseId kThree{3};
+const DeviceId kDevice{1, 1, false};
+
+class ShadowTest : public Test {
+ protected:
+  std::string write(Fact fact) {
+    return shadow.apply({++sequence, {5}, {5}, std::move(fact)}, coverage);
+  }
+  void hold() {
+    EXPECT_EQ(write(RequestQueued{kOne, {0, 1}, {1000}, {}, {.vram = gib(4)}}), "");
+    EXPECT_EQ(write(LeaseGranted{kOne, {{kDevice, gib(4)}}, false}), "");
+    EXPECT_EQ(write(LeaseClaimed{kOne, Process{7, 7}}), "");
+  }
+
+  ReferenceModel shadow;
+  Coverage coverage;
+  std::uint64_t sequence = 0;
+};
+
+TEST_F(ShadowTest, BudgetsOfHeldLeasesAddUpAndGoWithThem) {
+  hold();
+  EXPECT_EQ(shadow.budgets_on(kDevice), gib(4));
+  EXPECT_EQ(write(LeaseReleasing{kOne, EndResult::kOk}), "");
+  EXPECT_EQ(shadow.budgets_on(kDevice), Bytes{});
+}
+
+TEST_F(ShadowTest, ALeaseIsReleasedOnce) {
+  hold();
+  EXPECT_EQ(write(LeaseReleasing{kOne, EndResult::kOk}), "");
+  EXPECT_NE(write(LeaseReleasing{kOne, EndResult::kOk}), "");
+}
+
+TEST_F(ShadowTest, OnlyWhatWaitsIsGranted) {
+  hold();
+  EXPECT_NE(write(LeaseGranted{kOne, {{kDevice, gib(4)}}, false}), "");
+  EXPECT_NE(write(LeaseGranted{{2}, {{kDevice, gib(4)}}, false}), "");
+}
+
+TEST_F(ShadowTest, NobodyIsEndedForHisUseWhoHasNotAskedForThat) {
+  hold();
+  EXPECT_NE(write(LeaseRevoked{kOne, EndResult::kOverBudget, {6}}), "");
+}
+
+TEST_F(ShadowTest, RecordsAreNumberedWithoutGaps) {
+  hold();
+  ++sequence;
+  EXPECT_NE(write(LeaseReleasing{kOne, EndResult::kOk}), "");
+}
+
+TEST_F(ShadowTest, ANumberIsNeverUsedAgain) {
+  hold();
+  EXPECT_EQ(write(LeaseEnded{kOne, EndResult::kLost}), "");
+  EXPECT_NE(write(RequestQueued{kOne, {0, 2}, {1000}, {}, {.vram = gib(4)}}), "");
+}
+
+TEST_F(ShadowTest, SavesComeOneByOneAndOnlyWhereTheyWereNamed) {
+  hold();
+  EXPECT_NE(write(CheckpointAsked{kOne, 1, CheckpointReason::kAsked}), "");
+  Request request{.vram = gib(4)};
+  request.checkpoint = CheckpointWay{};
+  EXPECT_EQ(write(RequestQueued{{2}, {0, 2}, {1000}, {}, request}), "");
+  EXPECT_EQ(write(LeaseGranted{{2}, {{kDevice, gib(4)}}, false}), "");
+  EXPECT_NE(write(CheckpointAsked{{2}, 1, CheckpointReason::kAsked}), "");
+  EXPECT_EQ(write(LeaseClaimed{{2}, Process{8, 8}}), "");
+  EXPECT_NE(write(CheckpointAsked{{2}, 2, CheckpointReason::kAsked}), "");
+  EXPECT_EQ(write(CheckpointAsked{{2}, 1, CheckpointReason::kAsked}), "");
+  EXPECT_NE(write(CheckpointAsked{{2}, 2, CheckpointReason::kAsked}), "");
+  EXPECT_NE(write(CheckpointEnded{{2}, 2, CheckpointOutcome::kSaved, ""}), "");
+  EXPECT_EQ(write(CheckpointEnded{{2}, 1, CheckpointOutcome::kSaved, ""}), "");
+  EXPECT_EQ(write(CheckpointAsked{{2}, 2, CheckpointReason::kAsked}), "");
+}
+
+// On a full disk what was decided is in the next snapshot alone: one lease that is not as its
+// records said takes nothing from what is known of the others.
+TEST_F(ShadowTest, ASnapshotAfterRecordsThatWereNotWrittenLeavesWhatIsKnownOfTheOthers) {
+  const DeviceId other{2, 2, false};
+  core::Coordinator coordinator{core::Settings{}};
+  const auto both = [&](Fact fact) {
+    EXPECT_EQ(write(fact), "");
+    EXPECT_TRUE(coordinator.apply({sequence, {5}, {5}, std::move(fact)}).ok());
+  };
+  for (const LeaseId id : {kOne, kTwo, kThree}) {
+    both(RequestQueued{id, {0, id.value}, {1000}, {}, {.vram = gib(4)}});
+    both(LeaseGranted{id, {{kDevice, gib(4)}}, false});
+    both(LeaseClaimed{id, Process{static_cast<std::int32_t>(id.value), 7}});
+    both(SuspendBegun{.id = id, .used = {gib(1)}});
+    both(LeaseSuspended{id});
+  }
+  both(LeaseMoved{kTwo, {other}});
+  for (const Fact& fact : {Fact{LeasePaused{kOne}}, Fact{LeaseMoved{kThree, {other}}}}) {
+    EXPECT_TRUE(coordinator.apply({++sequence, {6}, {6}, fact}).ok());
+  }
+  EXPECT_NE(shadow.replace(coordinator.snapshot({{7}, {7}}), sequence), "");
+  EXPECT_TRUE(shadow.find(kOne)->paused);
+  EXPECT_FALSE(shadow.find(kOne)->migrated);
+  EXPECT_TRUE(shadow.find(kTwo)->migrated);
+  EXPECT_EQ(shadow.find(kTwo)->stands_since, Instant{5});
+  EXPECT_TRUE(shadow.find(kThree)->migrated);
+}
+
+TEST_F(ShadowTest, ASnapshotThatLacksALeaseIsSeen) {
+  hold();
+  EXPECT_NE(shadow.replace({}, sequence), "");
+}
+
+}  // namespace
+}  // namespace berth::sim
