@@ -77,11 +77,11 @@ TEST(Checkpoint, EachCallNeedsItsStateAndLeavesAnotherAlone) {
 
 TEST(Checkpoint, APidWithoutADriverIsAnInvalidValue) {
   const TemporaryWorld temporary("1x1GiB");
-  Child stranger([](Child& self) { self.wait_for_parent(); });
+  Child unmanaged_memory([](Child& self) { self.wait_for_parent(); });
   as_caller([&] {
     CUprocessState state{};
     int thread = 0;
-    for (const int pid : {stranger.pid(), 0, -1, 1}) {
+    for (const int pid : {unmanaged_memory.pid(), 0, -1, 1}) {
       REQUIRE(cuCheckpointProcessGetState(pid, &state) == CUDA_ERROR_INVALID_VALUE);
       REQUIRE(cuCheckpointProcessGetRestoreThreadId(pid, &thread) == CUDA_ERROR_INVALID_VALUE);
       REQUIRE(cuCheckpointProcessLock(pid, nullptr) == CUDA_ERROR_INVALID_VALUE);

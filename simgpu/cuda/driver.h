@@ -32,7 +32,7 @@ namespace berth::simgpu {
 
 /// What a CUcontext points to. Never freed, since a program may still hold the handle.
 struct Context {
-  std::uint32_t device = 0;  // As Seat counts them.
+  std::uint32_t device = 0;  // As ProcessSlot counts them.
   CUdevice ordinal = 0;      // As this process numbers it.
   unsigned int flags = 0;
   bool alive = false;

@@ -104,7 +104,7 @@ std::optional<ProcessSlot::Paths> ProcessSlot::places_after(const Moves& moves) 
   return after;
 }
 
-ProcessSlot::Return ProcessSlot::come_back(const Moves& moves) {
+ProcessSlot::Return ProcessSlot::swap_in(const Moves& moves) {
   const std::optional<Paths> after = places_after(moves);
   if (!after) return Return::kWrongMove;
   const Paths before = std::exchange(places_, *after);

@@ -47,7 +47,7 @@ class ProcessSlot {
   using Moves = std::map<std::uint32_t, std::uint32_t>;
   enum class Return : std::uint8_t { kDone, kNoMemory, kLost, kWrongMove };
   /// Takes what leave() gave back, on these places. Nothing is changed unless it is done.
-  [[nodiscard]] Return come_back(const Moves& moves);
+  [[nodiscard]] Return swap_in(const Moves& moves);
 
  private:
   using Paths = std::array<std::uint32_t, kDevicesMax>;
@@ -58,7 +58,7 @@ class ProcessSlot {
   std::uint32_t slot_;
   Paths places_{};
   std::bitset<kDevicesMax> contexts_;
-  std::array<std::uint64_t, kDevicesMax> left_{};  // Blocks, from leave() to come_back().
+  std::array<std::uint64_t, kDevicesMax> left_{};  // Blocks, from leave() to swap_in().
 };
 
 }  // namespace berth::simgpu

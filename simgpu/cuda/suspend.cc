@@ -57,12 +57,12 @@ CUresult Driver::checkpoint() {
 
 // What does not come back at once never does: the driver has no way to begin it anew.
 CUresult Driver::restore(const ProcessSlot::Moves& moves) {
-  const ProcessSlot::Return came_back = process_slot_.come_back(moves);
-  if (came_back == ProcessSlot::Return::kWrongMove) return CUDA_ERROR_INVALID_VALUE;
-  if (came_back != ProcessSlot::Return::kDone) {
+  const ProcessSlot::Return swapped_in = process_slot_.swap_in(moves);
+  if (swapped_in == ProcessSlot::Return::kWrongMove) return CUDA_ERROR_INVALID_VALUE;
+  if (swapped_in != ProcessSlot::Return::kDone) {
     ruined_ = true;
-    return came_back == ProcessSlot::Return::kLost ? CUDA_ERROR_DEVICE_UNAVAILABLE
-                                                   : CUDA_ERROR_OUT_OF_MEMORY;
+    return swapped_in == ProcessSlot::Return::kLost ? CUDA_ERROR_DEVICE_UNAVAILABLE
+                                                    : CUDA_ERROR_OUT_OF_MEMORY;
   }
   take_the_time(process_slot_.world().place().spec, process_slot_.held_blocks());
   process_slot_.give_host_memory();

@@ -57,10 +57,10 @@ nvml::Return list_processes(Kind kind, nvml::Device handle, unsigned int* count,
     const auto room = entries == nullptr ? 0 : *count;
     *count = static_cast<unsigned int>(processes.size());
     if (processes.size() > room) return nvml::kInsufficientSize;
-    const bool untold = world.file().faults.no_process_figures.load() != 0;
+    const bool figure_missing = world.file().faults.no_process_figures.load() != 0;
     for (std::size_t i = 0; i < processes.size(); ++i) {
       fill(entries[i], static_cast<unsigned int>(processes[i].pid),
-           untold ? nvml::kValueNotAvailable : processes[i].used.value);
+           figure_missing ? nvml::kValueNotAvailable : processes[i].used.value);
     }
     return nvml::kSuccess;
   });

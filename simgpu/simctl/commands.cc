@@ -95,7 +95,7 @@ Result<std::string> teardown(World& world, Words words) {
   return std::string();
 }
 
-Result<std::string> stranger(World& world, Words words) {
+Result<std::string> unmanaged_memory(World& world, Words words) {
   TRY(device, parse_device(world, words[0]));
   TRY(size, parse_bytes(words[1]));
   FaultState& faults = world.file().faults;
@@ -114,7 +114,7 @@ Result<std::string> stranger(World& world, Words words) {
   if (!world.set_unmanaged(device, blocks_up(size))) {
     return Error{Errc::kFull, "device " + words[0] + " has " + to_text(world.figures(device).free) +
                                   " free, and unmanaged processes " +
-                                  to_text(world.strangers(device)) + " already"};
+                                  to_text(world.unmanaged_used(device)) + " already"};
   }
   faults.unmanaged_pid = pid;
   faults.unmanaged_is_graphics = graphics ? 1 : 0;
@@ -212,7 +212,7 @@ constexpr Command kCommands[] = {
     {"events", "", "each change of memory, a line of JSON each", 0, 0, &events},
     {"teardown", "TIME", "memory of a dead process stays used that long", 1, 1, &teardown},
     {"stranger", "DEVICE SIZE [PID|unlisted] [graphics]", "memory that no program of ours has", 2,
-     4, &stranger},
+     4, &unmanaged_memory},
     {"nvml-error", "CODE [COUNT]", "what the next NVML calls return; 0 clears it", 1, 2,
      &nvml_error},
     {"nvml-hang", "TIME", "how long NVML calls hang from now on; 0 frees them", 1, 1, &nvml_hang},

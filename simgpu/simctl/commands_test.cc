@@ -46,7 +46,7 @@ TEST(Simctl, StrangersTakeMemoryThatFitsAndGiveItBack) {
   EXPECT_EQ(device["processes"][0]["pid"], 4242);
   EXPECT_EQ(device["processes"][0]["type"], "graphics");
   EXPECT_FALSE(runs(world, {"stranger", "0", "17GiB"}));
-  EXPECT_EQ(world.strangers(0), gib(1));
+  EXPECT_EQ(world.unmanaged_used(0), gib(1));
   ASSERT_TRUE(runs(world, {"stranger", "0", "1GiB", "unlisted"}));
   EXPECT_TRUE(shown(world)["devices"][0]["processes"].empty());
   ASSERT_TRUE(runs(world, {"stranger", "0", "0"}));

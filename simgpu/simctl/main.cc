@@ -27,7 +27,7 @@ int main(int count, char** arguments) {
   }
   auto world = berth::simgpu::World::open_from_environment();
   if (!world.ok()) return fail(69, world.error().message);
-  // Strangers have one slot of the accounts, which one process at a time may use.
+  // Unmanaged processes have one slot of the accounts, which one process at a time may use.
   const auto lock = berth::os::FileLock::wait(world->path() + ".simctl");
   if (!lock.ok()) return fail(1, lock.error().message);
   const auto shown = berth::simgpu::run_simctl(*world, words);

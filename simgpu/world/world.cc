@@ -142,7 +142,7 @@ bool World::set_unmanaged(std::uint32_t device, std::uint64_t blocks) {
   return true;
 }
 
-Bytes World::strangers(std::uint32_t device) const {
+Bytes World::unmanaged_used(std::uint32_t device) const {
   return bytes_of(account(device).used_by(kUnmanagedSlot));
 }
 
@@ -244,10 +244,10 @@ std::vector<ProcessFigures> World::processes(std::uint32_t device) {
   const FaultState& faults = file_->faults;
   AccountView account = this->account(device);
   (void)account.settle();
-  const Bytes strangers = bytes_of(account.used_by(kUnmanagedSlot));
-  if (const std::int32_t pid = faults.unmanaged_pid.load(); pid != 0 && strangers.value > 0) {
+  const Bytes unmanaged_used = bytes_of(account.used_by(kUnmanagedSlot));
+  if (const std::int32_t pid = faults.unmanaged_pid.load(); pid != 0 && unmanaged_used.value > 0) {
     found.push_back(
-        {.pid = pid, .used = strangers, .graphics = faults.unmanaged_is_graphics.load() != 0});
+        {.pid = pid, .used = unmanaged_used, .graphics = faults.unmanaged_is_graphics.load() != 0});
   }
   const std::uint32_t end = std::min(file_->slots_seen.load(), kSlotsMax);
   for (std::uint32_t i = kUnmanagedSlot + 1; i < end; ++i) {

@@ -24,7 +24,7 @@ namespace berth::simgpu {
 struct DeviceFigures {
   Bytes capacity;
   Bytes reserved;
-  Bytes used;  // By processes and strangers; the driver's own is apart.
+  Bytes used;  // By processes and unmanaged processes; the driver's own is apart.
   Bytes used_max;
   Bytes free;
 };
@@ -71,7 +71,7 @@ class World {
 
   /// Memory that belongs to no process of this world. Callers take turns; false if it does not fit.
   [[nodiscard]] bool set_unmanaged(std::uint32_t device, std::uint64_t blocks);
-  Bytes strangers(std::uint32_t device) const;
+  Bytes unmanaged_used(std::uint32_t device) const;
 
   /// Whoever took the slot is still there.
   bool lives(std::uint32_t slot) const;

@@ -105,7 +105,8 @@ struct FaultState {
   std::array<ErrorState, kCheckpointCalls> checkpoint_errors;
   HangState checkpoint_hang;
   std::atomic<std::uint32_t> no_process_figures;
-  std::atomic<std::int32_t> unmanaged_pid;  // 0: the strangers' memory belongs to no listed pid.
+  std::atomic<std::int32_t>
+      unmanaged_pid;  // 0: the unmanaged processes' memory belongs to no listed pid.
   std::atomic<std::uint32_t> unmanaged_is_graphics;
 };
 

@@ -138,10 +138,10 @@ void Alarms::judge(Moment now, const Rule& rule, const Look& look, const Facts& 
     return;
   } else {
     state.calm.reset();
-    const bool due = rule.repeat > Duration{} && now.instant - state.told >= rule.repeat;
+    const bool due = rule.repeat > Duration{} && now.instant - state.notified >= rule.repeat;
     if (!due || !*finding.so) return;
   }
-  state.told = now.instant;
+  state.notified = now.instant;
   firing_changed_ = true;
   alerts.push_back({.rule = rule.name,
                     .state = Alert::State::kFiring,
@@ -194,7 +194,7 @@ std::vector<Alert> Alarms::on_lease_event(Moment now, Source event, const LeaseV
     alerts.push_back({.rule = rule.name,
                       .state = Alert::State::kFiring,
                       .subject = subject_of({.device = {}, .lease = lease.id}, lease.request.name),
-                      .text = told(event, lease),
+                      .text = describe(event, lease),
                       .value = std::nullopt,
                       .severity = rule.severity,
                       .time = now.wall,
@@ -211,14 +211,14 @@ void Alarms::restore(const std::vector<FiringAlert>& kept, Moment now) {
       firing_changed_ = true;
       continue;
     }
-    const std::int64_t ago = std::max<std::int64_t>(now.wall.value - alert.told.value, 0);
+    const std::int64_t ago = std::max<std::int64_t>(now.wall.value - alert.notified.value, 0);
     states_.insert_or_assign({alert.rule, {.device = alert.device, .lease = alert.lease}},
                              State{.name = alert.name,
                                    .text = alert.text,
                                    .firing = true,
                                    .from = now.instant,
                                    .since = alert.since,
-                                   .told = {now.instant.ns - milliseconds(ago).ns},
+                                   .notified = {now.instant.ns - milliseconds(ago).ns},
                                    .calm = std::nullopt});
   }
 }
@@ -229,7 +229,7 @@ std::optional<std::vector<FiringAlert>> Alarms::take_firing(Moment now) {
   for (const auto& [key, state] : states_) {
     const Rule* rule = find_rule(rules_, key.first);
     if (!state.firing || rule == nullptr) continue;
-    const Duration ago = now.instant - state.told;
+    const Duration ago = now.instant - state.notified;
     firing.push_back({.rule = key.first,
                       .when = to_text(rule->when),
                       .device = key.second.device,
@@ -237,7 +237,7 @@ std::optional<std::vector<FiringAlert>> Alarms::take_firing(Moment now) {
                       .name = state.name,
                       .text = state.text,
                       .since = state.since,
-                      .told = {now.wall.value - ago.ns / milliseconds(1).ns}});
+                      .notified = {now.wall.value - ago.ns / milliseconds(1).ns}});
   }
   return firing;
 }

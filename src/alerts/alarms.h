@@ -94,7 +94,7 @@ class Alarms {
     bool firing = false;
     Instant from;  // Since when it has been so.
     UnixMs since;  // The same.
-    Instant told;
+    Instant notified;
     std::optional<Instant> calm;  // Since when it has not been so, if it fires.
   };
   using Key = std::pair<std::string, RuleSubject>;

@@ -218,7 +218,7 @@ bool concerns(const Expression& expression, const LeaseView& lease) {
   return lease.checkpoints.last && lease.checkpoints.last->outcome == *expression.outcome;
 }
 
-std::string told(Source event, const LeaseView& lease) {
+std::string describe(Source event, const LeaseView& lease) {
   const std::string name = name_of(lease);
   switch (event) {
     case Source::kLeaseQueued:

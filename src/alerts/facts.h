@@ -31,7 +31,7 @@ bool concerns(const Expression& expression, const LeaseView& lease);
 std::string name_of(const DeviceView& device);  // "GPU 0 (RTX 5080)"
 std::string name_of(const LeaseView& lease);    // "lease 12 (train)"
 /// "lease 12 (train) has ended: failed"
-std::string told(Source event, const LeaseView& lease);
+std::string describe(Source event, const LeaseView& lease);
 /// What can be done about a lease, the most telling first.
 std::vector<Alert::Action> actions_for(const LeaseView& lease);
 

@@ -91,7 +91,7 @@ Writer::~Writer() {
     const os::MutexLock lock(mutex_);
     ending_ = true;
   }
-  change_.tell();
+  change_.notify();
   thread_.join();
 }
 
@@ -181,7 +181,7 @@ void Writer::give_back(std::size_t copy) {
     const os::MutexLock lock(mutex_);
     in_use_.at(copy) = false;
   }
-  change_.tell();
+  change_.notify();
 }
 
 Result<Store::Stall> Writer::stage(Job& job) {
@@ -201,7 +201,7 @@ void Writer::add(Job job) {
     const os::MutexLock lock(mutex_);
     jobs_.push_back(std::move(job));
   }
-  change_.tell();
+  change_.notify();
 }
 
 void Writer::run() {
@@ -216,7 +216,7 @@ void Writer::run() {
         reports_.push_back(saved);
       }
     }
-    change_.tell();
+    change_.notify();
     if (job->answer) job->answer->set_value(std::move(saved));
   }
 }

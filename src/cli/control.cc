@@ -46,7 +46,7 @@ int Control::each(const std::function<Operation(const LeaseView&)>& operation_fo
   for (const LeaseView& lease : *leases) {
     const Operation operation = operation_for(lease);
     if (dry_run_) {
-      tell("would " + operation.dry_run_text);
+      print_sentence("would " + operation.dry_run_text);
     } else if (confirmed(lease, operation)) {
       perform(operation);
     }
@@ -98,7 +98,7 @@ void Control::perform(const Operation& operation) {
   }
   if (operation.exit_code) session.note(operation.exit_code(now));
   if (output_mode_.choice().is_for_people()) {
-    tell(operation.success_text(now));
+    print_sentence(operation.success_text(now));
   } else if (const auto text = output_mode_.for_programs({.json = *body, .sample = *body})) {
     print(*text);
   }
@@ -115,7 +115,7 @@ std::optional<LeaseView> Control::wait_for_end(const LeaseView& lease) {
       session.wait_for_end(reference_to(lease), kEndWithin, [&](const LeaseView& seen) {
         const auto& alone = seen.left_alone;
         hopeless = seen.command && std::ranges::count(alone, seen.command->pid) > 0;
-        if (alone.size() > said && !hopeless) tell(who + ": " + left_alone_text(seen));
+        if (alone.size() > said && !hopeless) print_sentence(who + ": " + left_alone_text(seen));
         said = alone.size();
         return !hopeless;
       });
@@ -129,7 +129,7 @@ std::optional<LeaseView> Control::wait_for_end(const LeaseView& lease) {
   return std::nullopt;
 }
 
-void Control::tell(const std::string& sentence) {
+void Control::print_sentence(const std::string& sentence) {
   const bool says_so = context().simulated && !std::exchange(said_simulated_, true);
   complain("berth: " + sentence + (says_so ? " (the GPU is simulated)\n" : "\n"));
 }

@@ -49,7 +49,7 @@ class Control {
   bool confirmed(const LeaseView& lease, const Operation& operation);
   void perform(const Operation& operation);
   std::optional<LeaseView> wait_for_end(const LeaseView& lease);
-  void tell(const std::string& sentence);
+  void print_sentence(const std::string& sentence);
 
   Invocation& invocation_;
   OutputMode output_mode_;

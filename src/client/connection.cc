@@ -18,7 +18,7 @@
 namespace berth::client {
 namespace {
 
-Error hung_up() {
+Error disconnected() {
   return {Errc::kUnavailable, "the daemon closed the connection; berth daemon status says more"};
 }
 
@@ -114,7 +114,7 @@ Result<std::optional<Arrival>> Connection::receive() {
       heard_ = true;
       TRY_STATUS(digest({bytes.data(), static_cast<std::size_t>(count)}));
     } else if (count == 0 || errno == ECONNRESET) {
-      return hung_up();
+      return disconnected();
     } else if (errno == EAGAIN) {
       return std::optional<Arrival>();
     } else if (errno != EINTR) {

@@ -73,13 +73,14 @@ Instant doubled(Instant from, Duration expected, Instant now) {
 }
 
 // Whoever was told to end does so soon, or gets a SIGKILL.
-Instant end_of(const Revocation& told, Instant now) {
-  return std::min(doubled({told.kill_at.ns - limits::kKillAfter.ns}, {}, now), told.kill_at);
+Instant end_of(const Revocation& reported, Instant now) {
+  return std::min(doubled({reported.kill_at.ns - limits::kKillAfter.ns}, {}, now),
+                  reported.kill_at);
 }
 
 }  // namespace
 
-Instant expected_end(const Lease& lease, const std::optional<ReportedEnd>& told, Instant now) {
+Instant expected_end(const Lease& lease, const std::optional<ReportedEnd>& reported, Instant now) {
   if (lease.is_outlived()) {
     const std::optional<Revocation>& told_to = lease.releasing()->was.revoked;
     return told_to && told_to->kill_at > now ? end_of(*told_to, now) : Instant::never();
@@ -96,7 +97,8 @@ Instant expected_end(const Lease& lease, const std::optional<ReportedEnd>& told,
   if (held->suspension) return end;  // The time that it has left begins when it runs again.
   const Instant began = held->granted_at + held->away;
   if (lease.request.limit) end = std::min(end, began + *lease.request.limit);
-  if (told) return std::min(end, doubled(std::max(told->at, held->runs_since), told->left, now));
+  if (reported)
+    return std::min(end, doubled(std::max(reported->at, held->runs_since), reported->left, now));
   if (const auto eta = lease.request.eta; eta && eta->ns > 0) {
     end = std::min(end, doubled(began, *eta, now));
   }

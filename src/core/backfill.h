@@ -39,7 +39,7 @@ namespace berth::core {
 /// When the lease is expected to end: start + min(limit, eta), where what its program has told
 /// counts instead of the eta; one that has passed doubles. Instant::never() if nothing is known, as
 /// of the programs that run on when their lease has ended.
-Instant expected_end(const Lease& lease, const std::optional<ReportedEnd>& told, Instant now);
+Instant expected_end(const Lease& lease, const std::optional<ReportedEnd>& reported, Instant now);
 
 /// What a lease will be charged beside its charge of now: its growth.
 struct Extra {

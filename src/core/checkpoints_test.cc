@@ -23,10 +23,10 @@ class Saving : public testing::Test {
     (void)story.claim(story.handles);
   }
   std::string ask(std::uint64_t lease = 1, std::optional<Duration> wait = {}) {
-    return story.tell(AskCheckpoint{{++token}, {{1000}}, {lease}, wait});
+    return story.feed(AskCheckpoint{{++token}, {{1000}}, {lease}, wait});
   }
   std::string report(std::uint64_t number, Outcome outcome, std::uint64_t lease = 1) {
-    return story.tell(ReportCheckpoint{{++token}, {{1000}}, {0, lease}, number, outcome, "detail"});
+    return story.feed(ReportCheckpoint{{++token}, {{1000}}, {0, lease}, number, outcome, "detail"});
   }
   Checkpoints saves(std::uint64_t lease = 1) {
     return story.coordinator.lease({lease}, story.now)->checkpoints;
@@ -99,7 +99,7 @@ TEST_F(Saving, NothingHeardIsNoSave) {
 TEST_F(Saving, ALibraryInTheProgramIsThereWithoutItsSupervisor) {
   hold({.kind = CheckpointKind::kLibrary, .grace = seconds(60), .every = {}});
   EXPECT_EQ(ask(2), "save 2; ");
-  EXPECT_EQ(story.tell(ProcessEnded{S::process(1002)}), "");
+  EXPECT_EQ(story.feed(ProcessEnded{S::process(1002)}), "");
   EXPECT_EQ(report(1, Outcome::kSaved, 2), "save over 2; held 2; held 2; ");
   EXPECT_EQ(last(2), Outcome::kSaved);
 }
@@ -113,7 +113,7 @@ TEST_F(Saving, AReportOfAnotherNumberChangesNothing) {
 
 TEST_F(Saving, NobodyIsThereToAskWhenItsSupervisorIsGone) {
   EXPECT_EQ(ask(), "save 1; ");
-  EXPECT_EQ(story.tell(ProcessEnded{S::process(1001)}), "save over 1; held 1; ");
+  EXPECT_EQ(story.feed(ProcessEnded{S::process(1001)}), "save over 1; held 1; ");
   EXPECT_EQ(last(), Outcome::kGone);
   EXPECT_EQ(story.state(1), LeaseState::kHeld);
 }
@@ -139,7 +139,7 @@ TEST_F(Saving, ItsSupervisorIsWatchedOnlyMeanwhile) {
 // It may report before its command's end is known to be its end.
 TEST_F(Saving, ACommandThatEndsMayHaveSaved) {
   (void)ask();
-  (void)story.tell(ProcessEnded{S::process(1)});
+  (void)story.feed(ProcessEnded{S::process(1)});
   EXPECT_EQ(report(1, Outcome::kSaved), "save over 1; held 1; held 1; ");
   EXPECT_EQ(last(), Outcome::kSaved);
   (void)story.end(1);
@@ -149,7 +149,7 @@ TEST_F(Saving, ACommandThatEndsMayHaveSaved) {
 
 TEST_F(Saving, WhatIsSavedWhileTheCommandEndsIsWaitedFor) {
   (void)ask();
-  (void)story.tell(ProcessEnded{S::process(1)});
+  (void)story.feed(ProcessEnded{S::process(1)});
   EXPECT_EQ(story.sample(), "");
   EXPECT_EQ(story.pass(seconds(4)), "");
   EXPECT_EQ(report(1, Outcome::kSaved), "save over 1; releasing 1; releasing 1; ");
@@ -171,9 +171,9 @@ TEST_F(Saving, WhatCannotBeAskedIsRefused) {
   EXPECT_EQ(story.ask(large), "waiting 3; ");
   EXPECT_EQ(ask(3), "refuse wrong_state; ");
   EXPECT_EQ(ask(99), "refuse not_found; ");
-  (void)story.tell(Release{{9}, {{1000}}, {1}, false, true});
+  (void)story.feed(Release{{9}, {{1000}}, {1}, false, true});
   EXPECT_EQ(ask(1), "refuse wrong_state; ");
-  EXPECT_EQ(story.tell(AskCheckpoint{{++token}, {{1001}}, {1}, {}}), "refuse not_yours; ");
+  EXPECT_EQ(story.feed(AskCheckpoint{{++token}, {{1001}}, {1}, {}}), "refuse not_yours; ");
 }
 
 TEST_F(Saving, AReservationHasNothingToSave) {
@@ -207,7 +207,7 @@ TEST_F(Saving, ItIsAskedByItselfAsOftenAsItSaid) {
 TEST_F(Saving, WhoWasGoneIsNotAskedAgainAndAgain) {
   hold({.grace = seconds(10), .every = minutes(10)});
   (void)story.pass(minutes(10));
-  EXPECT_EQ(story.tell(ProcessEnded{S::process(1002)}), "save over 2; ");
+  EXPECT_EQ(story.feed(ProcessEnded{S::process(1002)}), "save over 2; ");
   EXPECT_EQ(story.pass(hours(1)), "");
 }
 
@@ -234,7 +234,7 @@ TEST_F(Saving, OneThatWasUnderWayBeforeDoesNotReplaceTheLastBeforeTheLimit) {
   EXPECT_EQ(ask(2), "save 2; ");
   EXPECT_EQ(story.pass(seconds(61)), "");
   EXPECT_EQ(report(1, Outcome::kSaved, 2), "save over 2; held 2; held 2; ");
-  EXPECT_EQ(story.tell(Woke{}), "save 2; ");
+  EXPECT_EQ(story.feed(Woke{}), "save 2; ");
   EXPECT_EQ(asked(2).reason, CheckpointReason::kLimit);
 }
 

@@ -40,7 +40,7 @@ class Comparing : public testing::Test {
   void sample() {
     story.effects.clear();
     Sample sample{story.now.instant, story.now.instant, true, "", "", story.hardware, {charge}};
-    (void)story.tell(Sampled{std::move(sample)});
+    (void)story.feed(Sampled{std::move(sample)});
   }
   /// What the guard was told by the last sample; nothing if it was not.
   std::optional<std::vector<Bytes>> corrected() const {
@@ -187,8 +187,8 @@ TEST_F(Comparing, AnEndedLeaseKeepsItsPeakAlsoAfterARestart) {
   charge.refused = 2;
   charge.charged = {};
   story.use(1, {});
-  (void)story.tell(ReportExit{{1}, {{1000}, true}, {0, 1}, {}, {}});
-  (void)story.tell(ProcessEnded{S::process(1)});
+  (void)story.feed(ReportExit{{1}, {{1000}, true}, {0, 1}, {}, {}});
+  (void)story.feed(ProcessEnded{S::process(1)});
   sample();
   ASSERT_EQ(story.state(1), LeaseState::kEnded);
   EXPECT_EQ(part().peak, gib(9));
@@ -203,7 +203,7 @@ TEST_F(Comparing, AnEndedLeaseKeepsItsPeakAlsoAfterARestart) {
 }
 
 TEST_F(Comparing, WhoWaitsForRoomInItsBudgetIsToldOfOnce) {
-  const auto told = [this] {
+  const auto reported = [this] {
     std::vector<LeaseEvent> news;
     for (const Effect& effect : story.effects) {
       if (const auto* notify = std::get_if<Notify>(&effect)) news.push_back(notify->news);
@@ -214,18 +214,18 @@ TEST_F(Comparing, WhoWaitsForRoomInItsBudgetIsToldOfOnce) {
   EXPECT_EQ(part().wanted, Bytes{});
   charge.wanted = gib(2);
   sample();
-  EXPECT_THAT(told(), ElementsAre(LeaseEvent::kFull));
+  EXPECT_THAT(reported(), ElementsAre(LeaseEvent::kFull));
   EXPECT_TRUE(story.coordinator.lease({1}, story.now)->flags.full);
   EXPECT_EQ(part().wanted, gib(2));
   charge.wanted = gib(1);
   sample();
-  EXPECT_THAT(told(), testing::IsEmpty());
+  EXPECT_THAT(reported(), testing::IsEmpty());
   charge.wanted = Bytes::max();  // Whatever a program has written there.
   sample();
   EXPECT_LE(part().wanted, gib(16));
   charge.wanted = {};
   sample();
-  EXPECT_THAT(told(), ElementsAre(LeaseEvent::kNotFull));
+  EXPECT_THAT(reported(), ElementsAre(LeaseEvent::kNotFull));
   EXPECT_FALSE(story.coordinator.lease({1}, story.now)->flags.full);
 }
 

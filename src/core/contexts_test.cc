@@ -23,10 +23,10 @@ struct Contexts : testing::Test {
   std::string measured(UserId user, std::size_t at, Bytes cost) {
     Sample sample{story.now.instant, story.now.instant, true, "", "", story.hardware};
     sample.contexts = {{.user = user, .device = device(at), .cost = cost}};
-    return story.tell(Sampled{sample});
+    return story.feed(Sampled{sample});
   }
   std::string resize(std::uint64_t lease, Bytes vram) {
-    return story.tell(Resize{{++token}, {{1000}}, {lease}, Share::kBudget, vram, std::nullopt});
+    return story.feed(Resize{{++token}, {{1000}}, {lease}, Share::kBudget, vram, std::nullopt});
   }
   FitView fit(Bytes vram) const {
     const auto view = story.coordinator.fit(S::budget(vram), {.user = {1000}}, story.now);
@@ -80,7 +80,7 @@ TEST_F(Contexts, AWholeGpuNeedsNone) {
 TEST_F(Contexts, WhatWasAskedBeforeTheFirstSampleIsLookedAtThen) {
   Coordinator coordinator({.order = Order::kFifo, .context_estimate = mib(512)});
   std::swap(story.coordinator, coordinator);
-  (void)story.tell(Recovered{});
+  (void)story.feed(Recovered{});
   EXPECT_EQ(story.ask(S::budget(mib(100))), "waiting 1; ");
   EXPECT_EQ(story.sample(), "end 1; ");
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->result, EndResult::kRefused);

@@ -173,7 +173,7 @@ TEST_F(FairTest, UseOfMoreSessionsThanAreToldApartIsTheSameAfterARestart) {
     (void)story.pass(milliseconds(100 + 7 * i));
     (void)story.end(id);
   }
-  const auto told = [&](const Coordinator& coordinator) {
+  const auto reported = [&](const Coordinator& coordinator) {
     std::vector<std::tuple<std::string, double, Instant>> uses;
     for (const Record& record : coordinator.snapshot(story.now)) {
       const auto* usage = std::get_if<UsageRestored>(&record.fact);
@@ -181,15 +181,15 @@ TEST_F(FairTest, UseOfMoreSessionsThanAreToldApartIsTheSameAfterARestart) {
     }
     return uses;
   };
-  const auto before = told(story.coordinator);
+  const auto before = reported(story.coordinator);
   EXPECT_EQ(before.size(), limits::kShareSessions);
   Coordinator fresh({.order = Order::kFair});
   for (const Record& record : story.coordinator.snapshot(story.now)) {
     EXPECT_TRUE(fresh.apply(record).ok());
   }
-  EXPECT_EQ(told(fresh), before);
+  EXPECT_EQ(reported(fresh), before);
   story.restart({.order = Order::kFair});
-  EXPECT_EQ(told(story.coordinator), before);
+  EXPECT_EQ(reported(story.coordinator), before);
 }
 
 }  // namespace

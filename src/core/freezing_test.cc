@@ -25,17 +25,17 @@ class Freezing : public StoryTest {
     run(1, gib(8));
   }
 
-  std::string freeze() { return story.tell(Freeze{{70}, {{1000}}, {1}}); }
-  std::string suspend() { return story.tell(Suspend{{71}, {{1000}}, {1}}); }
-  std::string resume() { return story.tell(Resume{{72}, {{1000}}, {1}}); }
+  std::string freeze() { return story.feed(Freeze{{70}, {{1000}}, {1}}); }
+  std::string suspend() { return story.feed(Suspend{{71}, {{1000}}, {1}}); }
+  std::string resume() { return story.feed(Resume{{72}, {{1000}}, {1}}); }
   std::string frozen() {
-    const std::string told = freeze();
-    return told + transfer_done();
+    const std::string reported = freeze();
+    return reported + transfer_done();
   }
 };
 
 TEST_F(Freezing, AllIsStoppedAndKeepsWhatItHas) {
-  (void)story.tell(Join{{9}, {{1000}}, {0, 1}, S::process(50)});
+  (void)story.feed(Join{{9}, {{1000}}, {0, 1}, S::process(50)});
   EXPECT_EQ(freeze(), "stop 1; ") << "nobody is answered yet";
   EXPECT_THAT(story.last_move().value().processes, ElementsAre(S::process(1), S::process(50)));
   EXPECT_EQ(story.last_move().value().supervisor, S::process(1001));
@@ -57,7 +57,7 @@ TEST_F(Freezing, WhatRunsInsideOfItGoesOnWithItUnlessItIsFrozenItself) {
   (void)story.claim(3);
   (void)story.ask(S::budget(gib(2)));
   (void)story.claim(4);
-  (void)story.tell(Freeze{{70}, {{1000}}, {3}});
+  (void)story.feed(Freeze{{70}, {{1000}}, {3}});
   (void)transfer_done();
   (void)frozen();
   EXPECT_EQ(resume(), "let go on 1; ");
@@ -120,7 +120,7 @@ TEST_F(Freezing, ADaemonThatFindsItFrozenStopsItOnceMore) {
 
 TEST_F(Freezing, WhatIsToldToEndGoesOnSoThatItHears) {
   (void)frozen();
-  EXPECT_EQ(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .cancel = true}),
+  EXPECT_EQ(story.feed(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .cancel = true}),
             "revoke 1; signal 15 to 1; let go on 1; held 1; ");
   EXPECT_EQ(transfer_done(), "resume 1; ");
   EXPECT_EQ(freeze(), "refuse wrong_state; ");
@@ -130,7 +130,7 @@ TEST_F(Freezing, ItsProcessesAreReachedAsItsUserAndNotAsTheDaemon) {
   (void)freeze();
   EXPECT_EQ(story.last_move()->user, UserId{1000});
   (void)transfer_done();
-  (void)story.tell(Release{.token = {5}, .actor = {{0}, true}, .lease = {1}, .cancel = true});
+  (void)story.feed(Release{.token = {5}, .actor = {{0}, true}, .lease = {1}, .cancel = true});
   const auto signal = std::ranges::find_if(
       story.effects, [](const Effect& effect) { return std::holds_alternative<Signal>(effect); });
   ASSERT_NE(signal, story.effects.end());
@@ -148,7 +148,7 @@ TEST_F(Freezing, WhatOfItIsAnotherUsersIsToldOnce) {
   for (int i = 0; i < 2; ++i) {
     (void)freeze();
     const Transfer move = story.last_move().value();
-    (void)story.tell(TransferDone{move.lease, move.number, {.left_alone = {77}}});
+    (void)story.feed(TransferDone{move.lease, move.number, {.left_alone = {77}}});
     EXPECT_EQ(lease().left_alone, std::vector{77}) << "whoever paused it reads it in the answer";
     (void)resume();
     (void)transfer_done();
@@ -158,7 +158,7 @@ TEST_F(Freezing, WhatOfItIsAnotherUsersIsToldOnce) {
 
 TEST_F(Freezing, WhatIsToldToEndWhileItIsStoppedGoesOnOnceItIs) {
   (void)freeze();
-  EXPECT_EQ(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .cancel = true}),
+  EXPECT_EQ(story.feed(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .cancel = true}),
             "revoke 1; signal 15 to 1; held 1; ")
       << "two at once could end in either order";
   EXPECT_EQ(transfer_done(), "refuse not_moved; let go on 1; ")
@@ -171,7 +171,7 @@ TEST_F(Freezing, WhatIsAwayAndToldToEndWhileItIsStoppedStaysAway) {
   (void)suspend();
   (void)transfer_done();
   (void)freeze();
-  (void)story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .cancel = true});
+  (void)story.feed(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .cancel = true});
   EXPECT_EQ(transfer_done(), "refuse not_moved; let go on 1; ");
   EXPECT_EQ(transfer_done(), "");
   EXPECT_FALSE(lease().flags.frozen);
@@ -181,7 +181,7 @@ TEST_F(Freezing, WhatIsAwayAndToldToEndWhileItIsStoppedStaysAway) {
 
 TEST_F(Freezing, ItIsNotOverBeforeAllThatWasStoppedGoesOn) {
   (void)frozen();
-  EXPECT_THAT(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .detach = true}),
+  EXPECT_THAT(story.feed(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .detach = true}),
               HasSubstr("let go on 1; "));
   story.use(1, {});
   EXPECT_EQ(story.second(), "");
@@ -196,7 +196,7 @@ TEST_F(Freezing, ItIsNotOverBeforeAllThatWasStoppedGoesOn) {
 TEST_F(Freezing, WhatEndsWhileItsMemoryIsOnTheWayGoesOnAfterThat) {
   (void)frozen();
   (void)suspend();
-  (void)story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .detach = true});
+  (void)story.feed(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .detach = true});
   EXPECT_EQ(story.last_move().value().direction, Direction::kSwapOut);
   EXPECT_EQ(transfer_done(), "let go on 1; ");
 }
@@ -231,21 +231,21 @@ TEST_F(Freezing, ItSavesItselfNeitherBeforeNorMeanwhile) {
   request.checkpoint = CheckpointWay{.grace = seconds(10)};
   (void)story.ask(request);
   (void)story.claim(2);
-  EXPECT_EQ(story.tell(AskCheckpoint{.token = {80}, .actor = {{1000}}, .lease = {2}}), "save 2; ");
-  EXPECT_EQ(story.tell(Freeze{{81}, {{1000}}, {2}}), "refuse wrong_state; ");
-  (void)story.tell(
+  EXPECT_EQ(story.feed(AskCheckpoint{.token = {80}, .actor = {{1000}}, .lease = {2}}), "save 2; ");
+  EXPECT_EQ(story.feed(Freeze{{81}, {{1000}}, {2}}), "refuse wrong_state; ");
+  (void)story.feed(
       ReportCheckpoint{{82}, {{1000}}, {0, 2}, 1, CheckpointOutcome::kSaved, "a file"});
-  EXPECT_EQ(story.tell(Freeze{{83}, {{1000}}, {2}}), "stop 2; ");
-  EXPECT_EQ(story.tell(AskCheckpoint{.token = {84}, .actor = {{1000}}, .lease = {2}}),
+  EXPECT_EQ(story.feed(Freeze{{83}, {{1000}}, {2}}), "stop 2; ");
+  EXPECT_EQ(story.feed(AskCheckpoint{.token = {84}, .actor = {{1000}}, .lease = {2}}),
             "refuse wrong_state; ");
 }
 
 TEST_F(Freezing, ALeaseWithoutProcessesIsNotFrozen) {
-  EXPECT_EQ(story.tell(Freeze{{81}, {{1000}}, {7}}), "refuse not_found; ");
+  EXPECT_EQ(story.feed(Freeze{{81}, {{1000}}, {7}}), "refuse not_found; ");
   Request request = S::budget(gib(2));
   request.ttl = hours(1);
   (void)story.ask(request);
-  EXPECT_EQ(story.tell(Freeze{{81}, {{1000}}, {2}}), "refuse wrong_state; ");
+  EXPECT_EQ(story.feed(Freeze{{81}, {{1000}}, {2}}), "refuse wrong_state; ");
 }
 
 }  // namespace

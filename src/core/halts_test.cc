@@ -20,7 +20,7 @@ TEST_F(Halts, APauseNamesWhoAskedForIt) {
   run(1, gib(4));
   EXPECT_EQ(why().reason, Reason::kNotWaiting);
   EXPECT_FALSE(lease().halt);
-  (void)story.tell(Suspend{{9}, {{0}, true}, {1}, {.lasts = minutes(5), .reason = "lunch"}});
+  (void)story.feed(Suspend{{9}, {{0}, true}, {1}, {.lasts = minutes(5), .reason = "lunch"}});
   (void)transfer_done();
   EXPECT_EQ(why().reason, Reason::kPaused);
   EXPECT_EQ(why().expected_start, UnixMs{story.now.wall.value + 300'000});
@@ -35,7 +35,7 @@ TEST_F(Halts, APauseNamesWhoAskedForIt) {
 TEST_F(Halts, APauseEndsWhenItSaysByTheClockAsItIs) {
   (void)story.ask(Story::budget(gib(8)));
   run(1, gib(4));
-  (void)story.tell(Suspend{{9}, {{1000}}, {1}, {.lasts = minutes(5)}});
+  (void)story.feed(Suspend{{9}, {{1000}}, {1}, {.lasts = minutes(5)}});
   (void)transfer_done();
   story.now.wall.value += 3'600'000;
   EXPECT_EQ(why().expected_start, UnixMs{story.now.wall.value + 300'000});
@@ -47,7 +47,7 @@ TEST_F(Halts, APauseEndsWhenItSaysByTheClockAsItIs) {
 TEST_F(Halts, WhoIsFrozenIsPausedToo) {
   (void)story.ask(Story::budget(gib(8)));
   run(1, gib(4));
-  (void)story.tell(Freeze{{9}, {{1000}}, {1}});
+  (void)story.feed(Freeze{{9}, {{1000}}, {1}});
   (void)transfer_done();
   EXPECT_EQ(why().reason, Reason::kPaused);
   EXPECT_EQ(lease().pause->by, UserId{1000});
@@ -89,18 +89,18 @@ TEST_F(Halts, WhoCouldNotBeBroughtBackSaysSo) {
     const std::uint64_t id = story.handles + 1;
     (void)story.ask(Story::budget(gib(6)));
     run(id, gib(4));
-    (void)story.tell(Suspend{{9}, {{1000}}, {id}});
+    (void)story.feed(Suspend{{9}, {{1000}}, {id}});
     (void)transfer_done();
     story.use(id, Bytes{});
     (void)story.second();
-    (void)story.tell(Resume{{9}, {{1000}}, {id}});
+    (void)story.feed(Resume{{9}, {{1000}}, {id}});
     EXPECT_EQ(why(id).reason, Reason::kReturns);
     (void)story.second();
     (void)transfer_done(outcome, "no");
     (void)seconds_pass(120);
     EXPECT_EQ(why(id).reason, Reason::kNotReturned);
     EXPECT_EQ(lease(id).halt.value().reason, Halt::Reason::kNotReturned);
-    (void)story.tell(Resume{{9}, {{1000}}, {id}});
+    (void)story.feed(Resume{{9}, {{1000}}, {id}});
     EXPECT_EQ(why(id).reason, Reason::kReturns);
     (void)story.second();
     (void)transfer_done();
@@ -118,7 +118,7 @@ TEST_F(HaltsOnTwo, WhoMovesIsNotPaused) {
   zero.devices = {std::uint32_t{0}};
   (void)story.ask(zero);
   run(1, gib(4));
-  (void)story.tell(Migrate{{9}, {{1000}}, {1}, {DeviceName{std::uint32_t{1}}}});
+  (void)story.feed(Migrate{{9}, {{1000}}, {1}, {DeviceName{std::uint32_t{1}}}});
   EXPECT_EQ(story.coordinator.why({1}, story.now)->reason, Reason::kMoves);
   (void)transfer_done();
   ASSERT_TRUE(lease().halt);
@@ -130,16 +130,16 @@ TEST_F(HaltsOnTwo, WhoIsPutElsewhereAndNotWantedBackDoesNotMove) {
   zero.devices = {std::uint32_t{0}};
   (void)story.ask(zero);
   run(1, gib(4));
-  (void)story.tell(Suspend{{9}, {{1000}}, {1}});
+  (void)story.feed(Suspend{{9}, {{1000}}, {1}});
   (void)transfer_done();
   story.use(1, Bytes{});
   (void)story.second();
-  (void)story.tell(Resume{{9}, {{1000}}, {1}});
+  (void)story.feed(Resume{{9}, {{1000}}, {1}});
   (void)story.second();
   (void)transfer_done(Outcome::kUndone, "no");
-  (void)story.tell(Migrate{{9}, {{1000}}, {1}, {DeviceName{std::uint32_t{1}}}});
+  (void)story.feed(Migrate{{9}, {{1000}}, {1}, {DeviceName{std::uint32_t{1}}}});
   EXPECT_EQ(story.coordinator.why({1}, story.now)->reason, Reason::kNotReturned);
-  (void)story.tell(Resume{{9}, {{1000}}, {1}});
+  (void)story.feed(Resume{{9}, {{1000}}, {1}});
   EXPECT_EQ(story.coordinator.why({1}, story.now)->reason, Reason::kMoves);
 }
 

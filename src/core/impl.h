@@ -49,9 +49,10 @@ struct Coordinator::Impl {
   std::set<LeaseId> growing;    // Or wanted back.
   std::set<LeaseId> yielding;   // Suspended to make room for an urgent request.
   std::set<LeaseId> measuring;  // A measure is under way on them.
-  std::set<LeaseId> displaced;  // Suspended for what strangers took: they come back by themselves.
-  std::set<LeaseId> resuming;   // Wait for a sample that tells of room for what they had.
-  Queue turns;                  // Those that wait for a turn, the first or the next.
+  std::set<LeaseId>
+      displaced;  // Suspended for what unmanaged processes took: they come back by themselves.
+  std::set<LeaseId> resuming;  // Wait for a sample that tells of room for what they had.
+  Queue turns;                 // Those that wait for a turn, the first or the next.
   std::set<LeaseId> ending_turn;
   std::set<LeaseId> turn_timers;          // Have a turn_over.
   std::map<LeaseId, Instant> turn_comes;  // Of those that are next somewhere.
@@ -68,7 +69,7 @@ struct Coordinator::Impl {
   std::set<LeaseId> just_swapped_out;  // The same, of which the memory was moved to the host.
   std::set<LeaseId> unchecked;         // Requests made when no device was known: one may never fit.
   std::map<LeaseId, std::vector<Stray>> strays;
-  Instant announcing_since;               // Of strangers, in this minute,
+  Instant announcing_since;               // Of unmanaged processes, in this minute,
   std::uint32_t unmanaged_announced = 0;  // and of how many.
   bool sample_seen = false;
   bool simulated = false;
@@ -297,7 +298,7 @@ struct Coordinator::Impl {
   std::vector<Peak> peaks_of(const Lease& lease) const;
   void ask_probe_again(Instant asked_at);
 
-  // outsiders.cc: processes on devices that they were not given.
+  // unmanaged.cc: processes on devices that they were not given.
   void account_external(const DeviceSample& device, const Attributed& sums);
   void count_left_behind(const Sample& sample);
   void look_for_strays();

@@ -3,11 +3,11 @@
 //
 // Note [Who is chosen]: a measure goes to the cause. That is the lease above its budget: for that
 // alone, as it has asked, or because others on its GPU lack what they were granted, as the operator
-// says. Where nobody is above his budget and leases lack memory all the same, strangers have it.
-// They cannot be asked, so nothing is done but to tell it, unless `on_unmanaged` says more. Then
-// leases make room, one after another: who is idle first, then the lower priority, then whoever has
-// least to be moved, then the youngest. The next is chosen only when all that the ladder has was
-// tried with the one before, and a sample after that still finds the danger.
+// says. Where nobody is above his budget and leases lack memory all the same, unmanaged processes
+// have it. They cannot be asked, so nothing is done but to tell it, unless `on_unmanaged` says
+// more. Then leases make room, one after another: who is idle first, then the lower priority, then
+// whoever has least to be moved, then the youngest. The next is chosen only when all that the
+// ladder has was tried with the one before, and a sample after that still finds the danger.
 //
 // A ladder is climbed by samples alone. One measure is under way on a lease at a time, none is
 // taken again before its cool-down is over, and one that fails or is refused leads to the next.
@@ -188,8 +188,8 @@ std::optional<LeaseId> Coordinator::Impl::next_victim(const Account& account,
   return best == able.end() ? std::nullopt : std::optional(std::get<LeaseId>(*best));
 }
 
-// Of those who made room for strangers: they wait for what they had, before new requests of their
-// priority, as who yielded does.
+// Of those who made room for unmanaged processes: they wait for what they had, before new requests
+// of their priority, as who yielded does.
 void Coordinator::Impl::resume_displaced(const Account& account) {
   for (const LeaseId id : std::set(displaced)) {
     const Held* held = state.find(id)->held();

@@ -23,7 +23,7 @@ using ::testing::Not;
 class LadderTest : public StoryTest {
  protected:
   void use_settings(PressureSettings pressure) {
-    (void)story.tell(Configured{settings(std::move(pressure))});
+    (void)story.feed(Configured{settings(std::move(pressure))});
   }
   static Settings settings(PressureSettings pressure) {
     return {.order = Order::kFifo, .reserve = {}, .pressure = std::move(pressure)};
@@ -46,7 +46,7 @@ class LadderTest : public StoryTest {
     return seconds_pass(1);
   }
   std::string saved(std::uint64_t id, std::uint64_t number, CheckpointOutcome outcome) {
-    return story.tell(ReportCheckpoint{{90}, {{1000}}, {0, id}, number, outcome, "a.pt"});
+    return story.feed(ReportCheckpoint{{90}, {{1000}}, {0, id}, number, outcome, "a.pt"});
   }
   /// "checkpoint failed", "suspend" of one that is under way.
   std::vector<std::string> taken(std::uint64_t id) const {
@@ -148,7 +148,7 @@ TEST_F(Cleaning, WhoGivesNothingBackHasNotCleanedUp) {
 TEST_F(Cleaning, AWordOfTheDriverFromBeforeConfirmsNothing) {
   (void)seconds_pass(5);
   story.use(1, gib(3));
-  (void)story.tell(Sampled{
+  (void)story.feed(Sampled{
       {Instant{story.now.instant.ns - 1}, story.now.instant, true, "", "", story.hardware}});
   EXPECT_THAT(taken(1), ElementsAre("cleanup"));
   (void)seconds_pass(1);
@@ -157,7 +157,7 @@ TEST_F(Cleaning, AWordOfTheDriverFromBeforeConfirmsNothing) {
 
 TEST_F(Cleaning, WhatASuspensionMovesWasNotGivenBack) {
   (void)seconds_pass(5);
-  (void)story.tell(Suspend{{71}, {{1000}}, {1}});
+  (void)story.feed(Suspend{{71}, {{1000}}, {1}});
   story.use(1, {});
   (void)transfer_done();
   (void)seconds_pass(1);
@@ -180,7 +180,7 @@ TEST_F(Cleaning, WhoLeavesForAnotherHasItsMeasureEndedInTheSameStep) {
 }
 
 TEST_F(Cleaning, WhoIsFrozenCannotBeAsked) {
-  (void)story.tell(Freeze{{71}, {{1000}}, {1}});
+  (void)story.feed(Freeze{{71}, {{1000}}, {1}});
   (void)transfer_done();
   (void)seconds_pass(5);
   EXPECT_THAT(taken(1), ElementsAre("cleanup refused"));
@@ -316,7 +316,7 @@ TEST_F(LadderTest, WhereStrangersAreTheCauseNothingIsDoneUnlessThatIsConfigured)
   EXPECT_THAT(taken(2), ElementsAre());
 }
 
-/// Leases of 4, 4 and 3 GiB that use 2, 1 and 3, and strangers with 9 on a GPU of 16.
+/// Leases of 4, 4 and 3 GiB that use 2, 1 and 3, and unmanaged processes with 9 on a GPU of 16.
 class CrowdedGpu : public LadderTest {
  protected:
   void crowd(std::vector<Priority> priorities) {
@@ -333,7 +333,7 @@ class CrowdedGpu : public LadderTest {
     (void)seconds_pass(1);
   }
   void intrude(Bytes bytes) { story.use(77, bytes); }
-  /// For strangers, and the driver says that it has left.
+  /// For unmanaged processes, and the driver says that it has left.
   void lease_1_makes_room() {
     crowd({Priority::kLow, Priority::kHigh, Priority::kHigh});
     intrude(gib(9));
@@ -402,7 +402,7 @@ TEST_F(CrowdedGpu, ARestartBringsBackWhoMadeRoomAndNobodyWhoWasSuspendedSince) {
   (void)transfer_done();
   story.use(1, gib(2));
   (void)seconds_pass(1);
-  EXPECT_EQ(story.tell(Suspend{{71}, {{1000}}, {1}}), "move out 1; ");
+  EXPECT_EQ(story.feed(Suspend{{71}, {{1000}}, {1}}), "move out 1; ");
   (void)transfer_done();
   story.use(1, {});
   (void)seconds_pass(1);

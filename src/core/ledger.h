@@ -3,8 +3,9 @@
 // granted.
 //
 // Note [Held back, charge, grantable]: held back = max(reserve, external - ignored + driver), since
-// the reserve is a floor for strangers and not an addition; the charge of a lease is the larger of
-// its budget and its measured use; grantable = capacity - held back - charges, never below 0.
+// the reserve is a floor for unmanaged processes and not an addition; the charge of a lease is the
+// larger of its budget and its measured use; grantable = capacity - held back - charges, never
+// below 0.
 #pragma once
 
 #include <cstdint>

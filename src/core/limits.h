@@ -35,8 +35,8 @@ inline constexpr Duration kProbeSlowEvery = milliseconds(100);
 inline constexpr Duration kProbePressedEvery = milliseconds(250);
 inline constexpr Duration kReleasingMax = seconds(30);
 
-// `unmanaged = "warn"`: which strangers are worth a word, when one that is listed no more has gone,
-// and how many are told of in a minute.
+// `unmanaged = "warn"`: which unmanaged processes are worth a word, when one that is listed no more
+// has gone, and how many are told of in a minute.
 inline constexpr Bytes kUnmanagedReportable = mib(256);
 inline constexpr Duration kUnmanagedGoneAfter = seconds(10);
 inline constexpr std::uint32_t kUnmanagedAnnouncedMax = 20;

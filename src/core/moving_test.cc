@@ -36,7 +36,7 @@ class Moving : public StoryTest {
     return move_to({DeviceName(to)}, token);
   }
   std::string move_to(std::vector<DeviceName> to, std::uint64_t token = 73) {
-    return story.tell(Migrate{{token}, {{1000}}, {1}, std::move(to)});
+    return story.feed(Migrate{{token}, {{1000}}, {1}, std::move(to)});
   }
   /// Somebody else holds so much of a device.
   void hold(std::uint32_t on, Bytes bytes) {
@@ -48,9 +48,9 @@ class Moving : public StoryTest {
   }
   /// It has left, and the driver says so.
   std::string left() {
-    std::string told = transfer_done();
+    std::string reported = transfer_done();
     story.use(1, {});
-    return told + seconds_pass(2);
+    return reported + seconds_pass(2);
   }
   std::string came_back(std::size_t on) {
     story.use(1, gib(8), on);
@@ -69,10 +69,10 @@ TEST_F(Moving, ItLeavesIsPutThereAndReturnsThere) {
   EXPECT_EQ(story.look(1).charged, gib(10));
   EXPECT_EQ(came_back(1), "resume 1; held 1; ");
   EXPECT_EQ(place(), device(1));
-  (void)story.tell(Suspend{{71}, {{1000}}, {1}});
+  (void)story.feed(Suspend{{71}, {{1000}}, {1}});
   (void)transfer_done();
   story.use(1, {}, 1);
-  (void)story.tell(Resume{{72}, {{1000}}, {1}});
+  (void)story.feed(Resume{{72}, {{1000}}, {1}});
   EXPECT_EQ(seconds_pass(3), "move back 1; ");
   EXPECT_THAT(story.last_move()->pairs, IsEmpty()) << "that is where it was";
 }
@@ -85,8 +85,8 @@ TEST_F(Moving, WhatStayedIsInTheWayOfWhatReturnsThere) {
   request.devices = {DeviceName(0U), DeviceName(1U)};
   (void)story.ask(request);
   run(2, gib(12));
-  (void)story.tell(Join{{75}, {{1000}}, {0, 2}, S::process(20)});
-  (void)story.tell(Migrate{{73}, {{1000}}, {2}, {DeviceName(1U), DeviceName(0U)}});
+  (void)story.feed(Join{{75}, {{1000}}, {0, 2}, S::process(20)});
+  (void)story.feed(Migrate{{73}, {{1000}}, {2}, {DeviceName(1U), DeviceName(0U)}});
   story.use(20, gib(12), 1);
   (void)story.second();
   (void)transfer_done();
@@ -97,12 +97,12 @@ TEST_F(Moving, WhatStayedIsInTheWayOfWhatReturnsThere) {
 }
 
 TEST_F(Moving, WhatIsPausedStaysPausedAndReturnsThere) {
-  (void)story.tell(Suspend{{71}, {{1000}}, {1}});
+  (void)story.feed(Suspend{{71}, {{1000}}, {1}});
   (void)left();
   EXPECT_EQ(move(1), "suspended 1; ");
   EXPECT_EQ(seconds_pass(5), "");
   EXPECT_EQ(lease().state, LeaseState::kSuspended);
-  (void)story.tell(Resume{{72}, {{1000}}, {1}});
+  (void)story.feed(Resume{{72}, {{1000}}, {1}});
   EXPECT_EQ(seconds_pass(3), "move back 1; ");
   EXPECT_THAT(story.last_move()->pairs,
               ElementsAre(DevicePair{.from = device(0), .to = device(1)}));
@@ -110,18 +110,18 @@ TEST_F(Moving, WhatIsPausedStaysPausedAndReturnsThere) {
 
 TEST_F(Moving, WhoPausesItOnTheWayIsHeard) {
   (void)move(1);
-  EXPECT_EQ(story.tell(Suspend{{71}, {{1000}}, {1}}), "");
+  EXPECT_EQ(story.feed(Suspend{{71}, {{1000}}, {1}}), "");
   EXPECT_EQ(transfer_done(), "suspend 1; suspended 1; suspended 1; ");
   EXPECT_EQ(place(), device(1));
   EXPECT_FALSE(lease().flags.resuming);
 }
 
 TEST_F(Moving, BackAndForthWhileItIsAwayComesToNothing) {
-  (void)story.tell(Suspend{{71}, {{1000}}, {1}});
+  (void)story.feed(Suspend{{71}, {{1000}}, {1}});
   (void)left();
   (void)move(1);
   (void)move(0);
-  (void)story.tell(Resume{{72}, {{1000}}, {1}});
+  (void)story.feed(Resume{{72}, {{1000}}, {1}});
   EXPECT_EQ(seconds_pass(3), "move back 1; ");
   EXPECT_THAT(story.last_move()->pairs, IsEmpty());
 }
@@ -131,7 +131,7 @@ TEST_F(Moving, WhatCannotLeaveRunsOnWhereItIs) {
   EXPECT_EQ(transfer_done(Outcome::kUndone, "it has managed memory"), "refuse not_moved; ");
   EXPECT_EQ(place(), device(0));
   EXPECT_EQ(seconds_pass(5), "");
-  EXPECT_EQ(story.tell(Suspend{{71}, {{1000}}, {1}}), "move out 1; ");
+  EXPECT_EQ(story.feed(Suspend{{71}, {{1000}}, {1}}), "move out 1; ");
   (void)left();
   EXPECT_EQ(place(), device(0)) << "where it was to go is forgotten";
 }
@@ -173,7 +173,7 @@ TEST_F(Moving, WhereItWouldWaitItDoesNotGoUnlessItIsPaused) {
   hold(1, gib(12));
   EXPECT_EQ(move(1), "refuse busy; ");
   EXPECT_THAT(story.refusal(), HasSubstr("GPU 1 has 4.0 GiB left, and lease 1 needs 10.0 GiB"));
-  (void)story.tell(Suspend{{71}, {{1000}}, {1}});
+  (void)story.feed(Suspend{{71}, {{1000}}, {1}});
   (void)left();
   EXPECT_EQ(move(1), "suspended 1; ");
 }
@@ -190,7 +190,7 @@ TEST_F(Moving, WhatMakesNoSenseIsToldWhy) {
   EXPECT_EQ(move_to({DeviceName(1U), DeviceName(1U)}), "refuse invalid; ");
   EXPECT_THAT(story.refusal(), HasSubstr("named twice"));
   (void)story.ask(S::budget(gib(1)));
-  EXPECT_EQ(story.tell(Migrate{{73}, {{1000}}, {2}, {DeviceName(1U)}}), "refuse wrong_state; ");
+  EXPECT_EQ(story.feed(Migrate{{73}, {{1000}}, {2}, {DeviceName(1U)}}), "refuse wrong_state; ");
   (void)move(1);
   EXPECT_EQ(move(1, 74), "refuse wrong_state; ");
   EXPECT_THAT(story.refusal(), HasSubstr("on the way"));
@@ -198,7 +198,7 @@ TEST_F(Moving, WhatMakesNoSenseIsToldWhy) {
 
 TEST_F(Moving, AnOldDriverCannot) {
   const Instant at = story.now.instant;
-  (void)story.tell(Sampled{{at, at, true, "575.57", "", story.hardware}});
+  (void)story.feed(Sampled{{at, at, true, "575.57", "", story.hardware}});
   EXPECT_EQ(move(1), "refuse not_supported; ");
   EXPECT_THAT(story.refusal(), HasSubstr("driver 575.57"));
 }
@@ -209,7 +209,7 @@ TEST_F(Moving, OneThatRunsInTurnsIsNotMoved) {
   slice.devices = {DeviceName(1U)};
   (void)story.ask(slice);
   (void)story.claim(2);
-  EXPECT_EQ(story.tell(Migrate{{73}, {{1000}}, {2}, {DeviceName(0U)}}), "refuse not_supported; ");
+  EXPECT_EQ(story.feed(Migrate{{73}, {{1000}}, {2}, {DeviceName(0U)}}), "refuse not_supported; ");
 }
 
 TEST_F(Moving, AWholeDeviceIsExchangedForAnother) {
@@ -219,7 +219,7 @@ TEST_F(Moving, AWholeDeviceIsExchangedForAnother) {
   whole.devices = {DeviceName(0U)};
   (void)story.ask(whole);
   run(2, gib(8));
-  const auto move_2 = [&] { return story.tell(Migrate{{73}, {{1000}}, {2}, {DeviceName(1U)}}); };
+  const auto move_2 = [&] { return story.feed(Migrate{{73}, {{1000}}, {2}, {DeviceName(1U)}}); };
   hold(1, gib(1));
   EXPECT_EQ(move_2(), "refuse busy; ");
   EXPECT_THAT(story.refusal(), HasSubstr("needs it for itself"));
@@ -239,7 +239,7 @@ TEST_F(Moving, TwoPartsChangePlaces) {
   (void)story.claim(2);
   story.use(2, gib(1), 0);
   (void)story.second();
-  EXPECT_EQ(story.tell(Migrate{{73}, {{1000}}, {2}, {DeviceName(1U), DeviceName(0U)}}),
+  EXPECT_EQ(story.feed(Migrate{{73}, {{1000}}, {2}, {DeviceName(1U), DeviceName(0U)}}),
             "move out 2; ");
   (void)transfer_done();
   story.use(2, {}, 0);
@@ -293,7 +293,7 @@ TEST_F(Moving, WhatIsThereAlreadyWhenTheDaemonStartsAnewNeedsNoMoreRoom) {
 }
 
 TEST_F(Moving, WhatIsThereOfOneProcessIsNotTakenForWhatOthersHad) {
-  (void)story.tell(Join{{75}, {{1000}}, {0, 1}, S::process(20)});
+  (void)story.feed(Join{{75}, {{1000}}, {0, 1}, S::process(20)});
   (void)move(1);
   EXPECT_THAT(left(), HasSubstr("move back 1; "));
   story.use(20, gib(8), 1);
@@ -308,7 +308,7 @@ TEST_F(Moving, WhatIsThereOfOneProcessIsNotTakenForWhatOthersHad) {
 TEST_F(Moving, WhatItHadIsKnownWhenTheDaemonStartsAnew) {
   story.hardware[1].driver_reserved = gib(7);
   (void)story.second();
-  (void)story.tell(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(8), {}});
+  (void)story.feed(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(8), {}});
   EXPECT_EQ(move(1), "move out 1; ");
   (void)StoryTest::left(gib(8));
   EXPECT_EQ(place(), device(1));
@@ -327,7 +327,7 @@ TEST_F(Moving, ASnapshotKeepsWhereItsMemoryWas) {
     EXPECT_TRUE(fresh.apply(record).ok());
   }
   story.coordinator = std::move(fresh);
-  (void)story.tell(Recovered{});
+  (void)story.feed(Recovered{});
   EXPECT_THAT(seconds_pass(3), HasSubstr("move back 1; "));
   EXPECT_THAT(story.last_move()->pairs,
               ElementsAre(DevicePair{.from = device(0), .to = device(1)}));

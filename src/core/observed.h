@@ -201,11 +201,11 @@ struct KnownDevice {
   std::vector<UnmanagedProcess> unmanaged_processes;
 
   // With `unmanaged = "warn"`: who was told of, how he was last seen, and when.
-  struct Told {
+  struct Announced {
     UnmanagedProcess unmanaged_process;
     Instant seen_at;
   };
-  std::map<Process, Told> told;
+  std::map<Process, Announced> reported;
   Trend unmanaged_trend;  // What is external.
   bool rises = false;     // And more so than in the last seconds.
   PressureState pressure_state;
@@ -219,7 +219,7 @@ struct KnownDevice {
 struct Attributed {
   Bytes ours;     // Known figures of processes of leases.
   Bytes assumed;  // What their processes without a figure may use beside that.
-  Bytes theirs;   // Known figures of strangers.
+  Bytes theirs;   // Known figures of unmanaged processes.
   Bytes outside;  // Of these, of those who live and never had a lease.
 };
 

@@ -25,12 +25,12 @@ class Pausing : public StoryTest {
   }
 
   std::string suspend(const PauseTerms& terms) {
-    return story.tell(Suspend{{71}, {{1000}}, {1}, terms});
+    return story.feed(Suspend{{71}, {{1000}}, {1}, terms});
   }
   std::string freeze(const PauseTerms& terms) {
-    return story.tell(Freeze{{70}, {{1000}}, {1}, terms});
+    return story.feed(Freeze{{70}, {{1000}}, {1}, terms});
   }
-  std::string resume() { return story.tell(Resume{{72}, {{1000}}, {1}}); }
+  std::string resume() { return story.feed(Resume{{72}, {{1000}}, {1}}); }
   /// It is in host memory, and its 8 GiB are seen to be free.
   void put_away(const PauseTerms& terms) {
     (void)suspend(terms);
@@ -164,14 +164,14 @@ TEST_F(Pausing, WhoMadeRoomForAnUrgentOneAndIsPausedThenStaysAwayAfterIt) {
 
 TEST_F(Pausing, NobodyElseEndsIt) {
   put_away({.lasts = seconds(60)});
-  EXPECT_EQ(story.tell(Resume{{72}, {{2000}}, {1}}), "refuse not_yours; ");
+  EXPECT_EQ(story.feed(Resume{{72}, {{2000}}, {1}}), "refuse not_yours; ");
   EXPECT_NE(lease().pause, std::nullopt);
 }
 
 TEST_F(Pausing, WhatHasEndedIsNotPausedAnyMore) {
   (void)freeze({.reason = "lunch"});
   (void)transfer_done();
-  (void)story.tell(Release{.token = {73}, .actor = {{1000}}, .lease = {1}, .detach = true});
+  (void)story.feed(Release{.token = {73}, .actor = {{1000}}, .lease = {1}, .detach = true});
   EXPECT_EQ(lease().state, LeaseState::kReleasing);
   EXPECT_EQ(lease().pause, std::nullopt);
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr double kNsPerSecond = 1e9;
 
 // The end of a slow drift is no news.
-constexpr Duration kForetoldAtMost = hours(24);
+constexpr Duration kPredictedAtMost = hours(24);
 
 double seconds_of(Duration duration) {
   return static_cast<double>(duration.ns) / kNsPerSecond;
@@ -30,7 +30,7 @@ bool reaches(Bytes used, Bytes budget, std::uint32_t percent) {
 std::optional<Duration> until_full(Bytes used, Bytes budget, double per_second) {
   if (per_second <= 0) return std::nullopt;
   const double left = static_cast<double>(saturating_sub(budget, used).value) / per_second;
-  if (left > seconds_of(kForetoldAtMost)) return std::nullopt;
+  if (left > seconds_of(kPredictedAtMost)) return std::nullopt;
   return Duration{static_cast<std::int64_t>(left * kNsPerSecond)};
 }
 

@@ -59,11 +59,11 @@ struct Room {
   Bytes free;        // As the driver tells.
   Bytes owed;        // What its leases may still take, all together,
   Bytes owed_most;   // and that of them which may take most.
-  double intruding;  // Growth of strangers, in bytes a second.
+  double intruding;  // Growth of unmanaged processes, in bytes a second.
 };
 
 /// `warn`: not all leases could have their budgets. `critical`: one alone could not, now or within
-/// `ahead` if strangers go on like this.
+/// `ahead` if unmanaged processes go on like this.
 Pressure pressure_of(const Room& room, Duration ahead);
 
 }  // namespace berth::core

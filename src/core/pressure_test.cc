@@ -108,9 +108,9 @@ class UnderPressure : public testing::Test {
 
   /// What is told in so many seconds in which nothing changes.
   std::string wait(int count) {
-    std::string told;
-    for (int i = 0; i < count; ++i) told += story.second();
-    return told;
+    std::string reported;
+    for (int i = 0; i < count; ++i) reported += story.second();
+    return reported;
   }
   std::string use(std::uint64_t process, Bytes bytes) {
     story.use(process, bytes);
@@ -126,10 +126,11 @@ class UnderPressure : public testing::Test {
   }
   LeaseView lease(std::uint64_t id) const { return *story.coordinator.lease({id}, story.now); }
   bool device_told() {
-    bool told = false;
-    for (const Effect& effect : story.effects) told |= std::holds_alternative<NotifyDevice>(effect);
+    bool reported = false;
+    for (const Effect& effect : story.effects)
+      reported |= std::holds_alternative<NotifyDevice>(effect);
     story.effects.clear();
-    return told;
+    return reported;
   }
 
   Story story{{.order = Order::kFifo, .reserve = {}}};
@@ -150,7 +151,7 @@ TEST_F(UnderPressure, TheSharesCanBeSet) {
   story.coordinator = Coordinator({.order = Order::kFifo,
                                    .reserve = {},
                                    .pressure = {.warn_percent = 10, .critical_percent = 20}});
-  (void)story.tell(Recovered{});
+  (void)story.feed(Recovered{});
   (void)story.sample();
   (void)story.ask(S::budget(gib(10)));
   (void)story.claim(1);
@@ -163,9 +164,9 @@ TEST_F(UnderPressure, TheSharesCanBeSet) {
 TEST_F(UnderPressure, ALeaseThatGrowsIsToldWhenItIsFull) {
   (void)story.ask(S::budget(gib(10)));
   (void)story.claim(1);
-  std::string told;
-  for (unsigned i = 0; i <= 32; ++i) told += use(1, gib(6) + Bytes{mib(16).value * i});
-  EXPECT_THAT(told, HasSubstr("pressure 1"));
+  std::string reported;
+  for (unsigned i = 0; i <= 32; ++i) reported += use(1, gib(6) + Bytes{mib(16).value * i});
+  EXPECT_THAT(reported, HasSubstr("pressure 1"));
   ASSERT_TRUE(lease(1).full_in.has_value());
   // 3584 MiB are left, of which 16 go each second.
   EXPECT_NEAR(static_cast<double>(lease(1).full_in->ns) / 1e9, 224, 1);
@@ -191,7 +192,7 @@ TEST_F(UnderPressure, ALeaseThatCanSaveItselfIsAskedWhenItIsCritical) {
   EXPECT_THAT(use(1, gib(9)), HasSubstr("save 1"));
   EXPECT_EQ(lease(1).checkpoints.asked->reason, CheckpointReason::kPressure);
   EXPECT_THAT(wait(5), Not(HasSubstr("save 1"))) << "once";
-  (void)story.tell(
+  (void)story.feed(
       ReportCheckpoint{{5}, {{1000}}, {0, 1}, 1, CheckpointOutcome::kSaved, "state.pt"});
   (void)use(1, gib(1));
   (void)wait(20);
@@ -205,7 +206,7 @@ TEST_F(UnderPressure, NobodyIsAskedWhereThatIsSwitchedOffOrNoWayIsKnown) {
   (void)story.ask(S::budget(gib(5)));
   (void)story.claim(1);
   EXPECT_THAT(use(1, gib(5)), Not(HasSubstr("save 1")));
-  (void)story.tell(Configured{{.order = Order::kFifo,
+  (void)story.feed(Configured{{.order = Order::kFifo,
                                .reserve = {},
                                .pressure = {.on_lease_critical = {{Measure::kNotify}}}}});
   Request request = S::budget(gib(5));

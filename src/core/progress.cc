@@ -14,11 +14,12 @@ namespace berth::core {
 namespace {
 
 // How long the rest takes if it goes on as it went since it was first told of.
-std::optional<Duration> left_at_its_rate(const ReportedProgress& told, std::uint64_t total) {
-  const std::uint64_t done = told.last.done - told.done_first;
+std::optional<Duration> left_at_its_rate(const ReportedProgress& reported, std::uint64_t total) {
+  const std::uint64_t done = reported.last.done - reported.done_first;
   if (done == 0) return std::nullopt;
-  const auto each = static_cast<double>((told.at - told.first_at).ns) / static_cast<double>(done);
-  const double left = each * static_cast<double>(total - told.last.done);
+  const auto each =
+      static_cast<double>((reported.at - reported.first_at).ns) / static_cast<double>(done);
+  const double left = each * static_cast<double>(total - reported.last.done);
   const double most = static_cast<double>(limits::kToldEndMax.ns);
   return Duration{static_cast<std::int64_t>(std::min(left, most))};
 }
@@ -56,17 +57,17 @@ void Coordinator::Impl::on(const ReportProgress& event) {
     effects.emplace_back(Reply{event.token, *std::move(refusal)});
     return;
   }
-  std::optional<ReportedProgress>& told = observed.at(lease->id).progress;
-  const bool goes_on =
-      told && event.done >= told->last.done && told->first_at >= lease->held()->runs_since;
-  if (!goes_on) told = ReportedProgress{.done_first = event.done, .first_at = now.instant};
-  told->at = now.instant;
-  told->last = {.done = event.done,
-                .total = event.total,
-                .left = event.left,
-                .note = event.note,
-                .at = now.wall};
-  if (!event.left && event.total) told->last.left = left_at_its_rate(*told, *event.total);
+  std::optional<ReportedProgress>& reported = observed.at(lease->id).progress;
+  const bool goes_on = reported && event.done >= reported->last.done &&
+                       reported->first_at >= lease->held()->runs_since;
+  if (!goes_on) reported = ReportedProgress{.done_first = event.done, .first_at = now.instant};
+  reported->at = now.instant;
+  reported->last = {.done = event.done,
+                    .total = event.total,
+                    .left = event.left,
+                    .note = event.note,
+                    .at = now.wall};
+  if (!event.left && event.total) reported->last.left = left_at_its_rate(*reported, *event.total);
   reindex(lease->id);
   answer(event.token, lease->id);
 }

@@ -24,11 +24,11 @@ class Progressing : public StoryTest {
     (void)story.ask(request);
     run(story.handles, gib(1));
   }
-  std::string tell(ReportProgress told) {
-    told.token = {70};
-    if (told.actor.user == UserId{}) told.actor = {{1000}};
-    if (told.lease == LeaseId{}) told.lease = {1};
-    return story.tell(told);
+  std::string feed(ReportProgress reported) {
+    reported.token = {70};
+    if (reported.actor.user == UserId{}) reported.actor = {{1000}};
+    if (reported.lease == LeaseId{}) reported.lease = {1};
+    return story.feed(reported);
   }
   /// How long it still takes, as expected now.
   std::optional<Duration> left(std::uint64_t id = 1) const {
@@ -41,7 +41,7 @@ class Progressing : public StoryTest {
 
 TEST_F(Progressing, WhatIsToldIsShown) {
   EXPECT_EQ(lease().progress, std::nullopt);
-  EXPECT_EQ(tell({.done = 120, .total = 1'000, .left = minutes(9), .note = "epoch 2"}), "held 1; ");
+  EXPECT_EQ(feed({.done = 120, .total = 1'000, .left = minutes(9), .note = "epoch 2"}), "held 1; ");
   EXPECT_EQ(lease().progress, (Progress{.done = 120,
                                         .total = 1'000,
                                         .left = minutes(9),
@@ -50,40 +50,40 @@ TEST_F(Progressing, WhatIsToldIsShown) {
   EXPECT_EQ(left(), minutes(9));
   pass(minutes(1));
   EXPECT_EQ(left(), minutes(8));
-  EXPECT_EQ(tell({.done = 130}), "held 1; ");
+  EXPECT_EQ(feed({.done = 130}), "held 1; ");
   EXPECT_EQ(lease().progress, (Progress{.done = 130, .at = story.now.wall}));
   EXPECT_EQ(left(), std::nullopt) << "nothing is made up";
 }
 
 TEST_F(Progressing, HowFastItGoesTellsWhenItEnds) {
-  (void)tell({.done = 100, .total = 1'000});
+  (void)feed({.done = 100, .total = 1'000});
   EXPECT_EQ(left(), std::nullopt) << "one point has no rate";
   pass(seconds(60));
-  (void)tell({.done = 400, .total = 1'000});
+  (void)feed({.done = 400, .total = 1'000});
   EXPECT_EQ(left(), seconds(120));
   EXPECT_EQ(lease().progress->left, seconds(120));
   pass(seconds(60));
-  (void)tell({.done = 500, .total = 1'000});
+  (void)feed({.done = 500, .total = 1'000});
   EXPECT_EQ(left(), seconds(150)) << "over all of it, not over the last stretch";
 }
 
 TEST_F(Progressing, WhatBeginsAnewIsCountedAnew) {
-  (void)tell({.done = 0, .total = 10});
+  (void)feed({.done = 0, .total = 10});
   pass(seconds(100));
-  (void)tell({.done = 10, .total = 10});
+  (void)feed({.done = 10, .total = 10});
   pass(seconds(10));
-  (void)tell({.done = 0, .total = 10});
+  (void)feed({.done = 0, .total = 10});
   EXPECT_EQ(lease().progress->left, std::nullopt);
   pass(seconds(10));
-  (void)tell({.done = 5, .total = 10});
+  (void)feed({.done = 5, .total = 10});
   EXPECT_EQ(lease().progress->left, seconds(10));
 }
 
 TEST_F(Progressing, AnEndThatHasPassedIsTwiceAsFar) {
-  (void)tell({.done = 1, .left = seconds(30)});
+  (void)feed({.done = 1, .left = seconds(30)});
   pass(seconds(30));
   EXPECT_EQ(left(), seconds(30));
-  (void)tell({.done = 10, .total = 10, .left = seconds(0)});
+  (void)feed({.done = 10, .total = 10, .left = seconds(0)});
   EXPECT_LE(*left(), milliseconds(1)) << "about to end";
 }
 
@@ -93,9 +93,9 @@ TEST_F(Progressing, ItCountsMoreThanTheEtaAndLessThanTheLimit) {
   request.limit = minutes(30);
   start(request);
   EXPECT_EQ(left(2), seconds(599)) << "it was granted a second ago";
-  (void)tell({.lease = {2}, .done = 1, .left = minutes(20)});
+  (void)feed({.lease = {2}, .done = 1, .left = minutes(20)});
   EXPECT_EQ(left(2), minutes(20));
-  (void)tell({.lease = {2}, .done = 1, .left = hours(2)});
+  (void)feed({.lease = {2}, .done = 1, .left = hours(2)});
   EXPECT_EQ(left(2), seconds(1799));
 }
 
@@ -103,7 +103,7 @@ TEST_F(Progressing, WhoWaitsIsPromisedItsEnd) {
   EXPECT_EQ(story.ask(S::budget(gib(8))), "waiting 2; ");
   const auto promised = [&] { return story.coordinator.why({2}, story.now)->expected_start; };
   EXPECT_EQ(promised(), std::nullopt);
-  (void)tell({.done = 1, .left = minutes(9)});
+  (void)feed({.done = 1, .left = minutes(9)});
   EXPECT_EQ(promised(), (UnixMs{story.now.wall.value + 540'000}));
   const auto why = story.coordinator.why({2}, story.now);
   ASSERT_EQ(why->holders.size(), 1u);
@@ -117,53 +117,53 @@ TEST_F(Progressing, WhoEndsBeforeMayPassAtOnce) {
   Request brief = S::budget(gib(6));
   brief.limit = minutes(5);
   EXPECT_EQ(story.ask(brief), "waiting 3; ") << "no end is known that it could be before";
-  EXPECT_EQ(tell({.done = 1, .left = minutes(9)}), "grant 3; held 1; ");
+  EXPECT_EQ(feed({.done = 1, .left = minutes(9)}), "grant 3; held 1; ");
 }
 
 TEST_F(Progressing, WhatItTookAwayIsNoPartOfIt) {
-  (void)tell({.done = 0, .total = 100});
+  (void)feed({.done = 0, .total = 100});
   pass(seconds(10));
-  (void)tell({.done = 50, .total = 100});
-  (void)story.tell(Suspend{{71}, {{1000}}, {1}});
+  (void)feed({.done = 50, .total = 100});
+  (void)story.feed(Suspend{{71}, {{1000}}, {1}});
   (void)transfer_done();
   story.use(1, {});
   (void)seconds_pass(60);
-  (void)story.tell(Resume{{72}, {{1000}}, {1}});
+  (void)story.feed(Resume{{72}, {{1000}}, {1}});
   (void)seconds_pass(2);
   story.use(1, gib(1));
   (void)transfer_done();
   EXPECT_EQ(left(), seconds(10)) << "as if it had just told";
-  (void)tell({.done = 51, .total = 100});
+  (void)feed({.done = 51, .total = 100});
   EXPECT_EQ(lease().progress->left, std::nullopt) << "what it did before has another pace";
 }
 
 TEST_F(Progressing, ANewDaemonHearsItAnew) {
-  (void)tell({.done = 1, .left = minutes(9)});
+  (void)feed({.done = 1, .left = minutes(9)});
   story.restart();
   EXPECT_EQ(lease().progress, std::nullopt);
   EXPECT_EQ(left(), std::nullopt);
-  EXPECT_EQ(tell({.done = 2, .left = minutes(8)}), "held 1; ");
+  EXPECT_EQ(feed({.done = 2, .left = minutes(8)}), "held 1; ");
   EXPECT_EQ(left(), minutes(8));
 }
 
 TEST_F(Progressing, WhatMakesNoSenseIsRefused) {
-  EXPECT_EQ(tell({.done = 11, .total = 10}), "refuse invalid; ");
+  EXPECT_EQ(feed({.done = 11, .total = 10}), "refuse invalid; ");
   EXPECT_THAT(story.refusal(), HasSubstr("more is done (11) than there is to be done (10)"));
-  EXPECT_EQ(tell({.left = hours(std::int64_t{24} * 366)}), "refuse invalid; ");
-  EXPECT_EQ(tell({.left = Duration{-1}}), "refuse invalid; ");
-  EXPECT_EQ(tell({.note = std::string(201, 'x')}), "refuse invalid; ");
+  EXPECT_EQ(feed({.left = hours(std::int64_t{24} * 366)}), "refuse invalid; ");
+  EXPECT_EQ(feed({.left = Duration{-1}}), "refuse invalid; ");
+  EXPECT_EQ(feed({.note = std::string(201, 'x')}), "refuse invalid; ");
   EXPECT_THAT(story.refusal(), HasSubstr("201 bytes"));
   EXPECT_EQ(lease().progress, std::nullopt);
-  EXPECT_EQ(tell({.note = std::string(200, 'x')}), "held 1; ");
+  EXPECT_EQ(feed({.note = std::string(200, 'x')}), "held 1; ");
 }
 
 TEST_F(Progressing, OnlyWhoseItIsAndWhatRunsTells) {
-  EXPECT_EQ(tell({.actor = {{1001}}, .done = 1}), "refuse not_yours; ");
+  EXPECT_EQ(feed({.actor = {{1001}}, .done = 1}), "refuse not_yours; ");
   EXPECT_EQ(story.ask(S::budget(gib(8))), "waiting 2; ");
-  EXPECT_EQ(tell({.lease = {2}, .done = 1}), "refuse wrong_state; ");
+  EXPECT_EQ(feed({.lease = {2}, .done = 1}), "refuse wrong_state; ");
   EXPECT_THAT(story.refusal(), HasSubstr("lease 2 does not run"));
   (void)story.end(1);
-  EXPECT_EQ(tell({.done = 1}).substr(0, 6), "refuse");
+  EXPECT_EQ(feed({.done = 1}).substr(0, 6), "refuse");
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST(Recovery, ProcessesOfLeasesAreWatchedAgain) {
   (void)story.claim(1);
   story.restart();
   EXPECT_EQ(effects_of_watch(story.effects), "watch 1; watch 1; ");  // Before, and after.
-  (void)story.tell(ProcessEnded{S::process(1)});
+  (void)story.feed(ProcessEnded{S::process(1)});
   (void)story.sample();
   EXPECT_NE(story.state(1), LeaseState::kHeld);
 }
@@ -56,8 +56,8 @@ TEST(Recovery, WaitersAreOfferedNothingUntilTheyAreBackAndNobodyTakesTheirTurn) 
   (void)story.ask(S::budget(gib(10)));  // 3
   story.restart();
   EXPECT_EQ(story.end(1), "held 1; end 1; ");  // 2 has not come back yet.
-  EXPECT_EQ(story.tell(Reconnect{{80}, {{1000}}, {0, 3}}), "waiting 3; ");
-  EXPECT_EQ(story.tell(Reconnect{{81}, {{1000}}, {0, 2}}), "held 2; ");
+  EXPECT_EQ(story.feed(Reconnect{{80}, {{1000}}, {0, 3}}), "waiting 3; ");
+  EXPECT_EQ(story.feed(Reconnect{{81}, {{1000}}, {0, 2}}), "held 2; ");
 }
 
 TEST(Recovery, AWaiterThatDoesNotComeBackLosesItsTurnAndKeepsItsPlace) {
@@ -67,12 +67,12 @@ TEST(Recovery, AWaiterThatDoesNotComeBackLosesItsTurnAndKeepsItsPlace) {
   (void)story.ask(S::budget(gib(10)));
   (void)story.ask(S::budget(gib(10)));
   story.restart();
-  (void)story.tell(Reconnect{{80}, {{1000}}, {0, 3}});
+  (void)story.feed(Reconnect{{80}, {{1000}}, {0, 3}});
   EXPECT_EQ(story.end(1), "held 1; end 1; ");
   EXPECT_EQ(story.pass(seconds(5)), "grant 3; ");
   EXPECT_EQ(story.coordinator.queue(story.now), (std::vector<LeaseId>{{2}}));
   EXPECT_EQ(story.coordinator.why({2}, story.now)->reason, WhyView::Reason::kNotReconnected);
-  EXPECT_EQ(story.tell(Reconnect{{80}, {{1000}}, {0, 2}}), "waiting 2; ");
+  EXPECT_EQ(story.feed(Reconnect{{80}, {{1000}}, {0, 2}}), "waiting 2; ");
   EXPECT_FALSE(story.coordinator.lease({2}, story.now)->flags.parked);
 }
 
@@ -80,10 +80,10 @@ TEST(Recovery, AWaiterWithoutAProcessToWatchIsForgottenWhenItStaysAway) {
   Story story({.order = Order::kFifo, .reserve = {}});
   (void)story.ask(S::budget(gib(10)));
   (void)story.claim(1);
-  (void)story.tell(Submit{{50}, {{1000}}, {0, 50}, std::nullopt, S::budget(gib(10))});
+  (void)story.feed(Submit{{50}, {{1000}}, {0, 50}, std::nullopt, S::budget(gib(10))});
   (void)story.ask(S::budget(gib(10)));
   story.restart();
-  EXPECT_EQ(story.tell(ProcessEnded{S::process(1002)}), "end 3; ");  // A watched asker died.
+  EXPECT_EQ(story.feed(ProcessEnded{S::process(1002)}), "end 3; ");  // A watched asker died.
   EXPECT_EQ(story.pass(seconds(5)), "end 2; ");
 }
 
@@ -91,12 +91,12 @@ TEST(Recovery, AnAnswerThatWasLostIsGivenAgain) {
   Story story({.order = Order::kFifo, .reserve = {}});
   (void)story.ask(S::budget(gib(10)));
   story.restart();
-  EXPECT_EQ(story.tell(Reconnect{{80}, {{1000}}, {0, 1}}), "held 1; ");
+  EXPECT_EQ(story.feed(Reconnect{{80}, {{1000}}, {0, 1}}), "held 1; ");
   EXPECT_EQ(story.claim(1), "held 1; ");
   EXPECT_EQ(story.claim(1), "held 1; ");  // The same claim again.
-  EXPECT_EQ(story.tell(Claim{{9}, {{1000}}, {0, 1}, S::process(2)}), "refuse wrong_state; ");
+  EXPECT_EQ(story.feed(Claim{{9}, {{1000}}, {0, 1}, S::process(2)}), "refuse wrong_state; ");
   (void)story.end(1);
-  EXPECT_EQ(story.tell(Reconnect{{82}, {{1000}}, {0, 1}}), "ended 1; ");
+  EXPECT_EQ(story.feed(Reconnect{{82}, {{1000}}, {0, 1}}), "ended 1; ");
 }
 
 TEST(Recovery, TheSameLeasesUnderEveryPolicy) {
@@ -144,7 +144,7 @@ TEST(Recovery, ASnapshotRebuildsEverything) {
   (void)story.claim(4);
   (void)story.end(4);
   (void)story.pass(minutes(1));
-  (void)story.tell(Release{{9}, {{1000}}, {1}, false, false, true});
+  (void)story.feed(Release{{9}, {{1000}}, {1}, false, false, true});
 
   const std::vector<Record> snapshot = story.coordinator.snapshot(story.now);
   Coordinator fresh({.order = Order::kFair, .reserve = {}});
@@ -259,11 +259,11 @@ TEST(Recovery, AFullDiskRefusesGrantsAndLetsReleasesGoOn) {
   (void)story.ask(S::budget(gib(10)));
   (void)story.claim(1);
   (void)story.ask(S::budget(gib(10)));
-  (void)story.tell(JournalFailed{"/state/leases.db", {}, {}});
+  (void)story.feed(JournalFailed{"/state/leases.db", {}, {}});
   EXPECT_EQ(story.ask(S::budget(gib(1))), "refuse disk_full; ");
   EXPECT_EQ(story.end(1), "held 1; end 1; ");
   EXPECT_EQ(story.coordinator.why({2}, story.now)->reason, WhyView::Reason::kStopped);
-  EXPECT_EQ(story.tell(JournalMended{}), "grant 2; ");
+  EXPECT_EQ(story.feed(JournalMended{}), "grant 2; ");
 }
 
 TEST(Recovery, AGrantThatCouldNotBeWrittenIsTakenBack) {
@@ -272,10 +272,10 @@ TEST(Recovery, AGrantThatCouldNotBeWrittenIsTakenBack) {
   (void)story.claim(1);
   (void)story.ask(S::budget(gib(10)));
   EXPECT_EQ(story.end(1), "held 1; end 1; grant 2; ");
-  (void)story.tell(JournalFailed{"/state/leases.db", {}, {{2}}});
+  (void)story.feed(JournalFailed{"/state/leases.db", {}, {{2}}});
   EXPECT_EQ(story.state(2), LeaseState::kWaiting);
   EXPECT_FALSE(story.coordinator.lease({2}, story.now)->flags.parked);
-  EXPECT_EQ(story.tell(JournalMended{}), "grant 2; ");
+  EXPECT_EQ(story.feed(JournalMended{}), "grant 2; ");
 }
 
 TEST(Recovery, ALostDeviceKeepsItsLeasesAndSaysSo) {
@@ -298,7 +298,7 @@ TEST(Recovery, ADriverInTroubleStopsNoLease) {
   Story story({.order = Order::kFifo, .reserve = {}});
   (void)story.ask(S::budget(gib(10)));
   (void)story.claim(1);
-  (void)story.tell(Sampled{{story.now.instant, story.now.instant, true, "", "no answer", {}}});
+  (void)story.feed(Sampled{{story.now.instant, story.now.instant, true, "", "no answer", {}}});
   EXPECT_EQ(story.state(1), LeaseState::kHeld);
   EXPECT_EQ(story.ask(S::budget(gib(4))), "held 2; ");
   EXPECT_EQ(story.look().used, std::nullopt);  // Stale figures are unknown.
@@ -324,7 +324,7 @@ TEST(Recovery, ReconfiguringReordersTheQueueAndTouchesNoLease) {
   Request urgent = S::budget(gib(16));
   urgent.priority = Priority::kUrgent;
   (void)story.ask(urgent);
-  (void)story.tell(Configured{{.order = Order::kPriority, .reserve = gib(1)}});
+  (void)story.feed(Configured{{.order = Order::kPriority, .reserve = gib(1)}});
   EXPECT_EQ(story.coordinator.queue(story.now).front(), LeaseId{3});
   EXPECT_EQ(story.state(1), LeaseState::kHeld);
   EXPECT_TRUE(story.look().overcommitted);  // The reserve was raised under a lease.

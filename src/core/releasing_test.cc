@@ -13,14 +13,14 @@ TEST(Releasing, ALeaseWhoseCommandRunsIsReleasedOnlyWhereItIsToRunOn) {
   ReleaseStory story;
   (void)story.ask(ReleaseStory::budget(gib(8)));
   (void)story.claim(1);
-  EXPECT_EQ(story.tell(Release{{9}, {{1000}}, {1}}), "refuse running; ");
+  EXPECT_EQ(story.feed(Release{{9}, {{1000}}, {1}}), "refuse running; ");
   for (const char* cure : {"berth cancel 1", "berth pause 1", "berth release --detach 1"}) {
     EXPECT_NE(story.refusal().find(cure), std::string::npos) << story.refusal();
   }
   EXPECT_EQ(story.state(1), LeaseState::kHeld);
   // Its child is another process; it may not know what its parent does.
   EXPECT_EQ(
-      story.tell(Release{
+      story.feed(Release{
           .token = {9}, .actor = {{1000}}, .lease = {1}, .requester = ReleaseStory::process(2)}),
       "refuse running; ");
 }
@@ -33,7 +33,7 @@ TEST(Releasing, ADetachedLeaseHasEndedWhenItWasReleased) {
   (void)story.pass(seconds(5));
   (void)story.sample();
   const UnixMs released = story.now.wall;
-  (void)story.tell(Release{{9}, {{0}, true}, {1}, false, false, true});
+  (void)story.feed(Release{{9}, {{0}, true}, {1}, false, false, true});
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->ended_by, UserId{0});
   story.restart();
   (void)story.sample();
@@ -52,21 +52,21 @@ void detach(ReleaseStory& story, Bytes used) {
   (void)story.claim(1);
   story.use(1, used);
   (void)story.second();
-  (void)story.tell(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
+  (void)story.feed(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
 }
 const Release kKills{.token = {9}, .actor = {{0}, true}, .lease = {1}, .kill = true};
 
 TEST(Releasing, ProgramsThatWereDetachedAreKilledTenSecondsAfterTheyWereToEnd) {
   ReleaseStory story;
   detach(story, gib(3));
-  EXPECT_EQ(story.tell(kKills), "signal 15 to 1; releasing 1; ");
+  EXPECT_EQ(story.feed(kKills), "signal 15 to 1; releasing 1; ");
   EXPECT_EQ(story.seconds_pass(9), "");
   story.restart();
   (void)story.sample();
-  EXPECT_EQ(story.tell(kKills), "signal 15 to 1; releasing 1; ") << "that changes nothing";
+  EXPECT_EQ(story.feed(kKills), "signal 15 to 1; releasing 1; ") << "that changes nothing";
   EXPECT_EQ(story.seconds_pass(1), "signal 9 to 1; ");
   story.use(1, {});
-  (void)story.tell(ProcessEnded{ReleaseStory::process(1)});
+  (void)story.feed(ProcessEnded{ReleaseStory::process(1)});
   (void)story.seconds_pass(2);
   EXPECT_EQ(story.state(1), LeaseState::kEnded);
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->result, EndResult::kDetached);
@@ -76,16 +76,16 @@ TEST(Releasing, TheKillOfWhatWasDetachedIsNotForgottenWhenItsMemoryIs) {
   ReleaseStory late;
   detach(late, gib(3));
   (void)late.seconds_pass(25);
-  (void)late.tell(kKills);
+  (void)late.feed(kKills);
   EXPECT_EQ(late.seconds_pass(9), "");
   EXPECT_EQ(late.seconds_pass(1), "signal 9 to 1; end 1; ");
 
   ReleaseStory freed;
   (void)freed.ask(ReleaseStory::budget(gib(8)));
   (void)freed.claim(1);
-  (void)freed.tell(Join{{8}, {{1000}}, {0, 1}, ReleaseStory::process(21)});
-  (void)freed.tell(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
-  EXPECT_EQ(freed.tell(kKills), "signal 15 to 1; signal 15 to 21; releasing 1; ");
+  (void)freed.feed(Join{{8}, {{1000}}, {0, 1}, ReleaseStory::process(21)});
+  (void)freed.feed(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
+  EXPECT_EQ(freed.feed(kKills), "signal 15 to 1; signal 15 to 21; releasing 1; ");
   (void)freed.end(1);
   EXPECT_EQ(freed.seconds_pass(9), "") << "its memory is free, and it runs";
   EXPECT_EQ(freed.look().charged, Bytes{});
@@ -98,8 +98,8 @@ TEST(Releasing, WhatIsDetachedAfterItWasToldToEndRunsOn) {
   (void)story.claim(1);
   story.use(1, gib(3));
   (void)story.second();
-  (void)story.tell(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .cancel = true});
-  (void)story.tell(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
+  (void)story.feed(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .cancel = true});
+  (void)story.feed(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
   EXPECT_EQ(story.seconds_pass(20), "");
 }
 
@@ -108,7 +108,7 @@ TEST(Releasing, AProgramThatHasItsOwnLeaseReleasesIt) {
   (void)story.ask(ReleaseStory::budget(gib(8)));
   (void)story.claim(1);
   EXPECT_EQ(
-      story.tell(Release{
+      story.feed(Release{
           .token = {9}, .actor = {{1000}}, .lease = {1}, .requester = ReleaseStory::process(1)}),
       "releasing 1; ");
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->result, EndResult::kOk);
@@ -120,7 +120,7 @@ TEST(Releasing, TheLastProgramOfAReservationReleasesIt) {
   reservation.ttl = hours(1);
   (void)story.ask(std::move(reservation));
   const auto join = [&](std::uint64_t pid) {
-    (void)story.tell(Join{.token = {8},
+    (void)story.feed(Join{.token = {8},
                           .actor = {{1000}},
                           .handle = story.coordinator.lease({1}, story.now)->handle,
                           .process = ReleaseStory::process(pid)});
@@ -129,9 +129,9 @@ TEST(Releasing, TheLastProgramOfAReservationReleasesIt) {
       .token = {9}, .actor = {{1000}}, .lease = {1}, .requester = ReleaseStory::process(21)};
   join(21);
   join(22);
-  EXPECT_EQ(story.tell(release), "refuse running; ");
-  (void)story.tell(ProcessEnded{ReleaseStory::process(22)});
-  EXPECT_EQ(story.tell(release), "releasing 1; ");
+  EXPECT_EQ(story.feed(release), "refuse running; ");
+  (void)story.feed(ProcessEnded{ReleaseStory::process(22)});
+  EXPECT_EQ(story.feed(release), "releasing 1; ");
 }
 
 TEST(Releasing, WhoCancelsIsKnownUntilTheEndAndAfterARestart) {
@@ -139,9 +139,9 @@ TEST(Releasing, WhoCancelsIsKnownUntilTheEndAndAfterARestart) {
   (void)story.ask(ReleaseStory::budget(gib(8)));
   (void)story.claim(1);
   (void)story.ask(ReleaseStory::budget(gib(12)));
-  (void)story.tell(Release{{9}, {{0}, true}, {2}, false, true});
+  (void)story.feed(Release{{9}, {{0}, true}, {2}, false, true});
   EXPECT_EQ(story.coordinator.lease({2}, story.now)->ended_by, UserId{0});
-  (void)story.tell(Release{{9}, {{0}, true}, {1}, false, true});
+  (void)story.feed(Release{{9}, {{0}, true}, {1}, false, true});
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->ended_by, UserId{0});
   story.restart();
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->ended_by, UserId{0});
@@ -158,7 +158,7 @@ TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsWhenThatEnds) {
   story.hardware[0].processes->front().ancestors = {ReleaseStory::process(1001)};
   (void)story.second();
   (void)story.ask(ReleaseStory::budget(gib(14)));
-  EXPECT_EQ(story.tell(Release{{9}, {{1000}}, {1}}), "end 1; ended 1; ");
+  EXPECT_EQ(story.feed(Release{{9}, {{1000}}, {1}}), "end 1; ended 1; ");
   story.use(50, {});
   EXPECT_EQ(story.second(), "grant 2; ");
 }
@@ -170,15 +170,15 @@ TEST(Releasing, ALeaseThatEndsOnItsWayBackIsChargedWhatItLeft) {
   (void)story.claim(1);
   story.use(1, gib(7));
   (void)story.second();
-  (void)story.tell(Suspend{{9}, {{1000}}, {1}});
-  (void)story.tell(TransferDone{{1}, story.last_move()->number, {}});
+  (void)story.feed(Suspend{{9}, {{1000}}, {1}});
+  (void)story.feed(TransferDone{{1}, story.last_move()->number, {}});
   story.use(1, {});
   (void)story.second();
-  (void)story.tell(Resume{{9}, {{1000}}, {1}});
+  (void)story.feed(Resume{{9}, {{1000}}, {1}});
   (void)story.sample();
   ASSERT_EQ(story.last_move()->direction, Direction::kBack);
   (void)story.ask(ReleaseStory::budget(gib(13)));
-  (void)story.tell(ReportExit{{9}, {{1000}, true}, {0, 1}, {}, {}});
+  (void)story.feed(ReportExit{{9}, {{1000}, true}, {0, 1}, {}, {}});
   story.use(1, gib(2), 0, false);
   (void)story.second();
   EXPECT_EQ(story.state(2), LeaseState::kHeld);

@@ -40,7 +40,7 @@ TEST_F(Remedies, APauseMakesRoom) {
   const auto pause = remedy(2, Kind::kPauseLease);
   ASSERT_TRUE(pause);
   EXPECT_EQ(pause->lease, LeaseId{1});
-  (void)story.tell(Suspend{token(), admin(), pause->lease});
+  (void)story.feed(Suspend{token(), admin(), pause->lease});
   (void)transfer_done();
   story.use(1, Bytes{});
   (void)story.second();
@@ -55,7 +55,7 @@ TEST_F(Remedies, WhatCannotBeMovedIsNotPaused) {
   story.use(1, gib(4));
   (void)story.second();
   ASSERT_TRUE(remedy(2, Kind::kPauseLease));
-  (void)story.tell(Suspend{token(), admin(), {1}});
+  (void)story.feed(Suspend{token(), admin(), {1}});
   (void)transfer_done(Outcome::kUndone, "it uses memory that cannot be moved");
   EXPECT_FALSE(remedy(2, Kind::kPauseLease));
   EXPECT_TRUE(remedy(2, Kind::kCancelLease));
@@ -66,7 +66,7 @@ TEST_F(Remedies, AnOldDriverPausesNothing) {
   run(1, gib(4));
   (void)story.ask(Story::budget(gib(8)));
   const auto sample_of = [&](const std::string& driver) {
-    (void)story.tell(
+    (void)story.feed(
         Sampled{{story.now.instant, story.now.instant, false, driver, "", story.hardware}});
   };
   sample_of("560.35");
@@ -82,7 +82,7 @@ TEST_F(Remedies, ShrinkingToThePeakMakesRoom) {
   const auto shrink = remedy(2, Kind::kShrinkLease);
   ASSERT_TRUE(shrink);
   EXPECT_EQ(shrink->bytes, gib(7));
-  (void)story.tell(
+  (void)story.feed(
       Resize{.token = token(), .actor = admin(), .lease = shrink->lease, .vram = shrink->bytes});
   EXPECT_NE(story.second().find("grant 2"), std::string::npos);
 }
@@ -103,10 +103,10 @@ TEST_F(Remedies, ARequeueMakesRoom) {
   const auto requeue = remedy(2, Kind::kRequeueLease);
   ASSERT_TRUE(requeue);
   EXPECT_EQ(requeue->lease, LeaseId{1});
-  (void)story.tell(AskRequeue{token(), admin(), {1}, false});
-  (void)story.tell(BeginRequeue{{1}, {{1000}}, {0, 1}});
-  (void)story.tell(Reconnect{{1}, {{1000}}, {0, 1}, 1});
-  (void)story.tell(ProcessEnded{Story::process(1)});
+  (void)story.feed(AskRequeue{token(), admin(), {1}, false});
+  (void)story.feed(BeginRequeue{{1}, {{1000}}, {0, 1}});
+  (void)story.feed(Reconnect{{1}, {{1000}}, {0, 1}, 1});
+  (void)story.feed(ProcessEnded{Story::process(1)});
   story.use(1, Bytes{});
   (void)story.second();
   EXPECT_EQ(story.state(2), LeaseState::kHeld);
@@ -120,7 +120,7 @@ TEST_F(Remedies, CancellingMakesRoom) {
   const auto cancel = remedy(2, Kind::kCancelLease);
   ASSERT_TRUE(cancel);
   EXPECT_FALSE(remedy(2, Kind::kReleaseLease));  // It would run on without a lease.
-  (void)story.tell(Release{token(), admin(), cancel->lease, true, true});
+  (void)story.feed(Release{token(), admin(), cancel->lease, true, true});
   story.use(1, Bytes{});
   EXPECT_NE(story.end(1).find("grant 2"), std::string::npos);
 }
@@ -133,7 +133,7 @@ TEST_F(Remedies, AReservationThatNobodyUsesIsGivenBack) {
   const auto release = remedy(2, Kind::kReleaseLease);
   ASSERT_TRUE(release);
   EXPECT_FALSE(remedy(2, Kind::kCancelLease));
-  (void)story.tell(Release{token(), admin(), release->lease});
+  (void)story.feed(Release{token(), admin(), release->lease});
   (void)story.second();
   EXPECT_EQ(story.state(2), LeaseState::kHeld);
 }
@@ -143,15 +143,15 @@ TEST_F(Remedies, EndingTheProgramsOfALeaseThatHasEndedMakesRoom) {
   run(1, gib(12));
   (void)story.ask(Story::budget(gib(8)));
   EXPECT_FALSE(remedy(2, Kind::kEndPrograms));
-  (void)story.tell(Release{.token = token(), .actor = admin(), .lease = {1}, .detach = true});
+  (void)story.feed(Release{.token = token(), .actor = admin(), .lease = {1}, .detach = true});
   (void)story.second();
   const auto end = remedy(2, Kind::kEndPrograms);
   ASSERT_TRUE(end);
   EXPECT_EQ(end->lease, LeaseId{1});
   EXPECT_FALSE(remedy(2, Kind::kCancelLease));
-  EXPECT_THAT(story.tell(Release{.token = token(), .actor = admin(), .lease = {1}, .kill = true}),
+  EXPECT_THAT(story.feed(Release{.token = token(), .actor = admin(), .lease = {1}, .kill = true}),
               testing::HasSubstr("signal 15 to 1; "));
-  (void)story.tell(ProcessEnded{Story::process(1)});
+  (void)story.feed(ProcessEnded{Story::process(1)});
   story.use(1, Bytes{});
   (void)story.second();
   EXPECT_EQ(story.state(2), LeaseState::kHeld);
@@ -166,8 +166,8 @@ TEST_F(Remedies, AskingLessIsForTheFirstOfTheQueue) {
   EXPECT_EQ(less->bytes, gib(6));
   (void)story.ask(Story::budget(gib(8)));
   EXPECT_FALSE(remedy(3, Kind::kAskLess));  // 4 GiB may pass the second, and not 6.
-  (void)story.tell(Release{token(), admin(), {3}, true, true});
-  (void)story.tell(Release{token(), admin(), {2}, true, true});
+  (void)story.feed(Release{token(), admin(), {3}, true, true});
+  (void)story.feed(Release{token(), admin(), {2}, true, true});
   (void)story.ask(Story::budget(less->bytes));
   EXPECT_EQ(story.state(4), LeaseState::kHeld);
 }
@@ -205,7 +205,7 @@ TEST_F(Remedies, WhoMadeRoomForItComesBackWhenItAsksAnew) {
   for (const Effect& effect : std::vector(story.effects)) {
     const auto* move = std::get_if<Transfer>(&effect);
     if (move != nullptr && move->lease == LeaseId{1}) {
-      (void)story.tell(TransferDone{move->lease, move->number, {}});
+      (void)story.feed(TransferDone{move->lease, move->number, {}});
     }
   }
   story.use(1, Bytes{});
@@ -213,7 +213,7 @@ TEST_F(Remedies, WhoMadeRoomForItComesBackWhenItAsksAnew) {
   ASSERT_EQ(story.state(1), LeaseState::kSuspended);
   ASSERT_EQ(story.look().grantable, gib(7));
   EXPECT_FALSE(remedy(4, Kind::kAskLess));
-  (void)story.tell(Release{token(), admin(), {4}, true, true});
+  (void)story.feed(Release{token(), admin(), {4}, true, true});
   (void)story.ask(Story::budget(gib(7)));
   EXPECT_EQ(story.state(5), LeaseState::kWaiting);
 }
@@ -230,7 +230,7 @@ TEST_F(Remedies, NobodyPassesWhileMemoryIsOnTheWayOut) {
   (void)story.ask(brief);
   ASSERT_EQ(story.state(3), LeaseState::kWaiting);
   EXPECT_TRUE(remedy(2, Kind::kCancelLease));
-  (void)story.tell(Release{token(), admin(), {1}, true, true});
+  (void)story.feed(Release{token(), admin(), {1}, true, true});
   (void)story.ask(brief);
   EXPECT_EQ(story.state(4), LeaseState::kWaiting) << "1 was told to end";
   (void)story.end(1);
@@ -251,14 +251,14 @@ TEST_F(Remedies, NobodyPassesWhileWhatIsLeftOfACancelledLeaseEnds) {
   (void)story.claim(2);
   (void)story.ask(Story::budget(gib(10)));
   (void)story.ask(Story::budget(gib(4)));
-  (void)story.tell(Join{token(), {{1000}}, {0, 1}, Story::process(50)});
-  (void)story.tell(Release{token(), admin(), {1}, true, true});
+  (void)story.feed(Join{token(), {{1000}}, {0, 1}, Story::process(50)});
+  (void)story.feed(Release{token(), admin(), {1}, true, true});
   (void)story.end(1);
   (void)story.second();
   ASSERT_EQ(story.state(1), LeaseState::kReleasing);
   EXPECT_EQ(story.state(4), LeaseState::kWaiting);
   story.use(1, Bytes{});
-  (void)story.tell(ProcessEnded{Story::process(50)});
+  (void)story.feed(ProcessEnded{Story::process(50)});
   (void)story.second();
   EXPECT_EQ(story.state(3), LeaseState::kHeld);
 }
@@ -278,11 +278,11 @@ TEST_F(Remedies, AShrinkThatEndsATurnIsNotProposed) {
   (void)story.ask(slice);
   EXPECT_EQ(story.coordinator.why({2}, story.now)->reason, WhyView::Reason::kUserLimit);
   EXPECT_TRUE(remedy(2, Kind::kShrinkLease)) << "both fit";
-  (void)story.tell(Release{token(), admin(), {2}, true, true});
+  (void)story.feed(Release{token(), admin(), {2}, true, true});
   slice.vram = gib(8);
   (void)story.ask(slice);
   EXPECT_FALSE(remedy(3, Kind::kShrinkLease));
-  (void)story.tell(Resize{token(), {{1000}}, {1}, Share::kSlice, gib(1)});
+  (void)story.feed(Resize{token(), {{1000}}, {1}, Share::kSlice, gib(1)});
   EXPECT_EQ(story.last_move().value().direction, Direction::kSwapOut);
 }
 
@@ -290,10 +290,10 @@ TEST_F(Remedies, WhatIsOnTheWayBackIsNotPaused) {
   (void)story.ask(Story::budget(gib(12)));
   run(1, gib(4));
   (void)story.ask(Story::budget(gib(8)));
-  (void)story.tell(Suspend{token(), admin(), {1}});
+  (void)story.feed(Suspend{token(), admin(), {1}});
   EXPECT_TRUE(remedy(2, Kind::kPauseLease));
   story.restart({.order = Order::kFifo, .reserve = {}});  // What had left is brought back.
-  (void)story.tell(Reconnect{{2}, {{1000}}, {0, 2}});
+  (void)story.feed(Reconnect{{2}, {{1000}}, {0, 2}});
   (void)story.second();
   EXPECT_TRUE(remedy(2, Kind::kCancelLease));
   EXPECT_FALSE(remedy(2, Kind::kPauseLease));
@@ -351,7 +351,7 @@ TEST_F(RemediesOnSeveral, AnotherDeviceIsFree) {
   run(1, gib(10));
   (void)story.ask(zero);
   ASSERT_TRUE(remedy(2, Kind::kOtherDevice));
-  (void)story.tell(Release{token(), admin(), {2}, true, true});
+  (void)story.feed(Release{token(), admin(), {2}, true, true});
   (void)story.ask(Story::budget(gib(16)));
   EXPECT_EQ(story.state(3), LeaseState::kHeld);
 }
@@ -372,7 +372,7 @@ TEST_F(RemediesOnSeveral, SeveralHaveToGoTogetherWhereOneIsNotEnough) {
   ASSERT_TRUE(pause);
   ASSERT_EQ(pause->also.size(), 1u);
   for (const LeaseId id : {pause->lease, pause->also[0]}) {
-    (void)story.tell(Suspend{token(), admin(), id});
+    (void)story.feed(Suspend{token(), admin(), id});
     (void)transfer_done();
     story.use(id.value, Bytes{}, id.value - 1);
     (void)story.second();
@@ -403,7 +403,7 @@ TEST_F(RemediesOnSeveral, APauseOnTheWayElsewhereFreesWhereItWas) {
   behind.devices = {std::uint32_t{1}};
   (void)story.ask(behind);
   ASSERT_EQ(story.state(5), LeaseState::kWaiting);
-  (void)story.tell(Migrate{token(), admin(), {1}, {DeviceName(1U), DeviceName(0U)}});
+  (void)story.feed(Migrate{token(), admin(), {1}, {DeviceName(1U), DeviceName(0U)}});
   EXPECT_TRUE(remedy(4, Kind::kPauseLease));
   EXPECT_FALSE(remedy(5, Kind::kPauseLease));
 }

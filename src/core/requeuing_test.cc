@@ -31,29 +31,29 @@ class Requeuing : public testing::Test {
     return hold(CheckpointWay{.kind = CheckpointKind::kCmd, .grace = seconds(60)}, gib(1));
   }
   std::string ask(std::uint64_t lease = 1, bool unsaved = false) {
-    return story.tell(AskRequeue{{++token}, {{1000}}, {lease}, unsaved});
+    return story.feed(AskRequeue{{++token}, {{1000}}, {lease}, unsaved});
   }
   std::string begin(std::uint64_t lease = 1) {
-    return story.tell(BeginRequeue{{++token}, {{1000}}, {0, lease}});
+    return story.feed(BeginRequeue{{++token}, {{1000}}, {0, lease}});
   }
   std::string saved(std::uint64_t lease, Outcome outcome) {
     const auto asked = view(lease).checkpoints.asked;
-    return story.tell(ReportCheckpoint{
+    return story.feed(ReportCheckpoint{
         {++token}, {{1000}}, {0, lease}, asked ? asked->number : 0, outcome, "detail"});
   }
   /// Its `berth run` waits for the next start.
-  std::string come_back(std::uint64_t lease = 1) {
-    return story.tell(Reconnect{{++token}, {{1000}}, {0, lease}, view(lease).restarts + 1});
+  std::string reconnects(std::uint64_t lease = 1) {
+    return story.feed(Reconnect{{++token}, {{1000}}, {0, lease}, view(lease).restarts + 1});
   }
   /// The command of lease 1 is dead, and nothing of it is listed.
   std::string die() {
-    std::string out = story.tell(ProcessEnded{S::process(1)});
+    std::string out = story.feed(ProcessEnded{S::process(1)});
     story.use(1, Bytes{});
     return out + story.sample();
   }
   LeaseView view(std::uint64_t lease = 1) { return *story.coordinator.lease({lease}, story.now); }
   std::string claim_again(std::uint64_t pid) {
-    return story.tell(Claim{{++token}, {{1000}}, {0, 1}, S::process(pid), 1});
+    return story.feed(Claim{{++token}, {{1000}}, {0, 1}, S::process(pid), 1});
   }
 
   Story story;
@@ -61,7 +61,7 @@ class Requeuing : public testing::Test {
 };
 
 TEST_F(Requeuing, WhoAskedForItIsKnownAfterARestartToo) {
-  EXPECT_EQ(story.tell(AskRequeue{{++token}, {{0}, true}, {1}, false}), "stop 1; ");
+  EXPECT_EQ(story.feed(AskRequeue{{++token}, {{0}, true}, {1}, false}), "stop 1; ");
   EXPECT_EQ(view().requeued_by, UserId{0});
   (void)ask(1, true);
   EXPECT_EQ(view().requeued_by, UserId{0}) << "who joins did not begin it";
@@ -77,8 +77,8 @@ TEST_F(Requeuing, ItIsAskedStoppedFreedAndWaitsAgain) {
   EXPECT_EQ(view().requeued_by, UserId{1000});
   EXPECT_EQ(begin(), "stopping 1; held 1; ");
   EXPECT_EQ(view().requeue, RequeueStep::kStopping);
-  EXPECT_EQ(come_back(), "held 1; ");
-  EXPECT_EQ(story.tell(ProcessEnded{S::process(1)}), "");
+  EXPECT_EQ(reconnects(), "held 1; ");
+  EXPECT_EQ(story.feed(ProcessEnded{S::process(1)}), "");
   EXPECT_EQ(story.sample(), "");  // It still has its memory: released is not free.
   EXPECT_EQ(view().state, LeaseState::kReleasing);
   EXPECT_EQ(view().requeue, RequeueStep::kStopped);
@@ -93,7 +93,7 @@ TEST_F(Requeuing, ItIsAskedStoppedFreedAndWaitsAgain) {
 TEST_F(Requeuing, OfTheNextRunNothingOfTheLastIsKnown) {
   (void)ask();
   (void)begin();
-  (void)come_back();
+  (void)reconnects();
   EXPECT_EQ(die(), "requeue 1; grant 1; held 1; ");
   EXPECT_TRUE(view().flags.unclaimed);
   EXPECT_EQ(claim_again(21), "held 1; ");
@@ -103,8 +103,8 @@ TEST_F(Requeuing, OfTheNextRunNothingOfTheLastIsKnown) {
   EXPECT_EQ(view().command, S::process(21));
   EXPECT_EQ(view().parts.at(0).peak, gib(1));
   EXPECT_EQ(view().exit, std::nullopt);
-  (void)story.tell(ReportExit{{++token}, {{1000}}, {0, 1}, {.code = 3}, {}, 1});
-  (void)story.tell(ProcessEnded{S::process(21)});
+  (void)story.feed(ReportExit{{++token}, {{1000}}, {0, 1}, {.code = 3}, {}, 1});
+  (void)story.feed(ProcessEnded{S::process(21)});
   story.use(21, Bytes{});
   (void)story.sample();
   EXPECT_EQ(story.state(1), LeaseState::kEnded);
@@ -120,7 +120,7 @@ TEST_F(Requeuing, ItWaitsBehindThoseWhoAskedBeforeItWasRequeued) {
   (void)story.pass(seconds(5));
   (void)ask();
   (void)begin();
-  (void)come_back();
+  (void)reconnects();
   EXPECT_EQ(die(), "requeue 1; grant 2; waiting 1; ");
   EXPECT_EQ(story.coordinator.queue(story.now), (std::vector<LeaseId>{{3}, {1}}));
   (void)story.ask(S::budget(gib(10)));  // 4
@@ -132,7 +132,7 @@ TEST_F(Requeuing, ItsWaitsAreCountedTogether) {
   (void)story.ask(S::budget(gib(12)));
   (void)ask();
   (void)begin();
-  (void)come_back();
+  (void)reconnects();
   (void)die();
   (void)story.pass(seconds(4));  // The offer to the other lapses after five.
   EXPECT_EQ(view().waited, seconds(4));
@@ -150,8 +150,8 @@ TEST_F(Requeuing, WhatHasRunOnceWaitsAsLongAsItTakes) {
   (void)story.ask(S::budget(gib(7)));  // 3
   (void)ask(2);
   (void)begin(2);
-  (void)come_back(2);
-  (void)story.tell(ProcessEnded{S::process(2)});
+  (void)reconnects(2);
+  (void)story.feed(ProcessEnded{S::process(2)});
   EXPECT_EQ(story.sample(), "requeue 2; grant 3; waiting 2; ");
   (void)story.claim(3);
   EXPECT_EQ(story.pass(hours(10)), "");
@@ -194,7 +194,7 @@ TEST_F(Requeuing, ASecondAskerMaySaySo) {
 
 TEST_F(Requeuing, ASaveUnderWayWillDo) {
   (void)hold_saving();
-  (void)story.tell(AskCheckpoint{{++token}, {{1000}}, {2}, Duration{}});
+  (void)story.feed(AskCheckpoint{{++token}, {{1000}}, {2}, Duration{}});
   EXPECT_EQ(ask(2), "");
   EXPECT_EQ(saved(2, Outcome::kSaved), "save over 2; stop 2; held 2; ");
 }
@@ -203,7 +203,7 @@ TEST_F(Requeuing, MeanwhileNoOtherSaveIsAskedFor) {
   (void)hold(CheckpointWay{.grace = seconds(1), .every = seconds(2)}, gib(1));
   (void)ask(2);
   (void)saved(2, Outcome::kSaved);
-  EXPECT_EQ(story.tell(AskCheckpoint{{++token}, {{1000}}, {2}, {}}), "refuse wrong_state; ");
+  EXPECT_EQ(story.feed(AskCheckpoint{{++token}, {{1000}}, {2}, {}}), "refuse wrong_state; ");
   (void)begin(2);
   EXPECT_EQ(story.pass(seconds(10)), "");
 }
@@ -213,7 +213,7 @@ TEST_F(Requeuing, WhoAsksMeanwhileJoins) {
   EXPECT_EQ(ask(), "");
   (void)begin();
   EXPECT_EQ(ask(), "");
-  (void)come_back();
+  (void)reconnects();
   EXPECT_EQ(die(), "requeue 1; grant 1; held 1; held 1; held 1; ");
 }
 
@@ -226,10 +226,10 @@ TEST_F(Requeuing, WhatCannotBeRequeuedIsRefused) {
   (void)story.ask(large);
   EXPECT_EQ(ask(3), "refuse wrong_state; ");
   EXPECT_EQ(ask(99), "refuse not_found; ");
-  EXPECT_EQ(story.tell(AskRequeue{{++token}, {{1001}}, {1}, false}), "refuse not_yours; ");
-  (void)story.tell(Suspend{{++token}, {{1000}}, {1}});
+  EXPECT_EQ(story.feed(AskRequeue{{++token}, {{1001}}, {1}, false}), "refuse not_yours; ");
+  (void)story.feed(Suspend{{++token}, {{1000}}, {1}});
   EXPECT_EQ(ask(1), "refuse wrong_state; ");
-  (void)story.tell(Release{{++token}, {{1000}}, {1}, false, true});
+  (void)story.feed(Release{{++token}, {{1000}}, {1}, false, true});
   EXPECT_EQ(ask(1), "refuse wrong_state; ");
   Request reservation = S::budget(gib(1));
   reservation.requeue_grace = seconds(1);
@@ -246,11 +246,11 @@ TEST_F(Requeuing, NothingIsStoppedWhileNobodyAnswers) {
 
 TEST_F(Requeuing, WithoutItsSupervisorNothingIsStopped) {
   (void)ask();
-  EXPECT_EQ(story.tell(ProcessEnded{S::process(1001)}), "no requeue 1; refuse not_requeued; ");
+  EXPECT_EQ(story.feed(ProcessEnded{S::process(1001)}), "no requeue 1; refuse not_requeued; ");
   EXPECT_EQ(story.state(1), LeaseState::kHeld);
   (void)hold_saving();
   (void)ask(2, true);
-  EXPECT_EQ(story.tell(ProcessEnded{S::process(1002)}),
+  EXPECT_EQ(story.feed(ProcessEnded{S::process(1002)}),
             "save over 2; no requeue 2; refuse not_requeued; ");
   EXPECT_EQ(story.state(2), LeaseState::kHeld);
 }
@@ -258,7 +258,7 @@ TEST_F(Requeuing, WithoutItsSupervisorNothingIsStopped) {
 TEST_F(Requeuing, WhoseSupervisorDiesWhileItStopsItEnds) {
   (void)ask();
   (void)begin();
-  EXPECT_EQ(story.tell(ProcessEnded{S::process(1001)}),
+  EXPECT_EQ(story.feed(ProcessEnded{S::process(1001)}),
             "no requeue 1; refuse not_requeued; revoke 1; signal 15 to 1; ");
   (void)die();
   (void)story.pass(seconds(1));
@@ -269,9 +269,9 @@ TEST_F(Requeuing, WhoseSupervisorDiesWhileItStopsItEnds) {
 TEST_F(Requeuing, WhoseSupervisorDiesWhileItsMemoryIsFreedEnds) {
   (void)ask();
   (void)begin();
-  (void)story.tell(ProcessEnded{S::process(1)});
+  (void)story.feed(ProcessEnded{S::process(1)});
   (void)story.sample();
-  EXPECT_EQ(story.tell(ProcessEnded{S::process(1001)}), "no requeue 1; refuse not_requeued; ");
+  EXPECT_EQ(story.feed(ProcessEnded{S::process(1001)}), "no requeue 1; refuse not_requeued; ");
   (void)die();
   (void)story.pass(seconds(1));
   EXPECT_EQ(view().result, EndResult::kCancelled);
@@ -280,10 +280,10 @@ TEST_F(Requeuing, WhoseSupervisorDiesWhileItsMemoryIsFreedEnds) {
 TEST_F(Requeuing, WhoHangsUpWhileItIsStoppedEndsIt) {
   (void)ask();
   (void)begin();
-  (void)come_back();
-  (void)story.tell(ProcessEnded{S::process(1)});
+  (void)reconnects();
+  (void)story.feed(ProcessEnded{S::process(1)});
   (void)story.sample();
-  EXPECT_EQ(story.tell(RequesterGone{{1}}), "no requeue 1; refuse not_requeued; ");
+  EXPECT_EQ(story.feed(RequesterGone{{1}}), "no requeue 1; refuse not_requeued; ");
   (void)die();
   (void)story.pass(seconds(1));
   EXPECT_EQ(view().result, EndResult::kCancelled);
@@ -291,7 +291,7 @@ TEST_F(Requeuing, WhoHangsUpWhileItIsStoppedEndsIt) {
 
 TEST_F(Requeuing, ACommandThatEndsByItselfHasEnded) {
   (void)ask();
-  EXPECT_EQ(story.tell(ReportExit{{++token}, {{1000}}, {0, 1}, {}, {}}),
+  EXPECT_EQ(story.feed(ReportExit{{++token}, {{1000}}, {0, 1}, {}, {}}),
             "no requeue 1; refuse not_requeued; held 1; ");
   (void)die();
   EXPECT_EQ(view().result, EndResult::kOk);
@@ -302,9 +302,9 @@ TEST_F(Requeuing, ACommandThatEndsByItselfHasEnded) {
 TEST_F(Requeuing, NeitherIsOneStartedAgainThatWasAboutToBeStopped) {
   (void)ask();
   (void)begin();
-  (void)story.tell(ProcessEnded{S::process(1)});
+  (void)story.feed(ProcessEnded{S::process(1)});
   (void)story.sample();
-  EXPECT_EQ(story.tell(ReportExit{{++token}, {{1000}}, {0, 1}, {}, {}}),
+  EXPECT_EQ(story.feed(ReportExit{{++token}, {{1000}}, {0, 1}, {}, {}}),
             "no requeue 1; refuse not_requeued; releasing 1; ");
   (void)die();
   EXPECT_EQ(view().result, EndResult::kOk);
@@ -315,7 +315,7 @@ TEST_F(Requeuing, ItIsWaitedForUntilItsSupervisorIsBack) {
   (void)begin();
   EXPECT_EQ(die(), "");
   EXPECT_EQ(story.pass(seconds(20)), "");
-  EXPECT_EQ(come_back(), "requeue 1; held 1; held 1; ");
+  EXPECT_EQ(reconnects(), "requeue 1; held 1; held 1; ");
 }
 
 TEST_F(Requeuing, WhoDoesNotComeBackIsSetAside) {
@@ -325,7 +325,7 @@ TEST_F(Requeuing, WhoDoesNotComeBackIsSetAside) {
   EXPECT_EQ(story.pass(seconds(20) + limits::kRequeueMargin), "requeue 1; waiting 1; ");
   (void)story.pass(limits::kReconnectWithin);
   EXPECT_TRUE(view().flags.parked);
-  EXPECT_EQ(story.tell(Reconnect{{++token}, {{1000}}, {0, 1}, 1}), "held 1; ");
+  EXPECT_EQ(story.feed(Reconnect{{++token}, {{1000}}, {0, 1}, 1}), "held 1; ");
 }
 
 TEST_F(Requeuing, WhatItsSupervisorDoesNotStopIsKilled) {
@@ -341,13 +341,13 @@ TEST_F(Requeuing, LeftoversAreItsSupervisorsMatter) {
   request.leftovers = Leftovers::kKill;
   (void)story.ask(request);
   (void)story.claim(2);
-  (void)story.tell(Join{{++token}, {{1000}}, {0, 2}, S::process(22)});
+  (void)story.feed(Join{{++token}, {{1000}}, {0, 2}, S::process(22)});
   (void)ask(2);
   (void)begin(2);
-  EXPECT_EQ(story.tell(ProcessEnded{S::process(2)}), "");
+  EXPECT_EQ(story.feed(ProcessEnded{S::process(2)}), "");
   EXPECT_EQ(story.sample(), "");
-  (void)come_back(2);
-  EXPECT_EQ(story.tell(ProcessEnded{S::process(22)}), "");
+  (void)reconnects(2);
+  EXPECT_EQ(story.feed(ProcessEnded{S::process(22)}), "");
   EXPECT_EQ(story.sample(), "requeue 2; grant 2; held 2; ");
 }
 
@@ -361,48 +361,48 @@ TEST_F(Requeuing, ALimitIsThatOfOneRun) {
   (void)ask(2);
   (void)begin(2);
   EXPECT_EQ(story.pass(seconds(12)), "");  // It is stopped anyway.
-  (void)come_back(2);
-  (void)story.tell(ProcessEnded{S::process(2)});
+  (void)reconnects(2);
+  (void)story.feed(ProcessEnded{S::process(2)});
   EXPECT_EQ(story.sample(), "requeue 2; grant 2; held 2; ");
-  (void)story.tell(Claim{{++token}, {{1000}}, {0, 2}, S::process(22), 1});
+  (void)story.feed(Claim{{++token}, {{1000}}, {0, 2}, S::process(22), 1});
   EXPECT_EQ(story.pass(seconds(59)), "");
   EXPECT_EQ(story.pass(seconds(1)), "revoke 2; signal 15 to 22; ");
 }
 
 TEST_F(Requeuing, ToCancelItEndsIt) {
   (void)ask();
-  EXPECT_EQ(story.tell(Release{{++token}, {{1000}}, {1}, false, true}),
+  EXPECT_EQ(story.feed(Release{{++token}, {{1000}}, {1}, false, true}),
             "no requeue 1; refuse not_requeued; revoke 1; signal 15 to 1; held 1; ");
   (void)hold({}, gib(1));
   (void)ask(2);
   (void)begin(2);
-  EXPECT_EQ(story.tell(Release{{++token}, {{1000}}, {2}, false, true}),
+  EXPECT_EQ(story.feed(Release{{++token}, {{1000}}, {2}, false, true}),
             "no requeue 2; refuse not_requeued; revoke 2; signal 15 to 2; held 2; ");
   (void)hold({}, gib(1));
   (void)ask(3);
   (void)begin(3);
-  (void)story.tell(ProcessEnded{S::process(3)});
+  (void)story.feed(ProcessEnded{S::process(3)});
   story.use(3, gib(1), 0, false);
   (void)story.sample();
-  EXPECT_EQ(story.tell(Release{{++token}, {{1000}}, {3}, false, true}),
+  EXPECT_EQ(story.feed(Release{{++token}, {{1000}}, {3}, false, true}),
             "no requeue 3; refuse not_requeued; releasing 3; ");
   EXPECT_EQ(view(3).result, EndResult::kCancelled);
 }
 
 TEST_F(Requeuing, ItMakesRoomForNobodyMeanwhile) {
   (void)ask();
-  EXPECT_EQ(story.tell(Suspend{{++token}, {{1000}}, {1}}), "refuse wrong_state; ");
+  EXPECT_EQ(story.feed(Suspend{{++token}, {{1000}}, {1}}), "refuse wrong_state; ");
 }
 
 TEST_F(Requeuing, WhatWasSaidForAnEarlierRunIsOld) {
   (void)ask();
   (void)begin();
-  (void)come_back();
+  (void)reconnects();
   (void)die();
-  EXPECT_EQ(story.tell(Claim{{++token}, {{1000}}, {0, 1}, S::process(1)}), "refuse wrong_state; ");
-  EXPECT_EQ(story.tell(Reconnect{{++token}, {{1000}}, {0, 1}}), "refuse wrong_state; ");
+  EXPECT_EQ(story.feed(Claim{{++token}, {{1000}}, {0, 1}, S::process(1)}), "refuse wrong_state; ");
+  EXPECT_EQ(story.feed(Reconnect{{++token}, {{1000}}, {0, 1}}), "refuse wrong_state; ");
   EXPECT_EQ(claim_again(21), "held 1; ");
-  EXPECT_EQ(story.tell(ReportExit{{++token}, {{1000}}, {0, 1}, {}, {}}), "held 1; ");
+  EXPECT_EQ(story.feed(ReportExit{{++token}, {{1000}}, {0, 1}, {}, {}}), "held 1; ");
   EXPECT_EQ(view().exit, std::nullopt);
   EXPECT_EQ(begin(), "refuse wrong_state; ");
 }
@@ -436,33 +436,33 @@ TEST_F(Requeuing, ADaemonThatDiesWhileItIsStoppedKnowsThatItIs) {
   (void)begin();
   story.restart();
   EXPECT_EQ(view().requeue, RequeueStep::kStopping);
-  (void)come_back();
+  (void)reconnects();
   EXPECT_EQ(die(), "requeue 1; grant 1; ");
 }
 
 TEST_F(Requeuing, ADaemonThatDiesWhileMemoryIsFreedPutsItBackAllTheSame) {
   (void)ask();
   (void)begin();
-  (void)come_back();
-  (void)story.tell(ProcessEnded{S::process(1)});
+  (void)reconnects();
+  (void)story.feed(ProcessEnded{S::process(1)});
   (void)story.sample();
   story.restart();
   EXPECT_EQ(view().requeue, RequeueStep::kStopped);
   story.use(1, Bytes{});
   EXPECT_EQ(story.sample(), "");
-  EXPECT_EQ(come_back(), "requeue 1; held 1; ");
+  EXPECT_EQ(reconnects(), "requeue 1; held 1; ");
 }
 
 TEST_F(Requeuing, APlaceInTheQueueOutlivesTheDaemon) {
   (void)story.ask(S::budget(gib(12)));
   (void)ask();
   (void)begin();
-  (void)come_back();
+  (void)reconnects();
   (void)die();
   story.restart();
   EXPECT_EQ(story.state(1), LeaseState::kWaiting);
   EXPECT_EQ(view().restarts, 1u);
-  EXPECT_EQ(story.tell(ProcessEnded{S::process(1001)}), "end 1; ");
+  EXPECT_EQ(story.feed(ProcessEnded{S::process(1001)}), "end 1; ");
 }
 
 }  // namespace

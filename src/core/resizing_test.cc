@@ -19,7 +19,7 @@ class Resizing : public testing::Test {
   }
 
   std::string resize(std::uint64_t lease, Bytes vram, std::optional<Duration> wait = {}) {
-    return story.tell(Resize{{++token}, {{1000}}, {lease}, Share::kBudget, vram, wait});
+    return story.feed(Resize{{++token}, {{1000}}, {lease}, Share::kBudget, vram, wait});
   }
 
   Story story{{.order = Order::kFifo, .reserve = {}}};
@@ -31,7 +31,7 @@ TEST_F(Resizing, WhatAShrinkFreesIsGrantedWhenItIsKnownToBeFree) {
   const Sample older{story.now.instant, story.now.instant, true, "", "", story.hardware};
   (void)story.pass(seconds(1));
   EXPECT_EQ(resize(1, gib(6)), "resize 1; held 1; ");
-  EXPECT_EQ(story.tell(Sampled{older}), "");
+  EXPECT_EQ(story.feed(Sampled{older}), "");
   EXPECT_EQ(story.look().charged, gib(14));
   EXPECT_EQ(story.sample(), "grant 3; ");
   EXPECT_EQ(story.look().charged, gib(16));
@@ -39,7 +39,7 @@ TEST_F(Resizing, WhatAShrinkFreesIsGrantedWhenItIsKnownToBeFree) {
 
 TEST_F(Resizing, AShrunkLeaseThatEndsIsChargedWhatItHadUntilASampleTellsMore) {
   (void)resize(1, gib(2));
-  (void)story.tell(Release{{9}, {{1000}}, {1}, false, false, true});
+  (void)story.feed(Release{{9}, {{1000}}, {1}, false, false, true});
   EXPECT_EQ(story.look().charged, gib(14));
 }
 
@@ -49,8 +49,8 @@ TEST_F(Resizing, AShrunkLeaseThatEndsOnItsWayOutIsChargedWhatItLeftByTheFirstSam
   (void)story.second();
   (void)story.ask(S::budget(gib(8)));
   (void)resize(1, gib(6));
-  (void)story.tell(Suspend{{++token}, {{1000}}, {1}});
-  (void)story.tell(ReportExit{{++token}, {{1000}, true}, {0, 1}, {}, {}});
+  (void)story.feed(Suspend{{++token}, {{1000}}, {1}});
+  (void)story.feed(ReportExit{{++token}, {{1000}, true}, {0, 1}, {}, {}});
   story.use(1, gib(2), 0, false);
   EXPECT_EQ(story.look().charged, gib(14)) << "nobody has looked yet";
   (void)story.sample();
@@ -135,7 +135,7 @@ TEST_F(Resizing, AnOfferIsResizedWhenItIsClaimed) {
 
 TEST_F(Resizing, ExclusiveOpensAndClosesOnlyWhenAlone) {
   const auto exclusive = [&] {
-    return story.tell(Resize{{++token}, {{1000}}, {1}, Share::kExclusive, {}, {}});
+    return story.feed(Resize{{++token}, {{1000}}, {1}, Share::kExclusive, {}, {}});
   };
   EXPECT_EQ(exclusive(), "refuse busy; ");
   (void)story.end(2);
@@ -148,7 +148,7 @@ TEST_F(Resizing, ExclusiveOpensAndClosesOnlyWhenAlone) {
 
 TEST_F(Resizing, EveryGrowthThatWaitsIsAnsweredWhenItsLeaseEnds) {
   EXPECT_EQ(resize(1, gib(12), minutes(10)), "");
-  EXPECT_EQ(story.tell(Release{{9}, {{1000}}, {1}, false, false, true}),
+  EXPECT_EQ(story.feed(Release{{9}, {{1000}}, {1}, false, false, true}),
             "refuse wrong_state; detach 1; releasing 1; ");
 }
 
@@ -165,7 +165,7 @@ TEST_F(Resizing, ALeaseAboveItsBudgetGrowsNoFurtherThanBudgetsMay) {
 
 TEST_F(Resizing, AGrowthWhoseAskerHangsUpIsForgotten) {
   EXPECT_EQ(resize(1, gib(12), minutes(10)), "");
-  (void)story.tell(GrowthRequesterGone{{1}});
+  (void)story.feed(GrowthRequesterGone{{1}});
   EXPECT_EQ(story.ask(S::budget(gib(2))), "held 3; ");
 }
 

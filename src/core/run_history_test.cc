@@ -85,11 +85,11 @@ class Learning : public testing::Test {
         .lease = {0, n}, .device = device(0), .peak = peak, .refused = refused};
     const auto sample = [&] {
       Sample taken{story.now.instant, story.now.instant, true, "", "", story.hardware, {charge}};
-      (void)story.tell(Sampled{std::move(taken)});
+      (void)story.feed(Sampled{std::move(taken)});
     };
     sample();
-    (void)story.tell(ReportExit{{n}, {{1000}, true}, {0, n}, {.code = code}, {}});
-    (void)story.tell(ProcessEnded{S::process(n)});
+    (void)story.feed(ReportExit{{n}, {{1000}, true}, {0, n}, {.code = code}, {}});
+    (void)story.feed(ProcessEnded{S::process(n)});
     sample();
     ASSERT_EQ(story.state(n), LeaseState::kEnded);
   }

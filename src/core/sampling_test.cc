@@ -30,8 +30,8 @@ class Sampling : public testing::Test {
   }
   // The command ends; the driver still lists it.
   void command_ends() {
-    (void)story.tell(ReportExit{{1}, {{1000}, true}, {0, 1}, {}, {}});
-    (void)story.tell(ProcessEnded{S::process(1)});
+    (void)story.feed(ReportExit{{1}, {{1000}, true}, {0, 1}, {}, {}});
+    (void)story.feed(ProcessEnded{S::process(1)});
   }
   std::vector<ProcessSample>& processes() { return *story.hardware[0].processes; }
   // How long after the last sample another one is wanted.
@@ -102,7 +102,7 @@ TEST_F(Sampling, WhatAnInnerLeaseRunsIsNotLeftBehindByTheOuter) {
   (void)story.ask(S::budget(gib(2)));
   (void)story.claim(2);
   const Process child = S::process(30);
-  (void)story.tell(ReportExit{{1}, {{1000}, true}, {0, 1}, {}, {S::process(2), child}});
+  (void)story.feed(ReportExit{{1}, {{1000}, true}, {0, 1}, {}, {S::process(2), child}});
   story.use(1, {});
   story.use(30, gib(1));
   processes()[0].ancestors = {S::process(2)};
@@ -142,14 +142,14 @@ TEST_F(Sampling, ADeadProcessIsOfTheLeaseWhosePidItWasLast) {
   story.use(2, gib(1));
   processes().back().ancestors = {S::process(1)};
   (void)story.sample();
-  (void)story.tell(ProcessEnded{S::process(2)});
+  (void)story.feed(ProcessEnded{S::process(2)});
   story.use(2, {});
   (void)story.sample();
   (void)story.ask(S::budget(gib(4)));
   const Process reuses{S::process(2).pid, 50};
-  (void)story.tell(Claim{{2}, {{1000}, true}, {0, 2}, reuses});
-  (void)story.tell(ReportExit{{2}, {{1000}, true}, {0, 2}, {}, {}});
-  (void)story.tell(ProcessEnded{reuses});
+  (void)story.feed(Claim{{2}, {{1000}, true}, {0, 2}, reuses});
+  (void)story.feed(ReportExit{{2}, {{1000}, true}, {0, 2}, {}, {}});
+  (void)story.feed(ProcessEnded{reuses});
   story.use(2, gib(3), 0, false);
   (void)story.sample();
   EXPECT_EQ(story.state(2), LeaseState::kReleasing);
@@ -158,11 +158,11 @@ TEST_F(Sampling, ADeadProcessIsOfTheLeaseWhosePidItWasLast) {
 
 // After a restart nobody knows what is charged for it until a sample tells.
 TEST_F(Sampling, WhatADeadProcessOfALeaseThatIsAwayHasIsNoStrangers) {
-  (void)story.tell(Join{{2}, {{1000}}, {0, 1}, S::process(30)});
-  (void)story.tell(ProcessEnded{S::process(30)});
+  (void)story.feed(Join{{2}, {{1000}}, {0, 1}, S::process(30)});
+  (void)story.feed(ProcessEnded{S::process(30)});
   story.use(30, gib(2), 0, false);
-  (void)story.tell(Suspend{{3}, {{1000}}, {1}});
-  (void)story.tell(TransferDone{{1}, story.last_move().value().number, {}});
+  (void)story.feed(Suspend{{3}, {{1000}}, {1}});
+  (void)story.feed(TransferDone{{1}, story.last_move().value().number, {}});
   story.use(1, {});
   (void)story.second();
   EXPECT_EQ(story.look().charged, gib(2));
@@ -176,8 +176,8 @@ TEST_F(Sampling, WhatADeadProcessOfALeaseThatIsAwayHasIsNoStrangers) {
 // A snapshot replaces the records that told whose it was.
 TEST_F(Sampling, WhatADeadProcessHasIsStillItsLeasesAfterASnapshot) {
   story.use(1, gib(5));
-  (void)story.tell(Join{{2}, {{1000}}, {0, 1}, S::process(30)});
-  (void)story.tell(ProcessEnded{S::process(30)});
+  (void)story.feed(Join{{2}, {{1000}}, {0, 1}, S::process(30)});
+  (void)story.feed(ProcessEnded{S::process(30)});
   story.use(30, gib(2), 0, false);
   (void)story.sample();
   EXPECT_EQ(story.look().external, Bytes{});
@@ -190,7 +190,7 @@ TEST_F(Sampling, WhatADeadProcessHasIsStillItsLeasesAfterASnapshot) {
 
 // It only waits for word of how its command ended.
 TEST_F(Sampling, WhatTurnsUpOfALeaseThatWasFoundFreeIsExternal) {
-  (void)story.tell(ProcessEnded{S::process(1)});
+  (void)story.feed(ProcessEnded{S::process(1)});
   story.use(1, {});
   (void)story.sample();
   EXPECT_EQ(story.state(1), LeaseState::kReleasing);
@@ -202,7 +202,7 @@ TEST_F(Sampling, WhatTurnsUpOfALeaseThatWasFoundFreeIsExternal) {
 
 TEST_F(Sampling, StrangersAreBelievedToUseWhatTheyDidWhereAFigureIsMissing) {
   story.use(1, gib(1));
-  story.use(7, gib(4));  // A stranger.
+  story.use(7, gib(4));  // An unmanaged process.
   (void)story.sample();
   EXPECT_EQ(story.look().external, gib(4));
   std::ranges::find(processes(), S::process(1), &ProcessSample::process)->used.reset();
@@ -249,7 +249,7 @@ TEST_F(Sampling, ADriverInTroubleIsNotAskedInALoop) {
   story.use(1, gib(2), 0, false);
   const Instant at = story.now.instant;
   (void)looks_again_in();
-  (void)story.tell(Sampled{{at, at, true, "", "it has fallen off the bus", story.hardware}});
+  (void)story.feed(Sampled{{at, at, true, "", "it has fallen off the bus", story.hardware}});
   EXPECT_EQ(looks_again_in(), seconds(1));
 }
 
@@ -260,7 +260,7 @@ TEST_F(Sampling, WhoWasSeenBeforeTheGrantIsNoMember) {
   (void)story.claim(2);
   story.use(30, gib(1));
   processes().back().ancestors = {S::process(2)};
-  (void)story.tell(Sampled{{before, story.now.instant, true, "", "", story.hardware}});
+  (void)story.feed(Sampled{{before, story.now.instant, true, "", "", story.hardware}});
   EXPECT_THAT(story.coordinator.lease({2}, story.now)->members, testing::IsEmpty());
   (void)story.sample();
   EXPECT_THAT(story.coordinator.lease({2}, story.now)->members,
@@ -282,7 +282,7 @@ TEST_F(Sampling, MembersOfALeaseHaveABound) {
 TEST_F(Sampling, WhatWasAskedBeforeTheFirstSampleAndNeverFitsIsRefusedThen) {
   Coordinator coordinator({.order = Order::kFifo, .reserve = {}});
   std::swap(story.coordinator, coordinator);
-  (void)story.tell(Recovered{});
+  (void)story.feed(Recovered{});
   EXPECT_EQ(story.ask(S::budget(kAll + gib(1))), "waiting 1; ");
   EXPECT_EQ(story.ask(S::budget(kAll)), "waiting 2; ");
   processes().clear();

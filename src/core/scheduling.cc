@@ -54,7 +54,7 @@ bool Coordinator::Impl::grant_one() {
   if (nobody_fits(walk)) return false;
   std::vector<const Lease*> ahead;
   InOrder waiting(queue, now.instant, settings, state.shares());
-  for (std::size_t looked_at = 0; looked_at < limits::kBackfillDepth; ++looked_at) {
+  for (std::size_t examined = 0; examined < limits::kBackfillDepth; ++examined) {
     const Lease* next = waiting.next();
     if (next == nullptr) break;
     if (walk.may_place(Queue::need_of(next->request)) || walk.is_heeded(*next)) {

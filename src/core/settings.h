@@ -32,7 +32,7 @@ struct UserLimits {
 struct PressureSettings {
   std::uint32_t warn_percent = 62;  // Of a lease's budget.
   std::uint32_t critical_percent = 88;
-  Duration ahead = seconds(90);  // How far the growth of strangers is thought on.
+  Duration ahead = seconds(90);  // How far the growth of unmanaged processes is thought on.
   /// What is done, step by step.
   Ladder on_lease_critical = default_ladder(Cause::kLeaseCritical);
   Ladder on_device_critical = default_ladder(Cause::kDeviceCritical);
@@ -48,7 +48,7 @@ struct Settings {
   Duration aging = minutes(15);       // `priority`: what one level is worth in waiting time.
   Duration starve_after = hours(24);  // `fair`: who waited longer comes before everyone.
   Duration claim_within = seconds(5);
-  Bytes reserve = mib(512);  // Kept for strangers, on each device.
+  Bytes reserve = mib(512);  // Kept for unmanaged processes, on each device.
   std::map<DeviceId, Bytes> device_reserve;
   Bytes exclusive_external_max = gib(1);
   Unmanaged unmanaged = Unmanaged::kAccount;

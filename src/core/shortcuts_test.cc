@@ -62,11 +62,11 @@ class Twins {
       both([&](Story& s) { (void)s.end(whom); });
     } else if (what == 14) {
       const bool parked = pick(2) == 0;
-      both([&](Story& s) { (void)s.tell(Park{{1}, {{1000}, true}, {0, whom}, parked}); });
+      both([&](Story& s) { (void)s.feed(Park{{1}, {{1000}, true}, {0, whom}, parked}); });
     } else if (what == 15) {
       const Bytes vram = gib(1 + pick(12));
       both([&](Story& s) {
-        (void)s.tell(Resize{.token = {1},
+        (void)s.feed(Resize{.token = {1},
                             .actor = {{1000}, true},
                             .lease = {whom},
                             .vram = vram,
@@ -76,7 +76,7 @@ class Twins {
       const Bytes bytes = gib(pick(6));
       const std::size_t on = pick(kDevices.size());
       both([&](Story& s) {
-        s.use(90'000, bytes, on);  // A stranger.
+        s.use(90'000, bytes, on);  // An unmanaged process.
         (void)s.sample();
       });
     } else {
@@ -90,7 +90,7 @@ class Twins {
     return decided(shortcut_, from) == decided(full_, from) &&
            shortcut_.effects.size() == full_.effects.size();
   }
-  std::string told() const { return decided(shortcut_, 0) + "\nin full: " + decided(full_, 0); }
+  std::string reported() const { return decided(shortcut_, 0) + "\nin full: " + decided(full_, 0); }
   std::size_t grants() const { return grants_; }
 
  private:
@@ -99,9 +99,9 @@ class Twins {
 
   std::uint64_t pick(std::uint64_t below) { return random_() % below; }
   template <class F>
-  void both(const F& tell) {
-    tell(shortcut_);
-    tell(full_);
+  void both(const F& feed) {
+    feed(shortcut_);
+    feed(full_);
   }
   std::size_t granted(std::size_t from) const {
     std::size_t count = 0;
@@ -142,7 +142,7 @@ TEST(Shortcuts, OfAPassDecideWhatAFullPassDecides) {
     if (seed % 5 == 0) settings.limits_default = {.leases_max = 12, .vram_max = gib(40)};
     Twins twins(settings, seed);
     for (int i = 0; i < 200; ++i) {
-      ASSERT_TRUE(twins.step()) << "seed " << seed << ", step " << i << ": " << twins.told();
+      ASSERT_TRUE(twins.step()) << "seed " << seed << ", step " << i << ": " << twins.reported();
     }
     grants += twins.grants();
   }

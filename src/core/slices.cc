@@ -135,7 +135,7 @@ std::vector<FirstTurn> Coordinator::Impl::first_turns() const {
     for (const Part& part : lease.held()->parts) taken.insert(part.device);
   }
   InOrder waiting(queue, now.instant, settings, state.shares());
-  for (std::size_t looked_at = 0; looked_at < limits::kBackfillDepth; ++looked_at) {
+  for (std::size_t examined = 0; examined < limits::kBackfillDepth; ++examined) {
     const Lease* next = waiting.next();
     if (next == nullptr) break;
     if (!takes_part(*next)) continue;
@@ -176,7 +176,7 @@ NextTurns Coordinator::Impl::next_turns() const {
   const std::vector<FirstTurn> first = first_turns();
   auto newcomer = first.begin();
   InOrder order(turns, now.instant, settings, state.shares());
-  for (std::size_t looked_at = 0; looked_at < limits::kBackfillDepth; ++looked_at) {
+  for (std::size_t examined = 0; examined < limits::kBackfillDepth; ++examined) {
     const Lease* lease = order.next();
     if (lease == nullptr) break;
     std::vector<DeviceId> where;

@@ -27,31 +27,31 @@ class Slices : public StoryTest {
     return story.ask(request, user);
   }
   std::string hold(const Request& request, Bytes used) {
-    const std::string told = ask(request);
+    const std::string reported = ask(request);
     run(story.handles, used);
-    return told;
+    return reported;
   }
   /// What is told next, in ten minutes at most, and after how many seconds.
   std::string next() {
-    std::string told;
-    for (waited = 0; waited < 600 && told.empty(); ++waited) told = seconds_pass(1);
-    return told;
+    std::string reported;
+    for (waited = 0; waited < 600 && reported.empty(); ++waited) reported = seconds_pass(1);
+    return reported;
   }
   std::string transfer_done(Outcome outcome = Outcome::kDone) {
     story.now.instant = story.now.instant + seconds(1);
     return StoryTest::transfer_done(outcome, "it cannot");
   }
   /// After what was told, what the next so many samples bring.
-  std::string then(std::string told, int samples = 1) {
-    for (int i = 0; i < samples; ++i) told += story.second();
-    return told;
+  std::string then(std::string reported, int samples = 1) {
+    for (int i = 0; i < samples; ++i) reported += story.second();
+    return reported;
   }
   /// Who leaves has left, and the driver has said so, once or more.
   std::string left(int samples = 1) {
     const std::uint64_t n = story.last_move().value().lease.value;
-    std::string told = transfer_done();
+    std::string reported = transfer_done();
     story.use(n, {});
-    return then(std::move(told), samples);
+    return then(std::move(reported), samples);
   }
   /// Who comes back is there with so much.
   std::string came_back(Bytes used) {
@@ -187,7 +187,7 @@ TEST_F(Slices, ASmallOneDoesNotComeBeforeTheNext) {
 
 TEST_F(Slices, WhoEndsOrIsReleasedLeavesItsPlaceToTheNext) {
   two_in_turns();
-  EXPECT_THAT(story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {2}, .detach = true}),
+  EXPECT_THAT(story.feed(Release{.token = {5}, .actor = {{1000}}, .lease = {2}, .detach = true}),
               HasSubstr("releasing 2"));
   story.use(2, {});
   EXPECT_THAT(then(story.second()), HasSubstr("move back 1"));
@@ -195,7 +195,7 @@ TEST_F(Slices, WhoEndsOrIsReleasedLeavesItsPlaceToTheNext) {
 
 TEST_F(Slices, WhoIsPausedByHandLeavesItsPlaceToTheNextAndStaysAway) {
   two_in_turns();
-  EXPECT_EQ(story.tell(Suspend{{7}, {{1000}}, {2}}), "move out 2; ");
+  EXPECT_EQ(story.feed(Suspend{{7}, {{1000}}, {2}}), "move out 2; ");
   EXPECT_THAT(left(2), HasSubstr("move back 1"));
   EXPECT_FALSE(lease(2).flags.resuming);
   (void)came_back(gib(8));
@@ -205,27 +205,27 @@ TEST_F(Slices, WhoIsPausedByHandLeavesItsPlaceToTheNextAndStaysAway) {
 TEST_F(Slices, WhoIsPausedWhileItsTurnEndsStaysAway) {
   two_in_turns();
   EXPECT_EQ(next(), "move out 2; ");
-  EXPECT_EQ(story.tell(Suspend{{7}, {{1000}}, {2}}), "");
+  EXPECT_EQ(story.feed(Suspend{{7}, {{1000}}, {2}}), "");
   EXPECT_THAT(left(), HasSubstr("suspended 2"));
   EXPECT_FALSE(lease(2).flags.resuming);
   (void)story.second();
   (void)came_back(gib(8));
   EXPECT_EQ(seconds_pass(300), "");
-  EXPECT_EQ(story.tell(Resume{{8}, {{1000}}, {2}}), "move out 1; ") << "now it wants a turn again";
+  EXPECT_EQ(story.feed(Resume{{8}, {{1000}}, {2}}), "move out 1; ") << "now it wants a turn again";
 }
 
 TEST_F(Slices, WhoIsFrozenAwayWantsNoTurn) {
   two_in_turns();
-  EXPECT_EQ(story.tell(Freeze{{7}, {{1000}}, {1}}), "stop 1; ");
+  EXPECT_EQ(story.feed(Freeze{{7}, {{1000}}, {1}}), "stop 1; ");
   (void)transfer_done();
   EXPECT_EQ(seconds_pass(300), "");
-  EXPECT_EQ(story.tell(Resume{{8}, {{1000}}, {1}}), "let go on 1; ");
+  EXPECT_EQ(story.feed(Resume{{8}, {{1000}}, {1}}), "let go on 1; ");
   EXPECT_THAT(then(transfer_done()), HasSubstr("move out 2"));
 }
 
 TEST_F(Slices, WhoIsFrozenAwayKeepsNobodyFromHisFirstTurn) {
   two_in_turns();
-  (void)story.tell(Freeze{{7}, {{1000}}, {1}});
+  (void)story.feed(Freeze{{7}, {{1000}}, {1}});
   (void)transfer_done();
   EXPECT_EQ(ask(slice(gib(10))), "waiting 3; ");
   EXPECT_THAT(next(), HasSubstr("move out 2"));
@@ -255,9 +255,9 @@ TEST_F(Slices, WhoFitsWhereTheNextIsNoLongerAwaitedIsGrantedAtOnce) {
   (void)story.second();
   (void)ask(slice(gib(10)));
   EXPECT_EQ(ask(slice(gib(4))), "waiting 4; ") << "the third is next on both";
-  std::string told;
-  for (int i = 0; i < 600 && told.empty(); ++i) told = story.pass(seconds(1));
-  EXPECT_EQ(told, "move out 1; grant 4; ") << "for the third, which comes there";
+  std::string reported;
+  for (int i = 0; i < 600 && reported.empty(); ++i) reported = story.pass(seconds(1));
+  EXPECT_EQ(reported, "move out 1; grant 4; ") << "for the third, which comes there";
 }
 
 TEST_F(Slices, WhoHasWaitedTooLongComesFirstAlsoWhereOthersAreOfAnotherKind) {
@@ -277,9 +277,9 @@ TEST_F(Slices, WhoIsToBeRequeuedIsNotTakenItsTurn) {
   (void)hold(request, gib(8));
   (void)ask(slice(gib(10)));
   (void)seconds_pass(60);
-  EXPECT_THAT(story.tell(AskRequeue{.token = {9}, .actor = {{1000}}, .lease = {1}}),
+  EXPECT_THAT(story.feed(AskRequeue{.token = {9}, .actor = {{1000}}, .lease = {1}}),
               HasSubstr("stop 1"));
-  (void)story.tell(BeginRequeue{.token = {10}, .actor = {{1000}}, .handle = {0, 1}});
+  (void)story.feed(BeginRequeue{.token = {10}, .actor = {{1000}}, .handle = {0, 1}});
   EXPECT_THAT(seconds_pass(3), Not(HasSubstr("move out")));
 }
 
@@ -307,7 +307,7 @@ TEST_F(Slices, AReturnThatFailsIsTriedAgainLaterAlthoughSomebodyAskedForIt) {
   two_in_turns();
   (void)next();
   EXPECT_THAT(left(2), HasSubstr("move back 1"));
-  (void)story.tell(Resume{{9}, {{1000}}, {1}});
+  (void)story.feed(Resume{{9}, {{1000}}, {1}});
   EXPECT_THAT(transfer_done(Outcome::kUndone), HasSubstr("refuse not_moved"));
   EXPECT_TRUE(lease(1).flags.resuming);
   EXPECT_EQ(lease(1).halt.value().reason, Halt::Reason::kTurn);
@@ -362,8 +362,8 @@ TEST_F(Slices, ASnapshotKeepsWhoWaitsForHisTurnAndWhere) {
     EXPECT_TRUE(fresh.apply(record).ok());
   }
   story.coordinator = std::move(fresh);
-  (void)story.tell(Recovered{});
-  (void)story.tell(Reconnect{.token = {3}, .actor = {{1000}}, .handle = {0, 3}});
+  (void)story.feed(Recovered{});
+  (void)story.feed(Reconnect{.token = {3}, .actor = {{1000}}, .handle = {0, 3}});
   (void)story.second();
   EXPECT_THAT(next(), HasSubstr("move out 2"));
   EXPECT_THAT(left(2), AllOf(HasSubstr("move back 1"), Not(HasSubstr("grant 3"))));
@@ -380,20 +380,20 @@ TEST_F(Slices, WhatCannotRunInTurnsIsRefusedAndToldWhy) {
   EXPECT_EQ(ask(slice({})), "refuse invalid; ");
   EXPECT_EQ(ask(slice(gib(17))), "refuse never_fits; ");
   const Instant at = story.now.instant;
-  (void)story.tell(Sampled{{at, at, true, "560.35", "", story.hardware}});
+  (void)story.feed(Sampled{{at, at, true, "560.35", "", story.hardware}});
   EXPECT_EQ(ask(slice(gib(1))), "refuse not_supported; ");
   EXPECT_THAT(story.refusal(), AllOf(HasSubstr("560.35"), HasSubstr("570")));
-  (void)story.tell(Sampled{{at, at, true, "575.57", "", story.hardware}});
+  (void)story.feed(Sampled{{at, at, true, "575.57", "", story.hardware}});
   EXPECT_EQ(ask(slice(gib(1))), "held 1; ");
 }
 
 TEST_F(Slices, AResizedSliceStaysOne) {
   (void)hold(slice(gib(10)), gib(4));
-  EXPECT_EQ(story.tell(Resize{{8}, {{1000}}, {1}, Share::kExclusive, {}, {}}),
+  EXPECT_EQ(story.feed(Resize{{8}, {{1000}}, {1}, Share::kExclusive, {}, {}}),
             "refuse wrong_state; ");
-  EXPECT_EQ(story.tell(Resize{{8}, {{1000}}, {1}, Share::kSlice, gib(8), {}}),
+  EXPECT_EQ(story.feed(Resize{{8}, {{1000}}, {1}, Share::kSlice, gib(8), {}}),
             "resize 1; held 1; ");
-  EXPECT_EQ(story.tell(Resize{{8}, {{1000}}, {1}, Share::kSlice, gib(12), {}}),
+  EXPECT_EQ(story.feed(Resize{{8}, {{1000}}, {1}, Share::kSlice, gib(12), {}}),
             "resize 1; held 1; ");
   EXPECT_EQ(lease(1).request.share, Share::kSlice);
   (void)ask(slice(gib(10)));

@@ -36,11 +36,11 @@ class Story {
                           .processes = std::vector<ProcessSample>{}};
       hardware.push_back(sample);
     }
-    (void)tell(Recovered{});
+    (void)feed(Recovered{});
     (void)sample();
   }
 
-  std::string tell(const Event& event) {
+  std::string feed(const Event& event) {
     std::string out;
     bool decided = false;
     if (std::holds_alternative<Woke>(event)) wakes_at_ = Instant::never();
@@ -72,20 +72,20 @@ class Story {
 
   std::string ask(Request request, std::uint32_t user = 1000) {
     ++handles;
-    return tell(
+    return feed(
         Submit{{handles}, {{user}}, {0, handles}, process(1000 + handles), std::move(request)});
   }
   /// The n-th lease asked for takes up its offer with a process whose pid is its number.
   std::string claim(std::uint64_t n) {
-    return tell(Claim{{n}, {{1000}, true}, {0, n}, process(n)});
+    return feed(Claim{{n}, {{1000}, true}, {0, n}, process(n)});
   }
   static Process process(std::uint64_t n) { return {static_cast<std::int32_t>(n), n}; }
   /// The command of lease n ends, and the driver lists nothing of it.
   std::string end(std::uint64_t n) {
-    std::string out = tell(ReportExit{{n}, {{1000}, true}, {0, n}, {}, {}});
-    return out + tell(ProcessEnded{process(n)}) + sample();
+    std::string out = feed(ReportExit{{n}, {{1000}, true}, {0, n}, {}, {}});
+    return out + feed(ProcessEnded{process(n)}) + sample();
   }
-  std::string sample() { return tell(Sampled{{now.instant, now.instant, true, "", "", hardware}}); }
+  std::string sample() { return feed(Sampled{{now.instant, now.instant, true, "", "", hardware}}); }
   /// Process n uses `bytes` on a device; 0: it is no longer listed.
   void use(std::uint64_t n, Bytes bytes, std::size_t on = 0, bool alive = true) {
     auto& processes = *hardware[on].processes;
@@ -103,7 +103,7 @@ class Story {
   std::string pass(Duration time) {
     now.instant = now.instant + time;
     now.wall.value += time.ns / 1'000'000;
-    return tell(Woke{});
+    return feed(Woke{});
   }
   /// A second later, the next sample.
   std::string second() {
@@ -150,7 +150,7 @@ class Story {
       }
     }
     coordinator = std::move(fresh);
-    (void)tell(Recovered{.same_boot = same_boot});
+    (void)feed(Recovered{.same_boot = same_boot});
   }
 
   /// The same from a snapshot, in place of all records before it.
@@ -160,7 +160,7 @@ class Story {
       if (!fresh.apply(record).ok()) ++records_refused;
     }
     coordinator = std::move(fresh);
-    (void)tell(Recovered{.same_boot = true});
+    (void)feed(Recovered{.same_boot = true});
   }
 
   Coordinator coordinator;
@@ -239,14 +239,14 @@ class StoryTest : public testing::Test {
   /// What came of the last move.
   std::string transfer_done(Outcome outcome = Outcome::kDone, const std::string& trouble = {}) {
     const Transfer move = story.last_move().value();
-    return story.tell(TransferDone{move.lease, move.number, {outcome, trouble}});
+    return story.feed(TransferDone{move.lease, move.number, {outcome, trouble}});
   }
   /// It is away, and so much was on the first device when it was locked.
   std::string left(Bytes bytes) {
     const Transfer move = story.last_move().value();
     TransferResult result;
     result.left = {{device(0), bytes}};
-    return story.tell(TransferDone{move.lease, move.number, result});
+    return story.feed(TransferDone{move.lease, move.number, result});
   }
   LeaseView lease(std::uint64_t id = 1) const { return *story.coordinator.lease({id}, story.now); }
 

@@ -113,8 +113,8 @@ void Coordinator::Impl::suspend(LeaseId id, const SuspendCause& leave) {
   for (const Part& part : held.parts) {
     const Use& use = observed.at(id).use[part.device];
     // Nobody has looked since its budget fell: unless its account tells, it may have all it had.
-    const Bytes told = use.ledger.value_or(use.upper_bound);
-    fact.used.push_back(std::max({use.now.value_or(Bytes{}), told, use.last}));
+    const Bytes reported = use.ledger.value_or(use.upper_bound);
+    fact.used.push_back(std::max({use.now.value_or(Bytes{}), reported, use.last}));
   }
   decide(id, std::move(fact));
   begin_transfer(id, Direction::kSwapOut);
@@ -245,8 +245,8 @@ bool Coordinator::Impl::try_resume(LeaseId id) {
     const Bytes alone = saturating_sub(account->capacity, account->held_back_when_alone());
     const Bytes most = others == 0 ? std::max(room, alone) : room;
     if (whole) {
-      // As at a grant: what strangers use by now is not its, and what they have left is. Where
-      // nobody knows what it had, a device that is as empty as it can be has to do.
+      // As at a grant: what unmanaged processes use by now is not its, and what they have left is.
+      // Where nobody knows what it had, a device that is as empty as it can be has to do.
       const Bytes need =
           std::min(resume_requirement(lease, i),
                    std::max(bytes_before_suspend(lease, i), account->grantable_when_empty()));

@@ -27,22 +27,22 @@ class Suspending : public StoryTest {
   }
 
   std::string suspend(std::uint64_t lease = 1, std::uint64_t token = 71) {
-    return story.tell(Suspend{{token}, {{1000}}, {lease}});
+    return story.feed(Suspend{{token}, {{1000}}, {lease}});
   }
   std::string resume(std::uint64_t lease = 1, std::uint64_t token = 72) {
-    return story.tell(Resume{{token}, {{1000}}, {lease}});
+    return story.feed(Resume{{token}, {{1000}}, {lease}});
   }
   /// Lease 1 is away, and its 8 GiB are seen to be free.
   std::string put_away() {
-    std::string told = suspend();
-    told += transfer_done();
+    std::string reported = suspend();
+    reported += transfer_done();
     story.use(1, {});
-    return told + story.second();
+    return reported + story.second();
   }
 };
 
 TEST_F(Suspending, AllItsProcessesAreMovedAndItIsChargedUntilTheyAre) {
-  (void)story.tell(Join{{9}, {{1000}}, {0, 1}, S::process(50)});
+  (void)story.feed(Join{{9}, {{1000}}, {0, 1}, S::process(50)});
   EXPECT_EQ(suspend(), "move out 1; ") << "nobody is answered yet";
   EXPECT_THAT(story.last_move()->processes, ElementsAre(S::process(1), S::process(50)));
   EXPECT_EQ(story.last_move()->bytes, gib(8));
@@ -120,7 +120,7 @@ TEST_F(Suspending, ASampleThatWasAskedBeforeItWasToReturnDoesNotTellOfRoom) {
   (void)story.pass(seconds(1));
   EXPECT_EQ(resume(), "");
   const Instant now = story.now.instant;
-  EXPECT_EQ(story.tell(Sampled{{before, now, true, "", "", story.hardware}}), "");
+  EXPECT_EQ(story.feed(Sampled{{before, now, true, "", "", story.hardware}}), "");
   EXPECT_EQ(story.second(), "move back 1; ");
 }
 
@@ -153,10 +153,10 @@ TEST_F(Suspending, WhatItHadByItsOwnAccountIsEnough) {
   const ChargeSample charge{
       .lease = {0, 1}, .device = device(0), .charged = mib(8704), .unchanged = true};
   const Instant at = story.now.instant;
-  EXPECT_EQ(story.tell(Sampled{{at, at, true, "", "", story.hardware, {charge}}}), "move back 1; ");
+  EXPECT_EQ(story.feed(Sampled{{at, at, true, "", "", story.hardware, {charge}}}), "move back 1; ");
 }
 
-/// A lease that keeps account of itself returns beside a stranger who uses so much, or does not.
+/// Whether a lease with a ledger resumes beside an unmanaged process that uses so much.
 class SuspendingMargin : public Suspending {
  protected:
   std::string returns(Bytes charged, Bytes unmanaged_process) {
@@ -165,7 +165,7 @@ class SuspendingMargin : public Suspending {
     const ChargeSample charge{
         .lease = {0, 1}, .device = device(0), .charged = charged, .unchanged = true};
     const Instant at = story.now.instant;
-    return story.tell(Sampled{{at, at, true, "", "", story.hardware, {charge}}});
+    return story.feed(Sampled{{at, at, true, "", "", story.hardware, {charge}}});
   }
 };
 
@@ -216,7 +216,7 @@ TEST_F(Suspending, WhatWasNeverSeenOfItIsWaitedForWhenItIsAway) {
 }
 
 TEST_F(Suspending, WhoseBudgetFellBeforeItWasAwayIsNotAskedForWithoutEnd) {
-  (void)story.tell(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(9), {}});
+  (void)story.feed(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(9), {}});
   (void)put_away();
   const auto asked = [&] {
     return std::ranges::count_if(story.effects, [](const Effect& effect) {
@@ -230,7 +230,7 @@ TEST_F(Suspending, WhoseBudgetFellBeforeItWasAwayIsNotAskedForWithoutEnd) {
 
 // Not all of it need be of processes that are known, and were moved.
 TEST_F(Suspending, WhatItMayHaveTakenBeforeItsBudgetFellIsChargedUntilASampleTells) {
-  (void)story.tell(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(2), {}});
+  (void)story.feed(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(2), {}});
   (void)suspend();
   (void)transfer_done();
   EXPECT_EQ(story.look().charged, gib(10));
@@ -245,7 +245,7 @@ TEST_F(Suspending, WhatItMayHaveTakenBeforeItsBudgetFellIsChargedUntilASampleTel
 TEST_F(Suspending, WhatItMayHaveTakenBeforeItsBudgetFellFindsRoomAlsoAfterARestart) {
   story.use(1, gib(1));
   (void)story.second();
-  (void)story.tell(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(2), {}});
+  (void)story.feed(Resize{{80}, {{1000}}, {1}, Share::kBudget, gib(2), {}});
   EXPECT_THAT(suspend(), HasSubstr("move out 1; ")) << "and no sample since has told what it uses";
   (void)transfer_done();
   story.use(1, {});
@@ -289,7 +289,7 @@ TEST_F(Suspending, ARuinedProcessStaysChargedAndCanBeEnded) {
   (void)story.second();
   (void)transfer_done(Outcome::kStuck, "process 1 is ruined: it can only be ended");
   EXPECT_EQ(story.look().charged, gib(10));
-  EXPECT_THAT(story.tell(Release{{5}, {{1000}}, {1}, false, true}), HasSubstr("signal 15 to 1"));
+  EXPECT_THAT(story.feed(Release{{5}, {{1000}}, {1}, false, true}), HasSubstr("signal 15 to 1"));
   EXPECT_THAT(story.pass(seconds(10)), HasSubstr("signal 9 to 1"));
   EXPECT_THAT(story.end(1), HasSubstr("end 1"));
 }
@@ -304,7 +304,7 @@ TEST_F(Suspending, ACommandThatEndsWhileItIsAwayIsChargedNothing) {
 
 TEST_F(Suspending, OneThatEndsWhileItIsAwayMayHaveLeftSomethingUntilASampleTells) {
   (void)put_away();
-  (void)story.tell(ReportExit{{6}, {{1000}}, {0, 1}, {}, {}});
+  (void)story.feed(ReportExit{{6}, {{1000}}, {0, 1}, {}, {}});
   EXPECT_EQ(story.look().charged, gib(10));
   EXPECT_THAT(story.ask(S::budget(gib(8))), HasSubstr("waiting"));
   EXPECT_THAT(story.end(1) + story.second(), HasSubstr("grant 2"));
@@ -350,7 +350,7 @@ TEST_F(Suspending, WhatLeftIsMeasuredWhereNoAccountTellsIt) {
 
 TEST_F(Suspending, WhatItsOwnAccountTellsIsNotMeasured) {
   const ChargeSample charge{.lease = {0, 1}, .device = device(0), .charged = gib(8)};
-  (void)story.tell(
+  (void)story.feed(
       Sampled{{story.now.instant, story.now.instant, true, "", "", story.hardware, {charge}}});
   (void)suspend();
   EXPECT_FALSE(story.last_move()->measure);
@@ -387,7 +387,7 @@ TEST_F(Suspending, WhatIsReleasedOnTheWayBackIsChargedUntilASampleAfterTheMoveTe
   (void)resume();
   EXPECT_EQ(story.second(), "move back 1; ");
   (void)story.ask(S::budget(gib(12)));
-  (void)story.tell(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .detach = true});
+  (void)story.feed(Release{.token = {5}, .actor = {{1000}}, .lease = {1}, .detach = true});
   EXPECT_EQ(story.state(1), LeaseState::kReleasing);
   EXPECT_EQ(story.second(), "") << "the driver lists nothing of it yet";
   EXPECT_EQ(story.look().charged, gib(10));
@@ -411,10 +411,10 @@ TEST_F(Suspending, WhatCannotBeSuspendedIsToldWhy) {
   (void)story.ask(S::budget(gib(16)));
   EXPECT_EQ(suspend(2), "refuse wrong_state; ");
   EXPECT_THAT(story.refusal(), HasSubstr("is not held"));
-  EXPECT_EQ(story.tell(Suspend{{7}, {{2000}}, {1}}), "refuse not_yours; ");
+  EXPECT_EQ(story.feed(Suspend{{7}, {{2000}}, {1}}), "refuse not_yours; ");
   EXPECT_EQ(resume(), "refuse wrong_state; ");
   (void)put_away();
-  EXPECT_EQ(story.tell(Resize{{8}, {{1000}}, {1}, Share::kBudget, gib(4), {}}),
+  EXPECT_EQ(story.feed(Resize{{8}, {{1000}}, {1}, Share::kBudget, gib(4), {}}),
             "refuse wrong_state; ");
 }
 
@@ -425,11 +425,11 @@ TEST_F(Suspending, WhoSavesItselfIsNotSuspendedAndWhoIsSuspendedNotAskedToSaveIt
   (void)story.claim(2);
   story.use(2, gib(1));
   (void)story.second();
-  (void)story.tell(AskCheckpoint{{81}, {{1000}}, {2}, {}});
+  (void)story.feed(AskCheckpoint{{81}, {{1000}}, {2}, {}});
   EXPECT_EQ(suspend(2), "refuse wrong_state; ");
-  (void)story.tell(ReportCheckpoint{{82}, {{1000}}, {0, 2}, 1, CheckpointOutcome::kSaved, ""});
+  (void)story.feed(ReportCheckpoint{{82}, {{1000}}, {0, 2}, 1, CheckpointOutcome::kSaved, ""});
   (void)suspend(2);
-  EXPECT_EQ(story.tell(AskCheckpoint{{83}, {{1000}}, {2}, {}}), "refuse wrong_state; ");
+  EXPECT_EQ(story.feed(AskCheckpoint{{83}, {{1000}}, {2}, {}}), "refuse wrong_state; ");
 }
 
 TEST_F(Suspending, AnAnswerOfAnEarlierMoveIsNotTakenForThisOne) {
@@ -437,7 +437,7 @@ TEST_F(Suspending, AnAnswerOfAnEarlierMoveIsNotTakenForThisOne) {
   const Transfer first = *story.last_move();
   (void)transfer_done(Outcome::kUndone, "no");
   (void)suspend();
-  EXPECT_EQ(story.tell(TransferDone{first.lease, first.number, {}}), "");
+  EXPECT_EQ(story.feed(TransferDone{first.lease, first.number, {}}), "");
   EXPECT_TRUE(lease().flags.suspending);
 }
 

@@ -23,8 +23,8 @@ class SuspendingWhole : public StoryTest {
     (void)story.claim(1);
   }
 
-  std::string suspend() { return story.tell(Suspend{{71}, {{1000}}, {1}, {}}); }
-  std::string resume() { return story.tell(Resume{{72}, {{1000}}, {1}}); }
+  std::string suspend() { return story.feed(Suspend{{71}, {{1000}}, {1}, {}}); }
+  std::string resume() { return story.feed(Resume{{72}, {{1000}}, {1}}); }
 };
 
 TEST_F(SuspendingWhole, AWholeDeviceIsGivenUpAndComesBackAlone) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes on devices that they were not given: strangers, who hold no lease at all, and strays,
-// whose lease is on other devices. What they use, what of it counts, and who is told.
+// Processes on devices that they were not given: unmanaged processes, who hold no lease at all, and
+// strays, whose lease is on other devices. What they use, what of it counts, and who is told.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -13,8 +13,8 @@
 namespace berth::core {
 namespace {
 
-// Where a figure is missing, strangers use something between two bounds; what was known of them
-// last is believed as far as these allow.
+// Where a figure is missing, unmanaged processes use something between two bounds; what was known
+// of them last is believed as far as these allow.
 Bytes used_by_unmanaged(const DeviceSample& device, const Attributed& sums, Bytes before) {
   if (!device.used) return sums.theirs;
   const Bytes most = saturating_sub(*device.used, sums.ours);
@@ -38,9 +38,9 @@ std::string amount_text(std::optional<Bytes> used) {
 
 }  // namespace
 
-// Note [Ignored strangers]: with `unmanaged = "ignore"` the sum is made as if those who live and
-// never had a lease were not there. All else that is external goes on counting: what leases have
-// left behind, what nobody is listed for, and strays.
+// Note [Ignored unmanaged processes]: with `unmanaged = "ignore"` the sum is made as if those who
+// live and never had a lease were not there. All else that is external goes on counting: what
+// leases have left behind, what nobody is listed for, and strays.
 void Coordinator::Impl::account_external(const DeviceSample& device, const Attributed& sums) {
   Account& account = ledger.account(device.id);
   // Where nobody was ever listed nothing was known of them.
@@ -92,11 +92,11 @@ void Coordinator::Impl::look_for_strays() {
 
 // Each process once on each device, for as long as the lease lives.
 void Coordinator::Impl::announce_strays(LeaseId id, const std::vector<Stray>& found) {
-  auto& told = observed.at(id).announced_strays;
+  auto& reported = observed.at(id).announced_strays;
   bool is_news = false;
   for (const Stray& stray : found) {
-    if (told.size() >= limits::kStraysTold) break;
-    if (!told.emplace(stray.device, stray.process).second) continue;
+    if (reported.size() >= limits::kStraysTold) break;
+    if (!reported.emplace(stray.device, stray.process).second) continue;
     is_news = true;
     effects.emplace_back(Say{text_of(id) + ": " + process_text(stray.name, stray.process) +
                              ") uses " + amount_text(stray.used) + " of GPU " +
@@ -112,20 +112,21 @@ void Coordinator::Impl::look_for_unmanaged(const Sample& sample) {
     if (found == seen_devices.end() || device.lost || device.asleep || !device.processes) continue;
     KnownDevice& known = found->second;
     if (settings.unmanaged != Unmanaged::kWarn) {
-      known.told.clear();
+      known.reported.clear();
       continue;
     }
     const Account& account = *ledger.find(device.id);
     for (const UnmanagedProcess& unmanaged_process : known.unmanaged_processes) {
-      if (const auto told = known.told.find(unmanaged_process.process); told != known.told.end()) {
-        told->second = {unmanaged_process, sample.asked_at};
+      if (const auto reported = known.reported.find(unmanaged_process.process);
+          reported != known.reported.end()) {
+        reported->second = {unmanaged_process, sample.asked_at};
       } else if (is_worth_telling(unmanaged_process) && may_announce_unmanaged()) {
-        known.told.insert({unmanaged_process.process, {unmanaged_process, sample.asked_at}});
+        known.reported.insert({unmanaged_process.process, {unmanaged_process, sample.asked_at}});
         announce_unmanaged(account, unmanaged_process, false);
       }
     }
     // A list may lack somebody once.
-    std::erase_if(known.told, [&](const auto& entry) {
+    std::erase_if(known.reported, [&](const auto& entry) {
       const auto& [unmanaged_process, seen_at] = entry.second;
       if (sample.asked_at < seen_at + limits::kUnmanagedGoneAfter) return false;
       announce_unmanaged(account, unmanaged_process, true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strangers under each policy, and sessions on devices that they were not given.
+// Unmanaged processes under each policy, and sessions on devices that they were not given.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -131,10 +131,10 @@ TEST_F(WarnedOf, OnEachDeviceByItself) {
 TEST_F(WarnedOf, NobodyAnyMoreWhenThePolicyIsAnother) {
   story.use(kUnmanaged, gib(4));
   EXPECT_EQ(story.sample(), "came 500; ");
-  (void)story.tell(Configured{under(Unmanaged::kAccount)});
+  (void)story.feed(Configured{under(Unmanaged::kAccount)});
   story.use(kUnmanaged, {});
   EXPECT_EQ(sample_after(minutes(1)), "");
-  (void)story.tell(Configured{under(Unmanaged::kWarn)});
+  (void)story.feed(Configured{under(Unmanaged::kWarn)});
   EXPECT_EQ(sample_after(minutes(1)), "");
 }
 
@@ -210,9 +210,9 @@ TEST_F(Ignored, WhatIsLeftBehindIsBelievedWhereAFigureIsMissing) {
 TEST_F(Ignored, AnotherPolicyCountsThemAtOnceAndThisOneFromTheNextSampleOn) {
   story.use(kUnmanaged, gib(4));
   (void)story.sample();
-  (void)story.tell(Configured{under(Unmanaged::kAccount)});
+  (void)story.feed(Configured{under(Unmanaged::kAccount)});
   EXPECT_EQ(held_back(), gib(4));
-  (void)story.tell(Configured{under(Unmanaged::kIgnore)});
+  (void)story.feed(Configured{under(Unmanaged::kIgnore)});
   EXPECT_EQ(held_back(), gib(4));
   (void)story.sample();
   EXPECT_EQ(held_back(), gib(1));
@@ -276,9 +276,9 @@ TEST_F(Strays, EachProcessIsReported) {
 
 TEST_F(Strays, AreNoStrangersWhateverThePolicy) {
   story.use(1, gib(3), 1);
-  (void)story.tell(Configured{under(Unmanaged::kWarn)});
+  (void)story.feed(Configured{under(Unmanaged::kWarn)});
   EXPECT_EQ(story.sample(), "astray 1; ");
-  (void)story.tell(Configured{under(Unmanaged::kIgnore)});
+  (void)story.feed(Configured{under(Unmanaged::kIgnore)});
   EXPECT_EQ(story.sample(), "");
   EXPECT_EQ(story.look(1).ignored, Bytes{});
   EXPECT_EQ(story.look(1).held_back, gib(3));
@@ -319,8 +319,8 @@ class NobodyListed : public testing::Test {
     return story.sample();
   }
   std::string first_ends() {
-    return story.tell(ReportExit{{1}, {{1000}, true}, {0, 1}, {}, {}}) +
-           story.tell(ProcessEnded{S::process(1)});
+    return story.feed(ReportExit{{1}, {{1000}, true}, {0, 1}, {}, {}}) +
+           story.feed(ProcessEnded{S::process(1)});
   }
 
   const Settings settings{.order = Order::kFifo, .reserve = {}};

@@ -46,11 +46,11 @@ class Projection {
       for (const auto& [id, entry] : account.entries) {
         const Lease* lease = state.find(id);
         const Instant end = lease == nullptr ? now : expected_end(*lease, entry.reported_end, now);
-        room.stays.push_back({now, end, entry.exclusive ? Bytes::max() : entry.charge});
+        room.occupancies.push_back({now, end, entry.exclusive ? Bytes::max() : entry.charge});
         // What it waits to grow by is granted before anything that is queued.
         const Held* held = lease == nullptr ? nullptr : lease->held();
         if (held == nullptr || !held->growth) continue;
-        room.stays.push_back({now, end, saturating_sub(held->growth->vram, entry.budget)});
+        room.occupancies.push_back({now, end, saturating_sub(held->growth->vram, entry.budget)});
       }
       rooms_.push_back(std::move(room));
     }
@@ -73,13 +73,13 @@ class Projection {
     if (request.eta) end = std::min(end, at + *request.eta);
     const Bytes bytes = wants_whole(request) ? Bytes::max() : request.vram;
     for (std::size_t i = 0; i < count && at != Instant::never(); ++i) {
-      choices[i].second->stays.push_back({at, end, bytes});
+      choices[i].second->occupancies.push_back({at, end, bytes});
     }
     return at;
   }
 
  private:
-  struct Stay {
+  struct Occupancy {
     Instant from;
     Instant until;
     Bytes bytes;
@@ -87,7 +87,7 @@ class Projection {
   struct Room {
     const Account* account;
     Bytes capacity;
-    std::vector<Stay> stays = {};
+    std::vector<Occupancy> occupancies = {};
   };
 
   // When each room would do; of one model, where it wants that.
@@ -104,16 +104,16 @@ class Projection {
 
   Instant earliest(const Room& room, const Request& request) const {
     std::vector<Instant> candidates{now_};
-    for (const Stay& stay : room.stays) {
-      if (stay.until != Instant::never()) candidates.push_back(stay.until);
+    for (const Occupancy& occupancy : room.occupancies) {
+      if (occupancy.until != Instant::never()) candidates.push_back(occupancy.until);
     }
     std::ranges::sort(candidates);
     for (const Instant at : candidates) {
       Bytes taken;
       bool anyone = false;
-      for (const Stay& stay : room.stays) {
-        if (stay.until <= at) continue;
-        taken += stay.bytes;
+      for (const Occupancy& occupancy : room.occupancies) {
+        if (occupancy.until <= at) continue;
+        taken += occupancy.bytes;
         anyone = true;
       }
       const bool fits = wants_whole(request) ? !anyone : taken + request.vram <= room.capacity;

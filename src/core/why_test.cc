@@ -89,7 +89,7 @@ TEST(Why, ALimitThatWasLoweredIsNamedAndNoStartIsPromised) {
   (void)story.claim(1);
   (void)story.ask(S::budget(gib(8)), 1001);
   settings.limits[{1001}] = {.vram_max = gib(4)};
-  (void)story.tell(Configured{settings});
+  (void)story.feed(Configured{settings});
   WhyView why = *story.coordinator.why({2}, story.now);
   EXPECT_EQ(why.reason, WhyView::Reason::kAboveLimit);
   ASSERT_TRUE(why.limit.has_value());
@@ -99,21 +99,21 @@ TEST(Why, ALimitThatWasLoweredIsNamedAndNoStartIsPromised) {
   EXPECT_EQ(why.expected_start, std::nullopt);
 
   settings.limits[{1001}] = {.leases_max = 0};
-  (void)story.tell(Configured{settings});
+  (void)story.feed(Configured{settings});
   why = *story.coordinator.why({2}, story.now);
   EXPECT_EQ(why.reason, WhyView::Reason::kAboveLimit);
   EXPECT_EQ(why.limit->kind, LoweredLimit::Kind::kLeases);
 
   settings.limits.clear();
   settings.reserve = gib(9);
-  (void)story.tell(Configured{settings});
+  (void)story.feed(Configured{settings});
   why = *story.coordinator.why({2}, story.now);
   EXPECT_EQ(why.reason, WhyView::Reason::kAboveLimit);
   EXPECT_EQ(why.limit->kind, LoweredLimit::Kind::kDevice);
   EXPECT_EQ(why.limit->allowed, gib(7).value);
 
   settings.reserve = {};
-  (void)story.tell(Configured{settings});
+  (void)story.feed(Configured{settings});
   EXPECT_EQ(story.coordinator.why({2}, story.now)->reason, WhyView::Reason::kMemory);
 }
 
@@ -161,7 +161,7 @@ TEST(Why, WhoWaitsToGrowIsCountedAsGrown) {
     (void)story.ask(six);
     (void)story.claim(story.handles);
   }
-  (void)story.tell(Resize{{99}, {{1000}}, {2}, Share::kBudget, gib(12), minutes(60)});
+  (void)story.feed(Resize{{99}, {{1000}}, {2}, Share::kBudget, gib(12), minutes(60)});
   (void)story.ask(S::budget(gib(5)));
   EXPECT_EQ(story.coordinator.why({3}, story.now)->expected_start,
             UnixMs{story.now.wall.value + minutes(20).ns / 1'000'000});
@@ -188,7 +188,7 @@ TEST(Why, MemoryThatIsOnItsWayBackIsNamedAsSuch) {
   story.use(1, gib(12));
   (void)story.sample();
   (void)story.ask(S::budget(gib(8)));
-  (void)story.tell(ProcessEnded{S::process(1)});
+  (void)story.feed(ProcessEnded{S::process(1)});
   story.use(1, gib(12), 0, false);
   (void)story.sample();
   EXPECT_EQ(story.coordinator.why({2}, story.now)->reason, WhyView::Reason::kProbing);
@@ -203,7 +203,7 @@ TEST(Why, ProgramsThatRunOnWithoutALeaseAreNamedAndNoStartIsPromised) {
   (void)story.sample();
   Request asked = S::budget(gib(8));
   (void)story.ask(asked);
-  (void)story.tell(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
+  (void)story.feed(Release{.token = {9}, .actor = {{1000}}, .lease = {1}, .detach = true});
   (void)story.second();
   ASSERT_EQ(story.state(1), LeaseState::kReleasing);
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->expected_end, std::nullopt);
@@ -219,7 +219,7 @@ TEST(Why, ProgramsThatRunOnWithoutALeaseAreNamedAndNoStartIsPromised) {
   ASSERT_EQ(fit.holders.size(), 1u);
   EXPECT_TRUE(fit.holders[0].has_ended);
   // What is left when they have ended is on its way back.
-  (void)story.tell(ProcessEnded{S::process(1)});
+  (void)story.feed(ProcessEnded{S::process(1)});
   story.use(1, gib(12), 0, false);
   (void)story.second();
   EXPECT_EQ(story.coordinator.why({2}, story.now)->reason, WhyView::Reason::kProbing);

@@ -46,13 +46,13 @@ class Yielding : public testing::Test {
     return ids;
   }
   std::string transfer_done(TransferResult::Outcome outcome = TransferResult::Outcome::kDone) {
-    return story.tell(TransferDone{last_.lease, last_.number, {outcome, "it may not"}});
+    return story.feed(TransferDone{last_.lease, last_.number, {outcome, "it may not"}});
   }
   /// The last one that left is gone from the device.
   std::string gone(std::uint64_t n, std::size_t on = 0) {
-    std::string told = transfer_done();
+    std::string reported = transfer_done();
     story.use(n, {}, on);
-    return told + story.second();
+    return reported + story.second();
   }
 
   Story story{{.order = Order::kPriority, .reserve = {}}};
@@ -177,7 +177,7 @@ TEST_F(Yielding, AnUrgentRequestThatGoesAwayGivesTheRoomBack) {
   hold(1, yielding(gib(10)), gib(8));
   (void)story.ask(urgent(gib(12)));
   EXPECT_THAT(leaving(), ElementsAre(1));
-  (void)story.tell(RequesterGone{{2}});
+  (void)story.feed(RequesterGone{{2}});
   EXPECT_THAT(gone(1), HasSubstr("move back 1"));
 }
 
@@ -208,9 +208,9 @@ TEST_F(Yielding, WhoMadeRoomComesBackAfterARestart) {
   (void)story.claim(2);
   (void)story.end(2);
   story.restart({.order = Order::kPriority, .reserve = {}});
-  std::string told = story.second();
-  told += story.second();
-  EXPECT_THAT(told, AllOf(HasSubstr("move back 1"), Not(HasSubstr("move out"))));
+  std::string reported = story.second();
+  reported += story.second();
+  EXPECT_THAT(reported, AllOf(HasSubstr("move back 1"), Not(HasSubstr("move out"))));
 }
 
 }  // namespace

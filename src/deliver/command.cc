@@ -71,14 +71,14 @@ bool read_errors(const os::UniqueFd& from, std::string& kept) {
 bool await_end(const os::UniqueFd& pidfd, const Streams& streams, std::string& errors) {
   const os::PosixClock clock;
   const Instant end = clock.now() + kWithin;
-  std::array<pollfd, 2> looked_at = {pollfd{.fd = pidfd.get(), .events = POLLIN, .revents = 0},
-                                     pollfd{.fd = streams.ours.get(), .events = POLLIN}};
+  std::array<pollfd, 2> polled = {pollfd{.fd = pidfd.get(), .events = POLLIN, .revents = 0},
+                                  pollfd{.fd = streams.ours.get(), .events = POLLIN}};
   for (;;) {
     const std::int64_t left_ms = (end - clock.now()).ns / milliseconds(1).ns;
     if (left_ms <= 0) return false;
-    (void)::poll(looked_at.data(), looked_at.size(), static_cast<int>(left_ms));
-    if (looked_at[1].revents != 0 && !read_errors(streams.ours, errors)) looked_at[1].fd = -1;
-    if (looked_at[0].revents != 0) return true;
+    (void)::poll(polled.data(), polled.size(), static_cast<int>(left_ms));
+    if (polled[1].revents != 0 && !read_errors(streams.ours, errors)) polled[1].fd = -1;
+    if (polled[0].revents != 0) return true;
   }
 }
 

@@ -141,21 +141,21 @@ TransferResult others_alone(std::int32_t pid) {
 // A process with a signal to stop makes no other one any more. So when nobody new is found, all
 // were told to stop, and nobody is missed.
 TransferResult stop_all(const Tree& tree) {
-  std::set<Process> told;
+  std::set<Process> answer;
   std::set<std::int32_t> left_alone;
   std::string trouble;
   for (int round = 0; round < kRoundsMax; ++round) {
-    const std::size_t before = told.size();
+    const std::size_t before = answer.size();
     const Members members = members_of(tree);
     left_alone.insert(members.left_alone.begin(), members.left_alone.end());
     for (const ProcessState& state : members.states) {
-      if (told.insert(state.process).second && !state.stopped) {
+      if (answer.insert(state.process).second && !state.stopped) {
         send(tree.user, state.process, SIGSTOP, trouble);
       }
     }
     if (!trouble.empty()) break;
-    if (told.size() == before) {
-      if (told.empty() && !left_alone.empty()) return others_alone(*left_alone.begin());
+    if (answer.size() == before) {
+      if (answer.empty() && !left_alone.empty()) return others_alone(*left_alone.begin());
       wait_until_stopped(tree);
       return {.left_alone = {left_alone.begin(), left_alone.end()}};
     }

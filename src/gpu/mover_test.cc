@@ -32,7 +32,7 @@ class FakeCalls final : public CheckpointCalls {
     return go(pid, "checkpoint", State::kLocked, State::kCheckpointed);
   }
   Status restore(std::int32_t pid, std::span<const DevicePair> pairs) override {
-    told = {pairs.begin(), pairs.end()};
+    answer = {pairs.begin(), pairs.end()};
     if (ruins.contains(pid)) {
       states[pid] = State::kFailed;
       return Error{Errc::kUnavailable, "out of memory"};
@@ -49,7 +49,7 @@ class FakeCalls final : public CheckpointCalls {
   std::set<std::int32_t> ruins;   // At restore.
   std::optional<Bytes> room;
   std::vector<std::string> done;
-  std::vector<DevicePair> told;  // With the last restore.
+  std::vector<DevicePair> answer;  // With the last restore.
 
  private:
   Status go(std::int32_t pid, const std::string& what, State from, State to) {
@@ -124,7 +124,7 @@ TEST(Mover, ToAnotherDeviceAllAreToldTheSame) {
   FakeCalls calls;
   calls.states = {{1, State::kCheckpointed}, {2, State::kCheckpointed}};
   EXPECT_EQ(move_back(calls, kThree, kElsewhere).outcome, Outcome::kDone);
-  EXPECT_EQ(calls.told, kElsewhere);
+  EXPECT_EQ(calls.answer, kElsewhere);
   EXPECT_THAT(calls.done, ElementsAre("restore 1", "restore 2", "unlock 1", "unlock 2"));
 }
 

@@ -104,7 +104,7 @@ Error not_initialised(const std::string& library, nvml::Return result) {
 }
 
 template <class Ask>
-Told<std::string> told_text(Ask ask) {
+NvmlAnswer<std::string> answered_text(Ask ask) {
   std::array<char, nvml::kTextMax> text{};
   const nvml::Return result = ask(text.data(), static_cast<unsigned int>(text.size()));
   text.back() = '\0';
@@ -166,40 +166,40 @@ std::optional<std::string> Nvml::simulated_world() const {
 }
 
 std::string Nvml::driver_version() const {
-  const Told<std::string> told = told_text(functions_->driver_version);
-  return told ? told.value : "";
+  const NvmlAnswer<std::string> answer = answered_text(functions_->driver_version);
+  return answer ? answer.value : "";
 }
 
-Told<std::uint32_t> Nvml::count() const {
-  Told<std::uint32_t> told;
-  told.result = functions_->count(&told.value);
-  return told;
+NvmlAnswer<std::uint32_t> Nvml::count() const {
+  NvmlAnswer<std::uint32_t> answer;
+  answer.result = functions_->count(&answer.value);
+  return answer;
 }
 
-Told<nvml::Device> Nvml::device(std::uint32_t index) const {
-  Told<nvml::Device> told;
-  told.result = functions_->device(index, &told.value);
-  return told;
+NvmlAnswer<nvml::Device> Nvml::device(std::uint32_t index) const {
+  NvmlAnswer<nvml::Device> answer;
+  answer.result = functions_->device(index, &answer.value);
+  return answer;
 }
 
-Told<std::string> Nvml::uuid(nvml::Device device) const {
-  return told_text(
+NvmlAnswer<std::string> Nvml::uuid(nvml::Device device) const {
+  return answered_text(
       [&](char* text, unsigned int length) { return functions_->uuid(device, text, length); });
 }
 
-Told<std::string> Nvml::name(nvml::Device device) const {
-  return told_text(
+NvmlAnswer<std::string> Nvml::name(nvml::Device device) const {
+  return answered_text(
       [&](char* text, unsigned int length) { return functions_->name(device, text, length); });
 }
 
-Told<std::string> Nvml::pci_bus(nvml::Device device) const {
+NvmlAnswer<std::string> Nvml::pci_bus(nvml::Device device) const {
   nvml::PciInfo info{};
   const nvml::Return result = functions_->pci(device, &info);
   info.bus_id[sizeof(info.bus_id) - 1] = '\0';
   return {result, info.bus_id};
 }
 
-Told<MemoryFigures> Nvml::memory(nvml::Device device) const {
+NvmlAnswer<MemoryFigures> Nvml::memory(nvml::Device device) const {
   if (functions_->memory_v2 != nullptr) {
     nvml::MemoryV2 memory{.version = nvml::kMemoryVersion2};
     if (functions_->memory_v2(device, &memory) == nvml::kSuccess)
@@ -212,57 +212,57 @@ Told<MemoryFigures> Nvml::memory(nvml::Device device) const {
 
 namespace {
 
-Told<std::vector<ProcessFigure>> processes_of(nvml::Device device,
-                                              std::initializer_list<ListProcesses> functions) {
-  Told<std::vector<ProcessFigure>> told{nvml::kNotSupported, {}};
+NvmlAnswer<std::vector<ProcessFigure>> processes_of(
+    nvml::Device device, std::initializer_list<ListProcesses> functions) {
+  NvmlAnswer<std::vector<ProcessFigure>> answer{nvml::kNotSupported, {}};
   std::vector<nvml::ProcessInfoV2> listed;
   for (const ListProcesses function : functions) {
     if (function == nullptr) continue;
     const nvml::Return result = list(function, device, listed);
     // Some devices have one kind of processes only.
     if (result == nvml::kNotSupported) continue;
-    told.result = result;
-    if (result != nvml::kSuccess) return told;
+    answer.result = result;
+    if (result != nvml::kSuccess) return answer;
     for (const nvml::ProcessInfoV2& entry : listed) {
       const auto pid = static_cast<std::int32_t>(entry.pid);
       // One that computes and draws is in both lists, each time with all that it uses.
-      if (std::ranges::find(told.value, pid, &ProcessFigure::pid) != told.value.end()) continue;
+      if (std::ranges::find(answer.value, pid, &ProcessFigure::pid) != answer.value.end()) continue;
       const bool known = entry.used != nvml::kValueNotAvailable;
-      told.value.push_back({pid, known ? std::optional(Bytes{entry.used}) : std::nullopt});
+      answer.value.push_back({pid, known ? std::optional(Bytes{entry.used}) : std::nullopt});
     }
   }
-  return told;
+  return answer;
 }
 
 }  // namespace
 
-Told<std::vector<ProcessFigure>> Nvml::processes(nvml::Device device) const {
+NvmlAnswer<std::vector<ProcessFigure>> Nvml::processes(nvml::Device device) const {
   return processes_of(device, {functions_->compute, functions_->graphics});
 }
 
-Told<std::vector<ProcessFigure>> Nvml::compute_processes(nvml::Device device) const {
+NvmlAnswer<std::vector<ProcessFigure>> Nvml::compute_processes(nvml::Device device) const {
   return processes_of(device, {functions_->compute});
 }
 
-Told<nvml::Utilization> Nvml::utilization(nvml::Device device) const {
-  Told<nvml::Utilization> told{.result = nvml::kNotSupported};
+NvmlAnswer<nvml::Utilization> Nvml::utilization(nvml::Device device) const {
+  NvmlAnswer<nvml::Utilization> answer{.result = nvml::kNotSupported};
   if (functions_->utilization != nullptr)
-    told.result = functions_->utilization(device, &told.value);
-  return told;
+    answer.result = functions_->utilization(device, &answer.value);
+  return answer;
 }
 
-Told<std::uint32_t> Nvml::temperature(nvml::Device device) const {
+NvmlAnswer<std::uint32_t> Nvml::temperature(nvml::Device device) const {
   constexpr unsigned int kCore = 0;
-  Told<std::uint32_t> told{.result = nvml::kNotSupported};
+  NvmlAnswer<std::uint32_t> answer{.result = nvml::kNotSupported};
   if (functions_->temperature != nullptr)
-    told.result = functions_->temperature(device, kCore, &told.value);
-  return told;
+    answer.result = functions_->temperature(device, kCore, &answer.value);
+  return answer;
 }
 
-Told<std::uint32_t> Nvml::power_milliwatts(nvml::Device device) const {
-  Told<std::uint32_t> told{.result = nvml::kNotSupported};
-  if (functions_->power != nullptr) told.result = functions_->power(device, &told.value);
-  return told;
+NvmlAnswer<std::uint32_t> Nvml::power_milliwatts(nvml::Device device) const {
+  NvmlAnswer<std::uint32_t> answer{.result = nvml::kNotSupported};
+  if (functions_->power != nullptr) answer.result = functions_->power(device, &answer.value);
+  return answer;
 }
 
 }  // namespace berth::gpu

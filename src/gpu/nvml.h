@@ -19,7 +19,7 @@ namespace berth::gpu {
 
 /// A figure, or the driver's reason for giving none.
 template <class T>
-struct Told {
+struct NvmlAnswer {
   nvml::Return result = nvml::kUnknown;
   T value{};
   explicit operator bool() const { return result == nvml::kSuccess; }
@@ -48,18 +48,19 @@ class Nvml {
   std::optional<std::string> simulated_world() const;
   std::string driver_version() const;  // Empty if it is not told.
 
-  Told<std::uint32_t> count() const;
-  Told<nvml::Device> device(std::uint32_t index) const;
-  Told<std::string> uuid(nvml::Device device) const;
-  Told<std::string> name(nvml::Device device) const;
-  Told<std::string> pci_bus(nvml::Device device) const;
-  Told<MemoryFigures> memory(nvml::Device device) const;
+  NvmlAnswer<std::uint32_t> count() const;
+  NvmlAnswer<nvml::Device> device(std::uint32_t index) const;
+  NvmlAnswer<std::string> uuid(nvml::Device device) const;
+  NvmlAnswer<std::string> name(nvml::Device device) const;
+  NvmlAnswer<std::string> pci_bus(nvml::Device device) const;
+  NvmlAnswer<MemoryFigures> memory(nvml::Device device) const;
   /// Compute and graphics processes, each pid once.
-  Told<std::vector<ProcessFigure>> processes(nvml::Device device) const;
-  Told<std::vector<ProcessFigure>> compute_processes(nvml::Device device) const;
-  Told<nvml::Utilization> utilization(nvml::Device device) const;
-  Told<std::uint32_t> temperature(nvml::Device device) const;  // Of the core, in degrees Celsius.
-  Told<std::uint32_t> power_milliwatts(nvml::Device device) const;
+  NvmlAnswer<std::vector<ProcessFigure>> processes(nvml::Device device) const;
+  NvmlAnswer<std::vector<ProcessFigure>> compute_processes(nvml::Device device) const;
+  NvmlAnswer<nvml::Utilization> utilization(nvml::Device device) const;
+  NvmlAnswer<std::uint32_t> temperature(
+      nvml::Device device) const;  // Of the core, in degrees Celsius.
+  NvmlAnswer<std::uint32_t> power_milliwatts(nvml::Device device) const;
 
   struct Functions;
   /// For load().

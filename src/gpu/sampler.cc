@@ -80,7 +80,7 @@ Sample Sampler::sample() {
   if (!nvml_) return sample;
   sample.simulated = simulated_;
   sample.driver_version = nvml_->driver_version();
-  const Told<std::uint32_t> count = nvml_->count();
+  const NvmlAnswer<std::uint32_t> count = nvml_->count();
   if (!count) {
     // Whatever it is, it may be gone with another library and another start.
     sample.trouble = not_answering("its devices", count.result);
@@ -112,7 +112,7 @@ DeviceSample Sampler::sample_device(std::uint32_t index, Instant now) {
 }
 
 std::string Sampler::look_at(std::uint32_t index, Instant now, DeviceSample& sample) {
-  const Told<nvml::Device> device = nvml_->device(index);
+  const NvmlAnswer<nvml::Device> device = nvml_->device(index);
   if (!device) return not_answering("where the device is", device.result);
   Identity& identity = identities_[index];
   if (identity.id == DeviceId{}) {
@@ -123,12 +123,12 @@ std::string Sampler::look_at(std::uint32_t index, Instant now, DeviceSample& sam
 }
 
 std::string Sampler::identify(nvml::Device device, Identity& identity) const {
-  const Told<std::string> uuid = nvml_->uuid(device);
+  const NvmlAnswer<std::string> uuid = nvml_->uuid(device);
   if (!uuid) return not_answering("the device's UUID", uuid.result);
   const std::optional<DeviceId> id = parse_device_id(uuid.value);
   if (!id) return "the driver calls the device '" + uuid.value + "', which is no UUID";
-  const Told<std::string> name = nvml_->name(device);
-  const Told<std::string> pci_bus = nvml_->pci_bus(device);
+  const NvmlAnswer<std::string> name = nvml_->name(device);
+  const NvmlAnswer<std::string> pci_bus = nvml_->pci_bus(device);
   identity.id = *id;
   identity.model = name ? name.value : "";
   identity.pci_bus = pci_bus ? pci_bus.value : "";
@@ -136,13 +136,13 @@ std::string Sampler::identify(nvml::Device device, Identity& identity) const {
 }
 
 // Memory and processes come in two calls. Where an allocation fell between them, their difference
-// would look like a stranger's memory; so they are asked until the memory stood still.
+// would look like an unmanaged process's memory; so they are asked until the memory stood still.
 std::string Sampler::measure(nvml::Device device, Instant now, DeviceSample& sample) {
-  Told<MemoryFigures> memory = nvml_->memory(device);
-  Told<std::vector<ProcessFigure>> processes;
+  NvmlAnswer<MemoryFigures> memory = nvml_->memory(device);
+  NvmlAnswer<std::vector<ProcessFigure>> processes;
   for (int tries = 0; tries < kTriesForConsistency; ++tries) {
     processes = nvml_->processes(device);
-    const Told<MemoryFigures> again = nvml_->memory(device);
+    const NvmlAnswer<MemoryFigures> again = nvml_->memory(device);
     const bool stood_still = again.result == memory.result && again.value.used == memory.value.used;
     memory = again;
     if (stood_still) break;

@@ -13,10 +13,10 @@ namespace {
 
 std::optional<DeviceUse> use_on(const Nvml& nvml, std::uint32_t index,
                                 std::span<const std::int32_t> pids, std::set<std::int32_t>& seen) {
-  const Told<nvml::Device> device = nvml.device(index);
+  const NvmlAnswer<nvml::Device> device = nvml.device(index);
   if (!device) return std::nullopt;
-  const Told<std::string> uuid = nvml.uuid(device.value);
-  const Told<std::vector<ProcessFigure>> processes = nvml.processes(device.value);
+  const NvmlAnswer<std::string> uuid = nvml.uuid(device.value);
+  const NvmlAnswer<std::vector<ProcessFigure>> processes = nvml.processes(device.value);
   if (!uuid || !processes) return std::nullopt;
   const std::optional<DeviceId> id = parse_device_id(uuid.value);
   if (!id) return std::nullopt;
@@ -36,7 +36,7 @@ std::optional<std::vector<DeviceUse>> use_of(std::span<const std::int32_t> pids,
                                              const std::string& library) {
   const Result<std::unique_ptr<Nvml>> nvml = Nvml::load(library);
   if (!nvml.ok()) return std::nullopt;
-  const Told<std::uint32_t> count = (*nvml)->count();
+  const NvmlAnswer<std::uint32_t> count = (*nvml)->count();
   if (!count) return std::nullopt;
   std::vector<DeviceUse> uses;
   std::set<std::int32_t> seen;

@@ -122,8 +122,8 @@ berth_status report_progress(berth_session session, const berth_progress* progre
     return fail(BERTH_INVALID, "progress.note has " + std::to_string(body.note.size()) +
                                    " bytes: at most " + std::to_string(kNoteMax) + " are told");
   }
-  const Status told = found->report_progress(body);
-  return told.ok() ? BERTH_OK : fail(told.error());
+  const Status out = found->report_progress(body);
+  return out.ok() ? BERTH_OK : fail(out.error());
 }
 
 // Asks something about the session's lease.
@@ -158,14 +158,14 @@ berth_status next_ask(berth_session session, std::uint32_t timeout_ms, berth_ask
   }
   const auto& asked = *next;
   if (!asked) return fail(BERTH_NOT_FOUND, "nothing was asked");
-  berth_ask told{};
-  told.action = action_of(asked->kind);
-  told.number = asked->number;
+  berth_ask out{};
+  out.action = action_of(asked->kind);
+  out.number = asked->number;
   const Duration within = asked->within.value_or(Duration{});
-  told.within_ms = static_cast<std::uint64_t>(within.ns / milliseconds(1).ns);
+  out.within_ms = static_cast<std::uint64_t>(within.ns / milliseconds(1).ns);
   const std::string& reason = asked->reason;
-  std::copy_n(reason.data(), std::min(reason.size(), sizeof told.reason - 1), told.reason);
-  write_sized(ask, told);
+  std::copy_n(reason.data(), std::min(reason.size(), sizeof out.reason - 1), out.reason);
+  write_sized(ask, out);
   return BERTH_OK;
 }
 

@@ -17,7 +17,7 @@ class ProgressPace {
     if (now.ns >= next_ns_.load(std::memory_order_relaxed)) return true;
     return all_done && !finished_.load(std::memory_order_relaxed);
   }
-  void told(Instant now, bool all_done) {
+  void sent(Instant now, bool all_done) {
     finished_ = all_done;
     next_ns_ = (now + kEvery).ns;
   }

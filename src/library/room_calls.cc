@@ -48,12 +48,12 @@ berth_status has_room(berth_session session, std::uint32_t device, std::uint64_t
   };
   const bool all_known = measured.free.bytes && (left.bytes || !found->has_lease());
   const Instant now = os::PosixClock().now();
-  berth_room told{};
-  told.answer = all_known ? BERTH_ROOM_YES : BERTH_ROOM_UNKNOWN;
-  if (too_little(measured.free) || too_little(left)) told.answer = BERTH_ROOM_NO;
-  told.device_free = to_c(measured.free, now);
-  told.budget_left = to_c(left, now);
-  write_sized(room, told);
+  berth_room out{};
+  out.answer = all_known ? BERTH_ROOM_YES : BERTH_ROOM_UNKNOWN;
+  if (too_little(measured.free) || too_little(left)) out.answer = BERTH_ROOM_NO;
+  out.device_free = to_c(measured.free, now);
+  out.budget_left = to_c(left, now);
+  write_sized(room, out);
   return BERTH_OK;
 }
 
@@ -72,19 +72,19 @@ bool read_word(const char* given, const char* name, std::optional<T> (*parse)(st
 }
 
 berth_estimate estimate_to_c(const estimate::Estimate& from) {
-  berth_estimate told{};
-  told.parameters = from.parameters;
-  told.weights_bytes = from.weights.value;
-  told.gradients_bytes = from.gradients.value;
-  told.optimizer_bytes = from.optimizer.value;
-  told.activations_bytes = from.activations.total().value;
-  told.norms_bytes = from.activations.norms.value;
-  told.attention_bytes = from.activations.attention.value;
-  told.feed_forward_bytes = from.activations.feed_forward.value;
-  told.output_bytes = from.activations.output.value;
-  told.half_copies_bytes = from.activations.half_copies.value;
-  told.peak_bytes = from.peak.value;
-  return told;
+  berth_estimate out{};
+  out.parameters = from.parameters;
+  out.weights_bytes = from.weights.value;
+  out.gradients_bytes = from.gradients.value;
+  out.optimizer_bytes = from.optimizer.value;
+  out.activations_bytes = from.activations.total().value;
+  out.norms_bytes = from.activations.norms.value;
+  out.attention_bytes = from.activations.attention.value;
+  out.feed_forward_bytes = from.activations.feed_forward.value;
+  out.output_bytes = from.activations.output.value;
+  out.half_copies_bytes = from.activations.half_copies.value;
+  out.peak_bytes = from.peak.value;
+  return out;
 }
 
 berth_status estimate_for(const char* config_json, std::uint64_t parameters,
@@ -118,12 +118,12 @@ berth_status estimate_for(const char* config_json, std::uint64_t parameters,
   }
   const auto shape = estimate::parse_model_config(config_json);
   if (!shape.ok()) return fail(shape.error());
-  berth_estimate told = estimate_to_c(estimate::estimate_training(*shape, wish));
-  told.layers_known = 1;
+  berth_estimate out = estimate_to_c(estimate::estimate_training(*shape, wish));
+  out.layers_known = 1;
   if (given.room_bytes > 0) {
-    told.largest_batch = estimate::largest_batch(*shape, wish, Bytes{given.room_bytes});
+    out.largest_batch = estimate::largest_batch(*shape, wish, Bytes{given.room_bytes});
   }
-  write_sized(estimate, told);
+  write_sized(estimate, out);
   return BERTH_OK;
 }
 

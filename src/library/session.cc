@@ -169,11 +169,11 @@ Status Session::report_progress(const wire::ProgressBody& body) {
   const std::unique_lock lock(telling_, std::try_to_lock);
   if (!lock.owns_lock()) return Unit{};
   constexpr Duration kWithin = seconds(1);
-  Status told = ask(wire::Route::kProgress, wire::encode_progress(body), kWithin);
-  const bool heard = told.ok() || (told.error().code != Errc::kUnavailable &&
-                                   told.error().code != Errc::kTimedOut);
-  heard ? pace_.told(clock_.now(), all_done) : pace_.unheard(clock_.now());
-  return told;
+  Status sent = ask(wire::Route::kProgress, wire::encode_progress(body), kWithin);
+  const bool heard = sent.ok() || (sent.error().code != Errc::kUnavailable &&
+                                   sent.error().code != Errc::kTimedOut);
+  heard ? pace_.sent(clock_.now(), all_done) : pace_.unheard(clock_.now());
+  return sent;
 }
 
 std::optional<Bytes> host_memory_used() {
@@ -191,12 +191,12 @@ std::optional<Bytes> host_memory_used() {
 }
 
 berth_figure to_c(const Figure& figure, Instant now) {
-  berth_figure told{};
-  if (!figure.bytes) return told;
-  told.bytes = figure.bytes->value;
-  told.age_ns = now > figure.at ? static_cast<std::uint64_t>((now - figure.at).ns) : 0;
-  told.source = figure.source;
-  return told;
+  berth_figure sent{};
+  if (!figure.bytes) return sent;
+  sent.bytes = figure.bytes->value;
+  sent.age_ns = now > figure.at ? static_cast<std::uint64_t>((now - figure.at).ns) : 0;
+  sent.source = figure.source;
+  return sent;
 }
 
 }  // namespace berth::library

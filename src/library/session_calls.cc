@@ -64,13 +64,13 @@ berth_status describe(berth_session session, berth_session_facts* facts) {
   const auto found = Handles::of_process().find<Session>(session);
   if (found == nullptr) return BERTH_STALE;
   if (const Status sized = check_sized(facts, "facts"); !sized.ok()) return fail(sized.error());
-  berth_session_facts told{};
-  if (found->has_lease()) told.flags |= BERTH_HAS_LEASE;
-  if (found->has_driver()) told.flags |= BERTH_HAS_DRIVER;
-  if (found->simulated()) told.flags |= BERTH_SIMULATED;
-  told.lease = found->lease_number();
-  told.device_count = static_cast<std::uint32_t>(found->device_count());
-  write_sized(facts, told);
+  berth_session_facts out{};
+  if (found->has_lease()) out.flags |= BERTH_HAS_LEASE;
+  if (found->has_driver()) out.flags |= BERTH_HAS_DRIVER;
+  if (found->simulated()) out.flags |= BERTH_SIMULATED;
+  out.lease = found->lease_number();
+  out.device_count = static_cast<std::uint32_t>(found->device_count());
+  write_sized(facts, out);
   return BERTH_OK;
 }
 
@@ -86,12 +86,12 @@ berth_status describe_device(berth_session session, std::uint32_t device,
   if (const Status sized = check_sized(facts, "facts"); !sized.ok()) return fail(sized.error());
   const SeenDevice* seen = found->device(device);
   if (seen == nullptr) return no_device(device, *found);
-  berth_device_facts told{};
-  told.driver_index = seen->driver_index;
-  told.total_bytes = seen->total.value;
-  copy_name(told.uuid, seen->uuid);
-  copy_name(told.name, seen->name);
-  write_sized(facts, told);
+  berth_device_facts out{};
+  out.driver_index = seen->driver_index;
+  out.total_bytes = seen->total.value;
+  copy_name(out.uuid, seen->uuid);
+  copy_name(out.name, seen->name);
+  write_sized(facts, out);
   return BERTH_OK;
 }
 
@@ -110,16 +110,16 @@ berth_status measure(berth_session session, std::uint32_t device, std::uint64_t 
   const Duration age_max = {static_cast<std::int64_t>(std::min(age_max_ns, kLongest))};
   const Measured measured = found->measure(device, age_max);
   const Instant now = os::PosixClock().now();
-  berth_measurement told{};
-  told.device = device;
-  told.device_total = to_c(measured.total, now);
-  told.device_used = to_c(measured.used, now);
-  told.device_free = to_c(measured.free, now);
-  told.process_used = to_c(measured.own, now);
-  told.lease_used = to_c(measured.lease_used, now);
-  told.lease_budget = to_c(measured.budget, now);
-  told.host_used = to_c(found->host_used(age_max), now);
-  write_sized(measurement, told);
+  berth_measurement out{};
+  out.device = device;
+  out.device_total = to_c(measured.total, now);
+  out.device_used = to_c(measured.used, now);
+  out.device_free = to_c(measured.free, now);
+  out.process_used = to_c(measured.own, now);
+  out.lease_used = to_c(measured.lease_used, now);
+  out.lease_budget = to_c(measured.budget, now);
+  out.host_used = to_c(found->host_used(age_max), now);
+  write_sized(measurement, out);
   return BERTH_OK;
 }
 

@@ -84,14 +84,14 @@ berth_status phases(VramManager& manager, berth_phase_mark* marks, std::size_t m
     return fail(BERTH_INVALID, "mark_size is not sizeof(berth_phase_mark)");
   }
   const std::vector<vram::Phase> all = manager.phases();
-  const std::size_t told = std::min<std::size_t>(capacity, all.size());
+  const std::size_t out = std::min<std::size_t>(capacity, all.size());
   auto* at = reinterpret_cast<unsigned char*>(marks);
-  for (std::size_t i = all.size() - told; i < all.size(); ++i, at += mark_size) {
+  for (std::size_t i = all.size() - out; i < all.size(); ++i, at += mark_size) {
     const berth_phase_mark mark = to_c(all[i]);
     std::memset(at, 0, mark_size);
     std::memcpy(at, &mark, sizeof mark);
   }
-  *count = static_cast<std::uint32_t>(told);
+  *count = static_cast<std::uint32_t>(out);
   return BERTH_OK;
 }
 
@@ -160,13 +160,13 @@ berth_status berth_vram_manager_set_callbacks(berth_vram_manager manager,
 
 berth_status berth_vram_manager_step(berth_vram_manager manager, berth_vram_report* report) {
   return with(manager, [=](VramManager& found) {
-    berth_vram_report told{};
-    if (report == nullptr) return found.step(told);
+    berth_vram_report out{};
+    if (report == nullptr) return found.step(out);
     if (const auto sized = berth::library::check_sized(report, "report"); !sized.ok()) {
       return fail(sized.error());
     }
-    const berth_status status = found.step(told);
-    berth::library::write_sized(report, told);
+    const berth_status status = found.step(out);
+    berth::library::write_sized(report, out);
     return status;
   });
 }

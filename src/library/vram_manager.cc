@@ -44,9 +44,9 @@ std::uint32_t bit_of(vram::Action action) {
   return 1U << static_cast<unsigned>(action);
 }
 
-vram::Outcome outcome_of(std::int32_t told) {
-  if (told == BERTH_DONE) return vram::Outcome::kDone;
-  return told == BERTH_UNCONFIRMED ? vram::Outcome::kUnconfirmed : vram::Outcome::kNotDone;
+vram::Outcome outcome_of(std::int32_t out) {
+  if (out == BERTH_DONE) return vram::Outcome::kDone;
+  return out == BERTH_UNCONFIRMED ? vram::Outcome::kUnconfirmed : vram::Outcome::kNotDone;
 }
 
 // Calls what a program has given us: what it throws stops here.
@@ -169,7 +169,7 @@ berth_status VramManager::step(berth_vram_report& report) {
     manager_.step(now, sample);
   }
   const berth_status acted = run_actions(means, report);
-  const berth_status told = tell_events(means);
+  const berth_status out = tell_events(means);
 
   const std::lock_guard lock(mutex_);
   report.level = static_cast<std::uint32_t>(manager_.level());
@@ -178,7 +178,7 @@ berth_status VramManager::step(berth_vram_report& report) {
   report.used_bytes = manager_.used().value_or(Bytes{}).value;
   report.whole_bytes = manager_.whole().value_or(Bytes{}).value;
   report.freed_bytes = manager_.counts().freed_bytes - freed_before.value;
-  return acted != BERTH_OK ? acted : told;
+  return acted != BERTH_OK ? acted : out;
 }
 
 berth_status VramManager::run_actions(const Means& means, berth_vram_report& report) {
@@ -227,8 +227,8 @@ berth_status VramManager::clean(const Means& means, Did& did) {
   bool any = false;
   if (means.callbacks.act != nullptr) {
     status = call("act", [&] {
-      const auto told = means.callbacks.act(means.callbacks.user, bit_of(vram::Action::kCleanup));
-      any = outcome_of(told) != vram::Outcome::kNotDone;
+      const auto out = means.callbacks.act(means.callbacks.user, bit_of(vram::Action::kCleanup));
+      any = outcome_of(out) != vram::Outcome::kNotDone;
     });
   }
   const auto tell_provider = [&](std::int32_t (*function)(void*, std::uint32_t)) {
@@ -282,8 +282,8 @@ berth_status VramManager::cleanup(std::uint64_t& freed) {
     const std::lock_guard lock(mutex_);
     manager_.cleaned(now(), did.after, did.freed);
   }
-  const berth_status told = tell_events(means);
-  return cleaned != BERTH_OK ? cleaned : told;
+  const berth_status out = tell_events(means);
+  return cleaned != BERTH_OK ? cleaned : out;
 }
 
 // Where nobody is told at once, the events are kept until somebody asks.
@@ -297,10 +297,10 @@ berth_status VramManager::tell_events(const Means& means) {
       event = manager_.take_event();
     }
     if (!event) return status;
-    berth_event told = to_c(*event);
-    told.size = sizeof told;
+    berth_event out = to_c(*event);
+    out.size = sizeof out;
     const berth_status called =
-        call("event", [&] { means.callbacks.event(means.callbacks.user, &told); });
+        call("event", [&] { means.callbacks.event(means.callbacks.user, &out); });
     if (called != BERTH_OK) status = called;
   }
 }
@@ -341,7 +341,7 @@ berth_measurement VramManager::measure(Duration age_max) {
   const Measured measured =
       session_ == nullptr ? Measured{} : session_->measure(options_.device, age_max);
   const Instant at = clock_.now();
-  const auto told = [&](std::optional<Bytes> bytes, std::uint32_t source) {
+  const auto out = [&](std::optional<Bytes> bytes, std::uint32_t source) {
     return to_c(Figure{bytes, at, source}, at);
   };
   return {
@@ -353,10 +353,10 @@ berth_measurement VramManager::measure(Duration age_max) {
       .lease_used = to_c(measured.lease_used, at),
       .lease_budget = to_c(measured.budget, at),
       .provider_allocated =
-          told(ask(means.provider.allocated, means.provider, options_.device), BERTH_FROM_PROVIDER),
-      .provider_reserved = told(ask(means.provider.reserved_bytes, means.provider, options_.device),
-                                BERTH_FROM_PROVIDER),
-      .host_used = told(host_memory_used(), BERTH_FROM_KERNEL),
+          out(ask(means.provider.allocated, means.provider, options_.device), BERTH_FROM_PROVIDER),
+      .provider_reserved = out(ask(means.provider.reserved_bytes, means.provider, options_.device),
+                               BERTH_FROM_PROVIDER),
+      .host_used = out(host_memory_used(), BERTH_FROM_KERNEL),
   };
 }
 
@@ -414,22 +414,22 @@ std::optional<vram::Event> VramManager::next_event() {
 }
 
 berth_event to_c(const vram::Event& event) {
-  berth_event told{};
-  told.kind = static_cast<std::uint32_t>(event.kind);
-  told.number = event.number;
-  told.step = event.step;
-  told.time_unix_ms = static_cast<std::uint64_t>(event.time.value);
-  told.used_known = event.used ? 1 : 0;
-  told.used_bytes = event.used.value_or(Bytes{}).value;
-  told.whole_bytes = event.whole.value_or(Bytes{}).value;
-  told.bytes = event.bytes;
-  told.copies = event.copies;
-  told.level = static_cast<std::uint32_t>(event.level);
-  told.action = bit_of(event.action);
-  told.value = event.value;
-  copy_text(told.name, event.name);
-  copy_text(told.text, event.text);
-  return told;
+  berth_event out{};
+  out.kind = static_cast<std::uint32_t>(event.kind);
+  out.number = event.number;
+  out.step = event.step;
+  out.time_unix_ms = static_cast<std::uint64_t>(event.time.value);
+  out.used_known = event.used ? 1 : 0;
+  out.used_bytes = event.used.value_or(Bytes{}).value;
+  out.whole_bytes = event.whole.value_or(Bytes{}).value;
+  out.bytes = event.bytes;
+  out.copies = event.copies;
+  out.level = static_cast<std::uint32_t>(event.level);
+  out.action = bit_of(event.action);
+  out.value = event.value;
+  copy_text(out.name, event.name);
+  copy_text(out.text, event.text);
+  return out;
 }
 
 }  // namespace berth::library

@@ -74,7 +74,7 @@ struct FiringAlert {
   std::string name;  // Of the subject.
   std::string text;
   UnixMs since;
-  UnixMs told;  // The last time.
+  UnixMs notified;  // The last time.
   friend bool operator==(const FiringAlert&, const FiringAlert&) = default;
 };
 

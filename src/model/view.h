@@ -23,7 +23,7 @@ struct UnmanagedProcess {
   std::optional<LeaseId> lease = {};  // It belongs to this one, which was not given the device.
 };
 
-/// A stranger has come to a device, or has gone.
+/// An unmanaged process has come to a device, or has gone.
 struct UnmanagedNews {
   bool gone = false;
   DeviceId device;

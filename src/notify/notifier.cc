@@ -67,7 +67,7 @@ void Notifier::look_at_errands() {
       ++process;
       continue;
     }
-    tell(process->what(), process->said(), process->succeeded());
+    show_text(process->what(), process->said(), process->succeeded());
     process = processes_.erase(process);
   }
 }
@@ -108,18 +108,18 @@ void Notifier::press(const Pressed& button) {
   const auto action = parse_key(button.key);
   if (!notifications_.is_ours(button.id) || !action) return;
   if (processes_.size() == kErrandsMax) {
-    tell("berth", "too much is being done already: press again later", false);
+    show_text("berth", "too much is being done already: press again later", false);
     return;
   }
   auto process = ActionProcess::start(*action);
   if (process.ok()) {
     processes_.push_back(*std::move(process));
   } else {
-    tell("berth", process.error().message, false);
+    show_text("berth", process.error().message, false);
   }
 }
 
-void Notifier::tell(const std::string& what, std::string_view said, bool succeeded) {
+void Notifier::show_text(const std::string& what, std::string_view said, bool succeeded) {
   Notification notification{.summary = what, .body = body_of(said, skills_)};
   if (!succeeded) notification.summary += ": failed";
   if (const auto id = bus_.show(notification, {}); !id.ok()) say(id.error().message);

@@ -34,7 +34,7 @@ class Notifier {
   void wait();
   void perform(const std::vector<Change>& changes);
   void press(const Pressed& button);
-  void tell(const std::string& what, std::string_view said, bool succeeded);
+  void show_text(const std::string& what, std::string_view said, bool succeeded);
 
   bool over_ = false;
   SessionBus bus_;

@@ -39,7 +39,7 @@ class Change {
     changed_.wait(held);
     held.release();  // It stays locked, as the caller knows it.
   }
-  void tell() { changed_.notify_all(); }
+  void notify() { changed_.notify_all(); }
 
  private:
   std::condition_variable changed_;

@@ -183,7 +183,7 @@ Result<std::vector<std::string>> sockets_to_try(const Environment& env) {
     runtimes = {env.runtime_dir};
   } else {
     runtimes = {kSystemRuntime, user_runtime(env)};
-    // A daemon that was started with other surroundings (by cron, before lingering was set) is
+    // A daemon that was started in another environment (by cron, before lingering was set) is
     // found as well.
     if (!env.xdg_runtime_dir.empty()) {
       runtimes.push_back(env.xdg_runtime_dir + "/berth");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A strict reader of JSON text that goes through it once and keeps nothing: headers come from
-// strangers and may be 100 MB long. What does not fit stops it; `at` says where. Pure; any thread.
+// unmanaged processes and may be 100 MB long. What does not fit stops it; `at` says where. Pure;
+// any thread.
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,7 @@ class AuditTest : public testing::Test {
  protected:
   std::vector<std::string> lines_of(const core::Event& event) {
     const std::size_t before = story_.effects.size();
-    (void)story_.tell(event);
+    (void)story_.feed(event);
     return lines(event, before);
   }
   std::vector<std::string> lines(const core::Event& event, std::size_t before) {
@@ -97,7 +97,7 @@ TEST_F(AuditTest, APauseTellsForHowLongAndWhyAndAResumeWhoWantedIt) {
 TEST_F(AuditTest, WhatAnotherLeaseGetsInTheSameStepIsNotDoneByTheAsker) {
   run(gib(4));
   (void)story_.ask({.name = "next", .vram = gib(10)});  // Granted, and not begun.
-  (void)story_.tell(core::Resize{.token = {9},
+  (void)story_.feed(core::Resize{.token = {9},
                                  .actor = kOwner,
                                  .lease = {1},
                                  .share = Share::kBudget,
@@ -144,8 +144,8 @@ core::Event to_move(AuditStory& story) {
   Request here = named("train", gib(8));
   here.devices = {DeviceName(0U)};
   run_in(story, std::move(here), gib(4));
-  (void)story.tell(core::Suspend{{71}, kOwner, {1}});
-  (void)story.tell(
+  (void)story.feed(core::Suspend{{71}, kOwner, {1}});
+  (void)story.feed(
       core::TransferDone{.lease = {1}, .number = story.last_move()->number, .result = {}});
   story.use(1, {});
   (void)story.second();
@@ -188,7 +188,7 @@ core::Event to_release(AuditStory& story) {
   Request kept = named("train", gib(2));
   kept.ttl = hours(1);
   (void)story.ask(std::move(kept));
-  (void)story.tell(core::Renew{.token = {8}, .actor = kOwner, .lease = {1}, .ttl = hours(2)});
+  (void)story.feed(core::Renew{.token = {8}, .actor = kOwner, .lease = {1}, .ttl = hours(2)});
   return Release{.token = {9}, .actor = kRoot, .lease = {1}};
 }
 

@@ -84,7 +84,7 @@ void BudgetFiles::set_budgets(const enforce::Holder& lease,
   if (budgets.empty()) {
     new_.erase(handle);
     before_.erase(handle);
-    told_.erase(handle);
+    published_.erase(handle);
     paused_.erase(handle);
     dead_.forget(handle);
     if (made_.erase(handle) == 0) return;
@@ -94,7 +94,7 @@ void BudgetFiles::set_budgets(const enforce::Holder& lease,
     // On another device what its contexts cost is told anew.
     if (!std::ranges::equal(made->second.budgets, budgets, {}, &enforce::Budget::device,
                             &enforce::Budget::device)) {
-      told_.erase(handle);
+      published_.erase(handle);
     }
     set({.lease = lease, .budgets = budgets, .given_up = made->second.given_up});
   } else if (when == When::kSoon) {
@@ -111,8 +111,8 @@ void BudgetFiles::pause(Handle lease, enforce::Paused paused) {
   if (made == made_.end() || made->second.given_up) return;
   const auto known = paused_.find(lease);
   if (known != paused_.end() && known->second == paused) return;
-  if (const Status told = files_.pause(lease, paused); !told.ok())
-    warn(lease, "is paused, which its programs are not told", told.error());
+  if (const Status published = files_.pause(lease, paused); !published.ok())
+    warn(lease, "is paused, which its programs are not told", published.error());
   paused_[lease] = paused;
 }
 
@@ -322,7 +322,7 @@ std::vector<ContextSample> BudgetFiles::learn(const Sample& sample) {
   keep_costs();
   for (const auto& [lease, held] : made_) {
     const Budgets& budgets = held.budgets;
-    Costs costs = told(lease, budgets.size());
+    Costs costs = published(lease, budgets.size());
     for (std::size_t i = 0; i < budgets.size(); ++i) {
       const DeviceId device = budgets[i].device;
       if (const auto cost = costs_.of(held.lease.user, device)) costs[i].first = cost;
@@ -342,7 +342,7 @@ void BudgetFiles::set_unaccounted(Handle lease, const std::vector<Bytes>& unacco
     warn(lease, "is not held to its budget", set.error());
   const Budgets& budgets = made->second.budgets;
   if (budgets.size() != may_give_back.size()) return;
-  Costs costs = told(lease, may_give_back.size());
+  Costs costs = published(lease, may_give_back.size());
   for (std::size_t i = 0; i < may_give_back.size(); ++i) {
     const std::optional<Bytes> most = costs_.most(lease, budgets[i].device);
     costs[i].most = may_give_back[i] ? most.value_or(Bytes{}) : Bytes{};
@@ -351,18 +351,18 @@ void BudgetFiles::set_unaccounted(Handle lease, const std::vector<Bytes>& unacco
 }
 
 void BudgetFiles::tell_contexts(Handle lease, Costs costs) {
-  const auto told = told_.find(lease);
-  if (told != told_.end() && told->second == costs) return;
+  const auto published = published_.find(lease);
+  if (published != published_.end() && published->second == costs) return;
   const auto made = made_.find(lease);
   if (made != made_.end() && made->second.given_up) return;
   if (const Status set = files_.set_contexts(lease, costs); !set.ok())
     warn(lease, "is not told what contexts cost", set.error());
-  told_[lease] = std::move(costs);
+  published_[lease] = std::move(costs);
 }
 
-BudgetFiles::Costs BudgetFiles::told(Handle lease, std::size_t devices) const {
-  const auto told = told_.find(lease);
-  return told == told_.end() ? Costs(devices) : told->second;
+BudgetFiles::Costs BudgetFiles::published(Handle lease, std::size_t devices) const {
+  const auto published = published_.find(lease);
+  return published == published_.end() ? Costs(devices) : published->second;
 }
 
 }  // namespace berth::server

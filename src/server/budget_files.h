@@ -113,7 +113,7 @@ class BudgetFiles {
   Bytes context_cost(UserId user, DeviceId device) const {
     return costs_.of(user, device).value_or(guess_);
   }
-  Costs told(Handle lease, std::size_t devices) const;
+  Costs published(Handle lease, std::size_t devices) const;
   void tell_contexts(Handle lease, Costs costs);
   void remove_oldest();
   void recall_costs();
@@ -137,8 +137,9 @@ class BudgetFiles {
   Bytes guess_;
   std::vector<ContextLook> looks_;
   DeadSlots dead_;
-  std::map<Handle, Costs> told_;  // None before the first look: the file may say anything then.
-  std::deque<Handle> old_;        // To be removed.
+  std::map<Handle, Costs>
+      published_;           // None before the first look: the file may say anything then.
+  std::deque<Handle> old_;  // To be removed.
   Instant tidy_at_ = Instant::never();
 };
 

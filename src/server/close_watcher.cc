@@ -35,13 +35,13 @@ void CloseWatcher::await() {
                        if (code) return;
                        timer_.expires_after(std::chrono::nanoseconds(kLater.ns));
                        timer_.async_wait([this](const error_code& ended) {
-                         if (!ended) tell();
+                         if (!ended) notify();
                        });
                      });
 }
 
 // The kernel drops what it has no room for; then it may have been any of them.
-void CloseWatcher::tell() {
+void CloseWatcher::notify() {
   std::set<Handle> closed;
   std::array<char, 16384> bytes{};
   for (;;) {

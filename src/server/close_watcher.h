@@ -32,7 +32,7 @@ class CloseWatcher {
 
  private:
   void await();
-  void tell();
+  void notify();
 
   boost::asio::posix::stream_descriptor events_;
   boost::asio::steady_timer timer_;

@@ -23,20 +23,20 @@ Freed is_freed(std::optional<Process> process, const std::vector<DeviceId>& devi
   for (const DeviceId id : devices) {
     const auto device = std::ranges::find(sample.devices, id, &DeviceSample::id);
     if (device == sample.devices.end() || device->lost) {
-      freed = Freed::kUntold;
+      freed = Freed::kUnknown;
       continue;
     }
     if (device->asleep) continue;  // To free something, the driver would have woken it.
     const std::optional<std::vector<ProcessSample>>& processes = device->processes;
     if (!processes) {
-      freed = Freed::kUntold;
+      freed = Freed::kUnknown;
       continue;
     }
     const bool listed = std::ranges::any_of(
         *processes, [&](const ProcessSample& other) { return may_be(other, process); });
     if (listed) return Freed::kNo;
   }
-  return sample.trouble.empty() ? freed : Freed::kUntold;
+  return sample.trouble.empty() ? freed : Freed::kUnknown;
 }
 
 void DeadSlots::found(Handle lease, const std::vector<Dead>& dead, Instant now) {
@@ -64,7 +64,7 @@ bool DeadSlots::is_settled(const Known& known, const Sample& sample, Instant now
       return named || age >= kZombieFor;
     case Freed::kNo:
       return !named && age >= kUnnamedFor;
-    case Freed::kUntold:
+    case Freed::kUnknown:
       return age >= kUntoldFor;
   }
   return false;

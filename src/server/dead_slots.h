@@ -16,7 +16,7 @@ namespace berth::server {
 
 /// Whether the driver has freed what a process had on some devices, by a sample that was asked for
 /// after its death.
-enum class Freed : std::uint8_t { kYes, kNo, kUntold };
+enum class Freed : std::uint8_t { kYes, kNo, kUnknown };
 /// Nothing where it is not known how the driver numbers it: then it may be any dead one.
 Freed is_freed(std::optional<Process> process, const std::vector<DeviceId>& devices,
                const Sample& sample);

@@ -62,16 +62,16 @@ TEST(IsFreed, OfOneWithoutANameNotWhileAnyDeadOneIsListed) {
 }
 
 TEST(IsFreed, IsNotKnownWhereTheDriverDoesNotTell) {
-  Sample untold = sample_with({card(kCard)});
-  untold.devices[0].processes.reset();
-  EXPECT_EQ(is_freed(kDeadOne, {kCard}, untold), Freed::kUntold);
+  Sample figures_missing = sample_with({card(kCard)});
+  figures_missing.devices[0].processes.reset();
+  EXPECT_EQ(is_freed(kDeadOne, {kCard}, figures_missing), Freed::kUnknown);
   Sample lost = sample_with({card(kCard)});
   lost.devices[0].lost = true;
-  EXPECT_EQ(is_freed(kDeadOne, {kCard}, lost), Freed::kUntold);
-  EXPECT_EQ(is_freed(kDeadOne, {kOtherCard}, sample_with({card(kCard)})), Freed::kUntold);
+  EXPECT_EQ(is_freed(kDeadOne, {kCard}, lost), Freed::kUnknown);
+  EXPECT_EQ(is_freed(kDeadOne, {kOtherCard}, sample_with({card(kCard)})), Freed::kUnknown);
   Sample trouble = sample_with({card(kCard)});
   trouble.trouble = "it does not answer";
-  EXPECT_EQ(is_freed(kDeadOne, {kCard}, trouble), Freed::kUntold);
+  EXPECT_EQ(is_freed(kDeadOne, {kCard}, trouble), Freed::kUnknown);
   Sample asleep = sample_with({card(kCard)});
   asleep.devices[0].asleep = true;
   asleep.devices[0].processes.reset();
@@ -132,11 +132,11 @@ TEST_F(DeadSlotsTest, WithoutANameTheyDoNotWaitForAnothersDeadForEver) {
 }
 
 TEST_F(DeadSlotsTest, WhereTheDriverDoesNotTellTheyAreClearedAfterAWhile) {
-  Sample untold = gone_;
-  untold.devices[0].processes.reset();
+  Sample figures_missing = gone_;
+  figures_missing.devices[0].processes.reset();
   slots_.found(kLeaseOfDead, {dead()}, at(seconds(1)));
-  EXPECT_EQ(freed(untold, at(seconds(2))), 0U);
-  EXPECT_EQ(freed(untold, at(seconds(3))), 1U);
+  EXPECT_EQ(freed(figures_missing, at(seconds(2))), 0U);
+  EXPECT_EQ(freed(figures_missing, at(seconds(3))), 1U);
 }
 
 TEST_F(DeadSlotsTest, ThatAreNotFoundAnyMoreAreForgotten) {

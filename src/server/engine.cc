@@ -320,11 +320,11 @@ void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch
             return;
           }
           if (what.news == core::LeaseEvent::kEnded) forget_requester(what.lease);
-          tell(now, what);
+          publish_event(now, what);
         } else if constexpr (std::is_same_v<T, core::NotifyUnmanaged>) {
-          event_streams_.tell(what);
+          event_streams_.publish(what);
         } else if constexpr (std::is_same_v<T, core::NotifyDevice>) {
-          event_streams_.tell(now, coordinator_, what);
+          event_streams_.publish(now, coordinator_, what);
         } else if constexpr (std::is_same_v<T, core::Watch>) {
           if (!world_.watch(what.process)) events_.emplace_back(core::ProcessEnded{what.process});
         } else if constexpr (std::is_same_v<T, core::Unwatch>) {
@@ -358,8 +358,8 @@ void Engine::perform_one(core::Now now, const core::Effect& effect, Batch& batch
       effect);
 }
 
-void Engine::tell(core::Now now, const core::Notify& notify) {
-  event_streams_.tell(now, coordinator_, notify);
+void Engine::publish_event(core::Now now, const core::Notify& notify) {
+  event_streams_.publish(now, coordinator_, notify);
   world_.on_lease_event(now, coordinator_, notify);
 }
 
@@ -403,9 +403,9 @@ void Engine::reply(core::Now now, const core::Reply& reply, Batch& batch) {
   // The asker has his answer; who listens to everything hears of it here.
   if (call.kind == CallKind::kSubmit) {
     const bool waits = lease->state == LeaseState::kWaiting;
-    tell(now, {.lease = lease->id,
-               .news = waits ? core::LeaseEvent::kQueued : core::LeaseEvent::kGranted,
-               .refusal = {}});
+    publish_event(now, {.lease = lease->id,
+                        .news = waits ? core::LeaseEvent::kQueued : core::LeaseEvent::kGranted,
+                        .refusal = {}});
   }
   if (requester && awaits_requester(*lease)) set_requester(lease->id, connection);
   if (requester && call.listen == Listen::kStream) {

@@ -62,7 +62,9 @@ class Engine {
   /// News of one lease until it has ended.
   void follow(core::Now now, ConnectionId connection, LeaseId lease);
   /// An alert, to those who listen to everything; and to those who listen to its lease.
-  void publish(const Alert& alert, bool to_its_lease) { event_streams_.tell(alert, to_its_lease); }
+  void publish(const Alert& alert, bool to_its_lease) {
+    event_streams_.publish(alert, to_its_lease);
+  }
   std::size_t listeners() const { return event_streams_.listeners(); }
   /// News of all leases.
   void follow_all(ConnectionId connection);
@@ -117,7 +119,7 @@ class Engine {
                                 const std::vector<core::Effect>& effects) const;
   void perform_one(core::Now now, const core::Effect& effect, Batch& batch);
   void announce_budgets(core::Now now, const std::set<LeaseId>& leases);
-  void tell(core::Now now, const core::Notify& notify);
+  void publish_event(core::Now now, const core::Notify& notify);
   void reply(core::Now now, const core::Reply& reply, Batch& batch);
   void set_requester(LeaseId lease, ConnectionId connection);
   void forget_requester(LeaseId lease);

@@ -182,8 +182,8 @@ void EventStreams::close(ConnectionId connection) {
   streams_.erase(found);
 }
 
-void EventStreams::tell(core::Now now, const core::Coordinator& coordinator,
-                        const core::Notify& notify) {
+void EventStreams::publish(core::Now now, const core::Coordinator& coordinator,
+                           const core::Notify& notify) {
   changed();
   const std::optional<LeaseView> lease = coordinator.lease(notify.lease, now);
   if (!lease) return;
@@ -211,7 +211,7 @@ void EventStreams::tell(core::Now now, const core::Coordinator& coordinator,
   for (const ConnectionId connection : all_) outbox_.item(connection, item);
 }
 
-void EventStreams::tell(const core::NotifyUnmanaged& notify) {
+void EventStreams::publish(const core::NotifyUnmanaged& notify) {
   const Item item{.event = notify.news.gone ? "stranger_gone" : "stranger_seen",
                   .body = notify.news,
                   .refusal = {},
@@ -219,8 +219,8 @@ void EventStreams::tell(const core::NotifyUnmanaged& notify) {
   for (const ConnectionId connection : all_) outbox_.item(connection, item);
 }
 
-void EventStreams::tell(core::Now now, const core::Coordinator& coordinator,
-                        const core::NotifyDevice& notify) {
+void EventStreams::publish(core::Now now, const core::Coordinator& coordinator,
+                           const core::NotifyDevice& notify) {
   if (all_.empty()) return;
   std::vector<DeviceView> devices = coordinator.devices(now);
   const auto device = std::ranges::find(devices, notify.device, &DeviceView::id);
@@ -230,7 +230,7 @@ void EventStreams::tell(core::Now now, const core::Coordinator& coordinator,
   for (const ConnectionId connection : all_) outbox_.item(connection, item);
 }
 
-void EventStreams::tell(const Alert& alert, bool to_its_lease) {
+void EventStreams::publish(const Alert& alert, bool to_its_lease) {
   Item item{.event = "alert", .body = alert, .refusal = {}, .number = ++number_};
   for (const ConnectionId connection : all_) outbox_.item(connection, item);
   if (!to_its_lease || alert.subject.kind != Alert::Subject::Kind::kLease) return;

@@ -43,11 +43,12 @@ class EventStreams {
   void close(ConnectionId connection);
 
   /// One effect of the coordinator, at once.
-  void tell(core::Now now, const core::Coordinator& coordinator, const core::Notify& notify);
-  void tell(const core::NotifyUnmanaged& notify);
-  void tell(core::Now now, const core::Coordinator& coordinator, const core::NotifyDevice& notify);
+  void publish(core::Now now, const core::Coordinator& coordinator, const core::Notify& notify);
+  void publish(const core::NotifyUnmanaged& notify);
+  void publish(core::Now now, const core::Coordinator& coordinator,
+               const core::NotifyDevice& notify);
   /// To those who listen to everything; and to those who listen to the lease that it is about.
-  void tell(const Alert& alert, bool to_its_lease);
+  void publish(const Alert& alert, bool to_its_lease);
   /// Something was decided or measured: lines may read differently.
   void changed() { changed_ = true; }
   /// Tells the next slice of listeners whose line changed.

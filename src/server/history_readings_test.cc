@@ -65,14 +65,14 @@ TEST(HistoryReadings, AreOfDevicesLeasesAndProcesses) {
 }
 
 TEST(HistoryReadings, WhatIsUnknownIsLeftOut) {
-  Sample untold = sample();
-  untold.devices[0].used.reset();
-  untold.devices[0].processes.reset();
+  Sample figures_missing = sample();
+  figures_missing.devices[0].used.reset();
+  figures_missing.devices[0].processes.reset();
   DeviceView view = device_view();
   view.external.reset();
   LeaseView lease = held();
   lease.parts[0].used.reset();
-  const std::vector<Reading> readings = readings_of(untold, {view}, {lease});
+  const std::vector<Reading> readings = readings_of(figures_missing, {view}, {lease});
   ASSERT_EQ(readings.size(), 2U);
   for (const Reading& reading : readings) EXPECT_EQ(reading.subject.figure, Figure::kGranted);
 }

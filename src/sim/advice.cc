@@ -126,8 +126,8 @@ std::string broken_start(const Attempt& base, const LeaseView& waiter, const Why
                      waiter.id.value);
 }
 
-// Where nobody is ahead nothing but leases and strangers keeps it waiting; of those behind it some
-// may pass while the last are on their way out, and end as well.
+// Where nobody is ahead nothing but leases and unmanaged processes keeps it waiting; of those
+// behind it some may pass while the last are on their way out, and end as well.
 std::string broken_place(const Attempt& base, const LeaseView& waiter, const WhyView& why) {
   using Reason = WhyView::Reason;
   const bool by_leases = why.reason == Reason::kMemory || why.reason == Reason::kExclusive ||

@@ -43,7 +43,7 @@ bool Attempt::is_on_lost_device(LeaseId id) const {
                                       [&](const LeasePart& part) { return is_lost(part.device); });
 }
 
-std::vector<core::Effect> Attempt::tell(const core::Event& event) {
+std::vector<core::Effect> Attempt::feed(const core::Event& event) {
   std::vector<core::Effect> effects = copy_.step(now_, event);
   for (const core::Effect& effect : effects) {
     const auto* move = std::get_if<core::Transfer>(&effect);
@@ -56,16 +56,16 @@ std::vector<core::Effect> Attempt::tell(const core::Event& event) {
 
 void Attempt::recovers() {
   moving_.clear();
-  tell(core::Recovered{.same_boot = true, .safe_mode = false});
+  feed(core::Recovered{.same_boot = true, .safe_mode = false});
   for (const LeaseView& lease : copy_.leases(now_)) {
     std::vector<Process> all = lease.members;
     if (lease.command) all.push_back(*lease.command);
     if (lease.supervisor) all.push_back(*lease.supervisor);
     for (const Process process : all) {
-      if (!observations_.processes.alive(process)) tell(core::ProcessEnded{process});
+      if (!observations_.processes.alive(process)) feed(core::ProcessEnded{process});
     }
     if (lease.state != LeaseState::kWaiting && !lease.flags.unclaimed) continue;
-    tell(core::Reconnect{.token = kToken,
+    feed(core::Reconnect{.token = kToken,
                          .actor = {.user = lease.user},
                          .handle = lease.handle,
                          .restarts = lease.restarts});
@@ -74,13 +74,13 @@ void Attempt::recovers() {
 
 void Attempt::sample() {
   devices_.asked_at = devices_.answered_at = now_.instant;
-  tell(core::Sampled{devices_});
+  feed(core::Sampled{devices_});
 }
 
 void Attempt::wait_until(Instant instant) {
   now_.wall.value += (instant - now_.instant).ns / 1'000'000;
   now_.instant = instant;
-  tell(core::Woke{});
+  feed(core::Woke{});
 }
 
 bool Attempt::carry_out(Kind kind, const std::vector<LeaseId>& leases, Bytes bytes) {
@@ -109,9 +109,9 @@ bool Attempt::resumed_by_somebody(const LeaseView& lease) {
 
 std::optional<LeaseId> Attempt::ask_instead(const LeaseView& waiter, const Request& request) {
   const core::Actor owner{.user = waiter.user};
-  tell(core::Release{
+  feed(core::Release{
       .token = kToken, .actor = owner, .lease = waiter.id, .kill = true, .cancel = true});
-  for (const core::Effect& effect : tell(core::Submit{.token = kToken,
+  for (const core::Effect& effect : feed(core::Submit{.token = kToken,
                                                       .actor = owner,
                                                       .handle = {~waiter.id.value, 1},
                                                       .supervisor = waiter.supervisor,
@@ -150,7 +150,7 @@ void Attempt::settle(LeaseId id) {
     finish_moves(id);
     if (leaves) memory_leaves(*lease);
     sample();
-    tell(core::Woke{});
+    feed(core::Woke{});
   }
 }
 
@@ -164,7 +164,7 @@ bool Attempt::is_seen_free(const LeaseView& lease) const {
 
 // It was not refused.
 bool Attempt::is_done(const core::Event& event) {
-  return std::ranges::none_of(tell(event), [](const core::Effect& effect) {
+  return std::ranges::none_of(feed(event), [](const core::Effect& effect) {
     const auto* reply = std::get_if<core::Reply>(&effect);
     return reply != nullptr && reply->token == kToken &&
            std::holds_alternative<Refusal>(reply->answer);
@@ -216,7 +216,7 @@ void Attempt::finish_moves(LeaseId lease) {
   for (auto move = moving_.find(lease); move != moving_.end(); move = moving_.find(lease)) {
     const std::uint64_t number = move->second;
     moving_.erase(move);
-    tell(core::TransferDone{.lease = lease, .number = number, .result = {}});
+    feed(core::TransferDone{.lease = lease, .number = number, .result = {}});
   }
   leaving_.erase(lease);
 }
@@ -251,7 +251,7 @@ bool Attempt::begin_requeue(const LeaseView& lease, core::Actor owner) {
   }
   const std::optional<LeaseView> asked = copy_.lease(lease.id, now_);
   if (asked && asked->checkpoints.asked) {
-    tell(core::ReportCheckpoint{.token = kToken,
+    feed(core::ReportCheckpoint{.token = kToken,
                                 .actor = owner,
                                 .handle = lease.handle,
                                 .number = asked->checkpoints.asked->number,
@@ -265,18 +265,18 @@ bool Attempt::begin_requeue(const LeaseView& lease, core::Actor owner) {
 void Attempt::stops(Kind kind, const LeaseView& lease) {
   const core::Actor owner{.user = lease.user};
   if (kind == Kind::kRequeueLease) {
-    tell(core::Reconnect{
+    feed(core::Reconnect{
         .token = kToken, .actor = owner, .handle = lease.handle, .restarts = lease.restarts + 1});
   } else if (lease.command) {
-    tell(core::ReportExit{.token = kToken,
+    feed(core::ReportExit{.token = kToken,
                           .actor = owner,
                           .handle = lease.handle,
                           .exit = {},
                           .leftovers = {},
                           .restarts = lease.restarts});
   }
-  if (lease.command) tell(core::ProcessEnded{*lease.command});
-  for (const Process& member : lease.members) tell(core::ProcessEnded{member});
+  if (lease.command) feed(core::ProcessEnded{*lease.command});
+  for (const Process& member : lease.members) feed(core::ProcessEnded{member});
 }
 
 }  // namespace berth::sim

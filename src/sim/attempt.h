@@ -56,7 +56,7 @@ class Attempt {
 
  private:
   bool is_lost(DeviceId id) const;
-  std::vector<core::Effect> tell(const core::Event& event);
+  std::vector<core::Effect> feed(const core::Event& event);
   bool is_done(const core::Event& event);
   bool belongs(const ProcessSample& process, const LeaseView& lease) const;
   void memory_leaves(const LeaseView& lease);

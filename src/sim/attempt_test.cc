@@ -143,7 +143,7 @@ TEST_F(AttemptTest, APauseOnTheWayToALostDeviceEndsWhenThatIsFoundAgain) {
   write(LeasePaused{.id = kFirst, .until = until, .until_wall = until_wall, .by = kUser});
   write(ResumeBegun{kFirst});
   observations.known[kFirst].pausers = {kUser};
-  const auto told = [&] {
+  const auto reported = [&] {
     core::Coordinator asked = coordinator.copy();
     const auto now = context.clock.now();
     observations.moving.clear();
@@ -156,9 +156,9 @@ TEST_F(AttemptTest, APauseOnTheWayToALostDeviceEndsWhenThatIsFoundAgain) {
     }
     return check_advice(observations, {.coordinator = asked, .now = now});
   };
-  EXPECT_EQ(told(), "");
+  EXPECT_EQ(reported(), "");
   devices.lose(0);
-  EXPECT_EQ(told(), "");
+  EXPECT_EQ(reported(), "");
 }
 
 // Programs that outlive their lease were told to end, and another starts when they do.

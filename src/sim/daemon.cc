@@ -307,7 +307,7 @@ void Daemon::answer(server::ConnectionId connection, const server::Answer& answe
 
 void Daemon::item(server::ConnectionId connection, const server::Item& item) {
   if (!passes_call()) return;
-  parts_.checker.told(connection, item, *engine_);
+  parts_.checker.on_item(connection, item, *engine_);
   parts_.network.item(connection, item);
 }
 

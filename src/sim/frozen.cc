@@ -145,7 +145,8 @@ std::string broken_return(const Attempt& base, const LeaseView& lease, const Hal
   const bool is_back = !after || !after->halt || after->halt->since != halt.since;
   if (is_back) return {};                  // It may have left again.
   if (after->flags.suspending) return {};  // Its mover does not answer.
-  // What is left of it there, strangers, or who has not ended yet may take the room that it needs.
+  // What is left of it there, unmanaged processes, or who has not ended yet may take the room that
+  // it needs.
   const bool is_alone = attempt.coordinator().leases(attempt.now()).size() == 1;
   if (after->flags.resuming && (!is_alone || !attempt.is_seen_free(*after))) return {};
   return fmt::format("lease {} waits to go on ({}), and does not when all others have ended",

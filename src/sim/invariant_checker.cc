@@ -58,13 +58,13 @@ bool finds_free(const Observations& observations, const ReferenceLease& lease,
                 const Sample& sample) {
   if (!lease.releasing_since || *lease.releasing_since > sample.asked_at) return false;
   return std::ranges::all_of(lease.parts, [&](const Part& part) {
-    const auto told = std::ranges::find(sample.devices, part.device, &DeviceSample::id);
-    if (told == sample.devices.end() || told->lost || !told->processes) return false;
+    const auto on_item = std::ranges::find(sample.devices, part.device, &DeviceSample::id);
+    if (on_item == sample.devices.end() || on_item->lost || !on_item->processes) return false;
     const std::optional<std::size_t> index = observations.devices.index_of(part.device);
     const Device& device = observations.devices.at(checked(index));
     return std::ranges::none_of(device.uses, [&](const Use& use) {
       const auto is_it = [&](const ProcessSample& one) { return one.process == use.process; };
-      return use.lease == lease.handle && std::ranges::any_of(*told->processes, is_it);
+      return use.lease == lease.handle && std::ranges::any_of(*on_item->processes, is_it);
     });
   });
 }
@@ -132,11 +132,12 @@ void InvariantChecker::asked(server::ConnectionId connection, const server::Comm
   if (const auto* resume = std::get_if<core::Resume>(&ask)) {
     observations_.known[resume->lease].resumed_by_somebody = true;
   }
-  if (const auto* told = std::get_if<core::ReportProgress>(&ask)) progress_told(*told);
-  if (const auto* told = std::get_if<core::ReportExit>(&ask)) {
-    const ReferenceLease* lease = observations_.journal.find(told->handle);
+  if (const auto* on_item = std::get_if<core::ReportProgress>(&ask)) on_progress(*on_item);
+  if (const auto* on_item = std::get_if<core::ReportExit>(&ask)) {
+    const ReferenceLease* lease = observations_.journal.find(on_item->handle);
     if (lease != nullptr)
-      observations_.known[lease->id].leftovers = {told->leftovers.begin(), told->leftovers.end()};
+      observations_.known[lease->id].leftovers = {on_item->leftovers.begin(),
+                                                  on_item->leftovers.end()};
   }
   if (std::holds_alternative<core::Reconnect>(ask)) {
     const std::optional<Handle> handle = handle_of(ask);
@@ -146,11 +147,11 @@ void InvariantChecker::asked(server::ConnectionId connection, const server::Comm
   }
 }
 
-void InvariantChecker::progress_told(const core::ReportProgress& told) {
-  const ReferenceLease* lease = observations_.journal.find(told.lease);
+void InvariantChecker::on_progress(const core::ReportProgress& on_item) {
+  const ReferenceLease* lease = observations_.journal.find(on_item.lease);
   if (lease == nullptr || lease->state != ReferenceLease::State::kClaimed) return;
-  observations_.known[told.lease].reported_end =
-      core::ReportedEnd{.at = now().instant, .left = checked(told.left)};
+  observations_.known[on_item.lease].reported_end =
+      core::ReportedEnd{.at = now().instant, .left = checked(on_item.left)};
   context_.coverage.reached(Transition::kProgressTold);
 }
 
@@ -359,8 +360,8 @@ void InvariantChecker::answered(server::ConnectionId connection, const server::A
   }
 }
 
-void InvariantChecker::told(server::ConnectionId connection, const server::Item& item,
-                            const server::Engine& engine) {
+void InvariantChecker::on_item(server::ConnectionId connection, const server::Item& item,
+                               const server::Engine& engine) {
   const auto call = calls_.find(connection);
   if (call == calls_.end()) {
     context_.fail("an item of a stream that nobody asked for, or that was over");
@@ -470,8 +471,8 @@ void InvariantChecker::audit(const server::Engine& engine, core::Now at) {
 void InvariantChecker::all_over(const server::Engine& engine) {
   audit(engine, now());
   if (!observations_.journal.leases().empty()) {
-    context_.fail("not all has ended: <" + observations_.journal.leases().begin()->second.told() +
-                  ">");
+    context_.fail("not all has ended: <" +
+                  observations_.journal.leases().begin()->second.describe() + ">");
   }
   for (const DeviceView& device : engine.coordinator().devices(now())) {
     if (device.charged != Bytes{} || device.granted != Bytes{}) {

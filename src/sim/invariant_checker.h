@@ -51,8 +51,8 @@ class InvariantChecker {
   void replaced(const std::vector<Record>& snapshot, std::uint64_t last_sequence, bool behind);
   void answered(server::ConnectionId connection, const server::Answer& answer,
                 const server::Engine& engine);
-  void told(server::ConnectionId connection, const server::Item& item,
-            const server::Engine& engine);
+  void on_item(server::ConnectionId connection, const server::Item& item,
+               const server::Engine& engine);
   /// After each event, when all its effects are performed.
   void event_done(const server::Engine& engine, core::Now now);
 
@@ -74,7 +74,7 @@ class InvariantChecker {
   };
 
   void check(std::string broken);
-  void progress_told(const core::ReportProgress& told);
+  void on_progress(const core::ReportProgress& on_item);
   void check_view(const LeaseView& view, const server::Engine& engine);
   void heard(server::ConnectionId connection, const Call& call, LeaseId lease);
   void note_budgets(LeaseId id, const std::vector<Part>& before);

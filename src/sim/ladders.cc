@@ -87,7 +87,7 @@ std::optional<Instant> ReferenceMeasures::begun(Measure measure) const {
   return found == begun_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::string ReferenceMeasures::told() const {
+std::string ReferenceMeasures::describe() const {
   std::string text = fmt::format(" measures {}{}", last_number_, under_way_ ? " (under way)" : "");
   for (const auto& [measure, at] : begun_) text += fmt::format(" {}", to_text(measure));
   return text;
@@ -126,7 +126,7 @@ std::string check_measure(const Observations& observations, const ReferenceLease
                           const MeasureBegun& fact, core::Now now) {
   const auto broken = [&](std::string_view what) {
     return fmt::format("{} for {} {}: <{}>", to_text(fact.measure), to_text(fact.cause), what,
-                       before.told());
+                       before.describe());
   };
   const Ladder ladder = ladder_in_force(observations.settings, before.request, fact.cause);
   const auto rung = std::ranges::find(ladder, fact.measure, &LadderStep::measure);

@@ -34,7 +34,7 @@ class ReferenceMeasures {
   bool is_under_way(Measure measure) const { return under_way_ && under_way_->measure == measure; }
   /// The last time that it was begun and not refused.
   std::optional<Instant> begun(Measure measure) const;
-  std::string told() const;
+  std::string describe() const;
 
  private:
   std::optional<MeasureTaken> under_way_;

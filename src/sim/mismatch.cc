@@ -34,7 +34,7 @@ LeaseState public_state(const ReferenceLease& lease) {
 std::string mismatch(const ReferenceLease& said, const LeaseView& view, bool behind) {
   const auto differ = [&](std::string_view what) {
     return fmt::format("{} of lease {} differs: the journal says <{}>", what, said.id.value,
-                       said.told());
+                       said.describe());
   };
   if (said.handle != view.handle || said.user != view.user) return differ("handle or user");
   const bool is_held = view.state == LeaseState::kHeld;

@@ -107,7 +107,7 @@ std::string broken_on_device(const Observations& observations, const ReferenceLe
   if (budgets + left + beyond > device.usable()) {
     return fmt::format(
         "budgets of {} while {} are in use beyond budgets that have shrunk, on {}: <{}>",
-        budgets.value, beyond.value, device.usable().value, lease.told());
+        budgets.value, beyond.value, device.usable().value, lease.describe());
   }
   if (observations.sampled_lost.contains(device.id)) return "a grant on a lost device";
   for (const auto& [id, other] : observations.journal.leases()) {
@@ -149,7 +149,7 @@ bool is_alive(const Observations& observations, const std::optional<Process>& pr
 }
 
 std::string overdue(const ReferenceLease& lease, std::string_view what) {
-  return fmt::format("{} is overdue: <{}>", what, lease.told());
+  return fmt::format("{} is overdue: <{}>", what, lease.describe());
 }
 
 std::string check_waiting(const Observations& observations, const ReferenceLease& lease,
@@ -281,7 +281,7 @@ std::string check_grant(const Observations& observations, const ReferenceLease& 
     // One resize may grow a lease on one device and shrink it on another.
     if (part.budget <= before.budget_on(part.device)) continue;
     if (std::string broken = broken_on_device(observations, lease, device); !broken.empty()) {
-      return fmt::format("lease {}: {} (before: <{}>)", lease.id.value, broken, before.told());
+      return fmt::format("lease {}: {} (before: <{}>)", lease.id.value, broken, before.describe());
     }
   }
   if (models.size() > 1 && !request.mixed && request.devices.empty()) return "mixed models";
@@ -298,11 +298,11 @@ std::string check_member(const Observations& observations, const ReferenceLease&
   });
   if (is_below) return {};
   // Nor may it be below any more: its supervisor told of it and has ended since.
-  const std::set<Process>& told = observations.of(lease.id).leftovers;
-  const auto was_told = [&](const Process& one) { return told.contains(one); };
+  const std::set<Process>& reported = observations.of(lease.id).leftovers;
+  const auto was_told = [&](const Process& one) { return reported.contains(one); };
   if (was_told(process) || std::ranges::any_of(above, was_told)) return {};
   return fmt::format("process {} became a member of <{}>, to which it does not belong", process.pid,
-                     lease.told());
+                     lease.describe());
 }
 
 std::string check_end(const Observations& observations, const ReferenceLease& lease,
@@ -310,7 +310,7 @@ std::string check_end(const Observations& observations, const ReferenceLease& le
   const Known& known = observations.of(lease.id);
   const auto because = [&](std::string_view what) {
     return fmt::format("lease {} ended ({}) although {}: <{}>", lease.id.value, to_text(result),
-                       what, lease.told());
+                       what, lease.describe());
   };
   if (observations.rebooted || known.released || lease.kill_at ||
       observations.is_behind(now.instant) || result == EndResult::kLimit) {
@@ -357,7 +357,7 @@ std::string check_end_on_the_way(const Observations& observations, const Referen
     return {};
   }
   return fmt::format("lease {} ended while its memory is on the way back: <{}>", lease.id.value,
-                     lease.told());
+                     lease.describe());
 }
 
 std::string check_migration(const Observations& observations, const ReferenceLease& lease,
@@ -369,7 +369,7 @@ std::string check_migration(const Observations& observations, const ReferenceLea
     if (!from || !to || !devices.insert(lease.parts[i].device).second) return "no such place";
     if (observations.devices.at(*from).model == observations.devices.at(*to).model) continue;
     return fmt::format("lease {} goes to a device of another model: <{}>", lease.id.value,
-                       lease.told());
+                       lease.describe());
   }
   return {};
 }
@@ -383,7 +383,7 @@ std::string check_place(const Observations& observations, LeaseId lease, Process
     if (device.lost || !left_it || known->budget_on(device.id) > Bytes{}) continue;
     if (device.used_by(process) == Bytes{}) continue;
     return fmt::format("process {} was brought back to device {}, which its lease has left: <{}>",
-                       process.pid, index, known->told());
+                       process.pid, index, known->describe());
   }
   return {};
 }
@@ -394,7 +394,7 @@ std::string check_freeing(const Observations& observations, const ReferenceLease
   const bool is_over = checked(before.releasing_since) + limits::kReleasingMax <= now.instant;
   if (is_over || before.ended_at <= observations.last_asked_at) return {};
   return fmt::format("lease {} is free, and the driver was not asked since its end: <{}>",
-                     before.id.value, before.told());
+                     before.id.value, before.describe());
 }
 
 std::string check_resume(const Observations& observations, const ReferenceLease& before,
@@ -404,7 +404,7 @@ std::string check_resume(const Observations& observations, const ReferenceLease&
       !before.paused || before.frozen || is_over || observations.of(before.id).resumed_by_somebody;
   if (may) return {};
   return fmt::format("lease {} is brought back although somebody paused it: <{}>", before.id.value,
-                     before.told());
+                     before.describe());
 }
 
 std::string check_delay(const Observations& observations, core::Now now) {
@@ -469,7 +469,7 @@ std::string check_out_of_memory(const Observations& observations, std::size_t in
   for (const auto& [id, lease] : observations.journal.leases()) {
     const Bytes used = device.used_by(lease.handle);
     if (used == Bytes{} && lease.budget_on(device.id) == Bytes{}) continue;
-    holders += fmt::format("; {} of <{}>", used.value, lease.told());
+    holders += fmt::format("; {} of <{}>", used.value, lease.describe());
   }
   return fmt::format(
       "out of memory inside a budget: {} of {} on device {} are used, {} of it by unmanaged "

@@ -38,9 +38,9 @@ void Probe::ask(Answered answered) {
           has_told_ |= requester == daemon_;  // What one asked who is dead is told to nobody.
         }
         context_.clock.after(rest, [this, sample = std::move(sample), answered] {
-          Sample told = sample;
-          told.answered_at = context_.clock.instant();
-          answered(std::move(told));
+          Sample reported = sample;
+          reported.answered_at = context_.clock.instant();
+          answered(std::move(reported));
         });
       });
 }
@@ -69,8 +69,8 @@ void Probe::lie(Sample& sample) {
       if (has_told_) device.processes.reset();
       break;
     default:
-      // Where strangers are ignored, it is the environment that tells them from what is left
-      // behind.
+      // Where unmanaged processes are ignored, it is the environment that tells them from what is
+      // left behind.
       if (plan_.settings.unmanaged != core::Unmanaged::kIgnore) process->env_lease.reset();
       break;
   }

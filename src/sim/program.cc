@@ -114,7 +114,7 @@ void Program::take(const ReferenceLease& lease) {
   Process process;
   if (!draw_living(process)) return;
   // Who comes to a device only after the command has ended may find the lease over: by the rule of
-  // docs/scheduling.md he is a stranger from the first byte on.
+  // docs/scheduling.md he is an unmanaged process from the first byte on.
   if (!env_.processes.alive(command_) && !env_.devices.lists(process)) return;
   Random& random = env_.context.random;
   const Part& part = random.pick(lease.parts);
@@ -134,8 +134,8 @@ void Program::take(const ReferenceLease& lease) {
   }
 }
 
-// Like a stranger, it can take what a lease that comes back was to have: that no lease is in the
-// way then is true of those that are held to their budgets.
+// Like an unmanaged process, it can take what a lease that comes back was to have: that no lease is
+// in the way then is true of those that are held to their budgets.
 bool Program::may_leak(DeviceId device) const {
   if (!plan_.leaks) return false;
   const auto& leases = env_.checker.journal().leases();

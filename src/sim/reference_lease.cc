@@ -43,7 +43,7 @@ void ReferenceLease::end_pause() {
   paused_until.reset();
 }
 
-std::string ReferenceLease::told() const {
+std::string ReferenceLease::describe() const {
   std::string text = fmt::format("lease {} state {}{}{}{}{}", id.value, static_cast<int>(state),
                                  parked ? " parked" : "", kill_at ? " revoked" : "",
                                  growing ? " growing" : "", command_ended ? " command ended" : "");
@@ -57,7 +57,7 @@ std::string ReferenceLease::told() const {
                       unsaved ? " unsaved" : "", stop_at ? " stopping" : "");
   if (frozen) text += " frozen";
   if (paused) text += fmt::format(" paused until {}", paused_until.value_or(Instant::never()).ns);
-  text += measures.told();
+  text += measures.describe();
   for (const Part& part : parts)
     text += fmt::format(" {:x}:{}", part.device.high, part.budget.value);
   if (command) text += fmt::format(" command {}/{}", command->pid, command->start_ticks);

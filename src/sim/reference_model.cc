@@ -467,11 +467,11 @@ std::string ReferenceModel::replace(const std::vector<Record>& snapshot,
   for (const auto& [id, before] : leases) {
     const auto after = leases_.find(id);
     const std::string differs =
-        after == leases_.end() ? fmt::format("the snapshot lacks <{}>", before.told())
-        : before.told() == after->second.told()
+        after == leases_.end() ? fmt::format("the snapshot lacks <{}>", before.describe())
+        : before.describe() == after->second.describe()
             ? std::string()
-            : fmt::format("the snapshot has <{}>, the records before it <{}>", after->second.told(),
-                          before.told());
+            : fmt::format("the snapshot has <{}>, the records before it <{}>",
+                          after->second.describe(), before.describe());
     if (broken.empty()) broken = differs;
     if (after != leases_.end()) remember(before, after->second);
   }

@@ -84,7 +84,7 @@ struct ReferenceLease {
   /// Where what is away of the part that is on this device by now was when it left.
   DeviceId left_from(DeviceId device) const;
   /// Where it stands, for people.
-  std::string told() const;
+  std::string describe() const;
 };
 
 class ReferenceModel {

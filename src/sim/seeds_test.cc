@@ -34,18 +34,18 @@ TEST(Seeds, TwoSeedsAreTwoWorlds) {
 TEST(Seeds, HowManyThreadsRunThemChangesNothing) {
   const Range range{.first = 10, .count = kRepeatedShare > 1 ? 2U : 8U};
   std::mutex mutex;
-  std::set<std::uint64_t> told;
+  std::set<std::uint64_t> reported;
   const Summary alone = run_seeds(range, 1);
   const Summary beside = run_seeds(range, 3, [&](std::uint64_t seed) {
     const std::scoped_lock lock(mutex);
-    told.insert(seed);
+    reported.insert(seed);
   });
   EXPECT_EQ(alone.broken, "");
   EXPECT_EQ(beside.broken, "");
   EXPECT_EQ(alone.seeds, range.count);
   EXPECT_EQ(beside.seeds, range.count);
   EXPECT_EQ(alone.events, beside.events);
-  EXPECT_EQ(told.size(), range.count);
+  EXPECT_EQ(reported.size(), range.count);
 }
 
 TEST(Seeds, EachHasAHashOfWhatWasWrittenInItsPlace) {
@@ -102,10 +102,10 @@ TEST(Coverage, FaultsAreToldByKind) {
   CoverageOfSeeds seeds;
   seeds.add(one);
   seeds.add(one);
-  const std::string told = seeds.faults_told();
-  EXPECT_TRUE(told.starts_with("client hangs up 0, client killed 2, ")) << told;
-  EXPECT_TRUE(told.ends_with(", move cut 2")) << told;
-  EXPECT_EQ(std::ranges::count(told, ','), static_cast<std::ptrdiff_t>(kFaultCount) - 1);
+  const std::string reported = seeds.faults_told();
+  EXPECT_TRUE(reported.starts_with("client hangs up 0, client killed 2, ")) << reported;
+  EXPECT_TRUE(reported.ends_with(", move cut 2")) << reported;
+  EXPECT_EQ(std::ranges::count(reported, ','), static_cast<std::ptrdiff_t>(kFaultCount) - 1);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ bool Session::over() const {
   return phase_ == Phase::kOver && program_.over();
 }
 
-std::string Session::told() const {
+std::string Session::describe() const {
   return fmt::format("session of {} in phase {}, lease {}, connection {}", supervisor_.pid,
                      static_cast<int>(phase_), id_.value, connection_ ? connection_->value : 0);
 }

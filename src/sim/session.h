@@ -32,7 +32,7 @@ class Session {
   bool over() const;
 
   /// Where it stands, for people.
-  std::string told() const;
+  std::string describe() const;
 
   /// Its program, while that runs under a lease: something may run inside of it.
   const Program* program() const { return phase_ == Phase::kRunning ? &program_ : nullptr; }

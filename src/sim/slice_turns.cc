@@ -192,7 +192,7 @@ std::string Turns::check_turn_ends(const Observations& observations, const serve
       const Instant heard = std::max(begun, observations.daemon_since);
       if (now.instant - heard < kPatience) continue;
       return fmt::format("it is the turn of lease {}, and nothing happens: <{}>", next->id.value,
-                         next->told());
+                         next->describe());
     }
   }
   over_since_.swap(since);

@@ -67,8 +67,8 @@ std::optional<Instant> expected_end(const Observations& observations, const Refe
   if (lease.away != ReferenceLease::Away::kNo) return end;
   const Instant began = lease.granted_at + lease.away_before;
   if (lease.request.limit) sooner(began + *lease.request.limit);
-  if (const auto& told = observations.of(lease.id).reported_end) {
-    sooner(doubled(std::max(told->at, lease.runs_since), told->left, now));
+  if (const auto& reported = observations.of(lease.id).reported_end) {
+    sooner(doubled(std::max(reported->at, lease.runs_since), reported->left, now));
   } else if (lease.request.eta && lease.request.eta->ns > 0) {
     sooner(doubled(began, *lease.request.eta, now));
   }

@@ -341,14 +341,14 @@ void World::settle() {
 std::string World::told_waiting() const {
   std::string text;
   for (const auto& [id, lease] : checker_.journal().leases()) {
-    text += "<" + lease.told() + "> ";
+    text += "<" + lease.describe() + "> ";
     const server::Engine* engine = daemon_.engine();
     if (engine == nullptr) continue;
     const std::optional<WhyView> why = engine->coordinator().why(id, context_.clock.now());
     if (why) text += fmt::format("({}) ", to_text(why->reason));
   }
   for (const auto& session : sessions_) {
-    if (!session->over()) text += session->told() + " ";
+    if (!session->over()) text += session->describe() + " ";
   }
   return text;
 }

@@ -378,15 +378,15 @@ Result<history::Past> HistoryFile::read(const history::Question& question,
   const std::uint32_t step = wanted == 0 ? history::step_for(time) : wanted;
   const Duration back = milliseconds(now.value - question.since.value);
   const Grain grain = history::grain_for(step, back, retention);
-  const std::uint32_t told = history::step_from(grain, step);
-  history::Past past{.step = seconds(told)};
+  const std::uint32_t notified = history::step_from(grain, step);
+  history::Past past{.step = seconds(notified)};
   TRY(all, all_series());
   std::erase_if(all,
                 [&](const Known& known) { return !is_asked_for(known.series.subject, question); });
   in_turns(all);
   std::size_t points = 0;
   // Runs of seconds may begin up to a minute before.
-  const std::int64_t from = history::start_of(question.since.value / 1'000, told);
+  const std::int64_t from = history::start_of(question.since.value / 1'000, notified);
   const std::int64_t to = question.until.value / 1'000 + 1;
   TRY(rows, database_.prepare("SELECT start, known, least, spread, above FROM " +
                               std::string(table_of(grain)) +
@@ -395,7 +395,7 @@ Result<history::Past> HistoryFile::read(const history::Question& question,
   rows.bind(3, to);
   for (Known& known : all) {
     TRY(found, buckets_of(known.id, rows));
-    std::vector<Bucket> buckets = history::rolled_up(found, told);
+    std::vector<Bucket> buckets = history::rolled_up(found, notified);
     std::erase_if(buckets, [&](const Bucket& bucket) { return bucket.start < from; });
     if (buckets.empty()) continue;
     points += buckets.size();

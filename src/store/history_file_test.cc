@@ -284,15 +284,15 @@ TEST_F(HistoryFileTest, FiguresOfALeaseAddUpUntilItHasEnded) {
   const auto all = file.sessions(from_to(kTen, kTen + 100, 0));
   ASSERT_TRUE(all.ok());
   ASSERT_THAT(*all, SizeIs(1));
-  const Session& told = all->front();
-  EXPECT_EQ(told.name, "train");
-  EXPECT_EQ(told.share, Share::kExclusive);
-  EXPECT_EQ(told.known_ms, 2'000U);
-  EXPECT_EQ(told.used_mib_ms, 20U);
-  EXPECT_EQ(told.unused_mib_ms, 40U);
-  EXPECT_EQ(told.peak, gib(3)) << "a peak stays";
-  EXPECT_EQ(told.result, EndResult::kFailed);
-  EXPECT_EQ(told.ended, session.ended);
+  const Session& notified = all->front();
+  EXPECT_EQ(notified.name, "train");
+  EXPECT_EQ(notified.share, Share::kExclusive);
+  EXPECT_EQ(notified.known_ms, 2'000U);
+  EXPECT_EQ(notified.used_mib_ms, 20U);
+  EXPECT_EQ(notified.unused_mib_ms, 40U);
+  EXPECT_EQ(notified.peak, gib(3)) << "a peak stays";
+  EXPECT_EQ(notified.result, EndResult::kFailed);
+  EXPECT_EQ(notified.ended, session.ended);
 }
 
 TEST_F(HistoryFileTest, WhatIsUnknownOfALeaseStaysUnknown) {

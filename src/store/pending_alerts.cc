@@ -20,7 +20,7 @@ Status replace_firing(Database& database, const std::vector<FiringAlert>& firing
     insert.bind(5, alert.name);
     insert.bind(6, alert.text);
     insert.bind(7, alert.since.value);
-    insert.bind(8, alert.told.value);
+    insert.bind(8, alert.notified.value);
     TRY_STATUS(insert.run());
   }
   return Unit{};
@@ -43,7 +43,7 @@ Result<std::vector<FiringAlert>> read_firing(Database& database) {
                    .name = std::string(rows.text(4)),
                    .text = std::string(rows.text(5)),
                    .since = {rows.signed_number(6)},
-                   .told = {rows.signed_number(7)}});
+                   .notified = {rows.signed_number(7)}});
   }
 }
 

@@ -65,7 +65,7 @@ TEST_F(PendingAlertsTest, AlertsThatFireAreKeptUntilOthersDo) {
                         .name = "GPU 0",
                         .text = "it is",
                         .since = {5},
-                        .told = {6}};
+                        .notified = {6}};
   FiringAlert lease = gpu;
   lease.device = {};
   lease.lease = {12};

@@ -164,15 +164,15 @@ TEST_F(SqliteJournalTest, KilledProcessLosesNothingThatItWasToldIsWritten) {
       }
     }
     ::close(pipe[1]);
-    const os::UniqueFd told(pipe[0]);
+    const os::UniqueFd notified(pipe[0]);
     // Killed after so many answers: at some point within the next.
     for (int answers = 0; answers < 10 + 7 * round; ++answers) {
-      ASSERT_EQ(::read(told.get(), &acknowledged, sizeof acknowledged),
+      ASSERT_EQ(::read(notified.get(), &acknowledged, sizeof acknowledged),
                 static_cast<ssize_t>(sizeof acknowledged));
     }
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
-    while (::read(told.get(), &acknowledged, sizeof acknowledged) == sizeof acknowledged) {
+    while (::read(notified.get(), &acknowledged, sizeof acknowledged) == sizeof acknowledged) {
     }
     state_.pass(seconds(1));
     const OpenedJournal opened = start();

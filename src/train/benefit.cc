@@ -12,24 +12,24 @@ Judgement judge(const Trial& trial, std::span<const Candidate> candidates) {
   for (const Candidate& candidate : candidates) {
     if (std::isfinite(candidate.loss) && candidate.loss < best.loss) best = candidate;
   }
-  const double foretold = trial.drop_per_step * trial.steps;
-  if (best.share == 0 || foretold <= 0) return judgement;
-  judgement.worth = std::clamp((trial.loss_before - best.loss) / foretold, 0.0, kWorthMost);
-  if (judgement.worth < trial.worth_wanted) return judgement;
+  const double predicted = trial.drop_per_step * trial.steps;
+  if (best.share == 0 || predicted <= 0) return judgement;
+  judgement.speedup = std::clamp((trial.loss_before - best.loss) / predicted, 0.0, kSpeedupMost);
+  if (judgement.speedup < trial.speedup_wanted) return judgement;
   judgement.share = best.share;
   judgement.loss = best.loss;
   return judgement;
 }
 
 void BenefitEstimate::add(const Trial& trial, const Judgement& judgement) {
-  const double worth = judgement.share > 0 ? judgement.worth : 0;
-  worth_.add(std::clamp(worth, 0.0, 1.0));
-  net_.add(worth * trial.steps - trial.cost);
+  const double speedup = judgement.share > 0 ? judgement.speedup : 0;
+  speedup_.add(std::clamp(speedup, 0.0, 1.0));
+  net_.add(speedup * trial.steps - trial.cost);
 }
 
 std::optional<double> BenefitEstimate::confidence() const {
-  if (worth_.count() == 0) return std::nullopt;
-  return worth_.mean();
+  if (speedup_.count() == 0) return std::nullopt;
+  return speedup_.mean();
 }
 
 bool BenefitEstimate::pays() const {
@@ -41,7 +41,7 @@ void BenefitEstimate::begin_regime() {
 }
 
 void BenefitEstimate::visit(StateText& state) {
-  worth_.visit(state, "benefit.worth");
+  speedup_.visit(state, "benefit.worth");
   net_.visit(state, "benefit.net");
 }
 

@@ -23,19 +23,19 @@ struct Candidate {
 inline constexpr double kShares[] = {0.5, 1, 2};
 
 struct Trial {
-  std::uint32_t steps = 0;   // What the jump stands for.
-  double loss_before = 0;    // On the trial batch, as all losses here.
-  double drop_per_step = 0;  // Of the real steps before it.
-  double cost = 0;           // Of the trial, in real steps.
-  double worth_wanted = 0;   // In real steps for each predicted one.
+  std::uint32_t steps = 0;    // What the jump stands for.
+  double loss_before = 0;     // On the trial batch, as all losses here.
+  double drop_per_step = 0;   // Of the real steps before it.
+  double cost = 0;            // Of the trial, in real steps.
+  double speedup_wanted = 0;  // In real steps for each predicted one.
 };
 
 struct Judgement {
-  double share = 0;  // Of the jump that is to stand; 0: rejected.
-  double loss = 0;   // With it.
-  double worth = 0;  // In real steps for each predicted one, 0 to kWorthMost.
+  double share = 0;    // Of the jump that is to stand; 0: rejected.
+  double loss = 0;     // With it.
+  double speedup = 0;  // In real steps for each predicted one, 0 to kSpeedupMost.
 };
-inline constexpr double kWorthMost = 4;
+inline constexpr double kSpeedupMost = 4;
 
 /// The best of the candidates, if it is worth what is wanted. Without a falling loss before the
 /// jump nothing can be said of its worth: it is 0. What is not finite is never taken.
@@ -43,7 +43,7 @@ Judgement judge(const Trial& trial, std::span<const Candidate> candidates);
 
 class BenefitEstimate {
  public:
-  BenefitEstimate() : worth_(kDecay), net_(kDecay) {}
+  BenefitEstimate() : speedup_(kDecay), net_(kDecay) {}
 
   void add(const Trial& trial, const Judgement& judgement);
 
@@ -62,7 +62,7 @@ class BenefitEstimate {
 
  private:
   static constexpr double kDecay = 0.8;
-  Average worth_;
+  Average speedup_;
   Average net_;
 };
 

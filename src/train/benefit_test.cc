@@ -12,14 +12,14 @@ namespace {
 
 // Ten steps, foretold to bring the loss from 3 to 2.
 constexpr Trial kTrial{
-    .steps = 10, .loss_before = 3, .drop_per_step = 0.1, .cost = 0.5, .worth_wanted = 0.5};
+    .steps = 10, .loss_before = 3, .drop_per_step = 0.1, .cost = 0.5, .speedup_wanted = 0.5};
 
 TEST(Jump, TheLengthWithTheLowestLossIsTaken) {
   const std::vector<Candidate> tried = {{0.5, 2.6}, {1, 2.2}, {2, 2.4}};
   const Judgement judgement = judge(kTrial, tried);
   EXPECT_EQ(judgement.share, 1);
   EXPECT_EQ(judgement.loss, 2.2);
-  EXPECT_NEAR(judgement.worth, 0.8, 1e-12);
+  EXPECT_NEAR(judgement.speedup, 0.8, 1e-12);
 }
 
 TEST(Jump, IsRejectedIfItIsNotWorthWhatIsWanted) {
@@ -27,12 +27,12 @@ TEST(Jump, IsRejectedIfItIsNotWorthWhatIsWanted) {
   const Judgement judgement = judge(kTrial, tried);
   EXPECT_EQ(judgement.share, 0);
   EXPECT_EQ(judgement.loss, 3);
-  EXPECT_NEAR(judgement.worth, 0.4, 1e-12);
+  EXPECT_NEAR(judgement.speedup, 0.4, 1e-12);
 }
 
 TEST(Jump, IsRejectedIfNoLengthIsBetterThanStaying) {
   Trial trial = kTrial;
-  trial.worth_wanted = 0;
+  trial.speedup_wanted = 0;
   EXPECT_EQ(judge(trial, std::vector<Candidate>{{0.5, 3}, {1, 3.1}}).share, 0);
   EXPECT_EQ(judge(trial, {}).share, 0);
 }
@@ -51,10 +51,10 @@ TEST(Jump, OfUnknownWorthIsRejected) {
   EXPECT_EQ(judge(trial, std::vector<Candidate>{{1, 2.0}}).share, 0);
 }
 
-BenefitEstimate after(int trials, double worth) {
+BenefitEstimate after(int trials, double speedup) {
   BenefitEstimate benefit;
   for (int i = 0; i < trials; ++i)
-    benefit.add(kTrial, {.share = worth > 0 ? 1.0 : 0, .worth = worth});
+    benefit.add(kTrial, {.share = speedup > 0 ? 1.0 : 0, .speedup = speedup});
   return benefit;
 }
 
@@ -83,7 +83,7 @@ TEST(Benefit, ConfidenceIsMeasuredWorth) {
 
 TEST(Benefit, RejectedJumpsAreWorthNothingThoughTheyLookedGood) {
   BenefitEstimate benefit;
-  benefit.add(kTrial, {.share = 0, .worth = 0.4});
+  benefit.add(kTrial, {.share = 0, .speedup = 0.4});
   EXPECT_EQ(benefit.confidence(), 0);
   EXPECT_NEAR(benefit.net_steps(), -0.5, 1e-12);
 }

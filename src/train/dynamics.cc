@@ -19,7 +19,7 @@ constexpr double kOutcomeDecay = 0.8;
 constexpr double kLeast = 1e-30;  // Of what a logarithm is taken of.
 constexpr double kDeviationLeast = 1e-4;
 constexpr double kFeatureMost = 3;  // Standard deviations.
-constexpr double kLastWorthMost = 2;
+constexpr double kLastSpeedupMost = 2;
 constexpr double kSpreadLeast = 1e-9;
 
 // How far it is from what was usual, in standard deviations.
@@ -73,7 +73,7 @@ void Dynamics::observe(const StepFeatures& step) {
       states_of(is_first ? 0 : log_norm - last_log_norm_, norm_change_),
       states_of(logarithm(step.rate), rate_),
       std::clamp(step.predicted_share, 0.0, 1.0),
-      std::min(last_worth_, kLastWorthMost),
+      std::min(last_speedup_, kLastSpeedupMost),
       last_share_};
   last_log_loss_ = log_loss;
   last_log_norm_ = log_norm;
@@ -85,14 +85,15 @@ void Dynamics::observe(const StepFeatures& step) {
 }
 
 void Dynamics::learn(const JumpOutcome& jump) {
-  if (jump.steps == 0 || !std::isfinite(jump.worth) || !std::isfinite(jump.cost)) return;
+  if (jump.steps == 0 || !std::isfinite(jump.speedup) || !std::isfinite(jump.cost)) return;
   last_share_ = share_of(jump.steps);
-  last_worth_ = std::clamp(jump.worth, 0.0, kWorthMost);
-  const double error = last_worth_ - guess(last_share_).mean;
+  last_speedup_ = std::clamp(jump.speedup, 0.0, kSpeedupMost);
+  const double error = last_speedup_ - guess(last_share_).mean;
   error_.add(error * error);
   cost_.add(jump.cost);
   memory_[outcomes_ % kMemory] = {
-      .jump = {.history = history_, .share = last_share_, .worth = last_worth_}, .before = before_};
+      .jump = {.history = history_, .share = last_share_, .speedup = last_speedup_},
+      .before = before_};
   ++outcomes_;
   for (int update = 0; update < kUpdates; ++update) {
     for (std::size_t i = 0; i < kModels; ++i) {
@@ -110,13 +111,13 @@ std::optional<JumpChoice> Dynamics::choose() const {
   for (std::uint32_t i = 1; i <= kLengths; ++i) {
     const std::uint64_t sixteenths = std::uint64_t{config_.steps_max} * i;
     const auto steps = static_cast<std::uint32_t>((sixteenths + kLengths - 1) / kLengths);
-    const Guess worth = guess(share_of(steps));
-    const double net = worth.mean * steps - cost_.mean();
-    const double least = net - std::sqrt(worth.variance) * steps;
+    const Guess speedup = guess(share_of(steps));
+    const double net = speedup.mean * steps - cost_.mean();
+    const double least = net - std::sqrt(speedup.variance) * steps;
     if (!std::isfinite(least) || (best && least <= best->net_least)) continue;
-    const double spread = std::sqrt(worth.variance + error_.mean()) * steps;
+    const double spread = std::sqrt(speedup.variance + error_.mean()) * steps;
     best = {.steps = steps,
-            .worth = worth.mean,
+            .speedup = speedup.mean,
             .net_least = least,
             .confidence = chance_below(net / std::max(spread, kSpreadLeast))};
   }
@@ -127,11 +128,11 @@ Dynamics::Guess Dynamics::guess(double share) const {
   std::array<double, kModels> each{};
   Guess guess;
   for (std::size_t i = 0; i < kModels; ++i) {
-    each[i] = models_[i].worth(now_[i], share);
+    each[i] = models_[i].speedup(now_[i], share);
     guess.mean += each[i] / kModels;
   }
-  for (const double worth : each) {
-    guess.variance += (worth - guess.mean) * (worth - guess.mean) / (kModels - 1);
+  for (const double speedup : each) {
+    guess.variance += (speedup - guess.mean) * (speedup - guess.mean) / (kModels - 1);
   }
   return guess;
 }
@@ -166,11 +167,11 @@ void Dynamics::visit(StateText& state) {
   state.field("draws", draws_);
   state.field("last_log_loss", last_log_loss_);
   state.field("last_log_norm", last_log_norm_);
-  state.field("last_worth", last_worth_);
+  state.field("last_worth", last_speedup_);
   state.field("last_share", last_share_);
-  const auto visit_history = [&](WorthHistory& history) {
+  const auto visit_history = [&](SpeedupHistory& history) {
     state.field("inputs", std::span<double>(history.inputs));
-    state.field("steps", history.count, kWorthWindow);
+    state.field("steps", history.count, kSpeedupWindow);
   };
   visit_history(history_);
   for (std::size_t i = 0; i < kModels; ++i) {
@@ -184,7 +185,7 @@ void Dynamics::visit(StateText& state) {
     state.section("dynamics.jump" + std::to_string(place));
     visit_history(each.jump.history);
     state.field("share", each.jump.share);
-    state.field("worth", each.jump.worth);
+    state.field("worth", each.jump.speedup);
     for (std::size_t i = 0; i < kModels; ++i) {
       state.field("before" + std::to_string(i), std::span<double>(each.before[i]));
     }

@@ -13,8 +13,8 @@
 
 #include "train/average.h"
 #include "train/benefit.h"
+#include "train/speedup_model.h"
 #include "train/state_text.h"
-#include "train/worth_model.h"
 
 namespace berth::train {
 
@@ -34,13 +34,13 @@ struct StepFeatures {
 /// What became of a jump.
 struct JumpOutcome {
   std::uint32_t steps = 0;  // That it was to stand for.
-  double worth = 0;         // In real steps for each predicted one; 0: it was rejected.
+  double speedup = 0;       // In real steps for each predicted one; 0: it was rejected.
   double cost = 0;          // Of judging it, in real steps.
 };
 
 struct JumpChoice {
   std::uint32_t steps = 0;
-  double worth = 0;       // Mean of the ensemble, in real steps for each predicted one.
+  double speedup = 0;     // Mean of the ensemble, in real steps for each predicted one.
   double net_least = 0;   // Real steps won, costs taken off: its mean less its spread.
   double confidence = 0;  // That anything is won, 0 to 1.
 };
@@ -76,7 +76,7 @@ class Dynamics {
  private:
   using States = std::array<GruHidden, kModels>;
   struct Remembered {
-    WorthCase jump;
+    SpeedupCase jump;
     States before;  // Of each model, before the jump's history.
   };
   struct Guess {
@@ -90,17 +90,17 @@ class Dynamics {
   std::size_t drawn();
 
   DynamicsConfig config_;
-  std::vector<WorthModel> models_;
+  std::vector<SpeedupModel> models_;
   std::vector<Remembered> memory_;  // The newest at outcomes_ - 1, the places taken in turn.
   std::uint64_t outcomes_ = 0;
   std::uint64_t draws_ = 0;
-  WorthHistory history_;
+  SpeedupHistory history_;
   States before_{};  // The history.
   States now_{};
   Average loss_, loss_change_, norm_, norm_change_, rate_;  // Logarithms, by step.
   double last_log_loss_ = 0;
   double last_log_norm_ = 0;
-  double last_worth_ = 0;
+  double last_speedup_ = 0;
   double last_share_ = 0;
   Average cost_;
   Average error_;  // Squared, of what was foretold of a jump's worth.

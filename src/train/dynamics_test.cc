@@ -20,9 +20,9 @@ constexpr DynamicsConfig kSixteen{.steps_max = 16};
 // A run that falls slowly, with noise; jumps are worth what the world says, and cost half a step.
 class JumpWorld {
  public:
-  using Worth = std::function<double(double share)>;
+  using Speedup = std::function<double(double share)>;
 
-  explicit JumpWorld(Worth worth) : worth_(std::move(worth)) {}
+  explicit JumpWorld(Speedup speedup) : speedup_(std::move(speedup)) {}
 
   /// Twenty real steps.
   void steps(Dynamics& dynamics) {
@@ -40,7 +40,7 @@ class JumpWorld {
     const auto choice = dynamics.choose();
     const auto any = static_cast<std::uint32_t>(1 + mixed(++draws_) % 16);
     const std::uint32_t length = choice ? choice->steps : any;
-    dynamics.learn({.steps = length, .worth = worth_(length / 16.0), .cost = 0.5});
+    dynamics.learn({.steps = length, .speedup = speedup_(length / 16.0), .cost = 0.5});
   }
   void jumps(Dynamics& dynamics, int count) {
     for (int i = 0; i < count; ++i) jump(dynamics);
@@ -48,10 +48,10 @@ class JumpWorld {
   }
   /// From -1 to 1.
   double chance() { return static_cast<double>(mixed(++draws_) >> 11U) * 0x1p-52 - 1; }
-  void become(Worth worth) { worth_ = std::move(worth); }
+  void become(Speedup speedup) { speedup_ = std::move(speedup); }
 
  private:
-  Worth worth_;
+  Speedup speedup_;
   double step_ = 0;
   std::uint64_t draws_ = 0;
 };
@@ -91,7 +91,7 @@ TEST(Dynamics, WhereOnlyShortJumpsPayItChoosesThemAndIsSure) {
     ASSERT_TRUE(choice);
     EXPECT_GE(choice->steps, 4U) << seed;
     EXPECT_LE(choice->steps, 8U) << seed;
-    EXPECT_NEAR(choice->worth, 0.8, 0.15) << seed;
+    EXPECT_NEAR(choice->speedup, 0.8, 0.15) << seed;
     EXPECT_GT(choice->confidence, 0.9) << seed;
     EXPECT_GT(choice->net_least, 1) << seed;
   }
@@ -157,7 +157,7 @@ TEST(Dynamics, WhatPaysMayFollowFromWhatTheStepsLookLike) {
     const bool is_calm = mixed(i) % 2 == 0;
     steps(is_calm);
     const auto length = static_cast<std::uint32_t>(4 + mixed(i + 1000) % 12);
-    dynamics.learn({.steps = length, .worth = is_calm ? 0.9 : 0, .cost = 0.5});
+    dynamics.learn({.steps = length, .speedup = is_calm ? 0.9 : 0, .cost = 0.5});
   }
   steps(true);
   const auto calm = dynamics.choose();
@@ -166,7 +166,7 @@ TEST(Dynamics, WhatPaysMayFollowFromWhatTheStepsLookLike) {
   ASSERT_TRUE(calm && wild);
   EXPECT_GT(calm->confidence, 0.9);
   EXPECT_LT(wild->confidence, 0.5);
-  EXPECT_GT(calm->worth, 0.7);
+  EXPECT_GT(calm->speedup, 0.7);
 }
 
 TEST(Dynamics, TheSameSeedDoesTheSameToTheLastBitAndAnotherSomethingElse) {
@@ -178,7 +178,7 @@ TEST(Dynamics, TheSameSeedDoesTheSameToTheLastBitAndAnotherSomethingElse) {
     world.jumps(*each, 12);
   }
   EXPECT_EQ(saved_values(first), saved_values(second));
-  EXPECT_NE(first.choose()->worth, other.choose()->worth);
+  EXPECT_NE(first.choose()->speedup, other.choose()->speedup);
 }
 
 TEST(Dynamics, SavedAtAnyTimeItGoesOnToTheLastBit) {
@@ -218,10 +218,10 @@ TEST(Dynamics, WhatIsNotFiniteIsLeftOut) {
     dynamics.observe({.loss = 1, .gradient_norm = wrong, .rate = 1});
     dynamics.observe({.loss = 1, .gradient_norm = 1, .rate = wrong});
     dynamics.observe({.loss = 1, .gradient_norm = 1, .rate = 1, .predicted_share = wrong});
-    dynamics.learn({.steps = 4, .worth = wrong, .cost = 1});
-    dynamics.learn({.steps = 4, .worth = 1, .cost = wrong});
+    dynamics.learn({.steps = 4, .speedup = wrong, .cost = 1});
+    dynamics.learn({.steps = 4, .speedup = 1, .cost = wrong});
   }
-  dynamics.learn({.steps = 0, .worth = 1, .cost = 1});
+  dynamics.learn({.steps = 0, .speedup = 1, .cost = 1});
   EXPECT_EQ(saved_values(dynamics), before);
 }
 
@@ -231,18 +231,18 @@ TEST(Dynamics, ExtremeStepsLeaveItWithNumbers) {
     for (const double value : {0.0, -1.0, 1e-300, 1e300, 1.0}) {
       dynamics.observe({.loss = value, .gradient_norm = value, .rate = value});
     }
-    dynamics.learn({.steps = 1000, .worth = i % 2 == 0 ? 1e300 : -1e300, .cost = 1});
+    dynamics.learn({.steps = 1000, .speedup = i % 2 == 0 ? 1e300 : -1e300, .cost = 1});
   }
   const auto choice = dynamics.choose();
   ASSERT_TRUE(choice);
-  EXPECT_TRUE(std::isfinite(choice->worth) && std::isfinite(choice->confidence));
+  EXPECT_TRUE(std::isfinite(choice->speedup) && std::isfinite(choice->confidence));
 }
 
 TEST(Dynamics, LengthsAreFromOneToTheGreatest) {
   for (const std::uint32_t most : {1U, 2U, 7U, 15U, 10'000U}) {
     Dynamics dynamics({.steps_max = most});
     for (int i = 0; i < 20; ++i) {
-      dynamics.learn({.steps = 1 + most / 2, .worth = 0.8, .cost = 0.01});
+      dynamics.learn({.steps = 1 + most / 2, .speedup = 0.8, .cost = 0.01});
       const auto choice = dynamics.choose();
       if (!choice) continue;
       EXPECT_GE(choice->steps, 1U);

@@ -37,11 +37,11 @@ PhaseController::PhaseController(const PhaseConfig& config)
   CHECK(config.full_steps > 0 && config.predict_steps_max > 0);
 }
 
-PlannedStep PhaseController::next(const Outlook& outlook) {
+PlannedStep PhaseController::next(const Forecast& forecast) {
   // In the midst of a phase of several jumps the rate may have begun to change.
   const bool between_jumps = phase_ == Phase::kPredict && jump_left_ == 0;
-  if (between_jumps && config_.only_stable_rate && !outlook.rate_stable) left_ = 0;
-  while (left_ == 0) enter(successor(outlook), outlook);
+  if (between_jumps && config_.only_stable_rate && !forecast.rate_stable) left_ = 0;
+  while (left_ == 0) enter(successor(forecast), forecast);
   const bool begins = std::exchange(begins_, false);
   if (phase_ == Phase::kPredict) {
     PlannedStep step = predicted_step();
@@ -109,22 +109,22 @@ void PhaseController::begin_regime() {
   confidence_wanted_ = config_.confidence_min;
 }
 
-Phase PhaseController::successor(const Outlook& outlook) const {
+Phase PhaseController::successor(const Forecast& forecast) const {
   switch (phase_) {
     case Phase::kWarmup:
       return Phase::kFull;
     case Phase::kFull:
-      return may_predict(outlook) ? Phase::kPredict : Phase::kFull;
+      return may_predict(forecast) ? Phase::kPredict : Phase::kFull;
     case Phase::kPredict:
       if (config_.correct_steps > 0) return Phase::kCorrect;
       break;
     case Phase::kCorrect:
       break;
   }
-  return is_confident(outlook) && may_predict(outlook) ? Phase::kPredict : Phase::kFull;
+  return is_confident(forecast) && may_predict(forecast) ? Phase::kPredict : Phase::kFull;
 }
 
-void PhaseController::enter(Phase phase, const Outlook& outlook) {
+void PhaseController::enter(Phase phase, const Forecast& forecast) {
   if (phase == Phase::kFull) {
     consecutive_ = 0;
     fulls_since_jump_ = std::min(fulls_since_jump_ + 1, kFullsWantedMax);
@@ -141,7 +141,7 @@ void PhaseController::enter(Phase phase, const Outlook& outlook) {
       left_ = config_.full_steps;
       break;
     case Phase::kPredict:
-      left_ = predict_steps(outlook);
+      left_ = predict_steps(forecast);
       ++consecutive_;
       break;
     case Phase::kCorrect:
@@ -150,22 +150,22 @@ void PhaseController::enter(Phase phase, const Outlook& outlook) {
   }
 }
 
-bool PhaseController::is_confident(const Outlook& outlook) const {
-  return outlook.confidence && *outlook.confidence >= confidence_wanted_;
+bool PhaseController::is_confident(const Forecast& forecast) const {
+  return forecast.confidence && *forecast.confidence >= confidence_wanted_;
 }
 
-bool PhaseController::may_predict(const Outlook& outlook) const {
-  if (!outlook.pays || consecutive_ >= config_.consecutive_max) return false;
-  if (config_.only_stable_rate && !outlook.rate_stable) return false;
-  return is_confident(outlook) || fulls_since_jump_ >= fulls_wanted_;
+bool PhaseController::may_predict(const Forecast& forecast) const {
+  if (!forecast.pays || consecutive_ >= config_.consecutive_max) return false;
+  if (config_.only_stable_rate && !forecast.rate_stable) return false;
+  return is_confident(forecast) || fulls_since_jump_ >= fulls_wanted_;
 }
 
-std::uint32_t PhaseController::predict_steps(const Outlook& outlook) const {
-  if (outlook.steps) {
-    const auto steps = static_cast<std::uint32_t>(*outlook.steps * ratio_);
+std::uint32_t PhaseController::predict_steps(const Forecast& forecast) const {
+  if (forecast.steps) {
+    const auto steps = static_cast<std::uint32_t>(*forecast.steps * ratio_);
     return std::clamp(steps, 1U, config_.predict_steps_max);
   }
-  const double confidence = outlook.confidence.value_or(confidence_wanted_);
+  const double confidence = forecast.confidence.value_or(confidence_wanted_);
   const double rested = 1 - std::min(kTiredness * consecutive_, 0.5);
   const double share = std::clamp(confidence * confidence * rested, kShareMin, 1.0) * ratio_;
   const auto steps = static_cast<std::uint32_t>(config_.predict_steps_max * share);

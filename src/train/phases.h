@@ -26,7 +26,7 @@ struct PhaseConfig {
 };
 
 /// What is so before a step.
-struct Outlook {
+struct Forecast {
   std::optional<double> confidence;    // As measured at the jumps so far; none if there were none.
   bool rate_stable = true;             // For as long as a predict phase can last.
   bool pays = true;                    // Predicting has not been found to cost more than it gives.
@@ -52,7 +52,7 @@ class PhaseController {
   explicit PhaseController(const PhaseConfig& config);
 
   /// The phase of the next step.
-  PlannedStep next(const Outlook& outlook);
+  PlannedStep next(const Forecast& forecast);
 
   /// What became of the jump of the last planned step. A rejected one ends the phase: the step is
   /// planned anew.
@@ -75,12 +75,12 @@ class PhaseController {
   static constexpr double kConfidenceMost = 0.99;
 
  private:
-  Phase successor(const Outlook& outlook) const;
-  void enter(Phase phase, const Outlook& outlook);
+  Phase successor(const Forecast& forecast) const;
+  void enter(Phase phase, const Forecast& forecast);
   PlannedStep predicted_step();
-  bool is_confident(const Outlook& outlook) const;
-  bool may_predict(const Outlook& outlook) const;
-  std::uint32_t predict_steps(const Outlook& outlook) const;
+  bool is_confident(const Forecast& forecast) const;
+  bool may_predict(const Forecast& forecast) const;
+  std::uint32_t predict_steps(const Forecast& forecast) const;
 
   PhaseConfig config_;
   Phase phase_ = Phase::kWarmup;

@@ -11,8 +11,8 @@
 namespace berth::train {
 namespace {
 
-constexpr Outlook kConfident{.confidence = 1.0};
-constexpr Outlook kDoubtful{.confidence = 0.5};
+constexpr Forecast kConfident{.confidence = 1.0};
+constexpr Forecast kDoubtful{.confidence = 0.5};
 
 PhaseConfig small() {
   return {.warmup_steps = 3,
@@ -23,10 +23,10 @@ PhaseConfig small() {
 }
 
 // A letter a step: w, f, P with the steps of the jump for the first predicted step, p, c.
-std::string letters(PhaseController& controller, const Outlook& outlook, int steps) {
+std::string letters(PhaseController& controller, const Forecast& forecast, int steps) {
   std::string text;
   for (int i = 0; i < steps; ++i) {
-    const PlannedStep step = controller.next(outlook);
+    const PlannedStep step = controller.next(forecast);
     if (step.jump > 0) {
       text += "P" + std::to_string(step.jump);
       controller.accept_jump();
@@ -40,7 +40,7 @@ std::string letters(PhaseController& controller, const Outlook& outlook, int ste
 struct PhaseStory {
   std::string name;
   PhaseConfig config;
-  Outlook outlook;
+  Forecast forecast;
   std::string letters;
   int steps;
 };
@@ -61,12 +61,12 @@ TEST(Phases, Table) {
       {"NoMorePredictPhasesInARowThanAllowed", with([](PhaseConfig& c) { c.consecutive_max = 1; }),
        kConfident, "wwwffP4pppcffP4", 13},
       {"WithoutConfidenceACorrectionLeadsToAFullPhase", small(), kDoubtful, "wwwffP1cffP1cff", 13},
-      {"TheFirstJumpNeedsNoConfidence", small(), Outlook{}, "wwwffP2pcff", 10},
-      {"NotWhereTheRateChanges", small(), Outlook{.confidence = 1.0, .rate_stable = false},
+      {"TheFirstJumpNeedsNoConfidence", small(), Forecast{}, "wwwffP2pcff", 10},
+      {"NotWhereTheRateChanges", small(), Forecast{.confidence = 1.0, .rate_stable = false},
        "wwwffffff", 9},
       {"WhereTheRateChangesIfToldSo", with([](PhaseConfig& c) { c.only_stable_rate = false; }),
-       Outlook{.confidence = 1.0, .rate_stable = false}, "wwwffP4pp", 8},
-      {"NotWhereItDoesNotPay", small(), Outlook{.confidence = 1.0, .pays = false}, "wwwffffff", 9},
+       Forecast{.confidence = 1.0, .rate_stable = false}, "wwwffP4pp", 8},
+      {"NotWhereItDoesNotPay", small(), Forecast{.confidence = 1.0, .pays = false}, "wwwffffff", 9},
       {"ARealStepAfterEachIntervalOfPredictedOnes", with([](PhaseConfig& c) {
          c.predict_steps_max = 8;
          c.correction_interval = 3;
@@ -75,11 +75,11 @@ TEST(Phases, Table) {
       {"NoCorrectPhaseIfNoneIsWanted", with([](PhaseConfig& c) { c.correct_steps = 0; }),
        kConfident, "wwwffP4pppP3ppffP4", 15},
       {"TheLengthFollowsConfidence", with([](PhaseConfig& c) { c.predict_steps_max = 100; }),
-       Outlook{.confidence = 0.9}, "wwwffP81", 6},
+       Forecast{.confidence = 0.9}, "wwwffP81", 6},
   };
   for (const PhaseStory& story : stories) {
     PhaseController controller(story.config);
-    EXPECT_EQ(letters(controller, story.outlook, story.steps), story.letters) << story.name;
+    EXPECT_EQ(letters(controller, story.forecast, story.steps), story.letters) << story.name;
   }
 }
 
@@ -105,8 +105,8 @@ TEST(Phases, ALengthThatIsAskedForHoldsOverThatOfConfidence) {
   config.consecutive_max = 1;
   for (const auto& [asked, made] : {std::pair{17U, 17}, {100U, 100}, {101U, 100}, {0U, 1}}) {
     PhaseController controller(config);
-    const Outlook outlook{.confidence = 0.9, .steps = asked};
-    EXPECT_EQ(letters(controller, outlook, 6), "wwwffP" + std::to_string(made)) << asked;
+    const Forecast forecast{.confidence = 0.9, .steps = asked};
+    EXPECT_EQ(letters(controller, forecast, 6), "wwwffP" + std::to_string(made)) << asked;
   }
   // What was found wrong makes it shorter all the same.
   PhaseController controller(config);
@@ -116,8 +116,8 @@ TEST(Phases, ALengthThatIsAskedForHoldsOverThatOfConfidence) {
 
 TEST(Phases, ALengthThatIsAskedForIsNoConfidence) {
   PhaseController controller(small());
-  const Outlook outlook{.confidence = 0.5, .steps = 3};
-  EXPECT_EQ(letters(controller, outlook, 15), "wwwffP3ppcffP3ppc");
+  const Forecast forecast{.confidence = 0.5, .steps = 3};
+  EXPECT_EQ(letters(controller, forecast, 15), "wwwffP3ppcffP3ppc");
 }
 
 TEST(Phases, ARejectedJumpMakesTheStepARealOne) {
@@ -208,8 +208,8 @@ TEST(Phases, ShortenedPredictPhasesGrowBackByATenthAJump) {
 TEST(Phases, MoreConfidenceIsDemandedUpToALimit) {
   PhaseController controller(small());
   controller.raise_confidence(0.1);
-  const Outlook outlook{.confidence = 0.9};
-  EXPECT_EQ(letters(controller, outlook, 10), "wwwffP3ppcf");
+  const Forecast forecast{.confidence = 0.9};
+  EXPECT_EQ(letters(controller, forecast, 10), "wwwffP3ppcf");
   controller.raise_confidence(5);
   EXPECT_EQ(controller.confidence_wanted(), PhaseController::kConfidenceMost);
 }

@@ -82,7 +82,7 @@ std::array<Key, 62> keys_of(Settings& s) {
       {"predict.mode", &s.hybrid.mode},
       {"predict.predictor", &s.hybrid.predictor},
       {"predict.scheduler", &s.hybrid.scheduler},
-      {"predict.worth_min", &s.hybrid.worth_min, 0, 4},
+      {"predict.worth_min", &s.hybrid.speedup_min, 0, 4},
       {"predict.trial_rows", &s.trial_rows, 1, 16},
       {"predict.warmup_steps", &s.hybrid.phases.warmup_steps, 0, kCountMax},
       {"predict.full_steps", &s.hybrid.phases.full_steps, 1, kCountMax},

@@ -84,8 +84,8 @@ struct HybridConfig {
   Mode mode = Mode::kAuto;
   PredictorKind predictor = PredictorKind::kLinear;
   Scheduler scheduler = Scheduler::kBenefit;
-  double worth_min = 1;  // Real steps that each predicted one is to be worth, in kAuto.
-  double clip = 1;       // The most that a gradient's norm may be; 0: no limit.
+  double speedup_min = 1;  // Real steps that each predicted one is to be worth, in kAuto.
+  double clip = 1;         // The most that a gradient's norm may be; 0: no limit.
   std::uint32_t snapshot_every = 50;  // Real steps between snapshots to roll back to; 0: none.
   std::uint32_t micro_rows = 0;       // Of a batch, at once, at most; 0: all, while they fit.
   Device device = Device::kCpu;

@@ -41,7 +41,7 @@ class Coordination {
   virtual std::optional<Ask> next_ask() = 0;
   /// How it went: the path of the checkpoint, or why there is none.
   virtual void answer(const Ask& ask, const Result<std::string>& saved) = 0;
-  virtual void tell(const HowFar& how_far) = 0;
+  virtual void broadcast(const HowFar& how_far) = 0;
 };
 
 }  // namespace berth::trainer

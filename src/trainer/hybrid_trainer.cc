@@ -88,7 +88,7 @@ Result<StepReport> HybridTrainer::step(const Batch& batch) {
   planned_.reset();
   StepReport report{.step = step_, .phase = planned.phase, .predicted = !is_real, .rate = rate()};
   report.times.trial = std::exchange(trial_time_, {});
-  TRY_STATUS(met_);
+  TRY_STATUS(peer_status_);
   TRY_STATUS(is_real ? real_step(batch, report) : predicted_step(report));
   const auto choice = this->choice();
   report.confidence = choice ? choice->confidence : benefit_.confidence();
@@ -106,8 +106,8 @@ void HybridTrainer::plan() {
   const Duration begin = moment();
   note_regime();
   for (;;) {
-    const train::PlannedStep step = phases_.next(outlook());
-    if (step.begins && step.phase == Phase::kFull) begin_stretch();
+    const train::PlannedStep step = phases_.next(forecast());
+    if (step.begins && step.phase == Phase::kFull) begin_window();
     if (step.jump == 0 || make_jump(step.jump)) {
       planned_ = step;
       break;
@@ -142,26 +142,26 @@ std::optional<train::JumpChoice> HybridTrainer::choice() const {
   return dynamics_ ? dynamics_->choose() : std::nullopt;
 }
 
-train::Outlook HybridTrainer::outlook() const {
-  const bool is_ready = stretch_loss_ || predictor_.kind() == PredictorKind::kNull;
-  train::Outlook outlook{.confidence = benefit_.confidence(),
-                         .rate_stable = rate_was_stable_,
-                         .pays = is_ready && can_predict()};
+train::Forecast HybridTrainer::forecast() const {
+  const bool is_ready = window_loss_ || predictor_.kind() == PredictorKind::kNull;
+  train::Forecast forecast{.confidence = benefit_.confidence(),
+                           .rate_stable = rate_was_stable_,
+                           .pays = is_ready && can_predict()};
   if (const auto choice = this->choice()) {
-    outlook.confidence = choice->confidence;
-    outlook.steps = choice->steps;
+    forecast.confidence = choice->confidence;
+    forecast.steps = choice->steps;
   }
-  if (always_jumps()) outlook.confidence = 1;
-  return outlook;
+  if (always_jumps()) forecast.confidence = 1;
+  return forecast;
 }
 
 // A stretch is looked at only where a jump may follow it: judging has its price.
-void HybridTrainer::begin_stretch() {
-  stretch_loss_.reset();
+void HybridTrainer::begin_window() {
+  window_loss_.reset();
   if (!can_predict() || predictor_.kind() == PredictorKind::kNull) return;
-  predictor_.begin_stretch(parameters_);
+  predictor_.begin_window(parameters_);
   trial_cost_ += kPassShare;
-  stretch_loss_ = trial_loss();
+  window_loss_ = trial_loss();
 }
 
 double HybridTrainer::trial_loss() {
@@ -174,7 +174,7 @@ double HybridTrainer::evaluate_trial() {
   trial_cost_ += kForwardShare * share;
   // All look at the same batch: the mean is what keeps unlike machines of one mind.
   double loss = evaluate(trial_);
-  if (met_.ok()) met_ = peers_->sum({&loss, 1});
+  if (peer_status_.ok()) peer_status_ = peers_->sum({&loss, 1});
   return loss / peers_->size();
 }
 
@@ -185,8 +185,8 @@ bool HybridTrainer::make_jump(std::uint32_t steps) {
     const train::Judgement judgement = try_lengths(steps);
     if (judgement.share == 0 && !always_jumps()) return false;
     if (judgement.share > 0) ++totals_.accepted;
-    predictor_.begin_stretch(parameters_);
-    stretch_loss_ = trial_loss_ = last_loss_ = judgement.loss;
+    predictor_.begin_window(parameters_);
+    window_loss_ = trial_loss_ = last_loss_ = judgement.loss;
   }
   phases_.accept_jump();
   return true;
@@ -198,9 +198,9 @@ bool HybridTrainer::make_jump(std::uint32_t steps) {
 // nothing is compared with what was measured at another step.
 train::Judgement HybridTrainer::try_lengths(std::uint32_t steps) {
   const double before = trial_loss();
-  const std::uint32_t seen = predictor_.stretch_steps();
-  predictor_.end_stretch(parameters_, &optimizer_);
-  if (stretch_loss_ && seen > 1) drop_per_step_ = (*stretch_loss_ - before) / seen;
+  const std::uint32_t seen = predictor_.window_steps();
+  predictor_.end_window(parameters_, &optimizer_);
+  if (window_loss_ && seen > 1) drop_per_step_ = (*window_loss_ - before) / seen;
   std::vector<train::Candidate> candidates;
   const auto length = [&](double share) {
     return Predictor::Jump{.steps = share * steps, .rate = rate()};
@@ -216,12 +216,13 @@ train::Judgement HybridTrainer::try_lengths(std::uint32_t steps) {
                            .loss_before = before,
                            .drop_per_step = drop_per_step_,
                            .cost = std::exchange(trial_cost_, 0),
-                           .worth_wanted = always_jumps() ? 0 : config_.worth_min};
+                           .speedup_wanted = always_jumps() ? 0 : config_.speedup_min};
   const train::Judgement judgement = train::judge(trial, candidates);
   benefit_.add(trial, judgement);
   if (dynamics_) {
-    dynamics_->learn(
-        {.steps = steps, .worth = judgement.share > 0 ? judgement.worth : 0, .cost = trial.cost});
+    dynamics_->learn({.steps = steps,
+                      .speedup = judgement.share > 0 ? judgement.speedup : 0,
+                      .cost = trial.cost});
   }
   if (judgement.share > 0) {
     predictor_.apply(parameters_, length(judgement.share));
@@ -335,7 +336,7 @@ Status HybridTrainer::perform(const std::vector<Action>& actions, StepReport& re
       report.skipped = true;
     } else if (std::holds_alternative<train::ResetPredictor>(action)) {
       predictor_.reset();
-      stretch_loss_.reset();
+      window_loss_.reset();
     } else {
       return Error{Errc::kInvalid, "step " + std::to_string(report.step) + ": " +
                                        std::get<train::Abort>(action).reason};
@@ -384,7 +385,7 @@ void HybridTrainer::visit(train::StateText& state) {
   state.field("rate_was_stable", rate_was_stable_);
   state.field("healthy", healthy_);
   state.field("trial_loss", trial_loss_);
-  state.field("stretch_loss", stretch_loss_);
+  state.field("stretch_loss", window_loss_);
   state.field("drop_per_step", drop_per_step_);
   state.field("trial_cost", trial_cost_);
   state.field("batch_tokens", batch_tokens_);

@@ -93,9 +93,9 @@ class HybridTrainer {
   void plan();
   bool make_jump(std::uint32_t steps);
   train::Judgement try_lengths(std::uint32_t steps);
-  void begin_stretch();
+  void begin_window();
   bool can_predict() const;
-  train::Outlook outlook() const;
+  train::Forecast forecast() const;
   void note_regime();
   double trial_loss();
   double evaluate_trial();
@@ -112,9 +112,9 @@ class HybridTrainer {
 
   HybridConfig config_;
   Batch trial_;
-  Peers alone_;
-  Peers* peers_ = &alone_;
-  Status met_ = Unit{};  // Or whom the last trial was not judged with.
+  Peers single_process_;
+  Peers* peers_ = &single_process_;
+  Status peer_status_ = Unit{};  // Or whom the last trial was not judged with.
   FlatParameters parameters_;
   BatchGradient gradient_;
   Optimizer optimizer_;
@@ -137,14 +137,14 @@ class HybridTrainer {
   bool rate_was_stable_ = false;
   bool healthy_ = true;  // The last real step raised no warning.
   std::optional<train::PlannedStep> planned_;
-  std::optional<double> trial_loss_;    // With the weights as they are, if it was looked at.
-  std::optional<double> stretch_loss_;  // The same, as the stretch began.
-  double drop_per_step_ = 0;            // Of the trial loss, in the last stretch.
-  double trial_cost_ = 0;               // Since the last jump, in real steps.
-  double batch_tokens_ = 0;             // Of a real step.
-  double last_loss_ = 0;                // As the last jump left it.
-  std::optional<double> jump_error_;    // Of the jump that the planned step begins with.
-  Duration trial_time_;                 // Spent on it.
+  std::optional<double> trial_loss_;   // With the weights as they are, if it was looked at.
+  std::optional<double> window_loss_;  // The same, as the stretch began.
+  double drop_per_step_ = 0;           // Of the trial loss, in the last stretch.
+  double trial_cost_ = 0;              // Since the last jump, in real steps.
+  double batch_tokens_ = 0;            // Of a real step.
+  double last_loss_ = 0;               // As the last jump left it.
+  std::optional<double> jump_error_;   // Of the jump that the planned step begins with.
+  Duration trial_time_;                // Spent on it.
 };
 
 }  // namespace berth::trainer

@@ -77,7 +77,7 @@ TEST(HybridTrainer, TheNullPredictorSkipsStepsAndChangesNothing) {
 TEST(HybridTrainer, OnAnEvenSlopePredictedStepsDoWhatRealOnesWould) {
   Slope slope;
   HybridConfig config = short_phases(Mode::kAuto, PredictorKind::kLinear);
-  config.worth_min = 0.9;
+  config.speedup_min = 0.9;
   HybridTrainer trainer(slope, loss_of(slope), config, numbers());
   EXPECT_EQ(letters(trainer, 8), "wwwwffff");
   const at::Tensor before = trainer.parameters().values().clone();
@@ -356,7 +356,7 @@ TEST(HybridTrainer, WithTheEnsemblePredictPhasesAreAsLongAsItSays) {
   for (const Mode mode : {Mode::kAuto, Mode::kForced}) {
     HybridConfig config = short_phases(mode, PredictorKind::kLinear);
     config.scheduler = train::Scheduler::kDynamics;
-    config.worth_min = 0.1;
+    config.speedup_min = 0.1;
     config.phases.predict_steps_max = 32;
     Slope slope;
     HybridTrainer trainer(slope, loss_of(slope), config, numbers());

@@ -72,7 +72,7 @@ class Lease final : public Coordination {
     (void)berth_session_answer(session_, &ask_, saved.ok() ? BERTH_DONE : BERTH_NOT_DONE,
                                detail.c_str());
   }
-  void tell(const HowFar& how_far) override {
+  void broadcast(const HowFar& how_far) override {
     const std::string note = how_far.note.substr(0, BERTH_NOTE_MAX);
     berth_progress progress{};
     progress.size = sizeof progress;

@@ -26,22 +26,22 @@ Predictor::Predictor(PredictorKind kind, const FlatParameters& parameters) : kin
   if (kind == PredictorKind::kNesterov) velocity_ = parameters.like();
 }
 
-void Predictor::begin_stretch(const FlatParameters& parameters) {
+void Predictor::begin_window(const FlatParameters& parameters) {
   const torch::NoGradGuard no_gradients;
-  stretch_steps_ = 0;
-  stretch_rates_ = 0;
+  window_steps_ = 0;
+  window_rates_ = 0;
   if (kept_.defined()) kept_.copy_(parameters.values());
 }
 
 void Predictor::count_step(double rate) {
-  ++stretch_steps_;
-  stretch_rates_ += rate;
+  ++window_steps_;
+  window_rates_ += rate;
 }
 
-void Predictor::end_stretch(const FlatParameters& parameters, const Optimizer* optimizer) {
+void Predictor::end_window(const FlatParameters& parameters, const Optimizer* optimizer) {
   if (!kept_.defined()) return;
   const torch::NoGradGuard no_gradients;
-  if (stretch_steps_ >= kStepsMin) learn(parameters, optimizer);
+  if (window_steps_ >= kStepsMin) learn(parameters, optimizer);
   kept_.copy_(parameters.values());
 }
 
@@ -59,18 +59,18 @@ void Predictor::learn(const FlatParameters& parameters, const Optimizer* optimiz
     kept_.sub_(values).neg_();
     velocity_.mul_(kOuterMomentum).add_(kept_);
     at::mul_out(direction_, velocity_, at::scalar_tensor(kOuterRate * kOuterMomentum));
-    direction_.add_(kept_, kOuterRate - 1).div_(stretch_rates_);
+    direction_.add_(kept_, kOuterRate - 1).div_(window_rates_);
   } else {
     const double decay = kind_ == PredictorKind::kLinear && stretches_ > 0 ? kLinearDecay : 0.0;
-    const double weight = (1 - decay) / stretch_rates_;
+    const double weight = (1 - decay) / window_rates_;
     direction_.mul_(decay).add_(values, weight).add_(kept_, -weight);
   }
   ++stretches_;
 }
 
 void Predictor::remember(const at::Tensor& values) {
-  history_.select(0, stretches_ % kHistory).copy_(values).sub_(kept_).div_(stretch_rates_);
-  stride_rates_ = stretch_rates_;
+  history_.select(0, stretches_ % kHistory).copy_(values).sub_(kept_).div_(window_rates_);
+  stride_rates_ = window_rates_;
   gram_.clear();
 }
 
@@ -126,8 +126,8 @@ void Predictor::reset() {
 
 void Predictor::visit(train::StateText& state) {
   state.section("predictor");
-  state.field("stretch_steps", stretch_steps_);
-  state.field("stretch_rates", stretch_rates_);
+  state.field("stretch_steps", window_steps_);
+  state.field("stretch_rates", window_rates_);
   state.field("stretches", stretches_);
   if (kind_ == PredictorKind::kLowRank) state.field("stride_rates", stride_rates_);
   gram_.clear();

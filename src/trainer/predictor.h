@@ -25,14 +25,14 @@ class Predictor {
 
   PredictorKind kind() const { return kind_; }
   /// Real steps follow, from these weights on.
-  void begin_stretch(const FlatParameters& parameters);
+  void begin_window(const FlatParameters& parameters);
   /// One of them was done.
   void count_step(double rate);
   /// Real steps of the stretch so far.
-  std::uint32_t stretch_steps() const { return stretch_steps_; }
+  std::uint32_t window_steps() const { return window_steps_; }
   /// The stretch is over: learns from it if it had two steps at least, and keeps the weights for
   /// restore(). kAdam learns from the optimizer instead, and learns nothing without.
-  void end_stretch(const FlatParameters& parameters, const Optimizer* optimizer = nullptr);
+  void end_window(const FlatParameters& parameters, const Optimizer* optimizer = nullptr);
 
   struct Jump {
     double steps = 0;  // May be a fraction.
@@ -66,8 +66,8 @@ class Predictor {
   at::Tensor history_;       // Of kLowRank: the displacements of the last stretches, per rate.
   train::Gram gram_;         // Of these, the oldest first; empty: not known yet.
   double stride_rates_ = 0;  // Learning rates of the last stretch, summed up.
-  std::uint32_t stretch_steps_ = 0;
-  double stretch_rates_ = 0;  // Their sum.
+  std::uint32_t window_steps_ = 0;
+  double window_rates_ = 0;  // Their sum.
   std::uint32_t stretches_ = 0;
 };
 

@@ -20,14 +20,14 @@ struct Line {
     const torch::NoGradGuard no_gradients;
     flat.values().copy_(a + b * time);
   }
-  void stretch(Predictor& predictor, int from, int to) const {
+  void window(Predictor& predictor, int from, int to) const {
     go_to(from);
-    predictor.begin_stretch(flat);
+    predictor.begin_window(flat);
     for (int time = from + 1; time <= to; ++time) {
       go_to(time);
       predictor.count_step(0.1);
     }
-    predictor.end_stretch(flat);
+    predictor.end_window(flat);
   }
 };
 
@@ -39,8 +39,8 @@ TEST(Predictor, OnALineTheJumpIsTheLineItself) {
   for (const PredictorKind kind : {PredictorKind::kLinear, PredictorKind::kDifference}) {
     Line line;
     Predictor predictor(kind, line.flat);
-    line.stretch(predictor, 0, 10);
-    line.stretch(predictor, 10, 15);
+    line.window(predictor, 0, 10);
+    line.window(predictor, 10, 15);
     for (const double steps : {0.5, 1.0, 7.0, 20.0}) {
       predictor.apply(line.flat, {.steps = steps, .rate = 0.1});
       EXPECT_LT(distance(line.flat.values(), line.a + line.b * (15 + steps)), 1e-5) << steps;
@@ -51,7 +51,7 @@ TEST(Predictor, OnALineTheJumpIsTheLineItself) {
 TEST(Predictor, HalfTheRateIsHalfTheWay) {
   Line line;
   Predictor predictor(PredictorKind::kLinear, line.flat);
-  line.stretch(predictor, 0, 10);
+  line.window(predictor, 0, 10);
   predictor.apply(line.flat, {.steps = 8, .rate = 0.05});
   EXPECT_LT(distance(line.flat.values(), line.a + line.b * 14), 1e-5);
 }
@@ -59,7 +59,7 @@ TEST(Predictor, HalfTheRateIsHalfTheWay) {
 TEST(Predictor, AJumpMovesEveryTensorByWhatWasForetold) {
   Line line;
   Predictor predictor(PredictorKind::kLinear, line.flat);
-  line.stretch(predictor, 0, 10);
+  line.window(predictor, 0, 10);
   const at::Tensor before = line.flat.values().clone();
   predictor.apply(line.flat, {.steps = 4, .rate = 0.1});
   for (const FlatSegment& segment : line.flat.segments()) {
@@ -76,7 +76,7 @@ TEST(Predictor, AJumpMovesEveryTensorByWhatWasForetold) {
 TEST(Predictor, TheLastLengthAppliedIsTheOneThatCounts) {
   Line line;
   Predictor predictor(PredictorKind::kLinear, line.flat);
-  line.stretch(predictor, 0, 10);
+  line.window(predictor, 0, 10);
   predictor.apply(line.flat, {.steps = 3, .rate = 0.1});
   const at::Tensor once = line.flat.values().clone();
   predictor.apply(line.flat, {.steps = 40, .rate = 0.1});
@@ -89,7 +89,7 @@ TEST(Predictor, WhatWasThereComesBackToTheLastBit) {
                                    PredictorKind::kNesterov, PredictorKind::kLowRank}) {
     Line line;
     Predictor predictor(kind, line.flat);
-    line.stretch(predictor, 0, 10);
+    line.window(predictor, 0, 10);
     const at::Tensor before = line.flat.values().clone();
     predictor.apply(line.flat, {.steps = 1e6, .rate = 1});
     EXPECT_FALSE(at::equal(line.flat.values(), before));
@@ -101,7 +101,7 @@ TEST(Predictor, WhatWasThereComesBackToTheLastBit) {
 TEST(Predictor, TheNullPredictorChangesNothing) {
   Line line;
   Predictor predictor(PredictorKind::kNull, line.flat);
-  line.stretch(predictor, 0, 10);
+  line.window(predictor, 0, 10);
   const at::Tensor before = line.flat.values().clone();
   predictor.apply(line.flat, {.steps = 4, .rate = 0.1});
   predictor.restore(line.flat);
@@ -113,10 +113,10 @@ TEST(Predictor, TheMeanOfStretchesAndTheLastOneDiffer) {
   for (const PredictorKind kind : {PredictorKind::kLinear, PredictorKind::kDifference}) {
     Line line;
     Predictor predictor(kind, line.flat);
-    line.stretch(predictor, 0, 10);
+    line.window(predictor, 0, 10);
     line.b.neg_();
     line.a.sub_(line.b * 10).sub_(line.b * 10);
-    line.stretch(predictor, 10, 20);
+    line.window(predictor, 10, 20);
     const at::Tensor before = line.flat.values().clone();
     predictor.apply(line.flat, {.steps = 10, .rate = 0.1});
     const double moved = distance(line.flat.values(), before);
@@ -131,7 +131,7 @@ TEST(Predictor, TheMeanOfStretchesAndTheLastOneDiffer) {
 TEST(Predictor, OuterNesterovIsThePapersFormula) {
   Line line;
   Predictor predictor(PredictorKind::kNesterov, line.flat);
-  line.stretch(predictor, 0, 10);
+  line.window(predictor, 0, 10);
   // b = d; slow = kept + 0.8 * (0.75 b + d), of a displacement d over ten steps.
   const at::Tensor d = line.b * 10;
   predictor.apply(line.flat, {.steps = 10, .rate = 0.1});
@@ -146,11 +146,11 @@ TEST(Predictor, ByItsLowRankAPathThatSlowsDownGoesOnSlowingDown) {
   for (double length = 1; length > 0.1; length /= 2) {
     const torch::NoGradGuard no_gradients;
     line.flat.values().copy_(at);
-    predictor.begin_stretch(line.flat);
+    predictor.begin_window(line.flat);
     at = at + line.b * length;
     line.flat.values().copy_(at);
     for (int i = 0; i < 10; ++i) predictor.count_step(0.1);
-    predictor.end_stretch(line.flat);
+    predictor.end_window(line.flat);
   }
   predictor.apply(line.flat, {.steps = 10, .rate = 0.1});
   const double moved = (line.flat.values() - at).norm().item<double>();
@@ -162,7 +162,7 @@ TEST(Predictor, ByItsLowRankAPathThatSlowsDownGoesOnSlowingDown) {
 TEST(Predictor, AfterOneStretchItsLowRankIsALine) {
   Line line;
   Predictor predictor(PredictorKind::kLowRank, line.flat);
-  line.stretch(predictor, 0, 10);
+  line.window(predictor, 0, 10);
   predictor.apply(line.flat, {.steps = 4, .rate = 0.1});
   EXPECT_LT(distance(line.flat.values(), line.a + line.b * 14), 1e-5);
 }
@@ -171,7 +171,7 @@ TEST(Predictor, AdamGoesOnAsItsMomentsSay) {
   Line line;
   Optimizer optimizer(line.flat, {.adamw = {.beta1 = 0.9, .beta2 = 0.99, .decay = 0}});
   Predictor predictor(PredictorKind::kAdam, line.flat);
-  predictor.begin_stretch(line.flat);
+  predictor.begin_window(line.flat);
   for (int i = 0; i < 3; ++i) {
     const torch::NoGradGuard no_gradients;
     line.flat.gradients().fill_(0.5);
@@ -179,7 +179,7 @@ TEST(Predictor, AdamGoesOnAsItsMomentsSay) {
     predictor.count_step(0.1);
   }
   const at::Tensor before = line.flat.values().clone();
-  predictor.end_stretch(line.flat, &optimizer);
+  predictor.end_window(line.flat, &optimizer);
   predictor.apply(line.flat, {.steps = 4, .rate = 0.1});
   // Of gradients that were always the same each step is the rate itself.
   for (const FlatSegment& segment : line.flat.segments()) {
@@ -191,9 +191,9 @@ TEST(Predictor, AdamGoesOnAsItsMomentsSay) {
 TEST(Predictor, OneStepTeachesNothing) {
   Line line;
   Predictor predictor(PredictorKind::kLinear, line.flat);
-  line.stretch(predictor, 0, 1);
+  line.window(predictor, 0, 1);
   EXPECT_FALSE(predictor.has_direction());
-  line.stretch(predictor, 1, 3);
+  line.window(predictor, 1, 3);
   EXPECT_TRUE(predictor.has_direction());
   predictor.reset();
   EXPECT_FALSE(predictor.has_direction());
@@ -203,7 +203,7 @@ TEST(Predictor, JumpsAllocateNothing) {
   count_tensor_memory();
   Line line;
   Predictor predictor(PredictorKind::kLinear, line.flat);
-  line.stretch(predictor, 0, 10);
+  line.window(predictor, 0, 10);
   const TensorMemory before = tensor_memory();
   reset_tensor_memory_peak();
   predictor.apply(line.flat, {.steps = 3, .rate = 0.1});

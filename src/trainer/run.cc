@@ -15,7 +15,7 @@
 #include "train/gpt2_shape.h"
 #include "train/loss_scale.h"
 #include "train/shuffle.h"
-#include "trainer/checkpoint_door.h"
+#include "trainer/checkpoint_port.h"
 #include "trainer/corpus.h"
 #include "trainer/hybrid_trainer.h"
 #include "trainer/memory.h"
@@ -263,7 +263,7 @@ class Run {
     TRY(saver, Saver::open(settings_.folder, settings_.checkpoint_keep));
     saver_.emplace(std::move(saver));
     if (settings_.checkpoint_http.empty()) return Unit{};
-    TRY(door, CheckpointDoor::open(settings_.checkpoint_http));
+    TRY(door, CheckpointPort::open(settings_.checkpoint_http));
     say("POST http://127.0.0.1:" + std::to_string(door.port()) + "/checkpoint saves");
     door_.emplace(std::move(door));
     return Unit{};
@@ -321,7 +321,7 @@ class Run {
   // What any of the processes wants is done by all. A save that somebody asked for and that fails
   // is theirs to hear of; the run goes on.
   Status between_steps() {
-    std::vector<CheckpointDoor::Caller> callers;
+    std::vector<CheckpointPort::Caller> callers;
     while (door_) {
       auto caller = door_->poll();
       if (!caller) break;
@@ -349,7 +349,7 @@ class Run {
     if (wanted[1] == 0 && wanted[2] == 0) return Unit{};
     if (wanted[2] == 0) return begin_save();
     const Result<std::string> saved = save_for_others();
-    for (CheckpointDoor::Caller& caller : callers) caller.answer(saved);
+    for (CheckpointPort::Caller& caller : callers) caller.answer(saved);
     for (const Ask& ask : asks) control_.coordination->answer(ask, saved);
     if (!saved.ok() && wanted[1] > 0) return saved.error();
     return Unit{};
@@ -377,10 +377,10 @@ class Run {
     const auto ns = static_cast<double>(summary_.training.ns);
     const Duration left = time_left();
     if (control_.coordination != nullptr) {
-      control_.coordination->tell({.done = trainer_.steps_done(),
-                                   .total = settings_.hybrid.schedule.steps,
-                                   .left = left,
-                                   .note = "loss " + four_digits(report.loss)});
+      control_.coordination->broadcast({.done = trainer_.steps_done(),
+                                        .total = settings_.hybrid.schedule.steps,
+                                        .left = left,
+                                        .note = "loss " + four_digits(report.loss)});
     }
     if (!control_.progress) return;
     control_.progress({.report = report,
@@ -427,7 +427,7 @@ class Run {
   Gpt2 model_;
   HybridTrainer trainer_;
   std::optional<Saver> saver_;
-  std::optional<CheckpointDoor> door_;
+  std::optional<CheckpointPort> door_;
   std::optional<MemoryWatch> watch_;
   Duration saved_at_;  // Or when the run began.
   std::optional<std::uint64_t> saved_step_;

@@ -74,7 +74,7 @@ class Listener final : public Coordination {
   void answer(const Ask& ask, const Result<std::string>& saved) override {
     answers.emplace_back(ask.number, saved.ok() ? *saved : saved.error().message);
   }
-  void tell(const HowFar& how_far) override { told.push_back(how_far); }
+  void broadcast(const HowFar& how_far) override { told.push_back(how_far); }
 
   std::vector<std::pair<std::uint64_t, Ask>> asks;
   std::vector<std::pair<std::uint64_t, std::string>> answers;

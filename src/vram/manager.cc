@@ -39,7 +39,7 @@ std::optional<Action> Manager::next(Now now) {
     if (next_ < kMeasures.size()) return kMeasures.at(next_++);
     if (next_ == kMeasures.size()) {
       ++next_;
-      tell(now, Event::Kind::kNoMore,
+      emit(now, Event::Kind::kNoMore,
            of(used_, whole_) + " in use, and all that could be done was done");
     }
   }
@@ -55,7 +55,7 @@ void Manager::done(Now now, Action action, Outcome outcome, const Sample& after,
   }
   const bool is_save = action == Action::kCheckpoint;
   Event& event =
-      tell(now, is_save ? Event::Kind::kCheckpoint : Event::Kind::kMeasure,
+      emit(now, is_save ? Event::Kind::kCheckpoint : Event::Kind::kMeasure,
            std::string(is_save ? "emergency " : "") + to_text(action) + ": " + to_text(outcome));
   event.action = action;
   event.value = static_cast<int>(outcome);
@@ -88,7 +88,7 @@ void Manager::phase(Now now, const std::string& name, const Sample& sample,
                      .used = sample.used,
                      .allocated = allocated,
                      .copies = counts_.copies});
-  Event& event = tell(now, Event::Kind::kPhase,
+  Event& event = emit(now, Event::Kind::kPhase,
                       "phase " + name + ": " + of(sample.used, whole_) + " in use, " +
                           std::to_string(counts_.copies) + " copies");
   event.name = name;
@@ -124,7 +124,7 @@ void Manager::measure(Now now, const Sample& sample) {
   // That there is nothing to say is no news.
   const bool quiet = before == Level::kUnknown && level_ == Level::kNormal;
   if (quiet) return;
-  Event& event = tell(now, Event::Kind::kLevel,
+  Event& event = emit(now, Event::Kind::kLevel,
                       std::string(to_text(level_)) + ": " + of(used_, whole_) + " in use");
   event.value = static_cast<int>(before);
 }
@@ -141,13 +141,13 @@ void Manager::look_for_leaks(Now now, const Sample& sample) {
     if (!side.used || !side.finder.add(counts_.steps, *side.used)) continue;
     const LeakVerdict& verdict = side.finder.verdict();
     if (!verdict.leaks) {
-      Event& event = tell(now, Event::Kind::kLeakOver,
+      Event& event = emit(now, Event::Kind::kLeakOver,
                           std::string(side.name) + " memory does not grow any more");
       event.value = side.kind == Event::Kind::kHostLeak ? 1 : 0;
       continue;
     }
     const Bytes growth = {static_cast<std::uint64_t>(verdict.growth_per_step)};
-    Event& event = tell(now, side.kind,
+    Event& event = emit(now, side.kind,
                         std::string(side.name) + " memory leaks: it grows by " + to_text(growth) +
                             " a step and is at " + to_text(*side.used));
     event.bytes = growth.value;
@@ -167,7 +167,7 @@ void Manager::note_cleanup(Now now, Bytes freed) {
   counts_.freed_bytes += freed.value;
   wait_longer_after(freed);
   const bool worth_it = freed >= kWorthIt;
-  Event& event = tell(now, Event::Kind::kCleanup,
+  Event& event = emit(now, Event::Kind::kCleanup,
                       worth_it ? "cleanup: " + to_text(freed) + " freed"
                                : std::string("cleanup: nothing was freed"));
   event.bytes = freed.value;
@@ -178,7 +178,7 @@ void Manager::wait_longer_after(Bytes freed) {
   cleanup_gap_ = freed >= kWorthIt ? 1 : std::min(kBackOffMax, cleanup_gap_ * 2);
 }
 
-Event& Manager::tell(Now now, Event::Kind kind, std::string text) {
+Event& Manager::emit(Now now, Event::Kind kind, std::string text) {
   if (events_.size() == kEventsMax) events_.pop_front();
   events_.push_back({.kind = kind,
                      .number = ++events_told_,

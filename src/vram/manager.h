@@ -127,7 +127,7 @@ class Manager {
   bool cleanup_is_due() const;
   void note_cleanup(Now now, Bytes freed);
   void wait_longer_after(Bytes freed);
-  Event& tell(Now now, Event::Kind kind, std::string text);
+  Event& emit(Now now, Event::Kind kind, std::string text);
 
   Settings settings_;
   Counts counts_;

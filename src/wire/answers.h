@@ -53,7 +53,7 @@ struct NamedWhy {
   WhyView why;
   UserNames names;
 };
-/// The data of the events about strangers, which nobody here reads.
+/// The data of the events about unmanaged processes, which nobody here reads.
 std::string encode_unmanaged(const UnmanagedNews& news, const UserNames& names);
 
 std::string encode_why(const WhyView& why, const UserNames& names);

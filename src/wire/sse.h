@@ -45,7 +45,7 @@ class SseReader {
 
 /// The names of our events. `lease` opens every stream about one lease; its data is the lease, as
 /// is that of all others but `waiting` (a Why), `fit` (a Fit), `alert` (an Alert) and those of
-/// strangers and `device_pressure` (a Device).
+/// unmanaged processes and `device_pressure` (a Device).
 enum class EventName : std::uint8_t {
   kLease,
   kWaiting,

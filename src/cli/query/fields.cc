@@ -206,9 +206,9 @@ std::string to_csv(const std::vector<Field<Facts>>& fields, const std::vector<Fa
   }
   for (const Facts& facts : all) {
     write_line([&](const Field<Facts>& field) {
-      const Figure told = field.of(facts);
-      const bool has_unit = form.units && told.known && !field.unit.empty();
-      return told.text + (has_unit ? " " + std::string(field.unit) : "");
+      const Figure answer = field.of(facts);
+      const bool has_unit = form.units && answer.known && !field.unit.empty();
+      return answer.text + (has_unit ? " " + std::string(field.unit) : "");
     });
   }
   return text;

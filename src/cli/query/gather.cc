@@ -34,8 +34,8 @@ Figure why_not(nvml::Return result) {
 }
 
 template <class T, class Words>
-Figure words(const gpu::Told<T>& told, Words words) {
-  return told ? figure(words(told.value)) : why_not(told.result);
+Figure words(const gpu::NvmlAnswer<T>& answer, Words words) {
+  return answer ? figure(words(answer.value)) : why_not(answer.result);
 }
 
 std::uint64_t mib(Bytes bytes) {
@@ -48,14 +48,14 @@ std::string watts(std::uint32_t milliwatts) {
   return text.data();
 }
 
-void add_memory(const gpu::Told<gpu::MemoryFigures>& told, GpuFacts& facts) {
-  facts.total = facts.used = facts.free = why_not(told.result);
-  if (!told) return;
-  const Bytes reserved = told.value.reserved.value_or(Bytes{});
-  facts.total = figure(mib(told.value.total));
-  facts.used = figure(mib(told.value.used));
-  facts.free = figure(mib(saturating_sub(told.value.total, told.value.used + reserved)));
-  if (told.value.reserved) facts.reserved = figure(mib(reserved));
+void add_memory(const gpu::NvmlAnswer<gpu::MemoryFigures>& answer, GpuFacts& facts) {
+  facts.total = facts.used = facts.free = why_not(answer.result);
+  if (!answer) return;
+  const Bytes reserved = answer.value.reserved.value_or(Bytes{});
+  facts.total = figure(mib(answer.value.total));
+  facts.used = figure(mib(answer.value.used));
+  facts.free = figure(mib(saturating_sub(answer.value.total, answer.value.used + reserved)));
+  if (answer.value.reserved) facts.reserved = figure(mib(reserved));
 }
 
 GpuFacts facts_of(const gpu::Nvml& nvml, nvml::Device device, std::uint32_t index) {
@@ -107,12 +107,12 @@ Result<Seen> gather(const std::string& wanted, int& status) {
   status = nvml::kDriverNotLoaded;
   TRY(library, nvml_library());
   TRY(nvml, gpu::Nvml::load(library));
-  const gpu::Told<std::uint32_t> count = nvml->count();
+  const gpu::NvmlAnswer<std::uint32_t> count = nvml->count();
   status = static_cast<int>(count.result);
   if (!count) return Error{Errc::kUnavailable, "NVML: " + gpu::explain(count.result)};
   Seen seen;
   for (std::uint32_t i = 0; i < count.value; ++i) {
-    const gpu::Told<nvml::Device> device = nvml->device(i);
+    const gpu::NvmlAnswer<nvml::Device> device = nvml->device(i);
     GpuFacts facts{.index = i};
     facts.uuid = facts.name = facts.total = facts.used = facts.free = why_not(device.result);
     if (device) facts = facts_of(*nvml, device.value, i);

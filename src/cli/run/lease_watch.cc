@@ -67,7 +67,7 @@ Instant LeaseWatch::wake_at() const {
 }
 
 void LeaseWatch::woke(Instant now) {
-  if (now >= reconnect_at_) come_back();
+  if (now >= reconnect_at_) reconnect_daemon();
   if (now >= offer_at_) offer_to_stop(now);
   if (stopper_ != nullptr) stopper_->woke(now);
   if (saver_ == nullptr) return;
@@ -124,7 +124,7 @@ void LeaseWatch::offer_to_stop(Instant now) {
   static_cast<void>(offerer_->begin({.route = wire::Route::kRequeuing, .lease = to_text(handle_)}));
 }
 
-void LeaseWatch::come_back() {
+void LeaseWatch::reconnect_daemon() {
   reconnect_at_ = Instant::never();
   // Never waits for room in the daemon's backlog: the command's signals would wait as well.
   if (client_.reconnect(client::Backlog::kGiveUp).ok()) {

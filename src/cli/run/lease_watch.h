@@ -58,7 +58,7 @@ class LeaseWatch final : public Observer {
   void take_saves(const Checkpoints& saves);
   void take_requeue(const LeaseView& lease);
   void offer_to_stop(Instant now);
-  void come_back();
+  void reconnect_daemon();
   void tell_save(Instant now);
 
   client::Client& client_;

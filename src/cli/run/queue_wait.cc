@@ -62,7 +62,7 @@ QueueWait::Outcome QueueWait::step() {
                                   pollfd{connection, POLLIN, 0}};
   ::poll(wanted.data(), wanted.size(), milliseconds_until(reconnect_at_, clock.now()));
   if (Outcome outcome = handle_signals()) return outcome;
-  if (reconnect_at_) return come_back(clock.now());
+  if (reconnect_at_) return reconnect_daemon(clock.now());
   return wanted[1].revents != 0 ? receive() : std::nullopt;
 }
 
@@ -235,7 +235,7 @@ QueueWait::Outcome QueueWait::lost_connection(const Error& error) {
 
 // A daemon that was stopped takes its socket away, and is waited for. One that died leaves it:
 // after some tries another one is started, as by any caller who finds none.
-QueueWait::Outcome QueueWait::come_back(Instant now) {
+QueueWait::Outcome QueueWait::reconnect_daemon(Instant now) {
   if (now < checked(reconnect_at_)) return std::nullopt;
   reconnect_at_.reset();
   ++tries_;

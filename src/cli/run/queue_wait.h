@@ -66,7 +66,7 @@ class QueueWait {
   Outcome take(const wire::SseEvent& event);
   Outcome refused(const client::Answer& answer);
   Outcome lost_connection(const Error& error);
-  Outcome come_back(Instant now);
+  Outcome reconnect_daemon(Instant now);
   Outcome stream_ended();
   ExitOutcome fail(ExitCode code, const std::string& sentence);
   bool asks_again(const wire::ApiError& error);

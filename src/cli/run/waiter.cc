@@ -68,13 +68,13 @@ Result<std::vector<LeaseView>> Waiter::wait_for(Goal goal) {
       TRY_STATUS(begin({.route = wire::Route::kEvents}));
       const Status fresh = refresh(goal.leases);
       listening = fresh.ok();
-      if (!listening) TRY_STATUS(come_back(fresh.error()));
+      if (!listening) TRY_STATUS(reconnect_daemon(fresh.error()));
       if (!listening) continue;
     }
     if (is_reached(goal) || is_out_of_reach(goal)) return std::move(goal.leases);
     Result<client::Arrival> arrival = next();
     if (!arrival.ok()) {
-      TRY_STATUS(come_back(arrival.error()));
+      TRY_STATUS(reconnect_daemon(arrival.error()));
       listening = false;
       continue;
     }
@@ -102,7 +102,7 @@ Result<FitView> Waiter::wait_for_fit(const wire::RequestBody& request) {
     if (!std::exchange(listening, true)) TRY_STATUS(begin(question));
     Result<client::Arrival> arrival = next();
     if (!arrival.ok()) {
-      TRY_STATUS(come_back(arrival.error()));
+      TRY_STATUS(reconnect_daemon(arrival.error()));
       listening = false;
       continue;
     }
@@ -122,7 +122,7 @@ Status Waiter::begin(const client::HttpRequest& question) {
   while (true) {
     Status sent = client_.connection().send(question);
     if (sent.ok()) return sent;
-    TRY_STATUS(come_back(sent.error()));
+    TRY_STATUS(reconnect_daemon(sent.error()));
   }
 }
 
@@ -144,7 +144,7 @@ Result<client::Arrival> Waiter::next() {
 }
 
 // Waits for the daemon to be there again; kTimedOut if `until` passes before.
-Status Waiter::come_back(const Error& lost) {
+Status Waiter::reconnect_daemon(const Error& lost) {
   const os::PosixClock clock;
   if (lost.code == Errc::kTimedOut && clock.now() >= until_) return lost;
   if (lost.code != Errc::kUnavailable && lost.code != Errc::kTimedOut) return lost;

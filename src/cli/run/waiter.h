@@ -48,7 +48,7 @@ class Waiter {
   Result<client::Arrival> next();
   Status begin(const client::HttpRequest& question);
   Status refresh(std::vector<LeaseView>& leases);
-  Status come_back(const Error& lost);
+  Status reconnect_daemon(const Error& lost);
 
   client::Client& client_;
   Instant until_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer/checkpoint_door.h"
+#include "trainer/checkpoint_port.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -70,7 +70,7 @@ std::string problem(std::string_view text) {
 
 }  // namespace
 
-Result<CheckpointDoor> CheckpointDoor::open(std::string_view address) {
+Result<CheckpointPort> CheckpointPort::open(std::string_view address) {
   const auto place = parse(address);
   if (!place) {
     return Error{Errc::kInvalid, "'" + std::string(address) +
@@ -87,10 +87,10 @@ Result<CheckpointDoor> CheckpointDoor::open(std::string_view address) {
       getsockname(listening.get(), general, &size) != 0) {
     return cannot(address, "listen");
   }
-  return CheckpointDoor(std::move(listening), ntohs(bound.sin_port));
+  return CheckpointPort(std::move(listening), ntohs(bound.sin_port));
 }
 
-std::optional<CheckpointDoor::Caller> CheckpointDoor::poll() {
+std::optional<CheckpointPort::Caller> CheckpointPort::poll() {
   os::UniqueFd connection(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!connection) return std::nullopt;
   setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
@@ -105,7 +105,7 @@ std::optional<CheckpointDoor::Caller> CheckpointDoor::poll() {
   return std::nullopt;
 }
 
-void CheckpointDoor::Caller::answer(const Result<std::string>& saved) {
+void CheckpointPort::Caller::answer(const Result<std::string>& saved) {
   if (saved.ok()) {
     send_answer(connection_, "200 OK", train::JsonLine().text("path", *saved).str() + "\n");
   } else {

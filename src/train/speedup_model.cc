@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/worth_model.h"
+#include "train/speedup_model.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,23 +10,23 @@
 namespace berth::train {
 namespace {
 
-constexpr double kWorthRate = 0.02;
-constexpr double kWorthBeta1 = 0.9;
-constexpr double kWorthBeta2 = 0.99;
-constexpr double kWorthEpsilon = 1e-8;
+constexpr double kSpeedupRate = 0.02;
+constexpr double kSpeedupBeta1 = 0.9;
+constexpr double kSpeedupBeta2 = 0.99;
+constexpr double kSpeedupEpsilon = 1e-8;
 constexpr double kSlopeMost = 1;  // Norm of the slopes; larger ones are scaled down to it.
 constexpr double kHeadReach = 0.5;
 
 // Legendre's polynomials up to the second degree: near to independent of one another over all
 // lengths, so that learning one coefficient does not undo another.
-std::array<double, WorthModel::kHeads> powers_of(double share) {
+std::array<double, SpeedupModel::kHeads> powers_of(double share) {
   const double place = 2 * share - 1;
   return {1, place, (3 * place * place - 1) / 2};
 }
 
 }  // namespace
 
-void WorthHistory::add(GruInput input) {
+void SpeedupHistory::add(GruInput input) {
   if (is_full()) {
     std::ranges::copy(std::span(inputs).subspan<kGruInputs>(), inputs.begin());
     --count;
@@ -35,7 +35,7 @@ void WorthHistory::add(GruInput input) {
   ++count;
 }
 
-WorthModel::WorthModel(std::uint64_t seed) {
+SpeedupModel::SpeedupModel(std::uint64_t seed) {
   const double cell_reach = 1 / std::sqrt(static_cast<double>(kGruHidden));
   for (std::size_t i = 0; i < kWeights; ++i) {
     const double chance = static_cast<double>(mixed(mixed(seed) + i) >> 11U) * 0x1p-52 - 1;
@@ -43,16 +43,16 @@ WorthModel::WorthModel(std::uint64_t seed) {
   }
 }
 
-GruHidden WorthModel::next(GruInput input, const GruHidden& before) const {
+GruHidden SpeedupModel::next(GruInput input, const GruHidden& before) const {
   return gru_step(cell(), input, before).after;
 }
 
-GruHidden WorthModel::after(const WorthHistory& history, GruHidden before) const {
+GruHidden SpeedupModel::after(const SpeedupHistory& history, GruHidden before) const {
   for (std::size_t i = 0; i < history.count; ++i) before = next(history.input(i), before);
   return before;
 }
 
-double WorthModel::worth(const GruHidden& hidden, double share) const {
+double SpeedupModel::speedup(const GruHidden& hidden, double share) const {
   const auto powers = powers_of(share);
   double sum = 0;
   for (std::size_t head = 0; head < kHeads; ++head) {
@@ -64,15 +64,15 @@ double WorthModel::worth(const GruHidden& hidden, double share) const {
   return sum;
 }
 
-double WorthModel::slopes_of(const WorthCase& jump, const GruHidden& before,
-                             Weights& slopes) const {
-  std::array<GruTrace, kWorthWindow> traces;
+double SpeedupModel::slopes_of(const SpeedupCase& jump, const GruHidden& before,
+                               Weights& slopes) const {
+  std::array<GruTrace, kSpeedupWindow> traces;
   GruHidden hidden = before;
   for (std::size_t i = 0; i < jump.history.count; ++i) {
     traces[i] = gru_step(cell(), jump.history.input(i), hidden);
     hidden = traces[i].after;
   }
-  const double error = worth(hidden, jump.share) - jump.worth;
+  const double error = speedup(hidden, jump.share) - jump.speedup;
   const auto powers = powers_of(jump.share);
   slopes.fill(0);
   GruHidden hidden_slopes{};
@@ -92,7 +92,7 @@ double WorthModel::slopes_of(const WorthCase& jump, const GruHidden& before,
   return error * error / 2;
 }
 
-void WorthModel::learn(const WorthCase& jump, const GruHidden& before) {
+void SpeedupModel::learn(const SpeedupCase& jump, const GruHidden& before) {
   Weights slopes;
   slopes_of(jump, before, slopes);
   double norm = 0;
@@ -102,18 +102,18 @@ void WorthModel::learn(const WorthCase& jump, const GruHidden& before) {
   const double scale = norm > kSlopeMost ? kSlopeMost / norm : 1;
   ++updates_;
   const auto count = static_cast<double>(updates_);
-  const double first_share = 1 - std::pow(kWorthBeta1, count);
-  const double second_share = 1 - std::pow(kWorthBeta2, count);
+  const double first_share = 1 - std::pow(kSpeedupBeta1, count);
+  const double second_share = 1 - std::pow(kSpeedupBeta2, count);
   for (std::size_t i = 0; i < kWeights; ++i) {
     const double slope = slopes[i] * scale;
-    first_[i] += (1 - kWorthBeta1) * (slope - first_[i]);
-    second_[i] += (1 - kWorthBeta2) * (slope * slope - second_[i]);
-    weights_[i] -= kWorthRate * (first_[i] / first_share) /
-                   (std::sqrt(second_[i] / second_share) + kWorthEpsilon);
+    first_[i] += (1 - kSpeedupBeta1) * (slope - first_[i]);
+    second_[i] += (1 - kSpeedupBeta2) * (slope * slope - second_[i]);
+    weights_[i] -= kSpeedupRate * (first_[i] / first_share) /
+                   (std::sqrt(second_[i] / second_share) + kSpeedupEpsilon);
   }
 }
 
-void WorthModel::visit(StateText& state) {
+void SpeedupModel::visit(StateText& state) {
   state.field("weights", std::span<double>(weights_));
   state.field("first", std::span<double>(first_));
   state.field("second", std::span<double>(second_));

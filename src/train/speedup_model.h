@@ -2,7 +2,7 @@
 // One guess of what a jump of some length is worth, from what the steps before it looked like: a
 // recurrent cell reads them, and linear heads on its state are the coefficients of a parabola in
 // the length. It learns one judged jump at a time by Adam (Kingma, Ba 2014, arXiv 1412.6980), back
-// through the last kWorthWindow steps. Pure; allocates nothing, and has no errors. One thread.
+// through the last kSpeedupWindow steps. Pure; allocates nothing, and has no errors. One thread.
 #pragma once
 
 #include <array>
@@ -16,29 +16,29 @@
 namespace berth::train {
 
 /// Steps through which what a jump was worth is followed back.
-inline constexpr std::size_t kWorthWindow = 16;
+inline constexpr std::size_t kSpeedupWindow = 16;
 
 /// The last steps, the oldest first.
-struct WorthHistory {
-  std::array<double, kWorthWindow * kGruInputs> inputs{};
+struct SpeedupHistory {
+  std::array<double, kSpeedupWindow * kGruInputs> inputs{};
   std::uint32_t count = 0;  // Of steps that are in it.
 
   GruInput input(std::size_t i) const {
     return std::span(inputs).subspan(i * kGruInputs).first<kGruInputs>();
   }
-  bool is_full() const { return count == kWorthWindow; }
+  bool is_full() const { return count == kSpeedupWindow; }
   /// The oldest makes room.
   void add(GruInput input);
 };
 
 /// A judged jump.
-struct WorthCase {
-  WorthHistory history;  // Before it.
-  double share = 0;      // Its length, of the greatest; above 0, at most 1.
-  double worth = 0;      // In real steps for each predicted one.
+struct SpeedupCase {
+  SpeedupHistory history;  // Before it.
+  double share = 0;        // Its length, of the greatest; above 0, at most 1.
+  double speedup = 0;      // In real steps for each predicted one.
 };
 
-class WorthModel {
+class SpeedupModel {
  public:
   static constexpr std::size_t kHeads = 3;
   static constexpr std::size_t kHeadRow = kGruHidden + 1;
@@ -46,17 +46,17 @@ class WorthModel {
   using Weights = std::array<double, kWeights>;
 
   /// Its first weights are decided by the seed.
-  explicit WorthModel(std::uint64_t seed);
+  explicit SpeedupModel(std::uint64_t seed);
 
   GruHidden next(GruInput input, const GruHidden& before) const;
-  GruHidden after(const WorthHistory& history, GruHidden before) const;
+  GruHidden after(const SpeedupHistory& history, GruHidden before) const;
   /// In real steps for each predicted one.
-  double worth(const GruHidden& hidden, double share) const;
+  double speedup(const GruHidden& hidden, double share) const;
 
   /// One step towards what was seen; `before` is the state before the history.
-  void learn(const WorthCase& jump, const GruHidden& before);
+  void learn(const SpeedupCase& jump, const GruHidden& before);
   /// Half the square of its error, and the derivative of that by the weights.
-  double slopes_of(const WorthCase& jump, const GruHidden& before, Weights& slopes) const;
+  double slopes_of(const SpeedupCase& jump, const GruHidden& before, Weights& slopes) const;
 
   Weights& weights() { return weights_; }
   /// Into the section that is open.

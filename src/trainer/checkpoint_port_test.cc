@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trainer/checkpoint_door.h"
+#include "trainer/checkpoint_port.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using testing::StartsWith;
 
 class DoorCaller {
  public:
-  DoorCaller(const CheckpointDoor& door, const std::string& request)
+  DoorCaller(const CheckpointPort& door, const std::string& request)
       : connection_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in place{};
     place.sin_family = AF_INET;
@@ -44,19 +44,19 @@ class DoorCaller {
 
 const std::string kPost = "POST /checkpoint HTTP/1.1\r\nHost: x\r\n\r\n";
 
-CheckpointDoor any_door() {
-  auto door = CheckpointDoor::open("127.0.0.1:0");
+CheckpointPort any_door() {
+  auto door = CheckpointPort::open("127.0.0.1:0");
   EXPECT_TRUE(door.ok());
   return *std::move(door);
 }
 
-TEST(CheckpointDoor, NobodyAskingIsNotWaitedFor) {
-  CheckpointDoor door = any_door();
+TEST(CheckpointPort, NobodyAskingIsNotWaitedFor) {
+  CheckpointPort door = any_door();
   EXPECT_FALSE(door.poll());
 }
 
-TEST(CheckpointDoor, WhoAsksIsToldOnceItIsSaved) {
-  CheckpointDoor door = any_door();
+TEST(CheckpointPort, WhoAsksIsToldOnceItIsSaved) {
+  CheckpointPort door = any_door();
   const DoorCaller asks(door, kPost);
   auto caller = door.poll();
   ASSERT_TRUE(caller);
@@ -67,8 +67,8 @@ TEST(CheckpointDoor, WhoAsksIsToldOnceItIsSaved) {
   EXPECT_THAT(answer, HasSubstr("{\"path\":\"out/checkpoints/one\"}"));
 }
 
-TEST(CheckpointDoor, WhatCouldNotBeSavedIsToldWithTheReason) {
-  CheckpointDoor door = any_door();
+TEST(CheckpointPort, WhatCouldNotBeSavedIsToldWithTheReason) {
+  CheckpointPort door = any_door();
   const DoorCaller asks(door, kPost);
   auto caller = door.poll();
   ASSERT_TRUE(caller);
@@ -79,8 +79,8 @@ TEST(CheckpointDoor, WhatCouldNotBeSavedIsToldWithTheReason) {
   EXPECT_THAT(answer, HasSubstr("the disk is full"));
 }
 
-TEST(CheckpointDoor, WhatElseIsAskedIsRefused) {
-  CheckpointDoor door = any_door();
+TEST(CheckpointPort, WhatElseIsAskedIsRefused) {
+  CheckpointPort door = any_door();
   const DoorCaller get(door, "GET /checkpoint HTTP/1.1\r\n\r\n");
   EXPECT_FALSE(door.poll());
   EXPECT_THAT(get.answer(), StartsWith("HTTP/1.1 405 "));
@@ -89,18 +89,18 @@ TEST(CheckpointDoor, WhatElseIsAskedIsRefused) {
   EXPECT_THAT(other.answer(), StartsWith("HTTP/1.1 404 "));
 }
 
-TEST(CheckpointDoor, OnlyAddressesOfThisMachineAreTaken) {
+TEST(CheckpointPort, OnlyAddressesOfThisMachineAreTaken) {
   for (const auto* wrong : {"0.0.0.0:8080", "10.0.0.1:80", "localhost", "127.0.0.1", "127.0.0.1:x",
                             "127.0.0.1:99999", ""}) {
-    const auto door = CheckpointDoor::open(wrong);
+    const auto door = CheckpointPort::open(wrong);
     ASSERT_FALSE(door.ok()) << wrong;
     EXPECT_EQ(door.error().code, Errc::kInvalid) << wrong;
   }
 }
 
-TEST(CheckpointDoor, APortThatIsTakenIsAnError) {
-  const CheckpointDoor door = any_door();
-  const auto second = CheckpointDoor::open("127.0.0.1:" + std::to_string(door.port()));
+TEST(CheckpointPort, APortThatIsTakenIsAnError) {
+  const CheckpointPort door = any_door();
+  const auto second = CheckpointPort::open("127.0.0.1:" + std::to_string(door.port()));
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, Errc::kUnavailable);
 }

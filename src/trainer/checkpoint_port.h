@@ -15,10 +15,10 @@
 
 namespace berth::trainer {
 
-class CheckpointDoor {
+class CheckpointPort {
  public:
   /// "127.0.0.1:8080"; port 0 is any that is free. kInvalid for an address that others can reach.
-  static Result<CheckpointDoor> open(std::string_view address);
+  static Result<CheckpointPort> open(std::string_view address);
 
   std::uint16_t port() const { return port_; }
 
@@ -29,7 +29,7 @@ class CheckpointDoor {
     void answer(const Result<std::string>& saved);
 
    private:
-    friend class CheckpointDoor;
+    friend class CheckpointPort;
     explicit Caller(os::UniqueFd connection) : connection_(std::move(connection)) {}
     os::UniqueFd connection_;
   };
@@ -37,7 +37,7 @@ class CheckpointDoor {
   std::optional<Caller> poll();
 
  private:
-  CheckpointDoor(os::UniqueFd listening, std::uint16_t port)
+  CheckpointPort(os::UniqueFd listening, std::uint16_t port)
       : listening_(std::move(listening)), port_(port) {}
 
   os::UniqueFd listening_;
