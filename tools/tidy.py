@@ -159,6 +159,56 @@ def check_shared_ptr(file):
                           'a comment here says why it has more than one owner')
 
 
+def parts_of(name):
+    """The words of an identifier: `LeaseView` and `lease_view` are both lease, view."""
+    return [part.lower() for part in re.findall(r'[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+', name)]
+
+
+def refused_words(glossary):
+    """What stands under «not» in the glossary, as words of identifiers."""
+    rows = re.findall(r'^\| \*\*.*\|(.*?)\|$', glossary, re.M)
+    return {tuple(parts_of(word)): word for row in rows for word in re.findall(r'`([^`]+)`', row)}
+
+
+def check_words(file, refused):
+    if not file.is_code or file.path.startswith('include/'):
+        return
+    first = {word[0] for word in refused}
+    seen = set()
+    for number, line in enumerate(file.code, 1):
+        for name in set(re.findall(r'[A-Za-z_]\w*', line)) - seen:
+            seen.add(name)
+            parts = parts_of(name)
+            for at in (i for i, part in enumerate(parts) if part in first):
+                for word in refused:
+                    if tuple(parts[at:at + len(word)]) == word:
+                        yield Finding(file.path, number, 'word',
+                                      f'`{name}`: docs/glossary.md has another word for '
+                                      f'`{refused[word]}`')
+
+
+# How a subject begins that says what is so, and not what the commit does.
+_NOT_IMPERATIVE = re.compile(r'[^:]+: (an?|the|its?|this|that|there|what|who|whoever|whose|where|'
+                             r'when|how|no|nobody|somebody|each|all|\w+(ed|ing))\b')
+
+
+def check_commits(root):
+    """The last commits, as CONTRIBUTING.md asks; none where the tree is no repository."""
+    if not os.path.exists(os.path.join(root, '.git')):
+        return
+    log = subprocess.run(['git', 'log', '-10', '--no-merges', '--shortstat',
+                          '--format=%x01%h%x00%s%x00%b%x00'],
+                         cwd=root, capture_output=True, text=True, check=False).stdout
+    for entry in log.split('\x01')[1:]:
+        commit, subject, body, stat = entry.split('\x00')
+        changed = sum(int(count) for count in re.findall(r'(\d+) (?:insertion|deletion)', stat))
+        if _NOT_IMPERATIVE.match(subject):
+            yield Finding('.git', 0, 'commit', f'{commit} `{subject}`: say what it does: "add …"')
+        if changed > 20 and not body.strip():
+            yield Finding('.git', 0, 'commit',
+                          f'{commit} `{subject}`: {changed} lines and no body')
+
+
 def check_unwanted(file):
     for number, found, instead in matches(UNWANTED, file.text):
         yield Finding(file.path, number, 'unwanted', f'`{found}`: {instead}')
@@ -383,9 +433,11 @@ def check_all(root):
     built = re.findall(r'^ *add_layer\((\w+)', texts.get('CMakeLists.txt', ''), re.M)
     words = {word for file in files if not file.path.endswith('.md')
              for word in re.findall(r'\w+', file.text)}
-    findings = []
+    refused = refused_words(texts.get('docs/glossary.md', ''))
+    findings = list(check_commits(root))
     for file in files:
         file.known = known
+        findings += check_words(file, refused)
         for check in (check_layers, check_banned, check_preprocessor, check_shared_ptr,
                       check_unwanted, check_wording, check_head, check_own_header_first,
                       check_sizes, check_negated):

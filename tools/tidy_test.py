@@ -114,6 +114,35 @@ class Tidy(unittest.TestCase):
         self.assert_clean({'docs/a.md': 'The `world`:\n```\nworld=1; the world\n```\nothers\n',
                            'src/cli/a.cc': SAYS + 'key("world"); add("; world=");  // His world\n'})
 
+    def test_identifiers_have_the_words_of_the_glossary(self):
+        glossary = '| word | meaning | not |\n|---|---|---|\n| **thaw** | x | `halter`, `go_on` |\n'
+        for name in ('halter', 'halters_halter', 'kHalterMax', 'GoOnToken', 'go_on_', 'let_go_on'):
+            self.assertEqual(self.found({'docs/glossary.md': glossary,
+                                         'src/os/a.cc': f'{SAYS}int {name} = 1;\n'}),
+                             ['src/os/a.cc:3 word'], name)
+        self.assert_clean({'docs/glossary.md': glossary,
+                           'include/berth/a.h': HEADER + 'int halter;\n',
+                           'src/os/a.cc': SAYS + '// halter\nint go, halters; auto a = "go_on";\n'})
+
+    def test_commits_say_what_they_do_and_why(self):
+        def rules(subject, body, lines):
+            with tempfile.TemporaryDirectory() as root:
+                def git(*words):
+                    subprocess.run(['git', '-c', 'user.name=a', '-c', 'user.email=a@b', *words],
+                                   cwd=root, check=True, capture_output=True)
+                git('init', '-q')
+                with open(os.path.join(root, 'a.txt'), 'w', encoding='utf-8') as stream:
+                    stream.write('x\n' * lines)
+                git('add', 'a.txt')
+                git('commit', '-q', '-m', subject, *(['-m', body] if body else []))
+                return [found.rule for found in tidy.check_commits(root)]
+        self.assertEqual(rules('core: add a thing', '', 20), [])
+        self.assertEqual(rules('core: add a thing', 'Cause.', 21), [])
+        self.assertEqual(rules('core: add a thing', '', 21), ['commit'])
+        for subject in ('what differs is held', 'a thing is added', 'added a thing', 'adding it',
+                        'who asks is told', 'no thing is left'):
+            self.assertEqual(rules('core: ' + subject, '', 1), ['commit'], subject)
+
     def test_a_file_says_its_licence_and_its_purpose(self):
         self.assertEqual(self.found({'src/os/a.cc': 'int x;\n'}), ['src/os/a.cc:1 head'])
         self.assertEqual(self.found({'src/os/a.cc': HEAD + 'int x;\n'}), ['src/os/a.cc:2 head'])

@@ -95,7 +95,7 @@ class Reservation {
   std::variant<wire::LeaseAnswer, ExitOutcome> wait(const RequestPlan& plan);
   ExitOutcome tell(const LeaseView& lease);
   ExitOutcome tell_variables(const LeaseView& lease);
-  bool hold_to_budget(const LeaseView& lease, const std::string& own_path, Variables& variables);
+  bool apply_budget(const LeaseView& lease, const std::string& own_path, Variables& variables);
   ExitOutcome failed() { return {.code = session_.status()}; }
 
   const ReserveOptions& options_;
@@ -180,15 +180,15 @@ ExitOutcome Reservation::tell_variables(const LeaseView& lease) {
   }
   Result<Variables> variables = variables_for(input);
   CHECK(variables.ok());  // Nothing is narrowed here.
-  if (!hold_to_budget(joined->view, own_path, *variables)) return failed();
+  if (!apply_budget(joined->view, own_path, *variables)) return failed();
   print(exports(variables->changes));
   return {};
 }
 
 // What is started from the shell is held as the command of `run` is. False: it shall be and cannot,
 // and the lease is given back.
-bool Reservation::hold_to_budget(const LeaseView& lease, const std::string& own_path,
-                                 Variables& variables) {
+bool Reservation::apply_budget(const LeaseView& lease, const std::string& own_path,
+                               Variables& variables) {
   const GuardLook look = look_for_guard(shell_of_caller(), own_path);
   const EnforcementPlan plan =
       plan_enforcement({.mode = enforce_,

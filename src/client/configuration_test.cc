@@ -22,8 +22,8 @@ class ConfigurationTest : public testing::Test {
     std::string pattern = testing::TempDir() + "berth-configuration-XXXXXX";
     CHECK(::mkdtemp(pattern.data()) != nullptr);
     directory_ = pattern;
-    surroundings_.home = pattern + "/home";
-    surroundings_.xdg_config_home = pattern + "/config";
+    env_.home = pattern + "/home";
+    env_.xdg_config_home = pattern + "/config";
   }
   ~ConfigurationTest() override { std::filesystem::remove_all(directory_); }
 
@@ -36,8 +36,7 @@ class ConfigurationTest : public testing::Test {
   // The files below the test's directory, by their place in it.
   std::vector<std::string> found_in(const std::string& folder,
                                     ProjectFile project = ProjectFile::kRead) {
-    const Result<ConfigurationInput> found =
-        find_configuration(surroundings_, directory_ / folder, project);
+    const Result<ConfigurationInput> found = find_configuration(env_, directory_ / folder, project);
     if (!found.ok()) return {"error: " + found.error().message};
     passed_over_ = found->passed_over;
     std::vector<std::string> paths;
@@ -52,7 +51,7 @@ class ConfigurationTest : public testing::Test {
   }
 
   std::filesystem::path directory_;
-  os::Environment surroundings_;
+  os::Environment env_;
   std::vector<std::string> passed_over_;
 };
 
@@ -81,7 +80,7 @@ TEST_F(ConfigurationTest, FileOfAProjectThatOthersMayWriteIsPassedOver) {
 }
 
 TEST_F(ConfigurationTest, FileThatTheEnvironmentNamesMustBeThere) {
-  surroundings_.config = directory_ / "mine.toml";
+  env_.config = directory_ / "mine.toml";
   EXPECT_THAT(found_in("home"), ElementsAre(HasSubstr("BERTH_CONFIG")));
   write("mine.toml");
   EXPECT_THAT(found_in("home"), ElementsAre("mine.toml"));
@@ -90,7 +89,7 @@ TEST_F(ConfigurationTest, FileThatTheEnvironmentNamesMustBeThere) {
 TEST_F(ConfigurationTest, VariablesStandAboveFiles) {
   ::setenv("BERTH_DEFAULT_VRAM", "4GiB", 1);
   const Result<ConfigurationInput> found =
-      find_configuration(surroundings_, directory_, ProjectFile::kIgnore);
+      find_configuration(env_, directory_, ProjectFile::kIgnore);
   ::unsetenv("BERTH_DEFAULT_VRAM");
   ASSERT_TRUE(found.ok());
   ASSERT_EQ(found->input.overrides.size(), 1);

@@ -137,7 +137,7 @@ TEST_F(ConnectionTest, HangUpIsUnavailable) {
   EXPECT_EQ(arrival.error().code, Errc::kUnavailable);
 }
 
-TEST_F(ConnectionTest, WhatTheDaemonSaidBeforeItHungUpIsRead) {
+TEST_F(ConnectionTest, WhatTheDaemonSaidBeforeItDisconnectedIsRead) {
   answer("503 Service Unavailable", "full");
   daemon_ = {};
   const Result<Answer> answered = connection_.ask({.route = wire::Route::kStatus});

@@ -233,9 +233,9 @@ struct Reader {
 
   Status operator()(Ladder* out) const {
     if (!std::holds_alternative<Given::List>(given.value)) return wrong();
-    std::vector<std::string> rungs;
-    TRY_STATUS((*this)(&rungs));
-    TRY(ladder, parse_ladder(rungs, key.cause));
+    std::vector<std::string> ladder_steps;
+    TRY_STATUS((*this)(&ladder_steps));
+    TRY(ladder, parse_ladder(ladder_steps, key.cause));
     *out = std::move(ladder);
     return Unit{};
   }
@@ -360,9 +360,9 @@ struct AsToml {
     return "[" + text + "]";
   }
   Text operator()(const Ladder* ladder) const {
-    std::vector<std::string> rungs;
-    for (const LadderStep& rung : *ladder) rungs.push_back(to_text(rung));
-    return (*this)(&rungs);
+    std::vector<std::string> ladder_steps;
+    for (const LadderStep& ladder_step : *ladder) ladder_steps.push_back(to_text(ladder_step));
+    return (*this)(&ladder_steps);
   }
   Text operator()(const Labels* labels) const {
     std::string text;

@@ -96,8 +96,8 @@ std::optional<Refusal> Coordinator::Impl::refuse_checkpoint(const Lease& lease) 
                                                               : " is being ended";
     return Refusal{RefusalCode::kWrongState, text_of(lease.id) + why};
   }
-  if (observed.at(lease.id).checkpoint_waiters.size() >= limits::kCheckpointAskers) {
-    return Refusal{RefusalCode::kBusy, std::to_string(limits::kCheckpointAskers) +
+  if (observed.at(lease.id).checkpoint_waiters.size() >= limits::kCheckpointRequesters) {
+    return Refusal{RefusalCode::kBusy, std::to_string(limits::kCheckpointRequesters) +
                                            " wait already for " + text_of(lease.id) +
                                            " to have saved itself"};
   }

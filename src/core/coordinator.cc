@@ -167,8 +167,8 @@ void Coordinator::Impl::reindex_ledger(LeaseId id, const Lease* lease, Observed&
       used = use->second.now.value_or(Bytes{});
       // What may be is not what is away, unless nobody has looked since its budget fell: not all of
       // it need be of processes that are known, and were moved.
-      const bool untold_shrink = shrunk.contains(id) && !seen.shrink_confirmed;
-      const bool may_be_there = !known && (!held->is_swapped_out() || untold_shrink);
+      const bool unconfirmed_shrink = shrunk.contains(id) && !seen.shrink_confirmed;
+      const bool may_be_there = !known && (!held->is_swapped_out() || unconfirmed_shrink);
       if (may_be_there) used = std::max(used, use->second.upper_bound);
       if (use->second.figure_missing) used = std::max(used, use->second.last);
     }

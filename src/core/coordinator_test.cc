@@ -130,7 +130,7 @@ TEST(Coordinator, AChildThatOutlivesTheCommandHoldsTheLease) {
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->result, EndResult::kFailed);
 }
 
-TEST(Coordinator, StrangersAreHeldBackAndTheReserveIsAFloorForThem) {
+TEST(Coordinator, UnmanagedProcessesAreHeldBackAndTheReserveIsAFloorForThem) {
   Story story({.order = Order::kFifo, .reserve = gib(2)});
   EXPECT_EQ(story.look().grantable, gib(14));
   story.use(500, gib(1));
@@ -143,7 +143,7 @@ TEST(Coordinator, StrangersAreHeldBackAndTheReserveIsAFloorForThem) {
   EXPECT_EQ(story.coordinator.why({1}, story.now)->reason, WhyView::Reason::kUnmanaged);
 }
 
-TEST(Coordinator, GrowingStrangersTakeNoLeaseAwayAndStopGrants) {
+TEST(Coordinator, GrowingUnmanagedProcessesTakeNoLeaseAwayAndStopGrants) {
   Story story({.order = Order::kFifo, .reserve = {}});
   (void)story.ask(S::budget(gib(12)));
   (void)story.claim(1);
@@ -226,7 +226,7 @@ TEST(Coordinator, AnOfferThatIsNotClaimedGoesToTheNextAndTheRequestIsParked) {
 }
 
 // Whoever parks and returns need not be the connection that hears the news.
-TEST(Coordinator, AGrantThatFollowsAReturnIsToldToTheAskerToo) {
+TEST(Coordinator, AGrantThatFollowsAReturnIsToldToTheRequesterToo) {
   Story story({.order = Order::kFifo, .reserve = {}});
   (void)story.ask(S::budget(gib(10)));
   (void)story.claim(1);
@@ -349,7 +349,7 @@ TEST(Coordinator, WhatAWholeLeaseLeftOnOneDeviceKeepsNoOtherClosed) {
   EXPECT_EQ(story.ask(S::budget(gib(5))), "waiting 3; ") << "its own device is not given away";
 }
 
-TEST(Coordinator, AWholeDeviceIsNotGrantedBesideAStrangersTrainingRun) {
+TEST(Coordinator, AWholeDeviceIsNotGrantedBesideATrainingRunWithoutALease) {
   Story story({.order = Order::kFifo, .reserve = {}, .exclusive_external_max = gib(2)});
   story.use(500, gib(2) + Bytes{1});
   (void)story.sample();

@@ -101,7 +101,7 @@ TEST_F(Freezing, WhatCannotBeStoppedRunsOn) {
   }
 }
 
-TEST_F(Freezing, WhatCannotBeLetGoOnIsFrozenStill) {
+TEST_F(Freezing, WhatCannotBeThawedIsFrozenStill) {
   (void)frozen();
   (void)resume();
   EXPECT_EQ(transfer_done(Outcome::kStuck, "not permitted"), "refuse not_moved; ");

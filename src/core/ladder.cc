@@ -101,20 +101,20 @@ void Coordinator::Impl::escalate(LeaseId id, Cause cause, const Ladder& ladder, 
 std::size_t Coordinator::Impl::escalate_from(std::size_t next, LeaseId id, Cause cause,
                                              const Ladder& ladder, Duration lasted) {
   for (; next < ladder.size(); ++next) {
-    const LadderStep& rung = ladder[next];
+    const LadderStep& ladder_step = ladder[next];
     const Lease& lease = *state.find(id);
-    if (rung.after && lasted < *rung.after) break;
-    if (rung.measure == Measure::kNotify) {
+    if (ladder_step.after && lasted < *ladder_step.after) break;
+    if (ladder_step.measure == Measure::kNotify) {
       notify_of_measure(id, cause, ladder);
       continue;
     }
     if (lease.held() == nullptr || lease.held()->revoked || !lease.held()->claimed) break;
-    if (rung.measure != Measure::kKill) {
+    if (ladder_step.measure != Measure::kKill) {
       if (!can_be_climbed(lease) || lease.measures.under_way() != nullptr) break;
       const bool saves = lease.checkpoints.asked.has_value();
-      if (is_harder_than_a_save(rung.measure) && (saves || !may_grant())) break;
+      if (is_harder_than_a_save(ladder_step.measure) && (saves || !may_grant())) break;
     }
-    take(id, cause, rung.measure);
+    take(id, cause, ladder_step.measure);
   }
   return next;
 }
@@ -125,8 +125,9 @@ void Coordinator::Impl::notify_of_measure(LeaseId id, Cause cause, const Ladder&
   if (!is_own && (cause != Cause::kDeviceCritical || ladder.size() == 1)) return;
   std::string text = observed.at(id).excess;
   if (!is_own) text += ", and others on it lack memory that they were granted";
-  const auto harder = std::ranges::find_if(
-      ladder, [](const LadderStep& rung) { return is_harder_than_a_save(rung.measure); });
+  const auto harder = std::ranges::find_if(ladder, [](const LadderStep& ladder_step) {
+    return is_harder_than_a_save(ladder_step.measure);
+  });
   const std::optional<Duration> within = harder != ladder.end() ? harder->after : std::nullopt;
   if (within) {
     text += ": it has " + to_text(*within) + " to use less";
@@ -143,7 +144,7 @@ void Coordinator::Impl::escalate_for_unmanaged(const Account& account, Instant a
   device.for_unmanaged.note(is_critical && device.measured == Pressure::kCritical && !somebody_else,
                             at);
   if (!is_critical) {
-    device.next_rung.clear();
+    device.next_ladder_step.clear();
     resume_displaced(account);
   }
   const Ladder& ladder = settings.pressure.on_unmanaged;
@@ -156,14 +157,14 @@ void Coordinator::Impl::escalate_for_unmanaged(const Account& account, Instant a
   }
   if (lasted < ladder[1].after.value_or(Duration{})) return;
   std::optional<LeaseId> victim;
-  for (const auto& [id, next] : device.next_rung) {
+  for (const auto& [id, next] : device.next_ladder_step) {
     if (measuring.contains(id)) return;
     const Lease* lease = state.find(id);
     if (lease != nullptr && can_be_climbed(*lease) && next < ladder.size()) victim = id;
   }
   if (!victim) victim = next_victim(account, device, at);
   if (!victim) return;
-  std::size_t& next = device.next_rung.try_emplace(*victim, 1).first->second;
+  std::size_t& next = device.next_ladder_step.try_emplace(*victim, 1).first->second;
   next = escalate_from(next, *victim, Cause::kUnmanaged, ladder, lasted);
 }
 
@@ -175,7 +176,7 @@ std::optional<LeaseId> Coordinator::Impl::next_victim(const Account& account,
     const Observed& seen = observed.at(id);
     const auto use = seen.use.find(account.id);
     const bool has_any = use != seen.use.end() && use->second.now.value_or(Bytes{}) > Bytes{};
-    if (!has_any || !can_be_climbed(lease) || device.next_rung.contains(id)) continue;
+    if (!has_any || !can_be_climbed(lease) || device.next_ladder_step.contains(id)) continue;
     const bool is_idle = lease.held()->frozen || at - seen.unchanged.since >= limits::kIdleAfter;
     able.emplace_back(!is_idle, lease.request.priority, seen.used(), id);
   }

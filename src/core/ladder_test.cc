@@ -304,7 +304,7 @@ TEST_F(LadderTest, TheCauseOfADangerToOthersIsWhoIsAboveHisBudget) {
   EXPECT_THAT(taken(2), ElementsAre());
 }
 
-TEST_F(LadderTest, WhereStrangersAreTheCauseNothingIsDoneUnlessThatIsConfigured) {
+TEST_F(LadderTest, WhereUnmanagedProcessesAreTheCauseNothingIsDoneUnlessThatIsConfigured) {
   hold(over(gib(8)));
   hold(over(gib(6)));
   (void)use(1, gib(4));

@@ -61,11 +61,11 @@ inline constexpr Duration kRequeueMargin = seconds(5);       // For it to come b
 inline constexpr Duration kMeasureMargin = seconds(15);
 inline constexpr Duration kIdleAfter = minutes(5);  // Of use that has not changed since.
 inline constexpr Duration kMovedWithin = minutes(5);
-inline constexpr std::size_t kCheckpointAskers = 64;   // Of one save.
-inline constexpr std::size_t kRequeueAskers = 64;      // Of one lease.
-inline constexpr std::size_t kCheckpointDetail = 256;  // Bytes.
-inline constexpr std::size_t kProgressNote = 200;      // Bytes.
-inline constexpr Duration kToldEndMax = hours(std::int64_t{24} * 365);
+inline constexpr std::size_t kCheckpointRequesters = 64;  // Of one save.
+inline constexpr std::size_t kRequeueRequesters = 64;     // Of one lease.
+inline constexpr std::size_t kCheckpointDetail = 256;     // Bytes.
+inline constexpr std::size_t kProgressNote = 200;         // Bytes.
+inline constexpr Duration kReportedEndMax = hours(std::int64_t{24} * 365);
 inline constexpr Duration kTtlMax = hours(std::int64_t{24} * 31);
 
 }  // namespace berth::limits

@@ -249,7 +249,7 @@ TEST_F(Moving, TwoPartsChangePlaces) {
                           DevicePair{.from = device(1), .to = device(0)}));
 }
 
-TEST_F(Moving, WhatItLeftBehindIsAStrangersFromThenOn) {
+TEST_F(Moving, WhatItLeftBehindIsAnUnmanagedProcesssFromThenOn) {
   (void)move(1);
   (void)transfer_done();
   story.use(1, gib(3));  // Not all of it could be moved, or a new process has come.

@@ -39,7 +39,7 @@ struct Use {
   std::optional<Bytes> now;
   Bytes peak;
   bool figure_missing = false;  // The driver lists a process and gives no figure for it.
-  Bytes last;                   // What was known before it was untold.
+  Bytes last;                   // What was known before the figure was missing.
   Bytes upper_bound;  // The budget before it shrank, until a sample tells what is really used.
 
   // By the account of the lease's own programs; see Note [Two accounts].
@@ -211,8 +211,8 @@ struct KnownDevice {
   PressureState pressure_state;
   Pressure measured = Pressure::kNormal;  // By the last sample.
   EscalationState for_unmanaged;
-  std::map<LeaseId, std::size_t> next_rung;  // Of the leases that were chosen for that.
-  std::optional<Bytes> owed;                 // What its leases may still take.
+  std::map<LeaseId, std::size_t> next_ladder_step;  // Of the leases that were chosen for that.
+  std::optional<Bytes> owed;                        // What its leases may still take.
 };
 
 /// What the processes on one device use.

@@ -87,7 +87,7 @@ TEST_F(Pausing, WhatIsFrozenGoesOnWhenItsTimeIsOver) {
   EXPECT_EQ(lease().pause, std::nullopt);
 }
 
-TEST_F(Pausing, WhatCannotBeLetGoOnIsTriedAgainLater) {
+TEST_F(Pausing, WhatCannotBeThawedIsTriedAgainLater) {
   (void)freeze({.lasts = seconds(5)});
   (void)transfer_done();
   EXPECT_EQ(seconds_pass(6), "let go on 1; ");

@@ -229,7 +229,7 @@ TEST_F(UnderPressure, ADeviceIsNotByUseAlone) {
   EXPECT_FALSE(device_told());
 }
 
-TEST_F(UnderPressure, ADeviceIsWhenStrangersTakeWhatWasGranted) {
+TEST_F(UnderPressure, ADeviceIsWhenUnmanagedProcessesTakeWhatWasGranted) {
   (void)story.ask(S::budget(gib(8)));
   (void)story.ask(S::budget(gib(6)));
   (void)story.claim(1);

@@ -20,7 +20,7 @@ std::optional<Duration> left_at_its_rate(const ReportedProgress& reported, std::
   const auto each =
       static_cast<double>((reported.at - reported.first_at).ns) / static_cast<double>(done);
   const double left = each * static_cast<double>(total - reported.last.done);
-  const double most = static_cast<double>(limits::kToldEndMax.ns);
+  const double most = static_cast<double>(limits::kReportedEndMax.ns);
   return Duration{static_cast<std::int64_t>(std::min(left, most))};
 }
 
@@ -38,9 +38,9 @@ std::optional<Refusal> Coordinator::Impl::refuse_progress(const Lease& lease,
                                               ") than there is to be done (" +
                                               std::to_string(*event.total) + ")"};
   }
-  if (event.left && (event.left->ns < 0 || *event.left > limits::kToldEndMax)) {
+  if (event.left && (event.left->ns < 0 || *event.left > limits::kReportedEndMax)) {
     return Refusal{RefusalCode::kInvalid,
-                   "what is left takes from nothing to " + to_text(limits::kToldEndMax)};
+                   "what is left takes from nothing to " + to_text(limits::kReportedEndMax)};
   }
   if (event.note.size() > limits::kProgressNote) {
     return Refusal{RefusalCode::kInvalid, "the note has " + std::to_string(event.note.size()) +

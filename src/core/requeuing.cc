@@ -57,9 +57,9 @@ void Coordinator::Impl::on(const AskRequeue& event) {
     return;
   }
   std::vector<Token>& requesters = observed.at(id).requeue_waiters;
-  if (requesters.size() >= limits::kRequeueAskers) {
+  if (requesters.size() >= limits::kRequeueRequesters) {
     refuse(event.token, RefusalCode::kBusy,
-           std::to_string(limits::kRequeueAskers) + " wait already for " + text_of(id) +
+           std::to_string(limits::kRequeueRequesters) + " wait already for " + text_of(id) +
                " to be requeued");
     return;
   }

@@ -185,7 +185,7 @@ TEST_F(Requeuing, UnlessThatWasSaid) {
   EXPECT_EQ(saved(2, Outcome::kFailed), "save over 2; stop 2; held 2; ");
 }
 
-TEST_F(Requeuing, ASecondAskerMaySaySo) {
+TEST_F(Requeuing, ASecondRequesterMaySaySo) {
   (void)hold_saving();
   (void)ask(2);
   EXPECT_EQ(ask(2, true), "");

@@ -163,7 +163,7 @@ TEST_F(Resizing, ALeaseAboveItsBudgetGrowsNoFurtherThanBudgetsMay) {
   EXPECT_EQ(resize(1, gib(11)), "refuse busy; ");
 }
 
-TEST_F(Resizing, AGrowthWhoseAskerHangsUpIsForgotten) {
+TEST_F(Resizing, AGrowthWhoseRequesterHangsUpIsForgotten) {
   EXPECT_EQ(resize(1, gib(12), minutes(10)), "");
   (void)story.feed(GrowthRequesterGone{{1}});
   EXPECT_EQ(story.ask(S::budget(gib(2))), "held 3; ");

@@ -123,7 +123,7 @@ TEST_F(Sampling, AnOrphanOfAnInnerLeaseCountsForItBelowTheOuterToo) {
               testing::ElementsAre(S::process(30)));
 }
 
-TEST_F(Sampling, AProcessOfAnotherUserThatNamesALeaseIsAStranger) {
+TEST_F(Sampling, AProcessOfAnotherUserThatNamesALeaseIsUnmanaged) {
   story.use(30, gib(1));
   auto& other = *std::ranges::find(processes(), S::process(30), &ProcessSample::process);
   other.env_lease = Handle{0, 1};
@@ -157,7 +157,7 @@ TEST_F(Sampling, ADeadProcessIsOfTheLeaseWhosePidItWasLast) {
 }
 
 // After a restart nobody knows what is charged for it until a sample tells.
-TEST_F(Sampling, WhatADeadProcessOfALeaseThatIsAwayHasIsNoStrangers) {
+TEST_F(Sampling, WhatADeadProcessOfALeaseThatIsAwayHasIsNotUnmanaged) {
   (void)story.feed(Join{{2}, {{1000}}, {0, 1}, S::process(30)});
   (void)story.feed(ProcessEnded{S::process(30)});
   story.use(30, gib(2), 0, false);
@@ -200,7 +200,7 @@ TEST_F(Sampling, WhatTurnsUpOfALeaseThatWasFoundFreeIsExternal) {
   EXPECT_EQ(story.look().external, gib(2));
 }
 
-TEST_F(Sampling, StrangersAreBelievedToUseWhatTheyDidWhereAFigureIsMissing) {
+TEST_F(Sampling, UnmanagedProcessesAreBelievedToUseWhatTheyDidWhereAFigureIsMissing) {
   story.use(1, gib(1));
   story.use(7, gib(4));  // An unmanaged process.
   (void)story.sample();
@@ -213,7 +213,7 @@ TEST_F(Sampling, StrangersAreBelievedToUseWhatTheyDidWhereAFigureIsMissing) {
   EXPECT_EQ(story.look().external, gib(2));
 }
 
-TEST_F(Sampling, StrangersUseAtLeastWhatTheDriverSaysOfThem) {
+TEST_F(Sampling, UnmanagedProcessesUseAtLeastWhatTheDriverSaysOfThem) {
   story.use(1, gib(1));
   processes()[0].used.reset();
   processes().push_back({.process = S::process(7), .used = gib(4), .alive = true});

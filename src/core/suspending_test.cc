@@ -124,7 +124,7 @@ TEST_F(Suspending, ASampleThatWasAskedBeforeItWasToReturnDoesNotTellOfRoom) {
   EXPECT_EQ(story.second(), "move back 1; ");
 }
 
-TEST_F(Suspending, ItDoesNotReturnWhileStrangersAreInTheWay) {
+TEST_F(Suspending, ItDoesNotReturnWhileUnmanagedProcessesAreInTheWay) {
   (void)put_away();
   story.use(77, gib(9));
   (void)story.second();
@@ -136,7 +136,7 @@ TEST_F(Suspending, ItDoesNotReturnWhileStrangersAreInTheWay) {
   EXPECT_EQ(story.last_move()->direction, Direction::kBack);
 }
 
-TEST_F(Suspending, AStrangerWhoComesAfterItsBudgetWasReservedIsWaitedFor) {
+TEST_F(Suspending, AnUnmanagedProcessThatComesAfterItsBudgetWasReservedIsWaitedFor) {
   (void)put_away();
   EXPECT_EQ(resume(), "");
   story.use(77, gib(9));

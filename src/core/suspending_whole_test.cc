@@ -43,7 +43,7 @@ TEST_F(SuspendingWhole, AWholeDeviceIsGivenUpAndComesBackAlone) {
   EXPECT_THAT(story.second(), HasSubstr("move back 1"));
 }
 
-TEST_F(SuspendingWhole, AWholeDeviceComesBackBesideAStrangerWhoLeavesItRoom) {
+TEST_F(SuspendingWhole, AWholeDeviceComesBackBesideAnUnmanagedProcessThatLeavesItRoom) {
   story.use(1, gib(3));
   (void)story.second();
   (void)suspend();

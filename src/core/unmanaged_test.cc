@@ -62,7 +62,7 @@ class WarnedOf : public testing::Test {
   Story story{under(Unmanaged::kWarn)};
 };
 
-TEST_F(WarnedOf, AStrangerIsToldOfOnceWhenHeComesAndOnceWhenHeHasGone) {
+TEST_F(WarnedOf, AnUnmanagedProcessIsReportedOnceWhenItComesAndOnceWhenItHasGone) {
   story.use(kUnmanaged, gib(4));
   process_on(story, kUnmanaged).name = "firefox";
   EXPECT_EQ(story.sample(), "came 500; ");
@@ -144,7 +144,7 @@ class Ignored : public testing::Test {
   Story story{under(Unmanaged::kIgnore), {gib(16), gib(16)}};
 };
 
-TEST_F(Ignored, StrangersAreShownAndTheirMemoryIsGranted) {
+TEST_F(Ignored, UnmanagedProcessesAreShownAndTheirMemoryIsGranted) {
   story.use(kUnmanaged, gib(4));
   EXPECT_EQ(story.sample(), "");
   EXPECT_EQ(story.look().external, gib(4));
@@ -157,7 +157,7 @@ TEST_F(Ignored, StrangersAreShownAndTheirMemoryIsGranted) {
   EXPECT_FALSE(story.look().overcommitted);
 }
 
-TEST_F(Ignored, AWholeDeviceIsGrantedBesideStrangers) {
+TEST_F(Ignored, AWholeDeviceIsGrantedBesideUnmanagedProcesses) {
   story.use(kUnmanaged, gib(4));
   (void)story.sample();
   Request request = S::whole();
@@ -274,7 +274,7 @@ TEST_F(Strays, EachProcessIsReported) {
   EXPECT_EQ(lease().strays.size(), 2U);
 }
 
-TEST_F(Strays, AreNoStrangersWhateverThePolicy) {
+TEST_F(Strays, AreNoUnmanagedProcessesWhateverThePolicy) {
   story.use(1, gib(3), 1);
   (void)story.feed(Configured{under(Unmanaged::kWarn)});
   EXPECT_EQ(story.sample(), "astray 1; ");
@@ -284,7 +284,7 @@ TEST_F(Strays, AreNoStrangersWhateverThePolicy) {
   EXPECT_EQ(story.look(1).held_back, gib(3));
 }
 
-TEST_F(Strays, OfALeaseThatHasEndedAreStrangers) {
+TEST_F(Strays, OfALeaseThatHasEndedAreUnmanagedProcesses) {
   story.use(1, gib(3), 1);
   (void)story.sample();
   story.use(1, {});

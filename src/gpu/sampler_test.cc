@@ -97,7 +97,7 @@ TEST(Sampler, APidThatWasNeverSeenAliveIsJustAPid) {
   EXPECT_TRUE(unmanaged_process.ancestors.empty());
 }
 
-TEST(Sampler, UntoldFiguresAreAbsentAndNotZero) {
+TEST(Sampler, UnknownFiguresAreAbsentAndNotZero) {
   const TestWorld world("1x16GiB");
   world.set({"stranger", "0", "2GiB"});
   world.set({"no-process-figures", "on"});

@@ -34,7 +34,7 @@ std::optional<std::string> not_for(Measure measure, Cause cause) {
   return std::nullopt;
 }
 
-Result<LadderStep> parse_rung(const std::string& text) {
+Result<LadderStep> parse_ladder_step(const std::string& text) {
   const std::size_t at = text.find('@');
   const std::string_view word = std::string_view(text).substr(0, at);
   const std::optional<Measure> measure = parse_measure(word);
@@ -49,8 +49,8 @@ Result<LadderStep> parse_rung(const std::string& text) {
                      " is no measure: notify, cleanup, checkpoint, suspend, requeue or kill" +
                      (meant ? "; did you mean " + in_quotes(*meant) + "?" : ""));
   }
-  LadderStep rung{.measure = *measure};
-  if (at == std::string::npos) return rung;
+  LadderStep ladder_step{.measure = *measure};
+  if (at == std::string::npos) return ladder_step;
   const Result<Duration> after = parse_duration(text.substr(at + 1));
   const bool sound =
       after.ok() && after->ns > 0 && *after <= kAfterMax && after->ns % milliseconds(1).ns == 0;
@@ -58,8 +58,8 @@ Result<LadderStep> parse_rung(const std::string& text) {
     return senseless(in_quotes(text) + " has no time such as \"" + std::string(word) +
                      "@30s\", of at most " + to_text(kAfterMax));
   }
-  rung.after = *after;
-  return rung;
+  ladder_step.after = *after;
+  return ladder_step;
 }
 
 }  // namespace
@@ -79,9 +79,9 @@ Ladder default_ladder(Cause cause) {
   return {{Measure::kNotify}};
 }
 
-std::string to_text(const LadderStep& rung) {
-  std::string text(to_text(rung.measure));
-  if (!rung.after) return text;
+std::string to_text(const LadderStep& ladder_step) {
+  std::string text(to_text(ladder_step.measure));
+  if (!ladder_step.after) return text;
   struct Scale {
     std::int64_t ns;
     std::string_view name;
@@ -89,44 +89,46 @@ std::string to_text(const LadderStep& rung) {
   constexpr std::array<Scale, 3> kScales = {
       {{hours(1).ns, "h"}, {minutes(1).ns, "m"}, {seconds(1).ns, "s"}}};
   for (const Scale& unit : kScales) {
-    if (rung.after->ns % unit.ns != 0 || (rung.after->ns < 2 * unit.ns && unit.ns > seconds(1).ns))
+    if (ladder_step.after->ns % unit.ns != 0 ||
+        (ladder_step.after->ns < 2 * unit.ns && unit.ns > seconds(1).ns))
       continue;
-    return text + "@" + std::to_string(rung.after->ns / unit.ns) + std::string(unit.name);
+    return text + "@" + std::to_string(ladder_step.after->ns / unit.ns) + std::string(unit.name);
   }
-  return text + "@" + std::to_string(rung.after->ns / milliseconds(1).ns) + "ms";
+  return text + "@" + std::to_string(ladder_step.after->ns / milliseconds(1).ns) + "ms";
 }
 
-Result<Ladder> parse_ladder(std::span<const std::string> rungs, Cause cause) {
+Result<Ladder> parse_ladder(std::span<const std::string> ladder_steps, Cause cause) {
   Ladder ladder;
   std::optional<Duration> last;
-  for (const std::string& text : rungs) {
-    TRY(rung, parse_rung(text));
-    if (ladder.empty() && (rung.measure != Measure::kNotify || rung.after)) {
+  for (const std::string& text : ladder_steps) {
+    TRY(ladder_step, parse_ladder_step(text));
+    if (ladder.empty() && (ladder_step.measure != Measure::kNotify || ladder_step.after)) {
       return senseless("must begin with \"notify\": nobody meets a measure that was not announced");
     }
-    if (const auto why_not = not_for(rung.measure, cause)) return senseless(*why_not);
-    if (!ladder.empty() && rung.measure == ladder.back().measure) {
-      return senseless(in_quotes(to_text(rung.measure)) + " is in it twice");
+    if (const auto why_not = not_for(ladder_step.measure, cause)) return senseless(*why_not);
+    if (!ladder.empty() && ladder_step.measure == ladder.back().measure) {
+      return senseless(in_quotes(to_text(ladder_step.measure)) + " is in it twice");
     }
-    if (!ladder.empty() && rung.measure < ladder.back().measure) {
+    if (!ladder.empty() && ladder_step.measure < ladder.back().measure) {
       return senseless(
-          "has " + in_quotes(to_text(rung.measure)) + " after " +
+          "has " + in_quotes(to_text(ladder_step.measure)) + " after " +
           in_quotes(to_text(ladder.back().measure)) +
           ", which is harder: the order is notify, cleanup, checkpoint, suspend, requeue, "
           "kill");
     }
-    if (rung.after && last && *rung.after == *last) {
+    if (ladder_step.after && last && *ladder_step.after == *last) {
       return senseless("has " + in_quotes(text) + " at the time of the one before it");
     }
-    if (rung.after && last && *rung.after < *last) {
+    if (ladder_step.after && last && *ladder_step.after < *last) {
       return senseless("has " + in_quotes(text) + " before what stands in front of it");
     }
-    if (rung.measure == Measure::kKill && rung.after.value_or(Duration{}) < kKillAfterMin) {
+    if (ladder_step.measure == Measure::kKill &&
+        ladder_step.after.value_or(Duration{}) < kKillAfterMin) {
       return senseless("'kill' needs a time, such as \"kill@60s\": of " + to_text(kKillAfterMin) +
                        " or more");
     }
-    if (rung.after) last = rung.after;
-    ladder.push_back(rung);
+    if (ladder_step.after) last = ladder_step.after;
+    ladder.push_back(ladder_step);
   }
   if (ladder.empty()) {
     return senseless("must not be empty: [\"notify\"] does no more than to announce it");

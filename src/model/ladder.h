@@ -41,8 +41,8 @@ using Ladder = std::vector<LadderStep>;
 Ladder default_ladder(Cause cause);
 
 /// Of "suspend@60s" and the like. The error says what is wrong, and what would be right.
-Result<Ladder> parse_ladder(std::span<const std::string> rungs, Cause cause);
-std::string to_text(const LadderStep& rung);
+Result<Ladder> parse_ladder(std::span<const std::string> ladder_steps, Cause cause);
+std::string to_text(const LadderStep& ladder_step);
 
 enum class MeasureOutcome : std::uint8_t {
   kConfirmed,

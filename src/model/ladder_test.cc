@@ -12,12 +12,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Result<Ladder> parse(const std::vector<std::string>& rungs, Cause cause = Cause::kOverBudget) {
-  return parse_ladder(rungs, cause);
+Result<Ladder> parse(const std::vector<std::string>& ladder_steps,
+                     Cause cause = Cause::kOverBudget) {
+  return parse_ladder(ladder_steps, cause);
 }
 
-std::string trouble(const std::vector<std::string>& rungs, Cause cause = Cause::kOverBudget) {
-  const Result<Ladder> ladder = parse(rungs, cause);
+std::string trouble(const std::vector<std::string>& ladder_steps,
+                    Cause cause = Cause::kOverBudget) {
+  const Result<Ladder> ladder = parse(ladder_steps, cause);
   return ladder.ok() ? "" : ladder.error().message;
 }
 
@@ -95,7 +97,7 @@ TEST(LadderText, ALeaseInsideItsBudgetIsNeitherMovedNorStopped) {
   EXPECT_EQ(trouble({"notify", "cleanup", "checkpoint"}, Cause::kLeaseCritical), "");
 }
 
-TEST(LadderText, NobodyIsEndedForWhatStrangersDo) {
+TEST(LadderText, NobodyIsEndedForWhatUnmanagedProcessesDo) {
   EXPECT_THAT(trouble({"notify", "kill@30s"}, Cause::kUnmanaged),
               HasSubstr("no lease is ended for what programs without a lease do"));
   EXPECT_EQ(trouble({"notify", "suspend@30s", "requeue@60s"}, Cause::kUnmanaged), "");
@@ -105,12 +107,13 @@ TEST(LadderText, NobodyIsEndedForWhatStrangersDo) {
 TEST(LadderText, WhatIsBuiltInMakesSenseAndEndsNobody) {
   for (std::size_t i = 0; i < kCauseCount; ++i) {
     const auto cause = static_cast<Cause>(i);
-    std::vector<std::string> rungs;
-    for (const LadderStep& rung : default_ladder(cause)) rungs.push_back(to_text(rung));
-    const Result<Ladder> read = parse(rungs, cause);
+    std::vector<std::string> ladder_steps;
+    for (const LadderStep& ladder_step : default_ladder(cause))
+      ladder_steps.push_back(to_text(ladder_step));
+    const Result<Ladder> read = parse(ladder_steps, cause);
     ASSERT_TRUE(read.ok()) << read.error().message;
     EXPECT_EQ(*read, default_ladder(cause));
-    for (const LadderStep& rung : *read) EXPECT_NE(rung.measure, Measure::kKill);
+    for (const LadderStep& ladder_step : *read) EXPECT_NE(ladder_step.measure, Measure::kKill);
   }
 }
 

@@ -67,9 +67,8 @@ Status Follower::leave_wanted(News& news) {
 }
 
 Status Follower::connect() {
-  TRY(client, client::Client::connect({.env = surroundings_,
-                                       .autostart = client::Autostart::kNever,
-                                       .version = BERTH_VERSION}));
+  TRY(client, client::Client::connect(
+                  {.env = env_, .autostart = client::Autostart::kNever, .version = BERTH_VERSION}));
   TRY_STATUS(client.connection().send({.route = wire::Route::kEvents}));
   client_.emplace(std::move(client));
   return Unit{};

@@ -28,7 +28,7 @@ class Follower {
     kDaemon,  // Those that a rule has on the desktop, while there is a daemon.
   };
   Follower(os::Environment env, Say say, Bounds bounds = Bounds::kNone)
-      : surroundings_(std::move(env)), say_(std::move(say)), bounds_(bounds) {}
+      : env_(std::move(env)), say_(std::move(say)), bounds_(bounds) {}
 
   struct News {
     std::optional<RuleState> states;  // From a daemon that was just found.
@@ -50,7 +50,7 @@ class Follower {
   Status lost(const Error& error, Instant now);
   Status leave_wanted(News& news);
 
-  os::Environment surroundings_;
+  os::Environment env_;
   Say say_;
   Bounds bounds_;
   std::set<std::string> known_;   // Rules, of whom it is known whether they are

@@ -218,7 +218,7 @@ TEST(Paths, ConfigurationFollowsXdgAndItsOwnVariable) {
   EXPECT_EQ(config_paths(env).user_file, "/mine.toml");
 }
 
-TEST(Paths, SurroundingsAreReadFromTheEnvironment) {
+TEST(Paths, PlacesAreReadFromTheEnvironment) {
   ::setenv("BERTH_RUNTIME_DIR", "/srv/run", 1);
   ::setenv("BERTH_SIM", "1x8GiB", 1);
   ::setenv("XDG_STATE_HOME", "not/absolute", 1);

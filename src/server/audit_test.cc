@@ -94,7 +94,7 @@ TEST_F(AuditTest, APauseTellsForHowLongAndWhyAndAResumeWhoWantedIt) {
               ElementsAre("resume lease 1 (anna/train) by anna"));
 }
 
-TEST_F(AuditTest, WhatAnotherLeaseGetsInTheSameStepIsNotDoneByTheAsker) {
+TEST_F(AuditTest, WhatAnotherLeaseGetsInTheSameStepIsNotDoneByTheRequester) {
   run(gib(4));
   (void)story_.ask({.name = "next", .vram = gib(10)});  // Granted, and not begun.
   (void)story_.feed(core::Resize{.token = {9},

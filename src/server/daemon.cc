@@ -123,9 +123,9 @@ struct Daemon::Impl final : Host {
   std::unique_ptr<Engine> engine;
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<BootTimer> timer;
-  ReadableWatch signal_ear;
-  ReadableWatch journal_ear;
-  ReadableWatch history_ear;
+  ReadableWatch signal_watch;
+  ReadableWatch journal_watch;
+  ReadableWatch history_watch;
 
   wire::UserNames user_names;
   mutable std::map<UserId, bool> in_admin_group;  // Asked once; forgotten at a reload.
@@ -273,12 +273,12 @@ void Daemon::Impl::begin(const store::Recovered& recovered) {
   service->connect(*engine, *http);
   service->remember_with(*history);
   service->tell_of(*alerts);
-  signal_ear.listen(io, checked(signals).descriptor(), [this] { signalled(); });
+  signal_watch.listen(io, checked(signals).descriptor(), [this] { signalled(); });
   if (journal_descriptor) {
-    journal_ear.listen(io, *journal_descriptor, [this] { (void)journal->synced(); });
+    journal_watch.listen(io, *journal_descriptor, [this] { (void)journal->synced(); });
   }
   if (const auto reports = history->descriptor()) {
-    history_ear.listen(io, *reports, [this] { history->hear_reports(); });
+    history_watch.listen(io, *reports, [this] { history->hear_reports(); });
   }
   history->recall(service->now(), [this](KeptAlerts kept) { alerts->restore(std::move(kept)); });
   each(keep_alive, kKeepAliveEvery, [this] { service->keep_streams_alive(); });

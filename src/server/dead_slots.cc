@@ -65,7 +65,7 @@ bool DeadSlots::is_settled(const Known& known, const Sample& sample, Instant now
     case Freed::kNo:
       return !named && age >= kUnnamedFor;
     case Freed::kUnknown:
-      return age >= kUntoldFor;
+      return age >= kUnknownFor;
   }
   return false;
 }

@@ -24,7 +24,7 @@ Freed is_freed(std::optional<Process> process, const std::vector<DeviceId>& devi
 /// See Note [What the dead have] in guard/ledger.cc.
 class DeadSlots {
  public:
-  static constexpr Duration kUntoldFor = seconds(2);         // Where the driver does not say it.
+  static constexpr Duration kUnknownFor = seconds(2);        // Where the driver does not say it.
   static constexpr Duration kUnnamedFor = seconds(30);       // Where it may be another one's.
   static constexpr Duration kZombieFor = milliseconds(250);  // Such a one may be listed as alive.
   static constexpr Duration kFastFor = seconds(1);  // After a death the driver is asked often,

@@ -31,7 +31,7 @@ TEST(Engine, GrantIsWrittenBeforeItIsTold) {
                                         "item 1 granted 1 last"));
 }
 
-TEST(Engine, WaitingAskerHearsTheGrantOfHisOwnStream) {
+TEST(Engine, WaitingRequesterHearsTheGrantOfHisOwnStream) {
   S story;
   story.submit(1, S::budget(gib(16)));
   story.claim(1, 1);
@@ -60,7 +60,7 @@ TEST(Engine, WhoSawTheLastProgramEndMayReleaseItsLeaseAtOnce) {
   EXPECT_EQ(story.state(1), LeaseState::kReleasing);
 }
 
-TEST(Engine, PlainRequestIsAnsweredOnceAndItsConnectionIsTheAskerAllTheSame) {
+TEST(Engine, PlainRequestIsAnsweredOnceAndItsConnectionIsTheRequesterAllTheSame) {
   S story;
   story.submit(1, S::budget(gib(16)), Engine::Listen::kAnswer);
   story.claim(1, 1);
@@ -71,7 +71,7 @@ TEST(Engine, PlainRequestIsAnsweredOnceAndItsConnectionIsTheAskerAllTheSame) {
   EXPECT_EQ(story.state(2), LeaseState::kEnded);
 }
 
-TEST(Engine, AskerThatHangsUpWithdrawsWhatWaitsAndWhatIsOnOffer) {
+TEST(Engine, RequesterThatHangsUpWithdrawsWhatWaitsAndWhatIsOnOffer) {
   S story;
   story.submit(1, S::budget(gib(16)));
   story.submit(2, S::budget(gib(16)));
@@ -125,7 +125,7 @@ TEST(Engine, ProcessThatIsGoneBeforeItCanBeWatchedHasEnded) {
   EXPECT_EQ(story.state(1), LeaseState::kEnded);
 }
 
-TEST(Engine, GrowthWhoseAskerHangsUpIsDropped) {
+TEST(Engine, GrowthWhoseRequesterHangsUpIsDropped) {
   S story;
   story.submit(1, S::budget(gib(8)));
   story.claim(1, 1);
@@ -141,7 +141,7 @@ TEST(Engine, GrowthWhoseAskerHangsUpIsDropped) {
   EXPECT_THAT(story.done(), Not(Contains(HasSubstr("lease_resized"))));
 }
 
-TEST(Engine, AnswerToOneWhoHungUpIsPassedOver) {
+TEST(Engine, AnswerToOneWhoDisconnectedIsPassedOver) {
   S story;
   story.submit(1, S::budget(gib(8)));
   story.claim(1, 1);

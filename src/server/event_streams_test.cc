@@ -34,7 +34,7 @@ TEST(EventStreams, OfAllLeasesIsNumbered) {
   EXPECT_THAT(story.done(), Not(Contains(HasSubstr("item 9"))));
 }
 
-TEST(EventStreams, OfStrangersIsToldToWhoListensToEverything) {
+TEST(EventStreams, OfUnmanagedProcessesIsToldToWhoListensToEverything) {
   S story({.core = {.unmanaged = core::Unmanaged::kWarn}, .journal_path = "/state/leases.db"});
   story.engine.follow_all({9});
   story.submit(1, S::budget(gib(1)));

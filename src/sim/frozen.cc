@@ -157,10 +157,10 @@ std::string broken_return(const Attempt& base, const LeaseView& lease, const Hal
 
 std::string check_halt(const Observations& observations, const Attempt& base,
                        std::uint64_t number) {
-  std::vector<LeaseView> halted = base.coordinator().leases(base.now());
-  std::erase_if(halted, [](const LeaseView& lease) { return !lease.halt; });
-  if (halted.empty()) return {};
-  const LeaseView& lease = halted[number % halted.size()];
+  std::vector<LeaseView> not_running = base.coordinator().leases(base.now());
+  std::erase_if(not_running, [](const LeaseView& lease) { return !lease.halt; });
+  if (not_running.empty()) return {};
+  const LeaseView& lease = not_running[number % not_running.size()];
   const Halt halt = lease.halt.value_or(Halt{});
   const std::optional<WhyView> why = base.coordinator().why(lease.id, base.now());
   // Who runs in turns and is wanted back waits for the next, whatever it left for.

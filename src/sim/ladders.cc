@@ -129,8 +129,8 @@ std::string check_measure(const Observations& observations, const ReferenceLease
                        before.describe());
   };
   const Ladder ladder = ladder_in_force(observations.settings, before.request, fact.cause);
-  const auto rung = std::ranges::find(ladder, fact.measure, &LadderStep::measure);
-  if (rung == ladder.end()) return broken("is on no ladder in force");
+  const auto ladder_step = std::ranges::find(ladder, fact.measure, &LadderStep::measure);
+  if (ladder_step == ladder.end()) return broken("is on no ladder in force");
   const std::optional<Instant> last = before.measures.begun(fact.measure);
   if (last && now.instant - *last < observations.settings.pressure.cooldown) {
     return broken("comes again within its cool-down");
@@ -143,7 +143,7 @@ std::string check_measure(const Observations& observations, const ReferenceLease
   if (fact.cause != Cause::kOverBudget && fact.cause != Cause::kDeviceCritical) return {};
   const std::optional<Duration> lasted = observations.above_budget.lasted(fact.id);
   if (!lasted) return broken("meets a lease that no sample found above its budget");
-  if (*lasted < rung->after.value_or(Duration{})) return broken("comes before its time");
+  if (*lasted < ladder_step->after.value_or(Duration{})) return broken("comes before its time");
   return {};
 }
 

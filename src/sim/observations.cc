@@ -37,7 +37,7 @@ bool is_adopted(const Observations& observations, const Device& device, Process 
 
 /// It is over, and no sample since has told what it used, or since what was on its way has come
 /// back: nobody can know of more than its budget.
-bool is_untold(const Observations& observations, const ReferenceLease& lease) {
+bool is_unknown(const Observations& observations, const ReferenceLease& lease) {
   if (lease.state != ReferenceLease::State::kReleasing) return false;
   const Instant since = std::max(checked(lease.releasing_since), observations.of(lease.id).back_at);
   return since > observations.last_asked_at && lease.shrunk_at <= observations.last_asked_at;
@@ -55,22 +55,22 @@ bool is_taken_for_anothers(const Observations& observations, const Device& devic
 /// Still held on the device by processes of leases that hold nothing any more.
 Bytes left_over(const Observations& observations, const Device& device) {
   Bytes sum;
-  std::map<LeaseId, Bytes> untold;
+  std::map<LeaseId, Bytes> unknown_use;
   for (const Use& use : device.uses) {
     const ReferenceLease* lease = use.lease ? observations.journal.find(*use.lease) : nullptr;
     // What is offered has no processes yet: these are of an earlier run.
     const bool runs = lease != nullptr && lease->state == ReferenceLease::State::kClaimed;
     if (!use.lease || runs || is_adopted(observations, device, use.process)) continue;
     if (is_taken_for_anothers(observations, device, use)) continue;
-    const bool untold_since = lease != nullptr && is_untold(observations, *lease);
-    const bool is_part = untold_since && std::ranges::find(lease->parts, device.id,
-                                                           &Part::device) != lease->parts.end();
+    const bool unknown_since = lease != nullptr && is_unknown(observations, *lease);
+    const bool is_part = unknown_since && std::ranges::find(lease->parts, device.id,
+                                                            &Part::device) != lease->parts.end();
     // It was moved away from here, and this process was never seen.
-    if (untold_since && !is_part && !observations.sampled_uses.contains({device.id, use.process}))
+    if (unknown_since && !is_part && !observations.sampled_uses.contains({device.id, use.process}))
       continue;
-    (is_part ? untold[lease->id] : sum) += use.bytes;
+    (is_part ? unknown_use[lease->id] : sum) += use.bytes;
   }
-  for (const auto& [id, bytes] : untold) {
+  for (const auto& [id, bytes] : unknown_use) {
     const std::vector<Part>& parts = observations.journal.leases().at(id).parts;
     sum += std::min(bytes, std::ranges::find(parts, device.id, &Part::device)->budget);
   }

@@ -110,12 +110,12 @@ Ladder draw_ladder(Random& random, Cause cause) {
   Duration after;
   for (int i = 1; i <= static_cast<int>(hardest); ++i) {
     if (random.chance(500)) continue;
-    LadderStep rung{.measure = static_cast<Measure>(i)};
-    if (random.chance(700) || rung.measure == Measure::kKill) {
+    LadderStep ladder_step{.measure = static_cast<Measure>(i)};
+    if (random.chance(700) || ladder_step.measure == Measure::kKill) {
       after = after + random.spread(milliseconds(10), seconds(3));
-      rung.after = after;
+      ladder_step.after = after;
     }
-    ladder.push_back(rung);
+    ladder.push_back(ladder_step);
   }
   return ladder;
 }

@@ -20,10 +20,10 @@ constexpr LeaseId kTwo{2};
 constexpr LeaseId kThree{3};
 const DeviceId kDevice{1, 1, false};
 
-class ShadowTest : public Test {
+class ReferenceModelTest : public Test {
  protected:
   std::string write(Fact fact) {
-    return shadow.apply({++sequence, {5}, {5}, std::move(fact)}, coverage);
+    return model.apply({++sequence, {5}, {5}, std::move(fact)}, coverage);
   }
   void hold() {
     EXPECT_EQ(write(RequestQueued{kOne, {0, 1}, {1000}, {}, {.vram = gib(4)}}), "");
@@ -31,48 +31,48 @@ class ShadowTest : public Test {
     EXPECT_EQ(write(LeaseClaimed{kOne, Process{7, 7}}), "");
   }
 
-  ReferenceModel shadow;
+  ReferenceModel model;
   Coverage coverage;
   std::uint64_t sequence = 0;
 };
 
-TEST_F(ShadowTest, BudgetsOfHeldLeasesAddUpAndGoWithThem) {
+TEST_F(ReferenceModelTest, BudgetsOfHeldLeasesAddUpAndGoWithThem) {
   hold();
-  EXPECT_EQ(shadow.budgets_on(kDevice), gib(4));
+  EXPECT_EQ(model.budgets_on(kDevice), gib(4));
   EXPECT_EQ(write(LeaseReleasing{kOne, EndResult::kOk}), "");
-  EXPECT_EQ(shadow.budgets_on(kDevice), Bytes{});
+  EXPECT_EQ(model.budgets_on(kDevice), Bytes{});
 }
 
-TEST_F(ShadowTest, ALeaseIsReleasedOnce) {
+TEST_F(ReferenceModelTest, ALeaseIsReleasedOnce) {
   hold();
   EXPECT_EQ(write(LeaseReleasing{kOne, EndResult::kOk}), "");
   EXPECT_NE(write(LeaseReleasing{kOne, EndResult::kOk}), "");
 }
 
-TEST_F(ShadowTest, OnlyWhatWaitsIsGranted) {
+TEST_F(ReferenceModelTest, OnlyWhatWaitsIsGranted) {
   hold();
   EXPECT_NE(write(LeaseGranted{kOne, {{kDevice, gib(4)}}, false}), "");
   EXPECT_NE(write(LeaseGranted{{2}, {{kDevice, gib(4)}}, false}), "");
 }
 
-TEST_F(ShadowTest, NobodyIsEndedForHisUseWhoHasNotAskedForThat) {
+TEST_F(ReferenceModelTest, NobodyIsEndedForHisUseWhoHasNotAskedForThat) {
   hold();
   EXPECT_NE(write(LeaseRevoked{kOne, EndResult::kOverBudget, {6}}), "");
 }
 
-TEST_F(ShadowTest, RecordsAreNumberedWithoutGaps) {
+TEST_F(ReferenceModelTest, RecordsAreNumberedWithoutGaps) {
   hold();
   ++sequence;
   EXPECT_NE(write(LeaseReleasing{kOne, EndResult::kOk}), "");
 }
 
-TEST_F(ShadowTest, ANumberIsNeverUsedAgain) {
+TEST_F(ReferenceModelTest, ANumberIsNeverUsedAgain) {
   hold();
   EXPECT_EQ(write(LeaseEnded{kOne, EndResult::kLost}), "");
   EXPECT_NE(write(RequestQueued{kOne, {0, 2}, {1000}, {}, {.vram = gib(4)}}), "");
 }
 
-TEST_F(ShadowTest, SavesComeOneByOneAndOnlyWhereTheyWereNamed) {
+TEST_F(ReferenceModelTest, SavesComeOneByOneAndOnlyWhereTheyWereNamed) {
   hold();
   EXPECT_NE(write(CheckpointAsked{kOne, 1, CheckpointReason::kAsked}), "");
   Request request{.vram = gib(4)};
@@ -91,7 +91,7 @@ TEST_F(ShadowTest, SavesComeOneByOneAndOnlyWhereTheyWereNamed) {
 
 // On a full disk what was decided is in the next snapshot alone: one lease that is not as its
 // records said takes nothing from what is known of the others.
-TEST_F(ShadowTest, ASnapshotAfterRecordsThatWereNotWrittenLeavesWhatIsKnownOfTheOthers) {
+TEST_F(ReferenceModelTest, ASnapshotAfterRecordsThatWereNotWrittenLeavesWhatIsKnownOfTheOthers) {
   const DeviceId other{2, 2, false};
   core::Coordinator coordinator{core::Settings{}};
   const auto both = [&](Fact fact) {
@@ -109,17 +109,17 @@ TEST_F(ShadowTest, ASnapshotAfterRecordsThatWereNotWrittenLeavesWhatIsKnownOfThe
   for (const Fact& fact : {Fact{LeasePaused{kOne}}, Fact{LeaseMoved{kThree, {other}}}}) {
     EXPECT_TRUE(coordinator.apply({++sequence, {6}, {6}, fact}).ok());
   }
-  EXPECT_NE(shadow.replace(coordinator.snapshot({{7}, {7}}), sequence), "");
-  EXPECT_TRUE(shadow.find(kOne)->paused);
-  EXPECT_FALSE(shadow.find(kOne)->migrated);
-  EXPECT_TRUE(shadow.find(kTwo)->migrated);
-  EXPECT_EQ(shadow.find(kTwo)->stands_since, Instant{5});
-  EXPECT_TRUE(shadow.find(kThree)->migrated);
+  EXPECT_NE(model.replace(coordinator.snapshot({{7}, {7}}), sequence), "");
+  EXPECT_TRUE(model.find(kOne)->paused);
+  EXPECT_FALSE(model.find(kOne)->migrated);
+  EXPECT_TRUE(model.find(kTwo)->migrated);
+  EXPECT_EQ(model.find(kTwo)->stands_since, Instant{5});
+  EXPECT_TRUE(model.find(kThree)->migrated);
 }
 
-TEST_F(ShadowTest, ASnapshotThatLacksALeaseIsSeen) {
+TEST_F(ReferenceModelTest, ASnapshotThatLacksALeaseIsSeen) {
   hold();
-  EXPECT_NE(shadow.replace({}, sequence), "");
+  EXPECT_NE(model.replace({}, sequence), "");
 }
 
 }  // namespace

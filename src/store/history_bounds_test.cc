@@ -62,7 +62,7 @@ class HistoryBounds : public testing::Test {
     const Status written = file_->write(series, leases, {kNoon * 1'000});
     ASSERT_TRUE(written.ok()) << written.error().message;
   }
-  void hold_to(Bytes size) {
+  void bound_to(Bytes size) {
     const Retention kept = {
         .second = hours(1), .minute = hours(168), .hour = hours(2'160), .size_max = size};
     ASSERT_GT(*file_->used(), size);
@@ -95,7 +95,7 @@ class HistoryBounds : public testing::Test {
 TEST_F(HistoryBounds, OneUsersFiguresGoBeforeAnyOfAnothersFew) {
   put({hers_or_his(kAlice, {1}, 900)});
   for (std::uint64_t lease = 2; lease <= 40; ++lease) put({hers_or_his(kBob, {lease}, 1'000)});
-  hold_to(kib(400));
+  bound_to(kib(400));
   EXPECT_EQ(points()[kAlice], 900U) << "as old as his, and less";
 }
 
@@ -104,7 +104,7 @@ TEST_F(HistoryBounds, ManyProcessesOfOneUserCostAnotherNone) {
   std::vector<Series> his;
   for (std::int32_t pid = 1; pid <= 2'000; ++pid) his.push_back(hers_or_his(kBob, {2}, 3, pid));
   put(his);
-  hold_to(kib(200));
+  bound_to(kib(200));
   EXPECT_EQ(points()[kAlice], 100U);
 }
 
@@ -113,7 +113,7 @@ TEST_F(HistoryBounds, EndedLeasesCountAndTheOldestOfWhoHasMostGo) {
   std::vector<Session> his;
   for (std::uint64_t id = 2; id <= 9'000; ++id) his.push_back(ended_one(kBob, id));
   put({}, his);
-  hold_to(kib(300));
+  bound_to(kib(300));
   std::map<UserId, std::uint64_t> left = sessions();
   EXPECT_EQ(left[kAlice], 1U);
   EXPECT_EQ(points()[kAlice], 300U);

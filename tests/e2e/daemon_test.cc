@@ -72,11 +72,12 @@ class DaemonTest : public ::testing::Test {
     json lease;
   };
   Holder hold(std::uint64_t bytes) {
-    Http asker = connect();
-    json lease = asker.post("/v1/leases", {{"vram_bytes", bytes}}).json();
+    Http requester = connect();
+    json lease = requester.post("/v1/leases", {{"vram_bytes", bytes}}).json();
     Program command = world_.start({"sleep", "1000"});
     const json process = {{"pid", command.pid()}, {"start_ticks", start_ticks(command.pid())}};
-    const Reply claimed = asker.post("/v1/leases/" + lease.value("handle", "") + "/claim", process);
+    const Reply claimed =
+        requester.post("/v1/leases/" + lease.value("handle", "") + "/claim", process);
     EXPECT_EQ(claimed.status, 200) << claimed.body;
     return {std::move(command), claimed.json()};
   }

@@ -94,17 +94,17 @@ TEST_F(NeighboursTest, BodyWithoutEndIsRefusedHoweverItIsFramed) {
 }
 
 TEST_F(NeighboursTest, ListIsWholeThoughItComesInPages) {
-  Http asker = connect();
+  Http requester = connect();
   constexpr int kLeases = 260;
   for (int i = 1; i <= kLeases; ++i) {
-    ASSERT_EQ(asker.post("/v1/leases", {{"vram_bytes", 512 * kMib}, {"ttl_ms", 60'000}}).status,
+    ASSERT_EQ(requester.post("/v1/leases", {{"vram_bytes", 512 * kMib}, {"ttl_ms", 60'000}}).status,
               201)
         << i;
-    ASSERT_EQ(asker.post("/v1/leases/" + std::to_string(i) + "/cancel").status, 200);
+    ASSERT_EQ(requester.post("/v1/leases/" + std::to_string(i) + "/cancel").status, 200);
     // Its log is a pipe, which somebody has to read.
     ASSERT_TRUE(daemon_.says("end lease " + std::to_string(i) + " "));
   }
-  EXPECT_EQ(asker.get("/v1/leases?all=1").json()["items"].size(), 250U);
+  EXPECT_EQ(requester.get("/v1/leases?all=1").json()["items"].size(), 250U);
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"-a"}, {"1.." + std::to_string(kLeases)}}) {
     std::vector<std::string> command = {"berth", "ps", "-o", "ids"};

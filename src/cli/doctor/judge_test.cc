@@ -236,7 +236,7 @@ TEST(Doctor, EachIllnessIsFoundWithWhatFollowsAndACommand) {
   }
 }
 
-TEST(Doctor, StrangersThatAreIgnoredAreGrantedAllTheSame) {
+TEST(Doctor, UnmanagedProcessesThatAreIgnoredAreGrantedAllTheSame) {
   DoctorFacts facts = healthy();
   facts.devices[0].unmanaged_processes = {
       {.process = {815, 1}, .name = "a", .used = gib(2)},
@@ -247,7 +247,7 @@ TEST(Doctor, StrangersThatAreIgnoredAreGrantedAllTheSame) {
   EXPECT_THAT(found(facts, "external").consequence, HasSubstr("policy.unmanaged = \"ignore\""));
 }
 
-TEST(Doctor, StrangersWithinTheReserveAreNoIllness) {
+TEST(Doctor, UnmanagedProcessesWithinTheReserveAreNoIllness) {
   DoctorFacts facts = healthy();
   facts.devices[0].unmanaged_processes = {{.process = {815, 1}, .name = "Xorg", .used = mib(200)}};
   facts.devices[0].external = mib(200);

@@ -194,7 +194,7 @@ TEST(Why, AMoveNamesWhereToAndByWhom) {
             "host memory until there is room");
 }
 
-TEST(Why, StrangersAreNamedAsTheCause) {
+TEST(Why, UnmanagedProcessesAreNamedAsTheCause) {
   WhyView why = sample::why();
   why.reason = WhyView::Reason::kUnmanaged;
   why.shortages[0].external = gib(5);

@@ -175,7 +175,7 @@ bool LeaseWatch::says_turn(const LeaseView& view) {
   return true;
 }
 
-void LeaseWatch::say_halted(const LeaseView& view) {
+void LeaseWatch::describe_frozen(const LeaseView& view) {
   console_.say(name_ + " " + halt_notice(view, console_.context()));
 }
 
@@ -230,10 +230,10 @@ void LeaseWatch::take(const wire::SseEvent& event) {
       if (const std::string text = pressure_text(view); !text.empty()) console_.say(text);
       break;
     case wire::EventName::kSuspended:
-      if (!says_turn(view)) say_halted(view);
+      if (!says_turn(view)) describe_frozen(view);
       break;
     case wire::EventName::kFrozen:
-      say_halted(view);
+      describe_frozen(view);
       break;
     case wire::EventName::kResumed:
       say_resumed(view);

@@ -53,7 +53,7 @@ class LeaseWatch final : public Observer {
   void say_alert(const std::string& data);
   bool says_turn(const LeaseView& view);
   void say_strays(const LeaseView& view);
-  void say_halted(const LeaseView& view);
+  void describe_frozen(const LeaseView& view);
   void say_resumed(const LeaseView& view);
   void take_saves(const Checkpoints& saves);
   void take_requeue(const LeaseView& lease);

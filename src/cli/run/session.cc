@@ -50,7 +50,7 @@ class Session {
   ExitOutcome run_inside();
   void look_ahead();
   std::variant<Variables, ExitOutcome> variables(const wire::LeaseAnswer& lease);
-  Step hold_to_budget(const LeaseView& lease, Variables& variables);
+  Step apply_budget(const LeaseView& lease, Variables& variables);
   void learn_what_is_measured();
   std::string on_full() const;
   void announce(const LeaseView& lease);
@@ -319,11 +319,11 @@ std::variant<Variables, ExitOutcome> Session::variables(const wire::LeaseAnswer&
   Result<Variables> variables = variables_for(input);
   if (!variables.ok()) return fail(ExitCode::kUsage, variables.error().message);
   if (!variables->narrowed.empty()) ports_.console.say(variables->narrowed);
-  if (Step end = hold_to_budget(lease.view, *variables)) return *end;
+  if (Step end = apply_budget(lease.view, *variables)) return *end;
   return *std::move(variables);
 }
 
-Session::Step Session::hold_to_budget(const LeaseView& lease, Variables& variables) {
+Session::Step Session::apply_budget(const LeaseView& lease, Variables& variables) {
   if (enforce_ == Enforce::kWatchdog) learn_what_is_measured();
   const EnforcementPlan plan =
       plan_enforcement({.mode = enforce_,
