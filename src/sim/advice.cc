@@ -84,6 +84,14 @@ bool end_by(UnixMs start, Attempt& attempt, const WhyView& why) {
   return ending.empty() || attempt.carry_out(Kind::kEndPrograms, ending, {});
 }
 
+// It does, or others of its user pass it on other devices meanwhile and use up what he may have:
+// then all others may pass it, too.
+bool starts_or_is_bounded(Attempt& attempt, LeaseId waiter) {
+  if (attempt.has_started(waiter)) return true;
+  const std::optional<WhyView> why = attempt.coordinator().why(waiter, attempt.now());
+  return why && why->reason == WhyView::Reason::kUserLimit;
+}
+
 // Whose end is told as when it starts. Nobody is before it in any way: else room may be kept. Of
 // leases that have ended the dead leave, and programs run on.
 std::string broken_start(const Attempt& base, const LeaseView& waiter, const WhyView& why) {
@@ -100,9 +108,9 @@ std::string broken_start(const Attempt& base, const LeaseView& waiter, const Why
   if (!stands) return {};
   Attempt attempt(base);
   attempt.dead_leave();
-  if (attempt.has_started(waiter.id)) return {};
+  if (starts_or_is_bounded(attempt, waiter.id)) return {};
   if (!end_by(*why.expected_start, attempt, why)) return {};
-  if (attempt.has_started(waiter.id)) return {};
+  if (starts_or_is_bounded(attempt, waiter.id)) return {};
   // What nobody can tell whose it is keeps one from its end for a while.
   const bool is_kept = std::ranges::any_of(why.holders, [&](const Holder& holder) {
     const std::optional<LeaseView> left = attempt.coordinator().lease(holder.lease, attempt.now());
@@ -120,7 +128,7 @@ std::string broken_start(const Attempt& base, const LeaseView& waiter, const Why
       if (end && (passed || *end <= *why.expected_start)) ending.push_back(lease.id);
     }
     if (!attempt.carry_out(Kind::kCancelLease, ending, {})) return {};
-    if (attempt.has_started(waiter.id)) return {};
+    if (starts_or_is_bounded(attempt, waiter.id)) return {};
   }
   return fmt::format("lease {} was to start when others end by then, and does not",
                      waiter.id.value);

@@ -245,5 +245,41 @@ TEST_F(AttemptOnTwoTest, WhatAnInnerLeaseLeftBehindEndsWithTheOuterOne) {
   EXPECT_EQ(check_advice(observations, {.coordinator = coordinator, .now = now}), "");
 }
 
+// The dead leave the other GPU first, and another of its user gets that, who may have no more.
+TEST_F(AttemptOnTwoTest, WhoseUserHasAllThatHeMayByThenNeedNotStart) {
+  constexpr LeaseId kWaiter{3};
+  constexpr LeaseId kNext{4};
+  constexpr UserId kOther{1001};
+  const auto queue = [&](LeaseId id, UserId user, Request request) {
+    write(RequestQueued{id, handle_of(id), user, spawn(id), std::move(request)});
+  };
+  queue(kFirst, kOther, {.vram = gib(4), .eta = hours(1)});
+  write(LeaseGranted{kFirst, {{kGpu, gib(4)}}});
+  write(LeaseClaimed{kFirst, spawn(kFirst)});
+  queue(kSecond, kOther, {.vram = gib(10)});
+  write(LeaseGranted{kSecond, {{{kGpu.high + 1, kGpu.low, false}, gib(10)}}});
+  const Process command = spawn(kSecond);
+  write(LeaseClaimed{kSecond, command});
+  EXPECT_TRUE(devices.allocate(command, 1, gib(10)));
+  processes.end(command, {});
+  write(CommandEnded{kSecond, {}});
+  write(LeaseReleasing{kSecond, EndResult::kOk});
+  queue(kWaiter, kUser, {.vram = gib(14), .devices = {0U}});
+  queue(kNext, kUser, {.vram = gib(14), .devices = {1U}});
+  const auto now = context.clock.now();
+  core::Settings settings;
+  settings.limits_default.leases_max = 1;
+  (void)coordinator.step(now, core::Configured{settings});
+  (void)coordinator.step(now, core::Recovered{.same_boot = true});
+  (void)coordinator.step(now, core::Sampled{devices.look()});
+  for (const LeaseId id : {kWaiter, kNext}) {
+    (void)coordinator.step(now, core::Reconnect{{1}, {.user = kUser}, handle_of(id)});
+  }
+  const WhyView why = coordinator.why(kWaiter, now).value_or(WhyView{});
+  EXPECT_EQ(why.reason, WhyView::Reason::kMemory);
+  EXPECT_TRUE(why.expected_start);
+  EXPECT_EQ(check_advice(observations, {.coordinator = coordinator, .now = now}), "");
+}
+
 }  // namespace
 }  // namespace berth::sim
