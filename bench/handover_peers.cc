@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people take turns on a GPU with today: a lock file that is polled, flock(1), task-spooler.
-// The rows of Berth itself are set against these of the same run.
+// Ways in which people take turns on a GPU today: a lock file that is polled, flock(1),
+// task-spooler. The rows of Berth itself are set against these of the same run.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large the past of 90 days becomes, how long questions about it take, and what it costs the
-// daemon to take it down: processor time of its own part, the thread that writes included. Figures
-// are made up: most stay as they are for a while, as memory of programs does, and some change all
-// the time.
+// Cost of the history of 90 days: how large it becomes, how long questions about it take, and what
+// recording it costs the daemon: processor time of its own part, the thread that writes included.
+// Figures are made up: most stay as they are for a while, as memory of programs does, and some
+// change all the time.
 #include "wire/history.h"
 
 #include <poll.h>

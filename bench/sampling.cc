@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs to look at 8 devices and 200 processes in leases once a second: the daemon as it
-// is, over the simulated driver, its threads included; the probe, whose part is the driver's and
-// /proc's, beside it. The programs stand still, so that no other work is in it.
+// Cost of looking at 8 devices and 200 processes in leases once a second: the daemon as it is, over
+// the simulated driver, its threads included; the probe, whose part is the driver's and /proc's,
+// beside it. The programs stand still, so that no other work is in it.
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>

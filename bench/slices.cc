@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What taking turns loses: two sessions of 15 GiB on a device of 16, in simulated time over the
-// real coordinator. A switch (one goes, the other comes) takes 1, 5 and 30 % of a turn of 30 s;
-// beside turns that follow from what was measured, turns of 5 and of 30 s that nobody adapts. Lost
-// is the time in which neither works. The simulated driver is asked once a second and when the
-// coordinator wants to know, and takes 5 ms to answer.
+// Loss by taking turns: two sessions of 15 GiB on a device of 16, in simulated time over the real
+// coordinator. A switch (one goes, the other comes) takes 1, 5 and 30 % of a turn of 30 s; beside
+// turns that follow from what was measured, turns of 5 and of 30 s that nobody adapts. Lost is the
+// time in which neither works. The simulated driver is asked once a second and when the coordinator
+// wants to know, and takes 5 ms to answer.
 #include <fmt/format.h>
 
 #include <algorithm>

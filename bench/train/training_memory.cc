@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `berth estimate` says of training GPT-2 (124 M parameters) beside what the allocator counts
-// of a plain loop, forward and backward: activations, and the most at one moment beyond weights and
-// optimizer. Ends with 1 if an estimate is off by more than a tenth. Called by `./dev train`.
+// Comparison of what `berth estimate` says of training GPT-2 (124 M parameters) with what the
+// allocator counts of a plain loop, forward and backward: activations, and the most at one moment
+// beyond weights and optimizer. Ends with 1 if an estimate is off by more than a tenth. Called by
+// `./dev train`.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

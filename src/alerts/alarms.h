@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules, and which of them say something now. step() gets all that it may look at and returns
-// what is to be told. Pure: no clock, no file, no effect.
+// The state of the rules, and which of them report something now. step() gets all that it may look
+// at and returns what is to be reported. Pure: no clock, no file, no effect.
 //
-// Note [When an alert is over]: a figure that swings about its threshold would be told and taken
-// back again and again. So what has fired is over only when it has not been so for kCalmFor, and
-// not beyond the value after `clear`, where the rule has one. What is unknown changes nothing:
+// Note [When an alert is over]: a figure that swings about its threshold would be reported and
+// taken back again and again. So what has fired is over only when it has not been so for kCalmFor,
+// and not beyond the value after `clear`, where the rule has one. What is unknown changes nothing:
 // neither does it begin, nor is it over.
 #pragma once
 

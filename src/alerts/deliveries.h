@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages to webhooks and commands that are on their way: which is to be tried when, and when it
 // is given up. Messages of one rule to one channel are tried in order, one at a time, so that
-// nobody hears that something is over before that it was so. Pure: a message is tried by whoever
-// takes it.
+// nobody hears that something is over before that it was so. Pure: the caller that takes a message
+// tries it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rule looks at, as a person writes it: "gpu.mem_used > 88% for 30s clear 80%",
+// Expressions of rules, as a person writes them: "gpu.mem_used > 88% for 30s clear 80%",
 // "lease.ended result=failed". docs/alerts.md has the grammar. Pure; any thread.
 #pragma once
 

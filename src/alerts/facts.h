@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an expression finds in a device or a lease, and how that reads for a person. Within alerts
-// only. Pure; any thread.
+// Facts that an expression finds in a device or a lease, and how they read for a person. Within
+// alerts only. Pure; any thread.
 #pragma once
 
 #include <cstdint>

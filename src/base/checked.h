@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // checked() looks into an optional that other state says is set: a connection after it was opened,
-// a handle once it was told. Where that is not so we were wrong, and the process stops
+// a handle once it was given. Where that is not so we were wrong, and the process stops
 // (base/check.h).
 #pragma once
 

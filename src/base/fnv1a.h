@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FNV-1a of 64 bits (Fowler, Noll, Vo): tells texts apart that nobody chose in order to deceive it.
+// FNV-1a of 64 bits (Fowler, Noll, Vo): a hash for texts that nobody chose in order to deceive it.
 #pragma once
 
 #include <cstdint>

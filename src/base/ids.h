@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who and what things are. Every identity is a type of its own; text forms are made and read here
-// and nowhere else.
+// Identities of leases, devices, users and processes. Each is a type of its own; text forms are
+// made and read here and nowhere else.
 #pragma once
 
 #include <array>

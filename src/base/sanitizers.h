@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this build is checked with while it runs, for tests that a sanitizer cannot follow.
+// Sanitizers that this build runs with, for tests that one of them cannot follow.
 #pragma once
 
 namespace berth {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How simulated worlds are named and where their driver lies. The simulated driver, the daemon and
-// the command line each find their world by it, so it is told here, once. Pure.
+// Names of simulated worlds and places of their driver. The simulated driver, the daemon and the
+// command line each find their world by it, so it is written here, once. Pure.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a lock protects, said so that clang can check it (-Wthread-safety); nothing to other
+// Annotations of what a lock protects, which clang checks (-Wthread-safety); nothing to other
 // compilers. os/mutex.h has the lock that this is for.
 #pragma once
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes a safetensors file a checkpoint: its metadata holds the step, the slot, the state, and
-// CRC-32C sums of the header and of each tensor, so that what was damaged is known for it. Pure;
-// any thread.
+// Checkpoint metadata of a safetensors file: the step, the slot, the state, and CRC-32C sums of the
+// header and of each tensor, so that what was damaged is known for it. Pure; any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk on which things go wrong as they are told to: the n-th call fails, or everything ends at
-// the n-th byte or call as a kill or a power cut would have it. For tests.
+// A disk on which things go wrong on command: the n-th call fails, or everything ends at the n-th
+// byte or call as a kill or a power cut would have it. For tests.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is behind MappedFile of include/berth/safetensors.h. Any thread.
+// Implementation of MappedFile of include/berth/safetensors.h. Any thread.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of a checkpoint directory are called, and which of them are no longer kept. Pure;
-// any thread.
+// Names of the files of a checkpoint directory, and which of them are no longer kept. Pure; any
+// thread.
 #pragma once
 
 #include <cstdint>

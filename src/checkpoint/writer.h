@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one thread that writes checkpoints, the two copies it writes from, and what others ask of it:
 // saves are done in the order in which they were asked for. Any thread may call any method; after a
-// fork, the child is told that the writer stayed with its parent.
+// fork, the child gets the error that the writer stayed with its parent.
 #pragma once
 
 #include <sys/types.h>

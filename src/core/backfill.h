@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backfill by reservation: who may be granted before somebody who is ahead of him. The rule is told
-// for users in docs/scheduling.md.
+// Backfill by reservation: which requests may be granted before one that is ahead of them.
+// docs/scheduling.md describes the rule for users.
 //
 // Note [Reservations]: the first waiting request that a device cannot take has a reservation there:
 // the earliest instant at which it fits if the known ends hold, or no known instant. A later
 // request may pass it if it fits now and either its own limit, which is enforced, ends before that
 // instant, or it fits into the device together with the reservation and with all that will still be
 // there. Nobody is passed for longer than Settings::pass_max: then nothing passes on any device
-// that he could use. A request is passed only by one that takes a device it could itself use.
+// that they could use. A request is passed only by one that takes a device it could itself use.
 //
 // Note [Bounds]: most of a pass goes over requests that cannot be granted, which is seen without
 // looking at each device. A device without a reservation takes no budget above what is grantable

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases that are asked to save themselves: one save at a time, numbered, with a deadline. It is
-// done by the lease's own `berth run`, which is told by news and reports; whatever happens to it,
-// whoever asked is told how it ended, and only what was confirmed counts as a save.
+// Checkpoints that leases are asked for: one save at a time, numbered, with a deadline. The lease's
+// own `berth run` does it, is notified by news, and reports; whatever happens to it, the asker
+// hears how the save ended, and only what was confirmed counts as a save.
 #include <algorithm>
 #include <string>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of a lease say that they use, held against what the driver says.
+// Comparison of the use that the programs of a lease report with the use that the driver reports.
 #include <algorithm>
 #include <utility>
 

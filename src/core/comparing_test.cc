@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of a lease have charged, held against what the driver counts.
+// Comparison of what the programs of a lease have charged with what the driver counts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that the coordinator can want done. Effects are performed in order; those that tell somebody
-// something come after the records they depend on.
+// All effects that the coordinator can want performed. They are performed in order; those that
+// notify somebody come after the records they depend on.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept of leases that have ended, and of whom: docs/security.md, «Bounds of one user».
+// Retention of leases that have ended, for each user: docs/security.md, «Bounds of one user».
 #include <gtest/gtest.h>
 
 #include <cstdint>

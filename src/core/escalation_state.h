@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a ladder of measures was climbed. Pure values that the coordinator keeps beside its
-// account; they die with the daemon, and the times begin anew.
+// Progress up a ladder of measures. Pure values that the coordinator keeps beside its account; they
+// die with the daemon, and the times begin anew.
 #pragma once
 
 #include <cstddef>

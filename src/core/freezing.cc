@@ -4,7 +4,7 @@
 // Note [Nobody stays stopped]: that a lease is frozen is written down before the first of its
 // processes is stopped, and that it is not any more after the last goes on. So a daemon that finds
 // one frozen does again what may have been half done; and one that ends is over only when all that
-// was stopped goes on. Its memory may be moved meanwhile: whoever moves it lets them run for that
+// was stopped goes on. Its memory may be moved meanwhile: the mover lets the processes run for that
 // long, because a stopped process does not serve the driver, and stops them again.
 #include <string>
 #include <utility>

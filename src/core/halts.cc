@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a lease that was granted is suspended or frozen: who wanted it or for whom it left, and what
+// Reasons why a granted lease is suspended or frozen: who wanted it or for whom it left, and what
 // has to happen before it goes on.
 #include <optional>
 

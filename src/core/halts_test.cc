@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whoever was granted something and does not run learns by whom, for whom and until when.
+// Reasons that the owner of a granted lease that does not run is given: by whom, for whom and until
+// when.
 #include <gtest/gtest.h>
 
 #include "core/coordinator.h"

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which measure is next, and on whom. What each does is in measures_taken.cc.
+// Choice of the next measure, and of the lease that it is taken on. measures_taken.cc has what each
+// measure does.
 //
 // Note [Who is chosen]: a measure goes to the cause. That is the lease above its budget: for that
 // alone, as it has asked, or because others on its GPU lack what they were granted, as the operator
-// says. Where nobody is above his budget and leases lack memory all the same, unmanaged processes
-// have it. They cannot be asked, so nothing is done but to tell it, unless `on_unmanaged` says
-// more. Then leases make room, one after another: who is idle first, then the lower priority, then
-// whoever has least to be moved, then the youngest. The next is chosen only when all that the
-// ladder has was tried with the one before, and a sample after that still finds the danger.
+// says. Where no lease is above its budget and leases lack memory all the same, unmanaged processes
+// have it. They cannot be asked, so it is only reported, unless `on_strangers` says more. Then
+// leases make room, one after another: idle ones first, then the lower priority, then the one that
+// has least to be moved, then the youngest. The next is chosen only when all that the ladder has
+// was tried with the one before, and a sample after that still finds the danger.
 //
 // A ladder is climbed by samples alone. One measure is under way on a lease at a time, none is
 // taken again before its cool-down is over, and one that fails or is refused leads to the next.

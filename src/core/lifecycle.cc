@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How leases end. A lease hangs on its command and its members; when all are gone it is asked of
-// the driver what is still in use, and that is charged until it is freed.
+// Ends of leases. A lease hangs on its command and its members; when all are gone the driver is
+// asked what of it is still in use, and that is charged until it is freed.
 #include <string>
 #include <utility>
 

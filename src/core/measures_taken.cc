@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a measure does, how it is known what came of it, and when that is given up. Each is written
-// down before it is begun, and again when it is over: confirmed by what has happened to the lease,
-// never by a word alone, or failed. A daemon that starts finds one that is under way and waits for
-// the same.
+// Execution of measures: what each does, how its outcome is known, and when it is given up. Each is
+// written down before it is begun, and again when it is over: confirmed by what has happened to the
+// lease, never by a word alone, or failed. A daemon that starts finds one that is under way and
+// waits for the same.
 #include <algorithm>
 #include <optional>
 #include <set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the coordinator knows beside its State: of leases, of devices, and whose a process is. It
+// The coordinator's knowledge beside its State: of leases, of devices, and whose a process is. It
 // dies with the daemon. Included by impl.h only.
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operator and the machine do: configuration, recovery, a journal that cannot be written.
+// Events of the operator and the machine: configuration, recovery, a journal that cannot be
+// written.
 #include <algorithm>
 #include <string>
 #include <vector>

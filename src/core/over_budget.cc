@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a lease uses more than its budget, and what it has asked for then.
+// Detection of leases that use more than their budget, and what they have asked for then.
 #include <algorithm>
 #include <string>
 

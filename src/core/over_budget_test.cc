@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a lease whose processes use more than its budget.
+// Leases whose processes use more than their budget.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

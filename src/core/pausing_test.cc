@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody paused by hand: for how long, why, and what that outlasts.
+// Leases that a user paused by hand: for how long, why, and what that outlasts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

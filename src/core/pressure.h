@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How near memory is to its end: a lease to its budget, a device to a point where an allocation
+// Memory pressure: how near a lease is to its budget, and a device to a point where an allocation
 // inside a budget fails. Pure values that the coordinator keeps beside its account.
 //
 // Note [Danger to others, not use]: a lease that uses what it was granted harms nobody, so its own

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program of a lease tells of how far it is, and when that lets it be expected to end. It
-// is told again and again, and so is written nowhere: a daemon that starts hears it anew.
+// Progress that the program of a lease reports, and the end that is expected from it. It is
+// reported again and again, and so is written nowhere: a daemon that starts hears it anew.
 #include <algorithm>
 #include <cstdint>
 #include <string>

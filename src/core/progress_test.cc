@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that tell how far they are, and what is expected of them by that.
+// Programs that report their progress, and the end that is expected of them by that.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What survives a restart, a new configuration, a full disk and another boot.
+// State that survives a restart, a new configuration, a full disk and another boot.
 #include <gtest/gtest.h>
 
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases that are released or cancelled by somebody.
+// Leases that a user releases or cancels.
 #include <gtest/gtest.h>
 
 #include "core/story_for_test.h"

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What would let a waiting request start.
+// Proposals that would let a waiting request start.
 //
 // Note [Advice is tried]: each proposal is carried out in a copy of the coordinator, by the event
 // that its command would be; what the world would do about it is assumed to go well: memory that is
 // to be moved leaves, a command that is to end does, and the driver counts free what they had when
-// all is done; whoever is granted something in between has it before the one who asks. Only
-// if the request is granted then is it proposed. So no rule of the schedule has to be told twice.
-// It takes as long as so many copies, and is done when somebody asks for it, with a bound on both.
+// all is done; others that are granted something in between have it before the one who asks. Only
+// if the request is granted then is it proposed. So no rule of the schedule has to be written
+// twice. It takes as long as so many copies, and is done when somebody asks for it, with a bound on
+// both.
 #include <algorithm>
 #include <functional>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is proposed to whoever waits helps: each story carries it out, and the request starts.
+// Proposals to waiting requests: each story carries out what is proposed, and the request starts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What earlier runs of a command used, so that the next can ask for that much: docs/scheduling.md,
+// Use of earlier runs of a command, so that the next can ask for that much: docs/scheduling.md,
 // «Learned sizes». Kept by user and command line, the last few runs of each.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sample of the devices changes: capacities, who uses how much, who belongs to which lease,
-// and which ended lease is free at last.
+// Changes by a sample of the devices: capacities, who uses how much, which process belongs to which
+// lease, and which ended lease is free at last.
 #include <algorithm>
 #include <string>
 #include <utility>

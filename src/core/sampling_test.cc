@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What samples that do not tell everything mean for the ledger.
+// Effects of incomplete samples on the ledger.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is granted what, now. Runs at the end of each step that changed the queue or the ledger.
+// A scheduling pass: who is granted what, now. It runs at the end of each step that changed the
+// queue or the ledger.
 #include <algorithm>
 #include <tuple>
 #include <utility>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operator may set about decisions. The server fills it from the configuration; records
-// never depend on it.
+// Settings of an operator about decisions. The server fills them from the configuration; records
+// never depend on them.
 #pragma once
 
 #include <cstdint>

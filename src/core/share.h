@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of the machine users, and the sessions of each, have had: granted byte-seconds that are
+// Past shares of users in the machine, and of each of their sessions: granted byte-seconds that are
 // forgotten with a half-life of limits::kShareHalfLife.
 #pragma once
 

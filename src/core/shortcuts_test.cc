@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Note [Bounds] of core/backfill.h: the shortcuts of a pass over the queue decide what a full pass
-// decides. Random stories are told to two coordinators, one of which takes no shortcut.
+// decides. Two coordinators, one of which takes no shortcut, play the same random stories.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a request would go if it were granted on the devices that lack least, and what is in its
+// Devices that a request would get if it were granted on those that lack least, and what is in its
 // way there. A request for several devices is judged by all that it would get, not by the best.
 #pragma once
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases that share a device in turns: whose turn is next there, and when somebody's turn ends.
+// Leases that share a device in turns: whose turn is next there, and when a turn ends.
 //
 // Note [Turns]: a slice is granted memory as a budget is, and keeps it while nobody else wants a
 // turn. Those who do are the slices that wait for their first one and those that wait to come back;
 // they stand in one order, the policy's, in which each counts from when it began to wait. On each
-// device the first of them that would fit there if no slice ran has the next turn, unless somebody
-// leaves another device for it: no other slice comes before it, and slices whose turns are over are
-// suspended until it fits. A turn begins with
-// the grant or the return, and lasts as Note [How long a turn is] says; whoever is suspended for
-// that waits for his next one at once. Slices take turns with slices alone: a request of another
-// kind gets what is free beside them and beside whoever of them is away, and a slice that asks
-// after it, on a device that it could use, has no first turn before it.
+// device the first of them that would fit there if no slice ran has the next turn, unless another
+// slice leaves another device for it: no other slice comes before it, and slices whose turns are
+// over are suspended until it fits. A turn begins with the grant or the return, and lasts as Note
+// [How long a turn is] says; a slice that is suspended for that waits for its next one at once.
+// Slices take turns with slices alone: a request of another kind gets what is free beside them and
+// beside those of them that are away, and a slice that asks after it, on a device that it could
+// use, has no first turn before it.
 #include <algorithm>
 #include <set>
 #include <utility>

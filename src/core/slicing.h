@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the turn of a lease lasts that shares its device in turns, and whose turn ends for
-// another's. Pure figures: who is next is the queue's matter, and slices.cc brings the two
+// Length of the turn of a lease that shares its device in turns, and the choice of the turn that
+// ends for another's. Pure figures: who is next is the queue's matter, and slices.cc brings the two
 // together.
 //
 // Note [How long a turn is]: to take turns costs time in which nobody works: the one goes, the

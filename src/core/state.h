@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What survives the daemon. State changes by apply(record) and in no other way; apply looks at no
-// clock, configuration or measurement, so that recovery gives the same leases under any of them.
+// The state that survives the daemon. It changes by apply(record) and in no other way; apply looks
+// at no clock, configuration or measurement, so that recovery gives the same leases under any of
+// them.
 #pragma once
 
 #include <cstddef>

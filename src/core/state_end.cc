@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept of a lease that has ended: its view, and what its run tells of its command.
+// Records kept of a lease that has ended: its view, and the use that its run shows for its command.
 #include <algorithm>
 #include <ranges>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What survives, told: as views, and as records that rebuild it; and what these rebuild.
+// Snapshots of the State: as views, and as records that rebuild it; and the rebuilding from these.
 #include <utility>
 
 #include "core/state.h"

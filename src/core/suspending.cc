@@ -4,7 +4,7 @@
 //
 // Note [Room before return]: a restore that runs out of memory ruins the process for ever. So a
 // lease returns in three steps: its budgets are reserved in the ledger, a sample asked after that
-// tells that what it had is free, and only then its memory is moved. No lease can be in the way,
+// reports that what it had is free, and only then its memory is moved. No lease can be in the way,
 // since each other one is held to a budget that the ledger counts beside these.
 #include <algorithm>
 #include <string>

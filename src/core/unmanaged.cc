@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes on devices that they were not given: unmanaged processes, who hold no lease at all, and
-// strays, whose lease is on other devices. What they use, what of it counts, and who is told.
+// Processes on devices that they were not given: unmanaged ones, which hold no lease at all, and
+// strays, whose lease is on other devices. What they use, what of it counts, and who is notified.
 #include <algorithm>
 #include <string>
 #include <utility>

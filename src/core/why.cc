@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a request waits, when it may start, and what would make that sooner; and what would become of
-// a request if it were made now.
+// Explanations of a waiting request: why it waits, when it may start, and what would make that
+// sooner; and the forecast for a request that is not made yet.
 #include <algorithm>
 #include <array>
 #include <cstddef>

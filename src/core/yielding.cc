@@ -4,10 +4,10 @@
 //
 // Note [Who makes room]: only for an urgent request that is next in the queue and asks for one
 // device. On each device that it may use, those that may yield are taken in this order until it
-// fits: the lower priority first, then whoever has least to be moved, then the youngest. The device
-// on which least is moved is chosen. Nobody is asked while others are on their way out for it, nor
-// of whom nothing is on a device yet: there is nothing that could be moved, and a suspension that
-// comes to nothing is not tried again for a minute.
+// fits: the lower priority first, then the one that has least to be moved, then the youngest. The
+// device on which least is moved is chosen. Nobody is asked while others are on their way out for
+// it, nor of whom nothing is on a device yet: there is nothing that could be moved, and a
+// suspension that comes to nothing is not tried again for a minute.
 #include <algorithm>
 #include <optional>
 #include <set>
