@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the simulated driver need: a world of their own, and other processes.
+// Helpers for tests of the simulated driver: a world of their own, and other processes.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated driver's checkpoint calls, as whoever suspends another process makes them. Any
+// The simulated driver's checkpoint calls, as a process that suspends another one makes them. Any
 // thread of any process of the world may; calls on one process take turns. They wait for the
 // process that they are made on, and for nothing else of this one.
 #include <fcntl.h>

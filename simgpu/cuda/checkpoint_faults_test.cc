@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong around the checkpoint calls: refusals, the ruined restore, and processes that are
-// killed at each point.
+// Faults around the checkpoint calls: refusals, the ruined restore, and processes that are killed
+// at each point.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>

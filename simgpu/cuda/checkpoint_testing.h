@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the checkpoint calls need: a process with something in its memory, and processes
+// Helpers for tests of the checkpoint calls: a process with something in its memory, and processes
 // that make calls on it.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the checkpoint calls of newer drivers can do: restore on other devices, and jobs whose
-// processes have memory in common.
+// Checkpoint calls of newer drivers: restore on other devices, and jobs whose processes have memory
+// in common.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

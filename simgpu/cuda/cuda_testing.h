@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the simulated driver's functions need. Each is a process of its own (in_child),
-// because a driver's state is its process's.
+// Helpers for tests of the simulated driver's functions. Each test is a process of its own
+// (in_child), because a driver's state is its process's.
 #pragma once
 
 #include "simgpu/cuda/abi.h"

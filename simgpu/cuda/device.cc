@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated driver's functions that tell of devices. Any thread may call them.
+// The simulated driver's functions that describe devices. Any thread may call them.
 #include <algorithm>
 #include <cstring>
 #include <string>

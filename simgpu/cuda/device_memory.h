@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the simulated driver's functions come to the host memory behind what programs have on a
+// Access of the simulated driver's functions to the host memory behind what programs have on a
 // device. Any thread with a current context.
 #pragma once
 

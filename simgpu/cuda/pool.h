@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A simulated stream-ordered pool of memory: it takes chunks of the device, gives out pieces of
-// them, and keeps chunks that nobody uses until it is told, or synchronised with, to give them
-// back. Not thread-safe.
+// them, and keeps chunks that nobody uses until a trim or a synchronisation gives them back. Not
+// thread-safe.
 #pragma once
 
 #include <cstdint>

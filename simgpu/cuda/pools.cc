@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulated driver's functions for stream-ordered memory. All streams are as one whose work is
 // done at once, so that memory can be used again when it is freed; it goes back to the device when
-// somebody synchronises. Any thread with a current context may call these.
+// the program synchronises. Any thread with a current context may call these.
 #include "simgpu/cuda/abi.h"
 #include "simgpu/cuda/driver.h"
 

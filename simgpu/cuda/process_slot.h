@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process has in its world: a slot in all accounts, and which device stands behind each of
-// the numbers by which the process's driver knows them. Nothing but a checkpoint and a restore
-// changes that. Not thread-safe.
+// A process's part of its world: a slot in all accounts, and the device behind each of the numbers
+// by which the process's driver knows them. Nothing but a checkpoint and a restore changes that.
+// Not thread-safe.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread of a process that does what checkpoint calls ask for, wherever they are made. It is
 // the process's own, as the real driver's is: so it changes nothing of a process that is dead, a
-// stopped process is not served, and whoever asked may be killed meanwhile.
+// stopped process is not served, and the asking process may be killed meanwhile.
 #pragma once
 
 #include "simgpu/cuda/driver.h"

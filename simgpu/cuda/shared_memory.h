@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that several processes have: a file without a name, and who else holds it. A descriptor
-// that was given away holds it as long as it or a copy of it is open, and so does whoever adopted
-// it, until it lets go or is dead. Not thread-safe.
+// that was given away holds it as long as it or a copy of it is open, and so does a process that
+// adopted it, until it lets go or is dead. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpoint and a restore do to a process. The memory that the simulated devices have is
-// the host's anyway: its pages stay where they are and are counted as the host's meanwhile, so
-// nothing is copied and what was never written costs nothing. The time that it takes is that of all
-// bytes.
+// Checkpoint and restore of a process. The memory that the simulated devices have is the host's
+// anyway: its pages stay where they are and are counted as the host's meanwhile, so nothing is
+// copied and what was never written costs nothing. The time that it takes is that of all bytes.
 #include <cstdlib>
 
 #include "simgpu/cuda/driver.h"

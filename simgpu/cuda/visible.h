@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which devices a program sees, and in which order: CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER as
-// the CUDA programming guide tells them. Pure.
+// Choice and order of the devices that a program sees: CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER
+// as the CUDA programming guide describes them. Pure.
 #pragma once
 
 #include <cstdint>

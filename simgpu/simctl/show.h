@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a simulated driver counts, as JSON for people and tests. It only looks.
+// Counters of a simulated driver, as JSON for people and tests. It only looks.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a simulated device is written: UUID, name, PCI address. The same for CUDA, NVML and
+// Text forms of a simulated device: UUID, name, PCI address. The same for CUDA, NVML and
 // berth-simctl. Pure.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who has a slot, and the numbers by which others know that process. A pid means a process in one
-// PID namespace only, and a start time in one time namespace: neither says who is who, or who
-// lives. Reads /proc and keeps nothing; any thread may call it.
+// Identity of a process that has a slot, and the numbers by which others know it. A pid means a
+// process in one PID namespace only, and a start time in one time namespace: neither says who is
+// who, or who lives. Reads /proc and keeps nothing; any thread may call it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which simulated world the environment names, and the directory its file lies in. Reads the
+// Name of the simulated world in the environment, and the directory its file lies in. Reads the
 // environment and looks at directories; not for use beside a thread that changes the environment.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What BERTH_SIM says: the devices of a simulated world. Reads a string and nothing else; any
-// thread may call it.
+// Specification of a simulated world's devices, as BERTH_SIM has it. Reads a string and nothing
+// else; any thread may call it.
 #pragma once
 
 #include <string>

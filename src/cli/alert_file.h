@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file of rules that `berth alert` writes: a part of the configuration like any other, so that
-// whoever may write that may add rules, and nobody else. Blocks on the disk.
+// users who may write that may add rules, and nobody else. Blocks on the disk.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What could stand at the cursor of a command line, found from what the verbs declare. The scripts
-// of all shells ask for it, so that none of them knows a verb or an option. Pure but for `leases`.
+// Completions at the cursor of a command line, found from what the verbs declare. The scripts of
+// all shells ask for them, so that none of them knows a verb or an option. Pure but for `leases`.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verbs that change leases have in common: which leases, whether they may be touched, what
-// would be done with --dry-run, and telling what was done.
+// Common parts of the verbs that change leases: which leases, whether the user may change them,
+// what would be done with --dry-run, and the report of what was done.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `berth` ends with: the codes of wire/exit_status.h, and which of them belongs to a failure
+// Exit statuses of `berth`: the codes of wire/exit_status.h, and which of them belongs to a failure
 // that the daemon did not answer. docs/cli.md has the table for users. Any thread.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which leases are meant by the words on a command line: `7`, a handle, a name or the beginning of
+// Selection of leases by the words on a command line: `7`, a handle, a name or the beginning of
 // one, `3..7`, `@last`, `@mine`, `@failed`. Pure.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a verb accepts on its command line, declared as data: parsing, help text and completion are
-// all made from the same declarations. Takes no decision of its own and prints nothing.
+// Options and operands of a verb, declared as data: parsing, help text and completion are all made
+// from the same declarations. Takes no decision of its own and prints nothing.
 // Note [Grammar of options]: `--name=value`, `--name value`, `-n value`, `-nvalue`, letters of
 // flags together (`-aw`); options and operands may be mixed; `--` ends the options. An optional
 // value is taken with `=` only (`--wait=5m`), so that no option swallows a command. Where a command

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verbs that show things have in common: the form of output from options and settings, the
-// one pass or the watching, and output for programs.
+// Common parts of the verbs that show things: the form of output from options and settings, the one
+// pass or the watching, and output for programs.
 #pragma once
 
 #include <functional>

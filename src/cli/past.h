@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verbs that tell of the past have in common: their options, and the question that is made
-// of them.
+// Common parts of the verbs that show the past: their options, and the question that is made of
+// them.
 #pragma once
 
 #include <cstdint>

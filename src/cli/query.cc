@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `berth query`: what nvidia-smi tells programs that ask it for CSV, with its names, its form and
-// its statuses.
+// `berth query`: the CSV that nvidia-smi prints for programs, with its names, its form and its
+// statuses.
 #include <optional>
 #include <string>
 

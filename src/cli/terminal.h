@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the output goes and what may be written there: colour, letters beyond ASCII, width. Found
-// out once at start; everything that renders is handed it, and looks at no environment itself.
+// Properties of the output: where it goes and what may be written there: colour, letters beyond
+// ASCII, width. Found out once at start; everything that renders is handed it, and looks at no
+// environment itself.
 #pragma once
 
 #include <cstddef>

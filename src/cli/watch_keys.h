@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of somebody who looks on: q leaves, Ctrl-C and Ctrl-Z do what they always do, any other
+// The keys of a user who looks on: q leaves, Ctrl-C and Ctrl-Z do what they always do, any other
 // looks again.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operator or user may set, checked and typed, each value with its origin. The defaults of
+// Settings of an operator or user, checked and typed, each value with its origin. The defaults of
 // the members are the built-in ones. Plain data; config/load.h makes it from text. Any thread.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is printed of the configuration, and that the files made from the table of keys are as the
-// table is now: BERTH_UPDATE=1 writes them anew.
+// Printed forms of the configuration, and the check that the files made from the table of keys are
+// as the table is now: BERTH_UPDATE=1 writes them anew.
 #include "config/print.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong in a configuration, and where: everything a person needs to mend it. Any thread.
+// A problem in a configuration, and its place: everything a person needs to mend it. Any thread.
 #pragma once
 
 #include <cstdint>

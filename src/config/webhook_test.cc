@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a rule of the configuration has its URL.
+// The one place in which a rule of the configuration has its URL.
 #include <gtest/gtest.h>
 
 #include <string>

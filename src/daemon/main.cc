@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// berthd: reads its options, goes to the background where it is told so, and runs the daemon.
+// berthd: reads its options, goes to the background where they say so, and runs the daemon.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which addresses of the Internet protocols are public: for whoever sends to a name that somebody
-// else's name server answers for. Pure.
+// Test of addresses of the Internet protocols: which are public. For a sender to a name that a name
+// server of others answers for. Pure.
 #pragma once
 
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a webhook is signed, so that whoever receives it knows that it is ours, whole, and not an old
-// one sent again. Pure.
+// Signatures of webhooks, by which a receiver knows that one is ours, whole, and not an old one
+// sent again. Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an answer over HTTP means for a delivery. Pure.
+// Meaning of an answer over HTTP for a delivery. Pure.
 #pragma once
 
 #include <cstdint>

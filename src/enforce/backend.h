@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways in which a lease can be held to its budget, a file each. What a way is told, it is told
-// as facts: whether it can be used here is judged from them, purely. Looking for the facts reads
-// files and is for any thread.
+// The ways in which a lease can be held to its budget, a file each. A way is given facts alone:
+// whether it can be used here is judged from them, purely. Looking for the facts reads files and is
+// for any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The guard: exact, before the fact, in each program that it can be loaded into. What a command is
-// told for it is planned in cli/run/guard.h.
+// The guard: exact, before the fact, in each program that it can be loaded into. cli/run/guard.h
+// plans the variables that a command is given for it.
 #include <string>
 
 #include "enforce/backend.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The limit of NVIDIA's Multi-Process Service (MPS), kept by the driver for each client process: a
-// variable in the environment of the command, and a control daemon that somebody else runs.
-// Sources: docs.nvidia.com/deploy/mps, pages on environment variables and on the control daemon.
+// variable in the environment of the command, and a control daemon that is not Berth's. Sources:
+// docs.nvidia.com/deploy/mps, pages on environment variables and on the control daemon.
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>

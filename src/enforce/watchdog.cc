@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The watchdog: what the driver measures of a lease's processes, held against its budget a second
-// or two after the fact, whatever they are and however they came to their memory.
+// The watchdog: it compares what the driver measures of a lease's processes with its budget, a
+// second or two after the fact, whatever they are and however they came to their memory.
 #include "enforce/backend.h"
 
 namespace berth::enforce {

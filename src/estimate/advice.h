@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How to train a model in the memory there is: batch, accumulation, precision and what is computed
-// again, each with its reason and figures. The effective batch that was wished for is kept. Pure;
-// any thread.
+// Advice on training a model in the memory there is: batch, accumulation, precision and what is
+// computed again, each with its reason and figures. The effective batch that was wished for is
+// kept. Pure; any thread.
 #pragma once
 
 #include <cstdint>

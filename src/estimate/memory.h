@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory training a transformer takes, before it is tried: weights, gradients, optimizer,
-// and activations by kind of layer. The formulas were held against measurements of GPT-2
+// Estimate of the memory that training a transformer takes, before it is tried: weights, gradients,
+// optimizer, and activations by kind of layer. The formulas were held against measurements of GPT-2
 // (docs/estimate.md has the table); what they leave out is said there. Pure; any thread.
 #pragma once
 

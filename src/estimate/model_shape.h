@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a transformer decides how much memory it takes: layers, widths, heads. Read from the
-// config.json that models are published with, of GPT-2's kind or of Llama's. Pure; any thread.
+// Dimensions of a transformer that decide how much memory it takes: layers, widths, heads. Read
+// from the config.json that models are published with, of GPT-2's kind or of Llama's. Pure; any
+// thread.
 #pragma once
 
 #include <cstdint>

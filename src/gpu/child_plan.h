@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the children that ask the driver are started. Any thread.
+// Plan by which the children that ask the driver are started. Any thread.
 #pragma once
 
 #include <string>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stops all processes of a lease by SIGSTOP, and lets them go on. By itself it remembers nothing:
-// whoever goes on continues whatever of the lease is stopped. Beside what is known of a lease
-// itself, these are all processes below its own and below its `berth run`, which is never stopped.
-// What its user could not signal himself (a sudo, and all below it) is left alone: a daemon that
-// serves all users may signal more than any of them.
+// Stops all processes of a lease by SIGSTOP, and lets them go on. By itself it remembers nothing: a
+// later call continues all that is stopped of the lease. Beside what is known of a lease itself,
+// these are all processes below its own and below its `berth run`, which is never stopped. What its
+// users could not signal themselves (a sudo, and all below it) is left alone: a daemon that serves
+// all users may signal more than any of them.
 #pragma once
 
 #include <cstdint>

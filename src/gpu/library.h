@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How functions of the driver's libraries are found, which no build is linked with. Any thread.
+// Lookup of functions of the driver's libraries, which no build is linked with. Any thread.
 #pragma once
 
 #include <dlfcn.h>

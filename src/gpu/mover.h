@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves the device memory of all processes of a lease to the host, or back: all are locked before
 // the first is moved, and all are back before the first goes on, since they may wait for one
-// another. Whatever fails on the way out is undone. Whoever calls this may be killed between any
-// two calls of the driver: move_back() goes on from any state.
+// another. Whatever fails on the way out is undone. The caller may be killed between any two calls
+// of the driver: move_back() goes on from any state.
 #pragma once
 
 #include <functional>

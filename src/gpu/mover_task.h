@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one berth-mover is told on its standard input: never on its command line, which everybody
-// reads, because a lease's directory has its handle for a name. Pure.
+// Task of one berth-mover, which it reads from its standard input: never on its command line, which
+// everybody reads, because a lease's directory has its handle for a name. Pure.
 #pragma once
 
 #include <cstddef>

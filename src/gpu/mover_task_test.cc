@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a mover is told is what it reads.
+// Round trip of a mover's task: what is written to it is what it reads.
 #include "gpu/mover_task.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The daemon's side of berth-probe: starts it, asks it, and gives it up when it does not answer in
-// time. Never blocks, reads no clock, has no thread: whoever owns it polls its descriptor and calls
-// it at the instant it names. Of the daemon's thread.
+// time. Never blocks, reads no clock, has no thread: its owner polls its descriptor and calls it at
+// the instant it names. Of the daemon's thread.
 #pragma once
 
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What daemon and probe say to each other: a line of JSON each way, one question at a time. Both
-// sides are of one installation, so there is no version; but a probe may be shot in the middle of a
-// line or go mad, so what it says is believed only as far as it can be read. Pure.
+// Protocol of daemon and probe: a line of JSON each way, one question at a time. Both sides are of
+// one installation, so there is no version; but a probe may be shot in the middle of a line or go
+// mad, so what it says is believed only as far as it can be read. Pure.
 #pragma once
 
 #include <cstddef>

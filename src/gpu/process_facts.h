@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What /proc tells of the processes on a device: all by which they are attributed to leases. Used
+// Facts of /proc about the processes on a device: all by which they are attributed to leases. Used
 // by the probe, so that the daemon never reads it. One thread.
 #pragma once
 

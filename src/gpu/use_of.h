@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What some processes have on each device, by NVML. Its calls may hang; see nvml.h.
+// Device memory of given processes, by NVML. Its calls may hang; see nvml.h.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What processes have, through the simulated NVML.
+// Device memory of given processes, through the simulated NVML.
 #include "gpu/use_of.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of this folder need: a simulated world of their own, and our programs as processes
+// Helpers for tests of this folder: a simulated world of their own, and our programs as processes
 // that use it. For tests only.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the doctor looks at, as plain data: gathering it is one thing, judging it another.
+// Facts that the doctor looks at, as plain data: gathering them is one thing, judging them another.
 #pragma once
 
 #include <cstdint>

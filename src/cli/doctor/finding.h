@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the doctor found: a fact, what follows from it, and one command that mends it.
+// A finding of the doctor: a fact, what follows from it, and one command that mends it.
 #pragma once
 
 #include <cstdint>

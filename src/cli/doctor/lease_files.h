@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the doctor says of the directory that the files of leases lie in. Pure.
+// The doctor's finding about the directory that the files of leases lie in. Pure.
 #pragma once
 
 #include "cli/doctor/facts.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether programs that use libberth find it, and which. Looking loads it, as such a program does;
-// judging is pure.
+// The doctor's check that programs which use libberth find it, and which one. Looking loads it, as
+// such a program does; judging is pure.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver can do for berth pause, by its version alone. Pure.
+// Support of the driver for berth pause, by its version alone. Pure.
 #pragma once
 
 #include "cli/doctor/facts.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the doctor found, written down. Pure.
+// The doctor's findings as text. Pure.
 #pragma once
 
 #include <string>

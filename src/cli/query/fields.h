@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `berth query` can tell of GPUs and of programs on them, under the names that nvidia-smi
+// Fields that `berth query` knows of GPUs and of programs on them, under the names that nvidia-smi
 // gives to these figures, and how it writes them. Pure.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks NVML what `berth query` tells. It is asked in this process, so that it is the NVML of a
-// program in the lease: where the lease shows the budget's card, this is it. A driver that hangs
-// holds the verb up. One thread.
+// Asks NVML for the figures of `berth query`. It is asked in this process, so that it is the NVML
+// of a program in the lease: where the lease shows the budget's card, this is it. A driver that
+// hangs holds the verb up. One thread.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every text for people depends on besides the facts it tells: when, for whom, and what the
-// terminal can show. Handed in, so that the texts are functions of their arguments.
+// Context of every text for people besides its facts: when, for whom, and what the terminal can
+// show. Handed in, so that the texts are functions of their arguments.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left of a text that has too little room. Words stay whole while one of them fits. Pure.
+// Shortening of a text that has too little room. Words stay whole while one of them fits. Pure.
 #pragma once
 
 #include <cstddef>

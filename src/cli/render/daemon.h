@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the daemon says of itself, for people. Pure.
+// The daemon's description of itself, for people. Pure.
 #pragma once
 
 #include <string>

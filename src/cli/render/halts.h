@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a lease that was granted does not run, and what would let a request start, in words.
+// Reasons why a granted lease does not run, and what would let a request start, in words.
 #pragma once
 
 #include <optional>

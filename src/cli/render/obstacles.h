@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPU a request waits for, and who is on it, out of the answer to why it waits. Pure.
+// The GPU that a request waits for, and who is on it, out of the answer to why it waits. Pure.
 #pragma once
 
 #include "base/units.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a verb that shows things may be told about the form of its output. All such verbs have the
-// same options.
+// Options for the form of the output of verbs that show things. All such verbs have the same ones.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How saves went, in words for people. Pure.
+// Outcomes of saves, in words for people. Pure.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a request waits, in words: who has what it waits for, until when, and what would help. Never
-// only «no». Pure; what is told was computed by the coordinator.
+// Reasons why a request waits, in words: who has what it waits for, until when, and what would
+// help. Never only «no». Pure; the coordinator computed all that they say.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `run` says on stderr: lines, and one line that is written over while a request waits. Where
+// Output of `run` on stderr: lines, and one line that is written over while a request waits. Where
 // stderr is no terminal, each change of that line is a line of its own. Not shared between threads.
 #pragma once
 

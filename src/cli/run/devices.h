@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which devices are meant: by -g, and by a CUDA_VISIBLE_DEVICES that stood in the environment.
-// Pure: whoever calls it asks the daemon which devices there are.
+// Selection of devices: by -g, and by a CUDA_VISIBLE_DEVICES that stood in the environment. Pure:
+// the caller asks the daemon which devices there are.
 #pragma once
 
 #include <cstdint>

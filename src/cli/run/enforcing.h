@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// By which of the ways of src/enforce a command is held to its budget, and what it is told for
-// that. Reads files; changes nothing.
+// Choice of the way of src/enforce that holds a command to its budget, and the variables that the
+// command is given for that. Reads files; changes nothing.
 #pragma once
 
 #include <map>

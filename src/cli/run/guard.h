@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the command of a lease is held to its budget: the guard is preloaded into it, if it is a
-// program that can be preloaded into and the daemon has made the lease's files. Reads files and the
+// Preparation of the guard for the command of a lease: it is preloaded into it, if it is a program
+// that can be preloaded into and the daemon has made the lease's files. Reads files and the
 // environment of this process; changes nothing.
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the memory of a lease grew all its life, by the figures of its past. Pure; any thread.
+// Detection of a lease whose memory grew all its life, by the figures of its past. Pure; any
+// thread.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What verbs other than `run` have in common that name devices: -g is read before anything is
-// asked, and filled in with the daemon's list where it needs that.
+// Common part of the verbs other than `run` that name devices: -g is read before anything is asked,
+// and filled in with the daemon's list where it needs that.
 #pragma once
 
 #include <optional>

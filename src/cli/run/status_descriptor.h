@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // --status-fd: one line of JSON for each phase of a run, for programs. A command may end with any
-// code; here it is told which code is whose. Not shared between threads.
+// code; this says which code is whose. Not shared between threads.
 #pragma once
 
 #include <optional>

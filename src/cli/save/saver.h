@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Has the command save itself when that is asked for, one save at a time, and says how it went:
-// once, and until somebody has heard it. Nothing of it waits but command_ended(). Only for a
-// program with one thread.
+// Saves of the command when they are asked for, one at a time. It reports how each went: once, and
+// until somebody has heard it. Nothing of it waits but command_ended(). Only for a program with one
+// thread.
 #pragma once
 
 #include <sys/types.h>

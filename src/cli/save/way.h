@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a command can be had to save itself, as --checkpoint says: by a signal, by a command line, by
-// a request over HTTP, by the library in it. Pure.
+// Ways to have a command save itself, as --checkpoint says: by a signal, by a command line, by a
+// request over HTTP, by the library in it. Pure.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A command that is started in two steps: the process is made and waits, for hours if need be, so
-// that its pid can be told to the daemon; then it is given its variables and becomes the command.
+// that the daemon can be given its pid; then it is given its variables and becomes the command.
 // Killed in between, it is nothing. Only for a program with one thread.
 #pragma once
 

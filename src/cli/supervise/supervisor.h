@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stays with a running command until it ends: passes signals on, stops and continues with it, reaps
-// what it leaves behind, and in the meantime lets somebody else read one descriptor. Only for a
-// program with one thread.
+// what it leaves behind, and in the meantime lets its owner read one descriptor. Only for a program
+// with one thread.
 #pragma once
 
 #include <cstdint>
