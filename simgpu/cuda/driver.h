@@ -65,7 +65,8 @@ class Driver {
 
   ProcessSlot& process_slot() { return process_slot_; }
   std::size_t count() const { return visible_.size(); }
-  /// A device of this process, as Seat counts them; CUDA_ERROR_INVALID_DEVICE is the caller's.
+  /// A device of this process, as ProcessSlot counts them; CUDA_ERROR_INVALID_DEVICE is the
+  /// caller's.
   std::optional<std::uint32_t> device(CUdevice ordinal) const;
 
   CUresult create_context(CUdevice ordinal, unsigned int flags, Context*& made);
@@ -189,7 +190,7 @@ class Driver {
   std::uint64_t drop_images(const Context& context);
 
   ProcessSlot process_slot_;
-  std::vector<std::uint32_t> visible_;  // Devices as Seat counts them, by ordinal.
+  std::vector<std::uint32_t> visible_;  // Devices as ProcessSlot counts them, by ordinal.
   std::array<std::unique_ptr<Heap>, kDevicesMax> heaps_;
   std::array<std::uint32_t, kDevicesMax> contexts_{};  // Living ones, by device.
   struct Managed {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Store and Loaded of include/berth/checkpoint.h: nothing but the way from there to Writer and
-// Shelf and back.
+// CheckpointDirectory and back.
 #include <algorithm>
 #include <string_view>
 #include <utility>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The doors of the alert desk as they are: streams, log, disk, and the children that deliver. The
-// event loop's thread.
+// The ports of the alert service as they are: streams, log, disk, and the children that deliver.
+// The event loop's thread.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether what is proposed to a waiting request helps: each proposal is carried out on a copy of
+// Check that what is proposed to a waiting request helps: each proposal is carried out on a copy of
 // the coordinator, by the events that a world would send for it, and the request must be granted
 // there.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A copy of the coordinator in a world in which all goes well: the driver tells the truth, what is
-// to be moved is, and whoever is told to end does.
+// A copy of the coordinator in a world in which all goes well: the driver reports the truth, what
+// is to be moved is, and what is asked to end does.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every part of a simulated world stands on: its chance, its time, what it noted and what it
+// Common ground of every part of a simulated world: its chance, its time, what it noted and what it
 // reached; and the first broken rule, which ends it.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run reached: which faults were dealt and through which transitions leases went. A
-// simulator that no longer reaches one of them fails, instead of finding nothing for ever.
+// Coverage of a run: which faults were dealt and through which transitions leases went. A simulator
+// that no longer reaches one of them fails, instead of finding nothing for ever.
 #pragma once
 
 #include <array>

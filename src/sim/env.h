@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session and its programs find around them.
+// The parts of a simulated world that a session and its programs use.
 #pragma once
 
 #include "sim/context.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether what is said of a lease that was granted and does not run is so: who wants that, for whom
-// and until when, and that it goes on then. Done in copies of the coordinator, like what is
-// proposed.
+// Check that what is said of a granted lease that does not run is so: who wants that, for whom and
+// until when, and that it goes on then. Done in copies of the coordinator, like what is proposed.
 #pragma once
 
 #include <cstdint>

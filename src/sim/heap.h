@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What something takes of the heap. Whatever is linked with this has an operator new that counts.
+// Count of what a function takes of the heap. Every program linked with this has an operator new
+// that counts.
 #pragma once
 
 #include <cstdint>

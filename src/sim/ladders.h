@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the measures of a lease, and the rules for them: who is inside his budget meets
-// no more than a notice and the save that he allows, no measure comes twice within its cool-down or
-// before its time, and each ends. Nothing here is taken from src/core.
+// The measures of a lease as the simulator knows them, and the rules for them: a lease inside its
+// budget meets no more than a notice and the save that it allows, no measure comes twice within its
+// cool-down or before its time, and each ends. Nothing here is taken from src/core.
 #pragma once
 
 #include <cstdint>

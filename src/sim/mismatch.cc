@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an answer says of a lease, beside what the journal says of it.
+// Contradictions between what an answer says of a lease and what the journal says of it.
 #include <fmt/core.h>
 
 #include <algorithm>

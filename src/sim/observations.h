@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the judge's rules are applied to: what was written, what was asked and told, and how the
+// Evidence that the judge's rules are applied to: what was written, asked and answered, and how the
 // devices and processes truly are. The coordinator's own opinion is no evidence.
 #pragma once
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a seed decides beforehand: the machine, its settings, how often each fault is dealt, and
-// what each session will want. Drawing them for a whole world at a time, instead of alike for all
-// worlds, makes some worlds calm and others wild, and reaches what an average never would.
+// The plan that a seed decides beforehand: the machine, its settings, how often each fault is
+// dealt, and what each session will want. Drawing them for a whole world at a time, instead of
+// alike for all worlds, makes some worlds calm and others wild, and reaches what an average never
+// would.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way from the driver to the daemon: answers that are late, do not come, or do not tell all.
+// The way from the driver to the daemon: answers that are late, do not come, or are incomplete.
 #pragma once
 
 #include <cstdint>

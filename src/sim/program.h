@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs under a lease: a command and its children, which take and free device memory inside the
+// Programs under a lease: a command and its children, which take and free device memory inside the
 // lease's budget, and end or are ended.
 #pragma once
 

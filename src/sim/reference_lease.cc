@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One lease as the journal tells it, and whose a process was.
+// One lease as the journal describes it, and the lease that a process belonged to.
 #include <fmt/core.h>
 
 #include <algorithm>

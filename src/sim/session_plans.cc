@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session asks for while it waits and runs, again and again, and the harm that it does.
+// Plans of a session: what it asks for while it waits and runs, again and again, and the harm that
+// it does.
 #include <csignal>
 #include <utility>
 

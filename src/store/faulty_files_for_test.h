@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A door to the files for SQLite that fails when it is told to: the n-th write, every write from
-// some moment on, every write that would make a file larger. It also counts who syncs. For tests;
-// one instance at a time, whose methods any thread may call.
+// A door to the files for SQLite that fails on command: the n-th write, every write from some
+// moment on, every write that would make a file larger. It also counts who syncs. For tests; one
+// instance at a time, whose methods any thread may call.
 #pragma once
 
 #include <sqlite3.h>

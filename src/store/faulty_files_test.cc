@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The door of store/faulty_files_for_test.h, and that it fails as it is told.
+// The door of store/faulty_files_for_test.h, and that it fails on command.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes from the file of the past because it is old, or because the file is too large: then the
-// oldest of whoever has most in it, so that one user's many take nothing from another's few.
+// Removal from the file of the past of what is old, or too much for the file: then the oldest of
+// the user who has most in it, so that one user's many take nothing from another's few.
 #include <algorithm>
 #include <iterator>
 #include <limits>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of the past, history.db: figures in three grains, and what became of leases. Nothing
-// depends on it but what is told of the past: one that cannot be read is moved aside, one of a
-// later release is left alone, and on a full disk figures are lost. docs/history.md describes the
-// tables. One thread, which may block on the disk: never the daemon's.
+// The file of the past, history.db: figures in three grains, and the outcomes of leases. Nothing
+// depends on it but answers about the past: one that cannot be read is moved aside, one of a later
+// release is left alone, and on a full disk figures are lost. docs/history.md describes the tables.
+// One thread, which may block on the disk: never the daemon's.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of leases, as the file of the past has it.
+// Outcomes of leases, as the file of the past has them.
 #include <string>
 #include <utility>
 

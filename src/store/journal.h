@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The door to the journal: the records that rebuild the coordinator's state after a death of the
-// daemon. What must be true of every implementation is told by store/journal_conformance.h, which
-// the one on SQLite (store/sqlite_journal.h) and the simulated one both pass. One thread.
+// daemon. store/journal_conformance.h says what must be true of every implementation; the one on
+// SQLite (store/sqlite_journal.h) and the simulated one both pass it. One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must be true of every Journal, as tests. A type World stands for a machine with one state
-// directory:
+// Tests that every Journal must pass. A type World stands for a machine with one state directory:
 //   Result<OpenedJournal> open()        a daemon starts;
 //   void kill(journal)                  it is killed: nothing of the object runs any more;
 //   void cut_power()                    what was not synced may be lost; the next boot is another;

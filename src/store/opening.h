@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The start of a journal: which file is to be believed, what is moved aside, what was recovered.
-// Note [What is believed at start] in opening.cc tells the rules. The daemon's thread, once.
+// Note [What is believed at start] in opening.cc has the rules. The daemon's thread, once.
 #pragma once
 
 #include <cstdint>

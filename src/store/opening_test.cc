@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which file is believed at start, and what is said about the others.
+// Choice of the file that is believed at start, and what is said about the others.
 #include "store/opening.h"
 
 #include <gtest/gtest.h>

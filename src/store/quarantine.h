@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cannot be used is kept for a person to look at: a database file makes way, together with its
-// write-ahead log, under a name that tells when and why. Any thread; blocks on the disk.
+// Quarantine for what cannot be used, for a person to look at: a database file makes way, together
+// with its write-ahead log, under a name that says when and why. Any thread; blocks on the disk.
 #pragma once
 
 #include <string>

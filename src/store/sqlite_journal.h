@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The journal in a state directory, on SQLite. What is appended survives the daemon's death by a
 // plain write; nothing is synced on the daemon's thread. Checkpoints, and the copy that survives a
-// power cut, are made by a thread of their own (store/keeper.h). docs/store.md describes the files.
+// power cut, are made by a thread of their own (store/maintenance_thread.h). docs/store.md
+// describes the files.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the journal on SQLite does beyond what every journal must: its files, its thread, its
-// findings.
+// The journal on SQLite, beyond what every journal must do: its files, its thread, its findings.
 #include "store/sqlite_journal.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file `starts` of a state directory: a line for each start of a daemon, and whether it lived
-// to answer anybody. It tells a journal that kills its reader, and another boot of the machine.
-// The daemon's thread, at start and once after it.
+// to answer anybody. It shows a journal that kills its reader, and another boot of the machine. The
+// daemon's thread, at start and once after it.
 #pragma once
 
 #include <cstdint>

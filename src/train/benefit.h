@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What jumps are worth: judged by the loss on a trial batch before and after them, against what as
-// many real steps would have given, less what the judging costs. All of it is counted in real
-// steps, not by the clock, so that a run can be repeated to the last bit. Pure.
+// Worth of jumps: judged by the loss on a trial batch before and after them, against what as many
+// real steps would have given, less what the judging costs. All of it is counted in real steps, not
+// by the clock, so that a run can be repeated to the last bit. Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a run is coming apart: the loss against what it was, the gradient's norm against what it
-// was, numbers that are none, swings that grow, predictions that were wrong. Says how bad it is;
-// train/recovery.h says what is done about it. Pure.
+// Detection of a run that comes apart: the loss against what it was, the gradient's norm against
+// what it was, numbers that are none, swings that grow, predictions that were wrong. Says how bad
+// it is; train/recovery.h says what is done about it. Pure.
 #pragma once
 
 #include <cstdint>

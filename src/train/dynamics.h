@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// When to jump and how far, learnt from the jumps of a run: an ensemble of small recurrent models
-// reads a few numbers of each real step, and says of each length what a jump of it would be worth.
-// It sees no weights and makes none: a jump that it asks for is judged like any other. Pure, and
-// without errors; observing, learning and choosing allocate nothing. One thread.
+// Choice of when to jump and how far, learnt from the jumps of a run: an ensemble of small
+// recurrent models reads a few numbers of each real step, and says of each length what a jump of it
+// would be worth. It sees no weights and makes none: a jump that it asks for is judged like any
+// other. Pure, and without errors; observing, learning and choosing allocate nothing. One thread.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a sequence of displacements goes on to, by the linear rule that its last one follows from
+// Extrapolation of a sequence of displacements, by the linear rule that its last one follows from
 // those before it: reduced rank extrapolation in the form of dynamic mode decomposition (Sidi 2017,
 // «Vector Extrapolation Methods»; Schmid 2010). Pure: only inner products are needed.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `berth-train generate` is told on its command line. Pure.
+// The command line of `berth-train generate`. Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large the members of the GPT-2 family are (Radford et al. 2019), and smaller ones for tests
-// and small machines. Pure.
+// Sizes of the members of the GPT-2 family (Radford et al. 2019), and smaller ones for tests and
+// small machines. Pure.
 #pragma once
 
 #include <cstdint>

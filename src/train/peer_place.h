@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the processes that train one model together this one is, as torchrun tells it in the
+// Rank of this process among those that train one model together, as torchrun sets it in the
 // environment (https://pytorch.org/docs/stable/elastic/run.html, «Environment Variables»). Pure.
 #pragma once
 

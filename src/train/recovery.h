@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done about a verdict on a run, as values; who owns the weights performs them. Rollbacks
-// are counted: a run that cannot be saved ends with a reason instead of going round. Pure.
+// Responses to a verdict on a run, as values; the owner of the weights performs them. Rollbacks are
+// counted: a run that cannot be saved ends with a reason instead of going round. Pure.
 #pragma once
 
 #include <cstdint>

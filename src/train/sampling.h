@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which token comes next, by the logits of a model and one number of chance. Pure; any thread.
+// Choice of the next token, by the logits of a model and one number of chance. Pure; any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a training run is told: one struct, and the table of the keys under which people set it,
-// in a file or on the command line. Pure; reads no file.
+// Settings of a training run: one struct, and the table of the keys under which people set it, in a
+// file or on the command line. Pure; reads no file.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes training several times slower and says nothing itself. Pure: of a machine that was
-// looked at, and of settings.
+// Traps that make training several times slower and say nothing themselves. Pure: of a machine that
+// was looked at, and of settings.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lets others ask for a checkpoint: POST /checkpoint over HTTP, on an address of this machine's
 // own. It is looked at between steps by the thread that trains, so that the answer comes after the
-// save that it is about. No thread of its own; whoever is slow to ask is waited for a second at
-// most.
+// save that it is about. No thread of its own; it waits for a client that is slow to ask for a
+// second at most.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run says to whoever shares the machine out, and hears from there. Called between steps, by
+// Messages between a run and the coordinator that shares the machine out. Called between steps, by
 // the thread that makes them.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libtorch's allocator for GPUs says of the first of them, for memory.cc alone. Where libtorch
-// was built without CUDA there is none, and is_available() has said so before anyone asks.
+// Figures of libtorch's allocator for GPUs about the first of them, for memory.cc alone. Where
+// libtorch was built without CUDA there is none, and is_available() has said so before anyone asks.
 #pragma once
 
 #include "trainer/libtorch.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory tensors hold. Of the host's: libtorch's allocator for the CPU is replaced by one
-// that counts, so that figures are of what was allocated, not of what the system has not taken
-// back. A limit can be set, for tests of what happens at the end of memory. Any thread.
+// Memory that tensors hold. Of the host's: libtorch's allocator for the CPU is replaced by one that
+// counts, so that figures are of what was allocated, not of what the system has not taken back. A
+// limit can be set, for tests of what happens at the end of memory. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of flat parameters by their gradients: AdamW (train/adamw.h), in parallel, or Muon
-// for the matrices of layers and AdamW for all else. Owns the two moments. One thread calls.
+// Update of flat parameters by their gradients: AdamW (train/adamw.h), in parallel, or Muon for the
+// matrices of layers and AdamW for all else. Owns the two moments. One thread calls.
 //
 // Note [Muon]: the momentum of a matrix is pulled towards the nearest one of orthogonal rows or
 // columns before it is added, so that no direction of it dominates (Jordan et al. 2024,

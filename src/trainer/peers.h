@@ -6,7 +6,7 @@
 // Note [Peers]: through libtorch's c10d (https://pytorch.org/docs/1.13/distributed.html): a
 // TCPStore at rank 0, where all find one another, and Gloo's all-reduce, each element of which is
 // summed up at one rank and handed on from there. A process that ends closes its connections: the
-// others are told at once. A machine that falls silent is given up after kPatience.
+// others notice at once. A machine that falls silent is given up after kPatience.
 #pragma once
 
 #include <cstdint>

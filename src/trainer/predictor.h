@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where weights are going, from where they have been in the real steps of a stretch. A jump is one
-// addition in place; what was before it is kept and comes back to the last bit. Owns two buffers as
-// large as the weights, a third for kNesterov, five for kLowRank; allocates nothing later. One
-// thread.
+// Prediction of where weights are going, from where they have been in the real steps of a stretch.
+// A jump is one addition in place; what was before it is kept and comes back to the last bit. Owns
+// two buffers as large as the weights, a third for kNesterov, five for kLowRank; allocates nothing
+// later. One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run leaves in its folder: a line of JSON for each step, one for each validation, one at
-// the end, and plots of them. One thread.
+// Files that a run leaves in its folder: a line of JSON for each step, one for each validation, one
+// at the end, and plots of them. One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run does where memory is short.
+// Runs where memory is short.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is told of each step of a run, and of a run as a whole.
+// Reports of each step of a run, and of a run as a whole.
 #pragma once
 
 #include <cstdint>

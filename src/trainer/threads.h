@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many threads libtorch computes with, in the whole process.
+// Number of threads that libtorch computes with, in the whole process.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches that fit: how a step that ran out of memory is tried again in smaller pieces, and how a
-// size is found that need not be. Pure: it is told what happened, and says what to try.
+// size is found that need not be. Pure: the caller reports what happened, and it says what to try.
 //
 // Note [The batch stays the same]: what is learnt depends on how many samples make a step. So a
 // micro-batch shrinks only to a divisor of the batch, and as many more of them are accumulated.

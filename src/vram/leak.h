@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether memory leaks: from what is in use at the end of each step. Pure.
+// Detection of a memory leak, from what is in use at the end of each step. Pure.
 //
 // Note [A leak rises all the time]: what a healthy program uses jumps up and down, and takes a few
 // steps up at its beginning. A leak is higher in nearly each step than in nearly each earlier one.

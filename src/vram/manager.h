@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program does about its memory, decided step by step: when to clean up, when to save, which
-// measure is next. Pure: it is handed the time and the figures, and told how what it wanted went.
+// A program's decisions about its memory, step by step: when to clean up, when to save, which
+// measure is next. Pure: it is handed the time and the figures, and how what it wanted went.
 //
 // Note [An episode of danger]: from the first figure at critical until memory is below the cleanup
 // threshold again. Within one the program saves itself once, and each measure is tried once, in

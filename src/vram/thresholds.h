@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of the memory is much: three thresholds, and the level that a figure means, which falls
-// later than it rises. Pure.
+// Levels of memory use: three thresholds, and the level that a figure means, which falls later than
+// it rises. Pure.
 #pragma once
 
 #include <cstdint>

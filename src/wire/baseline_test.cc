@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written for others is kept in files, so that a change of it is seen: see tests/baseline.
+// Texts written for others, compared with files that keep them, so that a change is seen: see
+// tests/baseline.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the daemon says of itself. Written by the daemon, read leniently by clients. Any thread.
+// The daemon's description of itself. Written by the daemon, read leniently by clients. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the daemon tells berth-deliver to send, and what came of it: a line of JSON each way. Both
-// are of one installation, so there is no version. Any thread.
+// Orders of the daemon to berth-deliver to send something, and their outcomes: a line of JSON each
+// way. Both are of one installation, so there is no version. Any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the readers of several kinds of messages share: ranges of fields, and fields that occur in
-// many.
+// Common parts of the readers of several kinds of messages: ranges of fields, and fields that occur
+// in many.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Berth-Hello header: by it client and daemon tell each other, with every request and answer,
+// The Berth-Hello header: by it client and daemon say to each other, with every request and answer,
 // which version they speak and which world they live in. Any thread.
 #pragma once
 

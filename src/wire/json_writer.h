@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes JSON into a string, in the order it is told. What it writes is always valid JSON and valid
-// UTF-8: bytes that are none become U+FFFD, because command lines may hold anything. Not shared
-// between threads.
+// Writes JSON into a string, in the order of the calls. What it writes is always valid JSON and
+// valid UTF-8: bytes that are none become U+FFFD, because command lines may hold anything. Not
+// shared between threads.
 #pragma once
 
 #include <cstdint>

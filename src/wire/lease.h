@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lease as JSON: written for whoever looks at it, read leniently by clients. Any thread.
+// A lease as JSON: written for those who may look at it, read leniently by clients. Any thread.
 #pragma once
 
 #include <map>

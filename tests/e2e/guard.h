@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the guard have in common: a world with a driver of some CUDA, the program that
+// Common parts of the tests of the guard: a world with a driver of some CUDA, the program that
 // calls it, and the ways by which that comes to the driver.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes of a lease that come to CUDA while the lease is suspended: they wait, whatever way they
-// come by, and nobody else does.
+// Processes of a lease that come to CUDA while the lease is suspended: they wait, by every way they
+// come, and nobody else does.
 #include <gmock/gmock.h>
 
 #include <chrono>

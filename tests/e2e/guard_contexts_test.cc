@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What contexts take beside allocations: green contexts, which are held to the budget like others,
+// Memory of contexts beside allocations: green contexts, which are held to the budget like others,
 // and code and limits, which are not seen by what stands in front of the driver, and must not be
 // harmed by it. 512 MiB: 64 for the context, 448 for the program.
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs of a lease are told of a device's memory, by CUDA and by NVML, as it is configured.
-// The device has 16 GiB, of which the driver keeps 256 MiB; a context takes 64 MiB.
+// Device memory as programs of a lease see it, by CUDA and by NVML, as it is configured. The device
+// has 16 GiB, of which the driver keeps 256 MiB; a context takes 64 MiB.
 #include <gmock/gmock.h>
 
 #include <csignal>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that several processes have, and memory of other APIs: whoever made it is charged for it,
-// and nobody else, by each way by which a program comes to the driver.
+// Memory that several processes have, and memory of other APIs: the process that made it is charged
+// for it, and nobody else, by each way by which a program comes to the driver.
 #include <gmock/gmock.h>
 
 #include "guard.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one client can do to the daemon's memory, and to the others who ask it: much at once,
+// Limits of one client's effect on the daemon's memory, and on the others who ask it: much at once,
 // without end, and without reading.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

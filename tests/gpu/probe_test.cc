@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the probe says of a real NVML, beside what the driver says of itself.
+// Comparison of the probe's figures of a real NVML with what the driver says of itself.
 #include <gmock/gmock.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of a real GPU stand on: a fresh world of directories over the driver of this machine,
+// Foundation of tests of a real GPU: a fresh world of directories over the driver of this machine,
 // and how much of its memory they may take. Where there is no GPU they are skipped, and say so.
 // BERTH_GPU_TESTS_ON=simulated is for rehearsals alone (tests/gpu/rehearsal.py, bare_machine): the
 // same tests over the simulated driver, which shows that they run and nothing about a GPU.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What trains on the real GPU in a lease: programs of PyTorch, and berth-train where ./dev gpu
-// could build it with PyTorch's libtorch (BERTH_GPU_TRAINER; else BERTH_GPU_NO_TRAINER says why
-// not). In a rehearsal PyTorch is a stand-in that computes nothing, and berth-train uses the CPU.
+// Training on the real GPU in a lease: programs of PyTorch, and berth-train where ./dev gpu could
+// build it with PyTorch's libtorch (BERTH_GPU_TRAINER; else BERTH_GPU_NO_TRAINER says why not). In
+// a rehearsal PyTorch is a stand-in that computes nothing, and berth-train uses the CPU.
 
 #include <chrono>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another caller, as a child that is told its calls one by one. It inherits descriptors.
+// Another caller, as a child that is given its calls one by one. It inherits descriptors.
 #pragma once
 
 #include <string>

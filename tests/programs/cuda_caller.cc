@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls the CUDA driver as it is told: reads one call a line, answers each with a line "RESULT …".
-// A line that begins with the name of a function calls that: "cuGraphLaunch exec 0", where a name
-// is a word that the program keeps, and "&exec" is where it keeps it. The word on its command line
-// says by which way it comes to the driver's functions, and so by which way a guard has to be in
-// front of them. It knows nothing of Berth.
+// A caller of the CUDA driver: reads one call a line, answers each with a line "RESULT …". A line
+// that begins with the name of a function calls that: "cuGraphLaunch exec 0", where a name is a
+// word that the program keeps, and "&exec" is where it keeps it. The word on its command line says
+// by which way it comes to the driver's functions, and so by which way a guard has to be in front
+// of them. It knows nothing of Berth.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

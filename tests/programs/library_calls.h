@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a library is made of that is linked with a driver and calls it: one entry a function, that
-// passes the call on. Nothing of C++'s library: it is loaded into a namespace of its own too.
+// Entries of a library that is linked with a driver and calls it: one a function, that passes the
+// call on. Nothing of C++'s library: it is loaded into a namespace of its own too.
 #pragma once
 
 /// Whatever a function's parameters are, they are in these registers.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says what NVML tells it of the memory of the first device, in MiB: "total free used" by the old
-// function, "total reserved free used" by the new one. It comes to the functions as its command
-// line says: linked; by dlsym of the library, or of whatever is loaded ("default"); past preloaded
-// libraries, by a library that was loaded with RTLD_DEEPBIND ("deepbind", "deepbind_now"), by an
-// NVML in a namespace of its own ("dlmopen"), and by such a library in such a namespace
-// ("namespace"); "twice", by an NVML in each of two namespaces; or "beside", linked, when it has
-// 200 MiB by a CUDA driver in a namespace of its own. "nothing" asks for nothing, and "processes"
-// for how much each process of the first device has, by each version of that function. It knows
-// nothing of Berth.
+// A caller of NVML: says what that reports of the memory of the first device, in MiB: "total free
+// used" by the old function, "total reserved free used" by the new one. It comes to the functions
+// as its command line says: linked; by dlsym of the library, or of whatever is loaded ("default");
+// past preloaded libraries, by a library that was loaded with RTLD_DEEPBIND ("deepbind",
+// "deepbind_now"), by an NVML in a namespace of its own ("dlmopen"), and by such a library in such
+// a namespace ("namespace"); "twice", by an NVML in each of two namespaces; or "beside", linked,
+// when it has 200 MiB by a CUDA driver in a namespace of its own. "nothing" asks for nothing, and
+// "processes" for how much each process of the first device has, by each version of that function.
+// It knows nothing of Berth.
 #include <dlfcn.h>
 
 #include <bit>

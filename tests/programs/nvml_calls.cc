@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library is linked with by which the caller of NVML escapes preloading.
+// Entries of the library by which the caller of NVML escapes preloading.
 #include "library_calls.h"
 
 // NOLINTBEGIN(readability-identifier-naming): NVML's names.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a thread of the caller does again and again, in a race with others.
+// Calls that a thread of the caller makes again and again, in a race with others.
 #pragma once
 
 #include "route.h"

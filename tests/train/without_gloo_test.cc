@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What peers.cc is where libtorch comes without the headers of Gloo. Built without them everywhere.
+// Behaviour of peers.cc where libtorch comes without the headers of Gloo. Built without them
+// everywhere.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
