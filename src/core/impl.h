@@ -154,6 +154,8 @@ struct Coordinator::Impl {
   void end_growth(LeaseId id);
   void end_waiting(LeaseId id, EndResult result, std::vector<Refusal> refusal,
                    std::optional<UserId> by = {});
+  void lapse(LeaseId id, bool parked);
+  void leave_to_external(LeaseId id);
   void revoke(LeaseId id, EndResult result, std::optional<UserId> by = {});
   void send_signal(LeaseId id, std::int32_t signal);
   void kill_programs(LeaseId id);

@@ -298,15 +298,32 @@ void Coordinator::Impl::finish_if_free(LeaseId id) {
 void Coordinator::Impl::end_waiting(LeaseId id, EndResult result, std::vector<Refusal> refusal,
                                     std::optional<UserId> by) {
   answer_exit(id);
-  // A program below whoever asked may have been counted for the offer: what it has stays where it
-  // is, and the next sample counts it as external itself.
-  const Observed& seen = observed.at(id);
-  for (const DeviceId device : seen.charged_on) {
-    const auto use = seen.use.find(device);
-    if (use != seen.use.end()) ledger.account(device).external += use->second.now.value_or(Bytes{});
-  }
+  leave_to_external(id);
   decide(id, LeaseEnded{.id = id, .result = result, .by = by});
   notify(id, LeaseEvent::kEnded, std::move(refusal));
+}
+
+// The request is back in its place.
+void Coordinator::Impl::lapse(LeaseId id, bool parked) {
+  leave_to_external(id);
+  decide(id, OfferLapsed{id, parked});
+}
+
+// A program below whoever asked may have been counted for the offer, which ends or lapses: what it
+// has stays where it is, and the next sample counts it as external itself.
+void Coordinator::Impl::leave_to_external(LeaseId id) {
+  Observed& seen = observed.at(id);
+  for (const DeviceId device : seen.charged_on) {
+    const auto use = seen.use.find(device);
+    if (use == seen.use.end()) continue;
+    Account& account = ledger.account(device);
+    if (use->second.figure_missing) {
+      account.disown(id);
+    } else {
+      account.external += use->second.now.value_or(Bytes{});
+    }
+    seen.use.erase(use);  // Else it would be counted once more when the next offer lapses.
+  }
 }
 
 void Coordinator::Impl::revoke(LeaseId id, EndResult result, std::optional<UserId> by) {
@@ -405,7 +422,7 @@ void Coordinator::Impl::on_due(LeaseId id) {
     }
   } else if (const Held* held = lease.held()) {
     if (!held->claimed) {
-      decide(id, OfferLapsed{id, true});
+      lapse(id, true);
       notify(id, LeaseEvent::kParked);
     } else if (held->expires && due(*held->expires)) {
       start_releasing(id, EndResult::kOk);

@@ -110,7 +110,7 @@ void Coordinator::Impl::on(const JournalFailed& event) {
   for (const LeaseId id : event.granted) {
     const Lease* lease = state.find(id);
     if (lease == nullptr || lease->held() == nullptr || lease->held()->command) continue;
-    decide(id, OfferLapsed{id, false});
+    lapse(id, false);
   }
   for (const LeaseId id : event.resized) take_back_resize(id);
   effects.emplace_back(Say{"the journal " + event.where +

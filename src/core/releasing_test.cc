@@ -163,6 +163,54 @@ TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsWhenThatEnds) {
   EXPECT_EQ(story.second(), "grant 2; ");
 }
 
+TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsWhenThatLapses) {
+  const auto grants_beside = [](const auto& lapse) {
+    ReleaseStory story;
+    (void)story.ask(ReleaseStory::budget(gib(12)));
+    story.use(50, gib(3));
+    story.hardware[0].processes->front().ancestors = {ReleaseStory::process(1001)};
+    (void)story.second();
+    (void)story.ask(ReleaseStory::budget(gib(14)));
+    std::string told = lapse(story);
+    EXPECT_EQ(story.look().external, gib(3));
+    story.use(50, {});
+    return told + story.second();
+  };
+  EXPECT_EQ(grants_beside([](Story& story) { return story.pass(seconds(60)); }),
+            "park 1; grant 2; ");
+  EXPECT_EQ(grants_beside(
+                [](Story& story) { return story.feed(Park{{9}, {{1000}, true}, {0, 1}, true}); }),
+            "waiting 1; grant 2; ");
+}
+
+TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsOnceHoweverOftenThatLapses) {
+  ReleaseStory story{{.order = Order::kFifo, .reserve = {}}};
+  (void)story.ask(ReleaseStory::budget(gib(8)));
+  story.use(50, gib(3));
+  story.hardware[0].processes->front().ancestors = {ReleaseStory::process(1001)};
+  (void)story.second();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(story.feed(Park{{9}, {{1000}, true}, {0, 1}, true}), "waiting 1; ");
+    EXPECT_EQ(story.look().external, gib(3));
+    EXPECT_EQ(story.feed(Park{{9}, {{1000}, true}, {0, 1}, false}), "grant 1; held 1; ");
+  }
+}
+
+TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsThoughItsFigureIsMissing) {
+  ReleaseStory story;
+  (void)story.ask(ReleaseStory::budget(gib(12)));
+  story.use(50, gib(3));
+  story.hardware[0].processes->front().ancestors = {ReleaseStory::process(1001)};
+  (void)story.second();
+  story.hardware[0].processes->front().used.reset();
+  (void)story.second();
+  (void)story.ask(ReleaseStory::budget(gib(14)));
+  EXPECT_EQ(story.feed(Release{{9}, {{1000}}, {1}}), "end 1; ended 1; ");
+  EXPECT_EQ(story.second(), "") << "the total tells of it";
+  story.use(50, {});
+  EXPECT_EQ(story.second(), "grant 2; ");
+}
+
 // What it was to have again is none of it.
 TEST(Releasing, ALeaseThatEndsOnItsWayBackIsChargedWhatItLeft) {
   ReleaseStory story{{.order = Order::kFifo, .reserve = {}}};

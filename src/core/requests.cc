@@ -182,7 +182,7 @@ void Coordinator::Impl::on(const Park& event) {
     return;
   }
   if (offered) {
-    decide(id, OfferLapsed{id, true});
+    lapse(id, true);
   } else if (lease->waiting()->parked_since.has_value() != event.parked) {
     decide(id, RequestParked{id, event.parked});
   }
