@@ -30,6 +30,7 @@ Attempt::Attempt(const Attempt& other)
       devices_(other.devices_),
       moving_(other.moving_),
       leaving_(other.leaving_),
+      saving_(other.saving_),
       now_(other.now_) {}
 
 bool Attempt::is_lost(DeviceId id) const {
@@ -46,6 +47,10 @@ bool Attempt::is_on_lost_device(LeaseId id) const {
 std::vector<core::Effect> Attempt::feed(const core::Event& event) {
   std::vector<core::Effect> effects = copy_.step(now_, event);
   for (const core::Effect& effect : effects) {
+    if (const auto* append = std::get_if<core::Append>(&effect)) {
+      const auto* asked = std::get_if<CheckpointAsked>(&append->record.fact);
+      if (asked != nullptr) saving_.insert(asked->id);
+    }
     const auto* move = std::get_if<core::Transfer>(&effect);
     if (move == nullptr) continue;
     moving_[move->lease] = move->number;
@@ -133,8 +138,22 @@ bool Attempt::has_started(LeaseId id) {
   return false;
 }
 
-// Whoever was told to since makes room for another: that is why.
+void Attempt::has_saved(LeaseId id) {
+  saving_.erase(id);
+  const std::optional<LeaseView> lease = copy_.lease(id, now_);
+  if (!lease || !lease->checkpoints.asked) return;
+  feed(core::ReportCheckpoint{.token = kToken,
+                              .actor = {.user = lease->user},
+                              .handle = lease->handle,
+                              .number = lease->checkpoints.asked->number,
+                              .outcome = CheckpointOutcome::kSaved,
+                              .detail = {}});
+}
+
+// Whoever was told to since makes room for another: that is why. A sample may have asked somebody
+// to save himself, and while he does his turn does not end.
 void Attempt::leave() {
+  for (const LeaseId id : std::set(saving_)) has_saved(id);
   for (const LeaseId id : std::set(leaving_)) {
     const std::optional<LeaseView> lease = copy_.lease(id, now_);
     finish_moves(id);
@@ -171,8 +190,13 @@ bool Attempt::is_done(const core::Event& event) {
   });
 }
 
-bool Attempt::belongs(const ProcessSample& process, const LeaseView& lease) const {
-  if (!process.alive) return observations_.last_with(process.process.pid) == lease.id;
+// What the dead have where the lease is no longer is not its own: nobody knows when that leaves.
+bool Attempt::belongs(const ProcessSample& process, DeviceId device, const LeaseView& lease) const {
+  if (!process.alive) {
+    const bool is_here = std::ranges::any_of(
+        lease.parts, [&](const LeasePart& part) { return part.device == device; });
+    return is_here && observations_.last_with(process.process.pid) == lease.id;
+  }
   const auto is_its = [&](const Process& one) {
     const bool runs_it = lease.supervisor == one && !lease.request.ttl;
     return lease.command == one || runs_it ||
@@ -186,24 +210,25 @@ bool Attempt::belongs(const ProcessSample& process, const LeaseView& lease) cons
 void Attempt::memory_leaves(const LeaseView& lease) {
   std::vector<LeaseView> inner = copy_.leases(now_);
   std::erase_if(inner, [&](const LeaseView& other) { return other.id <= lease.id; });
-  leave_if([&](const ProcessSample& process) {
-    return belongs(process, lease) && std::ranges::none_of(inner, [&](const LeaseView& other) {
-             return process.alive && belongs(process, other);
+  leave_if([&](const ProcessSample& process, DeviceId device) {
+    return belongs(process, device, lease) &&
+           std::ranges::none_of(inner, [&](const LeaseView& other) {
+             return process.alive && belongs(process, device, other);
            });
   });
 }
 
 void Attempt::dead_leave() {
-  leave_if([](const ProcessSample& process) { return !process.alive; });
+  leave_if([](const ProcessSample& process, DeviceId) { return !process.alive; });
   sample();
 }
 
-void Attempt::leave_if(const std::function<bool(const ProcessSample&)>& goes) {
+void Attempt::leave_if(const std::function<bool(const ProcessSample&, DeviceId)>& goes) {
   for (DeviceSample& device : devices_.devices) {
     if (!device.processes) continue;
     Bytes gone;
     std::erase_if(*device.processes, [&](const ProcessSample& process) {
-      if (!goes(process)) return false;
+      if (!goes(process, device.id)) return false;
       gone += process.used.value_or(Bytes{});
       return true;
     });
@@ -249,15 +274,7 @@ bool Attempt::begin_requeue(const LeaseView& lease, core::Actor owner) {
   if (!is_done(core::AskRequeue{.token = kToken, .actor = owner, .lease = lease.id})) {
     return false;
   }
-  const std::optional<LeaseView> asked = copy_.lease(lease.id, now_);
-  if (asked && asked->checkpoints.asked) {
-    feed(core::ReportCheckpoint{.token = kToken,
-                                .actor = owner,
-                                .handle = lease.handle,
-                                .number = asked->checkpoints.asked->number,
-                                .outcome = CheckpointOutcome::kSaved,
-                                .detail = {}});
-  }
+  has_saved(lease.id);
   return is_done(core::BeginRequeue{.token = kToken, .actor = owner, .handle = lease.handle});
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A copy of the coordinator in a world in which all goes well: the driver reports the truth, what
-// is to be moved is, and what is asked to end does.
+// is to be moved is, what is asked to end does, and a lease that is asked to save itself has.
 #pragma once
 
 #include <cstdint>
@@ -58,10 +58,11 @@ class Attempt {
   bool is_lost(DeviceId id) const;
   std::vector<core::Effect> feed(const core::Event& event);
   bool is_done(const core::Event& event);
-  bool belongs(const ProcessSample& process, const LeaseView& lease) const;
+  bool belongs(const ProcessSample& process, DeviceId device, const LeaseView& lease) const;
   void memory_leaves(const LeaseView& lease);
-  void leave_if(const std::function<bool(const ProcessSample&)>& goes);
+  void leave_if(const std::function<bool(const ProcessSample&, DeviceId)>& goes);
   void finish_moves(LeaseId lease);
+  void has_saved(LeaseId lease);
   void leave();
   bool begin(Remedy::Kind kind, const LeaseView& lease, Bytes bytes);
   bool begin_requeue(const LeaseView& lease, core::Actor owner);
@@ -72,6 +73,7 @@ class Attempt {
   Sample devices_;                           // As the driver tells them from now on.
   std::map<LeaseId, std::uint64_t> moving_;  // Which move of each is under way.
   std::set<LeaseId> leaving_ = {};           // Of these, who has been told to since.
+  std::set<LeaseId> saving_ = {};            // Who has been asked since to save himself.
   core::Now now_;
 };
 

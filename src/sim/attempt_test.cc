@@ -161,6 +161,30 @@ TEST_F(AttemptTest, APauseOnTheWayToALostDeviceEndsWhenThatIsFoundAgain) {
   EXPECT_EQ(reported(), "");
 }
 
+// A turn does not end while its program saves itself, which it was asked only since.
+TEST_F(AttemptTest, WhoIsAskedToSaveHimselfHasWhenAnotherIsToStart) {
+  Request slice{.share = Share::kSlice, .vram = gib(10)};
+  slice.checkpoint = CheckpointWay{.every = minutes(5)};
+  write(RequestQueued{kFirst, handle_of(kFirst), kUser, std::nullopt, slice});
+  write(LeaseGranted{kFirst, {{kGpu, gib(10)}}});
+  const Process command = spawn(kFirst);
+  write(LeaseClaimed{kFirst, command});
+  EXPECT_TRUE(devices.allocate(command, 0, gib(2)));
+  slice.checkpoint.reset();
+  write(RequestQueued{kSecond, handle_of(kSecond), kUser, spawn(kSecond), slice});
+  Attempt attempt(observations, coordinator, context.clock.now());
+  attempt.recovers();
+  attempt.wait_until(attempt.now().instant + minutes(5));
+  attempt.sample();
+  const std::optional<LeaseView> asked = attempt.coordinator().lease(kFirst, attempt.now());
+  ASSERT_TRUE(asked && asked->checkpoints.asked);
+  EXPECT_EQ(asked->state, LeaseState::kHeld);
+  EXPECT_EQ(state_of(attempt, kSecond), LeaseState::kWaiting);
+  EXPECT_TRUE(Attempt(attempt).has_started(kSecond)) << "a copy knows of it too";
+  EXPECT_TRUE(attempt.has_started(kSecond));
+  EXPECT_EQ(state_of(attempt, kFirst), LeaseState::kSuspended);
+}
+
 // Programs that outlive their lease were told to end, and another starts when they do.
 TEST_F(AttemptTest, WhoWasToldToEndHasLeftWhenAnotherIsToStart) {
   const Process command = hold(kFirst);
@@ -221,11 +245,34 @@ TEST_F(AttemptTest, WhatCouldBeDecidedAtOnceMustNotWaitForAnotherEvent) {
               testing::HasSubstr("could be decided at once"));
 }
 
-// It was started in a lease inside this one, and came below the outer's supervisor when that ended.
 class AttemptOnTwoTest : public AttemptTest {
  protected:
   AttemptOnTwoTest() : AttemptTest(2) {}
 };
+
+// Its lease has moved to another GPU since: that ends, and the driver lists the dead all the same.
+TEST_F(AttemptOnTwoTest, WhatTheDeadHaveWhereTheirLeaseIsNoLongerStaysWhenThatEnds) {
+  (void)hold(kFirst);
+  const Process child = spawn(kFirst);
+  write(MemberSeen{kFirst, child});
+  EXPECT_TRUE(devices.allocate(child, 0, gib(1)));
+  EXPECT_TRUE(devices.allocate(child, 1, gib(10)));
+  processes.end(child, {});
+  write(MemberGone{kFirst, child});
+  const auto now = context.clock.now();
+  (void)coordinator.step(now, core::Recovered{.same_boot = true});
+  Attempt attempt(observations, coordinator, now);
+  attempt.sample();
+  EXPECT_EQ(attempt.coordinator().devices(now)[1].external, gib(10));
+  EXPECT_TRUE(attempt.carry_out(Remedy::Kind::kCancelLease, {kFirst}, {}));
+  EXPECT_EQ(state_of(attempt, kFirst), LeaseState::kEnded);
+  EXPECT_EQ(attempt.coordinator().devices(now)[0].used, Bytes{});
+  EXPECT_EQ(attempt.coordinator().devices(now)[1].external, gib(10));
+  attempt.dead_leave();
+  EXPECT_EQ(attempt.coordinator().devices(now)[1].external, Bytes{});
+}
+
+// It was started in a lease inside this one, and came below the outer's supervisor when that ended.
 TEST_F(AttemptOnTwoTest, WhatAnInnerLeaseLeftBehindEndsWithTheOuterOne) {
   constexpr LeaseId kGone{9};
   const Process outer = spawn({});
