@@ -2,6 +2,7 @@
 // What dead processes have charged, where a daemon looks after it.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -15,10 +16,10 @@ namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
 
-bool first_has_died = false;
+std::atomic<Life> life_of_first = Life::kLives;
 
 Life first_may_be_dead(Identity identity) {
-  return first_has_died && pid_of(identity) == 1 ? Life::kGone : Life::kLives;
+  return pid_of(identity) == 1 ? life_of_first.load() : Life::kLives;
 }
 
 class DeadTest : public ::testing::Test {
@@ -28,12 +29,12 @@ class DeadTest : public ::testing::Test {
     EXPECT_EQ(files_.attach(dead_, process(1, &first_may_be_dead)), Ledger::Attached::kYes);
     EXPECT_EQ(files_.attach(ours_, process(2, &first_may_be_dead)), Ledger::Attached::kYes);
   }
-  ~DeadTest() override { first_has_died = false; }
+  ~DeadTest() override { life_of_first = Life::kLives; }
 
   /// The other process charges so much, and dies.
   void leaves(std::uint64_t bytes) {
     if (bytes > 0) (void)dead_.charge(0, bytes);
-    first_has_died = true;
+    life_of_first = Life::kGone;
   }
   /// As the daemon does it, when the driver has freed it.
   void clear_slot_of_the_dead() {
@@ -87,6 +88,27 @@ TEST_F(DeadTest, IsOfNobodyWhoLives) {
   ASSERT_EQ(files_.attach(third, process(3, &first_may_be_dead)), Ledger::Attached::kYes);
   EXPECT_FALSE(third.has_dead(0));
   EXPECT_EQ(third.sweep(Ledger::Sweep::kAll), 0U);
+}
+
+TEST_F(DeadTest, IsWaitedForWhereItWasKilledAndHasYetToDie) {
+  for (const std::uint64_t looks : {0U, 1U}) {
+    SCOPED_TRACE(looks);
+    files_.limit->looks = looks;
+    ASSERT_EQ(dead_.charge(0, 7 * kMiB), Ledger::Charged::kYes);
+    life_of_first = Life::kEnding;
+    EXPECT_TRUE(ours_.has_dead(0));
+    EXPECT_EQ(ours_.sweep(Ledger::Sweep::kAll), 0U);
+    std::thread dies([this] {
+      while (files_.use->wanting.exchange(0) == 0) std::this_thread::yield();
+      life_of_first = Life::kGone;
+      if (files_.limit->looks > 0) clear_slot_of_the_dead();
+    });
+    EXPECT_TRUE(charges_in_the_end(patience()));
+    dies.join();
+    ours_.release(0, 5 * kMiB);
+    life_of_first = Life::kLives;
+    ASSERT_EQ(files_.attach(dead_, process(1, &first_may_be_dead)), Ledger::Attached::kYes);
+  }
 }
 
 TEST_F(DeadTest, GivesItsSlotToWhoeverFindsNoOther) {

@@ -36,6 +36,9 @@
 // charged is left to the daemon, which clears it once the driver lists nothing of it. Whoever needs
 // the room waits for that (guard/waiting.h); and clears it himself if no daemon is there.
 //
+// So does whoever needs what a process has that was killed and is not gone yet: on a busy machine
+// it takes a while to run its last, and the driver frees its memory before it is a zombie.
+//
 namespace berth::guard {
 namespace {
 
@@ -277,14 +280,15 @@ bool Ledger::judges_by_pid(std::uint64_t namespaces) const {
          (census_.time_namespace == 0 || census_.time_namespace == kFirstTimeNamespace);
 }
 
-bool Ledger::lives(std::uint32_t slot, Identity identity, std::uint64_t namespaces) const {
+// kLives, kEnding or kGone.
+Life Ledger::life_of(std::uint32_t slot, Identity identity, std::uint64_t namespaces) const {
   const auto is_free = [&] {
     return is_locking(namespaces) && census_.locks != nullptr && census_.locks->is_free(slot);
   };
-  if (!judges_by_pid(namespaces)) return !is_free();
+  if (!judges_by_pid(namespaces)) return is_free() ? Life::kGone : Life::kLives;
   const Life life = census_.life_of(identity);
-  if (life != Life::kUnseen) return life == Life::kLives;
-  return !is_free() && census_.has_pid(identity);
+  if (life != Life::kUnseen) return life;
+  return is_free() || !census_.has_pid(identity) ? Life::kGone : Life::kLives;
 }
 
 bool Ledger::has_charged(std::uint32_t slot) const {
@@ -300,7 +304,7 @@ bool Ledger::has_dead(std::uint32_t device) const {
     const SlotOwner& owner = use_->owners[i];
     const Identity identity = owner.identity.load();
     if (identity == 0 || i == slot_ || use_->slots[device][i].used.load() == 0) continue;
-    if (!lives(i, identity, owner.namespaces.load())) return true;
+    if (life_of(i, identity, owner.namespaces.load()) != Life::kLives) return true;
   }
   return false;
 }

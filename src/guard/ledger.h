@@ -96,7 +96,7 @@ class Ledger {
   /// Gives the slots of dead processes back; how many there were. See Notes [Who is alive] and
   /// [What the dead have].
   std::uint32_t sweep(Sweep what = Sweep::kFreed);
-  /// Somebody dead has something charged there, which the daemon has not cleared yet.
+  /// Somebody who is dead, or about to be, has something charged there that is not cleared yet.
   bool has_dead(std::uint32_t device) const;
   /// How often the daemon has looked after the dead; 0: it does not.
   std::uint64_t looks() const { return limit_->looks.load(); }
@@ -134,7 +134,10 @@ class Ledger {
   bool take_free_slot(Sweep what);
   bool claim(std::uint32_t slot);
   bool judges_by_pid(std::uint64_t namespaces) const;
-  bool lives(std::uint32_t slot, Identity identity, std::uint64_t namespaces) const;
+  Life life_of(std::uint32_t slot, Identity identity, std::uint64_t namespaces) const;
+  bool lives(std::uint32_t slot, Identity identity, std::uint64_t namespaces) const {
+    return life_of(slot, identity, namespaces) != Life::kGone;
+  }
   std::uint32_t slots_seen() const;
   struct Stand {
     bool holds = false;

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include <bit>
+#include <cstddef>
 
 #include "guard/lock_line.h"
 #include "guard/stat_line.h"
@@ -72,6 +73,54 @@ char* write_number(char* at, std::uint64_t number) {
   } while (number != 0);
   while (count > 0) *at++ = digits[--count];
   return at;
+}
+
+constexpr std::size_t kProcPath = 64;  // "/proc/PID/task/TID/stat" is shorter.
+
+char* write_text(char* at, const char* text) {
+  while (*text != '\0') *at++ = *text++;
+  *at = '\0';
+  return at;
+}
+
+// Of the process or thread whose directory `path` is, up to `end`. An error: it cannot be read.
+long read_stat(const char* path, char* end, ProcessFacts& facts) {
+  write_text(end, "/stat");
+  char text[512];
+  const long got = read_small(path, text, sizeof text);
+  if (is_error(got)) return got;
+  return parse_stat(text, facts) ? got : kBadAddress;
+}
+
+// Whether a thread of it runs on, or may. More than fit in one answer are not looked at.
+bool goes_on_without_its_first_thread(char* path, char* end) {
+  struct Entry {  // linux_dirent64; the name is as long as it is.
+    std::uint64_t inode;
+    std::int64_t next;
+    std::uint16_t size;
+    std::uint8_t type;
+    char name[1];
+  };
+  end = write_text(end, "/task");
+  const long fd =
+      system_call(SYS_openat, AT_FDCWD, as_word(path), O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+  if (is_error(fd)) return fd != kNoSuchFile;
+  alignas(Entry) char entries[4096];
+  const long got = system_call(SYS_getdents64, fd, as_word(entries), sizeof entries);
+  system_call(SYS_close, fd);
+  *end++ = '/';
+  for (long at = 0; at < got;) {
+    const auto* entry = reinterpret_cast<const Entry*>(entries + at);
+    const char* name = entries + at + offsetof(Entry, name);
+    at += entry->size;
+    const std::uint64_t id = read_number(name);
+    if (*name != '\0') continue;
+    ProcessFacts thread;
+    const long result = read_stat(path, write_number(end, id), thread);
+    if (result == kNoSuchFile || result == kNoSuchProcess) continue;
+    if (is_error(result) || !is_ending(thread)) return true;
+  }
+  return is_error(got);
 }
 
 struct flock range_at(std::uint64_t place, int type) {
@@ -267,20 +316,18 @@ bool has_pid(Identity identity) {
 
 Life life_of(Identity identity) {
   if (pid_of(identity) == 0) return Life::kGone;
-  char path[40] = "/proc/";
+  char path[kProcPath] = "/proc/";
   char* end = write_number(path + 6, pid_of(identity));
-  for (const char* rest = "/stat"; *rest != '\0'; ++rest) *end++ = *rest;
-  *end = '\0';
-  char text[512];
   ProcessFacts facts;
-  const long got = read_small(path, text, sizeof text);
+  const long got = read_stat(path, end, facts);
   if (got == kNoSuchFile || got == kNoSuchProcess) return Life::kUnseen;
   // What cannot be read is taken to live: to take a living one for dead would free what it uses.
-  if (is_error(got) || !parse_stat(text, facts)) return Life::kLives;
+  if (is_error(got)) return Life::kLives;
   if (facts.start_ticks != start_of(identity)) return Life::kGone;
+  if (!has_ended(facts)) return is_ending(facts) ? Life::kEnding : Life::kLives;
   // The first thread may have ended, and look like a zombie, while others go on.
-  const bool over = facts.state == 'Z' || facts.state == 'X' || facts.state == 'x';
-  return over && facts.threads <= 1 ? Life::kGone : Life::kLives;
+  if (facts.threads <= 1) return Life::kGone;
+  return goes_on_without_its_first_thread(path, end) ? Life::kLives : Life::kEnding;
 }
 
 std::uint64_t ns_of(long clock) {

@@ -95,6 +95,7 @@ bool sees_own_pids();
 /// What /proc says of a process, in the namespaces that its identity is of.
 enum class Life : std::uint8_t {
   kLives,   // Or cannot be read just now.
+  kEnding,  // It runs no more of its program, and may have everything still.
   kGone,    // Nothing of it runs any more, or another process has its pid.
   kUnseen,  // It does not show such a pid: it is gone, or hidden (hidepid).
 };

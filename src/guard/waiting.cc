@@ -44,7 +44,7 @@ std::uint64_t wait_on_full(const char* variable) {
 // A look that was under way when the wait began may be older than the death: so the first counts
 // for nothing.
 bool WaitForDead::goes_on() {
-  if (is_in_a_hurry() || ledger_.looks() == 0 || !ledger_.has_dead(device_)) return false;
+  if (is_in_a_hurry() || !ledger_.has_dead(device_)) return false;
   const std::uint64_t now = monotonic_ns();
   const std::uint64_t looks = ledger_.looks();
   if (begun_ == 0) {

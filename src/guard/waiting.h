@@ -20,9 +20,9 @@ struct Hurry {
 };
 inline constinit thread_local Hurry hurry = {};
 
-/// One thread's wait for what the dead have charged to be cleared: until the driver has freed it,
-/// by the daemon's word, or until it is seen that no daemon is there. See Note [What the dead
-/// have].
+/// One thread's wait for what the dead, and those about to be, have charged to be cleared: until
+/// the driver has freed it, by the daemon's word, or until it is seen that no daemon is there. See
+/// Note [What the dead have].
 class WaitForDead {
  public:
   struct Patience {
@@ -35,7 +35,7 @@ class WaitForDead {
       : ledger_(ledger), device_(device), patience_(patience) {}
   WaitForDead(Ledger& ledger, std::uint32_t device) : WaitForDead(ledger, device, Patience()) {}
 
-  /// Sleeps a little. False: nobody dead has anything there, or it is not to be waited for.
+  /// Sleeps a little. False: none of them has anything there, or it is not to be waited for.
   bool goes_on();
 
  private:
