@@ -73,9 +73,9 @@ Instant doubled(Instant from, Duration expected, Instant now) {
 }
 
 // Whoever was told to end does so soon, or gets a SIGKILL.
-Instant end_of(const Revocation& reported, Instant now) {
-  return std::min(doubled({reported.kill_at.ns - limits::kKillAfter.ns}, {}, now),
-                  reported.kill_at);
+Instant end_of(const Revocation& revocation, Instant now) {
+  return std::min(doubled({revocation.kill_at.ns - limits::kKillAfter.ns}, {}, now),
+                  revocation.kill_at);
 }
 
 }  // namespace

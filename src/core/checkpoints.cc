@@ -146,8 +146,8 @@ void Coordinator::Impl::end_checkpoint(LeaseId id, CheckpointOutcome outcome, st
   const std::uint64_t number = checked(state.find(id)->checkpoints.asked).number;
   decide(id, CheckpointEnded{id, number, outcome, std::move(detail)});
   notify(id, LeaseEvent::kCheckpointed);
-  for (const CheckpointWaiter& requester : observed.at(id).checkpoint_waiters)
-    answer(requester.token, id);
+  for (const CheckpointWaiter& waiter : observed.at(id).checkpoint_waiters)
+    answer(waiter.token, id);
   observed.at(id).checkpoint_waiters.clear();
   reindex(id);
   requeue_after_save(id);
@@ -156,15 +156,14 @@ void Coordinator::Impl::end_checkpoint(LeaseId id, CheckpointOutcome outcome, st
 Instant Coordinator::Impl::checkpoint_due(const Lease& lease, const Observed& seen) const {
   if (!lease.request.checkpoint) return Instant::never();
   Instant at = std::min(deadline_of_save(lease), next_of(lease).at);
-  for (const CheckpointWaiter& requester : seen.checkpoint_waiters)
-    at = std::min(at, requester.until);
+  for (const CheckpointWaiter& waiter : seen.checkpoint_waiters) at = std::min(at, waiter.until);
   return at;
 }
 
 // What is due of the saves of a lease: one thing at a time. False: nothing is.
 bool Coordinator::Impl::tend_checkpoints(LeaseId id) {
   const Lease& lease = *state.find(id);
-  std::vector<CheckpointWaiter>& requesters = observed.at(id).checkpoint_waiters;
+  std::vector<CheckpointWaiter>& waiters = observed.at(id).checkpoint_waiters;
   if (checkpoint_due(lease, observed.at(id)) > now.instant) return false;
   if (deadline_of_save(lease) <= now.instant) {
     end_checkpoint(id, CheckpointOutcome::kTimedOut,
@@ -176,11 +175,11 @@ bool Coordinator::Impl::tend_checkpoints(LeaseId id) {
     ask_checkpoint(id, due.reason);
     return true;
   }
-  for (const CheckpointWaiter& requester : requesters) {
-    if (requester.until <= now.instant) answer(requester.token, id);
+  for (const CheckpointWaiter& waiter : waiters) {
+    if (waiter.until <= now.instant) answer(waiter.token, id);
   }
-  std::erase_if(requesters,
-                [&](const CheckpointWaiter& requester) { return requester.until <= now.instant; });
+  std::erase_if(waiters,
+                [&](const CheckpointWaiter& waiter) { return waiter.until <= now.instant; });
   reindex(id);
   return true;
 }

@@ -27,7 +27,7 @@ namespace berth::core {
 
 void Coordinator::Impl::compare(const Sample& sample) {
   std::set<LeaseId> corrected;
-  std::set<LeaseId> reported;
+  std::set<LeaseId> charged;
   for (const ChargeSample& charge : sample.charges) {
     const auto found = by_handle.find(charge.lease);
     if (found == by_handle.end()) continue;
@@ -35,12 +35,12 @@ void Coordinator::Impl::compare(const Sample& sample) {
     if (lease.granted() == nullptr) continue;
     const bool has_part = std::ranges::find(lease.granted()->parts, charge.device, &Part::device) !=
                           lease.granted()->parts.end();
-    if (has_part) reported.insert(lease.id);
+    if (has_part) charged.insert(lease.id);
     if (has_part && account_for(charge, lease, observed.at(lease.id).use[charge.device])) {
       corrected.insert(lease.id);
     }
   }
-  for (const LeaseId id : reported) announce_full(id);
+  for (const LeaseId id : charged) announce_full(id);
   for (const LeaseId id : corrected) {
     const Lease& lease = *state.find(id);
     SetUnaccounted effect{.lease = lease.handle, .bytes = {}, .may_give_back = {}};
@@ -64,9 +64,9 @@ bool Coordinator::Impl::account_for(const ChargeSample& charge, const Lease& lea
   use.refused = charge.refused;
   use.wanted = std::min(charge.wanted, capacity);
   const auto device = seen_devices.find(charge.device);
-  const bool reported = device != seen_devices.end() && device->second.lists_processes &&
-                        !device->second.asleep && account->seen && !use.figure_missing;
-  if (!reported || !charge.unchanged || lease.held() == nullptr) return false;
+  const bool is_listed = device != seen_devices.end() && device->second.lists_processes &&
+                         !device->second.asleep && account->seen && !use.figure_missing;
+  if (!is_listed || !charge.unchanged || lease.held() == nullptr) return false;
   if (lease.held()->suspension) return false;  // What its programs have charged is elsewhere.
   const Bytes counted = use.now.value_or(Bytes{});
   const Bytes excess = std::min(charge.excess, *use.ledger);

@@ -89,13 +89,14 @@ bool Coordinator::Impl::endangers_others(const Lease& lease) const {
 }
 
 void Coordinator::Impl::escalate(LeaseId id, Cause cause, const Ladder& ladder, Instant at) {
-  EscalationState& escalate = observed.at(id).escalation_for(cause);
-  escalate.next = escalate_from(escalate.next, id, cause, ladder, at - escalate.since.value_or(at));
+  EscalationState& escalation = observed.at(id).escalation_for(cause);
+  escalation.next =
+      escalate_from(escalation.next, id, cause, ladder, at - escalation.since.value_or(at));
   // Where it goes on after all that could be done, that is done again, but not before long.
   const bool is_danger = cause != Cause::kLeaseCritical && ladder.size() > 1;
-  if (!is_danger || escalate.next < ladder.size() || measuring.contains(id)) return;
-  if (!escalate.exhausted) escalate.exhausted = at;
-  if (at - *escalate.exhausted >= settings.pressure.cooldown) escalate.begin_again(at);
+  if (!is_danger || escalation.next < ladder.size() || measuring.contains(id)) return;
+  if (!escalation.exhausted) escalation.exhausted = at;
+  if (at - *escalation.exhausted >= settings.pressure.cooldown) escalation.begin_again(at);
 }
 
 // The rung that is next after those whose time has come.

@@ -205,7 +205,7 @@ struct KnownDevice {
     UnmanagedProcess unmanaged_process;
     Instant seen_at;
   };
-  std::map<Process, Announced> reported;
+  std::map<Process, Announced> announced;
   Trend unmanaged_trend;  // What is external.
   bool rises = false;     // And more so than in the last seconds.
   PressureState pressure_state;

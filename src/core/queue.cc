@@ -84,13 +84,12 @@ InOrder::InOrder(const Queue& queue, Instant now, const Settings& settings, cons
   while (group != queue.groups_.end()) {
     const UserId user = group->first.user;
     const auto known = shared ? shares.users().find(user) : shares.users().end();
-    const Shares::Sessions& bytes_before_suspend =
-        known == shares.users().end() ? nothing : known->second;
+    const Shares::Sessions& past = known == shares.users().end() ? nothing : known->second;
     User turn{.share = 0, .first = sessions_.size(), .end = sessions_.size()};
-    for (const auto& [name, usage] : bytes_before_suspend) turn.share += counted_at(usage, now);
+    for (const auto& [name, usage] : past) turn.share += counted_at(usage, now);
     for (; group != queue.groups_.end() && group->first.user == user; ++group, ++turn.end) {
-      const auto used = bytes_before_suspend.find(group->first.session);
-      const double share = used == bytes_before_suspend.end() ? 0 : counted_at(used->second, now);
+      const auto used = past.find(group->first.session);
+      const double share = used == past.end() ? 0 : counted_at(used->second, now);
       sessions_.push_back({share, group->second.begin(), group->second.end()});
     }
     std::ranges::make_heap(sessions_of(turn), SessionIsLater());

@@ -142,9 +142,9 @@ std::optional<LeaseId> Coordinator::Impl::ask_instead(LeaseId waiter, Request re
 bool Coordinator::Impl::begin(const Remedy& remedy, LeaseId id) {
   const Lease* lease = state.find(id);
   if (lease == nullptr) return false;
-  const bool bytes_before_suspend =
+  const bool can_begin =
       remedy.kind == Kind::kEndPrograms ? lease->is_outlived() : lease->held() != nullptr;
-  if (!bytes_before_suspend) return false;
+  if (!can_begin) return false;
   const Actor owner{.user = lease->user};
   switch (remedy.kind) {
     case Kind::kPauseLease:

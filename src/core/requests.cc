@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of askers: they ask, come back, claim, set aside, hang up.
+// Events of requesters: they ask, come back, claim, set aside, hang up.
 #include <algorithm>
 #include <string>
 #include <utility>

@@ -95,12 +95,12 @@ void Coordinator::Impl::believe_shrunk(const Sample& sample, std::set<LeaseId>& 
       touched.insert(id);
       continue;
     }
-    const bool reported = std::ranges::all_of(seen.use, [&](const auto& entry) {
+    const bool all_known = std::ranges::all_of(seen.use, [&](const auto& entry) {
       // Where a figure never came none is waited for.
       const bool missed = entry.second.figure_missing && entry.second.peak > Bytes{};
       return entry.second.upper_bound == Bytes{} || (!missed && tells_who_is_left(entry.first));
     });
-    if (!reported) continue;
+    if (!all_known) continue;
     for (auto& [device, use] : seen.use) use.upper_bound = {};
     seen.shrunk_at.reset();
     shrunk.erase(id);

@@ -25,13 +25,13 @@ void bound_sessions(Shares::Sessions& sessions, Instant now) {
       if (less) least = i;
     }
     if (least == sessions.end()) return;  // All hold something: there are no more than leases.
-    const double bytes_before_suspend = share_at(least->second, now);
+    const double share = share_at(least->second, now);
     sessions.erase(least);
     Usage& next = std::ranges::min_element(sessions, {}, [now](const auto& entry) {
                     return share_at(entry.second, now);
                   })->second;
     change_rate(next, now, 0);
-    next.byte_seconds += bytes_before_suspend;
+    next.byte_seconds += share;
   }
 }
 

@@ -113,12 +113,12 @@ class Story {
   }
   /// What is told in so many seconds.
   std::string seconds_pass(int count) {
-    std::string describe;
+    std::string out;
     for (int i = 0; i < count; ++i) {
-      describe += pass(seconds(1));
-      describe += sample();
+      out += pass(seconds(1));
+      out += sample();
     }
-    return describe;
+    return out;
   }
   /// The last that was begun.
   std::optional<Transfer> last_move() const {
@@ -205,7 +205,7 @@ class Story {
     }
     if (const auto* move = std::get_if<Transfer>(&effect)) {
       static const std::map<Direction, std::string> kWords = {{Direction::kSwapOut, "move out "},
-                                                              {Direction::kBack, "move back "},
+                                                              {Direction::kSwapIn, "move back "},
                                                               {Direction::kFreeze, "stop "},
                                                               {Direction::kThaw, "let go on "}};
       return kWords.at(move->direction) + std::to_string(move->lease.value) + "; ";

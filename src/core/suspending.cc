@@ -113,8 +113,8 @@ void Coordinator::Impl::suspend(LeaseId id, const SuspendCause& leave) {
   for (const Part& part : held.parts) {
     const Use& use = observed.at(id).use[part.device];
     // Nobody has looked since its budget fell: unless its account tells, it may have all it had.
-    const Bytes reported = use.ledger.value_or(use.upper_bound);
-    fact.used.push_back(std::max({use.now.value_or(Bytes{}), reported, use.last}));
+    const Bytes charged = use.ledger.value_or(use.upper_bound);
+    fact.used.push_back(std::max({use.now.value_or(Bytes{}), charged, use.last}));
   }
   decide(id, std::move(fact));
   begin_transfer(id, Direction::kSwapOut);
@@ -179,7 +179,7 @@ void Coordinator::Impl::begin_transfer(LeaseId id, Direction direction) {
   if (!lease.request.ttl) effect.supervisor = lease.supervisor;
   if (held.command && !held.command_ended) effect.processes.push_back(*held.command);
   if (direction == Direction::kThaw) add_inner_processes(id, effect.processes);
-  if (direction == Direction::kBack) effect.pairs = pairs_of(held);
+  if (direction == Direction::kSwapIn) effect.pairs = pairs_of(held);
   if (direction == Direction::kSwapOut) effect.measure = is_to_be_measured(lease);
   std::ranges::sort(effect.processes);
   Observed& seen = observed.at(id);
@@ -187,7 +187,7 @@ void Coordinator::Impl::begin_transfer(LeaseId id, Direction direction) {
   seen.transfer_begun = now.instant;
   seen.direction = direction;
   if (!is_freezing(seen)) seen.stuck.clear();
-  if (direction == Direction::kBack)
+  if (direction == Direction::kSwapIn)
     seen.swap_out_measured = false;  // Some of it may be back from now on.
   reindex_timer(id, &lease, seen);
   effects.emplace_back(std::move(effect));
@@ -334,7 +334,7 @@ void Coordinator::Impl::swap_in_where_confirmed(const Sample& sample) {
       if (is_freezing(seen)) continue;
       const bool is_back = !seen.swap_out_measured && is_all_there(lease, sample);
       if (!is_back && !has_room_for(lease)) continue;
-      begin_transfer(id, Direction::kBack);
+      begin_transfer(id, Direction::kSwapIn);
     }
     seen.confirm_since.reset();
     resuming.erase(id);

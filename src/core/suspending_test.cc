@@ -133,7 +133,7 @@ TEST_F(Suspending, ItDoesNotReturnWhileUnmanagedProcessesAreInTheWay) {
   story.use(77, gib(4));
   (void)story.second();
   (void)story.second();
-  EXPECT_EQ(story.last_move()->direction, Direction::kBack);
+  EXPECT_EQ(story.last_move()->direction, Direction::kSwapIn);
 }
 
 TEST_F(Suspending, AnUnmanagedProcessThatComesAfterItsBudgetWasReservedIsWaitedFor) {

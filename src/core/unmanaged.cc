@@ -92,11 +92,11 @@ void Coordinator::Impl::look_for_strays() {
 
 // Each process once on each device, for as long as the lease lives.
 void Coordinator::Impl::announce_strays(LeaseId id, const std::vector<Stray>& found) {
-  auto& reported = observed.at(id).announced_strays;
+  auto& announced = observed.at(id).announced_strays;
   bool is_news = false;
   for (const Stray& stray : found) {
-    if (reported.size() >= limits::kStraysTold) break;
-    if (!reported.emplace(stray.device, stray.process).second) continue;
+    if (announced.size() >= limits::kStraysTold) break;
+    if (!announced.emplace(stray.device, stray.process).second) continue;
     is_news = true;
     effects.emplace_back(Say{text_of(id) + ": " + process_text(stray.name, stray.process) +
                              ") uses " + amount_text(stray.used) + " of GPU " +
@@ -112,21 +112,21 @@ void Coordinator::Impl::look_for_unmanaged(const Sample& sample) {
     if (found == seen_devices.end() || device.lost || device.asleep || !device.processes) continue;
     KnownDevice& known = found->second;
     if (settings.unmanaged != Unmanaged::kWarn) {
-      known.reported.clear();
+      known.announced.clear();
       continue;
     }
     const Account& account = *ledger.find(device.id);
     for (const UnmanagedProcess& unmanaged_process : known.unmanaged_processes) {
-      if (const auto reported = known.reported.find(unmanaged_process.process);
-          reported != known.reported.end()) {
-        reported->second = {unmanaged_process, sample.asked_at};
+      if (const auto announced = known.announced.find(unmanaged_process.process);
+          announced != known.announced.end()) {
+        announced->second = {unmanaged_process, sample.asked_at};
       } else if (is_worth_telling(unmanaged_process) && may_announce_unmanaged()) {
-        known.reported.insert({unmanaged_process.process, {unmanaged_process, sample.asked_at}});
+        known.announced.insert({unmanaged_process.process, {unmanaged_process, sample.asked_at}});
         announce_unmanaged(account, unmanaged_process, false);
       }
     }
     // A list may lack somebody once.
-    std::erase_if(known.reported, [&](const auto& entry) {
+    std::erase_if(known.announced, [&](const auto& entry) {
       const auto& [unmanaged_process, seen_at] = entry.second;
       if (sample.asked_at < seen_at + limits::kUnmanagedGoneAfter) return false;
       announce_unmanaged(account, unmanaged_process, true);

@@ -58,10 +58,10 @@ LeaseView Coordinator::Impl::view(LeaseId id, Instant at, UnixMs wall) const {
       }
     }
     // Looked at, and none of its processes is there: that is a figure, and it is 0.
-    const bool reported = last != seen_devices.end() && last->second.lists_processes &&
-                          !last->second.asleep &&
-                          last->second.sampled_at >= lease->granted()->granted_at;
-    if (reported && !part.used) {
+    const bool is_listed = last != seen_devices.end() && last->second.lists_processes &&
+                           !last->second.asleep &&
+                           last->second.sampled_at >= lease->granted()->granted_at;
+    if (is_listed && !part.used) {
       part.used = Bytes{};
       part.peak = part.peak.value_or(Bytes{});
     }

@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
   using RunMode = berth::server::DaemonOptions::RunMode;
   options.mode = system ? Mode::kSystem : Mode::kUser;
   if (foreground) return berth::run(options);
-  options.ground = options.ready_fd ? RunMode::kStarted : RunMode::kBack;
+  options.ground = options.ready_fd ? RunMode::kStarted : RunMode::kBackground;
   if (options.ready_fd) return berth::run(options);
   const auto ready = berth::server::go_to_background();
   if (!ready.ok()) return berth::complain(ready.error());

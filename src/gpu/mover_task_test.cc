@@ -18,7 +18,7 @@ std::optional<MoverTask> read(const std::vector<std::string>& words) {
 
 TEST(MoverTask, IsReadBack) {
   for (const Direction direction :
-       {Direction::kSwapOut, Direction::kBack, Direction::kFreeze, Direction::kThaw}) {
+       {Direction::kSwapOut, Direction::kSwapIn, Direction::kFreeze, Direction::kThaw}) {
     for (const std::optional<Process> supervisor : {std::optional<Process>(), {{7, 8}}}) {
       const MoverTask task{
           .directory = "/run/a \n path/leases/l_1",

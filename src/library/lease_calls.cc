@@ -122,8 +122,8 @@ berth_status report_progress(berth_session session, const berth_progress* progre
     return fail(BERTH_INVALID, "progress.note has " + std::to_string(body.note.size()) +
                                    " bytes: at most " + std::to_string(kNoteMax) + " are told");
   }
-  const Status out = found->report_progress(body);
-  return out.ok() ? BERTH_OK : fail(out.error());
+  const Status sent = found->report_progress(body);
+  return sent.ok() ? BERTH_OK : fail(sent.error());
 }
 
 // Asks something about the session's lease.

@@ -15,7 +15,7 @@ namespace berth {
 
 enum class Direction : std::uint8_t {
   kSwapOut,
-  kBack,
+  kSwapIn,
   kFreeze,  // Its memory stays, and all its processes are stopped.
   kThaw,    // Those that are stopped go on.
 };

@@ -75,12 +75,12 @@ Status Follower::connect() {
 }
 
 // Over a connection of its own, after the stream was asked for: so nothing is missed in between.
-Result<RuleState> Follower::ask_states() {
+Result<RuleStates> Follower::ask_states() {
   TRY(connection, checked(client_).another());
   TRY(answer, connection.ask({.route = wire::Route::kAlerts}));
   if (!answer.ok()) return refusal(answer);
   TRY(list, wire::decode_alerts(answer.body));
-  RuleState states;
+  RuleStates states;
   known_.clear();
   wanted_.clear();
   for (const wire::RuleView& rule : list.items) {

@@ -31,9 +31,9 @@ class Follower {
       : env_(std::move(env)), say_(std::move(say)), bounds_(bounds) {}
 
   struct News {
-    std::optional<RuleState> states;  // From a daemon that was just found.
-    std::vector<Alert> alerts;        // In their order, after that.
-    bool over = false;                // Bounded by the daemon, which has gone.
+    std::optional<RuleStates> states;  // From a daemon that was just found.
+    std::vector<Alert> alerts;         // In their order, after that.
+    bool over = false;                 // Bounded by the daemon, which has gone.
   };
   /// What has come, without waiting for more; connecting may block for some seconds. An Error is
   /// one that no later daemon mends: it is somebody else's, of another world or version.
@@ -46,7 +46,7 @@ class Follower {
  private:
   Status connect();
   Status read(News& news);
-  Result<RuleState> ask_states();
+  Result<RuleStates> ask_states();
   Status lost(const Error& error, Instant now);
   Status leave_wanted(News& news);
 

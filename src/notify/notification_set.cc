@@ -32,7 +32,7 @@ std::vector<Change> NotificationSet::heard(const Alert& alert) {
   return {{.kind = Change::Kind::kClose, .id = shown}};
 }
 
-std::vector<Change> NotificationSet::reconciled(const RuleState& states) {
+std::vector<Change> NotificationSet::reconciled(const RuleStates& states) {
   std::vector<Change> changes;
   std::set<Key> wanted;
   for (const Alert& alert : states.firing) wanted.insert(key_of(alert));

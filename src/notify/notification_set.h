@@ -29,7 +29,7 @@ struct Change {
 };
 
 /// How all rules stand at one moment.
-struct RuleState {
+struct RuleStates {
   std::vector<Alert> firing;
   std::set<std::string> events;  // The rules whose alerts are never over.
 };
@@ -42,7 +42,7 @@ class NotificationSet {
   std::vector<Change> heard(const Alert& alert);
   /// What follows from being told how all stand now. What is shown already stays as it is, and so
   /// does what is never over.
-  std::vector<Change> reconciled(const RuleState& states);
+  std::vector<Change> reconciled(const RuleStates& states);
   /// What follows from a notification server that has come anew: it knows none of the old ones.
   std::vector<Change> server_came();
 

@@ -28,7 +28,7 @@ Status Notifier::run() {
   while (!over_ && !signals_.read()) {
     TRY_STATUS(look_at_bus());
     TRY_STATUS(look_at_daemon());
-    look_at_errands();
+    look_at_actions();
     // What a call to the bus has let wait is looked at before there is anything to wait for.
     TRY_STATUS(look_at_bus());
     if (!over_) wait();
@@ -61,7 +61,7 @@ Status Notifier::look_at_bus() {
   return Unit{};
 }
 
-void Notifier::look_at_errands() {
+void Notifier::look_at_actions() {
   for (auto process = processes_.begin(); process != processes_.end();) {
     if (process->read()) {
       ++process;

@@ -30,7 +30,7 @@ class Notifier {
  private:
   Status look_at_daemon();
   Status look_at_bus();
-  void look_at_errands();
+  void look_at_actions();
   void wait();
   void perform(const std::vector<Change>& changes);
   void press(const Pressed& button);

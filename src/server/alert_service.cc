@@ -43,13 +43,13 @@ alerts::Moment moment_of(core::Now now) {
   return {.instant = now.instant, .wall = now.wall};
 }
 
-Alert::Subject subject_of(const alerts::RuleState& states) {
+Alert::Subject subject_of(const alerts::RuleState& state) {
   using Kind = Alert::Subject::Kind;
-  const bool device = states.about.lease == LeaseId{};
+  const bool device = state.about.lease == LeaseId{};
   return {.kind = device ? Kind::kDevice : Kind::kLease,
-          .device = states.about.device,
-          .lease = states.about.lease,
-          .name = states.name};
+          .device = state.about.device,
+          .lease = state.about.lease,
+          .name = state.name};
 }
 
 std::vector<std::string> channels_of(const config::AlertRule& rule) {

@@ -21,7 +21,7 @@ class Desk : public ::testing::Test {
   AlertService desk(const AlertService::Rules& rules) {
     AlertService::Ports ports;
     ports.publish = [this](const Alert& alert, bool to_its_lease) {
-      notified.push_back((to_its_lease ? "both " : "all ") + alert.text);
+      published.push_back((to_its_lease ? "both " : "all ") + alert.text);
     };
     ports.listeners = [] { return std::size_t{0}; };
     ports.log = [this](const std::string& line) { log.push_back(line); };
@@ -51,7 +51,7 @@ class Desk : public ::testing::Test {
   std::vector<FiringAlert> firing;
   bool disk_is_full = false;
   EngineStory story;
-  std::vector<std::string> notified;
+  std::vector<std::string> published;
   std::vector<std::string> log;
 };
 
@@ -60,9 +60,9 @@ TEST_F(Desk, WhatASampleShowsIsToldAtTheEndOfTheTurn) {
   alerts.restore({});
   story.sample(gib(3));
   alerts.looked(story.now, story.engine.coordinator());
-  EXPECT_TRUE(notified.empty());
+  EXPECT_TRUE(published.empty());
   alerts.flush();
-  EXPECT_THAT(notified, ElementsAre(HasSubstr("all programs without a lease use 3.0 GiB")));
+  EXPECT_THAT(published, ElementsAre(HasSubstr("all programs without a lease use 3.0 GiB")));
   EXPECT_THAT(log, ElementsAre(HasSubstr("alert strangers: programs without")));
   ASSERT_EQ(alerts.list(story.now).items.size(), 1);
   EXPECT_EQ(wire::state_of(alerts.list(story.now).items[0]), "firing");
@@ -82,7 +82,7 @@ TEST_F(Desk, WhatHappensToALeaseIsToldOfTheRulesThatNameIt) {
   alerts.on_lease_event(story.now, story.engine.coordinator(),
                         {.lease = {1}, .news = core::LeaseEvent::kGranted});
   alerts.flush();
-  EXPECT_THAT(notified,
+  EXPECT_THAT(published,
               ElementsAre("both lease 1 waits for memory", "both lease 2 waits for memory"));
 }
 
@@ -94,7 +94,7 @@ TEST_F(Desk, WhatIsSwitchedOffIsListedAndSaysNothing) {
   story.sample(gib(3));
   alerts.looked(story.now, story.engine.coordinator());
   alerts.flush();
-  EXPECT_TRUE(notified.empty());
+  EXPECT_TRUE(published.empty());
   EXPECT_EQ(wire::state_of(alerts.list(story.now).items[0]), "off");
 }
 
@@ -105,7 +105,7 @@ TEST_F(Desk, RuleThatGoesWithAReloadSaysNothingMore) {
   alerts.looked(story.now, story.engine.coordinator());
   alerts.configure({});
   alerts.flush();
-  EXPECT_TRUE(notified.empty());
+  EXPECT_TRUE(published.empty());
 }
 
 config::AlertRule with_webhook(std::string_view when) {
@@ -166,15 +166,15 @@ TEST_F(Desk, WhatFiredBeforeTheDaemonWasStartedAgainIsNotToldAgainAndItsEndIs) {
   story.sample(gib(3));
   before.looked(story.now, story.engine.coordinator());
   before.flush();
-  ASSERT_EQ(notified.size(), 1);
+  ASSERT_EQ(published.size(), 1);
   ASSERT_EQ(firing.size(), 1);
-  notified.clear();
+  published.clear();
 
   AlertService after = desk(rules);
   after.restore({.messages = {}, .firing = firing});
   after.looked(story.now, story.engine.coordinator());
   after.flush();
-  EXPECT_TRUE(notified.empty());
+  EXPECT_TRUE(published.empty());
   EXPECT_EQ(wire::state_of(after.list(story.now).items[0]), "firing");
   for (int i = 0; i < 12; ++i) {
     story.now.instant = story.now.instant + seconds(1);
@@ -182,7 +182,7 @@ TEST_F(Desk, WhatFiredBeforeTheDaemonWasStartedAgainIsNotToldAgainAndItsEndIs) {
     after.looked(story.now, story.engine.coordinator());
     after.flush();
   }
-  EXPECT_THAT(notified, ElementsAre(HasSubstr("over after")));
+  EXPECT_THAT(published, ElementsAre(HasSubstr("over after")));
   EXPECT_TRUE(firing.empty());
 }
 

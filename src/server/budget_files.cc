@@ -111,8 +111,8 @@ void BudgetFiles::pause(Handle lease, enforce::Paused paused) {
   if (made == made_.end() || made->second.given_up) return;
   const auto known = paused_.find(lease);
   if (known != paused_.end() && known->second == paused) return;
-  if (const Status published = files_.pause(lease, paused); !published.ok())
-    warn(lease, "is paused, which its programs are not told", published.error());
+  if (const Status written = files_.pause(lease, paused); !written.ok())
+    warn(lease, "is paused, which its programs are not told", written.error());
   paused_[lease] = paused;
 }
 

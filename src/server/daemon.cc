@@ -308,7 +308,7 @@ void Daemon::run() {
 void Daemon::Impl::run() {
   const char* notify_socket = std::getenv("NOTIFY_SOCKET");
   const NotifySocket notify(notify_socket == nullptr ? "" : notify_socket);
-  if (options.ground == DaemonOptions::RunMode::kBack) leave_terminal(log_path());
+  if (options.ground == DaemonOptions::RunMode::kBackground) leave_terminal(log_path());
   log.info("berthd " BERTH_VERSION " listens at " + paths.socket + ", state in " + paths.state_dir +
            (paths.world == wire::kRealWorld ? "" : ", simulated machine " + paths.world));
   if (options.ready_fd) {

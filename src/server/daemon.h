@@ -23,7 +23,7 @@ struct DaemonOptions {
   enum class RunMode : std::uint8_t {
     kForeground,  // Nothing: a person or a service manager reads stderr.
     kStarted,     // Berth started it: the log goes to the state directory.
-    kBack,        // The same, and the terminal is left.
+    kBackground,  // The same, and the terminal is left.
   };
   RunMode ground = RunMode::kForeground;
   std::optional<int> ready_fd;  // A line is written there when the socket accepts.

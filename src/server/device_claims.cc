@@ -161,9 +161,9 @@ void DeviceClaims::claimed(DeviceId device, Claim& claim, os::UniqueFd socket) {
 void DeviceClaims::answer_soon(Claim& claim) {
   claim.listening->async_wait(stream_descriptor::wait_read, [this, &claim](const error_code& code) {
     if (code) return;
-    const os::UniqueFd requester(::accept4(claim.listening->native_handle(), nullptr, nullptr,
-                                           SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!requester && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
+    const os::UniqueFd connection(::accept4(claim.listening->native_handle(), nullptr, nullptr,
+                                            SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!connection && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
       // Without a descriptor for it he stays in the backlog; at once it would only fail again.
       claim.pause->expires_after(kAcceptAgainAfter);
       claim.pause->async_wait([this, &claim](const error_code& stopped) {
@@ -172,7 +172,7 @@ void DeviceClaims::answer_soon(Claim& claim) {
       return;
     }
     const std::string line = line_ + "\n";
-    if (requester) (void)::send(requester.get(), line.data(), line.size(), MSG_NOSIGNAL);
+    if (connection) (void)::send(connection.get(), line.data(), line.size(), MSG_NOSIGNAL);
     answer_soon(claim);
   });
 }

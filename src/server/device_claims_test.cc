@@ -87,7 +87,7 @@ TEST_F(DeviceClaimsTest, OneDeviceOfTwoIsNoTroubleForTheOther) {
 }
 
 /// Somebody who asks for the name of a device and does not wait for the answer.
-os::UniqueFd requester_of(DeviceId device) {
+os::UniqueFd connect_to(DeviceId device) {
   os::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const std::string name = "berth/1/device/" + to_text(device);
   sockaddr_un address{};
@@ -103,19 +103,19 @@ TEST_F(DeviceClaimsTest, WhoeverAsksADaemonWithoutDescriptorsIsAnsweredLaterAndK
   const auto ours = daemon(Rank::kUser);
   Sample seen = sample();
   ours->apply(kNow, seen);
-  const os::UniqueFd requester = requester_of(devices_[0]);
+  const os::UniqueFd connection = connect_to(devices_[0]);
   rlimit usual{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
   const rlimit none{.rlim_cur = 0, .rlim_max = usual.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  const std::size_t fair_queue = io_.run_for(std::chrono::milliseconds(300));
+  const std::size_t answered = io_.run_for(std::chrono::milliseconds(300));
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
-  EXPECT_LE(fair_queue, 10U) << "two in each 100 ms";
+  EXPECT_LE(answered, 10U) << "two in each 100 ms";
   std::array<char, 64> line{};
   ssize_t count = -1;
   for (int i = 0; i < 100 && count <= 0; ++i) {
     (void)io_.run_one_for(std::chrono::milliseconds(100));
-    count = ::recv(requester.get(), line.data(), line.size(), 0);
+    count = ::recv(connection.get(), line.data(), line.size(), 0);
   }
   EXPECT_EQ(std::string(line.data(), count > 0 ? static_cast<std::size_t>(count) : 0),
             "berth/1 socket=/here\n");

@@ -68,8 +68,8 @@ std::vector<Reading> readings_of(const Sample& sample, const std::vector<DeviceV
         readings.push_back(reading);
       }
       const auto seen = std::ranges::find(sample.devices, part.device, &DeviceSample::id);
-      const bool notified = seen != sample.devices.end() && !seen->lost && !seen->asleep;
-      if (!notified || !part.used) continue;
+      const bool has_figures = seen != sample.devices.end() && !seen->lost && !seen->asleep;
+      if (!has_figures || !part.used) continue;
       reading.subject.figure = Figure::kUsed;
       reading.value = *part.used;
       readings.push_back(std::move(reading));

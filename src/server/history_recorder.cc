@@ -204,7 +204,7 @@ void HistoryRecorder::ask(HistoryAsk ask, const core::Coordinator& coordinator, 
   write(collector_.take_before(now.wall), coordinator, now);
   ask.ticket = ++last_ticket_;
   fair_queue_.add(ask.user, ask.ticket);
-  waiting_.emplace(last_ticket_, ParsedCommand{.ask = std::move(ask), .then = std::move(then)});
+  waiting_.emplace(last_ticket_, WaitingAsk{.ask = std::move(ask), .then = std::move(then)});
   ask_on();
 }
 
@@ -212,7 +212,7 @@ void HistoryRecorder::ask_on() {
   while (asked_.size() < kAskedAtOnce) {
     const auto ticket = fair_queue_.next([](UserId /*user*/) { return true; });
     if (!ticket) return;
-    ParsedCommand next = std::move(waiting_.extract(*ticket).mapped());
+    WaitingAsk next = std::move(waiting_.extract(*ticket).mapped());
     if (thread_->send({.what = std::move(next.ask), .retention = settings_.retention})) {
       asked_.emplace(*ticket, std::move(next.then));
     } else {

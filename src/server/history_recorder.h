@@ -96,13 +96,13 @@ class HistoryRecorder {
   std::optional<Instant> sampled_at_;
   Instant write_at_ = Instant::never();  // Something is there to be written.
   std::uint64_t last_ticket_ = 0;
-  struct ParsedCommand {
+  struct WaitingAsk {
     HistoryAsk ask;
     Then then;
   };
-  std::map<std::uint64_t, ParsedCommand> waiting_;  // By ticket: their turn is to come,
-  FairQueue fair_queue_;                            // in this order.
-  std::map<std::uint64_t, Then> asked_;             // The thread has these.
+  std::map<std::uint64_t, WaitingAsk> waiting_;  // By ticket: their turn is to come,
+  FairQueue fair_queue_;                         // in this order.
+  std::map<std::uint64_t, Then> asked_;          // The thread has these.
   Kept recalled_;
   bool behind_ = false;
   bool caught_up_ = false;  // With what a daemon before this one did not write.

@@ -93,15 +93,15 @@ class HistoryRecorderTest : public testing::Test {
   Result<std::string> answer(HistoryAsk::What what, history::Question question = {}) {
     question.since = {0};
     question.until = {now_.wall.value + 1'000};
-    std::optional<Result<std::string>> notified;
+    std::optional<Result<std::string>> reply;
     recorder_->ask({.what = what, .question = question, .facts = {.time = now_.wall}}, coordinator_,
-                   now_, [&](const Result<std::string>& body) { notified = body; });
-    while (!notified) {
+                   now_, [&](const Result<std::string>& body) { reply = body; });
+    while (!reply) {
       pollfd ready{.fd = recorder_->descriptor().value_or(-1), .events = POLLIN, .revents = 0};
       if (::poll(&ready, 1, 30'000) != 1) break;
       recorder_->hear_reports();
     }
-    return notified.value_or(Error{Errc::kTimedOut, "no report came"});
+    return reply.value_or(Error{Errc::kTimedOut, "no report came"});
   }
   std::vector<history::Session> sessions() {
     const auto read = wire::decode_sessions(*answer(HistoryAsk::What::kSessions));
@@ -154,21 +154,21 @@ TEST_F(HistoryRecorderTest, ALeaseIsToldOfWhileItIsHeldAndWhenItHasEnded) {
     sample({job(gib(1))});
     pass(seconds(1));
   }
-  std::vector<history::Session> notified = sessions();
-  ASSERT_THAT(notified, SizeIs(1));
-  EXPECT_EQ(notified[0].name, "train");
-  EXPECT_EQ(notified[0].ended, std::nullopt);
-  EXPECT_EQ(notified[0].known_ms, 3'000U);
-  EXPECT_EQ(notified[0].unused_mib_ms, 3U * 3 * 1'024 * 1'000);
+  std::vector<history::Session> listed = sessions();
+  ASSERT_THAT(listed, SizeIs(1));
+  EXPECT_EQ(listed[0].name, "train");
+  EXPECT_EQ(listed[0].ended, std::nullopt);
+  EXPECT_EQ(listed[0].known_ms, 3'000U);
+  EXPECT_EQ(listed[0].unused_mib_ms, 3U * 3 * 1'024 * 1'000);
   step(core::ProcessEnded{kRunner});
   pass(seconds(1));
   sample({});
-  notified = sessions();
-  ASSERT_THAT(notified, SizeIs(1));
-  EXPECT_TRUE(notified[0].ended.has_value());
-  EXPECT_TRUE(notified[0].result.has_value());
-  EXPECT_EQ(notified[0].peak, gib(1));
-  EXPECT_EQ(notified[0].known_ms, 3'000U);
+  listed = sessions();
+  ASSERT_THAT(listed, SizeIs(1));
+  EXPECT_TRUE(listed[0].ended.has_value());
+  EXPECT_TRUE(listed[0].result.has_value());
+  EXPECT_EQ(listed[0].peak, gib(1));
+  EXPECT_EQ(listed[0].known_ms, 3'000U);
 }
 
 // It runs for four seconds, waits for ten, runs for two.
@@ -182,9 +182,9 @@ TEST_F(HistoryRecorderTest, WhatWasRequeuedHeldNothingMeanwhile) {
     }
   };
   const auto held_ms = [&] {
-    const std::vector<history::Session> notified = sessions();
-    if (notified.size() != 1) return std::int64_t{-1};
-    return notified[0].ended.value_or(now_.wall).value - notified[0].started.value;
+    const std::vector<history::Session> listed = sessions();
+    if (listed.size() != 1) return std::int64_t{-1};
+    return listed[0].ended.value_or(now_.wall).value - listed[0].started.value;
   };
   look(4);
   step(core::AskRequeue{.actor = {.user = kOwner}, .lease = {1}});
@@ -201,12 +201,12 @@ TEST_F(HistoryRecorderTest, WhatWasRequeuedHeldNothingMeanwhile) {
   step(core::Park{.actor = {.user = kOwner}, .handle = {1, 1}, .parked = false});
   step(core::Claim{.actor = {.user = kOwner}, .handle = {1, 1}, .command = kRunner, .restarts = 1});
   look(2);
-  const std::vector<history::Session> notified = sessions();
-  ASSERT_THAT(notified, SizeIs(1));
-  EXPECT_EQ(notified[0].ended, std::nullopt);
+  const std::vector<history::Session> listed = sessions();
+  ASSERT_THAT(listed, SizeIs(1));
+  EXPECT_EQ(listed[0].ended, std::nullopt);
   EXPECT_EQ(held_ms(), 6'000);
-  EXPECT_EQ(notified[0].started.value - notified[0].queued.value, 10'000);
-  EXPECT_EQ(notified[0].known_ms, 4'000U);
+  EXPECT_EQ(listed[0].started.value - listed[0].queued.value, 10'000);
+  EXPECT_EQ(listed[0].known_ms, 4'000U);
 }
 
 TEST_F(HistoryRecorderTest, TimeWithoutALookIsNotKnown) {
@@ -239,18 +239,18 @@ TEST_F(HistoryRecorderTest, AnEndThatADaemonCouldNotWriteIsWrittenByTheNext) {
   pass(seconds(1));
   sample({}, false);
   start();
-  const std::vector<history::Session> notified = sessions();
-  ASSERT_THAT(notified, SizeIs(1));
-  EXPECT_TRUE(notified[0].ended.has_value());
-  EXPECT_NE(notified[0].result, EndResult::kLost);
+  const std::vector<history::Session> listed = sessions();
+  ASSERT_THAT(listed, SizeIs(1));
+  EXPECT_TRUE(listed[0].ended.has_value());
+  EXPECT_NE(listed[0].result, EndResult::kLost);
 }
 
 TEST_F(HistoryRecorderTest, WhereNothingIsKeptItSaysSo) {
   start(false);
   sample({});
-  const Result<std::string> notified = answer(HistoryAsk::What::kPast);
-  ASSERT_FALSE(notified.ok());
-  EXPECT_THAT(notified.error().message, HasSubstr("[history] record"));
+  const Result<std::string> listed = answer(HistoryAsk::What::kPast);
+  ASSERT_FALSE(listed.ok());
+  EXPECT_THAT(listed.error().message, HasSubstr("[history] record"));
   EXPECT_FALSE(std::filesystem::exists(path()));
 }
 
@@ -346,7 +346,7 @@ TEST_F(HistoryRecorderTest, QuestionsOfOneUserThatPileUpAreRefusedAndThoseOfOthe
 TEST_F(HistoryRecorderTest, MessagesAreKeptForTheNextDaemonEvenWhereNoHistoryIs) {
   const auto recalled = [&] {
     std::optional<KeptAlerts> kept;
-    recorder_->recall(now_, [&](KeptAlerts notified) { kept = std::move(notified); });
+    recorder_->recall(now_, [&](KeptAlerts listed) { kept = std::move(listed); });
     while (!kept) {
       pollfd ready{.fd = recorder_->descriptor().value_or(-1), .events = POLLIN, .revents = 0};
       if (::poll(&ready, 1, 30'000) != 1) break;

@@ -107,7 +107,7 @@ bool Attempt::carry_out(Kind kind, const std::vector<LeaseId>& leases, Bytes byt
   return true;
 }
 
-bool Attempt::resumed_by_somebody(const LeaseView& lease) {
+bool Attempt::resume(const LeaseView& lease) {
   const core::Actor owner{.user = lease.user};
   return is_done(core::Resume{.token = kToken, .actor = owner, .lease = lease.id});
 }
@@ -138,7 +138,7 @@ bool Attempt::has_started(LeaseId id) {
   return false;
 }
 
-void Attempt::has_saved(LeaseId id) {
+void Attempt::report_saved(LeaseId id) {
   saving_.erase(id);
   const std::optional<LeaseView> lease = copy_.lease(id, now_);
   if (!lease || !lease->checkpoints.asked) return;
@@ -150,10 +150,10 @@ void Attempt::has_saved(LeaseId id) {
                               .detail = {}});
 }
 
-// Whoever was told to since makes room for another: that is why. A sample may have asked somebody
-// to save himself, and while he does his turn does not end.
+// Leases that were told to since make room for another: that is why. A sample may have asked one to
+// save itself, and until it has its turn does not end.
 void Attempt::leave() {
-  for (const LeaseId id : std::set(saving_)) has_saved(id);
+  for (const LeaseId id : std::set(saving_)) report_saved(id);
   for (const LeaseId id : std::set(leaving_)) {
     const std::optional<LeaseView> lease = copy_.lease(id, now_);
     finish_moves(id);
@@ -274,7 +274,7 @@ bool Attempt::begin_requeue(const LeaseView& lease, core::Actor owner) {
   if (!is_done(core::AskRequeue{.token = kToken, .actor = owner, .lease = lease.id})) {
     return false;
   }
-  has_saved(lease.id);
+  report_saved(lease.id);
   return is_done(core::BeginRequeue{.token = kToken, .actor = owner, .handle = lease.handle});
 }
 

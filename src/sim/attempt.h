@@ -46,7 +46,7 @@ class Attempt {
   /// All at once, as one command would. False: it was refused.
   bool carry_out(Remedy::Kind kind, const std::vector<LeaseId>& leases, Bytes bytes);
   /// Its owner lets it go on. False: that was refused.
-  bool resumed_by_somebody(const LeaseView& lease);
+  bool resume(const LeaseView& lease);
   /// The request that was made in place of the waiting one.
   std::optional<LeaseId> ask_instead(const LeaseView& waiter, const Request& request);
   /// Whoever has to leave for it does.
@@ -62,7 +62,7 @@ class Attempt {
   void memory_leaves(const LeaseView& lease);
   void leave_if(const std::function<bool(const ProcessSample&, DeviceId)>& goes);
   void finish_moves(LeaseId lease);
-  void has_saved(LeaseId lease);
+  void report_saved(LeaseId lease);
   void leave();
   bool begin(Remedy::Kind kind, const LeaseView& lease, Bytes bytes);
   bool begin_requeue(const LeaseView& lease, core::Actor owner);
@@ -73,7 +73,7 @@ class Attempt {
   Sample devices_;                           // As the driver tells them from now on.
   std::map<LeaseId, std::uint64_t> moving_;  // Which move of each is under way.
   std::set<LeaseId> leaving_ = {};           // Of these, who has been told to since.
-  std::set<LeaseId> saving_ = {};            // Who has been asked since to save himself.
+  std::set<LeaseId> saving_ = {};            // Which were asked since to save themselves.
   core::Now now_;
 };
 

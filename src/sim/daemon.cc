@@ -190,7 +190,7 @@ void Daemon::transfer(const core::Transfer& move) {
   if (!passes_call()) return;
   moving_.push_back(move);
   parts_.checker.moves(move.lease, move.number, true);
-  if (move.direction == Direction::kBack) parts_.checker.moves_back(move.lease, true);
+  if (move.direction == Direction::kSwapIn) parts_.checker.moves_back(move.lease, true);
   const std::uint64_t number = move.number;
   parts_.context.clock.after(
       parts_.context.random.spread(milliseconds(1), seconds(3)),
@@ -201,7 +201,7 @@ void Daemon::transfer(const core::Transfer& move) {
         moving_.erase(found);
         const TransferResult result = move_now(due, false);
         parts_.checker.moves(due.lease, due.number, false);
-        if (due.direction == Direction::kBack) parts_.checker.moves_back(due.lease, false);
+        if (due.direction == Direction::kSwapIn) parts_.checker.moves_back(due.lease, false);
         enter([&](core::Now now) { engine_->transfer_done(now, {due.lease, due.number, result}); });
       });
 }

@@ -138,7 +138,7 @@ std::string broken_return(const Attempt& base, const LeaseView& lease, const Hal
   if (was_tried && (!after || after->halt != halt)) {
     return fmt::format("lease {} could not be brought back, and is all the same", lease.id.value);
   }
-  if (was_tried && attempt.resumed_by_somebody(lease)) {
+  if (was_tried && attempt.resume(lease)) {
     attempt.settle(lease.id);
     after = attempt.coordinator().lease(lease.id, attempt.now());
   }

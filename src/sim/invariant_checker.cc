@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kAdviceEvery = 53;
 constexpr std::uint64_t kWaitingEvery = 10;  // Of the events in which something was decided.
 
-std::optional<Handle> handle_of(const server::Command& ask) {
+std::optional<Handle> handle_of(const server::Command& command) {
   return std::visit(
       [](const auto& what) -> std::optional<Handle> {
         if constexpr (requires { what.handle; }) {
@@ -27,7 +27,7 @@ std::optional<Handle> handle_of(const server::Command& ask) {
           return std::nullopt;
         }
       },
-      ask);
+      command);
 }
 
 template <class What>
@@ -58,13 +58,13 @@ bool finds_free(const Observations& observations, const ReferenceLease& lease,
                 const Sample& sample) {
   if (!lease.releasing_since || *lease.releasing_since > sample.asked_at) return false;
   return std::ranges::all_of(lease.parts, [&](const Part& part) {
-    const auto on_item = std::ranges::find(sample.devices, part.device, &DeviceSample::id);
-    if (on_item == sample.devices.end() || on_item->lost || !on_item->processes) return false;
+    const auto seen = std::ranges::find(sample.devices, part.device, &DeviceSample::id);
+    if (seen == sample.devices.end() || seen->lost || !seen->processes) return false;
     const std::optional<std::size_t> index = observations.devices.index_of(part.device);
     const Device& device = observations.devices.at(checked(index));
     return std::ranges::none_of(device.uses, [&](const Use& use) {
       const auto is_it = [&](const ProcessSample& one) { return one.process == use.process; };
-      return use.lease == lease.handle && std::ranges::any_of(*on_item->processes, is_it);
+      return use.lease == lease.handle && std::ranges::any_of(*seen->processes, is_it);
     });
   });
 }
@@ -116,42 +116,42 @@ void InvariantChecker::configured(const core::Settings& settings) {
   }
 }
 
-void InvariantChecker::asked(server::ConnectionId connection, const server::Command& ask) {
-  context_.note("call {} of kind {}", connection.value, ask.index());
-  const bool first = calls_.emplace(connection, Call{ask.index(), handle_of(ask)}).second;
+void InvariantChecker::asked(server::ConnectionId connection, const server::Command& command) {
+  context_.note("call {} of kind {}", connection.value, command.index());
+  const bool first = calls_.emplace(connection, Call{command.index(), handle_of(command)}).second;
   if (!first) context_.fail("a second call on a connection that waits for the first");
-  if (const auto* release = std::get_if<core::Release>(&ask)) {
+  if (const auto* release = std::get_if<core::Release>(&command)) {
     observations_.known[release->lease].released = true;
   }
-  if (const auto* suspend = std::get_if<core::Suspend>(&ask)) {
+  if (const auto* suspend = std::get_if<core::Suspend>(&command)) {
     observations_.known[suspend->lease].pausers.insert(suspend->actor.user);
   }
-  if (const auto* freeze = std::get_if<core::Freeze>(&ask)) {
+  if (const auto* freeze = std::get_if<core::Freeze>(&command)) {
     observations_.known[freeze->lease].pausers.insert(freeze->actor.user);
   }
-  if (const auto* resume = std::get_if<core::Resume>(&ask)) {
+  if (const auto* resume = std::get_if<core::Resume>(&command)) {
     observations_.known[resume->lease].resumed_by_somebody = true;
   }
-  if (const auto* on_item = std::get_if<core::ReportProgress>(&ask)) on_progress(*on_item);
-  if (const auto* on_item = std::get_if<core::ReportExit>(&ask)) {
-    const ReferenceLease* lease = observations_.journal.find(on_item->handle);
+  if (const auto* report = std::get_if<core::ReportProgress>(&command)) on_progress(*report);
+  if (const auto* report = std::get_if<core::ReportExit>(&command)) {
+    const ReferenceLease* lease = observations_.journal.find(report->handle);
     if (lease != nullptr)
-      observations_.known[lease->id].leftovers = {on_item->leftovers.begin(),
-                                                  on_item->leftovers.end()};
+      observations_.known[lease->id].leftovers = {report->leftovers.begin(),
+                                                  report->leftovers.end()};
   }
-  if (std::holds_alternative<core::Reconnect>(ask)) {
-    const std::optional<Handle> handle = handle_of(ask);
+  if (std::holds_alternative<core::Reconnect>(command)) {
+    const std::optional<Handle> handle = handle_of(command);
     if (const ReferenceLease* lease = observations_.journal.find(checked(handle))) {
       observations_.known[lease->id].reconnected_at = now().instant;
     }
   }
 }
 
-void InvariantChecker::on_progress(const core::ReportProgress& on_item) {
-  const ReferenceLease* lease = observations_.journal.find(on_item.lease);
+void InvariantChecker::on_progress(const core::ReportProgress& report) {
+  const ReferenceLease* lease = observations_.journal.find(report.lease);
   if (lease == nullptr || lease->state != ReferenceLease::State::kClaimed) return;
-  observations_.known[on_item.lease].reported_end =
-      core::ReportedEnd{.at = now().instant, .left = checked(on_item.left)};
+  observations_.known[report.lease].reported_end =
+      core::ReportedEnd{.at = now().instant, .left = checked(report.left)};
   context_.coverage.reached(Transition::kProgressTold);
 }
 

@@ -36,7 +36,7 @@ class InvariantChecker {
   void daemon_starts(const core::Settings& settings, bool same_boot);
   void daemon_died();
   void configured(const core::Settings& settings);
-  void asked(server::ConnectionId connection, const server::Command& ask);
+  void asked(server::ConnectionId connection, const server::Command& command);
   void on_disconnect(server::ConnectionId connection);
   void sampled(const Sample& sample);
   /// The move of that number has begun, or is over.
@@ -74,7 +74,7 @@ class InvariantChecker {
   };
 
   void check(std::string broken);
-  void on_progress(const core::ReportProgress& on_item);
+  void on_progress(const core::ReportProgress& report);
   void check_view(const LeaseView& view, const server::Engine& engine);
   void heard(server::ConnectionId connection, const Call& call, LeaseId lease);
   void note_budgets(LeaseId id, const std::vector<Part>& before);

@@ -34,18 +34,18 @@ TEST(Seeds, TwoSeedsAreTwoWorlds) {
 TEST(Seeds, HowManyThreadsRunThemChangesNothing) {
   const Range range{.first = 10, .count = kRepeatedShare > 1 ? 2U : 8U};
   std::mutex mutex;
-  std::set<std::uint64_t> reported;
+  std::set<std::uint64_t> seen;
   const Summary alone = run_seeds(range, 1);
   const Summary beside = run_seeds(range, 3, [&](std::uint64_t seed) {
     const std::scoped_lock lock(mutex);
-    reported.insert(seed);
+    seen.insert(seed);
   });
   EXPECT_EQ(alone.broken, "");
   EXPECT_EQ(beside.broken, "");
   EXPECT_EQ(alone.seeds, range.count);
   EXPECT_EQ(beside.seeds, range.count);
   EXPECT_EQ(alone.events, beside.events);
-  EXPECT_EQ(reported.size(), range.count);
+  EXPECT_EQ(seen.size(), range.count);
 }
 
 TEST(Seeds, EachHasAHashOfWhatWasWrittenInItsPlace) {

@@ -82,7 +82,7 @@ class Session {
   void plan_progress();
   void plan_freeze();
   void freeze();
-  void resumed_by_somebody();
+  void resume_frozen();
   void renew();
   void perhaps_twice(const server::Command& ask);
   void perhaps_reconnect_twice(const server::Command& ask);

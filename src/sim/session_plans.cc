@@ -223,7 +223,7 @@ void Session::wait_until_stopped(Instant kill_at) {
 void Session::plan_freeze() {
   if (!plan_.freezes_after || env_.finishing) return;
   once(*plan_.freezes_after, Phase::kRunning, [this] {
-    resumed_by_somebody();
+    resume_frozen();
     freeze();
   });
 }
@@ -237,13 +237,13 @@ void Session::freeze() {
 }
 
 // Somebody does, in the end, whatever has become of the session: nothing goes on by itself.
-void Session::resumed_by_somebody() {
+void Session::resume_frozen() {
   const ReferenceLease* lease = env_.checker.journal().find(id_);
   if (lease == nullptr) return;
   if (lease->frozen) {
     ask_aside(core::Resume{.token = {}, .actor = actor(), .lease = id_});
   }
-  env_.context.clock.after(plan_.frozen_for, [this] { resumed_by_somebody(); });
+  env_.context.clock.after(plan_.frozen_for, [this] { resume_frozen(); });
 }
 
 void Session::renew() {

@@ -107,46 +107,46 @@ class Told : private Gate {
 };
 
 TEST(Session, WhoIsToldOfAnOfferTakesItUp) {
-  Told reported;
-  reported.begin();
-  reported.tell("waiting");
-  reported.tell("granted");
-  EXPECT_EQ(reported.asked_for<core::Claim>(), 0U);
-  reported.pass(seconds(6));
-  EXPECT_EQ(reported.asked_for<core::Claim>(), 1U);
+  Told test;
+  test.begin();
+  test.tell("waiting");
+  test.tell("granted");
+  EXPECT_EQ(test.asked_for<core::Claim>(), 0U);
+  test.pass(seconds(6));
+  EXPECT_EQ(test.asked_for<core::Claim>(), 1U);
 }
 
 // The offer of which it was told before may have lapsed with that daemon.
 TEST(Session, WhoAsksADaemonAnewWaitsForWhatThatSays) {
-  Told reported;
-  reported.begin();
-  reported.tell("waiting");
-  reported.tell("granted");
-  reported.restart();
-  reported.pass(seconds(10));
-  EXPECT_EQ(reported.asked_for<core::Reconnect>(), 1U);
-  EXPECT_EQ(reported.asked_for<core::Claim>(), 0U) << "a second call on a connection that waits";
-  reported.tell("granted");
-  reported.pass(seconds(6));
-  EXPECT_EQ(reported.asked_for<core::Claim>(), 1U);
+  Told test;
+  test.begin();
+  test.tell("waiting");
+  test.tell("granted");
+  test.restart();
+  test.pass(seconds(10));
+  EXPECT_EQ(test.asked_for<core::Reconnect>(), 1U);
+  EXPECT_EQ(test.asked_for<core::Claim>(), 0U) << "a second call on a connection that waits";
+  test.tell("granted");
+  test.pass(seconds(6));
+  EXPECT_EQ(test.asked_for<core::Claim>(), 1U);
 }
 
 // It loses its connection when it has been told of an offer; claims, runs and is requeued before it
 // would have asked anew. When it does all that is drawn: so it is told a few times.
 TEST(Session, WhoRanAndWaitsAgainAsksOnOneConnection) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    Told reported(seed);
-    reported.wants.claims_after = milliseconds(10);
-    reported.wants.request.requeue_grace = seconds(1);
-    reported.begin();
-    reported.tell("waiting");
-    reported.tell("granted");
-    reported.restart();
-    while (reported.asked_for<core::Claim>() == 0) reported.pass(milliseconds(1));
-    reported.let_run();
-    reported.write_that_it_stops();
-    reported.pass(seconds(5));
-    EXPECT_EQ(reported.asked_for<core::Reconnect>(), 1U) << seed;
+    Told test(seed);
+    test.wants.claims_after = milliseconds(10);
+    test.wants.request.requeue_grace = seconds(1);
+    test.begin();
+    test.tell("waiting");
+    test.tell("granted");
+    test.restart();
+    while (test.asked_for<core::Claim>() == 0) test.pass(milliseconds(1));
+    test.let_run();
+    test.write_that_it_stops();
+    test.pass(seconds(5));
+    EXPECT_EQ(test.asked_for<core::Reconnect>(), 1U) << seed;
   }
 }
 

@@ -129,19 +129,19 @@ TEST_F(HistoryBounds, AnAnswerHasAShareForEachUsersSessions) {
   for (std::uint64_t id = 1; id <= 200; ++id) leases.push_back(ended_one(kAlice, id));
   for (std::uint64_t id = 201; id <= 12'000; ++id) leases.push_back(ended_one(kBob, id));
   put({}, leases);
-  std::map<UserId, std::uint64_t> notified = sessions();
-  EXPECT_EQ(notified[kAlice], 200U) << "older than all of his";
-  EXPECT_EQ(notified[kBob], HistoryFile::kSessionsMax - 200);
+  std::map<UserId, std::uint64_t> per_user = sessions();
+  EXPECT_EQ(per_user[kAlice], 200U) << "older than all of his";
+  EXPECT_EQ(per_user[kBob], HistoryFile::kSessionsMax - 200);
   EXPECT_EQ(file_->sessions(kOfThatHour)->back().id, LeaseId{12'000});
 }
 
 TEST_F(HistoryBounds, AnAnswerHasAShareForEachUsersFigures) {
   for (std::uint64_t lease = 1; lease <= 45; ++lease) put({hers_or_his(kBob, {lease}, 1'000)});
   put({hers_or_his(kAlice, {50}, 1'000)});
-  std::map<UserId, std::uint64_t> notified = points();
+  std::map<UserId, std::uint64_t> per_user = points();
   EXPECT_TRUE(cut_);
-  EXPECT_EQ(notified[kAlice], 1'000U) << "younger than all of his";
-  EXPECT_GT(notified[kBob], 30'000U);
+  EXPECT_EQ(per_user[kAlice], 1'000U) << "younger than all of his";
+  EXPECT_GT(per_user[kBob], 30'000U);
 }
 
 }  // namespace

@@ -107,12 +107,12 @@ void write_rule(JsonWriter& writer, const RuleView& rule) {
   writer.key("last_delivery");
   rule.last_delivery ? write_delivered(writer, *rule.last_delivery) : void(writer.null());
   writer.key("standing").begin_array();
-  for (const RuleStateView& states : rule.states) {
+  for (const RuleStateView& state : rule.states) {
     writer.begin_object();
-    write_subject(writer, states.subject);
-    writer.key("state").text(states.firing ? "firing" : "pending");
-    writer.key("text").text(states.text);
-    writer.key("since").time(states.since);
+    write_subject(writer, state.subject);
+    writer.key("state").text(state.firing ? "firing" : "pending");
+    writer.key("text").text(state.text);
+    writer.key("since").time(state.since);
     writer.end_object();
   }
   writer.end_array();
@@ -133,14 +133,14 @@ RuleView read_rule(ObjectReader& reader) {
   rule.undelivered = reader.number("undelivered", kAny).value_or(0);
   if (auto last = reader.object("last_delivery")) rule.last_delivery = read_delivered(*last);
   for (ObjectReader& one : reader.objects("standing", kAnyCount)) {
-    RuleStateView states;
+    RuleStateView view;
     std::string firing;
-    one.text("text", states.text);
+    one.text("text", view.text);
     one.text("state", firing);
-    states.firing = firing == "firing";
-    one.time("since", states.since);
-    if (auto subject = one.object("subject")) states.subject = read_subject(*subject);
-    rule.states.push_back(std::move(states));
+    view.firing = firing == "firing";
+    one.time("since", view.since);
+    if (auto subject = one.object("subject")) view.subject = read_subject(*subject);
+    rule.states.push_back(std::move(view));
   }
   return rule;
 }

@@ -125,7 +125,7 @@ TEST_F(Measure, SuspendAndResume) {
 
     const Move away = move(program.pid(), Direction::kSwapOut, bytes);
     ASSERT_EQ(away.result.outcome, TransferResult::Outcome::kDone) << away.result.trouble;
-    const Move here = move(program.pid(), Direction::kBack, bytes);
+    const Move here = move(program.pid(), Direction::kSwapIn, bytes);
     ASSERT_EQ(here.result.outcome, TransferResult::Outcome::kDone) << here.result.trouble;
     out_by_mover = least(out_by_mover, away.seconds);
     back_by_mover = least(back_by_mover, here.seconds);

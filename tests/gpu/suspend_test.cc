@@ -24,7 +24,7 @@ TEST_F(RealSuspend, MoverTakesMemoryOutAndBringsItBackAsItWas) {
   if (refused_by_driver(out.result.trouble)) GTEST_SKIP() << out.result.trouble;
   ASSERT_EQ(out.result.outcome, TransferResult::Outcome::kDone) << out.result.trouble;
   EXPECT_TRUE(uses(0, held - bytes));
-  const Move back = move(program.pid(), Direction::kBack, bytes);
+  const Move back = move(program.pid(), Direction::kSwapIn, bytes);
   ASSERT_EQ(back.result.outcome, TransferResult::Outcome::kDone) << back.result.trouble;
   EXPECT_TRUE(is_intact(program)) << program.err();
   EXPECT_TRUE(uses(held - bytes / 4, held + bytes / 4));

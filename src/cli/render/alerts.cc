@@ -23,8 +23,8 @@ std::string channels_text(const wire::RuleView& rule) {
   return text;
 }
 
-std::string since_text(const wire::RuleStateView& states, const RenderContext& context) {
-  const std::int64_t ago = std::max<std::int64_t>(context.now.value - states.since.value, 0);
+std::string since_text(const wire::RuleStateView& state, const RenderContext& context) {
+  const std::int64_t ago = std::max<std::int64_t>(context.now.value - state.since.value, 0);
   return "for " + to_text(seconds(ago / 1'000));
 }
 
@@ -63,10 +63,10 @@ std::string alert_lines(const wire::AlertList& list, const RenderContext& contex
   }
   std::string text = render(std::move(table), context.width, context.charset);
   for (const wire::RuleView& rule : list.items) {
-    for (const wire::RuleStateView& states : rule.states) {
-      if (!states.firing) continue;
-      text += rule.name + ": " + escape_control(states.text, context.charset) + ", " +
-              since_text(states, context) + "\n";
+    for (const wire::RuleStateView& state : rule.states) {
+      if (!state.firing) continue;
+      text += rule.name + ": " + escape_control(state.text, context.charset) + ", " +
+              since_text(state, context) + "\n";
     }
   }
   for (const wire::RuleView& rule : list.items) {
