@@ -150,13 +150,18 @@ TEST(Releasing, WhoCancelsIsKnownUntilTheEndAndAfterARestart) {
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->ended_by, UserId{0});
 }
 
-// A program below whoever asked counts for the offer, although nobody took that up.
-TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsWhenThatEnds) {
-  ReleaseStory story;
-  (void)story.ask(ReleaseStory::budget(gib(12)));
+// A program with 3 GiB below the process that asked counts for the offer, although nobody took that
+// up.
+void offer_with_a_program(ReleaseStory& story, Bytes budget) {
+  (void)story.ask(ReleaseStory::budget(budget));
   story.use(50, gib(3));
   story.hardware[0].processes->front().ancestors = {ReleaseStory::process(1001)};
   (void)story.second();
+}
+
+TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsWhenThatEnds) {
+  ReleaseStory story;
+  offer_with_a_program(story, gib(12));
   (void)story.ask(ReleaseStory::budget(gib(14)));
   EXPECT_EQ(story.feed(Release{{9}, {{1000}}, {1}}), "end 1; ended 1; ");
   story.use(50, {});
@@ -166,10 +171,7 @@ TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsWhenThatEnds) {
 TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsWhenThatLapses) {
   const auto grants_beside = [](const auto& lapse) {
     ReleaseStory story;
-    (void)story.ask(ReleaseStory::budget(gib(12)));
-    story.use(50, gib(3));
-    story.hardware[0].processes->front().ancestors = {ReleaseStory::process(1001)};
-    (void)story.second();
+    offer_with_a_program(story, gib(12));
     (void)story.ask(ReleaseStory::budget(gib(14)));
     std::string told = lapse(story);
     EXPECT_EQ(story.look().external, gib(3));
@@ -183,12 +185,17 @@ TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsWhenThatLapses) {
             "waiting 1; grant 2; ");
 }
 
+// Nothing is granted again before the journal can be written, and the sample counts it by then.
+TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsWhenItsGrantCannotBeKept) {
+  ReleaseStory story;
+  offer_with_a_program(story, gib(12));
+  (void)story.feed(JournalFailed{"/state/leases.db", {}, {{1}}});
+  EXPECT_EQ(story.look().external, gib(3));
+}
+
 TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsOnceHoweverOftenThatLapses) {
   ReleaseStory story{{.order = Order::kFifo, .reserve = {}}};
-  (void)story.ask(ReleaseStory::budget(gib(8)));
-  story.use(50, gib(3));
-  story.hardware[0].processes->front().ancestors = {ReleaseStory::process(1001)};
-  (void)story.second();
+  offer_with_a_program(story, gib(8));
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(story.feed(Park{{9}, {{1000}, true}, {0, 1}, true}), "waiting 1; ");
     EXPECT_EQ(story.look().external, gib(3));
@@ -198,10 +205,7 @@ TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsOnceHoweverOftenThatLapses
 
 TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsThoughItsFigureIsMissing) {
   ReleaseStory story;
-  (void)story.ask(ReleaseStory::budget(gib(12)));
-  story.use(50, gib(3));
-  story.hardware[0].processes->front().ancestors = {ReleaseStory::process(1001)};
-  (void)story.second();
+  offer_with_a_program(story, gib(12));
   story.hardware[0].processes->front().used.reset();
   (void)story.second();
   (void)story.ask(ReleaseStory::budget(gib(14)));
@@ -224,7 +228,7 @@ TEST(Releasing, ALeaseThatEndsOnItsWayBackIsChargedWhatItLeft) {
   (void)story.second();
   (void)story.feed(Resume{{9}, {{1000}}, {1}});
   (void)story.sample();
-  ASSERT_EQ(story.last_move()->direction, Direction::kBack);
+  ASSERT_EQ(story.last_move()->direction, Direction::kSwapIn);
   (void)story.ask(ReleaseStory::budget(gib(13)));
   (void)story.feed(ReportExit{{9}, {{1000}, true}, {0, 1}, {}, {}});
   story.use(1, gib(2), 0, false);
