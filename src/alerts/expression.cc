@@ -138,7 +138,7 @@ class Parser {
   Result<Threshold> read_threshold(Form form) {
     const Token token = take();
     if (form == Form::kLevel) {
-      const auto level = parse_pressure(token.text);
+      const auto level = parse_word<Pressure>(token.text);
       if (level) return Threshold(*level);
       return wrong(token, "should be normal, warn or critical");
     }
@@ -218,14 +218,14 @@ class Parser {
       return Unit{};
     }
     if (key.text == "result" && is_.source == Source::kLeaseEnded && !is_.result) {
-      is_.result = parse_end_result(value.text);
+      is_.result = parse_word<EndResult>(value.text);
       if (is_.result) return Unit{};
       return wrong(value,
                    "should be ok, failed, killed, cancelled, limit, refused, lost or "
                    "over_budget");
     }
     if (key.text == "outcome" && is_.source == Source::kLeaseCheckpointed && !is_.outcome) {
-      is_.outcome = parse_checkpoint_outcome(value.text);
+      is_.outcome = parse_word<CheckpointOutcome>(value.text);
       if (is_.outcome) return Unit{};
       return wrong(value, "should be saved, unconfirmed, failed, timed_out, uncaught or gone");
     }

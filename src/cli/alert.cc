@@ -132,7 +132,7 @@ int add(Invocation& invocation, OutputMode& output_mode, AlertArgs& asked) {
   const auto when = alerts::parse_expression(asked.what);
   if (!when.ok()) return invocation.usage_error("'" + asked.what + "': " + when.error().message);
   asked.rule.when = *when;
-  asked.rule.severity = parse_severity(asked.severity).value_or(Severity::kWarn);
+  asked.rule.severity = parse_word<Severity>(asked.severity).value_or(Severity::kWarn);
   asked.rule.repeat = asked.repeat.value_or(asked.rule.repeat);
   if (!asked.command.empty()) asked.rule.command = {"/bin/sh", "-c", asked.command};
   if (asked.rule.webhook == "-" && !std::getline(std::cin, asked.rule.webhook)) {

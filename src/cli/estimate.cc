@@ -29,7 +29,7 @@ struct EstimateArgs {
 
 estimate::Training training_of(const EstimateArgs& asked) {
   using estimate::Checkpointing;
-  const auto precision = estimate::parse_precision(asked.precision);
+  const auto precision = parse_word<estimate::Precision>(asked.precision);
   return {.batch = asked.training.batch.value_or(1),
           .sequence = asked.training.sequence.value_or(1'024),
           .precision = checked(precision),
@@ -57,8 +57,8 @@ std::string estimate_json(const Estimated& all) {
   writer.begin_object().key("schema").text("berth/estimate/v1");
   writer.key("model").text(all.model.path).key("parameters").number(all.estimate.parameters);
   writer.key("batch").number(all.training.batch).key("sequence").number(all.training.sequence);
-  writer.key("precision").text(estimate::to_text(all.training.precision));
-  writer.key("optimizer").text(estimate::to_text(all.training.optimizer));
+  writer.key("precision").text(to_text(all.training.precision));
+  writer.key("optimizer").text(to_text(all.training.optimizer));
   writer.key("weights_bytes").bytes(all.estimate.weights);
   writer.key("gradients_bytes").bytes(all.estimate.gradients);
   writer.key("optimizer_bytes").bytes(all.estimate.optimizer);

@@ -84,12 +84,12 @@ std::string TrainingWords::wrong() const {
 
 // Only such words as these are known were let in.
 estimate::Optimizer TrainingWords::optimizer_asked() const {
-  const auto known = estimate::parse_optimizer(optimizer);
+  const auto known = parse_word<estimate::Optimizer>(optimizer);
   return checked(known);
 }
 
 estimate::Attention TrainingWords::attention_asked() const {
-  const auto known = estimate::parse_attention(attention);
+  const auto known = parse_word<estimate::Attention>(attention);
   return checked(known);
 }
 

@@ -101,7 +101,7 @@ int status_of(const std::vector<LeaseView>& leases, LeaseState state) {
 int wait_for_leases(const WaitOptions& wait, DaemonSession& session, Console& console) {
   auto leases = select_leases(session, wait.words);
   if (!leases) return session.status();
-  const std::optional<LeaseState> known = parse_lease_state(wait.state);
+  const std::optional<LeaseState> known = parse_word<LeaseState>(wait.state);
   const LeaseState state = checked(known);
   Waiter waiter(session.client(), wait.until());
   Result<std::vector<LeaseView>> reached =

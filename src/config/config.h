@@ -12,6 +12,7 @@
 #include "alerts/expression.h"
 #include "base/ids.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "model/alert.h"
 #include "model/request.h"
 
@@ -20,17 +21,64 @@ namespace berth::config {
 enum class Mode : std::uint8_t { kUser, kSystem };
 
 enum class LogLevel : std::uint8_t { kError, kWarn, kInfo, kDebug };
+constexpr auto words_of(LogLevel) {
+  using enum LogLevel;
+  return make_words<LogLevel>(
+      {{kError, "error"}, {kWarn, "warn"}, {kInfo, "info"}, {kDebug, "debug"}});
+}
 enum class Order : std::uint8_t { kFifo, kPriority, kFair };
+constexpr auto words_of(Order) {
+  using enum Order;
+  return make_words<Order>({{kFifo, "fifo"}, {kPriority, "priority"}, {kFair, "fair"}});
+}
 enum class Unmanaged : std::uint8_t { kAccount, kWarn, kIgnore };
+constexpr auto words_of(Unmanaged) {
+  using enum Unmanaged;
+  return make_words<Unmanaged>({{kAccount, "account"}, {kWarn, "warn"}, {kIgnore, "ignore"}});
+}
 enum class VisibleDevices : std::uint8_t { kIndex, kUuid };
+constexpr auto words_of(VisibleDevices) {
+  using enum VisibleDevices;
+  return make_words<VisibleDevices>({{kIndex, "index"}, {kUuid, "uuid"}});
+}
 /// What programs are told of a device's memory: as much as their budget, or as much as there is.
 enum class Reported : std::uint8_t { kBudget, kPhysical };
+constexpr auto words_of(Reported) {
+  using enum Reported;
+  return make_words<Reported>({{kBudget, "budget"}, {kPhysical, "physical"}});
+}
 enum class ShowCommands : std::uint8_t { kOwn, kAll };
+constexpr auto words_of(ShowCommands) {
+  using enum ShowCommands;
+  return make_words<ShowCommands>({{kOwn, "own"}, {kAll, "all"}});
+}
 enum class Color : std::uint8_t { kAuto, kAlways, kNever };
+constexpr auto words_of(Color) {
+  using enum Color;
+  return make_words<Color>({{kAuto, "auto"}, {kAlways, "always"}, {kNever, "never"}});
+}
 enum class Output : std::uint8_t { kTable, kWide, kJson, kNdjson, kCsv, kTsv, kIds };
+constexpr auto words_of(Output) {
+  using enum Output;
+  return make_words<Output>({{kTable, "table"},
+                             {kWide, "wide"},
+                             {kJson, "json"},
+                             {kNdjson, "ndjson"},
+                             {kCsv, "csv"},
+                             {kTsv, "tsv"},
+                             {kIds, "ids"}});
+}
 
 /// How a command is held to its budget; docs/guard.md.
 enum class Enforce : std::uint8_t { kAuto, kGuard, kMps, kWatchdog, kNone };
+constexpr auto words_of(Enforce) {
+  using enum Enforce;
+  return make_words<Enforce>({{kAuto, "auto"},
+                              {kGuard, "guard"},
+                              {kMps, "mps"},
+                              {kWatchdog, "watchdog"},
+                              {kNone, "none"}});
+}
 
 /// What a request gets that says nothing about memory.
 struct DefaultVram {

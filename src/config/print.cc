@@ -96,7 +96,7 @@ Json schema_of(const Key& key) {
   const Slot slot = slot_of(key, config);
   Json schema;
   schema["description"] = std::string(key.doc);
-  const std::vector<std::string_view> words = words_of(key);
+  const std::vector<std::string_view> words = choices_of(key);
   if (std::holds_alternative<bool*>(slot)) {
     schema["type"] = "boolean";
   } else if (std::holds_alternative<std::uint32_t*>(slot) ||

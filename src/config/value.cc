@@ -18,52 +18,7 @@
 namespace berth::config {
 namespace {
 
-using Words = std::span<const std::string_view>;
 using Labels = std::map<std::string, std::string>;
-
-// The words of each enumeration, in the order of its values.
-template <class Enum>
-constexpr std::array<std::string_view, 0> kWords = {};
-template <>
-constexpr std::array<std::string_view, 4> kWords<LogLevel> = {"error", "warn", "info", "debug"};
-template <>
-constexpr std::array<std::string_view, 3> kWords<Order> = {"fifo", "priority", "fair"};
-template <>
-constexpr std::array<std::string_view, 3> kWords<Unmanaged> = {"account", "warn", "ignore"};
-template <>
-constexpr std::array<std::string_view, 2> kWords<VisibleDevices> = {"index", "uuid"};
-template <>
-constexpr std::array<std::string_view, 2> kWords<Reported> = {"budget", "physical"};
-template <>
-constexpr std::array<std::string_view, 2> kWords<ShowCommands> = {"own", "all"};
-template <>
-constexpr std::array<std::string_view, 3> kWords<Color> = {"auto", "always", "never"};
-template <>
-constexpr std::array<std::string_view, 7> kWords<Output> = {"table", "wide", "json", "ndjson",
-                                                            "csv",   "tsv",  "ids"};
-template <>
-constexpr std::array<std::string_view, 5> kWords<Enforce> = {"auto", "guard", "mps", "watchdog",
-                                                             "none"};
-template <>
-constexpr std::array<std::string_view, 4> kWords<OverBudget> = {"fail", "notify", "kill",
-                                                                "suspend"};
-template <>
-constexpr std::array<std::string_view, 4> kWords<Priority> = {"low", "normal", "high", "urgent"};
-
-template <>
-constexpr std::array<std::string_view, 3> kWords<Severity> = {"info", "warn", "critical"};
-
-template <class T>
-concept Enumeration = std::is_enum_v<T>;
-
-std::string listed(Words words) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
-    text += "\"" + std::string(words[i]) + "\"";
-  }
-  return text;
-}
 
 bool is_line(std::string_view text) {
   return std::ranges::none_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7F; });
@@ -98,9 +53,9 @@ struct InWords {
   std::string operator()(DefaultVram*) const {
     return "\"exclusive\", \"ask\", \"learned\" or a size such as \"8GiB\"";
   }
-  template <Enumeration E>
+  template <HasWords E>
   std::string operator()(E*) const {
-    return listed(kWords<E>);
+    return choices<E>("\"");
   }
   template <class T>
   std::string operator()(std::optional<T>*) const {
@@ -288,19 +243,18 @@ struct Reader {
     return Unit{};
   }
 
-  template <Enumeration E>
+  template <HasWords E>
   Status operator()(E* out) const {
     if (text() == nullptr) return wrong();
-    const auto at = std::ranges::find(kWords<E>, *text());
-    if (at == kWords<E>.end()) {
-      Error error = wrong();
-      if (const auto meant = nearest(*text(), kWords<E>)) {
-        error.message += "; did you mean '" + std::string(*meant) + "'?";
-      }
-      return error;
+    if (const std::optional<E> value = parse_word<E>(*text())) {
+      *out = *value;
+      return Unit{};
     }
-    *out = static_cast<E>(at - kWords<E>.begin());
-    return Unit{};
+    Error error = wrong();
+    if (const auto meant = nearest(*text(), kTextsOf<E>)) {
+      error.message += "; did you mean '" + std::string(*meant) + "'?";
+    }
+    return error;
   }
 
   template <class T>
@@ -387,9 +341,9 @@ struct AsToml {
     }
     return (*this)(&value->size);
   }
-  template <Enumeration E>
+  template <HasWords E>
   Text operator()(const E* value) const {
-    return "\"" + std::string(kWords<E>[static_cast<std::size_t>(*value)]) + "\"";
+    return "\"" + std::string(berth::to_text(*value)) + "\"";
   }
   template <class T>
   Text operator()(const std::optional<T>* value) const {
@@ -397,11 +351,11 @@ struct AsToml {
   }
 };
 
-struct WordsOf {
+struct ChoicesOf {
   template <class T>
   std::vector<std::string_view> operator()(T*) const {
-    if constexpr (Enumeration<T>) {
-      return {kWords<T>.begin(), kWords<T>.end()};
+    if constexpr (HasWords<T>) {
+      return {kTextsOf<T>.begin(), kTextsOf<T>.end()};
     } else {
       return {};
     }
@@ -427,9 +381,9 @@ std::optional<std::string> as_toml(Slot slot) {
   return std::visit(AsToml{}, slot);
 }
 
-std::vector<std::string_view> words_of(const Key& key) {
+std::vector<std::string_view> choices_of(const Key& key) {
   Config config;
-  return std::visit(WordsOf{}, slot_of(key, config));
+  return std::visit(ChoicesOf{}, slot_of(key, config));
 }
 
 std::string toml_text(std::string_view text) {

@@ -24,7 +24,7 @@ std::string in_words(const Key& key);
 /// As TOML; absent if it has no value.
 std::optional<std::string> as_toml(Slot slot);
 /// The words of an enumeration; empty for all other types.
-std::vector<std::string_view> words_of(const Key& key);
+std::vector<std::string_view> choices_of(const Key& key);
 
 /// In quotes, as TOML wants it.
 std::string toml_text(std::string_view text);

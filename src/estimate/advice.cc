@@ -169,11 +169,6 @@ Profile profile_of(Bytes room) {
   return room < gib(20) ? Profile::kOf16Gb : Profile::kOf24Gb;
 }
 
-std::string_view to_text(Profile profile) {
-  constexpr std::array<std::string_view, 3> kNames = {"8 GB", "16 GB", "24 GB and more"};
-  return kNames[static_cast<std::size_t>(profile)];
-}
-
 Advice advise(const ModelShape& shape, const Wish& wish) {
   CHECK(!wish.gpus.empty() && wish.effective_batch > 0);
   Advice advice;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "base/words.h"
 #include "estimate/memory.h"
 #include "estimate/model_shape.h"
 
@@ -17,8 +18,11 @@ namespace berth::estimate {
 
 /// What is tried first, and how much is left alone, follows from the size of the smallest GPU.
 enum class Profile : std::uint8_t { kOf8Gb, kOf16Gb, kOf24Gb };
+constexpr auto words_of(Profile) {
+  using enum Profile;
+  return make_words<Profile>({{kOf8Gb, "8 GB"}, {kOf16Gb, "16 GB"}, {kOf24Gb, "24 GB and more"}});
+}
 Profile profile_of(Bytes room);
-std::string_view to_text(Profile profile);  // "8 GB", "16 GB", "24 GB and more"
 
 struct Wish {
   std::vector<Bytes> gpus;  // What each of them has for this program; at least one.

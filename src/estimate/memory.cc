@@ -96,19 +96,6 @@ Activations activations_of(const ModelShape& shape, const Training& training,
   return result;
 }
 
-template <class Value, std::size_t kCount>
-std::optional<Value> parse(const std::array<std::string_view, kCount>& names,
-                           std::string_view text) {
-  const auto* const found = std::ranges::find(names, text);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<Value>(found - names.begin());
-}
-
-constexpr std::array<std::string_view, 3> kPrecisions = {"fp32", "mixed", "bf16"};
-constexpr std::array<std::string_view, 5> kOptimizers = {"adamw", "adamw8bit", "momentum", "sgd",
-                                                         "adafactor"};
-constexpr std::array<std::string_view, 2> kAttentions = {"eager", "flash"};
-
 }  // namespace
 
 Estimate estimate_states(std::uint64_t parameters, const Training& training) {
@@ -153,32 +140,6 @@ std::uint64_t largest_batch(const ModelShape& shape, Training training, Bytes ro
     (estimate_training(shape, training).peak <= room ? fits : fails) = training.batch;
   }
   return fits;
-}
-
-std::optional<Precision> parse_precision(std::string_view text) {
-  if (text == "fp16") text = "bf16";  // As many bytes.
-  return parse<Precision>(kPrecisions, text);
-}
-
-std::optional<Optimizer> parse_optimizer(std::string_view text) {
-  if (text == "adam") text = "adamw";
-  return parse<Optimizer>(kOptimizers, text);
-}
-
-std::optional<Attention> parse_attention(std::string_view text) {
-  return parse<Attention>(kAttentions, text);
-}
-
-std::string_view to_text(Precision precision) {
-  return kPrecisions[static_cast<std::size_t>(precision)];
-}
-
-std::string_view to_text(Optimizer optimizer) {
-  return kOptimizers[static_cast<std::size_t>(optimizer)];
-}
-
-std::string_view to_text(Attention attention) {
-  return kAttentions[static_cast<std::size_t>(attention)];
 }
 
 }  // namespace berth::estimate

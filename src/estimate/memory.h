@@ -9,15 +9,32 @@
 #include <string_view>
 
 #include "base/units.h"
+#include "base/words.h"
 #include "estimate/model_shape.h"
 
 namespace berth::estimate {
 
 /// kMixed: weights of four bytes, most activations of two (autocast). kHalf: two bytes throughout.
 enum class Precision : std::uint8_t { kFull, kMixed, kHalf };
+constexpr auto words_of(Precision) {
+  using enum Precision;
+  return make_words<Precision>({{kFull, "fp32"}, {kMixed, "mixed"}, {kHalf, "bf16", "fp16"}});
+}
 enum class Optimizer : std::uint8_t { kAdamW, kAdamW8bit, kMomentum, kSgd, kAdafactor };
+constexpr auto words_of(Optimizer) {
+  using enum Optimizer;
+  return make_words<Optimizer>({{kAdamW, "adamw", "adam"},
+                                {kAdamW8bit, "adamw8bit"},
+                                {kMomentum, "momentum"},
+                                {kSgd, "sgd"},
+                                {kAdafactor, "adafactor"}});
+}
 /// kEager keeps a number for each pair of positions, kFlash does not.
 enum class Attention : std::uint8_t { kEager, kFlash };
+constexpr auto words_of(Attention) {
+  using enum Attention;
+  return make_words<Attention>({{kEager, "eager"}, {kFlash, "flash"}});
+}
 /// kLayers: of each layer only what goes in is kept, and the rest is computed again.
 enum class Checkpointing : std::uint8_t { kNone, kLayers };
 
@@ -58,12 +75,5 @@ Estimate estimate_states(std::uint64_t parameters, const Training& training);
 
 /// The largest batch whose peak is at most that; 0 where not even one sequence fits.
 std::uint64_t largest_batch(const ModelShape& shape, Training training, Bytes room);
-
-std::optional<Precision> parse_precision(std::string_view text);
-std::optional<Optimizer> parse_optimizer(std::string_view text);
-std::optional<Attention> parse_attention(std::string_view text);
-std::string_view to_text(Precision precision);
-std::string_view to_text(Optimizer optimizer);
-std::string_view to_text(Attention attention);
 
 }  // namespace berth::estimate

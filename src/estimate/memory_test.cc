@@ -120,16 +120,16 @@ TEST(TrainingMemory, WhatIsTooLargeToCountIsTheLargestNumber) {
 
 TEST(TrainingMemory, WordsAreReadAsTheyAreWritten) {
   for (const Precision each : {Precision::kFull, Precision::kMixed, Precision::kHalf}) {
-    EXPECT_EQ(parse_precision(to_text(each)), each);
+    EXPECT_EQ(parse_word<Precision>(to_text(each)), each);
   }
   for (const Optimizer each : {Optimizer::kAdamW, Optimizer::kAdamW8bit, Optimizer::kMomentum,
                                Optimizer::kSgd, Optimizer::kAdafactor}) {
-    EXPECT_EQ(parse_optimizer(to_text(each)), each);
+    EXPECT_EQ(parse_word<Optimizer>(to_text(each)), each);
   }
   for (const Attention each : {Attention::kEager, Attention::kFlash}) {
-    EXPECT_EQ(parse_attention(to_text(each)), each);
+    EXPECT_EQ(parse_word<Attention>(to_text(each)), each);
   }
-  EXPECT_EQ(parse_precision("fp8"), std::nullopt);
+  EXPECT_EQ(parse_word<Precision>("fp8"), std::nullopt);
 }
 
 }  // namespace

@@ -17,7 +17,6 @@ using Outcome = TransferResult::Outcome;
 using State = CheckpointCalls::State;
 
 constexpr std::string_view kLeftAlone = "left-alone=";
-constexpr std::array<std::string_view, 3> kOutcomes = {"done", "undone", "stuck"};
 constexpr std::array<std::string_view, 4> kStates = {"running", "locked", "checkpointed",
                                                      "ruined: it can only be ended"};
 
@@ -145,7 +144,7 @@ TransferResult move_back(CheckpointCalls& calls, std::span<const Process> proces
 }
 
 std::string encode(const TransferResult& result) {
-  std::string line(kOutcomes[static_cast<std::size_t>(result.outcome)]);
+  std::string line(to_text(result.outcome));
   if (!result.trouble.empty()) line += " " + result.trouble;
   if (result.outcome == Outcome::kDone) {
     for (const std::int32_t pid : result.left_alone) {
@@ -162,11 +161,11 @@ std::string encode(const TransferResult& result) {
 Result<TransferResult> decode_move_result(std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   const std::string_view word = line.substr(0, line.find(' '));
-  const auto found = std::ranges::find(kOutcomes, word);
-  if (found == kOutcomes.end() || line.find('\n') != std::string_view::npos) {
+  const std::optional<Outcome> outcome = parse_word<Outcome>(word);
+  if (!outcome || line.find('\n') != std::string_view::npos) {
     return Error{Errc::kCorrupt, "berth-mover says what makes no sense"};
   }
-  TransferResult result{.outcome = static_cast<Outcome>(found - kOutcomes.begin()), .trouble = {}};
+  TransferResult result{.outcome = *outcome, .trouble = {}};
   if (word.size() == line.size()) return result;
   const std::string_view rest = line.substr(word.size() + 1);
   if (result.outcome != Outcome::kDone) {

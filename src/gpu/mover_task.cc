@@ -15,7 +15,6 @@ namespace {
 constexpr std::string_view kEnd("\0\n", 2);  // No word begins with a line feed.
 constexpr std::string_view kMeasure = "measure";
 constexpr std::string_view kUser = "user=";
-constexpr std::array<std::string_view, 4> kDirections = {"out", "back", "stop", "go"};
 
 std::string text_of(const Process& process) {
   return std::to_string(process.pid) + ":" + std::to_string(process.start_ticks);
@@ -58,7 +57,7 @@ std::string encode_mover_task(const MoverTask& task) {
   const auto add = [&](std::string_view word) { text.append(word) += '\0'; };
   add(task.directory);
   add(std::to_string(task.lease.value));
-  add(kDirections[static_cast<std::size_t>(task.direction)]);
+  add(to_text(task.direction));
   add(std::to_string(task.bytes.value));
   add(task.supervisor ? text_of(*task.supervisor) : "-");
   add(std::string(kUser) + std::to_string(task.user.value));
@@ -78,12 +77,12 @@ std::optional<MoverTask> decode_mover_task(std::string_view text) {
   if (words.size() < 5 || words[0].empty()) return std::nullopt;
   MoverTask task{.directory = std::string(words[0])};
   const auto lease = parse_number<std::uint64_t>(words[1]);
-  const auto direction = std::ranges::find(kDirections, words[2]);
+  const std::optional<Direction> direction = parse_word<Direction>(words[2]);
   const auto bytes = parse_number<std::uint64_t>(words[3]);
-  if (!lease || direction == kDirections.end() || !bytes) return std::nullopt;
+  if (!lease || !direction || !bytes) return std::nullopt;
   task.lease = {*lease};
   task.bytes = {*bytes};
-  task.direction = static_cast<Direction>(direction - kDirections.begin());
+  task.direction = *direction;
   if (words[4] != "-") {
     task.supervisor = parse_process(words[4]);
     if (!task.supervisor) return std::nullopt;

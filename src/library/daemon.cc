@@ -72,7 +72,7 @@ Result<wire::LeaseAnswer> wait_for_grant(client::Connection& connection, Duratio
     }
     const auto* event = std::get_if<wire::SseEvent>(&arrival);
     if (event == nullptr) break;
-    if (wire::parse_event_name(event->event) == wire::EventName::kWaiting) continue;
+    if (parse_word<wire::EventName>(event->event) == wire::EventName::kWaiting) continue;
     TRY(lease, wire::decode_lease(event->data));
     last = std::move(lease);
   }
@@ -205,7 +205,7 @@ bool Asks::listen(Instant now) {
 
 // Each event shows the lease as it is, so what was missed is seen in the next one.
 void Asks::take(const wire::SseEvent& event) {
-  const std::optional<wire::EventName> name = wire::parse_event_name(event.event);
+  const std::optional<wire::EventName> name = parse_word<wire::EventName>(event.event);
   const Result<wire::LeaseAnswer> lease = wire::decode_lease(event.data);
   if (!name || !lease.ok()) return;
   const LeaseView& view = lease->view;

@@ -58,13 +58,13 @@ berth_status has_room(berth_session session, std::uint32_t device, std::uint64_t
 }
 
 // A word of the caller's, or the first there is; false, with the error set, where it is none.
-template <class T>
-bool read_word(const char* given, const char* name, std::optional<T> (*parse)(std::string_view),
-               T& word) {
+template <HasWords Enum>
+bool read_word(const char* given, const char* name, Enum& word) {
   if (given == nullptr) return true;
-  const std::optional<T> parsed = parse(given);
+  const std::optional<Enum> parsed = parse_word<Enum>(given);
   if (!parsed) {
-    (void)fail(BERTH_INVALID, std::string(name) + " is no word that is known here: " + given);
+    (void)fail(BERTH_INVALID,
+               std::string(name) + " must be " + choices<Enum>() + ", not '" + given + "'");
     return false;
   }
   word = *parsed;
@@ -106,9 +106,9 @@ berth_status estimate_for(const char* config_json, std::uint64_t parameters,
   if (given.batch > 0) wish.batch = given.batch;
   if (given.sequence > 0) wish.sequence = given.sequence;
   if (given.checkpointing != 0) wish.checkpointing = estimate::Checkpointing::kLayers;
-  if (!read_word(given.precision, "precision", &estimate::parse_precision, wish.precision) ||
-      !read_word(given.optimizer, "optimizer", &estimate::parse_optimizer, wish.optimizer) ||
-      !read_word(given.attention, "attention", &estimate::parse_attention, wish.attention)) {
+  if (!read_word(given.precision, "precision", wish.precision) ||
+      !read_word(given.optimizer, "optimizer", wish.optimizer) ||
+      !read_word(given.attention, "attention", wish.attention)) {
     return BERTH_INVALID;
   }
   if (config_json == nullptr) {

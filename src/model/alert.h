@@ -11,10 +11,15 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "base/words.h"
 
 namespace berth {
 
 enum class Severity : std::uint8_t { kInfo, kWarn, kCritical };
+constexpr auto words_of(Severity) {
+  using enum Severity;
+  return make_words<Severity>({{kInfo, "info"}, {kWarn, "warn"}, {kCritical, "critical"}});
+}
 
 struct Alert {
   enum class State : std::uint8_t { kFiring, kCleared };
@@ -49,6 +54,25 @@ struct Alert {
   UnixMs since;  // When what it tells of began.
   std::vector<Action> actions = {};
 };
+constexpr auto words_of(Alert::Unit) {
+  using enum Alert::Unit;
+  return make_words<Alert::Unit>(
+      {{kNone, ""}, {kBytes, "bytes"}, {kShare, "share"}, {kMilliseconds, "ms"}});
+}
+constexpr auto words_of(Alert::Action::Verb) {
+  using enum Alert::Action::Verb;
+  return make_words<Alert::Action::Verb>(
+      {{kShow, "show"}, {kPause, "pause"}, {kCheckpoint, "checkpoint"}});
+}
+constexpr auto words_of(Alert::Subject::Kind) {
+  using enum Alert::Subject::Kind;
+  return make_words<Alert::Subject::Kind>(
+      {{kDevice, "device"}, {kLease, "lease"}, {kDaemon, "daemon"}});
+}
+constexpr auto words_of(Alert::State) {
+  using enum Alert::State;
+  return make_words<Alert::State>({{kFiring, "firing"}, {kCleared, "cleared"}});
+}
 
 /// A message that is to be sent.
 struct AlertDelivery {
@@ -63,6 +87,10 @@ struct AlertDelivery {
   std::uint32_t attempts = 0;
   friend bool operator==(const AlertDelivery&, const AlertDelivery&) = default;
 };
+constexpr auto words_of(AlertDelivery::Channel) {
+  using enum AlertDelivery::Channel;
+  return make_words<AlertDelivery::Channel>({{kWebhook, "webhook"}, {kCommand, "command"}});
+}
 
 /// An alert that is not over, so that a daemon after this one neither tells it again nor forgets to
 /// tell its end.
@@ -83,17 +111,5 @@ struct KeptAlerts {
   std::vector<AlertDelivery> messages;  // In order.
   std::vector<FiringAlert> firing;
 };
-
-std::string_view to_text(Severity severity);
-std::string_view to_text(Alert::State state);
-std::string_view to_text(Alert::Subject::Kind kind);
-std::string_view to_text(Alert::Action::Verb verb);
-std::string_view to_text(Alert::Unit unit);  // Empty for kNone.
-std::string_view to_text(AlertDelivery::Channel channel);
-std::optional<AlertDelivery::Channel> parse_alert_channel(std::string_view word);
-std::optional<Severity> parse_severity(std::string_view word);
-std::optional<Alert::State> parse_alert_state(std::string_view word);
-std::optional<Alert::Subject::Kind> parse_subject_kind(std::string_view word);
-std::optional<Alert::Action::Verb> parse_action_verb(std::string_view word);
 
 }  // namespace berth

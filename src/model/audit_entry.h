@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "base/words.h"
 
 namespace berth {
 
@@ -31,8 +32,25 @@ enum class Verb : std::uint8_t {
   kRenew,
   kReload,  // Of the configuration; of no lease.
 };
-std::string_view to_text(Verb verb);
-std::optional<Verb> parse_verb(std::string_view word);
+constexpr auto words_of(Verb) {
+  using enum Verb;
+  return make_words<Verb>({{kGrant, "grant"},
+                           {kEnd, "end"},
+                           {kCancel, "cancel"},
+                           {kRelease, "release"},
+                           {kDetach, "detach"},
+                           {kLimit, "limit"},
+                           {kPause, "pause"},
+                           {kResume, "resume"},
+                           {kPreempt, "preempt"},
+                           {kMeasure, "measure"},
+                           {kMove, "move"},
+                           {kResize, "resize"},
+                           {kRequeue, "requeue"},
+                           {kCheckpoint, "checkpoint"},
+                           {kRenew, "renew"},
+                           {kReload, "reload"}});
+}
 
 /// A lease for which something was done to another.
 struct Beneficiary {

@@ -9,10 +9,16 @@
 #include <string_view>
 
 #include "base/units.h"
+#include "base/words.h"
 
 namespace berth {
 
 enum class CheckpointKind : std::uint8_t { kSignal, kCmd, kHttp, kLibrary };
+constexpr auto words_of(CheckpointKind) {
+  using enum CheckpointKind;
+  return make_words<CheckpointKind>(
+      {{kSignal, "signal"}, {kCmd, "cmd"}, {kHttp, "http"}, {kLibrary, "library"}});
+}
 
 enum class CheckpointReason : std::uint8_t {
   kAsked,     // By `berth checkpoint`.
@@ -22,6 +28,15 @@ enum class CheckpointReason : std::uint8_t {
   kSuspend,
   kRequeue,
 };
+constexpr auto words_of(CheckpointReason) {
+  using enum CheckpointReason;
+  return make_words<CheckpointReason>({{kAsked, "asked"},
+                                       {kPeriodic, "periodic"},
+                                       {kLimit, "limit"},
+                                       {kPressure, "pressure"},
+                                       {kSuspend, "suspend"},
+                                       {kRequeue, "requeue"}});
+}
 
 /// kSaved alone is a save. What nobody could confirm is none.
 enum class CheckpointOutcome : std::uint8_t {
@@ -32,6 +47,15 @@ enum class CheckpointOutcome : std::uint8_t {
   kUncaught,  // The program does not catch the signal, and was not sent it: it would have died.
   kGone,      // Nobody is there to ask: its `berth run` is gone.
 };
+constexpr auto words_of(CheckpointOutcome) {
+  using enum CheckpointOutcome;
+  return make_words<CheckpointOutcome>({{kSaved, "saved"},
+                                        {kUnconfirmed, "unconfirmed"},
+                                        {kFailed, "failed"},
+                                        {kTimedOut, "timed_out"},
+                                        {kUncaught, "uncaught"},
+                                        {kGone, "gone"}});
+}
 
 /// That a program can be asked, and how long it may take.
 struct CheckpointWay {
@@ -67,12 +91,5 @@ struct Checkpoints {
   bool empty() const { return !asked && !last && !saved; }
   friend auto operator<=>(const Checkpoints&, const Checkpoints&) = default;
 };
-
-std::string_view to_text(CheckpointKind kind);
-std::string_view to_text(CheckpointReason reason);
-std::string_view to_text(CheckpointOutcome outcome);
-std::optional<CheckpointKind> parse_checkpoint_kind(std::string_view word);
-std::optional<CheckpointReason> parse_checkpoint_reason(std::string_view word);
-std::optional<CheckpointOutcome> parse_checkpoint_outcome(std::string_view word);
 
 }  // namespace berth

@@ -11,19 +11,24 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "model/lease.h"
 
 namespace berth::history {
 
 /// Their numbers are stored: they stay.
 enum class Figure : std::uint8_t { kUsed = 0, kGranted = 1, kExternal = 2 };
-std::string_view to_text(Figure figure);
-std::optional<Figure> parse_figure(std::string_view word);
+constexpr auto words_of(Figure) {
+  using enum Figure;
+  return make_words<Figure>({{kUsed, "used"}, {kGranted, "granted"}, {kExternal, "external"}});
+}
 
 /// A device; of it what one lease has; of that, or of no lease's, what one process has.
 enum class Kind : std::uint8_t { kDevice, kLease, kProcess };
-std::string_view to_text(Kind kind);
-std::optional<Kind> parse_kind(std::string_view word);
+constexpr auto words_of(Kind) {
+  using enum Kind;
+  return make_words<Kind>({{kDevice, "device"}, {kLease, "lease"}, {kProcess, "process"}});
+}
 
 struct Subject {
   DeviceId device;

@@ -37,7 +37,7 @@ std::optional<std::string> not_for(Measure measure, Cause cause) {
 Result<LadderStep> parse_ladder_step(const std::string& text) {
   const std::size_t at = text.find('@');
   const std::string_view word = std::string_view(text).substr(0, at);
-  const std::optional<Measure> measure = parse_measure(word);
+  const std::optional<Measure> measure = parse_word<Measure>(word);
   if (!measure) {
     std::vector<std::string_view> known;
     known.reserve(kMeasureCount);

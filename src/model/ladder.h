@@ -13,11 +13,21 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "base/words.h"
 
 namespace berth {
 
 /// From the mildest to the hardest: a ladder has them in this order.
 enum class Measure : std::uint8_t { kNotify, kCleanup, kCheckpoint, kSuspend, kRequeue, kKill };
+constexpr auto words_of(Measure) {
+  using enum Measure;
+  return make_words<Measure>({{kNotify, "notify"},
+                              {kCleanup, "cleanup"},
+                              {kCheckpoint, "checkpoint"},
+                              {kSuspend, "suspend"},
+                              {kRequeue, "requeue"},
+                              {kKill, "kill"}});
+}
 inline constexpr std::size_t kMeasureCount = 6;
 
 /// Why a measure is taken; each has a ladder of its own.
@@ -27,6 +37,13 @@ enum class Cause : std::uint8_t {
   kUnmanaged,       // They lack it, and nobody is: programs without a lease have taken it.
   kOverBudget,      // It is above its budget, whether that is a danger to anybody or not.
 };
+constexpr auto words_of(Cause) {
+  using enum Cause;
+  return make_words<Cause>({{kLeaseCritical, "lease_critical"},
+                            {kDeviceCritical, "device_critical"},
+                            {kUnmanaged, "strangers"},
+                            {kOverBudget, "over_budget"}});
+}
 inline constexpr std::size_t kCauseCount = 4;
 
 struct LadderStep {
@@ -49,6 +66,11 @@ enum class MeasureOutcome : std::uint8_t {
   kFailed,
   kRefused,  // It could not even be begun.
 };
+constexpr auto words_of(MeasureOutcome) {
+  using enum MeasureOutcome;
+  return make_words<MeasureOutcome>(
+      {{kConfirmed, "confirmed"}, {kFailed, "failed"}, {kRefused, "refused"}});
+}
 
 /// A measure that was taken on a lease. Without an outcome it is under way.
 struct MeasureTaken {
@@ -62,12 +84,5 @@ struct MeasureTaken {
   std::string detail;  // For people.
   friend auto operator<=>(const MeasureTaken&, const MeasureTaken&) = default;
 };
-
-std::string_view to_text(Measure measure);
-std::string_view to_text(Cause cause);
-std::string_view to_text(MeasureOutcome outcome);
-std::optional<Measure> parse_measure(std::string_view word);
-std::optional<Cause> parse_cause(std::string_view word);
-std::optional<MeasureOutcome> parse_measure_outcome(std::string_view word);
 
 }  // namespace berth

@@ -120,15 +120,15 @@ TEST(LadderText, WhatIsBuiltInMakesSenseAndEndsNobody) {
 TEST(LadderText, EachWordReadsBack) {
   for (std::size_t i = 0; i < kMeasureCount; ++i) {
     const auto measure = static_cast<Measure>(i);
-    EXPECT_EQ(parse_measure(to_text(measure)), measure);
+    EXPECT_EQ(parse_word<Measure>(to_text(measure)), measure);
   }
   for (std::size_t i = 0; i < kCauseCount; ++i) {
     const auto cause = static_cast<Cause>(i);
-    EXPECT_EQ(parse_cause(to_text(cause)), cause);
+    EXPECT_EQ(parse_word<Cause>(to_text(cause)), cause);
   }
   for (std::size_t i = 0; i < 3; ++i) {
     const auto outcome = static_cast<MeasureOutcome>(i);
-    EXPECT_EQ(parse_measure_outcome(to_text(outcome)), outcome);
+    EXPECT_EQ(parse_word<MeasureOutcome>(to_text(outcome)), outcome);
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "model/checkpoint.h"
 #include "model/ladder.h"
 #include "model/request.h"
@@ -18,6 +19,14 @@
 namespace berth {
 
 enum class LeaseState : std::uint8_t { kWaiting, kHeld, kSuspended, kReleasing, kEnded };
+constexpr auto words_of(LeaseState) {
+  using enum LeaseState;
+  return make_words<LeaseState>({{kWaiting, "waiting"},
+                                 {kHeld, "held"},
+                                 {kSuspended, "suspended"},
+                                 {kReleasing, "releasing"},
+                                 {kEnded, "ended"}});
+}
 enum class EndResult : std::uint8_t {
   kOk,
   kFailed,
@@ -29,10 +38,26 @@ enum class EndResult : std::uint8_t {
   kOverBudget,  // Ended for using more than its budget, as it had asked for.
   kDetached,    // Released by somebody while its command ran, which goes on without it.
 };
+constexpr auto words_of(EndResult) {
+  using enum EndResult;
+  return make_words<EndResult>({{kOk, "ok"},
+                                {kFailed, "failed"},
+                                {kKilled, "killed"},
+                                {kCancelled, "cancelled"},
+                                {kLimit, "limit"},
+                                {kRefused, "refused"},
+                                {kLost, "lost"},
+                                {kOverBudget, "over_budget"},
+                                {kDetached, "detached"}});
+}
 
 /// How near memory is to its end: of a lease, to its budget; of a device, to a point where an
 /// allocation inside a budget fails.
 enum class Pressure : std::uint8_t { kNormal, kWarn, kCritical };
+constexpr auto words_of(Pressure) {
+  using enum Pressure;
+  return make_words<Pressure>({{kNormal, "normal"}, {kWarn, "warn"}, {kCritical, "critical"}});
+}
 
 /// How a command ended: exit status, or the signal that killed it.
 struct ExitStatus {
@@ -64,6 +89,11 @@ enum class RequeueStep : std::uint8_t {
   kStopping,  // It does.
   kStopped,   // The memory is not free yet, or `berth run` not back.
 };
+constexpr auto words_of(RequeueStep) {
+  using enum RequeueStep;
+  return make_words<RequeueStep>(
+      {{kSaving, "saving"}, {kAsked, "asked"}, {kStopping, "stopping"}, {kStopped, "stopped"}});
+}
 
 /// One device's part of a lease.
 struct LeasePart {
@@ -116,6 +146,16 @@ struct Halt {
   Priority priority = Priority::kNormal;
   friend bool operator==(const Halt&, const Halt&) = default;
 };
+constexpr auto words_of(Halt::Reason) {
+  using enum Halt::Reason;
+  return make_words<Halt::Reason>({{kPaused, "paused"},
+                                   {kYields, "yields"},
+                                   {kTurn, "turn"},
+                                   {kMoves, "moves"},
+                                   {kMeasure, "measure"},
+                                   {kReturns, "returns"},
+                                   {kNotReturned, "not_returned"}});
+}
 
 /// How far its program says that it is.
 struct Progress {
@@ -165,25 +205,6 @@ struct LeaseView {
   std::vector<std::int32_t> left_alone = {};
   std::optional<Progress> progress = {};
 };
-
-std::string_view to_text(Priority priority);
-std::string_view to_text(Share share);
-std::string_view to_text(Leftovers leftovers);
-std::string_view to_text(OverBudget measure);
-std::string_view to_text(Pressure pressure);
-std::string_view to_text(LeaseState state);
-std::string_view to_text(EndResult result);
-std::string_view to_text(RequeueStep step);
-std::string_view to_text(Halt::Reason reason);
-std::optional<Priority> parse_priority(std::string_view word);
-std::optional<Share> parse_share(std::string_view word);
-std::optional<Leftovers> parse_leftovers(std::string_view word);
-std::optional<OverBudget> parse_over_budget(std::string_view word);
-std::optional<Pressure> parse_pressure(std::string_view word);
-std::optional<LeaseState> parse_lease_state(std::string_view word);
-std::optional<EndResult> parse_end_result(std::string_view word);
-std::optional<RequeueStep> parse_requeue_step(std::string_view word);
-std::optional<Halt::Reason> parse_halt_reason(std::string_view word);
 
 /// It is being stopped to wait in the queue again, and its `berth run` comes back for that.
 inline bool comes_back(const LeaseView& lease) {

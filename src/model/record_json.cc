@@ -84,18 +84,10 @@ class Writer {
   void write(UserId user) { write(user.value); }
   void write(Handle handle) { word(to_text(handle)); }
   void write(DeviceId device) { word(to_text(device)); }
-  void write(Priority priority) { word(to_text(priority)); }
-  void write(Share share) { word(to_text(share)); }
-  void write(Leftovers leftovers) { word(to_text(leftovers)); }
-  void write(OverBudget measure) { word(to_text(measure)); }
-  void write(LeaseState state) { word(to_text(state)); }
-  void write(EndResult result) { word(to_text(result)); }
-  void write(CheckpointKind kind) { word(to_text(kind)); }
-  void write(CheckpointReason reason) { word(to_text(reason)); }
-  void write(CheckpointOutcome outcome) { word(to_text(outcome)); }
-  void write(Measure measure) { word(to_text(measure)); }
-  void write(Cause cause) { word(to_text(cause)); }
-  void write(MeasureOutcome outcome) { word(to_text(outcome)); }
+  template <HasWords Enum>
+  void write(Enum value) {
+    word(journal_word(value));
+  }
   void write(const DeviceName& name) {
     std::visit([this](const auto& known) { write(known); }, name);
   }
@@ -216,25 +208,9 @@ class Reader {
   bool read(std::uint32_t from, UserId& to) { return read(from, to.value); }
   bool read(std::uint32_t from, Handle& to) { return read_word(from, to, parse_handle); }
   bool read(std::uint32_t from, DeviceId& to) { return read_word(from, to, parse_device_id); }
-  bool read(std::uint32_t from, Priority& to) { return read_word(from, to, parse_priority); }
-  bool read(std::uint32_t from, Share& to) { return read_word(from, to, parse_share); }
-  bool read(std::uint32_t from, Leftovers& to) { return read_word(from, to, parse_leftovers); }
-  bool read(std::uint32_t from, OverBudget& to) { return read_word(from, to, parse_over_budget); }
-  bool read(std::uint32_t from, LeaseState& to) { return read_word(from, to, parse_lease_state); }
-  bool read(std::uint32_t from, EndResult& to) { return read_word(from, to, parse_end_result); }
-  bool read(std::uint32_t from, CheckpointKind& to) {
-    return read_word(from, to, parse_checkpoint_kind);
-  }
-  bool read(std::uint32_t from, CheckpointReason& to) {
-    return read_word(from, to, parse_checkpoint_reason);
-  }
-  bool read(std::uint32_t from, CheckpointOutcome& to) {
-    return read_word(from, to, parse_checkpoint_outcome);
-  }
-  bool read(std::uint32_t from, Measure& to) { return read_word(from, to, parse_measure); }
-  bool read(std::uint32_t from, Cause& to) { return read_word(from, to, parse_cause); }
-  bool read(std::uint32_t from, MeasureOutcome& to) {
-    return read_word(from, to, parse_measure_outcome);
+  template <HasWords Enum>
+  bool read(std::uint32_t from, Enum& to) {
+    return read_word(from, to, parse_word<Enum>);
   }
   bool read(std::uint32_t from, DeviceName& to) {
     return tree_[from].kind == Kind::kText ? read(from, to.emplace<DeviceId>())

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/words.h"
+
 namespace berth {
 
 enum class RefusalCode : std::uint8_t {
@@ -30,6 +32,27 @@ enum class RefusalCode : std::uint8_t {
   kNotRequeued,            // It was to wait in the queue again, and does not.
   kRunning,                // Its programs run, and would go on without it.
 };
+constexpr auto words_of(RefusalCode) {
+  using enum RefusalCode;
+  return make_words<RefusalCode>({{kInvalid, "invalid"},
+                                  {kNeverFits, "never_fits"},
+                                  {kNoDevice, "no_device"},
+                                  {kBusy, "busy"},
+                                  {kQueueFull, "queue_full"},
+                                  {kNotFound, "not_found"},
+                                  {kNotYours, "not_yours"},
+                                  {kWrongState, "wrong_state"},
+                                  {kWouldWaitOnItself, "would_wait_on_itself"},
+                                  {kWouldWaitForEachOther, "would_wait_for_each_other"},
+                                  {kInsideLease, "inside_lease"},
+                                  {kDiskFull, "disk_full"},
+                                  {kSafeMode, "safe_mode"},
+                                  {kNotSupported, "not_supported"},
+                                  {kAmbiguous, "ambiguous"},
+                                  {kNotMoved, "not_moved"},
+                                  {kNotRequeued, "not_requeued"},
+                                  {kRunning, "running"}});
+}
 
 struct Refusal {
   RefusalCode code;
@@ -37,7 +60,5 @@ struct Refusal {
 };
 
 /// "never_fits" and so on: the word in JSON.
-std::string_view to_text(RefusalCode code);
-std::optional<RefusalCode> parse_refusal_code(std::string_view word);
 
 }  // namespace berth

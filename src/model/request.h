@@ -11,21 +11,40 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "model/checkpoint.h"
 
 namespace berth {
 
 enum class Priority : std::uint8_t { kLow, kNormal, kHigh, kUrgent };
+constexpr auto words_of(Priority) {
+  using enum Priority;
+  return make_words<Priority>(
+      {{kLow, "low"}, {kNormal, "normal"}, {kHigh, "high"}, {kUrgent, "urgent"}});
+}
 
 /// kBudget: beside other budgets. kExclusive: no other lease on the device. kSlice: in turns.
 enum class Share : std::uint8_t { kBudget, kExclusive, kSlice };
+constexpr auto words_of(Share) {
+  using enum Share;
+  return make_words<Share>({{kBudget, "budget"}, {kExclusive, "exclusive"}, {kSlice, "slice"}});
+}
 
 /// What becomes of processes that outlive the command and still use the device.
 enum class Leftovers : std::uint8_t { kWait, kKill, kRelease };
+constexpr auto words_of(Leftovers) {
+  using enum Leftovers;
+  return make_words<Leftovers>({{kWait, "wait"}, {kKill, "kill"}, {kRelease, "release"}});
+}
 
 /// What becomes of a lease whose processes use more than its budget, by measurement. kFail:
 /// nothing; what the guard lets fail is enough. kSuspend: what the ladder `over_budget` says.
 enum class OverBudget : std::uint8_t { kFail, kNotify, kKill, kSuspend };
+constexpr auto words_of(OverBudget) {
+  using enum OverBudget;
+  return make_words<OverBudget>(
+      {{kFail, "fail"}, {kNotify, "notify"}, {kKill, "kill"}, {kSuspend, "suspend"}});
+}
 
 /// An index in PCI order, or an identity.
 using DeviceName = std::variant<std::uint32_t, DeviceId>;

@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "base/words.h"
 
 namespace berth {
 
@@ -19,6 +20,11 @@ enum class Direction : std::uint8_t {
   kFreeze,  // Its memory stays, and all its processes are stopped.
   kThaw,    // Those that are stopped go on.
 };
+constexpr auto words_of(Direction) {
+  using enum Direction;
+  return make_words<Direction>(
+      {{kSwapOut, "out"}, {kSwapIn, "back"}, {kFreeze, "stop"}, {kThaw, "go"}});
+}
 
 /// What was on one device comes back on another.
 struct DevicePair {
@@ -49,5 +55,10 @@ struct TransferResult {
   /// Pids of what runs below the lease's processes and is another user's: nothing was done to it.
   std::vector<std::int32_t> left_alone = {};
 };
+constexpr auto words_of(TransferResult::Outcome) {
+  using enum TransferResult::Outcome;
+  return make_words<TransferResult::Outcome>(
+      {{kDone, "done"}, {kUndone, "undone"}, {kStuck, "stuck"}});
+}
 
 }  // namespace berth

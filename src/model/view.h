@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "model/lease.h"
 
 namespace berth {
@@ -78,6 +79,17 @@ struct Remedy {
   DeviceId device = {};
   std::vector<LeaseId> also = {};  // The same has to be done to these.
 };
+constexpr auto words_of(Remedy::Kind) {
+  using enum Remedy::Kind;
+  return make_words<Remedy::Kind>({{kAskLess, "ask_less"},
+                                   {kPauseLease, "pause_lease"},
+                                   {kShrinkLease, "shrink_lease"},
+                                   {kOtherDevice, "other_device"},
+                                   {kRequeueLease, "requeue_lease"},
+                                   {kCancelLease, "cancel_lease"},
+                                   {kEndPrograms, "end_programs"},
+                                   {kReleaseLease, "release_lease"}});
+}
 
 /// What a lease holds of one device.
 struct HeldThere {
@@ -119,6 +131,11 @@ struct LoweredLimit {
   std::uint64_t allowed = 0;  // Leases, or bytes.
   std::uint64_t asked = 0;    // Likewise.
 };
+constexpr auto words_of(LoweredLimit::Kind) {
+  using enum LoweredLimit::Kind;
+  return make_words<LoweredLimit::Kind>(
+      {{kLeases, "leases"}, {kVram, "vram"}, {kDevice, "device"}});
+}
 
 struct WhyView {
   enum class Reason : std::uint8_t {
@@ -163,6 +180,32 @@ struct WhyView {
   std::optional<LoweredLimit> limit = {};
   std::optional<Halt> halt = {};
 };
+constexpr auto words_of(WhyView::Reason) {
+  using enum WhyView::Reason;
+  return make_words<WhyView::Reason>({{kNotWaiting, "not_waiting"},
+                                      {kMemory, "memory"},
+                                      {kTurn, "turn"},
+                                      {kExclusive, "exclusive"},
+                                      {kUnmanaged, "strangers"},
+                                      {kOvercommitted, "overcommitted"},
+                                      {kDriver, "driver"},
+                                      {kParked, "parked"},
+                                      {kNotReconnected, "not_reconnected"},
+                                      {kClaim, "claim"},
+                                      {kPassed, "passed"},
+                                      {kUserLimit, "user_limit"},
+                                      {kStopped, "stopped"},
+                                      {kProbing, "probing"},
+                                      {kSlices, "slices"},
+                                      {kAboveLimit, "above_limit"},
+                                      {kOutlived, "outlived"},
+                                      {kPaused, "paused"},
+                                      {kYields, "yields"},
+                                      {kMoves, "moves"},
+                                      {kMeasure, "measure"},
+                                      {kReturns, "returns"},
+                                      {kNotReturned, "not_returned"}});
+}
 
 struct FitView {
   bool fits = false;
@@ -177,12 +220,5 @@ struct FitView {
   std::vector<Holder> holders = {};   // As of a request that waits.
   std::vector<Remedy> remedies = {};  // Likewise.
 };
-
-std::string_view to_text(Remedy::Kind kind);
-std::string_view to_text(WhyView::Reason reason);
-std::string_view to_text(LoweredLimit::Kind kind);
-std::optional<Remedy::Kind> parse_remedy_kind(std::string_view word);
-std::optional<WhyView::Reason> parse_why_reason(std::string_view word);
-std::optional<LoweredLimit::Kind> parse_limit_kind(std::string_view word);
 
 }  // namespace berth

@@ -13,41 +13,41 @@ namespace {
 TEST(Words, EachWordReadsBackAsItsValue) {
   for (int i = 0; i < 4; ++i) {
     const auto value = static_cast<Priority>(i);
-    EXPECT_EQ(parse_priority(to_text(value)), value);
+    EXPECT_EQ(parse_word<Priority>(to_text(value)), value);
   }
   for (int i = 0; i < 5; ++i) {
     const auto value = static_cast<LeaseState>(i);
-    EXPECT_EQ(parse_lease_state(to_text(value)), value);
+    EXPECT_EQ(parse_word<LeaseState>(to_text(value)), value);
   }
   for (int i = 0; i < 7; ++i) {
     const auto value = static_cast<EndResult>(i);
-    EXPECT_EQ(parse_end_result(to_text(value)), value);
+    EXPECT_EQ(parse_word<EndResult>(to_text(value)), value);
   }
   for (int i = 0; i < 15; ++i) {
     const auto value = static_cast<RefusalCode>(i);
-    EXPECT_EQ(parse_refusal_code(to_text(value)), value);
+    EXPECT_EQ(parse_word<RefusalCode>(to_text(value)), value);
   }
   for (int i = 0; i < 14; ++i) {
     const auto value = static_cast<WhyView::Reason>(i);
-    EXPECT_EQ(parse_why_reason(to_text(value)), value);
+    EXPECT_EQ(parse_word<WhyView::Reason>(to_text(value)), value);
   }
   for (int i = 0; i < 4; ++i) {
     const auto value = static_cast<CheckpointKind>(i);
-    EXPECT_EQ(parse_checkpoint_kind(to_text(value)), value);
+    EXPECT_EQ(parse_word<CheckpointKind>(to_text(value)), value);
   }
   for (int i = 0; i < 6; ++i) {
     const auto reason = static_cast<CheckpointReason>(i);
-    EXPECT_EQ(parse_checkpoint_reason(to_text(reason)), reason);
+    EXPECT_EQ(parse_word<CheckpointReason>(to_text(reason)), reason);
     const auto outcome = static_cast<CheckpointOutcome>(i);
-    EXPECT_EQ(parse_checkpoint_outcome(to_text(outcome)), outcome);
+    EXPECT_EQ(parse_word<CheckpointOutcome>(to_text(outcome)), outcome);
   }
-  EXPECT_EQ(parse_share("exclusive"), Share::kExclusive);
-  EXPECT_EQ(parse_leftovers("release"), Leftovers::kRelease);
-  EXPECT_EQ(parse_over_budget("suspend"), OverBudget::kSuspend);
+  EXPECT_EQ(parse_word<Share>("exclusive"), Share::kExclusive);
+  EXPECT_EQ(parse_word<Leftovers>("release"), Leftovers::kRelease);
+  EXPECT_EQ(parse_word<OverBudget>("suspend"), OverBudget::kSuspend);
   EXPECT_EQ(to_text(OverBudget::kKill), "kill");
   EXPECT_EQ(to_text(EndResult::kOverBudget), "over_budget");
-  EXPECT_EQ(parse_end_result("detached"), EndResult::kDetached);
-  EXPECT_EQ(parse_lease_state("running"), std::nullopt);
+  EXPECT_EQ(parse_word<EndResult>("detached"), EndResult::kDetached);
+  EXPECT_EQ(parse_word<LeaseState>("running"), std::nullopt);
 }
 
 TEST(Words, FactsAreNamedAfterTheirTypes) {

@@ -79,7 +79,7 @@ Notification notification_of(const Alert& alert, const Skills& skills) {
 std::optional<Alert::Action> parse_key(std::string_view key) {
   const std::size_t blank = key.find(' ');
   if (blank == std::string_view::npos) return std::nullopt;
-  const auto verb = parse_action_verb(key.substr(0, blank));
+  const auto verb = parse_word<Alert::Action::Verb>(key.substr(0, blank));
   if (!verb) return std::nullopt;
   const auto lease = parse_number<std::uint64_t>(key.substr(blank + 1));
   if (!lease) return std::nullopt;

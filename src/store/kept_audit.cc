@@ -106,7 +106,7 @@ Result<std::vector<AuditEntry>> kept_audit(Database& database, const AuditQuesti
   for (;;) {
     TRY(row, rows.step());
     if (!row) break;
-    const std::optional<Verb> verb = parse_verb(rows.text(1));
+    const std::optional<Verb> verb = parse_word<Verb>(rows.text(1));
     if (!verb) continue;  // Of a later release.
     AuditEntry entry{.at = {rows.signed_number(0)},
                      .verb = *verb,

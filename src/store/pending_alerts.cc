@@ -101,7 +101,7 @@ Result<KeptAlerts> kept_messages(Database& database) {
   for (;;) {
     TRY(row, rows.step());
     if (!row) return all;
-    const auto channel = parse_alert_channel(rows.text(3));
+    const auto channel = parse_word<AlertDelivery::Channel>(rows.text(3));
     if (!channel) continue;  // Of a later release.
     all.messages.push_back({.number = rows.number(0),
                             .id = std::string(rows.text(1)),

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "base/words.h"
+
 namespace berth::train {
 
 enum class Schedule : std::uint8_t {
@@ -11,6 +13,11 @@ enum class Schedule : std::uint8_t {
   kCosine,       // Half a cosine from the rate down to its lowest.
   kStableDecay,  // The rate, then in a straight line down to its lowest.
 };
+constexpr auto words_of(Schedule) {
+  using enum Schedule;
+  return make_words<Schedule>(
+      {{kConstant, "constant"}, {kCosine, "cosine"}, {kStableDecay, "stable_decay"}});
+}
 
 struct ScheduleConfig {
   Schedule shape = Schedule::kStableDecay;

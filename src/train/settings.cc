@@ -103,41 +103,6 @@ std::array<Key, 62> keys_of(Settings& s) {
   }};
 }
 
-constexpr std::array<std::string_view, 3> kSchedules = {"constant", "cosine", "stable_decay"};
-constexpr std::array<std::string_view, 3> kModes = {"off", "auto", "forced"};
-constexpr std::array<std::string_view, 6> kPredictors = {"null",     "linear", "difference",
-                                                         "nesterov", "adam",   "low_rank"};
-constexpr std::array<std::string_view, 2> kSchedulers = {"benefit", "dynamics"};
-constexpr std::array<std::string_view, 3> kPrecisions = {"fp32", "bf16", "fp16"};
-constexpr std::array<std::string_view, 2> kDevices = {"cpu", "cuda"};
-constexpr std::array<std::string_view, 3> kOffloads = {"never", "short", "always"};
-constexpr std::array<std::string_view, 2> kOptimizers = {"adamw", "muon"};
-
-std::span<const std::string_view> words(Schedule) {
-  return kSchedules;
-}
-std::span<const std::string_view> words(Mode) {
-  return kModes;
-}
-std::span<const std::string_view> words(PredictorKind) {
-  return kPredictors;
-}
-std::span<const std::string_view> words(Scheduler) {
-  return kSchedulers;
-}
-std::span<const std::string_view> words(OptimizerKind) {
-  return kOptimizers;
-}
-std::span<const std::string_view> words(Precision) {
-  return kPrecisions;
-}
-std::span<const std::string_view> words(Device) {
-  return kDevices;
-}
-std::span<const std::string_view> words(Offload) {
-  return kOffloads;
-}
-
 std::string shown(double number) {
   std::array<char, 40> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), number);
@@ -185,15 +150,9 @@ struct Reader {
   }
   template <class Choice>
   std::string operator()(Choice* place) const {
-    const auto all = words(*place);
-    const auto at = std::ranges::find(all, text);
-    if (at != all.end()) {
-      *place = static_cast<Choice>(at - all.begin());
-      return "";
-    }
-    std::string right;
-    for (const std::string_view word : all) right.append(right.empty() ? "" : ", ").append(word);
-    return "one of " + right;
+    const std::optional<Choice> choice = parse_word<Choice>(text);
+    if (choice) *place = *choice;
+    return choice ? "" : choices<Choice>();
   }
 };
 
@@ -205,7 +164,7 @@ struct Writer {
   std::string operator()(const std::string* place) const { return *place; }
   template <class Choice>
   std::string operator()(const Choice* place) const {
-    return std::string(words(*place)[static_cast<std::size_t>(*place)]);
+    return std::string(berth::to_text(*place));
   }
 };
 

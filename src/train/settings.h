@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/words.h"
 #include "train/divergence.h"
 #include "train/key_words.h"
 #include "train/phases.h"
@@ -22,6 +23,10 @@ namespace berth::train {
 /// predict phase that the controller plans: a jump that makes the loss no better is made with
 /// length 0. With the null predictor it is the control of an experiment.
 enum class Mode : std::uint8_t { kOff, kAuto, kForced };
+constexpr auto words_of(Mode) {
+  using enum Mode;
+  return make_words<Mode>({{kOff, "off"}, {kAuto, "auto"}, {kForced, "forced"}});
+}
 
 enum class PredictorKind : std::uint8_t {
   kNull,        // Skips steps and changes nothing: what every other must beat.
@@ -31,12 +36,25 @@ enum class PredictorKind : std::uint8_t {
   kAdam,        // What AdamW would do on and on without another gradient: a negative control.
   kLowRank,     // The linear rule that the last stretches follow (train/extrapolation.h).
 };
+constexpr auto words_of(PredictorKind) {
+  using enum PredictorKind;
+  return make_words<PredictorKind>({{kNull, "null"},
+                                    {kLinear, "linear"},
+                                    {kDifference, "difference"},
+                                    {kNesterov, "nesterov"},
+                                    {kAdam, "adam"},
+                                    {kLowRank, "low_rank"}});
+}
 
 /// What says when to jump and how far. Each jump is judged all the same.
 enum class Scheduler : std::uint8_t {
   kBenefit,   // The mean worth of the last jumps (train/benefit.h).
   kDynamics,  // An ensemble that learns it from what the steps look like (train/dynamics.h).
 };
+constexpr auto words_of(Scheduler) {
+  using enum Scheduler;
+  return make_words<Scheduler>({{kBenefit, "benefit"}, {kDynamics, "dynamics"}});
+}
 
 struct AdamWConfig {
   double beta1 = 0.9;
@@ -50,9 +68,17 @@ enum class Precision : std::uint8_t {
   kBf16,  // Of products of matrices; all else stays as it is.
   kFp16,  // The same, with losses that are scaled. For GPUs.
 };
+constexpr auto words_of(Precision) {
+  using enum Precision;
+  return make_words<Precision>({{kFp32, "fp32"}, {kBf16, "bf16"}, {kFp16, "fp16"}});
+}
 
 /// On which parameters lie and all is computed.
 enum class Device : std::uint8_t { kCpu, kCuda };
+constexpr auto words_of(Device) {
+  using enum Device;
+  return make_words<Device>({{kCpu, "cpu"}, {kCuda, "cuda"}});
+}
 
 /// When what is wanted once a step or less is put away into memory of the host that does not count.
 enum class Offload : std::uint8_t {
@@ -60,11 +86,19 @@ enum class Offload : std::uint8_t {
   kShort,  // Where memory has run out, or whoever shares it out asks for some.
   kAlways,
 };
+constexpr auto words_of(Offload) {
+  using enum Offload;
+  return make_words<Offload>({{kNever, "never"}, {kShort, "short"}, {kAlways, "always"}});
+}
 
 enum class OptimizerKind : std::uint8_t {
   kAdamW,
   kMuon,  // For the matrices of layers; AdamW for all else.
 };
+constexpr auto words_of(OptimizerKind) {
+  using enum OptimizerKind;
+  return make_words<OptimizerKind>({{kAdamW, "adamw"}, {kMuon, "muon"}});
+}
 
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::kAdamW;

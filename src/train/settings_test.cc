@@ -65,7 +65,7 @@ TEST(Settings, AWrongValueIsAnErrorThatSaysWhatWouldBeRight) {
   EXPECT_EQ(problem("run.seed", "-1"), "run.seed: '-1' is not a whole number from 0 on");
   EXPECT_EQ(problem("rate.rate", "nan"), "rate.rate: 'nan' is not a number from 1e-12 to 10");
   EXPECT_EQ(problem("rate.min_share", "1.5"), "rate.min_share: '1.5' is not a number from 0 to 1");
-  EXPECT_EQ(problem("predict.mode", "on"), "predict.mode: 'on' is not one of off, auto, forced");
+  EXPECT_EQ(problem("predict.mode", "on"), "predict.mode: 'on' is not off, auto or forced");
   EXPECT_EQ(problem("predict.only_stable_rate", "1"),
             "predict.only_stable_rate: '1' is not true or false");
 }

@@ -32,7 +32,7 @@ Alert::Subject read_subject(ObjectReader& reader) {
   std::string kind;
   reader.text("kind", kind);
   reader.text("name", subject.name);
-  subject.kind = parse_subject_kind(kind).value_or(Kind::kDaemon);
+  subject.kind = parse_word<Alert::Subject::Kind>(kind).value_or(Kind::kDaemon);
   if (subject.kind == Kind::kLease) subject.lease = {reader.number("id", kAny).value_or(0)};
   if (subject.kind == Kind::kDevice && reader.has("id")) {
     subject.device = read_device_id(reader, "id");
@@ -49,7 +49,7 @@ std::vector<Alert::Action> read_actions(ObjectReader& reader) {
     one.text("verb", verb);
     one.text("label", action.label);
     action.lease = {one.number("lease", kAny).value_or(0)};
-    const auto known = parse_action_verb(verb);
+    const auto known = parse_word<Alert::Action::Verb>(verb);
     if (!known) continue;
     action.verb = *known;
     actions.push_back(std::move(action));
@@ -127,7 +127,7 @@ RuleView read_rule(ObjectReader& reader) {
   reader.text("state", state);
   rule.enabled = state != "off";
   reader.text("when", rule.when);
-  reader.word("severity", rule.severity, parse_severity, "info, warn or critical");
+  reader.word("severity", rule.severity);
   reader.milliseconds("repeat_ms", rule.repeat);
   reader.words("channels", rule.channels);
   rule.undelivered = reader.number("undelivered", kAny).value_or(0);
@@ -176,10 +176,10 @@ Result<Alert> decode_alert(std::string_view text) {
   ObjectReader reader = document.root();
   Alert alert;
   reader.text("rule", alert.rule);
-  reader.word("state", alert.state, parse_alert_state, "firing or cleared");
+  reader.word("state", alert.state);
   if (auto subject = reader.object("subject")) alert.subject = read_subject(*subject);
   reader.text("text", alert.text);
-  reader.word("severity", alert.severity, parse_severity, "info, warn or critical");
+  reader.word("severity", alert.severity);
   reader.time("time", alert.time);
   reader.time("since", alert.since);
   alert.actions = read_actions(reader);

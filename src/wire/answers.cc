@@ -118,7 +118,7 @@ DeviceView read_device(ObjectReader& reader, UserNames& names) {
   reader.bytes("vram_grantable_bytes", device.grantable);
   reader.bytes("vram_owed_bytes", device.owed);
   if (reader.has("vram_context_bytes")) reader.bytes("vram_context_bytes", device.context);
-  reader.word("pressure", device.pressure, parse_pressure, "a level of pressure");
+  reader.word("pressure", device.pressure);
   reader.milliseconds("sample_age_ms", device.sample_age);
   if (reader.has("processes_listed")) {
     reader.boolean("processes_listed", device.lists_processes.emplace(false));
@@ -226,7 +226,7 @@ void read_limit(ObjectReader& reader, std::optional<LoweredLimit>& limit) {
   std::optional<ObjectReader> object = reader.object("limit");
   if (!object) return;
   limit.emplace();
-  object->word("kind", limit->kind, parse_limit_kind, "a kind of limit");
+  object->word("kind", limit->kind);
   const bool leases = limit->kind == LoweredLimit::Kind::kLeases;
   const std::string_view allowed = leases ? "leases_allowed" : "vram_allowed_bytes";
   limit->allowed = object->number(allowed, kAny).value_or(0);
@@ -259,7 +259,7 @@ std::vector<Remedy> read_remedies(ObjectReader& reader) {
   for (ObjectReader& item : reader.objects("remedies", kAnyCount)) {
     std::string kind;
     item.text("kind", kind);
-    const std::optional<Remedy::Kind> known = parse_remedy_kind(kind);
+    const std::optional<Remedy::Kind> known = parse_word<Remedy::Kind>(kind);
     if (!known) continue;
     Remedy remedy{.kind = *known, .lease = {}, .bytes = {}, .device = {}};
     remedy.lease = LeaseId{item.number("id", kAny).value_or(0)};
@@ -391,8 +391,8 @@ Result<NamedWhy> decode_why(std::string_view text) {
   WhyView& why = named.why;
   reader.require("id");
   why.id = LeaseId{reader.number("id", kAny).value_or(0)};
-  reader.word("state", why.state, parse_lease_state, "a state of a lease");
-  reader.word("reason", why.reason, parse_why_reason, "a reason to wait");
+  reader.word("state", why.state);
+  reader.word("reason", why.reason);
   reader.number("position", why.position, kAny);
   why.ahead = read_ids(reader, "ahead");
   why.ahead_count = reader.number("ahead_count", kAny).value_or(0);

@@ -50,7 +50,7 @@ AuditEntry read_entry(ObjectReader& item, UserNames& names) {
   AuditEntry entry;
   item.time("time", entry.at);
   item.require("verb");
-  item.word("verb", entry.verb, parse_verb, "a verb");
+  item.word("verb", entry.verb);
   entry.by = read_name(item, "by", names);
   entry.lease = {item.number("lease", kAny).value_or(0)};
   entry.owner = read_name(item, "user", names).value_or(UserId{});

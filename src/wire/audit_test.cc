@@ -44,9 +44,9 @@ TEST(Audit, AreReadBackAsTheyWereWritten) {
 
 TEST(Audit, EachVerbHasAWord) {
   for (int i = 0; i <= static_cast<int>(Verb::kReload); ++i) {
-    EXPECT_EQ(parse_verb(to_text(static_cast<Verb>(i))), static_cast<Verb>(i));
+    EXPECT_EQ(parse_word<Verb>(to_text(static_cast<Verb>(i))), static_cast<Verb>(i));
   }
-  EXPECT_EQ(parse_verb("steal"), std::nullopt);
+  EXPECT_EQ(parse_word<Verb>("steal"), std::nullopt);
 }
 
 }  // namespace

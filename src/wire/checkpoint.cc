@@ -8,8 +8,6 @@
 namespace berth::wire {
 namespace {
 
-constexpr std::string_view kReasonChoices = "asked, periodic, limit, pressure, suspend or requeue";
-
 void write_way(JsonWriter& writer, const CheckpointWay& way) {
   writer.key("by").text(to_text(way.kind));
   writer.key("grace_ms").milliseconds(way.grace);
@@ -18,7 +16,7 @@ void write_way(JsonWriter& writer, const CheckpointWay& way) {
 CheckpointWay read_way(ObjectReader& reader) {
   CheckpointWay way;
   reader.require("by");
-  reader.word("by", way.kind, parse_checkpoint_kind, "signal, cmd, http or library");
+  reader.word("by", way.kind);
   reader.milliseconds("grace_ms", way.grace);
   reader.milliseconds("every_ms", way.every);
   return way;
@@ -29,7 +27,7 @@ template <class Save>
 void read_save(ObjectReader& reader, Save& save) {
   reader.require("number");
   save.number = reader.number("number", {1, kMax64}).value_or(0);
-  reader.word("reason", save.reason, parse_checkpoint_reason, kReasonChoices);
+  reader.word("reason", save.reason);
   reader.time("time", save.at);
 }
 
@@ -90,7 +88,7 @@ void read_checkpoints(ObjectReader& reader, LeaseView& view) {
   if (auto last = object->object("last")) {
     CheckpointEnd& end = view.checkpoints.last.emplace();
     read_save(*last, end);
-    last->word("outcome", end.outcome, parse_checkpoint_outcome, kOutcomeChoices);
+    last->word("outcome", end.outcome);
     last->text("detail", end.detail);
   }
   object->time("saved", view.checkpoints.saved);

@@ -13,9 +13,6 @@ namespace berth::wire {
 class JsonWriter;
 class ObjectReader;
 
-inline constexpr std::string_view kOutcomeChoices =
-    "saved, unconfirmed, failed, timed_out, uncaught or gone";
-
 void write_checkpoint_way(JsonWriter& writer, const CheckpointWay& way);
 std::optional<CheckpointWay> read_checkpoint_way(ObjectReader& reader, std::string_view field);
 

@@ -69,17 +69,6 @@ void read_journal(ObjectReader& reader, DaemonView::Journal& journal) {
 
 }  // namespace
 
-std::string_view to_text(DaemonView::Mode mode) {
-  return mode == DaemonView::Mode::kUser ? "user" : "system";
-}
-
-std::optional<DaemonView::Mode> parse_daemon_mode(std::string_view word) {
-  for (const auto mode : {DaemonView::Mode::kUser, DaemonView::Mode::kSystem}) {
-    if (to_text(mode) == word) return mode;
-  }
-  return std::nullopt;
-}
-
 std::string encode_version(const ServerHello& hello) {
   JsonWriter writer;
   writer.begin_object().key("version").text(hello.version).key("api").text(to_text(hello.api));
@@ -135,7 +124,7 @@ Result<DaemonView> decode_daemon(std::string_view text) {
   reader.time("started", daemon.started);
   reader.text("socket", daemon.socket);
   reader.text("state_dir", daemon.state_dir);
-  reader.word("mode", daemon.mode, parse_daemon_mode, "user or system");
+  reader.word("mode", daemon.mode);
   reader.text("world", daemon.world);
   reader.boolean("simulated", daemon.simulated);
   reader.text("trouble", daemon.trouble);

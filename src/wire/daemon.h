@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "wire/hello.h"
 
 namespace berth::wire {
@@ -54,10 +55,11 @@ struct DaemonView {
   Counts counts;
   Journal journal;
 };
+constexpr auto words_of(DaemonView::Mode) {
+  using enum DaemonView::Mode;
+  return make_words<DaemonView::Mode>({{kUser, "user"}, {kSystem, "system"}});
+}
 std::string encode_daemon(const DaemonView& daemon);
 Result<DaemonView> decode_daemon(std::string_view text);
-
-std::string_view to_text(DaemonView::Mode mode);
-std::optional<DaemonView::Mode> parse_daemon_mode(std::string_view word);
 
 }  // namespace berth::wire

@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 
+#include "model/alert.h"
 #include "wire/json_reader.h"
 #include "wire/json_writer.h"
 #include "wire/limits.h"
@@ -14,22 +15,7 @@ namespace {
 
 using Outcome = DeliveryOutcome::Kind;
 
-constexpr std::array<std::string_view, 3> kOutcomeWords = {"delivered", "retry", "refused"};
 constexpr std::size_t kOutcomeMax = 4'096;  // Of the line.
-
-enum class By : std::uint8_t { kWebhook, kCommand };
-
-std::optional<By> parse_by(std::string_view word) {
-  if (word == "webhook") return By::kWebhook;
-  if (word == "command") return By::kCommand;
-  return std::nullopt;
-}
-
-std::optional<Outcome> parse_outcome(std::string_view word) {
-  const auto* found = std::ranges::find(kOutcomeWords, word);
-  if (found == kOutcomeWords.end()) return std::nullopt;
-  return static_cast<Outcome>(found - kOutcomeWords.begin());
-}
 
 // Control characters become blanks, and what is beyond a few hundred bytes is left out.
 std::string one_line(std::string_view text) {
@@ -109,16 +95,16 @@ std::string encode_delivery(const Delivery& delivery) {
 Result<Delivery> decode_delivery(std::string_view line) {
   JsonDocument document(line, {.what = "the delivery", .size_max = limits::kDeliveryMax});
   ObjectReader reader = document.root();
-  By by{};
+  AlertDelivery::Channel by{};
   reader.require("kind");
-  reader.word("kind", by, parse_by, "webhook or command");
+  reader.word("kind", by);
   Delivery delivery;
   read_name(reader, "delivery", "-_", delivery.id);
   read_name(reader, "event", "-_.", delivery.event);
   reader.require("body");
   reader.text("body", delivery.body);
   if (delivery.body.size() > limits::kBodyMax) reader.refuse("body", "is longer than 64 KiB");
-  if (by == By::kWebhook) {
+  if (by == AlertDelivery::Channel::kWebhook) {
     delivery.to = read_webhook(reader);
   } else {
     delivery.to = read_command(reader);
@@ -126,10 +112,6 @@ Result<Delivery> decode_delivery(std::string_view line) {
   reader.done();
   TRY_STATUS(document.status());
   return delivery;
-}
-
-std::string_view to_text(DeliveryOutcome::Kind kind) {
-  return kOutcomeWords.at(static_cast<std::size_t>(kind));
 }
 
 std::string encode_outcome(const DeliveryOutcome& outcome) {
@@ -149,7 +131,7 @@ Result<DeliveryOutcome> decode_outcome(std::string_view line) {
   ObjectReader reader = document.root();
   DeliveryOutcome outcome;
   reader.require("outcome");
-  reader.word("outcome", outcome.kind, parse_outcome, "delivered, retry or refused");
+  reader.word("outcome", outcome.kind);
   if (const auto status = reader.number("status", {0, std::numeric_limits<std::uint32_t>::max()})) {
     outcome.status = static_cast<std::uint32_t>(*status);
   }

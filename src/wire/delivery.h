@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "base/words.h"
 
 namespace berth::wire {
 
@@ -63,7 +64,11 @@ struct DeliveryOutcome {
   std::string reason;                   // For a person, without secrets; written as one line.
   friend bool operator==(const DeliveryOutcome&, const DeliveryOutcome&) = default;
 };
-std::string_view to_text(DeliveryOutcome::Kind kind);
+constexpr auto words_of(DeliveryOutcome::Kind) {
+  using enum DeliveryOutcome::Kind;
+  return make_words<DeliveryOutcome::Kind>(
+      {{kDelivered, "delivered"}, {kRetry, "retry"}, {kRefused, "refused"}});
+}
 
 /// {"outcome":"delivered"|"retry"|"refused","status":…,"retry_after_ms":…,"reason":…} and a line
 /// feed.

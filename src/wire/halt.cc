@@ -74,13 +74,13 @@ void read_halt(ObjectReader& reader, std::optional<Halt>& halt, UserNames& names
   if (!object) return;
   std::string word;
   object->text("reason", word);
-  const std::optional<Halt::Reason> reason = parse_halt_reason(word);
+  const std::optional<Halt::Reason> reason = parse_word<Halt::Reason>(word);
   if (!reason) return;
   halt.emplace().reason = *reason;
   object->time("since", halt->since);
   std::string cause;
   object->text("cause", cause);
-  halt->cause = parse_cause(cause);
+  halt->cause = parse_word<Cause>(cause);
   std::optional<ObjectReader> other = object->object("for");
   if (!other) return;
   halt->lease = LeaseId{other->number("id", {1, kMax64}).value_or(0)};
@@ -89,7 +89,7 @@ void read_halt(ObjectReader& reader, std::optional<Halt>& halt, UserNames& names
   other->text("user", user);
   if (!user.empty()) names.emplace(halt->user, std::move(user));
   other->text("name", halt->name);
-  other->word("priority", halt->priority, parse_priority, "a priority");
+  other->word("priority", halt->priority);
 }
 
 }  // namespace berth::wire

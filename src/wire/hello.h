@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/words.h"
 
 namespace berth::wire {
 
@@ -22,6 +23,7 @@ struct ApiVersion {
   friend constexpr auto operator<=>(const ApiVersion&, const ApiVersion&) = default;
 };
 inline constexpr ApiVersion kApiVersion = {1, 0};
+using berth::to_text;                     // Of words and of units, beside our own.
 std::string to_text(ApiVersion version);  // "1.0"
 std::optional<ApiVersion> parse_api_version(std::string_view text);
 

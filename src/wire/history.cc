@@ -56,7 +56,7 @@ Status take_part(PastQuery& query, const std::string& key, const std::string& va
   } else if (key == "user") {
     query.user = value;
   } else if (key == "of") {
-    query.kind = history::parse_kind(value);
+    query.kind = parse_word<history::Kind>(value);
     if (!query.kind) return wrong_parameter(key, "must be device, lease or process");
   } else if (key == "since") {
     TRY(since, moment(key, value, now));
@@ -93,7 +93,7 @@ void write_point(JsonWriter& writer, const Series& series, const Bucket& bucket,
   const history::Subject& subject = series.subject;
   const history::Kind kind = history::kind_of(subject);
   writer.begin_object().key("time").time(UnixMs{bucket.start * 1'000});
-  writer.key("of").text(history::to_text(kind));
+  writer.key("of").text(to_text(kind));
   writer.key("uuid").text(to_text(subject.device));
   const auto index = facts.indices.find(subject.device);
   writer.key("index");
@@ -108,7 +108,7 @@ void write_point(JsonWriter& writer, const Series& series, const Bucket& bucket,
   } else {
     write_who(writer, series.user, facts.names);
   }
-  writer.key("figure").text(history::to_text(subject.figure));
+  writer.key("figure").text(to_text(subject.figure));
   writer.key("known_ms").milliseconds(seconds(bucket.known));
   writer.key("vram_min_bytes").bytes(bucket.least);
   writer.key("vram_mean_bytes").bytes(bucket.mean());
@@ -141,7 +141,7 @@ void read_point(ObjectReader& item, PastAnswer& answer) {
   item.integer("pid", subject.process.pid);
   item.text("name", series.name);
   series.user = read_who(item, answer.facts.names);
-  item.word("figure", subject.figure, history::parse_figure, "a figure");
+  item.word("figure", subject.figure);
   UnixMs at;
   item.time("time", at);
   Duration known;
@@ -198,14 +198,14 @@ Session read_session(ObjectReader& item, UserNames& names) {
   item.text("name", session.name);
   session.user = read_who(item, names);
   item.text("session", session.session);
-  item.word("share", session.share, parse_share, "a share");
+  item.word("share", session.share);
   item.number("device_count", session.devices, {0, kMax32});
   item.time("queued", session.queued);
   item.time("started", session.started);
   item.time("ended", session.ended);
   if (item.has("result")) {
     EndResult result{};
-    item.word("result", result, parse_end_result, "a result");
+    item.word("result", result);
     session.result = result;
   }
   item.bytes("vram_granted_bytes", session.granted);

@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "base/words.h"
 
 namespace berth::wire {
 
@@ -87,17 +88,16 @@ class ObjectReader {
   using NumberOrText = std::variant<std::uint64_t, std::string>;
   std::vector<NumberOrText> numbers_or_texts(std::string_view field, std::size_t count_max);
 
-  /// One of a closed set of words; `choices` is how a message lists them.
-  template <class Value>
-  void word(std::string_view field, Value& out, std::optional<Value> (*parse)(std::string_view),
-            std::string_view choices) {
+  /// One of the words of an enumeration.
+  template <HasWords Enum>
+  void word(std::string_view field, Enum& out) {
     std::string found;
     text(field, found);
     if (found.empty() && !has(field)) return;
-    if (const std::optional<Value> value = parse(found)) {
+    if (const std::optional<Enum> value = parse_word<Enum>(found)) {
       out = *value;
     } else {
-      refuse_word(field, found, choices);
+      refuse_word(field, found, choices<Enum>());
     }
   }
 

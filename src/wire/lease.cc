@@ -198,18 +198,17 @@ std::optional<std::int32_t> read_pid(ObjectReader& reader, std::string_view fiel
 
 void read_state(ObjectReader& reader, LeaseView& view) {
   reader.require("state");
-  reader.word("state", view.state, parse_lease_state, "a state of a lease");
+  reader.word("state", view.state);
   view.flags = read_flags(reader);
-  reader.word("pressure", view.pressure, parse_pressure, "a level of pressure");
+  reader.word("pressure", view.pressure);
   reader.milliseconds("full_in_ms", view.full_in);
   if (reader.has("result")) {
     view.result.emplace(EndResult::kOk);
-    reader.word("result", *view.result, parse_end_result, "a result of a lease");
+    reader.word("result", *view.result);
   }
   reader.number("restarts", view.restarts, {0, kMax32});
   if (reader.has("requeue")) {
-    reader.word("requeue", view.requeue.emplace(RequeueStep::kSaving), parse_requeue_step,
-                "a step of a requeue");
+    reader.word("requeue", view.requeue.emplace(RequeueStep::kSaving));
   }
   if (reader.has("exit_code") || reader.has("exit_signal")) {
     view.exit.emplace();
@@ -223,8 +222,8 @@ void read_request(ObjectReader& reader, Request& request) {
   reader.text("session", request.session);
   reader.text("command", request.command);
   reader.texts("labels", request.labels);
-  reader.word("priority", request.priority, parse_priority, "a priority");
-  reader.word("share", request.share, parse_share, "a way to share");
+  reader.word("priority", request.priority);
+  reader.word("share", request.share);
   reader.number("device_count", request.device_count, {1, kMax32});
   for (const auto& name : reader.numbers_or_texts("requested_devices", kAnyCount)) {
     if (const auto* index = std::get_if<std::uint64_t>(&name)) {
@@ -238,8 +237,8 @@ void read_request(ObjectReader& reader, Request& request) {
   reader.bytes("vram_requested_bytes", sum);
   if (sum) request.vram = Bytes{sum->value / std::max<std::size_t>(1, device_count(request))};
   reader.boolean("mixed", request.mixed);
-  reader.word("leftovers", request.leftovers, parse_leftovers, "what becomes of leftovers");
-  reader.word("over_budget", request.over_budget, parse_over_budget, "a measure");
+  reader.word("leftovers", request.leftovers);
+  reader.word("over_budget", request.over_budget);
   reader.boolean("may_yield", request.may_yield);
   reader.boolean("learned", request.learned);
   reader.milliseconds("requeue_grace_ms", request.requeue_grace);

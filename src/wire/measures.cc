@@ -25,14 +25,11 @@ void read_measures(ObjectReader& reader, LeaseView& view) {
     MeasureTaken& taken = view.measures.emplace_back();
     object.require("number");
     taken.number = object.number("number", {1, kMax64}).value_or(0);
-    object.word("measure", taken.measure, parse_measure,
-                "notify, cleanup, checkpoint, suspend, requeue or kill");
-    object.word("cause", taken.cause, parse_cause,
-                "lease_critical, device_critical, strangers or over_budget");
+    object.word("measure", taken.measure);
+    object.word("cause", taken.cause);
     object.time("time", taken.at);
     if (object.has("outcome")) {
-      object.word("outcome", taken.outcome.emplace(MeasureOutcome::kFailed), parse_measure_outcome,
-                  "confirmed, failed or refused");
+      object.word("outcome", taken.outcome.emplace(MeasureOutcome::kFailed));
     }
     object.text("detail", taken.detail);
   }

@@ -18,8 +18,6 @@ constexpr JsonDocument::Form kBody = {
 // Lists in a request: a coordinator's own bounds are lower, and its messages better.
 constexpr std::size_t kListMax = 256;
 constexpr Duration kShortest = milliseconds(1);
-constexpr std::string_view kShareChoices = "budget, exclusive or slice";
-
 Process read_process(ObjectReader& reader) {
   reader.require("pid");
   reader.require("start_ticks");
@@ -147,9 +145,9 @@ Result<RequestBody> decode_request(std::string_view text) {
   reader.title("session", request.session);
   reader.text("command", request.command);
   reader.titles("labels", request.labels);
-  reader.word("priority", request.priority, parse_priority, "low, normal, high or urgent");
+  reader.word("priority", request.priority);
   body.names_priority = reader.has("priority");
-  reader.word("share", request.share, parse_share, kShareChoices);
+  reader.word("share", request.share);
   reader.bytes("vram_bytes", request.vram, Bytes{1});
   reader.number("device_count", request.device_count, {1, kMax32});
   request.devices = read_devices(reader);
@@ -158,8 +156,8 @@ Result<RequestBody> decode_request(std::string_view text) {
   reader.milliseconds("limit_ms", request.limit, kShortest);
   reader.milliseconds("wait_ms", request.wait_max);
   reader.milliseconds("ttl_ms", request.ttl, kShortest);
-  reader.word("leftovers", request.leftovers, parse_leftovers, "wait, kill or release");
-  reader.word("over_budget", request.over_budget, parse_over_budget, "fail, notify or kill");
+  reader.word("leftovers", request.leftovers);
+  reader.word("over_budget", request.over_budget);
   reader.boolean("may_yield", request.may_yield);
   reader.boolean("learned", request.learned);
   for (const std::uint64_t id : reader.numbers("ancestors", {1, kMax64}, kListMax)) {
@@ -313,7 +311,7 @@ Result<ResizeBody> decode_resize(std::string_view text) {
   Bytes vram;
   Share share = Share::kBudget;
   reader.bytes("vram_bytes", vram, Bytes{1});
-  reader.word("share", share, parse_share, kShareChoices);
+  reader.word("share", share);
   reader.milliseconds("wait_ms", body.wait_max);
   if (reader.has("vram_bytes")) body.vram = vram;
   if (reader.has("share")) body.share = share;
@@ -398,7 +396,7 @@ Result<CheckpointedBody> decode_checkpointed(std::string_view text) {
   reader.require("number");
   reader.require("outcome");
   body.number = reader.number("number", {1, kMax64}).value_or(0);
-  reader.word("outcome", body.outcome, parse_checkpoint_outcome, kOutcomeChoices);
+  reader.word("outcome", body.outcome);
   reader.line("detail", body.detail);
   reader.done();
   TRY_STATUS(document.status());

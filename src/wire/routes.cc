@@ -89,10 +89,6 @@ std::variant<RouteMatch, ApiError> with_query(RouteMatch match, const Target& ta
 
 }  // namespace
 
-std::string_view to_text(Method method) {
-  return method == Method::kGet ? "GET" : "POST";
-}
-
 std::variant<RouteMatch, ApiError> match_route(std::string_view method, std::string_view target) {
   const Result<Target> parsed = parse_target(target);
   if (!parsed.ok()) return to_api_error(parsed.error());

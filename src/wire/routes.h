@@ -12,11 +12,16 @@
 #include <variant>
 #include <vector>
 
+#include "base/words.h"
 #include "wire/error.h"
 
 namespace berth::wire {
 
 enum class Method : std::uint8_t { kGet, kPost };
+constexpr auto words_of(Method) {
+  using enum Method;
+  return make_words<Method>({{kGet, "GET"}, {kPost, "POST"}});
+}
 
 enum class Route : std::uint8_t {
   kHealth,
@@ -108,8 +113,6 @@ inline constexpr std::array kRoutes = {
     RouteRow{Route::kAlertTest, Method::kPost, "/v1/alerts/{rule}/test"},
     RouteRow{Route::kOpenApi, Method::kGet, "/v1/openapi.json"},
 };
-
-std::string_view to_text(Method method);  // "GET"
 
 /// Leases in one answer where ended ones are among them.
 inline constexpr std::uint32_t kLeasePageMax = 250;

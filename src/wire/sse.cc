@@ -10,13 +10,6 @@
 namespace berth::wire {
 namespace {
 
-constexpr std::array<std::string_view, 32> kEventNames = {
-    "lease",    "waiting",         "granted",       "ended",         "parked",     "unparked",
-    "resized",  "over_budget",     "in_budget",     "full",          "not_full",   "degraded",
-    "revoked",  "astray",          "stranger_seen", "stranger_gone", "checkpoint", "checkpointed",
-    "pressure", "device_pressure", "suspended",     "resumed",       "requeue",    "requeuing",
-    "requeued", "requeue_dropped", "queued",        "alert",         "frozen",     "measure",
-    "fit",      "detached"};
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 void append_field(std::string& out, std::string_view name, std::string_view value) {
@@ -96,19 +89,6 @@ void SseReader::end_line(std::vector<SseEvent>& events) {
   } else if (field == "id" && value.find('\0') == std::string_view::npos) {
     event_.id = value;
   }
-}
-
-std::string_view to_text(EventName name) {
-  const auto index = static_cast<std::size_t>(name);
-  CHECK(index < kEventNames.size());
-  return kEventNames[index];
-}
-
-std::optional<EventName> parse_event_name(std::string_view word) {
-  for (std::size_t i = 0; i < kEventNames.size(); ++i) {
-    if (kEventNames[i] == word) return static_cast<EventName>(i);
-  }
-  return std::nullopt;
 }
 
 }  // namespace berth::wire

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/words.h"
 
 namespace berth::wire {
 
@@ -80,7 +81,40 @@ enum class EventName : std::uint8_t {
   kFit,
   kDetached,
 };
-std::string_view to_text(EventName name);
-std::optional<EventName> parse_event_name(std::string_view word);
+constexpr auto words_of(EventName) {
+  using enum EventName;
+  return make_words<EventName>({{kLease, "lease"},
+                                {kWaiting, "waiting"},
+                                {kGranted, "granted"},
+                                {kEnded, "ended"},
+                                {kParked, "parked"},
+                                {kUnparked, "unparked"},
+                                {kResized, "resized"},
+                                {kOverBudget, "over_budget"},
+                                {kInBudget, "in_budget"},
+                                {kFull, "full"},
+                                {kNotFull, "not_full"},
+                                {kDegraded, "degraded"},
+                                {kRevoked, "revoked"},
+                                {kAstray, "astray"},
+                                {kUnmanagedSeen, "stranger_seen"},
+                                {kUnmanagedGone, "stranger_gone"},
+                                {kCheckpoint, "checkpoint"},
+                                {kCheckpointed, "checkpointed"},
+                                {kPressure, "pressure"},
+                                {kDevicePressure, "device_pressure"},
+                                {kSuspended, "suspended"},
+                                {kResumed, "resumed"},
+                                {kRequeue, "requeue"},
+                                {kRequeuing, "requeuing"},
+                                {kRequeued, "requeued"},
+                                {kRequeueDropped, "requeue_dropped"},
+                                {kQueued, "queued"},
+                                {kAlert, "alert"},
+                                {kFrozen, "frozen"},
+                                {kMeasure, "measure"},
+                                {kFit, "fit"},
+                                {kDetached, "detached"}});
+}
 
 }  // namespace berth::wire

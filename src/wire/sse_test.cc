@@ -91,12 +91,12 @@ TEST(Sse, CommentsForAYearAreNoEventWithoutEnd) {
 TEST(Sse, NamesOfEventsAreWords) {
   for (int i = 0; i <= static_cast<int>(EventName::kDetached); ++i) {
     const auto name = static_cast<EventName>(i);
-    EXPECT_EQ(parse_event_name(to_text(name)), name);
+    EXPECT_EQ(parse_word<EventName>(to_text(name)), name);
   }
   EXPECT_EQ(to_text(EventName::kOverBudget), "over_budget");
   EXPECT_EQ(to_text(EventName::kNotFull), "not_full");
   EXPECT_EQ(to_text(EventName::kFit), "fit");
-  EXPECT_EQ(parse_event_name("tomorrow"), std::nullopt);
+  EXPECT_EQ(parse_word<EventName>("tomorrow"), std::nullopt);
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ std::vector<Cell> row_of(const Series& series, const wire::PastAnswer& answer, c
   }
   return {{gpu_of(series, answer.facts, context)},
           {subject_of(series, context)},
-          {std::string(history::to_text(series.subject.figure))},
+          {std::string(berth::to_text(series.subject.figure))},
           {course_of(series, grid, top, context)},
           {in_gib(whole.least, context)},
           {in_gib(whole.mean(), context)},

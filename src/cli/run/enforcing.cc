@@ -88,7 +88,7 @@ Result<OverBudget> plan_over_budget(const std::optional<std::string>& said,
     return contradicts ? OverBudget::kNotify : configured;
   }
   // The word was checked where the option is declared.
-  const std::optional<OverBudget> measure = parse_over_budget(*said);
+  const std::optional<OverBudget> measure = parse_word<OverBudget>(*said);
   if (measure == OverBudget::kFail && mode == Enforce::kWatchdog) {
     return wrong(
         "--over-budget fail is what the guard and MPS do; a watchdog can notify, suspend or kill");

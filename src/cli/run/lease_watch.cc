@@ -189,7 +189,7 @@ void LeaseWatch::say_resumed(const LeaseView& view) {
 }
 
 void LeaseWatch::take(const wire::SseEvent& event) {
-  const std::optional<wire::EventName> name = wire::parse_event_name(event.event);
+  const std::optional<wire::EventName> name = parse_word<wire::EventName>(event.event);
   if (name == wire::EventName::kAlert) return say_alert(event.data);
   const Result<wire::LeaseAnswer> lease = wire::decode_lease(event.data);
   if (!name || !lease.ok()) return;

@@ -143,7 +143,7 @@ QueueWait::Outcome QueueWait::receive() {
 }
 
 QueueWait::Outcome QueueWait::take(const wire::SseEvent& event) {
-  const std::optional<EventName> name = wire::parse_event_name(event.event);
+  const std::optional<EventName> name = parse_word<wire::EventName>(event.event);
   if (name == EventName::kWaiting) {
     show(event);
     return std::nullopt;

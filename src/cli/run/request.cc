@@ -120,12 +120,12 @@ Result<RequestPlan> plan_request(const RequestOptions& options, const config::Co
   for (auto& [key, value] : labels) request.labels[key] = std::move(value);
   // The words were checked where the options are declared.
   if (options.priority) {
-    const auto priority = parse_priority(*options.priority);
+    const auto priority = parse_word<Priority>(*options.priority);
     request.priority = checked(priority);
     plan.names_priority = true;
   }
   if (options.leftovers) {
-    const auto leftovers = parse_leftovers(*options.leftovers);
+    const auto leftovers = parse_word<Leftovers>(*options.leftovers);
     request.leftovers = checked(leftovers);
   }
   request.mixed = options.mixed;
