@@ -74,7 +74,7 @@ std::vector<history::Subject> subjects_at(std::int64_t at) {
   std::vector<history::Subject> subjects;
   for (std::uint64_t card = 0; card < 4; ++card) {
     for (const auto figure :
-         {history::Figure::kUsed, history::Figure::kGranted, history::Figure::kExternal}) {
+         {history::Figure::kUsed, history::Figure::kGranted, history::Figure::kUnmanaged}) {
       subjects.push_back({.device = device(card), .figure = figure});
     }
     for (std::uint64_t half = 0; half < 2; ++half) {

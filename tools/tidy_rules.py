@@ -95,7 +95,7 @@ BANNED = {
 MAY = {
     'src/base/check.cc': ['fprintf'],  # The last words of a process that is wrong.
     'include/berth/berth.hpp': ['new'],  # The header that declares std::bad_alloc.
-    'src/wire/measures.cc': ['strangers'],  # The value of a field.
+    'simgpu/simctl/commands.cc': ['stranger'],  # The former name of a verb.
 }
 # Banned in every text of the project.
 UNWANTED = {

@@ -77,7 +77,7 @@ TEST(Nvml, DevicesAreThoseOfTheWorldInPciOrderWhateverIsVisible) {
             }));
 }
 
-TEST(Nvml, MemoryIsWhatProcessesStrangersAndTheDriverHave) {
+TEST(Nvml, MemoryIsWhatProcessesOthersAndTheDriverHave) {
   const TemporaryWorld temporary("1x16GiB,reserved=512MiB");
   World world = temporary.open();
   ASSERT_TRUE(world.charge(*world.claim_slot(), 0, 512));

@@ -2,6 +2,7 @@
 #include "simgpu/simctl/commands.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <span>
 #include <string_view>
 
@@ -211,7 +212,7 @@ constexpr Command kCommands[] = {
     {"show", "", "what the driver counts, as JSON", 0, 0, &show},
     {"events", "", "each change of memory, a line of JSON each", 0, 0, &events},
     {"teardown", "TIME", "memory of a dead process stays used that long", 1, 1, &teardown},
-    {"stranger", "DEVICE SIZE [PID|unlisted] [graphics]", "memory that no program of ours has", 2,
+    {"unmanaged", "DEVICE SIZE [PID|unlisted] [graphics]", "memory that no program of ours has", 2,
      4, &unmanaged_memory},
     {"nvml-error", "CODE [COUNT]", "what the next NVML calls return; 0 clears it", 1, 2,
      &nvml_error},
@@ -248,7 +249,11 @@ std::string simctl_help() {
 }
 
 Result<std::string> run_simctl(World& world, const std::vector<std::string>& words) {
-  const std::string name = words.empty() ? "" : words[0];
+  std::string name = words.empty() ? "" : words[0];
+  if (name == "stranger") {
+    std::fputs("berth-simctl: stranger is called unmanaged now\n", stderr);
+    name = "unmanaged";
+  }
   const auto* command = std::ranges::find(kCommands, name, &Command::name);
   if (command == std::end(kCommands))
     return Error{Errc::kInvalid, "'" + name + "' is no command (try --help)"};

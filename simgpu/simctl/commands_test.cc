@@ -33,21 +33,21 @@ TEST(Simctl, ShowsWhatTheDriverCounts) {
   EXPECT_EQ(device["processes"][0]["ended"], false);
 }
 
-TEST(Simctl, StrangersTakeMemoryThatFitsAndGiveItBack) {
+TEST(Simctl, UnmanagedMemoryIsTakenWhereItFitsAndGivenBack) {
   const TemporaryWorld temporary("1x16GiB");
   World world = temporary.open();
-  ASSERT_TRUE(runs(world, {"stranger", "0", "2GiB"}));
+  ASSERT_TRUE(runs(world, {"unmanaged", "0", "2GiB"}));
   Json device = shown(world)["devices"][0];
   EXPECT_EQ(device["used_bytes"], gib(2).value);
   EXPECT_EQ(device["processes"][0]["pid"], kUnmanagedPid);
-  ASSERT_TRUE(runs(world, {"stranger", "0", "1GiB", "4242", "graphics"}));
+  ASSERT_TRUE(runs(world, {"unmanaged", "0", "1GiB", "4242", "graphics"}));
   device = shown(world)["devices"][0];
-  EXPECT_EQ(device["strangers_bytes"], gib(1).value);
+  EXPECT_EQ(device["unmanaged_bytes"], gib(1).value);
   EXPECT_EQ(device["processes"][0]["pid"], 4242);
   EXPECT_EQ(device["processes"][0]["type"], "graphics");
-  EXPECT_FALSE(runs(world, {"stranger", "0", "17GiB"}));
+  EXPECT_FALSE(runs(world, {"unmanaged", "0", "17GiB"}));
   EXPECT_EQ(world.unmanaged_used(0), gib(1));
-  ASSERT_TRUE(runs(world, {"stranger", "0", "1GiB", "unlisted"}));
+  ASSERT_TRUE(runs(world, {"unmanaged", "0", "1GiB", "unlisted"}));
   EXPECT_TRUE(shown(world)["devices"][0]["processes"].empty());
   ASSERT_TRUE(runs(world, {"stranger", "0", "0"}));
   EXPECT_EQ(world.figures(0).used, Bytes{});
@@ -179,7 +179,7 @@ TEST(Simctl, WhatIsNotSoIsRefusedAndNamed) {
                                             {"checkpoint-error", "lock", "FOO"},
                                             {"mode", "0", "shared"},
                                             {"no-process-figures", "yes"},
-                                            {"stranger", "0", "2GiB", "x"}};
+                                            {"unmanaged", "0", "2GiB", "x"}};
   for (const std::vector<std::string>& words : wrong) {
     const Result<std::string> shown = run_simctl(world, words);
     ASSERT_FALSE(shown.ok());

@@ -36,7 +36,7 @@ Json device_json(World& world, std::uint32_t index) {
           {"used_bytes", figures.used.value},
           {"used_max_bytes", figures.used_max.value},
           {"free_bytes", figures.free.value},
-          {"strangers_bytes", world.unmanaged_used(index).value},
+          {"unmanaged_bytes", world.unmanaged_used(index).value},
           {"lost", world.is_lost(index)},
           {"mode", kModeNames[static_cast<std::size_t>(device.mode.load())]},
           {"processes", std::move(processes)}};

@@ -18,39 +18,36 @@ using Kind = Alert::Subject::Kind;
 
 /// What stands behind a source.
 enum class Form : std::uint8_t { kSize, kLevel, kTime, kFlag, kEvent };
-struct Row {
-  std::string_view name;
-  Form form;
-};
-constexpr std::array<Row, 17> kRows = {{
-    {"gpu.mem_used", Form::kSize},
-    {"gpu.external", Form::kSize},
-    {"gpu.grantable", Form::kSize},
-    {"gpu.pressure", Form::kLevel},
-    {"gpu.lost", Form::kFlag},
-    {"lease.mem_used", Form::kSize},
-    {"lease.pressure", Form::kLevel},
-    {"lease.waiting", Form::kTime},
-    {"lease.over_budget", Form::kFlag},
-    {"lease.frozen", Form::kFlag},
-    {"lease.queued", Form::kEvent},
-    {"lease.granted", Form::kEvent},
-    {"lease.checkpoint", Form::kEvent},
-    {"lease.checkpointed", Form::kEvent},
-    {"lease.suspended", Form::kEvent},
-    {"lease.resumed", Form::kEvent},
-    {"lease.ended", Form::kEvent},
-}};
-constexpr auto kNames = [] {
-  std::array<std::string_view, kRows.size()> names;
-  std::ranges::transform(kRows, names.begin(), &Row::name);
-  return names;
-}();
 constexpr std::size_t kValueMax = 128;
 constexpr std::array<std::string_view, 4> kComparisons = {"<", "<=", ">", ">="};
 
-const Row& row_of(Source source) {
-  return kRows.at(static_cast<std::size_t>(source));
+Form form_of(Source source) {
+  switch (source) {
+    using enum Source;
+    case kGpuMemUsed:
+    case kGpuUnmanaged:
+    case kGpuGrantable:
+    case kLeaseMemUsed:
+      return Form::kSize;
+    case kGpuPressure:
+    case kLeasePressure:
+      return Form::kLevel;
+    case kGpuLost:
+    case kLeaseOverBudget:
+    case kLeaseFrozen:
+      return Form::kFlag;
+    case kLeaseWaiting:
+      return Form::kTime;
+    case kLeaseQueued:
+    case kLeaseGranted:
+    case kLeaseCheckpoint:
+    case kLeaseCheckpointed:
+    case kLeaseSuspended:
+    case kLeaseResumed:
+    case kLeaseEnded:
+      return Form::kEvent;
+  }
+  std::unreachable();
 }
 
 struct Token {
@@ -90,7 +87,7 @@ class Parser {
 
   Result<Expression> parse() {
     TRY_STATUS(read_source());
-    const Form form = row_of(is_.source).form;
+    const Form form = form_of(is_.source);
     if (form == Form::kSize || form == Form::kLevel || form == Form::kTime) {
       TRY_STATUS(read_comparison(form));
     }
@@ -114,14 +111,14 @@ class Parser {
 
   Status read_source() {
     const Token token = take();
-    const auto found = std::ranges::find(kRows, token.text, &Row::name);
-    if (found == kRows.end()) {
+    const std::optional<Source> source = parse_word<Source>(token.text);
+    if (!source) {
       if (token.text.empty()) return wrong(token, "must begin with a figure such as gpu.mem_used");
-      const auto meant = nearest(token.text, kNames);
+      const auto meant = nearest(token.text, kTextsOf<Source>);
       return wrong(token, "is nothing to look at" +
                               (meant ? "; did you mean " + quoted(*meant) + "?" : std::string()));
     }
-    is_.source = static_cast<Source>(found - kRows.begin());
+    is_.source = *source;
     return Unit{};
   }
 
@@ -229,7 +226,7 @@ class Parser {
       if (is_.outcome) return Unit{};
       return wrong(value, "should be saved, unconfirmed, failed, timed_out, uncaught or gone");
     }
-    return wrong(key, not_understood(row_of(is_.source).form));
+    return wrong(key, not_understood(form_of(is_.source)));
   }
 
   std::vector<Token> tokens_;
@@ -269,20 +266,12 @@ struct Written {
 
 }  // namespace
 
-std::string_view to_text(Source source) {
-  return row_of(source).name;
-}
-
-std::span<const std::string_view> source_names() {
-  return kNames;
-}
-
 Alert::Subject::Kind about(Source source) {
-  return row_of(source).name.starts_with("gpu.") ? Kind::kDevice : Kind::kLease;
+  return berth::to_text(source).starts_with("gpu.") ? Kind::kDevice : Kind::kLease;
 }
 
 bool is_event(Source source) {
-  return row_of(source).form == Form::kEvent;
+  return form_of(source) == Form::kEvent;
 }
 
 Result<Expression> parse_expression(std::string_view text) {
@@ -301,7 +290,7 @@ Result<Expression> parse_expression(std::string_view text) {
 }
 
 std::string to_text(const Expression& expression) {
-  std::string text(to_text(expression.source));
+  std::string text(berth::to_text(expression.source));
   if (expression.threshold) {
     text += " " + std::string(kComparisons.at(static_cast<std::size_t>(expression.comparison))) +
             " " + std::visit(Written{}, *expression.threshold);

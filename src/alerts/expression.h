@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "model/alert.h"
 #include "model/checkpoint.h"
 #include "model/lease.h"
@@ -22,7 +23,7 @@ namespace berth::alerts {
 /// What there is to look at. A figure is compared, a flag is there or not, an event happens.
 enum class Source : std::uint8_t {
   kGpuMemUsed,
-  kGpuExternal,
+  kGpuUnmanaged,
   kGpuGrantable,
   kGpuPressure,
   kGpuLost,
@@ -39,9 +40,26 @@ enum class Source : std::uint8_t {
   kLeaseResumed,
   kLeaseEnded,
 };
-std::string_view to_text(Source source);
-/// All of them, for completion and messages.
-std::span<const std::string_view> source_names();
+constexpr auto words_of(Source) {
+  using enum Source;
+  return make_words<Source>({{kGpuMemUsed, "gpu.mem_used"},
+                             {kGpuUnmanaged, "gpu.unmanaged", "gpu.external"},
+                             {kGpuGrantable, "gpu.grantable"},
+                             {kGpuPressure, "gpu.pressure"},
+                             {kGpuLost, "gpu.lost"},
+                             {kLeaseMemUsed, "lease.mem_used"},
+                             {kLeasePressure, "lease.pressure"},
+                             {kLeaseWaiting, "lease.waiting"},
+                             {kLeaseOverBudget, "lease.over_budget"},
+                             {kLeaseFrozen, "lease.frozen"},
+                             {kLeaseQueued, "lease.queued"},
+                             {kLeaseGranted, "lease.granted"},
+                             {kLeaseCheckpoint, "lease.checkpoint"},
+                             {kLeaseCheckpointed, "lease.checkpointed"},
+                             {kLeaseSuspended, "lease.suspended"},
+                             {kLeaseResumed, "lease.resumed"},
+                             {kLeaseEnded, "lease.ended"}});
+}
 
 Alert::Subject::Kind about(Source source);
 bool is_event(Source source);

@@ -13,7 +13,7 @@ std::string again(std::string_view text) {
 
 TEST(Expression, ReadsWhatItWrites) {
   for (const std::string text :
-       {"gpu.mem_used > 88% for 30s clear 80%", "gpu.external > 2GiB", "gpu.grantable < 512MiB",
+       {"gpu.mem_used > 88% for 30s clear 80%", "gpu.unmanaged > 2GiB", "gpu.grantable < 512MiB",
         "gpu.pressure >= warn clear normal", "gpu.lost for 10s", "lease.mem_used >= 90%",
         "lease.pressure >= warn", "lease.waiting > 10m name=train*", "lease.over_budget for 1m",
         "lease.frozen for 30m", "lease.queued", "lease.granted name=train",

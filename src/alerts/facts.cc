@@ -148,8 +148,8 @@ Finding find_in(const DeviceView& device, const Expression& expression) {
   switch (expression.source) {
     case Source::kGpuMemUsed:
       return size(device.used, [&](const std::string& of) { return name + " uses " + of; });
-    case Source::kGpuExternal:
-      return size(device.external, [&](const std::string& of) {
+    case Source::kGpuUnmanaged:
+      return size(device.unmanaged, [&](const std::string& of) {
         return "programs without a lease use " + of + " of " + name;
       });
     case Source::kGpuGrantable:

@@ -47,7 +47,7 @@ std::optional<config::Config> loaded(const config::Input& input) {
     return std::nullopt;
   }
   config::Loaded& good = std::get<config::Loaded>(result);
-  complain(lines_of(good.ignored));
+  complain(lines_of(good.notes));
   return std::move(good.config);
 }
 

@@ -38,7 +38,7 @@ std::optional<config::Config> settings(Invocation& invocation, client::ProjectFi
     if (complaining == Complain::kYes) complain("berth: " + settings.error().message + "\n");
     return std::nullopt;
   }
-  for (const config::Problem& problem : settings->ignored) {
+  for (const config::Problem& problem : settings->notes) {
     complain("berth: " + to_text(problem) + "\n");
   }
   const config::Config& config = settings->config;

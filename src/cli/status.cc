@@ -49,7 +49,7 @@ int run_status(Invocation& invocation) {
   OutputMode output_mode(invocation);
   invocation.about =
       "Shows each GPU with what is used, granted and grantable, the leases on it, processes that "
-      "belong to no lease (external), and the queue with what each request waits for.\n"
+      "belong to no lease (unmanaged), and the queue with what each request waits for.\n"
       "For programs, -o json gives all of it; csv, tsv and ndjson give the devices.";
   invocation.examples = {{"berth", "the same"},
                          {"berth status --watch", "a live view"},

@@ -126,7 +126,7 @@ struct Policy {
   Percent turn_loss{5};
   Duration aging = minutes(15);
   Duration claim_within = seconds(5);
-  Bytes exclusive_external_max = gib(1);
+  Bytes exclusive_unmanaged_max = gib(1);
   Unmanaged unmanaged = Unmanaged::kAccount;
   VisibleDevices visible_devices = VisibleDevices::kIndex;
   Reported report_total = Reported::kBudget;

@@ -118,8 +118,9 @@ constexpr std::array kKeys = {
         .doc = "A grant that is not taken up within this goes to the next one.",
         .min = ns(milliseconds(100)),
         .max = ns(minutes(10))},
-    Key{.path = "policy.exclusive_external_max",
-        .slot = [](Config& c, Name) -> Slot { return &c.policy.exclusive_external_max; },
+    Key{.path = "policy.exclusive_unmanaged_max",
+        .former = "policy.exclusive_external_max",
+        .slot = [](Config& c, Name) -> Slot { return &c.policy.exclusive_unmanaged_max; },
         .doc = "A whole GPU is granted only while programs that hold no lease use at most this "
                "much of it."},
     Key{.path = "policy.unmanaged",
@@ -182,7 +183,8 @@ constexpr std::array kKeys = {
         .doc = "What is done about a lease above its budget while others on its GPU lack memory "
                "that they were granted, whatever it has asked for itself.",
         .cause = Cause::kDeviceCritical},
-    Key{.path = "pressure.on_strangers",
+    Key{.path = "pressure.on_unmanaged",
+        .former = "pressure.on_strangers",
         .slot = [](Config& c, Name) -> Slot { return &c.pressure.on_unmanaged; },
         .doc =
             "What is done, to one lease after another, where programs without a lease have taken "

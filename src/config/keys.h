@@ -32,6 +32,7 @@ struct Key {
   /// Dotted; '*' stands for a name of the user's choice. What begins with kProject is for the file
   /// of a project, where that beginning is left out.
   std::string_view path;
+  std::string_view former = {};  // The path before it was renamed: still read, and said.
   /// `name` stands for '*'.
   Slot (*slot)(Config& config, const std::string& name);
   std::string_view doc;

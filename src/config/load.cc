@@ -38,6 +38,7 @@ struct Match {
 Match match(const Path& path) {
   Match found;
   for (const Key& key : keys()) {
+    if (!key.former.empty() && std::ranges::equal(split(key.former), path)) return {.key = &key};
     const std::vector<std::string_view> segments = split(key.path);
     if (path.size() > segments.size()) continue;
     std::string name;
@@ -80,6 +81,19 @@ std::optional<std::string> meant(const Path& path, bool project) {
   return std::nullopt;
 }
 
+// What to say of a value that was read under a name which has changed since.
+std::optional<std::string> renamed(const Key& key, const std::string& name, Slot slot,
+                                   const Given& given) {
+  if (key.former == name) return name + ": is called " + std::string(key.path) + " now";
+  const auto* text = std::get_if<std::string>(&given.value);
+  const auto* expression = std::get_if<std::optional<alerts::Expression>*>(&slot);
+  if (text == nullptr || expression == nullptr) return std::nullopt;
+  const Word<alerts::Source>& source = word_at((**expression)->source);
+  if (source.former.empty() || !text->contains(source.former)) return std::nullopt;
+  return name + ": " + std::string(source.former) + " is called " + std::string(source.text) +
+         " now";
+}
+
 class Loader {
  public:
   explicit Loader(Mode mode) : config_(built_in(mode)) {}
@@ -101,7 +115,7 @@ class Loader {
 
   Config config_;
   Problems problems_;
-  Problems ignored_;
+  Problems notes_;
 };
 
 // As the user wrote it: without the section that a project's file stands for.
@@ -212,10 +226,16 @@ void Loader::read_value(const File& file, const Entry& entry, const Path& path,
     return problem(
         problem_at(file, entry.given.at, shown(path, project) + ": " + status.error().message));
   }
-  config_.origins[shown(path, false)] = {.layer = layer_of(file.kind),
-                                         .where = file.path,
-                                         .line = entry.at.line,
-                                         .column = entry.at.column};
+  const std::string name = shown(path, false);
+  if (const auto note =
+          renamed(*found.key, name, found.key->slot(config_, found.name), entry.given)) {
+    notes_.push_back(problem_at(file, entry.at, *note));
+  }
+  config_.origins[found.key->former == name ? std::string(found.key->path) : name] = {
+      .layer = layer_of(file.kind),
+      .where = file.path,
+      .line = entry.at.line,
+      .column = entry.at.column};
 }
 
 void Loader::unknown(const File& file, const Entry& entry, const Path& path) {
@@ -230,8 +250,8 @@ void Loader::unknown(const File& file, const Entry& entry, const Path& path) {
     return problem(problem_at(file, entry.at, std::move(message)));
   }
   message += ": ignored: a project may set vram, eta, name, labels and wait" + hint;
-  if (ignored_.size() < kProblemsMax) {
-    ignored_.push_back(problem_at(file, entry.at, std::move(message)));
+  if (notes_.size() < kProblemsMax) {
+    notes_.push_back(problem_at(file, entry.at, std::move(message)));
   }
 }
 
@@ -252,13 +272,20 @@ void Loader::read_override(const Override& override) {
   if (!status.ok()) {
     return problem({.where = override.where, .message = status.error().message});
   }
-  config_.origins[override.key] = {.layer = override.layer, .where = override.where};
+  const bool is_former = found.key->former == override.key;
+  if (is_former) {
+    notes_.push_back(
+        {.where = override.where,
+         .message = override.key + ": is called " + std::string(found.key->path) + " now"});
+  }
+  config_.origins[is_former ? std::string(found.key->path) : override.key] = {
+      .layer = override.layer, .where = override.where};
 }
 
 std::variant<Loaded, Problems> Loader::result() && {
   if (problems_.empty()) check_alerts();
   if (!problems_.empty()) return std::move(problems_);
-  return Loaded{.config = std::move(config_), .ignored = std::move(ignored_)};
+  return Loaded{.config = std::move(config_), .notes = std::move(notes_)};
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ struct Input {
 
 struct Loaded {
   Config config;
-  Problems ignored;  // Keys of a project's file that a project may not set: said, and passed over.
+  Problems notes;  // Keys that a project may not set, passed over; and names that have changed.
 };
 
 /// All or nothing: with one problem no value is taken.

@@ -79,7 +79,7 @@ backfill = false
 pass_max = "5m"
 aging = "1h"
 claim_within = "10s"
-exclusive_external_max = "0"
+exclusive_unmanaged_max = "0"
 unmanaged = "ignore"
 visible_devices = "uuid"
 [access]
@@ -118,7 +118,7 @@ TEST(Load, EveryKeyIsRead) {
   EXPECT_EQ(config.policy.pass_max, minutes(5));
   EXPECT_EQ(config.policy.aging, hours(1));
   EXPECT_EQ(config.policy.claim_within, seconds(10));
-  EXPECT_EQ(config.policy.exclusive_external_max, Bytes{});
+  EXPECT_EQ(config.policy.exclusive_unmanaged_max, Bytes{});
   EXPECT_EQ(config.policy.unmanaged, Unmanaged::kIgnore);
   EXPECT_EQ(config.policy.visible_devices, VisibleDevices::kUuid);
   EXPECT_THAT(config.access.admins, ElementsAre("ops", "@gpu"));
@@ -151,7 +151,7 @@ warn = "50%"
 critical = "100%"
 on_lease_critical = ["notify", "cleanup"]
 on_device_critical = ["notify", "suspend@20s", "kill@2m"]
-on_strangers = ["notify", "checkpoint@10s", "requeue"]
+on_unmanaged = ["notify", "checkpoint@10s", "requeue"]
 over_budget = ["notify", "kill@90s"]
 cooldown = "30s"
 )")}}).config;
@@ -292,7 +292,7 @@ TEST(Load, WrongValueIsToldWithItsPlaceAndWhatWouldBeRight) {
             "must be a list of measures such as [\"notify\", "},
            {"pressure.over_budget = [\"notify\", \"stop@30s\"]", "'stop' is no measure: notify"},
            {"pressure.on_lease_critical = [\"notify\", \"suspend\"]", "harms nobody: notify"},
-           {"pressure.on_strangers = [\"notify\", \"kill@60s\"]", "no lease is ended for what"},
+           {"pressure.on_unmanaged = [\"notify\", \"kill@60s\"]", "no lease is ended for what"},
            {"pressure.cooldown = \"1s\"", "pressure.cooldown: must be at least 10 s"},
            {"gpu.card0.reserve = \"1GiB\"", "1:5: gpu.card0: is not the UUID of a GPU"},
        }) {
@@ -410,7 +410,7 @@ order = "fifo"
 state_dir = "/tmp/evil"
 )")}});
   std::vector<std::string> ignored;
-  for (const Problem& problem : result.ignored) ignored.push_back(to_text(problem));
+  for (const Problem& problem : result.notes) ignored.push_back(to_text(problem));
   EXPECT_THAT(ignored, ElementsAre(AllOf(HasSubstr(".berth.toml:3:1: vrma: ignored"),
                                          HasSubstr("did you mean 'vram'?")),
                                    HasSubstr(".berth.toml:4:2: policy: ignored"),

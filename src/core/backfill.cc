@@ -173,7 +173,7 @@ bool Walk::may_take_turn(const Lease& lease) const {
 }
 
 bool Walk::may_use(const Account& account, const Request& request, LeaseId requester) const {
-  if (!fits_now(account, request, settings_.exclusive_external_max)) return false;
+  if (!fits_now(account, request, settings_.exclusive_unmanaged_max)) return false;
   if (!is_eligible(account, request)) return false;
   const auto index = static_cast<std::size_t>(&account - ledger_.accounts().data());
   const Rule& rule = rules_[index];

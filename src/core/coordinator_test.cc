@@ -119,7 +119,7 @@ TEST(Coordinator, AChildThatOutlivesTheCommandHoldsTheLease) {
   story.use(77, gib(4));
   story.hardware[0].processes->front().ancestors = {S::process(1)};
   (void)story.sample();
-  EXPECT_EQ(story.look().external, Bytes{});
+  EXPECT_EQ(story.look().unmanaged, Bytes{});
   (void)story.feed(ReportExit{{9}, {{1000}}, {0, 1}, {3, 0}, {S::process(77)}});
   EXPECT_EQ(story.sample(), "held 1; ");
   (void)story.ask(S::budget(gib(8)));
@@ -315,7 +315,7 @@ TEST(Coordinator, ReleasingARunningProgramKeepsItsMemoryCharged) {
   EXPECT_EQ(story.ask(S::budget(gib(8))), "waiting 2; ");
   (void)story.pass(seconds(31));
   EXPECT_EQ(story.sample(), "");
-  EXPECT_EQ(story.look().external, gib(9));  // Reported as a leak: it is external now.
+  EXPECT_EQ(story.look().unmanaged, gib(9));  // Reported as a leak: it is unmanaged now.
   EXPECT_EQ(story.state(1), LeaseState::kEnded);
 }
 
@@ -350,7 +350,7 @@ TEST(Coordinator, WhatAWholeLeaseLeftOnOneDeviceKeepsNoOtherClosed) {
 }
 
 TEST(Coordinator, AWholeDeviceIsNotGrantedBesideATrainingRunWithoutALease) {
-  Story story({.order = Order::kFifo, .reserve = {}, .exclusive_external_max = gib(2)});
+  Story story({.order = Order::kFifo, .reserve = {}, .exclusive_unmanaged_max = gib(2)});
   story.use(500, gib(2) + Bytes{1});
   (void)story.sample();
   EXPECT_EQ(story.ask(S::whole()), "waiting 1; ");
@@ -362,7 +362,7 @@ TEST(Coordinator, AnExclusiveLeaseHasTheDeviceToItselfBesideADesktop) {
   Story story({.order = Order::kFifo, .reserve = mib(512)}, {gib(16), gib(16)});
   story.use(500, mib(700), 0);
   (void)story.sample();
-  EXPECT_EQ(story.ask(S::whole()), "held 1; ");  // On device 1: the least external use.
+  EXPECT_EQ(story.ask(S::whole()), "held 1; ");  // On device 1: the least unmanaged use.
   EXPECT_EQ(story.look(1).grantable, Bytes{});
   EXPECT_EQ(story.ask(S::whole()), "held 2; ");
   EXPECT_EQ(story.coordinator.lease({2}, story.now)->parts[0].granted,

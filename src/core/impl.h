@@ -155,7 +155,7 @@ struct Coordinator::Impl {
   void end_waiting(LeaseId id, EndResult result, std::vector<Refusal> refusal,
                    std::optional<UserId> by = {});
   void lapse(LeaseId id, bool parked);
-  void leave_to_external(LeaseId id);
+  void leave_to_unmanaged(LeaseId id);
   void revoke(LeaseId id, EndResult result, std::optional<UserId> by = {});
   void send_signal(LeaseId id, std::int32_t signal);
   void kill_programs(LeaseId id);
@@ -301,7 +301,7 @@ struct Coordinator::Impl {
   void ask_probe_again(Instant asked_at);
 
   // unmanaged.cc: processes on devices that they were not given.
-  void account_external(const DeviceSample& device, const Attributed& sums);
+  void account_unmanaged(const DeviceSample& device, const Attributed& sums);
   void count_left_behind(const Sample& sample);
   void look_for_strays();
   void look_for_unmanaged(const Sample& sample);

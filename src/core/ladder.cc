@@ -5,7 +5,7 @@
 // Note [Who is chosen]: a measure goes to the cause. That is the lease above its budget: for that
 // alone, as it has asked, or because others on its GPU lack what they were granted, as the operator
 // says. Where no lease is above its budget and leases lack memory all the same, unmanaged processes
-// have it. They cannot be asked, so it is only reported, unless `on_strangers` says more. Then
+// have it. They cannot be asked, so it is only reported, unless `on_unmanaged` says more. Then
 // leases make room, one after another: idle ones first, then the lower priority, then the one that
 // has least to be moved, then the youngest. The next is chosen only when all that the ladder has
 // was tried with the one before, and a sample after that still finds the danger.
@@ -154,7 +154,7 @@ void Coordinator::Impl::escalate_for_unmanaged(const Account& account, Instant a
   const Duration lasted = at - *device.for_unmanaged.since;
   if (std::exchange(device.for_unmanaged.next, 1) == 0) {
     effects.emplace_back(Say{"GPU " + std::to_string(account.index) +
-                             ": programs without a lease use " + to_text(account.external) +
+                             ": programs without a lease use " + to_text(account.unmanaged) +
                              ", and leases lack memory"});
   }
   if (lasted < ladder[1].after.value_or(Duration{})) return;

@@ -407,7 +407,7 @@ TEST_F(CrowdedGpu, ARestartBringsBackWhoMadeRoomAndNobodyWhoWasSuspendedSince) {
   story.use(1, {});
   (void)seconds_pass(1);
   story.restart(settings({}));
-  EXPECT_THAT(taken(1), ElementsAre("suspend confirmed")) << "the one for strangers";
+  EXPECT_THAT(taken(1), ElementsAre("suspend confirmed")) << "the one for unmanaged programs";
   EXPECT_EQ(seconds_pass(30), "");
   EXPECT_EQ(story.state(1), LeaseState::kSuspended);
 }

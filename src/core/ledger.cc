@@ -10,7 +10,7 @@ namespace berth::core {
 
 void Account::disown(LeaseId lease) {
   if (const auto entry = entries.find(lease); entry != entries.end()) {
-    external += entry->second.charge;
+    unmanaged += entry->second.charge;
   }
 }
 
@@ -83,7 +83,7 @@ void Ledger::check() const {
     CHECK(charged == account.charged);
     CHECK(granted == account.granted);
     CHECK(exclusive_count == account.exclusive_count);
-    CHECK(account.ignored <= account.external);
+    CHECK(account.ignored <= account.unmanaged);
   }
 }
 
@@ -95,9 +95,9 @@ RoomBeside room_for(const Account& account, LeaseId lease) {
   return {.bytes = account.grantable() + own->second.charge, .others = account.entries.size() - 1};
 }
 
-bool fits_now(const Account& account, const Request& request, Bytes exclusive_external_max) {
+bool fits_now(const Account& account, const Request& request, Bytes exclusive_unmanaged_max) {
   if (request.share == Share::kExclusive) {
-    return account.seen && account.entries.empty() && account.heeded() <= exclusive_external_max &&
+    return account.seen && account.entries.empty() && account.heeded() <= exclusive_unmanaged_max &&
            account.grantable() > Bytes{};
   }
   return account.seen && request.vram <= account.grantable() && account.exclusive_count == 0;

@@ -2,10 +2,10 @@
 // The ledger says, for each device, what is held back, what leases are charged and what may be
 // granted.
 //
-// Note [Held back, charge, grantable]: held back = max(reserve, external - ignored + driver), since
-// the reserve is a floor for unmanaged processes and not an addition; the charge of a lease is the
-// larger of its budget and its measured use; grantable = capacity - held back - charges, never
-// below 0.
+// Note [Held back, charge, grantable]: held back = max(reserve, unmanaged - ignored + driver),
+// since the reserve is a floor for unmanaged processes and not an addition; the charge of a lease
+// is the larger of its budget and its measured use; grantable = capacity - held back - charges,
+// never below 0.
 #pragma once
 
 #include <cstdint>
@@ -44,18 +44,18 @@ struct Account {
   bool seen = false;  // In the last sample, and not lost.
   Bytes capacity;
   Bytes reserve;
-  Bytes external;  // Used by processes of no lease, as far as is known.
-  Bytes ignored;   // Of that; held back from nobody, because the operator wants it so.
+  Bytes unmanaged;  // Used by processes of no lease, as far as is known.
+  Bytes ignored;    // Of that; held back from nobody, because the operator wants it so.
   Bytes driver;
   Bytes charged;  // The sum over entries, kept by hand.
   Bytes granted;
   std::uint32_t exclusive_count = 0;
   std::map<LeaseId, Entry> entries;
 
-  /// What the lease has here is counted as external, before its entry is taken away.
+  /// What the lease has here is counted as unmanaged, before its entry is taken away.
   void disown(LeaseId lease);
-  /// What of the external use counts.
-  Bytes heeded() const { return saturating_sub(external, ignored); }
+  /// What of the unmanaged use counts.
+  Bytes heeded() const { return saturating_sub(unmanaged, ignored); }
   Bytes held_back() const;
   /// The same without the reserve, which is kept for others: for who comes back and is alone.
   Bytes held_back_when_alone() const { return heeded() + driver; }
@@ -94,7 +94,7 @@ struct RoomBeside {
 RoomBeside room_for(const Account& account, LeaseId lease);
 
 /// The device could take the request now, looking at the ledger alone.
-bool fits_now(const Account& account, const Request& request, Bytes exclusive_external_max);
+bool fits_now(const Account& account, const Request& request, Bytes exclusive_unmanaged_max);
 
 /// The device could take the request if nobody else were on it.
 bool fits_ever(const Account& account, const Request& request);

@@ -298,20 +298,20 @@ void Coordinator::Impl::finish_if_free(LeaseId id) {
 void Coordinator::Impl::end_waiting(LeaseId id, EndResult result, std::vector<Refusal> refusal,
                                     std::optional<UserId> by) {
   answer_exit(id);
-  leave_to_external(id);
+  leave_to_unmanaged(id);
   decide(id, LeaseEnded{.id = id, .result = result, .by = by});
   notify(id, LeaseEvent::kEnded, std::move(refusal));
 }
 
 // The request is back in its place.
 void Coordinator::Impl::lapse(LeaseId id, bool parked) {
-  leave_to_external(id);
+  leave_to_unmanaged(id);
   decide(id, OfferLapsed{id, parked});
 }
 
 // A program below whoever asked may have been counted for the offer, which ends or lapses: what it
-// has stays where it is, and the next sample counts it as external itself.
-void Coordinator::Impl::leave_to_external(LeaseId id) {
+// has stays where it is, and the next sample counts it as unmanaged itself.
+void Coordinator::Impl::leave_to_unmanaged(LeaseId id) {
   Observed& seen = observed.at(id);
   for (const DeviceId device : seen.charged_on) {
     const auto use = seen.use.find(device);
@@ -320,7 +320,7 @@ void Coordinator::Impl::leave_to_external(LeaseId id) {
     if (use->second.figure_missing) {
       account.disown(id);
     } else {
-      account.external += use->second.now.value_or(Bytes{});
+      account.unmanaged += use->second.now.value_or(Bytes{});
     }
     seen.use.erase(use);  // Else it would be counted once more when the next offer lapses.
   }
@@ -450,7 +450,7 @@ void Coordinator::Impl::on_due(LeaseId id) {
     if (!seen.freed) {
       effects.emplace_back(Say{text_of(id) + " ended " + to_text(limits::kReleasingMax) +
                                " ago and the driver has not freed its memory, or has not "
-                               "answered: what is left is counted as external"});
+                               "answered: what is left is counted as unmanaged"});
       for (const DeviceId device : seen.charged_on) {
         ledger.account(device).disown(id);  // The next sample counts it so itself.
       }

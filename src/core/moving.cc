@@ -157,7 +157,7 @@ std::optional<std::string> Coordinator::Impl::too_large_for(LeaseId id,
   return std::nullopt;
 }
 
-// What its programs say of a part goes with it; what they have left behind stays, and is external
+// What its programs say of a part goes with it; what they have left behind stays, and is unmanaged
 // until the next sample tells whose it is.
 void Coordinator::Impl::migrate(LeaseId id, const std::vector<DeviceId>& to,
                                 std::optional<UserId> by) {

@@ -255,7 +255,7 @@ TEST_F(Moving, WhatItLeftBehindIsAnUnmanagedProcesssFromThenOn) {
   story.use(1, gib(3));  // Not all of it could be moved, or a new process has come.
   (void)story.second();
   EXPECT_EQ(story.look(0).charged, Bytes{});
-  EXPECT_EQ(story.look(0).external, gib(3));
+  EXPECT_EQ(story.look(0).unmanaged, gib(3));
 }
 
 // What survives.

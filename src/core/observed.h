@@ -206,7 +206,7 @@ struct KnownDevice {
     Instant seen_at;
   };
   std::map<Process, Announced> announced;
-  Trend unmanaged_trend;  // What is external.
+  Trend unmanaged_trend;  // What is unmanaged.
   bool rises = false;     // And more so than in the last seconds.
   PressureState pressure_state;
   Pressure measured = Pressure::kNormal;  // By the last sample.

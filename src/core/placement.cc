@@ -12,7 +12,7 @@ namespace {
 
 // Smaller is better; ties go to the lower PCI index.
 Bytes preference(const Account& account, const Request& request) {
-  return request.share == Share::kExclusive ? account.external : account.grantable();
+  return request.share == Share::kExclusive ? account.unmanaged : account.grantable();
 }
 
 std::vector<Part> parts_of(std::vector<const Account*> chosen, const Request& request) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choice of devices for a request: for a budget those with the least grantable memory that still
-// fit, so that large gaps stay whole; for a whole device those with the least external use.
+// fit, so that large gaps stay whole; for a whole device those with the least unmanaged use.
 #pragma once
 
 #include <cstddef>

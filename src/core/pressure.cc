@@ -99,8 +99,8 @@ bool Coordinator::Impl::gets_worse(const Account& account) const {
 
 void Coordinator::Impl::update_pressure_on(const Account& account, Instant at) {
   KnownDevice& device = seen_devices.at(account.id);
-  device.rises = device.unmanaged_trend.is_below(account.external);
-  device.unmanaged_trend.add(at, account.external);
+  device.rises = device.unmanaged_trend.is_below(account.unmanaged);
+  device.unmanaged_trend.add(at, account.unmanaged);
   Room room{.intruding = device.unmanaged_trend.per_second()};
   bool known = device.used.has_value() && device.lists_processes;
   for (const auto& [id, entry] : account.entries) {

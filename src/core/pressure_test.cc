@@ -278,7 +278,7 @@ TEST_F(UnderPressure, ADeviceThatLosesWhatWasGrantedIsLookedAtMoreOften) {
   (void)use(77, gib(2));
   EXPECT_EQ(looks_again_in(), std::nullopt) << "all could have their budgets";
   (void)use(77, gib(3));
-  EXPECT_EQ(looks_again_in(), milliseconds(250)) << "strangers take more and more";
+  EXPECT_EQ(looks_again_in(), milliseconds(250)) << "others take more and more";
   (void)wait(15);
   (void)looks_again_in();
   (void)wait(60);

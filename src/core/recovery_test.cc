@@ -312,7 +312,7 @@ TEST(Recovery, ProcessFiguresThatTheDriverDoesNotTellAreUnknownNotZero) {
   story.hardware[0].used = gib(10);
   (void)story.sample();
   EXPECT_EQ(story.coordinator.lease({1}, story.now)->parts[0].used, std::nullopt);
-  EXPECT_EQ(story.look().external, Bytes{});
+  EXPECT_EQ(story.look().unmanaged, Bytes{});
   EXPECT_EQ(story.look().grantable, gib(6));
 }
 

@@ -174,7 +174,7 @@ TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsWhenThatLapses) {
     offer_with_a_program(story, gib(12));
     (void)story.ask(ReleaseStory::budget(gib(14)));
     std::string told = lapse(story);
-    EXPECT_EQ(story.look().external, gib(3));
+    EXPECT_EQ(story.look().unmanaged, gib(3));
     story.use(50, {});
     return told + story.second();
   };
@@ -190,7 +190,7 @@ TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsWhenItsGrantCannotBeKept) 
   ReleaseStory story;
   offer_with_a_program(story, gib(12));
   (void)story.feed(JournalFailed{"/state/leases.db", {}, {{1}}});
-  EXPECT_EQ(story.look().external, gib(3));
+  EXPECT_EQ(story.look().unmanaged, gib(3));
 }
 
 TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsOnceHoweverOftenThatLapses) {
@@ -198,7 +198,7 @@ TEST(Releasing, WhatWasCountedForAnOfferStaysWhereItIsOnceHoweverOftenThatLapses
   offer_with_a_program(story, gib(8));
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(story.feed(Park{{9}, {{1000}, true}, {0, 1}, true}), "waiting 1; ");
-    EXPECT_EQ(story.look().external, gib(3));
+    EXPECT_EQ(story.look().unmanaged, gib(3));
     EXPECT_EQ(story.feed(Park{{9}, {{1000}, true}, {0, 1}, false}), "grant 1; held 1; ");
   }
 }

@@ -258,8 +258,8 @@ bool Coordinator::Impl::come_free(Kind kind, LeaseId id) {
 /// See Note [Advice is tried]. All at once, as one command would. False: it cannot be.
 bool Coordinator::Impl::carry_out(const std::vector<Remedy>& remedies) {
   const auto each = [&](const auto& done) { return std::ranges::all_of(remedies, done); };
-  std::map<DeviceId, Bytes> external;
-  for (const Account& account : ledger.accounts()) external[account.id] = account.external;
+  std::map<DeviceId, Bytes> unmanaged;
+  for (const Account& account : ledger.accounts()) unmanaged[account.id] = account.unmanaged;
   if (!each([&](const Remedy& one) { return begin(one, one.lease); })) return false;
   for (const Remedy& one : remedies) {
     if (one.kind == Kind::kShrinkLease) continue;
@@ -273,7 +273,7 @@ bool Coordinator::Impl::carry_out(const std::vector<Remedy>& remedies) {
     }
   }
   // What was left behind for a sample to tell of is gone by then, and what it has elsewhere.
-  for (const auto& [device, bytes] : external) {
+  for (const auto& [device, bytes] : unmanaged) {
     const auto seen = seen_devices.find(device);
     if (seen == seen_devices.end()) continue;
     Bytes gone;
@@ -284,7 +284,7 @@ bool Coordinator::Impl::carry_out(const std::vector<Remedy>& remedies) {
       });
       if (ends) gone += stray.used.value_or(Bytes{});
     }
-    ledger.account(device).external = saturating_sub(bytes, gone);
+    ledger.account(device).unmanaged = saturating_sub(bytes, gone);
   }
   return each([&](const Remedy& one) { return come_free(one.kind, one.lease); });
 }

@@ -415,7 +415,7 @@ TEST_F(RemediesOnSeveral, WhatItHasElsewhereGoesWithIt) {
   run(1, gib(8));
   story.use(1, gib(9), 1);
   (void)story.second();
-  ASSERT_EQ(story.look(1).external, gib(9));
+  ASSERT_EQ(story.look(1).unmanaged, gib(9));
   Request two = Story::budget(gib(10));
   two.devices = {std::uint32_t{0}, std::uint32_t{1}};
   (void)story.ask(two);

@@ -258,7 +258,8 @@ void Coordinator::Impl::attribute(const DeviceSample& device, Instant asked_at,
   for (const ProcessSample& process : device.processes ? *device.processes : kNone) {
     const std::optional<LeaseId> id = lease_of_process(process, device.id);
     const Lease* lease = id ? state.find(*id) : nullptr;
-    // A lease that was found free is charged nothing; what turns up of it all the same is external.
+    // A lease that was found free is charged nothing; what turns up of it all the same is
+    // unmanaged.
     const bool on_its_device =
         lease != nullptr && lease->granted() != nullptr && !observed.at(*id).freed &&
         std::ranges::any_of(lease->granted()->parts,
@@ -311,7 +312,7 @@ void Coordinator::Impl::attribute(const DeviceSample& device, Instant asked_at,
       touched.insert(id);
     }
   }
-  account_external(device, sums);
+  account_unmanaged(device, sums);
   ++version;
 }
 

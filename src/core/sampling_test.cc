@@ -94,7 +94,7 @@ TEST_F(Sampling, AListThatIsMissingOnceEndsNoLease) {
   (void)story.sample();
   EXPECT_EQ(story.state(1), LeaseState::kReleasing);
   EXPECT_EQ(story.look().charged, gib(2));
-  EXPECT_EQ(story.look().external, Bytes{});
+  EXPECT_EQ(story.look().unmanaged, Bytes{});
 }
 
 // The outer lease's end tells of everything below its supervisor.
@@ -130,7 +130,7 @@ TEST_F(Sampling, AProcessOfAnotherUserThatNamesALeaseIsUnmanaged) {
   other.user = {2000};
   (void)story.sample();
   EXPECT_THAT(story.coordinator.lease({1}, story.now)->members, testing::IsEmpty());
-  EXPECT_EQ(story.look().external, gib(1));
+  EXPECT_EQ(story.look().unmanaged, gib(1));
   other.user = {1000};
   (void)story.sample();
   EXPECT_THAT(story.coordinator.lease({1}, story.now)->members,
@@ -170,7 +170,7 @@ TEST_F(Sampling, WhatADeadProcessOfALeaseThatIsAwayHasIsNotUnmanaged) {
   (void)story.second();
   EXPECT_EQ(story.state(1), LeaseState::kSuspended);
   EXPECT_EQ(story.look().charged, gib(2));
-  EXPECT_EQ(story.look().external, Bytes{});
+  EXPECT_EQ(story.look().unmanaged, Bytes{});
 }
 
 // A snapshot replaces the records that told whose it was.
@@ -180,16 +180,16 @@ TEST_F(Sampling, WhatADeadProcessHasIsStillItsLeasesAfterASnapshot) {
   (void)story.feed(ProcessEnded{S::process(30)});
   story.use(30, gib(2), 0, false);
   (void)story.sample();
-  EXPECT_EQ(story.look().external, Bytes{});
+  EXPECT_EQ(story.look().unmanaged, Bytes{});
   story.restart_from_snapshot({.order = Order::kFifo, .reserve = {}});
   (void)story.sample();
   EXPECT_EQ(story.look().charged, gib(10));
-  EXPECT_EQ(story.look().external, Bytes{});
+  EXPECT_EQ(story.look().unmanaged, Bytes{});
   EXPECT_THAT(story.ask(S::budget(gib(6))), testing::HasSubstr("held 2; "));
 }
 
 // It only waits for word of how its command ended.
-TEST_F(Sampling, WhatTurnsUpOfALeaseThatWasFoundFreeIsExternal) {
+TEST_F(Sampling, WhatTurnsUpOfALeaseThatWasFoundFreeIsUnmanaged) {
   (void)story.feed(ProcessEnded{S::process(1)});
   story.use(1, {});
   (void)story.sample();
@@ -197,20 +197,20 @@ TEST_F(Sampling, WhatTurnsUpOfALeaseThatWasFoundFreeIsExternal) {
   EXPECT_EQ(story.look().charged, Bytes{});
   story.use(1, gib(2), 0, false);
   (void)story.sample();
-  EXPECT_EQ(story.look().external, gib(2));
+  EXPECT_EQ(story.look().unmanaged, gib(2));
 }
 
 TEST_F(Sampling, UnmanagedProcessesAreBelievedToUseWhatTheyDidWhereAFigureIsMissing) {
   story.use(1, gib(1));
   story.use(7, gib(4));  // An unmanaged process.
   (void)story.sample();
-  EXPECT_EQ(story.look().external, gib(4));
+  EXPECT_EQ(story.look().unmanaged, gib(4));
   std::ranges::find(processes(), S::process(1), &ProcessSample::process)->used.reset();
   (void)story.sample();
-  EXPECT_EQ(story.look().external, gib(4));
+  EXPECT_EQ(story.look().unmanaged, gib(4));
   story.hardware[0].used = gib(2);  // He cannot use more than there is in use.
   (void)story.sample();
-  EXPECT_EQ(story.look().external, gib(2));
+  EXPECT_EQ(story.look().unmanaged, gib(2));
 }
 
 TEST_F(Sampling, UnmanagedProcessesUseAtLeastWhatTheDriverSaysOfThem) {
@@ -219,7 +219,7 @@ TEST_F(Sampling, UnmanagedProcessesUseAtLeastWhatTheDriverSaysOfThem) {
   processes().push_back({.process = S::process(7), .used = gib(4), .alive = true});
   story.hardware[0].used = gib(5);
   (void)story.sample();
-  EXPECT_EQ(story.look().external, gib(4));
+  EXPECT_EQ(story.look().unmanaged, gib(4));
 }
 
 TEST_F(Sampling, WhatIsLeftIsLookedAtOftenAtFirstWhileSomebodyWaits) {

@@ -50,7 +50,7 @@ struct Settings {
   Duration claim_within = seconds(5);
   Bytes reserve = mib(512);  // Kept for unmanaged processes, on each device.
   std::map<DeviceId, Bytes> device_reserve;
-  Bytes exclusive_external_max = gib(1);
+  Bytes exclusive_unmanaged_max = gib(1);
   Unmanaged unmanaged = Unmanaged::kAccount;
   Bytes over_budget_tolerance = mib(64);     // Above the budget by so much is not counted.
   Duration over_budget_grace = seconds(30);  // `kill`: the time to be within the budget again.

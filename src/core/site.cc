@@ -43,13 +43,13 @@ Shortage shortage_on(const Account& account, const Request& request) {
           .charged = account.charged,
           .grantable = account.grantable(),
           .missing = whole ? account.charged : saturating_sub(request.vram, account.grantable()),
-          .external = account.external};
+          .unmanaged = account.unmanaged};
 }
 
-Site site_of(const Ledger& ledger, const Request& request, Bytes exclusive_external_max) {
+Site site_of(const Ledger& ledger, const Request& request, Bytes exclusive_unmanaged_max) {
   const std::size_t wanted = device_count(request);
   const auto fits = [&](const Account* account) {
-    return fits_now(*account, request, exclusive_external_max);
+    return fits_now(*account, request, exclusive_unmanaged_max);
   };
   const auto rank = [&](const Account* account) {
     return std::tuple(!fits(account), shortage_on(*account, request).missing);

@@ -27,7 +27,7 @@ struct Site {
 };
 
 /// Of devices that are there and could take the request if they were empty.
-Site site_of(const Ledger& ledger, const Request& request, Bytes exclusive_external_max);
+Site site_of(const Ledger& ledger, const Request& request, Bytes exclusive_unmanaged_max);
 
 /// What the request lacks on the device; for a whole device all that is charged there.
 Shortage shortage_on(const Account& account, const Request& request);

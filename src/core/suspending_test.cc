@@ -379,7 +379,7 @@ TEST_F(Suspending, AWholeDeviceOfWhichNothingIsLeftIsWaitedForAndIsWholeAgainLat
   (void)story.second();
   (void)resume(2);
   EXPECT_THAT(story.second(), HasSubstr("move back 2"));
-  EXPECT_EQ(lease(2).parts.at(0).granted, gib(16)) << "the stranger has gone";
+  EXPECT_EQ(lease(2).parts.at(0).granted, gib(16)) << "the other program has gone";
 }
 
 TEST_F(Suspending, WhatIsReleasedOnTheWayBackIsChargedUntilASampleAfterTheMoveTells) {

@@ -39,22 +39,22 @@ std::string amount_text(std::optional<Bytes> used) {
 }  // namespace
 
 // Note [Ignored unmanaged processes]: with `unmanaged = "ignore"` the sum is made as if those who
-// live and never had a lease were not there. All else that is external goes on counting: what
+// live and never had a lease were not there. All else that is unmanaged goes on counting: what
 // leases have left behind, what nobody is listed for, and strays.
-void Coordinator::Impl::account_external(const DeviceSample& device, const Attributed& sums) {
+void Coordinator::Impl::account_unmanaged(const DeviceSample& device, const Attributed& sums) {
   Account& account = ledger.account(device.id);
   // Where nobody was ever listed nothing was known of them.
-  const Bytes before = seen_devices.at(device.id).ever_listed ? account.external : Bytes{};
-  const Bytes external = used_by_unmanaged(device, sums, before);
+  const Bytes before = seen_devices.at(device.id).ever_listed ? account.unmanaged : Bytes{};
+  const Bytes unmanaged = used_by_unmanaged(device, sums, before);
   Bytes ignored;
   if (settings.unmanaged == Unmanaged::kIgnore) {
     Attributed heeded = sums;
     heeded.ours += sums.outside;
     heeded.theirs = saturating_sub(sums.theirs, sums.outside);
-    ignored = saturating_sub(external, used_by_unmanaged(device, heeded, account.heeded()));
+    ignored = saturating_sub(unmanaged, used_by_unmanaged(device, heeded, account.heeded()));
   }
-  dirty |= external != account.external || ignored != account.ignored;
-  account.external = external;
+  dirty |= unmanaged != account.unmanaged || ignored != account.ignored;
+  account.unmanaged = unmanaged;
   account.ignored = ignored;
 }
 
@@ -69,7 +69,7 @@ void Coordinator::Impl::count_left_behind(const Sample& sample) {
     Account& account = ledger.account(device.id);
     Bytes charged;
     for (const auto& [id, entry] : account.entries) charged += entry.charge;
-    account.external = std::max(account.external, saturating_sub(*device.used, charged));
+    account.unmanaged = std::max(account.unmanaged, saturating_sub(*device.used, charged));
   }
 }
 

@@ -147,7 +147,7 @@ class Ignored : public testing::Test {
 TEST_F(Ignored, UnmanagedProcessesAreShownAndTheirMemoryIsGranted) {
   story.use(kUnmanaged, gib(4));
   EXPECT_EQ(story.sample(), "");
-  EXPECT_EQ(story.look().external, gib(4));
+  EXPECT_EQ(story.look().unmanaged, gib(4));
   EXPECT_EQ(story.look().ignored, gib(4));
   EXPECT_EQ(held_back(), gib(1));
   EXPECT_EQ(story.look().unmanaged_processes.size(), 1U);
@@ -178,7 +178,7 @@ TEST_F(Ignored, TheDeadAndTheUnlistedCount) {
   story.use(kUnmanaged + 1, gib(2), 0, false);
   story.hardware[0].used = gib(9);  // 3 GiB of which nobody is listed for.
   (void)story.sample();
-  EXPECT_EQ(story.look().external, gib(9));
+  EXPECT_EQ(story.look().unmanaged, gib(9));
   EXPECT_EQ(held_back(), gib(5));
 }
 
@@ -253,10 +253,10 @@ TEST_F(Strays, ASessionOnADeviceThatItWasNotGivenIsReportedOnce) {
   EXPECT_TRUE(lease().flags.astray);
 }
 
-TEST_F(Strays, AreExternalThereAndChargedNothingHere) {
+TEST_F(Strays, AreUnmanagedThereAndChargedNothingHere) {
   story.use(1, gib(3), 1);
   (void)story.sample();
-  EXPECT_EQ(story.look(1).external, gib(3));
+  EXPECT_EQ(story.look(1).unmanaged, gib(3));
   EXPECT_EQ(story.look(1).held_back, gib(3));
   EXPECT_EQ(story.look(1).charged, Bytes{});
   EXPECT_EQ(story.look(0).charged, gib(8));
@@ -332,9 +332,9 @@ TEST_F(NobodyListed, WhatAnEndedLeaseStillHasIsNotGranted) {
   (void)story.ask(S::budget(gib(8)));
   EXPECT_THAT(first_ends(), Not(HasSubstr("grant")));
   EXPECT_EQ(used(gib(9)), "end 1; ");
-  EXPECT_EQ(story.look().external, gib(9));
+  EXPECT_EQ(story.look().unmanaged, gib(9));
   EXPECT_EQ(used(gib(8)), "grant 2; ");
-  EXPECT_EQ(story.look().external, gib(8));
+  EXPECT_EQ(story.look().unmanaged, gib(8));
 }
 
 TEST_F(NobodyListed, WhatOthersHaveIsTheirsWhenItIsFree) {
@@ -343,10 +343,10 @@ TEST_F(NobodyListed, WhatOthersHaveIsTheirsWhenItIsFree) {
   (void)used(gib(13));
   (void)first_ends();
   (void)used(gib(13));
-  EXPECT_EQ(story.look().external, gib(9));
+  EXPECT_EQ(story.look().unmanaged, gib(9));
   EXPECT_EQ(story.look().grantable, gib(3));
   (void)used(gib(4));
-  EXPECT_EQ(story.look().external, Bytes{});
+  EXPECT_EQ(story.look().unmanaged, Bytes{});
   EXPECT_EQ(story.look().grantable, gib(12));
 }
 

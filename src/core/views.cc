@@ -223,7 +223,7 @@ std::vector<DeviceView> Coordinator::devices(Now now) const {
       if (current) {
         view.used = device.used;
         view.driver_reserved = device.driver_reserved;
-        view.external = account.external;
+        view.unmanaged = account.unmanaged;
         view.ignored = account.ignored;
         view.lists_processes = device.lists_processes;
         view.owed = device.owed;

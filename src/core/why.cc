@@ -133,14 +133,14 @@ std::string ahead_text(std::size_t count) {
 }  // namespace
 
 void Coordinator::Impl::add_shortages(const Request& request, WhyView& view) const {
-  const Site site = site_of(ledger, request, settings.exclusive_external_max);
+  const Site site = site_of(ledger, request, settings.exclusive_unmanaged_max);
   view.devices_wanted = site.wanted;
   view.devices_fitting = site.fitting;
   view.shortages = shortages_at(site, request);
 }
 
 std::string Coordinator::Impl::shortage_text(const Request& request, UserId user) const {
-  const Site site = site_of(ledger, request, settings.exclusive_external_max);
+  const Site site = site_of(ledger, request, settings.exclusive_unmanaged_max);
   if (site.accounts.empty()) {
     return trouble.empty() ? "no GPU that it could use is there now"
                            : "the state of the GPUs is not known: " + trouble;
@@ -284,7 +284,7 @@ WhyView::Reason Coordinator::Impl::reason_of(const Lease& lease, const WhyView& 
   if (!user_has_room(lease)) return Reason::kUserLimit;
   // Of those that it would get, the one that lacks most.
   const Account& best = *ledger.find(view.shortages[view.devices_wanted - 1].device);
-  if (fits_now(best, lease.request, settings.exclusive_external_max)) {
+  if (fits_now(best, lease.request, settings.exclusive_unmanaged_max)) {
     const bool passed_enough = std::ranges::any_of(view.ahead, [&](LeaseId id) {
       const Waiting* ahead = state.find(id)->waiting();
       return ahead->passed_since && *ahead->passed_since + settings.pass_max <= now.instant;

@@ -59,7 +59,7 @@ std::optional<std::vector<LeaseId>> Coordinator::Impl::who_makes_room(
   Account without = account;
   std::vector<LeaseId> chosen;
   const auto fits = [&] {
-    return fits_now(without, urgent.request, settings.exclusive_external_max);
+    return fits_now(without, urgent.request, settings.exclusive_unmanaged_max);
   };
   for (const auto& [priority, bytes, id] : able) {
     if (fits()) break;
@@ -80,7 +80,7 @@ std::optional<std::vector<LeaseId>> Coordinator::Impl::who_makes_room(
     with.granted += entry.budget;
     with.exclusive_count += entry.exclusive ? 1U : 0U;
     with.entries.emplace(*id, entry);
-    if (!fits_now(with, urgent.request, settings.exclusive_external_max)) {
+    if (!fits_now(with, urgent.request, settings.exclusive_unmanaged_max)) {
       ++id;
       continue;
     }

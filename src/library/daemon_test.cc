@@ -201,7 +201,7 @@ TEST_F(AsksTest, ACleanupOfALadderIsAskedForOnce) {
   EXPECT_EQ(first->reason, "over_budget");
   const auto second = asks.next(seconds(10));
   ASSERT_TRUE(second);
-  EXPECT_EQ(second->reason, "strangers");
+  EXPECT_EQ(second->reason, "unmanaged");
   EXPECT_FALSE(asks.next({}));
 }
 

@@ -17,10 +17,11 @@
 namespace berth::history {
 
 /// Their numbers are stored: they stay.
-enum class Figure : std::uint8_t { kUsed = 0, kGranted = 1, kExternal = 2 };
+enum class Figure : std::uint8_t { kUsed = 0, kGranted = 1, kUnmanaged = 2 };
 constexpr auto words_of(Figure) {
   using enum Figure;
-  return make_words<Figure>({{kUsed, "used"}, {kGranted, "granted"}, {kExternal, "external"}});
+  return make_words<Figure>(
+      {{kUsed, "used"}, {kGranted, "granted"}, {kUnmanaged, "unmanaged", "external"}});
 }
 
 /// A device; of it what one lease has; of that, or of no lease's, what one process has.

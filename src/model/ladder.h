@@ -41,7 +41,7 @@ constexpr auto words_of(Cause) {
   using enum Cause;
   return make_words<Cause>({{kLeaseCritical, "lease_critical"},
                             {kDeviceCritical, "device_critical"},
-                            {kUnmanaged, "strangers"},
+                            {kUnmanaged, "unmanaged", "strangers"},
                             {kOverBudget, "over_budget"}});
 }
 inline constexpr std::size_t kCauseCount = 4;

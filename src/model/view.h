@@ -44,11 +44,11 @@ struct DeviceView {
   std::optional<Bytes> capacity;
   std::optional<Bytes> used;
   std::optional<Bytes>
-      external;   // Used by processes of no lease, and what none can be charged for.
+      unmanaged;  // Used by processes of no lease, and what none can be charged for.
   Bytes ignored;  // Of that; held back from nobody, as configured.
   std::optional<Bytes> driver_reserved;
   Bytes reserve;    // Configured.
-  Bytes held_back;  // max(reserve, external - ignored + driver)
+  Bytes held_back;  // max(reserve, unmanaged - ignored + driver)
   Bytes charged;    // Sum over leases.
   Bytes granted;    // Sum of the budgets of leases.
   Bytes grantable;
@@ -117,7 +117,7 @@ struct Shortage {
   Bytes charged;
   Bytes grantable;
   Bytes missing;  // What the request lacks there.
-  std::optional<Bytes> external;
+  std::optional<Bytes> unmanaged;
 };
 
 /// What a waiting request asks is above a bound that was lowered since it was made.
@@ -186,7 +186,7 @@ constexpr auto words_of(WhyView::Reason) {
                                       {kMemory, "memory"},
                                       {kTurn, "turn"},
                                       {kExclusive, "exclusive"},
-                                      {kUnmanaged, "strangers"},
+                                      {kUnmanaged, "unmanaged", "strangers"},
                                       {kOvercommitted, "overcommitted"},
                                       {kDriver, "driver"},
                                       {kParked, "parked"},

@@ -56,14 +56,14 @@ class Desk : public ::testing::Test {
 };
 
 TEST_F(Desk, WhatASampleShowsIsToldAtTheEndOfTheTurn) {
-  AlertService alerts = desk({{"strangers", rule("gpu.external > 2G")}});
+  AlertService alerts = desk({{"crowded", rule("gpu.unmanaged > 2G")}});
   alerts.restore({});
   story.sample(gib(3));
   alerts.looked(story.now, story.engine.coordinator());
   EXPECT_TRUE(published.empty());
   alerts.flush();
   EXPECT_THAT(published, ElementsAre(HasSubstr("all programs without a lease use 3.0 GiB")));
-  EXPECT_THAT(log, ElementsAre(HasSubstr("alert strangers: programs without")));
+  EXPECT_THAT(log, ElementsAre(HasSubstr("alert crowded: programs without")));
   ASSERT_EQ(alerts.list(story.now).items.size(), 1);
   EXPECT_EQ(wire::state_of(alerts.list(story.now).items[0]), "firing");
   EXPECT_EQ(alerts.list(story.now).items[0].states[0].subject.device, (DeviceId{0xd0, 1}));
@@ -87,7 +87,7 @@ TEST_F(Desk, WhatHappensToALeaseIsToldOfTheRulesThatNameIt) {
 }
 
 TEST_F(Desk, WhatIsSwitchedOffIsListedAndSaysNothing) {
-  config::AlertRule off = rule("gpu.external > 2G");
+  config::AlertRule off = rule("gpu.unmanaged > 2G");
   off.enabled = false;
   AlertService alerts = desk({{"off", off}});
   alerts.restore({});
@@ -99,7 +99,7 @@ TEST_F(Desk, WhatIsSwitchedOffIsListedAndSaysNothing) {
 }
 
 TEST_F(Desk, RuleThatGoesWithAReloadSaysNothingMore) {
-  AlertService alerts = desk({{"strangers", rule("gpu.external > 2G")}});
+  AlertService alerts = desk({{"crowded", rule("gpu.unmanaged > 2G")}});
   alerts.restore({});
   story.sample(gib(3));
   alerts.looked(story.now, story.engine.coordinator());
@@ -115,7 +115,7 @@ config::AlertRule with_webhook(std::string_view when) {
 }
 
 TEST_F(Desk, AMessageIsKeptUntilItIsDelivered) {
-  AlertService alerts = desk({{"hook", with_webhook("gpu.external > 2G")}});
+  AlertService alerts = desk({{"hook", with_webhook("gpu.unmanaged > 2G")}});
   story.sample(gib(3));
   alerts.looked(story.now, story.engine.coordinator());
   alerts.flush();
@@ -146,7 +146,7 @@ TEST_F(Desk, AMessageIsKeptUntilItIsDelivered) {
 }
 
 TEST_F(Desk, WhatTheDiskDidNotTakeIsOfferedAgain) {
-  AlertService alerts = desk({{"hook", with_webhook("gpu.external > 2G")}});
+  AlertService alerts = desk({{"hook", with_webhook("gpu.unmanaged > 2G")}});
   alerts.restore({});
   disk_is_full = true;
   story.sample(gib(3));
@@ -160,7 +160,7 @@ TEST_F(Desk, WhatTheDiskDidNotTakeIsOfferedAgain) {
 }
 
 TEST_F(Desk, WhatFiredBeforeTheDaemonWasStartedAgainIsNotToldAgainAndItsEndIs) {
-  const AlertService::Rules rules = {{"strangers", rule("gpu.external > 2G")}};
+  const AlertService::Rules rules = {{"crowded", rule("gpu.unmanaged > 2G")}};
   AlertService before = desk(rules);
   before.restore({});
   story.sample(gib(3));

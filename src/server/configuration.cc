@@ -63,7 +63,7 @@ core::Unmanaged unmanaged_of(config::Unmanaged unmanaged) {
 
 }  // namespace
 
-Result<config::Config> read_configuration(const os::Environment& env, os::Mode mode) {
+Result<config::Loaded> read_configuration(const os::Environment& env, os::Mode mode) {
   const os::ConfigPaths paths = os::config_paths(env);
   const bool user = mode == os::Mode::kUser;
   config::Input input{.mode = user ? config::Mode::kUser : config::Mode::kSystem};
@@ -78,8 +78,8 @@ Result<config::Config> read_configuration(const os::Environment& env, os::Mode m
   if (const char* level = std::getenv("BERTH_LOG"); level != nullptr) {
     input.overrides = config::overrides_of_environment({{"BERTH_LOG", level}});
   }
-  const auto loaded = config::load(input);
-  if (const auto* good = std::get_if<config::Loaded>(&loaded)) return good->config;
+  auto loaded = config::load(input);
+  if (auto* good = std::get_if<config::Loaded>(&loaded)) return std::move(*good);
   std::string text;
   for (const config::Problem& problem : std::get<config::Problems>(loaded)) {
     text += (text.empty() ? "" : "\n") + to_text(problem);
@@ -110,7 +110,7 @@ core::Settings core_settings(const config::Config& config,
       .claim_within = policy.claim_within,
       .reserve = config.gpu.reserve,
       .device_reserve = config.gpu.device_reserve,
-      .exclusive_external_max = policy.exclusive_external_max,
+      .exclusive_unmanaged_max = policy.exclusive_unmanaged_max,
       .unmanaged = unmanaged_of(policy.unmanaged),
       .over_budget_tolerance = config.enforce.over_budget_tolerance,
       .over_budget_grace = config.enforce.over_budget_grace,

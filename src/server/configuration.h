@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "config/config.h"
+#include "config/load.h"
 #include "enforce/lease_files.h"
 #include "os/paths.h"
 #include "server/engine.h"
@@ -23,7 +24,7 @@ namespace berth::server {
 
 /// The machine's files, and in user mode the user's own. kInvalid: a line for each problem;
 /// kPermission: a file that others may write.
-Result<config::Config> read_configuration(const os::Environment& env, os::Mode mode);
+Result<config::Loaded> read_configuration(const os::Environment& env, os::Mode mode);
 
 struct Admins {
   std::set<UserId> users;

@@ -142,8 +142,9 @@ struct Daemon::Impl final : Host {
 Status Daemon::Impl::take_places() {
   if (!options.socket.empty()) env.socket = options.socket;
   TRY(read, read_configuration(env, options.mode));
-  config = std::move(read);
+  config = std::move(read.config);
   log.set_level(config.daemon.log);
+  for (const config::Problem& note : read.notes) log.warn(to_text(note));
   admins = admins_of(config);
   const bool allowed = options.in_container || config.daemon.in_container;
   if (env.sim.empty()) TRY_STATUS(look_at_container(allowed, log));
@@ -446,14 +447,15 @@ Status Daemon::Impl::reload() {
   const char* notify_socket = std::getenv("NOTIFY_SOCKET");
   const NotifySocket notify(notify_socket == nullptr ? "" : notify_socket);
   notify.reloading();
-  Result<config::Config> read = read_configuration(env, options.mode);
+  Result<config::Loaded> read = read_configuration(env, options.mode);
   notify.ready(read.ok() ? "configuration reloaded"
                          : "the configuration has errors; the old holds");
   if (!read.ok()) return read.error();
-  config = *std::move(read);
+  config = std::move(read->config);
   admins = admins_of(config);
   in_admin_group.clear();
   log.set_level(config.daemon.log);
+  for (const config::Problem& note : read->notes) log.warn(to_text(note));
   service->configure(service_settings());
   http->set_limits(http_limits(config, descriptors));
   files->configure(lease_file_settings(config, os::leases_directory(paths.socket)));

@@ -145,7 +145,7 @@ void DeviceClaims::try_claim(Instant now, DeviceId device, Claim& claim) {
        " of " + claim.other->name + " already: " +
        (outranks(*claim.other)
             ? "this is the machine's daemon and grants it all the same; sessions of that user "
-              "count as external"
+              "count as unmanaged"
             : "nothing is granted on it here"));
 }
 

@@ -163,7 +163,7 @@ TEST_F(DeviceClaimsTest, DaemonOfTheMachineGrantsBesideAnOrdinaryUsersAndSaysSo)
   seen = sample();
   machines->apply(kNow, seen);
   EXPECT_FALSE(seen.devices[0].lost);
-  EXPECT_THAT(said_, HasSubstr("external"));
+  EXPECT_THAT(said_, HasSubstr("unmanaged"));
 }
 
 TEST_F(DeviceClaimsTest, DaemonOfTheMachineStepsBackBeforeItsLike) {

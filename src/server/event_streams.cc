@@ -212,7 +212,7 @@ void EventStreams::publish(core::Now now, const core::Coordinator& coordinator,
 }
 
 void EventStreams::publish(const core::NotifyUnmanaged& notify) {
-  const Item item{.event = notify.news.gone ? "stranger_gone" : "stranger_seen",
+  const Item item{.event = notify.news.gone ? "unmanaged_gone" : "unmanaged_seen",
                   .body = notify.news,
                   .refusal = {},
                   .number = ++number_};

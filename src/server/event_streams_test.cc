@@ -46,13 +46,13 @@ TEST(EventStreams, OfUnmanagedProcessesIsToldToWhoListensToEverything) {
        .processes = std::vector<ProcessSample>{{.process = {500, 7}, .used = gib(2)}}});
   story.engine.sampled(story.now, sample);
   std::vector<std::string> done = story.done();
-  EXPECT_THAT(done, Contains("item 9 stranger_seen"));
+  EXPECT_THAT(done, Contains("item 9 unmanaged_seen"));
   EXPECT_THAT(done, Contains(HasSubstr("say GPU 0: a process (pid 500, ")));
-  EXPECT_THAT(done, Not(Contains("item 1 stranger_seen")));
+  EXPECT_THAT(done, Not(Contains("item 1 unmanaged_seen")));
   sample.devices[0].processes->clear();
   sample.asked_at = story.now.instant + minutes(1);
   story.engine.sampled(story.now, sample);
-  EXPECT_THAT(story.done(), Contains("item 9 stranger_gone"));
+  EXPECT_THAT(story.done(), Contains("item 9 unmanaged_gone"));
   EXPECT_EQ(story.outbox.last_number, 3U);  // The grant was the first.
 }
 

@@ -33,7 +33,7 @@ void add_device(std::vector<Reading>& into, const DeviceSample& device,
   if (found == views.end()) return;
   const DeviceView& view = *found;
   into.push_back(of_device(device.id, Figure::kGranted, view.granted));
-  if (view.external) into.push_back(of_device(device.id, Figure::kExternal, *view.external));
+  if (view.unmanaged) into.push_back(of_device(device.id, Figure::kUnmanaged, *view.unmanaged));
 }
 
 }  // namespace

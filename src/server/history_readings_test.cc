@@ -30,7 +30,7 @@ Sample sample() {
 }
 
 DeviceView device_view() {
-  return {.id = kCard, .external = mib(100), .granted = gib(8)};
+  return {.id = kCard, .unmanaged = mib(100), .granted = gib(8)};
 }
 
 LeaseView held() {
@@ -55,7 +55,7 @@ TEST(HistoryReadings, AreOfDevicesLeasesAndProcesses) {
   const std::vector<Reading> readings = readings_of(sample(), {device_view()}, {held()});
   EXPECT_EQ(value_of(readings, {kCard, {}, {}, Figure::kUsed}), gib(5));
   EXPECT_EQ(value_of(readings, {kCard, {}, {}, Figure::kGranted}), gib(8));
-  EXPECT_EQ(value_of(readings, {kCard, {}, {}, Figure::kExternal}), mib(100));
+  EXPECT_EQ(value_of(readings, {kCard, {}, {}, Figure::kUnmanaged}), mib(100));
   EXPECT_EQ(value_of(readings, {kCard, {4}, {}, Figure::kUsed}), gib(4));
   EXPECT_EQ(value_of(readings, {kCard, {4}, {}, Figure::kGranted}), gib(8));
   EXPECT_EQ(value_of(readings, {kCard, {4}, kJob, Figure::kUsed}), gib(3));
@@ -69,7 +69,7 @@ TEST(HistoryReadings, WhatIsUnknownIsLeftOut) {
   figures_missing.devices[0].used.reset();
   figures_missing.devices[0].processes.reset();
   DeviceView view = device_view();
-  view.external.reset();
+  view.unmanaged.reset();
   LeaseView lease = held();
   lease.parts[0].used.reset();
   const std::vector<Reading> readings = readings_of(figures_missing, {view}, {lease});

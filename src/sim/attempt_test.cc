@@ -125,7 +125,7 @@ TEST_F(AttemptTest, WhatADeadChildHadOfWhichTheSupervisorToldLeavesWithTheLease)
   processes.end(child, {});
   Attempt attempt(observations, coordinator, now);
   attempt.sample();
-  EXPECT_EQ(attempt.coordinator().devices(now)[0].external, Bytes{});
+  EXPECT_EQ(attempt.coordinator().devices(now)[0].unmanaged, Bytes{});
   EXPECT_TRUE(attempt.carry_out(Remedy::Kind::kCancelLease, {kFirst}, {}));
   EXPECT_EQ(attempt.coordinator().devices(now)[0].used, Bytes{});
 }
@@ -263,13 +263,13 @@ TEST_F(AttemptOnTwoTest, WhatTheDeadHaveWhereTheirLeaseIsNoLongerStaysWhenThatEn
   (void)coordinator.step(now, core::Recovered{.same_boot = true});
   Attempt attempt(observations, coordinator, now);
   attempt.sample();
-  EXPECT_EQ(attempt.coordinator().devices(now)[1].external, gib(10));
+  EXPECT_EQ(attempt.coordinator().devices(now)[1].unmanaged, gib(10));
   EXPECT_TRUE(attempt.carry_out(Remedy::Kind::kCancelLease, {kFirst}, {}));
   EXPECT_EQ(state_of(attempt, kFirst), LeaseState::kEnded);
   EXPECT_EQ(attempt.coordinator().devices(now)[0].used, Bytes{});
-  EXPECT_EQ(attempt.coordinator().devices(now)[1].external, gib(10));
+  EXPECT_EQ(attempt.coordinator().devices(now)[1].unmanaged, gib(10));
   attempt.dead_leave();
-  EXPECT_EQ(attempt.coordinator().devices(now)[1].external, Bytes{});
+  EXPECT_EQ(attempt.coordinator().devices(now)[1].unmanaged, Bytes{});
 }
 
 // It was started in a lease inside this one, and came below the outer's supervisor when that ended.

@@ -449,7 +449,7 @@ std::string check_out_of_memory(const Observations& observations, std::size_t in
     const Handle handle = use.lease.value_or(Handle{});
     const ReferenceLease* lease = observations.journal.find(handle);
     if (lease == nullptr || is_left_behind(observations, *lease)) {
-      others += use.bytes;  // Nobody's, or left behind by who ended or was requeued: all external.
+      others += use.bytes;  // Nobody's, or left behind by who ended or was requeued: all unmanaged.
     } else if (is_above_budget(observations, *lease, device)) {
       return {};  // Somebody is above his budget.
     }

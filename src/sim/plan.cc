@@ -135,7 +135,7 @@ core::Settings draw_settings(Random& random, const std::vector<Device>& devices)
   settings.context_estimate = mib(256);  // No request asks for less.
   settings.reserve = random.chance(200) ? Bytes{} : random.between(mib(1), gib(2));
   if (random.chance(200)) settings.device_reserve[random.pick(devices).id] = gib(1);
-  settings.exclusive_external_max = random.between(Bytes{}, gib(2));
+  settings.exclusive_unmanaged_max = random.between(Bytes{}, gib(2));
   if (random.chance(150)) {
     settings.limits_default.leases_max = 1 + static_cast<std::uint32_t>(random.below(4));
     settings.limits_default.waiting_max = 2 + static_cast<std::uint32_t>(random.below(8));

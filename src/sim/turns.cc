@@ -33,9 +33,9 @@ bool has_room(const Observations& observations, const Request& request, const De
     return false;
   }
   if (request.share == Share::kExclusive) {
-    return device.leases.empty() && device.grantable > Bytes{} && device.external &&
-           saturating_sub(*device.external, device.ignored) <=
-               observations.settings.exclusive_external_max;
+    return device.leases.empty() && device.grantable > Bytes{} && device.unmanaged &&
+           saturating_sub(*device.unmanaged, device.ignored) <=
+               observations.settings.exclusive_unmanaged_max;
   }
   return request.vram <= device.grantable && !has_exclusive(observations, device);
 }

@@ -271,7 +271,7 @@ void World::lose_device() {
 void World::unmanaged_starts() {
   const std::size_t index = context_.random.below(devices_.count());
   const Process unmanaged_process = processes_.spawn(
-      {.parent = {}, .user = {2'000}, .name = "stranger", .lease = std::nullopt, .on_end = {}});
+      {.parent = {}, .user = {2'000}, .name = "unmanaged", .lease = std::nullopt, .on_end = {}});
   const Bytes most{devices_.at(index).capacity.value / (context_.random.chance(300) ? 2 : 16)};
   if (devices_.allocate(unmanaged_process, index, context_.random.between(mib(1), most))) {
     context_.record_fault(Fault::kUnmanagedGrows);

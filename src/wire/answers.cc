@@ -52,7 +52,7 @@ void write_unmanaged_process(JsonWriter& writer, const UnmanagedProcess& unmanag
 
 void write_unmanaged(JsonWriter& writer, const std::vector<UnmanagedProcess>& unmanaged_processes,
                      const UserNames& names) {
-  writer.key("strangers").begin_array();
+  writer.key("unmanaged_processes").begin_array();
   for (const UnmanagedProcess& unmanaged_process : unmanaged_processes) {
     writer.begin_object();
     write_unmanaged_process(writer, unmanaged_process, names);
@@ -77,7 +77,7 @@ void write_device(JsonWriter& writer, const DeviceView& device, bool simulated,
   writer.key("trouble").text_or_null(device.trouble);
   writer.key("vram_total_bytes").bytes(device.capacity);
   writer.key("vram_used_bytes").bytes(device.used);
-  writer.key("vram_external_bytes").bytes(device.external);
+  writer.key("vram_unmanaged_bytes").bytes(device.unmanaged);
   writer.key("vram_ignored_bytes").bytes(device.ignored);
   writer.key("vram_driver_bytes").bytes(device.driver_reserved);
   writer.key("vram_reserve_bytes").bytes(device.reserve);
@@ -108,7 +108,7 @@ DeviceView read_device(ObjectReader& reader, UserNames& names) {
   reader.text("trouble", device.trouble);
   reader.bytes("vram_total_bytes", device.capacity);
   reader.bytes("vram_used_bytes", device.used);
-  reader.bytes("vram_external_bytes", device.external);
+  reader.bytes(reader.either("vram_unmanaged_bytes", "vram_external_bytes"), device.unmanaged);
   reader.bytes("vram_ignored_bytes", device.ignored);
   reader.bytes("vram_driver_bytes", device.driver_reserved);
   reader.bytes("vram_reserve_bytes", device.reserve);
@@ -124,7 +124,8 @@ DeviceView read_device(ObjectReader& reader, UserNames& names) {
     reader.boolean("processes_listed", device.lists_processes.emplace(false));
   }
   device.leases = read_ids(reader, "leases");
-  for (ObjectReader& item : reader.objects("strangers", kAnyCount)) {
+  for (ObjectReader& item :
+       reader.objects(reader.either("unmanaged_processes", "strangers"), kAnyCount)) {
     UnmanagedProcess unmanaged_process;
     item.integer("pid", unmanaged_process.process.pid);
     unmanaged_process.process.start_ticks = item.number("start_ticks", kAny).value_or(0);
@@ -148,7 +149,7 @@ void write_shortages(JsonWriter& writer, const std::vector<Shortage>& shortages)
     writer.key("vram_charged_bytes").bytes(shortage.charged);
     writer.key("vram_grantable_bytes").bytes(shortage.grantable);
     writer.key("vram_missing_bytes").bytes(shortage.missing);
-    writer.key("vram_external_bytes").bytes(shortage.external).end_object();
+    writer.key("vram_unmanaged_bytes").bytes(shortage.unmanaged).end_object();
   }
   writer.end_array();
 }
@@ -164,7 +165,7 @@ std::vector<Shortage> read_shortages(ObjectReader& reader) {
     item.bytes("vram_charged_bytes", shortage.charged);
     item.bytes("vram_grantable_bytes", shortage.grantable);
     item.bytes("vram_missing_bytes", shortage.missing);
-    item.bytes("vram_external_bytes", shortage.external);
+    item.bytes(item.either("vram_unmanaged_bytes", "vram_external_bytes"), shortage.unmanaged);
     shortages.push_back(shortage);
   }
   return shortages;

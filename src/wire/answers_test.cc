@@ -42,19 +42,36 @@ TEST(Answers, UnknownFigureOfADeviceIsNull) {
   DeviceView lost = samples::device_view();
   lost.capacity.reset();
   lost.used.reset();
-  lost.external.reset();
+  lost.unmanaged.reset();
   lost.driver_reserved.reset();
   lost.sample_age.reset();
   lost.unmanaged_processes[0].used.reset();
   const std::string text = encode_devices({.items = {lost}}, samples::names());
   EXPECT_THAT(text, HasSubstr(R"("vram_total_bytes":null,"vram_used_bytes":null,)"
-                              R"("vram_external_bytes":null,"vram_ignored_bytes":104857600,)"
+                              R"("vram_unmanaged_bytes":null,"vram_ignored_bytes":104857600,)"
                               R"("vram_driver_bytes":null,)"));
   EXPECT_THAT(text, HasSubstr(R"("sample_age_ms":null)"));
   const Result<NamedDevices> named = decode_devices(text);
   ASSERT_TRUE(named.ok());
   EXPECT_EQ(named->list.items[0].capacity, std::nullopt);
   EXPECT_EQ(named->list.items[0].unmanaged_processes[0].used, std::nullopt);
+}
+
+TEST(Answers, OfAnEarlierDaemonAreReadWithTheWordsOfThen) {
+  const DeviceList list = {.time = {5}, .simulated = true, .items = {samples::device_view()}};
+  std::string text = encode_devices(list, samples::names());
+  const auto in_words_of_then = [&](std::string_view now, std::string_view then) {
+    const std::size_t at = text.find(now);
+    ASSERT_NE(at, std::string::npos) << now;
+    text.replace(at, now.size(), then);
+  };
+  in_words_of_then("\"vram_unmanaged_bytes\"", "\"vram_external_bytes\"");
+  in_words_of_then("\"unmanaged_processes\"", "\"strangers\"");
+  const Result<NamedDevices> named = decode_devices(text);
+  ASSERT_TRUE(named.ok()) << named.error().message;
+  EXPECT_EQ(named->list.items[0].unmanaged, samples::device_view().unmanaged);
+  EXPECT_EQ(named->list.items[0].unmanaged_processes.size(),
+            samples::device_view().unmanaged_processes.size());
 }
 
 TEST(Answers, WhyReadsBackAsItWasWritten) {

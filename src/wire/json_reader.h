@@ -66,6 +66,10 @@ class ObjectReader {
   };
 
   bool has(std::string_view field);  // Present, and not null.
+  /// A field that was renamed: the name under which it is there.
+  std::string_view either(std::string_view field, std::string_view former) {
+    return has(field) || !has(former) ? field : former;
+  }
   void require(std::string_view field);
   void text(std::string_view field, std::string& out);
   void line(std::string_view field, std::string& out);   // Without control characters.

@@ -247,8 +247,8 @@ TEST(OpenApi, DescribesTheAnswers) {
   check_named("Fit", encode_fit(samples::fit(), samples::names()));
   const UnmanagedNews news = {.device = samples::device(1),
                               .unmanaged_process = {.name = "firefox"}};
-  check_named("StrangerNews", encode_unmanaged(news, {}));
-  expect_complete("StrangerNews", encode_unmanaged(news, {}));
+  check_named("UnmanagedNews", encode_unmanaged(news, {}));
+  expect_complete("UnmanagedNews", encode_unmanaged(news, {}));
   for (const auto unit : {Alert::Unit::kShare, Alert::Unit::kBytes}) {
     Alert alert = samples::alert();
     alert.unit = unit;

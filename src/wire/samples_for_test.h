@@ -185,7 +185,7 @@ inline DeviceView device_view() {
   view.trouble = "one page is retired";
   view.capacity = gib(16);
   view.used = gib(7);
-  view.external = mib(400);
+  view.unmanaged = mib(400);
   view.ignored = mib(100);
   view.driver_reserved = mib(300);
   view.reserve = mib(512);
@@ -219,7 +219,7 @@ inline std::vector<Shortage> shortages() {
            .charged = gib(14),
            .grantable = gib(1),
            .missing = gib(5),
-           .external = mib(400)}};
+           .unmanaged = mib(400)}};
 }
 
 inline Halt halt() {
@@ -352,7 +352,7 @@ inline history::Past past() {
                     {.start = 1'770'470'160, .known = 1, .least = {7}, .most = {7}, .total = 7}}};
   };
   return {.step = minutes(1),
-          .series = {series({.figure = history::Figure::kExternal}, ""),
+          .series = {series({.figure = history::Figure::kUnmanaged}, ""),
                      series({.lease = {12}, .figure = history::Figure::kGranted}, "train"),
                      series({.lease = {12}, .process = {4'711}}, "python"),
                      series({.process = {4'712}}, "firefox")},

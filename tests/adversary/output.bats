@@ -60,8 +60,8 @@ PY
   local evil=$'a\n\e[2J[error] b'
   cp "$world/build/bin/vram_user" "$world/build/bin/$evil"
   as bob env LD_LIBRARY_PATH="$world/build/lib/simgpu" "$evil" --bytes 2GiB --hold 20s \
-    >"$world/stranger" 2>&1 3>&- &
-  eventually grep -q holding "$world/stranger"
+    >"$world/unmanaged" 2>&1 3>&- &
+  eventually grep -q holding "$world/unmanaged"
   as bob berth run -q -m 1G -n forged -- bash -c "exec -a \"\$0\" true" "$evil"
   attack bob <<'PY'
 from attack import *

@@ -90,8 +90,8 @@ PY
     BERTH_LEASE_DIR="$(directory_of alice hers)" vram_user --bytes 2GiB --hold 60s \
     >"$world/bob" 2>&1 3>&- &
   eventually grep -q holding "$world/bob"
-  is_external() { as alice berth status | grep -qF "bob (external)"; }
-  eventually is_external
+  is_unmanaged() { as alice berth status | grep -qF "bob (unmanaged)"; }
+  eventually is_unmanaged
   [[ $(as alice berth show hers --json | command jq '.vram_used_bytes < 2147483648') == true ]]
 }
 

@@ -84,18 +84,18 @@ state_is() { [[ $(berth alert list --json | jq -r ".items[] | select(.name == \"
 }
 
 @test "a rule is added, shown, refused twice, and taken away" {
-  run berth alert add 'gpu.external > 2G' -n intruders --severity info --repeat 10m
+  run berth alert add 'gpu.unmanaged > 2G' -n intruders --severity info --repeat 10m
   status_is 0
-  contains "rule intruders: gpu.external > 2GiB"
+  contains "rule intruders: gpu.unmanaged > 2GiB"
   [[ $(stat -c %a "$XDG_CONFIG_HOME/berth/alerts.toml") == 600 ]]
   berth alert list --json | jq -e '.items[] | select(.name == "intruders") | .severity == "info" and .repeat_ms == 600000'
-  run berth alert add 'gpu.external > 3G' -n intruders
+  run berth alert add 'gpu.unmanaged > 3G' -n intruders
   status_is 1
   contains "there is a rule intruders already"
-  run berth alert add 'gpu.external > 3G'
-  contains "rule gpu-external: "
-  run berth alert add 'gpu.external > 4G'
-  contains "rule gpu-external-2: "
+  run berth alert add 'gpu.unmanaged > 3G'
+  contains "rule gpu-unmanaged: "
+  run berth alert add 'gpu.unmanaged > 4G'
+  contains "rule gpu-unmanaged-2: "
   berth alert rm intruders
   run berth alert rm intruders
   status_is 66

@@ -82,9 +82,9 @@ time.sleep(60)' "$world/gpu_lock_3" >"$world/locker" 3>&- 9>&- &
 @test "a program that uses the GPU without a lease" {
   berth daemon start
   library=$(dirname "$(command -v berth)")/../lib/simgpu
-  LD_LIBRARY_PATH=$library vram_user --bytes 2GiB --hold 60s 3>&- >"$world/stranger" 2>&1 &
-  eventually grep -q holding "$world/stranger"
-  eventually is external warn
+  LD_LIBRARY_PATH=$library vram_user --bytes 2GiB --hold 60s 3>&- >"$world/unmanaged" 2>&1 &
+  eventually grep -q holding "$world/unmanaged"
+  eventually is unmanaged warn
   run berth doctor
   contains "without a lease (vram_user "
 }

@@ -22,7 +22,7 @@ ended_as() { [[ $(session_of "$1" | jq -r .result) == "$2" ]]; }
   eventually seen train
   berth history --json | jq -e '.schema == "berth/history/v1" and .step_ms == 60000 and
     all(.items[]; .of == "device" and .index == 0 and .lease == null) and
-    ([.items[].figure] | unique) == ["external", "granted", "used"]'
+    ([.items[].figure] | unique) == ["granted", "unmanaged", "used"]'
   berth history --of process --step 1s --json | jq -e '.step_ms == 1000 and
     any(.items[]; .lease == 1 and .name == "vram_user" and .pid > 1 and .known_ms >= 1000)'
   berth history --lease train --json | jq -e 'all(.items[]; .lease == 1) and

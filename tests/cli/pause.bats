@@ -43,20 +43,20 @@ hold() {
 }
 
 # Nobody counts its allocations: what left is measured when it can take no more.
-@test "a whole GPU without the guard is paused and comes back beside a stranger who came meanwhile" {
+@test "a whole GPU without the guard is paused and comes back beside a program that came meanwhile" {
   berth run -n first -x --enforce none -- vram_user --bytes 8GiB --hold 6s --verify >first 2>&1 3>&- &
   local first=$!
   eventually grep -q holding first
   berth pause first
   local simgpu
   simgpu=$(dirname "$(dirname "$(type -P berth)")")/lib/simgpu
-  LD_LIBRARY_PATH=$simgpu vram_user --bytes 2GiB --hold 60s >stranger 2>&1 3>&- &
-  local stranger=$!
-  eventually grep -q holding stranger
+  LD_LIBRARY_PATH=$simgpu vram_user --bytes 2GiB --hold 60s >unmanaged 2>&1 3>&- &
+  local unmanaged=$!
+  eventually grep -q holding unmanaged
   run berth resume first
   status_is 0
   wait "$first" # 0: its pattern was there.
-  kill "$stranger"
+  kill "$unmanaged"
 }
 
 @test "a lease without a program that uses the GPU is not paused" {

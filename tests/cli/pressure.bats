@@ -33,15 +33,15 @@ print(at)" "$@"
   contains 'pressure.warn: must be a share such as "62%", from 1 to 100 percent'
 }
 
-@test "a GPU on which strangers take what was granted is under pressure" {
+@test "a GPU on which others take what was granted is under pressure" {
   berth run -m 6G -- sleep 60 2>/dev/null 3>&- &
   berth run -m 8G -- sleep 60 2>/dev/null 3>&- &
   held() { [[ $(berth ps --json | json items | grep -o "'held'" | wc -l) == 2 ]]; }
   eventually held
   device_is normal
   local library=$(dirname "$(type -P berth)")/../lib/simgpu
-  LD_LIBRARY_PATH=$library vram_user --bytes 3GiB --hold 60s >stranger 2>&1 3>&- &
-  eventually grep -q holding stranger
+  LD_LIBRARY_PATH=$library vram_user --bytes 3GiB --hold 60s >unmanaged 2>&1 3>&- &
+  eventually grep -q holding unmanaged
   eventually device_is warn
   run berth status
   contains "leases may lack memory"

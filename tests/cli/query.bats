@@ -27,7 +27,7 @@ csv() { berth query "$@" --format=csv,noheader,nounits; }
   [[ $(csv --query-compute-apps=pid,name,used_memory) == "$pid, vram_user, 1324" ]]
   [[ $(berth query --query-compute-apps=pid,used_memory --format=csv | head -n 1) == \
     "pid, used_gpu_memory [MiB]" ]]
-  berth-simctl stranger 0 500MiB graphics
+  berth-simctl unmanaged 0 500MiB graphics
   [[ $(csv --query-compute-apps=pid) == "$pid" ]] # It draws, and computes nothing.
 }
 

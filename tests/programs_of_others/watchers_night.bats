@@ -17,7 +17,7 @@ setup() {
   libraries=$(libraries_of_others)
   export PYTHONPATH=$others/tree/usr/lib/python3/dist-packages
   export HWLOC_PLUGINS_PATH=$libraries/hwloc
-  berth-simctl stranger 0 500MiB
+  berth-simctl unmanaged 0 500MiB
   berth run -q -m 4G -- vram_user --bytes 3GiB --hold 100s >neighbour 2>&1 3>&- &
   eventually grep -sq holding neighbour
   neighbour=$(berth-simctl show |

@@ -125,13 +125,13 @@ void judge_unmanaged(Group& group, const DeviceView& device) {
   }
   if (names.empty()) return;
   const std::string used =
-      device.external ? to_text(saturating_sub(*device.external, strays)) : "memory";
+      device.unmanaged ? to_text(saturating_sub(*device.unmanaged, strays)) : "memory";
   const std::string who =
       names.size() == 1 ? "1 process uses " : std::to_string(names.size()) + " processes use ";
-  Finding finding{.check = "external",
+  Finding finding{.check = "unmanaged",
                   .fact = who + used + " of GPU " + std::to_string(device.index) +
                           " without a lease (" + first_names(names) + ")"};
-  if (device.external && *device.external <= device.reserve) {
+  if (device.unmanaged && *device.unmanaged <= device.reserve) {
     finding.fact += ", within what is kept in reserve";
   } else {
     finding.level = Level::kWarn;

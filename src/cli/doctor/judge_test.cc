@@ -102,10 +102,10 @@ std::vector<Illness> illnesses_of_the_machine() {
        "the daemon of user 1001 grants it", "berth status"},
       {"device", Level::kWarn, [](auto& f) { f.devices[0].overcommitted = true; }, "overcommitted",
        "berth ps"},
-      {"external", Level::kWarn,
+      {"unmanaged", Level::kWarn,
        [=](auto& f) {
          f.devices[0].unmanaged_processes = {process(gib(3)), process(gib(2))};
-         f.devices[0].external = gib(5);
+         f.devices[0].unmanaged = gib(5);
        },
        "2 processes use 5.0 GiB of GPU 0 without a lease (firefox 815 and firefox 815)",
        "berth run"},
@@ -113,7 +113,7 @@ std::vector<Illness> illnesses_of_the_machine() {
        [=](auto& f) {
          f.devices[0].unmanaged_processes = {process(gib(3))};
          f.devices[0].unmanaged_processes[0].lease = LeaseId{12};
-         f.devices[0].external = gib(3);
+         f.devices[0].unmanaged = gib(3);
        },
        "firefox 815 of lease 12 uses 3.0 GiB of GPU 0, which that lease was not given",
        "berth show 12"},
@@ -241,17 +241,17 @@ TEST(Doctor, UnmanagedProcessesThatAreIgnoredAreGrantedAllTheSame) {
   facts.devices[0].unmanaged_processes = {
       {.process = {815, 1}, .name = "a", .used = gib(2)},
       {.process = {816, 1}, .used = gib(1), .lease = LeaseId{12}}};
-  facts.devices[0].external = gib(3);
+  facts.devices[0].unmanaged = gib(3);
   facts.devices[0].ignored = gib(2);
-  EXPECT_THAT(found(facts, "external").fact, HasSubstr("1 process uses 2.0 GiB of GPU 0"));
-  EXPECT_THAT(found(facts, "external").consequence, HasSubstr("policy.unmanaged = \"ignore\""));
+  EXPECT_THAT(found(facts, "unmanaged").fact, HasSubstr("1 process uses 2.0 GiB of GPU 0"));
+  EXPECT_THAT(found(facts, "unmanaged").consequence, HasSubstr("policy.unmanaged = \"ignore\""));
 }
 
 TEST(Doctor, UnmanagedProcessesWithinTheReserveAreNoIllness) {
   DoctorFacts facts = healthy();
   facts.devices[0].unmanaged_processes = {{.process = {815, 1}, .name = "Xorg", .used = mib(200)}};
-  facts.devices[0].external = mib(200);
-  EXPECT_EQ(found(facts, "external").check, "none");
+  facts.devices[0].unmanaged = mib(200);
+  EXPECT_EQ(found(facts, "unmanaged").check, "none");
 }
 
 TEST(Doctor, OnlyLockFilesThatNobodyHoldsAreToBeRemoved) {

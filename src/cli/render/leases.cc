@@ -19,7 +19,7 @@ std::string dash(const RenderContext& context) {
   return std::string(glyphs_of(context.charset).dash);
 }
 
-// What one lease, or one external process, uses: the three figures of the column VRAM.
+// What one lease, or one unmanaged process, uses: the three figures of the column VRAM.
 struct Figures {
   std::optional<Bytes> used;
   std::optional<Bytes> peak;
@@ -100,7 +100,7 @@ std::vector<Cell> row_of(const UnmanagedProcess& unmanaged_process, std::uint32_
   const std::string what =
       unmanaged_process.lease
           ? " (lease " + std::to_string(unmanaged_process.lease->value) + ", astray)"
-          : " (external)";
+          : " (unmanaged)";
   std::vector<Cell> row = {
       {dash(context)},
       {session_of(unmanaged_process.user, {}, context) + what},

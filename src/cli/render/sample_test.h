@@ -106,7 +106,7 @@ inline DeviceView device() {
   DeviceView device{.id = kDevice, .model = "RTX 5080", .pci_bus = "0000:01:00.0"};
   device.capacity = tenths_of_gib(159);
   device.used = tenths_of_gib(119);
-  device.external = tenths_of_gib(4);
+  device.unmanaged = tenths_of_gib(4);
   device.held_back = tenths_of_gib(5);
   device.charged = gib(14);
   device.granted = gib(14);

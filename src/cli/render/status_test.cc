@@ -34,7 +34,7 @@ TEST(Status, ShowsDevicesLeasesAndQueue) {
       "  12  me/hybrid-train    held   0      9.8 / 10.2 / 11.0    1h02m  ~14 min  "
       "python train.py --epochs 90 --model gpt2-small-hybrid\n"
       "  13  guest/self-hosted  held   0        – /    – /  3.0      12m        –  ollama serve\n"
-      "   –  guest (external)   –      0      0.4 /    – /    –        –        –  firefox\n"
+      "   –  guest (unmanaged)  –      0      0.4 /    – /    –        –        –  firefox\n"
       "Queue (1)\n"
       "  14  me/sweep  6.0 GiB on any GPU  4m12s  waits for memory; 12 ends in ~14 min  "
       "[berth why 14]\n");

@@ -60,7 +60,7 @@ std::string cause(const Request& request, const WhyView& why) {
   }
   if (best != nullptr && why.reason == Reason::kUnmanaged) {
     return "processes outside Berth use " +
-           (best->external ? to_text(*best->external) + " of " : "") + gpu_text(*best);
+           (best->unmanaged ? to_text(*best->unmanaged) + " of " : "") + gpu_text(*best);
   }
   return phrase_of(why);
 }

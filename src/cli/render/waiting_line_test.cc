@@ -55,7 +55,7 @@ TEST(WaitingLines, ForOtherReasonsTheShortOnesSayWhoIsInTheWayToo) {
     why.reason = reason;
     why.ahead = {{4}, {5}};
     why.ahead_count = 2;
-    why.shortages[0].external = gib(9);
+    why.shortages[0].unmanaged = gib(9);
     const auto lines = waiting_lines(request, why, sample::context());
     EXPECT_LT(std::string("berth: ").size() + lines[2].size(), 80u) << lines[2];
     return lines;

@@ -99,7 +99,7 @@ std::string outlived(const WhyView& why, const RenderContext& context) {
 std::string unmanaged_in_the_way(const WhyView& why) {
   if (lacking(why) == nullptr) return "processes outside Berth use the memory";
   const Shortage& best = *lacking(why);
-  const std::string used = best.external ? to_text(*best.external) : "the memory";
+  const std::string used = best.unmanaged ? to_text(*best.unmanaged) : "the memory";
   return "processes outside Berth use " + used + " of " + gpu(best) + " (berth status names them)";
 }
 

@@ -197,7 +197,7 @@ TEST(Why, AMoveNamesWhereToAndByWhom) {
 TEST(Why, UnmanagedProcessesAreNamedAsTheCause) {
   WhyView why = sample::why();
   why.reason = WhyView::Reason::kUnmanaged;
-  why.shortages[0].external = gib(5);
+  why.shortages[0].unmanaged = gib(5);
   EXPECT_THAT(why_text(sample::waiting(), why, wide_context()),
               HasSubstr("Not now: processes outside Berth use 5.0 GiB of GPU 0"));
 }

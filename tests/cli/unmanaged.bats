@@ -14,8 +14,8 @@ policy() {
   berth daemon start
 }
 
-# stranger SIZE FILE: uses that much of GPU 0 without a lease, until it is killed.
-stranger() {
+# unmanaged SIZE FILE: uses that much of GPU 0 without a lease, until it is killed.
+unmanaged() {
   local library
   library=$(dirname "$(command -v berth)")/../lib/simgpu
   LD_LIBRARY_PATH=$library vram_user --bytes "$1" --hold 600s >"$2" 2>&1 3>&- &
@@ -39,35 +39,35 @@ more_than() { (($(device "$1") > $2)); }
 @test "account: who has no lease is shown with user, name and bytes, and held back in silence" {
   policy account
   listen
-  stranger 4GiB held
+  unmanaged 4GiB held
   eventually more_than vram_held_back_bytes $((4 * gib))
   run --separate-stderr berth status --json
-  jq -e ".devices[0].strangers[0] | .pid == $pid and .user == \"$(id -un)\" and
+  jq -e ".devices[0].unmanaged_processes[0] | .pid == $pid and .user == \"$(id -un)\" and
     .name == \"vram_user\" and .lease == null and .vram_used_bytes > $((4 * gib))" <<<"$output"
   jq -e '.devices[0].vram_ignored_bytes == 0' <<<"$output"
   run --separate-stderr berth ps
-  contains "$(id -un) (external)"
+  contains "$(id -un) (unmanaged)"
   contains vram_user
   run berth run -m 14G -g 0, --no-wait -- true
   status_is 75
-  [[ -z $(told stranger_seen) ]]
+  [[ -z $(told unmanaged_seen) ]]
 }
 
 @test "warn: who comes and who has gone is told once each, in the log and to who listens" {
   policy warn
   listen
-  stranger 1GiB held
-  seen() { [[ -n $(told stranger_seen) ]]; }
+  unmanaged 1GiB held
+  seen() { [[ -n $(told unmanaged_seen) ]]; }
   eventually seen
   # It may have been seen before it had all of its memory.
   jq -e ".pid == $pid and .user == \"$(id -un)\" and .name == \"vram_user\" and .index == 0 and
-    .vram_used_bytes >= $((gib / 4))" <<<"$(told stranger_seen)"
+    .vram_used_bytes >= $((gib / 4))" <<<"$(told unmanaged_seen)"
   eventually more_than vram_held_back_bytes "$gib"
   kill -KILL "$pid"
-  gone() { [[ -n $(told stranger_gone) ]]; }
+  gone() { [[ -n $(told unmanaged_gone) ]]; }
   patience=40 eventually gone
-  [[ $(jq .pid <<<"$(told stranger_gone)") == "$pid" ]]
-  [[ $(told stranger_seen | wc -l) == 1 && $(told stranger_gone | wc -l) == 1 ]]
+  [[ $(jq .pid <<<"$(told unmanaged_gone)") == "$pid" ]]
+  [[ $(told unmanaged_seen | wc -l) == 1 && $(told unmanaged_gone | wc -l) == 1 ]]
   run berth daemon logs
   contains "GPU 0: vram_user (pid $pid, uid $(id -u)) uses "
   contains "GPU 0: vram_user (pid $pid, uid $(id -u)) uses it no more"
@@ -75,12 +75,12 @@ more_than() { (($(device "$1") > $2)); }
 
 @test "ignore: what they use is granted all the same, and they stay shown" {
   policy ignore
-  stranger 4GiB held
+  unmanaged 4GiB held
   eventually more_than vram_ignored_bytes $((4 * gib))
   is vram_held_back_bytes $((gib / 2))
-  more_than vram_external_bytes $((4 * gib))
+  more_than vram_unmanaged_bytes $((4 * gib))
   run --separate-stderr berth ps
-  contains "$(id -un) (external)"
+  contains "$(id -un) (unmanaged)"
   run berth run -q -m 15G -g 0, --no-wait -- true
   status_is 0
   run berth run -q -x -g 0, --no-wait -- true
@@ -91,7 +91,7 @@ more_than() { (($(device "$1") > $2)); }
 
 @test "a reload changes the policy" {
   policy account
-  stranger 4GiB held
+  unmanaged 4GiB held
   eventually more_than vram_held_back_bytes $((4 * gib))
   sed -i s/account/ignore/ "$XDG_CONFIG_HOME/berth/config.toml"
   berth daemon reload
@@ -115,10 +115,10 @@ astray() {
   jq -e ".flags == [\"astray\"] and (.strays | length) == 1 and (.strays[0] | .index == 1 and
     .name == \"vram_user\")" <<<"$output"
   stray=$(jq .strays[0].pid <<<"$output")
-  # On the other GPU it is external, and the lease is charged its budget where it is.
+  # On the other GPU it is unmanaged, and the lease is charged its budget where it is.
   run --separate-stderr berth status --json
-  jq -e ".devices[1].vram_external_bytes > $((2 * gib)) and .devices[1].vram_charged_bytes == 0 and
-    .devices[1].strangers[0].lease == 1 and .devices[1].strangers[0].pid == $stray and
+  jq -e ".devices[1].vram_unmanaged_bytes > $((2 * gib)) and .devices[1].vram_charged_bytes == 0 and
+    .devices[1].unmanaged_processes[0].lease == 1 and .devices[1].unmanaged_processes[0].pid == $stray and
     .devices[0].vram_charged_bytes == $((4 * gib))" <<<"$output"
   run --separate-stderr berth ps
   contains "held,astray"
