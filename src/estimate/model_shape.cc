@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/number.h"
-#include "model/json_tree.h"
+#include "base/json_tree.h"
 
 namespace berth::estimate {
 namespace {

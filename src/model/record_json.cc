@@ -13,7 +13,7 @@
 
 #include "base/json_string.h"
 #include "base/number.h"
-#include "model/json_tree.h"
+#include "base/json_tree.h"
 #include "model/record_fields.h"
 
 namespace berth {

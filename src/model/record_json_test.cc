@@ -11,7 +11,7 @@
 #include <string_view>
 #include <variant>
 
-#include "model/json_tree.h"
+#include "base/json_tree.h"
 #include "model/record_fields.h"
 #include "model/record_samples_for_test.h"
 

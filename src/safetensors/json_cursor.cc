@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "base/json_string.h"
-#include "model/json_tree.h"
+#include "base/json_tree.h"
 
 namespace berth::safetensors {
 namespace {

@@ -5,19 +5,19 @@
 #include <array>
 #include <cstdio>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
 #include "base/letters.h"
 #include "base/nearest.h"
+#include "base/number.h"
 #include "wire/iso_time.h"
 #include "wire/limits.h"
 
 namespace berth::wire {
 namespace {
 
-using nlohmann::json;
+using Kind = JsonTree::Kind;
 
 constexpr std::size_t kShownMax = 40;  // Letters of somebody's text that a message repeats.
 
@@ -73,108 +73,56 @@ std::string bar_to_name(std::string_view text) {
          ", which cannot be seen or turns the direction of text";
 }
 
-std::string kind_of(const json& value) {
-  if (value.is_number_float()) return "a number with a fraction or an exponent, or too large";
-  if (value.is_number()) return value.dump();
-  if (value.is_string()) return "text";
-  if (value.is_array()) return "an array";
-  if (value.is_object()) return "an object";
-  return value.dump();
+template <class Number>
+std::optional<Number> whole(const JsonTree::Node& node) {
+  if (node.kind != Kind::kNumber) return std::nullopt;
+  return parse_number<Number>(node.text);
 }
 
-// Builds the document, and stops at what the library would let pass: a key given twice (the last
-// would win, unnoticed) and nesting without bound.
-class StrictBuilder final : public json::json_sax_t {
- public:
-  explicit StrictBuilder(json& root) : root_(&root) {}
+// Negative zero is one, too.
+std::optional<std::uint64_t> whole_without_sign(const JsonTree::Node& node) {
+  if (node.kind == Kind::kNumber && node.text == "-0") return 0;
+  return whole<std::uint64_t>(node);
+}
 
-  bool null() override { return add(json(nullptr)); }
-  bool boolean(bool value) override { return add(json(value)); }
-  bool number_integer(number_integer_t value) override { return add(json(value)); }
-  bool number_unsigned(number_unsigned_t value) override { return add(json(value)); }
-  bool number_float(number_float_t value, const string_t&) override { return add(json(value)); }
-  bool string(string_t& value) override { return add(json(std::move(value))); }
-  bool binary(binary_t&) override { return false; }
-  bool start_object(std::size_t) override { return enter(json::object()); }
-  bool end_object() override { return leave(); }
-  bool start_array(std::size_t) override { return enter(json::array()); }
-  bool end_array() override { return leave(); }
-  bool key(string_t& value) override {
-    if (open_.back()->contains(value)) {
-      error_ = "gives the field '" + shown(value) + "' twice";
-      return false;
-    }
-    key_ = std::move(value);
-    return true;
+std::string fault_text(const JsonTree::Fault& fault) {
+  switch (fault.kind) {
+    case JsonTree::Fault::Kind::kNoJson:
+      return "is not valid JSON (byte " + std::to_string(fault.byte) + ")";
+    case JsonTree::Fault::Kind::kTooDeep:
+      return "is nested deeper than " + std::to_string(JsonTree::kDepthMax) + " levels";
+    case JsonTree::Fault::Kind::kKeyTwice:
+      return "gives the field '" + shown(fault.key) + "' twice";
   }
-  bool parse_error(std::size_t position, const std::string&, const json::exception&) override {
-    error_ = "is not valid JSON (byte " + std::to_string(position) + ")";
-    return false;
-  }
+  std::unreachable();
+}
 
-  const std::string& error() const { return error_; }
-
- private:
-  json* place(json value) {
-    if (open_.empty()) {
-      *root_ = std::move(value);
-      return root_;
-    }
-    json& parent = *open_.back();
-    if (parent.is_array()) {
-      parent.push_back(std::move(value));
-      return &parent.back();
-    }
-    return &(parent[key_] = std::move(value));
-  }
-  bool add(json value) {
-    place(std::move(value));
-    return true;
-  }
-  bool enter(json value) {
-    if (open_.size() == limits::kDepthMax) {
-      error_ = "is nested deeper than " + std::to_string(limits::kDepthMax) + " levels";
-      return false;
-    }
-    open_.push_back(place(std::move(value)));
-    return true;
-  }
-  bool leave() {
-    open_.pop_back();
-    return true;
-  }
-
-  json* root_;
-  std::vector<json*> open_;
-  std::string key_;
-  std::string error_;
-};
+JsonTree empty_object() {
+  return *JsonTree::parse("{}");
+}
 
 }  // namespace
 
 JsonDocument::JsonDocument(std::string_view text, Form form)
-    : what_(form.what), manner_(form.manner), json_(std::make_unique<json>(json::object())) {
+    : what_(form.what), manner_(form.manner), tree_(empty_object()) {
   if (text.size() > form.size_max) {
     fail(Errc::kFull, what_ + " has more than " + std::to_string(form.size_max) + " bytes");
     return;
   }
   if (text.empty()) return;
-  StrictBuilder builder(*json_);
-  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
-    // The library takes it for the end of the text, and what stands behind it for nothing.
-    fail(Errc::kInvalid, what_ + " is not valid JSON (byte " + std::to_string(nul + 1) + ")");
-  } else if (!json::sax_parse(text, &builder)) {
-    fail(Errc::kInvalid, what_ + " " + builder.error());
-  } else if (!json_->is_object()) {
-    fail(Errc::kInvalid, what_ + " must be a JSON object, not " + kind_of(*json_));
+  auto parsed = JsonTree::parse_strictly(text);
+  if (const auto* fault = std::get_if<JsonTree::Fault>(&parsed)) {
+    fail(Errc::kInvalid, what_ + " " + fault_text(*fault));
+    return;
   }
-  if (error_) *json_ = json::object();
+  tree_ = std::get<JsonTree>(std::move(parsed));
+  if (tree_[0].kind == Kind::kObject) return;
+  fail(Errc::kInvalid, what_ + " must be a JSON object, not " + root().kind_of(0));
+  tree_ = empty_object();
 }
 
-JsonDocument::~JsonDocument() = default;
-
 ObjectReader JsonDocument::root() {
-  return {*this, json_.get(), ""};
+  return {*this, 0, ""};
 }
 
 Status JsonDocument::status() const {
@@ -186,8 +134,8 @@ void JsonDocument::fail(Errc code, std::string message) {
   if (!error_) error_ = Error{code, std::move(message)};
 }
 
-ObjectReader::ObjectReader(JsonDocument& document, const json* object, std::string path)
-    : document_(&document), json_(object), path_(std::move(path)) {}
+ObjectReader::ObjectReader(JsonDocument& document, Index object, std::string path)
+    : document_(&document), object_(object), next_(object + 1), path_(std::move(path)) {}
 
 std::string ObjectReader::name(std::string_view field) const {
   return "'" + path_ + std::string(field) + "'";
@@ -203,14 +151,44 @@ void ObjectReader::refuse_word(std::string_view field, std::string_view found,
   refuse(field, "must be " + std::string(choices) + ", not '" + shown(found) + "'");
 }
 
-const json* ObjectReader::find(std::string_view field) {
+std::optional<ObjectReader::Index> ObjectReader::find(std::string_view field) {
   if (document_->manner_ == Manner::kStrict) asked_.emplace_back(field);
-  const auto at = json_->find(std::string(field));
-  return at == json_->end() || at->is_null() ? nullptr : &*at;
+  const auto value_among = [&](Index from, Index to) -> std::optional<Index> {
+    for (Index key = from; key < to; key = node(key + 1).end) {
+      if (node(key).escaped ? text_at(key) == field : node(key).text == field) return key + 1;
+    }
+    return std::nullopt;
+  };
+  std::optional<Index> value = value_among(next_, end());
+  if (!value) value = value_among(object_ + 1, next_);
+  if (!value) return std::nullopt;
+  next_ = *value - 1;
+  return node(*value).kind == Kind::kNull ? std::nullopt : value;
+}
+
+std::optional<std::string> ObjectReader::text_at(Index index) const {
+  return text_of(node(index));
+}
+
+std::string ObjectReader::kind_of(Index index) const {
+  switch (node(index).kind) {
+    case Kind::kNumber:
+      if (whole<std::uint64_t>(node(index)) || whole<std::int64_t>(node(index)))
+        return std::string(node(index).text);
+      return "a number with a fraction or an exponent, or too large";
+    case Kind::kText:
+      return "text";
+    case Kind::kArray:
+      return "an array";
+    case Kind::kObject:
+      return "an object";
+    default:
+      return std::string(node(index).text);
+  }
 }
 
 bool ObjectReader::has(std::string_view field) {
-  return find(field) != nullptr;
+  return find(field).has_value();
 }
 
 void ObjectReader::require(std::string_view field) {
@@ -218,10 +196,11 @@ void ObjectReader::require(std::string_view field) {
 }
 
 void ObjectReader::text(std::string_view field, std::string& out) {
-  const json* value = find(field);
-  if (value == nullptr) return;
-  if (!value->is_string()) return refuse(field, "must be text, not " + kind_of(*value));
-  out = value->get_ref<const std::string&>();
+  const std::optional<Index> value = find(field);
+  if (!value) return;
+  std::optional<std::string> found = text_at(*value);
+  if (!found) return refuse(field, "must be text, not " + kind_of(*value));
+  out = *std::move(found);
   if (out.find('\0') != std::string::npos) refuse(field, "must not hold a NUL character");
 }
 
@@ -236,10 +215,12 @@ void ObjectReader::title(std::string_view field, std::string& out) {
 }
 
 void ObjectReader::boolean(std::string_view field, bool& out) {
-  const json* value = find(field);
-  if (value == nullptr) return;
-  if (!value->is_boolean()) return refuse(field, "must be true or false, not " + kind_of(*value));
-  out = value->get<bool>();
+  const std::optional<Index> value = find(field);
+  if (!value) return;
+  const Kind kind = node(*value).kind;
+  if (kind != Kind::kTrue && kind != Kind::kFalse)
+    return refuse(field, "must be true or false, not " + kind_of(*value));
+  out = kind == Kind::kTrue;
 }
 
 void ObjectReader::integer(std::string_view field, std::int32_t& out) {
@@ -257,25 +238,19 @@ void ObjectReader::integer(std::string_view field, std::int64_t& out) {
 
 std::optional<std::int64_t> ObjectReader::integer_between(std::string_view field, std::int64_t min,
                                                           std::int64_t max, std::string_view bits) {
-  const json* value = find(field);
-  if (value == nullptr) return std::nullopt;
-  const bool huge =
-      value->is_number_unsigned() && value->get<std::uint64_t>() > static_cast<std::uint64_t>(max);
-  if (!value->is_number_integer() || huge || value->get<std::int64_t>() < min) {
-    refuse(field,
-           "must be a whole number of " + std::string(bits) + " bits, not " + kind_of(*value));
-    return std::nullopt;
-  }
-  return value->get<std::int64_t>();
+  const std::optional<Index> value = find(field);
+  if (!value) return std::nullopt;
+  const std::optional<std::int64_t> number = whole<std::int64_t>(node(*value));
+  if (number && *number >= min && *number <= max) return number;
+  refuse(field, "must be a whole number of " + std::string(bits) + " bits, not " + kind_of(*value));
+  return std::nullopt;
 }
 
 std::optional<std::uint64_t> ObjectReader::number(std::string_view field, Range range) {
-  const json* value = find(field);
-  if (value == nullptr) return std::nullopt;
-  // The library reads -0 as a signed 0 and every other whole number without a sign as unsigned.
-  const bool whole = value->is_number_unsigned() || (value->is_number_integer() && *value == 0);
-  const std::uint64_t found = whole ? value->get<std::uint64_t>() : 0;
-  if (whole && found >= range.min && found <= range.max) return found;
+  const std::optional<Index> value = find(field);
+  if (!value) return std::nullopt;
+  const std::optional<std::uint64_t> found = whole_without_sign(node(*value));
+  if (found && *found >= range.min && *found <= range.max) return found;
   refuse(field, "must be a whole number from " + std::to_string(range.min) + " to " +
                     std::to_string(range.max) + ", not " + kind_of(*value));
   return std::nullopt;
@@ -328,14 +303,13 @@ void ObjectReader::time(std::string_view field, UnixMs& out) {
 
 void ObjectReader::each_text(std::string_view field, std::map<std::string, std::string>& out,
                              bool titles_only) {
-  const json* value = find(field);
-  if (value == nullptr) return;
-  if (!value->is_object()) return refuse(field, "must be an object, not " + kind_of(*value));
-  ObjectReader inner(*document_, value, path_ + std::string(field) + ".");
-  for (const auto& [key, text_value] : value->items()) {
+  std::optional<ObjectReader> inner = object(field);
+  if (!inner) return;
+  for (Index at = inner->object_ + 1; at < inner->end(); at = node(at + 1).end) {
+    const std::string key = *text_at(at);
     std::string found;
-    if (text_value.is_null()) inner.refuse(shown(key), "must be text, not null");
-    titles_only ? inner.title(key, found) : inner.text(key, found);
+    if (node(at + 1).kind == Kind::kNull) inner->refuse(shown(key), "must be text, not null");
+    titles_only ? inner->title(key, found) : inner->text(key, found);
     if (const std::string bar = bar_to_name(key); titles_only && !bar.empty()) refuse(field, bar);
     out.emplace(key, std::move(found));
   }
@@ -349,41 +323,47 @@ void ObjectReader::texts(std::string_view field, std::map<std::string, std::stri
   each_text(field, out, false);
 }
 
-const json* ObjectReader::array(std::string_view field, std::size_t count_max) {
-  const json* value = find(field);
-  if (value == nullptr) return nullptr;
-  if (!value->is_array()) {
+std::optional<std::vector<ObjectReader::Index>> ObjectReader::array(std::string_view field,
+                                                                    std::size_t count_max) {
+  const std::optional<Index> value = find(field);
+  if (!value) return std::nullopt;
+  if (node(*value).kind != Kind::kArray) {
     refuse(field, "must be an array, not " + kind_of(*value));
-    return nullptr;
+    return std::nullopt;
   }
-  if (value->size() > count_max) {
-    refuse(field, "may have at most " + std::to_string(count_max) + " elements");
-    return nullptr;
+  std::vector<Index> items;
+  for (Index item = *value + 1; item < node(*value).end; item = node(item).end) {
+    if (items.size() == count_max) {
+      refuse(field, "may have at most " + std::to_string(count_max) + " elements");
+      return std::nullopt;
+    }
+    items.push_back(item);
   }
-  return value;
+  return items;
 }
 
 void ObjectReader::words(std::string_view field, std::vector<std::string>& out) {
-  const json* values = array(field, std::numeric_limits<std::size_t>::max());
-  if (values == nullptr) return;
-  for (const json& value : *values) {
-    if (!value.is_string()) return refuse(field, "must be an array of text");
-    out.push_back(value.get<std::string>());
+  const auto items = array(field, std::numeric_limits<std::size_t>::max());
+  if (!items) return;
+  for (const Index item : *items) {
+    std::optional<std::string> text = text_at(item);
+    if (!text) return refuse(field, "must be an array of text");
+    out.push_back(*std::move(text));
   }
 }
 
 std::vector<ObjectReader::NumberOrText> ObjectReader::numbers_or_texts(std::string_view field,
                                                                        std::size_t count_max) {
   std::vector<NumberOrText> found;
-  const json* values = array(field, count_max);
-  if (values == nullptr) return found;
-  for (const json& value : *values) {
-    if (value.is_string()) {
-      found.emplace_back(value.get<std::string>());
-    } else if (value.is_number_unsigned()) {
-      found.emplace_back(value.get<std::uint64_t>());
+  const auto items = array(field, count_max);
+  if (!items) return found;
+  for (const Index item : *items) {
+    if (auto text = text_at(item)) {
+      found.emplace_back(*std::move(text));
+    } else if (const auto number = whole<std::uint64_t>(node(item))) {
+      found.emplace_back(*number);
     } else {
-      refuse(field, "must be an array of whole numbers and text, not of " + kind_of(value));
+      refuse(field, "must be an array of whole numbers and text, not of " + kind_of(item));
       break;
     }
   }
@@ -393,41 +373,41 @@ std::vector<ObjectReader::NumberOrText> ObjectReader::numbers_or_texts(std::stri
 std::vector<std::uint64_t> ObjectReader::numbers(std::string_view field, Range range,
                                                  std::size_t count_max) {
   std::vector<std::uint64_t> found;
-  const json* values = array(field, count_max);
-  if (values == nullptr) return found;
-  for (const json& value : *values) {
-    const std::uint64_t number = value.is_number_unsigned() ? value.get<std::uint64_t>() : 0;
-    if (!value.is_number_unsigned() || number < range.min || number > range.max) {
+  const auto items = array(field, count_max);
+  if (!items) return found;
+  for (const Index item : *items) {
+    const std::optional<std::uint64_t> number = whole<std::uint64_t>(node(item));
+    if (!number || *number < range.min || *number > range.max) {
       refuse(field, "must be an array of whole numbers from " + std::to_string(range.min) + " to " +
-                        std::to_string(range.max) + ", not of " + kind_of(value));
+                        std::to_string(range.max) + ", not of " + kind_of(item));
       break;
     }
-    found.push_back(number);
+    found.push_back(*number);
   }
   return found;
 }
 
 std::optional<ObjectReader> ObjectReader::object(std::string_view field) {
-  const json* value = find(field);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_object()) {
+  const std::optional<Index> value = find(field);
+  if (!value) return std::nullopt;
+  if (node(*value).kind != Kind::kObject) {
     refuse(field, "must be an object, not " + kind_of(*value));
     return std::nullopt;
   }
-  return ObjectReader(*document_, value, path_ + std::string(field) + ".");
+  return ObjectReader(*document_, *value, path_ + std::string(field) + ".");
 }
 
 std::vector<ObjectReader> ObjectReader::objects(std::string_view field, std::size_t count_max) {
   std::vector<ObjectReader> found;
-  const json* values = array(field, count_max);
-  if (values == nullptr) return found;
-  found.reserve(values->size());
-  for (const json& value : *values) {
-    if (!value.is_object()) {
-      refuse(field, "must be an array of objects, not of " + kind_of(value));
+  const auto items = array(field, count_max);
+  if (!items) return found;
+  found.reserve(items->size());
+  for (const Index item : *items) {
+    if (node(item).kind != Kind::kObject) {
+      refuse(field, "must be an array of objects, not of " + kind_of(item));
       break;
     }
-    found.push_back(ObjectReader(*document_, &value, path_ + std::string(field) + "."));
+    found.push_back(ObjectReader(*document_, item, path_ + std::string(field) + "."));
   }
   return found;
 }
@@ -435,7 +415,8 @@ std::vector<ObjectReader> ObjectReader::objects(std::string_view field, std::siz
 void ObjectReader::done() {
   if (document_->manner_ == Manner::kLenient) return;
   const std::vector<std::string_view> known(asked_.begin(), asked_.end());
-  for (const auto& [key, value] : json_->items()) {
+  for (Index at = object_ + 1; at < end(); at = node(at + 1).end) {
+    const std::string key = *text_at(at);
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     std::string message = document_->what_ + ": there is no field " + name(shown(key));
     if (const auto meant = nearest(key, known)) message += "; did you mean " + name(*meant) + "?";

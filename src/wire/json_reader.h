@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads JSON field by field into typed values, and keeps the first thing that was wrong as a
 // sentence for a person. Strictly (what others send us: a field nobody asked for is an error) or
-// leniently (what a daemon of another version answers: such fields are ignored). Within wire only;
-// no header of a library is behind it. Not shared between threads.
+// leniently (what a daemon of another version answers: such fields are ignored). Within wire only.
+// Not shared between threads.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "base/json_tree.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "base/words.h"
@@ -35,9 +34,8 @@ class JsonDocument {
     Manner manner = Manner::kStrict;
     std::size_t size_max = 0;
   };
-  /// An empty text is an empty object.
+  /// An empty text is an empty object. The text must outlive the document.
   JsonDocument(std::string_view text, Form form);
-  ~JsonDocument();
   JsonDocument(const JsonDocument&) = delete;
   JsonDocument& operator=(const JsonDocument&) = delete;
 
@@ -53,7 +51,7 @@ class JsonDocument {
   std::string what_;
   Manner manner_;
   std::optional<Error> error_;
-  std::unique_ptr<nlohmann::json> json_;
+  JsonTree tree_;
 };
 
 /// One object of a document. Fields that are absent or null leave their target as it is.
@@ -114,19 +112,25 @@ class ObjectReader {
 
  private:
   friend class JsonDocument;
-  ObjectReader(JsonDocument& document, const nlohmann::json* json, std::string path);
+  using Index = std::uint32_t;  // Of a node of the document's tree.
+  ObjectReader(JsonDocument& document, Index object, std::string path);
 
-  const nlohmann::json* find(std::string_view field);
+  const JsonTree::Node& node(Index index) const { return document_->tree_[index]; }
+  Index end() const { return node(object_).end; }
+  std::optional<Index> find(std::string_view field);
+  std::optional<std::string> text_at(Index index) const;
+  std::string kind_of(Index index) const;
   std::optional<std::int64_t> integer_between(std::string_view field, std::int64_t min,
                                               std::int64_t max, std::string_view bits);
-  const nlohmann::json* array(std::string_view field, std::size_t count_max);
+  std::optional<std::vector<Index>> array(std::string_view field, std::size_t count_max);
   void each_text(std::string_view field, std::map<std::string, std::string>& out, bool titles_only);
   std::string name(std::string_view field) const;
   void refuse_word(std::string_view field, std::string_view found, std::string_view choices);
 
   JsonDocument* document_;
-  const nlohmann::json* json_;  // Null: no such object.
-  std::string path_;            // "anchor." and so on; empty at the root.
+  Index object_;
+  Index next_;        // The key that was found last: mostly fields are asked in their order.
+  std::string path_;  // "anchor." and so on; empty at the root.
   std::vector<std::string> asked_;
 };
 

@@ -13,7 +13,6 @@ namespace berth::wire::limits {
 inline constexpr std::size_t kBodyMax = std::size_t{64} << 10U;  // Of a request.
 // Of an answer: 20 000 waiting leases with commands of some 200 letters are 25 MB.
 inline constexpr std::size_t kAnswerMax = std::size_t{256} << 20U;
-inline constexpr std::size_t kDepthMax = 16;         // Objects and arrays in one another.
 inline constexpr std::size_t kTargetMax = 2'048;     // Path and query.
 inline constexpr std::size_t kHelloMax = 1'024;      // The Berth-Hello header.
 inline constexpr std::size_t kHelloPartMax = 128;    // Version and world in it, decoded.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON read into one flat list of nodes that point into the text: a start of the daemon reads some
-// ten thousand lines in a fraction of a second. For lines that this program has written itself;
-// what others send is read by wire/, which says more about what is wrong. Pure; any thread.
+// ten thousand lines in a fraction of a second. Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace berth {
@@ -25,9 +25,21 @@ class JsonTree {
     std::string_view text;  // Of a number as it stands; of a text what is between the quotes.
   };
 
+  static constexpr std::size_t kDepthMax = 16;  // Of arrays and objects within one another.
+
   /// Of one value with nothing but blanks around it; the text must outlive the tree. Absent where
-  /// it is no JSON, or nested deeper than 16 levels.
+  /// it is no JSON, or nested too deep. For what this program has written itself: how a number is
+  /// written, whether text is UTF-8 and whether its escapes make sense is for the reader to say.
   static std::optional<JsonTree> parse(std::string_view text);
+
+  struct Fault {
+    enum class Kind : std::uint8_t { kNoJson, kTooDeep, kKeyTwice };
+    Kind kind = Kind::kNoJson;
+    std::size_t byte = 0;  // From 1: where it stopped making sense.
+    std::string key;       // Of kKeyTwice.
+  };
+  /// The same for what others send: all of RFC 8259, in UTF-8, and no key of an object twice.
+  static std::variant<JsonTree, Fault> parse_strictly(std::string_view text);
 
   /// Node 0 is the whole.
   const Node& operator[](std::uint32_t index) const { return nodes_[index]; }

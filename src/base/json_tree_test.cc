@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/json_tree.h"
+#include "base/json_tree.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
+
+#include <string>
+#include <variant>
 
 #include "base/json_string.h"
 
@@ -41,7 +44,46 @@ TEST(JsonTree, WhatIsNoJsonIsRefused) {
     EXPECT_FALSE(JsonTree::parse(text)) << text;
   }
   EXPECT_TRUE(JsonTree::parse(std::string(16, '[') + std::string(16, ']')));
-  EXPECT_FALSE(JsonTree::parse(std::string(18, '[') + std::string(18, ']')));
+  EXPECT_FALSE(JsonTree::parse(std::string(17, '[') + std::string(17, ']')));
+}
+
+std::string fault_of(std::string_view json) {
+  const auto parsed = JsonTree::parse_strictly(json);
+  const auto* fault = std::get_if<JsonTree::Fault>(&parsed);
+  if (fault == nullptr) return "none";
+  switch (fault->kind) {
+    case JsonTree::Fault::Kind::kNoJson:
+      return "no JSON at " + std::to_string(fault->byte);
+    case JsonTree::Fault::Kind::kTooDeep:
+      return "too deep";
+    case JsonTree::Fault::Kind::kKeyTwice:
+      return "twice " + fault->key;
+  }
+  return "";
+}
+
+TEST(JsonTree, OfOthersIsReadStrictly) {
+  for (const char* text :
+       {"0", "-0", "10", "1.50", "1e5", "-1.5E-07", "1e999", R"("\u0000")", "[]"})
+    EXPECT_EQ(fault_of(text), "none") << text;
+  for (const char* text : {"01", "-", "+1", "1.", ".5", "1e", "1e+", "1-2", "--1", "1.2.3", "NaN"})
+    EXPECT_EQ(fault_of(text), "no JSON at 1") << text;
+  for (const char* text : {R"("\x")", R"("\ud800")", "\"\xFF\"", "\"\xC0\xAF\"", "\"\xE2\x82\""})
+    EXPECT_TRUE(fault_of(text).starts_with("no JSON")) << text;
+  EXPECT_EQ(fault_of(std::string_view("{}\0", 3)), "no JSON at 3");
+  EXPECT_EQ(fault_of(R"({"a":1,"b":2,"a":3})"), "twice a");
+  EXPECT_EQ(fault_of(R"([{"a":{"b":1,"\u0062":2}}])"), "twice b");
+  EXPECT_EQ(fault_of(R"({"a":{"a":1},"b":{"a":1}})"), "none");
+  EXPECT_EQ(fault_of(std::string(16, '[') + "7" + std::string(16, ']')), "none");
+  EXPECT_EQ(fault_of(std::string(17, '[') + std::string(17, ']')), "too deep");
+}
+
+// Whatever the order and number of its keys.
+TEST(JsonTree, OfVeryManyKeysIsReadInNoTimeToSpeakOf) {
+  std::string text = "{";
+  for (int i = 0; i < 200'000; ++i) text += "\"" + std::to_string(i) + "\":0,";
+  EXPECT_EQ(fault_of(text + "\"x\":0}"), "none");
+  EXPECT_EQ(fault_of(text + "\"0\":0}"), "twice 0");
 }
 
 TEST(JsonTree, EscapesAreResolved) {

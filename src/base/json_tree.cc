@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/json_tree.h"
+#include "base/json_tree.h"
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
+#include <utility>
+
+#include "base/json_string.h"
 
 namespace berth {
 namespace {
@@ -10,23 +14,50 @@ namespace {
 using Kind = JsonTree::Kind;
 using Node = JsonTree::Node;
 
-constexpr std::size_t kDepthMax = 16;
 constexpr std::size_t kNodesReserved = 64;
+
+// -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
+bool is_number(std::string_view text) {
+  const auto take_digits = [&] {
+    const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
+    text.remove_prefix(count);
+    return count > 0;
+  };
+  const auto take = [&](std::string_view one_of) {
+    const bool there = !text.empty() && one_of.contains(text.front());
+    if (there) text.remove_prefix(1);
+    return there;
+  };
+  take("-");
+  if (!take("0") && !take_digits()) return false;
+  if (take(".") && !take_digits()) return false;
+  if (take("eE")) {
+    take("+-");
+    if (!take_digits()) return false;
+  }
+  return text.empty();
+}
 
 class Parser {
  public:
-  Parser(std::string_view text, std::vector<Node>& nodes) : text_(text), nodes_(nodes) {}
+  enum class Manner : std::uint8_t { kOwn, kStrict };
+  Parser(std::string_view text, std::vector<Node>& nodes, Manner manner)
+      : text_(text), nodes_(nodes), strict_(manner == Manner::kStrict) {}
 
   bool whole() {
     if (!value(0)) return false;
     skip_blanks();
     return at_ == text_.size();
   }
+  JsonTree::Fault fault() && {
+    fault_.byte = at_ + 1;
+    return std::move(fault_);
+  }
 
  private:
   bool value(std::size_t depth) {
     skip_blanks();
-    if (at_ == text_.size() || depth > kDepthMax) return false;
+    if (at_ == text_.size()) return false;
     switch (text_[at_]) {
       case '{':
         return list(Kind::kObject, '}', depth);
@@ -47,6 +78,7 @@ class Parser {
 
   bool list(Kind kind, char close, std::size_t depth) {
     const std::size_t index = nodes_.size();
+    if (depth == JsonTree::kDepthMax) return fail(JsonTree::Fault::Kind::kTooDeep);
     nodes_.push_back({.kind = kind});
     ++at_;
     skip_blanks();
@@ -60,7 +92,22 @@ class Parser {
       if (!take(close)) return false;
     }
     nodes_[index].end = static_cast<std::uint32_t>(nodes_.size());
-    return true;
+    return !strict_ || kind == Kind::kArray || has_each_key_once(index);
+  }
+
+  // Sorted, so that an object with very many keys takes no time to speak of.
+  bool has_each_key_once(std::size_t object) {
+    std::vector<std::string_view> keys;
+    std::deque<std::string> resolved;
+    for (std::size_t key = object + 1; key < nodes_[object].end; key = nodes_[key + 1].end) {
+      const Node& node = nodes_[key];
+      keys.push_back(node.escaped ? resolved.emplace_back(*text_of(node)) : node.text);
+    }
+    std::ranges::sort(keys);
+    const auto twice = std::ranges::adjacent_find(keys);
+    if (twice == keys.end()) return true;
+    fault_.key = *twice;
+    return fail(JsonTree::Fault::Kind::kKeyTwice);
   }
 
   bool quoted() {
@@ -77,6 +124,7 @@ class Parser {
     if (at_ >= text_.size()) return false;
     add(Kind::kText, text_.substr(start, at_ - start));
     nodes_.back().escaped = escaped;
+    if (strict_ && !(is_utf8(nodes_.back().text) && text_of(nodes_.back()))) return false;
     ++at_;
     return true;
   }
@@ -88,11 +136,11 @@ class Parser {
     return true;
   }
 
-  // Which numbers fit is for whoever reads them to say; here they only need an end.
+  // Which numbers fit is for whoever reads them to say.
   bool number() {
     const std::size_t end = text_.find_first_not_of("-+.0123456789eE", at_);
     const std::string_view digits = text_.substr(at_, end - at_);
-    if (digits.empty()) return false;
+    if (digits.empty() || (strict_ && !is_number(digits))) return false;
     add(Kind::kNumber, digits);
     at_ += digits.size();
     return true;
@@ -101,6 +149,11 @@ class Parser {
   void add(Kind kind, std::string_view text) {
     nodes_.push_back(
         {.kind = kind, .end = static_cast<std::uint32_t>(nodes_.size() + 1), .text = text});
+  }
+
+  bool fail(JsonTree::Fault::Kind kind) {
+    fault_.kind = kind;
+    return false;
   }
 
   bool take(char wanted) {
@@ -121,7 +174,9 @@ class Parser {
 
   std::string_view text_;
   std::vector<Node>& nodes_;
+  const bool strict_;
   std::size_t at_ = 0;
+  JsonTree::Fault fault_;
 };
 
 std::optional<std::uint32_t> four_digits(std::string_view text) {
@@ -175,7 +230,15 @@ bool take_code_point(std::string_view& rest, std::string& out) {
 std::optional<JsonTree> JsonTree::parse(std::string_view text) {
   JsonTree tree;
   tree.nodes_.reserve(kNodesReserved);
-  if (!Parser(text, tree.nodes_).whole()) return std::nullopt;
+  if (!Parser(text, tree.nodes_, Parser::Manner::kOwn).whole()) return std::nullopt;
+  return tree;
+}
+
+std::variant<JsonTree, JsonTree::Fault> JsonTree::parse_strictly(std::string_view text) {
+  JsonTree tree;
+  tree.nodes_.reserve(kNodesReserved);
+  Parser parser(text, tree.nodes_, Parser::Manner::kStrict);
+  if (!parser.whole()) return std::move(parser).fault();
   return tree;
 }
 
