@@ -91,13 +91,14 @@ void append_json_string(std::string_view text, std::string& out) {
   out += '"';
 }
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
+std::size_t utf8_length(std::string_view text) {
+  std::size_t whole = 0;
+  while (whole < text.size()) {
+    const std::size_t length = sequence_length(text.substr(whole));
+    if (length == 0) break;
+    whole += length;
   }
-  return true;
+  return whole;
 }
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 // none become U+FFFD, because command lines may hold anything. Pure; any thread.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -11,7 +12,11 @@ namespace berth {
 /// Appends the text in quotes.
 void append_json_string(std::string_view text, std::string& out);
 
-/// Whether it is well-formed UTF-8 (RFC 3629): without surrogates and overlong forms.
-bool is_utf8(std::string_view text);
+/// How much of its beginning is well-formed UTF-8 (RFC 3629): without surrogates and overlong
+/// forms.
+std::size_t utf8_length(std::string_view text);
+inline bool is_utf8(std::string_view text) {
+  return utf8_length(text) == text.size();
+}
 
 }  // namespace berth

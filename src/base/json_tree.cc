@@ -124,9 +124,16 @@ class Parser {
     if (at_ >= text_.size()) return false;
     add(Kind::kText, text_.substr(start, at_ - start));
     nodes_.back().escaped = escaped;
-    if (strict_ && !(is_utf8(nodes_.back().text) && text_of(nodes_.back()))) return false;
+    if (strict_ && !is_well_formed(nodes_.back(), start)) return false;
     ++at_;
     return true;
+  }
+
+  bool is_well_formed(const Node& text, std::size_t start) {
+    const std::size_t length = utf8_length(text.text);
+    if (length == text.text.size() && text_of(text)) return true;
+    at_ = start + length;
+    return false;
   }
 
   bool word(std::string_view wanted, Kind kind) {

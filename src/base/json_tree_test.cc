@@ -71,6 +71,7 @@ TEST(JsonTree, OfOthersIsReadStrictly) {
   for (const char* text : {R"("\x")", R"("\ud800")", "\"\xFF\"", "\"\xC0\xAF\"", "\"\xE2\x82\""})
     EXPECT_TRUE(fault_of(text).starts_with("no JSON")) << text;
   EXPECT_EQ(fault_of(std::string_view("{}\0", 3)), "no JSON at 3");
+  EXPECT_EQ(fault_of("{\"name\":\"\xFF\xFE\"}"), "no JSON at 10");
   EXPECT_EQ(fault_of(R"({"a":1,"b":2,"a":3})"), "twice a");
   EXPECT_EQ(fault_of(R"([{"a":{"b":1,"\u0062":2}}])"), "twice b");
   EXPECT_EQ(fault_of(R"({"a":{"a":1},"b":{"a":1}})"), "none");
