@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/json_writer.h"
 #include "cli/render/items.h"
 #include "cli/render/output.h"
 #include "cli/render/table.h"
@@ -18,7 +19,6 @@
 #include "os/paths.h"
 #include "os/users.h"
 #include "wire/daemon.h"
-#include "wire/json_writer.h"
 
 namespace berth::cli {
 namespace {
@@ -62,7 +62,7 @@ Result<config::Input> found(const ConfigArgs& asked) {
 }
 
 std::string as_json(const std::vector<config::ShownValue>& values) {
-  wire::JsonWriter writer;
+  JsonWriter writer;
   writer.begin_object().key("schema").text("berth/config/v1").key("items").begin_array();
   for (const config::ShownValue& value : values) {
     writer.begin_object().key("key").text(value.key);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/json_writer.h"
 #include "base/quantity.h"
 #include "cli/model_file.h"
 #include "cli/output_mode.h"
@@ -14,7 +15,6 @@
 #include "cli/render/text.h"
 #include "cli/verbs.h"
 #include "estimate/memory.h"
-#include "wire/json_writer.h"
 
 namespace berth::cli {
 namespace {
@@ -53,7 +53,7 @@ std::string estimate_json(const Estimated& all) {
     return all.knows_activations() ? std::optional(bytes) : std::nullopt;
   };
   const estimate::Activations& activations = all.estimate.activations;
-  wire::JsonWriter writer;
+  JsonWriter writer;
   writer.begin_object().key("schema").text("berth/estimate/v1");
   writer.key("model").text(all.model.path).key("parameters").number(all.estimate.parameters);
   writer.key("batch").number(all.training.batch).key("sequence").number(all.training.sequence);

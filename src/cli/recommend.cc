@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_writer.h"
 #include "base/quantity.h"
 #include "cli/model_file.h"
 #include "cli/output_mode.h"
@@ -18,7 +19,6 @@
 #include "cli/verbs.h"
 #include "estimate/advice.h"
 #include "wire/answers.h"
-#include "wire/json_writer.h"
 
 namespace berth::cli {
 namespace {
@@ -104,7 +104,7 @@ struct Recommended {
 };
 
 std::string recommend_json(const Recommended& all) {
-  wire::JsonWriter writer;
+  JsonWriter writer;
   writer.begin_object().key("schema").text("berth/recommend/v1");
   writer.key("model").text_or_null(all.model);
   writer.key("profile").text(to_text(estimate::profile_of(std::ranges::min(all.wish.gpus))));

@@ -3,11 +3,11 @@
 #include <optional>
 #include <string>
 
+#include "base/json_writer.h"
 #include "cli/output_mode.h"
 #include "cli/verbs.h"
 #include "wire/daemon.h"
 #include "wire/hello.h"
-#include "wire/json_writer.h"
 
 namespace berth::cli {
 namespace {
@@ -21,7 +21,7 @@ std::optional<wire::ServerHello> daemon_version(DaemonSession& session) {
 }
 
 std::string as_json(const std::optional<wire::ServerHello>& daemon) {
-  wire::JsonWriter writer;
+  JsonWriter writer;
   writer.begin_object().key("schema").text(kSchema);
   writer.key("version").text(BERTH_VERSION);
   writer.key("api").text(to_text(wire::kApiVersion));

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
+
+#include "base/json_tree.h"
+#include "base/json_writer.h"
+#include "base/number.h"
 
 // A question, of which the devices are in the first one to each child:
 //   {"number":7,"known":[{"uuid":"GPU-…","index":0,"model":"…","pci_bus":"…"}]}
@@ -24,61 +27,62 @@
 namespace berth::gpu {
 namespace {
 
-using Json = nlohmann::json;
+using Kind = JsonTree::Kind;
 
 Error corrupt(const char* what) {
   return {Errc::kCorrupt, std::string("berth-probe: its line is no answer: ") + what};
 }
 
-// Bytes that are no UTF-8 (a process may call itself anything) become U+FFFD.
-std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string line_of(JsonWriter& writer) {
+  return writer.take() + "\n";
 }
 
-Json json_of(const std::optional<Bytes>& bytes) {
-  return bytes ? Json(bytes->value) : Json(nullptr);
-}
-
-Json json_of(const ProcessSample& process) {
-  Json json = Json::array();
-  json.push_back(process.process.pid);
-  json.push_back(process.process.start_ticks);
-  json.push_back(process.user.value);
-  json.push_back(process.name);
-  json.push_back(process.env_lease ? Json(to_text(*process.env_lease)) : Json(nullptr));
-  json.push_back(process.alive);
+void write(JsonWriter& writer, const ProcessSample& process) {
+  writer.begin_array().integer(process.process.pid).number(process.process.start_ticks);
+  writer.number(process.user.value).text(process.name);
+  process.env_lease ? writer.text(to_text(*process.env_lease)) : writer.null();
+  writer.boolean(process.alive);
   for (std::size_t i = 0; i < std::min(process.ancestors.size(), kAncestorsMax); ++i) {
-    json.push_back(process.ancestors[i].pid);
-    json.push_back(process.ancestors[i].start_ticks);
+    writer.integer(process.ancestors[i].pid).number(process.ancestors[i].start_ticks);
   }
-  return json;
+  writer.end_array();
 }
 
 using ProcessTable = std::map<std::int32_t, ProcessSample>;
 
-Json json_of(const DeviceSample& device, const ProcessTable& table) {
-  Json json = {{"uuid", device.id == DeviceId{} ? Json(nullptr) : Json(to_text(device.id))},
-               {"index", device.index},
-               {"model", device.model},
-               {"pci_bus", device.pci_bus},
-               {"lost", device.lost},
-               {"asleep", device.asleep},
-               {"trouble", device.trouble},
-               {"capacity", device.capacity.value},
-               {"used", json_of(device.used)},
-               {"reserved", json_of(device.driver_reserved)},
-               {"processes", nullptr}};
-  if (!device.processes) return json;
-  Json& processes = json["processes"] = Json::array();
+void write(JsonWriter& writer, const DeviceSample& device, const ProcessTable& table) {
+  writer.begin_object().key("uuid");
+  device.id == DeviceId{} ? writer.null() : writer.text(to_text(device.id));
+  writer.key("index").number(device.index);
+  writer.key("model").text(device.model).key("pci_bus").text(device.pci_bus);
+  writer.key("lost").boolean(device.lost).key("asleep").boolean(device.asleep);
+  writer.key("trouble").text(device.trouble);
+  writer.key("capacity").bytes(device.capacity);
+  writer.key("used").bytes(device.used);
+  writer.key("reserved").bytes(device.driver_reserved);
+  writer.key("processes");
+  if (!device.processes) {
+    writer.null().end_object();
+    return;
+  }
+  writer.begin_array();
   for (const ProcessSample& process : *device.processes) {
     if (!table.contains(process.process.pid)) continue;
-    processes.push_back(process.process.pid);
-    processes.push_back(json_of(process.used));
+    writer.integer(process.process.pid).bytes(process.used);
   }
-  return json;
+  writer.end_array().end_object();
 }
 
 constexpr auto kAnyNumber = std::numeric_limits<std::uint64_t>::max();
+
+// A value, by its place in the tree.
+struct Value {
+  const JsonTree* tree;
+  std::uint32_t index;
+  const JsonTree::Node& node() const { return (*tree)[index]; }
+  bool is_null() const { return node().kind == Kind::kNull; }
+};
+using Values = std::vector<Value>;
 
 // Reads values. Where one is not as it must be its name is remembered, and something empty is read
 // in its place: a caller reads on and asks once at the end.
@@ -87,39 +91,45 @@ class Reader {
   /// Null: all was as it must be.
   const char* wrong() const { return wrong_; }
 
-  std::uint64_t number(const Json& value, const char* name, std::uint64_t max = kAnyNumber) {
-    const auto* number = value.get_ptr<const Json::number_unsigned_t*>();
-    if (number == nullptr || *number > max) {
+  std::uint64_t number(Value value, const char* name, std::uint64_t max = kAnyNumber) {
+    const bool is_number = value.node().kind == Kind::kNumber;
+    const auto number = is_number ? parse_number<std::uint64_t>(value.node().text) : std::nullopt;
+    if (!number || *number > max) {
       wrong_ = name;
       return 0;
     }
     return *number;
   }
-  std::int32_t pid(const Json& value, const char* name) {
+  std::int32_t pid(Value value, const char* name) {
     return static_cast<std::int32_t>(number(value, name, std::numeric_limits<std::int32_t>::max()));
   }
-  std::optional<Bytes> bytes(const Json& value, const char* name) {
+  std::optional<Bytes> bytes(Value value, const char* name) {
     if (value.is_null()) return std::nullopt;
     return Bytes{number(value, name)};
   }
-  bool truth(const Json& value, const char* name) {
-    const auto* truth = value.get_ptr<const Json::boolean_t*>();
-    if (truth == nullptr) wrong_ = name;
-    return truth != nullptr && *truth;
+  bool truth(Value value, const char* name) {
+    const Kind kind = value.node().kind;
+    if (kind != Kind::kTrue && kind != Kind::kFalse) wrong_ = name;
+    return kind == Kind::kTrue;
   }
-  std::string text(const Json& value, const char* name) {
-    const auto* text = value.get_ptr<const Json::string_t*>();
-    if (text == nullptr) wrong_ = name;
-    return text != nullptr ? *text : std::string();
+  std::string text(Value value, const char* name) {
+    std::optional<std::string> text = text_of(value.node());
+    if (!text) wrong_ = name;
+    return std::move(text).value_or("");
   }
-  const Json::array_t& list(const Json& value, const char* name, std::size_t max) {
-    static const Json::array_t kNone;
-    const auto* list = value.get_ptr<const Json::array_t*>();
-    if (list == nullptr || list->size() > max) {
-      wrong_ = name;
-      return kNone;
+  Values list(Value value, const char* name, std::size_t max) {
+    Values items;
+    if (value.node().kind != Kind::kArray) wrong_ = name;
+    if (wrong_ == name) return items;
+    for (std::uint32_t item = value.index + 1; item < value.node().end;
+         item = (*value.tree)[item].end) {
+      if (items.size() == max) {
+        wrong_ = name;
+        return {};
+      }
+      items.push_back({value.tree, item});
     }
-    return *list;
+    return items;
   }
   void reject(const char* what) { wrong_ = what; }
 
@@ -127,11 +137,11 @@ class Reader {
   const char* wrong_ = nullptr;
 };
 
-// Reads the fields of one object by their names.
+// Reads the fields of one object by their names, which stand in the order in which they are asked.
 class Fields {
  public:
-  Fields(const Json& json, Reader& reader) : json_(json), reader_(reader) {
-    if (!json.is_object()) reader_.reject("not an object");
+  Fields(Value object, Reader& reader) : object_(object), next_(object.index + 1), reader_(reader) {
+    if (object.node().kind != Kind::kObject) reader_.reject("not an object");
   }
 
   std::uint64_t number(const char* name, std::uint64_t max = kAnyNumber) {
@@ -140,29 +150,37 @@ class Fields {
   std::optional<Bytes> bytes(const char* name) { return reader_.bytes(field(name), name); }
   bool truth(const char* name) { return reader_.truth(field(name), name); }
   std::string text(const char* name) { return reader_.text(field(name), name); }
-  const Json::array_t& list(const char* name, std::size_t max) {
-    return reader_.list(field(name), name, max);
+  Values list(const char* name, std::size_t max) { return reader_.list(field(name), name, max); }
+  /// Where it is not null it is still to be read.
+  bool is_null(const char* name) {
+    const std::uint32_t before = next_;
+    const bool is_null = field(name).is_null();
+    if (!is_null) next_ = before;
+    return is_null;
   }
-  bool is_null(const char* name) { return field(name).is_null(); }
 
  private:
-  const Json& field(const char* name) {
-    static const Json kNull;
-    const auto found = json_.is_object() ? json_.find(name) : json_.end();
-    if (!json_.is_object() || found == json_.end()) {
+  Value field(const char* name) {
+    static const JsonTree kNull = *JsonTree::parse("null");
+    const JsonTree& tree = *object_.tree;
+    const bool is_object = object_.node().kind == Kind::kObject;
+    if (!is_object || next_ >= object_.node().end || tree[next_].text != name) {
       reader_.reject(name);
-      return kNull;
+      return {&kNull, 0};
     }
-    return *found;
+    const std::uint32_t value = next_ + 1;
+    next_ = tree[value].end;
+    return {&tree, value};
   }
 
-  const Json& json_;
+  Value object_;
+  std::uint32_t next_;  // The key after the field that was read last.
   Reader& reader_;
 };
 
-ProcessSample read_process(const Json& json, Reader& reader) {
+ProcessSample read_process(Value value, Reader& reader) {
   constexpr std::size_t kOwn = 6;  // Before the ancestors.
-  const Json::array_t& values = reader.list(json, "processes", kOwn + 2 * kAncestorsMax);
+  const Values values = reader.list(value, "processes", kOwn + 2 * kAncestorsMax);
   ProcessSample process;
   if (values.size() < kOwn || values.size() % 2 != 0) {
     reader.reject("processes");
@@ -186,8 +204,8 @@ ProcessSample read_process(const Json& json, Reader& reader) {
   return process;
 }
 
-Identity read_identity(const Json& json, Reader& reader) {
-  Fields fields(json, reader);
+Identity read_identity(Value value, Reader& reader) {
+  Fields fields(value, reader);
   const std::optional<DeviceId> id = parse_device_id(fields.text("uuid"));
   if (!id) reader.reject("uuid");
   return {.id = id.value_or(DeviceId{}),
@@ -196,8 +214,8 @@ Identity read_identity(const Json& json, Reader& reader) {
           .pci_bus = fields.text("pci_bus")};
 }
 
-DeviceSample read_device(const Json& json, const ProcessTable& table, Reader& reader) {
-  Fields fields(json, reader);
+DeviceSample read_device(Value value, const ProcessTable& table, Reader& reader) {
+  Fields fields(value, reader);
   DeviceSample device;
   if (!fields.is_null("uuid")) {
     const std::optional<DeviceId> id = parse_device_id(fields.text("uuid"));
@@ -216,7 +234,7 @@ DeviceSample read_device(const Json& json, const ProcessTable& table, Reader& re
   device.driver_reserved = fields.bytes("reserved");
   if (fields.is_null("processes")) return device;
   device.processes.emplace();
-  const Json::array_t& uses = fields.list("processes", 2 * kProcessesMax);
+  const Values uses = fields.list("processes", 2 * kProcessesMax);
   if (uses.size() % 2 != 0) reader.reject("processes");
   for (std::size_t i = 0; i + 1 < uses.size(); i += 2) {
     const auto known = table.find(reader.pid(uses[i], "pid"));
@@ -230,33 +248,33 @@ DeviceSample read_device(const Json& json, const ProcessTable& table, Reader& re
   return device;
 }
 
-Result<Json> parse(std::string_view line, std::size_t bytes_max) {
+Result<JsonTree> parse(std::string_view line, std::size_t bytes_max) {
   if (line.size() > bytes_max) return corrupt("it is too long");
-  Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return corrupt("it is no JSON");
-  return json;
+  auto parsed = JsonTree::parse_strictly(line);
+  if (auto* tree = std::get_if<JsonTree>(&parsed)) return std::move(*tree);
+  return corrupt("it is no JSON");
 }
 
 }  // namespace
 
 std::string encode(const Question& question) {
-  Json known = Json::array();
+  JsonWriter writer;
+  writer.begin_object().key("number").number(question.number).key("known").begin_array();
   for (std::size_t i = 0; i < std::min(question.known.size(), kDevicesMax); ++i) {
     const Identity& device = question.known[i];
-    known.push_back({{"uuid", to_text(device.id)},
-                     {"index", device.index},
-                     {"model", device.model},
-                     {"pci_bus", device.pci_bus}});
+    writer.begin_object().key("uuid").text(to_text(device.id)).key("index").number(device.index);
+    writer.key("model").text(device.model).key("pci_bus").text(device.pci_bus).end_object();
   }
-  return line_of({{"number", question.number}, {"known", std::move(known)}});
+  writer.end_array().end_object();
+  return line_of(writer);
 }
 
 Result<Question> decode_question(std::string_view line) {
-  TRY(json, parse(line, kQuestionMax));
+  TRY(tree, parse(line, kQuestionMax));
   Reader reader;
-  Fields fields(json, reader);
+  Fields fields({&tree, 0}, reader);
   Question question{.number = fields.number("number"), .known = {}};
-  for (const Json& entry : fields.list("known", kDevicesMax)) {
+  for (const Value entry : fields.list("known", kDevicesMax)) {
     question.known.push_back(read_identity(entry, reader));
   }
   if (reader.wrong() != nullptr) return corrupt(reader.wrong());
@@ -272,36 +290,35 @@ std::string encode(const Answer& answer) {
       if (table.size() < kProcessesMax) table.emplace(process.process.pid, process);
     }
   }
-  Json processes = Json::array();
-  for (const auto& [pid, process] : table) processes.push_back(json_of(process));
-  Json devices = Json::array();
+  JsonWriter writer;
+  writer.begin_object().key("number").number(answer.number);
+  writer.key("simulated").boolean(sample.simulated).key("driver").text(sample.driver_version);
+  writer.key("trouble").text(sample.trouble).key("processes").begin_array();
+  for (const auto& [pid, process] : table) write(writer, process);
+  writer.end_array().key("devices").begin_array();
   for (std::size_t i = 0; i < std::min(sample.devices.size(), kDevicesMax); ++i) {
-    devices.push_back(json_of(sample.devices[i], table));
+    write(writer, sample.devices[i], table);
   }
-  return line_of({{"number", answer.number},
-                  {"simulated", sample.simulated},
-                  {"driver", sample.driver_version},
-                  {"trouble", sample.trouble},
-                  {"processes", std::move(processes)},
-                  {"devices", std::move(devices)}});
+  writer.end_array().end_object();
+  return line_of(writer);
 }
 
 Result<Answer> decode_answer(std::string_view line) {
-  TRY(json, parse(line, kAnswerMax));
+  TRY(tree, parse(line, kAnswerMax));
   Reader reader;
-  Fields fields(json, reader);
+  Fields fields({&tree, 0}, reader);
   Answer answer{.number = fields.number("number")};
   answer.sample.simulated = fields.truth("simulated");
   answer.sample.driver_version = fields.text("driver");
   answer.sample.trouble = fields.text("trouble");
   ProcessTable table;
-  for (const Json& entry : fields.list("processes", kProcessesMax)) {
+  for (const Value entry : fields.list("processes", kProcessesMax)) {
     ProcessSample process = read_process(entry, reader);
     const std::int32_t pid = process.process.pid;
     if (!table.emplace(pid, std::move(process)).second) reader.reject("a pid that is listed twice");
   }
   std::set<DeviceId> seen;
-  for (const Json& entry : fields.list("devices", kDevicesMax)) {
+  for (const Value entry : fields.list("devices", kDevicesMax)) {
     answer.sample.devices.push_back(read_device(entry, table, reader));
     const DeviceId id = answer.sample.devices.back().id;
     if (id != DeviceId{} && !seen.insert(id).second) reader.reject("a uuid that is listed twice");

@@ -6,10 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/json_writer.h"
 #include "wire/fields.h"
 #include "wire/halt.h"
 #include "wire/json_reader.h"
-#include "wire/json_writer.h"
 
 namespace berth::wire {
 namespace {

@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/json_writer.h"
 #include "wire/fields.h"
 #include "wire/json_reader.h"
-#include "wire/json_writer.h"
 
 namespace berth::wire {
 namespace {

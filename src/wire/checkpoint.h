@@ -8,9 +8,12 @@
 
 #include "model/lease.h"
 
+namespace berth {
+class JsonWriter;
+}
+
 namespace berth::wire {
 
-class JsonWriter;
 class ObjectReader;
 
 void write_checkpoint_way(JsonWriter& writer, const CheckpointWay& way);

@@ -2,9 +2,9 @@
 #include "wire/daemon.h"
 
 #include "base/checked.h"
+#include "base/json_writer.h"
 #include "wire/fields.h"
 #include "wire/json_reader.h"
-#include "wire/json_writer.h"
 #include "wire/limits.h"
 
 namespace berth::wire {

@@ -5,9 +5,9 @@
 #include <array>
 #include <limits>
 
+#include "base/json_writer.h"
 #include "model/alert.h"
 #include "wire/json_reader.h"
-#include "wire/json_writer.h"
 #include "wire/limits.h"
 
 namespace berth::wire {

@@ -4,8 +4,8 @@
 #include <array>
 #include <optional>
 
+#include "base/json_writer.h"
 #include "wire/json_reader.h"
-#include "wire/json_writer.h"
 #include "wire/limits.h"
 
 namespace berth::wire {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string_view>
 
+#include "base/json_writer.h"
 #include "model/lease.h"
 #include "wire/json_reader.h"
-#include "wire/json_writer.h"
 #include "wire/lease.h"
 
 namespace berth::wire {

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "base/json_writer.h"
 #include "base/quantity.h"
 #include "wire/fields.h"
 #include "wire/iso_time.h"
 #include "wire/json_reader.h"
-#include "wire/json_writer.h"
 
 namespace berth::wire {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/json_writer.h"
+// JsonWriter beside another reader of JSON.
+#include "base/json_writer.h"
 
 #include <gtest/gtest.h>
 

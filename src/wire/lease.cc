@@ -7,11 +7,11 @@
 #include <utility>
 #include <variant>
 
+#include "base/json_writer.h"
 #include "wire/checkpoint.h"
 #include "wire/fields.h"
 #include "wire/halt.h"
 #include "wire/json_reader.h"
-#include "wire/json_writer.h"
 #include "wire/measures.h"
 
 namespace berth::wire {

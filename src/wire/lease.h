@@ -15,9 +15,12 @@
 #include "model/refusal.h"
 #include "wire/error.h"
 
+namespace berth {
+class JsonWriter;
+}
+
 namespace berth::wire {
 
-class JsonWriter;
 class ObjectReader;
 
 /// What users are called. One that is missing has no name here, and reads as null.

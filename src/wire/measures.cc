@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/measures.h"
 
+#include "base/json_writer.h"
 #include "wire/fields.h"
 #include "wire/json_reader.h"
-#include "wire/json_writer.h"
 
 namespace berth::wire {
 

@@ -5,9 +5,12 @@
 
 #include "model/lease.h"
 
+namespace berth {
+class JsonWriter;
+}
+
 namespace berth::wire {
 
-class JsonWriter;
 class ObjectReader;
 
 /// The field `measures` of a lease. Details, which may name files, are shown to who is shown

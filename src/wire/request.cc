@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <variant>
 
+#include "base/json_writer.h"
 #include "wire/checkpoint.h"
 #include "wire/fields.h"
 #include "wire/json_reader.h"
-#include "wire/json_writer.h"
 #include "wire/limits.h"
 
 namespace berth::wire {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/json_writer.h"
 #include "cli/render/phrases.h"
-#include "wire/json_writer.h"
 
 namespace berth::cli {
 namespace {
@@ -73,7 +73,7 @@ std::string findings_text(const Findings& findings, const RenderContext& context
 }
 
 std::string findings_json(const Findings& findings, UnixMs now) {
-  wire::JsonWriter writer;
+  JsonWriter writer;
   writer.begin_object().key("schema").text("berth/doctor/v1").key("time").time(now);
   writer.key("items").begin_array();
   for (const Finding& finding : findings) {

@@ -7,13 +7,13 @@
 #include <cerrno>
 #include <utility>
 
-#include "wire/json_writer.h"
+#include "base/json_writer.h"
 
 namespace berth::cli {
 namespace {
 
-wire::JsonWriter begin(std::string_view phase, std::optional<LeaseId> lease) {
-  wire::JsonWriter json;
+JsonWriter begin(std::string_view phase, std::optional<LeaseId> lease) {
+  JsonWriter json;
   json.begin_object().key("phase").text(phase).key("lease");
   if (lease) {
     json.number(lease->value);
@@ -37,21 +37,21 @@ Result<StatusDescriptor> StatusDescriptor::open(int descriptor) {
 
 void StatusDescriptor::queued(LeaseId lease) {
   lease_ = lease;
-  wire::JsonWriter json = begin("queue", lease_);
+  JsonWriter json = begin("queue", lease_);
   json.key("code").null().end_object();
   write_line(json.take());
 }
 
 void StatusDescriptor::running(LeaseId lease, const Process& command) {
   lease_ = lease;
-  wire::JsonWriter json = begin("run", lease_);
+  JsonWriter json = begin("run", lease_);
   json.key("code").null().key("pid").integer(command.pid).end_object();
   write_line(json.take());
 }
 
 void StatusDescriptor::command_ended(const ExitStatus& exit) {
   if (std::exchange(over_, true)) return;
-  wire::JsonWriter json = begin("done", lease_);
+  JsonWriter json = begin("done", lease_);
   json.key("code");
   if (exit.signal != 0) {
     json.null().key("signal").integer(exit.signal);
@@ -64,7 +64,7 @@ void StatusDescriptor::command_ended(const ExitStatus& exit) {
 
 void StatusDescriptor::ended(int code) {
   if (std::exchange(over_, true)) return;
-  wire::JsonWriter json = begin("done", lease_);
+  JsonWriter json = begin("done", lease_);
   json.key("code").integer(code).key("signal").null().key("from").text("berth").end_object();
   write_line(json.take());
 }

@@ -11,7 +11,7 @@
 
 #include "base/units.h"
 
-namespace berth::wire {
+namespace berth {
 
 class JsonWriter {
  public:
@@ -46,4 +46,4 @@ class JsonWriter {
   bool comma_ = false;  // The next value or key needs one before it.
 };
 
-}  // namespace berth::wire
+}  // namespace berth

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/json_writer.h"
+#include "base/json_writer.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "base/json_string.h"
 #include "base/quantity.h"
 
-namespace berth::wire {
+namespace berth {
 
 void JsonWriter::separate() {
   if (comma_) text_ += ',';
@@ -116,4 +116,4 @@ std::string JsonWriter::take() {
   return std::exchange(text_, {});
 }
 
-}  // namespace berth::wire
+}  // namespace berth
