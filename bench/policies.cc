@@ -28,7 +28,6 @@ using bench::print;
 using core::Coordinator;
 using core::Effect;
 using core::Event;
-using core::Order;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kDevices = 8;

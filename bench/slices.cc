@@ -149,7 +149,7 @@ struct Turns {
 
 void run() {
   const auto settings = [](Duration least, std::uint32_t loss_percent) {
-    core::Settings made{.order = core::Order::kFifo, .reserve = {}};
+    core::Settings made{.order = Order::kFifo, .reserve = {}};
     made.turn_min = least;
     made.turn_loss_percent = loss_percent;
     return made;

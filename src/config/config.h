@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "model/alert.h"
+#include "model/policy.h"
 #include "model/request.h"
 
 namespace berth::config {
@@ -25,16 +26,6 @@ constexpr auto words_of(LogLevel) {
   using enum LogLevel;
   return make_words<LogLevel>(
       {{kError, "error"}, {kWarn, "warn"}, {kInfo, "info"}, {kDebug, "debug"}});
-}
-enum class Order : std::uint8_t { kFifo, kPriority, kFair };
-constexpr auto words_of(Order) {
-  using enum Order;
-  return make_words<Order>({{kFifo, "fifo"}, {kPriority, "priority"}, {kFair, "fair"}});
-}
-enum class Unmanaged : std::uint8_t { kAccount, kWarn, kIgnore };
-constexpr auto words_of(Unmanaged) {
-  using enum Unmanaged;
-  return make_words<Unmanaged>({{kAccount, "account"}, {kWarn, "warn"}, {kIgnore, "ignore"}});
 }
 enum class VisibleDevices : std::uint8_t { kIndex, kUuid };
 constexpr auto words_of(VisibleDevices) {

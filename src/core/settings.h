@@ -9,18 +9,10 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "model/ladder.h"
+#include "model/policy.h"
 #include "model/request.h"
 
 namespace berth::core {
-
-enum class Order : std::uint8_t { kFifo, kPriority, kFair };
-
-/// What programs without a lease mean for what is granted.
-enum class Unmanaged : std::uint8_t {
-  kAccount,  // What they use is held back.
-  kWarn,     // The same, and it is told who comes and goes.
-  kIgnore,   // What they use is granted all the same, but for the reserve.
-};
 
 struct UserLimits {
   std::uint32_t waiting_max = 256;

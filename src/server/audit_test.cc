@@ -204,7 +204,7 @@ TEST_F(AuditTest, EachVerbNamesTheLeaseWhoDidItAndWhy) {
       {"release lease 1 (anna/train) by root", to_release},
   };
   for (const VerbCase& one : table) {
-    story_ = AuditStory({.order = core::Order::kFifo, .reserve = {}}, {gib(16), gib(16)});
+    story_ = AuditStory({.order = Order::kFifo, .reserve = {}}, {gib(16), gib(16)});
     const core::Event event = one.prepare(story_);
     EXPECT_THAT(lines_of(event), ElementsAre(one.line)) << story_.refusal();
   }

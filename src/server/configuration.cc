@@ -37,30 +37,6 @@ std::optional<UserId> user_called(const std::string& name) {
   return os::find_user(name);
 }
 
-core::Order order_of(config::Order order) {
-  switch (order) {
-    case config::Order::kFifo:
-      return core::Order::kFifo;
-    case config::Order::kPriority:
-      return core::Order::kPriority;
-    case config::Order::kFair:
-      break;
-  }
-  return core::Order::kFair;
-}
-
-core::Unmanaged unmanaged_of(config::Unmanaged unmanaged) {
-  switch (unmanaged) {
-    case config::Unmanaged::kWarn:
-      return core::Unmanaged::kWarn;
-    case config::Unmanaged::kIgnore:
-      return core::Unmanaged::kIgnore;
-    case config::Unmanaged::kAccount:
-      break;
-  }
-  return core::Unmanaged::kAccount;
-}
-
 }  // namespace
 
 Result<config::Loaded> read_configuration(const os::Environment& env, os::Mode mode) {
@@ -103,7 +79,7 @@ core::Settings core_settings(const config::Config& config,
                              std::vector<std::string>& unknown_users) {
   const config::Policy& policy = config.policy;
   core::Settings settings{
-      .order = order_of(policy.order),
+      .order = policy.order,
       .backfill = policy.backfill,
       .pass_max = policy.pass_max,
       .aging = policy.aging,
@@ -111,7 +87,7 @@ core::Settings core_settings(const config::Config& config,
       .reserve = config.gpu.reserve,
       .device_reserve = config.gpu.device_reserve,
       .exclusive_unmanaged_max = policy.exclusive_unmanaged_max,
-      .unmanaged = unmanaged_of(policy.unmanaged),
+      .unmanaged = policy.unmanaged,
       .over_budget_tolerance = config.enforce.over_budget_tolerance,
       .over_budget_grace = config.enforce.over_budget_grace,
       .context_estimate = config.gpu.context,

@@ -64,7 +64,7 @@ void use_too_much(S& story) {
 
 // So would the word of the measure for which it is requeued, and which is over then.
 TEST(EngineRequeue, AMeasureIsNotToldOfWithAGrantThatCannotBeWritten) {
-  S story({.core = {.order = core::Order::kFifo,
+  S story({.core = {.order = Order::kFifo,
                     .reserve = {},
                     .pressure = {.over_budget = {{.measure = Measure::kRequeue}}}},
            .journal_path = "/state/leases.db"});

@@ -119,8 +119,7 @@ class FakeOutbox final : public Outbox {
 /// One device of 16 GiB without a reserve, and a clock that stands still.
 class EngineStory {
  public:
-  explicit EngineStory(EngineSettings settings = {.core = {.order = core::Order::kFifo,
-                                                           .reserve = {}},
+  explicit EngineStory(EngineSettings settings = {.core = {.order = Order::kFifo, .reserve = {}},
                                                   .journal_path = "/state/leases.db"})
       : world(trace), outbox(trace), engine(std::move(settings), world, outbox) {
     engine.recover(now, {}, {});

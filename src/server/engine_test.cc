@@ -213,7 +213,7 @@ TEST(Engine, ResizeThatCannotBeWrittenIsRefusedAndTakesNoEffect) {
     EXPECT_FALSE(story.engine.journal_behind());
     EXPECT_EQ(budget(), gib(4));
     EXPECT_EQ(story.world.held_to.at(S::handle(1)), gib(4));
-    core::Coordinator next({.order = core::Order::kFifo});
+    core::Coordinator next({.order = Order::kFifo});
     for (const Record& record : story.world.written) EXPECT_TRUE(next.apply(record).ok());
     (void)next.step(story.now, core::Recovered{});
     EXPECT_EQ(next.lease({1}, story.now)->parts[0].granted, gib(4)) << "as a restart finds it";

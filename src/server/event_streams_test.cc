@@ -35,7 +35,7 @@ TEST(EventStreams, OfAllLeasesIsNumbered) {
 }
 
 TEST(EventStreams, OfUnmanagedProcessesIsToldToWhoListensToEverything) {
-  S story({.core = {.unmanaged = core::Unmanaged::kWarn}, .journal_path = "/state/leases.db"});
+  S story({.core = {.unmanaged = Unmanaged::kWarn}, .journal_path = "/state/leases.db"});
   story.engine.follow_all({9});
   story.submit(1, S::budget(gib(1)));
   Sample sample{.asked_at = story.now.instant, .answered_at = story.now.instant};

@@ -85,7 +85,7 @@ class ServiceTest : public ::testing::Test {
                   .environment = {.socket = "/run/berthd.sock"}},
                  host_, clock_),
         world_(trace_),
-        engine_({.core = {.order = core::Order::kFifo,
+        engine_({.core = {.order = Order::kFifo,
                           .reserve = {},
                           .limits = {{kLea, {.priority_max = Priority::kLow}}}}},
                 world_, service_) {

@@ -49,7 +49,7 @@ std::string text_of(const Remedy& remedy) {
 
 // With `fair` who is next changes when somebody else has less: another user, or another session.
 bool keeps_order(const Observations& observations, const Attempt& base, const LeaseView& waiter) {
-  if (observations.settings.order != core::Order::kFair) return true;
+  if (observations.settings.order != Order::kFair) return true;
   return std::ranges::all_of(base.coordinator().queue(base.now()), [&](LeaseId id) {
     const std::optional<LeaseView> other = base.coordinator().lease(id, base.now());
     return other && other->user == waiter.user && other->request.session == waiter.request.session;

@@ -96,7 +96,7 @@ void Fairness::begin_anew(const std::vector<Record>& snapshot, const ReferenceMo
 
 std::string Fairness::check_order(const Observations& observations,
                                   const std::vector<LeaseId>& queue, Instant now) const {
-  if (observations.settings.order != core::Order::kFair || rebooted_) return {};
+  if (observations.settings.order != Order::kFair || rebooted_) return {};
   std::vector<Wanted> wanted;
   for (const LeaseId id : queue) {
     const ReferenceLease* lease = observations.journal.find(id);

@@ -22,7 +22,7 @@ constexpr LeaseId kAgain{4};
 class FairnessTest : public testing::Test {
  protected:
   FairnessTest() {
-    observations.settings.order = core::Order::kFair;
+    observations.settings.order = Order::kFair;
     ask(kRan, "ran", gib(8));
     write(LeaseGranted{kRan, {{DeviceId{1, 1, false}, gib(8)}}, false});
     ask(kFirst, "other", gib(4));

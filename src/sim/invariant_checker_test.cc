@@ -55,7 +55,7 @@ class LeftBehind : public testing::Test {
              .lost = false,
              .uses = {}}};
   }
-  void unmanaged_is(core::Unmanaged unmanaged) {
+  void unmanaged_is(Unmanaged unmanaged) {
     core::Settings settings;
     settings.reserve = gib(1);
     settings.unmanaged = unmanaged;
@@ -80,27 +80,27 @@ class LeftBehind : public testing::Test {
 };
 
 TEST_F(LeftBehind, IsNotInTheReserveWhereTheDriverListsIt) {
-  unmanaged_is(core::Unmanaged::kIgnore);
+  unmanaged_is(Unmanaged::kIgnore);
   checker.sampled(devices.look());
   EXPECT_TRUE(is_broken());
 }
 
 TEST_F(LeftBehind, IsInTheReserveWithTheIgnoredOnceTheListLackedIt) {
-  unmanaged_is(core::Unmanaged::kIgnore);
+  unmanaged_is(Unmanaged::kIgnore);
   checker.sampled(look_and_miss());
   checker.sampled(devices.look());
   EXPECT_FALSE(is_broken());
 }
 
 TEST_F(LeftBehind, IsInTheTotalWhereUnmanagedProcessesCount) {
-  unmanaged_is(core::Unmanaged::kAccount);
+  unmanaged_is(Unmanaged::kAccount);
   checker.sampled(look_and_miss());
   EXPECT_TRUE(is_broken());
 }
 
 // What was asked for before its end tells nothing of what is left.
 TEST_F(LeftBehind, IsNotFoundFreeByAnOlderSample) {
-  unmanaged_is(core::Unmanaged::kIgnore);
+  unmanaged_is(Unmanaged::kIgnore);
   Sample sample = look_and_miss();
   sample.asked_at = Instant{sample.asked_at.ns - 1};
   checker.sampled(sample);

@@ -230,7 +230,7 @@ bool is_above_budget(const Observations& observations, const ReferenceLease& lea
 bool is_left_behind(const Observations& observations, const ReferenceLease& lease) {
   if (lease.state == ReferenceLease::State::kWaiting) return true;
   return lease.state == ReferenceLease::State::kReleasing && observations.of(lease.id).found_free &&
-         observations.settings.unmanaged == core::Unmanaged::kIgnore;
+         observations.settings.unmanaged == Unmanaged::kIgnore;
 }
 
 }  // namespace

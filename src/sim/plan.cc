@@ -124,8 +124,7 @@ Ladder draw_ladder(Random& random, Cause cause) {
 
 core::Settings draw_settings(Random& random, const std::vector<Device>& devices) {
   core::Settings settings;
-  const std::vector<core::Order> orders = {core::Order::kFifo, core::Order::kPriority,
-                                           core::Order::kFair};
+  const std::vector<Order> orders = {Order::kFifo, Order::kPriority, Order::kFair};
   settings.order = random.pick(orders);
   settings.backfill = random.chance(850);
   settings.pass_max = random.spread(milliseconds(50), minutes(10));
@@ -168,8 +167,8 @@ Plan draw_plan(Random& random) {
   killed = std::max(killed, 100U);
   std::uint32_t& restarted = plan.per_mille[static_cast<std::size_t>(Fault::kDaemonKilled)];
   restarted = std::max(restarted, 10U);
-  const std::vector<core::Unmanaged> unmanaged = {core::Unmanaged::kAccount, core::Unmanaged::kWarn,
-                                                  core::Unmanaged::kIgnore};
+  const std::vector<Unmanaged> unmanaged = {Unmanaged::kAccount, Unmanaged::kWarn,
+                                            Unmanaged::kIgnore};
   plan.settings.unmanaged = random.pick(unmanaged);
   plan.slices_per_mille = random.pick(std::vector<std::uint32_t>{0, 100, 300, kAllSlices});
   plan.fresh_names = random.chance(300);

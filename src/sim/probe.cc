@@ -71,7 +71,7 @@ void Probe::lie(Sample& sample) {
     default:
       // Where unmanaged processes are ignored, it is the environment that tells them from what is
       // left behind.
-      if (plan_.settings.unmanaged != core::Unmanaged::kIgnore) process->env_lease.reset();
+      if (plan_.settings.unmanaged != Unmanaged::kIgnore) process->env_lease.reset();
       break;
   }
 }

@@ -62,7 +62,7 @@ TEST(Span, IsOverAfterItsTime) {
 
 // A table with a bound of its own, that takes days to reach it, is no growth.
 TEST(Span, WhatSessionsHaveHadIsNotWhatIsKept) {
-  core::Story story({.order = core::Order::kFair, .reserve = {}});
+  core::Story story({.order = Order::kFair, .reserve = {}});
   const auto kept = [&] { return Span::kept_by(story.coordinator, story.now); };
   const std::uint64_t before = kept();
   for (int i = 0; i < 20; ++i) {

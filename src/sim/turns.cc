@@ -162,7 +162,7 @@ std::string Turns::check_idleness(const Observations& observations, const server
     // turn when something does, a sample at the latest.
     idle_ = {.lease = id, .since = before.lease == id ? before.since : now.instant};
     const Duration patience =
-        observations.settings.order == core::Order::kFair ? seconds(10) : Duration{};
+        observations.settings.order == Order::kFair ? seconds(10) : Duration{};
     if (now.instant - idle_.since < patience) return {};
     std::string grantable;
     for (const DeviceView& device : coordinator.devices(now)) {
@@ -179,7 +179,7 @@ std::string Turns::check_idleness(const Observations& observations, const server
 std::string Turns::check_grant(const Observations& observations, const ReferenceLease& granted,
                                const core::Coordinator& coordinator, core::Now now) const {
   // With the other orders the place of a request changes with time and with who else has asked.
-  if (observations.settings.order != core::Order::kFifo) return {};
+  if (observations.settings.order != Order::kFifo) return {};
   std::vector<LeaseId> queue = queue_;
   // The order may be in force since this event only.
   std::ranges::sort(queue, {}, [&](LeaseId id) {

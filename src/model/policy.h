@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an administrator chooses for all requests.
+#pragma once
+
+#include <cstdint>
+
+#include "base/words.h"
+
+namespace berth {
+
+/// In which order requests are granted.
+enum class Order : std::uint8_t { kFifo, kPriority, kFair };
+constexpr auto words_of(Order) {
+  using enum Order;
+  return make_words<Order>({{kFifo, "fifo"}, {kPriority, "priority"}, {kFair, "fair"}});
+}
+
+/// What programs without a lease mean for what is granted.
+enum class Unmanaged : std::uint8_t {
+  kAccount,  // What they use is held back.
+  kWarn,     // The same, and it is told who comes and goes.
+  kIgnore,   // What they use is granted all the same, but for the reserve.
+};
+constexpr auto words_of(Unmanaged) {
+  using enum Unmanaged;
+  return make_words<Unmanaged>({{kAccount, "account"}, {kWarn, "warn"}, {kIgnore, "ignore"}});
+}
+
+}  // namespace berth
