@@ -5,8 +5,8 @@
 #include <array>
 #include <optional>
 
-#include "base/number.h"
 #include "base/json_tree.h"
+#include "base/number.h"
 
 namespace berth::estimate {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/json_string.h"
-#include "base/number.h"
 #include "base/json_tree.h"
+#include "base/number.h"
 #include "model/record_fields.h"
 
 namespace berth {
