@@ -101,7 +101,7 @@ class Parser {
     std::deque<std::string> resolved;
     for (std::size_t key = object + 1; key < nodes_[object].end; key = nodes_[key + 1].end) {
       const Node& node = nodes_[key];
-      keys.push_back(node.escaped ? resolved.emplace_back(*text_of(node)) : node.text);
+      keys.push_back(node.escaped ? resolved.emplace_back(text_of(node).value_or("")) : node.text);
     }
     std::ranges::sort(keys);
     const auto twice = std::ranges::adjacent_find(keys);

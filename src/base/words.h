@@ -55,11 +55,11 @@ inline constexpr auto kWordsOf = words_of(Enum{});
 
 template <HasWords Enum>
 constexpr const Word<Enum>& word_at(Enum value) {
-  constexpr auto& words = kWordsOf<Enum>;
-  static_assert(!is_declared<static_cast<Enum>(words.size())>(), "a value has no word");
+  constexpr auto& kWords = kWordsOf<Enum>;
+  static_assert(!is_declared<static_cast<Enum>(kWords.size())>(), "a value has no word");
   const auto index = static_cast<std::size_t>(value);
-  CHECK(index < words.size());
-  return words[index];
+  CHECK(index < kWords.size());
+  return kWords[index];
 }
 
 template <HasWords Enum>

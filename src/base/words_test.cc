@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstdint>
 
 namespace berth {
@@ -44,7 +45,7 @@ TEST(Words, AreListedForMessages) {
 }
 
 TEST(WordsDeathTest, OfAValueThatIsNoneEndTheProgram) {
-  EXPECT_DEATH((void)to_text(static_cast<Meal>(7)), "check failed");
+  EXPECT_DEATH((void)to_text(std::bit_cast<Meal>(std::uint8_t{7})), "check failed");
 }
 
 }  // namespace

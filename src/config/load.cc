@@ -87,7 +87,7 @@ std::optional<std::string> renamed(const Key& key, const std::string& name, Slot
   if (key.former == name) return name + ": is called " + std::string(key.path) + " now";
   const auto* text = std::get_if<std::string>(&given.value);
   const auto* expression = std::get_if<std::optional<alerts::Expression>*>(&slot);
-  if (text == nullptr || expression == nullptr) return std::nullopt;
+  if (text == nullptr || expression == nullptr || !**expression) return std::nullopt;
   const Word<alerts::Source>& source = word_at((**expression)->source);
   if (source.former.empty() || !text->contains(source.former)) return std::nullopt;
   return name + ": " + std::string(source.former) + " is called " + std::string(source.text) +

@@ -161,7 +161,7 @@ class Fields {
 
  private:
   Value field(const char* name) {
-    static const JsonTree kNull = *JsonTree::parse("null");
+    static const JsonTree kNull = JsonTree::parse("null").value_or(JsonTree());
     const JsonTree& tree = *object_.tree;
     const bool is_object = object_.node().kind == Kind::kObject;
     if (!is_object || next_ >= object_.node().end || tree[next_].text != name) {

@@ -105,7 +105,7 @@ bool goes_on_without_its_first_thread(char* path, char* end) {
   const long fd =
       system_call(SYS_openat, AT_FDCWD, as_word(path), O_RDONLY | O_CLOEXEC | O_DIRECTORY);
   if (is_error(fd)) return fd != kNoSuchFile;
-  alignas(Entry) char entries[4096];
+  alignas(Entry) char entries[4096] = {};
   const long got = system_call(SYS_getdents64, fd, as_word(entries), sizeof entries);
   system_call(SYS_close, fd);
   *end++ = '/';

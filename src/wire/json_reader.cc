@@ -98,7 +98,7 @@ std::string fault_text(const JsonTree::Fault& fault) {
 }
 
 JsonTree empty_object() {
-  return *JsonTree::parse("{}");
+  return JsonTree::parse("{}").value_or(JsonTree());
 }
 
 }  // namespace
@@ -306,7 +306,7 @@ void ObjectReader::each_text(std::string_view field, std::map<std::string, std::
   std::optional<ObjectReader> inner = object(field);
   if (!inner) return;
   for (Index at = inner->object_ + 1; at < inner->end(); at = node(at + 1).end) {
-    const std::string key = *text_at(at);
+    const std::string key = text_at(at).value_or("");
     std::string found;
     if (node(at + 1).kind == Kind::kNull) inner->refuse(shown(key), "must be text, not null");
     titles_only ? inner->title(key, found) : inner->text(key, found);
@@ -416,7 +416,7 @@ void ObjectReader::done() {
   if (document_->manner_ == Manner::kLenient) return;
   const std::vector<std::string_view> known(asked_.begin(), asked_.end());
   for (Index at = object_ + 1; at < end(); at = node(at + 1).end) {
-    const std::string key = *text_at(at);
+    const std::string key = text_at(at).value_or("");
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     std::string message = document_->what_ + ": there is no field " + name(shown(key));
     if (const auto meant = nearest(key, known)) message += "; did you mean " + name(*meant) + "?";
