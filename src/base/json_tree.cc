@@ -131,7 +131,7 @@ class Parser {
 
   bool is_well_formed(const Node& text, std::size_t start) {
     const std::size_t length = utf8_length(text.text);
-    if (length == text.text.size() && text_of(text)) return true;
+    if (length == text.text.size() && (!text.escaped || text_of(text))) return true;
     at_ = start + length;
     return false;
   }

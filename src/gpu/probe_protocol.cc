@@ -118,9 +118,11 @@ class Reader {
     return std::move(text).value_or("");
   }
   Values list(Value value, const char* name, std::size_t max) {
+    if (value.node().kind != Kind::kArray) {
+      wrong_ = name;
+      return {};
+    }
     Values items;
-    if (value.node().kind != Kind::kArray) wrong_ = name;
-    if (wrong_ == name) return items;
     for (std::uint32_t item = value.index + 1; item < value.node().end;
          item = (*value.tree)[item].end) {
       if (items.size() == max) {
