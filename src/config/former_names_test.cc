@@ -50,12 +50,15 @@ when = "gpu.unmanaged > 2G"
 
 TEST(FormerNames, OfOverridesAreReadAndSaid) {
   const Loaded result = loaded_with_notes(
-      {.overrides = {{.key = "policy.exclusive_external_max", .text = "3G", .where = "--set"}}});
+      {.overrides = {{.key = "policy.exclusive_external_max", .text = "3G", .where = "--set"},
+                     {.key = "alert.a.when", .text = "gpu.external > 2G", .where = "--when"}}});
   EXPECT_EQ(result.config.policy.exclusive_unmanaged_max, gib(3));
   EXPECT_TRUE(result.config.origins.contains("policy.exclusive_unmanaged_max"));
-  ASSERT_EQ(result.notes.size(), 1U);
+  ASSERT_EQ(result.notes.size(), 2U);
   EXPECT_EQ(to_text(result.notes[0]),
             "--set: policy.exclusive_external_max: is called policy.exclusive_unmanaged_max now");
+  EXPECT_EQ(to_text(result.notes[1]),
+            "--when: alert.a.when: gpu.external is called gpu.unmanaged now");
 }
 
 }  // namespace

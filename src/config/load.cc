@@ -112,6 +112,11 @@ class Loader {
   void problem(Problem problem) {
     if (problems_.size() < kProblemsMax) problems_.push_back(std::move(problem));
   }
+  void note(Problem note) {
+    if (notes_.size() < kProblemsMax) notes_.push_back(std::move(note));
+  }
+  /// The value was read: notes where it is from.
+  void accept(const Match& found, std::string name, const Given& given, Origin origin);
 
   Config config_;
   Problems problems_;
@@ -226,16 +231,23 @@ void Loader::read_value(const File& file, const Entry& entry, const Path& path,
     return problem(
         problem_at(file, entry.given.at, shown(path, project) + ": " + status.error().message));
   }
-  const std::string name = shown(path, false);
-  if (const auto note =
-          renamed(*found.key, name, found.key->slot(config_, found.name), entry.given)) {
-    notes_.push_back(problem_at(file, entry.at, *note));
+  accept(found, shown(path, false), entry.given,
+         {.layer = layer_of(file.kind),
+          .where = file.path,
+          .line = entry.at.line,
+          .column = entry.at.column});
+}
+
+void Loader::accept(const Match& found, std::string name, const Given& given, Origin origin) {
+  const Key& key = *found.key;
+  if (auto text = renamed(key, name, key.slot(config_, found.name), given)) {
+    note({.where = origin.where,
+          .line = origin.line,
+          .column = origin.column,
+          .message = *std::move(text)});
   }
-  config_.origins[found.key->former == name ? std::string(found.key->path) : name] = {
-      .layer = layer_of(file.kind),
-      .where = file.path,
-      .line = entry.at.line,
-      .column = entry.at.column};
+  if (key.former == name) name = key.path;
+  config_.origins[std::move(name)] = std::move(origin);
 }
 
 void Loader::unknown(const File& file, const Entry& entry, const Path& path) {
@@ -250,9 +262,7 @@ void Loader::unknown(const File& file, const Entry& entry, const Path& path) {
     return problem(problem_at(file, entry.at, std::move(message)));
   }
   message += ": ignored: a project may set vram, eta, name, labels and wait" + hint;
-  if (notes_.size() < kProblemsMax) {
-    notes_.push_back(problem_at(file, entry.at, std::move(message)));
-  }
+  note(problem_at(file, entry.at, std::move(message)));
 }
 
 void Loader::read_override(const Override& override) {
@@ -272,14 +282,7 @@ void Loader::read_override(const Override& override) {
   if (!status.ok()) {
     return problem({.where = override.where, .message = status.error().message});
   }
-  const bool is_former = found.key->former == override.key;
-  if (is_former) {
-    notes_.push_back(
-        {.where = override.where,
-         .message = override.key + ": is called " + std::string(found.key->path) + " now"});
-  }
-  config_.origins[is_former ? std::string(found.key->path) : override.key] = {
-      .layer = override.layer, .where = override.where};
+  accept(found, override.key, given, {.layer = override.layer, .where = override.where});
 }
 
 std::variant<Loaded, Problems> Loader::result() && {
