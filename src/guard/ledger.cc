@@ -313,7 +313,8 @@ bool Ledger::clear_if_dead(std::uint32_t slot, Sweep what) {
   const SlotOwner& owner = use_->owners[slot];
   const Identity identity = owner.identity.load();
   const std::uint64_t namespaces = owner.namespaces.load();
-  if (identity == 0 || slot == slot_ || lives(slot, identity, namespaces)) return false;
+  if (identity == 0 || slot == slot_ || life_of(slot, identity, namespaces) != Life::kGone)
+    return false;
   if (what == Sweep::kFreed && looks() > 0 && has_charged(slot)) return false;
   const bool cleared = is_locking(namespaces) ? clear_locked(slot, identity, namespaces)
                                               : clear_by_identity(slot, identity);

@@ -135,9 +135,6 @@ class Ledger {
   bool claim(std::uint32_t slot);
   bool judges_by_pid(std::uint64_t namespaces) const;
   Life life_of(std::uint32_t slot, Identity identity, std::uint64_t namespaces) const;
-  bool lives(std::uint32_t slot, Identity identity, std::uint64_t namespaces) const {
-    return life_of(slot, identity, namespaces) != Life::kGone;
-  }
   std::uint32_t slots_seen() const;
   struct Stand {
     bool holds = false;

@@ -102,16 +102,16 @@ class KilledTest : public ::testing::Test {
     EXPECT_TRUE(parse_stat(text.c_str(), facts));
     return facts;
   }
-  static void stay(int ready) {
+  static void wait_for_ever(int ready) {
     const sched_param none{};
     ::sched_setscheduler(0, SCHED_IDLE, &none);
     if (::write(ready, "", 1) != 1) return;
     while (true) ::pause();
   }
-  static void stay_without_first_thread(int ready) {
+  static void wait_without_first_thread(int ready) {
     const std::jthread other([ready] {
       while (facts_of(::getpid()).state != 'Z') std::this_thread::yield();
-      stay(ready);
+      wait_for_ever(ready);
     });
     ::syscall(SYS_exit, 0);  // Of this thread alone: it never comes to join the other.
   }
@@ -122,11 +122,11 @@ class KilledTest : public ::testing::Test {
 };
 
 TEST_F(KilledTest, IsEndingUntilItIsGone) {
-  EXPECT_EQ(life_once_killed(&stay), Life::kEnding);
+  EXPECT_EQ(life_once_killed(&wait_for_ever), Life::kEnding);
 }
 
 TEST_F(KilledTest, IsEndingAlsoWhereItsFirstThreadEndedBefore) {
-  EXPECT_EQ(life_once_killed(&stay_without_first_thread), Life::kEnding);
+  EXPECT_EQ(life_once_killed(&wait_without_first_thread), Life::kEnding);
 }
 
 TEST(Life, IsAskedWithoutASignal) {
