@@ -137,7 +137,7 @@ class Parser {
     if (form == Form::kLevel) {
       const auto level = parse_word<Pressure>(token.text);
       if (level) return Threshold(*level);
-      return wrong(token, "should be normal, warn or critical");
+      return wrong(token, "should be " + choices<Pressure>());
     }
     if (form == Form::kTime) {
       TRY(time, duration_of(token));
@@ -224,7 +224,7 @@ class Parser {
     if (key.text == "outcome" && is_.source == Source::kLeaseCheckpointed && !is_.outcome) {
       is_.outcome = parse_word<CheckpointOutcome>(value.text);
       if (is_.outcome) return Unit{};
-      return wrong(value, "should be saved, unconfirmed, failed, timed_out, uncaught or gone");
+      return wrong(value, "should be " + choices<CheckpointOutcome>());
     }
     return wrong(key, not_understood(form_of(is_.source)));
   }

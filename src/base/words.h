@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/check.h"
 
@@ -89,6 +90,11 @@ inline constexpr auto kTextsOf = [] {
   for (std::size_t i = 0; i < texts.size(); ++i) texts[i] = kWordsOf<Enum>[i].text;
   return texts;
 }();
+
+template <HasWords Enum>
+std::vector<std::string_view> texts_of() {
+  return {kTextsOf<Enum>.begin(), kTextsOf<Enum>.end()};
+}
 
 /// For a message: `low, normal or high`, each within `quote`.
 template <HasWords Enum>

@@ -235,7 +235,7 @@ void declare(Options& options, AlertArgs& asked) {
   options.value({.names = "--severity",
                  .metavar = "SEVERITY",
                  .help = "add: how bad that is; warn is the default",
-                 .choices = {"info", "warn", "critical"}},
+                 .choices = texts_of<Severity>()},
                 store(asked.severity));
   options.value({.names = "--repeat",
                  .metavar = "DUR",

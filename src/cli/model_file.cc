@@ -72,7 +72,7 @@ void TrainingWords::declare(Options& options, std::string_view batch_help) {
   options.value({.names = "--attention",
                  .metavar = "WORD",
                  .help = "step by step, or in one kernel",
-                 .choices = {"eager", "flash"}},
+                 .choices = texts_of<estimate::Attention>()},
                 store(attention));
 }
 

@@ -127,18 +127,18 @@ void declare(Invocation& invocation, RunOptions& run) {
   options.value({.names = "--leftovers",
                  .metavar = "WHAT",
                  .help = "what to do with GPU processes left after the command ends",
-                 .choices = {"wait", "kill", "release"}},
+                 .choices = texts_of<Leftovers>()},
                 store(session.request.leftovers));
   options.value({.names = "--enforce",
                  .metavar = "HOW",
                  .help = "how it is held to its memory; none: it is trusted",
-                 .choices = {"auto", "guard", "mps", "watchdog", "none"}},
+                 .choices = texts_of<config::Enforce>()},
                 into_enforce(session.enforce));
   options.value({.names = "--over-budget",
                  .metavar = "WHAT",
                  .help = "action when measured use exceeds the budget; suspend: as "
                          "pressure.over_budget says",
-                 .choices = {"fail", "notify", "kill", "suspend"}},
+                 .choices = texts_of<OverBudget>()},
                 store(session.over_budget));
   options.value({.names = "--guard-mode",
                  .metavar = "HOW",

@@ -37,7 +37,7 @@ void declare_common(Options& options, CommonOptions& common) {
   options.optional_value({.names = "--color",
                           .metavar = "WHEN",
                           .help = "colour the output",
-                          .choices = {"auto", "always", "never"}},
+                          .choices = texts_of<config::Color>()},
                          into_colour(common.colour));
   options.flag({.names = "--no-autostart", .help = "do not start a daemon where none runs"},
                into_not(common.autostart));

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <concepts>
-#include <cstddef>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -355,7 +354,7 @@ struct ChoicesOf {
   template <class T>
   std::vector<std::string_view> operator()(T*) const {
     if constexpr (HasWords<T>) {
-      return {kTextsOf<T>.begin(), kTextsOf<T>.end()};
+      return texts_of<T>();
     } else {
       return {};
     }

@@ -2,7 +2,6 @@
 #include "estimate/memory.h"
 
 #include <algorithm>
-#include <array>
 
 namespace berth::estimate {
 namespace {

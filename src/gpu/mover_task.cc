@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/mover_task.h"
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <span>
 #include <string_view>

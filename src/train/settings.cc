@@ -7,12 +7,10 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <span>
 #include <utility>
 #include <variant>
 
 #include "base/bare_size.h"
-#include "base/check.h"
 #include "base/number.h"
 #include "base/quantity.h"
 #include "train/gpt2_shape.h"

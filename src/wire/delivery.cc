@@ -2,7 +2,6 @@
 #include "wire/delivery.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "base/json_writer.h"

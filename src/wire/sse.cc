@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/sse.h"
 
-#include <array>
 #include <utility>
 
 #include "base/check.h"

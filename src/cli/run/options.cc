@@ -30,7 +30,7 @@ void declare_room(Options& options, RequestOptions& request) {
   options.value({.names = "--share",
                  .metavar = "HOW",
                  .help = "who else may use the GPU; slice: they take turns",
-                 .choices = {"budget", "exclusive", "slice"}},
+                 .choices = texts_of<Share>()},
                 store(request.share));
   options.value({.names = "-g,--gpus",
                  .metavar = "GPUS",
@@ -44,7 +44,7 @@ void declare_turn(Options& options, RequestOptions& request) {
   options.value({.names = "-p,--priority",
                  .metavar = "PRIORITY",
                  .help = "before or after others of yours",
-                 .choices = {"low", "normal", "high", "urgent"}},
+                 .choices = texts_of<Priority>()},
                 store(request.priority));
   options.optional_value({.names = "-W,--wait",
                           .metavar = "DURATION",
