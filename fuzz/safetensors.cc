@@ -3,14 +3,14 @@
 // of the buffer belongs to one tensor, and it can be written and read again.
 #include <string>
 
+#include "base/json_tree.h"
 #include "fuzz.h"
 #include "safetensors/header.h"
-#include "safetensors/json_cursor.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace safetensors = berth::safetensors;
   const std::string_view file = berth::fuzz::text_of(data, size);
-  (void)safetensors::is_json(file);
+  (void)berth::is_json(file);
   const auto header = safetensors::parse_file(file);
   if (!header.ok()) {
     CHECK(!header.error().message.empty());

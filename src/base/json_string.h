@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text as JSON writes it. What is appended is always valid JSON and valid UTF-8: bytes that are
-// none become U+FFFD, because command lines may hold anything. Pure; any thread.
+// Text as JSON writes it, and back. What is appended is always valid JSON and valid UTF-8: bytes
+// that are none become U+FFFD, because command lines may hold anything. Pure; any thread.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,9 @@ namespace berth {
 
 /// Appends the text in quotes.
 void append_json_string(std::string_view text, std::string& out);
+/// What stands between the quotes, with its escapes resolved; absent where one is wrong. What is no
+/// UTF-8 stays as it is.
+std::optional<std::string> unescaped(std::string_view text);
 
 /// How much of its beginning is well-formed UTF-8 (RFC 3629): without surrogates and overlong
 /// forms.

@@ -44,11 +44,19 @@ class JsonTree {
   /// Node 0 is the whole.
   const Node& operator[](std::uint32_t index) const { return nodes_[index]; }
 
+  /// Where the value of this key stands in the object at `object`; absent where it has none, or
+  /// is no object. It looks at all keys before.
+  std::optional<std::uint32_t> find(std::uint32_t object, std::string_view key) const;
+
  private:
   std::vector<Node> nodes_;
 };
 
 /// The text of a node with its escapes resolved; absent where one is wrong.
 std::optional<std::string> text_of(const JsonTree::Node& node);
+
+/// Whether it is one value as RFC 8259 has it, in UTF-8, with nothing but blanks around it and 65
+/// levels at most. It takes no memory, however long the text is, and lets a key stand twice.
+bool is_json(std::string_view text);
 
 }  // namespace berth

@@ -36,6 +36,18 @@ TEST(JsonTree, NodesStandInTheOrderOfTheText) {
   EXPECT_EQ((*tree)[9].kind, Kind::kNull);
 }
 
+TEST(JsonTree, AValueIsFoundByItsKey) {
+  const std::optional<JsonTree> tree = JsonTree::parse(R"({"a":{"b":1,"c":2},"\u0062":3,"c":[]})");
+  ASSERT_TRUE(tree);
+  const std::optional<std::uint32_t> inner = tree->find(0, "a");
+  ASSERT_TRUE(inner);
+  EXPECT_EQ((*tree)[tree->find(*inner, "c").value_or(0)].text, "2");
+  EXPECT_EQ((*tree)[tree->find(0, "b").value_or(0)].text, "3");
+  EXPECT_EQ((*tree)[tree->find(0, "c").value_or(0)].kind, Kind::kArray);
+  EXPECT_EQ(tree->find(0, "d"), std::nullopt);
+  EXPECT_EQ(tree->find(*tree->find(0, "c"), "c"), std::nullopt);
+}
+
 TEST(JsonTree, WhatIsNoJsonIsRefused) {
   for (const char* text :
        {"",         " ",          "{",         "}",         "[",  "[1,]", "[1 2]",     "{\"a\"}",
@@ -116,6 +128,29 @@ RC_GTEST_PROP(JsonTree, AnyTextEndsInATreeOrInNone, ()) {
   const std::optional<JsonTree> tree = JsonTree::parse(json);
   const bool has_a_root = !tree || (*tree)[0].end > 0;  // RC_ASSERT looks at both sides of ||.
   RC_ASSERT(has_a_root);
+}
+
+TEST(IsJson, JsonIsToldFromWhatIsNone) {
+  for (const char* text :
+       {"0", " -1.5e+3 ", "\"a\\n\"", "null", "true", "false", "[]", "{}", "[1, [2], {\"a\": {}}]",
+        "{\"a\":1,\"b\":\"\\u0061\"}\n", "10", "0.5", "1E5"}) {
+    EXPECT_TRUE(is_json(text)) << text;
+  }
+  for (const char* text :
+       {"",      " ",  "01",      "-",   "+1",   "1.",       ".5",    "1e",      "nul",
+        "truth", "\"", "\"\\x\"", "'a'", "[1,]", "[1 2]",    "{1:2}", "{\"a\"}", "{\"a\":}",
+        "{,}",   "[",  "]",       "1 2", "NaN",  "\"\xFF\"", "\"\t\""}) {
+    EXPECT_FALSE(is_json(text)) << text;
+  }
+}
+
+TEST(IsJson, DepthHasABound) {
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_TRUE(is_json(nested(65)));
+  EXPECT_FALSE(is_json(nested(66)));
+  EXPECT_FALSE(is_json(nested(1'000'000)));
 }
 
 }  // namespace

@@ -2,6 +2,10 @@
 #include "base/json_writer.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "base/check.h"
@@ -13,11 +17,19 @@ namespace berth {
 void JsonWriter::separate() {
   if (comma_) text_ += ',';
   comma_ = true;
+  if (indented_ && depth_ > 0 && !after_key_) begin_line();
+  after_key_ = false;
+}
+
+void JsonWriter::begin_line() {
+  text_ += '\n';
+  text_.append(std::size_t{2} * depth_, ' ');
 }
 
 void JsonWriter::close(char bracket) {
   CHECK(depth_ > 0);
   --depth_;
+  if (indented_ && comma_) begin_line();  // Not in what is empty.
   text_ += bracket;
   comma_ = true;
 }
@@ -51,8 +63,9 @@ JsonWriter& JsonWriter::end_array() {
 JsonWriter& JsonWriter::key(std::string_view name) {
   separate();
   append_json_string(name, text_);
-  text_ += ':';
+  text_ += indented_ ? ": " : ":";
   comma_ = false;
+  after_key_ = true;
   return *this;
 }
 
@@ -84,6 +97,15 @@ JsonWriter& JsonWriter::thousandths(std::uint64_t value) {
   separate();
   const std::string rest = std::to_string(value % 1'000);
   text_ += std::to_string(value / 1'000) + "." + std::string(3 - rest.size(), '0') + rest;
+  return *this;
+}
+
+JsonWriter& JsonWriter::real(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return null();
+  separate();
+  std::array<char, 40> shown{};
+  const auto end = std::to_chars(shown.data(), shown.data() + shown.size(), *value);
+  text_.append(shown.data(), end.ptr);
   return *this;
 }
 

@@ -15,6 +15,10 @@ namespace berth {
 
 class JsonWriter {
  public:
+  enum class Layout : std::uint8_t { kOneLine, kIndented };  // By two blanks a level.
+
+  explicit JsonWriter(Layout layout = Layout::kOneLine) : indented_(layout == Layout::kIndented) {}
+
   JsonWriter& begin_object();
   JsonWriter& end_object();
   JsonWriter& begin_array();
@@ -27,6 +31,8 @@ class JsonWriter {
   JsonWriter& integer(std::int64_t value);
   JsonWriter& number(std::uint64_t value);
   JsonWriter& thousandths(std::uint64_t value);  // 884 as 0.884.
+  /// As short as it can be and still be read as the same; null if absent, infinite or no number.
+  JsonWriter& real(std::optional<double> value);
   JsonWriter& text(std::string_view value);
   JsonWriter& text_or_null(std::string_view value);  // Null if empty.
   // Null if absent.
@@ -40,10 +46,13 @@ class JsonWriter {
  private:
   void separate();
   void close(char bracket);
+  void begin_line();
 
   std::string text_;
+  bool indented_ = false;
   std::uint32_t depth_ = 0;
-  bool comma_ = false;  // The next value or key needs one before it.
+  bool comma_ = false;      // The next value or key needs one before it.
+  bool after_key_ = false;  // The next value stands in the line of its key.
 };
 
 }  // namespace berth

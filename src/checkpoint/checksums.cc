@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "base/crc32c.h"
+#include "base/json_tree.h"
 #include "base/number.h"
 #include "checkpoint/names.h"
-#include "safetensors/json_cursor.h"
 
 namespace berth::checkpoint {
 namespace {
@@ -92,7 +92,7 @@ Result<CheckpointInfo> about_of(const Metadata& metadata) {
 }  // namespace
 
 Result<std::string> head_with_checksums(FilePlan& plan, const CheckpointInfo& about) {
-  if (!safetensors::is_json(about.state)) {
+  if (!is_json(about.state)) {
     return Error{Errc::kInvalid, "the state is no JSON text"};
   }
   std::string checksums;

@@ -10,9 +10,9 @@
 #include <system_error>
 #include <utility>
 
+#include "base/json_tree.h"
 #include "os/clock.h"
 #include "os/errors.h"
-#include "safetensors/json_cursor.h"
 
 namespace berth::checkpoint {
 namespace {
@@ -124,7 +124,7 @@ Result<Store::Stall> Writer::save_in_background(const Snapshot& snapshot) {
   TRY_STATUS(check());
   TRY_STATUS(check_words(snapshot));
   TRY(plan, plan_file(snapshot.tensors));
-  if (!safetensors::is_json(snapshot.state)) {
+  if (!is_json(snapshot.state)) {
     return Error{Errc::kInvalid, "the state is no JSON text"};
   }
   Job job{.plan = std::move(plan), .about = about(snapshot), .copy = {}, .answer = nullptr};

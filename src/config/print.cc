@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/print.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
 #include "base/ids.h"
+#include "base/json_writer.h"
 #include "config/keys.h"
 #include "config/value.h"
 
 namespace berth::config {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Parts {
   std::string section;  // "gpu", or "users.*"
@@ -91,32 +90,69 @@ std::string default_cell(const Key& key, Config& user, Config& system) {
   return "`" + *in_system + "`; in user mode `" + *in_user + "`";
 }
 
-Json schema_of(const Key& key) {
+void append_schema(const Key& key, JsonWriter& out) {
   Config config = built_in(Mode::kUser);
   const Slot slot = slot_of(key, config);
-  Json schema;
-  schema["description"] = std::string(key.doc);
-  const std::vector<std::string_view> words = choices_of(key);
+  out.begin_object().key("description").text(key.doc);
   if (std::holds_alternative<bool*>(slot)) {
-    schema["type"] = "boolean";
+    out.key("type").text("boolean");
   } else if (std::holds_alternative<std::uint32_t*>(slot) ||
              std::holds_alternative<std::optional<std::uint32_t>*>(slot)) {
-    schema["type"] = "integer";
-    schema["minimum"] = key.min;
-    schema["maximum"] = key.max;
+    out.key("type").text("integer").key("minimum").number(key.min).key("maximum").number(key.max);
   } else if (std::holds_alternative<std::vector<std::string>*>(slot) ||
              std::holds_alternative<Ladder*>(slot)) {
-    schema["type"] = "array";
-    schema["items"] = {{"type", "string"}};
+    out.key("type").text("array");
+    out.key("items").begin_object().key("type").text("string").end_object();
   } else {
-    schema["type"] = "string";
+    out.key("type").text("string");
   }
-  for (const std::string_view word : words) schema["enum"].push_back(std::string(word));
-  return schema;
+  const std::vector<std::string_view> words = choices_of(key);
+  if (!words.empty()) {
+    out.key("enum").begin_array();
+    for (const std::string_view word : words) out.text(word);
+    out.end_array();
+  }
+  out.end_object();
 }
 
-Json object_schema() {
-  return {{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
+// Begins the schema of a table with these keys in it, up to what is said of others.
+void begin_table(const std::vector<const Key*>& keys, JsonWriter& out) {
+  out.begin_object().key("type").text("object").key("properties").begin_object();
+  for (const Key* key : keys) append_schema(*key, out.key(parts_of(*key).last));
+  out.end_object().key("additionalProperties");
+}
+
+struct Section {
+  std::string name;
+  std::vector<const Key*> keys;
+  std::vector<const Key*> named;  // Below a name of the user's choice.
+};
+
+void append_section(const Section& section, JsonWriter& out) {
+  begin_table(section.keys, out);
+  if (section.named.empty()) {
+    out.boolean(false);
+  } else if (section.name == "gpu") {
+    out.boolean(false).key("patternProperties").begin_object();
+    begin_table(section.named, out.key("^(GPU|MIG)-[0-9a-fA-F-]{36}$"));
+    out.boolean(false).end_object().end_object();
+  } else {
+    begin_table(section.named, out);
+    out.boolean(false).end_object();
+  }
+  out.end_object();
+}
+
+std::vector<Section> sections() {
+  std::vector<Section> all;
+  for (const Key& key : keys()) {
+    if (key.path.starts_with(kProject)) continue;
+    const std::string_view name = key.path.substr(0, key.path.find('.'));
+    auto section = std::ranges::find(all, name, &Section::name);
+    if (section == all.end()) section = all.insert(all.end(), {.name = std::string(name)});
+    (has_name(key) ? section->named : section->keys).push_back(&key);
+  }
+  return all;
 }
 
 }  // namespace
@@ -207,29 +243,13 @@ std::string markdown_tables() {
 }
 
 std::string json_schema() {
-  Json schema = object_schema();
-  for (const Key& key : keys()) {
-    if (key.path.starts_with(kProject)) continue;
-    const Parts parts = parts_of(key);
-    const std::string top = parts.section.substr(0, parts.section.find('.'));
-    Json& properties = schema["properties"];
-    if (!properties.contains(top)) properties[top] = object_schema();
-    Json* section = &properties[top];
-    if (has_name(key)) {
-      Json& named = (*section)[top == "gpu" ? "patternProperties" : "additionalProperties"];
-      if (top == "gpu") {
-        section = &(named["^(GPU|MIG)-[0-9a-fA-F-]{36}$"] = object_schema());
-      } else {
-        if (!named.is_object()) named = object_schema();
-        section = &named;
-      }
-    }
-    (*section)["properties"][std::string(parts.last)] = schema_of(key);
-  }
-  Json whole = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-                {"title", "berth.toml, the configuration of Berth"}};
-  whole.update(schema);
-  return whole.dump(2) + "\n";
+  JsonWriter out(JsonWriter::Layout::kIndented);
+  out.begin_object().key("$schema").text("https://json-schema.org/draft/2020-12/schema");
+  out.key("title").text("berth.toml, the configuration of Berth");
+  out.key("type").text("object").key("properties").begin_object();
+  for (const Section& section : sections()) append_section(section, out.key(section.name));
+  out.end_object().key("additionalProperties").boolean(false).end_object();
+  return out.take() + "\n";
 }
 
 }  // namespace berth::config

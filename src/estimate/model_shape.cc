@@ -27,10 +27,8 @@ class Keys {
   }
 
   const JsonTree::Node* find(std::string_view key) const {
-    for (std::uint32_t at = 1; at < tree_[0].end; at = tree_[at + 1].end) {
-      if (tree_[at].text == key) return &tree_[at + 1];
-    }
-    return nullptr;
+    const std::optional<std::uint32_t> at = tree_.find(0, key);
+    return at ? &tree_[*at] : nullptr;
   }
   /// 0 where it is absent or null; absent where it is something else than a natural number.
   std::optional<std::uint64_t> number(std::string_view key) const {

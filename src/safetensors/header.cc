@@ -6,8 +6,9 @@
 #include <tuple>
 #include <utility>
 
+#include "base/json_cursor.h"
 #include "base/json_string.h"
-#include "safetensors/json_cursor.h"
+#include "base/json_writer.h"
 
 namespace berth::safetensors {
 namespace {
@@ -185,33 +186,25 @@ Status check_cover(std::vector<Entry>& tensors, std::uint64_t buffer_bytes) {
                  (covered > buffer_bytes ? ": the file was cut short" : ""));
 }
 
-void append_entry(const Entry& entry, std::string& out) {
-  append_json_string(entry.name, out);
-  out += ":{\"dtype\":\"";
-  out += name_of(entry.dtype);
-  out += "\",\"shape\":[";
-  for (std::size_t i = 0; i < entry.shape.size(); ++i) {
-    if (i > 0) out += ',';
-    out += std::to_string(entry.shape[i]);
-  }
-  out +=
-      "],\"data_offsets\":[" + std::to_string(entry.begin) + ',' + std::to_string(entry.end) + "]}";
+void append_entry(const Entry& entry, JsonWriter& out) {
+  out.key(entry.name).begin_object();
+  out.key("dtype").text(name_of(entry.dtype));
+  out.key("shape").begin_array();
+  for (const std::uint64_t size : entry.shape) out.number(size);
+  out.end_array();
+  out.key("data_offsets").begin_array().number(entry.begin).number(entry.end).end_array();
+  out.end_object();
 }
 
-Status append_metadata(const checkpoint::Metadata& metadata, std::string& out) {
-  append_json_string(kMetadataKey, out);
-  char separator = '{';
-  out += ':';
+Status append_metadata(const checkpoint::Metadata& metadata, JsonWriter& out) {
+  out.key(kMetadataKey).begin_object();
   for (const auto& [key, value] : metadata) {
     if (!is_utf8(key) || !is_utf8(value)) {
       return Error{Errc::kInvalid, "metadata is no UTF-8: " + quoted(key)};
     }
-    out += std::exchange(separator, ',');
-    append_json_string(key, out);
-    out += ':';
-    append_json_string(value, out);
+    out.key(key).text(value);
   }
-  out += '}';
+  out.end_object();
   return Unit{};
 }
 
@@ -288,12 +281,9 @@ Result<std::string> head_of(const Header& header) {
   for (const auto& [key, value] : header.metadata) least += key.size() + value.size();
   for (const Entry& entry : header.tensors) least += entry.name.size();
   if (least > kHeaderBytesMax) return too_long(least);
-  std::string json;
-  char separator = '{';
-  if (!header.metadata.empty()) {
-    json += std::exchange(separator, ',');
-    TRY_STATUS(append_metadata(header.metadata, json));
-  }
+  JsonWriter out;
+  out.begin_object();
+  if (!header.metadata.empty()) TRY_STATUS(append_metadata(header.metadata, out));
   std::set<std::string_view> names;
   for (const Entry& entry : header.tensors) {
     const std::string which = "tensor " + quoted(entry.name);
@@ -308,11 +298,9 @@ Result<std::string> head_of(const Header& header) {
       return Error{Errc::kInvalid,
                    which + " has more than " + std::to_string(kDimensionsMax) + " dimensions"};
     }
-    json += std::exchange(separator, ',');
-    append_entry(entry, json);
+    append_entry(entry, out);
   }
-  if (separator == '{') json += '{';
-  json += '}';
+  std::string json = out.end_object().take();
   json.append((8 - json.size() % 8) % 8, ' ');
   if (json.size() > kHeaderBytesMax) return too_long(json.size());
   return prefix_of(json.size()) + json;

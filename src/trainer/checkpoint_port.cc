@@ -12,8 +12,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/json_writer.h"
 #include "base/number.h"
-#include "train/json_line.h"
 
 namespace berth::trainer {
 namespace {
@@ -64,8 +64,12 @@ std::string first_line(const os::UniqueFd& connection) {
   return head.substr(0, head.find("\r\n"));
 }
 
+std::string line_of(std::string_view key, std::string_view text) {
+  return JsonWriter().begin_object().key(key).text(text).end_object().take() + "\n";
+}
+
 std::string problem(std::string_view text) {
-  return train::JsonLine().text("error", text).str() + "\n";
+  return line_of("error", text);
 }
 
 }  // namespace
@@ -107,7 +111,7 @@ std::optional<CheckpointPort::Caller> CheckpointPort::poll() {
 
 void CheckpointPort::Caller::answer(const Result<std::string>& saved) {
   if (saved.ok()) {
-    send_answer(connection_, "200 OK", train::JsonLine().text("path", *saved).str() + "\n");
+    send_answer(connection_, "200 OK", line_of("path", *saved));
   } else {
     send_answer(connection_, "503 Service Unavailable", problem(saved.error().message));
   }

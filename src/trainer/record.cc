@@ -5,12 +5,10 @@
 #include <system_error>
 #include <utility>
 
-#include "train/json_line.h"
+#include "base/json_writer.h"
 
 namespace berth::trainer {
 namespace {
-
-using train::JsonLine;
 
 double seconds_of(Duration duration) {
   return static_cast<double>(duration.ns) / 1e9;
@@ -39,35 +37,37 @@ void Record::write(const std::string& line) {
 }
 
 void Record::begin(const train::Settings& settings) {
-  JsonLine keys;
+  JsonWriter line;
+  line.begin_object().key("settings").begin_object();
   for (const train::KeyAndValue& each : train::values_of(settings)) {
-    keys.text(each.key, each.value);
+    line.key(each.key).text(each.value);
   }
-  write(JsonLine().object("settings", keys).str());
+  write(line.end_object().end_object().take());
 }
 
 void Record::step(const StepReport& report, Duration training, Bytes memory) {
-  JsonLine line;
-  line.count("step", report.step)
-      .text("phase", to_text(report.phase))
-      .flag("predicted", report.predicted)
-      .number("loss", report.loss)
-      .number("rate", report.rate)
-      .number("gradient_norm", report.gradient_norm)
-      .number("prediction_error", report.prediction_error)
-      .number("confidence", report.confidence)
-      .text("level", to_text(report.verdict.level))
-      .count("pieces", report.pieces)
-      .flag("skipped", report.skipped)
-      .flag("rolled_back", report.rolled_back)
-      .number("seconds", seconds_of(report.times.total))
-      .number("forward_seconds", seconds_of(report.times.forward))
-      .number("backward_seconds", seconds_of(report.times.backward))
-      .number("update_seconds", seconds_of(report.times.update))
-      .number("trial_seconds", seconds_of(report.times.trial))
-      .number("training_seconds", seconds_of(training))
-      .count("memory_bytes", memory.value);
-  write(line.str());
+  JsonWriter line;
+  line.begin_object();
+  line.key("step").number(report.step);
+  line.key("phase").text(to_text(report.phase));
+  line.key("predicted").boolean(report.predicted);
+  line.key("loss").real(report.loss);
+  line.key("rate").real(report.rate);
+  line.key("gradient_norm").real(report.gradient_norm);
+  line.key("prediction_error").real(report.prediction_error);
+  line.key("confidence").real(report.confidence);
+  line.key("level").text(to_text(report.verdict.level));
+  line.key("pieces").number(report.pieces);
+  line.key("skipped").boolean(report.skipped);
+  line.key("rolled_back").boolean(report.rolled_back);
+  line.key("seconds").real(seconds_of(report.times.total));
+  line.key("forward_seconds").real(seconds_of(report.times.forward));
+  line.key("backward_seconds").real(seconds_of(report.times.backward));
+  line.key("update_seconds").real(seconds_of(report.times.update));
+  line.key("trial_seconds").real(seconds_of(report.times.trial));
+  line.key("training_seconds").real(seconds_of(training));
+  line.key("memory_bytes").number(memory.value);
+  write(line.end_object().take());
   const auto step = static_cast<double>(report.step);
   if (!report.predicted) {
     loss_by_step_.points.push_back({step, report.loss});
@@ -78,34 +78,36 @@ void Record::step(const StepReport& report, Duration training, Bytes memory) {
 
 void Record::validation(std::uint64_t step, const Summary& so_far) {
   const double seconds = seconds_of(so_far.training);
-  JsonLine line;
-  line.count("step", step)
-      .number("training_seconds", seconds)
-      .number("validation_loss", so_far.validation_loss)
-      .number("average_loss", so_far.average_loss);
-  write(line.str());
+  JsonWriter line;
+  line.begin_object();
+  line.key("step").number(step);
+  line.key("training_seconds").real(seconds);
+  line.key("validation_loss").real(so_far.validation_loss);
+  line.key("average_loss").real(so_far.average_loss);
+  write(line.end_object().take());
   validation_by_step_.points.push_back({static_cast<double>(step), so_far.validation_loss});
   validation_by_time_.points.push_back({seconds, so_far.validation_loss});
 }
 
 void Record::end(const Summary& summary) {
-  JsonLine line;
-  line.count("steps", summary.steps)
-      .count("real_steps", summary.totals.real_steps)
-      .count("predicted_steps", summary.totals.predicted_steps)
-      .count("trials", summary.totals.trials)
-      .count("accepted", summary.totals.accepted)
-      .count("rollbacks", summary.totals.rollbacks)
-      .count("skipped", summary.totals.skipped)
-      .count("out_of_memory", summary.totals.out_of_memory)
-      .number("loss", summary.loss)
-      .number("validation_loss", summary.validation_loss)
-      .number("average_loss", summary.average_loss)
-      .number("training_seconds", seconds_of(summary.training))
-      .count("memory_bytes", summary.memory.value)
-      .count("memory_peak_bytes", summary.memory_peak.value)
-      .flag("stopped", summary.stopped);
-  write(JsonLine().object("summary", line).str());
+  JsonWriter line;
+  line.begin_object().key("summary").begin_object();
+  line.key("steps").number(summary.steps);
+  line.key("real_steps").number(summary.totals.real_steps);
+  line.key("predicted_steps").number(summary.totals.predicted_steps);
+  line.key("trials").number(summary.totals.trials);
+  line.key("accepted").number(summary.totals.accepted);
+  line.key("rollbacks").number(summary.totals.rollbacks);
+  line.key("skipped").number(summary.totals.skipped);
+  line.key("out_of_memory").number(summary.totals.out_of_memory);
+  line.key("loss").real(summary.loss);
+  line.key("validation_loss").real(summary.validation_loss);
+  line.key("average_loss").real(summary.average_loss);
+  line.key("training_seconds").real(seconds_of(summary.training));
+  line.key("memory_bytes").number(summary.memory.value);
+  line.key("memory_peak_bytes").number(summary.memory_peak.value);
+  line.key("stopped").boolean(summary.stopped);
+  write(line.end_object().end_object().take());
 }
 
 Status Record::finish() {

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "train/json_line.h"
+#include "train/saved_state.h"
 #include "train/state_text.h"
 #include "trainer/weights.h"
 
@@ -72,49 +70,29 @@ std::string state_of(HybridTrainer& trainer, const Corpus& corpus,
                      const train::Settings& settings) {
   train::StateText text;
   trainer.visit(text);
-  train::JsonLine state, keys, data, whole;
-  for (const auto& [name, value] : text.values()) state.text(name, value);
+  train::SavedState state{
+      .position = corpus.position(), .fingerprint = corpus.fingerprint(), .values = text.values()};
   for (const train::KeyAndValue& each : train::values_of(settings)) {
-    keys.text(each.key, each.value);
+    state.settings.emplace_back(each.key, each.value);
   }
-  data.count("position", corpus.position()).count("fingerprint", corpus.fingerprint());
-  whole.count("version", 1).object("settings", keys).object("data", data).object("state", state);
-  return whole.str();
+  return to_json(state);
 }
 
-struct SavedState {
-  std::map<std::string, std::string> settings;
-  std::uint64_t position = 0;
-  std::uint64_t fingerprint = 0;
-  train::StateText::Values values;
-};
-
-Result<SavedState> read_state(const std::string& path, const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  SavedState state;
-  Error broken{Errc::kCorrupt, path + ": holds no state of a training run that can be read"};
-  if (!json.is_discarded() && json.is_object() && json.value("version", 0) == 1) {
-    try {
-      json.at("settings").get_to(state.settings);
-      json.at("state").get_to(state.values);
-      json.at("data").at("position").get_to(state.position);
-      json.at("data").at("fingerprint").get_to(state.fingerprint);
-      return state;
-    } catch (const nlohmann::json::exception& exception) {
-      broken.message.append(" (").append(exception.what()).append(")");
-    }
-  }
-  return broken;
+Result<train::SavedState> read_state(const checkpoint::Loaded& loaded) {
+  Result<train::SavedState> state = train::parse_saved_state(loaded.state());
+  if (state.ok()) return state;
+  return Error{state.error().code, loaded.path() + ": " + state.error().message};
 }
 
-Status check_settings(const SavedState& saved, const train::Settings& settings,
+Status check_settings(const train::SavedState& saved, const train::Settings& settings,
                       const std::string& path) {
   const std::vector<train::KeyAndValue> defaults = train::values_of({});
   const std::vector<train::KeyAndValue> now = train::values_of(settings);
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (!train::moves_weights(now[i].key)) continue;
     // What it does not name was not there yet, and is as it was.
-    const auto named = saved.settings.find(std::string(now[i].key));
+    const auto named =
+        std::ranges::find(saved.settings, now[i].key, &std::pair<std::string, std::string>::first);
     const std::string& was = named == saved.settings.end() ? defaults[i].value : named->second;
     if (was == now[i].value) continue;
     std::string message = path + ": was saved with another ";
@@ -190,7 +168,7 @@ Result<std::string> Saver::finish() {
 Result<SavedModel> load_model(const std::string& folder) {
   auto loaded = checkpoint::load_newest(directory_in(folder));
   if (!loaded.ok()) return error_of(loaded.failure());
-  TRY(saved, read_state(loaded->path(), loaded->state()));
+  TRY(saved, read_state(*loaded));
   train::Settings settings;
   for (const auto& [key, value] : saved.settings) {
     const Status known = train::set(settings, key, value);
@@ -204,7 +182,7 @@ Result<Restored> restore(const std::string& folder, HybridTrainer& trainer, Corp
                          const train::Settings& settings) {
   const auto loaded = checkpoint::load_newest(directory_in(folder));
   if (!loaded.ok()) return error_of(loaded.failure());
-  TRY(saved, read_state(loaded->path(), loaded->state()));
+  TRY(saved, read_state(*loaded));
   TRY_STATUS(check_settings(saved, settings, loaded->path()));
   if (saved.fingerprint != corpus.fingerprint()) {
     return Error{Errc::kInvalid, loaded->path() + ": was saved while learning another text"};
