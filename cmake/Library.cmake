@@ -56,14 +56,16 @@ function(join_sources list root name)
   set(${list} ${joined} PARENT_SCOPE)
 endfunction()
 
-# add_layer(NAME [TESTS_READ_TREE] [COLD] [IF VARIABLE] [LINKS other...] [TEST_LINKS other...]):
+# add_layer(NAME [PURE] [TESTS_READ_TREE] [COLD] [IF VARIABLE] [LINKS other...] [ONLY header...]
+#           [TEST_LINKS other...]):
 # unless the variable is off, the library made of src/NAME, sub-folders too, but without main.cc,
 # *_main.cc and what lies in preload/, which has a build of its own; and NAME_test of its *_test.cc,
 # each test labelled NAME. TESTS_READ_TREE: they read files of this tree, by the macro
 # BERTH_SOURCE_DIR. COLD: it waits for people, files and networks; optimised less, it compiles a
-# fifth sooner.
+# fifth sooner. For tools/tidy.py are PURE: it sees no outside world; and ONLY: of the folders of
+# these headers it may include no others, linked or not.
 function(add_layer name)
-  cmake_parse_arguments(arg "TESTS_READ_TREE;COLD" "IF" "LINKS;TEST_LINKS" ${ARGN})
+  cmake_parse_arguments(arg "PURE;TESTS_READ_TREE;COLD" "IF" "LINKS;ONLY;TEST_LINKS" ${ARGN})
   if(arg_IF AND NOT ${arg_IF})
     return()
   endif()

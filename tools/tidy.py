@@ -14,7 +14,8 @@ import re
 import subprocess
 import sys
 
-from tidy_rules import ALSO, BANNED, IMPURE, LAYERS, LIBRARIES, MAY, PURE, UNWANTED, WORDING
+from tidy_layers import includes_of, layers_of, order_of, page_of
+from tidy_rules import BANNED, IMPURE, MAY, UNWANTED, WORDING
 
 PAGE = re.compile(r'(README|ARCHITECTURE|docs/[^/]+)\.md')
 PREPROCESSOR_FOLDERS = ('include', 'src/base', 'src/os', 'src/guard', 'simgpu',
@@ -95,32 +96,25 @@ def load(root):
     return files
 
 
-def check_layers(file):
-    if not file.layer or not file.is_code:
-        return
-    if file.layer not in LAYERS:
-        yield Finding(file.path, 1, 'layer', 'a folder that LAYERS in tools/tidy.py does not name')
-        return
-    allowed = LAYERS[file.layer] + [file.layer]
-    for number, line in enumerate(file.code, 1):
-        include = re.match(r'\s*#\s*include\s*["<](([\w+.-]+)[^">]*)[">]', line)
-        if not include:
-            continue
-        path, folder = include[1], include[2]
-        if folder in LAYERS and folder not in allowed and path not in ALSO.get(file.layer, []):
-            yield Finding(file.path, number, 'layer',
-                          f'{file.layer}/ may not include {path} (LAYERS in tools/tidy.py)')
-        for library, layers in LIBRARIES.items():
-            if path.startswith(library) and file.layer not in layers:
-                yield Finding(file.path, number, 'library',
-                              f'{path} stays behind {", ".join(layers)} (LIBRARIES)')
+def check_layers(file, layers):
+    for line, rule, text in includes_of(file, layers):
+        yield Finding(file.path, line, rule, text)
 
 
-def check_banned(file):
+def check_layer_tables(texts, layers):
+    for line, text in order_of(layers):
+        yield Finding('CMakeLists.txt', line, 'layer', text)
+    if 'ARCHITECTURE.md' in texts:
+        for line, text in page_of(texts['ARCHITECTURE.md'], layers):
+            yield Finding('ARCHITECTURE.md', line, 'layer', text)
+
+
+def check_banned(file, layers):
     if not file.is_code:
         return
     banned = dict(BANNED)
-    if file.layer in PURE and not file.path.endswith('_test.cc'):
+    is_pure = file.layer in layers and layers[file.layer].is_pure
+    if is_pure and not file.path.endswith('_test.cc'):
         banned.update(IMPURE)
     if file.path.startswith('python/'):
         del banned[r'\bthrow\b']  # An outside user of our C interface speaks his own idiom.
@@ -361,7 +355,7 @@ def check_decisions(files):
             yield Finding(file.path, 1, 'decision', f'the title should begin with # {int(number)}')
 
 
-def check_doc_names(file, root, words):
+def check_doc_names(file, root, words, layers):
     """What a document names in `backticks`, or links to, exists. Decision records are history."""
     if not file.path.endswith('.md') or file.path == 'CHANGELOG.md':
         return
@@ -375,7 +369,7 @@ def check_doc_names(file, root, words):
         for name in re.findall(r'`([^`\s]+)`', line):
             if re.match(TREE, name) and not re.search(r'[<>…{$]|NNNN', name):
                 layer = re.fullmatch(r'src/(\w+)/?', name)  # It may be yet to come.
-                if not (layer and layer[1] in LAYERS) and not glob.glob(
+                if not (layer and layer[1] in layers) and not glob.glob(
                         os.path.join(root, name.split(':')[0])):
                     yield Finding(file.path, number, 'doc-name', f'no file {name}')
             word = re.fullmatch(r'(?:\w+(?:::|\.))*(\w+)\(\)|(?:\w+::)+(\w+)|(BERTH_\w+)', name)
@@ -430,19 +424,22 @@ def check_all(root):
     files = load(root)
     known = {file.path for file in files}
     texts = {file.path: file.text for file in files}
-    built = re.findall(r'^ *add_layer\((\w+)', texts.get('CMakeLists.txt', ''), re.M)
+    layers = layers_of(texts.get('CMakeLists.txt', ''))
+    built = [name for name, layer in layers.items() if layer.has_library]
     words = {word for file in files if not file.path.endswith('.md')
              for word in re.findall(r'\w+', file.text)}
     refused = refused_words(texts.get('docs/glossary.md', ''))
-    findings = list(check_commits(root))
+    findings = list(check_commits(root)) + list(check_layer_tables(texts, layers))
     for file in files:
         file.known = known
         findings += check_words(file, refused)
-        for check in (check_layers, check_banned, check_preprocessor, check_shared_ptr,
+        findings += check_layers(file, layers)
+        findings += check_banned(file, layers)
+        for check in (check_preprocessor, check_shared_ptr,
                       check_unwanted, check_wording, check_head, check_own_header_first,
                       check_sizes, check_negated):
             findings += check(file)
-        findings += check_doc_names(file, root, words)
+        findings += check_doc_names(file, root, words, layers)
         findings += check_dead_tests(file, built)
     findings += check_functions(files, root)
     findings += check_notes(files)

@@ -1,51 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tidy.py holds the tree to, as tables: which layer may include which, and banned words."""
+"""What tidy.py holds the tree to, as tables: libraries behind folders, and banned words."""
 
-# What a folder of src/ may include of the others: the whole architecture, in one table.
-_PURE = ['base', 'model', 'alerts', 'core', 'wire', 'config', 'history', 'safetensors',
-         'estimate']
-_PORTS = ['os', 'gpu', 'store', 'enforce']
-_PURE_BESIDE = ['train', 'vram']  # Pure, and no part of the daemon.
-PURE = _PURE + _PURE_BESIDE
-LAYERS = {
-    'base': [],
-    'model': ['base'],
-    'alerts': ['base', 'model'],
-    'core': ['base', 'model'],
-    'wire': ['base', 'model'],
-    'config': ['base', 'model', 'alerts'],
-    'history': ['base', 'model'],
-    'safetensors': ['base', 'model'],
-    'estimate': ['base', 'model'],
-    'os': ['base', 'model'],
-    'checkpoint': ['base', 'model', 'safetensors', 'os'],
-    'gpu': ['base', 'model', 'os'],
-    'store': ['base', 'model', 'history', 'os'],
-    'enforce': ['base', 'model', 'os'],
-    'server': _PURE + _PORTS,
-    'client': ['base', 'model', 'wire', 'config', 'os'],
-    'vram': ['base'],
-    'library': ['base', 'model', 'estimate', 'vram', 'wire', 'os', 'gpu', 'client'],
-    'deliver': ['base', 'model', 'wire', 'os'],
-    'notify': ['base', 'model', 'alerts', 'wire', 'os', 'client'],
-    'cli': ['base', 'model', 'estimate', 'alerts', 'wire', 'config', 'os', 'enforce', 'client'],
-    'daemon': _PURE + _PORTS + ['server'],
-    'sim': ['base', 'model', 'core', 'wire', 'config', 'os', 'store'],
-    'guard': [],
-    'train': ['base'],
-    'trainer': ['base', 'train', 'vram', 'os'],
-}
-# Single headers that a folder may include besides.
-ALSO = {
-    'cli': ['gpu/nvml.h'],  # What `berth query` asks.
-    'enforce': ['guard/layout.h', 'guard/ledger.h', 'guard/linux.h'],  # The files of a lease.
-    'library': ['guard/layout.h'],  # Likewise.
-    'server': ['guard/layout.h', 'guard/ledger.h', 'guard/linux.h',  # Likewise, and for its test.
-               'guard/slot_locks.h'],
-    'sim': ['server/ports.h', 'server/engine.h'],
-    'config': ['core/limits.h'],
-    'trainer': ['config/document.h', 'config/problem.h'],  # Its settings are TOML too.
-}
 # Libraries from outside stay behind the folders named here.
 LIBRARIES = {
     'nlohmann/': ['wire', 'cli'],  # Of wire the tests.

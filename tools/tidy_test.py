@@ -16,11 +16,27 @@ HEADER = SAYS + '#pragma once\n'
 HASH = '# SPDX-License-Identifier: Apache-2.0\n'
 
 
+# As in the tree, where a test needs nothing else.
+LAYERS = HASH + '''
+add_layer(base PURE)
+add_layer(guard)
+add_layer(model PURE LINKS base)
+add_layer(core PURE LINKS model base)
+add_layer(wire PURE LINKS model base)
+add_layer(config PURE LINKS model base ONLY core/limits.h)
+add_layer(os LINKS base TEST_LINKS guard)
+add_layer(store LINKS os model base sqlite)
+add_layer(server LINKS store os base)
+add_layer(sim LINKS store core model base)
+add_layer(cli LINKS config wire core os model base ONLY core/limits.h)
+'''
+
+
 class Tidy(unittest.TestCase):
     def found(self, files):
         """What tidy finds in a tree of these files, as 'path:line rule'."""
         with tempfile.TemporaryDirectory() as root:
-            for path, text in files.items():
+            for path, text in ({'CMakeLists.txt': LAYERS} | files).items():
                 where = os.path.join(root, path)
                 os.makedirs(os.path.dirname(where), exist_ok=True)
                 with open(where, 'w', encoding='utf-8') as stream:
@@ -48,9 +64,36 @@ class Tidy(unittest.TestCase):
                          ['docs/decisions/0007-one.md:1 decision'])
 
     def test_a_single_header_may_be_named(self):
-        self.assert_clean({'src/config/a.cc': SAYS + '#include "core/limits.h"\n'})
-        self.assertEqual(self.found({'src/config/a.cc': SAYS + '#include "core/ledger.h"\n'}),
-                         ['src/config/a.cc:3 layer'])
+        for layer in ('config', 'cli'):  # Of what it links not, and of what it links.
+            path = f'src/{layer}/a.cc'
+            self.assert_clean({path: SAYS + '#include "core/limits.h"\n'})
+            self.assertEqual(self.found({path: SAYS + '#include "core/ledger.h"\n'}),
+                             [path + ':3 layer'])
+
+    def test_tests_may_include_what_they_link_besides(self):
+        text = SAYS + '#include "guard/layout.h"\n'
+        self.assert_clean({'src/os/a_test.cc': text + 'TEST(A, B) {}\n'})
+        self.assertEqual(self.found({'src/os/a.cc': text}), ['src/os/a.cc:3 layer'])
+
+    def test_a_layer_links_what_stands_above_it(self):
+        self.assertEqual(self.found({'CMakeLists.txt': HASH + 'add_layer(os LINKS base)\n'
+                                                              'add_layer(base)\n'}),
+                         ['CMakeLists.txt:2 layer'])
+
+    def test_the_page_says_what_the_lines_say(self):
+        lines = HASH + 'add_layer(base)\nadd_layer(os PURE LINKS base fmt::fmt ONLY core/a.h)\n' \
+                       'add_layer(core)\nadd_program(x daemon/main.cc LINKS os)\n'
+        rows = {'base': 'nothing; `include`', 'os': 'base, `core/a.h`', 'core': 'nothing',
+                'daemon': 'os'}
+
+        def found(rows):
+            page = ''.join(f'| `src/{name}` | does | {may} |\n' for name, may in rows.items())
+            return self.found({'CMakeLists.txt': lines, 'ARCHITECTURE.md': page})
+        self.assertEqual(found(rows), [])
+        self.assertEqual(found(rows | {'os': 'base'}), ['ARCHITECTURE.md:2 layer'])
+        self.assertEqual(found(rows | {'daemon': 'os, base'}), ['ARCHITECTURE.md:4 layer'])
+        del rows['base']
+        self.assertEqual(found(rows), ['ARCHITECTURE.md:1 layer'])
 
     def test_a_folder_without_a_layer_is_found(self):
         self.assertEqual(self.found({'src/misc/a.cc': SAYS}), ['src/misc/a.cc:1 layer'])
@@ -227,7 +270,8 @@ class Tidy(unittest.TestCase):
         test = {'src/os/a_test.cc': SAYS + 'TEST(A, B) {}\n'}
         built = {'CMakeLists.txt': HASH + 'add_layer(os)\n'}
         self.assert_clean(test | built)
-        self.assertEqual(self.found(test), ['src/os/a_test.cc:1 dead-test'])
+        program = {'CMakeLists.txt': HASH + 'add_program(x os/main.cc)\n'}
+        self.assertEqual(self.found(test | program), ['src/os/a_test.cc:1 dead-test'])
         self.assertEqual(self.found(built | {'src/os/a_test.cc': SAYS}),
                          ['src/os/a_test.cc:1 dead-test'])
         off = {'src/os/a_test.cc': SAYS + 'TEST(A, DISABLED_B) {}\n'}
