@@ -25,11 +25,13 @@ Config built_in(Mode mode) {
   Config config;
   config.mode = mode;
   config.alerts = built_in_alerts();
+  core::UserLimits& each_user = config.core.limits_default;
+  if (mode == Mode::kSystem) each_user.priority_max = Priority::kNormal;
   if (mode == Mode::kUser) {
     constexpr std::uint32_t kAsManyAsDescriptors = 65'536;
-    config.limits = {.waiting = limits::kWaitingMax,
-                     .leases = limits::kLeasesMax,
-                     .connections = kAsManyAsDescriptors,
+    each_user.waiting_max = limits::kWaitingMax;
+    each_user.leases_max = limits::kLeasesMax;
+    config.limits = {.connections = kAsManyAsDescriptors,
                      .event_streams = kAsManyAsDescriptors,
                      .requests_per_second = 0};
   }

@@ -13,6 +13,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "core/settings.h"
 #include "model/alert.h"
 #include "model/policy.h"
 #include "model/request.h"
@@ -88,10 +89,7 @@ struct Daemon {
 };
 
 struct Gpu {
-  Bytes reserve = mib(512);
-  Bytes context = mib(512);
   Duration sample_interval = seconds(1);
-  std::map<DeviceId, Bytes> device_reserve;  // Instead of `reserve`.
 };
 
 /// What is kept of the past.
@@ -103,22 +101,8 @@ struct History {
   Bytes size_max = mib(200);
 };
 
-struct Percent {
-  std::uint32_t value = 0;
-  friend constexpr auto operator<=>(const Percent&, const Percent&) = default;
-};
-
 struct Policy {
   DefaultVram default_vram;
-  Order order = Order::kFair;
-  bool backfill = true;
-  Duration pass_max = minutes(10);
-  Duration turn_min = seconds(10);
-  Percent turn_loss{5};
-  Duration aging = minutes(15);
-  Duration claim_within = seconds(5);
-  Bytes exclusive_unmanaged_max = gib(1);
-  Unmanaged unmanaged = Unmanaged::kAccount;
   VisibleDevices visible_devices = VisibleDevices::kIndex;
   Reported report_total = Reported::kBudget;
   Reported report_nvml = Reported::kPhysical;
@@ -127,19 +111,6 @@ struct Policy {
 struct Enforcement {
   Enforce mode = Enforce::kAuto;
   OverBudget over_budget = OverBudget::kNotify;
-  Duration over_budget_grace = seconds(30);
-  Bytes over_budget_tolerance = mib(64);
-};
-
-/// Of a lease's budget.
-struct Pressure {
-  Percent warn{62};
-  Percent critical{88};
-  Ladder on_lease_critical = default_ladder(Cause::kLeaseCritical);
-  Ladder on_device_critical = default_ladder(Cause::kDeviceCritical);
-  Ladder on_unmanaged = default_ladder(Cause::kUnmanaged);
-  Ladder over_budget = default_ladder(Cause::kOverBudget);
-  Duration cooldown = minutes(10);
 };
 
 /// A rule, and who is told.
@@ -166,8 +137,6 @@ struct Access {
 
 /// Of each user.
 struct Limits {
-  std::uint32_t waiting = 256;
-  std::uint32_t leases = 64;
   std::uint32_t connections = 384;
   std::uint32_t event_streams = 64;
   std::uint32_t requests_per_second = 50;  // 0: no bound.
@@ -210,12 +179,12 @@ std::string to_text(const Origin& origin);
 
 struct Config {
   Mode mode = Mode::kUser;
+  core::Settings core;  // But for the limits of single users, who are below by name.
   Daemon daemon;
   Gpu gpu;
   History history;
   Policy policy;
   Enforcement enforce;
-  Pressure pressure;
   Access access;
   Limits limits;
   std::map<std::string, User> users;        // By name, or number as text.
@@ -228,10 +197,5 @@ struct Config {
 /// The built-in values. One user's own daemon bounds him by what the machine can do; a shared one
 /// bounds each user.
 Config built_in(Mode mode);
-
-/// The highest priority that counts for a user whose `max_priority` is not set.
-constexpr Priority max_priority_default(Mode mode) {
-  return mode == Mode::kSystem ? Priority::kNormal : Priority::kUrgent;
-}
 
 }  // namespace berth::config

@@ -42,8 +42,8 @@ when = "gpu.unmanaged > 2G"
                     "now"),
           HasSubstr(":5:1: pressure.on_strangers: is called pressure.on_unmanaged now"),
           HasSubstr(":7:1: alert.crowded.when: gpu.external is called gpu.unmanaged now")));
-  EXPECT_EQ(result.config.policy.exclusive_unmanaged_max, gib(3));
-  EXPECT_EQ(result.config.pressure.on_unmanaged.size(), 2U);
+  EXPECT_EQ(result.config.core.exclusive_unmanaged_max, gib(3));
+  EXPECT_EQ(result.config.core.pressure.on_unmanaged.size(), 2U);
   EXPECT_EQ(result.config.alerts.at("crowded").when, result.config.alerts.at("fine").when);
   EXPECT_EQ(result.config.origins.at("policy.exclusive_unmanaged_max").line, 3U);
 }
@@ -52,7 +52,7 @@ TEST(FormerNames, OfOverridesAreReadAndSaid) {
   const Loaded result = loaded_with_notes(
       {.overrides = {{.key = "policy.exclusive_external_max", .text = "3G", .where = "--set"},
                      {.key = "alert.a.when", .text = "gpu.external > 2G", .where = "--when"}}});
-  EXPECT_EQ(result.config.policy.exclusive_unmanaged_max, gib(3));
+  EXPECT_EQ(result.config.core.exclusive_unmanaged_max, gib(3));
   EXPECT_TRUE(result.config.origins.contains("policy.exclusive_unmanaged_max"));
   ASSERT_EQ(result.notes.size(), 2U);
   EXPECT_EQ(to_text(result.notes[0]),

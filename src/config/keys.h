@@ -18,9 +18,14 @@
 
 namespace berth::config {
 
+/// A number that is written as "62%".
+struct Percent {
+  std::uint32_t* number;
+};
+
 /// Where in a Config the value of a key lies. Its type is the type of the key.
 using Slot = std::variant<
-    bool*, std::uint32_t*, Percent*, Bytes*, Duration*, std::string*, std::vector<std::string>*,
+    bool*, std::uint32_t*, Percent, Bytes*, Duration*, std::string*, std::vector<std::string>*,
     Ladder*, std::map<std::string, std::string>*, DefaultVram*, LogLevel*, Order*, Unmanaged*,
     VisibleDevices*, Reported*, ShowCommands*, Color*, Enforce*, OverBudget*, Output*, Severity*,
     std::optional<std::uint32_t>*, std::optional<alerts::Expression>*, std::optional<Bytes>*,

@@ -47,19 +47,21 @@ std::vector<std::string> problems_of(const Input& input) {
 
 TEST(Load, NothingGivesTheBuiltInValues) {
   const Config config = loaded({}).config;
-  EXPECT_EQ(config.policy.order, Order::kFair);
+  EXPECT_EQ(config.core.order, Order::kFair);
   EXPECT_EQ(config.policy.default_vram.kind, DefaultVram::Kind::kExclusive);
-  EXPECT_EQ(config.gpu.reserve, mib(512));
+  EXPECT_EQ(config.core.reserve, mib(512));
   EXPECT_EQ(config.access.show_commands, ShowCommands::kOwn);
   EXPECT_THAT(config.origins, IsEmpty());
 }
 
 TEST(Load, SharedDaemonBoundsEachUserAndAnOwnOneDoesNot) {
-  EXPECT_EQ(loaded({.mode = Mode::kSystem}).config.limits.waiting, 256U);
-  EXPECT_EQ(loaded({.mode = Mode::kSystem}).config.limits.leases, 64U);
-  EXPECT_GE(loaded({.mode = Mode::kUser}).config.limits.waiting, 10'000U);
-  EXPECT_EQ(max_priority_default(Mode::kSystem), Priority::kNormal);
-  EXPECT_EQ(max_priority_default(Mode::kUser), Priority::kUrgent);
+  EXPECT_EQ(loaded({.mode = Mode::kSystem}).config.core.limits_default.waiting_max, 256U);
+  EXPECT_EQ(loaded({.mode = Mode::kSystem}).config.core.limits_default.leases_max, 64U);
+  EXPECT_GE(loaded({.mode = Mode::kUser}).config.core.limits_default.waiting_max, 10'000U);
+  EXPECT_EQ(loaded({.mode = Mode::kSystem}).config.core.limits_default.priority_max,
+            Priority::kNormal);
+  EXPECT_EQ(loaded({.mode = Mode::kUser}).config.core.limits_default.priority_max,
+            Priority::kUrgent);
 }
 
 constexpr std::string_view kEveryKey = R"(
@@ -107,24 +109,24 @@ TEST(Load, EveryKeyIsRead) {
   const Config config = loaded({.files = {machine(std::string(kEveryKey))}}).config;
   EXPECT_EQ(config.daemon.state_dir, "/srv/berth");
   EXPECT_EQ(config.daemon.log, LogLevel::kDebug);
-  EXPECT_EQ(config.gpu.reserve, gib(1));
-  EXPECT_EQ(config.gpu.context, mib(300));
+  EXPECT_EQ(config.core.reserve, gib(1));
+  EXPECT_EQ(config.core.context_estimate, mib(300));
   EXPECT_EQ(config.gpu.sample_interval, milliseconds(500));
-  EXPECT_THAT(config.gpu.device_reserve, ElementsAre(Pair(kCard, gib(2))));
+  EXPECT_THAT(config.core.device_reserve, ElementsAre(Pair(kCard, gib(2))));
   EXPECT_EQ(config.policy.default_vram,
             (DefaultVram{.kind = DefaultVram::Kind::kSize, .size = gib(4)}));
-  EXPECT_EQ(config.policy.order, Order::kPriority);
-  EXPECT_FALSE(config.policy.backfill);
-  EXPECT_EQ(config.policy.pass_max, minutes(5));
-  EXPECT_EQ(config.policy.aging, hours(1));
-  EXPECT_EQ(config.policy.claim_within, seconds(10));
-  EXPECT_EQ(config.policy.exclusive_unmanaged_max, Bytes{});
-  EXPECT_EQ(config.policy.unmanaged, Unmanaged::kIgnore);
+  EXPECT_EQ(config.core.order, Order::kPriority);
+  EXPECT_FALSE(config.core.backfill);
+  EXPECT_EQ(config.core.pass_max, minutes(5));
+  EXPECT_EQ(config.core.aging, hours(1));
+  EXPECT_EQ(config.core.claim_within, seconds(10));
+  EXPECT_EQ(config.core.exclusive_unmanaged_max, Bytes{});
+  EXPECT_EQ(config.core.unmanaged, Unmanaged::kIgnore);
   EXPECT_EQ(config.policy.visible_devices, VisibleDevices::kUuid);
   EXPECT_THAT(config.access.admins, ElementsAre("ops", "@gpu"));
   EXPECT_EQ(config.access.show_commands, ShowCommands::kAll);
-  EXPECT_EQ(config.limits.waiting, 10U);
-  EXPECT_EQ(config.limits.leases, 2U);
+  EXPECT_EQ(config.core.limits_default.waiting_max, 10U);
+  EXPECT_EQ(config.core.limits_default.leases_max, 2U);
   EXPECT_EQ(config.limits.connections, 20U);
   EXPECT_EQ(config.limits.event_streams, 30U);
   EXPECT_EQ(config.limits.requests_per_second + config.limits.requests_at_once, 90U);
@@ -159,19 +161,20 @@ cooldown = "30s"
   EXPECT_EQ(config.policy.report_nvml, Reported::kBudget);
   EXPECT_EQ(config.enforce.mode, Enforce::kWatchdog);
   EXPECT_EQ(config.enforce.over_budget, OverBudget::kKill);
-  EXPECT_EQ(config.enforce.over_budget_grace, minutes(5));
-  EXPECT_EQ(config.enforce.over_budget_tolerance, gib(1));
-  EXPECT_EQ(config.pressure.warn.value, 50U);
-  EXPECT_EQ(config.pressure.critical.value, 100U);
-  EXPECT_EQ(config.pressure.on_lease_critical, (Ladder{{Measure::kNotify}, {Measure::kCleanup}}));
+  EXPECT_EQ(config.core.over_budget_grace, minutes(5));
+  EXPECT_EQ(config.core.over_budget_tolerance, gib(1));
+  EXPECT_EQ(config.core.pressure.warn_percent, 50U);
+  EXPECT_EQ(config.core.pressure.critical_percent, 100U);
+  EXPECT_EQ(config.core.pressure.on_lease_critical,
+            (Ladder{{Measure::kNotify}, {Measure::kCleanup}}));
   EXPECT_EQ(
-      config.pressure.on_device_critical,
+      config.core.pressure.on_device_critical,
       (Ladder{{Measure::kNotify}, {Measure::kSuspend, seconds(20)}, {Measure::kKill, minutes(2)}}));
-  EXPECT_EQ(config.pressure.on_unmanaged,
+  EXPECT_EQ(config.core.pressure.on_unmanaged,
             (Ladder{{Measure::kNotify}, {Measure::kCheckpoint, seconds(10)}, {Measure::kRequeue}}));
-  EXPECT_EQ(config.pressure.over_budget,
+  EXPECT_EQ(config.core.pressure.over_budget,
             (Ladder{{Measure::kNotify}, {Measure::kKill, seconds(90)}}));
-  EXPECT_EQ(config.pressure.cooldown, seconds(30));
+  EXPECT_EQ(config.core.pressure.cooldown, seconds(30));
 }
 
 TEST(Load, WhatARequestWithoutASizeGets) {
@@ -213,8 +216,8 @@ TEST(Load, LaterLayersWinAndAreNamed) {
            .overrides = {{Origin::Layer::kEnvironment, "request.vram", "2G", "BERTH_DEFAULT_VRAM"},
                          {Origin::Layer::kFlag, "client.color", "auto", "--color"}}})
           .config;
-  EXPECT_EQ(config.policy.order, Order::kFifo);
-  EXPECT_EQ(config.policy.aging, minutes(2));
+  EXPECT_EQ(config.core.order, Order::kFifo);
+  EXPECT_EQ(config.core.aging, minutes(2));
   EXPECT_EQ(config.client.output, Output::kJson);
   EXPECT_EQ(config.client.color, Color::kAuto);
   EXPECT_EQ(config.request.vram->size, gib(2));
@@ -415,7 +418,7 @@ state_dir = "/tmp/evil"
                                          HasSubstr("did you mean 'vram'?")),
                                    HasSubstr(".berth.toml:4:2: policy: ignored"),
                                    HasSubstr(".berth.toml:6:2: daemon: ignored")));
-  EXPECT_EQ(result.config.policy.order, Order::kFair);
+  EXPECT_EQ(result.config.core.order, Order::kFair);
   EXPECT_EQ(result.config.daemon.state_dir, "");
   EXPECT_EQ(result.config.request.vram->size, gib(8));
 }
@@ -473,8 +476,8 @@ TEST(Overrides, AreReadAsText) {
   const auto with = [](const std::string& key, const std::string& text) {
     return Input{.overrides = {{Origin::Layer::kFlag, key, text, "--set"}}};
   };
-  EXPECT_EQ(loaded(with("limits.leases", "7")).config.limits.leases, 7U);
-  EXPECT_FALSE(loaded(with("policy.backfill", "false")).config.policy.backfill);
+  EXPECT_EQ(loaded(with("limits.leases", "7")).config.core.limits_default.leases_max, 7U);
+  EXPECT_FALSE(loaded(with("policy.backfill", "false")).config.core.backfill);
   for (const auto& [key, text] : std::map<std::string, std::string>{{"limits.leases", "7x"},
                                                                     {"policy.backfill", "maybe"},
                                                                     {"access.admins", "root"},

@@ -178,7 +178,7 @@ std::vector<ShownValue> shown_values(const Config& config) {
     } else if (is_of_alert(key)) {
       for (const auto& [name, rule] : config.alerts) add(key, path_with(key, toml_key(name)), name);
     } else {
-      for (const auto& [device, bytes] : config.gpu.device_reserve) {
+      for (const auto& [device, bytes] : config.core.device_reserve) {
         add(key, path_with(key, to_text(device)), to_text(device));
       }
     }

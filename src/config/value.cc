@@ -32,7 +32,7 @@ struct InWords {
   const Key& key;
   std::string operator()(bool*) const { return "true or false"; }
   std::string operator()(std::uint32_t*) const { return "a number " + range_text(key); }
-  std::string operator()(Percent*) const {
+  std::string operator()(Percent) const {
     return "a share such as \"62%\", " + range_text(key) + " percent";
   }
   std::string operator()(Bytes*) const { return "a size such as \"8GiB\""; }
@@ -110,12 +110,12 @@ struct Reader {
     return Unit{};
   }
 
-  Status operator()(Percent* out) const {
+  Status operator()(Percent out) const {
     if (text() == nullptr || !text()->ends_with('%')) return wrong();
     const std::string_view digits(text()->data(), text()->size() - 1);
     const auto number = parse_number<std::uint32_t>(digits);
     if (!number || *number < key.min || *number > key.max) return wrong();
-    *out = {*number};
+    *out.number = *number;
     return Unit{};
   }
 
@@ -285,9 +285,7 @@ struct AsToml {
   using Text = std::optional<std::string>;
   Text operator()(const bool* value) const { return *value ? "true" : "false"; }
   Text operator()(const std::uint32_t* value) const { return std::to_string(*value); }
-  Text operator()(const Percent* value) const {
-    return "\"" + std::to_string(value->value) + "%\"";
-  }
+  Text operator()(Percent value) const { return "\"" + std::to_string(*value.number) + "%\""; }
   Text operator()(const Bytes* value) const {
     constexpr std::array<UnitOf, 5> kUnits = {{{1ULL << 40U, "TiB"},
                                                {1ULL << 30U, "GiB"},
@@ -363,6 +361,7 @@ struct ChoicesOf {
   std::vector<std::string_view> operator()(std::optional<T>*) const {
     return (*this)(static_cast<T*>(nullptr));
   }
+  std::vector<std::string_view> operator()(Percent) const { return {}; }
 };
 
 }  // namespace

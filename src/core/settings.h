@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings of an operator about decisions. The server fills them from the configuration; records
-// never depend on them.
+// Settings of an operator about decisions: plain data, and the built-in values. They are a part of
+// config::Config, whose keys set them; records never depend on them.
 #pragma once
 
 #include <cstdint>
@@ -46,12 +46,12 @@ struct Settings {
   Unmanaged unmanaged = Unmanaged::kAccount;
   Bytes over_budget_tolerance = mib(64);     // Above the budget by so much is not counted.
   Duration over_budget_grace = seconds(30);  // `kill`: the time to be within the budget again.
-  Bytes context_estimate = mib(300);         // What a CUDA context costs, until it is measured.
+  Bytes context_estimate = mib(512);         // What a CUDA context costs, until it is measured.
   PressureSettings pressure;
   Duration turn_min = seconds(10);      // Of leases that run in turns, and
   std::uint32_t turn_loss_percent = 5;  // how much of the time moving them may take at most.
   UserLimits limits_default;
-  std::map<UserId, UserLimits> limits;  // Instead of the default.
+  std::map<UserId, UserLimits> limits;  // Instead of the default. The configuration has names.
 };
 
 }  // namespace berth::core

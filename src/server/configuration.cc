@@ -77,32 +77,7 @@ Admins admins_of(const config::Config& config) {
 
 core::Settings core_settings(const config::Config& config,
                              std::vector<std::string>& unknown_users) {
-  const config::Policy& policy = config.policy;
-  core::Settings settings{
-      .order = policy.order,
-      .backfill = policy.backfill,
-      .pass_max = policy.pass_max,
-      .aging = policy.aging,
-      .claim_within = policy.claim_within,
-      .reserve = config.gpu.reserve,
-      .device_reserve = config.gpu.device_reserve,
-      .exclusive_unmanaged_max = policy.exclusive_unmanaged_max,
-      .unmanaged = policy.unmanaged,
-      .over_budget_tolerance = config.enforce.over_budget_tolerance,
-      .over_budget_grace = config.enforce.over_budget_grace,
-      .context_estimate = config.gpu.context,
-      .pressure = {.warn_percent = config.pressure.warn.value,
-                   .critical_percent = config.pressure.critical.value,
-                   .on_lease_critical = config.pressure.on_lease_critical,
-                   .on_device_critical = config.pressure.on_device_critical,
-                   .on_unmanaged = config.pressure.on_unmanaged,
-                   .over_budget = config.pressure.over_budget,
-                   .cooldown = config.pressure.cooldown},
-      .turn_min = policy.turn_min,
-      .turn_loss_percent = policy.turn_loss.value,
-      .limits_default = {.waiting_max = config.limits.waiting,
-                         .leases_max = config.limits.leases,
-                         .priority_max = config::max_priority_default(config.mode)}};
+  core::Settings settings = config.core;
   for (const auto& [name, user] : config.users) {
     const auto id = user_called(name);
     if (!id) {
@@ -171,7 +146,7 @@ enforce::LeaseFiles::Settings lease_file_settings(const config::Config& config,
   const bool machine = config.mode == config::Mode::kSystem;
   return {.root = directory,
           .readers = machine ? Readers::kAllUsers : Readers::kOwnUser,
-          .context = config.gpu.context,
+          .context = config.core.context_estimate,
           .shown = {.physical_total = config.policy.report_total == config::Reported::kPhysical,
                     .by_nvml = config.policy.report_nvml == config::Reported::kBudget}};
 }

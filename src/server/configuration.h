@@ -32,7 +32,8 @@ struct Admins {
 };
 Admins admins_of(const config::Config& config);
 
-/// Names of users that nobody has are passed over, and returned in `unknown_users`.
+/// With the limits of single users. Names that nobody has are passed over, and returned in
+/// `unknown_users`.
 core::Settings core_settings(const config::Config& config, std::vector<std::string>& unknown_users);
 ServiceSettings service_settings(const config::Config& config, const os::Paths& paths,
                                  bool is_simulated);
