@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every library from outside and the target to link; docs/decisions/0022-dependencies.md lists them
-# all. Another one needs a decision record.
+# Every library from outside, the target to link, and the decision that let it in; without a number
+# that is docs/decisions/0022-dependencies.md. Another one needs a record of its own.
 find_package(Threads REQUIRED)              # Threads::Threads
 if(BUNDLE)
   include(cmake/Bundle.cmake)
@@ -22,9 +22,9 @@ add_library(sqlite INTERFACE)
 target_link_libraries(sqlite INTERFACE ${SQLITE_ARCHIVE} Threads::Threads ${CMAKE_DL_LIBS} m)
 
 if(NOT GPU_TESTS_ONLY)
-  find_package(CURL 7.88 REQUIRED)          # CURL::libcurl
-  find_package(OpenSSL 3.0 REQUIRED)        # OpenSSL::Crypto
-  # sd-bus, of libsystemd.
+  find_package(CURL 7.88 REQUIRED)          # CURL::libcurl (0045)
+  find_package(OpenSSL 3.0 REQUIRED)        # OpenSSL::Crypto (0045)
+  # sd-bus, of libsystemd (0044).
   find_path(SYSTEMD_HEADERS systemd/sd-bus.h REQUIRED)
   find_library(SYSTEMD_LIBRARY systemd REQUIRED)
   add_library(systemd INTERFACE)
@@ -33,7 +33,7 @@ if(NOT GPU_TESTS_ONLY)
 endif()
 
 # libtorch takes a minute to compile against, and not every machine has it: only the preset `train`
-# builds what needs it.
+# builds what needs it (0058), and pcre2.
 option(TRAINER "Build what needs libtorch too: berth-train" OFF)
 if(TRAINER)
   find_package(Torch REQUIRED)
