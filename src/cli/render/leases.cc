@@ -267,6 +267,7 @@ std::string lease_details(const LeaseView& lease, const RenderContext& context) 
   facts.add("pressure", pressure_text(lease));
   facts.add("session", escape_control(request.session, context.charset));
   facts.add("priority", std::string(to_text(request.priority)));
+  if (request.may_yield) facts.add("yields", "to urgent requests");
   facts.add("command", escape_control(request.command, context.charset));
   for (const auto& [key, value] : request.labels) {
     facts.add("label",

@@ -121,6 +121,12 @@ TEST(Show, TellsAllThatIsKnown) {
                 to_text(sample::held().handle) + "\n");
 }
 
+TEST(Show, TellsThatALeaseGivesWay) {
+  LeaseView lease = sample::held();
+  lease.request.may_yield = true;
+  EXPECT_THAT(lease_details(lease, context()), HasSubstr("  yields        to urgent requests\n"));
+}
+
 TEST(Show, WhatDoesNotRunSaysWhyByWhomAndUntilWhen) {
   LeaseView lease = sample::yielding();
   EXPECT_THAT(lease_details(lease, context()),
