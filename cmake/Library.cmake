@@ -185,13 +185,13 @@ function(embed_openapi layer)
     COMPILE_OPTIONS -Wno-overlength-strings)
 endfunction()
 
-# use_real_cuda_h(SOURCE TARGET): a test that holds declarations of ours against cuda.h sees one, if
-# there is one in CUDA_HOME or /usr/local/cuda.
-function(use_real_cuda_h source target)
+# use_real_cuda_h(TARGET): a test that holds declarations of ours against cuda.h sees one, if there
+# is one in CUDA_HOME or /usr/local/cuda.
+function(use_real_cuda_h target)
   find_path(CUDA_H_DIRECTORY cuda.h PATHS $ENV{CUDA_HOME} /usr/local/cuda
             PATH_SUFFIXES include NO_DEFAULT_PATH)
   if(CUDA_H_DIRECTORY)
-    set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES
-      COMPILE_DEFINITIONS REAL_CUDA_H COMPILE_OPTIONS "-isystem${CUDA_H_DIRECTORY}")
+    target_compile_definitions(${target} PRIVATE REAL_CUDA_H)
+    target_include_directories(${target} SYSTEM PRIVATE ${CUDA_H_DIRECTORY})
   endif()
 endfunction()

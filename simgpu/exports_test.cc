@@ -53,9 +53,7 @@ Names functions_of_cuda(int version) {
   constexpr Listed kListed[] = {
 #define CUDA_FUNCTION(symbol, name, since, parameters) {#symbol, since},
 #define CUDA_UNSUPPORTED(symbol, name, since) {#symbol, since},
-#include "simgpu/cuda/functions.def"
-#undef CUDA_FUNCTION
-#undef CUDA_UNSUPPORTED
+#include "abi/cuda_functions.def"
   };
   Names names = {"berthSimulatedContextBytes", "berthSimulatedUsedBytes"};
   for (const Listed& function : kListed) {
@@ -80,9 +78,7 @@ TEST(Exports, LibnvidiaMlHasTheFunctionsOfItsListAndTwoMore) {
   Names listed = {
 #define NVML_FUNCTION(symbol, parameters) #symbol,
 #define NVML_UNSUPPORTED(symbol) #symbol,
-#include "simgpu/nvml/functions.def"
-#undef NVML_FUNCTION
-#undef NVML_UNSUPPORTED
+#include "abi/nvml_functions.def"
   };
   listed.insert({"nvmlErrorString", "berthSimulatedWorld"});
   EXPECT_EQ(exports_of(SIMGPU_LIBRARIES "/libnvidia-ml.so.1"), listed);

@@ -214,14 +214,11 @@ CUresult cuGetExportTable(const void** table, const CUuuid* id) {
   return table == nullptr || id == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_FOUND;
 }
 
-#define CUDA_FUNCTION(symbol, name, since, parameters)
 #define CUDA_UNSUPPORTED(symbol, name, since) \
   CUresult symbol() {                         \
     return CUDA_ERROR_NOT_SUPPORTED;          \
   }
-#include "simgpu/cuda/functions.def"
-#undef CUDA_FUNCTION
-#undef CUDA_UNSUPPORTED
+#include "abi/cuda_functions.def"
 
 }  // extern "C"
 }  // namespace berth::simgpu

@@ -18,7 +18,7 @@ struct Attribute {
 
 constexpr Attribute kAttributes[] = {
 #define CUDA_ATTRIBUTE(name, value, figure) {name, figure},
-#include "simgpu/cuda/attributes.def"
+#include "abi/cuda_attributes.def"
 #undef CUDA_ATTRIBUTE
 };
 constexpr int kWithPools = 11020;             // And with the attributes from that of pools on.

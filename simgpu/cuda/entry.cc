@@ -34,9 +34,7 @@ const Function kFunctions[] = {
   {#symbol, #name, since, reinterpret_cast<void*>(&(symbol)), \
    reinterpret_cast<void*>(&Detached<&(symbol)>::call)},
 #define CUDA_UNSUPPORTED(symbol, name, since) CUDA_FUNCTION(symbol, name, since, ())
-#include "simgpu/cuda/functions.def"
-#undef CUDA_FUNCTION
-#undef CUDA_UNSUPPORTED
+#include "abi/cuda_functions.def"
 };
 
 struct NamedResult {
@@ -47,7 +45,7 @@ struct NamedResult {
 
 constexpr NamedResult kResults[] = {
 #define CUDA_RESULT(name, value, text) {name, #name, text},
-#include "simgpu/cuda/results.def"
+#include "abi/cuda_results.def"
 #undef CUDA_RESULT
 };
 

@@ -272,14 +272,15 @@ nvml::Return nvmlDeviceGetTemperature(nvml::Device device, unsigned int /*sensor
   return on_device(device, celsius, [](World&, std::uint32_t) { return nvml::kNotSupported; });
 }
 
-#define NVML_FUNCTION(symbol, parameters)
+nvml::Return nvmlDeviceGetPowerUsage(nvml::Device /*device*/, unsigned int* /*milliwatts*/) {
+  return nvml::kNotSupported;
+}
+
 #define NVML_UNSUPPORTED(symbol) \
   nvml::Return symbol() {        \
     return nvml::kNotSupported;  \
   }
-#include "simgpu/nvml/functions.def"
-#undef NVML_FUNCTION
-#undef NVML_UNSUPPORTED
+#include "abi/nvml_functions.def"
 
 }  // extern "C"
 }  // namespace berth::simgpu

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the simulated NVML, from functions.def.
+// The functions of the simulated NVML beside those of abi/nvml.h.
 #pragma once
 
-#include "gpu/nvml_abi.h"
+#include "abi/nvml.h"
 
 extern "C" {
 namespace berth::simgpu {
-#define NVML_FUNCTION(symbol, parameters) nvml::Return symbol parameters;
 #define NVML_UNSUPPORTED(symbol) nvml::Return symbol();
-#include "simgpu/nvml/functions.def"
-#undef NVML_UNSUPPORTED
-#undef NVML_FUNCTION
+#include "abi/nvml_functions.def"
 
 const char* nvmlErrorString(nvml::Return result);
 

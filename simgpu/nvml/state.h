@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "gpu/nvml_abi.h"
+#include "abi/nvml.h"
 #include "simgpu/world/world.h"
 
 namespace berth::simgpu {

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdio>
 
-#include "gpu/nvml_abi.h"
+#include "abi/nvml.h"
 
 namespace {
 

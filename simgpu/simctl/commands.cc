@@ -6,9 +6,9 @@
 #include <span>
 #include <string_view>
 
+#include "abi/nvml.h"
 #include "base/number.h"
 #include "base/quantity.h"
-#include "gpu/nvml_abi.h"
 #include "simgpu/simctl/show.h"
 #include "simgpu/world/clock.h"
 #include "simgpu/world/fault.h"
@@ -61,7 +61,7 @@ struct CudaResult {
 };
 constexpr CudaResult kCudaResults[] = {
 #define CUDA_RESULT(name, value, text) {#name, value},
-#include "simgpu/cuda/results.def"
+#include "abi/cuda_results.def"
 #undef CUDA_RESULT
 };
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gpu/nvml_abi.h"
+#include "abi/nvml.h"
 #include "simgpu/cuda/cuda_testing.h"
 
 namespace berth::simgpu {

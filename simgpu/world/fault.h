@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "gpu/nvml_abi.h"
+#include "abi/nvml.h"
 #include "simgpu/world/world_file.h"
 
 namespace berth::simgpu {

@@ -3,56 +3,39 @@
 
 #include <dlfcn.h>
 
-#include <array>
-#include <cstddef>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
+#include "abi/cuda.h"
 #include "gpu/library.h"
 #include "os/host_memory.h"
 
 namespace berth::gpu {
 namespace {
 
-using CuResult = int;
 using State = CheckpointCalls::State;
 
-constexpr CuResult kSuccess = 0;
-constexpr CuResult kNotSupported = 801;
-constexpr std::size_t kArgumentWords = 8;
-
-/// The arguments of every call are 64 bytes; what has no meaning yet must be zero. Of the first
-/// word, cuCheckpointProcessLock takes the lower half as a time in milliseconds.
-struct Arguments {
-  std::array<std::uint64_t, kArgumentWords> words{};
-};
-static_assert(sizeof(Arguments) == 64);
-
-using Act = CuResult (*)(int, Arguments*);
-
-/// CUcheckpointGpuPair.
-struct GpuPair {
-  std::array<std::uint8_t, 16> from;
-  std::array<std::uint8_t, 16> to;
-};
-static_assert(sizeof(GpuPair) == 32);
-
 struct Functions {
-  CuResult (*init)(unsigned int);
-  CuResult (*error_name)(CuResult, const char**);
-  CuResult (*error_string)(CuResult, const char**);
-  CuResult (*driver_version)(int*);
-  CuResult (*state)(int, int*);
-  CuResult (*restore_thread)(int, int*);
-  Act lock;
-  Act checkpoint;
-  Act restore;
-  Act unlock;
+  decltype(&cuInit) init;
+  decltype(&cuGetErrorName) error_name;
+  decltype(&cuGetErrorString) error_string;
+  decltype(&cuDriverGetVersion) driver_version;
+  decltype(&cuCheckpointProcessGetState) state;
+  decltype(&cuCheckpointProcessGetRestoreThreadId) restore_thread;
+  decltype(&cuCheckpointProcessLock) lock;
+  decltype(&cuCheckpointProcessCheckpoint) checkpoint;
+  decltype(&cuCheckpointProcessRestore) restore;
+  decltype(&cuCheckpointProcessUnlock) unlock;
 };
 
 constexpr const char* kWhatIsNotMoved =
     "; the driver does not move managed memory, memory that processes share, what runs under MIG "
     "or MPS, and nothing on aarch64";
+
+CUuuid uuid_of(const DeviceId& device) {
+  return std::bit_cast<CUuuid>(uuid_bytes(device));
+}
 
 class Driver final : public CheckpointCalls {
  public:
@@ -61,43 +44,43 @@ class Driver final : public CheckpointCalls {
 
   bool uses_cuda(std::int32_t pid) override {
     int thread = 0;
-    return functions_.restore_thread(pid, &thread) == kSuccess;
+    return functions_.restore_thread(pid, &thread) == CUDA_SUCCESS;
   }
   Result<State> state(std::int32_t pid) override {
-    int state = 0;
+    CUprocessState state{};
     TRY_STATUS(checked("cuCheckpointProcessGetState", functions_.state(pid, &state)));
-    if (state < 0 || state > static_cast<int>(State::kFailed)) {
+    if (state > CU_PROCESS_STATE_FAILED) {
       return Error{Errc::kCorrupt, "the driver tells the unknown state " + std::to_string(state)};
     }
     return static_cast<State>(state);
   }
   Status lock(std::int32_t pid, Duration within) override {
-    Arguments arguments;
-    arguments.words[0] = static_cast<std::uint32_t>(within.ns / milliseconds(1).ns);
+    CUcheckpointLockArgs arguments{};
+    arguments.timeoutMs = static_cast<std::uint32_t>(within.ns / milliseconds(1).ns);
     return checked("cuCheckpointProcessLock", functions_.lock(pid, &arguments));
   }
   Status checkpoint(std::int32_t pid) override {
-    Arguments arguments;
-    const CuResult result = functions_.checkpoint(pid, &arguments);
+    CUcheckpointCheckpointArgs arguments{};
+    const CUresult result = functions_.checkpoint(pid, &arguments);
     Status moved = checked("cuCheckpointProcessCheckpoint", result);
-    if (result != kNotSupported) return moved;
+    if (result != CUDA_ERROR_NOT_SUPPORTED) return moved;
     return Error{moved.error().code, moved.error().message + kWhatIsNotMoved};
   }
   Status restore(std::int32_t pid, std::span<const DevicePair> pairs) override {
-    std::vector<GpuPair> words;
+    std::vector<CUcheckpointGpuPair> words;
     words.reserve(pairs.size());
     for (const DevicePair& pair : pairs) {
-      words.push_back({.from = uuid_bytes(pair.from), .to = uuid_bytes(pair.to)});
+      words.push_back({.oldUuid = uuid_of(pair.from), .newUuid = uuid_of(pair.to)});
     }
-    Arguments arguments;
+    CUcheckpointRestoreArgs arguments{};
     if (!words.empty()) {
-      arguments.words[0] = reinterpret_cast<std::uintptr_t>(words.data());
-      arguments.words[1] = words.size();  // The lower half; the upper one is reserved.
+      arguments.gpuPairs = words.data();
+      arguments.gpuPairsCount = static_cast<unsigned int>(words.size());
     }
     return checked("cuCheckpointProcessRestore", functions_.restore(pid, &arguments));
   }
   Status unlock(std::int32_t pid) override {
-    Arguments arguments;
+    CUcheckpointUnlockArgs arguments{};
     return checked("cuCheckpointProcessUnlock", functions_.unlock(pid, &arguments));
   }
   std::optional<Bytes> host_room(std::int32_t pid) override {
@@ -107,8 +90,8 @@ class Driver final : public CheckpointCalls {
   }
 
  private:
-  Status checked(const char* call, CuResult result) const {
-    if (result == kSuccess) return Unit{};
+  Status checked(const char* call, CUresult result) const {
+    if (result == CUDA_SUCCESS) return Unit{};
     const char* name = nullptr;
     const char* text = nullptr;
     (void)functions_.error_name(result, &name);
@@ -124,7 +107,7 @@ class Driver final : public CheckpointCalls {
 
 std::string version_text(const Functions& functions) {
   int version = 0;
-  if (functions.driver_version(&version) != kSuccess) return "unknown";
+  if (functions.driver_version(&version) != CUDA_SUCCESS) return "unknown";
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
@@ -156,7 +139,7 @@ Result<std::unique_ptr<CheckpointCalls>> load_checkpoint_calls(const std::string
                                          "(570) or later can"};
   }
   // Without it, or persistence mode, nothing can be restored.
-  if (const CuResult result = functions.init(0); result != kSuccess) {
+  if (const CUresult result = functions.init(0); result != CUDA_SUCCESS) {
     const char* name = nullptr;
     (void)functions.error_name(result, &name);
     return Error{Errc::kUnavailable, std::string("cuInit: ") + (name == nullptr ? "?" : name)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The door to the driver's checkpoint calls, which act on other processes (cuda.h of CUDA 12.8, the
-// group «CUDA Checkpointing»; declared here by hand, since no toolkit is needed to build). Each may
-// take seconds, or hang with the driver: for a process of its own, never for the daemon's.
+// group «CUDA Checkpointing»). Each may take seconds, or hang with the driver: for a process of its
+// own, never for the daemon's.
 #pragma once
 
 #include <cstdint>

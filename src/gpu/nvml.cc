@@ -14,26 +14,26 @@
 
 namespace berth::gpu {
 
-using ListProcesses = nvml::Return (*)(nvml::Device, unsigned int*, nvml::ProcessInfoV2*);
+using ListProcesses = decltype(&nvmlDeviceGetComputeRunningProcesses_v3);
 
 // Null: this driver does not have it. Those after the blank line may be missing.
 struct Nvml::Functions {
-  nvml::Return (*init)();
-  nvml::Return (*shutdown)();
-  nvml::Return (*driver_version)(char*, unsigned int);
-  nvml::Return (*count)(unsigned int*);
-  nvml::Return (*device)(unsigned int, nvml::Device*);
-  nvml::Return (*uuid)(nvml::Device, char*, unsigned int);
-  nvml::Return (*name)(nvml::Device, char*, unsigned int);
-  nvml::Return (*pci)(nvml::Device, nvml::PciInfo*);
-  nvml::Return (*memory)(nvml::Device, nvml::Memory*);
+  decltype(&nvmlInit_v2) init;
+  decltype(&nvmlShutdown) shutdown;
+  decltype(&nvmlSystemGetDriverVersion) driver_version;
+  decltype(&nvmlDeviceGetCount_v2) count;
+  decltype(&nvmlDeviceGetHandleByIndex_v2) device;
+  decltype(&nvmlDeviceGetUUID) uuid;
+  decltype(&nvmlDeviceGetName) name;
+  decltype(&nvmlDeviceGetPciInfo_v3) pci;
+  decltype(&nvmlDeviceGetMemoryInfo) memory;
 
-  nvml::Return (*memory_v2)(nvml::Device, nvml::MemoryV2*);
+  decltype(&nvmlDeviceGetMemoryInfo_v2) memory_v2;
   ListProcesses compute;
   ListProcesses graphics;
-  nvml::Return (*utilization)(nvml::Device, nvml::Utilization*);
-  nvml::Return (*temperature)(nvml::Device, unsigned int, unsigned int*);
-  nvml::Return (*power)(nvml::Device, unsigned int*);
+  decltype(&nvmlDeviceGetUtilizationRates) utilization;
+  decltype(&nvmlDeviceGetTemperature) temperature;
+  decltype(&nvmlDeviceGetPowerUsage) power;
   const char* (*simulated_world)();
 };
 

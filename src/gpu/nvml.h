@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "abi/nvml.h"
 #include "base/result.h"
 #include "base/units.h"
-#include "gpu/nvml_abi.h"
 
 namespace berth::gpu {
 

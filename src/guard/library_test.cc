@@ -91,12 +91,9 @@ TEST(Library, GivesTheFunctionsOfItsTablesAndThreeMore) {
       "dlsym",
       "dlvsym",
       kStandIn,
-#define HOOK(symbol, name, since, parameters) #symbol,
-#define CALLED(symbol, parameters)
+#define HOOK(symbol) #symbol,
 #include "guard/preload/hooks.def"
-#undef HOOK
-#undef CALLED
-#define NVML_HOOK(symbol, ours, parameters) #symbol,
+#define NVML_HOOK(symbol, ours) #symbol,
 #include "guard/preload/nvml.def"
 #undef NVML_HOOK
   };

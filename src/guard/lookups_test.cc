@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "guard/hooked_for_test.h"
+
 namespace berth::guard {
 namespace {
 
@@ -29,13 +31,13 @@ struct Function {
   std::string name;
   int since;
 };
-const std::vector<Function> kFunctions = {
-#define HOOK(symbol, name, since, parameters) {#symbol, #name, since},
-#define CALLED(symbol, parameters)
-#include "guard/preload/hooks.def"
-#undef HOOK
-#undef CALLED
-};
+const std::vector<Function> kFunctions = [] {
+  std::vector<Function> functions;
+  for (const Hooked& hooked : kHooked) {
+    functions.push_back({.symbol = hooked.symbol, .name = hooked.name, .since = hooked.since});
+  }
+  return functions;
+}();
 
 bool is_per_thread(const Function& function) {
   return function.symbol.ends_with("_ptsz") || function.symbol.ends_with("_ptds");

@@ -5,13 +5,11 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <regex>
 #include <string>
 #include <vector>
 
 #include "guard.h"
+#include "guard/hooked_for_test.h"
 
 namespace berth::e2e {
 namespace {
@@ -31,12 +29,10 @@ struct Hook {
 /// The guard's own table, but for what the simulated driver lacks: it has no events, and captures
 /// into new graphs alone.
 std::vector<Hook> all_hooks() {
-  std::ifstream in(BERTH_SOURCE_DIR "/src/guard/preload/hooks.def");
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const std::regex entry(R"(\nHOOK\((\w+),\s*(\w+),\s*(\d+),)");
   std::vector<Hook> hooks;
-  for (std::sregex_iterator at(text.begin(), text.end(), entry), end; at != end; ++at)
-    hooks.push_back({.symbol = (*at)[1], .name = (*at)[2], .since = std::stoi((*at)[3])});
+  for (const guard::Hooked& hooked : guard::kHooked) {
+    hooks.push_back({.symbol = hooked.symbol, .name = hooked.name, .since = hooked.since});
+  }
   std::erase_if(hooks, [](const Hook& hook) {
     return hook.name == "cuEventSynchronize" || hook.name == "cuStreamBeginCaptureToGraph";
   });

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <type_traits>
 
+#include "abi/cuda_names.h"
 #include "guard/environment.h"
 #include "guard/preload/nvml.h"
 #include "guard/preload/stand_in.h"
@@ -27,14 +28,6 @@
 // and so have we for it: the same ones, called in a way that says for which driver.
 
 namespace berth::guard {
-
-extern "C" {
-#define HOOK(symbol, name, since, parameters) CUresult symbol parameters;
-#define CALLED(symbol, parameters)
-#include "guard/preload/hooks.def"
-#undef HOOK
-#undef CALLED
-}
 
 namespace {
 
@@ -60,16 +53,14 @@ struct OnTheOtherSide<kFunction> {
 };
 
 const Named kFunctions[] = {
-#define HOOK(symbol, name, since, parameters) \
-  {#symbol,                                   \
-   #name,                                     \
-   since,                                     \
-   {reinterpret_cast<void*>(&(symbol)),       \
+#define HOOK(symbol)                    \
+  {#symbol,                             \
+   symbol##_name.name,                  \
+   symbol##_name.since,                 \
+   {reinterpret_cast<void*>(&(symbol)), \
     reinterpret_cast<void*>(&OnTheOtherSide<&(symbol)>::call)}},
-#define CALLED(symbol, parameters) {#symbol, nullptr, 0, {nullptr, nullptr}},
+#define CALLED(symbol) {#symbol, nullptr, 0, {nullptr, nullptr}},
 #include "guard/preload/hooks.def"
-#undef HOOK
-#undef CALLED
 };
 constexpr auto kCount = static_cast<std::size_t>(Function::kCount);
 

@@ -6,18 +6,16 @@
 
 #include <cstddef>
 
+#include "abi/cuda.h"
 #include "guard/elf.h"
-#include "guard/preload/cuda.h"
 
 namespace berth::guard {
 
 /// A function of hooks.def.
 enum class Function : std::size_t {
-#define HOOK(symbol, name, since, parameters) k_##symbol,
-#define CALLED(symbol, parameters) k_##symbol,
+#define HOOK(symbol) k_##symbol,
+#define CALLED(symbol) k_##symbol,
 #include "guard/preload/hooks.def"
-#undef HOOK
-#undef CALLED
   kCount
 };
 
@@ -28,15 +26,10 @@ void* real_address(Function function);
 void* function_after_ours(const char* symbol);
 
 /// Calls a function of the driver; CUDA_ERROR_NOT_SUPPORTED where it has none of that name.
-#define HOOK(symbol, name, since, parameters) using symbol##_type = CUresult parameters;
-#define CALLED(symbol, parameters) using symbol##_type = CUresult parameters;
-#include "guard/preload/hooks.def"
-#undef HOOK
-#undef CALLED
 #define REAL(symbol, ...)                        \
   (real_address(Function::k_##symbol) == nullptr \
        ? CUDA_ERROR_NOT_SUPPORTED                \
-       : reinterpret_cast<symbol##_type*>(real_address(Function::k_##symbol))(__VA_ARGS__))
+       : reinterpret_cast<decltype(&(symbol))>(real_address(Function::k_##symbol))(__VA_ARGS__))
 
 /// Whether the function of that name is one that we stand in front of.
 bool is_hooked(const char* symbol);

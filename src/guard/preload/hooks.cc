@@ -22,7 +22,7 @@ int ask_device(Process& process, CUdevice ordinal) {
   CUresult result = REAL(cuDeviceGetUuid_v2, &uuid, ordinal);
   if (result == CUDA_ERROR_NOT_SUPPORTED) result = REAL(cuDeviceGetUuid, &uuid, ordinal);
   if (result != CUDA_SUCCESS) return -1;
-  const int device = process.device_of(uuid.bytes);
+  const int device = process.device_of(reinterpret_cast<const std::uint8_t(&)[16]>(uuid.bytes));
   if (device < 0) {
     Process::say_once(Process::Once::kOtherDevice,
                       "this program uses a device that its lease does not have");

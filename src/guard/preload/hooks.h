@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "guard/preload/cuda.h"
+#include "abi/cuda.h"
 #include "guard/preload/driver.h"
 #include "guard/process.h"
 #include "guard/waiting.h"

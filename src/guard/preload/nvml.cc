@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "abi/nvml.h"
 #include "guard/linux.h"
 #include "guard/preload/driver.h"
 #include "guard/process.h"
@@ -13,42 +14,7 @@
 
 namespace berth::guard {
 
-// The part of NVML's public ABI that is used here, as nvml.h has it since driver 510.
-
-enum nvmlReturn_t : std::uint32_t {
-  NVML_SUCCESS = 0,
-  NVML_ERROR_FUNCTION_NOT_FOUND = 13,
-};
-using nvmlDevice_t = struct nvmlDevice_st*;
-struct nvmlMemory_t {
-  unsigned long long total;
-  unsigned long long free;
-  unsigned long long used;  // What the driver keeps for itself included.
-};
-struct nvmlMemory_v2_t {
-  unsigned int version;
-  unsigned long long total;
-  unsigned long long reserved;
-  unsigned long long free;
-  unsigned long long used;
-};
-static_assert(sizeof(nvmlMemory_t) == 24 && sizeof(nvmlMemory_v2_t) == 40);
-struct nvmlProcessInfo_v1_t {
-  unsigned int pid;
-  unsigned long long used_gpu_memory;
-};
-struct nvmlProcessInfo_v2_t {
-  unsigned int pid;
-  unsigned long long used_gpu_memory;
-  unsigned int gpu_instance;
-  unsigned int compute_instance;
-};
-static_assert(sizeof(nvmlProcessInfo_v1_t) == 16 && sizeof(nvmlProcessInfo_v2_t) == 24);
-
-#define OURS_OF_NVML extern "C" [[gnu::visibility("default")]] nvmlReturn_t
-#define NVML_HOOK(symbol, ours, parameters) OURS_OF_NVML symbol parameters;
-#include "guard/preload/nvml.def"
-#undef NVML_HOOK
+#define OURS_OF_NVML extern "C" [[gnu::visibility("default")]] nvml::Return
 
 namespace {
 
@@ -77,20 +43,20 @@ bool is_other_nvml(const Object& nvml) {
 
 // Looked up each time: these calls are rare, and take longer than that in the driver.
 template <Side kSide, class... Arguments>
-nvmlReturn_t call(const char* symbol, Arguments... arguments) {
-  const Object nvml = kSide == Side::kOwn ? loaded_nvml() : other_nvml();
-  void* const real = nvml.found() ? symbol_in(nvml, symbol) : function_after_ours(symbol);
-  if (real == nullptr) return NVML_ERROR_FUNCTION_NOT_FOUND;
-  return std::bit_cast<nvmlReturn_t (*)(Arguments...)>(real)(arguments...);
+nvml::Return call(const char* symbol, Arguments... arguments) {
+  const Object library = kSide == Side::kOwn ? loaded_nvml() : other_nvml();
+  void* const real = library.found() ? symbol_in(library, symbol) : function_after_ours(symbol);
+  if (real == nullptr) return nvml::kFunctionNotFound;
+  return std::bit_cast<nvml::Return (*)(Arguments...)>(real)(arguments...);
 }
 
 /// The device of the lease that this is; -1 if it is none.
 template <Side kSide>
-int device_of(Process& process, nvmlDevice_t device) {
-  char text[96] = {};
+int device_of(Process& process, nvml::Device device) {
+  char text[nvml::kTextMax] = {};
   std::uint8_t uuid[16];
   if (call<kSide>("nvmlDeviceGetUUID", device, &text[0], static_cast<unsigned int>(sizeof text)) !=
-          NVML_SUCCESS ||
+          nvml::kSuccess ||
       !read_uuid(text, uuid)) {
     return -1;
   }
@@ -114,7 +80,7 @@ struct Card {
 
 // What is shown of a device that has so much, instead of that.
 template <Side kSide>
-Card card(nvmlDevice_t handle, std::uint64_t total, std::uint64_t free) {
+Card card(nvml::Device handle, std::uint64_t total, std::uint64_t free) {
   if (!Process::shows_budget_by_nvml()) return {};
   Process* const process = counted_process();
   const int found = process == nullptr ? -1 : device_of<kSide>(*process, handle);
@@ -126,9 +92,9 @@ Card card(nvmlDevice_t handle, std::uint64_t total, std::uint64_t free) {
 }
 
 template <Side kSide>
-nvmlReturn_t memory_info(nvmlDevice_t device, nvmlMemory_t* memory) {
-  const nvmlReturn_t result = call<kSide>("nvmlDeviceGetMemoryInfo", device, memory);
-  if (result != NVML_SUCCESS || memory == nullptr) return result;
+nvml::Return memory_info(nvml::Device device, nvml::Memory* memory) {
+  const nvml::Return result = call<kSide>("nvmlDeviceGetMemoryInfo", device, memory);
+  if (result != nvml::kSuccess || memory == nullptr) return result;
   if (const Card shown = card<kSide>(device, memory->total, memory->free); shown.is_shown)
     *memory = {.total = shown.total, .free = shown.free, .used = shown.total - shown.free};
   return result;
@@ -136,9 +102,9 @@ nvmlReturn_t memory_info(nvmlDevice_t device, nvmlMemory_t* memory) {
 
 // A budget is a card of which the driver keeps nothing for itself.
 template <Side kSide>
-nvmlReturn_t memory_info_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
-  const nvmlReturn_t result = call<kSide>("nvmlDeviceGetMemoryInfo_v2", device, memory);
-  if (result != NVML_SUCCESS || memory == nullptr) return result;
+nvml::Return memory_info_v2(nvml::Device device, nvml::MemoryV2* memory) {
+  const nvml::Return result = call<kSide>("nvmlDeviceGetMemoryInfo_v2", device, memory);
+  if (result != nvml::kSuccess || memory == nullptr) return result;
   const Card shown = card<kSide>(device, memory->total, memory->free);
   if (!shown.is_shown) return result;
   const std::uint64_t reserved = shown.total < memory->total ? 0 : memory->reserved;
@@ -153,10 +119,10 @@ nvmlReturn_t memory_info_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
 // On the budget's card there are the processes of the lease, and no others: one of those may have
 // more than such a card holds.
 template <Side kSide, class Info>
-nvmlReturn_t processes_of(const char* symbol, nvmlDevice_t handle, unsigned int* count,
+nvml::Return processes_of(const char* symbol, nvml::Device handle, unsigned int* count,
                           Info* processes) {
-  const nvmlReturn_t result = call<kSide>(symbol, handle, count, processes);
-  if (result != NVML_SUCCESS || count == nullptr || processes == nullptr) return result;
+  const nvml::Return result = call<kSide>(symbol, handle, count, processes);
+  if (result != nvml::kSuccess || count == nullptr || processes == nullptr) return result;
   if (!Process::shows_budget_by_nvml()) return result;
   Process* const process = counted_process();
   if (process == nullptr || device_of<kSide>(*process, handle) < 0) return result;
@@ -170,31 +136,31 @@ nvmlReturn_t processes_of(const char* symbol, nvmlDevice_t handle, unsigned int*
 
 }  // namespace
 
-OURS_OF_NVML nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* memory) {
+OURS_OF_NVML nvmlDeviceGetMemoryInfo(nvml::Device device, nvml::Memory* memory) {
   return memory_info<Side::kOwn>(device, memory);
 }
 
-OURS_OF_NVML nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
+OURS_OF_NVML nvmlDeviceGetMemoryInfo_v2(nvml::Device device, nvml::MemoryV2* memory) {
   return memory_info_v2<Side::kOwn>(device, memory);
 }
 
 #define PROCESSES(symbol, ours, Info)                                              \
   template <Side kSide>                                                            \
-  static nvmlReturn_t ours(nvmlDevice_t device, unsigned int* count, Info* list) { \
+  static nvml::Return ours(nvml::Device device, unsigned int* count, Info* list) { \
     return processes_of<kSide>(#symbol, device, count, list);                      \
   }                                                                                \
-  OURS_OF_NVML symbol(nvmlDevice_t device, unsigned int* count, Info* list) {      \
+  OURS_OF_NVML symbol(nvml::Device device, unsigned int* count, Info* list) {      \
     return ours<Side::kOwn>(device, count, list);                                  \
   }
-PROCESSES(nvmlDeviceGetComputeRunningProcesses, compute_processes, nvmlProcessInfo_v1_t)
-PROCESSES(nvmlDeviceGetComputeRunningProcesses_v2, compute_processes_v2, nvmlProcessInfo_v2_t)
-PROCESSES(nvmlDeviceGetComputeRunningProcesses_v3, compute_processes_v3, nvmlProcessInfo_v2_t)
-PROCESSES(nvmlDeviceGetGraphicsRunningProcesses, graphics_processes, nvmlProcessInfo_v1_t)
-PROCESSES(nvmlDeviceGetGraphicsRunningProcesses_v2, graphics_processes_v2, nvmlProcessInfo_v2_t)
-PROCESSES(nvmlDeviceGetGraphicsRunningProcesses_v3, graphics_processes_v3, nvmlProcessInfo_v2_t)
-PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses, mps_processes, nvmlProcessInfo_v1_t)
-PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses_v2, mps_processes_v2, nvmlProcessInfo_v2_t)
-PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses_v3, mps_processes_v3, nvmlProcessInfo_v2_t)
+PROCESSES(nvmlDeviceGetComputeRunningProcesses, compute_processes, nvml::ProcessInfoV1)
+PROCESSES(nvmlDeviceGetComputeRunningProcesses_v2, compute_processes_v2, nvml::ProcessInfoV2)
+PROCESSES(nvmlDeviceGetComputeRunningProcesses_v3, compute_processes_v3, nvml::ProcessInfoV2)
+PROCESSES(nvmlDeviceGetGraphicsRunningProcesses, graphics_processes, nvml::ProcessInfoV1)
+PROCESSES(nvmlDeviceGetGraphicsRunningProcesses_v2, graphics_processes_v2, nvml::ProcessInfoV2)
+PROCESSES(nvmlDeviceGetGraphicsRunningProcesses_v3, graphics_processes_v3, nvml::ProcessInfoV2)
+PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses, mps_processes, nvml::ProcessInfoV1)
+PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses_v2, mps_processes_v2, nvml::ProcessInfoV2)
+PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses_v3, mps_processes_v3, nvml::ProcessInfoV2)
 #undef PROCESSES
 
 namespace {
@@ -204,7 +170,7 @@ struct Named {
   void* ours[kSides];  // For calls of the program's own NVML, and of the other one.
 };
 const Named kFunctions[] = {
-#define NVML_HOOK(symbol, ours, parameters) \
+#define NVML_HOOK(symbol, ours) \
   {#symbol, {reinterpret_cast<void*>(&(symbol)), reinterpret_cast<void*>(&ours<Side::kOther>)}},
 #include "guard/preload/nvml.def"
 #undef NVML_HOOK

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of NVML's public ABI that Berth uses, declared by us: the probe calls it, the simulated
-// driver offers it. Types and values as nvml.h has them since driver 510; `V1` and `V2` name the
-// layouts that a function of that version fills.
+// The part of NVML's public ABI that Berth uses, declared by us: the probe calls it, the guard
+// stands in front of some of it, the simulated driver offers it. Types and values as nvml.h has
+// them since driver 510; `V1` and `V2` name the layouts that a function of that version fills.
+// Declarations alone: who calls a function finds it in the library that is loaded.
 #pragma once
 
 #include <cstdint>
@@ -138,3 +139,10 @@ static_assert(sizeof(MemoryV2) == 40 && sizeof(PciInfo) == 68 && sizeof(ProcessI
               sizeof(ProcessInfoV2) == 24);
 
 }  // namespace berth::nvml
+
+extern "C" {
+namespace berth {
+#define NVML_FUNCTION(symbol, parameters) nvml::Return symbol parameters;
+#include "abi/nvml_functions.def"
+}  // namespace berth
+}

@@ -1,7 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types of the CUDA driver's public ABI as cuda.h of CUDA 12 has them, for those who declare it
-// themselves: the guard and the simulated driver each include this in their own namespace. The
-// abi_test.cc of each holds what it uses against a real cuda.h.
+// Types and values of the CUDA driver's public ABI as cuda.h of CUDA 12 has them, declared by us:
+// no toolkit is needed to build. cuda_test.cc holds them against a real cuda.h where one is
+// installed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace berth {
+// NOLINTBEGIN(readability-identifier-naming): NVIDIA named them.
+
+enum CUresult : std::uint32_t {
+#define CUDA_RESULT(name, value, text) name = value,
+#include "abi/cuda_results.def"
+#undef CUDA_RESULT
+};
+
+enum CUdevice_attribute : std::uint32_t {
+#define CUDA_ATTRIBUTE(name, value, figure) name = value,
+#include "abi/cuda_attributes.def"
+#undef CUDA_ATTRIBUTE
+};
+
+struct CUuuid {
+  char bytes[16];
+};
 
 using CUdevice = int;
 using CUdeviceptr = unsigned long long;
@@ -190,3 +213,145 @@ struct CUDA_GRAPH_INSTANTIATE_PARAMS {
   CUgraphInstantiateResult result_out;
 };
 static_assert(sizeof(CUDA_GRAPH_INSTANTIATE_PARAMS) == 32);
+
+enum CUmemAccess_flags : std::uint32_t { CU_MEM_ACCESS_FLAGS_PROT_NONE = 0 };
+enum CUmemAllocationGranularity_flags : std::uint32_t {};
+struct CUmemAccessDesc {
+  CUmemLocation location;
+  CUmemAccess_flags flags;
+};
+
+struct CUDA_MEMCPY2D {
+  std::size_t srcXInBytes;
+  std::size_t srcY;
+  CUmemorytype srcMemoryType;
+  const void* srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  std::size_t srcPitch;
+  std::size_t dstXInBytes;
+  std::size_t dstY;
+  CUmemorytype dstMemoryType;
+  void* dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  std::size_t dstPitch;
+  std::size_t WidthInBytes;
+  std::size_t Height;
+};
+
+enum CUfunction_attribute : std::uint32_t {
+  CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
+  CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
+  CU_FUNC_ATTRIBUTE_PTX_VERSION = 5,
+  CU_FUNC_ATTRIBUTE_BINARY_VERSION = 6,
+  CU_FUNC_ATTRIBUTE_MAX = 16,
+};
+enum CUfunc_cache : std::uint32_t {};
+enum CUsharedconfig : std::uint32_t {};
+using CUoccupancyB2DSize = std::size_t (*)(int block);
+using CUlinkState = struct CUlinkState_st*;
+enum CUjitInputType : std::uint32_t {};
+using CUtexObject = unsigned long long;
+struct CUDA_RESOURCE_DESC;
+struct CUDA_TEXTURE_DESC;
+struct CUDA_RESOURCE_VIEW_DESC;
+using CUmodule = struct CUmod_st*;
+using CUlibrary = struct CUlib_st*;
+enum CUjit_option : std::uint32_t {};
+enum CUlibraryOption : std::uint32_t {};
+enum CUlimit : std::uint32_t {
+  CU_LIMIT_STACK_SIZE = 0,
+  CU_LIMIT_PRINTF_FIFO_SIZE = 1,
+  CU_LIMIT_MALLOC_HEAP_SIZE = 2,
+};
+enum CUdevResourceType : std::uint32_t { CU_DEV_RESOURCE_TYPE_SM = 1 };
+struct CUdevResource {
+  CUdevResourceType type;
+  unsigned char rest[140];
+};
+
+struct CUipcMemHandle {
+  char reserved[64];
+};
+struct CUmemPoolPtrExportData {
+  unsigned char reserved[64];
+};
+using CUexternalMemory = struct CUextMemory_st*;
+constexpr std::uint32_t kOpaqueDescriptor = 1;  // CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD
+struct CUDA_EXTERNAL_MEMORY_HANDLE_DESC {
+  std::uint32_t type;
+  union {
+    int fd;
+    const void* all[2];
+  } handle;
+  unsigned long long size;
+  unsigned int flags;
+  unsigned int reserved[16];
+};
+struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC {
+  unsigned long long offset;
+  unsigned long long size;
+  unsigned int flags;
+  unsigned int reserved[16];
+};
+struct CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC {
+  unsigned long long offset;
+  CUDA_ARRAY3D_DESCRIPTOR arrayDesc;
+  unsigned int numLevels;
+  unsigned int reserved[16];
+};
+
+constexpr std::uint32_t kMovedToParent = 1;  // CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE
+struct CUDA_CHILD_GRAPH_NODE_PARAMS {
+  CUgraph graph;
+  std::uint32_t ownership;
+};
+struct CUDA_MEM_FREE_NODE_PARAMS {
+  CUdeviceptr dptr;
+};
+struct CUgraphNodeParams {
+  CUgraphNodeType type;
+  int reserved0[3];
+  union {
+    long long reserved1[29];
+    CUDA_CHILD_GRAPH_NODE_PARAMS graph;
+    CUDA_MEM_ALLOC_NODE_PARAMS alloc;
+    CUDA_MEM_FREE_NODE_PARAMS free;
+  };
+  long long reserved2;
+};
+
+enum CUprocessState : std::uint32_t {
+  CU_PROCESS_STATE_RUNNING = 0,
+  CU_PROCESS_STATE_LOCKED = 1,
+  CU_PROCESS_STATE_CHECKPOINTED = 2,
+  CU_PROCESS_STATE_FAILED = 3,
+};
+struct CUcheckpointLockArgs {
+  unsigned int timeoutMs;
+  unsigned int reserved0;
+  cuuint64_t reserved1[7];
+};
+struct CUcheckpointCheckpointArgs {
+  cuuint64_t reserved[8];
+};
+struct CUcheckpointGpuPair {
+  CUuuid oldUuid;
+  CUuuid newUuid;
+};
+// Of CUDA 13; before, all of it is reserved.
+struct CUcheckpointRestoreArgs {
+  CUcheckpointGpuPair* gpuPairs;
+  unsigned int gpuPairsCount;
+  char reserved[44];
+  cuuint64_t reserved1;
+};
+struct CUcheckpointUnlockArgs {
+  cuuint64_t reserved[8];
+};
+static_assert(sizeof(CUcheckpointLockArgs) == 64 && sizeof(CUcheckpointCheckpointArgs) == 64 &&
+              sizeof(CUcheckpointRestoreArgs) == 64 && sizeof(CUcheckpointUnlockArgs) == 64);
+
+// NOLINTEND(readability-identifier-naming)
+}  // namespace berth
