@@ -19,7 +19,7 @@ from tidy_rules import BANNED, IMPURE, MAY, UNWANTED, WORDING
 
 PAGE = re.compile(r'(README|ARCHITECTURE|docs/[^/]+)\.md')
 PREPROCESSOR_FOLDERS = ('include', 'src/abi', 'src/base', 'src/os', 'src/guard', 'simgpu',
-                        'src/config/toml_library.h', 'src/trainer/libtorch')
+                        'src/config/toml_library.h', 'src/trainer/libtorch', 'tests/programs')
 FILE_MAX, FUNCTION_MAX, COLUMN_MAX = 500, 70, 100
 BATS_FOLDERS = ('tests/adversary', 'tests/cli', 'tests/programs_of_others', 'tests/train')
 EXCEPTIONS = 'tools/tidy_exceptions.txt'

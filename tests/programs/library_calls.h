@@ -11,7 +11,7 @@ int pass_on(long a, long b, long c, long d, long e, long f) {
   return kFunction(a, b, c, d, e, f);
 }
 
-/// Ends with a name that is null. ../CMakeLists.txt makes it.
+/// Of the library; ends with a name that is null.
 struct LibraryCall {
   const char* name;
   Function* function;

@@ -10,10 +10,3 @@ using Any = void*;
 
 /// Null where it has no such way, or by it no function of that name.
 Any linked_call(const std::string& route, const std::string& symbol);
-
-/// Whatever their parameters are. Ends with a name that is null. ../CMakeLists.txt makes it.
-struct LinkedCall {
-  const char* name;
-  Any function;
-};
-extern const LinkedCall kLinkedCalls[];
