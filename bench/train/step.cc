@@ -18,9 +18,9 @@
 #include "train/shuffle.h"
 #include "trainer/gpt2.h"
 #include "trainer/hybrid_trainer.h"
+#include "trainer/machine.h"
 #include "trainer/memory.h"
 #include "trainer/moment.h"
-#include "trainer/threads.h"
 #include "trainer/weights.h"
 
 // As trainer/libtorch.h has it: with what else it draws in comes a macro of this name.

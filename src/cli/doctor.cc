@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#include "cli/doctor/finding.h"
 #include "cli/doctor/gather.h"
 #include "cli/doctor/judge.h"
-#include "cli/doctor/report.h"
 #include "cli/render/items.h"
 #include "cli/settings.h"
 #include "cli/verbs.h"

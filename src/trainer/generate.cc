@@ -8,8 +8,8 @@
 #include "train/sampling.h"
 #include "train/shuffle.h"
 #include "trainer/gpt2.h"
+#include "trainer/machine.h"
 #include "trainer/saver.h"
-#include "trainer/threads.h"
 #include "trainer/weights.h"
 
 namespace berth::trainer {

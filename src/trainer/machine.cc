@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "os/files.h"
+#include "trainer/libtorch.h"
 
 namespace berth::trainer {
 namespace {
@@ -48,6 +49,11 @@ train::Machine this_machine() {
                          .has_16_bit_units = has_16_bit_units()};
   look_at_blas(machine);
   return machine;
+}
+
+void set_threads(std::uint32_t wanted) {
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  at::set_num_threads(static_cast<int>(wanted == 0 ? cores : wanted));
 }
 
 }  // namespace berth::trainer

@@ -18,13 +18,13 @@
 #include "trainer/checkpoint_port.h"
 #include "trainer/corpus.h"
 #include "trainer/hybrid_trainer.h"
+#include "trainer/machine.h"
 #include "trainer/memory.h"
 #include "trainer/memory_watch.h"
 #include "trainer/moment.h"
 #include "trainer/peers.h"
 #include "trainer/record.h"
 #include "trainer/saver.h"
-#include "trainer/threads.h"
 #include "trainer/weights.h"
 
 namespace berth::trainer {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A finding of the doctor: a fact, what follows from it, and one command that mends it.
+// A finding of the doctor: a fact, what follows from it, and one command that mends it; and
+// findings as text. Pure.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/units.h"
+#include "cli/render/context.h"
 
 namespace berth::cli {
 
@@ -24,5 +28,11 @@ using Findings = std::vector<Finding>;
 
 /// "ok", "warn", "FAIL", "skip".
 std::string_view to_text(Level level);
+
+/// Grouped; beside a fact that is not well what follows from it and a command that mends it.
+std::string findings_text(const Findings& findings, const RenderContext& context);
+
+/// berth/doctor/v1; the level in lower case.
+std::string findings_json(const Findings& findings, UnixMs now);
 
 }  // namespace berth::cli

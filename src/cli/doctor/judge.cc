@@ -5,9 +5,7 @@
 #include <utility>
 
 #include "base/quantity.h"
-#include "cli/doctor/lease_files.h"
 #include "cli/doctor/libberth.h"
-#include "cli/doctor/pausing.h"
 #include "cli/render/phrases.h"
 #include "cli/run/request.h"
 #include "enforce/backend.h"

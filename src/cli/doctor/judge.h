@@ -10,4 +10,11 @@ namespace berth::cli {
 /// By group. Each check says something, be it that all is well.
 Findings judge(const DoctorFacts& facts);
 
+// Parts of it.
+/// Support of the driver for berth pause, by its version alone.
+Finding look_at_pausing(const DoctorFacts& facts);
+/// The directory that the files of leases lie in, of the daemon of all users: in user mode who
+/// fills it does so to himself.
+Finding look_at_lease_files(const DirectoryFacts& leases);
+
 }  // namespace berth::cli

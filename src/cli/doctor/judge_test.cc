@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "cli/doctor/report.h"
+#include "cli/doctor/finding.h"
 
 namespace berth::cli {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/doctor/pausing.h"
+// Findings that judge() takes from here, a function each. Pure.
 
 #include <array>
 #include <string>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/number.h"
+#include "cli/doctor/judge.h"
 #include "cli/render/phrases.h"
 
 namespace berth::cli {
@@ -23,6 +24,8 @@ constexpr std::array kAbilities = {
     Ability{615, "storage of one's own"},
 };
 constexpr unsigned kCheckpointsSince = 570;
+
+constexpr Bytes kLeaseFilesLow = mib(1);
 
 }  // namespace
 
@@ -51,6 +54,24 @@ Finding look_at_pausing(const DoctorFacts& facts) {
                .fact = "driver " + version + " can move memory to the host and back (570)"};
     if (!able.empty()) finding.fact += "; knows " + joined(able);
     if (!unable.empty()) finding.fact += "; does not know " + joined(unable);
+  }
+  return finding;
+}
+
+Finding look_at_lease_files(const DirectoryFacts& leases) {
+  Finding finding{.check = "lease_files"};
+  if (!leases.own_file_system) {
+    finding.level = Level::kWarn;
+    finding.fact = leases.path + " has no file system of its own";
+    finding.consequence = "whoever holds a lease can fill the one that it lies in";
+    finding.cure = "systemctl start run-berth-berthd.leases.mount";
+  } else if (leases.free && *leases.free < kLeaseFilesLow) {
+    finding.level = Level::kWarn;
+    finding.fact = leases.path + " is full";
+    finding.consequence = "new leases are not held to their budgets";
+    finding.cure = "df -h " + leases.path;
+  } else {
+    finding.fact = leases.path + " has a file system of its own";
   }
   return finding;
 }

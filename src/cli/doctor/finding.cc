@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/doctor/report.h"
+#include "cli/doctor/finding.h"
 
 #include <algorithm>
 #include <cctype>
