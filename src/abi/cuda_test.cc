@@ -18,6 +18,7 @@
 
 #include "abi/cuda_types.h"
 
+// NOLINTBEGIN(readability-identifier-naming): named as NVIDIA names functions.
 // Only with a default stream for each thread is there a later form of it.
 using PFN_cuStreamSynchronize_v7000 = PFN_cuStreamSynchronize_v7000_ptsz;
 using PFN_cuStreamAddCallback_v7000 = PFN_cuStreamAddCallback_v7000_ptsz;
@@ -32,6 +33,7 @@ using PFN_cuCtxGetDevice_v13000 = decltype(&cuCtxGetDevice_v2);
 // Made up.
 CUresult cuMemAlloc_v3(CUdeviceptr* pointer, std::size_t bytes);
 using PFN_cuMemAlloc_v99000 = decltype(&cuMemAlloc_v3);
+// NOLINTEND(readability-identifier-naming)
 
 #define SAME_TYPE(symbol, name, since, parameters)                            \
   static_assert(std::is_same_v<decltype(&(symbol)), CUresult(*) parameters>); \
