@@ -6,9 +6,12 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "base/fields.h"
 
 namespace berth {
 
@@ -47,6 +50,8 @@ struct UserId {
   friend constexpr auto operator<=>(const UserId&, const UserId&) = default;
 };
 
+inline constexpr std::int32_t kPidMax = std::numeric_limits<std::int32_t>::max();
+
 /// A process, identified by pid and start time (field 22 of /proc/PID/stat, clock ticks since
 /// boot): pids come back, the pair does not within one boot.
 struct Process {
@@ -54,5 +59,15 @@ struct Process {
   std::uint64_t start_ticks = 0;
   friend constexpr auto operator<=>(const Process&, const Process&) = default;
 };
+constexpr auto fields_of(Is<Process> auto*) {
+  return fields(
+      {"Process", "A process. Pids come back, the pair does not within one boot."},
+      field("pid", &Process::pid, "As the daemon sees it: of the same PID namespace.")
+          .required(side::kJournal | side::kBody)
+          .from(1)
+          .to(kPidMax),
+      field("start_ticks", &Process::start_ticks, "Start time: field 22 of /proc/PID/stat.")
+          .required(side::kJournal | side::kBody));
+}
 
 }  // namespace berth
