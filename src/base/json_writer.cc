@@ -13,6 +13,15 @@
 #include "base/quantity.h"
 
 namespace berth {
+namespace {
+
+void append_number(auto value, std::string& text) {
+  std::array<char, 32> digits;
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  text.append(digits.data(), end);
+}
+
+}  // namespace
 
 void JsonWriter::separate() {
   if (comma_) text_ += ',';
@@ -69,6 +78,15 @@ JsonWriter& JsonWriter::key(std::string_view name) {
   return *this;
 }
 
+JsonWriter& JsonWriter::plain_key(std::string_view name) {
+  if (indented_) return key(name);
+  text_ += comma_ ? ",\"" : "\"";
+  text_ += name;
+  text_ += "\":";
+  comma_ = false;
+  return *this;
+}
+
 JsonWriter& JsonWriter::null() {
   separate();
   text_ += "null";
@@ -83,13 +101,13 @@ JsonWriter& JsonWriter::boolean(bool value) {
 
 JsonWriter& JsonWriter::integer(std::int64_t value) {
   separate();
-  text_ += std::to_string(value);
+  append_number(value, text_);
   return *this;
 }
 
 JsonWriter& JsonWriter::number(std::uint64_t value) {
   separate();
-  text_ += std::to_string(value);
+  append_number(value, text_);
   return *this;
 }
 
@@ -103,9 +121,15 @@ JsonWriter& JsonWriter::thousandths(std::uint64_t value) {
 JsonWriter& JsonWriter::real(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return null();
   separate();
-  std::array<char, 40> shown{};
-  const auto end = std::to_chars(shown.data(), shown.data() + shown.size(), *value);
-  text_.append(shown.data(), end.ptr);
+  append_number(*value, text_);
+  return *this;
+}
+
+JsonWriter& JsonWriter::plain_text(std::string_view value) {
+  separate();
+  text_ += '"';
+  text_ += value;
+  text_ += '"';
   return *this;
 }
 

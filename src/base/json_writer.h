@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/units.h"
 
@@ -18,6 +19,8 @@ class JsonWriter {
   enum class Layout : std::uint8_t { kOneLine, kIndented };  // By two blanks a level.
 
   explicit JsonWriter(Layout layout = Layout::kOneLine) : indented_(layout == Layout::kIndented) {}
+  /// Appends to that.
+  explicit JsonWriter(std::string text) : text_(std::move(text)) {}
 
   JsonWriter& begin_object();
   JsonWriter& end_object();
@@ -25,6 +28,8 @@ class JsonWriter {
   JsonWriter& end_array();
   /// Inside an object, before each value.
   JsonWriter& key(std::string_view name);
+  /// One of ours, which needs no escapes.
+  JsonWriter& plain_key(std::string_view name);
 
   JsonWriter& null();
   JsonWriter& boolean(bool value);
@@ -34,6 +39,7 @@ class JsonWriter {
   /// As short as it can be and still be read as the same; null if absent, infinite or no number.
   JsonWriter& real(std::optional<double> value);
   JsonWriter& text(std::string_view value);
+  JsonWriter& plain_text(std::string_view value);    // One of ours, which needs no escapes.
   JsonWriter& text_or_null(std::string_view value);  // Null if empty.
   // Null if absent.
   JsonWriter& bytes(std::optional<Bytes> value);

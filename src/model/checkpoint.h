@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/fields.h"
 #include "base/units.h"
 #include "base/words.h"
 
@@ -64,6 +65,16 @@ struct CheckpointWay {
   std::optional<Duration> every;  // Ask by itself.
   friend constexpr auto operator<=>(const CheckpointWay&, const CheckpointWay&) = default;
 };
+constexpr auto fields_of(Is<CheckpointWay> auto*) {
+  return fields({"CheckpointWay", "How a program can be asked to save itself."},
+                field("by", &CheckpointWay::kind, "What its supervisor does.").required(),
+                field("grace", &CheckpointWay::grace,
+                      "How long a save may take, a day at most; 60 s if absent.")
+                    .required(side::kJournal)
+                    .written(side::kBody),
+                field("every", &CheckpointWay::every,
+                      "It is asked that often without anybody saying so, once a second at most."));
+}
 
 /// Under way.
 struct CheckpointAsk {
@@ -72,6 +83,15 @@ struct CheckpointAsk {
   UnixMs at;
   friend auto operator<=>(const CheckpointAsk&, const CheckpointAsk&) = default;
 };
+constexpr auto fields_of(Is<CheckpointAsk> auto*) {
+  return fields(
+      {"CheckpointAsk", "A save under way."},
+      field("number", &CheckpointAsk::number, "Of the lease's saves, from 1.").required().from(1),
+      field("reason", &CheckpointAsk::reason, "Why it was asked for.").required(side::kJournal),
+      field("at", &CheckpointAsk::at, "When.")
+          .required(side::kJournal)
+          .called("time", side::kWire));
+}
 
 /// Over.
 struct CheckpointEnd {
@@ -82,6 +102,21 @@ struct CheckpointEnd {
   UnixMs at;
   friend auto operator<=>(const CheckpointEnd&, const CheckpointEnd&) = default;
 };
+constexpr auto fields_of(Is<CheckpointEnd> auto*) {
+  return fields(
+      {"CheckpointEnd", "A save that is over."},
+      field("number", &CheckpointEnd::number, "Of the lease's saves, from 1.").required().from(1),
+      field("reason", &CheckpointEnd::reason, "Why it was asked for.").required(side::kJournal),
+      field("at", &CheckpointEnd::at, "When it was over.")
+          .required(side::kJournal)
+          .called("time", side::kWire)
+          .journal_after("detail"),
+      field("outcome", &CheckpointEnd::outcome, "Only what was confirmed is saved.")
+          .required(side::kJournal),
+      field("detail", &CheckpointEnd::detail,
+            "For people; null where there is none, or command lines are not shown to you.")
+          .kept_from(Secret::kCommand));
+}
 
 /// What is known of the saves of one lease.
 struct Checkpoints {
@@ -91,5 +126,10 @@ struct Checkpoints {
   bool empty() const { return !asked && !last && !saved; }
   friend auto operator<=>(const Checkpoints&, const Checkpoints&) = default;
 };
+constexpr auto fields_of(Is<Checkpoints> auto*) {
+  return fields({}, field("asked", &Checkpoints::asked, "The save under way."),
+                field("last", &Checkpoints::last, "The one before it."),
+                field("saved", &Checkpoints::saved, "When the last confirmed save was over."));
+}
 
 }  // namespace berth

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "base/words.h"
@@ -84,5 +85,20 @@ struct MeasureTaken {
   std::string detail;  // For people.
   friend auto operator<=>(const MeasureTaken&, const MeasureTaken&) = default;
 };
+constexpr auto fields_of(Is<MeasureTaken> auto*) {
+  return fields(
+      {"MeasureTaken", "What was done to a lease because of pressure."},
+      field("number", &MeasureTaken::number, "Of the lease's measures, from 1.").required().from(1),
+      field("measure", &MeasureTaken::measure, "Which.").required(side::kJournal),
+      field("cause", &MeasureTaken::cause, "Why.").required(side::kJournal),
+      kept("save", &MeasureTaken::save), kept("begun", &MeasureTaken::begun).required(),
+      field("at", &MeasureTaken::at, "When it was begun.")
+          .required(side::kJournal)
+          .called("time", side::kWire),
+      field("outcome", &MeasureTaken::outcome, "What came of it; null: it is under way."),
+      field("detail", &MeasureTaken::detail,
+            "For people; null where there is none, or command lines are not shown to you.")
+          .kept_from(Secret::kCommand));
+}
 
 }  // namespace berth

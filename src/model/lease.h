@@ -7,13 +7,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ids.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "model/checkpoint.h"
 #include "model/ladder.h"
+#include "model/pause.h"
 #include "model/request.h"
 
 namespace berth {
@@ -65,6 +68,14 @@ struct ExitStatus {
   std::int32_t signal = 0;  // 0: it exited by itself.
   friend constexpr auto operator<=>(const ExitStatus&, const ExitStatus&) = default;
 };
+constexpr auto fields_of(Is<ExitStatus> auto*) {
+  return fields(
+      {}, field("code", &ExitStatus::code, "The exit status; 0 with a signal.").required().to(255),
+      field("signal", &ExitStatus::signal, "That killed the command; 0: it exited by itself.")
+          .required(side::kJournal)
+          .written(side::kBody)
+          .to(64));
+}
 
 struct LeaseFlags {
   bool over_budget = false;
@@ -81,6 +92,16 @@ struct LeaseFlags {
   bool frozen = false;         // All its processes are stopped.
   friend constexpr auto operator<=>(const LeaseFlags&, const LeaseFlags&) = default;
 };
+/// The journal has those that a lease which has ended may have.
+constexpr auto fields_of(Is<LeaseFlags> auto*) {
+  return fields(
+      {}, field("over_budget", &LeaseFlags::over_budget), field("parked", &LeaseFlags::parked),
+      field("revoking", &LeaseFlags::revoking), field("degraded", &LeaseFlags::degraded),
+      field("unclaimed", &LeaseFlags::unclaimed), told("astray", &LeaseFlags::astray),
+      field("full", &LeaseFlags::full), field("checkpointing", &LeaseFlags::checkpointing),
+      told("suspending", &LeaseFlags::suspending), told("resuming", &LeaseFlags::resuming),
+      told("requeuing", &LeaseFlags::requeuing), told("frozen", &LeaseFlags::frozen));
+}
 
 /// How far a lease has come on its way back into the queue.
 enum class RequeueStep : std::uint8_t {
@@ -107,6 +128,24 @@ struct LeasePart {
   std::optional<std::uint64_t> refused = {};  // Allocations that the budget did not allow.
   std::optional<Bytes> wanted = {};           // By those that wait for room in it.
 };
+constexpr auto fields_of(Is<LeasePart> auto*) {
+  return fields(
+      {"LeaseDevice", "One GPU's part of a lease."},
+      field("uuid", &LeasePart::device, "Of the GPU.").required(side::kJournal),
+      field("index", &LeasePart::index, "In PCI order; null while the GPU is not seen."),
+      field("vram_granted", &LeasePart::granted, "The budget.").required(side::kJournal),
+      field("vram_used", &LeasePart::used, "By the processes of the lease, as the driver tells."),
+      field("vram_peak", &LeasePart::peak,
+            "The most that was used, by the driver's or the programs' account."),
+      field("vram_ledger", &LeasePart::ledger,
+            "What its programs have charged against the budget; null without the guard's files."),
+      field("vram_drift_bytes", &LeasePart::drift,
+            "What the driver told beyond the ledger when both last stood still; may be negative."),
+      field("refused", &LeasePart::refused, "How many allocations the budget did not allow.")
+          .called("refused_allocations", side::kWire),
+      field("vram_wanted", &LeasePart::wanted,
+            "What allocations wait for room for; null without the guard's files."));
+}
 
 /// A process of a lease on a device that the lease was not given.
 struct Stray {
@@ -116,45 +155,12 @@ struct Stray {
   std::optional<std::uint32_t> index;
   std::optional<Bytes> used;
 };
-
-/// Somebody wants it to stay away, or stopped, until he lets it go on.
-struct Pause {
-  UnixMs since;
-  std::string reason = {};  // His; empty: he gave none.
-  std::optional<UnixMs> until = {};
-  std::optional<UserId> by = {};  // Absent: an older daemon wrote it down.
-  friend bool operator==(const Pause&, const Pause&) = default;
-};
-
-/// Why a lease that was granted is suspended or frozen, and for whom.
-struct Halt {
-  enum class Reason : std::uint8_t {
-    kPaused,       // Somebody asked for it: LeaseView::pause.
-    kYields,       // It makes room for `lease`.
-    kTurn,         // Its turn is over.
-    kMoves,        // It goes on on other devices.
-    kMeasure,      // A measure for `cause`.
-    kReturns,      // It is let go on, and waits for room or is on its way back.
-    kNotReturned,  // It could not be brought back, and nobody tries again unasked.
-  };
-  Reason reason = Reason::kPaused;
-  UnixMs since;
-  std::optional<Cause> cause = {};
-  std::optional<LeaseId> lease = {};  // For which it left. The rest is of that one.
-  UserId user = {};
-  std::string name = {};
-  Priority priority = Priority::kNormal;
-  friend bool operator==(const Halt&, const Halt&) = default;
-};
-constexpr auto words_of(Halt::Reason) {
-  using enum Halt::Reason;
-  return make_words<Halt::Reason>({{kPaused, "paused"},
-                                   {kYields, "yields"},
-                                   {kTurn, "turn"},
-                                   {kMoves, "moves"},
-                                   {kMeasure, "measure"},
-                                   {kReturns, "returns"},
-                                   {kNotReturned, "not_returned"}});
+constexpr auto fields_of(Is<Stray> auto*) {
+  return fields({"Stray", "A process of a lease on a GPU that the lease was not given."},
+                all_fields(&Stray::process), field("name", &Stray::name, "Of the program."),
+                field("uuid", &Stray::device, "Of the GPU."),
+                field("index", &Stray::index, "In PCI order."),
+                field("vram_used", &Stray::used, "On this GPU."));
 }
 
 /// How far its program says that it is.
@@ -166,6 +172,17 @@ struct Progress {
   UnixMs at = {};
   friend bool operator==(const Progress&, const Progress&) = default;
 };
+constexpr auto fields_of(Is<Progress> auto*) {
+  return fields(
+      {"LeaseProgress", "What a program has told of itself."},
+      field("done", &Progress::done, "In whatever it counts."),
+      field("total", &Progress::total, "Of how much; null: it has not said."),
+      field("left", &Progress::left,
+            "How long the rest takes from then on, as told or by how fast it went; null: unknown."),
+      field("note", &Progress::note, "Its own words; null where the command is not shown either.")
+          .kept_from(Secret::kCommand),
+      field("time", &Progress::at, "When it said so."));
+}
 
 struct LeaseView {
   LeaseId id;
@@ -205,6 +222,182 @@ struct LeaseView {
   std::vector<std::int32_t> left_alone = {};
   std::optional<Progress> progress = {};
 };
+
+/// On how many devices it is to be.
+std::uint32_t devices_wanted(const Request& request);
+// As a LeaseView is told, and read back: figures of all devices together, absent where one is.
+std::optional<Bytes> vram_requested(const LeaseView& lease);
+void set_vram_requested(LeaseView& lease, Bytes sum);
+std::optional<Bytes> vram_granted(const LeaseView& lease);
+std::optional<Bytes> vram_used(const LeaseView& lease);
+std::optional<Bytes> vram_peak(const LeaseView& lease);
+std::optional<Bytes> vram_ledger(const LeaseView& lease);
+std::optional<std::int32_t> exit_code(const LeaseView& lease);  // Unless a signal killed it.
+std::optional<std::int32_t> exit_signal(const LeaseView& lease);
+std::optional<std::int32_t> command_pid(const LeaseView& lease);
+std::optional<std::int32_t> supervisor_pid(const LeaseView& lease);
+std::vector<std::int32_t> member_pids(const LeaseView& lease);
+void set_member_pids(LeaseView& lease, const std::vector<std::int32_t>& pids);
+
+/// How the program of a lease can be asked to save itself, and what became of it.
+struct LeaseCheckpoint {
+  CheckpointWay way;
+  Checkpoints saves;
+};
+constexpr auto fields_of(Is<LeaseCheckpoint> auto*) {
+  return fields(
+      {"LeaseCheckpoint", "How a program can be asked to save itself, and what became of it."},
+      all_fields(&LeaseCheckpoint::way), all_fields(&LeaseCheckpoint::saves));
+}
+std::optional<LeaseCheckpoint> checkpoint_of(const LeaseView& lease);
+void set_checkpoint(LeaseView& lease, LeaseCheckpoint checkpoint);
+
+// The fields of a LeaseView, in groups.
+inline constexpr std::string_view kAsAsked = "As asked for.";
+template <class L = LeaseView, class R = Request>
+constexpr auto lease_who() {
+  return fields(
+      {"Lease", "A request and the lease it becomes. Unknown is null, never 0."},
+      field("id", &L::id, "Its number: one sequence for the daemon's state, never used again.")
+          .required()
+          .from(1),
+      field("handle", &L::handle,
+            "Its unguessable name: 'l_' and 26 letters. Null for whom it is a secret.")
+          .required(side::kJournal)
+          .kept_from(Secret::kHandle),
+      told("name", &L::request, &R::name, kAsAsked),
+      field("user", &L::user, "Whose it is; null where the uid has no name here.")
+          .called("user_id", side::kJournal)
+          .required(),
+      kept("request", &L::request).required(), told("session", &L::request, &R::session, kAsAsked));
+}
+template <class L = LeaseView, class R = Request>
+constexpr auto lease_state() {
+  return fields(
+      {}, field("state", &L::state, "Where it stands.").required(),
+      field("flags", &L::flags, "What else is so.").as_words(),
+      told("pressure", &L::pressure, "How near its use is to its budget."),
+      told("full_in", &L::full_in,
+           "When its budget will be used up if its use grows on as it does; null: not within a "
+           "day."),
+      field("result", &L::result, "How it ended; null before."),
+      field("restarts", &L::restarts, "How often its command was started again after a requeue.")
+          .journal_after("measures"),
+      told("requeue", &L::requeue,
+           "How far it has come on its way back into the queue: it saves itself, its supervisor "
+           "was asked to stop it, it does, it is stopped and its memory not free yet. Null: it is "
+           "not on that way."),
+      kept("exit", &L::exit),
+      computed("exit_code", "Of the command, if it exited by itself.", exit_code,
+               [](L& lease, std::int32_t code) { lease.exit = ExitStatus{.code = code}; }),
+      computed("exit_signal", "That killed the command.", exit_signal,
+               [](L& lease, std::int32_t signal) { lease.exit = ExitStatus{.signal = signal}; }));
+}
+template <class L = LeaseView, class R = Request>
+constexpr auto lease_request() {
+  return fields(
+      {}, told("priority", &L::request, &R::priority, kAsAsked),
+      told("share", &L::request, &R::share, "As asked for, or as changed since."),
+      computed(
+          "device_count", "How many GPUs.",
+          [](const L& lease) { return devices_wanted(lease.request); },
+          [](L& lease, std::uint32_t count) { lease.request.device_count = count; })
+          .from(1),
+      told("requested_devices", &L::request, &R::devices, "Those asked for by name; empty: any."),
+      told("mixed", &L::request, &R::mixed, kAsAsked),
+      told("leftovers", &L::request, &R::leftovers, kAsAsked),
+      told("over_budget", &L::request, &R::over_budget, kAsAsked),
+      told("may_yield", &L::request, &R::may_yield, kAsAsked),
+      told("learned", &L::request, &R::learned,
+           "What it asks for follows from earlier runs of its command."),
+      told("requeue_grace", &L::request, &R::requeue_grace,
+           "As asked for; null: it may not be requeued."),
+      computed("vram_requested_bytes",
+               "On all its GPUs together; null where a whole GPU was asked for.", vram_requested,
+               set_vram_requested),
+      computed("vram_granted_bytes", "On all its GPUs together; null before the grant.",
+               vram_granted),
+      computed("vram_used_bytes", "On all its GPUs together; null if one part is unknown.",
+               vram_used),
+      computed("vram_peak_bytes", "On all its GPUs together; null if one part is unknown.",
+               vram_peak),
+      computed("vram_ledger_bytes",
+               "What its programs have charged against the budget, on all its GPUs together.",
+               vram_ledger),
+      field("devices", &L::parts, "Its GPUs, in PCI order; empty before the grant.")
+          .journal_after("members"),
+      told("strays", &L::strays, "Processes of it on GPUs that it was not given."));
+}
+template <class L = LeaseView, class R = Request>
+constexpr auto lease_processes() {
+  return fields(
+      {}, kept("process", &L::command), kept("supervisor", &L::supervisor),
+      kept("members", &L::members),
+      computed("pid", "Of the command.", command_pid,
+               [](L& lease, std::int32_t pid) { lease.command = Process{.pid = pid}; }),
+      computed(
+          "start_ticks", "Of the command: with the pid its identity.",
+          [](const L& lease) {
+            return lease.command ? std::optional(lease.command->start_ticks) : std::nullopt;
+          },
+          [](L& lease, std::uint64_t ticks) {
+            if (lease.command) lease.command->start_ticks = ticks;
+          }),
+      computed("supervisor_pid", "Of `berth run`.", supervisor_pid,
+               [](L& lease, std::int32_t pid) { lease.supervisor = Process{.pid = pid}; }),
+      computed("member_pids", "Of further processes that belong to it.", member_pids,
+               set_member_pids)
+          .to(kPidMax),
+      told("command", &L::request, &R::command,
+           "Null where it is not yours and access.show_commands is \"own\".")
+          .kept_from(Secret::kCommand),
+      told("labels", &L::request, &R::labels, "Free pairs of text."));
+}
+template <class L = LeaseView, class R = Request>
+constexpr auto lease_times() {
+  return fields(
+      {}, field("queued", &L::queued_at, "When it was asked for.").required(side::kJournal),
+      field("started", &L::started_at, "When it was granted; null while it waits."),
+      field("ended", &L::ended_at, "When it ended."),
+      field("expected_end", &L::expected_end,
+            "By eta, limit and what its program tells; null: no end known."),
+      field("expires", &L::expires_at, "When a lease without a command ends unless it is renewed."),
+      told("turn_ends", &L::turn_ends_at,
+           "When its turn ends for another slice; null while none waits for that."),
+      told("eta", &L::request, &R::eta, kAsAsked), told("limit", &L::request, &R::limit, kAsAsked),
+      told("wait", &L::request, &R::wait_max, kAsAsked),
+      told("ttl", &L::request, &R::ttl, kAsAsked),
+      field("waited", &L::waited, "How long it has waited, or did."),
+      field("queue_position", &L::queue_position, "1 is next; null unless it waits.")
+          .journal_after("devices"));
+}
+template <class L = LeaseView, class R = Request>
+constexpr auto lease_history() {
+  return fields(
+      {}, kept("checkpoints", &L::checkpoints),
+      computed("checkpoint", "Null where it cannot be asked to save itself.", checkpoint_of,
+               set_checkpoint),
+      field("measures", &L::measures,
+            "Measures that were taken on it, the last of each kind, oldest first.")
+          .at_most(kMeasureCount),
+      field("pause", &L::pause, "Null unless somebody paused it by hand.")
+          .called("paused", side::kWire),
+      told("halted", &L::halt, "Why it is suspended or frozen; null: it is not."),
+      field("moved_by", &L::moved_by, "Who moves it to other GPUs, until it runs there."),
+      field("ended_by", &L::ended_by, "Who released or cancelled it."),
+      told("requeued_by", &L::requeued_by,
+           "Who wants it to wait in the queue again, until it does; null: nobody, or a measure."),
+      told("left_alone_pids", &L::left_alone,
+           "Its processes that are another user's: the last pause, or end, left them alone.")
+          .to(kPidMax),
+      told("progress", &L::progress,
+           "How far its program says that it is; null: it has said nothing since it was started, "
+           "or since the daemon was."));
+}
+constexpr auto fields_of(Is<LeaseView> auto*) {
+  return lease_who() + lease_state() + lease_request() + lease_processes() + lease_times() +
+         lease_history();
+}
 
 /// It is being stopped to wait in the queue again, and its `berth run` comes back for that.
 inline bool comes_back(const LeaseView& lease) {

@@ -10,4 +10,9 @@ Fact& Fact::operator=(const Fact& other) = default;
 Fact& Fact::operator=(Fact&& other) noexcept = default;
 Fact::~Fact() = default;
 
+std::string_view name_of(const Fact& fact) {
+  return std::visit([]<class T>(const T& /*fact*/) { return kFieldsOf<T>.noun.name; },
+                    static_cast<const AnyFact&>(fact));
+}
+
 }  // namespace berth

@@ -1,131 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/record_json.h"
 
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
-#include "base/json_string.h"
 #include "base/json_tree.h"
+#include "base/json_writer.h"
 #include "base/number.h"
-#include "model/record_fields.h"
 
 namespace berth {
 namespace {
 
 // ---- Writing: every value is appended at once, nothing is built in between.
 
+bool is_absent(const auto& value) {
+  if constexpr (requires { value.empty(); }) return value.empty();
+  if constexpr (requires { value.has_value(); }) return !value.has_value();
+  return false;
+}
+
 class Writer {
  public:
-  explicit Writer(std::string& out) : out_(out) {}
+  explicit Writer(JsonWriter& out) : out_(out) {}
 
-  /// Absent and empty values are left out.
-  template <class T>
-  void operator()(std::string_view name, const std::optional<T>& value) {
-    if (value) required(name, *value);
-  }
-  template <class T>
-    requires requires(const T& t) { t.empty(); }
-  void operator()(std::string_view name, const T& value) {
-    if (!value.empty()) required(name, value);
-  }
-  template <class T>
-  void operator()(std::string_view name, const T& value) {
-    required(name, value);
-  }
-  template <class T>
-  void required(std::string_view name, const T& value) {
-    key(name);
-    write(value);
-  }
-
-  template <class T>
-  void object(const T& value) {
-    out_ += '{';
-    first_ = true;
-    record_fields::walk(*this, value);
-    out_ += '}';
-    first_ = false;
-  }
-
-  void key(std::string_view name) {
-    if (!first_) out_ += ',';
-    first_ = false;
-    out_ += '"';
-    out_ += name;
-    out_ += "\":";
-  }
-
-  void write(std::integral auto value) {
-    std::array<char, 24> digits;
-    const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-    out_.append(digits.data(), end);
-  }
-  void write(bool value) { out_ += value ? "true" : "false"; }
-  void write(double value) {
-    CHECK(std::isfinite(value));
-    std::array<char, 32> digits;
-    const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-    out_.append(digits.data(), end);
-  }
-  void write(std::string_view text) { append_json_string(text, out_); }
-  void write(const std::string& text) { append_json_string(text, out_); }
-  void write(Bytes bytes) { write(bytes.value); }
-  void write(Instant instant) { write(instant.ns); }
-  void write(Duration duration) { write(duration.ns); }
-  void write(UnixMs time) { write(time.value); }
-  void write(LeaseId id) { write(id.value); }
-  void write(UserId user) { write(user.value); }
-  void write(Handle handle) { word(to_text(handle)); }
-  void write(DeviceId device) { word(to_text(device)); }
-  template <HasWords Enum>
-  void write(Enum value) {
-    word(journal_word(value));
-  }
-  void write(const DeviceName& name) {
-    std::visit([this](const auto& known) { write(known); }, name);
-  }
-  template <class T>
-  void write(const std::vector<T>& list) {
-    out_ += '[';
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (i > 0) out_ += ',';
-      write(list[i]);
-    }
-    out_ += ']';
-    first_ = false;
-  }
-  void write(const std::map<std::string, std::string>& map) {
-    out_ += '{';
-    for (const auto& [name, value] : map) {
-      if (out_.back() != '{') out_ += ',';
-      write(name);
-      out_ += ':';
-      write(value);
-    }
-    out_ += '}';
-  }
-  template <class T>
-    requires requires(Writer& writer, const T& t) { record_fields::walk(writer, t); }
-  void write(const T& value) {
-    object(value);
+  /// What is absent or empty is left out, unless it is required.
+  template <HasFields T>
+  void fields(const T& value) {
+    for_each_field<T, side::kJournal>([&](auto at) {
+      constexpr const auto& kField = decltype(at)::kField;
+      const auto& member = kField.place.get(value);
+      if (!kField.is_required(side::kJournal) && is_absent(member)) return;
+      out_.plain_key(kField.journal.text());
+      write(member);
+    });
   }
 
  private:
-  void word(std::string_view text) {
-    out_ += '"';
-    out_ += text;
-    out_ += '"';
+  void write(bool value) { out_.boolean(value); }
+  void write(std::signed_integral auto value) { out_.integer(value); }
+  void write(std::unsigned_integral auto value) { out_.number(value); }
+  void write(double value) { out_.real(value); }
+  void write(const std::string& text) { out_.text(text); }
+  void write(Bytes bytes) { out_.number(bytes.value); }
+  void write(Instant instant) { out_.integer(instant.ns); }
+  void write(Duration duration) { out_.integer(duration.ns); }
+  void write(UnixMs time) { out_.integer(time.value); }
+  void write(LeaseId id) { out_.number(id.value); }
+  void write(UserId user) { out_.number(user.value); }
+  void write(Handle handle) { out_.plain_text(to_text(handle)); }
+  void write(DeviceId device) { out_.plain_text(to_text(device)); }
+  void write(HasWords auto value) { out_.plain_text(journal_word(value)); }
+  void write(const DeviceName& name) {
+    std::visit([this](const auto& known) { this->write(known); }, name);
+  }
+  template <class T>
+  void write(const std::optional<T>& value) {
+    if (value) write(*value);  // It is, or its field was left out.
+  }
+  template <class T>
+  void write(const std::vector<T>& list) {
+    out_.begin_array();
+    for (const T& item : list) write(item);
+    out_.end_array();
+  }
+  void write(const std::map<std::string, std::string>& map) {
+    out_.begin_object();
+    for (const auto& [name, value] : map) out_.key(name).text(value);
+    out_.end_object();
+  }
+  void write(const HasFields auto& value) {
+    out_.begin_object();
+    fields(value);
+    out_.end_object();
   }
 
-  std::string& out_;
-  bool first_ = true;
+  JsonWriter& out_;
 };
 
 // ---- Reading: the first thing that does not fit is remembered, and nothing is read after it.
@@ -135,20 +90,24 @@ class Reader {
   Reader(const JsonTree& tree, std::uint32_t object, std::string& trouble)
       : tree_(tree), object_(object), next_(object + 1), trouble_(trouble) {}
 
-  template <class T>
-  void operator()(std::string_view name, T& value) {
-    if (const std::uint32_t found = find(name); found != 0) read_field(name, found, value);
+  template <HasFields T>
+  void fields(T& value) {
+    for_each_field<T, side::kJournal>([&](auto at) {
+      constexpr const auto& kField = decltype(at)::kField;
+      constexpr bool kRequired = kField.is_required(side::kJournal);
+      field(kField.journal.text(), kField.place.reach(value), kRequired);
+    });
   }
   template <class T>
-  void operator()(std::string_view name, std::optional<T>& value) {
-    const std::uint32_t found = find(name);
-    if (found != 0 && tree_[found].kind != Kind::kNull) read_field(name, found, value.emplace());
-  }
-  template <class T>
-  void required(std::string_view name, T& value) {
+  void field(std::string_view name, T& value, bool is_required) {
     const std::uint32_t found = find(name);
     if (found != 0) return read_field(name, found, value);
-    if (trouble_.empty()) trouble_ = std::string(name) + " is missing";
+    if (is_required && trouble_.empty()) trouble_ = std::string(name) + " is missing";
+  }
+  template <class T>
+  void field(std::string_view name, std::optional<T>& value, bool /*is_required*/) {
+    const std::uint32_t found = find(name);
+    if (found != 0 && tree_[found].kind != Kind::kNull) read_field(name, found, value.emplace());
   }
 
  private:
@@ -232,12 +191,10 @@ class Reader {
     }
     return true;
   }
-  template <class T>
-    requires requires(Reader& reader, T& t) { record_fields::walk(reader, t); }
+  template <HasFields T>
   bool read(std::uint32_t from, T& to) {
     if (tree_[from].kind != Kind::kObject) return false;
-    Reader inner(tree_, from, trouble_);
-    record_fields::walk(inner, to);
+    Reader(tree_, from, trouble_).fields(to);
     return trouble_.empty();
   }
   // Words, handles and UUIDs hold nothing that would be escaped.
@@ -259,8 +216,10 @@ class Reader {
 template <std::size_t kIndex = 0>
 bool choose(std::string_view word, Fact& fact) {
   if constexpr (kIndex < std::variant_size_v<AnyFact>) {
+    using Known = std::variant_alternative_t<kIndex, AnyFact>;
+    if (kFieldsOf<Known>.noun.name != word) return choose<kIndex + 1>(word, fact);
     fact.emplace<kIndex>();
-    return name_of(fact) == word || choose<kIndex + 1>(word, fact);
+    return true;
   } else {
     return false;
   }
@@ -273,14 +232,15 @@ Error corrupt(const std::string& what) {
 }  // namespace
 
 void append_json(const Record& record, std::string& line) {
-  Writer writer(line);
-  line += '{';
-  writer.required("sequence", record.sequence);
-  writer.required("at_ns", record.at);
-  writer.required("wall_ms", record.wall);
-  writer.required("fact", name_of(record.fact));
-  std::visit([&writer](const auto& fact) { record_fields::walk(writer, fact); }, record.fact);
-  line += '}';
+  JsonWriter out(std::move(line));
+  Writer writer(out);
+  out.begin_object();
+  writer.fields(record);
+  out.plain_key("fact").plain_text(name_of(record.fact));
+  std::visit([&writer](const auto& fact) { writer.fields(fact); },
+             static_cast<const AnyFact&>(record.fact));
+  out.end_object();
+  line = out.take();
 }
 
 std::string to_json(const Record& record) {
@@ -298,15 +258,13 @@ Result<Record> parse_record(std::string_view line) {
   Record record;
   std::string trouble;
   Reader reader(*tree, 0, trouble);
-  reader.required("sequence", record.sequence);
-  reader.required("at_ns", record.at);
-  reader.required("wall_ms", record.wall);
+  reader.fields(record);
   std::string word;
-  reader.required("fact", word);
+  reader.field("fact", word, true);
   if (trouble.empty() && !choose(word, record.fact)) {
     return Error{Errc::kVersion, "a record of an unknown fact, '" + word.substr(0, 64) + "'"};
   }
-  std::visit([&reader](auto& fact) { record_fields::walk(reader, fact); }, record.fact);
+  std::visit([&reader](auto& fact) { reader.fields(fact); }, static_cast<AnyFact&>(record.fact));
   if (!trouble.empty()) return corrupt(trouble);
   return record;
 }

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ids.h"
 #include "base/units.h"
 #include "base/words.h"
@@ -73,5 +74,64 @@ struct Request {
   /// It may be stopped, within this time, to wait in the queue and be started again.
   std::optional<Duration> requeue_grace;
 };
+constexpr auto fields_of(Is<Request> auto*) {
+  constexpr std::size_t kListMax = 256;  // The coordinator's bounds are lower, its messages better.
+  return fields(
+      {},
+      field("name", &Request::name,
+            "Does not begin with a digit, '@' or 'l_'; no control characters, none that cannot be "
+            "seen or that turn the direction of text.")
+          .of(TextForm::kTitle),
+      field("session", &Request::session, "Who works, for the order 'fair'.").of(TextForm::kTitle),
+      field("command", &Request::command, "For people to read; at most 4096 bytes."),
+      field("labels", &Request::labels, "Free pairs of text.").of(TextForm::kTitle),
+      field("priority", &Request::priority,
+            "Default: normal, or less where `max_priority` allows no more.")
+          .required(side::kJournal),
+      field("share", &Request::share, "Default: budget. exclusive: no other lease on the GPU.")
+          .required(side::kJournal),
+      field(
+          "vram", &Request::vram,
+          "On each GPU. Neither this nor share: what the configuration's policy.default_vram says.")
+          .required(side::kJournal)
+          .from(1),
+      field("device_count", &Request::device_count,
+            "How many GPUs, where `devices` names none. Default: 1.")
+          .required(side::kJournal)
+          .from(1),
+      field("devices", &Request::devices, "Exactly these GPUs.").at_most(kListMax),
+      field("mixed", &Request::mixed, "GPUs of different models are fine."),
+      field("eta", &Request::eta, "How long it is expected to run; not enforced.").from(1),
+      field("limit", &Request::limit, "How long it may run; enforced.").from(1),
+      field("wait", &Request::wait_max,
+            "How long it waits. 0: granted now or refused. Null: without bound."),
+      field("ttl", &Request::ttl,
+            "For a lease without a command: it ends when it is not renewed within this.")
+          .from(1),
+      field("leftovers", &Request::leftovers,
+            "What becomes of processes that outlive the command and still use the GPU. "
+            "Default: wait.")
+          .required(side::kJournal),
+      field("over_budget", &Request::over_budget,
+            "What becomes of it when its processes use more than its budget, by measurement; fail: "
+            "nothing; suspend: what the ladder `over_budget` says. Default: notify.")
+          .journal_after("learned"),
+      field("may_yield", &Request::may_yield,
+            "Its GPU memory may be given to urgent requests; it comes back after them."),
+      field("learned", &Request::learned,
+            "As much as earlier runs of `command` used, where that is known; else what the other "
+            "fields say.")
+          .journal_after("ancestors"),
+      field("ancestors", &Request::ancestors, "Leases that the client runs inside of.")
+          .from(1)
+          .at_most(kListMax),
+      field("checkpoint", &Request::checkpoint,
+            "The program can be asked to save itself, by whoever supervises it."),
+      field(
+          "requeue_grace", &Request::requeue_grace,
+          "It may be stopped, to wait in the queue and be started again by whoever supervises it; "
+          "it has so long to end, a day at most.")
+          .from(1));
+}
 
 }  // namespace berth

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The words of enumerations, facts and flags: each reads back as what it was written for.
 #include <gtest/gtest.h>
 
 #include "model/checkpoint.h"

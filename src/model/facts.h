@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+// The facts of leases that records hold (model/record.h), each with its table of fields: the noun
+// of the table is the word of the fact in the journal. Each is complete in itself.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/ids.h"
+#include "base/units.h"
+#include "model/checkpoint.h"
+#include "model/ladder.h"
+#include "model/lease.h"
+#include "model/request.h"
+
+namespace berth {
+
+/// One device's budget in a grant.
+struct Part {
+  DeviceId device;
+  Bytes budget;
+  friend constexpr auto operator<=>(const Part&, const Part&) = default;
+};
+constexpr auto fields_of(Is<Part> auto*) {
+  return fields({}, field("uuid", &Part::device).required(),
+                field("vram_granted", &Part::budget).required());
+}
+
+struct RequestQueued {
+  LeaseId id;
+  Handle handle;
+  UserId user;
+  std::optional<Process> supervisor;
+  Request request;
+};
+constexpr auto fields_of(Is<RequestQueued> auto*) {
+  return fields({"request_queued"}, field("id", &RequestQueued::id).required(),
+                field("handle", &RequestQueued::handle).required(),
+                field("user_id", &RequestQueued::user).required(),
+                field("supervisor", &RequestQueued::supervisor),
+                field("request", &RequestQueued::request).required());
+}
+/// The first time that a later request was granted before this one.
+struct RequestPassed {
+  LeaseId id;
+};
+constexpr auto fields_of(Is<RequestPassed> auto*) {
+  return fields({"request_passed"}, field("id", &RequestPassed::id).required());
+}
+struct RequestParked {
+  LeaseId id;
+  bool parked = true;  // False: it is back in its place.
+};
+constexpr auto fields_of(Is<RequestParked> auto*) {
+  return fields({"request_parked"}, field("id", &RequestParked::id).required(),
+                field("parked", &RequestParked::parked).required());
+}
+/// A grant is an offer until it is claimed.
+struct LeaseGranted {
+  LeaseId id;
+  std::vector<Part> parts;  // In PCI order.
+  bool passed_others = false;
+};
+constexpr auto fields_of(Is<LeaseGranted> auto*) {
+  return fields({"lease_granted"}, field("id", &LeaseGranted::id).required(),
+                field("devices", &LeaseGranted::parts).required(),
+                field("passed_others", &LeaseGranted::passed_others).required());
+}
+/// The offer was not taken up, or could not be written: the request is back in its place.
+struct OfferLapsed {
+  LeaseId id;
+  bool parked = true;
+};
+constexpr auto fields_of(Is<OfferLapsed> auto*) {
+  return fields({"offer_lapsed"}, field("id", &OfferLapsed::id).required(),
+                field("parked", &OfferLapsed::parked).required());
+}
+struct LeaseClaimed {
+  LeaseId id;
+  std::optional<Process> command;  // Absent: a lease without a process.
+};
+constexpr auto fields_of(Is<LeaseClaimed> auto*) {
+  return fields({"lease_claimed"}, field("id", &LeaseClaimed::id).required(),
+                field("process", &LeaseClaimed::command));
+}
+struct MemberSeen {
+  LeaseId id;
+  Process process;
+};
+constexpr auto fields_of(Is<MemberSeen> auto*) {
+  return fields({"member_seen"}, field("id", &MemberSeen::id).required(),
+                field("process", &MemberSeen::process).required());
+}
+struct MemberGone {
+  LeaseId id;
+  Process process;
+};
+constexpr auto fields_of(Is<MemberGone> auto*) {
+  return fields({"member_gone"}, field("id", &MemberGone::id).required(),
+                field("process", &MemberGone::process).required());
+}
+/// The command ended; further members may still hold the lease.
+struct CommandEnded {
+  LeaseId id;
+  std::optional<ExitStatus> exit;  // Absent: nobody was there to see it.
+};
+constexpr auto fields_of(Is<CommandEnded> auto*) {
+  return fields({"command_ended"}, field("id", &CommandEnded::id).required(),
+                field("exit", &CommandEnded::exit));
+}
+struct LeaseResized {
+  LeaseId id;
+  Share share = Share::kBudget;
+  std::vector<Part> parts;
+};
+constexpr auto fields_of(Is<LeaseResized> auto*) {
+  return fields({"lease_resized"}, field("id", &LeaseResized::id).required(),
+                field("share", &LeaseResized::share).required(),
+                field("devices", &LeaseResized::parts).required());
+}
+/// A growth that waits for room.
+struct GrowthQueued {
+  LeaseId id;
+  Bytes vram;  // On each device.
+  std::optional<Instant> until;
+};
+constexpr auto fields_of(Is<GrowthQueued> auto*) {
+  return fields({"growth_queued"}, field("id", &GrowthQueued::id).required(),
+                field("vram", &GrowthQueued::vram).required(),
+                field("until", &GrowthQueued::until));
+}
+struct GrowthDropped {
+  LeaseId id;
+};
+constexpr auto fields_of(Is<GrowthDropped> auto*) {
+  return fields({"growth_dropped"}, field("id", &GrowthDropped::id).required());
+}
+struct LeaseRenewed {
+  LeaseId id;
+  Instant expires;
+  UnixMs expires_wall;
+};
+constexpr auto fields_of(Is<LeaseRenewed> auto*) {
+  return fields({"lease_renewed"}, field("id", &LeaseRenewed::id).required(),
+                field("expires", &LeaseRenewed::expires).required(),
+                field("expires", &LeaseRenewed::expires_wall).required());
+}
+/// Somebody asked it to end: SIGTERM was sent, SIGKILL follows at `kill_at`.
+struct LeaseRevoked {
+  LeaseId id;
+  EndResult result = EndResult::kCancelled;
+  Instant kill_at;
+  std::optional<UserId> by = {};
+};
+constexpr auto fields_of(Is<LeaseRevoked> auto*) {
+  return fields({"lease_revoked"}, field("id", &LeaseRevoked::id).required(),
+                field("result", &LeaseRevoked::result).required(),
+                field("kill_at", &LeaseRevoked::kill_at).required(),
+                field("by", &LeaseRevoked::by));
+}
+/// No budget any more; charged what its processes still use.
+struct LeaseReleasing {
+  LeaseId id;
+  EndResult result = EndResult::kOk;
+  std::optional<UserId> by = {};
+};
+constexpr auto fields_of(Is<LeaseReleasing> auto*) {
+  return fields({"lease_releasing"}, field("id", &LeaseReleasing::id).required(),
+                field("result", &LeaseReleasing::result).required(),
+                field("by", &LeaseReleasing::by));
+}
+// Note [A peak is an outcome]
+//
+// Records hold no measurement, so that what is decided from them does not depend on when somebody
+// looked. The highest use of a lease is told when it ends, with its result: it is how the run went,
+// as an exit status is, and what later runs of the same command are judged by. No lease that lives
+// is changed by it.
+
+/// Its memory begins to be moved to the host. What its processes use stays charged.
+struct SuspendBegun {
+  LeaseId id;
+  std::vector<Bytes> used;                // On each of its devices, in the order of its parts.
+  std::optional<LeaseId> yields_to = {};  // The urgent request for which it makes room.
+  bool turn = false;  // Its turn is over: it waits for the next one as soon as it is away.
+};
+constexpr auto fields_of(Is<SuspendBegun> auto*) {
+  return fields({"suspend_begun"}, field("id", &SuspendBegun::id).required(),
+                field("used", &SuspendBegun::used), field("yields_to", &SuspendBegun::yields_to),
+                field("turn", &SuspendBegun::turn));
+}
+/// All of it is there: it is charged nothing.
+struct LeaseSuspended {
+  LeaseId id;
+  std::vector<Bytes> used = {};  // What has left each of its devices. Empty: nobody measured it.
+};
+constexpr auto fields_of(Is<LeaseSuspended> auto*) {
+  return fields({"lease_suspended"}, field("id", &LeaseSuspended::id).required(),
+                field("used", &LeaseSuspended::used));
+}
+/// Somebody wants it to go on, as soon as there is room; or nobody does any more.
+struct ResumeQueued {
+  LeaseId id;
+  bool queued = true;
+};
+constexpr auto fields_of(Is<ResumeQueued> auto*) {
+  return fields({"resume_queued"}, field("id", &ResumeQueued::id).required(),
+                field("queued", &ResumeQueued::queued).required());
+}
+/// Its budgets are its own again, and its memory begins to be moved back.
+struct ResumeBegun {
+  LeaseId id;
+};
+constexpr auto fields_of(Is<ResumeBegun> auto*) {
+  return fields({"resume_begun"}, field("id", &ResumeBegun::id).required());
+}
+/// It runs, after a suspension or because one came to nothing.
+struct LeaseResumed {
+  LeaseId id;
+};
+constexpr auto fields_of(Is<LeaseResumed> auto*) {
+  return fields({"lease_resumed"}, field("id", &LeaseResumed::id).required());
+}
+
+/// All its processes are to be stopped, until somebody lets it go on. Its memory stays where it is.
+struct LeaseFrozen {
+  LeaseId id;
+};
+constexpr auto fields_of(Is<LeaseFrozen> auto*) {
+  return fields({"lease_frozen"}, field("id", &LeaseFrozen::id).required());
+}
+/// None of them is kept stopped any more.
+struct LeaseThawed {
+  LeaseId id;
+};
+constexpr auto fields_of(Is<LeaseThawed> auto*) {
+  return fields({"lease_thawed"}, field("id", &LeaseThawed::id).required());
+}
+
+/// Somebody wants it to stay away, or stopped: until he lets it go on, or for so long. His last
+/// word counts.
+struct LeasePaused {
+  LeaseId id;
+  std::string reason = {};
+  std::optional<Instant> until = {};
+  std::optional<UnixMs> until_wall = {};
+  std::optional<UserId> by = {};
+};
+constexpr auto fields_of(Is<LeasePaused> auto*) {
+  return fields({"lease_paused"}, field("id", &LeasePaused::id).required(),
+                field("reason", &LeasePaused::reason), field("until", &LeasePaused::until),
+                field("until", &LeasePaused::until_wall), field("by", &LeasePaused::by));
+}
+
+/// Its parts are on these from now on, in their order. Its memory is in host memory, and returns
+/// there.
+struct LeaseMoved {
+  LeaseId id;
+  std::vector<DeviceId> devices;
+  std::optional<UserId> by = {};
+};
+constexpr auto fields_of(Is<LeaseMoved> auto*) {
+  return fields({"lease_moved"}, field("id", &LeaseMoved::id).required(),
+                field("uuids", &LeaseMoved::devices).required(), field("by", &LeaseMoved::by));
+}
+
+/// The most that a lease has used of a device, as far as that is known.
+struct Peak {
+  DeviceId device;
+  Bytes used;
+  std::uint64_t refused = 0;  // Allocations that its budget did not allow.
+};
+constexpr auto fields_of(Is<Peak> auto*) {
+  return fields({}, field("uuid", &Peak::device).required(),
+                field("vram_peak", &Peak::used).required(), field("refused", &Peak::refused));
+}
+struct LeaseEnded {
+  LeaseId id;
+  EndResult result = EndResult::kOk;
+  std::vector<Peak> peaks = {};   // None for a device of which nothing was known.
+  std::optional<UserId> by = {};  // Of one that had not begun to run.
+};
+constexpr auto fields_of(Is<LeaseEnded> auto*) {
+  return fields({"lease_ended"}, field("id", &LeaseEnded::id).required(),
+                field("result", &LeaseEnded::result).required(), field("peaks", &LeaseEnded::peaks),
+                field("by", &LeaseEnded::by));
+}
+
+/// It was asked to save itself, and how that went.
+struct CheckpointAsked {
+  LeaseId id;
+  std::uint64_t number = 0;
+  CheckpointReason reason = CheckpointReason::kAsked;
+};
+constexpr auto fields_of(Is<CheckpointAsked> auto*) {
+  return fields({"checkpoint_asked"}, field("id", &CheckpointAsked::id).required(),
+                field("number", &CheckpointAsked::number).required(),
+                field("reason", &CheckpointAsked::reason).required());
+}
+struct CheckpointEnded {
+  LeaseId id;
+  std::uint64_t number = 0;
+  CheckpointOutcome outcome = CheckpointOutcome::kFailed;
+  std::string detail;
+};
+constexpr auto fields_of(Is<CheckpointEnded> auto*) {
+  return fields({"checkpoint_ended"}, field("id", &CheckpointEnded::id).required(),
+                field("number", &CheckpointEnded::number).required(),
+                field("outcome", &CheckpointEnded::outcome).required(),
+                field("detail", &CheckpointEnded::detail));
+}
+
+/// It is to wait in the queue again, and its command to be started anew.
+struct RequeueAsked {
+  LeaseId id;
+  bool unsaved = false;  // Whatever comes of the save that it is asked for first.
+  std::optional<UserId> by = {};
+};
+constexpr auto fields_of(Is<RequeueAsked> auto*) {
+  return fields({"requeue_asked"}, field("id", &RequeueAsked::id).required(),
+                field("unsaved", &RequeueAsked::unsaved), field("by", &RequeueAsked::by));
+}
+/// Its `berth run` stops the command, and what is left of it is killed at `kill_at`.
+struct RequeueBegun {
+  LeaseId id;
+  Instant kill_at;
+};
+constexpr auto fields_of(Is<RequeueBegun> auto*) {
+  return fields({"requeue_begun"}, field("id", &RequeueBegun::id).required(),
+                field("kill_at", &RequeueBegun::kill_at).required());
+}
+/// It is not requeued after all. One whose command has ended has this result: kLost, what the end
+/// of the command says.
+struct RequeueDropped {
+  LeaseId id;
+  EndResult result = EndResult::kLost;
+};
+constexpr auto fields_of(Is<RequeueDropped> auto*) {
+  return fields({"requeue_dropped"}, field("id", &RequeueDropped::id).required(),
+                field("result", &RequeueDropped::result).required());
+}
+/// It waits again, behind those who asked before now.
+struct LeaseRequeued {
+  LeaseId id;
+};
+constexpr auto fields_of(Is<LeaseRequeued> auto*) {
+  return fields({"lease_requeued"}, field("id", &LeaseRequeued::id).required());
+}
+
+/// A measure is taken on it, because of pressure.
+struct MeasureBegun {
+  LeaseId id;
+  std::uint64_t number = 0;
+  Measure measure = Measure::kNotify;
+  Cause cause = Cause::kOverBudget;
+  std::uint64_t save = 0;  // The number of the save that it is, or that comes first.
+};
+constexpr auto fields_of(Is<MeasureBegun> auto*) {
+  return fields({"measure_begun"}, field("id", &MeasureBegun::id).required(),
+                field("number", &MeasureBegun::number).required(),
+                field("measure", &MeasureBegun::measure).required(),
+                field("cause", &MeasureBegun::cause).required(),
+                field("save", &MeasureBegun::save));
+}
+struct MeasureEnded {
+  LeaseId id;
+  std::uint64_t number = 0;
+  MeasureOutcome outcome = MeasureOutcome::kFailed;
+  std::string detail;
+};
+constexpr auto fields_of(Is<MeasureEnded> auto*) {
+  return fields({"measure_ended"}, field("id", &MeasureEnded::id).required(),
+                field("number", &MeasureEnded::number).required(),
+                field("outcome", &MeasureEnded::outcome).required(),
+                field("detail", &MeasureEnded::detail));
+}
+
+}  // namespace berth
