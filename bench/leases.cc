@@ -48,7 +48,7 @@ double milliseconds_since(Clock::time_point start) {
 }
 
 std::string request_text(Bytes vram) {
-  return wire::encode_request({.request = {.vram = vram}, .anchor = std::nullopt});
+  return wire::encode(wire::RequestBody{.request = {.vram = vram}, .anchor = std::nullopt});
 }
 
 wire::LeaseAnswer lease_in(const std::string& body) {
@@ -144,7 +144,7 @@ void claim(Waiter& waiter, pid_t command) {
   CHECK(process.ok());
   const auto lease = ask(waiter.client, {.route = wire::Route::kClaim,
                                          .lease = to_text(waiter.handle),
-                                         .body = wire::encode_process_body(process->process)});
+                                         .body = wire::encode(process->process)});
   CHECK(lease.view.state == LeaseState::kHeld);
 }
 

@@ -90,7 +90,7 @@ int run_pause(Invocation& invocation) {
   return control.each([&](const LeaseView& lease) {
     Control::Operation operation{
         .dry_run_text = dry_run_text(mode, lease, control.context()),
-        .question = [=] { return question_of(route, lease, wire::encode_pause(terms)); },
+        .question = [=] { return question_of(route, lease, wire::encode(terms)); },
         .within = kMoveWithin,
         .success_text =
             [&, mode](const LeaseView& now) { return success_text(mode, now, control.context()); },

@@ -168,7 +168,7 @@ ExitOutcome Reservation::tell(const LeaseView& lease) {
 ExitOutcome Reservation::tell_variables(const LeaseView& lease) {
   const auto body = session_.ask({.route = wire::Route::kJoin,
                                   .lease = to_text(lease.handle),
-                                  .body = wire::encode_process_body(os::self())});
+                                  .body = wire::encode(os::self())});
   if (!body) return failed();
   const auto joined = session_.understood(wire::decode_lease(*body));
   if (!joined) return failed();
@@ -207,7 +207,7 @@ bool Reservation::apply_budget(const LeaseView& lease, const std::string& own_pa
   if (!plan.refusal.empty()) {
     static_cast<void>(session_.ask({.route = wire::Route::kRelease,
                                     .lease = to_text(lease.handle),
-                                    .body = wire::encode_release({})}));
+                                    .body = wire::encode(wire::ReleaseBody{})}));
     session_.fail(ExitCode::kUnavailable, plan.refusal);
     return false;
   }

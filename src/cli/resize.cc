@@ -55,9 +55,8 @@ int run_resize(Invocation& invocation) {
   }
   if (exclusive) body.share = Share::kExclusive;
   return control.each([&](const LeaseView& lease) {
-    client::HttpRequest question{.route = wire::Route::kResize,
-                                 .lease = reference_to(lease),
-                                 .body = wire::encode_resize(body)};
+    client::HttpRequest question{
+        .route = wire::Route::kResize, .lease = reference_to(lease), .body = wire::encode(body)};
     return Control::Operation{
         .dry_run_text = "resize " + named(lease, control.context()) + " from " +
                         to_text(granted_to(lease)) + " to " + wish(body),

@@ -85,7 +85,7 @@ Result<wire::LeaseAnswer> wait_for_grant(client::Connection& connection, Duratio
 // Whose user asks too fast asks again, a little later.
 Result<wire::LeaseAnswer> submit(client::Connection& connection, const Acquisition& wish) {
   const client::HttpRequest question{.route = wire::Route::kSubmit,
-                                     .body = wire::encode_request(request_of(wish))};
+                                     .body = wire::encode(request_of(wish))};
   const Duration within =
       wish.wait_max ? *wish.wait_max + client::Connection::kAnswerWithin : Duration::max();
   const os::PosixClock clock;
@@ -149,7 +149,7 @@ Result<wire::LeaseAnswer> Daemon::acquire(const Acquisition& wish) {
   TRY(connection, connect(client::Backlog::kWait));
   TRY(granted, submit(connection, wish));
   return ask(wire::Route::kClaim, to_text(granted.view.handle),
-             wire::encode_claim({.command = os::self()}));
+             wire::encode(wire::ClaimBody{.command = os::self()}));
 }
 
 std::optional<Ask> Asks::next(Duration within) {

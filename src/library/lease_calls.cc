@@ -181,8 +181,7 @@ berth_status answer(berth_session session, const berth_ask* ask, std::int32_t ou
   body.outcome = outcome == BERTH_DONE          ? CheckpointOutcome::kSaved
                  : outcome == BERTH_UNCONFIRMED ? CheckpointOutcome::kUnconfirmed
                                                 : CheckpointOutcome::kFailed;
-  return ask_about(session, wire::Route::kCheckpointed, wire::encode_checkpointed(body),
-                   kAnswerWithin);
+  return ask_about(session, wire::Route::kCheckpointed, wire::encode(body), kAnswerWithin);
 }
 
 berth_status serve(berth_session session, std::uint32_t timeout_ms,
@@ -227,7 +226,7 @@ berth_status berth_resize(berth_session session, uint64_t vram_bytes, uint64_t w
     body.vram = berth::Bytes{vram_bytes};
     if (wait.ns > 0) body.wait_max = wait;
     return berth::library::ask_about(session, berth::wire::Route::kResize,
-                                     berth::wire::encode_resize(body),
+                                     berth::wire::encode(body),
                                      berth::library::kAnswerWithin + wait);
   });
 }
@@ -236,7 +235,7 @@ berth_status berth_renew(berth_session session, uint64_t ttl_ms) {
   return berth::library::guarded([=] {
     return berth::library::ask_about(
         session, berth::wire::Route::kRenew,
-        berth::wire::encode_renew({.ttl = berth::library::duration_ms(ttl_ms)}),
+        berth::wire::encode(berth::wire::RenewBody{.ttl = berth::library::duration_ms(ttl_ms)}),
         berth::library::kAnswerWithin);
   });
 }

@@ -69,7 +69,7 @@ void Session::own_lease(LeaseVariables variables) {
 }
 
 Status Session::release_lease() {
-  Status asked = ask(wire::Route::kRelease, wire::encode_release({}), kReleasedWithin);
+  Status asked = ask(wire::Route::kRelease, wire::encode(wire::ReleaseBody{}), kReleasedWithin);
   if (!asked.ok()) {
     const LeaseEnvironment& lease = checked(lease_);
     const auto held = Daemon::at(lease.socket).held(lease.handle, kLookWithin);
@@ -169,7 +169,7 @@ Status Session::report_progress(const wire::ProgressBody& body) {
   const std::unique_lock lock(telling_, std::try_to_lock);
   if (!lock.owns_lock()) return Unit{};
   constexpr Duration kWithin = seconds(1);
-  Status sent = ask(wire::Route::kProgress, wire::encode_progress(body), kWithin);
+  Status sent = ask(wire::Route::kProgress, wire::encode(body), kWithin);
   const bool heard = sent.ok() || (sent.error().code != Errc::kUnavailable &&
                                    sent.error().code != Errc::kTimedOut);
   heard ? pace_.sent(clock_.now(), all_done) : pace_.unheard(clock_.now());

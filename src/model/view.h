@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ids.h"
 #include "base/units.h"
 #include "base/words.h"
@@ -23,6 +24,15 @@ struct UnmanagedProcess {
   std::optional<Bytes> used;
   std::optional<LeaseId> lease = {};  // It belongs to this one, which was not given the device.
 };
+constexpr auto fields_of(Is<UnmanagedProcess> auto*) {
+  return fields({"UnmanagedProcess", "A process on a GPU that belongs to no lease there."},
+                all_fields(&UnmanagedProcess::process),
+                field("user", &UnmanagedProcess::user, "Whose it is."),
+                field("name", &UnmanagedProcess::name, "Of the program."),
+                field("vram_used", &UnmanagedProcess::used, "On this GPU."),
+                field("lease", &UnmanagedProcess::lease,
+                      "To which it belongs, though that was not given this GPU."));
+}
 
 /// An unmanaged process has come to a device, or has gone.
 struct UnmanagedNews {
@@ -31,6 +41,17 @@ struct UnmanagedNews {
   std::uint32_t index = 0;
   UnmanagedProcess unmanaged_process;
 };
+constexpr auto fields_of(Is<UnmanagedNews> auto*) {
+  return fields(
+      {"UnmanagedNews", "A process without a lease that has come to a GPU, or has gone."},
+      field("uuid", &UnmanagedNews::device, "Of the GPU."),
+      field("index", &UnmanagedNews::index, "In PCI order."),
+      all_fields(&UnmanagedNews::unmanaged_process, &UnmanagedProcess::process),
+      field("user", &UnmanagedNews::unmanaged_process, &UnmanagedProcess::user, "Whose it is."),
+      field("name", &UnmanagedNews::unmanaged_process, &UnmanagedProcess::name, "Of the program."),
+      field("vram_used", &UnmanagedNews::unmanaged_process, &UnmanagedProcess::used,
+            "On this GPU, as last seen."));
+}
 
 struct DeviceView {
   DeviceId id;
@@ -60,6 +81,50 @@ struct DeviceView {
   std::vector<UnmanagedProcess> unmanaged_processes;
   std::optional<Bytes> context = {};  // What a CUDA context costs whoever asks; a guess at first.
 };
+constexpr auto fields_of(Is<DeviceView> auto*) {
+  return fields(
+      {"Device", "A GPU. Unknown is null, never 0."},
+      field("uuid", &DeviceView::id, "As the driver names it."),
+      field("index", &DeviceView::index, "In PCI order."),
+      field("model", &DeviceView::model, "As the driver names it."),
+      field("pci_bus", &DeviceView::pci_bus, "Its address."),
+      computed("simulated", "Not a real GPU.",
+               [](const DeviceView&, const auto& extras) { return extras.simulated; }),
+      field("lost", &DeviceView::lost, "It has fallen off the bus, or answers with errors."),
+      field("asleep", &DeviceView::asleep, "Suspended, and not woken to be asked."),
+      field("overcommitted", &DeviceView::overcommitted,
+            "Charged above what there is; nothing is granted on it."),
+      field("trouble", &DeviceView::trouble, "For people."),
+      field("vram_total", &DeviceView::capacity, "Its memory."),
+      field("vram_used", &DeviceView::used, "By everyone."),
+      field("vram_unmanaged", &DeviceView::unmanaged, "By processes of no lease.")
+          .once_called("vram_external_bytes"),
+      field("vram_ignored", &DeviceView::ignored,
+            "Of the unmanaged use; granted to leases all the same, because policy.unmanaged is "
+            "\"ignore\"."),
+      field("vram_driver", &DeviceView::driver_reserved, "By the driver itself."),
+      field("vram_reserve", &DeviceView::reserve, "As configured."),
+      field("vram_held_back", &DeviceView::held_back,
+            "max(reserve, unmanaged - ignored + driver): kept from leases."),
+      field("vram_charged", &DeviceView::charged,
+            "Charged to leases: for each the larger of budget and use."),
+      field("vram_granted", &DeviceView::granted, "The budgets of leases."),
+      field("vram_grantable", &DeviceView::grantable, "What could be granted now."),
+      field("vram_owed", &DeviceView::owed,
+            "What its leases may still take of their budgets; null: not known."),
+      field("vram_context", &DeviceView::context,
+            "What a CUDA context costs a program of the user who asks, gpu.context until one was "
+            "measured: no budget may be smaller. Null in events, which are told to all."),
+      field("pressure", &DeviceView::pressure,
+            "warn: its leases could not all have their budgets; critical: one alone could not."),
+      field("sample_age", &DeviceView::sample_age, "How old the figures are."),
+      field("processes_listed", &DeviceView::lists_processes,
+            "Whether the driver tells what each process uses: where not, no lease is seen above "
+            "its budget."),
+      field("leases", &DeviceView::leases, "Ids of those on it, in order of grant."),
+      field("unmanaged_processes", &DeviceView::unmanaged_processes, "Who else uses it.")
+          .once_called("strangers"));
+}
 
 /// One change that would let a waiting request start sooner.
 struct Remedy {
@@ -90,12 +155,29 @@ constexpr auto words_of(Remedy::Kind) {
                                    {kEndPrograms, "end_programs"},
                                    {kReleaseLease, "release_lease"}});
 }
+constexpr auto fields_of(Is<Remedy> auto*) {
+  return fields(
+      {"Remedy", "One change that would let a request start sooner."},
+      field("kind", &Remedy::kind, "What to do.").skipping_unknown(),
+      field("id", &Remedy::lease,
+            "The lease to pause, shrink, requeue, cancel or release, or whose programs to end.")
+          .null_at_default(),
+      field("vram", &Remedy::bytes, "What to ask for, or to shrink to, on each GPU.")
+          .null_at_default(),
+      field("uuid", &Remedy::device, "The GPU where it would fit.").null_at_default(),
+      field("also", &Remedy::also, "Leases with which the same has to be done."));
+}
 
 /// What a lease holds of one device.
 struct HeldThere {
   DeviceId device;
   Bytes charged;
 };
+constexpr auto fields_of(Is<HeldThere> auto*) {
+  return fields({"HeldThere", "What a lease holds of one GPU."},
+                field("uuid", &HeldThere::device, "Of the GPU."),
+                field("vram_charged", &HeldThere::charged, "Charged to it there."));
+}
 
 /// Who holds what a waiting request waits for.
 struct Holder {
@@ -107,6 +189,17 @@ struct Holder {
   bool has_ended = false;               // What it holds is used by programs that run on.
   std::vector<HeldThere> devices = {};  // Those that the request waits for.
 };
+constexpr auto fields_of(Is<Holder> auto*) {
+  return fields({"Holder", "Who holds what a request waits for."},
+                field("id", &Holder::lease, "Of the lease."),
+                field("user", &Holder::user, "Whose it is."),
+                field("name", &Holder::name, "Of the lease."),
+                field("vram_charged", &Holder::charged, "Charged to it on all of them."),
+                field("expected_end", &Holder::expected_end, "Null: no end known."),
+                field("has_ended", &Holder::has_ended,
+                      "The lease has ended; programs of it run on and use this."),
+                field("devices", &Holder::devices, "Which GPUs that is on."));
+}
 
 /// How the device looks that a request waits for.
 struct Shortage {
@@ -119,6 +212,20 @@ struct Shortage {
   Bytes missing;  // What the request lacks there.
   std::optional<Bytes> unmanaged;
 };
+constexpr auto fields_of(Is<Shortage> auto*) {
+  return fields({"Shortage", "How a GPU stands that a request waits for."},
+                field("uuid", &Shortage::device, "Of the GPU."),
+                field("index", &Shortage::index, "In PCI order."),
+                field("vram_total", &Shortage::capacity, "Its memory."),
+                field("vram_held_back", &Shortage::held_back,
+                      "Kept from leases: the reserve, or what unmanaged processes and the driver "
+                      "use if that is more."),
+                field("vram_charged", &Shortage::charged, "Charged to leases."),
+                field("vram_grantable", &Shortage::grantable, "What could be granted now."),
+                field("vram_missing", &Shortage::missing, "What the request lacks there."),
+                field("vram_unmanaged", &Shortage::unmanaged, "Used by processes of no lease.")
+                    .once_called("vram_external_bytes"));
+}
 
 /// What a waiting request asks is above a bound that was lowered since it was made.
 struct LoweredLimit {
@@ -135,6 +242,38 @@ constexpr auto words_of(LoweredLimit::Kind) {
   using enum LoweredLimit::Kind;
   return make_words<LoweredLimit::Kind>(
       {{kLeases, "leases"}, {kVram, "vram"}, {kDevice, "device"}});
+}
+constexpr auto fields_of(Is<LoweredLimit> auto*) {
+  using Figure = std::optional<std::uint64_t>;
+  const auto is_of_leases = [](const LoweredLimit& limit) {
+    return limit.kind == LoweredLimit::Kind::kLeases;
+  };
+  return fields(
+      {"LoweredLimit", "A bound that was lowered below what a waiting request asks."},
+      field("kind", &LoweredLimit::kind,
+            "`leases` or `vram` of its user in the configuration, or what a GPU can grant beside "
+            "its reserve."),
+      computed(
+          "leases_allowed", "With `leases`.",
+          [=](const LoweredLimit& limit) {
+            return is_of_leases(limit) ? Figure(limit.allowed) : std::nullopt;
+          },
+          [](LoweredLimit& limit, std::uint64_t leases) {
+            limit.allowed = leases;
+            limit.asked = 1;
+          }),
+      computed(
+          "vram_allowed_bytes", "With the others.",
+          [=](const LoweredLimit& limit) {
+            return is_of_leases(limit) ? std::nullopt : Figure(limit.allowed);
+          },
+          [](LoweredLimit& limit, std::uint64_t bytes) { limit.allowed = bytes; }),
+      computed(
+          "vram_asked_bytes", "Likewise; of all GPUs with `vram`.",
+          [=](const LoweredLimit& limit) {
+            return is_of_leases(limit) ? std::nullopt : Figure(limit.asked);
+          },
+          [](LoweredLimit& limit, std::uint64_t bytes) { limit.asked = bytes; }));
 }
 
 struct WhyView {
@@ -206,6 +345,29 @@ constexpr auto words_of(WhyView::Reason) {
                                       {kReturns, "returns"},
                                       {kNotReturned, "not_returned"}});
 }
+constexpr auto fields_of(Is<WhyView> auto*) {
+  return fields(
+      {"Why", "", "berth/why/v1"},
+      field("id", &WhyView::id, "Of the request.").required(side::kAnswer),
+      field("state", &WhyView::state, "Where it stands."),
+      field("reason", &WhyView::reason, "Why it has not been granted."),
+      field("position", &WhyView::position, "1 is next; 0 if it does not wait."),
+      field("ahead", &WhyView::ahead, "Requests before it, the next ones at most 16."),
+      field("ahead_count", &WhyView::ahead_count, "How many there are."),
+      field("waited", &WhyView::waited, "So far."),
+      field("devices_wanted", &WhyView::devices_wanted, "How many GPUs it asks for."),
+      field("devices_fitting", &WhyView::devices_fitting,
+            "How many of those that it could have could take it now."),
+      field("shortages", &WhyView::shortages, "The best GPU first."),
+      field("holders", &WhyView::holders,
+            "On those of the GPUs that it would get which lack room."),
+      field("expected_start", &WhyView::expected_start, "If known ends hold; null: no end known."),
+      field(
+          "remedies", &WhyView::remedies,
+          "What would help; each was tried. In the events of a request that waits there are none."),
+      field("limit", &WhyView::limit, "With `above_limit`: which."),
+      field("halted", &WhyView::halt, "Of a lease that was granted and does not run: why."));
+}
 
 struct FitView {
   bool fits = false;
@@ -220,5 +382,26 @@ struct FitView {
   std::vector<Holder> holders = {};   // As of a request that waits.
   std::vector<Remedy> remedies = {};  // Likewise.
 };
+constexpr auto fields_of(Is<FitView> auto*) {
+  return fields(
+      {"Fit", "", "berth/fit/v1"},
+      field("fits", &FitView::fits, "Whether it would be granted now.").required(side::kAnswer),
+      field("devices", &FitView::devices, "The UUIDs of the GPUs where, if it fits."),
+      field("expected_start", &FitView::expected_start,
+            "If it had been asked for now and known ends hold."),
+      field("vram_largest", &FitView::largest,
+            "The largest budget that would be granted now, on each of as many GPUs."),
+      field("ahead_count", &FitView::ahead_count, "Requests that wait before it."),
+      field("vram_learned", &FitView::learned,
+            "The size, where it follows from earlier runs of the command."),
+      field("devices_wanted", &FitView::devices_wanted, "How many GPUs it asks for."),
+      field("devices_fitting", &FitView::devices_fitting,
+            "How many of those that it could have could take it now."),
+      field("shortages", &FitView::shortages, "The best GPU first."),
+      field("holders", &FitView::holders,
+            "On those of the GPUs that it would get which lack room."),
+      field("remedies", &FitView::remedies,
+            "What would help; each was tried. In a stream there are none."));
+}
 
 }  // namespace berth

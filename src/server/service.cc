@@ -330,7 +330,7 @@ std::optional<ApiError> Service::not_in_charge(const Client& client,
 
 void Service::test_alert(ConnectionId connection, const Client& client,
                          const wire::RouteMatch& route, std::string_view body) {
-  if (const Status read = wire::decode_nothing(body); !read.ok()) {
+  if (const auto read = wire::decode<wire::NoBody>(body); !read.ok()) {
     return fail(connection, wire::to_api_error(read.error()));
   }
   if (auto error = not_in_charge(client, "have the daemon send a test")) {
@@ -345,7 +345,7 @@ void Service::test_alert(ConnectionId connection, const Client& client,
 
 void Service::manage(ConnectionId connection, const Client& client, Route route,
                      std::string_view body) {
-  if (const Status read = wire::decode_nothing(body); !read.ok()) {
+  if (const auto read = wire::decode<wire::NoBody>(body); !read.ok()) {
     return fail(connection, wire::to_api_error(read.error()));
   }
   if (auto error = not_in_charge(client, "stop or reload the daemon")) {

@@ -27,18 +27,19 @@ TEST_F(ServiceTest, LifeOfALeaseByItsRoutes) {
   EXPECT_EQ(lease(submitted).state, LeaseState::kHeld);
   EXPECT_TRUE(lease(submitted).flags.unclaimed);
 
-  const HttpAnswer claimed = ask(run, "POST", path + "/claim", wire::encode_claim({{101, 9}}));
+  const HttpAnswer claimed =
+      ask(run, "POST", path + "/claim", wire::encode(wire::ClaimBody{{101, 9}}));
   EXPECT_EQ(claimed.status, 200);
   EXPECT_THAT(claimed.body, AllOf(HasSubstr(R"("CUDA_VISIBLE_DEVICES":"0")"),
                                   HasSubstr(R"("BERTH_SOCKET":"/run/berthd.sock")"),
                                   HasSubstr(R"("BERTH_VRAM_BYTES":"8589934592")")));
-  EXPECT_EQ(ask(run, "POST", path + "/join", wire::encode_process_body({102, 9})).status, 200);
+  EXPECT_EQ(ask(run, "POST", path + "/join", wire::encode(Process{102, 9})).status, 200);
   EXPECT_EQ(post("/v1/leases/1/resize", R"({"vram_bytes":4294967296})").status, 200);
   EXPECT_EQ(lease(get("/v1/leases/1")).parts.at(0).granted, gib(4));
   EXPECT_EQ(get("/v1/leases/1/why").status, 200);
   EXPECT_EQ(code_of(post("/v1/leases/1/renew", R"({"ttl_ms":60000})")), "wrong_state");
   EXPECT_EQ(code_of(post(path + "/park", R"({"parked":true})")), "wrong_state");
-  EXPECT_EQ(post(path + "/exit", wire::encode_exit({.exit = {.code = 3}})).status, 200);
+  EXPECT_EQ(post(path + "/exit", wire::encode(wire::ExitBody{.exit = {.code = 3}})).status, 200);
   engine_.process_ended(service_.now(), {102, 9});
   sample();
   const LeaseView ended = lease(get("/v1/leases/1"));
@@ -89,7 +90,7 @@ TEST_F(ServiceTest, WaitingRequestListensUpToTheGrantAndThenClaims) {
   EXPECT_THAT(sent_.streams[run], AllOf(HasSubstr("event: granted\n"), HasSubstr("<end>")));
   const LeaseView granted = lease(get("/v1/leases/2"));
   EXPECT_EQ(ask(run, "POST", "/v1/leases/" + to_text(granted.handle) + "/claim",
-                wire::encode_process_body({102, 9}))
+                wire::encode(Process{102, 9}))
                 .status,
             200);
 }
@@ -224,8 +225,8 @@ TEST_F(ServiceTest, OneUserCannotTouchAnothersLeaseAndRootCan) {
            {"/v1/leases/1/cancel", ""},
            {"/v1/leases/1/resize", R"({"vram_bytes":1073741824})"},
            {"/v1/leases/1/renew", R"({"ttl_ms":60000})"},
-           {"/v1/leases/" + handle + "/join", wire::encode_process_body({201, 9})},
-           {"/v1/leases/" + handle + "/exit", wire::encode_exit({})},
+           {"/v1/leases/" + handle + "/join", wire::encode(Process{201, 9})},
+           {"/v1/leases/" + handle + "/exit", wire::encode(wire::ExitBody{})},
            {"/v1/leases/" + handle + "/reconnect", ""}}) {
     const HttpAnswer answer = post(target, body, kBen);
     EXPECT_EQ(answer.status, 403) << target << " " << answer.body;
@@ -273,7 +274,7 @@ TEST_F(ServiceTest, ProcessOfSomebodyElseOrOfNobodyIsNotTaken) {
   const LeaseView asked = lease(ask(run, "POST", "/v1/leases", request(gib(8))));
   const std::string claim = "/v1/leases/" + to_text(asked.handle) + "/claim";
   for (const Process process : {Process{201, 9}, Process{999, 9}}) {
-    const HttpAnswer answer = ask(run, "POST", claim, wire::encode_claim({process}));
+    const HttpAnswer answer = ask(run, "POST", claim, wire::encode(wire::ClaimBody{process}));
     EXPECT_EQ(answer.status, 403);
     EXPECT_EQ(code_of(answer), "wrong_process");
   }
@@ -373,7 +374,8 @@ TEST_F(ServiceTest, BodiesThatMakeNoSenseChangeNothing) {
 
 TEST_F(ServiceTest, NamesAndPrefixesFindALeaseAndAmbiguousOnesSaySo) {
   for (const char* name : {"train-a", "train-b"}) {
-    (void)post("/v1/leases", wire::encode_request({.request = {.name = name, .vram = gib(1)}}));
+    (void)post("/v1/leases",
+               wire::encode(wire::RequestBody{.request = {.name = name, .vram = gib(1)}}));
   }
   EXPECT_EQ(get("/v1/leases/train-a").status, 200);
   EXPECT_EQ(code_of(get("/v1/leases/tra")), "ambiguous");

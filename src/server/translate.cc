@@ -55,7 +55,7 @@ ParsedCommand submit(std::string_view body, const Translation& how) {
 }
 
 ParsedCommand claim(Handle handle, std::string_view body, const Translation& how) {
-  const Result<wire::ClaimBody> read = wire::decode_claim(body);
+  const Result<wire::ClaimBody> read = wire::decode<wire::ClaimBody>(body);
   if (!read.ok()) return wire::to_api_error(read.error());
   if (auto error = check_owner(read->command, how)) return *std::move(error);
   return core::Claim{.actor = how.caller.actor,
@@ -65,14 +65,14 @@ ParsedCommand claim(Handle handle, std::string_view body, const Translation& how
 }
 
 ParsedCommand join(Handle handle, std::string_view body, const Translation& how) {
-  const Result<Process> process = wire::decode_process_body(body);
+  const Result<Process> process = wire::decode<Process>(body);
   if (!process.ok()) return wire::to_api_error(process.error());
   if (auto error = check_owner(*process, how)) return *std::move(error);
   return core::Join{.actor = how.caller.actor, .handle = handle, .process = *process};
 }
 
 ParsedCommand report_exit(Handle handle, std::string_view body, const Translation& how) {
-  const Result<wire::ExitBody> read = wire::decode_exit(body);
+  const Result<wire::ExitBody> read = wire::decode<wire::ExitBody>(body);
   if (!read.ok()) return wire::to_api_error(read.error());
   core::ReportExit event;
   event.actor = how.caller.actor;
@@ -86,7 +86,7 @@ ParsedCommand report_exit(Handle handle, std::string_view body, const Translatio
 }
 
 ParsedCommand without_body(Command ask, std::string_view body) {
-  const Status read = wire::decode_nothing(body);
+  const auto read = wire::decode<wire::NoBody>(body);
   if (!read.ok()) return wire::to_api_error(read.error());
   return ask;
 }
@@ -106,12 +106,12 @@ ParsedCommand by_handle(const wire::RouteMatch& route, std::string_view body,
     case Route::kExit:
       return report_exit(*handle, body, how);
     case Route::kPark: {
-      const Result<wire::ParkBody> read = wire::decode_park(body);
+      const Result<wire::ParkBody> read = wire::decode<wire::ParkBody>(body);
       if (!read.ok()) return wire::to_api_error(read.error());
       return core::Park{.actor = how.caller.actor, .handle = *handle, .parked = read->parked};
     }
     case Route::kCheckpointed: {
-      Result<wire::CheckpointedBody> read = wire::decode_checkpointed(body);
+      Result<wire::CheckpointedBody> read = wire::decode<wire::CheckpointedBody>(body);
       if (!read.ok()) return wire::to_api_error(read.error());
       return core::ReportCheckpoint{.actor = how.caller.actor,
                                     .handle = *handle,
@@ -123,7 +123,7 @@ ParsedCommand by_handle(const wire::RouteMatch& route, std::string_view body,
       return without_body(core::BeginRequeue{.actor = how.caller.actor, .handle = *handle}, body);
     default: {
       CHECK(route.route == Route::kReconnect);
-      const Result<wire::ReconnectBody> read = wire::decode_reconnect(body);
+      const Result<wire::ReconnectBody> read = wire::decode<wire::ReconnectBody>(body);
       if (!read.ok()) return wire::to_api_error(read.error());
       return core::Reconnect{
           .actor = how.caller.actor, .handle = *handle, .restarts = read->restarts};
@@ -132,7 +132,7 @@ ParsedCommand by_handle(const wire::RouteMatch& route, std::string_view body,
 }
 
 ParsedCommand resize(LeaseId lease, std::string_view body, const Translation& how) {
-  const Result<wire::ResizeBody> read = wire::decode_resize(body);
+  const Result<wire::ResizeBody> read = wire::decode<wire::ResizeBody>(body);
   if (!read.ok()) return wire::to_api_error(read.error());
   const std::optional<LeaseView> now = how.coordinator.lease(lease, how.now);
   // Bytes for a lease that has its devices to itself make it an ordinary budget.
@@ -145,7 +145,7 @@ ParsedCommand resize(LeaseId lease, std::string_view body, const Translation& ho
 }
 
 ParsedCommand pause(Route route, LeaseId lease, std::string_view body, const Translation& how) {
-  Result<wire::PauseBody> read = wire::decode_pause(body);
+  Result<wire::PauseBody> read = wire::decode<wire::PauseBody>(body);
   if (!read.ok()) return wire::to_api_error(read.error());
   core::PauseTerms terms{.lasts = read->lasts, .reason = std::move(read->reason)};
   if (route == Route::kFreeze) {
@@ -155,7 +155,7 @@ ParsedCommand pause(Route route, LeaseId lease, std::string_view body, const Tra
 }
 
 ParsedCommand report_progress(LeaseId lease, std::string_view body, const Translation& how) {
-  Result<wire::ProgressBody> read = wire::decode_progress(body);
+  Result<wire::ProgressBody> read = wire::decode<wire::ProgressBody>(body);
   if (!read.ok()) return wire::to_api_error(read.error());
   return core::ReportProgress{.actor = how.caller.actor,
                               .lease = lease,
@@ -171,7 +171,7 @@ ParsedCommand by_ref(const wire::RouteMatch& route, std::string_view body, const
   const LeaseId lease = std::get<LeaseId>(found);
   switch (route.route) {
     case Route::kRelease: {
-      const Result<wire::ReleaseBody> read = wire::decode_release(body);
+      const Result<wire::ReleaseBody> read = wire::decode<wire::ReleaseBody>(body);
       if (!read.ok()) return wire::to_api_error(read.error());
       return core::Release{.actor = how.caller.actor,
                            .lease = lease,
@@ -186,7 +186,7 @@ ParsedCommand by_ref(const wire::RouteMatch& route, std::string_view body, const
     case Route::kFreeze:
       return pause(route.route, lease, body, how);
     case Route::kCheckpoint: {
-      const Result<wire::CheckpointBody> read = wire::decode_checkpoint(body);
+      const Result<wire::CheckpointBody> read = wire::decode<wire::CheckpointBody>(body);
       if (!read.ok()) return wire::to_api_error(read.error());
       return core::AskCheckpoint{
           .actor = how.caller.actor, .lease = lease, .wait_max = read->wait_max};
@@ -194,13 +194,13 @@ ParsedCommand by_ref(const wire::RouteMatch& route, std::string_view body, const
     case Route::kResume:
       return without_body(core::Resume{.actor = how.caller.actor, .lease = lease}, body);
     case Route::kMove: {
-      Result<wire::MoveBody> read = wire::decode_move(body);
+      Result<wire::MoveBody> read = wire::decode<wire::MoveBody>(body);
       if (!read.ok()) return wire::to_api_error(read.error());
       return core::Migrate{
           .actor = how.caller.actor, .lease = lease, .to = std::move(read->devices)};
     }
     case Route::kRequeue: {
-      const Result<wire::RequeueBody> read = wire::decode_requeue(body);
+      const Result<wire::RequeueBody> read = wire::decode<wire::RequeueBody>(body);
       if (!read.ok()) return wire::to_api_error(read.error());
       return core::AskRequeue{.actor = how.caller.actor, .lease = lease, .unsaved = read->unsaved};
     }
@@ -210,7 +210,7 @@ ParsedCommand by_ref(const wire::RouteMatch& route, std::string_view body, const
       return report_progress(lease, body, how);
     default: {
       CHECK(route.route == Route::kRenew);
-      const Result<wire::RenewBody> read = wire::decode_renew(body);
+      const Result<wire::RenewBody> read = wire::decode<wire::RenewBody>(body);
       if (!read.ok()) return wire::to_api_error(read.error());
       return core::Renew{.actor = how.caller.actor, .lease = lease, .ttl = read->ttl};
     }
@@ -243,7 +243,7 @@ ParsedCommand translate(const wire::RouteMatch& route, std::string_view body,
 
 std::variant<wire::RequestBody, ApiError> translate_request(std::string_view body,
                                                             const Translation& how) {
-  Result<wire::RequestBody> read = wire::decode_request(body);
+  Result<wire::RequestBody> read = wire::decode<wire::RequestBody>(body);
   if (!read.ok()) return wire::to_api_error(read.error());
   Request& request = read->request;
   if (!read->names_priority) {

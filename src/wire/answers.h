@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
@@ -25,6 +26,15 @@ struct StatusAnswer {
   std::vector<LeaseView> leases;    // Live ones that do not wait, by id.
   std::vector<LeaseView> queue;     // Waiting ones, next first.
 };
+constexpr auto fields_of(Is<StatusAnswer> auto*) {
+  return fields({"Status", "", "berth/status/v1"},
+                field("time", &StatusAnswer::time, "Of the answer."),
+                field("simulated", &StatusAnswer::simulated, "The GPUs are simulated."),
+                field("trouble", &StatusAnswer::trouble, "Why there are no GPUs."),
+                field("devices", &StatusAnswer::devices, "In PCI order."),
+                field("leases", &StatusAnswer::leases, "Live ones that do not wait, by id."),
+                field("queue", &StatusAnswer::queue, "Waiting ones, next first."));
+}
 struct NamedStatus {
   StatusAnswer status;
   UserNames names;
@@ -38,6 +48,12 @@ struct DeviceList {
   bool simulated = false;
   std::vector<DeviceView> items;
 };
+constexpr auto fields_of(Is<DeviceList> auto*) {
+  return fields({"DeviceList", "", "berth/devices/v1"},
+                field("time", &DeviceList::time, "Of the answer."),
+                field("simulated", &DeviceList::simulated, "The GPUs are simulated."),
+                field("items", &DeviceList::items, "All of them."));
+}
 struct NamedDevices {
   DeviceList list;
   UserNames names;

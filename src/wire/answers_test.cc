@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "base/sample_for_test.h"
 #include "wire/daemon.h"
 #include "wire/samples_for_test.h"
 
@@ -29,6 +30,15 @@ TEST(Answers, StatusReadsBackAsItWasWritten) {
   EXPECT_EQ(encode_status(named->status, anna(named->names)), text);
 }
 
+TEST(Answers, WithAllTheirFieldsReadBackAsTheyWereWritten) {
+  const std::string status = encode_status(full_sample<StatusAnswer>(), anna({}));
+  EXPECT_EQ(encode_status(decode_status(status)->status, anna({})), status);
+  const std::string why = encode_why(full_sample<WhyView>(), {});
+  EXPECT_EQ(encode_why(decode_why(why)->why, {}), why);
+  const std::string fit = encode_fit(full_sample<FitView>(), {});
+  EXPECT_EQ(encode_fit(*decode_fit(fit), {}), fit);
+}
+
 TEST(Answers, DevicesReadBackAsTheyWereWritten) {
   const DeviceList list = {.time = {5}, .simulated = true, .items = {samples::device_view()}};
   const std::string text = encode_devices(list, samples::names());
@@ -36,6 +46,14 @@ TEST(Answers, DevicesReadBackAsTheyWereWritten) {
   ASSERT_TRUE(named.ok()) << named.error().message;
   EXPECT_EQ(encode_devices(named->list, named->names), text);
   EXPECT_EQ(named->list.items[0].pci_bus, samples::device_view().pci_bus);
+}
+
+TEST(Answers, ProcessOfAnotherNamespaceMayHaveNoPid) {
+  DeviceView device = samples::device_view();
+  device.unmanaged_processes[0].process.pid = 0;
+  const Result<NamedDevices> named = decode_devices(encode_devices({.items = {device}}, {}));
+  ASSERT_TRUE(named.ok()) << named.error().message;
+  EXPECT_EQ(named->list.items[0].unmanaged_processes[0].process.pid, 0);
 }
 
 TEST(Answers, UnknownFigureOfADeviceIsNull) {

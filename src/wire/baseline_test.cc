@@ -57,7 +57,7 @@ TEST(Baseline, MessagesAreWrittenAsTheyWere) {
   const Environment env = {{"BERTH_LEASE", "12"}};
   const Refusal refusal = {RefusalCode::kBusy, "m"};
   std::vector<std::string> lines = {
-      encode_request(samples::request()),
+      encode(samples::request()),
       encode_lease(samples::held(), anna, {.env = &env, .refusal = &refusal}),
       encode_lease(samples::waiting(), anna),
       encode_lease(samples::ended(), anna),

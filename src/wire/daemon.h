@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "base/words.h"
@@ -58,6 +59,52 @@ struct DaemonView {
 constexpr auto words_of(DaemonView::Mode) {
   using enum DaemonView::Mode;
   return make_words<DaemonView::Mode>({{kUser, "user"}, {kSystem, "system"}});
+}
+constexpr auto fields_of(Is<DaemonView::Probe> auto*) {
+  using Probe = DaemonView::Probe;
+  return fields({},
+                field("state", &Probe::state, "starting, answering, stale, asleep or failed.")
+                    .written(side::kAnswer),
+                field("sample_age", &Probe::sample_age, "Of the last figures."),
+                field("restarts", &Probe::restarts, "Probe processes that were given up."),
+                field("driver_version", &Probe::driver_version, "Of the GPU driver."),
+                field("trouble", &Probe::trouble, "For people."));
+}
+constexpr auto fields_of(Is<DaemonView::Counts> auto*) {
+  using Counts = DaemonView::Counts;
+  return fields(
+      {}, field("waiting", &Counts::waiting, "Requests."), field("held", &Counts::held, "Leases."),
+      field("releasing", &Counts::releasing, "Ended leases whose memory is not yet seen free."),
+      field("connections", &Counts::connections, "To the daemon."),
+      field("event_streams", &Counts::event_streams, "Of those, listening for events."));
+}
+constexpr auto fields_of(Is<DaemonView::Journal> auto*) {
+  using Journal = DaemonView::Journal;
+  return fields({}, field("path", &Journal::path, "Its file.").written(side::kAnswer),
+                field("sequence", &Journal::sequence, "Of the last record."),
+                field("records", &Journal::records, "Since the last snapshot."),
+                field("safe_mode", &Journal::safe_mode, "It was moved aside; nothing is granted."),
+                field("trouble", &Journal::trouble, "Null: it can be written."));
+}
+constexpr auto fields_of(Is<DaemonView> auto*) {
+  using View = DaemonView;
+  return fields(
+      {"Daemon", "", "berth/daemon/v1"},
+      field("pid", &View::pid, "Of the daemon.").required(side::kAnswer),
+      field("version", &View::version, "Of the daemon.").written(side::kAnswer),
+      computed("api", "MAJOR.MINOR of this interface.",
+               [](const View&) { return to_text(kApiVersion); })
+          .written(side::kAnswer),
+      field("started", &View::started, "When it started."),
+      field("socket", &View::socket, "Its path.").written(side::kAnswer),
+      field("state_dir", &View::state_dir, "Where its journal lies.").written(side::kAnswer),
+      field("mode", &View::mode, "For one user, or for the machine."),
+      field("world", &View::world, "real, or the name of the simulated machine.")
+          .written(side::kAnswer),
+      field("simulated", &View::simulated, "The GPUs are simulated."),
+      field("trouble", &View::trouble, "Why there are no GPUs."),
+      field("probe", &View::probe, "The process that asks the driver."),
+      field("counts", &View::counts), field("journal", &View::journal));
 }
 std::string encode_daemon(const DaemonView& daemon);
 Result<DaemonView> decode_daemon(std::string_view text);

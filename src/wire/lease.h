@@ -14,6 +14,7 @@
 #include "model/lease.h"
 #include "model/refusal.h"
 #include "wire/error.h"
+#include "wire/viewer.h"
 
 namespace berth {
 class JsonWriter;
@@ -23,18 +24,8 @@ namespace berth::wire {
 
 class ObjectReader;
 
-/// What users are called. One that is missing has no name here, and reads as null.
-using UserNames = std::map<UserId, std::string>;
 /// Variables for the command. Only CUDA_*, NVIDIA_* and BERTH_* names are read.
 using Environment = std::map<std::string, std::string>;
-
-/// For whom an answer is written.
-struct Viewer {
-  UserId user;
-  bool sees_all_commands = true;  // False: the command lines of others read as null,
-  bool sees_all_handles = false;  // and so do their handles.
-  const UserNames& names;
-};
 
 /// What an answer adds to the lease, where it adds anything.
 struct LeaseExtras {

@@ -177,39 +177,39 @@ TEST(OpenApi, EveryReferenceLeadsSomewhere) {
 }
 
 TEST(OpenApi, DescribesTheRequestsThatAreSent) {
-  check_named("Request", encode_request(samples::request()));
-  expect_complete("Request", encode_request(samples::request()));
+  check_named("Request", encode(samples::request()));
+  expect_complete("Request", encode(samples::request()));
   const Process process = {.pid = 1, .start_ticks = 2};
-  check_named("Process", encode_process_body(process));
-  expect_complete("Process", encode_process_body(process));
-  const std::string claim = encode_claim({.command = process, .restarts = 1});
+  check_named("Process", encode(process));
+  expect_complete("Process", encode(process));
+  const std::string claim = encode(ClaimBody{.command = process, .restarts = 1});
   check_named("Claim", claim);
   expect_complete("Claim", claim);
-  check_named("Reconnect", encode_reconnect({.restarts = 1}));
-  expect_complete("Reconnect", encode_reconnect({.restarts = 1}));
-  check_named("Requeue", encode_requeue({.unsaved = true}));
-  expect_complete("Requeue", encode_requeue({.unsaved = true}));
+  check_named("Reconnect", encode(ReconnectBody{.restarts = 1}));
+  expect_complete("Reconnect", encode(ReconnectBody{.restarts = 1}));
+  check_named("Requeue", encode(RequeueBody{.unsaved = true}));
+  expect_complete("Requeue", encode(RequeueBody{.unsaved = true}));
   const std::string exit =
-      encode_exit({.exit = {.code = 1}, .leftovers = {process}, .restarts = 1});
+      encode(ExitBody{.exit = {.code = 1}, .leftovers = {process}, .restarts = 1});
   check_named("Exit", exit);
   expect_complete("Exit", exit);
-  check_named("Park", encode_park({}));
-  expect_complete("Park", encode_park({}));
-  check_named("Release", encode_release({.kill = true, .detach = true}));
-  expect_complete("Release", encode_release({.kill = true, .detach = true}));
+  check_named("Park", encode(ParkBody{}));
+  expect_complete("Park", encode(ParkBody{}));
+  check_named("Release", encode(ReleaseBody{.kill = true, .detach = true}));
+  expect_complete("Release", encode(ReleaseBody{.kill = true, .detach = true}));
   const std::string resize =
-      encode_resize({.share = Share::kBudget, .vram = gib(1), .wait_max = seconds(1)});
+      encode(ResizeBody{.share = Share::kBudget, .vram = gib(1), .wait_max = seconds(1)});
   check_named("Resize", resize);
   expect_complete("Resize", resize);
   const ProgressBody progress{.done = 3, .total = 4, .left = minutes(5), .note = "last one"};
-  check_named("Progress", encode_progress(progress));
-  expect_complete("Progress", encode_progress(progress));
-  check_named("Renew", encode_renew({.ttl = hours(1)}));
-  expect_complete("Renew", encode_renew({.ttl = hours(1)}));
-  check_named("Checkpoint", encode_checkpoint({.wait_max = seconds(1)}));
-  expect_complete("Checkpoint", encode_checkpoint({.wait_max = seconds(1)}));
+  check_named("Progress", encode(progress));
+  expect_complete("Progress", encode(progress));
+  check_named("Renew", encode(RenewBody{.ttl = hours(1)}));
+  expect_complete("Renew", encode(RenewBody{.ttl = hours(1)}));
+  check_named("Checkpoint", encode(CheckpointBody{.wait_max = seconds(1)}));
+  expect_complete("Checkpoint", encode(CheckpointBody{.wait_max = seconds(1)}));
   const std::string checkpointed =
-      encode_checkpointed({.number = 1, .outcome = CheckpointOutcome::kFailed, .detail = "d"});
+      encode(CheckpointedBody{.number = 1, .outcome = CheckpointOutcome::kFailed, .detail = "d"});
   check_named("Checkpointed", checkpointed);
   expect_complete("Checkpointed", checkpointed);
 }
@@ -220,7 +220,7 @@ TEST(OpenApi, DescribesTheRequestsThatAreRead) {
   for (const auto& [key, property] : schema_named("Request").at("properties").items()) {
     all_null[key] = nullptr;
   }
-  EXPECT_TRUE(decode_request(all_null.dump()).ok());
+  EXPECT_TRUE(decode<RequestBody>(all_null.dump()).ok());
   for (const std::string name :
        {"Request", "Process", "Exit", "Park", "Release", "Resize", "Renew", "Progress",
         "Checkpoint", "Checkpointed", "Claim", "Reconnect", "Requeue", "Nothing"}) {

@@ -9,16 +9,23 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "model/checkpoint.h"
 #include "model/lease.h"
 #include "model/request.h"
+#include "wire/limits.h"
 
 namespace berth::wire {
+
+inline constexpr std::string_view kRestartsDoc =
+    "How often the command was started again, this run included; 0 if absent. What is said for "
+    "another run changes nothing.";
 
 /// POST /v1/leases and /v1/fit. A budget of 0 bytes means that nothing was said about memory.
 struct RequestBody {
@@ -27,27 +34,31 @@ struct RequestBody {
   bool names_priority = false;
   std::optional<Process> anchor;  // What a lease without a command hangs on, beside its ttl.
 };
-std::string encode_request(const RequestBody& body);
-Result<RequestBody> decode_request(std::string_view text);
+constexpr auto fields_of(Is<RequestBody> auto*) {
+  return fields({"Request", "What a session asks for. A field that is null counts as absent."},
+                all_fields(&RequestBody::request),
+                field("anchor", &RequestBody::anchor,
+                      "What a lease without a command hangs on besides its ttl: its end ends the "
+                      "lease."));
+}
 
 /// POST …/claim: the command that stands ready, and which start of it in this lease it is.
 struct ClaimBody {
   Process command;
   std::uint32_t restarts = 0;
 };
-std::string encode_claim(const ClaimBody& body);
-Result<ClaimBody> decode_claim(std::string_view text);
+constexpr auto fields_of(Is<ClaimBody> auto*) {
+  return fields({"Claim"}, all_fields(&ClaimBody::command),
+                field("restarts", &ClaimBody::restarts, kRestartsDoc));
+}
 
 /// POST …/reconnect: for which start it waits.
 struct ReconnectBody {
   std::uint32_t restarts = 0;
 };
-std::string encode_reconnect(ReconnectBody body);
-Result<ReconnectBody> decode_reconnect(std::string_view text);
-
-/// POST …/join: a process that joins.
-std::string encode_process_body(Process process);
-Result<Process> decode_process_body(std::string_view text);
+constexpr auto fields_of(Is<ReconnectBody> auto*) {
+  return fields({"Reconnect"}, field("restarts", &ReconnectBody::restarts, kRestartsDoc));
+}
 
 /// POST …/exit
 struct ExitBody {
@@ -55,23 +66,44 @@ struct ExitBody {
   std::vector<Process> leftovers;
   std::uint32_t restarts = 0;
 };
-std::string encode_exit(const ExitBody& body);
-Result<ExitBody> decode_exit(std::string_view text);
+constexpr auto fields_of(Is<ExitBody> auto*) {
+  return fields({"Exit"}, all_fields(&ExitBody::exit),
+                field("leftovers", &ExitBody::leftovers, "Its descendants that are still alive.")
+                    .written(side::kBody)
+                    .at_most(limits::kLeftoversMax),
+                field("restarts", &ExitBody::restarts, kRestartsDoc));
+}
 
 /// POST …/park
 struct ParkBody {
   bool parked = true;
 };
-std::string encode_park(ParkBody body);
-Result<ParkBody> decode_park(std::string_view text);
+constexpr auto fields_of(Is<ParkBody> auto*) {
+  return fields(
+      {"Park"},
+      field("parked", &ParkBody::parked, "True: set aside. False: back in its place.").required());
+}
+
+/// A value that is well-formed and makes no sense.
+struct BodyFault {
+  std::string_view field;
+  std::string_view why;
+};
 
 /// POST …/release
 struct ReleaseBody {
   bool kill = false;
   bool detach = false;  // Its programs go on without it.
 };
-std::string encode_release(ReleaseBody body);
-Result<ReleaseBody> decode_release(std::string_view text);
+constexpr auto fields_of(Is<ReleaseBody> auto*) {
+  return fields(
+      {"Release"},
+      field("kill", &ReleaseBody::kill, "End its processes too: SIGTERM, SIGKILL after 10 s."),
+      field("detach", &ReleaseBody::detach,
+            "Let its processes run on without a lease. Without this and `kill`, a lease "
+            "whose processes run is not released (`running`), but for its own command."));
+}
+std::optional<BodyFault> fault_of(const ReleaseBody& body);
 
 /// POST …/resize. Bytes, or kExclusive, or a share and bytes.
 struct ResizeBody {
@@ -79,15 +111,23 @@ struct ResizeBody {
   std::optional<Bytes> vram;         // On each device.
   std::optional<Duration> wait_max;  // Absent or 0: now or refused.
 };
-std::string encode_resize(const ResizeBody& body);
-Result<ResizeBody> decode_resize(std::string_view text);
+constexpr auto fields_of(Is<ResizeBody> auto*) {
+  return fields(
+      {"Resize"},
+      field("share", &ResizeBody::share, "exclusive only while no other lease is on the GPU."),
+      field("vram", &ResizeBody::vram, "On each GPU. Required unless share is given.").from(1),
+      field("wait", &ResizeBody::wait_max,
+            "How long a growth may wait. Default 0: granted now or refused."));
+}
+std::optional<BodyFault> fault_of(const ResizeBody& body);
 
 /// POST …/renew
 struct RenewBody {
   Duration ttl;
 };
-std::string encode_renew(RenewBody body);
-Result<RenewBody> decode_renew(std::string_view text);
+constexpr auto fields_of(Is<RenewBody> auto*) {
+  return fields({"Renew"}, field("ttl", &RenewBody::ttl, "From now on.").required().from(1));
+}
 
 /// POST …/progress
 struct ProgressBody {
@@ -96,15 +136,26 @@ struct ProgressBody {
   std::optional<Duration> left;  // Absent: by how fast it goes.
   std::string note;              // For others to read.
 };
-std::string encode_progress(const ProgressBody& body);
-Result<ProgressBody> decode_progress(std::string_view text);
+constexpr auto fields_of(Is<ProgressBody> auto*) {
+  return fields(
+      {"Progress"}, field("done", &ProgressBody::done, "In whatever it counts.").required(),
+      field("total", &ProgressBody::total, "Not less than is done."),
+      field("left", &ProgressBody::left,
+            "How long the rest takes, a year at most; left out: by how fast it goes."),
+      field("note", &ProgressBody::note, "One line for others to read, of 200 bytes at most.")
+          .of(TextForm::kLine));
+}
 
 /// POST …/checkpoint
 struct CheckpointBody {
   std::optional<Duration> wait_max;  // Absent: until it is over. 0: the answer comes at once.
 };
-std::string encode_checkpoint(CheckpointBody body);
-Result<CheckpointBody> decode_checkpoint(std::string_view text);
+constexpr auto fields_of(Is<CheckpointBody> auto*) {
+  return fields({"Checkpoint"},
+                field("wait", &CheckpointBody::wait_max,
+                      "How long to wait for the end of the save; 0: not at all. Absent: until it "
+                      "is over."));
+}
 
 /// POST …/checkpointed: how a save went.
 struct CheckpointedBody {
@@ -112,32 +163,65 @@ struct CheckpointedBody {
   CheckpointOutcome outcome = CheckpointOutcome::kFailed;
   std::string detail;
 };
-std::string encode_checkpointed(const CheckpointedBody& body);
-Result<CheckpointedBody> decode_checkpointed(std::string_view text);
+constexpr auto fields_of(Is<CheckpointedBody> auto*) {
+  return fields(
+      {"Checkpointed"},
+      field("number", &CheckpointedBody::number, "Of the save, as the event told it.")
+          .required()
+          .from(1),
+      field("outcome", &CheckpointedBody::outcome, "Only what was confirmed is saved.").required(),
+      field("detail", &CheckpointedBody::detail, "For people, one line.").of(TextForm::kLine));
+}
 
 /// POST …/suspend and …/freeze. Empty, or {}: until it is resumed.
 struct PauseBody {
   std::optional<Duration> lasts;  // Then it goes on by itself.
   std::string reason;             // For others to read.
 };
-std::string encode_pause(const PauseBody& body);
-Result<PauseBody> decode_pause(std::string_view text);
+constexpr auto fields_of(Is<PauseBody> auto*) {
+  return fields(
+      {"Pause"},
+      field("for", &PauseBody::lasts, "Then it goes on by itself; else when it is resumed.")
+          .from(1),
+      field("reason", &PauseBody::reason, "One line, for others to read.").of(TextForm::kLine));
+}
 
 /// POST …/move: to as many devices as the lease is on, in the order of its parts.
 struct MoveBody {
   std::vector<DeviceName> devices;
 };
-std::string encode_move(const MoveBody& body);
-Result<MoveBody> decode_move(std::string_view text);
+constexpr auto fields_of(Is<MoveBody> auto*) {
+  return fields({"Move"}, field("devices", &MoveBody::devices,
+                                "As many as the lease is on, in their order, and one at least.")
+                              .written(side::kBody)
+                              .at_most(256));
+}
+std::optional<BodyFault> fault_of(const MoveBody& body);
 
 /// POST …/requeue
 struct RequeueBody {
   bool unsaved = false;
 };
-std::string encode_requeue(RequeueBody body);
-Result<RequeueBody> decode_requeue(std::string_view text);
+constexpr auto fields_of(Is<RequeueBody> auto*) {
+  return fields({"Requeue"},
+                field("unsaved", &RequeueBody::unsaved, "Also if its save is not confirmed."));
+}
 
 /// Bodies that say nothing: cancel, requeuing, daemon stop and reload. Empty or {}.
-Status decode_nothing(std::string_view text);
+struct NoBody {};
+constexpr auto fields_of(Is<NoBody> auto*) {
+  return fields({"Nothing", "Empty, or {}."});
+}
+
+/// All bodies that there are; that of POST …/join is a Process.
+using AnyBody = std::variant<NoBody, RequestBody, Process, ClaimBody, ReconnectBody, ExitBody,
+                             ParkBody, ReleaseBody, ResizeBody, RenewBody, ProgressBody,
+                             CheckpointBody, CheckpointedBody, PauseBody, MoveBody, RequeueBody>;
+
+/// Of one of them.
+template <HasFields Body>
+std::string encode(const Body& body);
+template <HasFields Body>
+Result<Body> decode(std::string_view text);
 
 }  // namespace berth::wire

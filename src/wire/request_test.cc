@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
+#include "base/sample_for_test.h"
 #include "wire/error.h"
 #include "wire/limits.h"
 #include "wire/samples_for_test.h"
@@ -18,7 +21,7 @@ using testing::HasSubstr;
 
 TEST(Request, IsWrittenInOneOrderOfFields) {
   EXPECT_EQ(
-      encode_request(samples::request()),
+      encode(samples::request()),
       R"({"name":"train-gpt2","session":"anna-laptop",)"
       R"("command":"python train.py --lr \"1e-3\"","labels":{"team":"nlp"},)"
       R"("priority":"high","share":"slice","vram_bytes":4294967296,"device_count":2,)"
@@ -30,16 +33,16 @@ TEST(Request, IsWrittenInOneOrderOfFields) {
 }
 
 TEST(Request, ReadsBackAsItWasWritten) {
-  const std::string text = encode_request(samples::request());
-  const Result<RequestBody> body = decode_request(text);
+  const std::string text = encode(samples::request());
+  const Result<RequestBody> body = decode<RequestBody>(text);
   ASSERT_TRUE(body.ok()) << body.error().message;
-  EXPECT_EQ(encode_request(*body), text);
+  EXPECT_EQ(encode(*body), text);
 }
 
 // So a daemon that is one version older is only met with a field it does not know where the user
 // asked for it.
 TEST(Request, LeavesOutWhatIsAtItsDefault) {
-  EXPECT_EQ(encode_request({}), "{}");
+  EXPECT_EQ(encode(RequestBody{}), "{}");
 }
 
 TEST(Request, WithoutFieldsIsAllDefaults) {
@@ -47,30 +50,30 @@ TEST(Request, WithoutFieldsIsAllDefaults) {
        {"", "{}", " { } ",
         R"({"name":null,"labels":null,"vram_bytes":null,"devices":null,"wait_ms":null,)"
         R"("mixed":null,"priority":null,"anchor":null,"ancestors":null})"}) {
-    const Result<RequestBody> body = decode_request(text);
+    const Result<RequestBody> body = decode<RequestBody>(text);
     ASSERT_TRUE(body.ok()) << body.error().message;
-    EXPECT_EQ(encode_request(*body), "{}");
+    EXPECT_EQ(encode(*body), "{}");
     EXPECT_EQ(body->request.wait_max, std::nullopt);
   }
 }
 
 TEST(Request, APriorityThatWasNamedIsToldFromTheDefault) {
-  EXPECT_EQ(encode_request({.names_priority = true}), R"({"priority":"normal"})");
-  EXPECT_TRUE(decode_request(R"({"priority":"normal"})")->names_priority);
-  EXPECT_FALSE(decode_request("{}")->names_priority);
-  EXPECT_FALSE(decode_request(R"({"priority":null})")->names_priority);
+  EXPECT_EQ(encode(RequestBody{.names_priority = true}), R"({"priority":"normal"})");
+  EXPECT_TRUE(decode<RequestBody>(R"({"priority":"normal"})")->names_priority);
+  EXPECT_FALSE(decode<RequestBody>("{}")->names_priority);
+  EXPECT_FALSE(decode<RequestBody>(R"({"priority":null})")->names_priority);
 }
 
 TEST(Request, WaitOfZeroIsSomethingElseThanNoBound) {
-  const Result<RequestBody> body = decode_request(R"({"wait_ms":0})");
+  const Result<RequestBody> body = decode<RequestBody>(R"({"wait_ms":0})");
   ASSERT_TRUE(body.ok());
   EXPECT_EQ(body->request.wait_max, Duration{});
 }
 
 TEST(Request, TakesTheLargestFigures) {
   const Result<RequestBody> body =
-      decode_request(R"({"vram_bytes":4611686018427387904,"eta_ms":3153600000000,)"
-                     R"("device_count":4294967295,"devices":[4294967295]})");
+      decode<RequestBody>(R"({"vram_bytes":4611686018427387904,"eta_ms":3153600000000,)"
+                          R"("device_count":4294967295,"devices":[4294967295]})");
   ASSERT_TRUE(body.ok()) << body.error().message;
   EXPECT_EQ(body->request.vram, limits::kVramMax);
   EXPECT_EQ(body->request.eta, limits::kDurationMax);
@@ -83,7 +86,7 @@ struct Bad {
 };
 
 void expect_refused(const Bad& bad) {
-  const Result<RequestBody> body = decode_request(bad.text);
+  const Result<RequestBody> body = decode<RequestBody>(bad.text);
   ASSERT_FALSE(body.ok()) << bad.text;
   EXPECT_EQ(to_api_error(body.error()).code, bad.code) << bad.text;
   EXPECT_THAT(body.error().message, HasSubstr(bad.message)) << bad.text;
@@ -204,34 +207,53 @@ TEST(Request, ListsAreBounded) {
   expect_refused({text + "]}", code::kBadRequest, "'devices' may have at most 256 elements"});
 }
 
+template <class Body>
+void expect_trip() {
+  Body body = full_sample<Body>();
+  if constexpr (std::is_same_v<Body, ReleaseBody>) body.kill = false;  // Or detach, not both.
+  const std::string text = encode(body);
+  const Result<Body> read = decode<Body>(text);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(encode(*read), text);
+}
+
+template <class... Body>
+void expect_trips(const std::variant<Body...>* /*all*/) {
+  (expect_trip<Body>(), ...);
+}
+
+TEST(Bodies, WithAllTheirFieldsReadBackAsTheyWereWritten) {
+  expect_trips(static_cast<AnyBody*>(nullptr));
+}
+
 TEST(SmallBodies, ReadBackAsTheyWereWritten) {
   const Process process = {.pid = 5, .start_ticks = 6};
-  const Result<Process> read = decode_process_body(encode_process_body(process));
+  const Result<Process> read = decode<Process>(encode(process));
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(*read, process);
 
   const ExitBody exit = {.exit = {.code = 0, .signal = 9}, .leftovers = {process, process}};
-  const Result<ExitBody> read_exit = decode_exit(encode_exit(exit));
+  const Result<ExitBody> read_exit = decode<ExitBody>(encode(exit));
   ASSERT_TRUE(read_exit.ok());
   EXPECT_EQ(read_exit->exit, exit.exit);
   EXPECT_EQ(read_exit->leftovers, exit.leftovers);
 
   for (const bool value : {false, true}) {
-    EXPECT_EQ(decode_park(encode_park({.parked = value}))->parked, value);
-    EXPECT_EQ(decode_release(encode_release({.kill = value}))->kill, value);
-    EXPECT_EQ(decode_release(encode_release({.detach = value}))->detach, value);
+    EXPECT_EQ(decode<ParkBody>(encode(ParkBody{.parked = value}))->parked, value);
+    EXPECT_EQ(decode<ReleaseBody>(encode(ReleaseBody{.kill = value}))->kill, value);
+    EXPECT_EQ(decode<ReleaseBody>(encode(ReleaseBody{.detach = value}))->detach, value);
   }
-  EXPECT_EQ(decode_renew(encode_renew({.ttl = hours(2)}))->ttl, hours(2));
+  EXPECT_EQ(decode<RenewBody>(encode(RenewBody{.ttl = hours(2)}))->ttl, hours(2));
   const ProgressBody progress{.done = 3, .total = 4, .left = minutes(5), .note = "last one"};
-  const auto told = decode_progress(encode_progress(progress));
+  const auto told = decode<ProgressBody>(encode(progress));
   EXPECT_EQ(told->done, 3u);
   EXPECT_EQ(told->total, 4u);
   EXPECT_EQ(told->left, minutes(5));
   EXPECT_EQ(told->note, "last one");
-  EXPECT_EQ(decode_progress(R"({"done":0})")->total, std::nullopt);
+  EXPECT_EQ(decode<ProgressBody>(R"({"done":0})")->total, std::nullopt);
 
   const ResizeBody resize = {.share = Share::kBudget, .vram = gib(3), .wait_max = seconds(5)};
-  const Result<ResizeBody> read_resize = decode_resize(encode_resize(resize));
+  const Result<ResizeBody> read_resize = decode<ResizeBody>(encode(resize));
   ASSERT_TRUE(read_resize.ok());
   EXPECT_EQ(read_resize->share, resize.share);
   EXPECT_EQ(read_resize->vram, resize.vram);
@@ -242,28 +264,30 @@ TEST(SmallBodies, MissingFieldIsRefusedByName) {
   const auto message = [](const auto& result) {
     return result.ok() ? std::string("accepted") : result.error().message;
   };
-  EXPECT_THAT(message(decode_process_body("")), HasSubstr("'pid' is missing"));
-  EXPECT_THAT(message(decode_exit("{}")), HasSubstr("'code' is missing"));
-  EXPECT_THAT(message(decode_park("{}")), HasSubstr("'parked' is missing"));
-  EXPECT_THAT(message(decode_renew("{}")), HasSubstr("'ttl_ms' is missing"));
-  EXPECT_THAT(message(decode_progress("{}")), HasSubstr("'done' is missing"));
-  EXPECT_THAT(message(decode_progress(R"({"done":-1})")), HasSubstr("'done'"));
-  EXPECT_THAT(message(decode_progress(R"({"done":1,"note":"a\nb"})")),
+  EXPECT_THAT(message(decode<Process>("")), HasSubstr("'pid' is missing"));
+  EXPECT_THAT(message(decode<ExitBody>("{}")), HasSubstr("'code' is missing"));
+  EXPECT_THAT(message(decode<ParkBody>("{}")), HasSubstr("'parked' is missing"));
+  EXPECT_THAT(message(decode<RenewBody>("{}")), HasSubstr("'ttl_ms' is missing"));
+  EXPECT_THAT(message(decode<ProgressBody>("{}")), HasSubstr("'done' is missing"));
+  EXPECT_THAT(message(decode<ProgressBody>(R"({"done":-1})")), HasSubstr("'done'"));
+  EXPECT_THAT(message(decode<ProgressBody>(R"({"done":1,"note":"a\nb"})")),
               HasSubstr("'note' must not hold control characters"));
-  EXPECT_THAT(message(decode_resize("{}")), HasSubstr("'vram_bytes' is missing"));
-  EXPECT_THAT(message(decode_resize(R"({"vram_bytes":0})")), HasSubstr("'vram_bytes' must be"));
-  EXPECT_THAT(message(decode_exit(R"({"code":256})")), HasSubstr("'code' must be"));
-  EXPECT_THAT(message(decode_exit(R"({"code":0,"signal":65})")), HasSubstr("'signal' must be"));
-  EXPECT_TRUE(decode_release("").ok());
-  EXPECT_FALSE(decode_release(R"({"kill":true,"detach":true})").ok());
-  EXPECT_TRUE(decode_resize(R"({"share":"exclusive"})").ok());
+  EXPECT_THAT(message(decode<ResizeBody>("{}")), HasSubstr("'vram_bytes' is missing"));
+  EXPECT_THAT(message(decode<ResizeBody>(R"({"vram_bytes":0})")),
+              HasSubstr("'vram_bytes' must be"));
+  EXPECT_THAT(message(decode<ExitBody>(R"({"code":256})")), HasSubstr("'code' must be"));
+  EXPECT_THAT(message(decode<ExitBody>(R"({"code":0,"signal":65})")),
+              HasSubstr("'signal' must be"));
+  EXPECT_TRUE(decode<ReleaseBody>("").ok());
+  EXPECT_FALSE(decode<ReleaseBody>(R"({"kill":true,"detach":true})").ok());
+  EXPECT_TRUE(decode<ResizeBody>(R"({"share":"exclusive"})").ok());
 }
 
 TEST(SmallBodies, NothingMeansNothing) {
-  EXPECT_TRUE(decode_nothing("").ok());
-  EXPECT_TRUE(decode_nothing("{}").ok());
-  EXPECT_FALSE(decode_nothing(R"({"force":true})").ok());
-  EXPECT_FALSE(decode_nothing("[]").ok());
+  EXPECT_TRUE(decode<NoBody>("").ok());
+  EXPECT_TRUE(decode<NoBody>("{}").ok());
+  EXPECT_FALSE(decode<NoBody>(R"({"force":true})").ok());
+  EXPECT_FALSE(decode<NoBody>("[]").ok());
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ void LeaseWatch::tell_save(Instant now) {
   teller_.emplace(*std::move(connection));
   static_cast<void>(teller_->begin({.route = wire::Route::kCheckpointed,
                                     .lease = to_text(handle_),
-                                    .body = wire::encode_checkpointed(*report)}));
+                                    .body = wire::encode(*report)}));
 }
 
 void LeaseWatch::take_saves(const Checkpoints& saves) {

@@ -69,11 +69,11 @@ QueueWait::Outcome QueueWait::step() {
 // The first write in a new connection is the handle: an answer that was lost is given again.
 void QueueWait::ask() {
   client::HttpRequest question{
-      .route = wire::Route::kSubmit, .lease = {}, .body = wire::encode_request(request_)};
+      .route = wire::Route::kSubmit, .lease = {}, .body = wire::encode(request_)};
   if (handle_) {
     question = {.route = wire::Route::kReconnect,
                 .lease = to_text(*handle_),
-                .body = wire::encode_reconnect({.restarts = restarts_})};
+                .body = wire::encode(wire::ReconnectBody{.restarts = restarts_})};
   }
   asked_ = true;
   // What fails here fails again when the answer is read, and is handled there.
@@ -120,7 +120,7 @@ void QueueWait::park(bool parked) {
   if (!connection.ok()) return;
   static_cast<void>(connection->ask({.route = wire::Route::kPark,
                                      .lease = to_text(*handle_),
-                                     .body = wire::encode_park({.parked = parked})}));
+                                     .body = wire::encode(wire::ParkBody{.parked = parked})}));
 }
 
 QueueWait::Outcome QueueWait::receive() {
@@ -260,7 +260,7 @@ std::variant<std::optional<wire::LeaseAnswer>, ExitOutcome> QueueWait::claim(
   const client::HttpRequest question{
       .route = wire::Route::kClaim,
       .lease = to_text(*handle_),
-      .body = wire::encode_claim({.command = command, .restarts = restarts_})};
+      .body = wire::encode(wire::ClaimBody{.command = command, .restarts = restarts_})};
   const Status sent = ports_.client.connection().begin(question);
   meanwhile();
   Result<client::Answer> answer =

@@ -194,7 +194,7 @@ void Runner::tell_save(const wire::LeaseAnswer& lease, const Saver& saver) {
   if (!connection.ok()) return;
   static_cast<void>(connection->ask({.route = wire::Route::kCheckpointed,
                                      .lease = to_text(lease.view.handle),
-                                     .body = wire::encode_checkpointed(*report)},
+                                     .body = wire::encode(*report)},
                                     kReportWithin));
 }
 
@@ -266,7 +266,7 @@ std::optional<LeaseView> Runner::report(const wire::LeaseAnswer& lease, const Ex
       .exit = exit, .leftovers = Supervisor::leftovers(), .restarts = lease.view.restarts};
   const Result<client::Answer> answer = connection->ask({.route = wire::Route::kExit,
                                                          .lease = to_text(lease.view.handle),
-                                                         .body = wire::encode_exit(body)},
+                                                         .body = wire::encode(body)},
                                                         kReportWithin);
   if (!answer.ok() || !answer->ok()) return std::nullopt;
   const Result<wire::LeaseAnswer> after = wire::decode_lease(answer->body);

@@ -96,7 +96,7 @@ Result<std::vector<LeaseView>> Waiter::wait_for(Goal goal) {
 
 Result<FitView> Waiter::wait_for_fit(const wire::RequestBody& request) {
   const client::HttpRequest question{
-      .route = wire::Route::kFit, .lease = {}, .body = wire::encode_request(request)};
+      .route = wire::Route::kFit, .lease = {}, .body = wire::encode(request)};
   bool listening = false;
   while (true) {
     if (!std::exchange(listening, true)) TRY_STATUS(begin(question));
