@@ -54,41 +54,24 @@ ParsedCommand submit(std::string_view body, const Translation& how) {
   return event;
 }
 
-ParsedCommand claim(Handle handle, std::string_view body, const Translation& how) {
-  const Result<wire::ClaimBody> read = wire::decode<wire::ClaimBody>(body);
+/// What `command_of` makes of the body, if that makes sense.
+template <class Body>
+ParsedCommand with_body(std::string_view text, const auto& command_of) {
+  Result<Body> read = wire::decode<Body>(text);
   if (!read.ok()) return wire::to_api_error(read.error());
-  if (auto error = check_owner(read->command, how)) return *std::move(error);
-  return core::Claim{.actor = how.caller.actor,
-                     .handle = handle,
-                     .command = read->command,
-                     .restarts = read->restarts};
+  return command_of(*std::move(read));
 }
 
-ParsedCommand join(Handle handle, std::string_view body, const Translation& how) {
-  const Result<Process> process = wire::decode<Process>(body);
-  if (!process.ok()) return wire::to_api_error(process.error());
-  if (auto error = check_owner(*process, how)) return *std::move(error);
-  return core::Join{.actor = how.caller.actor, .handle = handle, .process = *process};
-}
-
-ParsedCommand report_exit(Handle handle, std::string_view body, const Translation& how) {
-  const Result<wire::ExitBody> read = wire::decode<wire::ExitBody>(body);
-  if (!read.ok()) return wire::to_api_error(read.error());
+ParsedCommand report_exit(Handle handle, const wire::ExitBody& body, const Translation& how) {
   core::ReportExit event;
   event.actor = how.caller.actor;
   event.handle = handle;
-  event.exit = read->exit;
-  event.restarts = read->restarts;
-  for (const Process process : read->leftovers) {
+  event.exit = body.exit;
+  event.restarts = body.restarts;
+  for (const Process process : body.leftovers) {
     if (!check_owner(process, how)) event.leftovers.push_back(process);
   }
   return event;
-}
-
-ParsedCommand without_body(Command ask, std::string_view body) {
-  const auto read = wire::decode<wire::NoBody>(body);
-  if (!read.ok()) return wire::to_api_error(read.error());
-  return ask;
 }
 
 ParsedCommand by_handle(const wire::RouteMatch& route, std::string_view body,
@@ -98,122 +81,119 @@ ParsedCommand by_handle(const wire::RouteMatch& route, std::string_view body,
     return refused(RefusalCode::kNotFound,
                    "'" + std::string(route.lease) + "' is no handle of a lease: l_ and 26 letters");
   }
+  const core::Actor actor = how.caller.actor;
   switch (route.route) {
     case Route::kClaim:
-      return claim(*handle, body, how);
+      return with_body<wire::ClaimBody>(body, [&](const wire::ClaimBody& read) -> ParsedCommand {
+        if (auto error = check_owner(read.command, how)) return *std::move(error);
+        return core::Claim{
+            .actor = actor, .handle = *handle, .command = read.command, .restarts = read.restarts};
+      });
     case Route::kJoin:
-      return join(*handle, body, how);
+      return with_body<Process>(body, [&](Process process) -> ParsedCommand {
+        if (auto error = check_owner(process, how)) return *std::move(error);
+        return core::Join{.actor = actor, .handle = *handle, .process = process};
+      });
     case Route::kExit:
-      return report_exit(*handle, body, how);
-    case Route::kPark: {
-      const Result<wire::ParkBody> read = wire::decode<wire::ParkBody>(body);
-      if (!read.ok()) return wire::to_api_error(read.error());
-      return core::Park{.actor = how.caller.actor, .handle = *handle, .parked = read->parked};
-    }
-    case Route::kCheckpointed: {
-      Result<wire::CheckpointedBody> read = wire::decode<wire::CheckpointedBody>(body);
-      if (!read.ok()) return wire::to_api_error(read.error());
-      return core::ReportCheckpoint{.actor = how.caller.actor,
-                                    .handle = *handle,
-                                    .number = read->number,
-                                    .outcome = read->outcome,
-                                    .detail = std::move(read->detail)};
-    }
+      return with_body<wire::ExitBody>(
+          body, [&](const wire::ExitBody& read) { return report_exit(*handle, read, how); });
+    case Route::kPark:
+      return with_body<wire::ParkBody>(body, [&](wire::ParkBody read) {
+        return core::Park{.actor = actor, .handle = *handle, .parked = read.parked};
+      });
+    case Route::kCheckpointed:
+      return with_body<wire::CheckpointedBody>(body, [&](wire::CheckpointedBody read) {
+        return core::ReportCheckpoint{.actor = actor,
+                                      .handle = *handle,
+                                      .number = read.number,
+                                      .outcome = read.outcome,
+                                      .detail = std::move(read.detail)};
+      });
     case Route::kRequeuing:
-      return without_body(core::BeginRequeue{.actor = how.caller.actor, .handle = *handle}, body);
-    default: {
+      return with_body<wire::NoBody>(body, [&](wire::NoBody) {
+        return core::BeginRequeue{.actor = actor, .handle = *handle};
+      });
+    default:
       CHECK(route.route == Route::kReconnect);
-      const Result<wire::ReconnectBody> read = wire::decode<wire::ReconnectBody>(body);
-      if (!read.ok()) return wire::to_api_error(read.error());
-      return core::Reconnect{
-          .actor = how.caller.actor, .handle = *handle, .restarts = read->restarts};
-    }
+      return with_body<wire::ReconnectBody>(body, [&](wire::ReconnectBody read) {
+        return core::Reconnect{.actor = actor, .handle = *handle, .restarts = read.restarts};
+      });
   }
 }
 
-ParsedCommand resize(LeaseId lease, std::string_view body, const Translation& how) {
-  const Result<wire::ResizeBody> read = wire::decode<wire::ResizeBody>(body);
-  if (!read.ok()) return wire::to_api_error(read.error());
+core::Resize resize(LeaseId lease, const wire::ResizeBody& body, const Translation& how) {
   const std::optional<LeaseView> now = how.coordinator.lease(lease, how.now);
   // Bytes for a lease that has its devices to itself make it an ordinary budget.
   const Share kept = now && now->request.share == Share::kSlice ? Share::kSlice : Share::kBudget;
-  return core::Resize{.actor = how.caller.actor,
-                      .lease = lease,
-                      .share = read->share.value_or(kept),
-                      .vram = read->vram.value_or(Bytes{}),
-                      .wait_max = read->wait_max};
+  return {.actor = how.caller.actor,
+          .lease = lease,
+          .share = body.share.value_or(kept),
+          .vram = body.vram.value_or(Bytes{}),
+          .wait_max = body.wait_max};
 }
 
-ParsedCommand pause(Route route, LeaseId lease, std::string_view body, const Translation& how) {
-  Result<wire::PauseBody> read = wire::decode<wire::PauseBody>(body);
-  if (!read.ok()) return wire::to_api_error(read.error());
-  core::PauseTerms terms{.lasts = read->lasts, .reason = std::move(read->reason)};
-  if (route == Route::kFreeze) {
-    return core::Freeze{.actor = how.caller.actor, .lease = lease, .terms = std::move(terms)};
-  }
-  return core::Suspend{.actor = how.caller.actor, .lease = lease, .terms = std::move(terms)};
-}
-
-ParsedCommand report_progress(LeaseId lease, std::string_view body, const Translation& how) {
-  Result<wire::ProgressBody> read = wire::decode<wire::ProgressBody>(body);
-  if (!read.ok()) return wire::to_api_error(read.error());
-  return core::ReportProgress{.actor = how.caller.actor,
-                              .lease = lease,
-                              .done = read->done,
-                              .total = read->total,
-                              .left = read->left,
-                              .note = std::move(read->note)};
+core::PauseTerms terms_of(wire::PauseBody body) {
+  return {.lasts = body.lasts, .reason = std::move(body.reason)};
 }
 
 ParsedCommand by_ref(const wire::RouteMatch& route, std::string_view body, const Translation& how) {
   const auto found = find_lease(route.lease, how);
   if (const auto* error = std::get_if<ApiError>(&found)) return *error;
   const LeaseId lease = std::get<LeaseId>(found);
+  const core::Actor actor = how.caller.actor;
   switch (route.route) {
-    case Route::kRelease: {
-      const Result<wire::ReleaseBody> read = wire::decode<wire::ReleaseBody>(body);
-      if (!read.ok()) return wire::to_api_error(read.error());
-      return core::Release{.actor = how.caller.actor,
-                           .lease = lease,
-                           .kill = read->kill,
-                           .detach = read->detach,
-                           .requester = how.caller.process};
-    }
+    case Route::kRelease:
+      return with_body<wire::ReleaseBody>(body, [&](wire::ReleaseBody read) {
+        return core::Release{.actor = actor,
+                             .lease = lease,
+                             .kill = read.kill,
+                             .detach = read.detach,
+                             .requester = how.caller.process};
+      });
     case Route::kCancel:
-      return without_body(core::Release{.actor = how.caller.actor, .lease = lease, .cancel = true},
-                          body);
+      return with_body<wire::NoBody>(body, [&](wire::NoBody) {
+        return core::Release{.actor = actor, .lease = lease, .cancel = true};
+      });
     case Route::kSuspend:
+      return with_body<wire::PauseBody>(body, [&](wire::PauseBody read) {
+        return core::Suspend{.actor = actor, .lease = lease, .terms = terms_of(std::move(read))};
+      });
     case Route::kFreeze:
-      return pause(route.route, lease, body, how);
-    case Route::kCheckpoint: {
-      const Result<wire::CheckpointBody> read = wire::decode<wire::CheckpointBody>(body);
-      if (!read.ok()) return wire::to_api_error(read.error());
-      return core::AskCheckpoint{
-          .actor = how.caller.actor, .lease = lease, .wait_max = read->wait_max};
-    }
+      return with_body<wire::PauseBody>(body, [&](wire::PauseBody read) {
+        return core::Freeze{.actor = actor, .lease = lease, .terms = terms_of(std::move(read))};
+      });
+    case Route::kCheckpoint:
+      return with_body<wire::CheckpointBody>(body, [&](wire::CheckpointBody read) {
+        return core::AskCheckpoint{.actor = actor, .lease = lease, .wait_max = read.wait_max};
+      });
     case Route::kResume:
-      return without_body(core::Resume{.actor = how.caller.actor, .lease = lease}, body);
-    case Route::kMove: {
-      Result<wire::MoveBody> read = wire::decode<wire::MoveBody>(body);
-      if (!read.ok()) return wire::to_api_error(read.error());
-      return core::Migrate{
-          .actor = how.caller.actor, .lease = lease, .to = std::move(read->devices)};
-    }
-    case Route::kRequeue: {
-      const Result<wire::RequeueBody> read = wire::decode<wire::RequeueBody>(body);
-      if (!read.ok()) return wire::to_api_error(read.error());
-      return core::AskRequeue{.actor = how.caller.actor, .lease = lease, .unsaved = read->unsaved};
-    }
+      return with_body<wire::NoBody>(
+          body, [&](wire::NoBody) { return core::Resume{.actor = actor, .lease = lease}; });
+    case Route::kMove:
+      return with_body<wire::MoveBody>(body, [&](wire::MoveBody read) {
+        return core::Migrate{.actor = actor, .lease = lease, .to = std::move(read.devices)};
+      });
+    case Route::kRequeue:
+      return with_body<wire::RequeueBody>(body, [&](wire::RequeueBody read) {
+        return core::AskRequeue{.actor = actor, .lease = lease, .unsaved = read.unsaved};
+      });
     case Route::kResize:
-      return resize(lease, body, how);
+      return with_body<wire::ResizeBody>(
+          body, [&](const wire::ResizeBody& read) { return resize(lease, read, how); });
     case Route::kProgress:
-      return report_progress(lease, body, how);
-    default: {
+      return with_body<wire::ProgressBody>(body, [&](wire::ProgressBody read) {
+        return core::ReportProgress{.actor = actor,
+                                    .lease = lease,
+                                    .done = read.done,
+                                    .total = read.total,
+                                    .left = read.left,
+                                    .note = std::move(read.note)};
+      });
+    default:
       CHECK(route.route == Route::kRenew);
-      const Result<wire::RenewBody> read = wire::decode<wire::RenewBody>(body);
-      if (!read.ok()) return wire::to_api_error(read.error());
-      return core::Renew{.actor = how.caller.actor, .lease = lease, .ttl = read->ttl};
-    }
+      return with_body<wire::RenewBody>(body, [&](wire::RenewBody read) {
+        return core::Renew{.actor = actor, .lease = lease, .ttl = read.ttl};
+      });
   }
 }
 
