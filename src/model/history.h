@@ -3,12 +3,15 @@
 // what became of a lease. A figure that was unknown has no bucket; it is never 0.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ids.h"
 #include "base/units.h"
 #include "base/words.h"
@@ -90,6 +93,46 @@ struct Session {
   std::uint64_t used_mib_ms = 0;
   std::uint64_t unused_mib_ms = 0;  // Granted beyond that.
 };
+constexpr auto fields_of(Is<Session> auto*) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / 1'000;
+  const auto held = [](const Session& session, const auto& extras) {
+    const std::int64_t end = session.ended.value_or(extras.now).value;
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(end - session.started.value, 0));
+  };
+  const auto while_known = [](const Session& session, std::uint64_t mib_ms) {
+    return session.known_ms == 0 ? std::nullopt : std::optional(mib_ms / 1'000);
+  };
+  return fields(
+      {"PastSession"}, field("id", &Session::id, "Of the lease."), field("name", &Session::name),
+      field("user", &Session::user), field("session", &Session::session, "Who worked."),
+      field("share", &Session::share), field("device_count", &Session::devices),
+      field("queued", &Session::queued), field("started", &Session::started),
+      field("ended", &Session::ended, "Null: it has not, as far as was written down."),
+      field("result", &Session::result, "Null until it has ended."),
+      computed("wait_ms", "From the request to the grant.",
+               [](const Session& session) {
+                 const std::int64_t waited = session.started.value - session.queued.value;
+                 return static_cast<std::uint64_t>(std::max<std::int64_t>(waited, 0));
+               }),
+      computed("held_ms", "Until it ended, or now.", held),
+      computed("gpu_ms", "The same times its devices.",
+               [=](const Session& session, const auto& extras) {
+                 return held(session, extras) * session.devices;
+               }),
+      field("vram_granted", &Session::granted, "On all its devices together, at last."),
+      field("vram_peak", &Session::peak, "On all its devices together."),
+      field("known_ms", &Session::known_ms, "For so much of the time its use is known."),
+      computed(
+          "vram_used_mib_seconds", "In the time that is known. Null: none is.",
+          [=](const Session& session) { return while_known(session, session.used_mib_ms); },
+          [](Session& session, std::uint64_t used) { session.used_mib_ms = used * 1'000; })
+          .to(kMost),
+      computed(
+          "vram_unused_mib_seconds", "Granted and not used, in the time that is known.",
+          [=](const Session& session) { return while_known(session, session.unused_mib_ms); },
+          [](Session& session, std::uint64_t left) { session.unused_mib_ms = left * 1'000; })
+          .to(kMost));
+}
 
 /// How long figures are kept in each grain, and how much room they may take together.
 struct Retention {

@@ -26,6 +26,7 @@ namespace berth::wire {
 /// What is said beside the fields.
 struct Extras {
   bool simulated = false;       // Of devices.
+  UnixMs now = {};              // Of what goes on.
   std::string_view named = {};  // A field of a body that is said even at its default.
 };
 

@@ -5,6 +5,8 @@
 
 #include "base/json_writer.h"
 #include "base/quantity.h"
+#include "wire/field_reader.h"
+#include "wire/field_writer.h"
 #include "wire/fields.h"
 #include "wire/iso_time.h"
 #include "wire/json_reader.h"
@@ -159,65 +161,6 @@ void read_point(ObjectReader& item, PastAnswer& answer) {
   all.back().buckets.push_back(bucket);
 }
 
-std::uint64_t held_ms(const Session& session, UnixMs now) {
-  const std::int64_t end = session.ended.value_or(now).value;
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(end - session.started.value, 0));
-}
-
-void write_session(JsonWriter& writer, const Session& session, const PastFacts& facts) {
-  writer.begin_object().key("id").number(session.id.value);
-  writer.key("name").text_or_null(session.name);
-  write_who(writer, session.user, facts.names);
-  writer.key("session").text_or_null(session.session);
-  writer.key("share").text(to_text(session.share));
-  writer.key("device_count").number(session.devices);
-  writer.key("queued").time(session.queued);
-  writer.key("started").time(session.started);
-  writer.key("ended").time(session.ended);
-  writer.key("result");
-  session.result ? writer.text(to_text(*session.result)) : writer.null();
-  const std::int64_t waited = session.started.value - session.queued.value;
-  writer.key("wait_ms").number(static_cast<std::uint64_t>(std::max<std::int64_t>(waited, 0)));
-  const std::uint64_t held = held_ms(session, facts.time);
-  writer.key("held_ms").number(held);
-  writer.key("gpu_ms").number(held * session.devices);
-  writer.key("vram_granted_bytes").bytes(session.granted);
-  writer.key("vram_peak_bytes").bytes(session.peak);
-  writer.key("known_ms").number(session.known_ms);
-  const bool known = session.known_ms != 0;
-  writer.key("vram_used_mib_seconds");
-  known ? writer.number(session.used_mib_ms / 1'000) : writer.null();
-  writer.key("vram_unused_mib_seconds");
-  known ? writer.number(session.unused_mib_ms / 1'000) : writer.null();
-  writer.end_object();
-}
-
-Session read_session(ObjectReader& item, UserNames& names) {
-  Session session;
-  session.id = {item.number("id", kAny).value_or(0)};
-  item.text("name", session.name);
-  session.user = read_who(item, names);
-  item.text("session", session.session);
-  item.word("share", session.share);
-  item.number("device_count", session.devices, {0, kMax32});
-  item.time("queued", session.queued);
-  item.time("started", session.started);
-  item.time("ended", session.ended);
-  if (item.has("result")) {
-    EndResult result{};
-    item.word("result", result);
-    session.result = result;
-  }
-  item.bytes("vram_granted_bytes", session.granted);
-  item.bytes("vram_peak_bytes", session.peak);
-  session.known_ms = item.number("known_ms", kAny).value_or(0);
-  constexpr std::uint64_t kMost = kMax64 / 1'000;
-  const ObjectReader::Range most{0, kMost};
-  session.used_mib_ms = item.number("vram_used_mib_seconds", most).value_or(0) * 1'000;
-  session.unused_mib_ms = item.number("vram_unused_mib_seconds", most).value_or(0) * 1'000;
-  return session;
-}
-
 }  // namespace
 
 Result<PastQuery> decode_past_query(const QueryParts& parts, UnixMs now, Duration since_default) {
@@ -256,7 +199,10 @@ std::string encode_sessions(const std::vector<Session>& sessions, const PastFact
   JsonWriter writer;
   write_facts(writer, "berth/sessions/v1", facts);
   writer.key("items").begin_array();
-  for (const Session& session : sessions) write_session(writer, session, facts);
+  const Viewer viewer{.user = {}, .names = facts.names};
+  for (const Session& session : sessions) {
+    FieldWriter<side::kAnswer>(writer, viewer, {.now = facts.time}).object(session);
+  }
   writer.end_array().end_object();
   return writer.take();
 }
@@ -266,8 +212,9 @@ Result<SessionsAnswer> decode_sessions(std::string_view text) {
   ObjectReader reader = document.root();
   SessionsAnswer answer;
   read_facts(reader, answer.facts);
+  FieldReader<side::kAnswer> sessions(answer.facts.names);
   for (ObjectReader& item : reader.objects("items", kAnyCount)) {
-    answer.sessions.push_back(read_session(item, answer.facts.names));
+    sessions.object(item, answer.sessions.emplace_back());
   }
   TRY_STATUS(document.status());
   return answer;

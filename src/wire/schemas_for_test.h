@@ -20,6 +20,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "model/history.h"
 #include "model/view.h"
 #include "wire/answers.h"
 #include "wire/daemon.h"
@@ -55,6 +56,7 @@ Json of(Of<bool>, const FieldRules&) {
 }
 template <Sides kSide, std::integral T>
 Json of(Of<T>, const FieldRules& rules) {
+  if (kSide == side::kAnswer && std::is_signed_v<T>) return {{"type", "integer"}};
   return number<kSide>(rules, std::numeric_limits<T>::max());
 }
 template <Sides kSide>
@@ -216,7 +218,7 @@ inline void put_all(Json& schemas) {
   put_answers<LeaseView, LeasePart, LeaseCheckpoint, CheckpointAsk, CheckpointEnd, MeasureTaken,
               Pause, Halt, YieldedTo, Progress, Stray, DeviceView, UnmanagedProcess, UnmanagedNews,
               DeviceList, StatusAnswer, WhyView, Shortage, Holder, HeldThere, Remedy, LoweredLimit,
-              FitView, DaemonView>(schemas);
+              FitView, DaemonView, history::Session>(schemas);
   Json& lease = schemas["Lease"]["properties"];  // What some answers add.
   lease["env"] = {{"type", "object"},
                   {"description",
