@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/impl.h"
+#include "core/attribution.h"
 
 // Note [Two accounts]
 //
@@ -25,47 +25,46 @@
 
 namespace berth::core {
 
-void Coordinator::Impl::compare(const Sample& sample) {
+void Attribution::compare(const Sample& sample) {
   std::set<LeaseId> corrected;
   std::set<LeaseId> charged;
   for (const ChargeSample& charge : sample.charges) {
-    const auto found = by_handle.find(charge.lease);
-    if (found == by_handle.end()) continue;
-    const Lease& lease = *state.find(found->second);
+    const std::optional<LeaseId> id = core_->state().find(charge.lease);
+    if (!id) continue;
+    const Lease& lease = *core_->state().find(*id);
     if (lease.granted() == nullptr) continue;
     const bool has_part = std::ranges::find(lease.granted()->parts, charge.device, &Part::device) !=
                           lease.granted()->parts.end();
     if (has_part) charged.insert(lease.id);
-    if (has_part && account_for(charge, lease, observed.at(lease.id).use[charge.device])) {
+    if (has_part && account_for(charge, lease, known_[lease.id].uses[charge.device])) {
       corrected.insert(lease.id);
     }
   }
   for (const LeaseId id : charged) announce_full(id);
   for (const LeaseId id : corrected) {
-    const Lease& lease = *state.find(id);
+    const Lease& lease = *core_->state().find(id);
     SetUnaccounted effect{.lease = lease.handle, .bytes = {}, .may_give_back = {}};
     for (const Part& part : lease.granted()->parts) {
-      const Use& use = observed.at(id).use[part.device];
+      const Use& use = known_[id].uses[part.device];
       effect.bytes.push_back(use.unaccounted);
       effect.may_give_back.push_back(use.may_give_back);
     }
-    effects.emplace_back(std::move(effect));
+    core_->emit(std::move(effect));
   }
 }
 
 // Whether what the programs are told has changed. Programs write the ledger themselves: no figure
 // of theirs is taken for more than the device has.
-bool Coordinator::Impl::account_for(const ChargeSample& charge, const Lease& lease,
-                                    Use& use) const {
-  const Account* account = ledger.find(charge.device);
+bool Attribution::account_for(const ChargeSample& charge, const Lease& lease, Use& use) const {
+  const Account* account = ledger_->find(charge.device);
   const Bytes capacity = account == nullptr ? Bytes{} : account->capacity;
   use.ledger = std::min(charge.charged, capacity);
   use.ledger_peak = std::max(use.ledger_peak, std::min(charge.peak, capacity));
   use.refused = charge.refused;
   use.wanted = std::min(charge.wanted, capacity);
-  const auto device = seen_devices.find(charge.device);
-  const bool is_listed = device != seen_devices.end() && device->second.lists_processes &&
-                         !device->second.asleep && account->seen && !use.figure_missing;
+  const KnownDevice* device = devices_->find(charge.device);
+  const bool is_listed = device != nullptr && device->lists_processes && !device->asleep &&
+                         account->seen && !use.figure_missing;
   if (!is_listed || !charge.unchanged || lease.held() == nullptr) return false;
   if (lease.held()->suspension) return false;  // What its programs have charged is elsewhere.
   const Bytes counted = use.now.value_or(Bytes{});
@@ -84,24 +83,11 @@ bool Coordinator::Impl::account_for(const ChargeSample& charge, const Lease& lea
 
 // Its allocations wait for what comes free in the lease itself, or for a larger budget; nothing
 // that is decided here for others ends that.
-void Coordinator::Impl::announce_full(LeaseId id) {
-  Observed& seen = observed.at(id);
+void Attribution::announce_full(LeaseId id) {
   const bool full = std::ranges::any_of(
-      seen.use, [](const auto& entry) { return entry.second.wanted > Bytes{}; });
-  if (std::exchange(seen.full, full) != full)
-    notify(id, full ? LeaseEvent::kFull : LeaseEvent::kNotFull);
-}
-
-std::vector<Peak> Coordinator::Impl::peaks_of(const Lease& lease) const {
-  std::vector<Peak> peaks;
-  const std::map<DeviceId, Use>& uses = observed.at(lease.id).use;
-  for (const Part& part : lease.granted()->parts) {
-    const auto use = uses.find(part.device);
-    if (use == uses.end()) continue;
-    const bool known = use->second.ledger || use->second.highest() > Bytes{};
-    if (known) peaks.push_back({part.device, use->second.highest(), use->second.refused});
-  }
-  return peaks;
+      uses(id), [](const auto& entry) { return entry.second.wanted > Bytes{}; });
+  if (std::exchange(known_[id].full, full) != full)
+    core_->notify(id, full ? LeaseEvent::kFull : LeaseEvent::kNotFull);
 }
 
 }  // namespace berth::core

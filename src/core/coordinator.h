@@ -82,6 +82,7 @@ class Coordinator {
 
  private:
   struct Impl;
+  class Trial;
   std::unique_ptr<Impl> impl_;
 };
 

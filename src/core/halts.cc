@@ -3,32 +3,30 @@
 // has to happen before it goes on.
 #include <optional>
 
-#include "core/backfill.h"
-#include "core/impl.h"
+#include "core/views.h"
 
 namespace berth::core {
 
-std::optional<Halt> Coordinator::Impl::halt_of(const Lease& lease, Now at) const {
+std::optional<Halt> Views::halt_of(const Lease& lease, Now at) const {
   using Reason = Halt::Reason;
   const Held* held = lease.held();
   if (held == nullptr || (!held->suspension && !held->frozen)) return std::nullopt;
   if (held->pause) return Halt{.reason = Reason::kPaused, .since = held->pause->since};
   if (!held->suspension) return std::nullopt;  // Its processes are on their way.
-  const Observed& seen = observed.at(lease.id);
   const Suspension& suspension = *held->suspension;
   Halt halt{.reason = Reason::kReturns, .since = wall_at(suspension.since, at)};
   const bool leaves = suspension.phase == Suspension::Phase::kSwappingOut;
   const bool comes = suspension.phase == Suspension::Phase::kSwappingIn || suspension.queued;
-  if (!seen.stuck.empty()) {
+  if (!transfers_->stuck(lease.id).empty()) {
     halt.reason = Reason::kNotReturned;
     return halt;
   }
   // One that is put elsewhere while it is away stays away for what it left for.
-  if (!seen.migrates_to.empty() || (!suspension.moved_from.empty() && comes)) {
+  if (transfers_->is_to_migrate(lease.id) || (!suspension.moved_from.empty() && comes)) {
     halt.reason = Reason::kMoves;
     return halt;
   }
-  const Lease* other = suspension.yields_to ? state.find(*suspension.yields_to) : nullptr;
+  const Lease* other = suspension.yields_to ? core_->state().find(*suspension.yields_to) : nullptr;
   const bool in_the_way = other != nullptr && other->releasing() == nullptr;
   if (in_the_way) {
     halt.reason = Reason::kYields;
@@ -46,7 +44,7 @@ std::optional<Halt> Coordinator::Impl::halt_of(const Lease& lease, Now at) const
   const bool is_for_that = measure != nullptr && measure->begun == suspension.since;
   const bool has_tried = is_for_that && measure->cause == Cause::kUnmanaged &&
                          measure->outcome == MeasureOutcome::kConfirmed &&
-                         !displaced.contains(lease.id);
+                         !transfers_->is_displaced(lease.id);
   if (is_for_that && !has_tried && (leaves || !comes)) {
     halt.reason = Reason::kMeasure;
     halt.cause = measure->cause;
@@ -54,42 +52,6 @@ std::optional<Halt> Coordinator::Impl::halt_of(const Lease& lease, Now at) const
     halt.reason = Reason::kNotReturned;
   }
   return halt;
-}
-
-void Coordinator::Impl::add_halt(const Lease& lease, WhyView& view, Now at) const {
-  view.halt = halt_of(lease, at);
-  if (!view.halt) return;
-  switch (view.halt->reason) {
-    case Halt::Reason::kPaused:
-      view.reason = WhyView::Reason::kPaused;
-      view.expected_start = pause_end(*lease.held(), at);
-      break;
-    case Halt::Reason::kYields: {
-      view.reason = WhyView::Reason::kYields;
-      const Lease& other = *state.find(view.halt->lease.value_or(LeaseId{}));
-      const Instant end =
-          other.held() == nullptr
-              ? Instant::never()
-              : expected_end(other, observed.at(other.id).reported_end(), at.instant);
-      if (end != Instant::never()) view.expected_start = wall_at(end, at);
-      break;
-    }
-    case Halt::Reason::kTurn:
-      view.reason = WhyView::Reason::kSlices;
-      break;
-    case Halt::Reason::kMoves:
-      view.reason = WhyView::Reason::kMoves;
-      break;
-    case Halt::Reason::kMeasure:
-      view.reason = WhyView::Reason::kMeasure;
-      break;
-    case Halt::Reason::kReturns:
-      view.reason = WhyView::Reason::kReturns;
-      break;
-    case Halt::Reason::kNotReturned:
-      view.reason = WhyView::Reason::kNotReturned;
-      break;
-  }
 }
 
 }  // namespace berth::core

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/quantity.h"
-#include "core/impl.h"
+#include "core/escalation.h"
 #include "core/limits.h"
 
 namespace berth::core {
@@ -58,12 +58,12 @@ Duration within(const Lease& lease, Measure measure) {
 
 }  // namespace
 
-void Coordinator::Impl::take(LeaseId id, Cause cause, Measure measure) {
-  const Lease& lease = *state.find(id);
-  const Duration apart = settings.pressure.cooldown;
+void Escalation::take(LeaseId id, Cause cause, Measure measure) {
+  const Lease& lease = *core_->state().find(id);
+  const Duration apart = core_->settings().pressure.cooldown;
   const bool saved_of_late = measure == Measure::kCheckpoint && lease.checkpoint_asked &&
-                             now.instant - *lease.checkpoint_asked < apart;
-  if (saved_of_late || lease.measures.cools_down(measure, now.instant, apart)) return;
+                             core_->now().instant - *lease.checkpoint_asked < apart;
+  if (saved_of_late || lease.measures.cools_down(measure, core_->now().instant, apart)) return;
   const std::optional<std::string> why_not = why_not_taken(lease, measure);
   // Who is near his budget and named no way to save himself is not bothered.
   if (why_not && cause == Cause::kLeaseCritical && measure == Measure::kCheckpoint) return;
@@ -77,14 +77,13 @@ void Coordinator::Impl::take(LeaseId id, Cause cause, Measure measure) {
                            .measure = measure,
                            .cause = cause,
                            .save = saves.asked ? saves.asked->number : last_save + 1};
-  decide(id, begun);
+  core_->decide(id, begun);
   if (why_not) return end_measure({id, begun.number, MeasureOutcome::kRefused, *why_not});
-  notify(id, LeaseEvent::kMeasure);
+  core_->notify(id, LeaseEvent::kMeasure);
   perform(id, measure);
 }
 
-std::optional<std::string> Coordinator::Impl::why_not_taken(const Lease& lease,
-                                                            Measure measure) const {
+std::optional<std::string> Escalation::why_not_taken(const Lease& lease, Measure measure) const {
   std::optional<Refusal> refusal;
   switch (measure) {
     case Measure::kNotify:
@@ -95,56 +94,54 @@ std::optional<std::string> Coordinator::Impl::why_not_taken(const Lease& lease,
     case Measure::kSuspend:
       return why_not_suspended(lease);
     case Measure::kCheckpoint:
-      refusal = refuse_checkpoint(lease);
+      refusal = saves_->refuse(lease);
       break;
     case Measure::kRequeue:
-      refusal = refuse_requeue(lease);
+      refusal = requeuing_->refuse(lease);
       break;
   }
   return refusal ? std::optional(refusal->message) : std::nullopt;
 }
 
-std::optional<std::string> Coordinator::Impl::why_not_suspended(const Lease& lease) const {
+std::optional<std::string> Escalation::why_not_suspended(const Lease& lease) const {
   const Held& held = *lease.held();
-  const Observed& seen = observed.at(lease.id);
   if (!held.has_processes()) return "it has no processes whose memory could be moved";
-  if (is_freezing(seen)) return "it is just being stopped or let go on";
-  if (seen.move != 0) return "its memory is on the way";
+  if (transfers_->is_freezing(lease.id)) return "it is just being stopped or let go on";
+  if (transfers_->is_under_way(lease.id)) return "its memory is on the way";
   return std::nullopt;
 }
 
-void Coordinator::Impl::perform(LeaseId id, Measure measure) {
-  const Observed& seen = observed.at(id);
+void Escalation::perform(LeaseId id, Measure measure) {
+  OfLease& known = known_[id];
   const std::string why =
-      seen.is_above() ? seen.excess : text_of(id) + " is in the way of what was granted";
+      known.is_above() ? known.excess : text_of(id) + " is in the way of what was granted";
   switch (measure) {
     case Measure::kNotify:
       break;
     case Measure::kCleanup:  // Its program hears of it by the news that it was begun.
-      observed.at(id).used_before_cleanup = seen.used_by_higher();
+      known.used_before_cleanup = attribution_->used_by_higher(id);
       break;
     case Measure::kCheckpoint:
-      ask_checkpoint(id, CheckpointReason::kPressure);
+      saves_->ask(id, CheckpointReason::kPressure);
       break;
     case Measure::kSuspend:
-      effects.emplace_back(Say{why + ": it is suspended for that"});
-      suspend(id, {});
+      core_->say({why + ": it is suspended for that"});
+      transfers_->suspend(id, {});
       break;
     case Measure::kRequeue:
-      effects.emplace_back(Say{why + ": it is requeued for that"});
-      ask_requeue(id, {.unsaved = false});
+      core_->say({why + ": it is requeued for that"});
+      requeuing_->ask(id, {.unsaved = false});
       break;
     case Measure::kKill:
-      effects.emplace_back(Say{why + ": it is ended for that"});
-      revoke(id, EndResult::kOverBudget);
+      core_->say({why + ": it is ended for that"});
+      lifecycle_->revoke(id, EndResult::kOverBudget);
       break;
   }
 }
 
 // Absent: it is under way.
-std::optional<MeasureEnded> Coordinator::Impl::outcome_of(const Lease& lease) const {
+std::optional<MeasureEnded> Escalation::outcome_of(const Lease& lease) const {
   const MeasureTaken& taken = *lease.measures.under_way();
-  const Observed& seen = observed.at(lease.id);
   const Held* held = lease.held();
   const auto ended = [&](MeasureOutcome outcome, std::string detail = {}) {
     return MeasureEnded{lease.id, taken.number, outcome, std::move(detail)};
@@ -159,8 +156,8 @@ std::optional<MeasureEnded> Coordinator::Impl::outcome_of(const Lease& lease) co
     case Measure::kCleanup: {
       if (held == nullptr) return ended(MeasureOutcome::kFailed, gone);
       if (held->suspension) return ended(MeasureOutcome::kFailed, "it was suspended meanwhile");
-      const Bytes before = seen.used_before_cleanup;
-      const Bytes given = saturating_sub(before, seen.used_by_higher());
+      const Bytes before = known_.at(lease.id).used_before_cleanup;
+      const Bytes given = saturating_sub(before, attribution_->used_by_higher(lease.id));
       if (!was_sampled_since(*held, taken.begun) || given < least_given_back(before)) break;
       return ended(MeasureOutcome::kConfirmed, to_text(given) + " were given back");
     }
@@ -180,15 +177,17 @@ std::optional<MeasureEnded> Coordinator::Impl::outcome_of(const Lease& lease) co
       if (held->is_swapped_out()) return ended(MeasureOutcome::kConfirmed);
       if (!held->suspension) {
         return ended(MeasureOutcome::kFailed,
-                     because(seen.suspend_failure, "the daemon was started anew"));
+                     because(transfers_->failure(lease.id), "the daemon was started anew"));
       }
-      if (!seen.stuck.empty()) return ended(MeasureOutcome::kFailed, seen.stuck);
+      if (const std::string& why = transfers_->stuck(lease.id); !why.empty()) {
+        return ended(MeasureOutcome::kFailed, why);
+      }
       break;
     case Measure::kRequeue: {
       if (lease.waiting() != nullptr) return ended(MeasureOutcome::kConfirmed);
       const Held& was = *lease.granted();
       if (was.requeue) break;
-      return ended(MeasureOutcome::kFailed, because(seen.requeue_failure, gone));
+      return ended(MeasureOutcome::kFailed, because(requeuing_->failure(lease.id), gone));
     }
     case Measure::kKill:
       if (held == nullptr) return ended(MeasureOutcome::kConfirmed);
@@ -198,49 +197,49 @@ std::optional<MeasureEnded> Coordinator::Impl::outcome_of(const Lease& lease) co
 }
 
 // What its devices hold was asked of the driver after that.
-bool Coordinator::Impl::was_sampled_since(const Held& held, Instant since) const {
+bool Escalation::was_sampled_since(const Held& held, Instant since) const {
   return std::ranges::all_of(held.parts, [&](const Part& part) {
-    const auto device = seen_devices.find(part.device);
-    return device != seen_devices.end() && device->second.asked_at > since;
+    const KnownDevice* device = devices_->find(part.device);
+    return device != nullptr && device->asked_at > since;
   });
 }
 
-void Coordinator::Impl::tend_measures() {
-  for (const LeaseId id : std::set(measuring)) {
-    if (auto ended = outcome_of(*state.find(id))) end_measure(*std::move(ended));
+void Escalation::tend_measures() {
+  for (const LeaseId id : std::set(indexes_->measuring())) {
+    if (auto ended = outcome_of(*core_->state().find(id))) end_measure(*std::move(ended));
   }
 }
 
-Instant Coordinator::Impl::measure_due(const Lease& lease) {
+Instant Escalation::due(const Lease& lease) {
   const MeasureTaken* taken = lease.measures.under_way();
   return taken == nullptr ? Instant::never() : taken->begun + within(lease, taken->measure);
 }
 
 // False: it is not late, or none is under way.
-bool Coordinator::Impl::tend_late_measure(LeaseId id) {
-  const Lease& lease = *state.find(id);
-  if (measure_due(lease) > now.instant) return false;
+bool Escalation::tend_late(LeaseId id) {
+  const Lease& lease = *core_->state().find(id);
+  if (due(lease) > core_->now().instant) return false;
   const MeasureTaken& taken = *lease.measures.under_way();
   end_measure({id, taken.number, MeasureOutcome::kFailed,
                "nothing came of it within " + to_text(within(lease, taken.measure))});
   return true;
 }
 
-void Coordinator::Impl::end_measure(MeasureEnded fact) {
+void Escalation::end_measure(MeasureEnded fact) {
   const LeaseId id = fact.id;
   fact.detail.resize(std::min(fact.detail.size(), limits::kCheckpointDetail));
-  decide(id, fact);
-  notify(id, LeaseEvent::kMeasure);
-  const auto& all = state.find(id)->measures.taken();
+  core_->decide(id, fact);
+  core_->notify(id, LeaseEvent::kMeasure);
+  const auto& all = core_->state().find(id)->measures.taken();
   const MeasureTaken taken = *std::ranges::find(all, fact.number, &MeasureTaken::number);
   if (taken.measure == Measure::kSuspend && taken.outcome == MeasureOutcome::kConfirmed &&
       taken.cause == Cause::kUnmanaged) {
-    displaced.insert(id);
+    transfers_->note_displaced(id);
   }
   if (taken.outcome == MeasureOutcome::kConfirmed) return;
-  effects.emplace_back(Say{
-      text_of(id) + ": " + std::string(to_text(taken.measure)) +
-      (taken.outcome == MeasureOutcome::kRefused ? " was refused: " : " failed: ") + taken.detail});
+  core_->say({text_of(id) + ": " + std::string(to_text(taken.measure)) +
+              (taken.outcome == MeasureOutcome::kRefused ? " was refused: " : " failed: ") +
+              taken.detail});
 }
 
 }  // namespace berth::core

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress that the program of a lease reports, and the end that is expected from it. It is
-// reported again and again, and so is written nowhere: a daemon that starts hears it anew.
+#include "core/progress.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
 
 #include "base/quantity.h"
-#include "core/impl.h"
 #include "core/limits.h"
 
 namespace berth::core {
-namespace {
 
 // How long the rest takes if it goes on as it went since it was first told of.
-std::optional<Duration> left_at_its_rate(const ReportedProgress& reported, std::uint64_t total) {
+std::optional<Duration> ProgressReports::left_at_its_rate(const Reported& reported,
+                                                          std::uint64_t total) {
   const std::uint64_t done = reported.last.done - reported.done_first;
   if (done == 0) return std::nullopt;
   const auto each =
@@ -24,10 +23,7 @@ std::optional<Duration> left_at_its_rate(const ReportedProgress& reported, std::
   return Duration{static_cast<std::int64_t>(std::min(left, most))};
 }
 
-}  // namespace
-
-std::optional<Refusal> Coordinator::Impl::refuse_progress(const Lease& lease,
-                                                          const ReportProgress& event) {
+std::optional<Refusal> ProgressReports::refuse(const Lease& lease, const ReportProgress& event) {
   const Held* held = lease.held();
   if (held == nullptr || !held->claimed) {
     return Refusal{RefusalCode::kWrongState,
@@ -50,26 +46,37 @@ std::optional<Refusal> Coordinator::Impl::refuse_progress(const Lease& lease,
   return std::nullopt;
 }
 
-void Coordinator::Impl::on(const ReportProgress& event) {
-  const Lease* lease = lease_of(event.token, event.actor, event.lease);
+void ProgressReports::on(const ReportProgress& event) {
+  const Lease* lease = core_->lease_of(event.token, event.actor, event.lease);
   if (lease == nullptr) return;
-  if (std::optional<Refusal> refusal = refuse_progress(*lease, event)) {
-    effects.emplace_back(Reply{event.token, *std::move(refusal)});
+  if (std::optional<Refusal> refusal = refuse(*lease, event)) {
+    core_->refuse(event.token, *std::move(refusal));
     return;
   }
-  std::optional<ReportedProgress>& reported = observed.at(lease->id).progress;
+  std::optional<Reported>& reported = reported_[lease->id];
   const bool goes_on = reported && event.done >= reported->last.done &&
                        reported->first_at >= lease->held()->runs_since;
-  if (!goes_on) reported = ReportedProgress{.done_first = event.done, .first_at = now.instant};
-  reported->at = now.instant;
+  if (!goes_on) reported = Reported{.done_first = event.done, .first_at = core_->now().instant};
+  reported->at = core_->now().instant;
   reported->last = {.done = event.done,
                     .total = event.total,
                     .left = event.left,
                     .note = event.note,
-                    .at = now.wall};
+                    .at = core_->now().wall};
   if (!event.left && event.total) reported->last.left = left_at_its_rate(*reported, *event.total);
-  reindex(lease->id);
-  answer(event.token, lease->id);
+  core_->derive(lease->id);
+  core_->answer(event.token, lease->id);
+}
+
+std::optional<Progress> ProgressReports::last(LeaseId id) const {
+  const std::optional<Reported>& reported = reported_.at(id);
+  return reported ? std::optional(reported->last) : std::nullopt;
+}
+
+std::optional<ReportedEnd> ProgressReports::end(LeaseId id) const {
+  const std::optional<Reported>& reported = reported_.at(id);
+  if (!reported || !reported->last.left) return std::nullopt;
+  return ReportedEnd{.at = reported->at, .left = *reported->last.left};
 }
 
 }  // namespace berth::core

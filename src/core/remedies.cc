@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -52,37 +53,36 @@ bool is_refused(const std::vector<Effect>& effects) {
 
 }  // namespace
 
-Coordinator Coordinator::copy() const {
-  Coordinator other(impl_->settings);
-  *other.impl_ = *impl_;
-  other.impl_->requeue_places();
-  other.impl_->state.forget_past();
-  return other;
+/// One that wants a remedy carried out on it: see Note [Advice is tried].
+class Coordinator::Trial {
+ public:
+  explicit Trial(Impl& on) : on_(on) {}
+
+  std::optional<Remedy> remedy_for(Kind kind, const Lease& holder) const;
+  /// All at once, as one command would. False: it cannot be.
+  bool carry_out(const std::vector<Remedy>& remedies);
+  /// The number of the request that was made in place of the waiting one.
+  std::optional<LeaseId> ask_instead(LeaseId waiter, Request request);
+
+ private:
+  bool feed(const Event& event) { return !is_refused(on_.step(on_.now(), event)); }
+  bool can_pause(const Lease& lease) const;
+  bool begin(const Remedy& remedy, LeaseId id);
+  bool begin_requeue(const Lease& lease);
+  void end_processes(Kind kind, LeaseId id);
+  bool come_free(Kind kind, LeaseId id);
+
+  Impl& on_;
+};
+
+bool Coordinator::Trial::can_pause(const Lease& lease) const {
+  const bool can =
+      on_.devices.simulated() || leading_number(on_.devices.driver_version()) >= kPausesSince;
+  return can && on_.transfers.failure(lease.id).empty() &&
+         on_.attribution.used_by_higher(lease.id) > Bytes{};
 }
 
-// Places point to the leases that have them.
-void Coordinator::Impl::requeue_places() {
-  queue = {};
-  turns = {};
-  for (auto& [id, seen] : observed) {
-    if (seen.place) {
-      seen.place = Queue::place_of(*state.find(id), settings);
-      queue.insert(*seen.place);
-    }
-    if (seen.turn_place) {
-      seen.turn_place = Queue::place_of(*state.find(id), settings);
-      turns.insert(*seen.turn_place);
-    }
-  }
-}
-
-bool Coordinator::Impl::can_migrate(const Lease& lease) const {
-  const Observed& seen = observed.at(lease.id);
-  const bool can = simulated || leading_number(driver_version) >= kPausesSince;
-  return can && seen.suspend_failure.empty() && seen.used_by_higher() > Bytes{};
-}
-
-std::optional<Remedy> Coordinator::Impl::remedy_for(Kind kind, const Lease& holder) const {
+std::optional<Remedy> Coordinator::Trial::remedy_for(Kind kind, const Lease& holder) const {
   Remedy remedy{.kind = kind, .lease = holder.id};
   if (kind == Kind::kEndPrograms) {
     return holder.is_outlived() ? std::optional(std::move(remedy)) : std::nullopt;
@@ -91,12 +91,12 @@ std::optional<Remedy> Coordinator::Impl::remedy_for(Kind kind, const Lease& hold
   if (held == nullptr || held->revoked) return std::nullopt;
   switch (kind) {
     case Kind::kPauseLease:
-      if (!can_migrate(holder)) return std::nullopt;
+      if (!can_pause(holder)) return std::nullopt;
       break;
     case Kind::kShrinkLease: {
-      Bytes peak = dearest_context(holder);
+      Bytes peak = on_.devices.dearest_context(holder);
       bool known = false;
-      for (const auto& [device, use] : observed.at(holder.id).use) {
+      for (const auto& [device, use] : on_.attribution.uses(holder.id)) {
         peak = std::max({peak, use.highest(), use.higher_now()});
         known = known || use.highest() > Bytes{};
       }
@@ -107,7 +107,7 @@ std::optional<Remedy> Coordinator::Impl::remedy_for(Kind kind, const Lease& hold
       break;
     }
     case Kind::kRequeueLease:
-      if (refuse_requeue(holder)) return std::nullopt;
+      if (on_.requeuing.refuse(holder)) return std::nullopt;
       break;
     case Kind::kReleaseLease:
       if (!holder.request.ttl || held->has_processes()) return std::nullopt;
@@ -123,24 +123,23 @@ std::optional<Remedy> Coordinator::Impl::remedy_for(Kind kind, const Lease& hold
   return remedy;
 }
 
-/// The number of the request that was made in place of the waiting one.
-std::optional<LeaseId> Coordinator::Impl::ask_instead(LeaseId waiter, Request request) {
-  const Lease& before = *state.find(waiter);
+std::optional<LeaseId> Coordinator::Trial::ask_instead(LeaseId waiter, Request request) {
+  const Lease& before = *on_.state().find(waiter);
   const Actor owner{.user = before.user};
-  const LeaseId id{state.next_id()};
+  const LeaseId id{on_.state().next_id()};
   const Submit submit{.token = {},
                       .actor = owner,
                       .handle = {~id.value, id.value},
                       .supervisor = before.supervisor,
                       .request = std::move(request)};
-  static_cast<void>(step(now, Release{.token = {}, .actor = owner, .lease = waiter}));
-  if (is_refused(step(now, submit))) return std::nullopt;
+  static_cast<void>(feed(Release{.token = {}, .actor = owner, .lease = waiter}));
+  if (!feed(submit)) return std::nullopt;
   return id;
 }
 
 /// Its command is given. False: it is refused.
-bool Coordinator::Impl::begin(const Remedy& remedy, LeaseId id) {
-  const Lease* lease = state.find(id);
+bool Coordinator::Trial::begin(const Remedy& remedy, LeaseId id) {
+  const Lease* lease = on_.state().find(id);
   if (lease == nullptr) return false;
   const bool can_begin =
       remedy.kind == Kind::kEndPrograms ? lease->is_outlived() : lease->held() != nullptr;
@@ -148,10 +147,10 @@ bool Coordinator::Impl::begin(const Remedy& remedy, LeaseId id) {
   const Actor owner{.user = lease->user};
   switch (remedy.kind) {
     case Kind::kPauseLease:
-      return !is_refused(step(now, Suspend{.token = {}, .actor = owner, .lease = id}));
+      return feed(Suspend{.token = {}, .actor = owner, .lease = id});
     case Kind::kShrinkLease: {
       const Resize resize{.token = {}, .actor = owner, .lease = id, .vram = remedy.bytes};
-      return !is_refused(step(now, resize));
+      return feed(resize);
     }
     case Kind::kRequeueLease:
       return begin_requeue(*lease);
@@ -163,7 +162,7 @@ bool Coordinator::Impl::begin(const Remedy& remedy, LeaseId id) {
                             .lease = id,
                             .kill = remedy.kind != Kind::kReleaseLease,
                             .cancel = remedy.kind == Kind::kCancelLease};
-      return !is_refused(step(now, release));
+      return feed(release);
     }
     case Kind::kAskLess:
     case Kind::kOtherDevice:
@@ -173,119 +172,95 @@ bool Coordinator::Impl::begin(const Remedy& remedy, LeaseId id) {
 }
 
 /// It has saved itself, and its `berth run` says that it stops it.
-bool Coordinator::Impl::begin_requeue(const Lease& lease) {
+bool Coordinator::Trial::begin_requeue(const Lease& lease) {
   const Actor owner{.user = lease.user};
-  if (is_refused(step(now, AskRequeue{.token = {}, .actor = owner, .lease = lease.id}))) {
+  if (!feed(AskRequeue{.token = {}, .actor = owner, .lease = lease.id})) {
     return false;
   }
   if (lease.checkpoints.asked) {
-    static_cast<void>(step(now, ReportCheckpoint{.token = {},
-                                                 .actor = owner,
-                                                 .handle = lease.handle,
-                                                 .number = lease.checkpoints.asked->number,
-                                                 .outcome = CheckpointOutcome::kSaved,
-                                                 .detail = {}}));
+    static_cast<void>(feed(ReportCheckpoint{.token = {},
+                                            .actor = owner,
+                                            .handle = lease.handle,
+                                            .number = lease.checkpoints.asked->number,
+                                            .outcome = CheckpointOutcome::kSaved,
+                                            .detail = {}}));
   }
-  return !is_refused(step(now, BeginRequeue{.token = {}, .actor = owner, .handle = lease.handle}));
+  return feed(BeginRequeue{.token = {}, .actor = owner, .handle = lease.handle});
 }
 
 /// Its `berth run` tells how its command ended, or comes back to wait.
-void Coordinator::Impl::end_processes(Kind kind, LeaseId id) {
-  const Lease* lease = state.find(id);
+void Coordinator::Trial::end_processes(Kind kind, LeaseId id) {
+  const Lease* lease = on_.state().find(id);
   const Held* held = lease == nullptr ? nullptr : lease->granted();
   if (held == nullptr) return;
   std::vector<Process> processes(held->members.begin(), held->members.end());
   if (held->command && !held->command_ended) processes.insert(processes.begin(), *held->command);
   const Actor owner{.user = lease->user};
   if (kind == Kind::kRequeueLease) {
-    static_cast<void>(step(now, Reconnect{.token = {},
-                                          .actor = owner,
-                                          .handle = lease->handle,
-                                          .restarts = lease->restarts + 1}));
+    static_cast<void>(feed(Reconnect{
+        .token = {}, .actor = owner, .handle = lease->handle, .restarts = lease->restarts + 1}));
   } else if (held->command) {
-    static_cast<void>(step(now, ReportExit{.token = {},
-                                           .actor = owner,
-                                           .handle = lease->handle,
-                                           .exit = {},
-                                           .leftovers = {},
-                                           .restarts = lease->restarts}));
+    static_cast<void>(feed(ReportExit{.token = {},
+                                      .actor = owner,
+                                      .handle = lease->handle,
+                                      .exit = {},
+                                      .leftovers = {},
+                                      .restarts = lease->restarts}));
   }
   for (const Process& process : processes) {
-    static_cast<void>(step(now, ProcessEnded{process}));
+    static_cast<void>(feed(ProcessEnded{process}));
   }
 }
 
 /// The driver counts free what it is to give up. False: that is nothing.
-bool Coordinator::Impl::come_free(Kind kind, LeaseId id) {
-  const Lease* lease = state.find(id);
+bool Coordinator::Trial::come_free(Kind kind, LeaseId id) {
+  const Lease* lease = on_.state().find(id);
   if (lease == nullptr) return true;
-  Observed& seen = observed.at(id);
   switch (kind) {
     case Kind::kPauseLease:
       if (lease->held() == nullptr || !lease->held()->is_swapped_out()) return false;
-      for (auto& [device, use] : seen.use) use = {};
-      just_swapped_out.erase(id);
-      break;
+      on_.attribution.suppose_swapped_out(id);
+      return true;
     case Kind::kShrinkLease:
       // If its turn ends before anybody has looked, it is to find what it had when it returns.
       if (lease->held() == nullptr || lease->held()->suspension) return false;
-      for (auto& [device, use] : seen.use) use.upper_bound = {};
-      break;
-    case Kind::kRequeueLease:
-      if (lease->waiting() != nullptr) return true;
-      if (lease->held() != nullptr) start_releasing(id, EndResult::kOk);
-      if (lease->releasing() == nullptr || !lease->releasing()->was.is_being_stopped()) {
-        return false;
-      }
-      seen.connected = true;
-      wait_again(id);
+      on_.attribution.suppose_shrunk(id);
       return true;
+    case Kind::kRequeueLease:
+      return on_.lifecycle.suppose_requeued(id);
     case Kind::kCancelLease:
     case Kind::kEndPrograms:
     case Kind::kReleaseLease:
-      decide(id, LeaseEnded{id, EndResult::kCancelled});
+      on_.decide(id, LeaseEnded{id, EndResult::kCancelled});
       return true;
     case Kind::kAskLess:
     case Kind::kOtherDevice:
       return false;
   }
-  shrunk.erase(id);
-  seen.shrunk_at.reset();
-  reindex(id);
-  return true;
+  return false;
 }
 
-/// See Note [Advice is tried]. All at once, as one command would. False: it cannot be.
-bool Coordinator::Impl::carry_out(const std::vector<Remedy>& remedies) {
+bool Coordinator::Trial::carry_out(const std::vector<Remedy>& remedies) {
   const auto each = [&](const auto& done) { return std::ranges::all_of(remedies, done); };
   std::map<DeviceId, Bytes> unmanaged;
-  for (const Account& account : ledger.accounts()) unmanaged[account.id] = account.unmanaged;
+  for (const Account& account : on_.ledger.accounts()) unmanaged[account.id] = account.unmanaged;
   if (!each([&](const Remedy& one) { return begin(one, one.lease); })) return false;
   for (const Remedy& one : remedies) {
     if (one.kind == Kind::kShrinkLease) continue;
     const bool stays = one.kind == Kind::kPauseLease || one.kind == Kind::kReleaseLease;
     if (!stays) end_processes(one.kind, one.lease);
-    for (int i = 0; i < kMovesMax && state.find(one.lease) != nullptr; ++i) {
-      const std::uint64_t number = observed.at(one.lease).move;
+    for (int i = 0; i < kMovesMax && on_.state().find(one.lease) != nullptr; ++i) {
+      const std::uint64_t number = on_.transfers.number_of(one.lease);
       if (number == 0) break;
-      static_cast<void>(
-          step(now, TransferDone{.lease = one.lease, .number = number, .result = {}}));
+      feed(TransferDone{.lease = one.lease, .number = number, .result = {}});
     }
   }
-  // What was left behind for a sample to tell of is gone by then, and what it has elsewhere.
-  for (const auto& [device, bytes] : unmanaged) {
-    const auto seen = seen_devices.find(device);
-    if (seen == seen_devices.end()) continue;
-    Bytes gone;
-    for (const UnmanagedProcess& stray : seen->second.unmanaged_processes) {
-      const bool ends = std::ranges::any_of(remedies, [&](const Remedy& one) {
-        return one.lease == stray.lease && one.kind != Kind::kPauseLease &&
-               one.kind != Kind::kShrinkLease;
-      });
-      if (ends) gone += stray.used.value_or(Bytes{});
-    }
-    ledger.account(device).unmanaged = saturating_sub(bytes, gone);
+  std::set<LeaseId> ended;
+  for (const Remedy& one : remedies) {
+    const bool ends = one.kind != Kind::kPauseLease && one.kind != Kind::kShrinkLease;
+    if (ends) ended.insert(one.lease);
   }
+  on_.attribution.suppose_ended(ended, unmanaged);
   return each([&](const Remedy& one) { return come_free(one.kind, one.lease); });
 }
 
@@ -330,14 +305,14 @@ std::vector<Remedy> that_help(const std::vector<Remedy>& able, const Attempt& he
 }  // namespace
 
 std::vector<Remedy> Coordinator::remedies(LeaseId id, Now now) const {
-  const Lease* waiter = impl_->state.find(id);
+  const Lease* waiter = impl_->state().find(id);
   if (waiter == nullptr || waiter->waiting() == nullptr) return {};
-  const std::size_t tries_max = tries_for(impl_->state.leases().size());
+  const std::size_t tries_max = tries_for(impl_->state().leases().size());
   if (tries_max < kTriesMin) return {};
-  const WhyView view = impl_->why(*waiter, now);
-  if (!impl_->is_offerable(*waiter) || view.limit || view.shortages.empty()) return {};
+  const WhyView view = impl_->explainer.why(*waiter, now);
+  if (!impl_->presence.is_offerable(*waiter) || view.limit || view.shortages.empty()) return {};
   Coordinator base = copy();
-  base.impl_->now = now;
+  base.impl_->begin(now);
   std::size_t tries = 0;
   // What becomes of a change of the copy: the lease that it names was granted.
   const auto granted_after = [&](const auto& change) -> std::optional<std::vector<Part>> {
@@ -346,9 +321,8 @@ std::vector<Remedy> Coordinator::remedies(LeaseId id, Now now) const {
     Impl& impl = *trial.impl_;
     const std::optional<LeaseId> which = change(impl);
     if (!which) return std::nullopt;
-    impl.dirty = true;
-    impl.schedule();
-    const Lease* after = impl.state.find(*which);
+    impl.scheduler.schedule();
+    const Lease* after = impl.state().find(*which);
     if (after == nullptr || after->held() == nullptr) return std::nullopt;
     return after->held()->parts;
   };
@@ -359,12 +333,12 @@ std::vector<Remedy> Coordinator::remedies(LeaseId id, Now now) const {
                           Kind::kShrinkLease, Kind::kRequeueLease, Kind::kCancelLease}) {
     std::vector<Remedy> able;
     for (const Holder& holder : view.holders) {
-      const Lease& lease = *impl_->state.find(holder.lease);
-      if (auto remedy = impl_->remedy_for(kind, lease)) able.push_back(*std::move(remedy));
+      const Lease& lease = *impl_->state().find(holder.lease);
+      if (auto remedy = Trial(*impl_).remedy_for(kind, lease)) able.push_back(*std::move(remedy));
     }
     const auto helps_so = [&](const std::vector<Remedy>& chosen) {
       return granted_after([&](Impl& impl) {
-               return impl.carry_out(chosen) ? std::optional(id) : std::nullopt;
+               return Trial(impl).carry_out(chosen) ? std::optional(id) : std::nullopt;
              })
           .has_value();
     };
@@ -382,7 +356,7 @@ std::vector<Remedy> Coordinator::remedies(LeaseId id, Now now) const {
   if (asked.share != Share::kExclusive && most < asked.vram && most > Bytes{}) {
     Request less = asked;
     less.vram = most;
-    if (granted_after([&](Impl& impl) { return impl.ask_instead(id, less); })) {
+    if (granted_after([&](Impl& impl) { return Trial(impl).ask_instead(id, less); })) {
       found.insert(found.begin(), {.kind = Kind::kAskLess, .bytes = most});
     }
   }
@@ -390,18 +364,19 @@ std::vector<Remedy> Coordinator::remedies(LeaseId id, Now now) const {
     Request anywhere = asked;
     anywhere.device_count = static_cast<std::uint32_t>(device_count(asked));
     anywhere.devices.clear();
-    const auto parts = granted_after([&](Impl& impl) { return impl.ask_instead(id, anywhere); });
+    const auto parts =
+        granted_after([&](Impl& impl) { return Trial(impl).ask_instead(id, anywhere); });
     if (parts) found.push_back({.kind = Kind::kOtherDevice, .device = parts->front().device});
   }
   return found;
 }
 
 std::vector<Remedy> Coordinator::remedies(const Request& request, Actor actor, Now now) const {
-  if (tries_for(impl_->state.leases().size() + 1) < kTriesMin) return {};
+  if (tries_for(impl_->state().leases().size() + 1) < kTriesMin) return {};
   Coordinator asked = copy();
-  Request waits = impl_->with_learned_size(request, actor.user);
+  Request waits = impl_->admission.with_learned_size(request, actor.user);
   waits.wait_max.reset();
-  const LeaseId id{asked.impl_->state.next_id()};
+  const LeaseId id{asked.impl_->state().next_id()};
   const Submit submit{.token = {},
                       .actor = actor,
                       .handle = {~id.value, id.value},

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases that shrink and grow while they run. A budget falls at once; it grows now, or waits ahead
-// of requests of its priority, or is refused with what is missing.
+#include "core/resizing.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "base/check.h"
 #include "base/quantity.h"
-#include "core/impl.h"
-#include "core/limits.h"
 
 namespace berth::core {
 namespace {
@@ -26,139 +24,129 @@ Share shared_as(const Lease& lease) {
 
 }  // namespace
 
-void Coordinator::Impl::on(const Resize& event) {
-  const Lease* lease = lease_of(event.token, event.actor, event.lease);
+void Resizing::on(const Resize& event) {
+  const Lease* lease = core_->lease_of(event.token, event.actor, event.lease);
   if (lease == nullptr) return;
   const LeaseId id = lease->id;
-  const Held* held = lease->held();
-  if (held == nullptr || !held->claimed) {  // An offer may lapse, and takes its growth with it.
-    refuse(event.token, RefusalCode::kWrongState,
-           text_of(id) + (held == nullptr
-                              ? " is not held: a request that waits is cancelled and asked again"
-                              : " has not begun yet: ask again when it has"));
-    return;
+  if (std::optional<Refusal> refusal = refuse(*lease, event)) {
+    return core_->refuse(event.token, *std::move(refusal));
   }
-  if (held->suspension) {
-    refuse(event.token, RefusalCode::kWrongState,
-           text_of(id) + " is suspended: it can be resized when it runs again (berth resume " +
-               std::to_string(id.value) + ")");
-    return;
-  }
-  const bool in_turns = lease->request.share == Share::kSlice;
-  if (in_turns ? event.share == Share::kExclusive : event.share == Share::kSlice) {
-    refuse(event.token, RefusalCode::kWrongState,
-           text_of(id) +
-               (in_turns ? " runs in turns: it gets no GPU for itself"
-                         : " does not run in turns, and cannot begin to") +
-               ": ask anew");
-    return;
-  }
-  if (!journal_full_where.empty()) {
-    refuse(event.token, RefusalCode::kDiskFull,
-           "the journal " + journal_full_where + " cannot be written: " + text_of(id) +
-               " keeps its budget; free some space there");
-    return;
-  }
-  if (held->growth) drop_growth(id, Refusal{RefusalCode::kBusy, "asked anew"});
-  if (event.share == Share::kExclusive) {
-    resize_to_exclusive(event, *lease);
-    return;
-  }
-  const Bytes least = dearest_context(*lease);
+  drop(id, Refusal{RefusalCode::kBusy, "asked anew"});
+  if (event.share == Share::kExclusive) return make_exclusive(event, *lease);
+  const Bytes least = devices_->dearest_context(*lease);
   if (event.vram < least) {
-    effects.emplace_back(Reply{event.token, below_a_context(event.vram, least)});
-    return;
+    return core_->refuse(event.token, Admission::below_a_context(event.vram, least));
   }
+  const Held* held = lease->held();
   const bool grows =
       std::ranges::any_of(held->parts, [&](const Part& part) { return event.vram > part.budget; });
   if (!grows) {
     resize(id, shared_as(*lease), with_budget(held->parts, event.vram));
-    announce_budget(id);
-    notify(id, LeaseEvent::kResized);
-    answer(event.token, id);
-    return;
+    return resized(id, event.token);
   }
   if (std::optional<Refusal> refusal = refuse_growth(*lease, event.vram)) {
-    effects.emplace_back(Reply{event.token, *std::move(refusal)});
-    return;
+    return core_->refuse(event.token, *std::move(refusal));
   }
   const bool waits = event.wait_max && event.wait_max->ns > 0;
   std::optional<Instant> until;
-  if (waits) until = now.instant + *event.wait_max;
-  decide(id, GrowthQueued{id, event.vram, until});
-  observed.at(id).growth_token = event.token;
-  if (!try_growth(id) && !waits) {
-    drop_growth(
-        id, Refusal{RefusalCode::kBusy, "not now: " + shortage_text(lease->request, lease->user)});
+  if (waits) until = core_->now().instant + *event.wait_max;
+  core_->decide(id, GrowthQueued{id, event.vram, until});
+  known_[id].waiter = event.token;
+  if (!try_to_grow(id) && !waits) {
+    drop(id, Refusal{RefusalCode::kBusy,
+                     "not now: " + admission_->shortage_text(lease->request, lease->user)});
   }
+}
+
+std::optional<Refusal> Resizing::refuse(const Lease& lease, const Resize& event) const {
+  const auto wrong_state = [&](const std::string& why) {
+    return Refusal{RefusalCode::kWrongState, text_of(lease.id) + why};
+  };
+  const Held* held = lease.held();
+  if (held == nullptr) {
+    return wrong_state(" is not held: a request that waits is cancelled and asked again");
+  }
+  // An offer may lapse, and takes its growth with it.
+  if (!held->claimed) return wrong_state(" has not begun yet: ask again when it has");
+  if (held->suspension) {
+    return wrong_state(" is suspended: it can be resized when it runs again (berth resume " +
+                       std::to_string(lease.id.value) + ")");
+  }
+  const bool in_turns = lease.request.share == Share::kSlice;
+  if (in_turns && event.share == Share::kExclusive) {
+    return wrong_state(" runs in turns: it gets no GPU for itself: ask anew");
+  }
+  if (!in_turns && event.share == Share::kSlice) {
+    return wrong_state(" does not run in turns, and cannot begin to: ask anew");
+  }
+  if (!core_->journal_full_where().empty()) {
+    return Refusal{RefusalCode::kDiskFull, "the journal " + core_->journal_full_where() +
+                                               " cannot be written: " + text_of(lease.id) +
+                                               " keeps its budget; free some space there"};
+  }
+  return std::nullopt;
 }
 
 // The budget falls at once. What it leaves free is granted when a sample asked after this has told
 // that it is: a program gives back when it can, if at all.
-void Coordinator::Impl::resize(LeaseId id, Share share, std::vector<Part> parts) {
-  Observed& seen = observed.at(id);
-  for (const Part& before : state.find(id)->held()->parts) {
-    const auto after = std::ranges::find(parts, before.device, &Part::device);
-    if (after == parts.end() || after->budget >= before.budget) continue;
-    Use& use = seen.use[before.device];
-    use.upper_bound = std::max(use.upper_bound, before.budget);
-    seen.shrunk_at = now.instant;
-  }
-  if (seen.shrunk_at == now.instant) {
-    shrunk.insert(id);
-    seen.shrink_confirmed = false;
-    ask_probe(now.instant);
-  }
-  const Lease& lease = *state.find(id);
-  seen.budgets_before = LeaseResized{id, lease.request.share, lease.held()->parts};
-  decide(id, LeaseResized{id, share, std::move(parts)});
+void Resizing::resize(LeaseId id, Share share, std::vector<Part> parts) {
+  if (attribution_->await_shrunk(id, parts)) core_->ask_probe(core_->now().instant);
+  const Lease& lease = *core_->state().find(id);
+  known_[id].before = LeaseResized{id, lease.request.share, lease.held()->parts};
+  core_->decide(id, LeaseResized{id, share, std::move(parts)});
+}
+
+void Resizing::resized(LeaseId id, std::optional<Token> token) {
+  if (token) core_->answer(*token, id);
+  attribution_->announce_budget(id);
+  core_->notify(id, LeaseEvent::kResized);
 }
 
 // What a budget that fell had left free is still charged, and what it grew by was given to nobody
 // else: nothing is in the way.
-void Coordinator::Impl::take_back_resize(LeaseId id) {
-  const Lease* lease = state.find(id);
+void Resizing::take_back(LeaseId id) {
+  const Lease* lease = core_->state().find(id);
   if (lease == nullptr || lease->held() == nullptr) return;
-  std::optional<LeaseResized> before = std::exchange(observed.at(id).budgets_before, std::nullopt);
+  std::optional<LeaseResized> before = std::exchange(known_[id].before, std::nullopt);
   if (!before) return;
-  decide(id, *std::move(before));
-  announce_budget(id);
+  core_->decide(id, *std::move(before));
+  attribution_->announce_budget(id);
 }
 
-void Coordinator::Impl::resize_to_exclusive(const Resize& event, const Lease& lease) {
+void Resizing::make_exclusive(const Resize& event, const Lease& lease) {
   std::vector<Part> parts = lease.held()->parts;
   for (Part& part : parts) {
-    const Account* account = ledger.find(part.device);
+    const Account* account = ledger_->find(part.device);
     if (account == nullptr || !account->seen || account->entries.size() != 1) {
-      refuse(event.token, RefusalCode::kBusy,
-             "other leases are on the device of " + text_of(lease.id) +
-                 ": it can be made exclusive when it is alone there");
+      core_->refuse(event.token, RefusalCode::kBusy,
+                    "other leases are on the device of " + text_of(lease.id) +
+                        ": it can be made exclusive when it is alone there");
       return;
     }
     const Bytes room = saturating_sub(account->capacity, account->held_back());
     part.budget = std::max(part.budget, room);
   }
   resize(lease.id, Share::kExclusive, std::move(parts));
-  notify(lease.id, LeaseEvent::kResized);
-  answer(event.token, lease.id);
+  core_->notify(lease.id, LeaseEvent::kResized);
+  core_->answer(event.token, lease.id);
 }
 
-std::optional<Refusal> Coordinator::Impl::refuse_growth(const Lease& lease, Bytes vram) const {
-  if (!may_grant()) {
+std::optional<Refusal> Resizing::refuse_growth(const Lease& lease, Bytes vram) const {
+  if (!core_->may_grant()) {
     return Refusal{RefusalCode::kSafeMode,
                    "nothing is granted now, growth included (see berth doctor)"};
   }
   Bytes sum;
   for (std::size_t i = 0; i < lease.held()->parts.size(); ++i) sum += vram;
-  const UserLimits& limits = limits_of(lease.user);
+  const UserLimits& limits = core_->limits_of(lease.user);
   const Bytes others =
-      saturating_sub(users.at(lease.user).vram, observed.at(lease.id).counted_vram);
+      saturating_sub(indexes_->count_of(lease.user).vram, indexes_->vram_of(lease.id));
   if (others + sum > limits.vram_max) {
     return Refusal{RefusalCode::kQueueFull,
                    "that is above your limit of " + to_text(limits.vram_max) + " of VRAM"};
   }
   for (const Part& part : lease.held()->parts) {
-    const Account* account = ledger.find(part.device);
+    const Account* account = ledger_->find(part.device);
     const Bytes most = account == nullptr ? Bytes{} : account->grantable_when_empty();
     if (vram > most) {
       return Refusal{RefusalCode::kNeverFits,
@@ -168,7 +156,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_growth(const Lease& lease, Byte
     Bytes waiting_to_grow;
     LeaseId other;
     for (const auto& [id, entry] : account->entries) {
-      if (id == lease.id || !growing.contains(id)) continue;
+      if (id == lease.id || !indexes_->growing().contains(id)) continue;
       waiting_to_grow += entry.charge;
       other = id;
     }
@@ -180,12 +168,12 @@ std::optional<Refusal> Coordinator::Impl::refuse_growth(const Lease& lease, Byte
   return std::nullopt;
 }
 
-bool Coordinator::Impl::try_growth(LeaseId id) {
-  const Held& held = *state.find(id)->held();
+bool Resizing::try_to_grow(LeaseId id) {
+  const Held& held = *core_->state().find(id)->held();
   CHECK(held.growth.has_value());
   const Bytes vram = held.growth->vram;
   for (const Part& part : held.parts) {
-    const Account* account = ledger.find(part.device);
+    const Account* account = ledger_->find(part.device);
     if (account == nullptr || (vram > part.budget && !account->seen)) return false;
     // Where the lease uses more than its budget, its charge has room that its budget may not take.
     const Bytes others = saturating_sub(account->granted, part.budget);
@@ -195,27 +183,24 @@ bool Coordinator::Impl::try_growth(LeaseId id) {
     const Bytes own = entry == account->entries.end() ? Bytes{} : entry->second.charge;
     if (saturating_sub(vram, own) > account->grantable() && vram > own) return false;
   }
-  resize(id, shared_as(*state.find(id)), with_budget(held.parts, vram));
-  Observed& seen = observed.at(id);
-  const std::optional<Token> token = std::exchange(seen.growth_token, std::nullopt);
-  if (token) answer(*token, id);
-  announce_budget(id);
-  notify(id, LeaseEvent::kResized);
+  resize(id, shared_as(*core_->state().find(id)), with_budget(held.parts, vram));
+  resized(id, std::exchange(known_[id].waiter, std::nullopt));
   return true;
 }
 
-void Coordinator::Impl::drop_growth(LeaseId id, std::optional<Refusal> refusal) {
-  decide(id, GrowthDropped{id});
-  Observed& seen = observed.at(id);
-  const std::optional<Token> token = std::exchange(seen.growth_token, std::nullopt);
-  if (token && refusal) effects.emplace_back(Reply{*token, *std::move(refusal)});
+void Resizing::drop(LeaseId id, std::optional<Refusal> refusal) {
+  const Held* held = core_->state().find(id)->held();
+  if (held == nullptr || !held->growth) return;
+  core_->decide(id, GrowthDropped{id});
+  const std::optional<Token> token = std::exchange(known_[id].waiter, std::nullopt);
+  if (token && refusal) core_->refuse(*token, *std::move(refusal));
 }
 
-void Coordinator::Impl::on(const GrowthRequesterGone& event) {
-  const Lease* lease = state.find(event.lease);
-  if (lease == nullptr || lease->held() == nullptr || !lease->held()->growth) return;
-  observed.at(event.lease).growth_token.reset();
-  drop_growth(event.lease, std::nullopt);
+void Resizing::on(const GrowthRequesterGone& event) {
+  const Lease* lease = core_->state().find(event.lease);
+  if (lease == nullptr) return;
+  known_[event.lease].waiter.reset();
+  drop(event.lease, std::nullopt);
 }
 
 }  // namespace berth::core

@@ -83,6 +83,7 @@ struct State::Applier {
                                         .measures = {},
                                         .waited_before = {},
                                         .state = Waiting{}});
+    self.by_handle_[fact.handle] = fact.id;
     self.next_id_ = std::max(self.next_id_, fact.id.value + 1);
     return true;
   }
@@ -444,6 +445,7 @@ bool State::Applier::operator()(const LeaseRestored& fact) const {
     }
   }
   const Lease& kept = self.leases_.emplace(view.id, std::move(lease)).first->second;
+  self.by_handle_[kept.handle] = kept.id;
   if (kept.held()) self.charge_share(kept, record.at, 1);
   return true;
 }
@@ -467,6 +469,11 @@ Status State::apply(const Record& record) {
 const Lease* State::find(LeaseId id) const {
   const auto found = leases_.find(id);
   return found == leases_.end() ? nullptr : &found->second;
+}
+
+std::optional<LeaseId> State::find(Handle handle) const {
+  const auto found = by_handle_.find(handle);
+  return found == by_handle_.end() ? std::nullopt : std::optional(found->second);
 }
 
 const LeaseView* State::find_ended(LeaseId id) const {

@@ -157,6 +157,8 @@ class State {
 
   const std::map<LeaseId, Lease>& leases() const { return leases_; }
   const Lease* find(LeaseId id) const;
+  /// The live lease of the handle.
+  std::optional<LeaseId> find(Handle handle) const;
   const std::deque<LeaseView>& ended() const { return ended_; }
   const LeaseView* find_ended(LeaseId id) const;
   const Shares& shares() const { return shares_; }
@@ -184,6 +186,7 @@ class State {
   void end(const LeaseEnded& fact, const Record& record);
 
   std::map<LeaseId, Lease> leases_;
+  std::map<Handle, LeaseId> by_handle_;     // Of these.
   std::deque<LeaseView> ended_;             // Oldest first, at most limits::kEndedKept.
   std::map<UserId, std::size_t> ended_of_;  // How many of `ended_` are whose.
   Shares shares_;

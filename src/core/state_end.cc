@@ -50,6 +50,7 @@ void State::end(const LeaseEnded& fact, const Record& record) {
     part->peak = peak.used;
     part->refused = peak.refused;
   }
+  by_handle_.erase(view.handle);
   keep_ended(std::move(view));
   leases_.erase(found);
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints that leases are asked for: one save at a time, numbered, with a deadline. The lease's
-// own `berth run` does it, is notified by news, and reports; whatever happens to it, the asker
-// hears how the save ended, and only what was confirmed counts as a save.
+#include "core/saves.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "base/checked.h"
 #include "base/quantity.h"
-#include "core/impl.h"
 #include "core/limits.h"
 
 namespace berth::core {
@@ -63,7 +61,7 @@ Instant deadline_of_save(const Lease& lease) {
 
 }  // namespace
 
-std::optional<Refusal> Coordinator::Impl::refuse_checkpoint_way(const Request& request) const {
+std::optional<Refusal> Saves::refuse_way(const Request& request) {
   if (!request.checkpoint) return std::nullopt;
   const CheckpointWay& way = *request.checkpoint;
   if (request.ttl) {
@@ -80,7 +78,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_checkpoint_way(const Request& r
   return std::nullopt;
 }
 
-std::optional<Refusal> Coordinator::Impl::refuse_checkpoint(const Lease& lease) const {
+std::optional<Refusal> Saves::refuse(const Lease& lease) const {
   if (!lease.request.checkpoint) {
     return Refusal{RefusalCode::kWrongState,
                    text_of(lease.id) +
@@ -96,7 +94,7 @@ std::optional<Refusal> Coordinator::Impl::refuse_checkpoint(const Lease& lease) 
                                                               : " is being ended";
     return Refusal{RefusalCode::kWrongState, text_of(lease.id) + why};
   }
-  if (observed.at(lease.id).checkpoint_waiters.size() >= limits::kCheckpointRequesters) {
+  if (waiters_.at(lease.id).size() >= limits::kCheckpointRequesters) {
     return Refusal{RefusalCode::kBusy, std::to_string(limits::kCheckpointRequesters) +
                                            " wait already for " + text_of(lease.id) +
                                            " to have saved itself"};
@@ -104,83 +102,82 @@ std::optional<Refusal> Coordinator::Impl::refuse_checkpoint(const Lease& lease) 
   return std::nullopt;
 }
 
-void Coordinator::Impl::on(const AskCheckpoint& event) {
-  const Lease* lease = lease_of(event.token, event.actor, event.lease);
+void Saves::on(const AskCheckpoint& event) {
+  const Lease* lease = core_->lease_of(event.token, event.actor, event.lease);
   if (lease == nullptr) return;
   const LeaseId id = lease->id;
-  if (std::optional<Refusal> refusal = refuse_checkpoint(*lease)) {
-    effects.emplace_back(Reply{event.token, *std::move(refusal)});
+  if (std::optional<Refusal> refusal = refuse(*lease)) {
+    core_->refuse(event.token, *std::move(refusal));
     return;
   }
-  ask_checkpoint(id, CheckpointReason::kAsked);
+  ask(id, CheckpointReason::kAsked);
   if (event.wait_max && event.wait_max->ns <= 0) {
-    answer(event.token, id);
+    core_->answer(event.token, id);
     return;
   }
-  const Instant until = event.wait_max ? now.instant + *event.wait_max : Instant::never();
-  observed.at(id).checkpoint_waiters.push_back({.token = event.token, .until = until});
-  reindex(id);
+  const Instant until = event.wait_max ? core_->now().instant + *event.wait_max : Instant::never();
+  waiters_[id].push_back({.token = event.token, .until = until});
+  core_->derive(id);
 }
 
 /// One that is under way will do.
-void Coordinator::Impl::ask_checkpoint(LeaseId id, CheckpointReason reason) {
-  const Checkpoints& saves = state.find(id)->checkpoints;
+void Saves::ask(LeaseId id, CheckpointReason reason) {
+  const Checkpoints& saves = core_->state().find(id)->checkpoints;
   if (saves.asked) return;
   const std::uint64_t number = saves.last ? saves.last->number + 1 : 1;
-  decide(id, CheckpointAsked{id, number, reason});
-  notify(id, LeaseEvent::kCheckpoint);
+  core_->decide(id, CheckpointAsked{id, number, reason});
+  core_->notify(id, LeaseEvent::kCheckpoint);
 }
 
-void Coordinator::Impl::on(const ReportCheckpoint& event) {
-  const Lease* lease = lease_of(event.token, event.actor, event.handle);
+void Saves::on(const ReportCheckpoint& event) {
+  const Lease* lease = core_->lease_of(event.token, event.actor, event.handle);
   if (lease == nullptr) return;
   const LeaseId id = lease->id;
   const auto& asked = lease->checkpoints.asked;
   // What comes too late, or twice, changes nothing of what was said.
-  if (asked && asked->number == event.number) end_checkpoint(id, event.outcome, event.detail);
-  answer(event.token, id);
+  if (asked && asked->number == event.number) end(id, event.outcome, event.detail);
+  core_->answer(event.token, id);
 }
 
-void Coordinator::Impl::end_checkpoint(LeaseId id, CheckpointOutcome outcome, std::string detail) {
+void Saves::end(LeaseId id, CheckpointOutcome outcome, std::string detail) {
   detail.resize(std::min(detail.size(), limits::kCheckpointDetail));
-  const std::uint64_t number = checked(state.find(id)->checkpoints.asked).number;
-  decide(id, CheckpointEnded{id, number, outcome, std::move(detail)});
-  notify(id, LeaseEvent::kCheckpointed);
-  for (const CheckpointWaiter& waiter : observed.at(id).checkpoint_waiters)
-    answer(waiter.token, id);
-  observed.at(id).checkpoint_waiters.clear();
-  reindex(id);
-  requeue_after_save(id);
+  const std::uint64_t number = checked(core_->state().find(id)->checkpoints.asked).number;
+  core_->decide(id, CheckpointEnded{id, number, outcome, std::move(detail)});
+  core_->notify(id, LeaseEvent::kCheckpointed);
+  for (const Waiter& waiter : waiters_.at(id)) core_->answer(waiter.token, id);
+  waiters_.forget(id);
+  core_->derive(id);
+  core_->save_ended(id);
 }
 
-Instant Coordinator::Impl::checkpoint_due(const Lease& lease, const Observed& seen) const {
+Instant Saves::due(const Lease& lease) const {
   if (!lease.request.checkpoint) return Instant::never();
   Instant at = std::min(deadline_of_save(lease), next_of(lease).at);
-  for (const CheckpointWaiter& waiter : seen.checkpoint_waiters) at = std::min(at, waiter.until);
+  for (const Waiter& waiter : waiters_.at(lease.id)) at = std::min(at, waiter.until);
   return at;
 }
 
 // What is due of the saves of a lease: one thing at a time. False: nothing is.
-bool Coordinator::Impl::tend_checkpoints(LeaseId id) {
-  const Lease& lease = *state.find(id);
-  std::vector<CheckpointWaiter>& waiters = observed.at(id).checkpoint_waiters;
-  if (checkpoint_due(lease, observed.at(id)) > now.instant) return false;
-  if (deadline_of_save(lease) <= now.instant) {
-    end_checkpoint(id, CheckpointOutcome::kTimedOut,
-                   "nothing was heard within " + to_text(checked(lease.request.checkpoint).grace));
+bool Saves::tend(LeaseId id) {
+  const Lease& lease = *core_->state().find(id);
+  if (due(lease) > core_->now().instant) return false;
+  if (deadline_of_save(lease) <= core_->now().instant) {
+    end(id, CheckpointOutcome::kTimedOut,
+        "nothing was heard within " + to_text(checked(lease.request.checkpoint).grace));
     return true;
   }
-  const Due due = next_of(lease);
-  if (due.at <= now.instant) {
-    ask_checkpoint(id, due.reason);
+  const Due next = next_of(lease);
+  if (next.at <= core_->now().instant) {
+    ask(id, next.reason);
     return true;
   }
-  for (const CheckpointWaiter& waiter : waiters) {
-    if (waiter.until <= now.instant) answer(waiter.token, id);
+  std::vector<Waiter>& waiters = waiters_[id];
+  for (const Waiter& waiter : waiters) {
+    if (waiter.until <= core_->now().instant) core_->answer(waiter.token, id);
   }
   std::erase_if(waiters,
-                [&](const CheckpointWaiter& waiter) { return waiter.until <= now.instant; });
-  reindex(id);
+                [&](const Waiter& waiter) { return waiter.until <= core_->now().instant; });
+  core_->derive(id);
   return true;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Explanations of a waiting request: why it waits, when it may start, and what would make that
-// sooner; and the forecast for a request that is not made yet.
+#include "core/explainer.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -11,7 +11,6 @@
 #include "base/check.h"
 #include "base/quantity.h"
 #include "core/backfill.h"
-#include "core/impl.h"
 #include "core/limits.h"
 #include "core/placement.h"
 #include "core/site.h"
@@ -126,56 +125,19 @@ class Projection {
   std::vector<Room> rooms_;
 };
 
-std::string ahead_text(std::size_t count) {
-  return count == 1 ? "1 request is ahead" : std::to_string(count) + " requests are ahead";
-}
-
 }  // namespace
 
-void Coordinator::Impl::add_shortages(const Request& request, WhyView& view) const {
-  const Site site = site_of(ledger, request, settings.exclusive_unmanaged_max);
+void Explainer::add_shortages(const Request& request, WhyView& view) const {
+  const Site site = site_of(*ledger_, request, core_->settings().exclusive_unmanaged_max);
   view.devices_wanted = site.wanted;
   view.devices_fitting = site.fitting;
   view.shortages = shortages_at(site, request);
 }
 
-std::string Coordinator::Impl::shortage_text(const Request& request, UserId user) const {
-  const Site site = site_of(ledger, request, settings.exclusive_unmanaged_max);
-  if (site.accounts.empty()) {
-    return trouble.empty() ? "no GPU that it could use is there now"
-                           : "the state of the GPUs is not known: " + trouble;
-  }
-  const std::string wanted = std::to_string(site.wanted) + " GPUs";
-  if (site.is_short_of_devices()) {
-    return "it asks for " + wanted + ", and " + std::to_string(site.accounts.size()) +
-           " that it could use are there now";
-  }
-  if (site.fits()) {
-    const Lease asked{.user = user, .request = request, .state = Waiting{}};
-    if (!user_has_room(asked)) return "you have as much as one user may have (limits)";
-    if (queue.size() > 0) return ahead_text(queue.size());
-    return growing.empty() ? "it cannot be granted at this moment"
-                           : "room is kept for a lease that grows or comes back";
-  }
-  const std::string several = site.wanted == 1 ? ""
-                                               : std::to_string(site.fitting) + " of the " +
-                                                     wanted + " asked could be granted now; ";
-  const Account& lacks = *site.accounts[site.fitting];
-  const std::string gpu = "GPU " + std::to_string(lacks.index);
-  if (wants_whole(request)) {
-    const bool others = lacks.charged > Bytes{};
-    return several +
-           (others ? "other leases are on " + gpu + " (" + to_text(lacks.charged) + ")"
-                   : "processes outside Berth use " + to_text(lacks.heeded()) + " of " + gpu);
-  }
-  return several + gpu + " can grant " + to_text(lacks.grantable()) + " of the " +
-         to_text(request.vram) + " asked";
-}
-
 // Bounds are looked at when it asks, and may have been lowered since.
-std::optional<LoweredLimit> Coordinator::Impl::lowered_limit(const Lease& lease) const {
+std::optional<LoweredLimit> Explainer::lowered_limit(const Lease& lease) const {
   using Kind = LoweredLimit::Kind;
-  const UserLimits& bounds = limits_of(lease.user);
+  const UserLimits& bounds = core_->limits_of(lease.user);
   if (bounds.leases_max == 0) {
     return LoweredLimit{.kind = Kind::kLeases, .allowed = 0, .asked = 1};
   }
@@ -185,19 +147,19 @@ std::optional<LoweredLimit> Coordinator::Impl::lowered_limit(const Lease& lease)
     return LoweredLimit{
         .kind = Kind::kVram, .allowed = bounds.vram_max.value, .asked = asked.value};
   }
-  const std::optional<Bytes> most = too_small_for(ledger, lease.request);
+  const std::optional<Bytes> most = too_small_for(*ledger_, lease.request);
   if (!most) return std::nullopt;
   return LoweredLimit{
       .kind = Kind::kDevice, .allowed = most->value, .asked = lease.request.vram.value};
 }
 
-WhyView Coordinator::Impl::why(const Lease& lease, Now at) const {
+WhyView Explainer::why(const Lease& lease, Now at) const {
   WhyView view;
   view.id = lease.id;
   view.state = survivor_view(lease).state;
   if (wants_turn(lease) && lease.held() != nullptr) {
     add_turns(lease, view, at);
-    view.halt = halt_of(lease, at);
+    view.halt = views_->halt_of(lease, at);
     return view;
   }
   if (lease.waiting() == nullptr) {
@@ -206,13 +168,12 @@ WhyView Coordinator::Impl::why(const Lease& lease, Now at) const {
     add_halt(lease, view, at);
     return view;
   }
-  const OrderCache& queued = order(at.instant);
-  const std::optional<std::uint32_t> position = queued.position(lease.id);
-  CHECK(position.has_value());
-  view.position = *position;
+  const std::optional<std::uint32_t> place = position(lease.id, at.instant);
+  CHECK(place.has_value());
+  view.position = *place;
   view.ahead_count = view.position - 1;
   view.waited = lease.waited_before + (at.instant - lease.queued_at);
-  for (const LeaseId id : queued.order) {
+  for (const LeaseId id : order(at.instant)) {
     if (id == lease.id || view.ahead.size() == limits::kWhyListed) break;
     view.ahead.push_back(id);
   }
@@ -228,17 +189,17 @@ WhyView Coordinator::Impl::why(const Lease& lease, Now at) const {
 }
 
 // As things stand, whoever is parked, away or above a bound is passed by all others.
-void Coordinator::Impl::add_start(const Lease& lease, WhyView& view, Now at) const {
+void Explainer::add_start(const Lease& lease, WhyView& view, Now at) const {
   using Reason = WhyView::Reason;
   const bool waits_for_itself = view.reason == Reason::kStopped || view.reason == Reason::kParked ||
                                 view.reason == Reason::kNotReconnected ||
                                 view.reason == Reason::kAboveLimit;
   if (waits_for_itself) return;
-  if (view.ahead_count <= kProjectedMax && may_grant()) {
-    Projection projection(state, ledger, at.instant);
-    for (const LeaseId id : order(at.instant).order) {
-      const Lease& ahead = *state.find(id);
-      if (id != lease.id && !takes_part(ahead)) continue;
+  if (view.ahead_count <= kProjectedMax && core_->may_grant()) {
+    Projection projection(core_->state(), *ledger_, at.instant);
+    for (const LeaseId id : order(at.instant)) {
+      const Lease& ahead = *core_->state().find(id);
+      if (id != lease.id && !presence_->takes_part(ahead)) continue;
       Instant start = projection.start(ahead.request);
       if (id != lease.id) continue;
       if (view.reason == Reason::kUserLimit) {
@@ -248,20 +209,20 @@ void Coordinator::Impl::add_start(const Lease& lease, WhyView& view, Now at) con
       break;
     }
   }
-  const auto comes = turn_comes.find(lease.id);
-  if (comes != turn_comes.end()) view.expected_start = wall_at(comes->second, at);
+  const std::optional<Instant> comes = slices_->turn_comes(lease.id);
+  if (comes) view.expected_start = wall_at(*comes, at);
 }
 
 // If the known ends of his leases hold.
-Instant Coordinator::Impl::when_user_has_room(const Lease& lease, Instant at) const {
-  const UserLimits& bounds = limits_of(lease.user);
-  UserCount count = users.at(lease.user);
+Instant Explainer::when_user_has_room(const Lease& lease, Instant at) const {
+  const UserLimits& bounds = core_->limits_of(lease.user);
+  UserCount count = indexes_->count_of(lease.user);
   Bytes asked;
   for (std::size_t i = 0; i < device_count(lease.request); ++i) asked += lease.request.vram;
   std::vector<std::pair<Instant, const Held*>> ends;
-  for (const auto& [id, other] : state.leases()) {
+  for (const auto& [id, other] : core_->state().leases()) {
     if (other.user != lease.user || other.held() == nullptr) continue;
-    ends.emplace_back(expected_end(other, observed.at(id).reported_end(), at), other.held());
+    ends.emplace_back(views_->expected_end_of(other, at), other.held());
   }
   std::ranges::stable_sort(ends, {}, [](const auto& end) { return end.first; });
   Instant when = at;
@@ -274,20 +235,21 @@ Instant Coordinator::Impl::when_user_has_room(const Lease& lease, Instant at) co
   return when;
 }
 
-WhyView::Reason Coordinator::Impl::reason_of(const Lease& lease, const WhyView& view) const {
+WhyView::Reason Explainer::reason_of(const Lease& lease, const WhyView& view) const {
   using Reason = WhyView::Reason;
-  if (!may_grant()) return Reason::kStopped;
-  if (!observed.at(lease.id).connected) return Reason::kNotReconnected;
+  if (!core_->may_grant()) return Reason::kStopped;
+  if (!presence_->is_connected(lease.id)) return Reason::kNotReconnected;
   if (lease.waiting()->parked_since) return Reason::kParked;
   if (lowered_limit(lease)) return Reason::kAboveLimit;
   if (view.shortages.size() < view.devices_wanted) return Reason::kDriver;
-  if (!user_has_room(lease)) return Reason::kUserLimit;
+  if (!indexes_->user_has_room(lease)) return Reason::kUserLimit;
   // Of those that it would get, the one that lacks most.
-  const Account& best = *ledger.find(view.shortages[view.devices_wanted - 1].device);
-  if (fits_now(best, lease.request, settings.exclusive_unmanaged_max)) {
+  const Account& best = *ledger_->find(view.shortages[view.devices_wanted - 1].device);
+  if (fits_now(best, lease.request, core_->settings().exclusive_unmanaged_max)) {
     const bool passed_enough = std::ranges::any_of(view.ahead, [&](LeaseId id) {
-      const Waiting* ahead = state.find(id)->waiting();
-      return ahead->passed_since && *ahead->passed_since + settings.pass_max <= now.instant;
+      const Waiting* ahead = core_->state().find(id)->waiting();
+      return ahead->passed_since &&
+             *ahead->passed_since + core_->settings().pass_max <= core_->now().instant;
     });
     return passed_enough ? Reason::kPassed : Reason::kTurn;
   }
@@ -295,7 +257,7 @@ WhyView::Reason Coordinator::Impl::reason_of(const Lease& lease, const WhyView& 
   Bytes freed;
   Bytes outlived;
   for (const auto& [id, entry] : best.entries) {
-    const Lease& other = *state.find(id);
+    const Lease& other = *core_->state().find(id);
     if (other.releasing() != nullptr) (other.is_outlived() ? outlived : freed) += entry.charge;
   }
   const auto is_enough = [&](Bytes back) {
@@ -312,33 +274,33 @@ WhyView::Reason Coordinator::Impl::reason_of(const Lease& lease, const WhyView& 
   }
   if (best.exclusive_count > 0) return Reason::kExclusive;
   const bool in_turns = lease.request.share == Share::kSlice;
-  if (in_turns && fits_without_slices(best, lease)) return Reason::kSlices;
+  if (in_turns && slices_->fits_without_slices(best, lease)) return Reason::kSlices;
   if (lease.request.vram <= without_unmanaged) return Reason::kUnmanaged;
   return Reason::kMemory;
 }
 
-void Coordinator::Impl::add_holders(const Lease& lease, WhyView& view, Now at) const {
+void Explainer::add_holders(const Lease& lease, WhyView& view, Now at) const {
   const bool own = view.reason == WhyView::Reason::kUserLimit;
   const std::size_t count = std::min<std::size_t>(view.devices_wanted, view.shortages.size());
   const bool all_fit = view.devices_fitting >= view.devices_wanted;
   std::map<LeaseId, std::vector<HeldThere>> held;
   for (std::size_t i = own || all_fit ? 0 : view.devices_fitting; i < count; ++i) {
     const DeviceId device = view.shortages[i].device;
-    for (const auto& [id, entry] : ledger.find(device)->entries) {
+    for (const auto& [id, entry] : ledger_->find(device)->entries) {
       if (!own) held[id].push_back({device, entry.charge});
     }
   }
   if (own) {
-    for (const auto& [id, other] : state.leases()) {
+    for (const auto& [id, other] : core_->state().leases()) {
       if (other.user != lease.user || other.held() == nullptr) continue;
       for (const Part& part : other.held()->parts) held[id].push_back({part.device, part.budget});
     }
   }
   for (auto& [id, devices] : held) {
-    const Lease& holder = *state.find(id);
+    const Lease& holder = *core_->state().find(id);
     Bytes charge;
     for (const HeldThere& there : devices) charge += there.charged;
-    const Instant end = expected_end(holder, observed.at(id).reported_end(), at.instant);
+    const Instant end = views_->expected_end_of(holder, at.instant);
     view.holders.push_back(
         {.lease = id,
          .user = holder.user,
@@ -354,26 +316,27 @@ void Coordinator::Impl::add_holders(const Lease& lease, WhyView& view, Now at) c
 
 // The request stands in the queue for the length of this function: the answer is what the schedule
 // would do, by the same code.
-std::variant<FitView, Refusal> Coordinator::Impl::fit(const Request& asked, Actor actor, Now at) {
-  const Request request = with_learned_size(asked, actor.user);
-  if (std::optional<Refusal> refusal = refuse_request(request, actor)) return *std::move(refusal);
+std::variant<FitView, Refusal> Explainer::fit(const Request& asked, Actor actor, Now at) {
+  const Request request = admission_->with_learned_size(asked, actor.user);
+  if (std::optional<Refusal> refusal = admission_->refuse(request, actor))
+    return *std::move(refusal);
   const Lease imagined{.id = kImagined,
                        .user = actor.user,
                        .request = request,
                        .queued_at = at.instant,
-                       .queued_sequence = state.last_sequence() + 1,
+                       .queued_sequence = core_->state().last_sequence() + 1,
                        .state = Waiting{}};
-  const Place place = Queue::place_of(imagined, settings);
-  NextTurns turns_taken = next_turns();
-  queue.insert(place);
+  const Place place = Queue::place_of(imagined, core_->settings());
+  NextTurns turns_taken = slices_->next_turns();
+  indexes_->queue_for_trial().insert(place);
 
   FitView view;
   if (request.learned) view.learned = request.vram;
-  Walk walk(state, ledger, settings, at.instant);
+  Walk walk(core_->state(), *ledger_, core_->settings(), at.instant);
   walk.take_turns(std::move(turns_taken));
-  for (const LeaseId id : growing) walk.leave_growing(*state.find(id));
-  Projection projection(state, ledger, at.instant);
-  InOrder waiting(queue, at.instant, settings, state.shares());
+  for (const LeaseId id : indexes_->growing()) walk.leave_growing(*core_->state().find(id));
+  Projection projection(core_->state(), *ledger_, at.instant);
+  InOrder waiting = indexes_->in_order(at.instant);
   while (const Lease* next = waiting.next()) {
     const Lease& ahead = *next;
     if (ahead.id == kImagined) break;
@@ -382,8 +345,9 @@ std::variant<FitView, Refusal> Coordinator::Impl::fit(const Request& asked, Acto
     if (view.ahead_count < limits::kBackfillDepth && !walk.is_over()) walk.leave_waiting(ahead);
     ++view.ahead_count;
   }
-  queue.erase(place);
-  if (view.ahead_count < limits::kBackfillDepth && may_grant() && user_has_room(imagined)) {
+  indexes_->queue_for_trial().erase(place);
+  if (view.ahead_count < limits::kBackfillDepth && core_->may_grant() &&
+      indexes_->user_has_room(imagined)) {
     if (const auto parts = walk.place(request)) {
       view.fits = true;
       for (const Part& part : *parts) view.devices.push_back(part.device);
@@ -393,16 +357,98 @@ std::variant<FitView, Refusal> Coordinator::Impl::fit(const Request& asked, Acto
   if (start != Instant::never() && view.ahead_count <= kProjectedMax) {
     view.expected_start = wall_at(start, at);
   }
-  view.largest = most_grantable(ledger, request);
+  view.largest = most_grantable(*ledger_, request);
   WhyView lacks;
   add_shortages(request, lacks);
-  if (!user_has_room(imagined)) lacks.reason = WhyView::Reason::kUserLimit;
+  if (!indexes_->user_has_room(imagined)) lacks.reason = WhyView::Reason::kUserLimit;
   if (!view.fits && !lacks.shortages.empty()) add_holders(imagined, lacks, at);
   view.shortages = std::move(lacks.shortages);
   view.holders = std::move(lacks.holders);
   view.devices_wanted = lacks.devices_wanted;
   view.devices_fitting = lacks.devices_fitting;
   return view;
+}
+
+// Why it has no turn now: it has been away since its last one.
+void Explainer::add_turns(const Lease& lease, WhyView& view, Now at) const {
+  view.reason = WhyView::Reason::kSlices;
+  view.waited = at.instant - lease.waits_since();
+  const DeviceId device = lease.held()->parts.front().device;
+  InOrder order = slices_->in_order(at.instant);
+  for (const Lease* next = order.next(); next != nullptr && next != &lease; next = order.next()) {
+    const bool here = next->held() == nullptr || next->held()->parts.front().device == device;
+    if (!here) continue;
+    if (view.ahead.size() < limits::kWhyListed) view.ahead.push_back(next->id);
+    ++view.ahead_count;
+  }
+  view.position = static_cast<std::uint32_t>(view.ahead_count) + 1;
+  const std::optional<Instant> comes = slices_->turn_comes(lease.id);
+  if (comes) view.expected_start = wall_at(*comes, at);
+  Request there = lease.request;
+  there.devices = {DeviceName{device}};
+  add_shortages(there, view);
+  if (!view.shortages.empty()) add_holders(lease, view, at);
+}
+
+void Explainer::add_halt(const Lease& lease, WhyView& view, Now at) const {
+  view.halt = views_->halt_of(lease, at);
+  if (!view.halt) return;
+  switch (view.halt->reason) {
+    case Halt::Reason::kPaused:
+      view.reason = WhyView::Reason::kPaused;
+      view.expected_start = pause_end(*lease.held(), at);
+      break;
+    case Halt::Reason::kYields: {
+      view.reason = WhyView::Reason::kYields;
+      const Lease& other = *core_->state().find(view.halt->lease.value_or(LeaseId{}));
+      const Instant end =
+          other.held() == nullptr ? Instant::never() : views_->expected_end_of(other, at.instant);
+      if (end != Instant::never()) view.expected_start = wall_at(end, at);
+      break;
+    }
+    case Halt::Reason::kTurn:
+      view.reason = WhyView::Reason::kSlices;
+      break;
+    case Halt::Reason::kMoves:
+      view.reason = WhyView::Reason::kMoves;
+      break;
+    case Halt::Reason::kMeasure:
+      view.reason = WhyView::Reason::kMeasure;
+      break;
+    case Halt::Reason::kReturns:
+      view.reason = WhyView::Reason::kReturns;
+      break;
+    case Halt::Reason::kNotReturned:
+      view.reason = WhyView::Reason::kNotReturned;
+      break;
+  }
+}
+
+const Explainer::Ranked& Explainer::ranked(Instant at) const {
+  // Shares change with every grant and end; all else that counts, with the queue alone.
+  const std::uint64_t current =
+      core_->settings().order == Order::kFair ? core_->version() : indexes_->queue_version();
+  const bool fresh = ranked_ && ranked_->version == current && at - ranked_->at < seconds(1);
+  if (fresh) return *ranked_;
+  if (!ranked_) ranked_ = Ranked();
+  Ranked& cache = *ranked_;  // Made anew often: its memory is kept.
+  cache.version = current;
+  cache.at = at;
+  cache.order.clear();
+  cache.places.clear();
+  InOrder waiting = indexes_->in_order(at);
+  while (const Lease* lease = waiting.next()) {
+    cache.order.push_back(lease->id);
+    cache.places.emplace_back(lease->id, static_cast<std::uint32_t>(cache.order.size()));
+  }
+  if (!std::ranges::is_sorted(cache.places)) std::ranges::sort(cache.places);
+  return cache;
+}
+
+std::optional<std::uint32_t> Explainer::position(LeaseId id, Instant at) const {
+  const auto& places = ranked(at).places;
+  const auto found = std::ranges::lower_bound(places, std::pair(id, 0U));
+  return found != places.end() && found->first == id ? std::optional(found->second) : std::nullopt;
 }
 
 }  // namespace berth::core

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events of requesters: they ask, come back, claim, set aside, hang up.
+#pragma once
+
+#include <set>
+
+#include "core/admission.h"
+#include "core/attribution.h"
+#include "core/decider.h"
+#include "core/devices.h"
+#include "core/explainer.h"
+#include "core/lifecycle.h"
+#include "core/part.h"
+#include "core/presence.h"
+
+namespace berth::core {
+
+class Requests {
+ public:
+  Requests(Decider& core, const Ledger& ledger, const Devices& devices, const Admission& admission,
+           Presence& presence, const Attribution& attribution, Lifecycle& lifecycle,
+           Explainer& explainer)
+      : core_(core),
+        ledger_(ledger),
+        devices_(devices),
+        admission_(admission),
+        presence_(presence),
+        attribution_(attribution),
+        lifecycle_(lifecycle),
+        explainer_(explainer) {}
+
+  void on(const Submit& event);
+  void on(const Reconnect& event);
+  void on(const Claim& event);
+  void on(const Join& event);
+  void on(const Park& event);
+  void on(const RequesterGone& event);
+
+  /// Made when no device was known: it may never fit.
+  void note_unchecked(LeaseId id) { unchecked_.insert(id); }
+  void refuse_what_never_fits(const Sample& sample);
+  void forget(LeaseId id) { unchecked_.erase(id); }
+
+ private:
+  Ref<Decider> core_;
+  Ref<const Ledger> ledger_;
+  Ref<const Devices> devices_;
+  Ref<const Admission> admission_;
+  Ref<Presence> presence_;
+  Ref<const Attribution> attribution_;
+  Ref<Lifecycle> lifecycle_;
+  Ref<Explainer> explainer_;
+  std::set<LeaseId> unchecked_;
+};
+
+}  // namespace berth::core

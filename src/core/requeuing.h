@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases whose command is stopped and started again when their turn comes: `--requeue`. It is
+// stopped and started by the lease's own `berth run`; here it is decided whether, and remembered
+// how far it has come.
+//
+// Note [On the way back into the queue]: a requeue is asked, begun and done, and each is a record.
+// Asked, the program saves itself first, if it can; then its `berth run` is asked, and says that it
+// begins. Until then nothing is stopped, and it is dropped where the save was not confirmed, the
+// command ends by itself, or nobody answers. Once it is begun the command ends in any case: it has
+// its grace, `berth run` waits until nothing of it is left, and comes back to wait. When the driver
+// counts the memory free and `berth run` is there, the lease waits again. If `berth run` dies
+// meanwhile nobody can start the command again, and the lease ends.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/decider.h"
+#include "core/part.h"
+#include "core/presence.h"
+#include "core/saves.h"
+
+namespace berth::core {
+
+/// On which a lease is requeued.
+struct RequeueTerms {
+  bool unsaved = false;  // Also if it does not save itself.
+  std::optional<UserId> by = {};
+};
+
+class Requeuing {
+ public:
+  Requeuing(Decider& core, Presence& presence, Saves& saves)
+      : core_(core), presence_(presence), saves_(saves) {}
+
+  void on(const AskRequeue& event);
+  void on(const BeginRequeue& event);
+
+  std::optional<Refusal> refuse(const Lease& lease) const;
+  /// Of a lease that refuse() has nothing against.
+  void ask(LeaseId id, RequeueTerms terms);
+  /// The save before it is over.
+  void after_save(LeaseId id);
+  /// Where one is asked for or begun: those who wait for it are told why it does not come to it.
+  void drop(LeaseId id, const std::string& why, EndResult result = EndResult::kLost);
+  /// A daemon before had asked its `berth run` for it, which comes back first.
+  void expect_answer(LeaseId id, Duration within);
+  /// Its `berth run` has not said that it begins. Never: it need not.
+  Instant answer_due(LeaseId id) const { return known_.at(id).begins_until; }
+  /// It waits again.
+  void answer_waiters(LeaseId id);
+  /// Why its last one came to nothing.
+  const std::string& failure(LeaseId id) const { return known_.at(id).failure; }
+  void forget(LeaseId id) { known_.forget(id); }
+
+ private:
+  struct OfLease {
+    std::vector<Token> waiters;               // Who waits for it to wait again.
+    Instant begins_until = Instant::never();  // Until then its `berth run` begins to stop it.
+    std::string failure;
+  };
+  void ask_to_stop(LeaseId id);
+
+  Ref<Decider> core_;
+  Ref<Presence> presence_;
+  Ref<Saves> saves_;
+  PerLease<OfLease> known_;
+};
+
+}  // namespace berth::core

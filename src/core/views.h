@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases and devices as everyone outside the coordinator sees them.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/attribution.h"
+#include "core/decider.h"
+#include "core/devices.h"
+#include "core/ledger.h"
+#include "core/part.h"
+#include "core/pressure_monitor.h"
+#include "core/progress.h"
+#include "core/slices.h"
+#include "core/transfers.h"
+#include "core/unmanaged.h"
+#include "model/lease.h"
+#include "model/view.h"
+
+namespace berth::core {
+
+class Views {
+ public:
+  Views(const Decider& core, const Ledger& ledger, const Devices& devices,
+        const Attribution& attribution, const UnmanagedWatch& unmanaged,
+        const ProgressReports& progress, const PressureMonitor& pressure,
+        const Transfers& transfers, const Slices& slices)
+      : core_(core),
+        ledger_(ledger),
+        devices_(devices),
+        attribution_(attribution),
+        unmanaged_(unmanaged),
+        progress_(progress),
+        pressure_(pressure),
+        transfers_(transfers),
+        slices_(slices) {}
+
+  /// Of a live lease, or of one that has ended and is remembered; else empty.
+  LeaseView lease(LeaseId id, Now at) const;
+  std::vector<LeaseView> ended() const;
+  std::vector<DeviceView> devices(Now at) const;
+  /// As Coordinator::find().
+  std::variant<LeaseId, Refusal> find(std::string_view text, Actor actor) const;
+  std::optional<LeaseId> find(Handle handle) const;
+  /// Why one that was granted is suspended or frozen: who wanted it or for whom it left.
+  std::optional<Halt> halt_of(const Lease& lease, Now at) const;
+  /// When it is expected to end; never, if nothing is known.
+  Instant expected_end_of(const Lease& lease, Instant at) const;
+
+ private:
+  LeaseView with_indices(LeaseView view) const;
+  void add_use(const Lease& lease, LeaseView& view) const;
+  DeviceView device(const Account& account, Now at) const;
+
+  Ref<const Decider> core_;
+  Ref<const Ledger> ledger_;
+  Ref<const Devices> devices_;
+  Ref<const Attribution> attribution_;
+  Ref<const UnmanagedWatch> unmanaged_;
+  Ref<const ProgressReports> progress_;
+  Ref<const PressureMonitor> pressure_;
+  Ref<const Transfers> transfers_;
+  Ref<const Slices> slices_;
+};
+
+/// When its pause ends, if it does by itself: by the clock as it is, which may have been set since.
+std::optional<UnixMs> pause_end(const Held& held, Now now);
+
+}  // namespace berth::core

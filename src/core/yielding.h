@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases that make room for an urgent request, because they were started with leave to: they are
+// suspended, and come back when it has what it asked for, or has gone.
+//
+// Note [Who makes room]: only for an urgent request that is next in the queue and asks for one
+// device. On each device that it may use, those that may yield are taken in this order until it
+// fits: the lower priority first, then the one that has least to be moved, then the youngest. The
+// device on which least is moved is chosen. Nobody is asked while others are on their way out for
+// it, nor of whom nothing is on a device yet: there is nothing that could be moved, and a
+// suspension that comes to nothing is not tried again for a minute.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/attribution.h"
+#include "core/decider.h"
+#include "core/devices.h"
+#include "core/indexes.h"
+#include "core/part.h"
+#include "core/presence.h"
+#include "core/transfers.h"
+
+namespace berth::core {
+
+class Yielding {
+ public:
+  Yielding(Decider& core, const Ledger& ledger, const Devices& devices, const Indexes& indexes,
+           const Presence& presence, const Attribution& attribution, Transfers& transfers)
+      : core_(core),
+        ledger_(ledger),
+        devices_(devices),
+        indexes_(indexes),
+        presence_(presence),
+        attribution_(attribution),
+        transfers_(transfers) {}
+
+  /// See Note [Who makes room].
+  void make_room_for_urgent();
+  /// Whoever made room for somebody who has it by now, or does not want it any more.
+  void resume_yielded();
+
+ private:
+  std::optional<std::vector<LeaseId>> who_makes_room(const Lease& urgent,
+                                                     const Account& account) const;
+  bool may_yield_to(const Lease& lease, const Lease& urgent) const;
+  bool is_not_there(const Lease& lease) const;
+
+  Ref<Decider> core_;
+  Ref<const Ledger> ledger_;
+  Ref<const Devices> devices_;
+  Ref<const Indexes> indexes_;
+  Ref<const Presence> presence_;
+  Ref<const Attribution> attribution_;
+  Ref<Transfers> transfers_;
+};
+
+}  // namespace berth::core
