@@ -72,8 +72,8 @@ class Attribution {
   /// Where nobody was ever listed a lease is over with its programs, and charged nothing from then
   /// on: what they have left behind is what is used beyond all charges.
   void count_left_behind(const Sample& sample);
-  /// What the lease is charged follows from what is known of it.
-  void charge(LeaseId id, const std::optional<ReportedEnd>& reported_end);
+  /// What the lease is charged follows from what is known of it; null: it is no more.
+  void charge(LeaseId id, const Lease* lease, const std::optional<ReportedEnd>& reported_end);
   void forget(LeaseId id);
   /// Of a run that is over: its next begins with nothing.
   void forget_run(LeaseId id);
@@ -107,7 +107,6 @@ class Attribution {
   /// Its budgets are to be `parts`; false: none of them falls.
   bool await_shrunk(LeaseId id, const std::vector<Part>& parts);
   void await_resumed(LeaseId id);
-  bool awaits_shrunk() const { return !shrunk_.empty(); }
   void await_swapped_out(LeaseId id);
   bool awaits_swapped_out() const { return !swapped_out_.empty(); }
   Instant swapped_out_at(LeaseId id) const { return known_.at(id).swapped_out_at; }

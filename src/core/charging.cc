@@ -9,8 +9,8 @@
 
 namespace berth::core {
 
-void Attribution::charge(LeaseId id, const std::optional<ReportedEnd>& reported_end) {
-  const Lease* lease = core_->state().find(id);
+void Attribution::charge(LeaseId id, const Lease* lease,
+                         const std::optional<ReportedEnd>& reported_end) {
   derive_belonging(id, lease);
   charge_parts(id, lease, reported_end);
   const Held* held = lease == nullptr ? nullptr : lease->held();

@@ -65,20 +65,19 @@ void Coordinator::Impl::settle_everything() {
 // Each index is told of the lease before anything that asks for it: the ledger is charged by what
 // is indexed, and the deadline is the soonest of what all parts wait for.
 void Coordinator::Impl::derive(LeaseId id) {
-  look_again(indexes.update(id));
-  look_again(slices.update(id));
-  attribution.charge(id, progress.end(id));
-  lifecycle.update_watches(id);
-  derive_deadline(id);
   const Lease* lease = state().find(id);
+  look_again(indexes.update(id, lease));
+  look_again(slices.update(id, lease));
+  attribution.charge(id, lease, progress.end(id));
+  lifecycle.update_watches(id, lease);
+  timers.set(id, lease == nullptr ? Instant::never() : deadline_of(*lease));
   if (lease == nullptr || lease->held() == nullptr) transfers.refuse_waiters_of_ended(id);
   if (lease == nullptr) forget(id);
   changed();
 }
 
 void Coordinator::Impl::derive_deadline(LeaseId id) {
-  const Lease* lease = state().find(id);
-  timers.set(id, lease == nullptr ? Instant::never() : deadline_of(*lease));
+  timers.set(id, deadline_of(*state().find(id)));
 }
 
 Instant Coordinator::Impl::deadline_of(const Lease& lease) const {

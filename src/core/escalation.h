@@ -48,11 +48,10 @@ namespace berth::core {
 
 class Escalation {
  public:
-  Escalation(Decider& core, const Ledger& ledger, const Devices& devices, const Indexes& indexes,
+  Escalation(Decider& core, const Devices& devices, const Indexes& indexes,
              const Attribution& attribution, const PressureMonitor& pressure, Saves& saves,
              Transfers& transfers, Requeuing& requeuing, Lifecycle& lifecycle)
       : core_(core),
-        ledger_(ledger),
         devices_(devices),
         indexes_(indexes),
         attribution_(attribution),
@@ -114,7 +113,6 @@ class Escalation {
   void end_measure(MeasureEnded fact);
 
   Ref<Decider> core_;
-  Ref<const Ledger> ledger_;
   Ref<const Devices> devices_;
   Ref<const Indexes> indexes_;
   Ref<const Attribution> attribution_;

@@ -23,12 +23,10 @@ namespace berth::core {
 
 class Explainer {
  public:
-  Explainer(const Decider& core, const Ledger& ledger, const Devices& devices, Indexes& indexes,
-            const Admission& admission, const Presence& presence, const Slices& slices,
-            const Views& views)
+  Explainer(const Decider& core, const Ledger& ledger, Indexes& indexes, const Admission& admission,
+            const Presence& presence, const Slices& slices, const Views& views)
       : core_(core),
         ledger_(ledger),
-        devices_(devices),
         indexes_(indexes),
         admission_(admission),
         presence_(presence),
@@ -55,20 +53,17 @@ class Explainer {
   };
 
   const Ranked& ranked(Instant at) const;
-  void add_place(const Lease& lease, WhyView& view, Now at) const;
   void add_shortages(const Request& request, WhyView& view) const;
   void add_turns(const Lease& lease, WhyView& view, Now at) const;
   void add_halt(const Lease& lease, WhyView& view, Now at) const;
   void add_holders(const Lease& lease, WhyView& view, Now at) const;
   void add_start(const Lease& lease, WhyView& view, Now at) const;
   WhyView::Reason reason_of(const Lease& lease, const WhyView& view) const;
-  WhyView::Reason reason_on(const Account& best, const Lease& lease) const;
   Instant when_user_has_room(const Lease& lease, Instant at) const;
   std::optional<LoweredLimit> lowered_limit(const Lease& lease) const;
 
   Ref<const Decider> core_;
   Ref<const Ledger> ledger_;
-  Ref<const Devices> devices_;
   Ref<Indexes> indexes_;
   Ref<const Admission> admission_;
   Ref<const Presence> presence_;

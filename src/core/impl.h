@@ -42,7 +42,7 @@ struct Coordinator::Impl final : Decider {
   Attribution attribution{*this, ledger, devices};
   UnmanagedWatch unmanaged{*this, ledger, attribution};
   ProgressReports progress{*this};
-  PressureMonitor pressure{*this, ledger, devices, attribution};
+  PressureMonitor pressure{*this, devices, attribution};
   Presence presence{*this, indexes};
   Admission admission{*this, ledger, devices, indexes};
   Saves saves{*this};
@@ -53,12 +53,12 @@ struct Coordinator::Impl final : Decider {
   Requeuing requeuing{*this, presence, saves};
   Lifecycle lifecycle{*this, devices,  admission, presence, attribution,
                       saves, resizing, transfers, requeuing};
-  Escalation escalation{*this,    ledger, devices,   indexes,   attribution,
-                        pressure, saves,  transfers, requeuing, lifecycle};
+  Escalation escalation{*this, devices,   indexes,   attribution, pressure,
+                        saves, transfers, requeuing, lifecycle};
   Scheduler scheduler{*this, ledger, indexes, presence, resizing, transfers, slices, yielding};
   Views views{*this,    ledger,   devices,   attribution, unmanaged,
               progress, pressure, transfers, slices};
-  Explainer explainer{*this, ledger, devices, indexes, admission, presence, slices, views};
+  Explainer explainer{*this, ledger, indexes, admission, presence, slices, views};
   Requests requests{*this, ledger, devices, admission, presence, attribution, lifecycle, explainer};
   Timers timers;
   std::optional<Instant> wake_at;  // What was last asked for.

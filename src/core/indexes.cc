@@ -23,8 +23,7 @@ bool wants_back(const Lease& lease) {
 
 }  // namespace
 
-bool Indexes::update(LeaseId id) {
-  const Lease* lease = core_->state().find(id);
+bool Indexes::update(LeaseId id, const Lease* lease) {
   OfLease& known = known_[id];
   bool is_news = update_queue(lease, known);
   is_news |= update_user(lease, known);

@@ -24,8 +24,8 @@ class Indexes {
  public:
   explicit Indexes(const Decider& core) : core_(core) {}
 
-  /// The lease has changed, or is no more. True: the schedule may give another answer.
-  bool update(LeaseId id);
+  /// The lease has changed, or is no more: null. True: the schedule may give another answer.
+  bool update(LeaseId id, const Lease* lease);
   /// The settings have changed, or the leases were copied, to which places point.
   void rank_again();
   void check() const;

@@ -14,16 +14,16 @@ class IndexesTest : public testing::Test {
  protected:
   LeaseId queue(Bytes vram, UserId user = {1000}) {
     const LeaseId id = core.queue({.vram = vram}, user);
-    EXPECT_TRUE(indexes.update(id));
+    EXPECT_TRUE(indexes.update(id, core.state().find(id)));
     return id;
   }
   void run(LeaseId id) {
     core.run(id, kDevice);
-    indexes.update(id);
+    indexes.update(id, core.state().find(id));
   }
   void decide(LeaseId id, Fact fact) {
     core.decide(id, std::move(fact));
-    indexes.update(id);
+    indexes.update(id, core.state().find(id));
   }
 
   TestDecider core{{.order = Order::kFifo}};
@@ -43,9 +43,9 @@ TEST_F(IndexesTest, WhoWaitsStandsInTheQueueUntilItIsGranted) {
 
 TEST_F(IndexesTest, AnUpdateThatChangesNothingIsNoNews) {
   const LeaseId id = queue(gib(1));
-  EXPECT_FALSE(indexes.update(id));
+  EXPECT_FALSE(indexes.update(id, core.state().find(id)));
   run(id);
-  EXPECT_FALSE(indexes.update(id));
+  EXPECT_FALSE(indexes.update(id, core.state().find(id)));
 }
 
 TEST_F(IndexesTest, WhatAUserHasIsCountedWhileItIsHeld) {
@@ -57,7 +57,7 @@ TEST_F(IndexesTest, WhatAUserHasIsCountedWhileItIsHeld) {
   EXPECT_EQ(indexes.count_of({1000}).vram, gib(3));
   EXPECT_EQ(indexes.vram_of(id), gib(3));
   core.decide(id, LeaseReleasing{.id = id});
-  EXPECT_TRUE(indexes.update(id)) << "its user may hold another one";
+  EXPECT_TRUE(indexes.update(id, core.state().find(id))) << "its user may hold another one";
   EXPECT_EQ(indexes.count_of({1000}).held, 0U);
   EXPECT_EQ(indexes.count_of({1000}).vram, Bytes{});
   indexes.check();
@@ -91,7 +91,7 @@ TEST_F(IndexesTest, WhoWantsBackIsAmongTheGrowingUnlessItIsToBeAway) {
 TEST_F(IndexesTest, ASliceThatIsFrozenSkipsItsTurnAndABudgetDoesNot) {
   for (const Share share : {Share::kBudget, Share::kSlice}) {
     const LeaseId id = core.queue({.share = share, .vram = gib(1)});
-    indexes.update(id);
+    indexes.update(id, core.state().find(id));
     run(id);
     decide(id, SuspendBegun{.id = id, .used = {gib(1)}});
     decide(id, LeaseSuspended{.id = id, .used = {}});
@@ -112,7 +112,7 @@ TEST_F(IndexesTest, OfOneThatHasEndedNothingIsLeft) {
 TEST_F(IndexesTest, AnotherOrderRanksAllAgain) {
   const LeaseId first = queue(gib(1));
   const LeaseId urgent = core.queue({.priority = Priority::kHigh, .vram = gib(1)});
-  indexes.update(urgent);
+  indexes.update(urgent, core.state().find(urgent));
   EXPECT_EQ(indexes.in_order(core.now().instant).next()->id, first);
   core.set({.order = Order::kPriority});
   indexes.rank_again();

@@ -67,8 +67,8 @@ class Lifecycle {
   /// Supposes that all of it is over, and that it waits again. False: it cannot.
   bool suppose_requeued(LeaseId id);
 
-  /// The processes for whose end it waits.
-  void update_watches(LeaseId id);
+  /// The processes for whose end it waits; null: it is no more.
+  void update_watches(LeaseId id, const Lease* lease);
   /// When something of all this is due.
   Instant due(const Lease& lease) const;
   /// What is due of what it was asked about its exit. False: nothing is.

@@ -170,8 +170,7 @@ std::vector<Process> Lifecycle::watch_list(const Lease& lease) const {
 }
 
 // A process is watched once, however many leases wait for its end.
-void Lifecycle::update_watches(LeaseId id) {
-  const Lease* lease = core_->state().find(id);
+void Lifecycle::update_watches(LeaseId id, const Lease* lease) {
   std::vector<Process> watch = lease == nullptr ? std::vector<Process>() : watch_list(*lease);
   const std::vector<Process>& before = known_.at(id).watched;
   if (watch == before) return;

@@ -47,10 +47,10 @@ TEST_F(PresenceTest, WhatIsSetAsideIsNeitherOfferedNorKept) {
 
 TEST_F(PresenceTest, WhoseUserHasAsMuchAsAllowedTakesNoPart) {
   core.set({.limits_default = {.leases_max = 1}});
-  indexes.update(id);
+  indexes.update(id, &lease());
   const LeaseId other = core.queue({.vram = gib(1)});
   core.run(other, {0xd0, 0, false});
-  indexes.update(other);
+  indexes.update(other, core.state().find(other));
   EXPECT_TRUE(presence.is_offerable(lease()));
   EXPECT_FALSE(presence.takes_part(lease()));
 }

@@ -16,9 +16,8 @@ namespace berth::core {
 
 class PressureMonitor {
  public:
-  PressureMonitor(Decider& core, const Ledger& ledger, const Devices& devices,
-                  Attribution& attribution)
-      : core_(core), ledger_(ledger), devices_(devices), attribution_(attribution) {}
+  PressureMonitor(Decider& core, const Devices& devices, Attribution& attribution)
+      : core_(core), devices_(devices), attribution_(attribution) {}
 
   /// After the processes of the sample were attributed.
   void update(const Sample& sample);
@@ -52,7 +51,6 @@ class PressureMonitor {
   bool gets_worse(const Account& account) const;
 
   Ref<Decider> core_;
-  Ref<const Ledger> ledger_;
   Ref<const Devices> devices_;
   Ref<Attribution> attribution_;
   PerLease<OfLease> leases_;

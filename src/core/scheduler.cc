@@ -13,6 +13,7 @@ namespace berth::core {
 
 void Scheduler::schedule() {
   if (!core_->may_grant()) return;
+  next_turns_at_.reset();
   // For whom somebody leaves one device is next on no other, where the one after him may fit now.
   std::uint64_t begun = 0;
   do {
@@ -23,8 +24,15 @@ void Scheduler::schedule() {
       grant_all();
     }
     yielding_->make_room_for_urgent();
-    slices_->take_turns();
+    slices_->take_turns(next_turns());
   } while (transfers_->count() != begun);  // Each time somebody leaves who had not been told to.
+}
+
+// To find them takes as long as all the rest of a pass, in which nothing changes but by decisions.
+const NextTurns& Scheduler::next_turns() {
+  if (next_turns_at_ != core_->version()) next_turns_ = slices_->next_turns();
+  next_turns_at_ = core_->version();
+  return next_turns_;
 }
 
 // Each turn takes one request out of the queue, or one growth, or is the last.
@@ -43,7 +51,7 @@ bool Scheduler::nobody_fits(const Walk& walk) const {
 
 bool Scheduler::grant_one() {
   Walk walk(core_->state(), *ledger_, core_->settings(), core_->now().instant, full_walk_);
-  walk.take_turns(slices_->next_turns());
+  walk.take_turns(next_turns());
   if (resume_one(walk)) return true;
   if (nobody_fits(walk)) return false;
   std::vector<const Lease*> ahead;

@@ -3,6 +3,8 @@
 // queue or the ledger.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/backfill.h"
@@ -36,6 +38,7 @@ class Scheduler {
   void take_no_shortcuts() { full_walk_ = true; }
 
  private:
+  const NextTurns& next_turns();
   void grant_all();
   bool grant_one();
   bool resume_one(Walk& walk);
@@ -53,6 +56,9 @@ class Scheduler {
   Ref<Slices> slices_;
   Ref<Yielding> yielding_;
   bool full_walk_ = false;
+  // Of the pass under way, and when they were asked for.
+  NextTurns next_turns_;
+  std::optional<std::uint64_t> next_turns_at_;
 };
 
 }  // namespace berth::core

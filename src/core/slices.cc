@@ -32,8 +32,7 @@ bool wants_turn(const Lease& lease) {
          !held->frozen && !held->revoked;
 }
 
-bool Slices::update(LeaseId id) {
-  const Lease* lease = core_->state().find(id);
+bool Slices::update(LeaseId id, const Lease* lease) {
   const bool wants = lease != nullptr && wants_turn(*lease);
   const std::optional<Place>& place = known_.at(id).place;
   const bool moved = wants && place && place->sequence != lease->waits_sequence();
@@ -231,7 +230,7 @@ TurnEnds Slices::room_for_turn(const Account& account, const Lease& lease) const
 }
 
 // Where its turn comes soonest, if it may be on several devices.
-void Slices::take_turns() {
+void Slices::take_turns(const NextTurns& next) {
   for (const LeaseId id : std::exchange(timed_, {})) {
     if (core_->state().find(id) == nullptr) continue;
     known_[id].over = Instant::never();
@@ -239,7 +238,7 @@ void Slices::take_turns() {
   }
   comes_.clear();
   std::map<LeaseId, TurnEnds> soonest;
-  for (const auto& [device, id] : next_turns()) {
+  for (const auto& [device, id] : next) {
     TurnEnds ends = room_for_turn(*ledger_->find(device), *core_->state().find(id));
     const bool served = room_is_made_on(id).has_value();
     if (served) comes_[id] = core_->now().instant;

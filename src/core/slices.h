@@ -47,8 +47,8 @@ class Slices {
         attribution_(attribution),
         transfers_(transfers) {}
 
-  /// The lease has changed, or is no more. True: the schedule may give another answer.
-  bool update(LeaseId id);
+  /// The lease has changed, or is no more: null. True: the schedule may give another answer.
+  bool update(LeaseId id, const Lease* lease);
   /// The settings have changed, or the leases were copied, to which places point.
   void rank_again();
   void check() const;
@@ -57,7 +57,7 @@ class Slices {
 
   NextTurns next_turns() const;
   /// Ends turns for those who are next.
-  void take_turns();
+  void take_turns(const NextTurns& next);
   /// Somebody waits for the end of its turn, which is then.
   Instant due(const Lease& lease) const;
   /// take_turns() sees to it. False: it is not due.

@@ -15,9 +15,8 @@ namespace berth::core {
 
 class SwapNeeds {
  public:
-  SwapNeeds(const Decider& core, const Ledger& ledger, const Devices& devices,
-            const Attribution& attribution)
-      : core_(core), ledger_(ledger), devices_(devices), attribution_(attribution) {}
+  SwapNeeds(const Ledger& ledger, const Devices& devices, const Attribution& attribution)
+      : ledger_(ledger), devices_(devices), attribution_(attribution) {}
 
   /// On its i-th device, before it left; more than its budget where that had shrunk.
   Bytes before(const Lease& lease, std::size_t i) const;
@@ -37,7 +36,6 @@ class SwapNeeds {
   bool has_account(const Lease& lease, std::size_t i) const;
   bool has_room(const Lease& lease, std::size_t i, bool measured) const;
 
-  Ref<const Decider> core_;
   Ref<const Ledger> ledger_;
   Ref<const Devices> devices_;
   Ref<const Attribution> attribution_;

@@ -53,7 +53,7 @@ class Transfers {
         presence_(presence),
         attribution_(attribution),
         resizing_(resizing),
-        needs_(core, ledger, devices, attribution),
+        needs_(ledger, devices, attribution),
         migration_(core, ledger, devices, attribution, needs_) {}
 
   void on(const Suspend& event);
