@@ -52,10 +52,10 @@ void Attribution::attribute(const DeviceSample& device, Instant asked_at,
     const Held* granted = lease == nullptr ? nullptr : lease->granted();
     // A lease that was found free is charged nothing; what turns up of it all the same is
     // unmanaged.
-    const bool counts = granted != nullptr && !is_free(*id);
+    const bool counts = granted != nullptr && !is_free(lease->id);
     if (counts && is_on(*granted, device.id)) {
       attribute(device, process, *lease, sums);
-      touched.insert(*id);
+      touched.insert(lease->id);
       note_member(process, *lease, asked_at);
       continue;
     }
