@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attribution of device memory: which process counts for which lease, what each lease uses by the
 // driver's account and by its programs' own, and what it is charged for that in the ledger.
-//
-// Note [What a sample has still to tell]: the driver is asked again and again, and its answer is as
-// old as the question. So whatever has changed since counts as the most that it may be, until a
-// sample that was asked after the change says otherwise: a lease that ends is charged all it had, a
-// budget that fell is charged as before, and memory that was moved to the host as if it were there.
+// See Note [What a sample has still to tell].
 #pragma once
 
 #include <cstdint>
@@ -15,25 +11,17 @@
 #include <string>
 #include <vector>
 
+#include "core/confirmations.h"
 #include "core/decider.h"
 #include "core/devices.h"
 #include "core/ledger.h"
+#include "core/membership.h"
 #include "core/part.h"
 #include "core/pressure.h"
 #include "model/device.h"
 #include "model/lease.h"
 
 namespace berth::core {
-
-/// A process, and the lease for which it counts. What a supervisor has told to be left behind
-/// counts for its lease only where nothing else is known: it may be of another lease, inside of
-/// this one.
-struct Belonging {
-  Process process;
-  bool certain = true;
-  LeaseId lease;
-  friend auto operator<=>(const Belonging&, const Belonging&) = default;
-};
 
 /// Measured of a lease on one device.
 struct Use {
@@ -64,8 +52,13 @@ using Uses = std::map<DeviceId, Use>;
 
 class Attribution {
  public:
-  Attribution(Decider& core, Ledger& ledger, const Devices& devices)
-      : core_(core), ledger_(ledger), devices_(devices) {}
+  Attribution(Decider& core, Ledger& ledger, const Devices& devices, Confirmations& confirmations,
+              Membership& membership)
+      : core_(core),
+        ledger_(ledger),
+        devices_(devices),
+        confirmations_(confirmations),
+        membership_(membership) {}
 
   /// Who uses how much. Those of whom something is known that was not.
   std::set<LeaseId> take(const Sample& sample);
@@ -92,35 +85,13 @@ class Attribution {
   const std::vector<UnmanagedProcess>& unmanaged_on(DeviceId device) const;
   void announce_budget(LeaseId id);
 
-  // See Note [What a sample has still to tell].
-  /// It ends, or its command did.
-  void await_end(LeaseId id);
-  void end_is_told(LeaseId id) { known_[id].end_asked_since.reset(); }
-  void await_no_more(LeaseId id) { ending_.erase(id); }
-  const std::set<LeaseId>& ending() const { return ending_; }
-  /// Only a sample asked after this tells what is left.
-  std::optional<Instant> end_awaited_since(LeaseId id) const {
-    return known_.at(id).end_asked_since;
-  }
-  void free(LeaseId id) { known_[id].freed = true; }
-  bool is_free(LeaseId id) const { return known_.at(id).freed; }
-  /// Its budgets are to be `parts`; false: none of them falls.
-  bool await_shrunk(LeaseId id, const std::vector<Part>& parts);
-  void await_resumed(LeaseId id);
-  void await_swapped_out(LeaseId id);
-  bool awaits_swapped_out() const { return !swapped_out_.empty(); }
-  Instant swapped_out_at(LeaseId id) const { return known_.at(id).swapped_out_at; }
-  /// When the driver is to be asked again about budgets that fell, if at all.
-  Instant shrunk_due(Instant asked_at) const;
+  /// Its budgets are to be `parts`; until a sample confirms it has what it had. False: none falls.
+  bool keep_until_shrunk(LeaseId id, const std::vector<Part>& parts);
   /// What it has there, which is to be moved to the host; and what it has from now on is measured.
   Bytes take_leave(LeaseId id, DeviceId device);
   /// It may have so much there from now on.
   void may_use(LeaseId id, DeviceId device, Bytes bytes);
 
-  /// Told by a supervisor; not known to use a device.
-  void set_leftovers(LeaseId id, std::vector<Process> left) {
-    known_[id].leftovers = std::move(left);
-  }
   /// Its command may have been counted for an offer that ends: it is unmanaged, where it is.
   void leave_to_unmanaged(LeaseId id);
   /// All that it is charged is.
@@ -136,16 +107,8 @@ class Attribution {
   struct OfLease {
     Uses uses;
     std::vector<DeviceId> charged_on;
-    std::vector<Belonging> belonging;
-    std::vector<Process> leftovers;
     bool over_budget = false;
-    bool full = false;   // An allocation in it waits for room.
-    bool freed = false;  // Releasing, and the driver lists nothing of it.
-    std::optional<Instant> end_asked_since;
-    std::optional<Instant> shrunk_at;
-    /// A sample asked after it has told what it left, while it is away.
-    bool shrink_confirmed = false;
-    Instant swapped_out_at;
+    bool full = false;  // An allocation in it waits for room.
   };
   /// What the processes on one device use.
   struct Sums {
@@ -158,18 +121,12 @@ class Attribution {
   void attribute(const DeviceSample& device, Instant asked_at, std::set<LeaseId>& touched);
   void attribute(const DeviceSample& device, const ProcessSample& process, const Lease& lease,
                  Sums& sums);
-  void note_member(const ProcessSample& process, const Lease& lease, Instant asked_at);
-  std::optional<LeaseId> belongs_to(Process process, bool certain) const;
-  std::optional<LeaseId> lease_of(const ProcessSample& process, DeviceId device) const;
-  std::optional<LeaseId> lease_that_had(std::int32_t pid, DeviceId device) const;
   static Bytes used_by_unmanaged(const DeviceSample& device, const Sums& sums, Bytes before);
   void account_unmanaged(const DeviceSample& device, const Sums& sums);
   void believe_shrunk(const Sample& sample, std::set<LeaseId>& touched);
-  void believe_swapped_out(const Sample& sample, std::set<LeaseId>& touched);
   void charge_parts(LeaseId id, const Lease* lease, const std::optional<ReportedEnd>& reported_end);
   std::optional<Entry> entry_of(const Lease& lease, const Part& part,
                                 const std::optional<ReportedEnd>& reported_end) const;
-  void derive_belonging(LeaseId id, const Lease* lease);
 
   // comparing.cc
   void compare(const Sample& sample);
@@ -179,13 +136,11 @@ class Attribution {
   Ref<Decider> core_;
   Ref<Ledger> ledger_;
   Ref<const Devices> devices_;
+  Ref<Confirmations> confirmations_;
+  Ref<Membership> membership_;
   PerLease<OfLease> known_;
-  std::set<Belonging> belongings_;
   std::map<DeviceId, std::vector<UnmanagedProcess>> unmanaged_;
-  std::set<LeaseId> measured_;     // Those with a figure in the last sample.
-  std::set<LeaseId> ending_;       // Those whose end a sample has still to tell of.
-  std::set<LeaseId> shrunk_;       // The same, of which the budget fell.
-  std::set<LeaseId> swapped_out_;  // The same, of which the memory was moved to the host.
+  std::set<LeaseId> measured_;  // Those with a figure in the last sample.
 };
 
 }  // namespace berth::core

@@ -3,25 +3,23 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
 #include "core/attribution.h"
-#include "core/limits.h"
 
 namespace berth::core {
 
 void Attribution::charge(LeaseId id, const Lease* lease,
                          const std::optional<ReportedEnd>& reported_end) {
-  derive_belonging(id, lease);
+  membership_->update(id, lease);
   charge_parts(id, lease, reported_end);
   const Held* held = lease == nullptr ? nullptr : lease->held();
-  if (held == nullptr || !held->is_swapped_out()) swapped_out_.erase(id);
+  if (held == nullptr || !held->is_swapped_out()) confirmations_->confirm_swapped_out(id);
 }
 
 void Attribution::charge_parts(LeaseId id, const Lease* lease,
                                const std::optional<ReportedEnd>& reported_end) {
   const Held* granted = lease == nullptr ? nullptr : lease->granted();
   const std::vector<DeviceId>& charged_on = known_.at(id).charged_on;
-  if (granted == nullptr || is_free(id)) {
+  if (granted == nullptr || confirmations_->is_free(id)) {
     if (charged_on.empty()) return;
     for (const DeviceId device : std::exchange(known_[id].charged_on, {})) {
       core_->look_again(ledger_->put(device, id, std::nullopt));
@@ -37,28 +35,27 @@ void Attribution::charge_parts(LeaseId id, const Lease* lease,
 
 std::optional<Entry> Attribution::entry_of(const Lease& lease, const Part& part,
                                            const std::optional<ReportedEnd>& reported_end) const {
-  const OfLease& known = known_.at(lease.id);
+  const bool end_awaited = confirmations_->end_awaited_since(lease.id).has_value();
   const bool releasing = lease.releasing() != nullptr;
   const bool away = lease.granted()->is_swapped_out();
   const Use* use = this->use(lease.id, part.device);
   // Until a sample asked after the end tells what is left, all of it may be; then no more than
   // that, whatever it had before or was to have again.
   const bool figure_missing = use != nullptr && use->figure_missing;
-  const bool is_told = releasing && !known.end_asked_since && !figure_missing;
+  const bool is_told = releasing && !end_awaited && !figure_missing;
   Bytes used;
   if (use != nullptr) {
     used = use->now.value_or(Bytes{});
     // What may be is not what is away, unless nobody has looked since its budget fell: not all of
     // it need be of processes that are known, and were moved.
-    const bool unconfirmed_shrink = shrunk_.contains(lease.id) && !known.shrink_confirmed;
-    const bool may_be_there = !is_told && (!away || unconfirmed_shrink);
+    const bool may_be_there = !is_told && (!away || confirmations_->may_be_above(lease.id));
     if (may_be_there) used = std::max(used, use->upper_bound);
     if (use->figure_missing) used = std::max(used, use->last);
   }
   // A process of it that nobody knew of was not moved, and may have all of its budget.
-  if (away && swapped_out_.contains(lease.id)) used = std::max(used, part.budget);
+  if (away && confirmations_->awaits_swapped_out(lease.id)) used = std::max(used, part.budget);
   // One that has ended may have left something, like any other, until a sample tells.
-  if (away && !releasing && !known.end_asked_since) {
+  if (away && !releasing && !end_awaited) {
     return used > Bytes{} ? std::optional(Entry{.budget = {}, .charge = used}) : std::nullopt;
   }
   const bool empty = is_told && used == Bytes{};  // What it left may be on another device.
@@ -66,25 +63,6 @@ std::optional<Entry> Attribution::entry_of(const Lease& lease, const Part& part,
                .charge = is_told ? used : std::max(part.budget, used),
                .exclusive = lease.request.share == Share::kExclusive && !away && !empty,
                .reported_end = reported_end};
-}
-
-void Attribution::derive_belonging(LeaseId id, const Lease* lease) {
-  std::vector<Belonging> belonging;
-  const auto count = [&](const Process& process, bool certain) {
-    belonging.push_back({.process = process, .certain = certain, .lease = id});
-  };
-  if (const Held* held = lease == nullptr ? nullptr : lease->granted()) {
-    if (held->command) count(*held->command, true);
-    // A reservation hangs on a shell, with which it has nothing else to do.
-    if (lease->supervisor && !lease->request.ttl) count(*lease->supervisor, true);
-    for (const Process& member : held->members) count(member, true);
-    for (const Process& left : known_.at(id).leftovers) count(left, false);
-  }
-  if (belonging == known_.at(id).belonging) return;
-  OfLease& known = known_[id];
-  for (const Belonging& old : known.belonging) belongings_.erase(old);
-  belongings_.insert(belonging.begin(), belonging.end());
-  known.belonging = std::move(belonging);
 }
 
 const Use* Attribution::use(LeaseId id, DeviceId device) const {
@@ -121,12 +99,7 @@ const std::vector<UnmanagedProcess>& Attribution::unmanaged_on(DeviceId device) 
   return found == unmanaged_.end() ? kNone : found->second;
 }
 
-void Attribution::await_end(LeaseId id) {
-  known_[id].end_asked_since = core_->now().instant;
-  ending_.insert(id);
-}
-
-bool Attribution::await_shrunk(LeaseId id, const std::vector<Part>& parts) {
+bool Attribution::keep_until_shrunk(LeaseId id, const std::vector<Part>& parts) {
   bool falls = false;
   for (const Part& before : core_->state().find(id)->held()->parts) {
     const auto after = std::ranges::find(parts, before.device, &Part::device);
@@ -134,32 +107,8 @@ bool Attribution::await_shrunk(LeaseId id, const std::vector<Part>& parts) {
     may_use(id, before.device, before.budget);
     falls = true;
   }
-  if (falls) await_resumed(id);
+  if (falls) confirmations_->await_shrunk(id);
   return falls;
-}
-
-void Attribution::await_resumed(LeaseId id) {
-  OfLease& known = known_[id];
-  known.shrunk_at = core_->now().instant;
-  known.shrink_confirmed = false;
-  shrunk_.insert(id);
-}
-
-void Attribution::await_swapped_out(LeaseId id) {
-  known_[id].swapped_out_at = core_->now().instant;
-  swapped_out_.insert(id);
-}
-
-Instant Attribution::shrunk_due(Instant asked_at) const {
-  Instant at = Instant::never();
-  for (const LeaseId id : shrunk_) {
-    const OfLease& known = known_.at(id);
-    if (known.shrink_confirmed) continue;
-    CHECK(known.shrunk_at.has_value());
-    const Instant now = core_->now().instant;
-    at = std::min(at, asked_at < *known.shrunk_at ? now : now + limits::kProbeSlowEvery);
-  }
-  return at;
 }
 
 Bytes Attribution::take_leave(LeaseId id, DeviceId device) {
@@ -218,15 +167,13 @@ void Attribution::migrate(LeaseId id, const std::vector<Part>& from,
 
 void Attribution::suppose_swapped_out(LeaseId id) {
   for (auto& [device, use] : known_[id].uses) use = {};
-  swapped_out_.erase(id);
+  confirmations_->confirm_swapped_out(id);
   suppose_shrunk(id);
 }
 
 void Attribution::suppose_shrunk(LeaseId id) {
-  OfLease& known = known_[id];
-  for (auto& [device, use] : known.uses) use.upper_bound = {};
-  shrunk_.erase(id);
-  known.shrunk_at.reset();
+  for (auto& [device, use] : known_[id].uses) use.upper_bound = {};
+  confirmations_->confirm_shrunk(id);
   core_->derive(id);
 }
 
@@ -245,16 +192,13 @@ void Attribution::suppose_ended(const std::set<LeaseId>& leases,
 
 void Attribution::forget_run(LeaseId id) {
   OfLease& known = known_[id];
-  OfLease fresh;
-  fresh.charged_on = std::move(known.charged_on);
-  fresh.belonging = std::move(known.belonging);
-  known = std::move(fresh);
-  for (std::set<LeaseId>* ids : {&ending_, &shrunk_, &swapped_out_, &measured_}) ids->erase(id);
+  known = {.charged_on = std::move(known.charged_on)};
+  measured_.erase(id);
 }
 
 void Attribution::forget(LeaseId id) {
   known_.forget(id);
-  for (std::set<LeaseId>* ids : {&ending_, &shrunk_, &swapped_out_, &measured_}) ids->erase(id);
+  measured_.erase(id);
 }
 
 }  // namespace berth::core

@@ -38,7 +38,8 @@ std::vector<Effect> Coordinator::Impl::step(Now at, const Event& event) {
   now_ = at;
   std::visit(
       [this](const auto& e) {
-        give(e, *this, requests, lifecycle, resizing, progress, saves, requeuing, transfers);
+        give(e, *this, requests, lifecycle, resizing, progress, saves, requeuing, transfers,
+             left_alone);
       },
       event);
   settle_everything();
@@ -88,6 +89,8 @@ Instant Coordinator::Impl::deadline_of(const Lease& lease) const {
 void Coordinator::Impl::forget_run(LeaseId id) {
   devices.forget(id);
   attribution.forget_run(id);
+  confirmations.forget(id);
+  membership.forget_run(id);
   unmanaged.forget(id);
   progress.forget(id);
   pressure.forget(id);
@@ -95,6 +98,8 @@ void Coordinator::Impl::forget_run(LeaseId id) {
   saves.forget(id);
   resizing.forget(id);
   transfers.forget(id);
+  displaced.forget(id);
+  left_alone.forget(id);
   slices.forget_run(id);
   requeuing.forget(id);
   lifecycle.forget_run(id);
@@ -104,6 +109,7 @@ void Coordinator::Impl::forget_run(LeaseId id) {
 void Coordinator::Impl::forget(LeaseId id) {
   forget_run(id);
   attribution.forget(id);
+  membership.forget(id);
   slices.forget(id);
   lifecycle.forget(id);
   requests.forget(id);
@@ -133,10 +139,10 @@ void Coordinator::Impl::on(const Sampled& event) {
 // As long as something waits for what a sample tells.
 void Coordinator::Impl::ask_probe_again(Instant asked_at) {
   const Instant now = now_.instant;
-  Instant at = attribution.shrunk_due(asked_at);
+  Instant at = confirmations.shrunk_due(asked_at);
   const bool awaited = indexes.queue().size() > 0 || !indexes.growing().empty();
-  for (const LeaseId id : attribution.ending()) {
-    const std::optional<Instant> awaited_since = attribution.end_awaited_since(id);
+  for (const LeaseId id : confirmations.ending()) {
+    const std::optional<Instant> awaited_since = confirmations.end_awaited_since(id);
     if (awaited_since && asked_at < *awaited_since) {
       at = now;
       break;
@@ -150,7 +156,7 @@ void Coordinator::Impl::ask_probe_again(Instant asked_at) {
                                                                   : limits::kProbeSlowEvery;
     at = std::min(at, now + every);
   }
-  if (attribution.awaits_swapped_out()) at = now;  // A sample asked since ends that.
+  if (confirmations.awaits_any_swapped_out()) at = now;  // A sample asked since ends that.
   if (transfers.awaits_room()) at = std::min(at, now + limits::kProbeSlowEvery);
   // A driver in trouble is not asked in a loop.
   if (!devices.trouble().empty()) at = std::max(at, now + seconds(1));
@@ -159,9 +165,9 @@ void Coordinator::Impl::ask_probe_again(Instant asked_at) {
 
 void Coordinator::Impl::on(const TransferDone& event) {
   const LeaseId id = event.lease;
-  const bool awaited = event.number != 0 && transfers.number_of(id) == event.number;
+  const bool awaited = event.number != 0 && transfers.of(id).number == event.number;
   if (!awaited) return;
-  const bool left = transfers.direction_of(id) == Direction::kSwapOut;
+  const bool left = transfers.of(id).direction == Direction::kSwapOut;
   lifecycle.transfer_over(id);
   transfers.done(event);
   lifecycle.finish_if_free(id);
@@ -241,7 +247,7 @@ void Coordinator::Impl::recover(LeaseId id) {
     presence.disconnected(id, back_until);
     presence.offered(id, back_until + settings_.claim_within);
   } else if (lease.releasing() != nullptr || lease.held()->command_ended) {
-    attribution.await_end(id);
+    confirmations.await_end(id);
   }
   if (const Held* held = lease.granted(); held != nullptr && held->requeue) {
     presence.disconnected(id);
@@ -258,7 +264,7 @@ void Coordinator::Impl::recover(LeaseId id) {
                          moved->outcome == MeasureOutcome::kConfirmed;
   const bool is_for_that = held != nullptr && held->is_swapped_out() && !held->pause && made_room &&
                            held->its_suspension().since == moved->begun;
-  if (is_for_that) transfers.note_displaced(id);
+  if (is_for_that) displaced.insert(id);
   resizing.drop(id, std::nullopt);  // Nobody is left to be told whether it grew.
 }
 

@@ -50,7 +50,7 @@ class Escalation {
  public:
   Escalation(Decider& core, const Devices& devices, const Indexes& indexes,
              const Attribution& attribution, const PressureMonitor& pressure, Saves& saves,
-             Transfers& transfers, Requeuing& requeuing, Lifecycle& lifecycle)
+             Transfers& transfers, Displaced& displaced, Requeuing& requeuing, Lifecycle& lifecycle)
       : core_(core),
         devices_(devices),
         indexes_(indexes),
@@ -58,6 +58,7 @@ class Escalation {
         pressure_(pressure),
         saves_(saves),
         transfers_(transfers),
+        displaced_(displaced),
         requeuing_(requeuing),
         lifecycle_(lifecycle) {}
 
@@ -119,6 +120,7 @@ class Escalation {
   Ref<const PressureMonitor> pressure_;
   Ref<Saves> saves_;
   Ref<Transfers> transfers_;
+  Ref<Displaced> displaced_;
   Ref<Requeuing> requeuing_;
   Ref<Lifecycle> lifecycle_;
   PerLease<OfLease> known_;

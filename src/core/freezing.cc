@@ -8,37 +8,12 @@
 
 namespace berth::core {
 
-bool Transfers::is_freezing(LeaseId id) const {
-  const OfLease& known = known_.at(id);
-  return known.number != 0 &&
-         (known.direction == Direction::kFreeze || known.direction == Direction::kThaw);
-}
-
-std::optional<std::string> Transfers::why_not_frozen(const Lease& lease) const {
-  const Held* held = lease.held();
-  if (held == nullptr || !held->claimed) return "is not held";
-  if (held->revoked) return "was told to end";
-  if (held->requeue) return "is on the way back into the queue";
-  if (!held->has_processes()) return "has no processes that could be stopped";
-  if (lease.checkpoints.asked) return "saves itself: ask again when it has";
-  if (!core_->may_grant()) {
-    return "cannot be frozen while nothing can be written down (berth doctor)";
-  }
-  const OfLease& known = known_.at(lease.id);
-  const bool stopping = known.number != 0 && known.direction == Direction::kFreeze;
-  const bool under_way = known.number != 0 || (held->suspension && !held->is_swapped_out());
-  if (under_way && !stopping) return "is on the way: ask again when it is there";
-  return std::nullopt;
-}
-
 void Transfers::on(const Freeze& event) {
   const Lease* lease = core_->lease_of(event.token, event.actor, event.lease);
   if (lease == nullptr) return;
   const LeaseId id = lease->id;
-  if (const auto why = why_not_frozen(*lease)) {
-    return core_->refuse(event.token, RefusalCode::kWrongState, text_of(id) + " " + *why);
-  }
-  const bool stopping = is_under_way(id);
+  if (!accepts(Operation::kFreeze, *lease, event.token)) return;
+  const bool stopping = of(id).is_under_way();
   known_[id].freeze_waiters.push_back(event.token);
   if (!lease->held()->frozen) core_->decide(id, LeaseFrozen{id});
   note_pause(id, event.terms, event.actor.user);
@@ -94,14 +69,15 @@ void Transfers::frozen(LeaseId id, const TransferResult& result) {
 // While its memory is on the way, restore_frozen() follows; while it is being stopped,
 // freeze_done(). Of two that are under way at once nobody knows which is the last.
 void Transfers::thaw(LeaseId id) {
-  if (core_->state().find(id)->held()->frozen && !is_under_way(id)) begin(id, Direction::kThaw);
+  if (core_->state().find(id)->held()->frozen && !of(id).is_under_way())
+    begin(id, Direction::kThaw);
 }
 
 // It was frozen before its memory was moved, or before the daemon was killed.
 void Transfers::restore_frozen(LeaseId id) {
   const Lease& lease = *core_->state().find(id);
   const Held* held = lease.granted();
-  if (held == nullptr || !held->frozen || is_under_way(id)) return;
+  if (held == nullptr || !held->frozen || of(id).is_under_way()) return;
   const bool ends = lease.releasing() != nullptr || held->revoked;
   if (!ends && held->suspension && !held->is_swapped_out()) return;
   begin(id, ends ? Direction::kThaw : Direction::kFreeze);

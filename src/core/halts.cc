@@ -17,12 +17,12 @@ std::optional<Halt> Views::halt_of(const Lease& lease, Now at) const {
   Halt halt{.reason = Reason::kReturns, .since = wall_at(suspension.since, at)};
   const bool leaves = suspension.phase == Suspension::Phase::kSwappingOut;
   const bool comes = suspension.phase == Suspension::Phase::kSwappingIn || suspension.queued;
-  if (!transfers_->stuck(lease.id).empty()) {
+  if (!transfers_->of(lease.id).stuck.empty()) {
     halt.reason = Reason::kNotReturned;
     return halt;
   }
   // One that is put elsewhere while it is away stays away for what it left for.
-  if (transfers_->is_to_migrate(lease.id) || (!suspension.moved_from.empty() && comes)) {
+  if (!transfers_->of(lease.id).migrates_to.empty() || (!suspension.moved_from.empty() && comes)) {
     halt.reason = Reason::kMoves;
     return halt;
   }
@@ -44,7 +44,7 @@ std::optional<Halt> Views::halt_of(const Lease& lease, Now at) const {
   const bool is_for_that = measure != nullptr && measure->begun == suspension.since;
   const bool has_tried = is_for_that && measure->cause == Cause::kUnmanaged &&
                          measure->outcome == MeasureOutcome::kConfirmed &&
-                         !transfers_->is_displaced(lease.id);
+                         !displaced_->contains(lease.id);
   if (is_for_that && !has_tried && (leaves || !comes)) {
     halt.reason = Reason::kMeasure;
     halt.cause = measure->cause;

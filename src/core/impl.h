@@ -8,14 +8,18 @@
 
 #include "core/admission.h"
 #include "core/attribution.h"
+#include "core/confirmations.h"
 #include "core/coordinator.h"
 #include "core/decider.h"
 #include "core/devices.h"
+#include "core/displaced.h"
 #include "core/escalation.h"
 #include "core/explainer.h"
 #include "core/indexes.h"
 #include "core/ledger.h"
+#include "core/left_alone.h"
 #include "core/lifecycle.h"
+#include "core/membership.h"
 #include "core/presence.h"
 #include "core/pressure_monitor.h"
 #include "core/progress.h"
@@ -39,7 +43,9 @@ struct Coordinator::Impl final : Decider {
   Ledger ledger;
   Indexes indexes{*this};
   Devices devices{*this, ledger};
-  Attribution attribution{*this, ledger, devices};
+  Confirmations confirmations{*this};
+  Membership membership{*this};
+  Attribution attribution{*this, ledger, devices, confirmations, membership};
   UnmanagedWatch unmanaged{*this, ledger, attribution};
   ProgressReports progress{*this};
   PressureMonitor pressure{*this, devices, attribution};
@@ -47,19 +53,23 @@ struct Coordinator::Impl final : Decider {
   Admission admission{*this, ledger, devices, indexes};
   Saves saves{*this};
   Resizing resizing{*this, ledger, indexes, devices, attribution, admission};
-  Transfers transfers{*this, ledger, devices, indexes, presence, attribution, resizing};
-  Slices slices{*this, ledger, devices, indexes, presence, attribution, transfers};
+  Displaced displaced{*this};
+  LeftAlone left_alone{*this};
+  Transfers transfers{*this,       ledger,        devices,  indexes,   presence,
+                      attribution, confirmations, resizing, displaced, left_alone};
+  Slices slices{*this, ledger, devices, indexes, presence, attribution, confirmations, transfers};
   Yielding yielding{*this, ledger, devices, indexes, presence, attribution, transfers};
   Requeuing requeuing{*this, presence, saves};
-  Lifecycle lifecycle{*this, devices,  admission, presence, attribution,
-                      saves, resizing, transfers, requeuing};
+  Lifecycle lifecycle{*this,      devices, admission, presence,  attribution, confirmations,
+                      membership, saves,   resizing,  transfers, requeuing};
   Escalation escalation{*this, devices,   indexes,   attribution, pressure,
-                        saves, transfers, requeuing, lifecycle};
+                        saves, transfers, displaced, requeuing,   lifecycle};
   Scheduler scheduler{*this, ledger, indexes, presence, resizing, transfers, slices, yielding};
-  Views views{*this,    ledger,   devices,   attribution, unmanaged,
-              progress, pressure, transfers, slices};
+  Views views{*this,    ledger,    devices,   attribution, unmanaged, progress,
+              pressure, transfers, displaced, left_alone,  slices};
   Explainer explainer{*this, ledger, indexes, admission, presence, slices, views};
-  Requests requests{*this, ledger, devices, admission, presence, attribution, lifecycle, explainer};
+  Requests requests{*this,    ledger,        devices,   admission,
+                    presence, confirmations, lifecycle, explainer};
   Timers timers;
   std::optional<Instant> wake_at;  // What was last asked for.
 

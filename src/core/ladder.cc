@@ -175,7 +175,7 @@ void Escalation::escalate_for_unmanaged(const Account& account, Instant at) {
                             at);
   if (!is_critical) {
     device.next_step.clear();
-    transfers_->resume_displaced(account.id);
+    displaced_->resume_on(account.id);
   }
   const Ladder& ladder = core_->settings().pressure.on_unmanaged;
   if (!device.for_unmanaged.since || ladder.size() == 1) return;

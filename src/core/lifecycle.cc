@@ -84,7 +84,7 @@ void Lifecycle::on(const ReportExit& event) {
   // Whoever has stopped it comes back instead of telling how it ended.
   requeuing_->drop(id, kEndedByItself);
   if (!held->exit) core_->decide(id, CommandEnded{id, event.exit});
-  attribution_->set_leftovers(id, event.leftovers);
+  membership_->set_leftovers(id, event.leftovers);
   if (news) command_finished(id);
   finish_if_free(id);
   if (core_->state().find(id) == nullptr || event.leftovers.empty()) {
@@ -245,14 +245,14 @@ void Lifecycle::command_finished(LeaseId id) {
 
 // Who is left on the devices is what the next sample says, if it was asked after this.
 void Lifecycle::settle(LeaseId id) {
-  attribution_->await_end(id);
+  confirmations_->await_end(id);
   core_->derive(id);
   core_->ask_probe(core_->now().instant);
 }
 
 void Lifecycle::start_releasing(LeaseId id, EndResult result, std::optional<UserId> by) {
   resizing_->drop(id, Refusal{RefusalCode::kWrongState, text_of(id) + " ended while it waited"});
-  attribution_->await_end(id);
+  confirmations_->await_end(id);
   transfers_->thaw(id);
   core_->decide(id, LeaseReleasing{id, result, by});
   core_->ask_probe(core_->now().instant);
@@ -260,8 +260,8 @@ void Lifecycle::start_releasing(LeaseId id, EndResult result, std::optional<User
 
 void Lifecycle::settle_with(const Sample& sample) {
   std::vector<LeaseId> due;
-  for (const LeaseId id : attribution_->ending()) {
-    const std::optional<Instant> since = attribution_->end_awaited_since(id);
+  for (const LeaseId id : confirmations_->ending()) {
+    const std::optional<Instant> since = confirmations_->end_awaited_since(id);
     if (!since || sample.asked_at >= *since) due.push_back(id);
   }
   for (const LeaseId id : due) settle_one(id);
@@ -270,7 +270,7 @@ void Lifecycle::settle_with(const Sample& sample) {
 // What is on the way to a device is listed when it is there; until then nobody can tell.
 bool Lifecycle::may_be_brought_back(const Lease& lease) const {
   return lease.releasing() != nullptr && lease.releasing()->was.has_processes() &&
-         transfers_->is_under_way(lease.id) && !transfers_->is_freezing(lease.id);
+         transfers_->of(lease.id).is_under_way() && !transfers_->of(lease.id).is_freezing();
 }
 
 // A sample asked after the end tells who is left.
@@ -281,10 +281,10 @@ void Lifecycle::settle_one(LeaseId id) {
     if (!devices_->tells_who_is_left(part.device) && !devices_->sleeps(part.device)) return;
   }
   if (may_be_brought_back(lease)) return;
-  attribution_->end_is_told(id);
+  confirmations_->end_is_told(id);
   if (const Held* held = lease.held()) {
     if (!held->members.empty()) {
-      attribution_->await_no_more(id);  // They hold it; their ends are watched.
+      confirmations_->await_no_more(id);  // They hold it; their ends are watched.
       answer_exit(id);
       const bool may_stay = held->revoked || held->is_being_stopped();
       if (!may_stay && lease.request.leftovers == Leftovers::kKill) {
@@ -301,22 +301,22 @@ void Lifecycle::settle_one(LeaseId id) {
     core_->derive(id);
     return;
   }
-  attribution_->free(id);
-  attribution_->await_no_more(id);
+  confirmations_->free(id);
+  confirmations_->await_no_more(id);
   core_->derive(id);
   finish_if_free(id);
 }
 
 void Lifecycle::transfer_over(LeaseId id) {
   const bool releasing = core_->state().find(id)->releasing() != nullptr;
-  if (!releasing || transfers_->is_freezing(id)) return;
-  if (attribution_->ending().contains(id)) settle(id);  // Now a sample can tell.
+  if (!releasing || transfers_->of(id).is_freezing()) return;
+  if (confirmations_->ending().contains(id)) settle(id);  // Now a sample can tell.
 }
 
 // Its memory is free. What may still be missing is word of how the command ended.
 void Lifecycle::finish_if_free(LeaseId id) {
   const Lease* lease = core_->state().find(id);
-  if (lease == nullptr || lease->releasing() == nullptr || !attribution_->is_free(id)) return;
+  if (lease == nullptr || lease->releasing() == nullptr || !confirmations_->is_free(id)) return;
   const Releasing& releasing = *lease->releasing();
   if (releasing.was.frozen) return;  // First all that was stopped goes on.
   const bool is_due = core_->now().instant >= releasing.since + report_within(*lease);

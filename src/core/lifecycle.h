@@ -30,13 +30,15 @@ Duration report_within(const Lease& lease);
 class Lifecycle {
  public:
   Lifecycle(Decider& core, const Devices& devices, const Admission& admission, Presence& presence,
-            Attribution& attribution, Saves& saves, Resizing& resizing, Transfers& transfers,
-            Requeuing& requeuing)
+            Attribution& attribution, Confirmations& confirmations, Membership& membership,
+            Saves& saves, Resizing& resizing, Transfers& transfers, Requeuing& requeuing)
       : core_(core),
         devices_(devices),
         admission_(admission),
         presence_(presence),
         attribution_(attribution),
+        confirmations_(confirmations),
+        membership_(membership),
         saves_(saves),
         resizing_(resizing),
         transfers_(transfers),
@@ -109,6 +111,8 @@ class Lifecycle {
   Ref<const Admission> admission_;
   Ref<Presence> presence_;
   Ref<Attribution> attribution_;
+  Ref<Confirmations> confirmations_;
+  Ref<Membership> membership_;
   Ref<Saves> saves_;
   Ref<Resizing> resizing_;
   Ref<Transfers> transfers_;

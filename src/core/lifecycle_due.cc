@@ -51,7 +51,7 @@ Instant Lifecycle::due_of_held(const Lease& lease, const Held& held) const {
   } else if (lease.request.limit && !held.suspension) {
     sooner(held.granted_at + held.away + *lease.request.limit);
   }
-  const std::optional<Instant> since = attribution_->end_awaited_since(lease.id);
+  const std::optional<Instant> since = confirmations_->end_awaited_since(lease.id);
   if (held.command_ended && since) sooner(*since + limits::kReleasingMax);
   return at;
 }
@@ -59,7 +59,7 @@ Instant Lifecycle::due_of_held(const Lease& lease, const Held& held) const {
 Instant Lifecycle::due_of_releasing(const Lease& lease, const Releasing& releasing) const {
   // Nothing of it is given up before.
   if (const std::optional<Instant> kill_at = kill_due(lease)) return *kill_at;
-  const bool freed = attribution_->is_free(lease.id);
+  const bool freed = confirmations_->is_free(lease.id);
   const bool awaits_move = freed && releasing.was.frozen;
   if (awaits_move) return Instant::never();
   return releasing.since + (freed ? report_within(lease) : limits::kReleasingMax);
@@ -108,7 +108,7 @@ void Lifecycle::tend_held(const Lease& lease, const Held& held) {
   const auto due = [&](std::optional<Instant> at) { return at && *at <= core_->now().instant; };
   const bool killed = known_.at(id).killed;
   const std::optional<Instant> stopped_by = held.stopped_by();
-  const std::optional<Instant> awaited_since = attribution_->end_awaited_since(id);
+  const std::optional<Instant> awaited_since = confirmations_->end_awaited_since(id);
   if (!held.claimed) {
     lapse(id, true);
     core_->notify(id, LeaseEvent::kParked);
@@ -137,12 +137,12 @@ void Lifecycle::tend_releasing(const Lease& lease) {
   if (kill_due(lease)) {
     kill_programs(id);
   } else {
-    if (!attribution_->is_free(id)) {
+    if (!confirmations_->is_free(id)) {
       core_->say(text_of(id) + " ended " + to_text(limits::kReleasingMax) +
                  " ago and the driver has not freed its memory, or has not answered: what is left "
                  "is counted as unmanaged");
       attribution_->disown(id);
-      attribution_->free(id);
+      confirmations_->free(id);
     }
     core_->derive(id);
   }

@@ -106,8 +106,8 @@ std::optional<std::string> Escalation::why_not_taken(const Lease& lease, Measure
 std::optional<std::string> Escalation::why_not_suspended(const Lease& lease) const {
   const Held& held = *lease.held();
   if (!held.has_processes()) return "it has no processes whose memory could be moved";
-  if (transfers_->is_freezing(lease.id)) return "it is just being stopped or let go on";
-  if (transfers_->is_under_way(lease.id)) return "its memory is on the way";
+  if (transfers_->of(lease.id).is_freezing()) return "it is just being stopped or let go on";
+  if (transfers_->of(lease.id).is_under_way()) return "its memory is on the way";
   return std::nullopt;
 }
 
@@ -177,9 +177,9 @@ std::optional<MeasureEnded> Escalation::outcome_of(const Lease& lease) const {
       if (held->is_swapped_out()) return ended(MeasureOutcome::kConfirmed);
       if (!held->suspension) {
         return ended(MeasureOutcome::kFailed,
-                     because(transfers_->failure(lease.id), "the daemon was started anew"));
+                     because(transfers_->of(lease.id).failure, "the daemon was started anew"));
       }
-      if (const std::string& why = transfers_->stuck(lease.id); !why.empty()) {
+      if (const std::string& why = transfers_->of(lease.id).stuck; !why.empty()) {
         return ended(MeasureOutcome::kFailed, why);
       }
       break;
@@ -234,7 +234,7 @@ void Escalation::end_measure(MeasureEnded fact) {
   const MeasureTaken taken = *std::ranges::find(all, fact.number, &MeasureTaken::number);
   if (taken.measure == Measure::kSuspend && taken.outcome == MeasureOutcome::kConfirmed &&
       taken.cause == Cause::kUnmanaged) {
-    transfers_->note_displaced(id);
+    displaced_->insert(id);
   }
   if (taken.outcome == MeasureOutcome::kConfirmed) return;
   core_->say({text_of(id) + ": " + std::string(to_text(taken.measure)) +

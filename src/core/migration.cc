@@ -20,25 +20,7 @@ std::string gpu(const Account& account) {
 
 }  // namespace
 
-std::optional<Refusal> MigrationRules::refuse(const Lease& lease, const std::string& stuck,
-                                              bool is_freezing) const {
-  const auto wrong_state = [&](const std::string& why) {
-    return Refusal{RefusalCode::kWrongState, text_of(lease.id) + " " + why};
-  };
-  const Held* held = lease.held();
-  if (held == nullptr || !held->claimed) return wrong_state("is not held");
-  if (held->revoked) return wrong_state("was told to end");
-  if (held->requeue) return wrong_state("is on the way back into the queue");
-  if (!held->has_processes()) return wrong_state("has no processes whose memory could be moved");
-  if (lease.checkpoints.asked) return wrong_state("saves itself: ask again when it has");
-  if (!stuck.empty()) return wrong_state("is between two states: " + stuck);
-  if (is_freezing) return wrong_state("is just being stopped or let go on: ask again");
-  if (held->suspension && !held->is_swapped_out()) {
-    return wrong_state("is on the way: ask again when it is there");
-  }
-  if (!core_->may_grant()) {
-    return wrong_state("cannot be moved while nothing can be written down (berth doctor)");
-  }
+std::optional<Refusal> MigrationRules::refuse(const Lease& lease) const {
   if (lease.request.share == Share::kSlice) {
     return Refusal{RefusalCode::kNotSupported,
                    text_of(lease.id) + " runs in turns, and those are of one GPU"};

@@ -31,9 +31,8 @@ class MigrationRules {
                  const Attribution& attribution, const SwapNeeds& needs)
       : core_(core), ledger_(ledger), devices_(devices), attribution_(attribution), needs_(needs) {}
 
-  /// It can be moved at all, as far as the state and the driver go.
-  std::optional<Refusal> refuse(const Lease& lease, const std::string& stuck,
-                                bool is_freezing) const;
+  /// It can be moved at all, as far as its share and the driver go.
+  std::optional<Refusal> refuse(const Lease& lease) const;
   /// Part by part, in their order.
   std::variant<std::vector<DeviceId>, Refusal> places(const Lease& lease,
                                                       const std::vector<DeviceName>& to) const;

@@ -13,7 +13,8 @@ void Transfers::on(const Migrate& event) {
   const Lease* lease = core_->lease_of(event.token, event.actor, event.lease);
   if (lease == nullptr) return;
   const LeaseId id = lease->id;
-  if (auto refusal = migration_.refuse(*lease, stuck(id), is_freezing(id))) {
+  if (!accepts(Operation::kMigrate, *lease, event.token)) return;
+  if (auto refusal = migration_.refuse(*lease)) {
     return core_->refuse(event.token, *std::move(refusal));
   }
   auto places = migration_.places(*lease, event.to);

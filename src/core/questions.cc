@@ -108,7 +108,7 @@ std::uint64_t Coordinator::ledger_version() const {
 
 std::vector<Handle> Coordinator::settling() const {
   std::vector<Handle> handles;
-  for (const LeaseId id : impl_->attribution.ending()) {
+  for (const LeaseId id : impl_->confirmations.ending()) {
     handles.push_back(impl_->state().find(id)->handle);
   }
   return handles;

@@ -78,7 +78,7 @@ class Coordinator::Trial {
 bool Coordinator::Trial::can_pause(const Lease& lease) const {
   const bool can =
       on_.devices.simulated() || leading_number(on_.devices.driver_version()) >= kPausesSince;
-  return can && on_.transfers.failure(lease.id).empty() &&
+  return can && on_.transfers.of(lease.id).failure.empty() &&
          on_.attribution.used_by_higher(lease.id) > Bytes{};
 }
 
@@ -250,7 +250,7 @@ bool Coordinator::Trial::carry_out(const std::vector<Remedy>& remedies) {
     const bool stays = one.kind == Kind::kPauseLease || one.kind == Kind::kReleaseLease;
     if (!stays) end_processes(one.kind, one.lease);
     for (int i = 0; i < kMovesMax && on_.state().find(one.lease) != nullptr; ++i) {
-      const std::uint64_t number = on_.transfers.number_of(one.lease);
+      const std::uint64_t number = on_.transfers.of(one.lease).number;
       if (number == 0) break;
       feed(TransferDone{.lease = one.lease, .number = number, .result = {}});
     }

@@ -31,7 +31,7 @@ void Requests::on(const Submit& event) {
   if (devices_->all().empty()) note_unchecked(id);
   core_->answer(event.token, id);
   core_->note_requester_of(id);
-  if (!attribution_->ending().empty()) core_->ask_probe(core_->now().instant);
+  if (!confirmations_->ending().empty()) core_->ask_probe(core_->now().instant);
 }
 
 void Requests::on(const Reconnect& event) {

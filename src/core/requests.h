@@ -18,14 +18,14 @@ namespace berth::core {
 class Requests {
  public:
   Requests(Decider& core, const Ledger& ledger, const Devices& devices, const Admission& admission,
-           Presence& presence, const Attribution& attribution, Lifecycle& lifecycle,
+           Presence& presence, const Confirmations& confirmations, Lifecycle& lifecycle,
            Explainer& explainer)
       : core_(core),
         ledger_(ledger),
         devices_(devices),
         admission_(admission),
         presence_(presence),
-        attribution_(attribution),
+        confirmations_(confirmations),
         lifecycle_(lifecycle),
         explainer_(explainer) {}
 
@@ -47,7 +47,7 @@ class Requests {
   Ref<const Devices> devices_;
   Ref<const Admission> admission_;
   Ref<Presence> presence_;
-  Ref<const Attribution> attribution_;
+  Ref<const Confirmations> confirmations_;
   Ref<Lifecycle> lifecycle_;
   Ref<Explainer> explainer_;
   std::set<LeaseId> unchecked_;

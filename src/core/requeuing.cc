@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/quantity.h"
 #include "core/limits.h"
+#include "core/operations.h"
 
 namespace berth::core {
 
@@ -20,16 +21,11 @@ std::optional<Refusal> Requeuing::refuse(const Lease& lease) const {
         " was started without --requeue: its owner has not said that its command may be stopped "
         "and started again (berth pause moves its memory to the host instead)");
   }
-  const Held* held = lease.held();
-  if (lease.waiting() != nullptr || (held != nullptr && !held->claimed)) {
-    return wrong(" waits in the queue already");
+  const Verdict answer = verdict(Operation::kRequeue, standing_of(lease));
+  if (answer.answer == Answer::kRefuse) {
+    return Refusal{RefusalCode::kWrongState, refusal_text(lease.id, answer)};
   }
-  if (held == nullptr || held->command_ended) return wrong(": its command has ended");
   if (!lease.supervisor) return wrong(" has no berth run that could start its command again");
-  if (held->revoked) return wrong(" is being ended");
-  if (held->suspension || held->frozen) {
-    return wrong(" is paused: berth resume " + std::to_string(lease.id.value) + " first");
-  }
   if (!core_->may_grant()) {
     return wrong(" cannot be requeued while nothing can be written down (berth doctor)");
   }

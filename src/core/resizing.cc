@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/quantity.h"
+#include "core/operations.h"
 
 namespace berth::core {
 namespace {
@@ -62,15 +63,10 @@ std::optional<Refusal> Resizing::refuse(const Lease& lease, const Resize& event)
   const auto wrong_state = [&](const std::string& why) {
     return Refusal{RefusalCode::kWrongState, text_of(lease.id) + why};
   };
-  const Held* held = lease.held();
-  if (held == nullptr) {
-    return wrong_state(" is not held: a request that waits is cancelled and asked again");
-  }
   // An offer may lapse, and takes its growth with it.
-  if (!held->claimed) return wrong_state(" has not begun yet: ask again when it has");
-  if (held->suspension) {
-    return wrong_state(" is suspended: it can be resized when it runs again (berth resume " +
-                       std::to_string(lease.id.value) + ")");
+  const Verdict answer = verdict(Operation::kResize, standing_of(lease));
+  if (answer.answer == Answer::kRefuse) {
+    return Refusal{RefusalCode::kWrongState, refusal_text(lease.id, answer)};
   }
   const bool in_turns = lease.request.share == Share::kSlice;
   if (in_turns && event.share == Share::kExclusive) {
@@ -90,7 +86,7 @@ std::optional<Refusal> Resizing::refuse(const Lease& lease, const Resize& event)
 // The budget falls at once. What it leaves free is granted when a sample asked after this has told
 // that it is: a program gives back when it can, if at all.
 void Resizing::resize(LeaseId id, Share share, std::vector<Part> parts) {
-  if (attribution_->await_shrunk(id, parts)) core_->ask_probe(core_->now().instant);
+  if (attribution_->keep_until_shrunk(id, parts)) core_->ask_probe(core_->now().instant);
   const Lease& lease = *core_->state().find(id);
   known_[id].before = LeaseResized{id, lease.request.share, lease.held()->parts};
   core_->decide(id, LeaseResized{id, share, std::move(parts)});

@@ -8,17 +8,10 @@
 #include "base/checked.h"
 #include "base/quantity.h"
 #include "core/limits.h"
+#include "core/operations.h"
 
 namespace berth::core {
 namespace {
-
-// As far as a save can be asked for: its program runs, and nobody ends it.
-const Held* runs(const Lease& lease) {
-  const Held* held = lease.held();
-  const bool running =
-      held != nullptr && held->claimed && held->command && !held->command_ended && !held->revoked;
-  return running && !held->suspension && !held->requeue && !held->frozen ? held : nullptr;
-}
 
 // The grace ends with the limit, or begins half-way where that is nearer.
 Instant ask_before_limit(const Held& held, Duration limit, Duration grace) {
@@ -40,9 +33,10 @@ struct Due {
 // When it is to be asked without anybody saying so.
 Due next_of(const Lease& lease) {
   Due due;
-  const Held* held = runs(lease);
   const std::optional<CheckpointWay>& way = lease.request.checkpoint;
-  if (held == nullptr || !way || lease.checkpoints.asked || !asks_by_itself(lease)) return due;
+  if (!way || lease.checkpoints.asked || !asks_by_itself(lease)) return due;
+  if (verdict(Operation::kSave, standing_of(lease)).answer == Answer::kRefuse) return due;
+  const Held* held = lease.held();
   const Instant asked = lease.checkpoint_asked.value_or(held->granted_at);
   if (way->every) due.at = asked + *way->every;
   if (const auto& limit = lease.request.limit) {
@@ -84,15 +78,9 @@ std::optional<Refusal> Saves::refuse(const Lease& lease) const {
                    text_of(lease.id) +
                        " was started without --checkpoint: nobody knows how it could save itself"};
   }
-  if (runs(lease) == nullptr && !lease.checkpoints.asked) {
-    const Held* held = lease.granted();
-    const std::string why = held == nullptr || !held->claimed ? " waits: there is nothing to save"
-                            : held->command_ended             ? ": its command has ended"
-                            : held->suspension                ? " is suspended"
-                            : held->requeue                   ? " is on the way back into the queue"
-                            : held->frozen                    ? " is frozen"
-                                                              : " is being ended";
-    return Refusal{RefusalCode::kWrongState, text_of(lease.id) + why};
+  const Verdict answer = verdict(Operation::kSave, standing_of(lease));
+  if (answer.answer == Answer::kRefuse && !lease.checkpoints.asked) {
+    return Refusal{RefusalCode::kWrongState, refusal_text(lease.id, answer)};
   }
   if (waiters_.at(lease.id).size() >= limits::kCheckpointRequesters) {
     return Refusal{RefusalCode::kBusy, std::to_string(limits::kCheckpointRequesters) +

@@ -91,7 +91,7 @@ bool Slices::comes_free(LeaseId id, DeviceId device) const {
   if (lease.releasing() != nullptr) return true;
   const KnownDevice* known = devices_->find(device);
   return lease.held()->is_swapped_out() && known != nullptr &&
-         known->asked_at <= attribution_->swapped_out_at(id);
+         known->asked_at <= confirmations_->swapped_out_at(id);
 }
 
 // It comes back, and the reserve, which was raised since, leaves it no room beside anybody.
@@ -151,7 +151,7 @@ std::vector<FirstTurn> Slices::first_turns() const {
 // Where somebody's turn is being ended for it.
 std::optional<DeviceId> Slices::room_is_made_on(LeaseId id) const {
   for (const LeaseId leaving : ending_) {
-    if (known_.at(leaving).leaves_for == id && transfers_->stuck(leaving).empty()) {
+    if (known_.at(leaving).leaves_for == id && transfers_->of(leaving).stuck.empty()) {
       return core_->state().find(leaving)->held()->parts.front().device;
     }
   }
@@ -176,7 +176,7 @@ NextTurns Slices::next_turns() const {
       where = newcomer->where;
       ++newcomer;
     } else if (transfers_->may_resume(lease->id) &&
-               transfers_->resumes_not_before(lease->id) <= core_->now().instant) {
+               transfers_->of(lease->id).resume_not_before <= core_->now().instant) {
       where = {lease->held()->parts.front().device};
     }
     const std::optional<DeviceId> its = room_is_made_on(lease->id);
@@ -193,11 +193,8 @@ NextTurns Slices::next_turns() const {
 }
 
 bool Slices::may_end_turn(const Lease& lease) const {
-  const Held* held = lease.held();
-  if (held == nullptr || !is_slice(lease) || !held->claimed || !held->has_processes()) return false;
-  // Who saves itself or is stopped leaves by himself, or is asked when that is over.
-  return !held->revoked && !held->suspension && !held->requeue && !lease.checkpoints.asked &&
-         !transfers_->is_under_way(lease.id);
+  return is_slice(lease) &&
+         verdict(Operation::kEndTurn, transfers_->standing_of(lease)).answer == Answer::kAccept;
 }
 
 Instant Slices::over_at(const Lease& lease) const {
@@ -206,8 +203,8 @@ Instant Slices::over_at(const Lease& lease) const {
   const TurnTerms terms{.least = core_->settings().turn_min,
                         .loss_percent = core_->settings().turn_loss_percent};
   return std::max(
-      lease.held()->runs_since + turn_length(transfers_->cost(lease.id).of(used), terms),
-      transfers_->turn_ends_not_before(lease.id));
+      lease.held()->runs_since + turn_length(transfers_->of(lease.id).cost.of(used), terms),
+      transfers_->of(lease.id).turn_end_not_before);
 }
 
 // Whose turns end on the device, and when, so that it fits.
@@ -217,7 +214,7 @@ TurnEnds Slices::room_for_turn(const Account& account, const Lease& lease) const
   for (const auto& [id, entry] : account.entries) {
     if (id == lease.id || comes_free(id, account.id)) continue;
     const Lease& other = *core_->state().find(id);
-    const bool on_its_way = ending_.contains(id) && transfers_->stuck(id).empty();
+    const bool on_its_way = ending_.contains(id) && transfers_->of(id).stuck.empty();
     if (on_its_way) return {};  // Room comes, if it does not fit after that.
     taken += entry.charge;
     if (!may_end_turn(other)) continue;

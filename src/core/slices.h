@@ -38,13 +38,15 @@ bool wants_turn(const Lease& lease);
 class Slices {
  public:
   Slices(Decider& core, const Ledger& ledger, const Devices& devices, const Indexes& indexes,
-         const Presence& presence, const Attribution& attribution, Transfers& transfers)
+         const Presence& presence, const Attribution& attribution,
+         const Confirmations& confirmations, Transfers& transfers)
       : core_(core),
         ledger_(ledger),
         devices_(devices),
         indexes_(indexes),
         presence_(presence),
         attribution_(attribution),
+        confirmations_(confirmations),
         transfers_(transfers) {}
 
   /// The lease has changed, or is no more: null. True: the schedule may give another answer.
@@ -94,6 +96,7 @@ class Slices {
   Ref<const Indexes> indexes_;
   Ref<const Presence> presence_;
   Ref<const Attribution> attribution_;
+  Ref<const Confirmations> confirmations_;
   Ref<Transfers> transfers_;
   PerLease<OfLease> known_;
   Queue turns_;                       // Those that wait for a turn, the first or the next.

@@ -25,6 +25,10 @@ void depart(Held& held, Process process) {
 
 }  // namespace
 
+bool Held::is_on(DeviceId device) const {
+  return std::ranges::find(parts, device, &Part::device) != parts.end();
+}
+
 const Held* Lease::granted() const {
   if (const Releasing* gone = releasing()) return &gone->was;
   return held();

@@ -99,6 +99,7 @@ struct Held {
     pause_ends.reset();
   }
 
+  bool is_on(DeviceId device) const;
   bool has_processes() const { return !members.empty() || (command && !command_ended); }
   /// Its memory is in host memory, and its budgets are not its own.
   bool is_swapped_out() const {

@@ -37,42 +37,58 @@ std::vector<Bytes> measured_of(const Lease& lease, const TransferResult& result)
   return measured;
 }
 
+// Of leases inside of it, which were stopped with it: whoever was above them may have ended since.
+void add_inner_processes(const State& state, LeaseId id, std::vector<Process>& processes) {
+  for (const auto& [other, lease] : state.leases()) {
+    const bool is_inside =
+        std::ranges::find(lease.request.ancestors, id) != lease.request.ancestors.end();
+    const Held* held = lease.granted();
+    if (!is_inside || held == nullptr || held->frozen) continue;
+    processes.insert(processes.end(), held->members.begin(), held->members.end());
+    if (held->command && !held->command_ended) processes.push_back(*held->command);
+  }
+}
+
 }  // namespace
 
-std::optional<std::string> Transfers::why_not_suspended(const Lease& lease) const {
-  const Held* held = lease.held();
-  if (held == nullptr || !held->claimed) return "is not held";
-  if (held->revoked) return "was told to end";
-  if (!held->has_processes()) return "has no processes whose memory could be moved";
-  if (held->suspension) {
-    if (held->suspension->phase == Phase::kSwappingIn) {
-      return "is on the way back: ask again when it runs";
-    }
-    const std::string& why = stuck(lease.id);
-    if (held->is_swapped_out() || why.empty()) return std::nullopt;
-    return "is between two states: " + why;
+Standing Transfers::standing_of(const Lease& lease) const {
+  Standing standing = core::standing_of(lease);
+  const OfLease& known = known_.at(lease.id);
+  if (standing.memory == Standing::Memory::kSwappingOut && !known.stuck.empty()) {
+    standing.memory = Standing::Memory::kStuck;
   }
-  if (is_freezing(lease.id)) return "is just being stopped or let go on: ask again";
-  if (!core_->may_grant()) {
-    return "cannot be suspended while nothing can be written down (berth doctor)";
+  if (known.is_freezing()) {
+    standing.processes = known.direction == Direction::kFreeze ? Standing::Processes::kFreezing
+                                                               : Standing::Processes::kThawing;
   }
-  if (held->requeue) return "is on the way back into the queue";
-  if (lease.checkpoints.asked) return "saves itself: ask again when it has";
-  return std::nullopt;
+  return standing;
+}
+
+bool Transfers::accepts(Operation operation, const Lease& lease, Token token) {
+  const Verdict answer = verdict(operation, standing_of(lease));
+  if (answer.answer == Answer::kRefuse) {
+    core_->refuse(token, RefusalCode::kWrongState,
+                  refusal_text(lease.id, answer, of(lease.id).stuck));
+    return false;
+  }
+  const bool is_done = operation == Operation::kSuspend && answer.answer == Answer::kJoin;
+  if (is_done || core_->may_grant()) return true;
+  core_->refuse(token, RefusalCode::kWrongState,
+                text_of(lease.id) +
+                    " is not moved or stopped while nothing can be written down (berth doctor)");
+  return false;
 }
 
 void Transfers::on(const Suspend& event) {
   const Lease* lease = core_->lease_of(event.token, event.actor, event.lease);
   if (lease == nullptr) return;
   const LeaseId id = lease->id;
-  if (const auto why = why_not_suspended(*lease)) {
-    return core_->refuse(event.token, RefusalCode::kWrongState, text_of(id) + " " + *why);
-  }
+  if (!accepts(Operation::kSuspend, *lease, event.token)) return;
   const Held& held = *lease->held();
   if (held.is_swapped_out()) {
-    displaced_.erase(id);  // Somebody wants it to stay away.
+    displaced_->forget(id);  // Somebody wants it to stay away.
     note_pause(id, event.terms, event.actor.user);
-    if (held.suspension->queued) {
+    if (held.its_suspension().queued) {
       answer(id, &OfLease::waiters, "it was suspended again");
       core_->decide(id, ResumeQueued{id, false});
     }
@@ -102,7 +118,7 @@ void Transfers::note_pause(LeaseId id, const PauseTerms& terms, UserId by) {
 Instant Transfers::pause_due(const Lease& lease) const {
   const Held* held = lease.held();
   if (held == nullptr || !held->pause_ends || held->revoked) return Instant::never();
-  const bool stands = !is_under_way(lease.id) && (!held->suspension || held->is_swapped_out());
+  const bool stands = !of(lease.id).is_under_way() && (!held->suspension || held->is_swapped_out());
   if (!stands) return Instant::never();
   return std::max(*held->pause_ends, known_.at(lease.id).thaw_not_before);
 }
@@ -188,7 +204,7 @@ void Transfers::begin(LeaseId id, Direction direction) {
   // A reservation hangs on a shell, with which it has nothing else to do.
   if (!lease.request.ttl) effect.supervisor = lease.supervisor;
   if (held.command && !held.command_ended) effect.processes.push_back(*held.command);
-  if (direction == Direction::kThaw) add_inner_processes(id, effect.processes);
+  if (direction == Direction::kThaw) add_inner_processes(core_->state(), id, effect.processes);
   if (direction == Direction::kSwapIn) effect.pairs = pairs_of(held);
   if (direction == Direction::kSwapOut) effect.measure = needs_.is_to_be_measured(lease);
   std::ranges::sort(effect.processes);
@@ -196,23 +212,11 @@ void Transfers::begin(LeaseId id, Direction direction) {
   known.number = effect.number;
   known.begun = core_->now().instant;
   known.direction = direction;
-  if (!is_freezing(id)) known.stuck.clear();
+  if (!known.is_freezing()) known.stuck.clear();
   // Some of it may be back from now on.
   if (direction == Direction::kSwapIn) known.swap_out_measured = false;
   core_->derive_deadline(id);
   core_->emit(std::move(effect));
-}
-
-// Of leases inside of it, which were stopped with it: whoever was above them may have ended since.
-void Transfers::add_inner_processes(LeaseId id, std::vector<Process>& processes) const {
-  for (const auto& [other, lease] : core_->state().leases()) {
-    const bool is_inside =
-        std::ranges::find(lease.request.ancestors, id) != lease.request.ancestors.end();
-    const Held* held = lease.granted();
-    if (!is_inside || held == nullptr || held->frozen) continue;
-    processes.insert(processes.end(), held->members.begin(), held->members.end());
-    if (held->command && !held->command_ended) processes.push_back(*held->command);
-  }
 }
 
 // See Note [Room before return]. It is charged what it had until a sample tells what it has again.
@@ -285,7 +289,7 @@ void Transfers::swap_in_where_confirmed(const Sample& sample) {
   for (const auto& [id, since] : std::map(resuming_)) {
     const Lease& lease = *core_->state().find(id);
     if (lease.held() != nullptr && lease.held()->suspension) {
-      if (sample.asked_at < since || is_freezing(id)) continue;
+      if (sample.asked_at < since || of(id).is_freezing()) continue;
       const bool measured = known_.at(id).swap_out_measured;
       const bool is_back = !measured && is_all_there(lease, sample);
       if (!is_back && !needs_.have_room(lease, measured)) continue;
@@ -304,10 +308,10 @@ void Transfers::take_result(const TransferDone& event) {
   const LeaseId id = event.lease;
   OfLease& known = known_[id];
   known.number = 0;
-  note_left_alone(event);
-  if (known.direction == Direction::kFreeze || known.direction == Direction::kThaw) {
-    return freeze_done(id, event.result);
-  }
+  const bool halts =
+      known.direction == Direction::kSwapOut || known.direction == Direction::kFreeze;
+  left_alone_->take(id, event.result.left_alone, halts);
+  if (known.is_of_processes()) return freeze_done(id, event.result);
   const Held* held = core_->state().find(id)->held();
   if (held == nullptr || !held->suspension) return restore_frozen(id);
   if (event.result.outcome == Outcome::kStuck) {
@@ -328,7 +332,7 @@ void Transfers::swapped_out(LeaseId id, const TransferResult& result) {
   OfLease& known = known_[id];
   known.swap_out_measured = result.left.has_value();
   known.cost.measured_out(core_->now().instant - known.begun);
-  attribution_->await_swapped_out(id);
+  confirmations_->await_swapped_out(id);
   core_->decide(id, LeaseSuspended{id, measured_of(*core_->state().find(id), result)});
   // Whoever paused it meanwhile wants more than the end of a turn.
   const Held& held = *core_->state().find(id)->held();
@@ -361,7 +365,7 @@ void Transfers::swapped_in(LeaseId id, const TransferResult& result) {
   const Duration look = std::min(known.begun - known.swap_in_begun, seconds(1));
   known.cost.measured_back(core_->now().instant - known.begun + look + look);
   core_->decide(id, LeaseResumed{id});
-  attribution_->await_resumed(id);
+  confirmations_->await_shrunk(id);
   core_->ask_probe(core_->now().instant);
   if (!core_->state().find(id)->held()->frozen) core_->notify(id, LeaseEvent::kResumed);
   answer(id, &OfLease::waiters);
@@ -375,7 +379,7 @@ void Transfers::not_swapped_in(LeaseId id, const std::string& why) {
     known.stuck = why;
   } else {
     known.resume_not_before = core_->now().instant + limits::kYieldAgainAfter;
-    attribution_->await_swapped_out(id);
+    confirmations_->await_swapped_out(id);
     core_->decide(id, LeaseSuspended{id});
     undo_migration(id, why);
     if (core_->state().find(id)->request.share == Share::kSlice) {
@@ -388,41 +392,6 @@ void Transfers::not_swapped_in(LeaseId id, const std::string& why) {
   }
   answer(id, &OfLease::waiters, why);
   restore_frozen(id);
-}
-
-// Told once of each: a lease may be moved every second, for its turns.
-void Transfers::note_left_alone(const TransferDone& event) {
-  OfLease& known = known_[event.lease];
-  const bool halts =
-      known.direction == Direction::kSwapOut || known.direction == Direction::kFreeze;
-  if (halts) known.left_alone.clear();
-  for (const std::int32_t pid : event.result.left_alone) {
-    if (halts && known.left_alone.size() < limits::kMembersPerLease) known.left_alone.insert(pid);
-    if (known.logged_left_alone.size() >= limits::kMembersPerLease) continue;
-    if (!known.logged_left_alone.insert(pid).second) continue;
-    core_->say(text_of(event.lease) + ": process " + std::to_string(pid) +
-               " of it belongs to another user: it is neither stopped nor moved");
-  }
-}
-
-void Transfers::on(const NotSignalled& event) {
-  if (core_->state().find(event.lease) == nullptr) return;
-  std::set<std::int32_t>& pids = known_[event.lease].left_alone;
-  if (pids.size() < limits::kMembersPerLease) pids.insert(event.process.pid);
-}
-
-void Transfers::resume_displaced(DeviceId device) {
-  for (const LeaseId id : std::set(displaced_)) {
-    const Held* held = core_->state().find(id)->held();
-    if (held == nullptr || !held->is_swapped_out() || held->its_suspension().queued ||
-        held->pause) {
-      displaced_.erase(id);
-      continue;
-    }
-    if (std::ranges::find(held->parts, device, &Part::device) == held->parts.end()) continue;
-    displaced_.erase(id);
-    core_->decide(id, ResumeQueued{id});
-  }
 }
 
 void Transfers::answer(LeaseId id, std::vector<Token> OfLease::* waiters,
@@ -447,7 +416,6 @@ void Transfers::refuse_waiters_of_ended(LeaseId id) {
 void Transfers::forget(LeaseId id) {
   known_.forget(id);
   resuming_.erase(id);
-  displaced_.erase(id);
 }
 
 }  // namespace berth::core

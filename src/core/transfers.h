@@ -26,8 +26,11 @@
 #include "core/attribution.h"
 #include "core/decider.h"
 #include "core/devices.h"
+#include "core/displaced.h"
 #include "core/indexes.h"
+#include "core/left_alone.h"
 #include "core/migration.h"
+#include "core/operations.h"
 #include "core/part.h"
 #include "core/presence.h"
 #include "core/resizing.h"
@@ -45,14 +48,48 @@ struct SuspendCause {
 
 class Transfers {
  public:
+  /// What is known of the transfers of one lease. It dies with the daemon.
+  struct OfLease {
+    std::uint64_t number = 0;                   // Of what is under way; 0: nothing is.
+    Direction direction = Direction::kSwapOut;  // Of that, or of what was last.
+    Instant begun;
+    std::string stuck;                  // Why a move ended between two states; empty: it did not.
+    std::string failure;                // Why its last suspension came to nothing.
+    std::vector<Token> waiters;         // Who waits to hear what comes of it.
+    std::vector<Token> freeze_waiters;  // Likewise of its processes being stopped, or going on.
+    std::vector<Token> thaw_waiters;    // They are to go on as soon as all are stopped.
+    std::vector<DeviceId> migrates_to;  // Where it returns when it has left; empty: as it was.
+    std::optional<UserId> migrates_by;  // Who wants that.
+    Instant swap_in_begun;
+    bool swap_out_measured = false;  // And nobody has tried to bring it back since.
+    TurnCost cost;
+    // Before these it is not asked again to make room, its turn does not end, it is not brought
+    // back for the next, and it is not let go on because its pause is over.
+    Instant yield_not_before;
+    Instant turn_end_not_before;
+    Instant resume_not_before;
+    Instant thaw_not_before;
+
+    bool is_under_way() const { return number != 0; }
+    bool is_of_processes() const {
+      return direction == Direction::kFreeze || direction == Direction::kThaw;
+    }
+    /// Its processes are just being stopped or let go on.
+    bool is_freezing() const { return is_under_way() && is_of_processes(); }
+  };
+
   Transfers(Decider& core, const Ledger& ledger, const Devices& devices, const Indexes& indexes,
-            const Presence& presence, Attribution& attribution, Resizing& resizing)
+            const Presence& presence, Attribution& attribution, Confirmations& confirmations,
+            Resizing& resizing, Displaced& displaced, LeftAlone& left_alone)
       : core_(core),
         ledger_(ledger),
         indexes_(indexes),
         presence_(presence),
         attribution_(attribution),
+        confirmations_(confirmations),
         resizing_(resizing),
+        displaced_(displaced),
+        left_alone_(left_alone),
         needs_(ledger, devices, attribution),
         migration_(core, ledger, devices, attribution, needs_) {}
 
@@ -60,7 +97,6 @@ class Transfers {
   void on(const Resume& event);
   void on(const Freeze& event);
   void on(const Migrate& event);
-  void on(const NotSignalled& event);
   /// Of the one that is under way.
   void done(const TransferDone& event);
 
@@ -81,69 +117,24 @@ class Transfers {
   void refuse_waiters_of_ended(LeaseId id);
   void forget(LeaseId id);
 
-  bool is_under_way(LeaseId id) const { return known_.at(id).number != 0; }
-  /// Its processes are just being stopped or let go on.
-  bool is_freezing(LeaseId id) const;
-  std::uint64_t number_of(LeaseId id) const { return known_.at(id).number; }
-  Direction direction_of(LeaseId id) const { return known_.at(id).direction; }
+  const OfLease& of(LeaseId id) const { return known_.at(id); }
+  Standing standing_of(const Lease& lease) const;
   /// How many were begun.
   std::uint64_t count() const { return count_; }
-  /// Why a move ended between two states; empty: it did not.
-  const std::string& stuck(LeaseId id) const { return known_.at(id).stuck; }
-  /// Why its last suspension came to nothing.
-  const std::string& failure(LeaseId id) const { return known_.at(id).failure; }
-  bool is_to_migrate(LeaseId id) const { return !known_.at(id).migrates_to.empty(); }
   /// Some wait for a sample that tells of room.
   bool awaits_room() const { return !resuming_.empty(); }
   const SwapNeeds& needs() const { return needs_; }
-  const TurnCost& cost(LeaseId id) const { return known_.at(id).cost; }
-  /// Before these it is not asked again to make room, its turn does not end, and it is not brought
-  /// back for the next.
-  Instant yields_not_before(LeaseId id) const { return known_.at(id).yield_not_before; }
-  Instant turn_ends_not_before(LeaseId id) const { return known_.at(id).turn_end_not_before; }
-  Instant resumes_not_before(LeaseId id) const { return known_.at(id).resume_not_before; }
-  /// Pids of others', by the last pause or end.
-  const std::set<std::int32_t>& left_alone(LeaseId id) const { return known_.at(id).left_alone; }
-
-  /// Suspended for what unmanaged processes took: it comes back by itself.
-  void note_displaced(LeaseId id) { displaced_.insert(id); }
-  bool is_displaced(LeaseId id) const { return displaced_.contains(id); }
-  /// Of those that made room on the device: they wait for what they had, before new requests of
-  /// their priority, as who yielded does.
-  void resume_displaced(DeviceId device);
 
  private:
-  struct OfLease {
-    std::uint64_t number = 0;                   // Of what is under way; 0: nothing is.
-    Direction direction = Direction::kSwapOut;  // Of that, or of what was last.
-    Instant begun;
-    std::string stuck;
-    std::string failure;
-    std::vector<Token> waiters;         // Who waits to hear what comes of it.
-    std::vector<Token> freeze_waiters;  // Likewise of its processes being stopped, or going on.
-    std::vector<Token> thaw_waiters;    // They are to go on as soon as all are stopped.
-    std::vector<DeviceId> migrates_to;  // Where it returns when it has left; empty: as it was.
-    std::optional<UserId> migrates_by;  // Who wants that.
-    Instant swap_in_begun;
-    bool swap_out_measured = false;  // And nobody has tried to bring it back since.
-    TurnCost cost;
-    Instant yield_not_before;
-    Instant turn_end_not_before;
-    Instant resume_not_before;
-    Instant thaw_not_before;            // It is not let go on because its pause is over.
-    std::set<std::int32_t> left_alone;  // Pids.
-    std::set<std::int32_t> logged_left_alone;
-  };
+  /// False: it was refused.
+  bool accepts(Operation operation, const Lease& lease, Token token);
 
   // suspending.cc
-  std::optional<std::string> why_not_suspended(const Lease& lease) const;
   void note_pause(LeaseId id, const PauseTerms& terms, UserId by);
   void resume(LeaseId id, std::optional<Token> token);
   void begin_swap_in(LeaseId id);
   void begin(LeaseId id, Direction direction);
-  void add_inner_processes(LeaseId id, std::vector<Process>& processes) const;
   void take_result(const TransferDone& event);
-  void note_left_alone(const TransferDone& event);
   void swapped_out(LeaseId id, const TransferResult& result);
   void not_swapped_out(LeaseId id, const std::string& why);
   void swapped_in(LeaseId id, const TransferResult& result);
@@ -151,7 +142,6 @@ class Transfers {
   void answer(LeaseId id, std::vector<Token> OfLease::* waiters, const std::string& why_not = {});
 
   // freezing.cc
-  std::optional<std::string> why_not_frozen(const Lease& lease) const;
   void freeze_done(LeaseId id, const TransferResult& result);
   void frozen(LeaseId id, const TransferResult& result);
   void restore_frozen(LeaseId id);
@@ -166,12 +156,14 @@ class Transfers {
   Ref<const Indexes> indexes_;
   Ref<const Presence> presence_;
   Ref<Attribution> attribution_;
+  Ref<Confirmations> confirmations_;
   Ref<Resizing> resizing_;
+  Ref<Displaced> displaced_;
+  Ref<LeftAlone> left_alone_;
   SwapNeeds needs_;
   MigrationRules migration_;
   PerLease<OfLease> known_;
   std::map<LeaseId, Instant> resuming_;  // A sample asked after that is to tell of room.
-  std::set<LeaseId> displaced_;
   std::uint64_t count_ = 0;
 };
 

@@ -45,7 +45,7 @@ LeaseView Views::lease(LeaseId id, Now at) const {
   view.pressure = pressure_->of(id);
   view.full_in = pressure_->full_in(id);
   view.progress = progress_->last(id);
-  const std::set<std::int32_t>& left_alone = transfers_->left_alone(id);
+  const std::set<std::int32_t>& left_alone = left_alone_->pids(id);
   view.left_alone.assign(left_alone.begin(), left_alone.end());
   view.halt = halt_of(*lease, at);
   if (view.pause && held != nullptr) view.pause->until = pause_end(*held, at);

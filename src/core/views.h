@@ -27,7 +27,8 @@ class Views {
   Views(const Decider& core, const Ledger& ledger, const Devices& devices,
         const Attribution& attribution, const UnmanagedWatch& unmanaged,
         const ProgressReports& progress, const PressureMonitor& pressure,
-        const Transfers& transfers, const Slices& slices)
+        const Transfers& transfers, const Displaced& displaced, const LeftAlone& left_alone,
+        const Slices& slices)
       : core_(core),
         ledger_(ledger),
         devices_(devices),
@@ -36,6 +37,8 @@ class Views {
         progress_(progress),
         pressure_(pressure),
         transfers_(transfers),
+        displaced_(displaced),
+        left_alone_(left_alone),
         slices_(slices) {}
 
   /// Of a live lease, or of one that has ended and is remembered; else empty.
@@ -63,6 +66,8 @@ class Views {
   Ref<const ProgressReports> progress_;
   Ref<const PressureMonitor> pressure_;
   Ref<const Transfers> transfers_;
+  Ref<const Displaced> displaced_;
+  Ref<const LeftAlone> left_alone_;
   Ref<const Slices> slices_;
 };
 

@@ -13,12 +13,10 @@
 namespace berth::core {
 
 bool Yielding::may_yield_to(const Lease& lease, const Lease& urgent) const {
-  const Held* held = lease.held();
-  const bool runs = held != nullptr && held->claimed && held->command && !held->command_ended;
-  return runs && lease.request.may_yield && lease.request.priority < urgent.request.priority &&
-         !held->revoked && !held->suspension && !held->requeue && !lease.checkpoints.asked &&
-         !transfers_->is_under_way(lease.id) &&
-         transfers_->yields_not_before(lease.id) <= core_->now().instant && !is_not_there(lease);
+  const Standing standing = transfers_->standing_of(lease);
+  return verdict(Operation::kMakeRoom, standing).answer == Answer::kAccept &&
+         lease.request.may_yield && lease.request.priority < urgent.request.priority &&
+         transfers_->of(lease.id).yield_not_before <= core_->now().instant && !is_not_there(lease);
 }
 
 // By the last sample. Where a driver lists no processes nobody knows.
