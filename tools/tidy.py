@@ -8,7 +8,6 @@ below ROOT and nothing else. Run by ctest as `tidy`; its own tests are in tidy_t
 """
 import dataclasses
 import glob
-import json
 import os
 import re
 import subprocess
@@ -16,14 +15,15 @@ import sys
 
 from tidy_layers import includes_of, layers_of, order_of, page_of
 from tidy_rules import BANNED, IMPURE, MAY, UNWANTED, WORDING
+from tidy_tags import COORDINATOR, check_density, large_classes, long_functions, tags_of
 
 PAGE = re.compile(r'(README|ARCHITECTURE|docs/[^/]+)\.md')
 PREPROCESSOR_FOLDERS = ('include', 'src/abi', 'src/base', 'src/os', 'src/guard', 'simgpu',
                         'src/config/toml_library.h', 'src/trainer/libtorch', 'tests/programs')
-FILE_MAX, FUNCTION_MAX, COLUMN_MAX = 500, 70, 100
+FILE_MAX, COLUMN_MAX = 500, 100
 BATS_FOLDERS = ('tests/adversary', 'tests/cli', 'tests/programs_of_others', 'tests/train')
 EXCEPTIONS = 'tools/tidy_exceptions.txt'
-EXCEPTIONS_MAX = 0  # The number of lines in that file. It is only ever lowered.
+EXCEPTIONS_MAX = 22  # The number of lines in that file. It is only ever lowered.
 
 CODE = ('.h', '.hpp', '.cc', '.c', '.def')
 SCRIPTS = ('.py', '.bash', '.sh', '.bats', '.cmake')
@@ -40,6 +40,7 @@ class Finding:
     rule: str
     text: str
     size: int = 0  # For rules with a measure: what it is now, so that an exception can hold it.
+    name: str = ''  # Of several in one file: the one that an exception names.
 
 
 @dataclasses.dataclass
@@ -305,17 +306,20 @@ def ends_function(lines, number):
     return bool(_FUNCTION.match(next(begins, '')))
 
 
-def check_functions(files, root):
-    paths = [f.path for f in files if f.path.endswith(('.h', '.cc', '.c', '.py'))]
-    command = ['ctags', '--output-format=json', '--fields=+ne', '--kinds-C++=f', '--kinds-C=f',
-               '--kinds-Python=fm', '--map-C++=+.h', '--quiet=yes', '-L', '-', '-f', '-']
-    tags = subprocess.run(command, cwd=root, input='\n'.join(paths), text=True, check=True,
-                          capture_output=True).stdout
-    for tag in map(json.loads, tags.splitlines()):
-        length = tag.get('end', 0) - tag['line'] + 1
-        if length > FUNCTION_MAX:
-            yield Finding(tag['path'], tag['line'], 'function-size',
-                          f'{tag["name"]}: {length} lines; {FUNCTION_MAX} at most', length)
+def check_tags(files, root):
+    """What is counted by Universal Ctags. Without it nothing is, which is a finding."""
+    tags = tags_of(files, root)
+    if tags is None:
+        yield Finding('tools/tidy.py', 1, 'ctags', 'functions and classes are not counted: install '
+                      'universal-ctags (./dev tidy does)')
+        return
+    for path, line, text, size in long_functions(tags):
+        yield Finding(path, line, 'function-size', text, size)
+    for path, line, rule, text, size, name in large_classes(tags):
+        yield Finding(path, line, rule, text, size, name)
+    wrong = check_density(files, tags)
+    if wrong:
+        yield Finding(COORDINATOR, 1, 'checks', wrong)
 
 
 def check_notes(files):
@@ -413,8 +417,11 @@ def without_exceptions(findings, lines):
     if len(entries) > EXCEPTIONS_MAX:
         yield Finding(EXCEPTIONS, 1, 'exceptions', f'{len(entries)} entries, {EXCEPTIONS_MAX} held')
     for finding in findings:
-        if entries.pop((finding.rule, finding.path, finding.size), None) is None:
+        where = finding.path + (f':{finding.name}' if finding.name else '')
+        if entries.pop((finding.rule, where, finding.size), None) is None:
             yield finding
+    if any(finding.rule == 'ctags' for finding in findings):
+        return  # Nobody has counted what they are for.
     for (rule, path, size), number in entries.items():
         yield Finding(EXCEPTIONS, number, 'exceptions',
                       f'{rule} {path} {size} is not so (any more): take the line out or lower it')
@@ -441,7 +448,7 @@ def check_all(root):
             findings += check(file)
         findings += check_doc_names(file, root, words, layers)
         findings += check_dead_tests(file, built)
-    findings += check_functions(files, root)
+    findings += check_tags(files, root)
     findings += check_notes(files)
     findings += check_decisions(files)
     return files, list(without_exceptions(findings, texts.get(EXCEPTIONS, '').split('\n')))

@@ -6,9 +6,11 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tidy
+import tidy_tags
 
 HEAD = '// SPDX-License-Identifier: Apache-2.0\n'
 SAYS = HEAD + '// Says what it is for.\n'
@@ -46,6 +48,11 @@ class Tidy(unittest.TestCase):
 
     def assert_clean(self, files):
         self.assertEqual(self.found(files), [])
+
+    def set(self, module, name, value):
+        patch = unittest.mock.patch.object(module, name, value)
+        patch.start()
+        self.addCleanup(patch.stop)
 
     def test_lower_layers_may_be_included_and_no_others(self):
         self.assert_clean({'src/core/a.cc': SAYS + '#include "base/b.h"\n#include "model/c.h"\n'})
@@ -215,6 +222,79 @@ class Tidy(unittest.TestCase):
         self.assertEqual(self.found({'src/os/a.h': HEADER + 'inline ' + body % ('  f();\n' * 69)}),
                          ['src/os/a.h:4 function-size'])
 
+    def test_classes_are_bounded(self):
+        def found(kind, *lines):
+            text = f'{kind} A {{\n' + '\n'.join(lines) + '\n};\n'
+            return self.found({'src/os/a.h': HEADER + text})
+        for kind in ('class', 'struct'):
+            methods = [f'  void do_{n}(int a);' for n in range(20)]
+            methods += [f'  int get_{n}() EXCLUDES(mutex_) {{ return 1; }}' for n in range(20)]
+            self.assertEqual(found(kind, *methods), [])
+            self.assertEqual(found(kind, *methods, '  A();'), ['src/os/a.h:4 methods'])
+            cases = [f'  bool operator()(const B{n}& b) const;' for n in range(50)]
+            self.assertEqual(found(kind, *methods[1:], *cases), [])  # A visitor is one method.
+            self.assertEqual(found(kind, *methods, *cases), ['src/os/a.h:4 methods'])
+            members = [f'  int a{n}_ GUARDED_BY(mutex_) = 0;' for n in range(20)]
+            self.assertEqual(found(kind, '  static constexpr int kMax = 1;', *members), [])
+            self.assertEqual(found(kind, *members, '  std::vector<int> b_;'),
+                             ['src/os/a.h:4 members'])
+            inner = ['  struct B {', *members, '  };', *members]
+            self.assertEqual(found(kind, *inner), [])
+            self.assertEqual(found(kind, '  int c_;', *inner), ['src/os/a.h:4 members'])
+
+    def test_what_a_class_declares_counts_once_and_in_its_own_file(self):
+        methods = ''.join(f'  void do_{n}();\n' for n in range(40))
+        members = ''.join(f'  int a{n};\n' for n in range(20))
+        body = ''.join(f'void A::do_{n}() {{}}\n' for n in range(40))
+        one = f'class A {{\n{methods}{members}}};\n'
+        self.assert_clean({'src/os/a.h': HEADER + one,
+                           'src/os/a.cc': HEAD + '#include "os/a.h"\n' + body,
+                           'src/base/a.cc': SAYS + one})
+        special = ''.join(f'template <> struct B<{kind}> {{\n{"int a;" * 11}\n}};\n'
+                          for kind in ('int', 'bool'))
+        self.assert_clean({'src/os/a.cc': SAYS + special})
+        more = SAYS + 'struct A {\n' + members + '  int b;\n};\n'
+        for path in ('src/os/a_test.cc', 'src/os/a_for_test.h', 'src/abi/a.h', 'bench/a.cc'):
+            cmake = {'CMakeLists.txt': HASH + 'add_layer(os)\nadd_layer(abi)\n'}
+            self.assert_clean(cmake | {path: more + '#pragma once\nTEST(A, B) {}\n'})
+
+    def test_an_exception_names_its_class(self):
+        text = ''.join(f'struct {name} {{\n{"int a;" * 10}\n{"int a;" * more}\n}};\n'
+                       for name, more in (('A', 11), ('B', 12)))
+        path = 'src/os/a.cc'
+        self.set(tidy, 'EXCEPTIONS_MAX', 2)
+        entries = f'members {path}:A 21\nmembers {path}:B 22\n'
+        self.assert_clean({path: SAYS + text, tidy.EXCEPTIONS: entries})
+        stale = entries.replace('22', '23')
+        self.assertEqual(self.found({path: SAYS + text, tidy.EXCEPTIONS: stale}),
+                         [f'{path}:7 members', f'{tidy.EXCEPTIONS}:2 exceptions'])
+
+    def test_without_universal_ctags_nothing_passes(self):
+        with unittest.mock.patch('shutil.which', return_value=None):
+            self.assertEqual(self.found({tidy.EXCEPTIONS: 'members src/os/a.cc:A 21\n'}),
+                             ['tools/tidy.py:1 ctags'])
+        with tempfile.TemporaryDirectory() as other:  # Exuberant Ctags does not know the options.
+            with open(os.path.join(other, 'ctags'), 'w', encoding='utf-8') as stream:
+                stream.write('#!/bin/sh\nexit 1\n')
+            os.chmod(stream.name, 0o755)
+            with unittest.mock.patch.dict('os.environ', PATH=f'{other}:{os.environ["PATH"]}'):
+                self.assertEqual(self.found({}), ['tools/tidy.py:1 ctags'])
+
+    def test_the_coordinator_states_what_must_hold(self):
+        self.set(tidy_tags, 'CHECKS_MIN', 0.5)
+        self.set(tidy_tags, 'CHECKS_SLACK', 0.25)
+
+        def found(checks, path='src/core/a.cc'):
+            text = ''.join(f'void f{n}() {{\n  {"CHECK(a);" * (n < checks)}  // CHECK(b)\n}}\n'
+                           for n in range(8))
+            return self.found({path: SAYS + text})
+        self.assertEqual(found(3), ['src/core/:1 checks'])
+        self.assertEqual(found(4), [])
+        self.assertEqual(found(5), [])
+        self.assertEqual(found(6), ['src/core/:1 checks'])  # The least can be raised.
+        self.assertEqual(found(0, 'src/os/a.cc'), [])
+        self.assertEqual(found(0, 'src/core/policies/a.cc'), ['src/core/:1 checks'])
+
     def test_a_negation_in_the_middle_of_a_bats_test_is_refused(self):
         test = '#!/usr/bin/env bats\n' + HASH + '@test "a" {\n%s}\n'
         path = 'tests/cli/a.bats'
@@ -285,9 +365,9 @@ class Tidy(unittest.TestCase):
         long_file = {'src/os/a.cc': SAYS + '\n' * 510}
         entry = {'tools/tidy_exceptions.txt': 'file-size src/os/a.cc 512\n'}
         stale = {'tools/tidy_exceptions.txt': 'file-size src/os/a.cc 520\n'}
+        self.set(tidy, 'EXCEPTIONS_MAX', 0)
         self.assertEqual(self.found(long_file | entry), ['tools/tidy_exceptions.txt:1 exceptions'])
-        tidy.EXCEPTIONS_MAX, held = 1, tidy.EXCEPTIONS_MAX
-        self.addCleanup(setattr, tidy, 'EXCEPTIONS_MAX', held)
+        self.set(tidy, 'EXCEPTIONS_MAX', 1)
         self.assert_clean(long_file | entry)
         self.assertEqual(self.found(long_file | stale),
                          ['src/os/a.cc:1 file-size', 'tools/tidy_exceptions.txt:1 exceptions'])
