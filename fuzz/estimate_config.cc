@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs of models as strangers write them: what is refused says why; of what is accepted more
+// Configs of models as others write them: what is refused says why; of what is accepted more
 // sequences never take less, and the largest batch fits where the next one does not.
 #include <string>
 

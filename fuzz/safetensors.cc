@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Safetensors files as strangers make them: what is refused says why; of what is accepted each byte
+// Safetensors files as others make them: what is refused says why; of what is accepted each byte
 // of the buffer belongs to one tensor, and it can be written and read again.
 #include <string>
 

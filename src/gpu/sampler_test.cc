@@ -29,7 +29,7 @@ const SetClock kClock;
 
 TEST(Sampler, DevicesComeInPciOrderWithTheirFigures) {
   const TestWorld world("1x16GiB:RTX-5080,1x24GiB,reserved=256MiB");
-  world.set({"stranger", "1", "2GiB", "unlisted"});
+  world.set({"unmanaged", "1", "2GiB", "unlisted"});
   const Sample sample = Sampler(simulated(), kClock).sample();
   EXPECT_EQ(sample.trouble, "");
   EXPECT_TRUE(sample.simulated);
@@ -87,7 +87,7 @@ TEST(Sampler, ADeadProcessThatIsStillListedKeepsItsFacts) {
 
 TEST(Sampler, APidThatWasNeverSeenAliveIsJustAPid) {
   const TestWorld world("1x16GiB");
-  world.set({"stranger", "0", "2GiB"});
+  world.set({"unmanaged", "0", "2GiB"});
   const Sample sample = Sampler(simulated(), kClock).sample();
   ASSERT_EQ(sample.devices[0].processes->size(), 1U);
   const ProcessSample& unmanaged_process = sample.devices[0].processes->front();
@@ -99,7 +99,7 @@ TEST(Sampler, APidThatWasNeverSeenAliveIsJustAPid) {
 
 TEST(Sampler, UnknownFiguresAreAbsentAndNotZero) {
   const TestWorld world("1x16GiB");
-  world.set({"stranger", "0", "2GiB"});
+  world.set({"unmanaged", "0", "2GiB"});
   world.set({"no-process-figures", "on"});
   const Sample sample = Sampler(simulated(), kClock).sample();
   EXPECT_EQ(sample.devices[0].processes->front().used, std::nullopt);

@@ -12,7 +12,7 @@
 namespace berth::notify {
 namespace {
 
-constexpr std::size_t kErrandsMax = 4;  // At a time.
+constexpr std::size_t kProcessesMax = 4;  // At a time.
 
 }  // namespace
 
@@ -107,7 +107,7 @@ void Notifier::perform(const std::vector<Change>& changes) {
 void Notifier::press(const Pressed& button) {
   const auto action = parse_key(button.key);
   if (!notifications_.is_ours(button.id) || !action) return;
-  if (processes_.size() == kErrandsMax) {
+  if (processes_.size() == kProcessesMax) {
     show_text("berth", "too much is being done already: press again later", false);
     return;
   }

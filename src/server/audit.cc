@@ -78,8 +78,8 @@ std::optional<Action> action_of(const SuspendBegun& fact) {
 }
 
 std::optional<Action> action_of(const MeasureBegun& fact) {
-  const bool escape_control = fact.measure == Measure::kNotify || fact.measure == Measure::kCleanup;
-  if (escape_control) return std::nullopt;
+  const bool is_harmless = fact.measure == Measure::kNotify || fact.measure == Measure::kCleanup;
+  if (is_harmless) return std::nullopt;
   return Action{Verb::kMeasure,
                 {},
                 std::string(to_text(fact.measure)) + ": " + std::string(to_text(fact.cause))};

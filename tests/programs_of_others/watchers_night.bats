@@ -6,7 +6,7 @@
 load ../cli/lib
 load packages
 
-# A stranger with 500 MiB, and a neighbour with 3 GiB and a context of 300 MiB in a lease.
+# An unmanaged process with 500 MiB, and a neighbour with 3 GiB and a context of 300 MiB in a lease.
 setup() {
   world_up
   ! berth_is_sanitized || skip "a program without a sanitizer loads no driver that has one"
