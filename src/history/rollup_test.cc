@@ -31,7 +31,7 @@ TEST(RollUp, KeepsLeastMostAndTheMeanOverTime) {
   EXPECT_EQ(minute[0].mean(), Bytes{50});
 }
 
-TEST(RollUp, BeginsANewStretchAtEachWholeStep) {
+TEST(RollUp, BeginsANewSpanAtEachWholeStep) {
   const std::vector<Bucket> minutes =
       rolled_up(std::vector{second(kNoon + 59, 1), second(kNoon + 60, 2)}, 60);
   ASSERT_EQ(minutes.size(), 2U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worth of jumps: judged by the loss on a trial batch before and after them, against what as many
+// Speedup by jumps: judged by the loss on a trial batch before and after them, against what as many
 // real steps would have given, less what the judging costs. All of it is counted in real steps, not
 // by the clock, so that a run can be repeated to the last bit. Pure.
 #pragma once
@@ -37,8 +37,8 @@ struct Judgement {
 };
 inline constexpr double kSpeedupMost = 4;
 
-/// The best of the candidates, if it is worth what is wanted. Without a falling loss before the
-/// jump nothing can be said of its worth: it is 0. What is not finite is never taken.
+/// The best of the candidates, if its speedup is the one that is wanted. Without a falling loss
+/// before the jump nothing can be said of its speedup: it is 0. What is not finite is never taken.
 Judgement judge(const Trial& trial, std::span<const Candidate> candidates);
 
 class BenefitEstimate {
@@ -47,7 +47,7 @@ class BenefitEstimate {
 
   void add(const Trial& trial, const Judgement& judgement);
 
-  /// Mean worth of the last jumps, 0 to 1; rejected ones are worth nothing.
+  /// Mean speedup of the last jumps, 0 to 1; that of rejected ones is 0.
   std::optional<double> confidence() const;
   /// Real steps won by a jump, on the running average, its costs taken off.
   double net_steps() const { return net_.mean(); }

@@ -10,7 +10,7 @@
 namespace berth::train {
 namespace {
 
-// Ten steps, foretold to bring the loss from 3 to 2.
+// Ten steps, predicted to bring the loss from 3 to 2.
 constexpr Trial kTrial{
     .steps = 10, .loss_before = 3, .drop_per_step = 0.1, .cost = 0.5, .speedup_wanted = 0.5};
 
@@ -22,7 +22,7 @@ TEST(Jump, TheLengthWithTheLowestLossIsTaken) {
   EXPECT_NEAR(judgement.speedup, 0.8, 1e-12);
 }
 
-TEST(Jump, IsRejectedIfItIsNotWorthWhatIsWanted) {
+TEST(Jump, IsRejectedIfItsSpeedupIsNotTheOneWanted) {
   const std::vector<Candidate> tried = {{0.5, 2.8}, {1, 2.6}};
   const Judgement judgement = judge(kTrial, tried);
   EXPECT_EQ(judgement.share, 0);
@@ -43,7 +43,7 @@ TEST(Jump, WhatIsNotFiniteIsNeverTaken) {
   EXPECT_EQ(judge(kTrial, tried).share, 0);
 }
 
-TEST(Jump, OfUnknownWorthIsRejected) {
+TEST(Jump, OfUnknownSpeedupIsRejected) {
   Trial trial = kTrial;
   trial.drop_per_step = 0;
   EXPECT_EQ(judge(trial, std::vector<Candidate>{{1, 2.0}}).share, 0);
@@ -69,19 +69,19 @@ TEST(Benefit, PredictionIsSwitchedOffOnceEnoughTrialsWonNothing) {
   EXPECT_NEAR(after(BenefitEstimate::kTrialsMin, 0).net_steps(), -0.5, 1e-12);
 }
 
-TEST(Benefit, WhatIsWonIsWorthTimesStepsLessTheCost) {
+TEST(Benefit, WhatIsWonIsSpeedupTimesStepsLessTheCost) {
   EXPECT_NEAR(after(6, 0.8).net_steps(), 0.8 * 10 - 0.5, 1e-12);
   EXPECT_TRUE(after(6, 0.8).pays());
   EXPECT_FALSE(after(6, 0.04).pays());
 }
 
-TEST(Benefit, ConfidenceIsMeasuredWorth) {
+TEST(Benefit, ConfidenceIsMeasuredSpeedup) {
   EXPECT_NEAR(*after(5, 0.8).confidence(), 0.8, 1e-12);
   EXPECT_NEAR(*after(5, 3).confidence(), 1, 1e-12);
   EXPECT_NEAR(*after(5, 0).confidence(), 0, 1e-12);
 }
 
-TEST(Benefit, RejectedJumpsAreWorthNothingThoughTheyLookedGood) {
+TEST(Benefit, RejectedJumpsHaveNoSpeedupThoughTheyLookedGood) {
   BenefitEstimate benefit;
   benefit.add(kTrial, {.share = 0, .speedup = 0.4});
   EXPECT_EQ(benefit.confidence(), 0);

@@ -32,7 +32,7 @@ std::string_view to_text(Sign sign);
 struct Observation {
   std::optional<double> loss;
   std::optional<double> gradient_norm;
-  /// |observed - foretold| of one step, as a share of the loss from which it was foretold.
+  /// |observed - predicted| of one step, as a share of the loss from which it was predicted.
   std::optional<double> prediction_error;
 };
 

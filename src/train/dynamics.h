@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choice of when to jump and how far, learnt from the jumps of a run: an ensemble of small
-// recurrent models reads a few numbers of each real step, and says of each length what a jump of it
-// would be worth. It sees no weights and makes none: a jump that it asks for is judged like any
-// other. Pure, and without errors; observing, learning and choosing allocate nothing. One thread.
+// recurrent models reads a few numbers of each real step, and says of each length which speedup a
+// jump of it would have. It sees no weights and makes none: a jump that it asks for is judged like
+// any other. Pure, and without errors; observing, learning and choosing allocate nothing. One
+// thread.
 #pragma once
 
 #include <array>
@@ -103,7 +104,7 @@ class Dynamics {
   double last_speedup_ = 0;
   double last_share_ = 0;
   Average cost_;
-  Average error_;  // Squared, of what was foretold of a jump's worth.
+  Average error_;  // Squared, of the predicted speedup of a jump.
 };
 
 }  // namespace berth::train

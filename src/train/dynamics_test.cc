@@ -17,7 +17,8 @@ constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 constexpr DynamicsConfig kSixteen{.steps_max = 16};
 
-// A run that falls slowly, with noise; jumps are worth what the world says, and cost half a step.
+// A run that falls slowly, with noise; the simulated run says how much jumps bring, and each costs
+// half a step.
 class JumpWorld {
  public:
   using Speedup = std::function<double(double share)>;

@@ -66,7 +66,7 @@ std::vector<double> continued(const Gram& gram, double strides) {
   if (size == 1) return {strides};
   const std::optional<Row> rule = rule_of(gram);
   if (!rule) return sum;
-  // The last displacements, the foretold ones among them, as coefficients.
+  // The last displacements, the predicted ones among them, as coefficients.
   std::deque<Row> last;
   for (std::size_t i = 1; i < size; ++i) {
     last.emplace_back(size, 0.0)[i] = 1;

@@ -8,7 +8,7 @@
 
 namespace berth::train {
 
-/// Square, of all displacements of equal stretches with one another, the oldest first.
+/// Square, of all displacements of equal windows with one another, the oldest first.
 using Gram = std::vector<std::vector<double>>;
 
 /// What the next `strides` displacements (0 or more, and a fraction of the last one) sum up to, as

@@ -19,9 +19,9 @@
 namespace berth::train {
 
 /// Note [Modes]: off is plain training. Auto predicts where that was found to pay, rejects jumps
-/// that are not worth what is wanted, and switches itself off where none are. Forced takes every
-/// predict phase that the controller plans: a jump that makes the loss no better is made with
-/// length 0. With the null predictor it is the control of an experiment.
+/// whose speedup is below the one that is wanted, and switches itself off where none are. Forced
+/// takes every predict phase that the controller plans: a jump that makes the loss no better is
+/// made with length 0. With the null predictor it is the control of an experiment.
 enum class Mode : std::uint8_t { kOff, kAuto, kForced };
 constexpr auto words_of(Mode) {
   using enum Mode;
@@ -30,11 +30,11 @@ constexpr auto words_of(Mode) {
 
 enum class PredictorKind : std::uint8_t {
   kNull,        // Skips steps and changes nothing: what every other must beat.
-  kLinear,      // The mean displacement of the last stretches, per learning rate.
-  kDifference,  // The displacement of the last stretch alone.
-  kNesterov,    // An outer Nesterov step over the stretch (SNOO, arXiv 2510.15830).
+  kLinear,      // The mean displacement of the last windows, per learning rate.
+  kDifference,  // The displacement of the last window alone.
+  kNesterov,    // An outer Nesterov step over the window (SNOO, arXiv 2510.15830).
   kAdam,        // What AdamW would do on and on without another gradient: a negative control.
-  kLowRank,     // The linear rule that the last stretches follow (train/extrapolation.h).
+  kLowRank,     // The linear rule that the last windows follow (train/extrapolation.h).
 };
 constexpr auto words_of(PredictorKind) {
   using enum PredictorKind;
@@ -48,7 +48,7 @@ constexpr auto words_of(PredictorKind) {
 
 /// What says when to jump and how far. Each jump is judged all the same.
 enum class Scheduler : std::uint8_t {
-  kBenefit,   // The mean worth of the last jumps (train/benefit.h).
+  kBenefit,   // The mean speedup of the last jumps (train/benefit.h).
   kDynamics,  // An ensemble that learns it from what the steps look like (train/dynamics.h).
 };
 constexpr auto words_of(Scheduler) {
@@ -118,7 +118,7 @@ struct HybridConfig {
   Mode mode = Mode::kAuto;
   PredictorKind predictor = PredictorKind::kLinear;
   Scheduler scheduler = Scheduler::kBenefit;
-  double speedup_min = 1;  // Real steps that each predicted one is to be worth, in kAuto.
+  double speedup_min = 1;  // Real steps that each predicted one is to stand for, in kAuto.
   double clip = 1;         // The most that a gradient's norm may be; 0: no limit.
   std::uint32_t snapshot_every = 50;  // Real steps between snapshots to roll back to; 0: none.
   std::uint32_t micro_rows = 0;       // Of a batch, at once, at most; 0: all, while they fit.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One guess of what a jump of some length is worth, from what the steps before it looked like: a
+// One guess of the speedup of a jump of some length, from what the steps before it looked like: a
 // recurrent cell reads them, and linear heads on its state are the coefficients of a parabola in
 // the length. It learns one judged jump at a time by Adam (Kingma, Ba 2014, arXiv 1412.6980), back
 // through the last kSpeedupWindow steps. Pure; allocates nothing, and has no errors. One thread.
@@ -15,7 +15,7 @@
 
 namespace berth::train {
 
-/// Steps through which what a jump was worth is followed back.
+/// Steps through which the speedup of a jump is followed back.
 inline constexpr std::size_t kSpeedupWindow = 16;
 
 /// The last steps, the oldest first.

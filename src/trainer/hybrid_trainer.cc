@@ -155,7 +155,7 @@ train::Forecast HybridTrainer::forecast() const {
   return forecast;
 }
 
-// A stretch is looked at only where a jump may follow it: judging has its price.
+// A window is looked at only where a jump may follow it: judging has its price.
 void HybridTrainer::begin_window() {
   window_loss_.reset();
   if (!can_predict() || predictor_.kind() == PredictorKind::kNull) return;
@@ -226,8 +226,8 @@ train::Judgement HybridTrainer::try_lengths(std::uint32_t steps) {
   }
   if (judgement.share > 0) {
     predictor_.apply(parameters_, length(judgement.share));
-    const double foretold = before - drop_per_step_ * steps;
-    jump_error_ = std::abs(judgement.loss - foretold) / std::abs(before);
+    const double predicted = before - drop_per_step_ * steps;
+    jump_error_ = std::abs(judgement.loss - predicted) / std::abs(before);
   } else {
     predictor_.restore(parameters_);
   }

@@ -138,8 +138,8 @@ class HybridTrainer {
   bool healthy_ = true;  // The last real step raised no warning.
   std::optional<train::PlannedStep> planned_;
   std::optional<double> trial_loss_;   // With the weights as they are, if it was looked at.
-  std::optional<double> window_loss_;  // The same, as the stretch began.
-  double drop_per_step_ = 0;           // Of the trial loss, in the last stretch.
+  std::optional<double> window_loss_;  // The same, as the window began.
+  double drop_per_step_ = 0;           // Of the trial loss, in the last window.
   double trial_cost_ = 0;              // Since the last jump, in real steps.
   double batch_tokens_ = 0;            // Of a real step.
   double last_loss_ = 0;               // As the last jump left it.

@@ -139,13 +139,13 @@ TEST(HybridTrainer, TheErrorOfAPredictionIsThatOfItsOwnStep) {
   HybridTrainer trainer(slope, loss_of(slope), config, numbers());
   std::vector<StepReport> reports;
   for (int i = 0; i < 14; ++i) reports.push_back(run_step(trainer));
-  // Sixteen weights fall by the rate in each step. Twice the six steps foretold were made.
+  // Sixteen weights fall by the rate in each step. Twice the six steps predicted were made.
   const StepReport& jump = reports[8];
   ASSERT_TRUE(jump.predicted);
   ASSERT_TRUE(jump.prediction_error);
-  const double foretold = 1000 - 16 * 0.01 * (8 + 6);
+  const double predicted = 1000 - 16 * 0.01 * (8 + 6);
   const double seen = 1000 - 16 * 0.01 * (8 + 12);
-  EXPECT_NEAR(*jump.prediction_error, (foretold - seen) / (1000 - 16 * 0.01 * 8), 1e-6);
+  EXPECT_NEAR(*jump.prediction_error, (predicted - seen) / (1000 - 16 * 0.01 * 8), 1e-6);
   EXPECT_NEAR(jump.loss, seen, 1e-2);
   for (std::size_t i = 9; i < 14; ++i) EXPECT_EQ(reports[i].prediction_error, std::nullopt);
 }

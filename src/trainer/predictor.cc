@@ -6,11 +6,11 @@
 namespace berth::trainer {
 namespace {
 
-constexpr double kLinearDecay = 0.5;  // Weight of what was learnt before, for each new stretch.
+constexpr double kLinearDecay = 0.5;  // Weight of what was learnt before, for each new window.
 // As in the paper's runs at 125 M parameters.
 constexpr double kOuterRate = 0.8;
 constexpr double kOuterMomentum = 0.75;
-constexpr std::int64_t kHistory = 4;    // Stretches that kLowRank looks at.
+constexpr std::int64_t kHistory = 4;    // Windows that kLowRank looks at.
 constexpr std::uint32_t kStepsMin = 2;  // One step tells of its batch and nothing else.
 
 }  // namespace
@@ -61,15 +61,15 @@ void Predictor::learn(const FlatParameters& parameters, const Optimizer* optimiz
     at::mul_out(direction_, velocity_, at::scalar_tensor(kOuterRate * kOuterMomentum));
     direction_.add_(kept_, kOuterRate - 1).div_(window_rates_);
   } else {
-    const double decay = kind_ == PredictorKind::kLinear && stretches_ > 0 ? kLinearDecay : 0.0;
+    const double decay = kind_ == PredictorKind::kLinear && windows_ > 0 ? kLinearDecay : 0.0;
     const double weight = (1 - decay) / window_rates_;
     direction_.mul_(decay).add_(values, weight).add_(kept_, -weight);
   }
-  ++stretches_;
+  ++windows_;
 }
 
 void Predictor::remember(const at::Tensor& values) {
-  history_.select(0, stretches_ % kHistory).copy_(values).sub_(kept_).div_(window_rates_);
+  history_.select(0, windows_ % kHistory).copy_(values).sub_(kept_).div_(window_rates_);
   stride_rates_ = window_rates_;
   gram_.clear();
 }
@@ -77,8 +77,8 @@ void Predictor::remember(const at::Tensor& values) {
 // In the history, the oldest first.
 std::vector<std::int64_t> Predictor::slots() const {
   std::vector<std::int64_t> slots;
-  const std::int64_t count = std::min<std::int64_t>(stretches_, kHistory);
-  for (std::int64_t i = stretches_ - count; i < stretches_; ++i) slots.push_back(i % kHistory);
+  const std::int64_t count = std::min<std::int64_t>(windows_, kHistory);
+  for (std::int64_t i = windows_ - count; i < windows_; ++i) slots.push_back(i % kHistory);
   return slots;
 }
 
@@ -116,7 +116,7 @@ void Predictor::restore(FlatParameters& parameters) const {
 }
 
 void Predictor::reset() {
-  stretches_ = 0;
+  windows_ = 0;
   gram_.clear();
   if (!direction_.defined()) return;
   const torch::NoGradGuard no_gradients;
@@ -126,9 +126,10 @@ void Predictor::reset() {
 
 void Predictor::visit(train::StateText& state) {
   state.section("predictor");
+  // Checkpoints have these names: a window was a stretch when they were given.
   state.field("stretch_steps", window_steps_);
   state.field("stretch_rates", window_rates_);
-  state.field("stretches", stretches_);
+  state.field("stretches", windows_);
   if (kind_ == PredictorKind::kLowRank) state.field("stride_rates", stride_rates_);
   gram_.clear();
 }

@@ -56,7 +56,7 @@ TEST(Predictor, HalfTheRateIsHalfTheWay) {
   EXPECT_LT(distance(line.flat.values(), line.a + line.b * 14), 1e-5);
 }
 
-TEST(Predictor, AJumpMovesEveryTensorByWhatWasForetold) {
+TEST(Predictor, AJumpMovesEveryTensorByWhatWasPredicted) {
   Line line;
   Predictor predictor(PredictorKind::kLinear, line.flat);
   line.window(predictor, 0, 10);
@@ -108,8 +108,8 @@ TEST(Predictor, TheNullPredictorChangesNothing) {
   EXPECT_TRUE(at::equal(line.flat.values(), before));
 }
 
-TEST(Predictor, TheMeanOfStretchesAndTheLastOneDiffer) {
-  // The second stretch goes back where the first one came from.
+TEST(Predictor, TheMeanOfWindowsAndTheLastOneDiffer) {
+  // The second window goes back where the first one came from.
   for (const PredictorKind kind : {PredictorKind::kLinear, PredictorKind::kDifference}) {
     Line line;
     Predictor predictor(kind, line.flat);
@@ -139,7 +139,7 @@ TEST(Predictor, OuterNesterovIsThePapersFormula) {
 }
 
 TEST(Predictor, ByItsLowRankAPathThatSlowsDownGoesOnSlowingDown) {
-  // Each stretch of ten steps moves half as far as the one before: at b, b/2, b/4.
+  // Each window of ten steps moves half as far as the one before: at b, b/2, b/4.
   Line line;
   Predictor predictor(PredictorKind::kLowRank, line.flat);
   at::Tensor at = line.a.clone();
@@ -159,7 +159,7 @@ TEST(Predictor, ByItsLowRankAPathThatSlowsDownGoesOnSlowingDown) {
   EXPECT_NEAR((line.flat.values() - at).norm().item<double>(), moved / 2, moved / 100);
 }
 
-TEST(Predictor, AfterOneStretchItsLowRankIsALine) {
+TEST(Predictor, AfterOneWindowItsLowRankIsALine) {
   Line line;
   Predictor predictor(PredictorKind::kLowRank, line.flat);
   line.window(predictor, 0, 10);

@@ -59,7 +59,7 @@ TEST(RecoveryActions, AfterAWrongPredictionMoreConfidenceIsWanted) {
 
 TEST(RecoveryActions, AfterARollbackNothingOfBeforeIsGoneByAndNoWarningIsRemembered) {
   Astray run(short_phases(Mode::kForced, PredictorKind::kLinear));
-  run.broken_step = 12;  // In the stretch of full ones after the first jump.
+  run.broken_step = 12;  // In the window of full ones after the first jump.
   for (int i = 0; i < 17; ++i) run.step();
   EXPECT_NE(saved(run.trainer, "trainer.stretch_loss"), "none");
   EXPECT_NE(saved(run.trainer, "predictor.stretches"), "0");
@@ -69,7 +69,7 @@ TEST(RecoveryActions, AfterARollbackNothingOfBeforeIsGoneByAndNoWarningIsRemembe
   EXPECT_EQ(saved(run.trainer, "monitor.warnings"), "0");
 }
 
-// What a jump was worth while the rate rose says nothing of the time after that.
+// The speedup of a jump while the rate rose says nothing of the time after that.
 TEST(RecoveryActions, WhenTheRateIsStableConfidenceBeginsAnew) {
   HybridConfig config = short_phases(Mode::kForced, PredictorKind::kLinear);
   config.phases.only_stable_rate = false;
