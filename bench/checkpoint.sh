@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What a checkpoint of half a gigabyte costs: the save that is waited for beside dd with fsync to
+# Cost of a checkpoint of half a gigabyte: the save that is waited for beside dd with fsync to
 # the same disk, and the stall of a step beside that save. Rounds are taken in turn, so that what
 # else the disk does meets all. Where python3-torch is installed, torch.save stands beside them.
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What the guard adds to a program on the simulated driver: to an allocation and its release, to the
+# Cost of the guard for a program on the simulated driver: to an allocation and its release, to the
 # launch of a kernel, and to the start of processes. Each is measured without it and with it in
 # turn, so that what else the machine does meets both. How the guard itself does with many threads
 # is measured on a driver that does nothing, since the simulated one has a lock.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What libberth takes of a program's step, under `berth run` on the simulated driver: a step of the
+# Cost of libberth in a program's step, under `berth run` on the simulated driver: a step of the
 # VRAM manager in which nothing is due, a measurement from what is known, a fresh one, and a report
 # of progress; beside one look at the clock in the same process. Then the same from Python.
 set -euo pipefail

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# How long one user waits for an answer while another one piles up requests, sends a body without
-# end, does not read what he asked for, or has 600 connections that ask for long lists in turn.
+# Time that one user waits for an answer while another one piles up requests, sends a body without
+# end, does not read the answers, or has 600 connections that ask for long lists in turn.
 # The other one is another user only for root: else both are the same, and no limit is set.
 set -euo pipefail
 world=$(mktemp -d /tmp/berth-bench.XXXXXX)

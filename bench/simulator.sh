@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# How fast the fault simulator is on one core: coordinator, engine, records, checkers.
+# Speed of the fault simulator on one core: coordinator, engine, records, checkers.
 set -euo pipefail
 told=$(berth-sim --seeds 1..200 --jobs 1 --quiet)
 rate=$(sed -nE 's/^.* ([0-9]+) events\/s$/\1/p' <<<"$told")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rule looks at, as a person writes it: it is read and written back the same, or refused
+// The expression of a rule, as a person writes it: it is read and written back the same, or refused
 // with a column.
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client takes for an answer of its daemon: the same however the bytes come, and never more
+// Answers of a daemon, as a client takes them: the same however the bytes come, and never more
 // of them than it allows. The first byte of the input says where they are split.
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fuzz target defines. It is called with one input after another; whatever it finds wrong it
-// says by CHECK, and the sanitizers by themselves.
+// The function that a fuzz target defines. It is called with one input after another, and a CHECK
+// of it fails where it finds something wrong; the sanitizers report by themselves.
 #pragma once
 
 #include <cstddef>

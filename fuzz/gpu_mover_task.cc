@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What berth-mover is told to do: it reads the same when it is written again, and what it was told
+// Tasks of berth-mover: each reads the same when it is written again, and what it was told
 // in part it does not begin.
 #include "fuzz.h"
 #include "gpu/mover_task.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the daemon reads from the probe, and the probe from the daemon.
+// Messages of the probe to the daemon, and of the daemon to the probe.
 #include <cstddef>
 #include <string_view>
 

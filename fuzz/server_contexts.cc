@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What contexts cost, as a damaged disk may give it back. What is read of it must be written and
-// read again as the same.
+// The file of context costs, as a damaged disk may give it back. What is read of it must be written
+// and read again as the same.
 #include <string>
 
 #include "base/check.h"

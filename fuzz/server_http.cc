@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes through the daemon's socket, however it is split: requests, one after the other. What
+// Bytes from the daemon's socket, however they are split: requests, one after the other. What
 // is kept of one that is not whole has a bound, and how it was split makes no other request of it.
 // The first byte of the input says where.
 #include <algorithm>

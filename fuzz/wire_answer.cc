@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client reads: answers, which read the same when they are written and read again, and a
-// stream of events however it is split. The first byte of the input says where.
+// Messages that a client reads: answers, which read the same when they are written and read again,
+// and a stream of events however it is split. The first byte of the input says where.
 #include <cstddef>
 #include <string_view>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What berth-deliver is told, and what the daemon reads from it.
+// Messages to berth-deliver, and what the daemon reads from it.
 #include <cstddef>
 #include <string_view>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the calls of libberth take that a program makes in each step. Prints for each the median
+// Time of the calls of libberth that a program makes in each step. Prints for each the median
 // of many rounds, in nanoseconds: «step NS», «cached NS», «fresh NS», «progress NS», and, to set
 // them against, «clock NS»: one look at the clock.
 #include <berth/berth.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bench/neighbours.sh measures: python3 neighbours.py SOCKET PID-OF-THE-DAEMON. Prints a row
+"""Measurements of bench/neighbours.sh: python3 neighbours.py SOCKET PID-OF-THE-DAEMON. Prints a row
 for each figure."""
 import json
 import os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory training a transformer takes, before it is tried: part of libberth's C interface,
+// Estimates of the memory that training a transformer takes: part of libberth's C interface,
 // by the rules of berth/berth.h. Nothing is measured and nobody is asked. docs/estimate.md has the
 // formulas, and what they leave out.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulated driver has beside the functions of abi/cuda.h: those that it does not support,
+// Functions of the simulated driver beside those of abi/cuda.h: those that it does not support,
 // and its version.
 #pragma once
 

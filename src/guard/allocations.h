@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the guard has charged for which allocation. Any thread may call it. In zeroed memory it is
-// empty and ready. Never freed.
+// Table of allocations, and of what the guard has charged for each. Any thread may call it. In
+// zeroed memory it is empty and ready. Never freed.
 //
 // Note [Small allocations]
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a file that is mapped is as long as it was. Any thread may ask.
+// Check that a file that is mapped is as long as it was. Any thread may ask.
 //
 // Note [A file that shrinks]
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dead processes have charged, where a daemon looks after it.
+// Charges of dead processes, where a daemon looks after them.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What executable graphs that allocate memory need of devices, and whether it is reserved for them
-// already. It does not charge and makes no call of the driver. Any thread; in zeroed memory it is
-// empty and ready.
+// Memory that executable graphs need of devices, and whether it is reserved for them already. It
+// does not charge and makes no call of the driver. Any thread; in zeroed memory it is empty and
+// ready.
 //
 // Note [Launches and trims]
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ledger says and allows while figures are odd: given back twice, highest so far, charged
-// by somebody who has not decided yet.
+// Answers of the ledger while figures are odd: given back twice, highest so far, charged by a
+// thread that has not decided yet.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the guard needs of the kernel, without the C library: it runs in programs that have another
-// one, or an older one, and must not disturb errno. Any thread may call these.
+// Calls of the kernel that the guard needs, without the C library: it runs in programs that have
+// another one, or an older one, and must not disturb errno. Any thread may call these.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is charged for stream-ordered pools of memory: what a pool has reserved of its device, used
+// Charges for stream-ordered pools of memory: what a pool has reserved of its device, used
 // or not, because nobody else can have it. It does not charge and makes no call of the driver; it
 // says what to give back. Any number of pools. Any thread; in zeroed memory it is empty and ready.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the guard knows in one process: its lease, and what it has charged there for which
+// Knowledge of the guard in one process: its lease, and what it has charged there for which
 // allocation. It makes no call of the driver; the hooks do, and tell it. Any thread may call it. A
 // child of fork begins anew: device memory does not pass to it.
 #pragma once

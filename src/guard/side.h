@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of two drivers a call is for. A process may have one in the program's own namespace and one
-// in another namespace of the dynamic linker (dlmopen), with contexts and memory of its own. The
-// memory of one of them is counted: that which was there first.
+// The two drivers that a process may have. A process may have one in the program's own namespace
+// and one in another namespace of the dynamic linker (dlmopen), with contexts and memory of its
+// own. The memory of one of them is counted: that which was there first.
 #pragma once
 
 #include <atomic>

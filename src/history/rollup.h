@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How figures of seconds become figures of minutes, hours and any step. Each second that is known
-// counts once, however often it was looked at, so that a mean over an hour is one over time. Pure.
+// Conversion of figures of seconds to figures of minutes, hours and any step. Each second that is
+// known counts once, however often it was looked at, so that a mean over an hour is one over time.
+// Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library asks the daemon, and what the daemon asks of the program through it. Nothing of
+// Requests of the library to the daemon, and of the daemon to the program through it. Nothing of
 // it starts a daemon: that forks, which only a program with one thread may. One thread at a time.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the C functions return and leave behind when they fail, and the walls around them: no
-// exception leaves one. Any thread; each has its own last error.
+// Failures of the C functions: status and last error, and the walls around them: no exception
+// leaves one. Any thread; each has its own last error.
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When what a program tells of its progress is passed on: a step of it may take a millisecond, and
+// Pace at which reports of progress are passed on: a step of a program may take a millisecond, and
 // the daemon need not hear of each. One thread at a time, but is_due() in any.
 #pragma once
 

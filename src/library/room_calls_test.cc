@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of room without a driver, and estimates as C programs get them. tests/python has the
+// Answers about room without a driver, and estimates as C programs get them. tests/python has the
 // room of a simulated device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

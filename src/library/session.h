@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program has of Berth: its lease, its devices and what can be measured of them, each figure
+// Session of a program: its lease, its devices and what can be measured of them, each figure
 // with its source and its age. It works without any of these, and says so once. Any thread; no lock
 // is held while the driver is asked.
 #pragma once

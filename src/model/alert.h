@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rule has to say: that something is so, or is over. Told as the event `alert`, and sent to
-// whoever the rule names; docs/alerts.md.
+// Alerts: a rule says that something is so, or is over. Told as the event `alert`, and sent to
+// those whom the rule names; docs/alerts.md.
 #pragma once
 
 #include <cstdint>

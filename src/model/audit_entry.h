@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was done to leases, and by whom: told in the log, and kept with the past. Never read by what
-// decides.
+// Entries of the audit: actions on leases, and their authors. Told in the log, and kept with the
+// past. Never read by what decides.
 #pragma once
 
 #include <cstdint>

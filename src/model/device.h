@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the devices: a Sample is one look at all of them through NVML. Figures that the
+// Samples of the devices: a Sample is one look at all of them through NVML. Figures that the
 // driver does not give are absent, never 0.
 #pragma once
 

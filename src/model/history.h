@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept of figures of the past: whose they are, how they stood in a stretch of time, and
-// what became of a lease. A figure that was unknown has no bucket; it is never 0.
+// Figures of the past: whose they are, how they stood in a span of time, and what became of a
+// lease. A figure that was unknown has no bucket; it is never 0.
 #pragma once
 
 #include <algorithm>

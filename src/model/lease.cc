@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is told of a lease beside its members, and read back.
+// Computed fields of a lease, as they are told and read back.
 #include "model/lease.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an administrator chooses for all requests.
+// Choices of an administrator for all requests.
 #pragma once
 
 #include <cstdint>

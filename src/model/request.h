@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session asks for. A Request is plain data, checked for sense by the coordinator.
+// Requests of sessions. A Request is plain data, checked for sense by the coordinator.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a snapshot of the journal is made of: the state that the records before it have led to, as
+// Records of a snapshot of the journal: the state that the records before it have led to, as
 // facts of their own, with their tables of fields.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an alert looks like as a notification of the desktop, in the terms of the Desktop
+// An alert as a notification of the desktop, in the terms of the Desktop
 // Notifications Specification. Pure.
 #pragma once
 

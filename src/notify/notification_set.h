@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which notification stands for which alert: one for each rule and subject, changed in its place,
-// and taken away when the alert is over. It shows nothing itself. Pure.
+// Set of the notifications that stand for alerts: one for each rule and subject, changed in its
+// place, and taken away when the alert is over. It shows nothing itself. Pure.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory of the machine a process may still take. Any thread.
+// Memory of the machine that a process may still take. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a shared library defines, as far as it decides who answers in a program that it is loaded
-// into first. Any thread; blocks on the disk.
+// Symbols of a shared library, as far as they decide which library answers in a program into which
+// it is loaded first. Any thread; blocks on the disk.
 #pragma once
 
 #include <optional>

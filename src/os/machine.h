@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which machine this is, since which boot, and what it lets us have. Any thread.
+// Identity of the machine and of its boot, and what it lets us have. Any thread.
 #pragma once
 
 #include <cstdint>

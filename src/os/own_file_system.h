@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether what is written in a directory takes room from others. Any thread.
+// Check that what is written in a directory takes room from others. Any thread.
 #pragma once
 
 #include <string>

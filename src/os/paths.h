@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the socket, the state and the configuration lie, in user mode, system mode and simulated
-// worlds. The environment is read once, into Environment; all else is computed from that. Any
+// Places of the socket, the state and the configuration, in user mode, system mode and simulated
+// machines. The environment is read once, into Environment; all else is computed from that. Any
 // thread, but the environment only while no other one changes it.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What /proc tells about processes. Each answer about a Process is checked against its start time
+// Facts of /proc about processes. Each answer about a Process is checked against its start time
 // after the reading, so that it is never about a later process of the same pid.
 #include "os/processes.h"
 

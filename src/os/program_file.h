@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kind of program a file is, as far as it decides whether a library can be preloaded into it:
+// Kind of a program file, as far as it decides whether a library can be preloaded into it:
 // read from the file's head, not tried. Any thread; blocks on the disk.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where our own programs lie: beside one another. Any thread.
+// Places of our own programs: beside one another. Any thread.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who did what to whose lease, as the records of one step of the coordinator tell it. Pure. What
-// happens again and again by itself (turns, periodic saves, samples) leaves no entry.
+// Actions on leases, and their authors, as the records of one step of the coordinator tell it.
+// Pure. What happens again and again by itself (turns, periodic saves, samples) leaves no entry.
 #pragma once
 
 #include <functional>

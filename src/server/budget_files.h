@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the files of leases are made and removed. On a disk either may take longer than all else of
-// a grant, so nobody who hears of an offer waits for it: its files are made after the answers of a
-// turn have gone out, and before anything else is heard, such as its claim. Old ones are removed
-// when nothing has happened for a while. And what the programs have written into them is read
-// whenever the driver is asked, to be compared. The event loop's thread.
+// Files of leases, and when they are made and removed. On a disk either may take longer than all
+// else of a grant, so no client that hears of an offer waits for it: its files are made after the
+// answers of a turn have gone out, and before anything else is heard, such as its claim. Old ones
+// are removed when nothing has happened for a while. And what the programs have written into them
+// is read whenever the driver is asked, to be compared. The event loop's thread.
 #pragma once
 
 #include <cstddef>

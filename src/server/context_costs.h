@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What contexts cost on each device, learnt from the processes that have some: what the driver
+// Costs of contexts on each device, learnt from the processes that have some: what the driver
 // counts of a process beyond what it has charged for all else. What it has charged is its own word,
 // so nobody is told what another user's processes have shown. As a text it outlives the daemon.
 // Pure; one thread.

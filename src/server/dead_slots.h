@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What dead processes of leases have charged in their ledgers, until the driver has freed it. Pure.
+// Charges of dead processes in the ledgers of leases, until the driver has freed them. Pure.
 #pragma once
 
 #include <cstdint>

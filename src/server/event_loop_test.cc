@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What hangs on the event loop and on the machine: alarms, ends of processes, the manager's socket.
+// Parts that depend on the event loop and on the machine: alarms, ends of processes, the manager's
+// socket.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who listens to what, and which news is worth telling. Grants and ends are told at once; a waiting
-// line is told at most once a second and only if it reads differently, a few listeners at a time,
-// so that ten thousand of them never stand in the way of a grant.
+// Event streams: their listeners, and the news that they get. Grants and ends are told at once; a
+// waiting line is told at most once a second and only if it reads differently, a few listeners at a
+// time, so that ten thousand of them never stand in the way of a grant.
 #pragma once
 
 #include <cstddef>

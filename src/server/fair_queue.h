@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose turn it is: work of several users, of which one piece is taken at a time, of one user after
-// the other. Within a user, first come is first served. It knows the pieces by number only, and
-// bounds nothing: whoever adds does. One thread.
+// Queue of the work of several users, of which one piece is taken at a time, of one user after the
+// other. Within a user, first come is first served. It knows the pieces by number only, and
+// bounds nothing: its callers do. One thread.
 #pragma once
 
 #include <cstdint>

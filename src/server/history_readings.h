@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a look at the devices has to say to those who will ask about the past. Plain functions.
+// Readings of one look at the devices, for later questions about the past. Plain functions.
 #pragma once
 
 #include <vector>

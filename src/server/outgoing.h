@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is still to be written to one connection. Who takes it piece by piece and is never done
-// costs no more than what he has not taken. Pure; one thread.
+// Bytes that are still to be written to one connection. A reader that takes them piece by piece and
+// is never done costs no more than what it has not taken. Pure; one thread.
 #pragma once
 
 #include <cstddef>

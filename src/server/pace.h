@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast each user may ask for leases: so many at once, and so many a second from then on. Pure:
-// it is told the instant. Who has not asked for a while has all of it again and costs nothing. One
-// thread.
+// Pace at which each user may ask for leases: so many at once, and so many a second from then on.
+// Pure: it is told the instant. A user who has not asked for a while has all of it again and costs
+// nothing. One thread.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the probe is asked: each sample_interval while anybody uses, waits or looks; each half
-// minute for some minutes after that, and then no more, so that the GPUs of an idle machine may
-// sleep; and whenever the coordinator wants to know. One question at a time.
+// Times at which the probe is asked: each sample_interval while anybody uses, waits or looks; each
+// half minute for some minutes after that, and then no more, so that the GPUs of an idle machine
+// may sleep; and whenever the coordinator wants to know. One question at a time.
 #pragma once
 
 #include <optional>

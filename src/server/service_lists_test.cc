@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who sees which leases in a list, how many at once, and with which rights.
+// Lists of leases: which a user sees, how many at once, and with which rights.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

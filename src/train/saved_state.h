@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpoint of a training run says beside its tensors, as JSON. Pure.
+// State of a training run in a checkpoint beside its tensors, as JSON. Pure.
 #pragma once
 
 #include <cstdint>

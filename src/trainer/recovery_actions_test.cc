@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// That what is called for when training goes astray is done: by what the trainer would save of
-// itself before and after.
+// Actions of the trainer when training goes astray, by what it would save of itself before and
+// after.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What systemd does for a socket with Accept=yes: accept.py UID SOCKET COMMAND... listens there,
+"""Stand-in for systemd's sockets with Accept=yes: accept.py UID SOCKET COMMAND... listens there,
 for that user alone, and starts the command for each connection, which is its standard input and
 output."""
 import os

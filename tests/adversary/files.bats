@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What one user can do about the files of another's lease, also where he knows its handle; and about
-# his own, which lie in memory that all share.
+# Attacks of one user on the files of another's lease, also where they know its handle; and on
+# their own, which lie in memory that all share.
 load lib
 
 # the_log_tells TEXT: and it holds no handle.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Where the file system of the runtime directory keeps no access control lists.
+# A runtime directory whose file system keeps no access control lists.
 load lib
 
 before_daemon() {

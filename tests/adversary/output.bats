@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What one user calls his things is read by others: on their terminals, in their shells, in the log.
+# Names that one user chooses and others read: on their terminals, in their shells, in the log.
 load lib
 
 @test "no name of bob's becomes code in alice's shell" {

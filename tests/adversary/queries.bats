@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What one user can do by the question mark in a path: lists without an end, and two answers to one
+# Attacks by the question mark in a path: lists without an end, and two answers to one
 # question.
 load lib
 ASAN_OPTIONS+=:quarantine_size_mb=1 # What it keeps of freed memory is not the daemon's.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What all users have together: turns, the past, names, and what was learnt. One takes it from no
-# other.
+# Things that all users share: turns, the past, names, and what was learnt. No user takes them from
+# another.
 sim=1x16GiB,context_known=no
 load lib
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What one user can do through the daemon's socket to its memory, to the time that others wait, and
-# to who he seems to be.
+# Attacks through the daemon's socket: on its memory, on the time that others wait, and on the
+# identity of users.
 load lib
 # What it keeps of freed memory is not the daemon's.
 ASAN_OPTIONS+=:quarantine_size_mb=1:allocator_release_to_os_interval_ms=0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What makes no sense on a command line: each is refused at once with 64, by its name, and asks the
+# Nonsense on a command line: each is refused at once with 64, by its name, and asks the
 # daemon for nothing.
 load lib
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What a daemon is sent that is no request of ours: each gets a clear answer, the daemon lives, and
+# Requests that no client of ours sends: each gets a clear answer, the daemon lives, and
 # the lease that was held before is held after.
 load lib
 

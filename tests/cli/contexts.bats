@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What a CUDA context costs is a guess of 512 MiB until it was measured: here it is 96 MiB, and the
+# The cost of a CUDA context is a guess of 512 MiB until it was measured: here it is 96 MiB, and the
 # driver does not say so.
 sim=1x16GiB,context=96MiB,context_known=no
 load lib

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Who did what to which lease: `berth history --events`, and the log of the daemon.
+# Actions on leases, and their authors: `berth history --events`, and the log of the daemon.
 load lib
 
 me=$(id -un)

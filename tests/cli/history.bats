@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What is kept of the past: figures of GPUs, leases and processes, and what became of leases.
+# The past: figures of GPUs, leases and processes, and what became of leases.
 load lib
 
 gib=$((1 << 30))

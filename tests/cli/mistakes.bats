@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What people type at first, and the sentence that puts them right.
+# First attempts of people, and the sentence that puts them right.
 load lib
 
 # says STATUS TEXT WORD...: berth WORD... ends so, and says this.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What cannot be suspended: berth pause says why, and all runs on as before.
+# Leases that cannot be suspended: berth pause says why, and all runs on as before.
 load lib
 
 

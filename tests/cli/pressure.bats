@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# How near memory is to its end: of a lease, of a GPU.
+# Pressure of a lease and of a GPU: how near its memory is to its end.
 load lib
 
 lease_is() { [[ $(berth show 1 --json | json pressure) == "$1" ]]; }

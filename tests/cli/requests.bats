@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What can be said of a request, and what follows from it: priority, eta, limit, name, labels,
+# Options of a request, and what follows from them: priority, eta, limit, name, labels,
 # session, how memory is asked for.
 load lib
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What becomes of processes that outlive the command of a lease.
+# Processes that outlive the command of a lease.
 load lib
 
 # The command ends with 5 once its child has memory of the GPU.

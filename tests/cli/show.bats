@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What `status`, `ps`, `queue`, `show` and `why` say, to people and to programs.
+# Output of `status`, `ps`, `queue`, `show` and `why`, for people and for programs.
 load lib
 
 # Lease 1 holds 8 GiB and uses 1, lease 2 holds 6 with an eta, request 3 waits for 6.

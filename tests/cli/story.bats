@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a session goes through that grows more than it should, from the first warning to the end.
+# A session that grows more than it should, from the first warning to the end.
 load lib
 
 

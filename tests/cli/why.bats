@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `berth why` proposes helps: the very command line that it prints is given, and the request
-# starts. And whoever does not run learns by whom, for whom and until when.
+# Proposals of `berth why` help: the very command line that it prints is given, and the request
+# starts. A lease that does not run is told who stopped it, for whom and until when.
 load lib
 
 # hold NAME OPTIONS...: a lease of 10 GiB that uses 4 of them.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program may be linked with that is to run with each driver by which it is tested.
+// The oldest driver of the tests: a program may be linked with no more than that has.
 #pragma once
 
 /// The version of CUDA of the oldest.

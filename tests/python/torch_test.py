@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of PyTorch, against a stand-in with the interface of torch.cuda. PyTorch itself is
+"""Questions to PyTorch, against a stand-in with the interface of torch.cuda. PyTorch itself is
 not used: the allocator's own figures are seen only where there is one and a GPU."""
 import contextlib
 import os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hooks have in common. Any thread; nothing here is called back by the driver.
+// Common parts of the hooks. Any thread; nothing here is called back by the driver.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a compiler may call for by itself, so that the library needs nothing of the C library for
-// it. Not seen outside of the library.
+// Functions that a compiler may call by itself, so that the library needs nothing of the C library
+// for it. Not seen outside of the library.
 #include <cstddef>
 
 extern "C" {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs are told by NVML of a device's memory: where the lease says so, the budget's card,
-// as by CUDA; else what is there. By the NVML of the program's own namespace, and by one of another
-// namespace of the dynamic linker, of which libberth-audit.so tells. Any thread.
+// Answers of NVML about a device's memory, as programs get them: where the lease says so, the
+// budget's card, as by CUDA; else what is there. By the NVML of the program's own namespace, and by
+// one of another namespace of the dynamic linker, of which libberth-audit.so tells. Any thread.
 #pragma once
 
 #include "guard/elf.h"

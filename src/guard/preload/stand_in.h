@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libberth-audit.so asks of the guard, across namespaces of the dynamic linker: nothing but
+// Questions of libberth-audit.so to the guard, across namespaces of the dynamic linker: nothing but
 // addresses passes between them.
 #pragma once
 
