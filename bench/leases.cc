@@ -64,7 +64,7 @@ wire::LeaseAnswer ask(client::Client& client, const client::HttpRequest& questio
   return lease_in(answer->body);
 }
 
-/// One that asks for the whole budget, and what the daemon told him last.
+/// One that asks for the whole budget, and what the daemon told it last.
 struct Waiter {
   client::Client client;
   Handle handle = {};
@@ -116,7 +116,7 @@ class Crowd {
     return waiter;
   }
 
-  /// Waits until somebody new is granted, and says who.
+  /// Waits until another one is granted, and says which.
   Waiter& next_granted() {
     const Clock::time_point began = Clock::now();
     while (true) {
@@ -148,7 +148,7 @@ void claim(Waiter& waiter, pid_t command) {
   CHECK(lease.view.state == LeaseState::kHeld);
 }
 
-/// The holder is killed; how long until the next of the waiters has heard of his grant, in ms.
+/// The holder is killed; how long until the next of the waiters has heard of its grant, in ms.
 std::vector<double> hand_over(
     const World& world, std::size_t waiters, std::size_t times,
     const std::function<void()>& while_all_wait = [] {}) {

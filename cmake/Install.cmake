@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts where. Programs look for one another beside themselves, and for the
-# simulated driver in ../lib/simgpu: whoever moves one moves all.
+# Places of what `cmake --install` installs. Programs look for one another beside themselves, and
+# for the simulated driver in ../lib/simgpu: to move one, move all.
 include(GNUInstallDirs)
 
 install(TARGETS berth berthd berth-probe berth-mover berth-deliver berth-notify berth-simctl

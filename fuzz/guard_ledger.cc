@@ -27,7 +27,7 @@ void step(berth::fuzz::Bytes& input, Ledger& ledger) {
   const std::uint64_t bytes = std::uint64_t{input.number<std::uint16_t>()} << 18U;
   const std::uint64_t before = ledger.used_by_us(device);
   const Ledger::Wait wait{.device = device, .bytes = bytes, .since = bytes};
-  // Whoever writes that its owner is dead has a slot cleared.
+  // An input that writes that its owner is dead has a slot cleared.
   const auto is_by_us = [&](std::uint64_t used) {
     return ledger.used_by_us(device) == used || ledger.used_by_us(device) == 0;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library that somebody preloads is read before it is loaded, and may be anything: what it is
+// A library that a user preloads is read before it is loaded, and may be anything: what it is
 // said to define, it names.
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a lease, into which its user has written what he likes, and to which he has given
-// what size he likes. The daemon reads them when it asks the driver: what it makes of them is of
-// his own lease and its devices, nothing of it reaches another user's, and `use` has its size
+// The files of a lease, into which its user has written anything, and to which that user has
+// given any size. The daemon reads them when it asks the driver: what it makes of them is
+// of their own lease and its devices, nothing of it reaches another user's, and `use` has its size
 // again.
 #include <algorithm>
 #include <filesystem>
@@ -59,7 +59,7 @@ Sample sample() {
   return sample;
 }
 
-// He has what was there, or a file of his own.
+// The user has what was there, or a file of their own.
 void write_use(fuzz::Bytes& input, const std::string& path, std::string text) {
   const auto how = input.number<std::uint8_t>();
   if (how % 8U == 0) {
@@ -113,7 +113,7 @@ void run(fuzz::Bytes input) {
     CHECK(content(her_folder + "/limit") == her_limit);
   }
   CHECK(warnings <= 4);
-  // And another lease of his begins anew.
+  // And another lease of theirs begins anew.
   files.set_budgets(his, {}, When::kNow);
   files.tidy_all();
   fs::remove(directory() + "/contexts");

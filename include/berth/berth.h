@@ -35,7 +35,7 @@ enum {
   BERTH_FULL = 8,     // A bounded table or a disk is full.
   BERTH_CORRUPT = 9,  // What was read is not what was written.
   BERTH_OTHER_VERSION = 10,
-  BERTH_CONFLICT = 11,  // Somebody else has it.
+  BERTH_CONFLICT = 11,  // Another one has it.
   BERTH_BUSY = 12,      // Such a call is under way, in another thread or further up in this one.
   BERTH_CALLBACK = 13,  // A callback threw; the text says which.
   BERTH_OUT_OF_MEMORY = 14,
@@ -166,7 +166,7 @@ typedef struct berth_ask {
 // berth_acquire() a grace. BERTH_NOT_FOUND: nothing was asked. A daemon that is away is waited for.
 // BERTH_UNAVAILABLE: there is no lease.
 berth_status berth_session_next_ask(berth_session session, uint32_t timeout_ms, berth_ask* ask);
-// How it went (BERTH_DONE…). Only a checkpoint has an answer that somebody waits for; `detail` is
+// How it went (BERTH_DONE…). Only a checkpoint has an answer that is waited for; `detail` is
 // for people, and may be null.
 berth_status berth_session_answer(berth_session session, const berth_ask* ask, int32_t outcome,
                                   const char* detail);

@@ -73,7 +73,7 @@ class Loaded {
   const std::vector<Tensor>& tensors() const noexcept;
   /// Null where there is none of that name.
   const Tensor* find(const std::string& name) const noexcept;
-  /// Newer ones than this. Say so to somebody.
+  /// Newer ones than this. Tell a person.
   const std::vector<PassedOver>& passed_over() const noexcept;
 
   class Impl;

@@ -50,7 +50,7 @@ enum class Trouble : std::uint8_t {
   kFull,         // The disk has no room for it.
   kIo,           // A read or write failed; the message names the file.
   kPermission,   // The system does not let us.
-  kConflict,     // Somebody else has it.
+  kConflict,     // Another one has it.
   kExhausted,    // The system gives us no more memory or descriptors.
   kUnavailable,  // Another reason of the system's.
 };
@@ -103,7 +103,7 @@ unsigned bits_of(Dtype dtype) noexcept;
 Outcome<std::uint64_t> bytes_of(Dtype dtype, const std::vector<std::uint64_t>& shape);
 
 /// A file that is mapped into memory: nothing is read before it is looked at. Its tensors point
-/// into it and are gone with it. Whoever shortens the file meanwhile makes their reader die of
+/// into it and are gone with it. To shorten the file meanwhile makes their reader die of
 /// SIGBUS; files that are replaced by renaming, as here, are safe. Any thread.
 class MappedFile {
  public:

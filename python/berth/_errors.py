@@ -47,7 +47,7 @@ class TimedOut(BerthError):
 
 
 class Conflict(BerthError):
-    """Somebody else has it: there is no room, not within the time that was given."""
+    """Another one has it: there is no room, not within the time that was given."""
     status = 'CONFLICT'
 
 

@@ -35,7 +35,7 @@ namespace {
 
 constexpr std::int64_t kLookNs = 50'000'000;
 
-// The world as a caller sees it, who may have no driver of his own.
+// The simulated machine as a caller sees it, which may have no driver of its own.
 struct CallersWorld {
   std::mutex mutex;
   std::optional<World> world;

@@ -24,8 +24,8 @@ namespace {
 // may not even take the lock, so this stands beside it.
 std::atomic<bool> forked = false;
 
-// The driver is there. Told apart from it, because a caller of the checkpoint calls who is locked
-// himself must not wait for his own driver.
+// The driver is there. Told apart from it, because a caller of the checkpoint calls that is locked
+// itself must not wait for its own driver.
 std::atomic<bool> initialised = false;
 
 constexpr std::size_t kContextsMax = 1024;

@@ -24,7 +24,7 @@ class Pool {
   std::uint64_t used_bytes() const { return used_; }
   std::uint64_t release_threshold = 0;
   bool shared = false;  // With other processes, if they are told of it.
-  bool dying = false;   // Destroyed, and somebody uses its memory still.
+  bool dying = false;   // Destroyed, and its memory is used still.
 
   /// Nothing if there is no room in its chunks and `charge` refuses another one.
   std::optional<DevicePointer> allocate(std::uint64_t bytes, const Heap::Charge& charge);

@@ -69,8 +69,8 @@ bool ProcessSlot::is_same_kind(std::uint32_t one, std::uint32_t other) const {
   return a.model == b.model && a.capacity_blocks.load() == b.capacity_blocks.load();
 }
 
-// Every place stays one device's: whoever has nothing on a place that is wanted gets one of its
-// kind that became free.
+// Every place stays one device's: a process that has nothing on a place that is wanted gets one of
+// its kind that became free.
 std::optional<ProcessSlot::Paths> ProcessSlot::places_after(const Moves& moves) const {
   Paths after = places_;
   if (moves.empty()) return after;

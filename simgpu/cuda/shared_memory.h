@@ -27,7 +27,7 @@ class SharedMemory {
 
   /// A descriptor for others; -1 if there is none left.
   int share() const;
-  /// Somebody holds it beside the one who made it.
+  /// A process holds it beside the one that made it.
   bool is_held() const;
 
  private:

@@ -32,10 +32,10 @@ class VirtualMemory {
   /// `bytes` is a multiple of a block's. Nothing if `charge` refuses.
   std::optional<Handle> create(std::uint32_t device, std::uint64_t bytes, Sharing sharing,
                                const Heap::Charge& charge);
-  /// A descriptor by which others get the same memory; -1 if it is not shared. As long as somebody
-  /// has it or got memory by it, the memory is not free.
+  /// A descriptor by which others get the same memory; -1 if it is not shared. As long as a
+  /// process has it or got memory by it, the memory is not free.
   int share(Handle handle) const;
-  /// The memory of such a descriptor, which is charged to whoever created it.
+  /// The memory of such a descriptor, which is charged to the process that created it.
   std::optional<Handle> adopt(int fd);
   /// freed(…) for what was kept for others and none of them has any more.
   void drop_unheld(const std::function<void(Freed)>& freed);

@@ -11,8 +11,8 @@
 //
 // An operation of a slot is committed by one compare-and-swap on the account's word, which holds
 // the blocks in use and names the operation (slot, sequence number) that made it so. What the
-// operation does to the slot's own figure was written beforehand to the slot's `intent`; whoever
-// reads the word next carries it over to `applied` before doing anything of their own:
+// operation does to the slot's own figure was written beforehand to the slot's `intent`; the
+// process that reads the word next carries it over to `applied` before doing anything of its own:
 //
 //   killed before the swap    the operation never was; the next intent of that slot replaces it
 //   killed after the swap     the next reader applies it
@@ -25,8 +25,8 @@
 //   word              blocks 20 | clear 1 | slot 11 | sequence 32
 //   applied, intent   blocks 32 | sequence 32
 //
-// `clear` marks an operation done to a dead slot by somebody else: the slot has 0 blocks after it,
-// and the intent, which its owner may have left half-done, does not count.
+// `clear` marks an operation done to a dead slot by another process: the slot has 0 blocks after
+// it, and the intent, which its owner may have left half-done, does not count.
 
 namespace berth::simgpu {
 namespace {
@@ -133,7 +133,7 @@ AccountView::Cleared AccountView::clear_dead(std::uint32_t slot, std::uint64_t s
   const std::uint64_t applied = share(slot).applied.load();
   const std::uint64_t blocks = blocks_of(applied);
   const Word word = unpack(seen);
-  // More blocks than the account had: `seen` is old, and somebody has taken them meanwhile.
+  // More blocks than the account had: `seen` is old, and another process has taken them meanwhile.
   if (blocks == 0 || blocks > word.blocks) return {};
   const Word next{.blocks = word.blocks - blocks,
                   .clear = true,

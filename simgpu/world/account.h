@@ -15,7 +15,7 @@ namespace berth::simgpu {
 constexpr std::uint64_t kBlockBytes = std::uint64_t{2} << 20U;
 constexpr std::uint32_t kSlotsMax = 1024;
 
-/// A slot's part in a device: owned by one process, settled by whoever comes by.
+/// A slot's part in a device: owned by one process, settled by any that comes by.
 struct Share {
   std::atomic<std::uint64_t> applied;  // Sequence number and blocks used, after that operation.
   std::atomic<std::uint64_t> intent;   // The same, as it will be after the slot's next operation.

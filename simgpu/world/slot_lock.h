@@ -34,7 +34,7 @@ FileId file_behind(int fd);
 
 class SlotLock {
  public:
-  /// Nothing: somebody has it, or the file system has no such locks.
+  /// Nothing: another process has it, or the file system has no such locks.
   static std::optional<SlotLock> take(const std::string& path, std::uint32_t slot);
 
   bool by_descriptor() const { return static_cast<bool>(file_); }

@@ -9,12 +9,12 @@
 
 // Note [Death and teardown]
 //
-// The simulated driver has no process of its own that could see others die. Whoever looks at a
-// device (NVML, cuMemGetInfo, or an allocation that does not fit) looks for dead owners first. The
-// first one who finds an owner dead stamps the slot with that instant; the memory stays used, and
-// the pid listed, until the teardown time has passed since then, and is given back by the next one
-// who looks. With a teardown time of 0 it is given back at the first look. The event written says
-// since when it counts as free, not when somebody looked.
+// The simulated driver has no process of its own that could see others die. A process that looks at
+// a device (NVML, cuMemGetInfo, or an allocation that does not fit) looks for dead owners first.
+// The first one who finds an owner dead stamps the slot with that instant; the memory stays used,
+// and the pid listed, until the teardown time has passed since then, and is given back by the next
+// one who looks. With a teardown time of 0 it is given back at the first look. The event written
+// says since when it counts as free, not when a process looked.
 
 namespace berth::simgpu {
 namespace {
@@ -56,7 +56,7 @@ bool World::lives(std::uint32_t slot) const {
   return lives(SlotLocks(path(), id_), slot);
 }
 
-// Whoever looks from the namespace that the machine was made in says it to all others.
+// A process that looks from the namespace that the machine was made in says it to all others.
 std::int32_t World::pid_of(std::uint32_t slot) const {
   SlotState& state = file_->slots[slot];
   const std::uint64_t ours = os::own_pid_namespace();
@@ -165,7 +165,7 @@ void World::clear_all(std::uint32_t slot, Identity owner, std::int64_t time_ns) 
     AccountView account = this->account(device);
     for (;;) {
       const std::uint64_t seen = account.settle();
-      // Somebody else may have freed the slot, and a living process have taken it.
+      // Another process may have freed the slot, and a living process have taken it.
       if (file_->slots[slot].owner.load() != owner || account.used_by(slot) == 0) break;
       const AccountView::Cleared cleared = account.clear_dead(slot, seen);
       if (cleared.blocks == 0) continue;

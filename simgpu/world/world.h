@@ -73,10 +73,10 @@ class World {
   [[nodiscard]] bool set_unmanaged(std::uint32_t device, std::uint64_t blocks);
   Bytes unmanaged_used(std::uint32_t device) const;
 
-  /// Whoever took the slot is still there.
+  /// The process that took the slot is still there.
   bool lives(std::uint32_t slot) const;
   /// In our PID namespace, if it is seen from there; else in the one that the machine was made in,
-  /// if somebody has looked from there; else in its own.
+  /// if a process has looked from there; else in its own.
   std::int32_t pid_of(std::uint32_t slot) const;
   /// In a child of fork, to which nothing of this belongs.
   void leave_to_parent() {

@@ -69,7 +69,7 @@ struct alignas(64) SlotState {
   std::atomic<std::uint32_t> generation;          // Counts the owners.
   std::atomic<std::uint32_t> contexts;            // One bit a device. Owner.
   std::atomic<std::uint64_t> death;  // When it was first seen dead (us, 48 bits), and of which
-                                     // generation (16 bits). Whoever sees it.
+                                     // generation (16 bits). Written by any that sees it.
   std::array<Share, kDevicesMax + 1> shares;  // Of the devices, and of the host's memory.
   CheckpointState checkpoint;
 };

@@ -33,7 +33,7 @@ class Deliveries {
   /// before.
   void restore(std::vector<AlertDelivery> kept);
   /// With its number. `about`: whose lease it is about; nobody's, where it is about a GPU, or of a
-  /// daemon before. Where there are too many, of whoever has most the oldest that is not being
+  /// daemon before. Where there are too many, of the user who has most the oldest that is not being
   /// tried makes room, and is returned.
   std::optional<AlertDelivery> add(AlertDelivery delivery, std::optional<UserId> about = {});
 

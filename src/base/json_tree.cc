@@ -105,7 +105,7 @@ class Parser {
     return true;
   }
 
-  // Which numbers fit is for whoever reads them to say.
+  // Which numbers fit is for the reader of them to say.
   bool number() {
     const std::optional<std::string_view> digits =
         strict_ ? cursor_.number() : cursor_.number_letters();

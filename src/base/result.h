@@ -25,7 +25,7 @@ enum class Errc : std::uint8_t {
   kExhausted,     // The system gives us no more descriptors or memory.
   kCorrupt,       // What was read is not what was written.
   kVersion,       // The other side is newer or older than we can speak to.
-  kConflict,      // Somebody else has it.
+  kConflict,      // Another one has it.
   kCannotCreate,  // A file or directory that is needed cannot be made, or is not safe to use.
 };
 

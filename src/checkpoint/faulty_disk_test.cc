@@ -188,7 +188,7 @@ TEST_P(AtEachCall, AFailedSaveLosesNothingOlder) {
       EXPECT_TRUE(newest_is_one_of(folder.path(), {saved.ok() ? 3U : 2U, 3U})) << nth;
       disk.set_fault(0, Fault::kFail);
     }
-    // Whoever opens it next can go on, and finds nothing half-done.
+    // The next process that opens it can go on, and finds nothing half-done.
     Result<CheckpointDirectory> again = CheckpointDirectory::open(disk, folder.path(), {.last = 2});
     ASSERT_TRUE(again.ok()) << again.error().message;
     const Result<Saved> saved = Sample(4).save_to(*again);

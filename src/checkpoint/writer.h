@@ -53,7 +53,7 @@ class Writer {
     FilePlan plan;
     CheckpointInfo about;
     std::optional<std::size_t> copy;  // The one that the plan points into.
-    // Of one that somebody waits for.
+    // Of one that is waited for.
     std::unique_ptr<std::promise<Result<Saved>>> answer;
   };
 
@@ -82,7 +82,7 @@ class Writer {
   bool ending_ GUARDED_BY(mutex_) = false;
   std::array<bool, kCopies> in_use_ GUARDED_BY(mutex_) = {};
   std::deque<Result<Saved>> reports_ GUARDED_BY(mutex_);
-  // Each belongs to whoever has set its in_use_.
+  // Each belongs to the thread that has set its in_use_.
   std::array<StagingMemory, kCopies> copies_;
   std::thread thread_;
 };

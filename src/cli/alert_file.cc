@@ -41,7 +41,7 @@ Result<AlertFile> AlertFile::open(const os::Environment& env, os::Mode mode, Use
   const os::ConfigPaths paths = os::config_paths(env);
   const bool user = mode == os::Mode::kUser;
   const std::string path = user ? paths.user_alerts : paths.system_alerts;
-  // The machine's rules are read by its daemon and by all users, whoever makes their folder.
+  // The machine's rules are read by its daemon and by all users, no matter who makes their folder.
   TRY_STATUS(os::make_directories(path.substr(0, path.rfind('/')), user ? 0700 : 0755));
   TRY(lock, os::FileLock::wait(path + ".lock"));
   AlertFile file(std::move(lock));

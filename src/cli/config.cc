@@ -85,8 +85,7 @@ std::string as_text(const std::vector<config::ShownValue>& values, const ConfigA
   return render(std::move(table), std::nullopt, charset);
 }
 
-// The path of a webhook is a secret for most services: shown to whom it is, not to whoever looks
-// on.
+// The path of a webhook is a secret for most services: shown to its owner, not to onlookers.
 void hide_webhooks(std::vector<config::ShownValue>& values) {
   if (os::own_user() == UserId{0}) return;
   for (config::ShownValue& value : values) {

@@ -26,7 +26,7 @@ Result<LeaseWord> group(std::string_view word) {
   return Error{Errc::kInvalid, message};
 }
 
-// That somebody ended it is no failure of its own.
+// A lease that was ended by a user has not failed itself.
 bool is_failed(const LeaseView& lease) {
   return lease.result && *lease.result != EndResult::kOk &&
          *lease.result != EndResult::kCancelled && *lease.result != EndResult::kDetached;

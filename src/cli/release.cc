@@ -78,7 +78,7 @@ int run_release(Invocation& invocation) {
                                      : Programs::kKeptFromIt;
   return control.each([&](const LeaseView& lease) {
     const bool doubtful = programs == Programs::kKeptFromIt && still_runs(lease);
-    // Asked on a terminal, whoever agrees has said it.
+    // On a terminal the user is asked, and may agree.
     const bool agrees = doubtful && isatty(STDIN_FILENO) == 1 && !control.unasked();
     client::HttpRequest question{
         .route = wire::Route::kRelease,

@@ -36,7 +36,7 @@ bool WatchKeys::wait(Duration most) {
   return true;
 }
 
-// In the background nothing of the terminal is ours, until somebody brings us to the front.
+// In the background nothing of the terminal is ours, until we are brought to the front.
 bool WatchKeys::take() {
   if (ended_ || ::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) return false;
   if (taken_) return true;

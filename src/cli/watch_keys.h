@@ -14,13 +14,13 @@ namespace berth::cli {
 /// that the terminal is as it was when that ends us.
 class WatchKeys {
  public:
-  /// Without `are_read` the input is left alone: somebody else reads what is shown.
+  /// Without `are_read` the input is left alone: another program reads what is shown.
   explicit WatchKeys(bool are_read) : ended_(!are_read) {}
   ~WatchKeys() { give_back(); }
   WatchKeys(const WatchKeys&) = delete;
   WatchKeys& operator=(const WatchKeys&) = delete;
 
-  /// Waits so long, or for a key. False: whoever looks on wants to leave.
+  /// Waits so long, or for a key. False: the user wants to leave.
   bool wait(Duration most);
 
  private:

@@ -36,7 +36,7 @@ Error nobody(const std::vector<std::string>& tried) {
                                   "); start one with: berth daemon start"};
 }
 
-// The first socket behind which somebody listens. A socket that is there while nobody listens is
+// The first socket behind which a daemon listens. A socket that is there while nobody listens is
 // that of a daemon which died, or is being started again: its path is left in `dead`.
 Result<Found> find_listening(const std::vector<std::string>& paths, std::string& dead) {
   for (const std::string& path : paths) {

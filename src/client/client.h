@@ -29,7 +29,7 @@ struct ClientOptions {
 
 class Client {
  public:
-  /// kUnavailable: no daemon, naming where it was looked for; kPermission: somebody else's, or we
+  /// kUnavailable: no daemon, naming where it was looked for; kPermission: another user's, or we
   /// may not connect; kInvalid: a path too long for a socket, a world's name that is none.
   static Result<Client> connect(const ClientOptions& options);
 

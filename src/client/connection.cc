@@ -63,7 +63,7 @@ Status Connection::send(const HttpRequest& question) {
 
 Status Connection::send_text(wire::Method method, const std::string& target,
                              const std::string& body, bool stream) {
-  // An answer that never came: whoever asked was told so, and nothing can follow in this
+  // An answer that never came: the caller was told so, and nothing can follow in this
   // connection.
   if (response_.has_value()) {
     return Error{Errc::kUnavailable, "the connection to the daemon is lost"};

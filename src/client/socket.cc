@@ -48,7 +48,7 @@ Error cannot_connect(const std::string& path, int number) {
   }
 }
 
-// Whoever can put a socket at a place where we look could otherwise play the daemon.
+// A user who can put a socket at a place where we look could otherwise play the daemon.
 Status check_listener(int socket, const std::string& path) {
   TRY(peer, os::peer_of(socket));
   if (peer.user == UserId{0} || peer.user == os::own_user()) return Unit{};

@@ -20,7 +20,7 @@ enum class Backlog : std::uint8_t { kWait, kGiveUp };
 /// A connected socket whose listener is root, the user `berth` or ourselves. kNotFound: there is no
 /// such socket; kUnavailable: nobody listens; kTimedOut: its backlog is full, for kConnectWithin if
 /// that is waited for;
-/// kPermission: we may not connect, or it is somebody else who listens.
+/// kPermission: we may not connect, or another user listens.
 Result<os::UniqueFd> connect_to(const std::string& path, Backlog backlog = Backlog::kWait);
 
 /// As connect_to, where a daemon is expected (again): tries for kConnectWithin, with pauses of

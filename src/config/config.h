@@ -194,7 +194,7 @@ struct Config {
   std::map<std::string, Origin> origins;  // By key, of what is not built-in.
 };
 
-/// The built-in values. One user's own daemon bounds him by what the machine can do; a shared one
+/// The built-in values. A daemon of one user bounds them by what the machine can do; a shared one
 /// bounds each user.
 Config built_in(Mode mode);
 

@@ -52,7 +52,7 @@ wire::DeliveryOutcome deliver(const std::string& line) {
 }
 
 /// The system's daemon may signal and look into the processes of all users: what talks to the
-/// world, or is somebody's script, may not.
+/// world, or is a user's script, may not.
 void give_up_rights() {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> had{};

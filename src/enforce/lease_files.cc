@@ -266,12 +266,13 @@ Result<LeaseFiles::Was> LeaseFiles::make_directory(const std::string& path,
 // Note [The name is not the wall]
 //
 // A lease's directory is called by its handle, which is a secret; but what is secret may become
-// known, and whoever can write to `use` can end the programs that have it mapped. So for a daemon
-// of all users the directory and both files are closed (0700, 0600), and opened to the lease's user
-// by an access control list, which their owner can set without a right of its own. Where the file
-// system has none of these, a daemon that is root gives `use` to the user; the directory can be
-// passed through then, and `limit` be read, by whoever knows the name. Any other daemon makes no
-// files: a lease that is not held to its budget, and says so, harms nobody but by accident.
+// known, and a process that can write to `use` can end the programs that have it mapped. So for a
+// daemon of all users the directory and both files are closed (0700, 0600), and opened to the
+// lease's user by an access control list, which their owner can set without a right of its own.
+// Where the file system has none of these, a daemon that is root gives `use` to the user; the
+// directory can be passed through then, and `limit` be read, by those who know the name. Any other
+// daemon makes no files: a lease that is not held to its budget, and says so, harms nobody but by
+// accident.
 Status LeaseFiles::set(const Holder& lease, const std::vector<Budget>& budgets) const {
   if (budgets.empty() || budgets.size() > guard::kDevicesMax)
     return Error{Errc::kInvalid, "a lease on " + std::to_string(budgets.size()) + " devices"};
@@ -384,7 +385,7 @@ Result<std::string> LeaseFiles::read_limit(Handle lease) const {
   return limit;
 }
 
-// Whoever waits for it sees in `looks` that somebody looks after it.
+// A process that waits for it sees in `looks` that a daemon looks after it.
 Status LeaseFiles::note_look(Handle lease) const {
   TRY(limit, read_limit(lease));
   const auto looks = get<std::uint64_t>(limit, offsetof(LimitFile, looks));

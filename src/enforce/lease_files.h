@@ -65,7 +65,7 @@ struct Use {
   };
   std::vector<Part> parts;  // In the order of the lease's budgets.
   std::optional<Refusal> refusal = {};
-  bool wanting = false;  // Somebody waits for what comes free, or did so a moment ago.
+  bool wanting = false;  // A process waits for what comes free, or did so a moment ago.
 };
 
 /// What programs are told of a pause of their lease.

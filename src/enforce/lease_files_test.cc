@@ -352,7 +352,7 @@ TEST_F(LeaseFilesTest, ForAllUsersTheyAreOpenToTheLeasesUserAlone) {
     EXPECT_EQ(granted(path("")), (Granted{.user = kUnmanaged, .rights = 5, .group = 0}));
     EXPECT_EQ(granted(path("limit")), (Granted{.user = kUnmanaged, .rights = 4, .group = 0}));
     EXPECT_EQ(granted(path("use")), (Granted{.user = kUnmanaged, .rights = 6, .group = 0}));
-    // As an earlier release left them: open to whoever knows the name.
+    // As an earlier release left them: open to all who know the name.
     for (const char* name : {"", "limit", "use"}) ::chmod(path(name).c_str(), 0777);
     ASSERT_TRUE(files.set(theirs, {{kOne, mib(12)}}).ok());
   }

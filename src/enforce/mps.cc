@@ -22,8 +22,8 @@ constexpr std::string_view kControlName = "/control";
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20U;
 constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30U;
 
-// Whether somebody listens is asked with a socket of another type than he has: the kernel looks
-// whether the address is taken before it compares the types, so he never hears of it.
+// Whether a server listens is asked with a socket of another type than it has: the kernel looks
+// whether the address is taken before it compares the types, so the server never hears of it.
 MpsFacts::Control state_of_control(const std::string& path) {
   struct stat found{};
   if (::stat(path.c_str(), &found) != 0) {

@@ -30,7 +30,7 @@ TransferResult others_alone(std::int32_t pid);
 /// and then all go on. Where all of it is another user's, nothing is done, and that is told too.
 TransferResult stop_all(const Tree& tree);
 /// Those too that are below nobody any more, because all above them have ended: by their
-/// environment. But for a job that the user has stopped himself: its `berth run` is stopped too,
+/// environment. But for a job that the user has stopped: its `berth run` is stopped too,
 /// then, and continues it with itself.
 TransferResult let_all_go_on(const Tree& tree);
 

@@ -87,8 +87,8 @@ std::string read_task() {
   return text;
 }
 
-/// On a file of the daemon's alone: what the lease's user can open, he could lock for ever. False:
-/// whoever started this is gone, or the lock cannot be taken.
+/// On a file of the daemon's alone: what the lease's user can open, they could lock for ever.
+/// False: the process that started this is gone, or the lock cannot be taken.
 bool holds(const std::string& directory) {
   char byte = 0;
   const bool orphan = ::recv(STDIN_FILENO, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;

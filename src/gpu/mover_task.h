@@ -18,7 +18,7 @@ namespace berth::gpu {
 struct MoverTask {
   std::string directory;  // Of the lease; a lock in it is held meanwhile.
   LeaseId lease;
-  /// Whose lease it is: what he could not signal himself is left alone. Nobody's, if not said.
+  /// Whose lease it is: what they could not signal is left alone. Nobody's, if not said.
   UserId user = {~0U};
   Direction direction = Direction::kSwapOut;
   Bytes bytes;

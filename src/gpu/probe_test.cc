@@ -188,7 +188,7 @@ TEST(Probe, ANewChildWakesNoDeviceThatIsKnownFromBefore) {
   const Sample first = *ask(probe, kStart).sample;
   EXPECT_FALSE(first.devices[0].asleep);
   probe.rest();
-  world.set({"nvml-hang", "1h"});  // Whoever asks the driver anything waits for it.
+  world.set({"nvml-hang", "1h"});  // Each question to the driver waits for it.
   const Sample second = *ask(probe, kStart + minutes(10)).sample;
   ::unsetenv("BERTH_SIM_SYSFS");
   ASSERT_EQ(second.devices.size(), 1U);

@@ -40,7 +40,7 @@ ProcessSample ProcessFacts::look(std::int32_t pid, Instant now) {
   if (fresh) return known->second.facts;
   const Result<os::ProcessState> state = os::process_state(pid);
   if (!state.ok()) {
-    // Its last facts are still those by which its memory belongs to somebody.
+    // Its last facts are still those by which its memory belongs to a lease or user.
     ProcessSample gone =
         known == known_.end() ? ProcessSample{.process = {.pid = pid}} : known->second.facts;
     gone.alive = false;

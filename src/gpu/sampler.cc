@@ -98,8 +98,8 @@ Sample Sampler::sample() {
 }
 
 // Note [Sleeping devices]: NVML wakes a device that power management has suspended as soon as it is
-// to find it, and again with each question. So it is asked about nobody who sleeps, not even where
-// he is. Who has never been seen is woken once: what is on a device nobody else tells.
+// to find it, and again with each question. So it is asked about no device that sleeps, not even
+// where it is. One that has never been seen is woken once: what is on a device nobody else tells.
 DeviceSample Sampler::sample_device(std::uint32_t index, Instant now) {
   Identity& identity = identities_[index];
   DeviceSample sample{.index = index, .asleep = is_asleep(identity.pci_bus)};
@@ -161,7 +161,7 @@ std::string Sampler::measure(nvml::Device device, Instant now, DeviceSample& sam
 }
 
 bool Sampler::is_asleep(const std::string& pci_bus) const {
-  // A simulated device has the address of somebody else's.
+  // A simulated device has the address of another one.
   const bool simulated = simulated_ || options_.simulated;
   if (pci_bus.empty() || (simulated && options_.sysfs == "/sys")) return false;
   const Result<std::string> status = os::read_file(

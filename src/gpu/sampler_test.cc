@@ -150,7 +150,7 @@ TEST(Sampler, ASleepingDeviceIsNotAsked) {
   Sampler sampler(power.options(), kClock);
   const Sample before = sampler.sample();
   power.set(1, "suspended");
-  world.set({"lose", "1"});  // Whoever asks for it learns of that, even if he asks where it is.
+  world.set({"lose", "1"});  // Each question about it shows that, even the one where it is.
   Sample sample = sampler.sample();
   EXPECT_FALSE(sample.devices[0].asleep);
   EXPECT_EQ(sample.devices[0].used, Bytes{});

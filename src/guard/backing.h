@@ -3,13 +3,13 @@
 //
 // Note [A file that shrinks]
 //
-// Whoever may write to a file may also cut it off, and a program that touches what is mapped behind
-// the end of a file is ended by SIGBUS. No handler of ours has a place in somebody's program, so
-// before it is touched the kernel is asked whether its last page is there: then all are. That costs
-// 0.1 us and more, as much as all else that is done for an allocation; so the answer is good for 10
-// to 25 us. Where calls of the driver take longer, each has a question of its own; where they come
-// faster, the questions take a hundredth of the time. What is cut off between the question and the
-// step ends the program still; only its own user can do that.
+// A program that may write to a file may also cut it off, and a program that touches what is mapped
+// behind the end of a file is ended by SIGBUS. No handler of ours has a place in another one's
+// program, so before it is touched the kernel is asked whether its last page is there: then all
+// are. That costs 0.1 us and more, as much as all else that is done for an allocation; so the
+// answer is good for 10 to 25 us. Where calls of the driver take longer, each has a question of its
+// own; where they come faster, the questions take a hundredth of the time. What is cut off between
+// the question and the step ends the program still; only its own user can do that.
 #pragma once
 
 #include <atomic>

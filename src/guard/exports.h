@@ -5,13 +5,13 @@
 //
 // Note [Who holds exported memory]
 //
-// The driver keeps exported memory until its owner, each descriptor and whoever imported it have
-// let go of it, and tells nobody when that is. So the owner's guard puts a lock on a descriptor
-// that the driver made: a range of its own, of no bytes that anybody reads. The kernel keeps it as
-// long as the descriptor, or a copy that was sent elsewhere, is open somewhere. The guard of an
-// importer keeps a copy open until its memory is released, and puts the same lock on what is
-// exported of it there. The owner looks for the lock by way of a second description of the same
-// file.
+// The driver keeps exported memory until its owner, each descriptor and each process that imported
+// it have let go of it, and tells nobody when that is. So the owner's guard puts a lock on a
+// descriptor that the driver made: a range of its own, of no bytes that anybody reads. The kernel
+// keeps it as long as the descriptor, or a copy that was sent elsewhere, is open somewhere. The
+// guard of an importer keeps a copy open until its memory is released, and puts the same lock on
+// what is exported of it there. The owner looks for the lock by way of a second description of the
+// same file.
 #pragma once
 
 #include <atomic>

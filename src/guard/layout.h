@@ -65,7 +65,7 @@ constexpr std::uint64_t start_of(Identity identity) {
   return identity & ((std::uint64_t{1} << 42U) - 1);
 }
 
-/// Who has a slot. The owner writes it; when the owner is dead, whoever clears it.
+/// Who has a slot. The owner writes it; when the owner is dead, the process that clears it.
 struct SlotOwner {
   Word identity;
   Word namespaces;  // In which that identity means something.
@@ -108,7 +108,7 @@ struct UseFile {
   std::uint32_t device_count;
   std::uint32_t slot_count;
   std::atomic<std::uint32_t> slots_seen;  // No slot at or above it was ever taken.
-  std::atomic<std::uint32_t> wanting;     // Not 0: somebody waits for what comes free.
+  std::atomic<std::uint32_t> wanting;     // Not 0: a thread waits for what comes free.
   std::atomic<std::uint32_t> wakes;       // Counts up when something has; who waits does so on it.
   std::uint32_t reserved;
   Word refused_bytes;  // The last allocation that was refused: on the device of that number in the

@@ -23,20 +23,20 @@
 // child has inherited it. Between all others the lock decides, which needs no pid: the owner
 // of a slot holds its byte of `use` alone, and the kernel drops that when the process ends.
 //
-// Whoever clears the slot of an owner that locks takes the byte first, so nobody can take the slot
-// meanwhile, and if he is killed the slot is again one of a dead process. `namespaces` is exchanged
-// before anything is cleared: so of one who judges by the lock and one who judges by the pid only
-// one clears. Where a child still holds the lock of a dead owner, the slot is first made
-// one without locks, and cleared as those are: the identity is exchanged for the clearer's.
+// A process that clears the slot of an owner that locks takes the byte first, so no other can take
+// the slot meanwhile, and if it is killed the slot is again one of a dead process. `namespaces` is
+// exchanged before anything is cleared: so of one that judges by the lock and one that judges by
+// the pid only one clears. Where a child still holds the lock of a dead owner, the slot is first
+// made one without locks, and cleared as those are: the identity is exchanged for the clearer's.
 //
 // Note [What the dead have]
 //
 // A process is gone some time before the driver has freed its memory, and only the daemon asks the
 // driver. So where it does (`looks` is not 0), the slot of a dead process that has something
-// charged is left to the daemon, which clears it once the driver lists nothing of it. Whoever needs
-// the room waits for that (guard/waiting.h); and clears it himself if no daemon is there.
+// charged is left to the daemon, which clears it once the driver lists nothing of it. A process
+// that needs the room waits for that (guard/waiting.h), and clears it itself if no daemon is there.
 //
-// So does whoever needs what a process has that was killed and is not gone yet: on a busy machine
+// So does one that needs what a process has that was killed and is not gone yet: on a busy machine
 // it takes a while to run its last, and the driver frees its memory before it is a zombie.
 //
 namespace berth::guard {
@@ -346,8 +346,8 @@ bool Ledger::clear_behind_lock(std::uint32_t slot, Identity identity, std::uint6
   return false;
 }
 
-// Whoever clears owns the slot meanwhile: if it is killed in the middle, the slot belongs to a dead
-// process again, and the next one clears it.
+// A process that clears a slot owns it meanwhile: if it is killed in the middle, the slot belongs
+// to a dead process again, and the next one clears it.
 bool Ledger::clear_by_identity(std::uint32_t slot, Identity identity) {
   if (!use_->owners[slot].identity.compare_exchange_strong(identity, census_.self)) return false;
   give_up(slot);
@@ -377,14 +377,14 @@ void Ledger::clear(std::uint32_t slot) {
 
 // Note [Nobody misses what comes free]
 //
-// Whoever waits reads `wakes`, then sets `wanting`, then tries to charge, and sleeps only as long
-// as `wakes` is what it was. Whoever gives back does so, then looks at `wanting`, and if that is
-// set clears it, counts `wakes` up and wakes all. One of the two therefore sees the other, whatever
-// the order: the charge finds the room, or the wake-up comes. Nobody who is killed leaves anything
-// but a `wanting` that wakes nobody, once; nothing is counted that could stay wrong, and who gives
-// memory back while nobody waits reads one word more. A budget that grew, a process that was killed
-// and a version of the guard that does not know this wake nobody: so nobody sleeps for long at
-// once.
+// A thread that waits reads `wakes`, then sets `wanting`, then tries to charge, and sleeps only as
+// long as `wakes` is what it was. One that gives back does so, then looks at `wanting`, and if that
+// is set clears it, counts `wakes` up and wakes all. One of the two therefore sees the other,
+// whatever the order: the charge finds the room, or the wake-up comes. Nobody who is killed leaves
+// anything but a `wanting` that wakes nobody, once; nothing is counted that could stay wrong, and
+// who gives memory back while nobody waits reads one word more. A budget that grew, a process that
+// was killed and a version of the guard that does not know this wake nobody: so nobody sleeps for
+// long at once.
 
 void Ledger::begin_wait(const Wait& wait) {
   if (!is_there()) return;

@@ -96,7 +96,7 @@ class Ledger {
   /// Gives the slots of dead processes back; how many there were. See Notes [Who is alive] and
   /// [What the dead have].
   std::uint32_t sweep(Sweep what = Sweep::kFreed);
-  /// Somebody who is dead, or about to be, has something charged there that is not cleared yet.
+  /// A process that is dead, or about to be, has something charged there that is not cleared yet.
   bool has_dead(std::uint32_t device) const;
   /// How often the daemon has looked after the dead; 0: it does not.
   std::uint64_t looks() const { return limit_->looks.load(); }

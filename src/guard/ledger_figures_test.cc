@@ -40,8 +40,8 @@ TEST(LedgerFigures, ThePeakIsTheHighestOfEachAndOfAllTogether) {
   EXPECT_EQ(files.use->peak[0].load(), 9 * kMiB);
 }
 
-// Another one has charged for a moment what he takes back some 50 us after we want something. Who
-// is refused at once is refused although he would have fitted.
+// Another one has charged for a moment what it takes back some 50 us after we want something. A
+// request that is refused at once is refused although it would have fitted.
 TEST(LedgerFigures, WhatOthersHaveNotDecidedRefusesNobody) {
   const Files files(10 * kMiB);
   Ledger other;

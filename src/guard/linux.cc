@@ -21,7 +21,7 @@ constexpr long kNoSuchFile = -2;     // -ENOENT
 constexpr long kNoSuchProcess = -3;  // -ESRCH
 constexpr long kBadAddress = -14;    // -EFAULT
 constexpr int kSpins = 64;
-constexpr long kAll = 0x7fffffff;  // Whoever waits.
+constexpr long kAll = 0x7fffffff;  // All that wait.
 
 // As the kernel has it: the result, or minus the error's number.
 long system_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,

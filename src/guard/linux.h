@@ -18,7 +18,7 @@ class Mutex {
   void unlock();
 
  private:
-  std::atomic<std::uint32_t> word_ = 0;  // 0 free, 1 held, 2 held and somebody waits.
+  std::atomic<std::uint32_t> word_ = 0;  // 0 free, 1 held, 2 held and waited for.
 };
 
 class Lock {
@@ -65,7 +65,7 @@ constexpr int kOutOfTheWay = 48;
 int out_of_the_way(int fd);
 void close_descriptor(int fd);
 
-/// Which file it is, whoever has it open.
+/// Which file it is, in any process that has it open.
 struct FileId {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;  // 0: none.

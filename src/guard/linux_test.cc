@@ -70,7 +70,7 @@ class KilledTest : public ::testing::Test {
   /// What is seen of a child that was killed and is not gone yet. run() is what it does: it writes
   /// a byte into the pipe that it is given, and stays.
   static Life life_once_killed(void (*run)(int)) {
-    Life seen = Life::kGone;  // Where somebody took our turn just then.
+    Life seen = Life::kGone;  // Where another one took our turn just then.
     for (int i = 0; i < 20 && seen == Life::kGone; ++i) seen = life_right_after_kill(run);
     return seen;
   }

@@ -126,7 +126,7 @@ bool Pools::take_dead(Handle pool, std::uint64_t look) {
   const Lock lock(mutex_);
   Pool* found = find(pool);
   if (found == nullptr || !found->is_dying || found->generation != look) return false;
-  found->is_dying = false;  // Whoever comes now finds an ordinary one, and then none.
+  found->is_dying = false;  // The next thread finds an ordinary one, and the one after it none.
   return true;
 }
 

@@ -57,8 +57,8 @@ class Pools {
 
   /// The program destroys it. False: that is the driver's business alone.
   bool begin_destroy(Handle pool);
-  /// Nothing of a dying pool was reserved any more at that look: whoever is told so makes an end of
-  /// it, and nobody else is.
+  /// Nothing of a dying pool was reserved any more at that look: the thread that is told so makes
+  /// an end of it, and nobody else is.
   bool take_dead(Handle pool, std::uint64_t look);
 
   /// It is gone; what was charged for it.

@@ -178,7 +178,8 @@ int Process::device_of(const std::uint8_t (&uuid)[16]) const {
 // guess, until the daemon has measured what contexts cost on such a device. The slot says how much
 // of it is for contexts that are there, so that the daemon can tell them from the rest. Once all
 // that the lease has on the device is measured, it says in `measured_context` what none of them
-// costs more than, and what was charged beyond that is given back here, by whoever charged it.
+// costs more than, and what was charged beyond that is given back here, by the thread that charged
+// it.
 void Process::correct_context(std::uint32_t device) {
   Contexts& contexts = devices_[device];
   const std::uint64_t measured = ledger_.measured_context(device);
@@ -295,7 +296,7 @@ std::uint32_t Process::primary_epoch(std::uint32_t device) {
   return devices_[device].epoch;
 }
 
-// Whoever retained it meanwhile made it live again, or will.
+// A thread that retained it meanwhile made it live again, or will.
 void Process::primary_inactive(std::uint32_t device, std::uint32_t epoch) {
   Contexts& contexts = devices_[device];
   std::uint64_t context = 0;

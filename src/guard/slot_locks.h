@@ -3,7 +3,7 @@
 // drops it when the process ends, whatever namespaces it is in. It asks and holds; who is dead is
 // for the ledger to say. Any thread may ask; the rest is for one at a time.
 //
-// Note [A descriptor in somebody's program]
+// Note [A descriptor in another program]
 //
 // The lock belongs to a descriptor, and the program may close that (closefrom), and open another
 // file on its number. So it is looked at before each use, by the file behind it, and what is not

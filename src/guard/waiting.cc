@@ -6,7 +6,7 @@
 
 // Note [Who is made to wait]
 //
-// A thread waits only where somebody else can end the wait: not while it captures a stream, for
+// A thread waits only where another one can end the wait: not while it captures a stream, for
 // others may free nothing before the capture ends; not in a callback of the driver's, for the
 // stream behind it stands still; not for more than the budget has beside this process's own
 // context. Nor does it hold a lock of ours, or a part of what it needs. It always has a deadline.

@@ -88,7 +88,7 @@ Result<LeaseLedger> LeaseLedger::open(const std::string& directory) {
   return ledger;
 }
 
-// Whoever runs in the lease can cut `use` off, and to read what is mapped behind its end would end
+// A program in the lease can cut `use` off, and to read what is mapped behind its end would end
 // the program: so the kernel is asked before, as guard/linux.cc does.
 bool LeaseLedger::is_there() const {
   constexpr long kNoWay = 99;  // To change the mask of signals: nothing is changed.

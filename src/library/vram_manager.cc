@@ -286,7 +286,7 @@ berth_status VramManager::cleanup(std::uint64_t& freed) {
   return cleaned != BERTH_OK ? cleaned : out;
 }
 
-// Where nobody is told at once, the events are kept until somebody asks.
+// Where nobody is told at once, the events are kept until the program asks.
 berth_status VramManager::tell_events(const Means& means) {
   if (means.callbacks.event == nullptr) return BERTH_OK;
   berth_status status = BERTH_OK;

@@ -68,7 +68,7 @@ struct AuditEntry {
   UserId owner = {};              // Of the lease.
   std::string name = {};          // Of the lease; may be empty.
   std::string reason = {};        // One line: why, to what, or with what result. May be empty.
-  std::optional<Beneficiary> whom = {};  // In place of a reason, until somebody names its user.
+  std::optional<Beneficiary> whom = {};  // In place of a reason, until its user is named.
   friend bool operator==(const AuditEntry&, const AuditEntry&) = default;
 };
 

@@ -148,7 +148,7 @@ constexpr auto fields_of(Is<LeaseRenewed> auto*) {
                 field("expires", &LeaseRenewed::expires).required(),
                 field("expires", &LeaseRenewed::expires_wall).required());
 }
-/// Somebody asked it to end: SIGTERM was sent, SIGKILL follows at `kill_at`.
+/// It was asked to end: SIGTERM was sent, SIGKILL follows at `kill_at`.
 struct LeaseRevoked {
   LeaseId id;
   EndResult result = EndResult::kCancelled;
@@ -174,7 +174,7 @@ constexpr auto fields_of(Is<LeaseReleasing> auto*) {
 }
 // Note [A peak is an outcome]
 //
-// Records hold no measurement, so that what is decided from them does not depend on when somebody
+// Records hold no measurement, so that what is decided from them does not depend on when anybody
 // looked. The highest use of a lease is told when it ends, with its result: it is how the run went,
 // as an exit status is, and what later runs of the same command are judged by. No lease that lives
 // is changed by it.
@@ -200,7 +200,7 @@ constexpr auto fields_of(Is<LeaseSuspended> auto*) {
   return fields({"lease_suspended"}, field("id", &LeaseSuspended::id).required(),
                 field("used", &LeaseSuspended::used));
 }
-/// Somebody wants it to go on, as soon as there is room; or nobody does any more.
+/// It is wanted to go on, as soon as there is room; or that is over.
 struct ResumeQueued {
   LeaseId id;
   bool queued = true;
@@ -224,7 +224,7 @@ constexpr auto fields_of(Is<LeaseResumed> auto*) {
   return fields({"lease_resumed"}, field("id", &LeaseResumed::id).required());
 }
 
-/// All its processes are to be stopped, until somebody lets it go on. Its memory stays where it is.
+/// All its processes are to be stopped, until it is let go on. Its memory stays where it is.
 struct LeaseFrozen {
   LeaseId id;
 };
@@ -239,7 +239,7 @@ constexpr auto fields_of(Is<LeaseThawed> auto*) {
   return fields({"lease_thawed"}, field("id", &LeaseThawed::id).required());
 }
 
-/// Somebody wants it to stay away, or stopped: until he lets it go on, or for so long. His last
+/// A user wants it to stay suspended or frozen: until they let it go on, or for so long. Their last
 /// word counts.
 struct LeasePaused {
   LeaseId id;

@@ -20,7 +20,7 @@ std::string in_quotes(std::string_view text) {
   return "'" + std::string(text) + "'";
 }
 
-// Who is inside his budget harms nobody, and is not ended for what others do.
+// A lease inside its budget harms nobody, and is not ended for what others do.
 std::optional<std::string> not_for(Measure measure, Cause cause) {
   if (cause == Cause::kLeaseCritical && measure >= Measure::kSuspend) {
     return "a lease inside its budget harms nobody: notify, cleanup and checkpoint alone may be "

@@ -39,7 +39,7 @@ enum class EndResult : std::uint8_t {
   kRefused,
   kLost,
   kOverBudget,  // Ended for using more than its budget, as it had asked for.
-  kDetached,    // Released by somebody while its command ran, which goes on without it.
+  kDetached,    // Released while its command ran, which goes on without it.
 };
 constexpr auto words_of(EndResult) {
   using enum EndResult;
@@ -206,7 +206,7 @@ struct LeaseView {
   std::optional<UnixMs> ended_at;
   std::optional<UnixMs> expected_end;  // By eta, limit and progress; absent: unknown.
   std::optional<UnixMs> expires_at;    // Of a lease without a process.
-  std::optional<UnixMs> turn_ends_at;  // Somebody waits for it, and it does then.
+  std::optional<UnixMs> turn_ends_at;  // Another lease waits for it, and it does then.
   Duration waited;                     // In all, where it was requeued.
   Checkpoints checkpoints;
   std::vector<MeasureTaken> measures;  // The last of each kind, in order of their numbers.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a lease that was granted does not run: somebody paused it, or it makes room. Plain data.
+// Why a lease that was granted does not run: a user paused it, or it makes room. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace berth {
 
-/// Somebody wants it to stay away, or stopped, until he lets it go on.
+/// A user wants it to stay suspended or frozen, until they let it go on.
 struct Pause {
   UnixMs since;
-  std::string reason = {};  // His; empty: he gave none.
+  std::string reason = {};  // Theirs; empty: they gave none.
   std::optional<UnixMs> until = {};
   std::optional<UserId> by = {};  // Absent: an older daemon wrote it down.
   friend bool operator==(const Pause&, const Pause&) = default;
@@ -37,7 +37,7 @@ constexpr auto fields_of(Is<Pause> auto*) {
 /// Why a lease that was granted is suspended or frozen, and for whom.
 struct Halt {
   enum class Reason : std::uint8_t {
-    kPaused,       // Somebody asked for it: LeaseView::pause.
+    kPaused,       // A user asked for it: LeaseView::pause.
     kYields,       // It makes room for `lease`.
     kTurn,         // Its turn is over.
     kMoves,        // It goes on on other devices.

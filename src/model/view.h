@@ -79,7 +79,7 @@ struct DeviceView {
   std::optional<bool> lists_processes = {};  // Whether the driver tells what each one uses.
   std::vector<LeaseId> leases;               // Held and releasing, in order of grant.
   std::vector<UnmanagedProcess> unmanaged_processes;
-  std::optional<Bytes> context = {};  // What a CUDA context costs whoever asks; a guess at first.
+  std::optional<Bytes> context = {};  // What a CUDA context costs this user; a guess at first.
 };
 constexpr auto fields_of(Is<DeviceView> auto*) {
   return fields(
@@ -281,7 +281,7 @@ struct WhyView {
     kNotWaiting,      // It holds, or has ended.
     kMemory,          // No device has enough to grant.
     kTurn,            // It would fit, and others are ahead.
-    kExclusive,       // It wants a device to itself, or someone has one to himself.
+    kExclusive,       // It wants a device to itself, or another lease has one to itself.
     kUnmanaged,       // Memory used by processes of no lease is in the way.
     kOvercommitted,   // The device is charged above its capacity.
     kDriver,          // The driver has not told how the devices are.

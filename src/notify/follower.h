@@ -36,7 +36,7 @@ class Follower {
     bool over = false;                 // Bounded by the daemon, which has gone.
   };
   /// What has come, without waiting for more; connecting may block for some seconds. An Error is
-  /// one that no later daemon mends: it is somebody else's, of another world or version.
+  /// one that no later daemon mends: it is another user's, of another simulated machine or version.
   Result<News> look(Instant now);
 
   int descriptor() { return client_ ? client_->connection().descriptor() : -1; }  // -1: none now

@@ -48,7 +48,7 @@ class NotificationSet {
 
   /// The alert is on the screen, as this.
   void shown(const Alert& alert, NotificationId id);
-  /// Somebody has put it away, or it was there for long enough. It is shown again when the alert is
+  /// The user has put it away, or it was there for long enough. It is shown again when the alert is
   /// repeated, and not before.
   void dismissed(NotificationId id);
   bool is_ours(NotificationId id) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows the daemon's alerts to the user who is logged in, and does what he presses. One thread,
-// which waits for three: the daemon, the session's bus, and the errands under way.
+// Shows the daemon's alerts to the user who is logged in, and does what they press. One thread,
+// which waits for three: the daemon, the session's bus, and the processes of actions.
 #pragma once
 
 #include <list>

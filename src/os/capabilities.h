@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives up rights that this process was handed by whoever started it. For a program with one
+// Gives up rights that this process was handed by the one that started it. For a program with one
 // thread.
 #pragma once
 

@@ -28,8 +28,8 @@ struct SpawnPlan {
   Apart apart = Apart::kGroup;
 };
 
-/// All descriptors but the standard ones are closed in it. Signals are as in a new program. Whoever
-/// started it reaps it.
+/// All descriptors but the standard ones are closed in it. Signals are as in a new program. The
+/// process that started it reaps it.
 Result<pid_t> spawn(const SpawnPlan& plan);
 
 struct ChildPlan {

@@ -96,7 +96,7 @@ Result<UniqueFd> make_file(const std::string& path) {
   return fd;
 }
 
-// Not left to the umask of whoever started us.
+// Not left to the umask that we were started with.
 Status fill(int fd, const std::string& path, const std::string& content, unsigned mode) {
   TRY_STATUS(write_all(fd, path, content));
   if (::fchmod(fd, mode) != 0) return system_error("cannot chmod " + path, errno);
@@ -122,7 +122,7 @@ Result<UniqueFd> open_lock_file(const std::string& path) {
   return fd;
 }
 
-// For people only: whoever finds the lock taken reads whom to look at.
+// For people only: a user who finds the lock taken reads which process to look at.
 Status sign(int fd, const std::string& path) {
   const std::string text = std::to_string(::getpid()) + "\n";
   if (::ftruncate(fd, 0) != 0 || ::lseek(fd, 0, SEEK_SET) != 0) {
@@ -225,7 +225,7 @@ Status make_directories(const std::string& path, unsigned mode) {
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);
     if (::mkdir(part.c_str(), 0700) == 0) {
-      // Not left to the umask of whoever started us.
+      // Not left to the umask that we were started with.
       if (mode != 0700 && ::chmod(part.c_str(), mode) != 0) {
         return system_error("cannot chmod " + part, errno);
       }

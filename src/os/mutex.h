@@ -31,7 +31,7 @@ class SCOPED_CAPABILITY MutexLock {
   Mutex& mutex_;
 };
 
-/// That something under the lock is another now. Whoever waits looks again, in a loop.
+/// That something under the lock is another now. A thread that waits looks again, in a loop.
 class Change {
  public:
   void wait(Mutex& mutex) REQUIRES(mutex) {

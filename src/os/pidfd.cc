@@ -24,7 +24,7 @@ bool has_ended(const UniqueFd& pidfd) {
   return ::poll(&ready, 1, 0) > 0;
 }
 
-// A descriptor for whoever has this pid now; the caller must know whom it wants.
+// A descriptor for the process that has this pid now; the caller must know which one it wants.
 Result<UniqueFd> pidfd_of(std::int32_t pid) {
   // The header of glibc 2.36 declares pidfd_open without C linkage: it cannot be linked from here.
   UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));

@@ -215,7 +215,7 @@ Result<Process> session_leader(Process process) {
   TRY(state, process_state(process));
   TRY(leader, process_state(state.session));
   // The number of a session outlives its leader, and no later process gets it as its pid before
-  // the session is empty; so whoever has it is the leader, if it is alive.
+  // the session is empty; so the process that has it is the leader, if it is alive.
   if (leader.ended || leader.session != state.session) return gone(state.session);
   return leader.process;
 }

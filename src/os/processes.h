@@ -65,15 +65,15 @@ struct UserIds {
 };
 /// The kernel's rule of who may signal whom, among processes of one user namespace.
 bool may_signal(UserId user, const UserIds& ids);
-/// Whether the kernel would let this user signal it now, himself; kPermission, naming whose it is,
-/// where it would not. A program that changed its user (sudo) is not his any more, whoever started
-/// it.
+/// Whether the kernel would let this user signal it now; kPermission, naming whose it is,
+/// where it would not. A program that changed its user (sudo) is not theirs any more,
+/// though they started it.
 Status check_may_signal(UserId user, Process process);
-/// What the user could have sent himself, and nothing else: with rights of our own we could more.
+/// What the user could have sent, and nothing else: with rights of our own we could more.
 Status send_signal_for(UserId user, const UniqueFd& pidfd, Process process, int signal);
 Status send_signal_for(UserId user, Process process, int signal);
 
-/// Whoever connected a Unix socket, or listens on it, as the kernel names him.
+/// The process that connected a Unix socket, or listens on it, as the kernel names it.
 struct Peer {
   UserId user;
   std::int32_t pid = 0;            // 0: in a PID namespace that is not ours or below it.

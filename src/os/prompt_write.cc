@@ -14,7 +14,8 @@ namespace berth::os {
 namespace {
 
 // A kernel or a kind of file that does not know of writing without waiting: a terminal, and pipes
-// before Linux 6.4. What can be written to takes as much as this, unless somebody else is quicker.
+// before Linux 6.4. What can be written to takes as much as this, unless another process is
+// quicker.
 ssize_t write_where_there_is_room(int descriptor, std::string_view bytes) {
   return ::write(descriptor, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing to whatever stands behind a descriptor of somebody else's (stderr), without ever waiting
-// for whoever reads it. The descriptor's flags stay as they are: others share them. Any thread.
+// Writing to whatever stands behind a descriptor that is not ours (stderr), without ever waiting
+// for its reader. The descriptor's flags stay as they are: others share them. Any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signals on behalf of a user: what he may reach himself, and nothing beyond.
+// Signals on behalf of a user: what they may reach themselves, and nothing beyond.
 #include <fcntl.h>
 #include <linux/nsfs.h>
 #include <poll.h>
@@ -21,8 +21,8 @@ ino_t inode_of(const UniqueFd& file) {
   return ::fstat(file.get(), &found) == 0 ? found.st_ino : 0;
 }
 
-/// Whoever made a user namespace may do all in it: so a user reaches what runs in his containers,
-/// under whichever uid. False where that cannot be told.
+/// The user who made a user namespace may do all in it: so users reach what runs in their
+/// containers, under whichever uid. False where that cannot be told.
 bool runs_in_namespace_of(UserId user, std::int32_t pid) {
   struct stat own{};
   if (::stat("/proc/self/ns/user", &own) != 0) return false;

@@ -16,7 +16,7 @@ namespace berth::os {
 
 struct SignalSeen {
   std::int32_t signal = 0;
-  std::int32_t sender_pid = 0;  // Of whoever sent it; of a SIGCHLD the child.
+  std::int32_t sender_pid = 0;  // Of its sender; of a SIGCHLD the child.
   UserId sender;
   bool from_process = false;  // Sent by kill, tgkill or sigqueue, not by the kernel or a terminal.
 };

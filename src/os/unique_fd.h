@@ -23,9 +23,9 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-/// Whoever started this program may have closed descriptors 0, 1 or 2. What is opened next would be
-/// taken for one of them, and be written to. First thing in main(): those that are closed lead to
-/// nowhere from then on, and are closed again in what this program becomes or starts.
+/// The process that started this program may have closed descriptors 0, 1 or 2. What is opened next
+/// would be taken for one of them, and be written to. First thing in main(): those that are closed
+/// lead to nowhere from then on, and are closed again in what this program becomes or starts.
 void hold_standard_descriptors();
 
 }  // namespace berth::os

@@ -19,7 +19,8 @@ std::string user_name(UserId user);
 std::optional<UserId> find_user(const std::string& name);
 /// The number of a group.
 std::optional<std::uint32_t> find_group(const std::string& name);
-/// Whether the group is the user's own or one of his further ones. False if there is no such group.
+/// Whether the group is the user's own or one of their further ones. False if there is no such
+/// group.
 bool is_in_group(UserId user, const std::string& group);
 /// Of the user database; empty if it knows none.
 std::string home_directory(UserId user);

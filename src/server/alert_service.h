@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The daemon's side of alerts: hands what is seen and what happens to the rules, and what they say
-// to whoever is to hear it. It decides nothing about leases. The event loop's thread.
+// to those who are to hear it. It decides nothing about leases. The event loop's thread.
 #pragma once
 
 #include <cstddef>

@@ -129,7 +129,7 @@ void BudgetFiles::make(Held held) {
   tidy_at_ = clock_.now() + kQuietFor;
 }
 
-// One at a time: whoever asks meanwhile does not wait for all of them.
+// One at a time: a client that asks meanwhile does not wait for all of them.
 void BudgetFiles::tidy() {
   if (!old_.empty() && clock_.now() >= tidy_at_) remove_oldest();
 }
@@ -173,9 +173,9 @@ bool BudgetFiles::lives(const enforce::Use::Slot& slot) const {
   return slot.locked || !guard::is_locking(slot.namespaces);
 }
 
-// Its programs write `use`. Whoever writes other things into it, or gives it another size, is not
-// believed any more; and what is of another size is cut back, each time, for it lies in memory that
-// all users share.
+// Its programs write `use`. A lease whose programs write other things into it, or give it another
+// size, is not believed any more; and what is of another size is cut back, each time, for it lies
+// in memory that all users share.
 void BudgetFiles::give_up(Held& held, const Error& error) {
   const Handle lease = held.lease.handle;
   const Status cut = files_.give_up(lease, held.budgets.size());
@@ -184,7 +184,7 @@ void BudgetFiles::give_up(Held& held, const Error& error) {
 }
 
 // By their pids, where we can tell whose they are. Of others only the lock says that they are dead,
-// and a program may have closed it: they are left alone until somebody needs the room.
+// and a program may have closed it: they are left alone until a program needs the room.
 std::vector<DeadSlots::Dead> BudgetFiles::dead_of(const Held& held, const enforce::Use& use) const {
   std::map<std::uint32_t, DeadSlots::Dead> dead;
   for (std::size_t i = 0; i < use.parts.size(); ++i) {
@@ -238,7 +238,7 @@ void BudgetFiles::before_question() {
   before_.clear();
   looks_.clear();
   const Instant now = clock_.now();
-  // While somebody waits for memory to come free the driver is asked a hundred times a second.
+  // While a program waits for memory to come free the driver is asked a hundred times a second.
   const std::set<Handle> expected = std::exchange(expected_, {});
   read_all_ = now >= read_at_ + kReadEvery;
   if (expected.empty() && !read_all_) return;

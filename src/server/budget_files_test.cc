@@ -257,7 +257,7 @@ TEST_F(BudgetFilesTest, WhoDiesAfterTheQuestionIsNotSettledByItsAnswer) {
   const Sample sample = sample_of(mib(1));
   files_.settle_dead(sample);
   EXPECT_EQ(theirs.used(0), mib(7).value);
-  // It is looked for before the next question, however soon that is, if somebody died.
+  // It is looked for before the next question, however soon that is, if a process died.
   files_.expect_dead({handle(2)});
   files_.before_question();
   files_.settle_dead(sample);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tells when a program has closed the ledger of its lease, as each does that ends: in whatever
 // namespaces it is, and however short it lived. By inotify; where that is not to be had nothing is
-// told, and who needs to know looks by himself now and then. The event loop's thread.
+// told, and a part that needs to know looks by itself now and then. The event loop's thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

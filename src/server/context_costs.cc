@@ -12,10 +12,10 @@
 // account and the same figure of the driver, has the rest for its contexts, and for what the guard
 // does not see: code, local memory. That is learnt for the model of the device under this driver,
 // and kept: few programs are such witnesses, so it may take long to be learnt. It is learnt for the
-// user of the process alone: a witness is believed at its word, and who lies harms himself. Of the
-// last few processes the least one counts: whatever else a process has can only make it look
-// dearer, and is found as drift. Of a lease's own contexts the dearest one counts: what was charged
-// for one of them beyond that is certainly too much.
+// user of the process alone: a witness is believed at its word, and a user who lies harms
+// themselves alone. Of the last few processes the least one counts: whatever else a process has can
+// only make it look dearer, and is found as drift. Of a lease's own contexts the dearest one
+// counts: what was charged for one of them beyond that is certainly too much.
 
 namespace berth::server {
 namespace {
@@ -114,7 +114,8 @@ void ContextCosts::look(const Sample& sample, const std::vector<ContextLook>& lo
   known_ = std::move(known);
 }
 
-// If there are too many models, one of whoever has most makes way; of another driver, if it can.
+// If there are too many models, one of the user who has most makes way; of another driver, if it
+// can.
 ContextCosts::Costs& ContextCosts::costs_of(const Model& model) {
   if (!costs_.contains(model) && costs_.size() >= kModelsMax) {
     std::map<UserId, std::size_t> counts;

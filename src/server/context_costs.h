@@ -49,7 +49,7 @@ class ContextCosts {
   void look(const Sample& sample, const std::vector<ContextLook>& looks);
 
   /// What the first context of a process of this user costs on this device; nothing as long as none
-  /// of his on its model was measured.
+  /// of theirs on its model was measured.
   std::optional<Bytes> of(UserId user, DeviceId device) const;
   /// The same, of all who have shown it on a device of this sample.
   std::vector<ContextSample> on(const Sample& sample) const;

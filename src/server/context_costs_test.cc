@@ -101,7 +101,7 @@ TEST_F(ContextCostsTest, ADeviceOfTheSameModelIsKnownToo) {
   EXPECT_EQ(costs_.of(kAlice, {9, 9}), std::nullopt);
 }
 
-// Each is a witness for his own processes: what he writes into his file harms nobody else.
+// Users are witnesses for their own processes: what they write into their file harms nobody else.
 TEST_F(ContextCostsTest, WhatOneUsersProcessesShowIsNotToldToAnother) {
   ContextLook bobs = process(kTwo);
   bobs.user = kBob;

@@ -160,7 +160,7 @@ Status Daemon::Impl::take_places() {
 }
 
 Status Daemon::Impl::open_ports() {
-  (void)::signal(SIGPIPE, SIG_IGN);  // Whoever reads the log may go away.
+  (void)::signal(SIGPIPE, SIG_IGN);  // The reader of the log may go away.
   descriptors = os::raise_descriptor_limit();
   // Before anybody can connect: who has may reload or stop the daemon at once.
   constexpr std::array kSignals = {SIGTERM, SIGINT, SIGHUP};
@@ -196,7 +196,7 @@ Status Daemon::Impl::open_journal(store::Recovered& recovered) {
   journal = std::move(opened.journal);
   journal_descriptor = opened.sync_descriptor;
   recovered = std::move(opened.recovered);
-  // What was found belongs into the log that stays; why a start failed, to whoever tried.
+  // What was found belongs into the log that stays; why a start failed, to the user who tried.
   if (options.ground != DaemonOptions::RunMode::kForeground) move_log();
   for (const std::string& finding : recovered.findings) log.warn(finding);
   safe_mode = recovered.safe_mode;

@@ -110,7 +110,7 @@ TEST_F(DeadSlotsTest, AreClearedByTheFirstAnswerThatListsThemNoMore) {
   EXPECT_TRUE(slots_.answered(gone_, at(minutes(60))).empty());
 }
 
-// So that who waits for it knows that somebody looks after it.
+// So that a program that waits for it knows that a daemon looks after it.
 TEST_F(DeadSlotsTest, LeasesAreToldOfEachAnswer) {
   slots_.found(kLeaseOfDead, {dead()}, at(seconds(1)));
   EXPECT_EQ(slots_.answered(there_, at(seconds(2))).size(), 1U);

@@ -27,7 +27,7 @@ using boost::system::error_code;
 
 constexpr std::size_t kLineMax = 512;
 constexpr std::chrono::milliseconds kAcceptAgainAfter(100);
-constexpr int kAnswerWithinMs = 50;  // Whoever holds the name may well say nothing.
+constexpr int kAnswerWithinMs = 50;  // The holder of the name may well say nothing.
 
 struct Name {
   sockaddr_un address{};
@@ -130,7 +130,7 @@ void DeviceClaims::try_claim(Instant now, DeviceId device, Claim& claim) {
     if (::connect(question.get(), name.generic(), name.size) == 0) break;
     const int error = errno;
     claim.unknown = os::system_error("whoever has its name does not answer", error).message;
-    // Whoever refuses has just gone, and then the name can be had.
+    // A holder that refuses has just gone, and then the name can be had.
     if (error != ECONNREFUSED || attempts_left <= 1) return;
     question = {};
   }
@@ -157,14 +157,15 @@ void DeviceClaims::claimed(DeviceId device, Claim& claim, os::UniqueFd socket) {
   answer_soon(claim);
 }
 
-/// Tells whoever connects in one line whose device it is.
+/// Tells each client that connects in one line whose device it is.
 void DeviceClaims::answer_soon(Claim& claim) {
   claim.listening->async_wait(stream_descriptor::wait_read, [this, &claim](const error_code& code) {
     if (code) return;
     const os::UniqueFd connection(::accept4(claim.listening->native_handle(), nullptr, nullptr,
                                             SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
-      // Without a descriptor for it he stays in the backlog; at once it would only fail again.
+      // Without a descriptor for it the client stays in the backlog; at once it would only fail
+      // again.
       claim.pause->expires_after(kAcceptAgainAfter);
       claim.pause->async_wait([this, &claim](const error_code& stopped) {
         if (!stopped) answer_soon(claim);

@@ -28,16 +28,16 @@ class DeviceClaims {
   static constexpr Duration kRetryEvery = seconds(5);
 
   enum class Rank : std::uint8_t {
-    kUser,     // Steps back before whoever has the name.
+    kUser,     // Steps back before the holder of the name.
     kMachine,  // The machine's own daemon: grants beside an ordinary user's, and warns.
   };
-  /// `line` is told to whoever asks; `say` takes news for the log.
+  /// `line` is told to those who ask; `say` takes news for the log.
   DeviceClaims(boost::asio::io_context& io, Rank rank, std::string line,
                std::function<void(const std::string&)> say);
   ~DeviceClaims();
 
-  /// Claims the devices of this sample. One that somebody else has is marked as lost to us, with
-  /// his name as its trouble, so that nothing is granted on it.
+  /// Claims the devices of this sample. One that another daemon has is marked as lost to us,
+  /// with the name of that as its trouble, so that nothing is granted on it.
   void apply(Instant now, Sample& sample);
 
  private:

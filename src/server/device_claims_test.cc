@@ -86,7 +86,7 @@ TEST_F(DeviceClaimsTest, OneDeviceOfTwoIsNoTroubleForTheOther) {
   EXPECT_THAT(seen.trouble, IsEmpty());
 }
 
-/// Somebody who asks for the name of a device and does not wait for the answer.
+/// A client that asks for the name of a device and does not wait for the answer.
 os::UniqueFd connect_to(DeviceId device) {
   os::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const std::string name = "berth/1/device/" + to_text(device);

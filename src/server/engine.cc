@@ -107,8 +107,8 @@ void Engine::ask(core::Now now, ConnectionId connection, Command ask, Listen lis
                   ask));
 }
 
-// Whoever saw the last program of a lease end may release it, also before the news of that end has
-// come here.
+// A client that saw the last program of a lease end may release it, also before the news of that
+// end has come here.
 void Engine::note_ends(core::Now now, LeaseId id) {
   const std::optional<LeaseView> lease = coordinator_.lease(id, now);
   if (!lease || lease->state == LeaseState::kEnded) return;
@@ -400,7 +400,7 @@ void Engine::reply(core::Now now, const core::Reply& reply, Batch& batch) {
   }
   if (!awaits_requester(*lease)) forget_requester(lease->id);
   const bool requester = call.kind == CallKind::kSubmit || call.kind == CallKind::kReconnect;
-  // The asker has his answer; who listens to everything hears of it here.
+  // The requester has its answer; streams of everything hear of it here.
   if (call.kind == CallKind::kSubmit) {
     const bool waits = lease->state == LeaseState::kWaiting;
     publish_event(now, {.lease = lease->id,

@@ -72,10 +72,10 @@ class Engine {
   void follow_fit(core::Now now, ConnectionId connection, core::Actor actor, Request request);
   /// The connection is gone: what it asked for and waited for is withdrawn.
   void on_disconnect(core::Now now, ConnectionId connection);
-  /// Somebody looks at the devices: figures are kept fresh for a while.
+  /// A client looks at the devices: figures are kept fresh for a while.
   void want_fresh_sample(core::Now now);
-  /// Nobody has looked for a while: what is known of the devices is old, or nothing is. Whoever
-  /// asks now should wait for the next sampled() or probe_failed(), and not for long.
+  /// Nobody has looked for a while: what is known of the devices is old, or nothing is. A
+  /// client that asks now should wait for the next sampled() or probe_failed(), and not for long.
   bool figures_are_old(core::Now now) const { return probe_.is_cold(now.instant, busy()); }
 
   // The world.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// News about devices, for whoever follows everything.
+// News about devices, for those who follow everything.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

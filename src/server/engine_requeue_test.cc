@@ -26,7 +26,7 @@ void begin_requeue(S& story) {
   story.engine.ask(story.now, {3}, core::BeginRequeue{{}, S::kActor, S::handle(1)});
 }
 
-/// Somebody has come for its next run when it ends, and the grant of that cannot be written: what
+/// A client has come for its next run when it ends, and the grant of that cannot be written: what
 /// is told then.
 std::vector<std::string> told_on_a_full_disk(S& story) {
   story.engine.ask(story.now, {4}, core::Reconnect{{}, S::kActor, S::handle(1), 1},

@@ -102,7 +102,7 @@ class FakeOutbox final : public Outbox {
   bool takes_news(ConnectionId connection) const override { return !stuck.contains(connection); }
 
   std::set<ConnectionId> stuck;
-  std::set<LeaseId> told_held;  // Of which somebody was told that they are held.
+  std::set<LeaseId> told_held;  // Of which a client was told that they are held.
   std::string last_message;
   std::uint64_t last_number = 0;
 

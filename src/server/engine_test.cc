@@ -188,7 +188,8 @@ TEST(Engine, GrantThatCannotBeWrittenIsTakenBackAndGivenWhenItCan) {
   EXPECT_THAT(story.done(), Contains("item 2 granted 2 last"));
 }
 
-// Whoever is told that it was refused has the budget that he had, now and when the disk has room.
+// A lease that is told that this was refused has the budget that it had, now and when the disk has
+// room.
 TEST(Engine, ResizeThatCannotBeWrittenIsRefusedAndTakesNoEffect) {
   for (const Bytes vram : {gib(8), gib(2)}) {
     S story;

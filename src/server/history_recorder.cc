@@ -15,7 +15,7 @@ constexpr std::size_t kEndedMax = 1'000;      // As many as the coordinator reme
 constexpr std::size_t kSessionsMax = 20'000;  // Leases whose news is not yet written.
 constexpr std::size_t kAuditMax = 20'000;     // Likewise; then the oldest are lost.
 
-// Half of what was done to the leases of whoever has most of it.
+// Half of what was done to the leases of the user who has most of it.
 void drop_oldest_of_most(std::vector<AuditEntry>& audit) {
   std::map<UserId, std::size_t> counts;
   for (const AuditEntry& entry : audit) ++counts[entry.owner];

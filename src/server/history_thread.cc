@@ -18,7 +18,8 @@ namespace {
 
 constexpr Duration kPruneEvery = minutes(10);
 
-/// A letter on its way: its address. Whoever sends one owns it no more; whoever gets one does.
+/// A letter on its way: its address. The thread that sends one owns it no more; the one that gets
+/// it does.
 template <class Letter>
 struct Parcel {
   Letter* letter = nullptr;

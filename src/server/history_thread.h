@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The past on the disk, on a thread of its own: nobody who wants a lease ever waits for it. The
-// thread owns the file and nothing else; letters go to and fro over a socket, each owned by whoever
-// has it. Its methods are for the event loop's thread.
+// thread owns the file and nothing else; letters go to and fro over a socket, each owned by the
+// side that has it. Its methods are for the event loop's thread.
 #pragma once
 
 #include <cstddef>

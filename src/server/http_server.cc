@@ -266,7 +266,7 @@ void HttpServer::parse(Connection& connection) {
 
 void HttpServer::end_of_input(Connection& connection) {
   // A client that closed only its sending side still has its request performed, and gets the answer
-  // that is on its way. Whoever waits for news is gone.
+  // that is on its way. A client that waits for news is gone.
   connection.input_ended = true;
   if (connection.state == State::kQueued) return;
   if (connection.state == State::kClosing && connection.untaken() > 0) return;
@@ -289,7 +289,7 @@ void HttpServer::dispatch() {
   dispatching_ = false;
   const auto next =
       fair_queue_.next([this](UserId user) { return per_user_.at(user).untaken < kUntakenMax; });
-  if (!next) return;  // Until somebody has taken an answer.
+  if (!next) return;  // Until a client has taken an answer.
   const ConnectionId id{*next};
   Connection* connection = find(id);
   CHECK(connection != nullptr && connection->state == State::kQueued);

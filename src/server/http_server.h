@@ -46,7 +46,7 @@ class HttpServer final : public Transport {
  public:
   static constexpr Duration kLingerFor = seconds(1);
   static constexpr std::size_t kRefusedAtOnceMax = 64;  // Connections beyond; more are cut off.
-  /// Answers of one user that are not taken yet, in bytes: at that, his next requests wait.
+  /// Answers of one user that are not taken yet, in bytes: at that, their next requests wait.
   static constexpr std::size_t kUntakenMax = std::size_t{8} << 20U;
   /// What a stream may be behind, in bytes: alone, and where those of its user are behind by
   /// kUntakenMax together.

@@ -51,7 +51,7 @@ Status clear(const std::string& path) {
   }
   const os::UniqueFd probe = new_socket();
   const sockaddr_un address = address_of(path);
-  // A full backlog (EAGAIN) is somebody who listens, too.
+  // A full backlog (EAGAIN) has a listener, too.
   if (::connect(probe.get(), generic(address), sizeof address) == 0 || errno == EAGAIN) {
     return Error{Errc::kConflict, "another daemon answers at " + path + ": stop it first (berth " +
                                       "daemon stop), or choose another path (--socket)"};

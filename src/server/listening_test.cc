@@ -79,7 +79,7 @@ TEST(ListeningSocket, OfTwoDaemonsOneGetsThePath) {
 TEST(ListeningSocket, WhatIsNoSocketIsNeverRemoved) {
   const TestFolder folder;
   const std::string path = folder.path() + "/s";
-  std::ofstream(path) << "a file of somebody's";
+  std::ofstream(path) << "a file of another program";
   const Result<ListeningSocket> socket = ListeningSocket::open(path, Access::kOwner);
   ASSERT_FALSE(socket.ok());
   EXPECT_EQ(socket.error().code, Errc::kConflict);

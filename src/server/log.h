@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The daemon's log: lines for an operator, on stderr (where a service manager or a terminal takes
-// them) or in a file that is bounded in size. Nobody waits for whoever reads stderr: what does not
+// them) or in a file that is bounded in size. Nothing waits for the reader of stderr: what does not
 // go out at once is dropped, and counted. One thread. No header of the library is behind it.
 #pragma once
 

@@ -24,7 +24,7 @@ class Pace {
  public:
   static constexpr std::size_t kUsersMax = 1'024;  // Beyond it, those with all of it are let go.
 
-  /// Nothing: he may, and this counts. Else how long until he may, and nothing counts.
+  /// Nothing: they may, and this counts. Else how long until they may, and nothing counts.
   std::optional<Duration> ask(UserId user, Instant now, const PaceLimits& limits);
   std::size_t users() const { return full_again_.size(); }
 

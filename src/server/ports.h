@@ -41,8 +41,8 @@ class World {
   virtual void unwatch(Process process) = 0;
   /// That process has ended by now, also where nobody was told of it yet.
   virtual bool has_ended(Process /*process*/) const { return false; }
-  /// To a watched process, never by pid; and only if its user could have sent it himself. False:
-  /// he could not.
+  /// To a watched process, never by pid; and only if its user could have sent it. False:
+  /// they could not.
   virtual bool signal(const core::Signal& signal) = 0;
   /// Engine::sampled() or probe_failed() follows. Never asked again before it has.
   virtual void ask_probe() = 0;
@@ -54,10 +54,10 @@ class World {
   /// more), nothing is kept. A world without programs of its own need not do anything.
   virtual void set_budgets(const LeaseView& /*lease*/, const std::vector<Part>& /*budgets*/,
                            Taken /*taken*/) {}
-  /// Something has happened to a lease, and whoever listens was told.
+  /// Something has happened to a lease, and those who listen were told.
   virtual void on_lease_event(core::Now /*now*/, const core::Coordinator& /*coordinator*/,
                               const core::Notify& /*news*/) {}
-  /// Somebody, or the daemon by its rules, has done this to a lease.
+  /// A user, or the daemon by its rules, has done this to a lease.
   virtual void did(const AuditEntry& /*entry*/) {}
   struct Paused {
     bool away = false;    // Its memory is on the way out, in host memory, or on the way back.

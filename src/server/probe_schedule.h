@@ -31,7 +31,7 @@ class ProbeSchedule {
   /// When to ask next; never while a question is open. `busy`: there is a lease, a waiter or a
   /// listener.
   Instant next(bool busy) const;
-  /// Nobody looked for a while: whoever does now should wait for a fresh answer.
+  /// Nobody looked for a while: a client that does now should wait for a fresh answer.
   bool is_cold(Instant now, bool busy) const;
 
  private:

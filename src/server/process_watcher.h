@@ -28,7 +28,7 @@ class ProcessWatcher {
   void unwatch(Process process);
   /// What os::is_alive() says, for less where it is watched.
   bool is_alive(Process process) const;
-  /// kPermission: this user could not have sent it himself.
+  /// kPermission: this user could not have sent it.
   Status signal(UserId user, Process process, int signal);
 
   std::size_t descriptors() const { return watched_.size(); }

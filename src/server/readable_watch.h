@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A descriptor in the event loop that somebody else owns: whenever it is readable, he is told. The
+// A descriptor in the event loop that another part owns: it is told whenever that is readable. The
 // event loop's thread.
 #pragma once
 

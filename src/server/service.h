@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of clients, one by one: who asks, whether he may, what is meant, and how the answer is
+// Requests of clients, one by one: who asks, whether they may, what is meant, and how the answer is
 // written. Between the HTTP server and the engine; it owns no socket and reads no clock but the one
 // it is given. One thread.
 #pragma once
@@ -46,7 +46,7 @@ class Host {
   virtual void stop() = 0;
   /// The configuration is taken over as a whole, or rejected as a whole.
   virtual Status reload() = 0;
-  /// A user is seen: his name is looked up the first time.
+  /// A user is seen: their name is looked up the first time.
   virtual void meet(UserId user) = 0;
   virtual const wire::UserNames& names() const = 0;
   virtual bool is_admin(UserId user) const = 0;
@@ -55,7 +55,7 @@ class Host {
 
 struct ServiceSettings {
   wire::ServerHello hello;
-  UserId own_user;  // Of the daemon: he may stop it.
+  UserId own_user;  // Of the daemon: they may stop it.
   bool show_all_commands = true;
   std::size_t streams_per_user = 64;  // Of events; a waiting request is bounded as such.
   PaceLimits pace;                    // Of requests for leases, of each user.
@@ -169,7 +169,7 @@ class Service final : public ConnectionHandler, public Outbox {
   std::map<UserId, std::size_t> streams_;
   Pace pace_;
   std::size_t event_streams_ = 0;
-  bool answered_ = false;             // Somebody, at some time.
+  bool answered_ = false;             // A client, at some time.
   std::set<ConnectionId> followers_;  // Of all news.
   std::vector<Waiting> waiting_;      // For figures; at most one for each connection.
   Instant waiting_until_ = Instant::never();

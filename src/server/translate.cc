@@ -45,7 +45,7 @@ ParsedCommand submit(std::string_view body, const Translation& how) {
   event.handle = how.draw_handle();
   event.supervisor = how.caller.process;
   if (asked.request.ttl) {
-    // It hangs on the anchor beside its ttl: on a process of somebody else (a login of root's, say)
+    // It hangs on the anchor beside its ttl: on a process of another user (a login of root's, say)
     // on the ttl alone.
     const bool own = asked.anchor && !check_owner(*asked.anchor, how);
     event.supervisor = own ? asked.anchor : std::nullopt;

@@ -45,8 +45,8 @@ struct Translation {
 
 using ParsedCommand = std::variant<Command, wire::ApiError>;
 
-/// Routes about processes of the caller's. All else, whoever has the user's rights may do, from
-/// whatever PID namespace.
+/// Routes about processes of the caller's. All else, any process with the user's rights may do,
+/// from whatever PID namespace.
 bool names_processes(wire::Route route);
 /// For the routes that change something about leases, kSubmit to kResume.
 ParsedCommand translate(const wire::RouteMatch& route, std::string_view body,

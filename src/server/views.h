@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers to questions that change nothing, as JSON for whoever looks.
+// Answers to questions that change nothing, as JSON for the client that looks.
 #pragma once
 
 #include <cstdint>

@@ -104,7 +104,7 @@ bool is_asked_for(const history::Subject& subject, const history::Question& ques
   return !question.lease || subject.lease == *question.lease;
 }
 
-// Where somebody has removed the file alone, what its log holds must not get into the next.
+// Where the file alone was removed, what its log holds must not get into the next.
 void forget_former_log(const os::UniqueFd& file, const std::string& path) {
   if (::lseek(file.get(), 0, SEEK_END) != 0) return;
   (void)::unlink((path + "-wal").c_str());

@@ -52,7 +52,7 @@ class HistoryFile {
   static Result<HistoryFile> open(const HistoryOptions& options,
                                   std::vector<std::string>& findings);
 
-  /// It is still what is found at its path. Else somebody has removed or replaced it, and what is
+  /// It is still what is found at its path. Else it was removed or replaced, and what is
   /// written is lost.
   bool is_in_place() const;
 

@@ -20,13 +20,13 @@ struct AuditQuestion {
   std::optional<UserId> user = {};  // Who did it, or whose lease it was.
 };
 
-constexpr std::size_t kAuditKept = 200'000;  // Beyond, the oldest of whoever has most goes first.
+constexpr std::size_t kAuditKept = 200'000;  // Beyond, the oldest of the user with most goes.
 constexpr std::size_t kAuditTold = 10'000;   // In one answer: the youngest.
 
 /// Where it is missing: it came later than the others, and a release that does not know it passes
 /// it by.
 Status make_audit_table(Database& database);
-/// In the transaction of whoever calls.
+/// In the transaction of the caller.
 Status keep_audit(Database& database, std::span<const AuditEntry> audit);
 Status drop_audit(Database& database, UnixMs before);
 /// Oldest first.

@@ -101,7 +101,7 @@ TEST(Bpe, IsThatOfTheSlowWayForAnyPiece) {
   }
 }
 
-// A piece is as long as somebody's line of dashes, and takes no time of a square for that.
+// A piece is as long as a line of dashes in a text, and takes no time of a square for that.
 TEST(Bpe, ALongPieceIsNoTrouble) {
   const Ranks ranks = ranks_of({"--", "----", "--------"});
   const std::string piece(256 << 10, '-');

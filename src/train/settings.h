@@ -83,7 +83,7 @@ constexpr auto words_of(Device) {
 /// When what is wanted once a step or less is put away into memory of the host that does not count.
 enum class Offload : std::uint8_t {
   kNever,
-  kShort,  // Where memory has run out, or whoever shares it out asks for some.
+  kShort,  // Where memory has run out, or the daemon that shares it out asks for some.
   kAlways,
 };
 constexpr auto words_of(Offload) {

@@ -22,7 +22,7 @@ class CheckpointPort {
 
   std::uint16_t port() const { return port_; }
 
-  /// Somebody who asks and waits for an answer.
+  /// The side that asks and waits for an answer.
   class Caller {
    public:
     /// 200, or 503 with the reason.

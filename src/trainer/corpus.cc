@@ -99,7 +99,7 @@ void Corpus::fill(Batch& batch, std::int64_t row, const train::TokenView& window
 std::uint64_t Corpus::fingerprint() const {
   const std::string_view text = file_.bytes();
   std::uint64_t sum = train::mixed(text.size());
-  // A look at some places is enough to tell two files apart that somebody mixes up.
+  // A look at some places is enough to tell two files apart that were mixed up.
   const std::size_t stride = std::max<std::size_t>(1, text.size() / 4096);
   for (std::size_t i = 0; i < text.size(); i += stride) {
     sum = train::mixed(sum ^ static_cast<unsigned char>(text[i]));

@@ -150,7 +150,7 @@ class Run {
 
   // The step was not made, and its batch is still to come. What a run that has come apart for
   // another reason would save is of no use. Of several processes the first saves; when it is lost,
-  // whoever is the first to take its place in the folder.
+  // the first that takes its place in the folder.
   Error dying(Error why, std::uint64_t place) {
     const bool lost_others = why.code == Errc::kUnavailable;
     if (!can_save() || (why.code != Errc::kExhausted && !lost_others)) return why;
@@ -318,8 +318,8 @@ class Run {
            (minutes > 0 && static_cast<double>(since(saved_at_).ns) >= minutes * 60e9);
   }
 
-  // What any of the processes wants is done by all. A save that somebody asked for and that fails
-  // is theirs to hear of; the run goes on.
+  // What any of the processes wants is done by all. A save that was asked for and that fails
+  // is reported to its requester; the run goes on.
   Status between_steps() {
     std::vector<CheckpointPort::Caller> callers;
     while (door_) {
@@ -433,7 +433,7 @@ class Run {
   std::optional<std::uint64_t> saved_step_;
   bool last_is_begun_ = false;  // The last save was not waited for.
   std::uint64_t begun_at_ = 0;  // So many steps were made before this process.
-  bool is_to_end_ = false;      // Somebody said so.
+  bool is_to_end_ = false;      // It was told to.
   Summary summary_;
   std::deque<double> losses_;
   double tokens_ = 0;

@@ -55,7 +55,7 @@ Result<Delivery> decode_delivery(std::string_view line);
 struct DeliveryOutcome {
   enum class Kind : std::uint8_t {
     kDelivered,
-    kRetry,    // Nobody took it; later somebody may.
+    kRetry,    // Nobody took it, and a later try may succeed.
     kRefused,  // It would be refused again: by the other side, or by a rule of ours.
   };
   Kind kind = Kind::kRetry;

@@ -19,7 +19,7 @@ namespace {
 
 using Kind = JsonTree::Kind;
 
-constexpr std::size_t kShownMax = 40;  // Letters of somebody's text that a message repeats.
+constexpr std::size_t kShownMax = 40;  // Letters of a text from outside that a message repeats.
 
 std::string shown(std::string_view text) {
   if (text.size() <= kShownMax) return std::string(text);

@@ -13,8 +13,8 @@ Findings judge(const DoctorFacts& facts);
 // Parts of it.
 /// Support of the driver for berth pause, by its version alone.
 Finding look_at_pausing(const DoctorFacts& facts);
-/// The directory that the files of leases lie in, of the daemon of all users: in user mode who
-/// fills it does so to himself.
+/// The directory that the files of leases lie in, of the daemon of all users: in user mode a
+/// user who fills it harms nobody else.
 Finding look_at_lease_files(const DirectoryFacts& leases);
 
 }  // namespace berth::cli

@@ -82,7 +82,7 @@ std::string name_of(std::int32_t pid) {
   const Result<os::ProcessState> state = os::process_state(pid);
   if (!state.ok()) return "[Not Found]";
   const auto command = os::command_line(state->process);
-  // Whoever started it chose its name.
+  // The user who started it chose its name.
   return escape_control_line(command.ok() && !command->empty() ? command->front() : state->name);
 }
 

@@ -29,7 +29,7 @@ std::string halt_notice(const LeaseView& lease, const RenderContext& context);
 std::string named_holder(const std::vector<Holder>& holders, LeaseId lease,
                          const RenderContext& context);
 
-/// With the command line of each that whoever looks may give; empty if there are none.
+/// With the command line of each that the reader may give; empty if there are none.
 std::string remedies_text(const std::vector<Remedy>& remedies, const std::vector<Holder>& holders,
                           const RenderContext& context);
 

@@ -29,7 +29,7 @@ std::string gpu_text(const Shortage& shortage) {
   return "GPU " + std::to_string(shortage.index);
 }
 
-// Who is in the way, if that is somebody who can be named.
+// The lease or user in the way, if one can be named.
 Occupant in_the_way(const WhyView& why) {
   switch (why.reason) {
     case Reason::kMemory:

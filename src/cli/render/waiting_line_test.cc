@@ -45,7 +45,7 @@ TEST(WaitingLines, OfTheGpusTheOneThatLacksRoomIsNamed) {
   EXPECT_EQ(waiting_lines(sample::waiting().request, why, sample::context()), lines);
 }
 
-// The reasons that name somebody, and how their short lines begin.
+// The reasons that name a lease or user, and how their short lines begin.
 TEST(WaitingLines, ForOtherReasonsTheShortOnesSayWhoIsInTheWayToo) {
   using Reason = WhyView::Reason;
   Request whole = sample::waiting().request;

@@ -23,7 +23,7 @@ struct Leak {
 /// small, where memory was given back meanwhile, or where it all came at once.
 std::optional<Leak> leak_in(std::span<const history::Bucket> buckets);
 
-/// "its memory grew all the while, …", for whoever started the command.
+/// "its memory grew all the while, …", for the user who started the command.
 std::string leak_text(const Leak& leak);
 
 }  // namespace berth::cli

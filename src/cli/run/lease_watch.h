@@ -41,7 +41,7 @@ class LeaseWatch final : public Observer {
   bool stops_all() const override { return stopper_ != nullptr && stopper_->begun(); }
   bool is_frozen() const override;
 
-  /// The command was told to end: by its limit, or by somebody.
+  /// The command was told to end: by its limit, or by a user.
   const std::optional<EndResult>& revoked() const { return revoked_; }
   /// That the command goes on without its lease was said.
   bool detached() const { return detached_; }

@@ -84,7 +84,7 @@ class QueueWait {
   std::optional<Instant> reconnect_at_;    // The daemon is away.
   std::size_t tries_ = 0;                  // To reach it again.
   std::uint32_t restarts_ = 0;             // Of the command.
-  std::optional<Instant> too_fast_since_;  // The user asks faster than he may.
+  std::optional<Instant> too_fast_since_;  // The user asks faster than they may.
   unsigned too_fast_ = 0;                  // So often that was said.
 };
 

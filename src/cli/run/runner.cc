@@ -25,7 +25,7 @@
 namespace berth::cli {
 namespace {
 
-// The command has ended, and whoever waits for it waits for us.
+// The command has ended, and those who wait for it wait for us.
 constexpr Duration kReportWithin = seconds(5);
 constexpr Duration kLeakWorthAsking = seconds(20);
 

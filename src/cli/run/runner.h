@@ -25,7 +25,7 @@ namespace berth::cli {
 
 class Runner {
  public:
-  /// Whose lease it is. A command that joined one leaves its end to whoever started that.
+  /// Whose lease it is. A command that joined one leaves its end to the one that started that.
   enum class Lease : std::uint8_t { kOwn, kJoined };
 
   struct Ports {

@@ -278,7 +278,7 @@ ExitOutcome Session::run_in_turn() {
   Runner runner = this->runner();
   while (true) {
     queue_wait.begin();
-    // While it waits anyway; and once more if somebody has killed it meanwhile.
+    // While it waits anyway; and once more if it was killed meanwhile.
     if (Step end = runner.hold()) return *end;
     look_ahead();
     std::variant<wire::LeaseAnswer, ExitOutcome> granted = queue_wait.wait();

@@ -189,7 +189,7 @@ std::string measure_text(const LeaseView& lease) {
 
 std::string pressure_text(const LeaseView& lease) {
   const bool at_rest = lease.pressure == Pressure::kWarn && !lease.full_in;
-  // Who has a GPU to himself may fill it.
+  // A lease that has a GPU to itself may fill it.
   const bool alone = lease.request.share == Share::kExclusive;
   // What is above the budget was told as such.
   const bool told = lease.flags.over_budget;

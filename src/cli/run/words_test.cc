@@ -163,7 +163,7 @@ TEST(PressureText, TellsWhatIsUsedAndWhenThatIsAll) {
   EXPECT_EQ(pressure_text(lease), "") << "that it is above its budget was told";
   lease.flags.over_budget = false;
   lease.request.share = Share::kExclusive;
-  EXPECT_EQ(pressure_text(lease), "") << "who has a GPU to himself may fill it";
+  EXPECT_EQ(pressure_text(lease), "") << "a lease that has a GPU to itself may fill it";
 }
 
 TEST(LeftoversText, CountsAndNamesTheCure) {

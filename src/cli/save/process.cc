@@ -43,7 +43,7 @@ void become_command(const SaveContext& context, const std::string& line, Checkpo
   ::dup2(pipe, kPipe);
   ::close_range(kPipe + 1, ~0U, 0);
   Performed performed;
-  // Whoever would hear of it. A command is left to end what it has begun.
+  // The parent, which would hear of it, may end. A command is left to end what it has begun.
   if (!std::holds_alternative<CmdWay>(context.way)) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (const auto* cmd = std::get_if<CmdWay>(&context.way)) {
     become_command(context, cmd->line, reason);
@@ -75,7 +75,7 @@ Result<SaveProcess> SaveProcess::start(const SaveContext& context, CheckpointRea
   const pid_t pid = ::fork();
   if (pid < 0) return os::system_error("cannot make a process for the save", errno);
   if (pid == 0) save(context, reason, its.get());
-  ::setpgid(pid, pid);  // Here too: whoever is first.
+  ::setpgid(pid, pid);  // Here too: either may be first.
   return SaveProcess(pid, std::move(ours));
 }
 

@@ -70,7 +70,7 @@ void Saver::over(Performed performed) {
       .number = number_, .outcome = performed.outcome, .detail = std::move(performed.detail)};
 }
 
-// Whoever reaps it tells reaped(), which knows it no more.
+// The caller that reaps it tells reaped(), which knows it no more.
 void Saver::give_up(CheckpointOutcome outcome, std::string detail) {
   checked(process_).kill();
   over({.outcome = outcome, .detail = std::move(detail)});

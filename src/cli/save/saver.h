@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Saves of the command when they are asked for, one at a time. It reports how each went: once, and
-// until somebody has heard it. Nothing of it waits but command_ended(). Only for a program with one
+// until that was heard. Nothing of it waits but command_ended(). Only for a program with one
 // thread.
 #pragma once
 

@@ -149,7 +149,7 @@ Result<HeldCommand> HeldCommand::make(const std::vector<std::string>& words,
   return command;
 }
 
-// Killed, because one that somebody has stopped would not see the end of the pipe.
+// Killed, because one that was stopped would not see the end of the pipe.
 HeldCommand::~HeldCommand() {
   if (!pipe_ || reaped_) return;
   ::kill(process_.pid, SIGKILL);

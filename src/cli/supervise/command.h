@@ -45,7 +45,7 @@ class HeldCommand {
   void lead_own_group() const;
 
   /// Lets it become the command. 0, or the errno with which exec failed: then it has ended, and was
-  /// reaped. Whoever called this waits for the command from here on.
+  /// reaped. The caller waits for the command from here on.
   /// Signals that reached it while it waited were meant for us, and are forgotten.
   int let_go(const VariableChanges& changes);
 

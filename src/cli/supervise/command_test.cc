@@ -103,7 +103,7 @@ TEST_F(HeldCommandTest, LeadsAGroupOfItsOwnIfAsked) {
   EXPECT_EQ(::getpgid(command.process().pid), command.process().pid);
 }
 
-// A signal to the group of a shell's job, or what was typed, reaches whoever waits as well.
+// A signal to the group of a shell's job, or what was typed, reaches a process that waits as well.
 TEST_F(HeldCommandTest, DoesNotGetTheSignalsOfItsWait) {
   sigset_t held;
   sigset_t before;

@@ -8,7 +8,7 @@ namespace berth::cli {
 /// Dies of the signal, without leaving a core of ours beside the command's.
 [[noreturn]] void die_of(int signal);
 
-/// Stops as Ctrl-Z would. Returns when somebody continues us, or at once where nobody could: in a
+/// Stops as Ctrl-Z would. Returns when we are continued, or at once where nobody could do so: in a
 /// process group that no shell watches the kernel does not stop anybody.
 void stop_as_by_terminal();
 

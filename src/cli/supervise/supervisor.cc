@@ -136,7 +136,7 @@ void Supervisor::reap() {
   }
 }
 
-// Without a terminal of its own it was stopped by what stops us as well, or by somebody who means
+// Without a terminal of its own it was stopped by what stops us as well, or by a user who means
 // it alone.
 void Supervisor::command_stopped() {
   if (terminal_ == nullptr) return;
@@ -146,8 +146,8 @@ void Supervisor::command_stopped() {
   // Its memory was moved while the shell had stopped it, and it was stopped again: we go on by now.
   if (is_pending(SIGCONT)) return;
   stop_as_by_terminal();
-  // Whoever continued us has sent SIGCONT, which is handled in its turn. If nobody did, nobody
-  // watches us, and the command shall not stop either.
+  // The process that continued us has sent SIGCONT, which is handled in its turn. If nobody did,
+  // nobody watches us, and the command shall not stop either.
   if (!is_pending(SIGCONT)) resume();
 }
 

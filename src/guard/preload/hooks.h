@@ -66,7 +66,7 @@ constexpr std::uint64_t chunks_of(std::uint64_t bytes) {
 void end_in_pool(Process& process, Pools::Handle pool, std::uint64_t bytes);
 /// Something was done that may have made the pool give memory back.
 void settle_pool(Process& process, Pools::Handle pool);
-/// The same of the pools that have yet to be looked at since somebody synchronised; so many at
+/// The same of the pools that have yet to be looked at since a thread synchronised; so many at
 /// most.
 void settle_due(Process& process, int most);
 /// What no graph uses at the moment goes back to the device, if that harms no launch under way, or

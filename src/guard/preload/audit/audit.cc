@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // libberth-audit.so: shows the guard to programs that find the driver past preloaded libraries. The
 // dynamic linker (LD_AUDIT) loads it into a namespace of its own and tells it of each function of
-// the driver, or of NVML, that it binds for somebody, by whichever way (dlsym, dlvsym, a call of a
+// the driver, or of NVML, that it binds for a library, by whichever way (dlsym, dlvsym, a call of a
 // library that was loaded with RTLD_DEEPBIND, in a namespace made by dlmopen); it answers with what
 // the guard, which is preloaded into the program's own namespace, has in its place. It does nothing
 // else, and needs no library. The dynamic linker calls it with its lock held.
