@@ -118,7 +118,7 @@ def check_banned(file, layers):
     if is_pure and not file.path.endswith('_test.cc'):
         banned.update(IMPURE)
     if file.path.startswith('python/'):
-        del banned[r'\bthrow\b']  # An outside user of our C interface speaks his own idiom.
+        del banned[r'\bthrow\b']  # An outside user of our C interface speaks its own idiom.
     may = MAY.get(file.path, [])
     for number, found, instead in matches(banned, '\n'.join(file.code)):
         if not any(re.search(allowed, found) for allowed in may):

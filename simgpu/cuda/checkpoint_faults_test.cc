@@ -360,7 +360,7 @@ TEST(CheckpointFaults, AStoppedProcessIsServedWhenItGoesOnEachCallInItsTurn) {
   EXPECT_TRUE(still_has_its_pattern(victim));
 }
 
-TEST(CheckpointFaults, ACallerOfOneWhoIsKilledMeanwhileIsToldSo) {
+TEST(CheckpointFaults, ACallerOfAProcessThatIsKilledMeanwhileIsToldSo) {
   const TemporaryWorld temporary("1x1GiB");
   World world = temporary.open();
   Child victim([](Child& self) { hold_a_pattern(self, 600 * kMiB); });
@@ -373,7 +373,7 @@ TEST(CheckpointFaults, ACallerOfOneWhoIsKilledMeanwhileIsToldSo) {
   EXPECT_EQ(world.figures(kHostMemory).used, Bytes{});
 }
 
-TEST(CheckpointFaults, OneWhoReplacedHisProgramHasNoDriverAnyMore) {
+TEST(CheckpointFaults, AProcessThatReplacedItsProgramHasNoDriverAnyMore) {
   const TemporaryWorld temporary("1x1GiB");
   Child victim([](Child& self) {
     use_device(0);

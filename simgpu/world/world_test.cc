@@ -94,7 +94,7 @@ TEST(World, AWorldOfAnEarlierBootIsMadeAnew) {
   EXPECT_NE(uuid_text(temporary.open().file().devices[0]), before);
 }
 
-TEST(World, AnUnfinishedFileOfOneWhoWasKilledIsNoObstacle) {
+TEST(World, AnUnfinishedFileOfAKilledProcessIsNoObstacle) {
   const TemporaryWorld temporary("1x16GiB");
   std::ofstream(temporary.directory() + "/gpu-world.new") << "half";
   EXPECT_EQ(temporary.open().device_count(), 1U);

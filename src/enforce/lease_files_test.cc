@@ -177,7 +177,7 @@ TEST_F(LeaseFilesTest, ADaemonThatComesLooksAfterTheDeadOfItsLeases) {
   EXPECT_GT(living.ledger.looks(), 0U);
 }
 
-TEST_F(LeaseFilesTest, TheDaemonReadsThatSomebodyWaits) {
+TEST_F(LeaseFilesTest, TheDaemonReadsThatAProgramWaits) {
   const LeaseFiles files = this->files();
   ASSERT_TRUE(files.set(kHolder, {{kOne, gib(1)}}).ok());
   Tenant living = tenant(41);
@@ -358,7 +358,7 @@ TEST_F(LeaseFilesTest, ForAllUsersTheyAreOpenToTheLeasesUserAlone) {
   }
 }
 
-TEST_F(LeaseFilesTest, WhatIsGivenUpHasItsSizeAgainAndHoldsNobodyWhoComes) {
+TEST_F(LeaseFilesTest, WhatIsGivenUpHasItsSizeAgainAndHoldsNoNewcomer) {
   ASSERT_TRUE(files().set(kHolder, {{kOne, mib(10)}}).ok());
   for (const std::uint64_t size : {std::uint64_t{0}, gib(64).value}) {
     fs::resize_file(path("use"), size);

@@ -121,7 +121,7 @@ TEST(Halting, TheSupervisorRunsOn) {
 }
 
 // Not one that makes others all the time escapes.
-TEST(Halting, WhoMakesProcessesAllTheTimeIsStoppedWithThemAll) {
+TEST(Halting, AProgramThatMakesProcessesAllTheTimeIsStoppedWithThemAll) {
   const Child child([] {
     ::signal(SIGCHLD, SIG_IGN);
     while (true) {
@@ -158,7 +158,7 @@ TEST(Halting, WhenItReturnsAllAreStopped) {
 }
 
 // As in vfork(): no signal reaches it before its child has let it go. Then it is to run.
-TEST(Halting, WhoWaitsForItsChildInTheKernelGoesOnWithTheOthers) {
+TEST(Halting, AParentThatWaitsForItsChildInTheKernelGoesOnWithTheOthers) {
   const Child parent([] {
     if (::syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0) == 0) ::pause();
   });
@@ -213,7 +213,7 @@ TEST(Halting, WhatIsStoppedRunsMeanwhileAndIsStoppedAgain) {
 }
 
 // Its parents, the lease's command and `berth run`, have ended while it was stopped.
-TEST(Halting, WhoLostTheWayToItsLeaseGoesOnAllTheSame) {
+TEST(Halting, AProcessThatLostTheWayToItsLeaseGoesOnAllTheSame) {
   const auto sleeps_in = [](const char* lease) {
     std::array<const char*, 2> environment = {lease, nullptr};
     ::execle("/bin/sleep", "sleep", "1000", nullptr, environment.data());
@@ -236,7 +236,7 @@ TEST(Halting, WhoLostTheWayToItsLeaseGoesOnAllTheSame) {
 }
 
 // Of a lease that was asked for inside of the one that was stopped, and that may be over by now.
-TEST(Halting, WhoLostTheWayToALeaseInsideGoesOnWithTheOuterOne) {
+TEST(Halting, AProcessThatLostTheWayToALeaseInsideGoesOnWithTheOuterOne) {
   const auto sleeps_in = [](const char* outer) {
     std::array<const char*, 3> environment = {"BERTH_LEASE_ID=l_inner", outer, nullptr};
     ::execle("/bin/sleep", "sleep", "1000", nullptr, environment.data());

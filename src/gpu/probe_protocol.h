@@ -38,7 +38,7 @@ struct Question {
 std::string encode(const Question& question);
 Result<Question> decode_question(std::string_view line);
 
-/// The instants of the sample are the asker's and do not travel. A device whose id is all zero is
+/// The instants of the sample are the daemon's and do not travel. A device whose id is all zero is
 /// one that could not be asked for it; its index tells which it is.
 struct Answer {
   std::uint64_t number = 0;

@@ -197,7 +197,7 @@ TEST(Probe, ANewChildWakesNoDeviceThatIsKnownFromBefore) {
   EXPECT_EQ(second.devices[0].used, std::nullopt);
 }
 
-TEST(Probe, ADeviceThatNeverSaidWhoItIsIsLeftOut) {
+TEST(Probe, ADeviceThatNeverSaidItsNameIsLeftOut) {
   const TestWorld world("2x16GiB");
   world.set({"lose", "0"});
   Probe probe(options());

@@ -202,7 +202,7 @@ TEST(Sampler, WhereAllThatAreKnownSleepNvmlIsNotLoaded) {
   EXPECT_NE(sampler.sample().trouble, "") << "one is awake, and NVML is asked about it";
 }
 
-TEST(Sampler, WhereThereAreMoreDevicesThanThereWereAllAreAskedWhoTheyAre) {
+TEST(Sampler, WhereThereAreMoreDevicesThanThereWereAllAreAskedForTheirNames) {
   const TestWorld world("2x16GiB");
   const Power power(world);
   power.set(0, "suspended");

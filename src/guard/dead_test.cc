@@ -70,7 +70,7 @@ TEST_F(DeadTest, StaysChargedUntilTheDaemonClearsIt) {
   EXPECT_EQ(ours_.charge(0, 5 * kMiB), Ledger::Charged::kYes);
 }
 
-TEST_F(DeadTest, IsForWhoeverNeedsItWhereNoDaemonLooksAfterIt) {
+TEST_F(DeadTest, IsForTheProcessThatNeedsItWhereNoDaemonLooksAfterIt) {
   files_.limit->looks = 0;
   leaves(7 * kMiB);
   EXPECT_EQ(ours_.charge(0, 5 * kMiB), Ledger::Charged::kYes);
@@ -82,7 +82,7 @@ TEST_F(DeadTest, IsNothingWhereTheDeadHadNothing) {
   EXPECT_EQ(ours_.sweep(), 1U);
 }
 
-TEST_F(DeadTest, IsOfNobodyWhoLives) {
+TEST_F(DeadTest, IsOfNoLivingProcess) {
   ASSERT_EQ(ours_.charge(0, 7 * kMiB), Ledger::Charged::kYes);
   Ledger third;
   ASSERT_EQ(files_.attach(third, process(3, &first_may_be_dead)), Ledger::Attached::kYes);
@@ -111,7 +111,7 @@ TEST_F(DeadTest, IsWaitedForWhereItWasKilledAndHasYetToDie) {
   }
 }
 
-TEST_F(DeadTest, GivesItsSlotToWhoeverFindsNoOther) {
+TEST_F(DeadTest, GivesItsSlotToTheProcessThatFindsNoOther) {
   std::vector<std::unique_ptr<Ledger>> others;
   for (std::uint64_t i = 2; i < kSlotsMax; ++i) {
     others.push_back(std::make_unique<Ledger>());
@@ -148,7 +148,7 @@ TEST_F(DeadTest, IsNotWaitedForForEver) {
   EXPECT_TRUE(ours_.has_dead(0));
 }
 
-TEST_F(DeadTest, IsClearedByWhoeverNeedsItWhenTheDaemonIsAway) {
+TEST_F(DeadTest, IsClearedByTheProcessThatNeedsItWhenTheDaemonIsAway) {
   leaves(7 * kMiB);
   auto impatient = patience();
   impatient.daemon = 20 * kMillisecond;

@@ -104,7 +104,7 @@ std::vector<Pools::Handle> take_due(Pools& pools) {
   return taken;
 }
 
-TEST(Pools, AreDueOnceWhenSomebodySynchronisesAfterAFree) {
+TEST(Pools, AreDueOnceWhenAThreadSynchronisesAfterAFree) {
   const ZeroedPools zeroed;
   Pools& pools = zeroed.pools;
   for (Pools::Handle pool = 1; pool <= 4; ++pool) {

@@ -232,7 +232,7 @@ TEST_F(Liveness, AllSlotsTakenByTheLivingOfManyNamespacesIsAnAnswer) {
 }
 
 // Many look for the dead at the same time, from namespaces of which none can judge another's pid.
-TEST_F(Liveness, WhoIsKilledAtAnyPointIsClearedOnceAndNobodyWhoLives) {
+TEST_F(Liveness, AProcessKilledAtAnyPointIsClearedOnceAndNoLivingOne) {
   auto* held = static_cast<Word*>(Files::map(sizeof(Word)));
   std::vector<pid_t> children;
   for (std::uint64_t i = 0; i < 3; ++i) {

@@ -180,7 +180,7 @@ TEST_F(Circle, IsOfAllThatHoldSomething) {
   EXPECT_FALSE(one_.is_last_of_a_circle());
 }
 
-TEST_F(Circle, IsNoneWhileSomebodyWhoHoldsSomethingDoesNotWait) {
+TEST_F(Circle, IsNoneWhileAHolderDoesNotWait) {
   one_.end_wait({.device = 0, .bytes = kMiB});
   EXPECT_FALSE(two_.is_last_of_a_circle());
 }
@@ -191,7 +191,7 @@ TEST_F(Circle, IsNotOfOneAlone) {
   EXPECT_FALSE(two_.is_last_of_a_circle());
 }
 
-TEST_F(Circle, LeavesOutWhoHoldsNothing) {
+TEST_F(Circle, LeavesOutAProcessThatHoldsNothing) {
   Ledger three;
   ASSERT_EQ(files_.attach(three, process(3)), Ledger::Attached::kYes);
   three.begin_wait({.device = 0, .bytes = kMiB, .since = 300});

@@ -25,7 +25,7 @@ TEST(ProgressPace, TheEndIsToldAtOnceAndOnce) {
   EXPECT_TRUE(pace.is_due(kStart + seconds(2), true)) << "it goes on, perhaps with the next";
 }
 
-TEST(ProgressPace, WhoIsNotHeardWaits) {
+TEST(ProgressPace, AReportThatIsNotHeardWaits) {
   ProgressPace pace;
   pace.unheard(kStart);
   EXPECT_FALSE(pace.is_due(kStart + seconds(9), false));

@@ -82,7 +82,7 @@ struct LeaseFlags {
   bool parked = false;
   bool revoking = false;
   bool degraded = false;
-  bool unclaimed = false;      // Granted, and the asker has not taken it up yet.
+  bool unclaimed = false;      // Granted, and the requester has not taken it up yet.
   bool astray = false;         // A process of it uses a device that it was not given.
   bool full = false;           // An allocation in it waits for room in its budget.
   bool checkpointing = false;  // It was asked to save itself, and is not over with it.

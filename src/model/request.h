@@ -69,7 +69,7 @@ struct Request {
   OverBudget over_budget = OverBudget::kNotify;
   bool may_yield = false;  // Its memory may be given to urgent requests.
   bool learned = false;    // As much as earlier runs of the command used, where that is known.
-  std::vector<LeaseId> ancestors;           // Live leases the asker runs inside of (--new-lease).
+  std::vector<LeaseId> ancestors;  // Live leases that it is asked for inside of (--new-lease).
   std::optional<CheckpointWay> checkpoint;  // It can be asked to save itself.
   /// It may be stopped, within this time, to wait in the queue and be started again.
   std::optional<Duration> requeue_grace;

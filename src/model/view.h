@@ -285,8 +285,8 @@ struct WhyView {
     kUnmanaged,       // Memory used by processes of no lease is in the way.
     kOvercommitted,   // The device is charged above its capacity.
     kDriver,          // The driver has not told how the devices are.
-    kParked,          // Its own asker has set it aside.
-    kNotReconnected,  // Its asker has not come back since the daemon's restart.
+    kParked,          // Its own requester has set it aside.
+    kNotReconnected,  // Its requester has not come back since the restart.
     kClaim,           // Offered to it; it has not taken it up yet.
     kPassed,          // Nothing may pass the first any more.
     kUserLimit,       // The user's own bound on leases.

@@ -181,7 +181,7 @@ TEST(Signalling, IsForWhomTheKernelWouldLetSignal) {
 
 constexpr uid_t kBob = 60'002;
 
-TEST(Signalling, AServerThatIsAUserForAMomentIsNotHis) {
+TEST(Signalling, AServerThatIsAUserForAMomentIsNotTheirs) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root has processes of several users";
   Child server([] { (void)::setresuid(0, kBob, 0); });
   EXPECT_EQ(*user_of(server.process), UserId{kBob});
@@ -193,7 +193,7 @@ TEST(Signalling, AServerThatIsAUserForAMomentIsNotHis) {
   server.become_zombie();
 }
 
-TEST(Signalling, WhatAUserRunsAloneIsHis) {
+TEST(Signalling, WhatAUserRunsAloneIsTheirs) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root has processes of several users";
   Child child([] { (void)::setresuid(kBob, kBob, kBob); });
   EXPECT_EQ(*sole_user_of(child.process), UserId{kBob});
@@ -224,7 +224,7 @@ void enter_container() {
   (void)::setresuid(5, 5, 5);
 }
 
-TEST(Signalling, WhatRunsInAUsersContainerIsHisUnderAnyUid) {
+TEST(Signalling, WhatRunsInAUsersContainerIsTheirsUnderAnyUid) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root has processes of several users";
   const Child child(enter_container);
   if (user_of(child.process)->value != 100'005) GTEST_SKIP() << "no user namespaces here";
@@ -280,13 +280,13 @@ TEST(Processes, FamilyIsFoundUpAndDown) {
   EXPECT_TRUE(descendants(child.process).empty());
 }
 
-TEST(Processes, SessionLeaderIsWhoBeganTheSession) {
+TEST(Processes, SessionLeaderIsTheProcessThatBeganTheSession) {
   const Child leader([] { ::setsid(); });
   EXPECT_EQ(*session_leader(leader.process), leader.process);
   EXPECT_EQ(process_state(leader.process)->terminal, 0u);
 }
 
-TEST(Processes, PeerOfASocketIsWhoConnectedIt) {
+TEST(Processes, PeerOfASocketIsTheProcessThatConnectedIt) {
   std::array<int, 2> pair{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()), 0);
   const UniqueFd near(pair[0]);

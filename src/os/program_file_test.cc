@@ -56,13 +56,13 @@ TEST_F(ProgramFileTest, ThisTestIsADynamicProgram) {
   EXPECT_FALSE(own->checks_threads);
 }
 
-TEST_F(ProgramFileTest, WhoCallsDlmopenIsTold) {
+TEST_F(ProgramFileTest, AProgramThatCallsDlmopenIsTold) {
   const std::string own = whole("/proc/self/exe");
   EXPECT_FALSE(look_at_program(file("own", own))->makes_namespaces);
   EXPECT_TRUE(look_at_program(file("program", with(own, "mkdtemp", "dlmopen")))->makes_namespaces);
 }
 
-TEST_F(ProgramFileTest, WhoHasThreadSanitizersRunTimeIsTold) {
+TEST_F(ProgramFileTest, AProgramWithThreadSanitizersRunTimeIsTold) {
   const std::string own = whole("/proc/self/exe");
   const std::string other = with(own, "__cxa_atexit", {"__tsan_init\0", 12});
   EXPECT_TRUE(look_at_program(file("program", other))->checks_threads);

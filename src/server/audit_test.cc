@@ -66,7 +66,7 @@ TEST_F(AuditTest, AGrantIsTheDaemonsAndGoesToItsOwner) {
   EXPECT_THAT(lines_of(submit), ElementsAre("grant lease 1 (anna/train): 8.0 GiB"));
 }
 
-TEST_F(AuditTest, WhoCancelsAnothersLeaseIsNamed) {
+TEST_F(AuditTest, AUserWhoCancelsAnothersLeaseIsNamed) {
   run(gib(8));
   EXPECT_THAT(lines_of(Release{.token = {9}, .actor = kRoot, .lease = {1}, .cancel = true}),
               ElementsAre("cancel lease 1 (anna/train) by root"));

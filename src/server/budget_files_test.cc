@@ -247,7 +247,7 @@ TEST_F(BudgetFilesTest, WhatADeadProcessHadChargedCountsUntilTheDriverHasFreedIt
   EXPECT_EQ(files_.charges({}).at(0).charged, mib(5));
 }
 
-TEST_F(BudgetFilesTest, WhoDiesAfterTheQuestionIsNotSettledByItsAnswer) {
+TEST_F(BudgetFilesTest, AProcessThatDiesAfterTheQuestionIsNotSettledByItsAnswer) {
   clock_.at = {seconds(10).ns};
   files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
   guard::Ledger theirs = tenant(path_of(handle(1)), {.pid = os::self().pid, .start_ticks = 1});
@@ -462,7 +462,7 @@ TEST_F(BudgetFilesTest, AProcessOfOurNamespacesCountsByItsPidAndNotByItsLock) {
 }
 
 // It may have closed its lock itself.
-TEST_F(BudgetFilesTest, OfAnotherNamespaceWhatTheDeadHadIsLeftUntilSomebodyNeedsIt) {
+TEST_F(BudgetFilesTest, OfAnotherNamespaceWhatTheDeadHadIsLeftUntilItIsNeeded) {
   files_.set_budgets(holder(1), budget(gib(1)), When::kNow);
   Locking elsewhere(path_of(handle(1)), {.pid = 1, .start_ticks = 5}, 5, 6);
   guard::Ledger ours = tenant(path_of(handle(1)), os::self());

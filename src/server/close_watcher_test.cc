@@ -58,7 +58,7 @@ TEST_F(CloseWatcherTest, TellsWhichLedgerWasClosed) {
   EXPECT_EQ(told_[1], std::set{kFirstLease});
 }
 
-TEST_F(CloseWatcherTest, NotOfWhoOnlyReads) {
+TEST_F(CloseWatcherTest, NotOfOneThatOnlyReads) {
   ::close(open("one", O_RDONLY));
   run();
   EXPECT_TRUE(told_.empty());

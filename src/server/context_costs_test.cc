@@ -57,7 +57,7 @@ class ContextCostsTest : public ::testing::Test {
   std::string model_ = "A card";
 };
 
-TEST_F(ContextCostsTest, WhoeverHasShownItIsToldWithItsDevices) {
+TEST_F(ContextCostsTest, AUserWhoHasShownItIsToldWithTheDevices) {
   look_twice({process(kOne)}, {mib(400)});
   Sample sample;
   sample.devices.resize(2);
@@ -115,7 +115,7 @@ TEST_F(ContextCostsTest, WhatOneUsersProcessesShowIsNotToldToAnother) {
   EXPECT_EQ(again.to_text(), costs_.to_text());
 }
 
-TEST_F(ContextCostsTest, WhatAnEarlierReleaseKeptIsBelievedOfWhoRunsTheDaemon) {
+TEST_F(ContextCostsTest, WhatAnEarlierReleaseKeptIsBelievedOfTheUserOfTheDaemon) {
   ASSERT_TRUE(costs_.recall("berth contexts 1\n104857600\t575.1\tA card\n", kBob).ok());
   look({}, {});
   EXPECT_EQ(costs_.of(kBob, kMeasuredCard), mib(100));

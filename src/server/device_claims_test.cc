@@ -98,7 +98,7 @@ os::UniqueFd connect_to(DeviceId device) {
   return socket;
 }
 
-TEST_F(DeviceClaimsTest, WhoeverAsksADaemonWithoutDescriptorsIsAnsweredLaterAndKeepsItNotBusy) {
+TEST_F(DeviceClaimsTest, AClientOfADaemonWithoutDescriptorsIsAnsweredLaterAndKeepsItNotBusy) {
   if (kAddressSanitizer) GTEST_SKIP() << "UBSan opens a pipe to check the type of an object";
   const auto ours = daemon(Rank::kUser);
   Sample seen = sample();
@@ -139,7 +139,7 @@ TEST_F(DeviceClaimsTest, ClaimPassesOnWhenTheFirstEndsAndNotBeforeARetryIsDue) {
   EXPECT_THAT(said_, HasSubstr("ours to coordinate now"));
 }
 
-TEST_F(DeviceClaimsTest, DeviceOfOneWhoIsTooBusyToAnswerIsNotOurs) {
+TEST_F(DeviceClaimsTest, DeviceOfADaemonTooBusyToAnswerIsNotOurs) {
   const auto first = daemon(Rank::kUser);
   Sample seen = sample();
   first->apply(kNow, seen);

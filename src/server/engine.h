@@ -57,7 +57,7 @@ class Engine {
     kAnswer,  // One answer.
     kStream,  // Submit and Reconnect: a stream up to the grant or the end.
   };
-  /// The connection of a Submit or Reconnect is the asker: its end withdraws the request.
+  /// The connection of a Submit or Reconnect is the requester: its end withdraws the request.
   void ask(core::Now now, ConnectionId connection, Command ask, Listen listen = Listen::kAnswer);
   /// News of one lease until it has ended.
   void follow(core::Now now, ConnectionId connection, LeaseId lease);

@@ -9,7 +9,7 @@
 namespace berth::server {
 namespace {
 
-TEST(Engine, WhoFollowsAllIsToldOfThePressureOnADevice) {
+TEST(Engine, AStreamOfEverythingIsToldOfThePressureOnADevice) {
   EngineStory story;
   story.engine.follow_all({9});
   story.submit(1, EngineStory::budget(gib(16)));

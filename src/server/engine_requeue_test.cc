@@ -86,7 +86,7 @@ TEST(EngineRequeue, AMeasureIsNotToldOfWithAGrantThatCannotBeWritten) {
 }
 
 // Its question is asked again, and still says for which run.
-TEST(EngineRequeue, WhoComesForTheNextRunWhileNothingCanBeWrittenGetsItLater) {
+TEST(EngineRequeue, AClientOfTheNextRunWhileNothingCanBeWrittenGetsItLater) {
   S story;
   begin_requeue(story);
   story.engine.process_ended(story.now, S::process(101));

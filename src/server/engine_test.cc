@@ -31,7 +31,7 @@ TEST(Engine, GrantIsWrittenBeforeItIsTold) {
                                         "item 1 granted 1 last"));
 }
 
-TEST(Engine, WaitingRequesterHearsTheGrantOfHisOwnStream) {
+TEST(Engine, WaitingRequesterHearsTheGrantOfItsOwnStream) {
   S story;
   story.submit(1, S::budget(gib(16)));
   story.claim(1, 1);
@@ -46,7 +46,7 @@ TEST(Engine, WaitingRequesterHearsTheGrantOfHisOwnStream) {
   EXPECT_THAT(trace, Contains(HasSubstr("lease_granted")));
 }
 
-TEST(Engine, WhoSawTheLastProgramEndMayReleaseItsLeaseAtOnce) {
+TEST(Engine, AClientThatSawTheLastProgramEndMayReleaseItsLeaseAtOnce) {
   S story;
   story.submit(1, S::budget(gib(8)));
   story.claim(1, 2);
@@ -141,7 +141,7 @@ TEST(Engine, GrowthWhoseRequesterHangsUpIsDropped) {
   EXPECT_THAT(story.done(), Not(Contains(HasSubstr("lease_resized"))));
 }
 
-TEST(Engine, AnswerToOneWhoDisconnectedIsPassedOver) {
+TEST(Engine, AnswerToADisconnectedClientIsPassedOver) {
   S story;
   story.submit(1, S::budget(gib(8)));
   story.claim(1, 1);
@@ -402,7 +402,7 @@ TEST(Engine, WaitingLineIsToldAtMostOnceASecond) {
   EXPECT_LE(told, 4U);
 }
 
-TEST(Engine, LineOfOneWhoDoesNotListenIsNotPiledUp) {
+TEST(Engine, LineOfAClientThatDoesNotListenIsNotPiledUp) {
   S story;
   story.submit(1, S::budget(gib(16)));
   story.claim(1, 1);

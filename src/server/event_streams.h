@@ -32,7 +32,7 @@ class EventStreams {
 
   explicit EventStreams(Outbox& outbox) : outbox_(outbox) {}
 
-  /// The asker of a request: what it waits for, up to the grant or the end.
+  /// The requester of a request: what it waits for, up to the grant or the end.
   void open_requester(core::Now now, const core::Coordinator& coordinator, ConnectionId connection,
                       const LeaseView& lease);
   /// All news of one lease up to its end.
@@ -83,7 +83,7 @@ class EventStreams {
   std::map<ConnectionId, Stream> streams_;
   std::set<std::pair<LeaseId, ConnectionId>> by_lease_;
   std::set<ConnectionId> all_;
-  std::size_t lines_ = 0;             // Streams that have a line: askers and fits.
+  std::size_t lines_ = 0;             // Streams that have a line: requesters and fits.
   std::uint64_t number_ = 0;          // Of the last news.
   bool changed_ = false;              // Since the round under way began.
   std::optional<ConnectionId> next_;  // The round goes on here; none is under way if absent.

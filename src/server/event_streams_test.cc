@@ -34,7 +34,7 @@ TEST(EventStreams, OfAllLeasesIsNumbered) {
   EXPECT_THAT(story.done(), Not(Contains(HasSubstr("item 9"))));
 }
 
-TEST(EventStreams, OfUnmanagedProcessesIsToldToWhoListensToEverything) {
+TEST(EventStreams, OfUnmanagedProcessesIsToldToStreamsOfEverything) {
   S story({.core = {.unmanaged = Unmanaged::kWarn}, .journal_path = "/state/leases.db"});
   story.engine.follow_all({9});
   story.submit(1, S::budget(gib(1)));

@@ -37,7 +37,7 @@ TEST(FairQueue, OneOfEachUserIsTakenInTurn) {
   EXPECT_TRUE(fair_queue.empty());
 }
 
-TEST(FairQueue, WhoComesBesideSixHundredOthersWaitsForOne) {
+TEST(FairQueue, ANewcomerBesideSixHundredOthersWaitsForOne) {
   FairQueue fair_queue;
   for (std::uint64_t piece = 1; piece <= 600; ++piece) fair_queue.add(kBob, piece);
   EXPECT_EQ(fair_queue.next(anybody), 1U);
@@ -48,7 +48,7 @@ TEST(FairQueue, WhoComesBesideSixHundredOthersWaitsForOne) {
   EXPECT_EQ(fair_queue.next(anybody), 1'002U);
 }
 
-TEST(FairQueue, WhoMayNotIsPassedOverAndKeepsHisPlace) {
+TEST(FairQueue, AUserWhoMayNotIsPassedOverAndKeepsTheirPlace) {
   FairQueue fair_queue;
   fair_queue.add(kAlice, 11);
   fair_queue.add(kBob, 1);
@@ -58,7 +58,7 @@ TEST(FairQueue, WhoMayNotIsPassedOverAndKeepsHisPlace) {
   EXPECT_THAT(taken(fair_queue), ElementsAre(1, 2));
 }
 
-TEST(FairQueue, WhoMayNotKeepsNobodyBehindHimFromHis) {
+TEST(FairQueue, AUserWhoMayNotKeepsNobodyBehindThemFromTheirs) {
   FairQueue fair_queue;
   fair_queue.add(kAlice, 11);
   fair_queue.add(kBob, 1);

@@ -143,7 +143,7 @@ TEST_F(HttpServerTest, RequestsInAPileAreAnsweredAsTheAnswersAreTaken) {
   }));
 }
 
-TEST_F(HttpServerTest, WhoSendsOnAndOnWithoutReadingIsNotReadAnyMore) {
+TEST_F(HttpServerTest, AClientThatSendsOnAndOnWithoutReadingIsNotReadAnyMore) {
   start();
   handler_.reply = false;
   RawClient client(path_);
@@ -196,7 +196,7 @@ TEST_F(HttpServerTest, AllRequestsOfAPileAreAnsweredThoughNoMoreWillCome) {
   EXPECT_EQ(handler_.requests.size(), 3U);
 }
 
-TEST_F(HttpServerTest, UserWhoseAnswersPileUpIsAnsweredWhenHeHasTakenSome) {
+TEST_F(HttpServerTest, UserWhoseAnswersPileUpIsAnsweredWhenTheyHaveTakenSome) {
   start();
   handler_.answer = std::string(std::size_t{5} << 20U, ' ');
   std::vector<std::unique_ptr<RawClient>> clients;
@@ -279,7 +279,7 @@ TEST_F(HttpServerTest, HalfSentRequestIsForgottenWithItsConnection) {
   EXPECT_TRUE(handler_.requests.empty());
 }
 
-TEST_F(HttpServerTest, WhoClosesOnlyHisSendingSideStillGetsTheAnswer) {
+TEST_F(HttpServerTest, AClientThatClosesOnlyItsSendingSideStillGetsTheAnswer) {
   start();
   handler_.answer = std::string(std::size_t{4} << 20U, ' ');  // More than the kernel takes at once.
   RawClient client(path_);
@@ -303,7 +303,7 @@ TEST_F(HttpServerTest, AnswerLargerThanTheSocketTakesIsWrittenAsItIsRead) {
   ASSERT_TRUE(until([&] { return server_->drained(handler_.last); }));
 }
 
-TEST_F(HttpServerTest, WhoNeverReadsHisAnswerIsDropped) {
+TEST_F(HttpServerTest, AClientThatNeverReadsItsAnswerIsDropped) {
   HttpLimits limits = quick();
   limits.taken_within = milliseconds(40);
   start(limits);

@@ -53,7 +53,7 @@ TEST(ListeningSocket, StaleOneIsReplaced) {
   const RawClient client(path);
 }
 
-TEST(ListeningSocket, SomebodyElsesIsLeftAlone) {
+TEST(ListeningSocket, ThatOfAnotherProgramIsLeftAlone) {
   const TestFolder folder;
   const std::string path = folder.path() + "/s";
   const os::UniqueFd other = listen_at(path);

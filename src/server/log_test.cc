@@ -76,11 +76,11 @@ void expect_never_to_wait(const Ends& ends) {
                               " lines of this log are missing here: nobody read it\n"));
 }
 
-TEST(Log, WaitsForNobodyWhoReadsAPipe) {
+TEST(Log, WaitsForNoReaderOfAPipe) {
   expect_never_to_wait(pipe_ends());
 }
 
-TEST(Log, WaitsForNobodyWhoReadsASocket) {
+TEST(Log, WaitsForNoReaderOfASocket) {
   expect_never_to_wait(socket_ends());
 }
 

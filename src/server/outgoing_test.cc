@@ -24,7 +24,7 @@ TEST(OutgoingTest, IsTakenInOrderHoweverItIsCut) {
   EXPECT_LT(out.capacity(), 64U);
 }
 
-TEST(OutgoingTest, WhoIsAlwaysALittleBehindCostsLittle) {
+TEST(OutgoingTest, AReaderAlwaysALittleBehindCostsLittle) {
   Outgoing out;
   out.put(std::string(100'000, 'a'));
   for (int i = 0; i < 1'000; ++i) {

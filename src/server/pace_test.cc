@@ -27,7 +27,7 @@ TEST(Pace, OneUserIsNotHeldUpByAnother) {
   EXPECT_FALSE(pace.ask(kRests, kPaceBegins, kTenASecond));
 }
 
-TEST(Pace, WhoRestsHasAllOfItAgainAndNoMore) {
+TEST(Pace, AUserWhoRestsHasAllOfItAgainAndNoMore) {
   Pace pace;
   for (int i = 0; i < 3; ++i) (void)pace.ask(kAsks, kPaceBegins, kTenASecond);
   const Instant later = kPaceBegins + seconds(100);
@@ -41,7 +41,7 @@ TEST(Pace, WithoutABoundNothingCounts) {
   EXPECT_EQ(pace.users(), 0u);
 }
 
-TEST(Pace, AReloadWithLessMakesNobodyWaitForWhatHeHadBefore) {
+TEST(Pace, AReloadWithLessMakesNobodyWaitForWhatTheyHadBefore) {
   Pace pace;
   for (int i = 0; i < 1'000; ++i) {
     EXPECT_FALSE(pace.ask(kAsks, kPaceBegins, {.per_second = 1, .at_once = 1'000}));

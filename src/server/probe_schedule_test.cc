@@ -67,7 +67,7 @@ TEST(ProbeSchedule, IdleMachineIsLeftToSleepAfterAWhile) {
   EXPECT_LE(schedule.next(false), at(hours(1))) << "a look wakes it";
 }
 
-TEST(ProbeSchedule, WhoLooksAfterALongTimeShouldWaitForAnAnswer) {
+TEST(ProbeSchedule, ALookAfterALongTimeShouldWaitForAnAnswer) {
   ProbeSchedule schedule(seconds(1));
   EXPECT_TRUE(schedule.is_cold(at(seconds(0)), false)) << "nothing is known yet";
   schedule.asked(at(seconds(0)));

@@ -67,7 +67,7 @@ TEST_F(ServiceListsTest, ListThatWasWrittenDownIsToldAgainOnlyWhileItIsTrue) {
   EXPECT_THAT(numbers(list("/v1/leases")), ElementsAre(2));
 }
 
-TEST_F(ServiceListsTest, WhoIsNoAdminAnyMoreIsNoneOverAnOldConnectionEither) {
+TEST_F(ServiceListsTest, AUserWhoIsNoAdminAnyMoreIsNoneOverAnOldConnectionEither) {
   const LeaseView held = hold(gib(4));
   host_.admins.insert(kBen);
   const ConnectionId old = connect(kBen);
@@ -82,7 +82,7 @@ TEST_F(ServiceListsTest, WhoIsNoAdminAnyMoreIsNoneOverAnOldConnectionEither) {
   EXPECT_THAT(sent_.streams[follower], Not(HasSubstr(to_text(held.handle))));
 }
 
-TEST_F(ServiceListsTest, WhoBecomesAdminIsOneOverAnOldConnectionToo) {
+TEST_F(ServiceListsTest, AUserWhoBecomesAdminIsOneOverAnOldConnectionToo) {
   (void)hold(gib(4));
   const ConnectionId old = connect(kBen);
   EXPECT_EQ(ask(old, "POST", "/v1/leases/1/cancel").status, 403);

@@ -125,7 +125,7 @@ class ServiceTest : public ::testing::Test {
   HttpAnswer post(std::string target, std::string body = "", UserId user = kAna) {
     return ask(connect(user), "POST", std::move(target), std::move(body));
   }
-  /// A lease as its asker reads it.
+  /// A lease as its requester reads it.
   LeaseView lease(const HttpAnswer& answer) {
     const auto read = wire::decode_lease(answer.body);
     EXPECT_TRUE(read.ok()) << answer.body;

@@ -95,7 +95,7 @@ TEST_F(ServiceTest, WaitingRequestListensUpToTheGrantAndThenClaims) {
             200);
 }
 
-TEST_F(ServiceTest, RefusalIsAPlainErrorEvenToOneWhoWouldListen) {
+TEST_F(ServiceTest, RefusalIsAPlainErrorEvenToAClientThatWouldListen) {
   const ConnectionId run = connect(kAna);
   const HttpAnswer answer = ask(run, "POST", "/v1/leases", request(gib(64)), true);
   EXPECT_EQ(answer.status, 422);
@@ -104,7 +104,7 @@ TEST_F(ServiceTest, RefusalIsAPlainErrorEvenToOneWhoWouldListen) {
   EXPECT_THAT(sent_.streams[run], IsEmpty());
 }
 
-TEST_F(ServiceTest, WhoAsksTooFastIsToldWhenToAskAgain) {
+TEST_F(ServiceTest, AUserWhoAsksTooFastIsToldWhenToAskAgain) {
   service_.configure({.hello = {.version = "0.1.0", .world = "real", .pid = 77},
                       .own_user = kAna,
                       .pace = {.per_second = 10, .at_once = 2},
@@ -187,7 +187,7 @@ TEST_F(ServiceTest, FitSaysNowOrWhenItChanges) {
 
 // Figures.
 
-TEST_F(ServiceTest, WhoLooksAtADaemonThatRestedWaitsForFreshFigures) {
+TEST_F(ServiceTest, ALookAtADaemonThatRestedWaitsForFreshFigures) {
   clock_.at = clock_.at + hours(1);
   const int before = world_.questions;
   const ConnectionId looks = connect(kAna);
@@ -269,7 +269,7 @@ TEST_F(ServiceTest, HandlesOfOthersAreNotShownAndCannotBeGuessedLetterByLetter) 
   EXPECT_THAT(sent_.streams[listener], AllOf(HasSubstr("ended"), Not(HasSubstr(handle))));
 }
 
-TEST_F(ServiceTest, ProcessOfSomebodyElseOrOfNobodyIsNotTaken) {
+TEST_F(ServiceTest, ProcessOfAnotherUserOrOfNobodyIsNotTaken) {
   const ConnectionId run = connect(kAna);
   const LeaseView asked = lease(ask(run, "POST", "/v1/leases", request(gib(8))));
   const std::string claim = "/v1/leases/" + to_text(asked.handle) + "/claim";
@@ -301,7 +301,7 @@ TEST_F(ServiceTest, OnlyItsUserOrAnAdminStopsOrReloadsTheDaemon) {
   EXPECT_TRUE(host_.stopped);
 }
 
-TEST_F(ServiceTest, RejectedConfigurationIsToldToWhoAskedForIt) {
+TEST_F(ServiceTest, RejectedConfigurationIsToldToTheUserWhoAskedForIt) {
   host_.reloads = false;
   const HttpAnswer answer = post("/v1/daemon/reload");
   EXPECT_EQ(answer.status, 400);

@@ -108,7 +108,7 @@ TEST_F(HistoryBounds, ManyProcessesOfOneUserCostAnotherNone) {
   EXPECT_EQ(points()[kAlice], 100U);
 }
 
-TEST_F(HistoryBounds, EndedLeasesCountAndTheOldestOfWhoHasMostGo) {
+TEST_F(HistoryBounds, EndedLeasesCountAndTheOldestOfTheUserWithMostGo) {
   put({hers_or_his(kAlice, {1}, 300)}, {ended_one(kAlice, 1)});
   std::vector<Session> his;
   for (std::uint64_t id = 2; id <= 9'000; ++id) his.push_back(ended_one(kBob, id));

@@ -46,7 +46,7 @@ TEST_F(Starts, TwoDeathsWithinAMinuteAreTheJournals) {
   EXPECT_FALSE(kills(2, "boot-2"));  // The machine was restarted.
 }
 
-TEST_F(Starts, WhoAnsweredDidNotDieOfTheJournal) {
+TEST_F(Starts, ADaemonThatAnsweredDidNotDieOfTheJournal) {
   start(0, Outcome::kUnanswered);
   start(1, Outcome::kAnswered);
   start(2, Outcome::kUnanswered);

@@ -55,7 +55,7 @@ TEST(CheckpointPort, NobodyAskingIsNotWaitedFor) {
   EXPECT_FALSE(door.poll());
 }
 
-TEST(CheckpointPort, WhoAsksIsToldOnceItIsSaved) {
+TEST(CheckpointPort, ACallerIsToldOnceItIsSaved) {
   CheckpointPort door = any_door();
   const DoorCaller asks(door, kPost);
   auto caller = door.poll();

@@ -96,7 +96,7 @@ TEST(Peers, TheFailureOfOneIsThatOfAllAndTheOneSaysWhy) {
   });
 }
 
-TEST(Peers, WhoIsLostIsNoticedAtOnceAndForGood) {
+TEST(Peers, ALostPeerIsNoticedAtOnceAndForGood) {
   together(3, [](Peers& peers) {
     if (peers.rank() == 1) return;  // Its connections close.
     std::array<double, 1> number = {1};
@@ -109,7 +109,7 @@ TEST(Peers, WhoIsLostIsNoticedAtOnceAndForGood) {
   });
 }
 
-TEST(Peers, WhoDoesNotComeIsNotWaitedForForEver) {
+TEST(Peers, APeerThatDoesNotComeIsNotWaitedForForEver) {
   const std::uint16_t port = free_port();
   for (const std::uint32_t rank : {0U, 1U}) {
     const auto alone = Peers::meet(place_of(rank, 2, port), kSoon);

@@ -71,7 +71,7 @@ TEST(SharedGradients, PassesBeforeTheLastAddToThemAndSendNothing) {
   EXPECT_TRUE(at::allclose(means[0], alone.gradients(), 1e-5, 1e-8));
 }
 
-TEST(SharedGradients, WhoHasNoGradientHoldsNobodyUp) {
+TEST(SharedGradients, ARankWithoutGradientHoldsNobodyUp) {
   std::deque<Gpt2> models = tiny_models(2);
   together(2, [&](Peers& peers) {
     Gpt2& model = models[peers.rank()];

@@ -99,7 +99,7 @@ TEST(Errors, ReadBackAsTheyWereWritten) {
   EXPECT_EQ(decode_error(encode_error(later)), later);
 }
 
-TEST(Errors, AnswerOfSomebodyElseIsStillAnError) {
+TEST(Errors, AnswerOfAnotherProgramIsStillAnError) {
   for (const std::string_view body :
        {"<html>502</html>", "{}", R"({"error":"no"})", "[1", "\xFF"}) {
     const ApiError error = decode_error(body);

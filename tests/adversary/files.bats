@@ -85,7 +85,7 @@ in_sight_of() {
   [[ -z $(in_sight_of bob "$handle" | tee /dev/stderr) ]]
 }
 
-@test "the files of a lease are its user's, whoever knows its name" {
+@test "the files of a lease are its user's, also where others know its name" {
   holds alice train 1GiB -m 4G
   local directory file user
   directory=$(directory_of alice train)
@@ -106,7 +106,7 @@ in_sight_of() {
   state_is_of alice train held
 }
 
-@test "who holds what he can open of his lease's files keeps it from no pause" {
+@test "a user who locks the files of their lease keeps it from no pause" {
   holds alice train 1GiB -m 4G
   local directory
   directory=$(directory_of alice train)
@@ -120,7 +120,7 @@ in_sight_of() {
   contains "Permission denied"
 }
 
-@test "what a lease's user does to its size ends neither his program nor the space of others" {
+@test "what a lease's user does to its size ends neither their program nor the space of others" {
   as alice berth run -n train -m 4G -- vram_user --bytes 2GiB --step 16MiB --rate 512MiB --hold 3s \
     >"$world/train" 2>"$world/train.said" 3>&- &
   local job=$! directory size

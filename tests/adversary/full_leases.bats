@@ -14,7 +14,7 @@ level() { as alice berth doctor --json | command jq -r '.items[] | select(.check
 is_full() { [[ $(inside df --output=avail "$world/runtime/berthd.leases" | xargs) == "Avail 0" ]]; }
 is_held() { [[ $(as alice berth run -q -m 1G -- vram_user --bytes 2GiB 2>&1) == *OUT_OF_MEMORY* ]]; }
 
-@test "who fills the file system of leases fills no other, ends no hold, and that is told" {
+@test "a user who fills the file system of leases fills no other, ends no hold, and that is told" {
   [[ $(level) == ok ]]
   fails grep 'no file system of its own' "$world/log"
   as alice berth run -n early -m 1G -- \
@@ -24,7 +24,7 @@ is_held() { [[ $(as alice berth run -q -m 1G -- vram_user --bytes 2GiB 2>&1) == 
   holds bob hog 1GiB -m 2G
   local directory
   directory=$(directory_of bob hog)
-  # He keeps the file open beyond the lease's end, when nobody looks at its size any more.
+  # They keep the file open beyond the lease's end, when nobody looks at its size any more.
   as bob bash -c 'exec 8>>"$1/use"; berth cancel --yes hog
     until [ ! -e "$1" ]; do sleep 0.1; done; echo ended; cat /dev/zero >&8; sleep 60' - "$directory" \
     >"$world/hog.fills" 2>&1 3>&- &

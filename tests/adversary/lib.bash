@@ -73,7 +73,7 @@ make_users() {
 # inside COMMAND...: as root, on this machine.
 inside() { other_mounts && nsenter --target "$machine" --mount --root --wd="$PWD" "$@"; }
 
-# as USER COMMAND...: as that user, in his home.
+# as USER COMMAND...: as that user, in their home.
 as() {
   local user=$1 home=$world/home.$1
   shift
@@ -104,7 +104,7 @@ daemon_up() {
     cat "$world/log" >&2
     return 1
   }
-  # Whoever makes it gives it to himself alone.
+  # Each user gives it to themselves alone.
   chmod 0666 "$world"/gpu/*
 }
 
@@ -120,7 +120,7 @@ own_etc() {
   inside cp "$world/etc/passwd" "$world/etc/group" /etc/
 }
 
-# small_leases: what is tried here takes many leases, as small and as fast as somebody wants them.
+# small_leases: what is tried here takes many leases, as small and as fast as a user wants them.
 # A test whose description speaks of contexts has them cost what they do by default.
 small_leases() {
   own_etc
@@ -177,12 +177,12 @@ machine_down() {
   return "$red"
 }
 
-# directory_of USER LEASE: where the two files of his lease lie.
+# directory_of USER LEASE: where the two files of their lease lie.
 directory_of() {
   echo "${BERTH_SOCKET%.sock}.leases/$(as "$1" berth show "$2" --json | command jq -r .handle)"
 }
 
-# holds USER NAME BYTES [OPTION...]: his program has so much memory, and goes on.
+# holds USER NAME BYTES [OPTION...]: their program has so much memory, and goes on.
 holds() {
   local user=$1 name=$2 bytes=$3
   shift 3

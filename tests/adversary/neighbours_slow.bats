@@ -88,7 +88,7 @@ PY
   alice_waits_at_most 250
 }
 
-@test "who stops his command and berth run keeps nobody from what they hold" {
+@test "a user who stops their command and berth run keeps nobody from what they hold" {
   as bob berth run -q -m 15G -n stopped -- bash -c 'trap "" TERM; kill -STOP $PPID; kill -STOP $$' 3>&- &
   eventually eval '[[ $(as bob berth show stopped --json 2>/dev/null | command jq -r .state) == held ]]'
   as alice berth fit -m 1G >/dev/null || (($? == 75))

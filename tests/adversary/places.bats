@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Places that another user has prepared, and rights that somebody has no more.
+# Places that another user has prepared, and rights that a user has no more.
 load lib
 
 before_daemon() {
@@ -25,7 +25,7 @@ own_daemon() {
   as "$user" env -u BERTH_SOCKET -u BERTH_SIM_DIR BERTH_SIM="$BERTH_SIM" "$@"
 }
 
-@test "who is no admin any more acts on nobody's lease, over an old connection too" {
+@test "a user who is no admin any more acts on nobody's lease, over an old connection too" {
   configure '[access]\nadmins = ["bob"]\n'
   reload
   as alice berth reserve 10m -m 1G -n first
@@ -63,7 +63,7 @@ PY
   contains "Permission denied"
 }
 
-@test "a daemon that starts by itself takes next to nothing from whoever started it" {
+@test "a daemon that starts by itself takes next to nothing from its starter" {
   own_daemon alice env LD_LIBRARY_PATH=/nonexistent SECRET_TOKEN=hers GCONV_PATH=/tmp BASH_ENV=/tmp/x \
     berth status >/dev/null 5</etc/passwd
   local pid file

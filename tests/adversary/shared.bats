@@ -82,7 +82,7 @@ PY
   as alice berth run -q -m 1G -- vram_user --bytes 256MiB --quiet
 }
 
-@test "who knows the handle of alice's lease uses nothing of it" {
+@test "a user who knows the handle of alice's lease uses nothing of it" {
   holds alice hers 1GiB -m 4G
   local handle before
   handle=$(as alice berth show hers --json | command jq -r .handle)

@@ -87,7 +87,7 @@ assert ask('GET', '/v1/leases?all=1')[1]['items'] == []
 PY
 }
 
-@test "who opens more connections than he may is told so, and nobody else is" {
+@test "a user who opens more connections than they may is told so, and no other is" {
   attack bob >"$world/many" 3>&- <<'PY' &
 from attack import *
 held = [connect() for _ in range(600)]
@@ -285,7 +285,7 @@ PY
   peak_within "$before" 65536
 }
 
-@test "who asks about the past at all times keeps nobody from it" {
+@test "a user who asks about the past at all times keeps nobody from it" {
   attack bob >"$world/past" 3>&- <<'PY' &
 from attack import *
 askers = [connect() for _ in range(100)]

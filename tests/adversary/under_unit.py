@@ -5,10 +5,11 @@
     under_unit.py UNIT VIOLATIONS COMMAND...
 
 SystemCallFilter=, SystemCallArchitectures=, RestrictAddressFamilies=, RestrictNamespaces= and
-RestrictRealtime= become a filter of the kernel's, as systemd makes one, but stricter: whoever makes
-a call that is not allowed is killed, and the file VIOLATIONS has a line about it. Capabilities, the
-user and devices are for who calls this (lib.bash). `under_unit.py UNIT --capabilities` prints those
-of the unit as setpriv takes them. 77: something that this takes is not here."""
+RestrictRealtime= become a filter of the kernel's, as systemd makes one, but stricter: a process
+that makes a call that is not allowed is killed, and the file VIOLATIONS has a line about it.
+Capabilities, the user and devices are for the caller of this (lib.bash). `under_unit.py UNIT
+--capabilities` prints those of the unit as setpriv takes them. 77: something that this takes is not
+here."""
 import array
 import ctypes
 import os

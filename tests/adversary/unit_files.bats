@@ -75,14 +75,14 @@ there() {
   no_violations
 }
 
-# is_read_only COMMAND... PATH: root himself makes no file there by that command.
+# is_read_only COMMAND... PATH: not even root makes a file there by that command.
 is_read_only() {
   run "$@"
   contains "Read-only file system"
   inside test ! -e "${@: -1}"
 }
 
-@test "nothing but that can be written there, whoever it is that tries" {
+@test "nothing but that can be written there, by any user" {
   local path state=/var/lib/berth runtime=/run/berth
   # As root, whom no mode of a file keeps out, and only where a mistake would do no harm.
   for path in /etc /home /root /srv /opt/bin /var/lib /run; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The daemon behind the walls of its own unit, as far as they can be put up without systemd: calls of
 # the system, families of sockets, namespaces, capabilities, user and devices. Where systemd only
-# says no, whoever runs into a wall is killed here, and the test fails. What the unit says of files is
+# says no, a process that runs into a wall is killed here, and the test fails. What the unit says of files is
 # in unit_files.bats.
 load lib
 ASAN_OPTIONS+=:detect_leaks=0 # It looks for them by ptrace(), which the unit forbids.
@@ -155,7 +155,7 @@ state_is_of() { [[ $(as "$1" berth show "$2" --json | command jq -r .state) == "
   contains "systemctl start berth-deliver.socket"
 }
 
-@test "who goes beyond these walls is killed, and that is told" {
+@test "a process that goes beyond these walls is killed, and that is told" {
   run -137 inside "${under[@]}" chown 0 "$world"
   grep -q '^chown: fchownat' "$world/violations"
   : >"$world/violations"

@@ -124,7 +124,7 @@ state_is() { [[ $(berth alert list --json | jq -r ".items[] | select(.name == \"
   contains "add of what?"
 }
 
-@test "a rule in a file of the user's own is left to him" {
+@test "a rule in a file of the user's own is left to them" {
   mkdir -p "$XDG_CONFIG_HOME/berth"
   printf '[alert.mine]\nwhen = "gpu.lost"\n' >"$XDG_CONFIG_HOME/berth/config.toml"
   run berth alert rm mine

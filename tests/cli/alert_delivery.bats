@@ -87,7 +87,7 @@ kill_daemon() {
   berth daemon logs -n 50 | grep 'alert ended: its webhook was not reached (.*400.*): that message is not sent any more'
 }
 
-@test "a webhook on this machine needs the word of whoever set it" {
+@test "a webhook on this machine needs the word of the user who set it" {
   port=$(free_port)
   listen 200
   eventually grep -q listening listener

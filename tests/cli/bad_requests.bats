@@ -189,7 +189,7 @@ assert time.monotonic() - begin > 5, 'a slow client has some seconds'
 PY
 }
 
-@test "who asks and never reads, and who hangs up at once, costs nobody anything" {
+@test "a client that never reads, and one that hangs up at once, costs nobody anything" {
   /usr/bin/python3 - "$socket" 3>&- <<'PY'
 import socket, sys
 for i in range(200):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# `run --checkpoint` and `berth checkpoint`: only what was confirmed is called a save, and whoever
+# `run --checkpoint` and `berth checkpoint`: only what was confirmed is called a save, and a client that
 # asked is told what it was otherwise.
 load lib
 
@@ -191,7 +191,7 @@ PY
   contains "the command was killed by SIGKILL"
 }
 
-@test "who asks while it saves waits for that save" {
+@test "a client that asks while it saves waits for that save" {
   start train --checkpoint 'cmd:echo once >>asked; while [ ! -e go ]; do sleep 0.05; done' -- \
     bash -c "$deaf"
   berth checkpoint train >first 2>&1 3>&- &

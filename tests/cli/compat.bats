@@ -24,7 +24,7 @@ kill_daemon() {
   kill -9 "$pid"
   eventually has_ended "$pid"
 }
-# Whoever adopted it may not have reaped it yet.
+# The process that adopted it may not have reaped it yet.
 has_ended() { [[ ! -e /proc/$1 || $(<"/proc/$1/stat") == *") Z "* ]]; }
 leases() {
   berth ps -a --csv --fields id,name,state,result,exit_code,exit_signal,vram_granted_bytes,priority,share,flags,session \

@@ -38,7 +38,7 @@ origin() { berth config show --origin "${@:2}" | sed -n "s/^${1//./\\.} *= *//p"
   status_is 0
   contains ".berth.toml:2:2"
   [[ $(origin policy.order 2>/dev/null) == '"fair" # built-in' ]]
-  # One that somebody else may write is passed over whole.
+  # One that another user may write is passed over whole.
   chmod g+w ../.berth.toml
   run berth config show --origin
   status_is 0

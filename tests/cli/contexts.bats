@@ -95,7 +95,7 @@ answers() { [[ $(paste -sd' ' said) == "$*" ]]; }
   [[ $(used_max) == $((1024 * mib)) ]]
 }
 
-@test "who may have charged more than the driver took is no witness of what contexts cost" {
+@test "a process that may have charged more than the driver took is no witness of what contexts cost" {
   caller ""
   call retain 0
   call alloc a $((4 * mib))

@@ -12,7 +12,7 @@ holder() {
 sampled() { [[ -n $(berth ps "$1" -o tsv --fields vram_used_bytes --no-header 2>/dev/null) ]]; }
 state_of() { berth ps "$1" --fields state --no-header -o tsv 2>/dev/null; }
 has_state() { [[ $(state_of "$1") == "$2" ]]; }
-# Whoever adopted it may not have reaped it yet.
+# The process that adopted it may not have reaped it yet.
 has_ended() { [[ ! -e /proc/$1 || $(<"/proc/$1/stat") == *") Z "* ]]; }
 field() { berth ps "$1" --json | jq -r ".items[0].$2"; }
 

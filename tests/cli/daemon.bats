@@ -5,7 +5,7 @@ load lib
 
 pid_of_daemon() { berth daemon status --json 2>/dev/null | jq .pid; }
 state_of() { berth ps "$1" --fields state --no-header -o tsv 2>/dev/null; }
-# Whoever adopted it may not have reaped it yet.
+# The process that adopted it may not have reaped it yet.
 has_ended() { [[ ! -e /proc/$1 || $(<"/proc/$1/stat") == *") Z "* ]]; }
 has_state() { [[ $(state_of "$1") == "$2" ]]; }
 

@@ -59,7 +59,7 @@ told() { berth history --events --json | jq --arg verb "$1" '[.items[] | select(
   berth daemon logs 2>&1 | grep -q "grant lease 1 ($me/train): 1.0 GiB"
 }
 
-@test "whoever made room is told with the lease that it was for, and whose that is" {
+@test "a lease that made room is told with the lease that it was for, and whose that is" {
   berth run -q -m 12G -n idle --yield -- vram_user --bytes 4GiB --hold 600s >idle 2>&1 3>&- &
   eventually grep -q holding idle
   measured() { (($(berth show idle --json | jq '.devices[0].vram_used_bytes // 0') >= 4 << 30)); }

@@ -134,7 +134,7 @@ held() { [[ $(berth ps 1 -o tsv --fields state --no-header 2>/dev/null) == held 
 }
 
 @test "77: a daemon of another user is not believed" {
-  ((UID == 0)) || skip "needs root, to be somebody else"
+  ((UID == 0)) || skip "needs root, to be another user"
   chmod 0755 "$world"
   mkdir -m 0777 "$world/theirs"
   setpriv --reuid=65534 --clear-groups /usr/bin/python3 -c "

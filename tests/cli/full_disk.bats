@@ -82,7 +82,7 @@ setup() {
   some() { [[ $(points) -gt 0 ]]; }
   eventually some
   fill
-  # Whoever asks has it written.
+  # A question has it written.
   failed() { berth history >/dev/null 2>&1; grep -q 'no history is kept: .*history.db' "$world/log"; }
   eventually failed
   held kept

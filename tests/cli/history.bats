@@ -70,7 +70,7 @@ ended_as() { [[ $(session_of "$1" | jq -r .result) == "$2" ]]; }
   eventually seen train
   berth daemon stop
   seen train
-  # What the next one has seen is written when somebody asks, at the latest.
+  # What the next one has seen is written when a client asks, at the latest.
   berth history --json >/dev/null
   kill -9 "$(berth daemon status --json | jq .pid)"
   eventually seen train
@@ -185,7 +185,7 @@ PY
   job train
   for _ in {1..5}; do
     eventually seen train
-    berth history --json >/dev/null & # Whoever asks has it written.
+    berth history --json >/dev/null & # A question has it written.
     kill -9 "$(berth daemon status --json | jq .pid)"
     wait $! || true
   done

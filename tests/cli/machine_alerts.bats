@@ -109,7 +109,7 @@ SCRIPT
   contains "status 78"
 }
 
-@test "73: a state directory that somebody else prepared is not believed" {
+@test "73: a state directory that another user prepared is not believed" {
   run on_machine '
     mkdir -m 1777 "$world/shared"
     start() { BERTH_RUNTIME_DIR=$world/run berthd --system --foreground --in-container --socket "$world/own.sock" \

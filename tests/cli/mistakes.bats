@@ -264,7 +264,7 @@ EXPECT
   done
 }
 
-@test "without a driver whoever asks hears how to try Berth" {
+@test "without a driver the user hears how to try Berth" {
   ! ldconfig -p | grep -q libnvidia-ml || skip "there is a driver here"
   world_up
   unset BERTH_SIM BERTH_SIM_NAME

@@ -286,7 +286,7 @@ PY
   touch saved
   patience=30 eventually test -e told
   berth requeue train >asker 2>&1 3>&- &
-  stops_at_once # While it is stopped, and somebody waits for that.
+  stops_at_once # While it is stopped, and a client waits for that.
   berth run -m 15G -n other -- sleep 1000 2>other 3>&- &
   eventually state_is other waiting
   touch may_end

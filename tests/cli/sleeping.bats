@@ -18,7 +18,7 @@ device() { berth status --json | jq -e ".devices[0] | $1" >/dev/null; }
   berth daemon start
   eventually device '.vram_used_bytes == 0'
   gpu_is suspended
-  berth-simctl lose 0 # Whoever asks about it, learns this.
+  berth-simctl lose 0 # A question about it shows this.
   eventually device '.asleep and .vram_used_bytes == null and .vram_unmanaged_bytes == null'
   device '.lost == false and .vram_total_bytes == 17179869184'
   run berth status

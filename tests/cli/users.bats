@@ -28,7 +28,7 @@ setup() {
   eventually test -S "$BERTH_SOCKET" || cat "$world/log" >&2
 }
 
-# as UID COMMAND...: as that user, with a home of his own.
+# as UID COMMAND...: as that user, with a home of their own.
 as() {
   local uid=$1 home=$world/home.$1
   shift
@@ -37,7 +37,7 @@ as() {
     setpriv --reuid="$uid" --regid="$uid" --groups="${groups-$(stat -c %g "$BERTH_SOCKET")}" "$@"
 }
 
-# refused UID TEXT COMMAND...: he may not, and is told why.
+# refused UID TEXT COMMAND...: they may not, and are told why.
 refused() {
   local uid=$1 text=$2
   shift 2
@@ -86,7 +86,7 @@ refused() {
     grep -q '^limits.waiting = 20000'
 }
 
-@test "who holds it may end it, and so may root" {
+@test "the user who holds it may end it, and so may root" {
   as 60001 berth reserve 10m -m 2G
   as 60001 berth reserve 10m -m 3G
   as 60001 berth release 1
@@ -134,7 +134,7 @@ real_uid() { awk '/^Uid:/ { print $2 }' "/proc/$1/status"; }
   kill -KILL "$child"
 }
 
-@test "a command that became root's is left alone, and whoever asks is told" {
+@test "a command that became root's is left alone, and the client that asks is told" {
   become_root
   as 60001 berth run -q -m 1G -n x -- bash -c "exec $root_sleeps" 3>&- &
   eventually eval 'as 60001 berth show x --json | jq -e ".pid != null" >/dev/null'
@@ -152,7 +152,7 @@ real_uid() { awk '/^Uid:/ { print $2 }' "/proc/$1/status"; }
   kill -KILL "$command"
 }
 
-@test "a server that has a user's rights for a moment does not join his lease" {
+@test "a server that has a user's rights for a moment does not join their lease" {
   /usr/bin/python3 -c 'import os, time; os.setresuid(0, 60001, 0); time.sleep(1000)' 3>&- &
   local server=$! start
   effective_uid() { awk '/^Uid:/ { print $3 }' "/proc/$server/status"; }

@@ -309,7 +309,7 @@ TEST_F(DaemonTest, KilledDaemonLosesNoLeaseAndNoPlaceInTheQueue) {
   const Holder holder = hold(12 * kGib);
   std::vector<Program> requesters;
   for (int i = 0; i < 3; ++i) {
-    // Requests wait as long as their askers live.
+    // Requests wait as long as their requesters live.
     requesters.push_back(world_.start({"berth", "run", "-m", "8G", "--", "sleep", "1000"}));
     ASSERT_TRUE(until([&] { return queue().size() == static_cast<std::size_t>(i) + 1; }));
   }

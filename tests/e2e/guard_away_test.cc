@@ -48,7 +48,7 @@ class GuardAwayTest : public GuardTest {
   Program program_;
 };
 
-TEST_F(GuardAwayTest, WhoFirstUsesCudaWhileItsLeaseIsAwayWaitsUntilItIsBack) {
+TEST_F(GuardAwayTest, TheFirstUseOfCudaWhileTheLeaseIsSuspendedWaitsUntilItIsBack) {
   program_.type("tell retain 0\n");
   look_twice();
   EXPECT_EQ(driver()["used_bytes"], 0) << "it has made a context";

@@ -45,7 +45,7 @@ class GuardKilledTest : public GuardTest {
       text += "while ! test -e stop; do " + kPlaces[i % kPlaces.size()] + " " + kCaller +
               " dlsym <calls" + std::to_string(i) + "; done >/dev/null 2>>said & ";
     }
-    // Whoever needs the room is given it within 5 seconds or so.
+    // A process that needs the room is given it within 5 seconds or so.
     return text + "wait; touch ended; printf 'retain 0\\nalloc all " +
            std::to_string(kBudget - kContext) + "\\n' | " + kCaller + " dlsym; echo over";
   }

@@ -99,7 +99,7 @@ TEST_F(GuardNvmlTest, OfTwoInOtherNamespacesTheSecondTellsWhatThereIs) {
 }
 
 // What the program itself holds by a driver elsewhere is counted, whichever NVML is asked.
-TEST_F(GuardNvmlTest, WhoWatchesBesideADriverOfAnotherNamespaceIsShownWhatThatHolds) {
+TEST_F(GuardNvmlTest, AWatcherBesideADriverOfAnotherNamespaceIsShownWhatThatHolds) {
   if (!can_audit()) GTEST_SKIP() << "not in a sanitized build";
   const World world(options("policy.report_nvml = \"budget\""));
   const Output out = world.run(
@@ -108,7 +108,7 @@ TEST_F(GuardNvmlTest, WhoWatchesBesideADriverOfAnotherNamespaceIsShownWhatThatHo
   EXPECT_EQ(out.err, "");
 }
 
-TEST_F(GuardNvmlTest, WhoOnlyWatchesTakesNoSlotUnlessHeIsShownTheBudget) {
+TEST_F(GuardNvmlTest, AWatcherTakesNoSlotUnlessItIsShownTheBudget) {
   const World world(options(""));
   const Output out =
       world.run({"berth", "run", "-q", "-m", "1G", "--", "bash", "-c",

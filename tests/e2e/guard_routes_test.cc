@@ -214,7 +214,7 @@ TEST_F(GuardDevicesTest, ADeviceIsKnownByItsUuidWhateverItsNumberIs) {
   EXPECT_EQ(holder.wait(), 0);
 }
 
-TEST_F(GuardTest, WhoIsRefusedHasHisErrnoAndContextAsTheyWere) {
+TEST_F(GuardTest, ARefusedCallerHasItsErrnoAndContextAsTheyWere) {
   const Output said = calls("512M", "dlsym",
                             "retain 0\ncuCtxGetCurrent &before\nalloc errno 1073741824\n"
                             "cuCtxGetCurrent &after\nvalue before\nvalue after\n");

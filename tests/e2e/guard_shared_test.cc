@@ -63,7 +63,7 @@ TEST_P(GuardSharedTest, MemoryIsImportedByItsOwnerToo) {
   EXPECT_THAT(said, ElementsAre("0", "0", "0", "0", "0", left(48, 512), "0", left(448, 512)));
 }
 
-TEST_P(GuardSharedTest, WhoeverIsKilledHoldsNothing) {
+TEST_P(GuardSharedTest, AKilledProcessHoldsNothing) {
   const std::vector<std::string> said = said_to(
       "512M",
       "m_share h 419430400\ncuMemExportToShareableHandle &fd h 1 0\nchild fd\n"
@@ -83,7 +83,7 @@ TEST_P(GuardSharedTest, AnImporterIsNotCharged) {
   EXPECT_EQ(driver()["used_max_bytes"], 1024 * kMiB);
 }
 
-TEST_P(GuardSharedTest, WhoOpensAnAllocationIsNotCharged) {
+TEST_P(GuardSharedTest, AProcessThatOpensAnAllocationIsNotCharged) {
   const std::vector<std::string> said =
       said_to("512M",  // 384 MiB beside two contexts.
               "alloc a 209715200\nints h\ncuIpcGetMemHandle h a\nipc_open p h\nchild\n"
@@ -111,7 +111,7 @@ TEST_P(GuardSharedTest, MemoryOfAnotherApiIsNotCharged) {
 
 class GuardSharedPoolTest : public GuardSharedTest {};
 
-TEST_P(GuardSharedPoolTest, WhoImportsAPoolIsNotCharged) {
+TEST_P(GuardSharedPoolTest, AProcessThatImportsAPoolIsNotCharged) {
   const std::vector<std::string> said =
       said_to("512M",
               "ints pinned 1 1 1 0\ncuMemPoolCreate &pool pinned\n"

@@ -288,7 +288,7 @@ TEST_F(GuardTest, WhatAKilledProcessHadIsThereForTheNextOne) {
 }
 
 // Eight that allocate and free without end are killed at whatever they are doing, 200 times.
-TEST_F(GuardTest, WhoeverIsKilledWhereverLeavesNothing) {
+TEST_F(GuardTest, AProcessKilledAnywhereLeavesNothing) {
   const std::string endless =
       "printf 'retain 0\\nrace 2 1000000 3145728\\n' | " + kCaller + " dlsym";
   Program running =

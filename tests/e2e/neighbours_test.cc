@@ -41,7 +41,7 @@ class NeighboursTest : public ::testing::Test {
     }
     return 0;
   }
-  /// The longest that somebody else waited, of twenty questions.
+  /// The longest that another user waited, of twenty questions.
   std::chrono::milliseconds slowest() const {
     std::chrono::steady_clock::duration worst{};
     for (int i = 0; i < 20; ++i) {
@@ -101,7 +101,7 @@ TEST_F(NeighboursTest, ListIsWholeThoughItComesInPages) {
               201)
         << i;
     ASSERT_EQ(requester.post("/v1/leases/" + std::to_string(i) + "/cancel").status, 200);
-    // Its log is a pipe, which somebody has to read.
+    // Its log is a pipe, which a process has to read.
     ASSERT_TRUE(daemon_.says("end lease " + std::to_string(i) + " "));
   }
   EXPECT_EQ(requester.get("/v1/leases?all=1").json()["items"].size(), 250U);

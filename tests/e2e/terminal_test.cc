@@ -109,7 +109,7 @@ TEST_F(TerminalTest, CatReadsWhatIsTyped) {
   EXPECT_TRUE(terminal.says_next("code=0\r\n")) << terminal.out();
 }
 
-TEST_F(TerminalTest, WhoLooksOnLeavesByAKeyAndTheTerminalIsAsItWas) {
+TEST_F(TerminalTest, AViewerLeavesByAKeyAndTheTerminalIsAsItWas) {
   Program terminal = shell();
   enter(terminal, "stty -g >before");
   for (const auto& [key, code] :

@@ -54,7 +54,7 @@ losses() { jq -r 'select(.phase != null) | .loss' "$1/metrics.ndjson"; }
   paste <(losses two) <(losses one) | awk '{ d = $1 - $2; if (d * d > 1e-6) exit 1 }'
 }
 
-@test "whoever is told to stop, all save once and end" {
+@test "any process is told to stop: all save once and end" {
   both_train
   kill -INT "${pids[1]}"
   ends 0 130

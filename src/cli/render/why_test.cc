@@ -96,7 +96,7 @@ TEST(Why, SeveralGpusAreCountedAndThoseInTheWayNamed) {
               HasSubstr("1 of 3 GPUs free; GPU 0 has 1.4 GiB free"));
 }
 
-TEST(Why, WhoIsInTheWayOfAWholeGpuIsOnIt) {
+TEST(Why, ALeaseInTheWayOfAWholeGpuIsOnIt) {
   WhyView why = sample::why_on_two();
   why.reason = WhyView::Reason::kExclusive;
   EXPECT_THAT(why_text(sample::waiting(), why, wide_context()),
@@ -154,7 +154,7 @@ TEST(Why, CommandsNameAllThatHaveToGoTogether) {
   EXPECT_THAT(why_text(sample::waiting(), why, wide_context()), Not(HasSubstr("berth cancel")));
 }
 
-TEST(Why, WhoMadeRoomLearnsForWhom) {
+TEST(Why, ALeaseThatMadeRoomLearnsForWhom) {
   const LeaseView lease = sample::yielding();
   const WhyView why{.id = lease.id, .reason = WhyView::Reason::kYields};
   EXPECT_EQ(why_text(lease, why, wide_context()),
@@ -231,7 +231,7 @@ TEST(Why, LinesAreBrokenAtWords) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(columns_of(line), 40U) << line;
 }
 
-TEST(Why, WhoRunsInTurnsIsToldWhoseTurnItIsAndWhenTheNextOneComes) {
+TEST(Why, ASliceIsToldWhoseTurnItIsAndWhenTheNextOneComes) {
   LeaseView lease = sample::held();
   lease.state = LeaseState::kSuspended;
   lease.request.share = Share::kSlice;

@@ -105,7 +105,7 @@ TEST(VisibleDevices, NarrowALeaseAndNeverWidenIt) {
   EXPECT_THAT(kept(""), IsEmpty());
 }
 
-TEST(CountHint, IsForWhoGotAnotherGpuThanTheOneOfThatNumber) {
+TEST(CountHint, IsForALeaseThatGotAnotherGpuThanTheOneOfThatNumber) {
   const std::vector<LeasePart> first = {{.index = 0}};
   const std::vector<LeasePart> second = {{.index = 1}};
   EXPECT_EQ(count_hint("1", first, 2), "-g 1 is how many GPUs; GPU 1 itself is -g 1,");

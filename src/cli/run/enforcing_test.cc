@@ -98,7 +98,7 @@ TEST_F(EnforcingTest, WhereTheGuardCannotBeUsedAutoMeasuresAndGuardRefuses) {
   EXPECT_THAT(plan(Enforce::kGuard).refusal, HasSubstr("libberth-guard.so"));
 }
 
-TEST_F(EnforcingTest, WhoTrustsItsCommandSetsNothing) {
+TEST_F(EnforcingTest, ATrustedCommandIsSetNothing) {
   const EnforcementPlan made = plan(Enforce::kNone);
   EXPECT_THAT(made.set, IsEmpty());
   EXPECT_THAT(made.remark + made.refusal, IsEmpty());

@@ -132,7 +132,7 @@ TEST(PreloadList, OursComesLastAndOnce) {
   EXPECT_EQ(preloaded(":/a.so::/a.so:"), "/a.so:/g.so");
 }
 
-TEST(PreloadList, OursComesBeforeWhoAnswersForTheDynamicLinker) {
+TEST(PreloadList, OursComesBeforeTheOneThatAnswersForTheDynamicLinker) {
   EXPECT_EQ(preloaded("/a.so:/dlsym.so:/b.so"), "/a.so:/g.so:/dlsym.so:/b.so");
   EXPECT_EQ(preloaded("/dlsym.so:/g.so"), "/g.so:/dlsym.so");
 }

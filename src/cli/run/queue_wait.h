@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request's way through the queue: asked, waiting, granted, claimed; with all that may happen to
-// the asker on the way (Ctrl-C, Ctrl-Z) and to the daemon (gone and back). Says what it waits for.
-// Not shared between threads; waits for signals and the daemon.
+// the requester on the way (Ctrl-C, Ctrl-Z) and to the daemon (gone and back). Says what it waits
+// for. Not shared between threads; waits for signals and the daemon.
 #pragma once
 
 #include <functional>

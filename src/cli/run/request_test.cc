@@ -79,7 +79,7 @@ TEST(PlanRequest, ContradictionsNameTheOptions) {
   EXPECT_THAT(refused({.labels = {"=x"}}), HasSubstr("KEY=VALUE"));
 }
 
-TEST(PlanRequest, WaitIsWithoutBoundUnlessSomebodySaysOtherwise) {
+TEST(PlanRequest, WaitIsWithoutBoundUnlessSaidOtherwise) {
   config::Config config;
   EXPECT_EQ(planned({}, config).wait_max, std::nullopt);
   EXPECT_EQ(planned({.no_wait = true}, config).wait_max, Duration{});
