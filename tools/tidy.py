@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 from tidy_layers import includes_of, layers_of, order_of, page_of
-from tidy_rules import BANNED, IMPURE, MAY, UNWANTED, WORDING
+from tidy_rules import BANNED, IMPURE, MAY, UNNAMED, UNNAMED_MAY, UNWANTED, WORDING
 from tidy_tags import COORDINATOR, check_density, large_classes, long_functions, tags_of
 
 PAGE = re.compile(r'(README|ARCHITECTURE|docs/[^/]+)\.md')
@@ -52,7 +52,8 @@ class File:
         self.lines = self.text.split('\n')
         self.is_code = self.path.endswith(CODE)
         self.is_script = self.path.endswith(SCRIPTS) or self.text.startswith('#!')
-        self.code = code_only(self.text).split('\n') if self.is_code else []
+        self.comments = []
+        self.code = code_only(self.text, self.comments).split('\n') if self.is_code else []
         parts = self.path.split('/')
         self.layer = parts[1] if parts[0] == 'src' and len(parts) > 2 else None
 
@@ -74,10 +75,13 @@ def sentences_only(text):
     return ''.join(kept)
 
 
-def code_only(text):
-    """The text with comments and the insides of literals blanked; lines and columns stay."""
+def code_only(text, comments):
+    """The text with comments and the insides of literals blanked; lines and columns stay. Comments
+    become pairs: where they begin, and what they say."""
     def blank(match):
         token = match[0]
+        if token.startswith(('//', '/*')):
+            comments.append((match.start(), token))
         if token.startswith('"') and re.search(r'#\s*include\s*$', text[:match.start()][-20:]):
             return token
         return blanked(match)
@@ -219,6 +223,19 @@ def check_wording(file):
     for number, found, instead in matches(WORDING, text):
         if found not in MAY.get(file.path, []):
             yield Finding(file.path, number, 'wording', f'`{found}`: {instead}')
+
+
+def check_comments(file):
+    """A comment says what acts; the head of a file begins with what the file has."""
+    if not file.is_code or file.path.startswith(UNNAMED_MAY):
+        return
+    for start, comment in file.comments:
+        for number, found, instead in matches(UNNAMED, comment):
+            line = number + file.text.count('\n', 0, start)
+            yield Finding(file.path, line, 'comment', f'`{found}`: {instead}')
+    head = re.match(r'// (What|Who|Whose|Whether|Whoever|That)\b', (file.lines + [''])[1])
+    if head:
+        yield Finding(file.path, 2, 'comment', f'`{head[1]}`: begin with a noun')
 
 
 def check_head(file):
@@ -443,8 +460,8 @@ def check_all(root):
         findings += check_layers(file, layers)
         findings += check_banned(file, layers)
         for check in (check_preprocessor, check_shared_ptr,
-                      check_unwanted, check_wording, check_head, check_own_header_first,
-                      check_sizes, check_negated):
+                      check_unwanted, check_wording, check_comments, check_head,
+                      check_own_header_first, check_sizes, check_negated):
             findings += check(file)
         findings += check_doc_names(file, root, words, layers)
         findings += check_dead_tests(file, built)

@@ -65,3 +65,12 @@ WORDING = {
     r'\b[Aa]skers?\b': 'the client, or who asks',
     r'\b([Hh]e|[Hh]im|[Hh]is|[Hh]imself)\b': 'users are they',
 }
+# Banned in comments of C++: they name who acts.
+UNNAMED = {
+    r'\b([Hh]e|[Hh]im|[Hh]is|[Hh]imself)\b': 'programs are it, people are they',
+    r'\b([Ww]hoever|[Ss]omebody)\b': 'say which process, user, client or thread',
+    r'\b[Aa]skers?\b': 'the requester, or the caller',
+    r'\b([Ss]tranger|[Oo]utsider)s?\b': 'an unmanaged process',
+}
+# Folders whose comments have yet to be put so.
+UNNAMED_MAY = ('src/core/', 'src/sim/')

@@ -156,13 +156,26 @@ class Tidy(unittest.TestCase):
     def test_users_read_no_words_of_a_private_dialect(self):
         for text in ('A stranger came', 'Another world', 'the asker', 'for himself', 'He may'):
             self.assertEqual(self.found({'docs/a.md': f'# A\n{text}\n',
-                                         'src/cli/a.cc': SAYS + f'say("{text}");  // He\n'}),
+                                         'src/cli/a.cc': SAYS + f'say("{text}");  // A world\n'}),
                              ['docs/a.md:2 wording', 'src/cli/a.cc:3 wording'])
             self.assert_clean({'docs/decisions/0001-a.md': f'# 1 A\n{text}\n',
                                'CHANGELOG.md': text, 'CMakeLists.txt': HASH + 'add_layer(cli)\n',
                                'src/cli/a_test.cc': SAYS + f'TEST(A, B) {{ say("{text}"); }}\n'})
         self.assert_clean({'docs/a.md': 'The `world`:\n```\nworld=1; the world\n```\nothers\n',
-                           'src/cli/a.cc': SAYS + 'key("world"); add("; world=");  // His world\n'})
+                           'src/cli/a.cc': SAYS + 'key("world"); add("; world=");  // Its world\n'})
+
+    def test_comments_name_who_acts(self):
+        for text in ('// Whoever asks waits.', 'int x;  // Of somebody else.', '/* He may */',
+                     '// The asker ends.', '// For strangers.', '/// An outsider.'):
+            for path in ('src/os/a.cc', 'simgpu/a.cc', 'tests/e2e/a.cc', 'include/berth/a.cc'):
+                self.assertEqual(self.found({path: f'{SAYS}{text}\n'}), [path + ':3 comment'], text)
+        self.assertEqual(self.found({'src/os/a.cc': SAYS + '\n/* It\n   and him. */\n'}),
+                         ['src/os/a.cc:5 comment'])
+        self.assertEqual(self.found({'src/os/a.cc': HEAD + '// What it is for.\n'}),
+                         ['src/os/a.cc:2 comment'])
+        self.assert_clean({'src/os/a.cc': SAYS + 'auto his = "//asker";  // The shell.\n',
+                           'src/core/a.cc': HEAD + '// Who asks.\n// Whoever asks waits.\n',
+                           'CHANGELOG.md': '1\n// What he wants\n'})
 
     def test_identifiers_have_the_words_of_the_glossary(self):
         glossary = '| word | meaning | not |\n|---|---|---|\n| **thaw** | x | `halter`, `go_on` |\n'

@@ -3,7 +3,7 @@
 //
 //   struct Pause { UnixMs since; std::string reason; std::optional<UnixMs> until; };
 //   constexpr auto fields_of(Is<Pause> auto*) {
-//     return fields({"Paused", "Somebody wants it to stay suspended or frozen."},
+//     return fields({"Paused", "It is to stay suspended or frozen."},
 //                   field("since", &Pause::since, "When they said so the last time.").required(),
 //                   field("reason", &Pause::reason, "Theirs, for others to read."),
 //                   field("until", &Pause::until, "Then it goes on by itself."));

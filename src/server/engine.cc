@@ -418,20 +418,20 @@ void Engine::reply(core::Now now, const core::Reply& reply, Batch& batch) {
 void Engine::set_requester(LeaseId lease, ConnectionId connection) {
   // A connection that is older, and perhaps half dead, speaks no more for it, even if it is heard
   // last.
-  if (const auto found = askers_.find(lease);
-      found != askers_.end() && found->second > connection) {
+  if (const auto found = requesters_.find(lease);
+      found != requesters_.end() && found->second > connection) {
     return;
   }
   forget_requester(lease);
-  askers_.emplace(lease, connection);
+  requesters_.emplace(lease, connection);
   asked_.emplace(connection, lease);
 }
 
 void Engine::forget_requester(LeaseId lease) {
-  const auto found = askers_.find(lease);
-  if (found == askers_.end()) return;
+  const auto found = requesters_.find(lease);
+  if (found == requesters_.end()) return;
   asked_.erase({found->second, lease});
-  askers_.erase(found);
+  requesters_.erase(found);
 }
 
 void Engine::keep_journal(core::Now now) {

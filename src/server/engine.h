@@ -140,7 +140,7 @@ class Engine {
   std::uint64_t version_ = 0;
   // A connection has one call at a time, so its number is the token of the call.
   std::map<ConnectionId, Call> calls_;                // Not yet answered.
-  std::map<LeaseId, ConnectionId> askers_;            // Of requests waiting or on offer.
+  std::map<LeaseId, ConnectionId> requesters_;        // Of requests waiting or on offer.
   std::set<std::pair<ConnectionId, LeaseId>> asked_;  // The same, the other way round.
   std::size_t live_ = 0;  // Leases that have not ended, waiting ones included.
   Instant core_wake_ = Instant::never();
