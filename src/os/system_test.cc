@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smaller doors: clock, chance, users, signals, descriptors.
+// The smaller ports: clock, chance, users, signals, descriptors.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two doors of the engine: the world in which effects are performed, and the outbox through
+// The two ports of the engine: the world in which effects are performed, and the outbox through
 // which callers are told. The daemon stands behind them with SQLite, pidfds and sockets, the
 // simulator with its own. None of these methods may call back into the engine.
 #pragma once
